@@ -1,0 +1,35 @@
+#include "host/base/clock.h"
+
+#include <time.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+
+namespace rtrain {
+
+int64_t now_ms() {
+  using std::chrono::system_clock;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             system_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string time_text(int64_t unix_ms) {
+  const time_t seconds = unix_ms / 1000;
+  tm parts{};
+  gmtime_r(&seconds, &parts);
+  std::array<char, 32> day;
+  std::strftime(day.data(), day.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  std::array<char, 40> text;
+  std::snprintf(text.data(), text.size(), "%s.%03dZ", day.data(), static_cast<int>(unix_ms % 1000));
+  return text.data();
+}
+
+double monotonic_s() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,65 @@
+// host/base/error.h: the one exception type of rtrain and the closed list of error codes.
+//
+// Expected outcomes are values; what is exceptional is `throw Error(code, message)`; a bug is RT_CHECK. The codes are
+// the same in C++ and in Lua (`err.code`), and each has one exit code of the command line.
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rtrain {
+
+enum class Code {
+  kUser,         // the user's script or train function raised
+  kArgument,     // a function was called with a wrong argument
+  kUsage,        // wrong use of the command line
+  kConfig,       // bad configuration, never worth a retry
+  kEnvironment,  // machine or resources: no LibTorch, no GPU, unwritable path, disk full
+  kNotFound,     // a run, file or name does not exist
+  kUnsupported,  // known, and refused by this version
+  kWorkerLost,   // a worker died by a signal or left early
+  kPeerLost,     // an operation failed because another rank is gone: never the first cause
+  kTimeout,      // a deadline passed
+  kOutOfMemory,
+  kCheckpoint,  // a checkpoint could not be staged, committed or verified
+  kPreempted,
+  kInterrupted,
+  kTerminated,
+  kInternal,  // a bug of rtrain
+};
+
+// The code's name as Lua, JSON and messages show it ("worker_lost").
+std::string_view code_name(Code code);
+
+// The code of that name; nothing for a name that is not in the list.
+std::optional<Code> code_from_name(std::string_view name);
+
+// The process exit code that an uncaught error of this code ends with (api.md's table).
+int exit_code(Code code);
+
+class Error : public std::exception {
+ public:
+  Error(Code code, std::string message, std::string traceback = {})
+      : code_(code), message_(std::move(message)), traceback_(std::move(traceback)) {}
+
+  const char* what() const noexcept override { return message_.c_str(); }
+  Code code() const { return code_; }
+  const std::string& message() const { return message_; }
+  // The Lua traceback where there is one, user frames first; else empty.
+  const std::string& traceback() const { return traceback_; }
+
+ private:
+  Code code_;
+  std::string message_;
+  std::string traceback_;
+};
+
+[[noreturn]] void check_failed(const char* expression, const char* file, int line);
+
+// Throws an Error of code kInternal that names the failing expression. Never aborts.
+#define RT_CHECK(expression) \
+  ((expression) ? void(0) : ::rtrain::check_failed(#expression, __FILE__, __LINE__))
+
+}  // namespace rtrain

@@ -1,0 +1,52 @@
+// host/base/host_api.h: what the executable offers to librtrain_engine.so: one versioned struct of function pointers.
+//
+// The engine is loaded from memory at first use and links nothing of the executable but lua_*; everything else it needs
+// from its host goes through here. Every function may be called from any thread unless it says otherwise, and throws
+// rtrain::Error.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+struct lua_State;
+
+namespace rtrain {
+
+struct HostApi {
+  static constexpr uint32_t kVersion = 1;
+  uint32_t version = kVersion;
+
+  // The attempt's key-value store, kept by the controller. All throw kPeerLost once the channel to it is closed, except
+  // store_set and store_delete, which then do nothing (destructors call them).
+  void (*store_set)(const std::string& key, const std::string& value) = nullptr;
+  // Waits until the key exists; throws kTimeout naming the key.
+  std::string (*store_get)(const std::string& key, std::chrono::milliseconds timeout) = nullptr;
+  int64_t (*store_add)(const std::string& key, int64_t delta) = nullptr;
+  bool (*store_check)(const std::vector<std::string>& keys) = nullptr;
+  void (*store_wait)(const std::vector<std::string>& keys,
+                     std::chrono::milliseconds timeout) = nullptr;
+  bool (*store_delete)(const std::string& key) = nullptr;
+  int64_t (*store_num_keys)() = nullptr;
+  // Returns the value after the call.
+  std::string (*store_compare_set)(const std::string& key, const std::string& expected,
+                                   const std::string& desired) = nullptr;
+
+  // Brackets a call that may block on other ranks, so that the controller can say where a rank waits.
+  void (*enter_blocking)(const char* operation) = nullptr;
+  void (*leave_blocking)() = nullptr;
+
+  // A new Lua state with all modules, for a loader thread; closed by the caller's thread with close_state.
+  lua_State* (*new_state)() = nullptr;
+  void (*close_state)(lua_State* L) = nullptr;
+
+  // One line on the process's stderr (a worker's goes to its log).
+  void (*warn)(const std::string& text) = nullptr;
+};
+
+// The engine's only exported symbol: pushes the module table `torch._C`. Called once for each Lua state.
+using EngineOpen = int (*)(lua_State* L, const HostApi* host);
+inline constexpr const char* kEngineOpenName = "rtrain_engine_open";
+
+}  // namespace rtrain

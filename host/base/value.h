@@ -1,0 +1,96 @@
+// host/base/value.h: the one data type that crosses Lua states, threads, processes and the store.
+//
+// nil, boolean, integer, float, string, list or map. A map keeps the order in which its entries were added; its keys are
+// strings, or all integers (a Python dict with integer keys). Copying copies deeply.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace rtrain {
+
+class Value;
+using List = std::vector<Value>;
+using Key = std::variant<std::string, int64_t>;
+
+// An ordered map. Linear lookup: maps here are configs and metrics of at most some hundred keys.
+class Map {
+ public:
+  using Entry = std::pair<Key, Value>;
+
+  Map() = default;
+  Map(std::initializer_list<std::pair<std::string, Value>> entries);
+
+  // Adds the entry, or replaces the value of an existing key in its place.
+  void set(Key key, Value value);
+  // The value under the key; null when absent. Valid until the next change.
+  const Value* find(std::string_view key) const;
+  // The value under the key, or a nil value.
+  const Value& operator[](std::string_view key) const;
+  bool del(std::string_view key);
+
+  size_t size() const { return entries_.size(); }
+  bool empty() const { return entries_.empty(); }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  bool operator==(const Map& other) const;
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+class Value {
+ public:
+  Value() = default;
+  Value(std::nullptr_t) {}
+  Value(bool v) : data_(v) {}
+  Value(int v) : data_(int64_t{v}) {}
+  Value(int64_t v) : data_(v) {}
+  Value(uint32_t v) : data_(int64_t{v}) {}
+  Value(size_t v) : data_(static_cast<int64_t>(v)) {}
+  Value(double v) : data_(v) {}
+  Value(const char* v) : data_(std::string(v)) {}
+  Value(std::string v) : data_(std::move(v)) {}
+  Value(std::string_view v) : data_(std::string(v)) {}
+  Value(List v) : data_(std::move(v)) {}
+  Value(Map v) : data_(std::move(v)) {}
+
+  bool is_nil() const { return std::holds_alternative<std::monostate>(data_); }
+  bool is_bool() const { return std::holds_alternative<bool>(data_); }
+  bool is_int() const { return std::holds_alternative<int64_t>(data_); }
+  bool is_float() const { return std::holds_alternative<double>(data_); }
+  bool is_number() const { return is_int() || is_float(); }
+  bool is_string() const { return std::holds_alternative<std::string>(data_); }
+  bool is_list() const { return std::holds_alternative<List>(data_); }
+  bool is_map() const { return std::holds_alternative<Map>(data_); }
+
+  // Each throws Error(kArgument) naming the type found when the value is of another type.
+  bool as_bool() const;
+  int64_t as_int() const;   // also of a float that is integral
+  double as_float() const;  // also of an integer
+  const std::string& as_string() const;
+  const List& as_list() const;
+  const Map& as_map() const;
+  List& as_list();
+  Map& as_map();
+
+  // The entry of a map, a nil value when absent. Throws when this is no map.
+  const Value& operator[](std::string_view key) const { return as_map()[key]; }
+  // The string, or the fallback when the value is nil.
+  std::string string_or(std::string_view fallback) const;
+  int64_t int_or(int64_t fallback) const { return is_nil() ? fallback : as_int(); }
+  bool bool_or(bool fallback) const { return is_nil() ? fallback : as_bool(); }
+
+  // "nil", "boolean", "integer", "float", "string", "list" or "map".
+  std::string_view type_name() const;
+  bool operator==(const Value& other) const { return data_ == other.data_; }
+
+ private:
+  std::variant<std::monostate, bool, int64_t, double, std::string, List, Map> data_;
+};
+
+}  // namespace rtrain

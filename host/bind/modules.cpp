@@ -1,0 +1,18 @@
+#include "host/bind/modules.h"
+
+#include "host/bind/services.h"
+#include "host/lua/engine_loader.h"
+#include "host/lua/guard.h"
+
+namespace rtrain {
+namespace {
+
+int open_engine_module(lua_State* L) { return open_engine(L, &host_api()); }
+
+}  // namespace
+
+void add_host_modules(State& state) {
+  state.preload("torch._C", &guarded<&open_engine_module>);
+}
+
+}  // namespace rtrain

@@ -1,0 +1,41 @@
+#include "host/bind/services.h"
+
+#include <cstdio>
+
+#include "host/bind/modules.h"
+#include "host/lua/state.h"
+
+namespace rtrain {
+namespace {
+
+constexpr const char* kStateKey = "rtrain.State";
+
+lua_State* new_state() {
+  auto* state = new State();
+  add_host_modules(*state);
+  lua_pushlightuserdata(*state, state);
+  lua_setfield(*state, LUA_REGISTRYINDEX, kStateKey);
+  return *state;
+}
+
+void close_state(lua_State* L) {
+  lua_getfield(L, LUA_REGISTRYINDEX, kStateKey);
+  delete static_cast<State*>(lua_touserdata(L, -1));
+}
+
+void warn(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
+
+}  // namespace
+
+const HostApi& host_api() {
+  static const HostApi api = [] {
+    HostApi out;
+    out.new_state = &new_state;
+    out.close_state = &close_state;
+    out.warn = &warn;
+    return out;
+  }();
+  return api;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,11 @@
+// host/bind/services.h: the HostApi of this process, as the engine sees it.
+#pragma once
+
+#include "host/base/host_api.h"
+
+namespace rtrain {
+
+// Filled once; lives as long as the process.
+const HostApi& host_api();
+
+}  // namespace rtrain

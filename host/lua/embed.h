@@ -1,0 +1,34 @@
+// host/lua/embed.h: the Lua modules inside the executable.
+//
+// Their chunk names begin with "@rtrain://", also when RTRAIN_PATH takes their text from a folder, so that error
+// positions and tracebacks tell the library's frames from the user's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rtrain {
+
+inline constexpr std::string_view kLibraryPrefix = "@rtrain://";
+
+inline bool is_library_source(std::string_view source) { return source.starts_with(kLibraryPrefix); }
+
+struct EmbeddedFile {
+  const char* name;  // relative path below modules/: "torch/nn/init.lua"
+  const unsigned char* begin;
+  const unsigned char* end;
+};
+
+// The text of the module ("torch.nn" → torch/nn.lua or torch/nn/init.lua) and its path; from $RTRAIN_PATH when it has it.
+struct ModuleText {
+  std::string path;
+  std::string text;
+};
+std::optional<ModuleText> find_module(std::string_view name);
+
+// Every embedded module's name, sorted.
+std::vector<std::string> embedded_modules();
+
+}  // namespace rtrain

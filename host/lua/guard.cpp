@@ -1,0 +1,204 @@
+#include "host/lua/guard.h"
+
+#include <string>
+#include <vector>
+
+#include "host/base/text.h"
+#include "host/lua/embed.h"
+
+namespace rtrain {
+namespace {
+
+constexpr const char* kErrorMeta = "rtrain.Error";
+
+std::string field(lua_State* L, int index, const char* name) {
+  lua_getfield(L, index, name);
+  size_t size = 0;
+  const char* text = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &size) : nullptr;
+  std::string out(text == nullptr ? "" : text, size);
+  lua_pop(L, 1);
+  return out;
+}
+
+bool is_error_object(lua_State* L, int index) {
+  if (lua_type(L, index) != LUA_TTABLE || lua_getmetatable(L, index) == 0) return false;
+  luaL_getmetatable(L, kErrorMeta);
+  const bool same = lua_rawequal(L, -1, -2) != 0;
+  lua_pop(L, 2);
+  return same;
+}
+
+void set_field(lua_State* L, const char* name, const std::string& text) {
+  if (text.empty()) return;
+  lua_pushlstring(L, text.data(), text.size());
+  lua_setfield(L, -2, name);
+}
+
+void push_error_object(lua_State* L, std::string_view code, const std::string& message,
+                       const std::string& where, const std::string& traceback) {
+  lua_createtable(L, 0, 4);
+  set_field(L, "code", std::string(code));
+  set_field(L, "message", message);
+  set_field(L, "where", where);
+  set_field(L, "traceback", traceback);
+  luaL_getmetatable(L, kErrorMeta);
+  lua_setmetatable(L, -2);
+}
+
+std::string located(lua_State* L, int index) {
+  const std::string where = field(L, index, "where");
+  const std::string message = field(L, index, "message");
+  return where.empty() ? message : cat(where, ": ", message);
+}
+
+int error_tostring(lua_State* L) {
+  const std::string text = located(L, 1);
+  lua_pushlstring(L, text.data(), text.size());
+  return 1;
+}
+
+// The frames of the stack as text, the user's own first; frames of embedded modules are counted, not shown.
+std::string make_traceback(lua_State* L, int level) {
+  std::string out;
+  int library_frames = 0;
+  lua_Debug frame;
+  for (; lua_getstack(L, level, &frame) != 0; ++level) {
+    lua_getinfo(L, "Sln", &frame);
+    if (frame.currentline < 0) continue;
+    if (is_library_source(frame.source)) {
+      ++library_frames;
+      continue;
+    }
+    const std::string function = frame.name != nullptr      ? cat("in function '", frame.name, "'")
+                                 : *frame.what == 'm' ? std::string("in main chunk")
+                                                      : cat("in function <line ", frame.linedefined, ">");
+    out += cat(out.empty() ? "" : "\n", "  ", std::string_view(frame.short_src), ":",
+               frame.currentline, ": ", function);
+  }
+  if (library_frames > 0) out += cat(out.empty() ? "" : "\n", "  (+", library_frames, " rtrain frames)");
+  return out;
+}
+
+// lua_pcall's message handler: any error value becomes an error object with a traceback.
+int traceback_handler(lua_State* L) {
+  if (is_error_object(L, 1)) {
+    if (field(L, 1, "traceback").empty()) {
+      const std::string text = make_traceback(L, 1);
+      lua_pushvalue(L, 1);
+      set_field(L, "traceback", text);
+    }
+    lua_settop(L, 1);
+    return 1;
+  }
+  // A plain value: its text; "file.lua:3: text" keeps the position it begins with.
+  lua_getglobal(L, "tostring");
+  lua_pushvalue(L, 1);
+  if (lua_pcall(L, 1, 1, 0) != 0 || lua_type(L, -1) != LUA_TSTRING) {
+    lua_pushliteral(L, "(error object that does not print)");
+  }
+  size_t size = 0;
+  const char* text = lua_tolstring(L, -1, &size);
+  push_error_object(L, code_name(Code::kUser), std::string(text, size), "", make_traceback(L, 1));
+  lua_pushvalue(L, 1);
+  lua_setfield(L, -2, "value");
+  return 1;
+}
+
+int errors_raise(lua_State* L) {
+  const auto code = code_from_name(luaL_checkstring(L, 1));
+  if (!code) throw Error(Code::kInternal, cat("unknown error code '", lua_tostring(L, 1), "'"));
+  throw Error(*code, luaL_checkstring(L, 2));
+}
+
+int errors_wrap(lua_State* L) {
+  lua_settop(L, 1);
+  return traceback_handler(L);
+}
+
+int errors_is_error(lua_State* L) {
+  lua_pushboolean(L, is_error_object(L, 1));
+  return 1;
+}
+
+int errors_suggestion(lua_State* L) {
+  const std::string name = luaL_checkstring(L, 1);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  std::vector<std::string> candidates;
+  for (int i = 1; lua_rawgeti(L, 2, i), lua_type(L, -1) == LUA_TSTRING; ++i) {
+    candidates.emplace_back(lua_tostring(L, -1));
+    lua_pop(L, 1);
+  }
+  const std::string text = suggestion(name, candidates);
+  lua_pushlstring(L, text.data(), text.size());
+  return 1;
+}
+
+int open_errors_module(lua_State* L) {
+  static constexpr luaL_Reg kFunctions[] = {{"raise", &guarded<&errors_raise>},
+                                            {"wrap", &guarded<&errors_wrap>},
+                                            {"is_error", &guarded<&errors_is_error>},
+                                            {"suggestion", &guarded<&errors_suggestion>},
+                                            {nullptr, nullptr}};
+  lua_newtable(L);
+  luaL_register(L, nullptr, kFunctions);
+  return 1;
+}
+
+}  // namespace
+
+Error HostTranslate::from(const std::exception& e) {
+  return Error(Code::kInternal, std::string(e.what()));
+}
+
+std::string user_position(lua_State* L, int level) {
+  lua_Debug frame;
+  for (; lua_getstack(L, level, &frame) != 0; ++level) {
+    lua_getinfo(L, "Sl", &frame);
+    if (frame.currentline < 0 || is_library_source(frame.source)) continue;
+    return cat(std::string_view(frame.short_src), ":", frame.currentline);
+  }
+  return {};
+}
+
+void push_error(lua_State* L, const Error& error) {
+  // An error that already has a traceback was located where it was raised.
+  const std::string where = error.traceback().empty() ? user_position(L, 0) : std::string();
+  push_error_object(L, code_name(error.code()), error.message(), where, error.traceback());
+}
+
+Error to_error(lua_State* L, int index) {
+  if (!is_error_object(L, index)) {
+    const char* text = lua_tostring(L, index);
+    return Error(Code::kUser, text == nullptr ? "(error value is no string)" : text);
+  }
+  if (index < 0) index = lua_gettop(L) + index + 1;
+  const Code code = code_from_name(field(L, index, "code")).value_or(Code::kInternal);
+  return Error(code, located(L, index), field(L, index, "traceback"));
+}
+
+void protected_call(lua_State* L, int nargs, int nresults) {
+  const int base = lua_gettop(L) - nargs;
+  lua_pushcfunction(L, &traceback_handler);
+  lua_insert(L, base);
+  const int status = lua_pcall(L, nargs, nresults, base);
+  lua_remove(L, base);
+  if (status == 0) return;
+  const Error error = status == LUA_ERRMEM ? Error(Code::kOutOfMemory, "not enough memory in Lua")
+                                           : to_error(L, -1);
+  lua_pop(L, 1);
+  throw error;
+}
+
+void open_errors(lua_State* L) {
+  luaL_newmetatable(L, kErrorMeta);
+  lua_pushcfunction(L, &error_tostring);
+  lua_setfield(L, -2, "__tostring");
+  lua_pop(L, 1);
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, "preload");
+  lua_pushcfunction(L, &open_errors_module);
+  lua_setfield(L, -2, "rtrain.errors");
+  lua_pop(L, 2);
+}
+
+}  // namespace rtrain

@@ -1,0 +1,137 @@
+#include "host/lua/state.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "host/base/text.h"
+#include "host/lua/embed.h"
+#include "host/lua/guard.h"
+
+namespace rtrain {
+namespace {
+
+constexpr const char* kMainState = "rtrain.main_state";
+constexpr const char* kLibraryEnv = "rtrain.library_env";
+
+int undeclared_global(lua_State* L) {
+  throw Error(Code::kInternal, cat("undeclared global '", luaL_checkstring(L, 2), "' in library code"));
+}
+
+int read_global(lua_State* L) {
+  lua_pushvalue(L, 2);
+  lua_rawget(L, LUA_GLOBALSINDEX);
+  if (lua_isnil(L, -1)) return undeclared_global(L);
+  return 1;
+}
+
+// The environment of embedded modules: reads what _G has, refuses everything else.
+void create_library_env(lua_State* L) {
+  lua_newtable(L);
+  lua_newtable(L);
+  lua_pushcfunction(L, &guarded<&read_global>);
+  lua_setfield(L, -2, "__index");
+  lua_pushcfunction(L, &guarded<&undeclared_global>);
+  lua_setfield(L, -2, "__newindex");
+  lua_setmetatable(L, -2);
+  lua_setfield(L, LUA_REGISTRYINDEX, kLibraryEnv);
+}
+
+void load_text(lua_State* L, const std::string& text, const std::string& chunk) {
+  if (luaL_loadbuffer(L, text.data(), text.size(), chunk.c_str()) == 0) return;
+  const std::string message = lua_tostring(L, -1);
+  lua_pop(L, 1);
+  throw Error(Code::kUser, message, "(while reading the file)");
+}
+
+int search_embedded(lua_State* L) {
+  const char* name = luaL_checkstring(L, 1);
+  const auto found = find_module(name);
+  if (!found) {
+    lua_pushfstring(L, "\n\tno module '%s' in rtrain", name);
+    return 1;
+  }
+  load_text(L, found->text, cat(kLibraryPrefix, found->path));
+  lua_getfield(L, LUA_REGISTRYINDEX, kLibraryEnv);
+  lua_setfenv(L, -2);
+  return 1;
+}
+
+// Puts our searcher second, after package.preload: a user's file never shadows a module of rtrain.
+void add_searcher(lua_State* L) {
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, "loaders");
+  for (int i = static_cast<int>(lua_objlen(L, -1)); i >= 2; --i) {
+    lua_rawgeti(L, -1, i);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_pushcfunction(L, &guarded<&search_embedded>);
+  lua_rawseti(L, -2, 2);
+  lua_pop(L, 2);
+}
+
+}  // namespace
+
+State::State() : L_(luaL_newstate()) {
+  if (L_ == nullptr) throw Error(Code::kOutOfMemory, "cannot create a Lua state");
+  luaL_openlibs(L_);
+  lua_pushlightuserdata(L_, L_);
+  lua_setfield(L_, LUA_REGISTRYINDEX, kMainState);
+  create_library_env(L_);
+  add_searcher(L_);
+  open_errors(L_);
+}
+
+State::~State() { lua_close(L_); }
+
+void State::preload(const char* name, lua_CFunction open) {
+  lua_getglobal(L_, "package");
+  lua_getfield(L_, -1, "preload");
+  lua_pushcfunction(L_, open);
+  lua_setfield(L_, -2, name);
+  lua_pop(L_, 2);
+}
+
+lua_State* main_state(lua_State* L) {
+  lua_getfield(L, LUA_REGISTRYINDEX, kMainState);
+  auto* main = static_cast<lua_State*>(lua_touserdata(L, -1));
+  lua_pop(L, 1);
+  return main;
+}
+
+void add_script_folder(lua_State* L, const std::string& folder) {
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, "path");
+  const std::string path = cat(folder, "/?.lua;", folder, "/?/init.lua;", lua_tostring(L, -1));
+  lua_pushlstring(L, path.data(), path.size());
+  lua_setfield(L, -3, "path");
+  lua_pop(L, 2);
+}
+
+void run_file(lua_State* L, const std::string& path, const std::vector<std::string>& args) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in || std::filesystem::is_directory(path)) {
+    throw Error(Code::kUsage, cat("cannot read ", path, ": ",
+                                  in ? "it is a folder" : std::strerror(errno)));
+  }
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  // LuaJIT skips a "#!" line only in luaL_loadfile; keep the newline so that line numbers stay right.
+  if (text.starts_with('#')) text.erase(0, text.find('\n'));
+
+  lua_createtable(L, static_cast<int>(args.size()), 1);
+  lua_pushlstring(L, path.data(), path.size());
+  lua_rawseti(L, -2, 0);
+  for (size_t i = 0; i < args.size(); ++i) {
+    lua_pushlstring(L, args[i].data(), args[i].size());
+    lua_rawseti(L, -2, static_cast<int>(i) + 1);
+  }
+  lua_setglobal(L, "arg");
+  const auto folder = std::filesystem::absolute(path).parent_path().lexically_normal();
+  add_script_folder(L, folder.string());
+  load_text(L, text, cat("@", path));
+  protected_call(L, 0, 0);
+}
+
+}  // namespace rtrain

@@ -1,0 +1,36 @@
+# The libraries rtrain is made from. Static ones are linked into the executable; LibTorch is only compiled against and
+# found again at run time.
+
+function(rtrain_static name header library)
+  find_path(${name}_INCLUDE ${header} PATH_SUFFIXES luajit-2.1 REQUIRED)
+  find_library(${name}_ARCHIVE NAMES ${library} REQUIRED)
+  add_library(dep::${name} STATIC IMPORTED GLOBAL)
+  set_target_properties(dep::${name} PROPERTIES IMPORTED_LOCATION ${${name}_ARCHIVE})
+endfunction()
+
+rtrain_static(luajit lua.hpp libluajit-5.1.a)
+rtrain_static(uv uv.h libuv_a.a)
+rtrain_static(sqlite sqlite3.h libsqlite3.a)
+rtrain_static(z zlib.h libz.a)
+find_package(Threads REQUIRED)
+find_package(GTest REQUIRED)
+
+# The folder that holds torch/ (and nvidia/) as the wheels unpack: scripts/setup makes it.
+set(RTRAIN_LIBTORCH "$ENV{RTRAIN_LIBTORCH}" CACHE PATH "Folder that holds torch/lib/libtorch_cpu.so")
+find_path(TORCH_ROOT lib/libtorch_cpu.so HINTS ${RTRAIN_LIBTORCH}/torch ${RTRAIN_LIBTORCH}
+          NO_DEFAULT_PATH)
+if(NOT TORCH_ROOT)
+  message(FATAL_ERROR "LibTorch not found in RTRAIN_LIBTORCH='${RTRAIN_LIBTORCH}': run scripts/setup")
+endif()
+
+add_library(torch_headers INTERFACE)
+target_include_directories(torch_headers SYSTEM INTERFACE
+  ${TORCH_ROOT}/include ${TORCH_ROOT}/include/torch/csrc/api/include
+  ${PROJECT_SOURCE_DIR}/host/engine/gloo_stub)
+target_compile_definitions(torch_headers INTERFACE
+  USE_DISTRIBUTED USE_C10D_GLOO USE_RPC USE_TENSORPIPE _GLIBCXX_USE_CXX11_ABI=1)
+
+foreach(lib torch_cpu c10)
+  add_library(torch::${lib} SHARED IMPORTED GLOBAL)
+  set_target_properties(torch::${lib} PROPERTIES IMPORTED_LOCATION ${TORCH_ROOT}/lib/lib${lib}.so)
+endforeach()

@@ -1,0 +1,38 @@
+# Puts files into the executable with .incbin.
+
+# Writes ${out} (assembler) with every modules/*.lua and the table rtrain_embedded_files that host/lua/embed.cpp reads.
+function(rtrain_embed_modules target)
+  file(GLOB_RECURSE modules CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/modules/*.lua)
+  list(SORT modules)
+  set(data "")
+  set(table "")
+  set(index 0)
+  foreach(path ${modules})
+    file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR}/modules ${path})
+    string(APPEND data ".Lname${index}: .asciz \"${name}\"\n.Lfile${index}: .incbin \"${path}\"\n.Lend${index}: .byte 0\n")
+    string(APPEND table ".quad .Lname${index}, .Lfile${index}, .Lend${index}\n")
+    math(EXPR index "${index} + 1")
+  endforeach()
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/modules.S)
+  file(CONFIGURE OUTPUT ${out} CONTENT "    .section .rodata\n@data@
+    .section .data.rel.ro, \"aw\"\n    .balign 8
+    .globl rtrain_embedded_files\n    .hidden rtrain_embedded_files\nrtrain_embedded_files:\n@table@
+    .globl rtrain_embedded_count\n    .hidden rtrain_embedded_count\nrtrain_embedded_count: .quad @index@
+    .section .note.GNU-stack, \"\", @progbits\n" @ONLY)
+  set_source_files_properties(${out} PROPERTIES OBJECT_DEPENDS "${modules}")
+  target_sources(${target} PRIVATE ${out})
+endfunction()
+
+# Defines the symbols <symbol>_begin and <symbol>_end around the bytes of a built library.
+function(rtrain_embed_library target library symbol)
+  # OBJECT_DEPENDS takes no generator expression: the library is built in this very folder.
+  set(image ${CMAKE_CURRENT_BINARY_DIR}/${CMAKE_SHARED_LIBRARY_PREFIX}${library}${CMAKE_SHARED_LIBRARY_SUFFIX})
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.S)
+  file(GENERATE OUTPUT ${out} CONTENT "    .section .rodata\n    .balign 64
+    .globl ${symbol}_begin\n    .hidden ${symbol}_begin\n${symbol}_begin:\n    .incbin \"${image}\"
+    .globl ${symbol}_end\n    .hidden ${symbol}_end\n${symbol}_end:\n    .byte 0
+    .section .note.GNU-stack, \"\", @progbits\n")
+  set_source_files_properties(${out} PROPERTIES GENERATED TRUE OBJECT_DEPENDS ${image})
+  target_sources(${target} PRIVATE ${out})
+  add_dependencies(${target} ${library})
+endfunction()

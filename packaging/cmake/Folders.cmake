@@ -1,0 +1,20 @@
+# One static library per folder of host/: rtrain_folder(base) makes rtrain_base from host/base/*.cpp.
+
+add_library(rtrain_flags INTERFACE)
+target_include_directories(rtrain_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(rtrain_flags INTERFACE -Wall -Wextra -Werror -fno-omit-frame-pointer)
+if(RTRAIN_SANITIZE)
+  target_compile_options(rtrain_flags INTERFACE -fsanitize=${RTRAIN_SANITIZE})
+  target_link_options(rtrain_flags INTERFACE -fsanitize=${RTRAIN_SANITIZE})
+endif()
+
+function(rtrain_folder name)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/host/${name}/*.cpp)
+  if(NOT sources)
+    add_library(rtrain_${name} INTERFACE)
+    target_link_libraries(rtrain_${name} INTERFACE ${ARGN})
+    return()
+  endif()
+  add_library(rtrain_${name} STATIC ${sources})
+  target_link_libraries(rtrain_${name} PUBLIC rtrain_flags ${ARGN})
+endfunction()
