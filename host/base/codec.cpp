@@ -52,7 +52,8 @@ int64_t checked_int(uint64_t number) {
 Value unpack(const msgpack::object& object);
 
 Key unpack_key(const msgpack::object& object) {
-  if (object.type == msgpack::type::STR) return std::string(object.via.str.ptr, object.via.str.size);
+  if (object.type == msgpack::type::STR)
+    return std::string(object.via.str.ptr, object.via.str.size);
   if (object.type == msgpack::type::POSITIVE_INTEGER) return checked_int(object.via.u64);
   if (object.type == msgpack::type::NEGATIVE_INTEGER) return object.via.i64;
   throw Error(Code::kArgument, "a map key in a message is neither string nor integer");
@@ -60,7 +61,8 @@ Key unpack_key(const msgpack::object& object) {
 
 Value unpack_map(const msgpack::object_map& map) {
   Map out;
-  for (uint32_t i = 0; i < map.size; ++i) out.set(unpack_key(map.ptr[i].key), unpack(map.ptr[i].val));
+  for (uint32_t i = 0; i < map.size; ++i)
+    out.set(unpack_key(map.ptr[i].key), unpack(map.ptr[i].val));
   return out;
 }
 
@@ -108,7 +110,8 @@ std::string encode(const Value& value) {
 
 Value decode(std::string_view bytes) {
   try {
-    // Limits by the input's own size: an array header cannot make us reserve more than its bytes could hold.
+    // Limits by the input's own size: an array header cannot make us reserve more than its bytes
+    // could hold.
     const msgpack::unpack_limit limit(bytes.size(), bytes.size(), bytes.size(), bytes.size(), 0,
                                       kMaxDepth);
     size_t offset = 0;

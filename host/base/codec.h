@@ -1,7 +1,7 @@
 // host/base/codec.h: a Value as MessagePack bytes, and back.
 //
-// Integer-keyed maps keep integer keys. Decoding is for foreign bytes: every malformed, truncated or over-deep input is
-// an Error(kArgument), never undefined behaviour.
+// Integer-keyed maps keep integer keys. Decoding is for foreign bytes: every malformed, truncated
+// or over-deep input is an Error(kArgument), never undefined behaviour.
 #pragma once
 
 #include <string>

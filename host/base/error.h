@@ -1,7 +1,8 @@
 // host/base/error.h: the one exception type of rtrain and the closed list of error codes.
 //
-// Expected outcomes are values; what is exceptional is `throw Error(code, message)`; a bug is RT_CHECK. The codes are
-// the same in C++ and in Lua (`err.code`), and each has one exit code of the command line.
+// Expected outcomes are values; what is exceptional is `throw Error(code, message)`; a bug is
+// RT_CHECK. The codes are the same in C++ and in Lua (`err.code`), and each has one exit code of
+// the command line.
 #pragma once
 
 #include <exception>

@@ -1,8 +1,9 @@
-// host/base/host_api.h: what the executable offers to librtrain_engine.so: one versioned struct of function pointers.
+// host/base/host_api.h: what the executable offers to librtrain_engine.so: one versioned struct of
+// function pointers.
 //
-// The engine is loaded from memory at first use and links nothing of the executable but lua_*; everything else it needs
-// from its host goes through here. Every function may be called from any thread unless it says otherwise, and throws
-// rtrain::Error.
+// The engine is loaded from memory at first use and links nothing of the executable but lua_*;
+// everything else it needs from its host goes through here. Every function may be called from any
+// thread unless it says otherwise, and throws rtrain::Error.
 #pragma once
 
 #include <chrono>
@@ -18,8 +19,8 @@ struct HostApi {
   static constexpr uint32_t kVersion = 1;
   uint32_t version = kVersion;
 
-  // The attempt's key-value store, kept by the controller. All throw kPeerLost once the channel to it is closed, except
-  // store_set and store_delete, which then do nothing (destructors call them).
+  // The attempt's key-value store, kept by the controller. All throw kPeerLost once the channel to
+  // it is closed, except store_set and store_delete, which then do nothing (destructors call them).
   void (*store_set)(const std::string& key, const std::string& value) = nullptr;
   // Waits until the key exists; throws kTimeout naming the key.
   std::string (*store_get)(const std::string& key, std::chrono::milliseconds timeout) = nullptr;
@@ -33,11 +34,13 @@ struct HostApi {
   std::string (*store_compare_set)(const std::string& key, const std::string& expected,
                                    const std::string& desired) = nullptr;
 
-  // Brackets a call that may block on other ranks, so that the controller can say where a rank waits.
+  // Brackets a call that may block on other ranks, so that the controller can say where a rank
+  // waits.
   void (*enter_blocking)(const char* operation) = nullptr;
   void (*leave_blocking)() = nullptr;
 
-  // A new Lua state with all modules, for a loader thread; closed by the caller's thread with close_state.
+  // A new Lua state with all modules, for a loader thread; closed by the caller's thread with
+  // close_state.
   lua_State* (*new_state)() = nullptr;
   void (*close_state)(lua_State* L) = nullptr;
 
@@ -45,7 +48,8 @@ struct HostApi {
   void (*warn)(const std::string& text) = nullptr;
 };
 
-// The engine's only exported symbol: pushes the module table `torch._C`. Called once for each Lua state.
+// The engine's only exported symbol: pushes the module table `torch._C`. Called once for each Lua
+// state.
 using EngineOpen = int (*)(lua_State* L, const HostApi* host);
 inline constexpr const char* kEngineOpenName = "rtrain_engine_open";
 

@@ -1,7 +1,8 @@
 // host/base/json.h: a Value as JSON text, and back.
 //
-// JSON has no NaN: NaN and the infinities are written as the strings "NaN", "Infinity", "-Infinity". Integer keys are
-// written as decimal strings. Strings that are not UTF-8 are written with U+FFFD for each bad byte.
+// JSON has no NaN: NaN and the infinities are written as the strings "NaN", "Infinity",
+// "-Infinity". Integer keys are written as decimal strings. Strings that are not UTF-8 are written
+// with U+FFFD for each bad byte.
 #pragma once
 
 #include <string>

@@ -39,7 +39,8 @@ std::string read_file(const fs::path& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-// The folder with libtorch_cpu.so for a path that may be that folder, torch/, or the parent of torch/.
+// The folder with libtorch_cpu.so for a path that may be that folder, torch/, or the parent of
+// torch/.
 fs::path lib_folder(const fs::path& path) {
   for (const char* below : {".", "lib", "torch/lib"}) {
     const fs::path candidate = (path / below).lexically_normal();
@@ -61,14 +62,17 @@ class Search {
     if (lib.empty()) return note(path, source, "no libtorch_cpu.so");
     const std::string text = read_file(lib.parent_path() / "version.py");
     const std::string version = version_field(text, "__version__");
-    if (version.empty()) return note(path, source, "libtorch_cpu.so, but no torch/version.py beside lib/");
+    if (version.empty())
+      return note(path, source, "libtorch_cpu.so, but no torch/version.py beside lib/");
     if (!version.starts_with(kWantedVersion)) {
       return note(path, source, cat("version ", version, ", need ", kWantedVersion, "x"));
     }
     const bool tested = version_field(text, "git_version") == kTestedCommit;
     if (!tested && std::getenv("RTRAIN_LIBTORCH_ANY") == nullptr) {
-      return note(path, source, cat("version ", version, ", a build that rtrain was not tested with "
-                                    "(RTRAIN_LIBTORCH_ANY=1 takes it all the same)"));
+      return note(path, source,
+                  cat("version ", version,
+                      ", a build that rtrain was not tested with "
+                      "(RTRAIN_LIBTORCH_ANY=1 takes it all the same)"));
     }
     note(path, source, cat("version ", version));
     result_.found = LibTorch{lib.string(), version, version_field(text, "cuda"), source};
@@ -90,7 +94,8 @@ class Search {
     }
     std::sort(found.rbegin(), found.rend());
     if (found.empty()) return note(prefix / "lib/python*/site-packages/torch", source, "not there");
-    return std::any_of(found.begin(), found.end(), [&](const fs::path& p) { return look(p, source); });
+    return std::any_of(found.begin(), found.end(),
+                       [&](const fs::path& p) { return look(p, source); });
   }
 
   LibTorchSearch take() { return std::move(result_); }
@@ -137,8 +142,10 @@ std::string libtorch_refusal(const LibTorchSearch& search) {
   for (const LibTorchPlace& place : search.places) {
     out += cat("\n  ", place.path, " (", place.source, "): ", place.finding);
   }
-  out += "\nInstall it with scripts/setup or `pip install torch==2.11.0`, or set RTRAIN_LIBTORCH to the "
-         "folder that holds lib/libtorch_cpu.so";
+  out +=
+      "\nInstall it with scripts/setup or `pip install torch==2.11.0`, or set RTRAIN_LIBTORCH to "
+      "the "
+      "folder that holds lib/libtorch_cpu.so";
   return out;
 }
 

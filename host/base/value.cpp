@@ -63,7 +63,8 @@ bool Value::as_bool() const {
 int64_t Value::as_int() const {
   if (const auto* v = std::get_if<int64_t>(&data_)) return *v;
   const auto* v = std::get_if<double>(&data_);
-  if (v != nullptr && std::floor(*v) == *v && std::abs(*v) < 0x1p63) return static_cast<int64_t>(*v);
+  if (v != nullptr && std::floor(*v) == *v && std::abs(*v) < 0x1p63)
+    return static_cast<int64_t>(*v);
   wrong_type("an integer", *this);
 }
 

@@ -1,7 +1,8 @@
 // host/base/value.h: the one data type that crosses Lua states, threads, processes and the store.
 //
-// nil, boolean, integer, float, string, list or map. A map keeps the order in which its entries were added; its keys are
-// strings, or all integers (a Python dict with integer keys). Copying copies deeply.
+// nil, boolean, integer, float, string, list or map. A map keeps the order in which its entries
+// were added; its keys are strings, or all integers (a Python dict with integer keys). Copying
+// copies deeply.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,6 @@ int open_engine_module(lua_State* L) { return open_engine(L, &host_api()); }
 
 }  // namespace
 
-void add_host_modules(State& state) {
-  state.preload("torch._C", &guarded<&open_engine_module>);
-}
+void add_host_modules(State& state) { state.preload("torch._C", &guarded<&open_engine_module>); }
 
 }  // namespace rtrain

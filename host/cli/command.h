@@ -1,4 +1,5 @@
-// host/cli/command.h: what a command is: a function that adds itself to the parser. One file per command.
+// host/cli/command.h: what a command is: a function that adds itself to the parser. One file per
+// command.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -10,7 +10,8 @@ namespace {
 
 void print_error(const Error& error) {
   std::cerr << "rtrain: " << error.message() << "\n";
-  if (error.code() == Code::kUser && !error.traceback().empty()) std::cerr << error.traceback() << "\n";
+  if (error.code() == Code::kUser && !error.traceback().empty())
+    std::cerr << error.traceback() << "\n";
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// host/cli/command_line.h: the command line: parses, runs one command, turns errors into messages and exit codes.
+// host/cli/command_line.h: the command line: parses, runs one command, turns errors into messages
+// and exit codes.
 #pragma once
 
 namespace rtrain {

@@ -13,7 +13,8 @@ void add_exec(CLI::App& app, CommandResult&) {
     std::vector<std::string> args;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("exec", "Run a Lua file with rtrain's modules, without a run");
+  CLI::App* command =
+      app.add_subcommand("exec", "Run a Lua file with rtrain's modules, without a run");
   command->add_option("FILE", options->file, "Lua file")->required();
   command->add_option("ARGS", options->args, "the script's own arguments (global `arg`)");
   command->prefix_command();

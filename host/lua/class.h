@@ -1,11 +1,12 @@
-// host/lua/class.h: how a C++ class becomes a Lua class: userdata of one smart-pointer slot and a list of methods.
+// host/lua/class.h: how a C++ class becomes a Lua class: userdata of one smart-pointer slot and a
+// list of methods.
 //
 // Bound by a specialization `Class<T>` with
-//   using Slot = std::shared_ptr<T>;              // or intrusive_ptr, unique_ptr: contextually bool, reset()
-//   static constexpr const char* kName = "torch.Tensor";
-//   static constexpr std::array kMethods = {method<&size>("size"), method<&index>("__index"), …};
-// Names beginning with "__" go to the metatable. `__gc` and `release` are there for every class and only drop the slot;
-// any later use is an argument error.
+//   using Slot = std::shared_ptr<T>;              // or intrusive_ptr, unique_ptr: contextually
+//   bool, reset() static constexpr const char* kName = "torch.Tensor"; static constexpr std::array
+//   kMethods = {method<&size>("size"), method<&index>("__index"), …};
+// Names beginning with "__" go to the metatable. `__gc` and `release` are there for every class and
+// only drop the slot; any later use is an argument error.
 #pragma once
 
 #include <new>
@@ -24,7 +25,8 @@ class Method;
 template <auto Fn, class Translate = HostTranslate>
 constexpr Method method(const char* name);
 
-// A method's name and its guarded C function; made only by method<>, so an unguarded function cannot be registered.
+// A method's name and its guarded C function; made only by method<>, so an unguarded function
+// cannot be registered.
 class Method {
  public:
   const char* name() const { return name_; }
@@ -54,7 +56,8 @@ typename Class<T>::Slot* test(lua_State* L, int index) {
   return same ? static_cast<typename Class<T>::Slot*>(data) : nullptr;
 }
 
-// The slot at the index; throws Error(kArgument) naming the argument, the class wanted and what was found.
+// The slot at the index; throws Error(kArgument) naming the argument, the class wanted and what was
+// found.
 template <class T>
 typename Class<T>::Slot& check(lua_State* L, int index) {
   auto* slot = test<T>(L, index);
@@ -63,7 +66,8 @@ typename Class<T>::Slot& check(lua_State* L, int index) {
                                      luaL_typename(L, index)));
   }
   if (!*slot) {
-    throw Error(Code::kArgument, cat("argument ", index, ": this ", Class<T>::kName, " was released"));
+    throw Error(Code::kArgument,
+                cat("argument ", index, ": this ", Class<T>::kName, " was released"));
   }
   return *slot;
 }

@@ -45,12 +45,14 @@ class Reader {
 
  private:
   [[noreturn]] static void refuse(const std::string& path, std::string_view type) {
-    throw Error(Code::kArgument, cat(path, ": a ", type,
-                                     " is not plain data (nil, boolean, number, string, list, map)"));
+    throw Error(
+        Code::kArgument,
+        cat(path, ": a ", type, " is not plain data (nil, boolean, number, string, list, map)"));
   }
 
   static Value number(double v) {
-    const bool integral = std::floor(v) == v && std::abs(v) <= 0x1p53 && !(v == 0 && std::signbit(v));
+    const bool integral =
+        std::floor(v) == v && std::abs(v) <= 0x1p53 && !(v == 0 && std::signbit(v));
     if (integral) return static_cast<int64_t>(v);
     return v;
   }
@@ -75,7 +77,8 @@ class Reader {
   }
 
   Value table(int index, const std::string& path, int depth) {
-    if (depth > kMaxDepth) throw Error(Code::kArgument, cat(path, ": nested too deeply, or a cycle"));
+    if (depth > kMaxDepth)
+      throw Error(Code::kArgument, cat(path, ": nested too deeply, or a cycle"));
     luaL_checkstack(L_, 8, "too deep");
     if (has_meta(index, kListMeta)) return list(index, path, depth);
     if (has_meta(index, kIntMapMeta)) return int_map(index, path, depth);

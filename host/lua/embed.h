@@ -1,7 +1,7 @@
 // host/lua/embed.h: the Lua modules inside the executable.
 //
-// Their chunk names begin with "@rtrain://", also when RTRAIN_PATH takes their text from a folder, so that error
-// positions and tracebacks tell the library's frames from the user's.
+// Their chunk names begin with "@rtrain://", also when RTRAIN_PATH takes their text from a folder,
+// so that error positions and tracebacks tell the library's frames from the user's.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,9 @@ namespace rtrain {
 
 inline constexpr std::string_view kLibraryPrefix = "@rtrain://";
 
-inline bool is_library_source(std::string_view source) { return source.starts_with(kLibraryPrefix); }
+inline bool is_library_source(std::string_view source) {
+  return source.starts_with(kLibraryPrefix);
+}
 
 struct EmbeddedFile {
   const char* name;  // relative path below modules/: "torch/nn/init.lua"
@@ -21,7 +23,8 @@ struct EmbeddedFile {
   const unsigned char* end;
 };
 
-// The text of the module ("torch.nn" → torch/nn.lua or torch/nn/init.lua) and its path; from $RTRAIN_PATH when it has it.
+// The text of the module ("torch.nn" → torch/nn.lua or torch/nn/init.lua) and its path; from
+// $RTRAIN_PATH when it has it.
 struct ModuleText {
   std::string path;
   std::string text;

@@ -51,8 +51,9 @@ int make_engine_file() {
   return fd;
 }
 
-// The libraries that libtorch_cpu.so needs and that lie beside torch/ in the wheels' layout are found by its own RPATH;
-// where the layout is another one, the dynamic linker's message names the missing one.
+// The libraries that libtorch_cpu.so needs and that lie beside torch/ in the wheels' layout are
+// found by its own RPATH; where the layout is another one, the dynamic linker's message names the
+// missing one.
 EngineOpen load() {
   const LibTorchSearch search = find_libtorch();
   if (!search.found) throw Error(Code::kEnvironment, libtorch_refusal(search));

@@ -1,7 +1,8 @@
 // host/lua/engine_loader.h: brings librtrain_engine.so into the process on first use.
 //
-// LibTorch is loaded by absolute path, then the engine from a sealed memory file. Workers inherit that file from the
-// controller (RTRAIN_ENGINE_FD). RTRAIN_ENGINE=path loads the engine from a file, for debugging.
+// LibTorch is loaded by absolute path, then the engine from a sealed memory file. Workers inherit
+// that file from the controller (RTRAIN_ENGINE_FD). RTRAIN_ENGINE=path loads the engine from a
+// file, for debugging.
 #pragma once
 
 #include "host/base/host_api.h"
@@ -9,12 +10,14 @@
 
 namespace rtrain {
 
-// Loads LibTorch and the engine (once a process) and pushes its module table for this state. Throws Error(kEnvironment)
-// with every place looked at when there is no usable LibTorch. Must be called by the thread that will use the state.
+// Loads LibTorch and the engine (once a process) and pushes its module table for this state. Throws
+// Error(kEnvironment) with every place looked at when there is no usable LibTorch. Must be called
+// by the thread that will use the state.
 int open_engine(lua_State* L, const HostApi* host);
 
-// The file descriptor of the sealed memory file that holds the engine, made on first call and never closed: a re-used
-// descriptor number would make the dynamic linker return the old library. -1 when memory files may not be executed.
+// The file descriptor of the sealed memory file that holds the engine, made on first call and never
+// closed: a re-used descriptor number would make the dynamic linker return the old library. -1 when
+// memory files may not be executed.
 int engine_fd();
 
 // True once LibTorch is in this process.

@@ -57,7 +57,8 @@ int error_tostring(lua_State* L) {
   return 1;
 }
 
-// The frames of the stack as text, the user's own first; frames of embedded modules are counted, not shown.
+// The frames of the stack as text, the user's own first; frames of embedded modules are counted,
+// not shown.
 std::string make_traceback(lua_State* L, int level) {
   std::string out;
   int library_frames = 0;
@@ -69,13 +70,15 @@ std::string make_traceback(lua_State* L, int level) {
       ++library_frames;
       continue;
     }
-    const std::string function = frame.name != nullptr      ? cat("in function '", frame.name, "'")
-                                 : *frame.what == 'm' ? std::string("in main chunk")
-                                                      : cat("in function <line ", frame.linedefined, ">");
+    const std::string function = frame.name != nullptr ? cat("in function '", frame.name, "'")
+                                 : *frame.what == 'm'
+                                     ? std::string("in main chunk")
+                                     : cat("in function <line ", frame.linedefined, ">");
     out += cat(out.empty() ? "" : "\n", "  ", std::string_view(frame.short_src), ":",
                frame.currentline, ": ", function);
   }
-  if (library_frames > 0) out += cat(out.empty() ? "" : "\n", "  (+", library_frames, " rtrain frames)");
+  if (library_frames > 0)
+    out += cat(out.empty() ? "" : "\n", "  (+", library_frames, " rtrain frames)");
   return out;
 }
 

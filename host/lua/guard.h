@@ -1,6 +1,8 @@
-// host/lua/guard.h: the one door between C++ and Lua: C++ exceptions become Lua errors, Lua errors become rtrain::Error.
+// host/lua/guard.h: the one door between C++ and Lua: C++ exceptions become Lua errors, Lua errors
+// become rtrain::Error.
 //
-// Every C function given to Lua is wrapped in guarded<>; every call from C++ into Lua goes through protected_call.
+// Every C function given to Lua is wrapped in guarded<>; every call from C++ into Lua goes through
+// protected_call.
 #pragma once
 
 #include <exception>
@@ -10,11 +12,12 @@
 
 namespace rtrain {
 
-// Pushes an error object: a table with code, message, where, traceback that prints as text. `where` is the user's line:
-// the first Lua frame outside the embedded modules.
+// Pushes an error object: a table with code, message, where, traceback that prints as text. `where`
+// is the user's line: the first Lua frame outside the embedded modules.
 void push_error(lua_State* L, const Error& error);
 
-// How exceptions of foreign libraries become an Error. The engine has its own, which knows c10::Error.
+// How exceptions of foreign libraries become an Error. The engine has its own, which knows
+// c10::Error.
 struct HostTranslate {
   static Error from(const std::exception& e);
 };
@@ -31,15 +34,18 @@ int guarded(lua_State* L) {
   return lua_error(L);  // outside every handler
 }
 
-// Calls the function below its nargs arguments. Throws an Error with code, located message and traceback when it raises.
+// Calls the function below its nargs arguments. Throws an Error with code, located message and
+// traceback when it raises.
 void protected_call(lua_State* L, int nargs, int nresults);
 
-// The user's position, "train.lua:12": the first frame from `level` on that is Lua and not an embedded module; "" if none.
+// The user's position, "train.lua:12": the first frame from `level` on that is Lua and not an
+// embedded module; "" if none.
 std::string user_position(lua_State* L, int level = 0);
 
 // Sets up the error object's metatable and `rtrain.errors` in a new state.
-//   errors.raise(code, message): raises at the user's line.  errors.wrap(value): any error value as an error object.
-//   errors.is_error(value).  errors.suggestion(name, candidates): " did you mean 'x'?" or "".
+//   errors.raise(code, message): raises at the user's line.  errors.wrap(value): any error value as
+//   an error object. errors.is_error(value).  errors.suggestion(name, candidates): " did you mean
+//   'x'?" or "".
 void open_errors(lua_State* L);
 
 // The error object or other error value at the index as an Error.

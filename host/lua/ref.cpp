@@ -8,8 +8,7 @@ namespace rtrain {
 
 Ref::Ref(lua_State* L) : main_(main_state(L)), key_(luaL_ref(L, LUA_REGISTRYINDEX)) {}
 
-Ref::Ref(Ref&& other) noexcept
-    : main_(other.main_), key_(std::exchange(other.key_, LUA_NOREF)) {}
+Ref::Ref(Ref&& other) noexcept : main_(other.main_), key_(std::exchange(other.key_, LUA_NOREF)) {}
 
 Ref& Ref::operator=(Ref&& other) noexcept {
   if (this == &other) return *this;

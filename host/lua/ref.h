@@ -1,7 +1,7 @@
 // host/lua/ref.h: a Lua value held by C++.
 //
-// Owned by the thread of its state, which must outlive it. Keeps the main state, so it stays valid when the coroutine
-// that made it is gone.
+// Owned by the thread of its state, which must outlive it. Keeps the main state, so it stays valid
+// when the coroutine that made it is gone.
 #pragma once
 
 #include "host/lua/lua.h"

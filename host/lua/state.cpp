@@ -17,7 +17,8 @@ constexpr const char* kMainState = "rtrain.main_state";
 constexpr const char* kLibraryEnv = "rtrain.library_env";
 
 int undeclared_global(lua_State* L) {
-  throw Error(Code::kInternal, cat("undeclared global '", luaL_checkstring(L, 2), "' in library code"));
+  throw Error(Code::kInternal,
+              cat("undeclared global '", luaL_checkstring(L, 2), "' in library code"));
 }
 
 int read_global(lua_State* L) {
@@ -113,11 +114,12 @@ void add_script_folder(lua_State* L, const std::string& folder) {
 void run_file(lua_State* L, const std::string& path, const std::vector<std::string>& args) {
   std::ifstream in(path, std::ios::binary);
   if (!in || std::filesystem::is_directory(path)) {
-    throw Error(Code::kUsage, cat("cannot read ", path, ": ",
-                                  in ? "it is a folder" : std::strerror(errno)));
+    throw Error(Code::kUsage,
+                cat("cannot read ", path, ": ", in ? "it is a folder" : std::strerror(errno)));
   }
   std::string text(std::istreambuf_iterator<char>(in), {});
-  // LuaJIT skips a "#!" line only in luaL_loadfile; keep the newline so that line numbers stay right.
+  // LuaJIT skips a "#!" line only in luaL_loadfile; keep the newline so that line numbers stay
+  // right.
   if (text.starts_with('#')) text.erase(0, text.find('\n'));
 
   lua_createtable(L, static_cast<int>(args.size()), 1);

@@ -1,7 +1,8 @@
 // host/lua/state.h: a Lua state with rtrain's module searcher and errors.
 //
-// A state belongs to the thread that made it. Library code (embedded modules) runs in an environment where reading or
-// assigning an undeclared global is an error; the user's script has the ordinary globals.
+// A state belongs to the thread that made it. Library code (embedded modules) runs in an
+// environment where reading or assigning an undeclared global is an error; the user's script has
+// the ordinary globals.
 #pragma once
 
 #include <string>
@@ -35,8 +36,8 @@ lua_State* main_state(lua_State* L);
 // Puts the folder in front of package.path, so that modules beside the script are found.
 void add_script_folder(lua_State* L, const std::string& folder);
 
-// Loads and runs the file with the global `arg` set (arg[0] = path). Throws Error: kUser from the script, kUsage when it
-// cannot be read, kUser with the position when it does not parse.
+// Loads and runs the file with the global `arg` set (arg[0] = path). Throws Error: kUser from the
+// script, kUsage when it cannot be read, kUser with the position when it does not parse.
 void run_file(lua_State* L, const std::string& path, const std::vector<std::string>& args);
 
 }  // namespace rtrain

@@ -1,0 +1,39 @@
+"""rtrain --version, exec and wrong use."""
+
+
+def test_version_is_one_line(rtrain):
+    result = rtrain("--version")
+    assert result.returncode == 0
+    assert result.stdout.startswith("rtrain ") and result.stdout.count("\n") == 1
+
+
+def test_exec_passes_arguments_and_output(rtrain):
+    script = rtrain.script("print(arg[0]:match('[^/]+$'), arg[1], arg[2])")
+    result = rtrain("exec", script, "a", "--b")
+    assert (result.returncode, result.stdout) == (0, "train.lua\ta\t--b\n")
+
+
+def test_exec_finds_modules_beside_the_script(rtrain):
+    rtrain.script("return {answer = 42}", name="helper.lua")
+    result = rtrain("exec", rtrain.script("print(require('helper').answer)"))
+    assert (result.returncode, result.stdout) == (0, "42\n")
+
+
+def test_an_error_names_the_users_line_and_exits_1(rtrain):
+    result = rtrain("exec", rtrain.script("local t = nil\nprint(t.x)"))
+    assert result.returncode == 1
+    assert "train.lua:2:" in result.stderr
+    assert len(result.stderr.splitlines()) <= 5
+
+
+def test_a_missing_file_is_wrong_usage(rtrain):
+    result = rtrain("exec", "missing.lua")
+    assert result.returncode == 2
+    assert "missing.lua" in result.stderr
+
+
+def test_missing_libtorch_lists_every_place_and_exits_4(rtrain):
+    rtrain.env["RTRAIN_LIBTORCH"] = "/nonexistent"
+    result = rtrain("exec", rtrain.script("print(require('torch').zeros(2))"))
+    assert result.returncode == 4
+    assert "/nonexistent" in result.stderr and "RTRAIN_LIBTORCH" in result.stderr
