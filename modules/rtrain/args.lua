@@ -1,0 +1,147 @@
+-- rtrain/args.lua: arguments of Python's calling convention: positional ones, then one trailing table of keywords.
+--
+-- A table is taken for keywords when it is the last argument, has no metatable and only string keys. Unknown, missing and
+-- doubled arguments raise at the caller's line.
+
+local errors = require 'rtrain.errors'
+
+local args = {}
+
+local function unknown(key, allowed, name, code, what)
+  local hint = errors.suggestion(tostring(key), allowed)
+  if #allowed == 0 then hint = ' it takes none' end
+  errors.raise(code, ("%s: unknown %s '%s'%s"):format(name, what, tostring(key), hint ~= '' and ':' .. hint or ''))
+end
+
+-- The keys of `given` that `known` lacks, sorted, so that the message is the same on every rank.
+local function first_unknown(given, known)
+  local bad
+  for key in next, given do
+    if not known[key] and (bad == nil or tostring(key) < tostring(bad)) then bad = key end
+  end
+  return bad
+end
+
+local function set_of(names)
+  local set = {}
+  for _, name in ipairs(names) do set[name] = true end
+  return set
+end
+
+---Checks a table of keyword arguments.
+---@param given? table what the caller passed
+---@param allowed string[] the names it may hold
+---@param name string the function or class, for the message
+---@param code? string error code (default 'argument')
+---@return table given the same table, or a new empty one
+function args.options(given, allowed, name, code)
+  if given == nil then return {} end
+  code = code or 'argument'
+  if type(given) ~= 'table' or getmetatable(given) ~= nil then
+    errors.raise(code, ('%s: expected a table of options, got %s'):format(name, type(given)))
+  end
+  local bad = first_unknown(given, set_of(allowed))
+  if bad ~= nil then
+    if type(bad) == 'number' then
+      errors.raise(code, ('%s: expected named fields {name = value}, got a list'):format(name))
+    end
+    unknown(bad, allowed, name, code, code == 'config' and 'field' or 'option')
+  end
+  return given
+end
+
+---Whether a value is a table of keywords: no metatable, not empty, only string keys.
+---@param value any
+---@return boolean
+function args.is_keywords(value)
+  if type(value) ~= 'table' or getmetatable(value) ~= nil or next(value) == nil then return false end
+  for key in next, value do
+    if type(key) ~= 'string' then return false end
+  end
+  return true
+end
+
+---Splits arguments into keywords and `count` positional ones: a trailing table beyond them is the keywords.
+---@param count integer
+---@param ... any
+---@return table keywords empty when there are none
+---@return any ... the positional arguments
+function args.split(count, ...)
+  local given = select('#', ...)
+  local last = given > 0 and (select(given, ...)) or nil
+  if given > count and (args.is_keywords(last) or (type(last) == 'table' and next(last) == nil)) then
+    local list = {...}
+    return last, unpack(list, 1, count)
+  end
+  if given > count then
+    errors.raise('argument', ('expected at most %d arguments and a table of options, got %d arguments'):format(count, given))
+  end
+  return {}, ...
+end
+
+local Signature = {}
+Signature.__index = Signature
+
+---Declares the parameters of a function or class. Each is a name (required) or {name, default} (optional, default may be nil).
+---@param name string the function, for messages
+---@param parameters (string|table)[]
+---@return table signature with `:bind(...)`
+---
+---```lua
+---local args = require 'rtrain.args'
+---local scale = args.signature('scale', {'x', {'by', 2}})
+---local a = scale:bind(10, {by = 3})
+---assert(a.x == 10 and a.by == 3)
+---```
+function args.signature(name, parameters)
+  local names, required, defaults, known = {}, {}, {}, {}
+  for i, parameter in ipairs(parameters) do
+    local optional = type(parameter) == 'table'
+    names[i] = optional and parameter[1] or parameter
+    required[i] = not optional
+    if optional then defaults[names[i]] = parameter[2] end
+    known[names[i]] = true
+  end
+  return setmetatable({name = name, names = names, required = required, defaults = defaults, known = known}, Signature)
+end
+
+local function add_keywords(self, bound, keywords, positional)
+  local bad = first_unknown(keywords, self.known)
+  if bad ~= nil then unknown(bad, self.names, self.name, 'argument', 'argument') end
+  for i, name in ipairs(self.names) do
+    local value = keywords[name]
+    if value ~= nil then
+      if i <= positional then
+        errors.raise('argument', ("%s: argument '%s' is given twice, as number %d and by name"):format(self.name, name, i))
+      end
+      bound[name] = value
+    end
+  end
+end
+
+---Matches arguments with the parameters. `nil` stands for the default.
+---@param ... any
+---@return table bound parameter name → value
+function Signature:bind(...)
+  local count, given = select('#', ...), {...}
+  local keywords
+  if count > 0 and args.is_keywords(given[count]) then
+    keywords = given[count]
+    count = count - 1
+  end
+  if count > #self.names then
+    errors.raise('argument', ('%s: expected at most %d arguments, got %d'):format(self.name, #self.names, count))
+  end
+  local bound = {}
+  for i = 1, count do bound[self.names[i]] = given[i] end
+  if keywords then add_keywords(self, bound, keywords, count) end
+  for i, name in ipairs(self.names) do
+    if bound[name] == nil then
+      if self.required[i] then errors.raise('argument', ("%s: missing argument '%s'"):format(self.name, name)) end
+      bound[name] = self.defaults[name]
+    end
+  end
+  return bound
+end
+
+return args

@@ -1,0 +1,137 @@
+-- rtrain/class.lua: classes with single inheritance, as nn.Module, Dataset and the configs use them.
+--
+-- A class is the metatable of its instances, and all classes share one metatable (class.meta), so that a user's class
+-- travels to workers as an ordinary table while library classes travel by name. Calling a class makes an instance through
+-- its `__new` (the base is ready) and then calls `init`, which a subclass may define; deeper classes call Base.init(self, …).
+-- Classes made with `{userdata = true}` have userdata instances, because LuaJIT honours `__len` and `__gc` only there.
+
+local class = {}
+
+-- What every class answers: class methods live here.
+class.meta = {__name = 'class'}
+local meta = class.meta
+
+local function inherit_metamethods(new, base)
+  for _, name in ipairs{'__index', '__newindex', '__call', '__tostring', '__len', '__gc', '__eq', '__lt', '__le', '__add',
+                        '__concat', '__pack', '__new'} do
+    local value = rawget(base, name)
+    if value ~= base then rawset(new, name, value) end
+  end
+end
+
+-- Userdata instances keep their fields in a table (of class C) that their own metatable points at.
+local function new_userdata(of)
+  local object = newproxy(true)
+  local fields = setmetatable({}, of)
+  local object_meta = getmetatable(object)
+  object_meta.__index, object_meta.__newindex = fields, fields
+  object_meta.__class = of
+  for _, name in ipairs{'__len', '__call', '__tostring', '__gc'} do object_meta[name] = of[name] end
+  object_meta.__pack = of.__pack or class.pack
+  return object
+end
+
+local function new_table(of) return setmetatable({}, of) end
+
+---Makes a class.
+---@param name string shown by print(instance)
+---@param base? table the class it extends
+---@param options? {userdata: boolean} instances are userdata, with `#` and a finaliser
+---@return table class
+---
+---```lua
+---local class = require 'rtrain.class'
+---local Animal = class('Animal')
+---function Animal:init(name) self.name = name end
+---local Dog = Animal:extend('Dog')
+---function Dog:speak() return self.name .. ': woof' end
+---assert(Dog('Rex'):speak() == 'Rex: woof' and class.is(Dog('Rex'), Animal))
+---```
+function class.new(name, base, options)
+  if type(name) ~= 'string' then require('rtrain.errors').raise('argument', 'a class needs a name: Base:extend(\'Name\')') end
+  local new = {__name = name, __base = base}
+  if base then inherit_metamethods(new, base) end
+  if rawget(new, '__index') == nil then new.__index = new end
+  if rawget(new, '__tostring') == nil then new.__tostring = class.describe end
+  if rawget(new, '__new') == nil then new.__new = options and options.userdata and new_userdata or new_table end
+  return setmetatable(new, meta)
+end
+
+function meta.__index(of, key)
+  local base = rawget(of, '__base')
+  if base ~= nil then
+    local value = base[key]
+    if value ~= nil then return value end
+  end
+  if key == 'extend' then return class.extend end
+  return nil
+end
+
+function meta.__call(of, ...)
+  local object = of.__new(of)
+  local init = of.init
+  if init then init(object, ...) end
+  return object
+end
+
+function meta.__tostring(of) return 'class ' .. rawget(of, '__name') end
+
+---`Base:extend('Name')`: a class that inherits from Base.
+---@param base table
+---@param name string
+---@return table class
+function class.extend(base, name) return class.new(name, base) end
+
+---The class of an instance, or nil.
+---@param object any
+---@return table? class
+function class.of(object)
+  local kind = type(object)
+  if kind ~= 'table' and kind ~= 'userdata' then return nil end
+  local found = getmetatable(object)
+  if type(found) ~= 'table' then return nil end
+  if getmetatable(found) == meta then return found end
+  return rawget(found, '__class')
+end
+
+---Whether the value is a class.
+---@param value any
+---@return boolean
+function class.is_class(value) return type(value) == 'table' and getmetatable(value) == meta end
+
+---Whether the object is an instance of the class or of one that extends it.
+---@param object any
+---@param wanted table
+---@return boolean
+function class.is(object, wanted)
+  local found = class.of(object)
+  while found do
+    if found == wanted then return true end
+    found = rawget(found, '__base')
+  end
+  return false
+end
+
+---What print shows for an instance of a class without its own `__tostring`.
+---@param object any
+---@return string
+function class.describe(object) return class.of(object).__name end
+
+-- How a userdata instance travels: its class and a plain table of its fields.
+function class.pack(object)
+  local fields = {}
+  -- The order of fields reaches no file: the receiver only sets them.
+  for key, value in next, getmetatable(object).__index do fields[key] = value end
+  return 'rtrain.class', 'unpack', {class = class.of(object), fields = fields}
+end
+
+---Rebuilds an instance from what `pack` gave.
+---@param state {class: table, fields: table}
+---@return any object
+function class.unpack(state)
+  local object = state.class.__new(state.class)
+  for key, value in next, state.fields do object[key] = value end
+  return object
+end
+
+return setmetatable(class, {__call = function(_, ...) return class.new(...) end})

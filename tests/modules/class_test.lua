@@ -1,0 +1,71 @@
+-- Classes: instances, inheritance, userdata instances.
+local lu = require 'luaunit'
+local class = require 'rtrain.class'
+
+TestClass = {}
+
+function TestClass:test_call_makes_an_instance_and_runs_init()
+  local Point = class('Point')
+  function Point:init(x, y) self.x, self.y = x, y end
+  function Point:sum() return self.x + self.y end
+  lu.assertEquals(Point(1, 2):sum(), 3)
+  lu.assertEquals(tostring(Point(1, 2)), 'Point')
+end
+
+function TestClass:test_subclass_inherits_init_and_overrides()
+  local Base = class('Base')
+  function Base:init(v) self.v = v end
+  function Base:get() return self.v end
+  local Middle = Base:extend('Middle')
+  local Leaf = Middle:extend('Leaf')
+  function Leaf:init(v) Middle.init(self, v + 1) end
+  lu.assertEquals(Middle(5):get(), 5)
+  lu.assertEquals(Leaf(5):get(), 6)
+  lu.assertTrue(class.is(Leaf(1), Base))
+  lu.assertFalse(class.is(Base(1), Leaf))
+  lu.assertFalse(class.is('text', Base))
+  lu.assertIs(class.of(Leaf(1)), Leaf)
+end
+
+function TestClass:test_absent_field_is_nil()
+  local Empty = class('Empty')
+  lu.assertNil(Empty().nothing)
+end
+
+function TestClass:test_metamethods_are_inherited()
+  local Base = class('Base')
+  function Base:__call(x) return self:forward(x) end
+  local Leaf = Base:extend('Leaf')
+  function Leaf:forward(x) return x * 2 end
+  lu.assertEquals(Leaf()(4), 8)
+end
+
+function TestClass:test_userdata_instances_have_a_length()
+  local List = class('List', nil, {userdata = true})
+  function List:len() return self.n end
+  function List:__len() return self:len() end
+  local Own = List:extend('Own')
+  function Own:init(n) self.n = n end
+  local own = Own(7)
+  lu.assertEquals(#own, 7)
+  own.n = 8
+  lu.assertEquals(own:len(), 8)
+  lu.assertTrue(class.is(own, List))
+  lu.assertEquals(tostring(own), 'Own')
+end
+
+function TestClass:test_userdata_instances_travel()
+  local List = class('List', nil, {userdata = true})
+  function List:init(items) self.items = items end
+  local list = List{1, 2}
+  local module, name, state = getmetatable(list).__pack(list)
+  local copy = require(module)[name](state)
+  lu.assertTrue(class.is(copy, List))
+  lu.assertIs(copy.items, list.items)
+end
+
+function TestClass:test_extend_without_a_name_raises()
+  lu.assertErrorMsgContains('needs a name', function() class('A'):extend() end)
+end
+
+os.exit(lu.LuaUnit.run())
