@@ -1,5 +1,6 @@
 #include "host/bind/modules.h"
 
+#include "host/bind/closure.h"
 #include "host/bind/services.h"
 #include "host/lua/engine_loader.h"
 #include "host/lua/guard.h"
@@ -11,6 +12,9 @@ int open_engine_module(lua_State* L) { return open_engine(L, &host_api()); }
 
 }  // namespace
 
-void add_host_modules(State& state) { state.preload("torch._C", &guarded<&open_engine_module>); }
+void add_host_modules(State& state) {
+  state.preload("torch._C", &guarded<&open_engine_module>);
+  state.preload("rtrain._closure", &guarded<&open_closure>);
+}
 
 }  // namespace rtrain

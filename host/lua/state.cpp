@@ -55,7 +55,7 @@ int search_embedded(lua_State* L) {
     return 1;
   }
   load_text(L, found->text, cat(kLibraryPrefix, found->path));
-  lua_getfield(L, LUA_REGISTRYINDEX, kLibraryEnv);
+  push_library_env(L);
   lua_setfenv(L, -2);
   return 1;
 }
@@ -101,6 +101,8 @@ lua_State* main_state(lua_State* L) {
   lua_pop(L, 1);
   return main;
 }
+
+void push_library_env(lua_State* L) { lua_getfield(L, LUA_REGISTRYINDEX, kLibraryEnv); }
 
 void add_script_folder(lua_State* L, const std::string& folder) {
   lua_getglobal(L, "package");

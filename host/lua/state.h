@@ -33,6 +33,9 @@ class State {
 // The main thread's state of the VM that L belongs to.
 lua_State* main_state(lua_State* L);
 
+// Pushes the environment of library code.
+void push_library_env(lua_State* L);
+
 // Puts the folder in front of package.path, so that modules beside the script are found.
 void add_script_folder(lua_State* L, const std::string& folder);
 

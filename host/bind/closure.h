@@ -1,0 +1,11 @@
+// host/bind/closure.h: the module `rtrain._closure`: dump(value) → bytes, warning; load(bytes) → value.
+#pragma once
+
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+// Pushes the module.
+int open_closure(lua_State* L);
+
+}  // namespace rtrain
