@@ -1,0 +1,258 @@
+#include "host/store/checkpoint_files.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "host/base/text.h"
+#include "host/store/file.h"
+
+namespace rtrain {
+namespace {
+
+bool rename_with(const std::string& from, const std::string& to, unsigned flags) {
+  return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0;
+}
+
+// Moves the folder to a name that nothing has; false when something has it.
+bool rename_to_free(const std::string& from, const std::string& to) {
+  if (rename_with(from, to, RENAME_NOREPLACE)) return true;
+  if (errno == EEXIST || errno == ENOTEMPTY) return false;
+  // A file system without the flag: only this process, under the run's lock, makes names here.
+  if (errno == EINVAL || errno == ENOSYS) {
+    if (path_exists(to)) return false;
+    if (::rename(from.c_str(), to.c_str()) == 0) return true;
+  }
+  throw file_error("write", to);
+}
+
+// The folder's descriptor with an exclusive lock; nothing when a reader holds the folder.
+std::optional<OpenFile> try_lock_folder(const std::string& path) {
+  OpenFile folder(path, O_RDONLY | O_DIRECTORY);
+  if (::flock(folder.fd(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return std::nullopt;
+  return folder;
+}
+
+}  // namespace
+
+DirectoryLease::DirectoryLease(const std::string& directory)
+    : fd_(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  const auto gone = [&directory] {
+    return Error(Code::kCheckpoint, cat("the checkpoint ", directory, " is no longer there"));
+  };
+  if (fd_ < 0) {
+    if (errno == ENOENT) throw gone();
+    throw file_error("open", directory);
+  }
+  while (::flock(fd_, LOCK_SH) != 0 && errno == EINTR) continue;
+  // Retention may have renamed it away between the two calls.
+  struct stat held {};
+  struct stat there {};
+  ::fstat(fd_, &held);
+  const bool exists = ::stat(directory.c_str(), &there) == 0;
+  if (exists && held.st_ino == there.st_ino && held.st_dev == there.st_dev) return;
+  ::close(fd_);
+  throw gone();
+}
+
+DirectoryLease::DirectoryLease(DirectoryLease&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)) {}
+
+DirectoryLease::~DirectoryLease() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+CheckpointFiles::CheckpointFiles(std::string run_path) : run_path_(std::move(run_path)) {}
+
+void CheckpointFiles::before(std::string_view step) const {
+  if (hook_) hook_(step);
+}
+
+std::string CheckpointFiles::staging_path(const StageKey& key) const {
+  return cat(run_path_, "/staging/", key.attempt, "-", key.nonce, "-", key.index);
+}
+
+std::string CheckpointFiles::checkpoint_path(const std::string& name) const {
+  return cat(run_path_, "/checkpoints/", name);
+}
+
+std::string CheckpointFiles::default_name(int64_t index) {
+  std::array<char, 40> text;
+  std::snprintf(text.data(), text.size(), "checkpoint_%06lld", static_cast<long long>(index));
+  return text.data();
+}
+
+void CheckpointFiles::check_name(const std::string& name) {
+  const bool hidden = name.empty() || name.front() == '.';
+  if (!hidden && name.size() <= 200 && name.find_first_of("/\n") == std::string::npos) return;
+  throw Error(Code::kArgument, cat("checkpoint_dir_name '", name,
+                                   "' is not the name of one folder (no '/', no leading '.')"));
+}
+
+StagedRank CheckpointFiles::stage(const StageKey& key, int64_t rank, const std::string& source,
+                                  bool temporary) const {
+  const std::string folder = staging_path(key);
+  make_folders(folder);
+  before("stage");
+  StagedRank staged = stage_folder(source, cat(folder, "/rank-", rank), temporary);
+  staged.rank = rank;
+  return staged;
+}
+
+std::string CheckpointFiles::make_tempdir(int64_t attempt, const std::string& nonce) const {
+  const std::string parent = cat(run_path_, "/staging/", attempt, "-", nonce, "-tmp");
+  make_folders(parent);
+  std::string path = parent + "/XXXXXX";
+  if (::mkdtemp(path.data()) == nullptr) throw file_error("make folder", path);
+  return path;
+}
+
+std::string CheckpointFiles::merge(const StageKey& key, Manifest& manifest,
+                                   std::span<const StagedRank> ranks,
+                                   std::vector<std::string>& warnings) const {
+  const std::string staging = staging_path(key);
+  std::map<int64_t, const StagedRank*> by_rank;
+  for (const StagedRank& staged : ranks) by_rank[staged.rank] = &staged;
+  RT_CHECK(!by_rank.empty());
+  const std::string base = cat(staging, "/rank-", by_rank.begin()->first);
+
+  std::map<std::string, const CheckpointFile*> files;
+  for (const auto& [rank, staged] : by_rank) {
+    const std::string from = cat(staging, "/rank-", rank);
+    if (manifest.metadata == Value(Map{}) && !staged->metadata.is_nil()) {
+      manifest.metadata = staged->metadata;
+    }
+    for (const std::string& folder : staged->folders) {
+      const bool made = from == base || ::mkdir(cat(base, "/", folder).c_str(), 0777) == 0;
+      if (made) manifest.folders.push_back(folder);
+    }
+    for (const CheckpointFile& file : staged->files) {
+      const auto [place, is_new] = files.try_emplace(file.path, &file);
+      if (!is_new) {
+        if (*place->second == file) continue;
+        warnings.push_back(cat("checkpoint ", manifest.name, ": rank ", rank, "'s ", file.path,
+                               " differs from a lower rank's, which is kept; give files of "
+                               "different ranks different names"));
+        continue;
+      }
+      if (from == base) continue;
+      before("merge");
+      const std::string target = cat(base, "/", file.path);
+      if (rename_with(cat(from, "/", file.path), target, 0)) continue;
+      // A lower rank has a file where this one has a folder, or the other way round.
+      if (errno != ENOTDIR && errno != EISDIR) throw file_error("write", target);
+      files.erase(place);
+      warnings.push_back(cat("checkpoint ", manifest.name, ": rank ", rank, "'s ", file.path,
+                             " is left out: it is a folder on one rank and a file on another"));
+    }
+  }
+  for (const auto& [path, file] : files) manifest.files.push_back(*file);
+  return base;
+}
+
+bool CheckpointFiles::publish(const std::string& merged, const Manifest& manifest) const {
+  const std::string target = checkpoint_path(manifest.name);
+  if (rename_to_free(merged, target)) return false;
+  const Manifest existing = Manifest::read(target);
+  if (existing.attempt >= manifest.attempt) {
+    throw Error(Code::kCheckpoint,
+                cat("checkpoint_dir_name '", manifest.name, "' was used before, by report ",
+                    existing.index, " of this attempt: give each checkpoint its own name"));
+  }
+  const auto unused = try_lock_folder(target);
+  if (!unused || !rename_with(merged, target, RENAME_EXCHANGE)) {
+    if (unused && errno != EINVAL && errno != ENOSYS) throw file_error("write", target);
+    return true;
+  }
+  return false;
+}
+
+CommittedCheckpoint CheckpointFiles::commit(const StageKey& key, Manifest manifest,
+                                            std::span<const StagedRank> ranks) const {
+  check_name(manifest.name);
+  CommittedCheckpoint out;
+  const std::string staging = staging_path(key);
+  make_folders(run_path_ + "/checkpoints");
+  const std::string merged = merge(key, manifest, ranks, out.warnings);
+  const auto write_manifest = [&] {
+    before("manifest");
+    OpenFile file(cat(merged, "/", kManifestName), O_WRONLY | O_CREAT | O_TRUNC);
+    file.write(manifest.to_text());
+    file.sync_data();
+    before("sync");
+    sync_folder_tree(merged);
+    before("rename");
+  };
+  write_manifest();
+  const bool name_is_free = !path_exists(checkpoint_path(manifest.name));
+  if (publish(merged, manifest)) {
+    // The older attempt's directory cannot be exchanged (a reader has it, or the file system has no
+    // exchange).
+    manifest.name = cat(manifest.name, "~", manifest.attempt);
+    write_manifest();
+    if (!rename_to_free(merged, checkpoint_path(manifest.name))) {
+      throw Error(Code::kCheckpoint,
+                  cat("the checkpoint ", checkpoint_path(manifest.name), " exists already"));
+    }
+  } else {
+    out.replaced = !name_is_free;
+  }
+  before("sync parents");
+  sync_folder(run_path_ + "/checkpoints");
+  sync_folder(staging);
+  before("clear");
+  remove_tree(staging);
+  out.path = checkpoint_path(manifest.name);
+  out.manifest = std::move(manifest);
+  return out;
+}
+
+bool CheckpointFiles::try_drop(const std::string& name) const {
+  const std::string path = checkpoint_path(name);
+  if (!path_exists(path)) return true;
+  const auto unused = try_lock_folder(path);
+  if (!unused) return false;
+  make_folders(run_path_ + "/staging");
+  const std::string trash = cat(run_path_, "/staging/trash-", random_hex(12));
+  before("drop");
+  if (::rename(path.c_str(), trash.c_str()) != 0) throw file_error("remove", path);
+  before("delete");
+  remove_tree(trash);
+  return true;
+}
+
+void CheckpointFiles::drop(std::span<const std::string> names) {
+  std::vector<std::string> wanted = std::exchange(pending_drops_, {});
+  wanted.insert(wanted.end(), names.begin(), names.end());
+  for (const std::string& name : wanted) {
+    if (!try_drop(name)) pending_drops_.push_back(name);
+  }
+}
+
+void CheckpointFiles::clear_attempt(int64_t attempt, const std::string& nonce) const {
+  const std::string prefix = cat(attempt, "-", nonce, "-");
+  for (const std::string& entry : folder_entries(run_path_ + "/staging")) {
+    if (entry.starts_with(prefix)) remove_tree(cat(run_path_, "/staging/", entry));
+  }
+}
+
+void CheckpointFiles::clear_staging() const { remove_tree(run_path_ + "/staging"); }
+
+Manifest CheckpointFiles::verify(const std::string& directory) {
+  Manifest manifest = Manifest::read(directory);
+  verify_files(directory, manifest, true);
+  return manifest;
+}
+
+std::vector<std::string> CheckpointFiles::committed_names() const {
+  return folder_entries(run_path_ + "/checkpoints");
+}
+
+}  // namespace rtrain

@@ -1,0 +1,109 @@
+// host/store/checkpoint_files.h: the checkpoints of one run on disk: staging, commit, drop, verify.
+//
+//   <run>/staging/<attempt>-<nonce>-<index>/rank-R/   what rank R copied for report <index>
+//   <run>/staging/<attempt>-<nonce>-tmp/…             temporary folders of that attempt
+//   <run>/staging/trash-<nonce>/                      on the way out
+//   <run>/checkpoints/<name>/                         committed
+// Invariants: 1 a directory appears under checkpoints/ by one rename of a complete, synced tree, so
+// it is complete by construction. 2 It leaves by one rename into staging/, and is deleted there. 3
+// A row of the database is written after 1 and marked dropped before 2. stage() and make_tempdir()
+// run in workers; the rest on the controller's io thread, under the run's lock.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/store/staged_copy.h"
+
+namespace rtrain {
+
+// One report of one attempt.
+struct StageKey {
+  int64_t attempt = 0;
+  std::string nonce;
+  int64_t index = 0;
+};
+
+struct CommittedCheckpoint {
+  Manifest manifest;
+  std::string path;                   // absolute
+  std::vector<std::string> warnings;  // same-named files that differ between ranks
+  bool replaced = false;              // an older attempt's checkpoint of that name was replaced
+};
+
+// A directory held open against retention, with a shared lock, for as long as the object lives.
+class DirectoryLease {
+ public:
+  // Throws kCheckpoint when the directory is gone.
+  explicit DirectoryLease(const std::string& directory);
+  DirectoryLease(DirectoryLease&& other) noexcept;
+  ~DirectoryLease();
+
+ private:
+  int fd_;
+};
+
+class CheckpointFiles {
+ public:
+  explicit CheckpointFiles(std::string run_path);
+
+  // Copies the rank's folder into its staging folder of this report.
+  StagedRank stage(const StageKey& key, int64_t rank, const std::string& source,
+                   bool temporary) const;
+  // A new empty folder on the run's file system that goes with the attempt.
+  std::string make_tempdir(int64_t attempt, const std::string& nonce) const;
+
+  // Merges what the ranks staged (the lowest rank wins a name), writes the manifest, syncs every
+  // folder, renames to checkpoints/<manifest.name> and syncs both parents. Fills the manifest's
+  // files, folders and metadata. A name of this same attempt is refused with kCheckpoint; a
+  // directory of that name from an older attempt is replaced.
+  CommittedCheckpoint commit(const StageKey& key, Manifest manifest,
+                             std::span<const StagedRank> ranks) const;
+
+  // Moves the directories out of checkpoints/ and deletes them. One that a reader holds is kept and
+  // tried again by the next call; a failed deletion is left to the next start.
+  void drop(std::span<const std::string> names);
+  bool has_pending_drops() const { return !pending_drops_.empty(); }
+
+  // Removes what the attempt left in staging.
+  void clear_attempt(int64_t attempt, const std::string& nonce) const;
+  // Removes staging with everything in it; for the start and the end of a run.
+  void clear_staging() const;
+
+  // Checks every size and hash against the manifest, and the manifest against its own hash. Throws
+  // kCheckpoint.
+  static Manifest verify(const std::string& directory);
+
+  // "checkpoint_000012", the name of a checkpoint that got none.
+  static std::string default_name(int64_t index);
+  // Throws kArgument for a name that cannot be one folder below checkpoints/.
+  static void check_name(const std::string& name);
+
+  const std::string& run_path() const { return run_path_; }
+  std::string checkpoint_path(const std::string& name) const;
+  // Names of the directories under checkpoints/, sorted.
+  std::vector<std::string> committed_names() const;
+
+  // Called before each step that changes the disk, with the step's name; tests stop there by
+  // throwing.
+  using StepHook = std::function<void(std::string_view step)>;
+  void set_step_hook(StepHook hook) { hook_ = std::move(hook); }
+
+ private:
+  std::string staging_path(const StageKey& key) const;
+  std::string merge(const StageKey& key, Manifest& manifest, std::span<const StagedRank> ranks,
+                    std::vector<std::string>& warnings) const;
+  bool publish(const std::string& merged, const Manifest& manifest) const;
+  bool try_drop(const std::string& name) const;
+  void before(std::string_view step) const;
+
+  std::string run_path_;
+  std::vector<std::string> pending_drops_;
+  StepHook hook_;
+};
+
+}  // namespace rtrain

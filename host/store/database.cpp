@@ -1,0 +1,251 @@
+#include "host/store/database.h"
+
+#include <sqlite3.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "host/base/text.h"
+#include "host/store/file.h"
+#include "host/store/schema.h"
+
+namespace rtrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kBusyTimeoutMs = 5000;
+
+bool is_environment(int result) {
+  constexpr std::array kResults = {SQLITE_BUSY,     SQLITE_LOCKED, SQLITE_FULL,     SQLITE_IOERR,
+                                   SQLITE_CANTOPEN, SQLITE_PERM,   SQLITE_READONLY, SQLITE_CORRUPT,
+                                   SQLITE_NOTADB,   SQLITE_NOLFS,  SQLITE_PROTOCOL};
+  return std::find(kResults.begin(), kResults.end(), result & 0xff) != kResults.end();
+}
+
+int authorize_read(void*, int action, const char*, const char* argument, const char*, const char*) {
+  switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_FUNCTION:
+    case SQLITE_RECURSIVE:
+      return SQLITE_OK;
+    case SQLITE_PRAGMA:
+      return argument == nullptr ? SQLITE_OK : SQLITE_DENY;
+    default:
+      return SQLITE_DENY;
+  }
+}
+
+std::string uri(const std::string& path, std::string_view options) {
+  std::string out = "file:";
+  for (const char c : path) {
+    if (c == '?' || c == '#' || c == '%') {
+      out += c == '?' ? "%3f" : c == '#' ? "%23" : "%25";
+    } else {
+      out += c;
+    }
+  }
+  return cat(out, options);
+}
+
+}  // namespace
+
+bool is_network_path(const std::string& path) {
+  // Magic numbers of statfs(2): NFS, SMB, CIFS, SMB2, Lustre, GPFS, Ceph, 9p, FUSE, AFS, BeeGFS.
+  constexpr std::array<uint32_t, 11> kNetwork = {0x6969,     0x517B,     0xFF534D42, 0xFE534D42,
+                                                 0x0BD00BD0, 0x47504653, 0x00C36400, 0x01021997,
+                                                 0x65735546, 0x5346414F, 0x19830326};
+  struct statfs info {};
+  fs::path place = path;
+  while (::statfs(place.c_str(), &info) != 0) {
+    if (errno != ENOENT || place == place.parent_path()) return false;
+    place = place.has_parent_path() ? place.parent_path() : fs::path(".");
+  }
+  const auto type = static_cast<uint32_t>(info.f_type);
+  return std::find(kNetwork.begin(), kNetwork.end(), type) != kNetwork.end();
+}
+
+Statement::Statement(Statement&& other) noexcept
+    : database_(other.database_),
+      statement_(std::exchange(other.statement_, nullptr)),
+      bound_(other.bound_) {}
+
+Statement::~Statement() { sqlite3_finalize(statement_); }
+
+Statement& Statement::add(int64_t value) {
+  RT_CHECK(sqlite3_bind_int64(statement_, ++bound_, value) == SQLITE_OK);
+  return *this;
+}
+
+Statement& Statement::add(double value) {
+  RT_CHECK(sqlite3_bind_double(statement_, ++bound_, value) == SQLITE_OK);
+  return *this;
+}
+
+Statement& Statement::add(std::string_view value) {
+  // A null pointer would bind NULL instead of the empty text.
+  const char* bytes = value.empty() ? "" : value.data();
+  const int result =
+      sqlite3_bind_text64(statement_, ++bound_, bytes, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  if (result != SQLITE_OK) throw database_->error(result);
+  return *this;
+}
+
+Statement& Statement::add(std::nullptr_t) {
+  RT_CHECK(sqlite3_bind_null(statement_, ++bound_) == SQLITE_OK);
+  return *this;
+}
+
+bool Statement::next() {
+  const int result = sqlite3_step(statement_);
+  if (result == SQLITE_ROW) return true;
+  if (result == SQLITE_DONE) return false;
+  Error failure = database_->error(result);
+  sqlite3_reset(statement_);
+  throw failure;
+}
+
+void Statement::run() {
+  while (next()) continue;
+  reset();
+}
+
+void Statement::reset() {
+  sqlite3_reset(statement_);
+  sqlite3_clear_bindings(statement_);
+  bound_ = 0;
+}
+
+int Statement::columns() const { return sqlite3_column_count(statement_); }
+std::string Statement::column_name(int column) const {
+  return sqlite3_column_name(statement_, column);
+}
+bool Statement::is_null(int column) const { return type(column) == SQLITE_NULL; }
+int Statement::type(int column) const { return sqlite3_column_type(statement_, column); }
+int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
+double Statement::real(int column) const { return sqlite3_column_double(statement_, column); }
+
+std::string Statement::text(int column) const {
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  if (bytes == nullptr) return {};
+  return std::string(bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
+}
+
+std::optional<int64_t> Statement::optional_integer(int column) const {
+  if (is_null(column)) return std::nullopt;
+  return integer(column);
+}
+
+Database::Database(Database&& other) noexcept
+    : handle_(std::exchange(other.handle_, nullptr)),
+      path_(std::move(other.path_)),
+      on_network_(other.on_network_) {}
+
+Database::~Database() { sqlite3_close_v2(handle_); }
+
+Database Database::connect(const std::string& path, const std::string& name, int flags) {
+  sqlite3* handle = nullptr;
+  const int result = sqlite3_open_v2(name.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  Database database(handle, path);
+  if (result != SQLITE_OK) throw database.error(result);
+  sqlite3_extended_result_codes(handle, 1);
+  sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+  return database;
+}
+
+Database Database::open(const std::string& path) {
+  Database database = connect(path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  database.on_network_ = is_network_path(path);
+  database.execute(database.on_network_ ? "PRAGMA journal_mode=DELETE" : "PRAGMA journal_mode=WAL");
+  database.execute("PRAGMA foreign_keys=ON");
+  migrate(database);
+  return database;
+}
+
+std::optional<Database> Database::open_read_only(const std::string& path) {
+  if (!path_exists(path)) return std::nullopt;
+  // A reader of a WAL file takes part in its shared memory file. So it opens for writing where it
+  // may, and the last one to close tidies up; else it needs a writer that is there now; else nobody
+  // writes, and the file is immutable.
+  const bool writable = ::access(path.c_str(), W_OK) == 0 &&
+                        ::access(fs::path(path).parent_path().c_str(), W_OK) == 0;
+  const auto readable = [](Database& database) {
+    sqlite3_stmt* statement = nullptr;
+    const char* query = "SELECT count(*) FROM sqlite_master";
+    int result = sqlite3_prepare_v2(database.handle_, query, -1, &statement, nullptr);
+    if (result == SQLITE_OK) result = sqlite3_step(statement);
+    sqlite3_finalize(statement);
+    return result == SQLITE_ROW;
+  };
+  if (writable) {
+    Database database = connect(path, path, SQLITE_OPEN_READWRITE);
+    database.execute("PRAGMA query_only=ON");
+    if (readable(database)) return database;
+  }
+  {
+    Database database = connect(path, path, SQLITE_OPEN_READONLY);
+    if (readable(database)) return database;
+  }
+  Database database =
+      connect(path, uri(path, "?immutable=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  if (!readable(database)) throw database.error(sqlite3_errcode(database.handle_));
+  return database;
+}
+
+Statement Database::prepare(std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  const int result =
+      sqlite3_prepare_v2(handle_, sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
+  if (result != SQLITE_OK) throw error(result);
+  return Statement(*this, statement);
+}
+
+void Database::execute(const std::string& script) {
+  const int result = sqlite3_exec(handle_, script.c_str(), nullptr, nullptr, nullptr);
+  if (result != SQLITE_OK) throw error(result);
+}
+
+int64_t Database::changes() const { return sqlite3_changes64(handle_); }
+
+void Database::allow_reads_only() { sqlite3_set_authorizer(handle_, &authorize_read, nullptr); }
+
+Error Database::error(int result) const {
+  if ((result & 0xff) == SQLITE_BUSY) {
+    return Error(Code::kEnvironment,
+                 cat("the store ", path_, " has been locked by another process for ",
+                     kBusyTimeoutMs / 1000, " s"));
+  }
+  std::string reason = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);
+  const int system_error = handle_ == nullptr ? 0 : sqlite3_system_errno(handle_);
+  if (!is_environment(result)) return Error(Code::kInternal, cat("store ", path_, ": ", reason));
+  const bool of_system = (result & 0xff) == SQLITE_CANTOPEN || (result & 0xff) == SQLITE_IOERR;
+  if (of_system && system_error != 0) {
+    reason = cat(reason, " (", std::string_view(std::strerror(system_error)), ")");
+  }
+  return Error(Code::kEnvironment, cat("cannot use the store ", path_, ": ", reason));
+}
+
+Transaction::Transaction(Database& database, Durability durability) : database_(database) {
+  // With WAL "normal" syncs at checkpoints only; with a rollback journal it syncs at every commit.
+  database_.execute(durability == Durability::kFull ? "PRAGMA synchronous=FULL"
+                                                    : "PRAGMA synchronous=NORMAL");
+  database_.execute("BEGIN IMMEDIATE");
+}
+
+Transaction::~Transaction() {
+  if (open_) sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Transaction::commit() {
+  database_.execute("COMMIT");
+  open_ = false;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,130 @@
+// host/store/database.h: one SQLite file: connection, prepared statements, transactions.
+//
+// A Database and its statements belong to one thread. Local disks use WAL, network file systems a
+// rollback journal (WAL needs memory shared by all users). Every transaction is BEGIN IMMEDIATE:
+// one that reads first and writes later can starve for ever behind another writer. Errors:
+// kEnvironment with the path and SQLite's reason (unwritable, full, locked, damaged), kInternal for
+// the rest.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "host/base/error.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace rtrain {
+
+// kFull: on the disk when commit() returns. kNormal: survives the process, a power cut may take the
+// last ones.
+enum class Durability { kNormal, kFull };
+
+class Statement {
+ public:
+  Statement(Statement&& other) noexcept;
+  ~Statement();
+
+  // Binds the next parameters, in order.
+  Statement& add(int64_t value);
+  Statement& add(int value) { return add(int64_t{value}); }
+  Statement& add(double value);
+  Statement& add(std::string_view value);
+  Statement& add(const char* value) { return add(std::string_view(value)); }
+  Statement& add(const std::string& value) { return add(std::string_view(value)); }
+  Statement& add(std::nullptr_t);
+  template <class T>
+  Statement& add(const std::optional<T>& value) {
+    return value ? add(*value) : add(nullptr);
+  }
+
+  // Steps to the next row; false at the end.
+  bool next();
+  // Runs to the end, then is ready for new parameters.
+  void run();
+  void reset();
+
+  int columns() const;
+  std::string column_name(int column) const;
+  bool is_null(int column) const;
+  // One of SQLITE_INTEGER, SQLITE_FLOAT, SQLITE_TEXT, SQLITE_BLOB, SQLITE_NULL.
+  int type(int column) const;
+  int64_t integer(int column) const;
+  double real(int column) const;
+  std::string text(int column) const;  // empty for NULL
+  std::optional<int64_t> optional_integer(int column) const;
+
+ private:
+  friend class Database;
+  Statement(class Database& database, sqlite3_stmt* statement)
+      : database_(&database), statement_(statement) {}
+  Database* database_;
+  sqlite3_stmt* statement_;
+  int bound_ = 0;
+};
+
+class Database {
+ public:
+  // Opens or creates the file for writing and brings its schema up to date.
+  static Database open(const std::string& path);
+  // Opens for reading; nothing when the file does not exist. Takes it as immutable in a folder that
+  // cannot be written.
+  static std::optional<Database> open_read_only(const std::string& path);
+
+  Database(Database&& other) noexcept;
+  ~Database();
+
+  Statement prepare(std::string_view sql);
+  // Runs one statement with the parameters; returns the number of rows it changed.
+  template <class... Args>
+  int64_t run(std::string_view sql, const Args&... args) {
+    Statement statement = prepare(sql);
+    (statement.add(args), ...);
+    statement.run();
+    return changes();
+  }
+  // Runs a script of statements without parameters.
+  void execute(const std::string& script);
+  int64_t changes() const;
+
+  // From now on refuses everything but reading: for expressions that a user wrote.
+  void allow_reads_only();
+
+  const std::string& path() const { return path_; }
+  // True where the file lies on NFS, SMB, Lustre, GPFS, Ceph, 9p or FUSE.
+  bool on_network() const { return on_network_; }
+  // The error of the last call, as Error.
+  Error error(int result) const;
+  sqlite3* handle() const { return handle_; }
+
+ private:
+  Database(sqlite3* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
+  static Database connect(const std::string& path, const std::string& name, int flags);
+  sqlite3* handle_;
+  std::string path_;
+  bool on_network_ = false;
+};
+
+// Rolls back when it is destroyed without commit().
+class Transaction {
+ public:
+  Transaction(Database& database, Durability durability);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  void commit();
+
+ private:
+  Database& database_;
+  bool open_ = true;
+};
+
+// True when the path, or the nearest parent that exists, lies on a network or user-space file
+// system.
+bool is_network_path(const std::string& path);
+
+}  // namespace rtrain

@@ -1,0 +1,174 @@
+#include "host/store/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "host/base/text.h"
+
+namespace rtrain {
+
+namespace fs = std::filesystem;
+
+Error file_error(std::string_view action, const std::string& path, int error_number) {
+  return Error(Code::kEnvironment, cat("cannot ", action, " ", path, ": ",
+                                       std::string_view(std::strerror(error_number))));
+}
+
+Error file_error(std::string_view action, const std::string& path) {
+  return file_error(action, path, errno);
+}
+
+OpenFile::OpenFile(const std::string& path, int flags)
+    : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)), path_(path) {
+  if (fd_ >= 0) return;
+  throw file_error((flags & O_ACCMODE) == O_RDONLY ? "open" : "write", path);
+}
+
+OpenFile::OpenFile(OpenFile&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+
+OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+OpenFile::~OpenFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void OpenFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw file_error("write", path_);
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+void OpenFile::sync_data() {
+  if (::fdatasync(fd_) != 0) throw file_error("sync", path_);
+}
+
+void make_folders(const std::string& path) {
+  if (::mkdir(path.c_str(), 0777) == 0) {
+    sync_folder(fs::path(path).parent_path());
+    return;
+  }
+  if (errno == ENOENT) {
+    make_folders(fs::path(path).parent_path());
+    make_folders(path);
+    return;
+  }
+  const int reason = errno;
+  struct stat info {};
+  if (reason == EEXIST && ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return;
+  throw file_error("make folder", path, reason == EEXIST ? ENOTDIR : reason);
+}
+
+void sync_folder(const std::string& path) {
+  OpenFile folder(path, O_RDONLY | O_DIRECTORY);
+  // Some network file systems cannot sync a folder and say EINVAL; there is nothing more to be done
+  // on them.
+  if (::fsync(folder.fd()) != 0 && errno != EINVAL) throw file_error("sync folder", path);
+}
+
+void sync_folder_tree(const std::string& path) {
+  for (const std::string& name : folder_entries(path)) {
+    const std::string entry = path + "/" + name;
+    if (fs::symlink_status(entry).type() == fs::file_type::directory) sync_folder_tree(entry);
+  }
+  sync_folder(path);
+}
+
+bool remove_tree(const std::string& path) noexcept {
+  constexpr int kOpenFolders = 16;
+  const auto remove_entry = [](const char* entry, const struct stat*, int, struct FTW*) {
+    return ::remove(entry) != 0 && errno != ENOENT ? 1 : 0;
+  };
+  if (::nftw(path.c_str(), remove_entry, kOpenFolders, FTW_DEPTH | FTW_PHYS) == 0) return true;
+  return errno == ENOENT && !path_exists(path);
+}
+
+bool path_exists(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+std::vector<std::string> folder_entries(const std::string& path) {
+  DIR* folder = ::opendir(path.c_str());
+  if (folder == nullptr) {
+    if (errno == ENOENT) return {};
+    throw file_error("read folder", path);
+  }
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(folder)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  ::closedir(folder);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string read_text(const std::string& path) {
+  OpenFile file(path, O_RDONLY);
+  std::string text;
+  std::array<char, 16384> buffer;
+  while (true) {
+    const ssize_t got = ::read(file.fd(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw file_error("read", path);
+    if (got == 0) return text;
+    text.append(buffer.data(), static_cast<size_t>(got));
+  }
+}
+
+void replace_text(const std::string& path, std::string_view text) {
+  const std::string temporary = cat(path, ".", random_hex(8));
+  try {
+    OpenFile file(temporary, O_WRONLY | O_CREAT | O_EXCL);
+    file.write(text);
+    file.sync_data();
+    if (::rename(temporary.c_str(), path.c_str()) != 0) throw file_error("write", path);
+  } catch (const Error&) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  sync_folder(fs::path(path).parent_path());
+}
+
+std::string absolute_path(const std::string& path) {
+  std::string expanded = path;
+  if (path == "~" || path.starts_with("~/")) {
+    const char* home = std::getenv("HOME");
+    if (home == nullptr)
+      throw Error(Code::kEnvironment, cat("cannot expand ", path, ": HOME is not set"));
+    expanded = home + path.substr(1);
+  }
+  std::string clean = fs::absolute(expanded).lexically_normal();
+  if (clean.size() > 1 && clean.back() == '/') clean.pop_back();
+  return clean;
+}
+
+std::string random_hex(int digits) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out(static_cast<size_t>(digits), '0');
+  std::string bytes(out.size(), '\0');
+  RT_CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  for (size_t i = 0; i < out.size(); ++i) out[i] = kDigits[static_cast<uint8_t>(bytes[i]) & 15];
+  return out;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,66 @@
+// host/store/file.h: file system steps whose failures name the path and the reason.
+//
+// Every failing system call becomes Error(kEnvironment, "cannot write /runs/x/lock: No space left
+// on device").
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/base/error.h"
+
+namespace rtrain {
+
+// "cannot <action> <path>: <reason of errno>", the errno of the call before.
+Error file_error(std::string_view action, const std::string& path);
+Error file_error(std::string_view action, const std::string& path, int error_number);
+
+// An owned file descriptor, close-on-exec.
+class OpenFile {
+ public:
+  OpenFile() = default;
+  // Opens with O_CLOEXEC; throws kEnvironment. New files get mode 0666 less the umask.
+  OpenFile(const std::string& path, int flags);
+  OpenFile(OpenFile&& other) noexcept;
+  OpenFile& operator=(OpenFile&& other) noexcept;
+  ~OpenFile();
+
+  int fd() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  const std::string& path() const { return path_; }
+
+  void write(std::string_view bytes);
+  // Throws kEnvironment: an fsync that failed once must not be taken for done by a second call.
+  void sync_data();
+
+ private:
+  int fd_ = -1;
+  std::string path_;
+};
+
+// Makes the folder and its missing parents, and syncs each parent that got a new entry.
+void make_folders(const std::string& path);
+void sync_folder(const std::string& path);
+// fsyncs the folder and every folder below it, the deepest first.
+void sync_folder_tree(const std::string& path);
+
+// Removes the file or the folder with everything below it. False when something could not be
+// removed; never throws.
+bool remove_tree(const std::string& path) noexcept;
+
+bool path_exists(const std::string& path);
+// The entries of a folder, sorted, without "." and ".."; empty when it does not exist.
+std::vector<std::string> folder_entries(const std::string& path);
+std::string read_text(const std::string& path);
+// Writes a temporary file beside it, syncs it, renames it to the path and syncs the folder.
+void replace_text(const std::string& path, std::string_view text);
+
+// Absolute, without "." and "..", "~" replaced by the user's home folder. Symlinks stay.
+std::string absolute_path(const std::string& path);
+
+// n random hexadecimal digits.
+std::string random_hex(int digits);
+
+}  // namespace rtrain

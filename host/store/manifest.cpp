@@ -1,0 +1,144 @@
+#include "host/store/manifest.h"
+
+#include "host/base/clock.h"
+#include "host/base/hash.h"
+#include "host/base/json.h"
+#include "host/base/text.h"
+#include "host/store/file.h"
+
+namespace rtrain {
+namespace {
+
+constexpr int kFormat = 1;
+
+Error damaged(const std::string& path, std::string_view reason) {
+  return Error(Code::kCheckpoint, cat("checkpoint manifest ", path, " is damaged: ", reason));
+}
+
+std::string manifest_path(const std::string& directory) {
+  return cat(directory, "/", kManifestName);
+}
+
+Value checkpoint_value(const Manifest& manifest) {
+  List files;
+  for (const CheckpointFile& file : manifest.files) files.push_back(file.to_value());
+  List folders;
+  for (const std::string& folder : manifest.folders) folders.push_back(folder);
+  return Map{{"run", manifest.run},
+             {"run_id", manifest.run_id},
+             {"attempt", manifest.attempt},
+             {"owner_epoch", manifest.owner_epoch},
+             {"index", manifest.index},
+             {"name", manifest.name},
+             {"created_at", manifest.created_at_ms},
+             {"metrics", manifest.metrics},
+             {"files", std::move(files)},
+             {"folders", std::move(folders)}};
+}
+
+Manifest manifest_of(const Value& value, const Value& metadata) {
+  Manifest manifest;
+  manifest.run = value["run"].as_string();
+  manifest.run_id = value["run_id"].as_string();
+  manifest.attempt = value["attempt"].as_int();
+  manifest.owner_epoch = value["owner_epoch"].as_int();
+  manifest.index = value["index"].as_int();
+  manifest.name = value["name"].as_string();
+  manifest.created_at_ms = value["created_at"].as_int();
+  manifest.metrics = value["metrics"];
+  for (const Value& file : value["files"].as_list()) {
+    manifest.files.push_back(CheckpointFile::from_value(file));
+  }
+  for (const Value& folder : value["folders"].as_list()) {
+    manifest.folders.push_back(folder.as_string());
+  }
+  manifest.metadata = metadata;
+  return manifest;
+}
+
+std::string document(const Value& checkpoint, const Value& metadata) {
+  Map out{{"format", kFormat}};
+  if (!checkpoint.is_nil()) {
+    out.set("checkpoint", checkpoint);
+    out.set("xxh3", hash_text(hash64(to_json(checkpoint))));
+  }
+  out.set("metadata", metadata);
+  return to_json(out, 1) + "\n";
+}
+
+// A manifest, or the metadata alone of a folder that is not committed: then "checkpoint" is nil.
+Value parse_document(std::string_view text, const std::string& path) {
+  Value value;
+  try {
+    value = from_json(text);
+  } catch (const Error& e) {
+    throw damaged(path, e.message());
+  }
+  if (!value.is_map() || value["format"] != Value(kFormat) || !value["metadata"].is_map()) {
+    throw damaged(path, "not a manifest of format 1");
+  }
+  const Value& checkpoint = value["checkpoint"];
+  const Value expected = checkpoint.is_nil() ? Value() : hash_text(hash64(to_json(checkpoint)));
+  if (value["xxh3"] != expected) throw damaged(path, "its hash does not match");
+  return value;
+}
+
+}  // namespace
+
+Value CheckpointFile::to_value() const {
+  if (!link.empty()) return Map{{"path", path}, {"link", link}};
+  return Map{{"path", path}, {"size", size_bytes}, {"xxh3", xxh3}};
+}
+
+CheckpointFile CheckpointFile::from_value(const Value& value) {
+  CheckpointFile file;
+  file.path = value["path"].as_string();
+  file.size_bytes = value["size"].int_or(0);
+  file.xxh3 = value["xxh3"].string_or("");
+  file.link = value["link"].string_or("");
+  return file;
+}
+
+int64_t Manifest::size_bytes() const {
+  int64_t sum = 0;
+  for (const CheckpointFile& file : files) sum += file.size_bytes;
+  return sum;
+}
+
+std::string Manifest::to_text() const { return document(checkpoint_value(*this), metadata); }
+
+Manifest Manifest::parse(std::string_view text, const std::string& path) {
+  const Value value = parse_document(text, path);
+  if (value["checkpoint"].is_nil()) throw damaged(path, "it describes no checkpoint");
+  try {
+    return manifest_of(value["checkpoint"], value["metadata"]);
+  } catch (const Error& e) {
+    throw damaged(path, e.message());
+  }
+}
+
+Manifest Manifest::read(const std::string& directory) {
+  const std::string path = manifest_path(directory);
+  if (!path_exists(path)) {
+    throw Error(Code::kCheckpoint, cat(directory, " is no checkpoint: it has no ", kManifestName));
+  }
+  return parse(read_text(path), path);
+}
+
+Value get_checkpoint_metadata(const std::string& directory) {
+  const std::string path = manifest_path(directory);
+  if (!path_exists(path)) return Map{};
+  return parse_document(read_text(path), path)["metadata"];
+}
+
+void set_checkpoint_metadata(const std::string& directory, const Value& metadata) {
+  if (!metadata.is_map()) {
+    throw Error(Code::kArgument, cat("metadata is a map, got ", metadata.type_name()));
+  }
+  const std::string path = manifest_path(directory);
+  Value checkpoint;
+  if (path_exists(path)) checkpoint = parse_document(read_text(path), path)["checkpoint"];
+  replace_text(path, document(checkpoint, metadata));
+}
+
+}  // namespace rtrain

@@ -1,0 +1,69 @@
+#include "host/store/retention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+
+namespace rtrain {
+namespace {
+
+const Value* find_path(const Value& metrics, std::string_view path) {
+  if (!metrics.is_map()) return nullptr;
+  if (const Value* found = metrics.as_map().find(path)) return found;
+  for (size_t slash = path.find('/'); slash != std::string_view::npos;
+       slash = path.find('/', slash + 1)) {
+    const Value* inner = metrics.as_map().find(path.substr(0, slash));
+    if (inner == nullptr) continue;
+    if (const Value* found = find_path(*inner, path.substr(slash + 1))) return found;
+  }
+  return nullptr;
+}
+
+using Score = std::tuple<bool, double>;  // has one, its value with the sign of the order
+
+Score score_of(const RetentionPolicy& policy, const Value& metrics) {
+  if (policy.score_attribute.empty()) return {true, 0.0};
+  const Value* found = find_path(metrics, policy.score_attribute);
+  if (found == nullptr || !found->is_number() || std::isnan(found->as_float())) return {false, 0.0};
+  return {true, policy.maximize ? found->as_float() : -found->as_float()};
+}
+
+}  // namespace
+
+RetentionPolicy RetentionPolicy::from_value(const Value& checkpoint_config) {
+  RetentionPolicy policy;
+  if (checkpoint_config.is_nil()) return policy;
+  const Value& count = checkpoint_config["num_to_keep"];
+  if (!count.is_nil()) policy.num_to_keep = count.as_int();
+  policy.score_attribute = checkpoint_config["checkpoint_score_attribute"].string_or("");
+  policy.maximize = checkpoint_config["checkpoint_score_order"].string_or("max") != "min";
+  return policy;
+}
+
+std::vector<size_t> rank_checkpoints(const RetentionPolicy& policy,
+                                     std::span<const Value> metrics) {
+  std::vector<Score> scores;
+  for (const Value& of_one : metrics) scores.push_back(score_of(policy, of_one));
+  std::vector<size_t> order(metrics.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&scores](size_t a, size_t b) {
+    return std::tuple(scores[a], a) > std::tuple(scores[b], b);
+  });
+  return order;
+}
+
+std::vector<size_t> checkpoints_to_drop(const RetentionPolicy& policy,
+                                        std::span<const Value> metrics) {
+  if (!policy.num_to_keep) return {};
+  const auto keep = static_cast<size_t>(std::max<int64_t>(*policy.num_to_keep, 0));
+  std::vector<size_t> drop;
+  const std::vector<size_t> order = rank_checkpoints(policy, metrics);
+  for (size_t place = keep; place < order.size(); ++place) {
+    if (order[place] + 1 != metrics.size()) drop.push_back(order[place]);
+  }
+  std::sort(drop.begin(), drop.end());
+  return drop;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,44 @@
+#include "host/store/run_lock.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+struct flock whole_file(short type) {
+  struct flock range {};
+  range.l_type = type;
+  range.l_whence = SEEK_SET;
+  return range;
+}
+
+std::string lock_path(const std::string& run_path) { return run_path + "/lock"; }
+
+}  // namespace
+
+std::optional<RunLock> RunLock::try_take(const std::string& run_path) {
+  OpenFile file(lock_path(run_path), O_RDWR | O_CREAT);
+  struct flock range = whole_file(F_WRLCK);
+  if (::fcntl(file.fd(), F_OFD_SETLK, &range) != 0) {
+    if (errno == EAGAIN || errno == EACCES) return std::nullopt;
+    throw file_error("lock", file.path());
+  }
+  if (::ftruncate(file.fd(), 0) != 0) throw file_error("write", file.path());
+  file.write(cat(static_cast<int64_t>(::getpid()), "\n"));
+  return RunLock(std::move(file));
+}
+
+bool RunLock::is_held(const std::string& run_path) {
+  if (!path_exists(lock_path(run_path))) return false;
+  OpenFile file(lock_path(run_path), O_RDONLY);
+  struct flock range = whole_file(F_WRLCK);
+  if (::fcntl(file.fd(), F_OFD_GETLK, &range) != 0) throw file_error("look at", file.path());
+  return range.l_type != F_UNLCK;
+}
+
+}  // namespace rtrain

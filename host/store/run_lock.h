@@ -1,0 +1,27 @@
+// host/store/run_lock.h: who owns a run: an open-file-description lock on <run>/lock, held for the
+// controller's life.
+//
+// The kernel drops it with the last descriptor, however the process ends. Process ids in the file
+// are for messages only.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "host/store/file.h"
+
+namespace rtrain {
+
+class RunLock {
+ public:
+  // Takes the lock of the run's folder without waiting; nothing when another process has it.
+  static std::optional<RunLock> try_take(const std::string& run_path);
+  // True while a process owns the run.
+  static bool is_held(const std::string& run_path);
+
+ private:
+  explicit RunLock(OpenFile file) : file_(std::move(file)) {}
+  OpenFile file_;
+};
+
+}  // namespace rtrain

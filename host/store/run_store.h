@@ -1,0 +1,136 @@
+// host/store/run_store.h: the record of one run, as its controller writes it.
+//
+// Owned by the controller's io thread. Holds the run's lock from create() to destruction. Each
+// method is one transaction that fails with Error(kEnvironment) when another controller has taken
+// the run over (owner_epoch), so that nothing is written after that. Times are milliseconds since
+// 1970 UTC.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/base/value.h"
+#include "host/store/database.h"
+#include "host/store/manifest.h"
+#include "host/store/retention.h"
+#include "host/store/run_lock.h"
+
+namespace rtrain {
+
+class CheckpointFiles;
+
+struct NewRun {
+  std::string name;
+  std::string storage_path;  // absolute
+  int64_t num_workers = 1;
+  std::string script;
+  std::vector<std::string> command;
+  std::vector<std::string> tags;
+  std::string note;
+  Value config;             // train_loop_config
+  Value scaling;            // ScalingConfig
+  Value checkpoint_config;  // CheckpointConfig
+  Value environment;        // map: git_commit, git_dirty, …; hostname, pid and version are added
+};
+
+struct WorkerRow {
+  int64_t rank = 0;
+  int64_t pid = 0;
+  std::string host;
+  std::string device;
+  std::optional<int64_t> exit_code;
+  std::optional<int64_t> signal;
+};
+
+struct ReportRow {
+  int64_t attempt = 0;
+  int64_t index = 0;
+  int64_t rank = 0;
+  int64_t time_ms = 0;
+  Value metrics;
+};
+
+struct CheckpointRow {
+  std::string name;
+  int64_t attempt = 0;
+  int64_t index = 0;
+  Value metrics;
+  int64_t size_bytes = 0;
+  int64_t created_at_ms = 0;
+};
+
+class RunStore {
+ public:
+  // Opens the store, takes the name and the run's lock, makes the run's folders and inserts its row
+  // (status INITIALIZING). Errors: kConfig when the name is taken or unusable; kEnvironment when
+  // the storage cannot be written.
+  static std::unique_ptr<RunStore> create(const NewRun& run);
+
+  const std::string& run_id() const { return run_id_; }
+  const std::string& name() const { return name_; }
+  const std::string& run_path() const { return run_path_; }
+  int64_t owner_epoch() const { return owner_epoch_; }
+
+  void set_status(std::string_view status);
+
+  // Committed in full before it returns: call it before the first spawn. Reports after
+  // `resumed_index` (nothing: all) of earlier attempts become superseded. Returns the attempt's
+  // nonce.
+  std::string begin_attempt(int64_t attempt, std::optional<int64_t> resumed_index);
+  // Inserts or replaces the workers of the attempt.
+  void set_workers(int64_t attempt, std::span<const WorkerRow> workers);
+  void update_worker(int64_t attempt, const WorkerRow& worker) {
+    set_workers(attempt, {&worker, 1});
+  }
+  void end_attempt(int64_t attempt, std::string_view status, const Value& error);
+
+  // One transaction; durable on the disk at least once a second while reports come.
+  void add_reports(std::span<const ReportRow> reports);
+  // Puts what add_reports has committed on the disk, if anything is not yet there.
+  void sync_reports();
+  // How long to gather reports before the next add_reports: 30 ms, 1 s on network file systems,
+  // longer on slow disks.
+  double batch_delay_s() const;
+
+  // Row and retention marks in one fully durable transaction. Call it after the commit of the
+  // files; returns the names whose directories are now to be dropped.
+  std::vector<std::string> add_checkpoint(const CheckpointRow& row, const RetentionPolicy& policy);
+  // Marks a kept checkpoint whose directory is gone or damaged.
+  void set_checkpoint_missing(const std::string& name);
+  // The kept ones, oldest first.
+  std::vector<CheckpointRow> kept_checkpoints();
+
+  // Makes rows and directories agree after a crash: adopts complete directories without a row,
+  // deletes those of dropped rows, marks kept rows without directory as missing, clears staging.
+  // Returns one line for each thing found.
+  std::vector<std::string> sweep(CheckpointFiles& files, const RetentionPolicy& policy);
+
+  // status: FINISHED, ERRORED or ABORTED. Error: nil, or {code, message, traceback, ranks}.
+  void end_run(std::string_view status, const Value& error);
+  // level: "info", "warning" or "error".
+  void add_event(int64_t attempt, std::string_view level, std::string_view text);
+
+ private:
+  class Write;
+  RunStore(Database database, RunLock lock);
+  void insert_run(const NewRun& run);
+  std::vector<std::string> apply_retention(const RetentionPolicy& policy);
+  void insert_checkpoint(const CheckpointRow& row);
+  std::vector<CheckpointRow> read_kept();
+
+  Database database_;
+  RunLock lock_;
+  std::string run_id_;
+  std::string name_;
+  std::string run_path_;
+  int64_t owner_epoch_ = 1;
+  bool unsynced_ = false;
+  double last_sync_s_ = 0;
+  double commit_s_ = 0;
+};
+
+}  // namespace rtrain

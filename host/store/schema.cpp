@@ -1,0 +1,157 @@
+#include "host/store/schema.h"
+
+#include <array>
+
+#include "host/base/text.h"
+#include "host/store/database.h"
+
+namespace rtrain {
+namespace {
+
+// kMigrations[n] brings version n to n + 1. A released migration never changes; comments are kept
+// by SQLite.
+constexpr std::array<const char*, kSchemaVersion> kMigrations = {R"sql(
+CREATE TABLE runs(              -- one row for each run; its files lie in the folder <name> beside this file
+  run_id TEXT PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  status TEXT NOT NULL,         -- INITIALIZING, SCHEDULING, RUNNING, RESTARTING, ..., FINISHED, ERRORED, ABORTED
+  num_workers INTEGER NOT NULL,
+  script TEXT NOT NULL,
+  note TEXT NOT NULL,
+  command TEXT NOT NULL CHECK(json_valid(command)),          -- list of arguments
+  tags TEXT NOT NULL CHECK(json_valid(tags)),                -- list of names
+  config TEXT NOT NULL CHECK(json_valid(config)),            -- train_loop_config
+  scaling TEXT NOT NULL CHECK(json_valid(scaling)),          -- ScalingConfig
+  checkpoint_config TEXT NOT NULL CHECK(json_valid(checkpoint_config)),
+  environment TEXT NOT NULL CHECK(json_valid(environment)),  -- git_commit, git_dirty, hostname, pid, version
+  started_at INTEGER NOT NULL,  -- all times: milliseconds since 1970 UTC
+  ended_at INTEGER,
+  updated_at INTEGER NOT NULL,
+  error TEXT CHECK(error IS NULL OR json_valid(error)),      -- code, message, traceback, ranks
+  owner_epoch INTEGER NOT NULL  -- raised when another controller takes the run over
+) WITHOUT ROWID;
+
+CREATE TABLE attempts(          -- each start of the worker group
+  run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+  attempt INTEGER NOT NULL,     -- from 1
+  nonce TEXT NOT NULL,
+  status TEXT NOT NULL,         -- RUNNING, FINISHED, ERRORED, ABORTED
+  resumed_index INTEGER,        -- the report whose checkpoint it started from
+  started_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  error TEXT CHECK(error IS NULL OR json_valid(error)),
+  PRIMARY KEY(run_id, attempt)
+) WITHOUT ROWID;
+
+CREATE TABLE workers(
+  run_id TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  rank INTEGER NOT NULL,
+  pid INTEGER NOT NULL,
+  host TEXT NOT NULL,
+  device TEXT NOT NULL,
+  exit_code INTEGER,
+  signal INTEGER,
+  PRIMARY KEY(run_id, attempt, rank),
+  FOREIGN KEY(run_id, attempt) REFERENCES attempts ON DELETE CASCADE
+) WITHOUT ROWID;
+
+CREATE TABLE reports(           -- what each rank reported
+  run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+  attempt INTEGER NOT NULL,
+  idx INTEGER NOT NULL,         -- from 0 over the whole run
+  rank INTEGER NOT NULL,
+  time INTEGER NOT NULL,
+  metrics TEXT NOT NULL CHECK(json_valid(metrics)),  -- NaN is null, infinities are 1e999 and -1e999
+  nonfinite TEXT CHECK(nonfinite IS NULL OR json_valid(nonfinite)),  -- the same shape: {"loss": "NaN"}
+  superseded INTEGER NOT NULL DEFAULT 0,  -- 1: a later attempt resumed before this report
+  PRIMARY KEY(run_id, idx, rank, attempt)
+) WITHOUT ROWID;
+
+CREATE TABLE checkpoints(       -- the directory is <run name>/checkpoints/<name>
+  checkpoint_id INTEGER PRIMARY KEY,
+  run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  idx INTEGER NOT NULL,
+  metrics TEXT NOT NULL CHECK(json_valid(metrics)),
+  nonfinite TEXT CHECK(nonfinite IS NULL OR json_valid(nonfinite)),
+  size_bytes INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK(state IN ('kept', 'dropped', 'superseded', 'missing'))
+);
+CREATE UNIQUE INDEX kept_checkpoint ON checkpoints(run_id, name) WHERE state = 'kept';
+CREATE INDEX checkpoints_of_run ON checkpoints(run_id);
+
+CREATE TABLE annotations(       -- notes that a train function wrote into its run
+  annotation_id INTEGER PRIMARY KEY,
+  run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+  time INTEGER NOT NULL,
+  rank INTEGER NOT NULL,
+  severity TEXT NOT NULL,
+  text TEXT NOT NULL
+);
+CREATE INDEX annotations_of_run ON annotations(run_id);
+
+CREATE TABLE events(            -- what the controller saw
+  event_id INTEGER PRIMARY KEY,
+  run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+  attempt INTEGER NOT NULL,
+  time INTEGER NOT NULL,
+  level TEXT NOT NULL,          -- info, warning, error
+  text TEXT NOT NULL
+);
+CREATE INDEX events_of_run ON events(run_id);
+
+CREATE VIEW run_list AS         -- runs with readable times and their last metrics of rank 0
+SELECT name, run_id, status, num_workers,
+       strftime('%Y-%m-%dT%H:%M:%fZ', started_at / 1000.0, 'unixepoch') AS started_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', ended_at / 1000.0, 'unixepoch') AS ended_at,
+       (coalesce(ended_at, updated_at) - started_at) / 1000.0 AS duration_s,
+       script, tags, note,
+       (SELECT metrics FROM reports AS r WHERE r.run_id = runs.run_id AND rank = 0 AND superseded = 0
+        ORDER BY idx DESC LIMIT 1) AS metrics
+FROM runs;
+
+CREATE VIEW metric_list AS      -- rank 0's reports that count, in order
+SELECT runs.name, idx, attempt, strftime('%Y-%m-%dT%H:%M:%fZ', time / 1000.0, 'unixepoch') AS time,
+       metrics, nonfinite
+FROM reports JOIN runs USING(run_id) WHERE rank = 0 AND superseded = 0;
+
+CREATE VIEW checkpoint_list AS  -- checkpoints that exist
+SELECT runs.name AS run, checkpoints.name, runs.name || '/checkpoints/' || checkpoints.name AS path, idx, attempt,
+       metrics, size_bytes, strftime('%Y-%m-%dT%H:%M:%fZ', created_at / 1000.0, 'unixepoch') AS created_at
+FROM checkpoints JOIN runs USING(run_id) WHERE state = 'kept';
+)sql"};
+
+int64_t user_version(Database& database) {
+  Statement statement = database.prepare("PRAGMA user_version");
+  statement.next();
+  return statement.integer(0);
+}
+
+}  // namespace
+
+void migrate(Database& database) {
+  if (user_version(database) == kSchemaVersion) return;
+  Transaction transaction(database, Durability::kFull);
+  const int64_t version = user_version(database);
+  if (version > kSchemaVersion) {
+    throw Error(Code::kEnvironment,
+                cat("the store ", database.path(), " has schema version ", version,
+                    ", this rtrain knows up to ", kSchemaVersion, ": use a newer rtrain"));
+  }
+  for (auto n = static_cast<size_t>(version); n < kMigrations.size(); ++n) {
+    database.execute(kMigrations[n]);
+  }
+  database.execute(cat("PRAGMA user_version=", kSchemaVersion));
+  transaction.commit();
+}
+
+std::string schema_text() {
+  std::string text;
+  for (const char* migration : kMigrations) text += trim(migration);
+  return cat(text, "\n");
+}
+
+}  // namespace rtrain

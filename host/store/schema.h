@@ -1,0 +1,19 @@
+// host/store/schema.h: the tables and views of rtrain.db and its forward migrations.
+#pragma once
+
+#include <string>
+
+namespace rtrain {
+
+class Database;
+
+inline constexpr int kSchemaVersion = 1;
+
+// Brings the file from its `PRAGMA user_version` to kSchemaVersion in one transaction. Throws
+// kEnvironment when the file was written by a newer rtrain.
+void migrate(Database& database);
+
+// The documented definition of every table and view, as `rtrain sql --schema` prints it.
+std::string schema_text();
+
+}  // namespace rtrain

@@ -1,0 +1,255 @@
+#include "host/store/staged_copy.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "host/base/hash.h"
+#include "host/base/text.h"
+#include "host/store/file.h"
+
+namespace rtrain {
+namespace {
+
+constexpr size_t kChunkBytes = size_t{1} << 20;
+
+Error refused(std::string_view text) { return Error(Code::kCheckpoint, std::string(text)); }
+
+struct stat status_of(const std::string& path) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) throw file_error("read", path);
+  return info;
+}
+
+std::string read_link(const std::string& path) {
+  std::string target(4096, '\0');
+  const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
+  if (size < 0) throw file_error("read", path);
+  target.resize(static_cast<size_t>(size));
+  return target;
+}
+
+void copy_by_hand(const OpenFile& source, OpenFile& target, off_t offset) {
+  std::vector<char> buffer(kChunkBytes);
+  if (::lseek(target.fd(), offset, SEEK_SET) < 0) throw file_error("write", target.path());
+  while (true) {
+    const ssize_t got = ::pread(source.fd(), buffer.data(), buffer.size(), offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw file_error("read", source.path());
+    if (got == 0) return;
+    target.write({buffer.data(), static_cast<size_t>(got)});
+    offset += got;
+  }
+}
+
+// Shares the blocks where the file system can, else lets the kernel copy, else copies.
+void copy_bytes(const OpenFile& source, OpenFile& target) {
+  if (::ioctl(target.fd(), FICLONE, source.fd()) == 0) return;
+  off_t copied = 0;
+  while (true) {
+    const ssize_t got =
+        ::copy_file_range(source.fd(), nullptr, target.fd(), nullptr, size_t{1} << 30, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO || errno == EFBIG)) {
+      throw file_error("write", target.path());
+    }
+    // Some file systems report 0 bytes for files whose size they do not know; reading to the end
+    // settles it.
+    if (got <= 0) return copy_by_hand(source, target, copied);
+    copied += got;
+  }
+}
+
+// Size and hash of what the descriptor holds.
+CheckpointFile hash_file(const OpenFile& file) {
+  CheckpointFile out;
+  Hasher hasher;
+  std::vector<char> buffer(kChunkBytes);
+  while (true) {
+    const ssize_t got = ::pread(file.fd(), buffer.data(), buffer.size(), out.size_bytes);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw file_error("read", file.path());
+    if (got == 0) break;
+    hasher.add({buffer.data(), static_cast<size_t>(got)});
+    out.size_bytes += got;
+  }
+  out.xxh3 = hash_text(hasher.digest());
+  return out;
+}
+
+CheckpointFile seal_file(OpenFile& file) {
+  // Starts the writing to disk, so that it goes on while the hash is computed.
+  ::sync_file_range(file.fd(), 0, 0, SYNC_FILE_RANGE_WRITE);
+  CheckpointFile out = hash_file(file);
+  file.sync_data();
+  return out;
+}
+
+CheckpointFile stage_file(const std::string& source, const std::string& target, mode_t mode) {
+  const OpenFile from(source, O_RDONLY | O_NOFOLLOW);
+  OpenFile to(target, O_RDWR | O_CREAT | O_EXCL);
+  ::fchmod(to.fd(), mode & 0777);
+  copy_bytes(from, to);
+  return seal_file(to);
+}
+
+// Walks the source; with a target it copies there, without one it takes the files where they are.
+class Stager {
+ public:
+  Stager(std::string source, std::string target)
+      : source_(std::move(source)), target_(std::move(target)) {}
+
+  StagedRank run() {
+    add_folder("");
+    return std::move(staged_);
+  }
+
+ private:
+  bool copies() const { return !target_.empty(); }
+
+  void add_folder(const std::string& relative) {
+    for (const std::string& name : folder_entries(cat(source_, "/", relative))) {
+      add_entry(relative.empty() ? name : cat(relative, "/", name));
+    }
+  }
+
+  void add_entry(const std::string& path) {
+    const std::string source = cat(source_, "/", path);
+    if (path == kManifestName) return take_metadata(source);
+    const struct stat info = status_of(source);
+    if (S_ISDIR(info.st_mode)) {
+      if (copies() && ::mkdir(cat(target_, "/", path).c_str(), info.st_mode | 0700) != 0) {
+        throw file_error("make folder", cat(target_, "/", path));
+      }
+      staged_.folders.push_back(path);
+      return add_folder(path);
+    }
+    if (S_ISLNK(info.st_mode)) return add_link(source, path);
+    if (S_ISREG(info.st_mode)) return add_file(source, path, info.st_mode);
+    const char* kind = S_ISFIFO(info.st_mode)   ? "a FIFO"
+                       : S_ISSOCK(info.st_mode) ? "a socket"
+                                                : "a device";
+    throw refused(cat("a checkpoint holds files, folders and symlinks; ", source, " is ", kind));
+  }
+
+  void add_link(const std::string& source, const std::string& path) {
+    CheckpointFile file;
+    file.link = read_link(source);
+    const std::string target = cat(target_, "/", path);
+    if (copies() && ::symlink(file.link.c_str(), target.c_str()) != 0) {
+      throw file_error("write", target);
+    }
+    file.path = path;
+    staged_.files.push_back(std::move(file));
+  }
+
+  void add_file(const std::string& source, const std::string& path, mode_t mode) {
+    CheckpointFile file;
+    if (copies()) {
+      file = stage_file(source, cat(target_, "/", path), mode);
+    } else {
+      OpenFile in_place(source, O_RDONLY | O_NOFOLLOW);
+      file = seal_file(in_place);
+    }
+    file.path = path;
+    staged_.files.push_back(std::move(file));
+  }
+
+  // A manifest describes the checkpoint it was written for; only the user's metadata goes on to the
+  // next.
+  void take_metadata(const std::string& source) {
+    staged_.metadata = get_checkpoint_metadata(source_);
+    if (!copies() && ::unlink(source.c_str()) != 0) throw file_error("remove", source);
+  }
+
+  std::string source_;
+  std::string target_;
+  StagedRank staged_;
+};
+
+void check_source(const std::string& source) {
+  struct stat info {};
+  if (::stat(source.c_str(), &info) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) {
+      throw refused(cat("the checkpoint folder ", source, " does not exist"));
+    }
+    throw file_error("read", source);
+  }
+  if (!S_ISDIR(info.st_mode)) throw refused(cat("the checkpoint ", source, " is not a folder"));
+}
+
+}  // namespace
+
+Value StagedRank::to_value() const {
+  List file_values;
+  for (const CheckpointFile& file : files) file_values.push_back(file.to_value());
+  List folder_values;
+  for (const std::string& folder : folders) folder_values.push_back(folder);
+  return Map{{"rank", rank},
+             {"files", std::move(file_values)},
+             {"folders", std::move(folder_values)},
+             {"metadata", metadata}};
+}
+
+StagedRank StagedRank::from_value(const Value& value) {
+  StagedRank staged;
+  staged.rank = value["rank"].as_int();
+  for (const Value& file : value["files"].as_list()) {
+    staged.files.push_back(CheckpointFile::from_value(file));
+  }
+  for (const Value& folder : value["folders"].as_list()) {
+    staged.folders.push_back(folder.as_string());
+  }
+  staged.metadata = value["metadata"];
+  return staged;
+}
+
+StagedRank stage_folder(const std::string& source, const std::string& target, bool temporary) {
+  check_source(source);
+  try {
+    if (temporary && ::rename(source.c_str(), target.c_str()) == 0) {
+      return Stager(target, "").run();
+    }
+    if (::mkdir(target.c_str(), 0777) != 0) throw file_error("make folder", target);
+    return Stager(source, target).run();
+  } catch (const Error&) {
+    remove_tree(target);
+    throw;
+  }
+}
+
+void verify_files(const std::string& directory, const Manifest& manifest, bool full) {
+  for (const CheckpointFile& expected : manifest.files) {
+    const std::string path = cat(directory, "/", expected.path);
+    const auto damaged = [&path](const auto&... reason) {
+      return refused(cat("checkpoint file ", path, " is damaged: ", reason...));
+    };
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0) {
+      if (errno == ENOENT || errno == ENOTDIR) throw damaged("it is missing");
+      throw file_error("read", path);
+    }
+    if (!expected.link.empty()) {
+      if (!S_ISLNK(info.st_mode) || read_link(path) != expected.link) {
+        throw damaged("it is not the symlink to ", expected.link);
+      }
+      continue;
+    }
+    if (!S_ISREG(info.st_mode)) throw damaged("it is not a regular file");
+    if (info.st_size != expected.size_bytes) {
+      throw damaged(int64_t{info.st_size}, " bytes, the manifest says ", expected.size_bytes);
+    }
+    if (!full) continue;
+    const std::string found = hash_file(OpenFile(path, O_RDONLY | O_NOFOLLOW)).xxh3;
+    if (found != expected.xxh3) {
+      throw damaged("its hash is ", found, ", the manifest says ", expected.xxh3);
+    }
+  }
+}
+
+}  // namespace rtrain
