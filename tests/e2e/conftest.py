@@ -1,8 +1,16 @@
-"""Fixtures for tests that drive the real executable as a black box."""
+"""Fixtures for tests that drive the real executable as a black box.
 
+Each test has a folder of its own: working directory, HOME, TMPDIR and storage of all it starts. A process or temporary
+file that is left there after the test fails it.
+"""
+
+import contextlib
+import json
 import os
 import pathlib
+import re
 import signal
+import sqlite3
 import subprocess
 import textwrap
 import time
@@ -12,17 +20,60 @@ import pytest
 RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
 
 
+class Running:
+    """A process under way. Its output goes to files, so that it never waits for a reader."""
+
+    def __init__(self, args, folder, env):
+        self.args = args
+        self._files = [folder / f"{stream}-{time.monotonic_ns()}" for stream in ("stdout", "stderr")]
+        with open(self._files[0], "wb") as out, open(self._files[1], "wb") as err:
+            self.process = subprocess.Popen(
+                args, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
+        self.pid = self.process.pid
+
+    @property
+    def stdout(self):
+        return self._files[0].read_text(errors="replace")
+
+    @property
+    def stderr(self):
+        return self._files[1].read_text(errors="replace")
+
+    @property
+    def running(self):
+        return self.process.poll() is None
+
+    def send(self, number):
+        self.process.send_signal(number)
+
+    def wait(self, timeout=120):
+        try:
+            code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            pytest.fail(f"{self.args} did not end within {timeout} s\n{self.stdout}\n{self.stderr}")
+        return subprocess.CompletedProcess(self.args, code, self.stdout, self.stderr)
+
+    def kill(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self.process.wait()
+
+
 class Rtrain:
     """Runs rtrain with its own storage folder, home and working directory."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.storage = self.folder / "storage"
-        self.env = {**os.environ, "RTRAIN_STORAGE": str(self.storage), "HOME": str(self.folder), "NO_COLOR": "1"}
+        self.temp = self.folder / "tmp"
+        self.temp.mkdir()
+        self.env = {**os.environ, "RTRAIN_STORAGE": str(self.storage), "HOME": str(self.folder), "NO_COLOR": "1",
+                    "TMPDIR": str(self.temp)}
 
     def script(self, text, name="train.lua"):
         path = self.folder / name
-        path.write_text(textwrap.dedent(text))
+        path.write_text(textwrap.dedent(text).lstrip("\n"))
         return path
 
     def popen(self, *args, **kwargs):
@@ -31,15 +82,58 @@ class Rtrain:
         kwargs.setdefault("text", True)
         return subprocess.Popen([RTRAIN, *map(str, args)], cwd=self.folder, env=self.env, **kwargs)
 
+    def start(self, *args):
+        return Running([RTRAIN, *map(str, args)], self.folder, self.env)
+
     def __call__(self, *args, timeout=120):
-        process = self.popen(*args, start_new_session=True)
+        return self.start(*args).wait(timeout)
+
+    def run(self, text, *args, timeout=120):
+        """`rtrain run` of a script with this text."""
+        return self("run", self.script(text), *args, timeout=timeout)
+
+    def run_ok(self, text, *args, timeout=120):
+        result = self.run(text, *args, timeout=timeout)
+        assert result.returncode == 0, result.stdout + result.stderr
+        return result
+
+    def json(self, command, *args):
+        """The document that a listing command prints."""
+        result = self(command, *args, "--json")
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout)
+
+    def reports(self, run="last", *args):
+        return [row["metrics"] for row in self.json("metrics", run, *args)]
+
+    def run_folder(self, name):
+        return self.storage / name
+
+    @contextlib.contextmanager
+    def database(self):
+        connection = sqlite3.connect(f"file:{self.storage / 'rtrain.db'}?mode=ro", uri=True, timeout=5)
         try:
-            out, err = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            out, err = process.communicate()
-            pytest.fail(f"{process.args} did not end within {timeout} s\n{out}\n{err}")
-        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+            yield connection
+        finally:
+            connection.close()
+
+    def started(self, *args, reports=1):
+        """Starts `rtrain …` and returns once its run has made that many reports."""
+        running = self.start(*args)
+
+        def reported():
+            if not running.running:
+                pytest.fail(f"the run ended early\n{running.stdout}\n{running.stderr}")
+            with contextlib.suppress(sqlite3.OperationalError), self.database() as db:
+                return db.execute("SELECT count(*) FROM reports WHERE rank = 0").fetchone()[0] >= reports
+            return False
+
+        try:
+            wait_until(reported, 60, "the first report")
+        except BaseException:
+            running.kill()
+            raise
+        return running
 
 
 def processes_of(storage):
@@ -55,6 +149,42 @@ def processes_of(storage):
         except OSError:
             continue
     return found
+
+
+def sockets_of(pids):
+    """Inodes of the sockets that these processes hold."""
+    inodes = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                with contextlib.suppress(OSError):
+                    inodes.update(re.findall(r"^socket:\[(\d+)\]$", os.readlink(f"/proc/{pid}/fd/{fd}")))
+    return inodes
+
+
+def tcp_listeners(inodes):
+    """Local addresses (hexadecimal, as in /proc/net/tcp) of the listening sockets among these."""
+    found = []
+    for table in ("tcp", "tcp6"):
+        for line in pathlib.Path("/proc/net", table).read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:
+                found.append(fields[1].split(":")[0])
+    return found
+
+
+def open_sockets(inodes):
+    """Those that still exist on the machine."""
+    existing = set()
+    for table, column in (("tcp", 9), ("tcp6", 9), ("udp", 9), ("unix", 6)):
+        for line in pathlib.Path("/proc/net", table).read_text().splitlines()[1:]:
+            existing.add(line.split()[column])
+    return inodes & existing
+
+
+def leftovers(folder):
+    """Everything below a folder; empty when it does not exist."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) if folder.exists() else []
 
 
 def wait_until(condition, timeout_s=30, message="the condition"):
@@ -78,3 +208,4 @@ def rtrain(tmp_path):
     for pid in leaked:
         os.kill(pid, signal.SIGKILL)
     assert not leaked, f"processes left behind: {leaked}"
+    assert not leftovers(runner.temp), "temporary files left behind"

@@ -1,0 +1,142 @@
+"""DistributedDataParallel: several ranks compute what one rank computes on the whole batch."""
+
+import json
+
+import pytest
+from conftest import processes_of, sockets_of, tcp_listeners
+
+# Every rank starts from parameters of its own, so that equal results also prove the broadcast from rank 0.
+# Rank r takes the r-th part of each batch of `batch` rows; the last parameters go to parameters-<world>-<rank>, exactly.
+SCRIPT = """
+local torch = require 'torch'
+local nn = require 'torch.nn'
+local F = require 'torch.nn.functional'
+local train = require 'rtrain'
+
+local Net = nn.Module:extend('Net')
+function Net:init()
+  self.conv = nn.Conv2d(1, 4, 3)
+  self.norm = nn.LayerNorm{36}
+  self.fc = nn.Linear(4 * 36, 5)
+end
+function Net:forward(x)
+  x = F.relu(self.conv(x)):reshape(x:size(0), 4, 36)
+  return self.fc(self.norm(x):flatten(1))
+end
+
+local function write_parameters(model, path)
+  local file = assert(io.open(path, 'w'))
+  for name, p in train.torch.unwrap(model):named_parameters() do
+    for _, value in ipairs(p:detach():flatten():tolist()) do
+      file:write(string.format('%s %a\\n', name, value))
+    end
+  end
+  file:close()
+end
+
+local function train_func(config)
+  local context = train.get_context()
+  local rank, world = context:get_world_rank(), context:get_world_size()
+  torch.manual_seed(rank == 0 and 7 or 1000 + rank)
+  local model = train.torch.prepare_model(Net())
+  local optimizer = torch.optim.SGD(model:parameters(), {lr = 0.05, momentum = 0.9})
+  torch.manual_seed(99)
+  local x = torch.randn(config.steps * config.batch, 1, 8, 8)
+  local y = torch.randint(0, 5, {config.steps * config.batch})
+  local rows = config.batch / world
+  for step = 0, config.steps - 1 do
+    local first = step * config.batch + rank * rows
+    optimizer:zero_grad()
+    local micro = rows / config.accumulate
+    local function backward(i)
+      local part = torch.slice(first + i * micro, first + (i + 1) * micro)
+      (F.cross_entropy(model(x[part]), y[part]) / config.accumulate):backward()
+    end
+    for i = 0, config.accumulate - 2 do
+      if world > 1 then
+        model:no_sync(function() backward(i) end)
+      else
+        backward(i)
+      end
+    end
+    backward(config.accumulate - 1)
+    optimizer:step()
+  end
+  write_parameters(model, ('parameters-%d-%d'):format(world, rank))
+  train.report{done = true}
+end
+
+train.TorchTrainer{
+  train_loop_per_worker = train_func,
+  train_loop_config = {batch = 16, steps = 10, accumulate = 1},
+  scaling_config = train.ScalingConfig{num_workers = 2},
+}:fit()
+"""
+
+
+def parameters(path):
+    return [(name, float.fromhex(value)) for name, value in (line.split() for line in path.read_text().splitlines())]
+
+
+@pytest.mark.parametrize("accumulate", [1, 4])
+def test_two_ranks_on_half_batches_are_one_rank_on_whole_batches(rtrain, accumulate):
+    rtrain.run_ok(SCRIPT, "--set", f"accumulate={accumulate}")
+    rtrain.run_ok(SCRIPT, "-n", "1")
+    one = parameters(rtrain.folder / "parameters-1-0")
+    two = parameters(rtrain.folder / "parameters-2-0")
+    assert len(one) == len(two) > 700
+    assert [name for name, _ in one] == [name for name, _ in two]
+    assert max(abs(a - b) for (_, a), (_, b) in zip(one, two)) <= 1e-6
+
+
+def test_all_ranks_end_with_bitwise_equal_parameters(rtrain):
+    rtrain.run_ok(SCRIPT, "-n", "4")
+    texts = {(rtrain.folder / f"parameters-4-{rank}").read_text() for rank in range(4)}
+    assert len(texts) == 1
+
+
+def test_gloo_listens_on_loopback_alone(rtrain):
+    script = rtrain.script("""
+        local torch = require 'torch'
+        local train = require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            torch.distributed.barrier()
+            while not io.open('stop') do
+              train.report{}
+              os.execute('sleep 0.02')
+            end
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+        }:fit()
+        """)
+    running = rtrain.started("run", script)
+    addresses = tcp_listeners(sockets_of(processes_of(rtrain.storage)))
+    (rtrain.folder / "stop").touch()
+    # The ranks leave the loop at different reports; what counts here is where they listened.
+    running.wait()
+    assert addresses and set(addresses) <= {"0100007F", "00000000000000000000000001000000"}, addresses
+
+
+def test_collectives_agree_on_every_rank(rtrain):
+    rtrain.run_ok("""
+        local torch = require 'torch'
+        local dist = require 'torch.distributed'
+        local train = require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            local rank = dist.get_rank()
+            local sum = dist.all_reduce(torch.tensor{rank + 1, 10})
+            local gathered = dist.all_gather(torch.tensor{rank * 1.5})
+            local parts = {}
+            for i, t in ipairs(gathered) do parts[i] = t:item() end
+            local sent = dist.broadcast(torch.tensor{rank == 1 and 42 or 0}, 1)
+            dist.barrier()
+            train.report{sum = sum:tolist(), gathered = parts, sent = sent:item(), world = dist.get_world_size()}
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 3},
+        }:fit()
+        """)
+    (row,) = rtrain.json("metrics", "last", "--ranks")
+    expected = {"sum": [6, 30], "gathered": [0, 1.5, 3], "sent": 42, "world": 3}
+    assert row["ranks"] == [expected] * 3, json.dumps(row)

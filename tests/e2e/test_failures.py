@@ -1,0 +1,443 @@
+"""What goes wrong in a run: who is named, how it ends, what is left behind."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import leftovers, open_sockets, processes_of, sockets_of, wait_until
+
+# Reports for ever, one epoch after the other, and waits for the other ranks in between.
+ENDLESS = """
+local torch = require 'torch'
+local train = require 'rtrain'
+train.TorchTrainer{
+  train_loop_per_worker = function()
+    for epoch = 1, math.huge do
+      torch.distributed.barrier()
+      train.report{epoch = epoch}
+      os.execute('sleep 0.02')
+    end
+  end,
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  run_config = train.RunConfig{name = 'endless'},
+}:fit()
+"""
+
+# Each rank keeps the epoch in its checkpoint. `lose(epoch, rank)` decides where a process is lost, once.
+RESUMING = """
+local torch = require 'torch'
+local train = require 'rtrain'
+
+local function once(name)
+  if io.open(name) then return false end
+  io.open(name, 'w'):close()
+  return true
+end
+
+local function train_func()
+  local rank = train.get_context():get_world_rank()
+  local first = 1
+  local checkpoint = train.get_checkpoint()
+  if checkpoint then
+    checkpoint:with_directory(function(dir) first = torch.load(dir .. '/state.pt').epoch + 1 end)
+  end
+  for epoch = first, 5 do
+    @LOSE@
+    local weight = torch.distributed.all_reduce(torch.tensor{epoch})
+    train.tempdir(function(dir)
+      local options
+      if rank == 0 then
+        torch.save({epoch = epoch, weight = weight}, dir .. '/state.pt')
+        options = {checkpoint = train.Checkpoint.from_directory(dir)}
+      end
+      train.report({epoch = epoch, first = first}, options)
+    end)
+  end
+end
+
+train.TorchTrainer{
+  train_loop_per_worker = train_func,
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  run_config = train.RunConfig{
+    name = 'resuming',
+    checkpoint_config = train.CheckpointConfig{num_to_keep = 2},
+    failure_config = train.FailureConfig{max_failures = 0},
+  },
+}:fit()
+"""
+KILL_SELF = "os.execute('kill -9 $PPID')"
+
+
+def workers(rtrain, run="last"):
+    return rtrain.json("show", run)["attempts"][-1]["workers"]
+
+
+def assert_nothing_left(rtrain, name):
+    assert not processes_of(rtrain.storage)
+    assert leftovers(rtrain.run_folder(name) / "staging") == []
+
+
+def test_an_error_on_one_rank_is_told_once(rtrain):
+    result = rtrain.run("""
+        local torch = require 'torch'
+        local train = require 'rtrain'
+        local function read_columns()
+          error('no such column')
+        end
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            if train.get_context():get_world_rank() == 1 then
+              read_columns()
+            end
+            torch.distributed.barrier()
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+          run_config = train.RunConfig{name = 'wrong'},
+        }:fit()
+        """)
+    assert result.returncode == 1
+    assert result.stderr.count("no such column") == 1
+    assert "rank 1" in result.stderr
+    assert "train.lua:4:" in result.stderr
+    assert "train.lua:9" in result.stderr, "the caller's frame"
+    assert "rank 0" not in result.stderr, "a rank that only lost its peer is not named"
+    show = rtrain.json("show", "wrong")
+    assert show["status"] == "ERRORED"
+    assert "no such column" in str(show["attempts"][0]["error"])
+    assert_nothing_left(rtrain, "wrong")
+
+
+def test_an_error_on_all_ranks_is_one_short_message(rtrain):
+    result = rtrain.run("""
+        local train = require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            local columns = nil
+            return columns.first
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 4},
+        }:fit()
+        """)
+    assert result.returncode == 1
+    assert result.stderr.count("train.lua:5:") == 1
+    assert "ranks 0" in result.stderr or "all 4 ranks" in result.stderr or "all ranks" in result.stderr
+    assert len(result.stderr.splitlines()) <= 15, result.stderr
+
+
+def test_a_script_may_go_on_after_a_failed_run(rtrain):
+    result = rtrain.run("""
+        local train = require 'rtrain'
+        local result = train.TorchTrainer{
+          train_loop_per_worker = function() error('on purpose') end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+        }:fit{raise = false}
+        print('caught', result.error.code, result.error.ranks ~= nil, tostring(result.error):match('on purpose'))
+        """)
+    assert result.returncode == 0, result.stderr
+    assert "caught\tuser\ttrue\ton purpose" in result.stdout
+
+
+def test_a_killed_worker_ends_the_run(rtrain):
+    running = rtrain.started("run", rtrain.script(ENDLESS), reports=3)
+    sockets = sockets_of(processes_of(rtrain.storage))
+    victim = next(worker for worker in workers(rtrain) if worker["rank"] == 1)
+    killed_at = time.monotonic()
+    os.kill(victim["pid"], signal.SIGKILL)
+    result = running.wait()
+    assert time.monotonic() - killed_at < 5, "promised is 1 s; the rest is for a loaded machine"
+    assert result.returncode == 5
+    assert "rank 1" in result.stderr and str(victim["pid"]) in result.stderr and "SIGKILL" in result.stderr
+    show = rtrain.json("show", "endless")
+    assert show["status"] == "ERRORED"
+    (attempt,) = show["attempts"]
+    assert next(worker["signal"] for worker in attempt["workers"] if worker["rank"] == 1) in (9, "SIGKILL")
+    assert len(rtrain.reports("endless")) >= 3, "what was reported before is kept"
+    assert_nothing_left(rtrain, "endless")
+    assert not open_sockets(sockets)
+
+
+def test_a_killed_worker_is_replaced_from_the_latest_checkpoint(rtrain):
+    script = RESUMING.replace("@LOSE@", f"if epoch == 4 and rank == 1 and once('lost') then {KILL_SELF} end")
+    result = rtrain.run_ok(script, "--max-failures", "2")
+    assert "SIGKILL" in result.stderr
+    show = rtrain.json("show", "resuming")
+    assert show["status"] == "FINISHED"
+    assert [attempt["attempt"] for attempt in show["attempts"]] == [1, 2]
+    assert [attempt["status"] for attempt in show["attempts"]] == ["ERRORED", "FINISHED"]
+    rows = rtrain.json("metrics", "resuming")
+    assert [row["metrics"]["epoch"] for row in rows] == [1, 2, 3, 4, 5]
+    assert [row["index"] for row in rows] == [0, 1, 2, 3, 4]
+    assert [row["attempt"] for row in rows] == [1, 1, 1, 2, 2]
+    assert rows[-1]["metrics"]["first"] == 4
+    assert_nothing_left(rtrain, "resuming")
+
+
+def test_an_error_is_retried_and_then_reported(rtrain):
+    script = RESUMING.replace("@LOSE@", "if epoch == 3 then error('always here') end")
+    result = rtrain.run(script, "--max-failures", "1")
+    assert result.returncode == 1
+    show = rtrain.json("show", "resuming")
+    assert show["status"] == "ERRORED"
+    assert [attempt["status"] for attempt in show["attempts"]] == ["ERRORED", "ERRORED"]
+    assert [row["epoch"] for row in rtrain.reports("resuming")] == [1, 2]
+
+
+def test_work_after_the_latest_checkpoint_is_done_again_and_superseded(rtrain):
+    rtrain.run_ok("""
+        local train = require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            local first = 1
+            local checkpoint = train.get_checkpoint()
+            if checkpoint then
+              checkpoint:with_directory(function(dir) first = io.open(dir .. '/epoch'):read('*n') + 1 end)
+            end
+            for epoch = first, 4 do
+              if epoch == 4 and first == 1 then error('half way') end
+              train.tempdir(function(dir)
+                local options
+                if epoch == 2 then
+                  local file = io.open(dir .. '/epoch', 'w')
+                  file:write(epoch)
+                  file:close()
+                  options = {checkpoint = train.Checkpoint.from_directory(dir)}
+                end
+                train.report({epoch = epoch}, options)
+              end)
+            end
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+          run_config = train.RunConfig{name = 'again', failure_config = train.FailureConfig{max_failures = 1}},
+        }:fit()
+        """)
+    rows = rtrain.json("metrics", "again")
+    assert [(row["metrics"]["epoch"], row["attempt"]) for row in rows] == [(1, 1), (2, 1), (3, 2), (4, 2)]
+    every = rtrain.json("metrics", "again", "--all")
+    assert sorted((row["metrics"]["epoch"], row["attempt"]) for row in every) == [
+        (1, 1), (2, 1), (3, 1), (3, 2), (4, 2)]
+
+
+def test_leaving_by_os_exit_is_a_lost_worker(rtrain):
+    result = rtrain.run("""
+        local torch = require 'torch'
+        local train = require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            if train.get_context():get_world_rank() == 1 then os.exit(0) end
+            torch.distributed.barrier()
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+        }:fit()
+        """)
+    assert result.returncode == 5
+    assert "left early" in result.stderr and "rank 1" in result.stderr
+
+
+def test_a_report_that_a_returned_rank_will_never_make_is_an_error(rtrain):
+    result = rtrain.run("""
+        local train = require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            if train.get_context():get_world_rank() == 1 then return end
+            train.tempdir(function(dir)
+              io.open(dir .. '/f', 'w'):close()
+              train.report({}, {checkpoint = train.Checkpoint.from_directory(dir)})
+            end)
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+          run_config = train.RunConfig{name = 'uneven'},
+        }:fit()
+        """, timeout=30)
+    assert result.returncode != 0
+    assert "rank 1" in result.stderr and "returned" in result.stderr and "train.lua:7" in result.stderr
+    assert rtrain.json("checkpoints", "uneven") == []
+    assert_nothing_left(rtrain, "uneven")
+
+
+def test_a_rank_that_returns_from_a_collective_group_is_no_hang(rtrain):
+    result = rtrain.run("""
+        local torch = require 'torch'
+        local train = require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            if train.get_context():get_world_rank() == 1 then return end
+            torch.distributed.barrier()
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+        }:fit()
+        """, timeout=30)
+    assert result.returncode != 0
+
+
+def test_a_misspelt_field_is_refused_before_any_worker(rtrain):
+    result = rtrain.run("""
+        local train = require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function() io.open('worker', 'w'):close() end,
+          scaling_config = train.ScalingConfig{num_wokers = 2},
+        }:fit()
+        """)
+    assert result.returncode == 3
+    assert "did you mean 'num_workers'" in result.stderr
+    assert "train.lua:4:" in result.stderr
+    assert not rtrain.storage.exists() and not (rtrain.folder / "worker").exists()
+
+
+@pytest.mark.parametrize("config", ["elastic = true", "num_workers = {2, 4}"])
+def test_a_field_that_does_not_work_yet_is_refused(rtrain, config):
+    result = rtrain.run(f"""
+        local train = require 'rtrain'
+        train.TorchTrainer{{
+          train_loop_per_worker = function() end,
+          scaling_config = train.ScalingConfig{{{config}}},
+        }}:fit()
+        """)
+    assert result.returncode == 3
+    assert config.split()[0] in result.stderr
+
+
+TRIVIAL = """
+local train = require 'rtrain'
+train.TorchTrainer{
+  train_loop_per_worker = function() train.report{ok = true} end,
+  scaling_config = train.ScalingConfig{num_workers = 1},
+}:fit()
+"""
+
+
+def test_storage_below_a_file_is_exit_4_with_the_path(rtrain):
+    (rtrain.folder / "file").write_text("")
+    path = rtrain.folder / "file" / "results"
+    result = rtrain.run(TRIVIAL, "--storage", path)
+    assert result.returncode == 4
+    assert str(path) in result.stderr
+
+
+def test_a_taken_name_is_refused_with_the_ways_out(rtrain):
+    rtrain.run_ok(TRIVIAL, "--name", "taken")
+    result = rtrain.run(TRIVIAL, "--name", "taken")
+    assert result.returncode == 3
+    assert "taken" in result.stderr and "resume" in result.stderr
+    assert len(rtrain.json("ls")) == 1
+    assert rtrain.reports("taken") == [{"ok": True}]
+
+
+@pytest.fixture
+def small_disk(rtrain):
+    """Mounts a tmpfs of that size."""
+    mounted = []
+
+    def mount(size):
+        folder = rtrain.folder / "disk"
+        folder.mkdir()
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True)
+        if done.returncode != 0:
+            pytest.skip(f"a small disk needs the right to mount: {done.stderr.decode().strip()}")
+        mounted.append(folder)
+        return folder
+
+    yield mount
+    for folder in mounted:
+        wait_until(lambda: subprocess.run(["umount", folder], capture_output=True).returncode == 0)
+
+
+def test_a_disk_that_is_full_at_the_start(rtrain, small_disk):
+    disk = small_disk("16k")
+    result = rtrain.run(TRIVIAL, "--storage", disk)
+    assert result.returncode == 4
+    assert str(disk) in result.stderr
+
+
+CHECKPOINT_OF_8_MB = """
+local torch = require 'torch'
+local train = require 'rtrain'
+train.TorchTrainer{
+  train_loop_per_worker = function()
+    local state = {weight = torch.zeros(2000000)}
+    @SAVE@
+  end,
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  run_config = train.RunConfig{name = 'large'},
+}:fit()
+"""
+FROM_THE_STORAGE = """train.tempdir(function(dir)
+      torch.save(state, dir .. '/state.pt')
+      train.report({}, {checkpoint = train.Checkpoint.from_directory(dir)})
+    end)"""
+FROM_ANOTHER_DISK = """os.execute('mkdir -p mine')
+    if train.get_context():get_world_rank() == 0 then
+      torch.save(state, 'mine/state.pt')
+      train.report({}, {checkpoint = train.Checkpoint.from_directory('mine')})
+    else
+      train.report{}
+    end"""
+
+
+@pytest.mark.parametrize("save", [FROM_THE_STORAGE, FROM_ANOTHER_DISK], ids=["tempdir", "copied"])
+def test_a_disk_too_small_for_the_checkpoint(rtrain, small_disk, save):
+    disk = small_disk("4m")
+    result = rtrain.run(CHECKPOINT_OF_8_MB.replace("@SAVE@", save), "--storage", disk)
+    assert result.returncode == 4, result.stderr
+    assert str(disk) in result.stderr and "No space left" in result.stderr
+    assert rtrain.json("checkpoints", "large", "--storage", disk) == []
+    assert rtrain.json("show", "large", "--storage", disk)["status"] == "ERRORED"
+    assert leftovers(disk / "large" / "staging") == []
+
+
+def test_a_disk_that_fills_with_reports(rtrain, small_disk):
+    disk = small_disk("2m")
+    result = rtrain.run("""
+        local train = require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            local text = ('x'):rep(100000)
+            for i = 1, 500 do train.report{text = text} end
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 1},
+        }:fit()
+        """, "--storage", disk)
+    assert result.returncode == 4, result.stderr
+    assert str(disk) in result.stderr
+
+
+def test_no_orphans_when_the_controller_is_killed(rtrain):
+    running = rtrain.started("run", rtrain.script(ENDLESS))
+    assert len(processes_of(rtrain.storage)) >= 3
+    os.kill(running.pid, signal.SIGKILL)
+    running.process.wait()
+    wait_until(lambda: not processes_of(rtrain.storage), 4, "the end of all workers (promised: 2 s)")
+    assert rtrain.reports("endless"), "the store is readable"
+
+
+def test_no_orphans_when_a_stuck_groups_controller_is_killed(rtrain):
+    running = rtrain.start("run", rtrain.script("""
+        local train = require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            io.open('ready-' .. train.get_context():get_world_rank(), 'w'):close()
+            while true do end
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+        }:fit()
+        """))
+    wait_until(lambda: all((rtrain.folder / f"ready-{rank}").exists() for rank in range(2)), 60, "the start")
+    os.kill(running.pid, signal.SIGKILL)
+    running.process.wait()
+    wait_until(lambda: not processes_of(rtrain.storage), 4, "the end of all workers (promised: 2 s)")
+
+
+def test_a_grandchild_does_not_outlive_its_worker(rtrain):
+    result = rtrain.run("""
+        local train = require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            os.execute('sleep 600 &')
+            error('on purpose')
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 1},
+        }:fit()
+        """, timeout=30)
+    assert result.returncode == 1
+    wait_until(lambda: not processes_of(rtrain.storage), 5, "the end of the worker's children")

@@ -1,0 +1,106 @@
+"""What fit() gives back to the script, and what `rtrain run` takes and prints."""
+
+import json
+
+import pytest
+
+RUN = """
+local train = require 'rtrain'
+local trainer = train.TorchTrainer{
+  train_loop_per_worker = function(config)
+    for epoch = 1, config.epochs do
+      train.tempdir(function(dir)
+        io.open(dir .. '/file', 'w'):close()
+        train.report({accuracy = epoch == 2 and 0.9 or 0.5, config = config}, {checkpoint = train.Checkpoint.from_directory(dir)})
+      end)
+    end
+    return {answer = 42, rank = train.get_context():get_world_rank()}
+  end,
+  train_loop_config = {epochs = 3, lr = 0.5, name = 'adam', flag = false, model = {width = 8}},
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  run_config = train.RunConfig{checkpoint_config = train.CheckpointConfig{
+    num_to_keep = 2, checkpoint_score_attribute = 'accuracy', checkpoint_score_order = 'max'}},
+}
+local function describe(result)
+  local accuracies = {}
+  for i, row in ipairs(result.metrics_dataframe) do accuracies[i] = row.accuracy end
+  print('last', result.metrics.accuracy, result.error, #result.best_checkpoints)
+  print('checkpoint', result.checkpoint.path)
+  print('best', result:get_best_checkpoint('accuracy', 'max').path)
+  print('rows', table.concat(accuracies, ' '))
+  print('path', result.path)
+end
+"""
+
+
+def values(result):
+    """The words of each line that the script printed, by its first word."""
+    return {words[0]: words[1:] for words in (line.split("\t") for line in result.stdout.splitlines()) if len(words) > 1}
+
+
+def test_the_result_and_its_copy_from_the_store(rtrain):
+    printed = values(rtrain.run_ok(RUN + """
+        local result = trainer:fit()
+        describe(result)
+        print('returned', result.return_value.answer, result.return_value.rank)
+        """, "--name", "mine"))
+    folder = rtrain.run_folder("mine")
+    assert printed["last"] == ["0.5", "nil", "2"]
+    assert printed["rows"] == ["0.5 0.9 0.5"]
+    assert printed["path"] == [str(folder)]
+    assert printed["returned"] == ["42", "0"]
+    by_index = {row["index"]: row for row in rtrain.json("checkpoints", "mine")}
+    assert printed["checkpoint"] == [by_index[2]["path"]]
+    assert printed["best"] == [by_index[1]["path"]]
+
+    script = RUN + f"describe(train.Result.from_path('{folder}'))"
+    restored = values(rtrain("exec", rtrain.script(script)))
+    for key in ("last", "checkpoint", "best", "rows", "path"):
+        assert restored[key] == printed[key]
+
+
+def test_set_is_typed_by_the_value_it_replaces(rtrain):
+    rtrain.run_ok(RUN + "trainer:fit()", "--set", "epochs=1", "--set", "lr=2", "--set", "name=007", "--set", "flag=true",
+                  "--set", "model.width=16")
+    (metrics,) = rtrain.reports()
+    assert metrics["config"] == {"epochs": 1, "lr": 2, "name": "007", "flag": True, "model": {"width": 16}}
+    assert rtrain.json("show", "last")["config"] == metrics["config"]
+
+
+@pytest.mark.parametrize("setting, hint", [("epoch=1", "epochs"), ("model.widht=1", "width"), ("lr=fast", "lr")])
+def test_a_wrong_setting_is_refused_with_a_hint(rtrain, setting, hint):
+    result = rtrain.run(RUN + "trainer:fit()", "--set", setting)
+    assert result.returncode in (2, 3)
+    assert hint in result.stderr
+    assert not rtrain.storage.exists() or rtrain.json("ls") == []
+
+
+def test_flags_override_the_script_and_arguments_reach_it(rtrain):
+    rtrain.run_ok(RUN + "print('arguments', arg[1], arg[2]) trainer:fit()", "-n", "1", "--set", "epochs=1", "--name", "named",
+                  "--note", "why", "--tag", "a", "--", "one", "--two")
+    (run,) = rtrain.json("ls")
+    assert (run["name"], run["num_workers"], run["tags"]) == ("named", 1, ["a"])
+
+
+def test_a_run_without_a_name_is_named_after_the_script(rtrain):
+    rtrain.run_ok(RUN + "trainer:fit()", "--set", "epochs=1")
+    rtrain.run_ok(RUN + "trainer:fit()", "--set", "epochs=1")
+    names = [run["name"] for run in rtrain.json("ls")]
+    assert len(set(names)) == 2 and all(name.startswith("train-") for name in names)
+
+
+def test_in_a_pipe_there_is_one_plain_line_for_each_report_and_the_way_back(rtrain):
+    result = rtrain.run_ok(RUN + "trainer:fit()", "--name", "mine")
+    text = result.stdout + result.stderr
+    assert "\x1b" not in text and "\r" not in text
+    assert len([line for line in text.splitlines() if "accuracy" in line]) >= 3
+    assert "rtrain show mine" in text
+    quiet = rtrain.run_ok(RUN + "trainer:fit()", "--name", "quiet", "-q")
+    assert len(quiet.stderr.splitlines()) < len(result.stderr.splitlines())
+
+
+def test_the_environment_document(rtrain):
+    result = rtrain("env", "--json")
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert "2.11.0" in json.dumps(document)
