@@ -1,0 +1,200 @@
+#include "host/store/run_store.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "host/store/checkpoint_files.h"
+#include "host/store/file.h"
+#include "tests/unit/temp_folder.h"
+
+namespace rtrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RunStoreTest : public ::testing::Test {
+ protected:
+  NewRun new_run(const std::string& name) {
+    NewRun run;
+    run.name = name;
+    run.storage_path = temp / "results";
+    run.num_workers = 2;
+    run.script = "train.lua";
+    run.config = Map{{"lr", 0.1}};
+    return run;
+  }
+
+  std::string cell(const std::string& sql) {
+    auto reader = Database::open_read_only(temp / "results/rtrain.db");
+    Statement query = reader->prepare(sql);
+    return query.next() ? query.text(0) : "(no row)";
+  }
+
+  CheckpointRow checkpoint(const std::string& name, int64_t index, double accuracy) {
+    return {name, 1, index, Map{{"acc", accuracy}}, 10, 1000 + index};
+  }
+
+  Error failure_of_create(const NewRun& run) {
+    try {
+      RunStore::create(run);
+    } catch (const Error& e) {
+      return e;
+    }
+    return Error(Code::kInternal, "nothing was thrown");
+  }
+
+  TempFolder temp;
+};
+
+TEST_F(RunStoreTest, RecordsARun) {
+  auto store = RunStore::create(new_run("first"));
+  EXPECT_EQ(cell("SELECT status FROM runs"), "INITIALIZING");
+  store->begin_attempt(1, std::nullopt);
+  const std::vector<WorkerRow> workers{{0, 100, "host", "cpu", {}, {}},
+                                       {1, 101, "host", "cpu", {}, {}}};
+  store->set_workers(1, workers);
+  store->set_status("RUNNING");
+  const std::vector<ReportRow> reports{{1, 0, 0, 5, Map{{"loss", std::nan("")}}},
+                                       {1, 0, 1, 5, Map{{"loss", 0.5}}}};
+  store->add_reports(reports);
+  store->update_worker(1, {0, 100, "host", "cpu", 0, {}});
+  store->end_attempt(1, "FINISHED", {});
+  store->add_event(1, "info", "done");
+  store->end_run("FINISHED", {});
+  EXPECT_EQ(cell("SELECT status FROM runs"), "FINISHED");
+  EXPECT_EQ(cell("SELECT json_extract(metrics, '$.loss') IS NULL FROM reports WHERE rank = 0"),
+            "1");
+  EXPECT_EQ(cell("SELECT nonfinite FROM reports WHERE rank = 0"), "{\"loss\":\"NaN\"}");
+  EXPECT_EQ(cell("SELECT avg(json_extract(metrics, '$.loss')) FROM reports"), "0.5");
+  EXPECT_EQ(cell("SELECT exit_code FROM workers WHERE rank = 0"), "0");
+}
+
+TEST_F(RunStoreTest, ATakenNameIsRefusedWithBothWaysOut) {
+  { RunStore::create(new_run("same"))->end_run("FINISHED", {}); }
+  const Error refused = failure_of_create(new_run("same"));
+  EXPECT_EQ(refused.code(), Code::kConfig);
+  EXPECT_NE(refused.message().find("--name"), std::string::npos);
+  EXPECT_NE(refused.message().find("resume"), std::string::npos);
+  EXPECT_EQ(cell("SELECT count(*) FROM runs"), "1");
+}
+
+TEST_F(RunStoreTest, AForeignFolderIsNotTaken) {
+  temp.write("results/mine/notes.txt", "x");
+  EXPECT_EQ(failure_of_create(new_run("mine")).code(), Code::kConfig);
+  EXPECT_TRUE(fs::exists(temp / "results/mine/notes.txt"));
+}
+
+TEST_F(RunStoreTest, UnusableNamesAreRefused) {
+  for (const char* name : {"", ".", "..", "a/b", "last", "rtrain.db", "-n"}) {
+    EXPECT_EQ(failure_of_create(new_run(name)).code(), Code::kConfig) << name;
+  }
+}
+
+TEST_F(RunStoreTest, AStorageBelowAFileIsAnErrorWithThePath) {
+  NewRun run = new_run("x");
+  run.storage_path = temp.write("file", "") + "/below";
+  const Error refused = failure_of_create(run);
+  EXPECT_EQ(refused.code(), Code::kEnvironment);
+  EXPECT_NE(refused.message().find(temp / "file"), std::string::npos) << refused.message();
+}
+
+TEST_F(RunStoreTest, HoldsTheRunsLockWhileItLives) {
+  auto store = RunStore::create(new_run("x"));
+  EXPECT_TRUE(RunLock::is_held(store->run_path()));
+  const std::string path = store->run_path();
+  EXPECT_FALSE(RunLock::try_take(path));
+  store.reset();
+  EXPECT_FALSE(RunLock::is_held(path));
+}
+
+TEST_F(RunStoreTest, TwoRunsWriteSideBySide) {
+  auto a = RunStore::create(new_run("a"));
+  auto b = RunStore::create(new_run("b"));
+  for (auto* store : {a.get(), b.get()}) store->begin_attempt(1, std::nullopt);
+  for (int64_t index = 0; index < 50; ++index) {
+    const ReportRow row{1, index, 0, index, Map{{"i", index}}};
+    a->add_reports({&row, 1});
+    b->add_reports({&row, 1});
+  }
+  EXPECT_EQ(cell("SELECT count(*) FROM reports"), "100");
+}
+
+TEST_F(RunStoreTest, AFencedControllerWritesNothing) {
+  auto store = RunStore::create(new_run("x"));
+  Database::open(temp / "results/rtrain.db").run("UPDATE runs SET owner_epoch = 2");
+  EXPECT_THROW(store->end_run("FINISHED", {}), Error);
+  EXPECT_THROW(store->begin_attempt(1, std::nullopt), Error);
+  EXPECT_EQ(cell("SELECT status FROM runs"), "INITIALIZING");
+  EXPECT_EQ(cell("SELECT count(*) FROM attempts"), "0");
+}
+
+TEST_F(RunStoreTest, ANewAttemptSupersedesLaterReports) {
+  auto store = RunStore::create(new_run("x"));
+  EXPECT_NE(store->begin_attempt(1, std::nullopt), "");
+  std::vector<ReportRow> rows;
+  for (int64_t index = 0; index < 5; ++index) rows.push_back({1, index, 0, 1, Map{}});
+  store->add_reports(rows);
+  store->begin_attempt(2, 2);
+  const ReportRow again{2, 3, 0, 2, Map{}};
+  store->add_reports({&again, 1});
+  EXPECT_EQ(cell("SELECT group_concat(idx || '.' || attempt) FROM metric_list"), "0.1,1.1,2.1,3.2");
+  EXPECT_EQ(cell("SELECT count(*) FROM reports"), "6");
+}
+
+TEST_F(RunStoreTest, RetentionIsMarkedWithTheRow) {
+  auto store = RunStore::create(new_run("x"));
+  const RetentionPolicy policy{1, "acc", true};
+  EXPECT_TRUE(store->add_checkpoint(checkpoint("a", 0, 0.9), policy).empty());
+  EXPECT_TRUE(store->add_checkpoint(checkpoint("b", 1, 0.5), policy).empty());
+  EXPECT_EQ(store->add_checkpoint(checkpoint("c", 2, 0.6), policy), std::vector<std::string>{"b"});
+  const auto kept = store->kept_checkpoints();
+  ASSERT_EQ(kept.size(), 2u);
+  EXPECT_EQ(kept[0].name, "a");
+  EXPECT_EQ(kept[1].name, "c");
+}
+
+TEST_F(RunStoreTest, SweepMakesRowsAndDirectoriesAgree) {
+  auto store = RunStore::create(new_run("x"));
+  CheckpointFiles files(store->run_path());
+  const auto commit = [&](const std::string& name, int64_t index) {
+    temp.write("src/model.pt", name);
+    const StageKey key{1, "n", index};
+    const StagedRank staged = files.stage(key, 0, temp / "src", false);
+    Manifest manifest;
+    manifest.run = "x";
+    manifest.run_id = store->run_id();
+    manifest.attempt = 1;
+    manifest.owner_epoch = 1;
+    manifest.index = index;
+    manifest.name = name;
+    manifest.metrics = Map{{"acc", 0.5}};
+    files.commit(key, manifest, {&staged, 1});
+  };
+  commit("kept", 0);
+  commit("gone", 1);
+  commit("tombstone", 2);
+  commit("adopted", 3);
+  commit("torn", 4);
+  for (const char* name : {"kept", "gone", "tombstone"}) {
+    store->add_checkpoint(checkpoint(name, 0, 0.5), {});
+  }
+  fs::remove_all(files.checkpoint_path("gone"));
+  fs::remove(files.checkpoint_path("torn") + "/model.pt");
+  Database::open(temp / "results/rtrain.db")
+      .run("UPDATE checkpoints SET state = 'dropped' WHERE name = 'tombstone'");
+  temp.write("results/x/staging/1-n-9/rank-0/half.pt", "x");
+
+  EXPECT_EQ(store->sweep(files, {}).size(), 4u);
+  std::vector<std::string> names;
+  for (const CheckpointRow& row : store->kept_checkpoints()) names.push_back(row.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"kept", "adopted"}));
+  EXPECT_EQ(files.committed_names(), (std::vector<std::string>{"adopted", "kept", "torn"}));
+  EXPECT_FALSE(fs::exists(temp / "results/x/staging/1-n-9"));
+  EXPECT_EQ(cell("SELECT state FROM checkpoints WHERE name = 'gone'"), "missing");
+  EXPECT_EQ(store->sweep(files, {}).size(), 1u) << "only the torn one is still named";
+}
+
+}  // namespace
+}  // namespace rtrain
