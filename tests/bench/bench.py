@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Measures rtrain next to its peers in one run; see README.md. Usually started by scripts/bench."""
+
+import argparse
+import json
+import os
+import sys
+from types import SimpleNamespace
+
+from benchmarks import cold_start, dispatch, kill_recovery, listing, memory, report, step
+from harness.benchmark import BenchError, measure
+from harness.machine import describe
+from harness.summary import print_summary, summarise
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILDERS = {
+    "cold_start": cold_start.build,
+    "step_convnet": step.build_convnet,
+    "step_mlp": step.build_mlp,
+    "kill_recovery": kill_recovery.build,
+    "memory": memory.build,
+    "listing": listing.build,
+    "dispatch": dispatch.build,
+    "report": report.build,
+}
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="benchmark", help=f"of {', '.join(BUILDERS)}; default all")
+    parser.add_argument("-n", "--rounds", type=int, default=5, help="samples of each side (default 5)")
+    parser.add_argument("--batch", type=int, default=64, help="samples a worker and step (default 64)")
+    parser.add_argument("--threads", type=int, help="threads a worker (default: cores / 2)")
+    parser.add_argument("--sides", help="only these sides, separated by commas; rtrain is always measured")
+    parser.add_argument("--quick", action="store_true", help="one round of few steps: does it run at all?")
+    parser.add_argument("--data", default="/usr/share/datasets/fashion-mnist")
+    parser.add_argument("--json", default=os.path.join(ROOT, "build", "bench", "result.json"))
+    parser.add_argument("--rtrain", default=os.path.join(ROOT, "build", "rtrain"))
+    parser.add_argument("--torch-packages", required=True, help="site-packages of Python's torch")
+    parser.add_argument("--ray-python", default="", help="Python of a virtual environment with ray[train]")
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if name not in BUILDERS]
+    if unknown:
+        parser.error(f"no benchmark {', '.join(unknown)}: there are {', '.join(BUILDERS)}")
+    return options
+
+
+def configure(options):
+    folder = os.path.join(options.torch_packages, "torch", "lib")
+    environment = options.torch_packages.split("/lib/python")[0]
+    has_ray = os.access(options.ray_python, os.X_OK)
+    return SimpleNamespace(
+        root=ROOT,
+        rtrain=os.path.abspath(options.rtrain),
+        torch_python=os.path.join(environment, "bin", "python"),
+        ray_python=options.ray_python,
+        ray_missing=None if has_ray else "not installed (scripts/bench --ray installs it)",
+        libtorch_folder=folder,
+        libtorch_file=os.path.join(folder, "libtorch_cpu.so"),
+        data=options.data,
+        batch=options.batch,
+        threads=options.threads or max(1, len(os.sched_getaffinity(0)) // 2),
+        quick=options.quick,
+    )
+
+
+def keep_sides(benchmark, wanted):
+    if not wanted:
+        return
+    kept = ["rtrain", *wanted.split(",")]
+    benchmark.sides = {side: sample for side, sample in benchmark.sides.items() if side in kept}
+
+
+def show_progress(benchmark, index, side, sample):
+    figures = " ".join(f"{key}={value:.4g}" for key, value in sample.items())
+    print(f"{benchmark.name} {index + 1} {side}: {figures}", file=sys.stderr, flush=True)
+
+
+def run_one(name, config, options):
+    benchmark = BUILDERS[name](config)
+    keep_sides(benchmark, options.sides)
+    samples = measure(benchmark, 1 if options.quick else options.rounds, show_progress)
+    summary = summarise(benchmark, samples)
+    print_summary(benchmark, summary)
+    return summary
+
+
+def write_json(path, result):
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(path, "w") as file:
+        json.dump(result, file, indent=1)
+        file.write("\n")
+
+
+def main():
+    options = parse(sys.argv[1:])
+    config = configure(options)
+    result = {"machine": describe(config), "benchmarks": [], "failed": {}}
+    for key, value in result["machine"].items():
+        print(f"{key:16} {value}")
+    for name in options.names or BUILDERS:
+        try:
+            result["benchmarks"].append(run_one(name, config, options))
+        except BenchError as error:
+            result["failed"][name] = str(error)
+            print(f"\n{name}: FAILED: {error}", file=sys.stderr)
+        write_json(options.json, result)
+    print(f"\nwritten to {options.json}")
+    return 1 if result["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

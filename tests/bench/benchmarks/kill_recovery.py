@@ -1,0 +1,67 @@
+"""kill -9 of a worker in the middle of training: time until both ranks have made a new step."""
+
+import os
+import signal
+import time
+
+from harness import sides
+from harness.benchmark import Benchmark, Goal, Metric
+
+NAME = "kill_recovery"
+PHASES = {"train_fn": "train function", "data": "data read", "model": "state restored", "step": "new step"}
+TIMEOUT_S = 180
+ENDLESS = 1_000_000
+
+
+def build(config):
+    settings = {"model": "convnet", "steps": ENDLESS, "batch": config.batch, "checkpoint_every": 10}
+    settings["data"] = config.data
+    kill_at = 12 if config.quick else 25
+    starts = {
+        "rtrain": lambda: sides.start_rtrain(config, "train.lua", settings, max_failures=3),
+        "torchrun": lambda: sides.start_torchrun(config, "torchrun_train.py", settings, max_failures=3),
+        "ray": lambda: sides.start_ray(config, "train", settings, max_failures=3),
+    }
+    skipped = {}
+    if config.ray_missing:
+        del starts["ray"]
+        skipped["ray"] = config.ray_missing
+    return Benchmark(
+        name=NAME,
+        text=f"seconds from kill -9 of rank 1 at step {kill_at} until both ranks are so far",
+        metrics=[Metric(key, "s", text) for key, text in PHASES.items()] + [Metric("lost_steps", "steps", places=0)],
+        goals=[Goal("step", 1.0)],
+        sides={side: _sampler(start, kill_at) for side, start in starts.items()},
+        skipped=skipped,
+        notes=["torchrun has a store of its own for every attempt here: by default its restarts fail with Gloo"],
+    )
+
+
+def _sampler(start, kill_at):
+    def sample():
+        with start() as job:
+            job.wait_for(lambda: _least_step(job) >= kill_at, f"step {kill_at}", TIMEOUT_S)
+            old = {event.pid for rank in range(2) for event in job.events(rank)}
+            victim = job.events(1)[-1]
+            killed = time.monotonic()
+            os.kill(victim.pid, signal.SIGKILL)
+            job.wait_for(lambda: _new_marks(job, "step", old), "a new step", TIMEOUT_S, poll_s=0.01)
+            figures = {name: max(m.time for m in _new_marks(job, name, old)) - killed for name in PHASES}
+            resumed_at = _new_marks(job, "model", old)[0].value
+            return {**figures, "lost_steps": victim.value - resumed_at}
+
+    return sample
+
+
+def _least_step(job):
+    steps = [max((e.value for e in job.events(rank) if e.name == "step"), default=0) for rank in range(2)]
+    return min(steps)
+
+
+def _new_marks(job, name, old_pids):
+    """The first such event of each rank in a new process, or None while a rank has none."""
+    marks = []
+    for rank in range(2):
+        new = (e for e in job.events(rank) if e.name == name and e.pid not in old_pids)
+        marks.append(next(new, None))
+    return marks if all(marks) else None

@@ -1,0 +1,71 @@
+"""Proportional memory (PSS) of everything a run of two workers keeps alive, at step 100 of the ConvNet."""
+
+import os
+
+from harness import sides
+from harness.benchmark import BenchError, Benchmark, Goal, Metric
+from harness.job import mapped_libtorch, proportional_bytes
+
+NAME = "memory"
+TIMEOUT_S = 180
+ENDLESS = 1_000_000
+MIB = 1 << 20
+
+
+def build(config):
+    settings = {"model": "convnet", "steps": ENDLESS, "batch": config.batch, "data": config.data}
+    at_step = 5 if config.quick else 100
+    starts = {
+        "rtrain": lambda: sides.start_rtrain(config, "train.lua", settings),
+        "torchrun": lambda: sides.start_torchrun(config, "torchrun_train.py", settings),
+        "ray": lambda: sides.start_ray(config, "train", settings),
+    }
+    skipped = {}
+    if config.ray_missing:
+        del starts["ray"]
+        skipped["ray"] = config.ray_missing
+    return Benchmark(
+        name=NAME,
+        text=f"MiB of PSS at step {at_step}; the data are 188 MB of float32 in each worker",
+        metrics=[
+            Metric("others", "MiB", "all but the workers", 1),
+            Metric("worker", "MiB", "a worker", 1),
+            Metric("total", "MiB", "total", 1),
+            Metric("processes", "", places=0),
+        ],
+        goals=[Goal("others", 30)],
+        sides={side: _sampler(config, start, at_step) for side, start in starts.items()},
+        skipped=skipped,
+    )
+
+
+def _sampler(config, start, at_step):
+    def sample():
+        with start() as job:
+            job.wait_for(lambda: _last_step(job) >= at_step, f"step {at_step}", TIMEOUT_S, poll_s=0.05)
+            workers = {job.events(rank)[-1].pid for rank in range(2)}
+            for pid in workers:
+                _check_library(config, job, pid)
+            sizes = {pid: proportional_bytes(pid) / MIB for pid in job.processes()}
+            of_workers = sum(sizes[pid] for pid in workers)
+            total = sum(sizes.values())
+            return {
+                "others": total - of_workers,
+                "worker": of_workers / 2,
+                "total": total,
+                "processes": len(sizes),
+            }
+
+    return sample
+
+
+def _check_library(config, job, pid):
+    """All sides run the same LibTorch, or nothing here is comparable."""
+    loaded = [path for path in mapped_libtorch(pid) if os.path.basename(path) == "libtorch_cpu.so"]
+    if [os.path.realpath(path) for path in loaded] != [os.path.realpath(config.libtorch_file)]:
+        raise BenchError(f"{job.name}: a worker runs {loaded}, not {config.libtorch_file}")
+
+
+def _last_step(job):
+    marks = [[e.value for e in job.events(rank) if e.name == "step"] for rank in range(2)]
+    return min(max(values, default=0) for values in marks)

@@ -1,0 +1,74 @@
+"""The steady training step of two workers under DistributedDataParallel, 2 × 64 samples, each rank on its own core."""
+
+import os
+import statistics
+
+from harness import sides
+from harness.benchmark import Benchmark, Goal, Metric
+from harness.job import pin_threads
+
+NAME = "step"
+PARTS = ["load", "forward", "backward", "update"]
+STEPS = {"convnet": 120, "mlp": 1000}
+WARM = {"convnet": 20, "mlp": 100}
+QUICK_STEPS, QUICK_WARM = 12, 2
+TIMEOUT_S = 300
+
+
+def build_convnet(config):
+    return _build(config, "convnet")
+
+
+def build_mlp(config):
+    return _build(config, "mlp")
+
+
+def _build(config, model):
+    steps = QUICK_STEPS if config.quick else STEPS[model]
+    warm = QUICK_WARM if config.quick else WARM[model]
+    settings = {"model": model, "steps": steps, "warm": warm, "batch": config.batch, "data": config.data}
+    script = "torchrun_train.py"
+    starts = {
+        "rtrain": lambda: sides.start_rtrain(config, "train.lua", settings),
+        "torchrun": lambda: sides.start_torchrun(config, script, settings),
+        "torchrun+malloc": lambda: sides.start_torchrun(config, script, settings, environment=sides.NO_TRIM),
+    }
+    parts = [Metric(f"part_{part}", "ms", f"of it {part}") for part in PARTS]
+    return Benchmark(
+        name=f"step_{model}",
+        text=f"milliseconds a step, {model}, median over {steps - warm} steps of rank 0",
+        metrics=[
+            Metric("step", "ms"),
+            Metric("step_mean", "ms", "mean step"),
+            *parts,
+            Metric("loss", "", "last loss", 5),
+        ],
+        goals=[Goal("step", 0.95, "torchrun")],
+        sides={side: _sampler(start, warm) for side, start in starts.items()},
+        notes=["torchrun+malloc: glibc told not to give memory back, as rtrain does by default"],
+    )
+
+
+def _sampler(start, warm):
+    def sample():
+        with start() as job:
+            workers = job.wait_for(lambda: _workers(job), "two workers", TIMEOUT_S)
+            for rank, pid in enumerate(workers):
+                pin_threads(pid, rank % os.cpu_count())
+            job.finish(TIMEOUT_S)
+            return _figures(job.events(0), warm)
+
+    return sample
+
+
+def _workers(job):
+    marks = [job.mark(rank, "model") for rank in range(2)]
+    return [mark.pid for mark in marks] if all(marks) else None
+
+
+def _figures(events, warm):
+    times = [event.time for event in events if event.name == "step"][warm:]
+    gaps = [1e3 * (after - before) for before, after in zip(times, times[1:])]
+    figures = {event.name: 1e3 * event.value for event in events if event.name.startswith("part_")}
+    loss = next(event.value for event in events if event.name == "loss")
+    return {"step": statistics.median(gaps), "step_mean": statistics.mean(gaps), "loss": loss, **figures}

@@ -1,0 +1,42 @@
+-- Marks moments of a run for the driver: one file a rank, lines of "seconds pid name value" (monotonic clock).
+local ffi = require 'ffi'
+
+ffi.cdef [[
+typedef struct { long seconds; long nanoseconds; } bench_time;
+int bench_clock(int clock, bench_time *time) __asm__("clock_gettime");
+int bench_getpid(void) __asm__("getpid");
+int bench_usleep(unsigned microseconds) __asm__("usleep");
+]]
+
+local kMonotonic = 1
+local time = ffi.new('bench_time')
+
+local Events = {}
+Events.__index = Events
+
+---@return number seconds on the monotonic clock, which all processes of the machine share
+local function now()
+  ffi.C.bench_clock(kMonotonic, time)
+  return tonumber(time.seconds) + tonumber(time.nanoseconds) * 1e-9
+end
+
+---@param folder string where the driver looks
+---@param rank integer
+---@return table events with `mark(name, value)`
+local function open(folder, rank)
+  local file = assert(io.open(('%s/events.%d'):format(folder, rank), 'a'))
+  file:setvbuf('full')
+  return setmetatable({_file = file, _pid = ffi.C.bench_getpid()}, Events)
+end
+
+function Events:mark(name, value)
+  self._file:write(('%.6f %d %s %.9g\n'):format(now(), self._pid, name, value or 0))
+  self._file:flush()
+end
+
+---@param seconds number below 1
+local function sleep(seconds)
+  ffi.C.bench_usleep(seconds * 1e6)
+end
+
+return {now = now, open = open, sleep = sleep}

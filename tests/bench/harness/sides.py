@@ -1,0 +1,76 @@
+"""How each side's programs are started: rtrain, torchrun, Ray Train."""
+
+import os
+import socket
+
+from harness.job import Job
+
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PEERS = os.path.join(HERE, "peers")
+NO_TRIM = {
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
+    "MALLOC_TRIM_THRESHOLD_": str(4 << 30),
+    "MALLOC_TOP_PAD_": str(64 << 20),
+}
+
+
+def start_rtrain(config, script, settings, max_failures=0):
+    def command(storage, events):
+        arguments = [config.rtrain, "run", os.path.join(HERE, script), "--storage", storage, "--name", "run"]
+        if max_failures:
+            arguments += ["--max-failures", str(max_failures)]
+        for key, value in {**settings, "events": events}.items():
+            arguments += ["--set", f"{key}={value}"]
+        return arguments
+
+    return Job("rtrain", command, rtrain_environment(config))
+
+
+def rtrain_environment(config):
+    return {"RTRAIN_LIBTORCH": config.libtorch_folder, "OMP_NUM_THREADS": str(config.threads)}
+
+
+def start_torchrun(config, script, settings, max_failures=0, environment=None, name="torchrun"):
+    """With failures a rendezvous of its own: plain torchrun's restarts meet the addresses of the dead group."""
+    if max_failures:
+        rendezvous = ["--standalone", "--max-restarts", str(max_failures)]
+    else:
+        rendezvous = ["--master-addr", "127.0.0.1", "--master-port", str(_free_port())]
+
+    def command(storage, events):
+        return [
+            *(config.torch_python, "-m", "torch.distributed.run", "--nproc-per-node", "2", *rendezvous),
+            *(os.path.join(PEERS, script), *_flags(config, settings, storage, events)),
+        ]
+
+    fresh_store = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"} if max_failures else {}
+    threads = {"OMP_NUM_THREADS": str(config.threads)}
+    return Job(name, command, {**threads, **fresh_store, **(environment or {})})
+
+
+def start_ray(config, program, settings, max_failures=0):
+    def command(storage, events):
+        flags = _flags(config, settings, storage, events)
+        script = os.path.join(PEERS, "ray_program.py")
+        return [config.ray_python, script, program, "--max-failures", str(max_failures), *flags]
+
+    environment = {
+        "OMP_NUM_THREADS": str(config.threads),
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_worker_niceness": "0",  # its default of 15 loses to whatever else runs on the machine
+    }
+    return Job("ray", command, environment)
+
+
+def _flags(config, settings, storage, events):
+    arguments = ["--storage", storage, "--events", events, "--data", config.data]
+    for key, value in settings.items():
+        if key != "data":
+            arguments += [f"--{key.replace('_', '-')}", str(value)]
+    return arguments
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

@@ -1,0 +1,40 @@
+"""What a second process sees of a run's reports, in the form each side keeps them."""
+
+import os
+import sqlite3
+
+
+def visible_reports(side, storage):
+    """How many reports of rank 0 can be read now."""
+    return _READERS[side](storage)
+
+
+def _rtrain(storage):
+    path = os.path.join(storage, "rtrain.db")
+    if not os.path.exists(path):
+        return 0
+    try:
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        try:
+            return connection.execute("SELECT count(*) FROM reports WHERE rank = 0").fetchone()[0]
+        finally:
+            connection.close()
+    except sqlite3.OperationalError:
+        return 0  # the tables are being created
+
+
+def _torchrun(storage):
+    try:
+        with open(os.path.join(storage, "metrics.jsonl")) as file:
+            return sum(line.endswith("\n") for line in file)
+    except FileNotFoundError:
+        return 0
+
+
+def _ray(storage):
+    """Ray keeps reports with a checkpoint only, in one snapshot file."""
+    path = os.path.join(storage, "run", "checkpoint_manager_snapshot.json")
+    return int(os.path.exists(path) and os.path.getsize(path) > 2)
+
+
+_READERS = {"rtrain": _rtrain, "torchrun": _torchrun, "ray": _ray}

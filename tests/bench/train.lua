@@ -1,0 +1,116 @@
+-- The training program of the benchmarks, the twin of peers/common.py: same model, data, order of samples and marks.
+local torch = require 'torch'
+local nn = require 'torch.nn'
+local F = require 'torch.nn.functional'
+local optim = require 'torch.optim'
+local data = require 'torch.utils.data'
+local train = require 'rtrain'
+local datasets = require 'vision.datasets'
+
+local function load_data(folder)
+  local set = datasets.FashionMNIST(folder, {train = true})
+  local images = set.data:unsqueeze(1):to(torch.float32):div_(255):sub_(0.2860):div_(0.3530)
+  return data.TensorDataset(images, set.targets:to(torch.int64))
+end
+
+local function convnet()
+  return nn.Sequential(
+    nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25), nn.Flatten(),
+    nn.Linear(9216, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10))
+end
+
+local function mlp()
+  return nn.Sequential(
+    nn.Flatten(), nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
+end
+
+-- Adds up where the time of a step goes.
+local function stopwatch(now)
+  local watch = {parts = {load = 0, forward = 0, backward = 0, update = 0}}
+  local last = now()
+  function watch.restart() last = now() end
+  function watch.lap(part)
+    local time = now()
+    watch.parts[part] = watch.parts[part] + time - last
+    last = time
+  end
+  return watch
+end
+
+local function train_func(config)
+  local clock = require 'events'
+  local events = clock.open(config.events, train.get_context():get_world_rank())
+  events:mark('train_fn')
+  torch.manual_seed(config.seed)
+  local loader = data.DataLoader(load_data(config.data), {batch_size = config.batch, shuffle = true})
+  loader = train.torch.prepare_data_loader(loader)
+  events:mark('data')
+  local core = config.model == 'convnet' and convnet() or mlp()
+  local model = train.torch.prepare_model(core)
+  local optimizer
+  if config.model == 'convnet' then
+    optimizer = optim.Adadelta(model:parameters(), {lr = 1.0})
+  else
+    optimizer = optim.SGD(model:parameters(), {lr = 0.01})
+  end
+  local step, epoch, loss = 0, 0, nil
+  local checkpoint = train.get_checkpoint()
+  if checkpoint then
+    local state = checkpoint:with_directory(function(folder) return torch.load(folder .. '/state.pt') end)
+    core:load_state_dict(state.model)
+    optimizer:load_state_dict(state.optimizer)
+    step, epoch = state.step, state.epoch
+  end
+  events:mark('model', step)
+
+  local function report()
+    local metrics = {loss = loss:item(), step = step}
+    if train.get_context():get_world_rank() > 0 then
+      train.report(metrics)
+    else
+      train.tempdir(function(folder)
+        local state = {model = core:state_dict(), optimizer = optimizer:state_dict(), step = step, epoch = epoch}
+        torch.save(state, folder .. '/state.pt')
+        train.report(metrics, {checkpoint = train.Checkpoint.from_directory(folder)})
+      end)
+    end
+    events:mark('reported', step)
+  end
+
+  local watch = stopwatch(clock.now)
+  while step < config.steps do
+    loader.sampler:set_epoch(epoch)
+    watch.restart()
+    for images, labels in loader do
+      watch.lap('load')
+      optimizer:zero_grad()
+      loss = F.cross_entropy(model(images), labels)
+      watch.lap('forward')
+      loss:backward()
+      watch.lap('backward')
+      optimizer:step()
+      watch.lap('update')
+      step = step + 1
+      events:mark('step', step)
+      if step == config.warm then watch = stopwatch(clock.now) end
+      if config.checkpoint_every > 0 and step % config.checkpoint_every == 0 then report() end
+      if step >= config.steps then break end
+      watch.restart()
+    end
+    epoch = epoch + 1
+  end
+  for _, part in ipairs{'load', 'forward', 'backward', 'update'} do
+    events:mark('part_' .. part, watch.parts[part] / math.max(1, step - config.warm))
+  end
+  events:mark('loss', loss:item())
+  report()
+end
+
+train.TorchTrainer{
+  train_loop_per_worker = train_func,
+  train_loop_config = {
+    model = 'convnet', steps = 1, warm = 0, batch = 64, seed = 0, checkpoint_every = 0, events = '.',
+    data = '/usr/share/datasets/fashion-mnist'},
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  run_config = train.RunConfig{checkpoint_config = train.CheckpointConfig{num_to_keep = 2}},
+}:fit()
