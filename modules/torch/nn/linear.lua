@@ -1,0 +1,82 @@
+-- torch/nn/linear.lua: Linear, Bilinear, Identity.
+
+local args = require 'rtrain.args'
+local init = require 'torch.nn.init'
+local repr = require 'torch.nn.repr'
+local Module = require('torch.nn.module').Module
+local Parameter = require('torch.nn.parameter').Parameter
+local torch = require 'torch'
+
+---y = x · Wᵀ + b on the last dimension: (…, in_features) → (…, out_features).
+---
+---```lua
+---local torch = require 'torch'
+---local layer = torch.nn.Linear(3, 2)
+---assert(layer(torch.ones(5, 3)).shape[2] == 2)
+---assert(tostring(layer) == 'Linear(in_features=3, out_features=2, bias=True)')
+---```
+---@class nn.Linear: nn.Module
+---@field weight torch.Tensor (out_features, in_features)
+---@field bias torch.Tensor|nil (out_features)
+local Linear = Module:extend('Linear')
+
+local linear_signature = args.signature('Linear', {'in_features', 'out_features', {'bias', true}, {'device'}, {'dtype'}})
+
+---Arguments: in_features, out_features, {bias = true, device, dtype}.
+function Linear:init(...)
+  local a = linear_signature:bind(...)
+  self.in_features, self.out_features = a.in_features, a.out_features
+  local like = {dtype = a.dtype, device = a.device}
+  self.weight = Parameter(torch.empty({a.out_features, a.in_features}, like))
+  self:register_parameter('bias', a.bias and Parameter(torch.empty({a.out_features}, like)) or nil)
+  self:reset_parameters()
+end
+
+function Linear:reset_parameters()
+  init.kaiming_uniform_(self.weight, {a = math.sqrt(5)})
+  if self.bias == nil then return end
+  local bound = self.in_features > 0 and 1 / math.sqrt(self.in_features) or 0
+  init.uniform_(self.bias, -bound, bound)
+end
+
+function Linear:forward(x) return torch.linear(x, self.weight, self.bias) end
+
+function Linear:extra_repr()
+  return repr.fields{{'in_features', self.in_features}, {'out_features', self.out_features}, {'bias', self.bias ~= nil}}
+end
+
+---y = x1ᵀ A x2 + b: (…, in1), (…, in2) → (…, out).
+---@class nn.Bilinear: nn.Module
+local Bilinear = Module:extend('Bilinear')
+
+local bilinear_signature = args.signature('Bilinear', {'in1_features', 'in2_features', 'out_features', {'bias', true},
+  {'device'}, {'dtype'}})
+
+---Arguments: in1_features, in2_features, out_features, {bias = true, device, dtype}.
+function Bilinear:init(...)
+  local a = bilinear_signature:bind(...)
+  self.in1_features, self.in2_features, self.out_features = a.in1_features, a.in2_features, a.out_features
+  local like = {dtype = a.dtype, device = a.device}
+  self.weight = Parameter(torch.empty({a.out_features, a.in1_features, a.in2_features}, like))
+  self:register_parameter('bias', a.bias and Parameter(torch.empty({a.out_features}, like)) or nil)
+  local bound = 1 / math.sqrt(a.in1_features)
+  init.uniform_(self.weight, -bound, bound)
+  if self.bias ~= nil then init.uniform_(self.bias, -bound, bound) end
+end
+
+function Bilinear:forward(x1, x2) return torch.bilinear(x1, x2, self.weight, self.bias) end
+
+function Bilinear:extra_repr()
+  return repr.fields{{'in1_features', self.in1_features}, {'in2_features', self.in2_features},
+                     {'out_features', self.out_features}, {'bias', self.bias ~= nil}}
+end
+
+---Returns its input; any arguments are accepted, as in PyTorch.
+---@class nn.Identity: nn.Module
+local Identity = Module:extend('Identity')
+
+function Identity:init() end
+
+function Identity:forward(x) return x end
+
+return {Linear = Linear, Bilinear = Bilinear, Identity = Identity}
