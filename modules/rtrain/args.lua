@@ -1,7 +1,7 @@
 -- rtrain/args.lua: arguments of Python's calling convention: positional ones, then one trailing table of keywords.
 --
--- A table is taken for keywords when it is the last argument, has no metatable and only string keys. Unknown, missing and
--- doubled arguments raise at the caller's line.
+-- A table is taken for keywords when it is the last argument, has no metatable and only string keys. Unknown,
+-- missing and doubled arguments raise at the caller's line.
 
 local errors = require 'rtrain.errors'
 
@@ -11,6 +11,28 @@ local function unknown(key, allowed, name, code, what)
   local hint = errors.suggestion(tostring(key), allowed)
   if #allowed == 0 then hint = ' it takes none' end
   errors.raise(code, ("%s: unknown %s '%s'%s"):format(name, what, tostring(key), hint ~= '' and ':' .. hint or ''))
+end
+
+---Raises that `owner` has nothing of that name, with the nearest of `names`.
+---@param owner string
+---@param name any
+---@param names string[]
+function args.no_such(owner, name, names)
+  local hint = errors.suggestion(tostring(name), names)
+  errors.raise('argument', ("%s has no '%s'%s"):format(owner, tostring(name), hint ~= '' and ':' .. hint or ''))
+end
+
+---Checks a value that must be one of a few names.
+---@param owner string the function and parameter, for the message: 'mse_loss: reduction'
+---@param value any
+---@param names string[]
+---@return string value
+function args.one_of(owner, value, names)
+  for _, name in ipairs(names) do
+    if value == name then return value end
+  end
+  local hint = errors.suggestion(tostring(value), names)
+  errors.raise('argument', ("%s cannot be '%s'%s"):format(owner, tostring(value), hint ~= '' and ':' .. hint or ''))
 end
 
 -- The keys of `given` that `known` lacks, sorted, so that the message is the same on every rank.
@@ -82,7 +104,8 @@ end
 local Signature = {}
 Signature.__index = Signature
 
----Declares the parameters of a function or class. Each is a name (required) or {name, default} (optional, default may be nil).
+---Declares the parameters of a function or class. Each is a name (required) or {name, default} (optional, default
+---may be nil).
 ---@param name string the function, for messages
 ---@param parameters (string|table)[]
 ---@return table signature with `:bind(...)`

@@ -1,9 +1,10 @@
 -- rtrain/class.lua: classes with single inheritance, as nn.Module, Dataset and the configs use them.
 --
 -- A class is the metatable of its instances, and all classes share one metatable (class.meta), so that a user's class
--- travels to workers as an ordinary table while library classes travel by name. Calling a class makes an instance through
--- its `__new` (the base is ready) and then calls `init`, which a subclass may define; deeper classes call Base.init(self, …).
--- Classes made with `{userdata = true}` have userdata instances, because LuaJIT honours `__len` and `__gc` only there.
+-- travels to workers as an ordinary table while library classes travel by name. Calling a class makes an instance
+-- through its `__new` (the base is ready) and then calls `init`, which a subclass may define; deeper classes call
+-- Base.init(self, …). Classes made with `{userdata = true}` have userdata instances, because LuaJIT honours `__len`
+-- and `__gc` only there.
 
 local class = {}
 

@@ -1,8 +1,8 @@
 -- rtrain/ordered.lua: a map that remembers the order in which its keys were added.
 --
--- Values live in the table itself, so m[k] costs what a plain table costs; the order lives beside it. Deleting a key and
--- adding it again moves it to the end, as in a Python dict. Whatever writes a file, a message or a rank's view of a map
--- walks it with items() or keys(), never with pairs.
+-- Values live in the table itself, so m[k] costs what a plain table costs; the order lives beside it. Deleting a key
+-- and adding it again moves it to the end, as in a Python dict. Whatever writes a file, a message or a rank's view
+-- of a map walks it with items() or keys(), never with pairs.
 
 local ordered = {}
 
@@ -68,7 +68,8 @@ function ordered.keys(map)
   return keys
 end
 
----Iterates over key, value in the order of addition. Deleting keys during the walk is allowed; added ones are not seen.
+---Iterates over key, value in the order of addition. Deleting keys during the walk is allowed; added ones are not
+---seen.
 ---@param map table
 ---@return fun(): any, any
 function ordered.items(map)

@@ -1,7 +1,5 @@
 -- torch/cuda.lua: torch.cuda. On a machine without an NVIDIA device it answers without loading LibTorch.
 
-local errors = require 'rtrain.errors'
-
 local cuda = {}
 
 local function device_files()
@@ -33,7 +31,6 @@ end
 
 return setmetatable(cuda, {
   __index = function(_, name)
-    errors.raise('argument', ("torch.cuda has no '%s'%s"):format(tostring(name),
-      errors.suggestion(tostring(name), {'is_available', 'device_count'})))
+    require('rtrain.args').no_such('torch.cuda', name, {'device_count', 'is_available'})
   end,
 })

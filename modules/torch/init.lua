@@ -1,7 +1,7 @@
 -- torch/init.lua: the table `torch`. Requiring it loads nothing: LibTorch comes with the first tensor.
 --
--- Names are looked up in this order: what is written here, the submodules, then torch._C (own functions, then every ATen
--- operator). A function found there is kept in the table.
+-- Names are looked up in this order: what is written here, the submodules, then torch._C (own functions, then every
+-- ATen operator). A function found there is kept in the table.
 
 local errors = require 'rtrain.errors'
 
@@ -47,7 +47,7 @@ local function unknown(name)
     for key in next, source do names[#names + 1] = tostring(key) end
   end
   table.sort(names)
-  errors.raise('argument', ("torch has no '%s'%s"):format(name, errors.suggestion(name, names)))
+  require('rtrain.args').no_such('torch', name, names)
 end
 
 setmetatable(torch, {
@@ -99,7 +99,8 @@ function torch.save(value, path)
   require('torch._C').save(value, path)
 end
 
----Loads what torch.save, or Python's torch.save of state dicts and plain values, wrote. Code in the file is never run.
+---Loads what torch.save, or Python's torch.save of state dicts and plain values, wrote. Code in the file is never
+---run.
 ---@param path string
 ---@param options? {map_location: string, weights_only: boolean} map_location: device for all tensors
 ---@return any value

@@ -1,6 +1,6 @@
 -- torch/nn.lua: layers, containers and losses. Each file is read when its first class is used.
 
-local errors = require 'rtrain.errors'
+local args = require 'rtrain.args'
 
 local FILES = {
   {'torch.nn.module', 'Module'},
@@ -15,8 +15,8 @@ local FILES = {
   {'torch.nn.batchnorm', 'BatchNorm1d', 'BatchNorm2d', 'BatchNorm3d'},
   {'torch.nn.normalization', 'LayerNorm', 'GroupNorm'},
   {'torch.nn.embedding', 'Embedding'},
-  {'torch.nn.activation', 'ReLU', 'ReLU6', 'GELU', 'SiLU', 'Mish', 'Hardswish', 'Sigmoid', 'LogSigmoid', 'Tanh', 'Softplus',
-   'LeakyReLU', 'ELU', 'Softmax', 'LogSoftmax'},
+  {'torch.nn.activation', 'ReLU', 'ReLU6', 'GELU', 'SiLU', 'Mish', 'Hardswish', 'Sigmoid', 'LogSigmoid', 'Tanh',
+   'Softplus', 'LeakyReLU', 'ELU', 'Softmax', 'LogSoftmax'},
   {'torch.nn.loss', 'CrossEntropyLoss', 'NLLLoss', 'MSELoss', 'L1Loss', 'SmoothL1Loss', 'HuberLoss', 'BCELoss',
    'BCEWithLogitsLoss', 'KLDivLoss'},
   {'torch.nn.attention', 'MultiheadAttention'},
@@ -41,7 +41,7 @@ return setmetatable({}, {
     elseif file_of[name] then
       found = require(file_of[name])[name]
     else
-      errors.raise('argument', ("torch.nn has no '%s'%s"):format(name, errors.suggestion(name, names)))
+      args.no_such('torch.nn', name, names)
     end
     rawset(self, name, found)
     return found

@@ -87,7 +87,8 @@ end
 local OPTIONS = {'key_padding_mask', 'need_weights', 'attn_mask', 'average_attn_weights'}
 
 ---query (L, N, E), key and value (S, N, E); with batch_first (N, L, E) and (N, S, E).
----@param options? {key_padding_mask: torch.Tensor, need_weights: boolean, attn_mask: torch.Tensor, average_attn_weights: boolean}
+---@param options? {key_padding_mask: torch.Tensor, need_weights: boolean, attn_mask: torch.Tensor,
+--average_attn_weights: boolean}
 ---@return torch.Tensor output
 ---@return torch.Tensor|nil weights (N, L, S), or (N, heads, L, S) when they are not averaged
 function MultiheadAttention:forward(query, key, value, options)

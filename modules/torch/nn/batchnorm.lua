@@ -59,8 +59,8 @@ function BatchNorm:extra_repr()
                      {'track_running_stats', self.track_running_stats}}
 end
 
----Normalizes each channel of (N, C) or (N, C, L). Arguments: num_features, {eps = 1e-5, momentum = 0.1 (false: cumulative
----mean, Python's None), affine = true, track_running_stats = true, device, dtype}.
+---Normalizes each channel of (N, C) or (N, C, L). Arguments: num_features, {eps = 1e-5, momentum = 0.1 (false:
+---cumulative mean, Python's None), affine = true, track_running_stats = true, device, dtype}.
 ---@class nn.BatchNorm1d: nn.Module
 local BatchNorm1d = BatchNorm:extend('BatchNorm1d')
 BatchNorm1d._dims, BatchNorm1d._dims_text = {[2] = true, [3] = true}, '2 or 3'

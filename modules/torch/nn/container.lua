@@ -1,7 +1,7 @@
 -- torch/nn/container.lua: Sequential, ModuleList, ModuleDict.
 --
--- Lists keep their modules at the integer keys 1…n of the table itself, so that `#list`, `ipairs(list)` and `list[i]` work,
--- and copy them to the names '0', '1', … of state_dict before anything walks the module.
+-- Lists keep their modules at the integer keys 1…n of the table itself, so that `#list`, `ipairs(list)` and
+-- `list[i]` work, and copy them to the names '0', '1', … of state_dict before anything walks the module.
 
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'

@@ -78,8 +78,6 @@ local function extra_repr(self)
   return repr.fields(fields)
 end
 
-local PADDING_MODES = {zeros = true, reflect = true, replicate = true, circular = true}
-
 -- Explicit padding for the modes other than zeros: last dimension first, as torch.pad takes it.
 local function explicit_padding(self)
   if self.padding_mode == 'zeros' then return nil end
@@ -103,13 +101,8 @@ local function conv_class(dims)
 
   function Conv:init(...)
     local a = signature:bind(...)
-    if not PADDING_MODES[a.padding_mode] then
-      errors.raise('argument', ("%s: unknown padding_mode '%s'%s"):format(name, tostring(a.padding_mode),
-        errors.suggestion(tostring(a.padding_mode), {'circular', 'reflect', 'replicate', 'zeros'})))
-    end
-    if type(a.padding) == 'string' and a.padding ~= 'same' and a.padding ~= 'valid' then
-      errors.raise('argument', ("%s: padding is a number, a list, 'same' or 'valid', got '%s'"):format(name, a.padding))
-    end
+    args.one_of(name .. ': padding_mode', a.padding_mode, {'circular', 'reflect', 'replicate', 'zeros'})
+    if type(a.padding) == 'string' then args.one_of(name .. ': padding', a.padding, {'same', 'valid'}) end
     set_up(self, a, function() return {a.out_channels, a.in_channels / a.groups} end)
     if a.padding ~= 'valid' then self._explicit_padding = explicit_padding(self) end
   end
@@ -129,7 +122,7 @@ end
 
 local function transposed_class(dims)
   local name = ('ConvTranspose%dd'):format(dims)
-  local operator = dims == 1 and 'conv_transpose1d' or ('conv_transpose%dd'):format(dims)
+  local operator = ('conv_transpose%dd'):format(dims)
   local Conv = Module:extend(name)
   Conv._dims = dims
   local signature = args.signature(name, {'in_channels', 'out_channels', 'kernel_size', {'stride', 1}, {'padding', 0},
@@ -139,7 +132,7 @@ local function transposed_class(dims)
   function Conv:init(...)
     local a = signature:bind(...)
     if a.padding_mode ~= 'zeros' then
-      errors.raise('argument', name .. ": only padding_mode 'zeros' is supported")
+      errors.raise('argument', name .. ": padding_mode can only be 'zeros'")
     end
     self.output_padding = tuple(a.output_padding, dims, 'output_padding')
     set_up(self, a, function() return {a.in_channels, a.out_channels / a.groups} end)
@@ -154,8 +147,8 @@ local function transposed_class(dims)
   return Conv
 end
 
----Convolution over (N, C, L). Arguments: in_channels, out_channels, kernel_size, {stride = 1, padding = 0 (or 'same'),
----dilation = 1, groups = 1, bias = true, padding_mode = 'zeros', device, dtype}.
+---Convolution over (N, C, L). Arguments: in_channels, out_channels, kernel_size, {stride = 1, padding = 0 (or
+---'same'), dilation = 1, groups = 1, bias = true, padding_mode = 'zeros', device, dtype}.
 ---@class nn.Conv1d: nn.Module
 ---@field weight torch.Tensor (out_channels, in_channels / groups, k)
 ---@field bias torch.Tensor|nil (out_channels)

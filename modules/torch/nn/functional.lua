@@ -9,10 +9,10 @@ local torch = require 'torch'
 local F = {}
 
 -- ATen's operator of the same name takes Python's arguments as they are.
-local SAME = {'conv1d', 'conv2d', 'conv3d', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'linear', 'bilinear',
-              'sigmoid', 'tanh', 'logsigmoid', 'softplus', 'softshrink', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d',
-              'adaptive_avg_pool3d', 'avg_pool1d', 'avg_pool2d', 'avg_pool3d', 'scaled_dot_product_attention', 'pad',
-              'cosine_similarity', 'pairwise_distance', 'one_hot', 'pixel_shuffle', 'pixel_unshuffle', 'glu', 'prelu',
+local SAME = {'conv1d', 'conv2d', 'conv3d', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'linear',
+              'bilinear', 'sigmoid', 'tanh', 'logsigmoid', 'softplus', 'softshrink', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d',
+              'adaptive_avg_pool3d', 'avg_pool1d', 'avg_pool2d', 'avg_pool3d', 'scaled_dot_product_attention',
+              'pad', 'cosine_similarity', 'pairwise_distance', 'one_hot', 'pixel_shuffle', 'pixel_unshuffle', 'glu', 'prelu',
               'hardsigmoid', 'hardtanh', 'hardshrink', 'channel_shuffle', 'triplet_margin_loss', 'grid_sample'}
 local RENAMED = {logsigmoid = 'log_sigmoid', unfold = 'im2col', fold = 'col2im'}
 local is_same = {unfold = true, fold = true}
@@ -72,7 +72,8 @@ dropout('dropout2d', 'feature_dropout')
 dropout('dropout3d', 'feature_dropout')
 dropout('alpha_dropout', 'alpha_dropout')
 
--- max_poolNd(input, kernel_size, stride = kernel_size, padding = 0, dilation = 1, ceil_mode = false, return_indices = false)
+-- max_poolNd(input, kernel_size, stride = kernel_size, padding = 0, dilation = 1, ceil_mode = false, return_indices
+-- = false)
 for dims = 1, 3 do
   local name = ('max_pool%dd'):format(dims)
   defined(name, {'input', 'kernel_size', {'stride'}, {'padding', 0}, {'dilation', 1}, {'ceil_mode', false},
@@ -120,10 +121,7 @@ local REDUCTIONS = {none = 0, mean = 1, sum = 2}
 
 -- ATen's number for a reduction.
 local function reduction_of(p, name)
-  local number = REDUCTIONS[p.reduction]
-  if number then return number end
-  errors.raise('argument', ("%s: unknown reduction '%s'%s"):format(name, tostring(p.reduction),
-    errors.suggestion(tostring(p.reduction), {'mean', 'none', 'sum'})))
+  return REDUCTIONS[args.one_of(name .. ': reduction', p.reduction, {'mean', 'none', 'sum'})]
 end
 
 local function loss(name, parameters, fn)
@@ -133,8 +131,8 @@ local function loss(name, parameters, fn)
   defined(name, all, function(p) return fn(p, reduction_of(p, name)) end)
 end
 
----Cross entropy of logits (N, C, …) with class indices (N, …) int64 or probabilities (N, C, …). Arguments: input, target,
----{weight (C), ignore_index = -100, label_smoothing = 0, reduction = 'mean'}.
+---Cross entropy of logits (N, C, …) with class indices (N, …) int64 or probabilities (N, C, …). Arguments: input,
+---target, {weight (C), ignore_index = -100, label_smoothing = 0, reduction = 'mean'}.
 loss('cross_entropy', {{'weight'}, {'ignore_index', -100}, {'label_smoothing', 0}}, function(p, reduction)
   return torch.cross_entropy_loss(p.input, p.target, p.weight, reduction, p.ignore_index, p.label_smoothing)
 end)
@@ -160,8 +158,8 @@ loss('binary_cross_entropy_with_logits', {{'weight'}, {'pos_weight'}}, function(
   return torch.binary_cross_entropy_with_logits(p.input, p.target, p.weight, p.pos_weight, reduction)
 end)
 
----Kullback-Leibler divergence. Arguments: input (log-probabilities), target, {reduction = 'mean' | 'batchmean' | 'sum' |
----'none', log_target = false}.
+---Kullback-Leibler divergence. Arguments: input (log-probabilities), target, {reduction = 'mean' | 'batchmean' |
+---'sum' | 'none', log_target = false}.
 defined('kl_div', {'input', 'target', {'reduction', 'mean'}, {'log_target', false}}, function(p)
   local by_batch = p.reduction == 'batchmean'
   local reduction = by_batch and REDUCTIONS.sum or reduction_of(p, 'kl_div')
@@ -177,8 +175,7 @@ table.sort(names)
 return setmetatable(F, {
   __index = function(self, name)
     if not is_same[name] then
-      errors.raise('argument', ("torch.nn.functional has no '%s'%s"):format(tostring(name),
-        errors.suggestion(tostring(name), names)))
+      args.no_such('torch.nn.functional', name, names)
     end
     rawset(self, name, torch[RENAMED[name] or name])
     return self[name]

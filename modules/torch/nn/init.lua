@@ -59,7 +59,8 @@ local function erf(x)
   return torch.erf(torch.tensor(x, {dtype = 'float64'})):item()
 end
 
----Numbers from the normal distribution cut off at a and b. Arguments: tensor, mean = 0, std = 1, a = -2, b = 2, generator.
+---Numbers from the normal distribution cut off at a and b. Arguments: tensor, mean = 0, std = 1, a = -2, b = 2,
+---generator.
 defined('trunc_normal_', {'tensor', {'mean', 0}, {'std', 1}, {'a', -2}, {'b', 2}, {'generator'}}, function(p)
   local function cdf(x) return (1 + erf(x / math.sqrt(2))) / 2 end
   local low, high = cdf((p.a - p.mean) / p.std), cdf((p.b - p.mean) / p.std)
@@ -85,9 +86,8 @@ function init.calculate_gain(nonlinearity, param)
     return math.sqrt(2 / (1 + slope * slope))
   end
   if GAINS[nonlinearity] then return GAINS[nonlinearity] end
-  local names = {'conv1d', 'conv2d', 'conv3d', 'leaky_relu', 'linear', 'relu', 'selu', 'sigmoid', 'tanh'}
-  errors.raise('argument', ("calculate_gain: unknown nonlinearity '%s'%s"):format(tostring(nonlinearity),
-    errors.suggestion(tostring(nonlinearity), names)))
+  return args.one_of('calculate_gain: nonlinearity', nonlinearity,
+    {'conv1d', 'conv2d', 'conv3d', 'leaky_relu', 'linear', 'relu', 'selu', 'sigmoid', 'tanh'})
 end
 
 local function fans(tensor)
@@ -101,9 +101,7 @@ local function fans(tensor)
 end
 
 local function kaiming_std(p)
-  if p.mode ~= 'fan_in' and p.mode ~= 'fan_out' then
-    errors.raise('argument', ("mode is 'fan_in' or 'fan_out', got '%s'"):format(tostring(p.mode)))
-  end
+  args.one_of('kaiming: mode', p.mode, {'fan_in', 'fan_out'})
   local fan_in, fan_out = fans(p.tensor)
   local gain = init.calculate_gain(p.nonlinearity, p.a)
   return gain / math.sqrt(p.mode == 'fan_in' and fan_in or fan_out)
@@ -144,6 +142,6 @@ table.sort(names)
 
 return setmetatable(init, {
   __index = function(_, name)
-    errors.raise('argument', ("torch.nn.init has no '%s'%s"):format(tostring(name), errors.suggestion(tostring(name), names)))
+    args.no_such('torch.nn.init', name, names)
   end,
 })

@@ -1,11 +1,8 @@
 -- torch/nn/loss.lua: losses as modules: the function of torch.nn.functional with its options as fields.
 
 local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
 local Module = require('torch.nn.module').Module
 local F = require 'torch.nn.functional'
-
-local REDUCTIONS = {mean = true, sum = true, none = true}
 
 -- Tensors among the options (class weights) become buffers, so that `to` moves them.
 local function loss_class(name, fn, parameters, more_reductions)
@@ -14,10 +11,7 @@ local function loss_class(name, fn, parameters, more_reductions)
 
   function Loss:init(...)
     local bound = signature:bind(...)
-    if not REDUCTIONS[bound.reduction] and bound.reduction ~= more_reductions then
-      errors.raise('argument', ("%s: unknown reduction '%s'%s"):format(name, tostring(bound.reduction),
-        errors.suggestion(tostring(bound.reduction), {'mean', 'none', 'sum'})))
-    end
+    args.one_of(name .. ': reduction', bound.reduction, {'mean', 'none', 'sum', more_reductions})
     for _, field in ipairs(signature.names) do
       local value = bound[field]
       if type(value) == 'userdata' then self:register_buffer(field, value) else self[field] = value end
@@ -47,7 +41,8 @@ local REDUCTION = {'reduction', 'mean'}
 local CrossEntropyLoss = loss_class('CrossEntropyLoss', 'cross_entropy',
   {{'weight'}, {'ignore_index', -100}, REDUCTION, {'label_smoothing', 0}})
 
----Negative log likelihood of log-probabilities (N, C, …). Arguments: {weight (C), ignore_index = -100, reduction = 'mean'}.
+---Negative log likelihood of log-probabilities (N, C, …). Arguments: {weight (C), ignore_index = -100, reduction =
+---'mean'}.
 ---@class nn.NLLLoss: nn.Module
 local NLLLoss = loss_class('NLLLoss', 'nll_loss', {{'weight'}, {'ignore_index', -100}, REDUCTION})
 
@@ -55,7 +50,8 @@ local NLLLoss = loss_class('NLLLoss', 'nll_loss', {{'weight'}, {'ignore_index', 
 ---@class nn.MSELoss: nn.Module
 local MSELoss = loss_class('MSELoss', 'mse_loss', {REDUCTION})
 
----Kullback-Leibler divergence of log-probabilities. Arguments: {reduction = 'mean' (or 'batchmean'), log_target = false}.
+---Kullback-Leibler divergence of log-probabilities. Arguments: {reduction = 'mean' (or 'batchmean'), log_target =
+---false}.
 ---@class nn.KLDivLoss: nn.Module
 local KLDivLoss = loss_class('KLDivLoss', 'kl_div', {REDUCTION, {'log_target', false}}, 'batchmean')
 

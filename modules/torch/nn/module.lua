@@ -1,8 +1,8 @@
 -- torch/nn/module.lua: nn.Module.
 --
 -- All fields but `training` live in `_fields`, so that every assignment passes through __newindex, which registers
--- modules, parameters and buffers as PyTorch does. `_kinds` says what a registered name is; `_parameters`, `_buffers` and
--- `_modules` are lists of names in the order of registration.
+-- modules, parameters and buffers as PyTorch does. `_kinds` says what a registered name is; `_parameters`,
+-- `_buffers` and `_modules` are lists of names in the order of registration.
 
 local args = require 'rtrain.args'
 local class = require 'rtrain.class'
@@ -404,7 +404,8 @@ end
 
 local DTYPES = {float32 = true, float64 = true, float16 = true, bfloat16 = true}
 
----Moves or casts: `to('cpu')`, `to(torch.float64)`, `to{device=…, dtype=…}`. Only floating-point tensors change dtype.
+---Moves or casts: `to('cpu')`, `to(torch.float64)`, `to{device=…, dtype=…}`. Only floating-point tensors change
+---dtype.
 ---@param target? string device or dtype
 ---@param options? {device: string, dtype: string}
 ---@return nn.Module self

@@ -37,8 +37,8 @@ function LayerNorm:extra_repr()
   return repr.fields{{'', self.normalized_shape}, {'eps', self.eps}, {'elementwise_affine', self.elementwise_affine}}
 end
 
----Normalizes groups of channels of (N, C, …). Arguments: num_groups, num_channels, {eps = 1e-5, affine = true, device,
----dtype}.
+---Normalizes groups of channels of (N, C, …). Arguments: num_groups, num_channels, {eps = 1e-5, affine = true,
+---device, dtype}.
 ---@class nn.GroupNorm: nn.Module
 local GroupNorm = Module:extend('GroupNorm')
 

@@ -33,8 +33,8 @@ end
 ---@return boolean
 function parameter.is_parameter(value) return value ~= nil and is_parameter[value] == true end
 
----Says that the parameter's gradient is a view into a bucket of DistributedDataParallel: zero_grad then zeroes it in place,
----since dropping it would lose the view.
+---Says that the parameter's gradient is a view into a bucket of DistributedDataParallel: zero_grad then zeroes it in
+---place, since dropping it would lose the view.
 ---@param param torch.Tensor
 function parameter.fix_grad(param) has_fixed_grad[param] = true end
 

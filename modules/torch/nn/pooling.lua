@@ -75,8 +75,8 @@ local MaxPool2d = max_pool(2)
 ---@class nn.AvgPool2d: nn.Module
 local AvgPool2d = avg_pool(2)
 
----Means such that the output has the given size. Argument: output_size, a number or {height, width} (0-sized: torch.none
----keeps the input's).
+---Means such that the output has the given size. Argument: output_size, a number or {height, width} (0-sized:
+---torch.none keeps the input's).
 ---@class nn.AdaptiveAvgPool2d: nn.Module
 local AdaptiveAvgPool2d = adaptive_pool('AdaptiveAvgPool2d', 'adaptive_avg_pool2d')
 

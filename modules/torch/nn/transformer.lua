@@ -11,8 +11,8 @@ local ModuleList = require('torch.nn.container').ModuleList
 local MultiheadAttention = require('torch.nn.attention').MultiheadAttention
 
 ---Self-attention and a feed-forward network. Arguments: d_model, nhead, {dim_feedforward = 2048, dropout = 0.1,
----activation = 'relu' | 'gelu' | function, layer_norm_eps = 1e-5, batch_first = false, norm_first = false, bias = true,
----device, dtype}.
+---activation = 'relu' | 'gelu' | function, layer_norm_eps = 1e-5, batch_first = false, norm_first = false, bias =
+---true, device, dtype}.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -18,8 +18,8 @@ end
 local norm_signature = args.signature('clip_grad_norm_', {'parameters', 'max_norm', {'norm_type', 2},
   {'error_if_nonfinite', false}})
 
----Scales the gradients so that their norm, all taken as one vector, is at most max_norm. Arguments: parameters (a list or
----one tensor), max_norm, {norm_type = 2, error_if_nonfinite = false}.
+---Scales the gradients so that their norm, all taken as one vector, is at most max_norm. Arguments: parameters (a
+---list or one tensor), max_norm, {norm_type = 2, error_if_nonfinite = false}.
 ---@return torch.Tensor total_norm () before clipping
 ---
 ---```lua
@@ -36,7 +36,7 @@ function utils.clip_grad_norm_(...)
   return torch.no_grad(function()
     local norms = torch._foreach_norm(grads, p.norm_type)
     local total = torch.linalg_vector_norm(torch.stack(norms), p.norm_type)
-    if p.error_if_nonfinite and not (total:item() - total:item() == 0) then
+    if p.error_if_nonfinite and total:isfinite():item() == false then
       errors.raise('argument', ('clip_grad_norm_: the total norm of the gradients is %s'):format(tostring(total:item())))
     end
     torch._foreach_mul_(grads, (p.max_norm / (total + 1e-6)):clamp({max = 1}))

@@ -2,7 +2,7 @@
 return setmetatable({}, {
   __index = function(self, name)
     if name ~= 'data' then
-      require('rtrain.errors').raise('argument', ("torch.utils has no '%s': it has data"):format(tostring(name)))
+      require('rtrain.args').no_such('torch.utils', name, {'data'})
     end
     rawset(self, name, require 'torch.utils.data')
     return self[name]
