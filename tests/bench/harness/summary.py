@@ -6,6 +6,7 @@ from harness.benchmark import OWN
 from harness.stats import ratio_interval
 
 QUIET_CORES = 0.15
+DAEMONS = "ray"  # its processes outlive their parents, so their work counts as that of others
 
 
 def summarise(benchmark, samples):
@@ -112,7 +113,7 @@ def _print_row(metric, side, described, ratios):
 
 
 def _print_disturbance(samples):
-    others = [row["other_cores"] for rows in samples.values() for row in rows]
+    others = [row["other_cores"] for side, rows in samples.items() if side != DAEMONS for row in rows]
     if others and statistics.median(others) > QUIET_CORES:
         median, most = statistics.median(others), max(others)
         print(f"  disturbed: other programs kept {median:.2f} cores busy (median of the samples; most {most:.2f})")
