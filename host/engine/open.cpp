@@ -1,21 +1,30 @@
-// host/engine/open.cpp: the engine's entry point.
-#include <ATen/ops/ones.h>
-#include <ATen/ops/sum.h>
+// host/engine/open.cpp: the engine's entry point, called once for each Lua state by the thread that will use it.
+#include <c10/core/AutogradState.h>
 
-#include "host/base/host_api.h"
-#include "host/lua/guard.h"
-
-namespace {
-int sum(lua_State* L) {
-  lua_pushnumber(L, at::ones({static_cast<int64_t>(luaL_checknumber(L, 1))}).sum().item<double>());
-  return 1;
-}
-}  // namespace
+#include "host/engine/engine.h"
+#include "host/engine/guard.h"
+#include "host/engine/memory.h"
+#include "host/engine/scalars.h"
+#include "host/engine/vm.h"
 
 extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(lua_State* L,
-                                                                         const rtrain::HostApi*) {
+                                                                         const rtrain::HostApi* host) {
+  using namespace rtrain;
+  install_allocator();
+  // Backward, hooks and custom functions run on this thread, never on one that Lua does not know.
+  c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
+  create_vm(L, host);
+  open_scalars(L);
   lua_newtable(L);
-  lua_pushcfunction(L, &rtrain::guarded<&sum>);
-  lua_setfield(L, -2, "sum_of_ones");
+  open_tensor(L);
+  open_ops(L);
+  open_constructors(L);
+  open_autograd(L);
+  open_random(L);
+  open_memory(L);
+  open_settings(L);
+  open_serialize(L);
+  open_dist(L);
+  open_data(L);
   return 1;
 }

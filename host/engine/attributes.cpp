@@ -1,0 +1,131 @@
+#include "host/engine/attributes.h"
+
+#include <ATen/core/Tensor.h>
+#include <torch/csrc/autograd/function.h>
+
+#include "host/engine/dtype.h"
+#include "host/engine/guard.h"
+#include "host/engine/scalars.h"
+#include "host/engine/tensor.h"
+
+namespace rtrain {
+namespace {
+
+int push_string(lua_State* L, const std::string& text) {
+  lua_pushlstring(L, text.data(), text.size());
+  return 1;
+}
+
+int push_bool(lua_State* L, bool value) {
+  lua_pushboolean(L, value ? 1 : 0);
+  return 1;
+}
+
+int push_result(lua_State* L, at::Tensor tensor) {
+  push_tensor(L, std::move(tensor));
+  return 1;
+}
+
+int shape(lua_State* L) {
+  push_sizes(L, check_tensor(L, 1).sizes());
+  return 1;
+}
+
+int dtype(lua_State* L) { return push_string(L, dtype_name(check_tensor(L, 1).scalar_type())); }
+int device(lua_State* L) { return push_string(L, check_tensor(L, 1).device().str()); }
+int grad(lua_State* L) { return push_result(L, check_tensor(L, 1).grad()); }
+int requires_grad(lua_State* L) { return push_bool(L, check_tensor(L, 1).requires_grad()); }
+int is_leaf(lua_State* L) { return push_bool(L, check_tensor(L, 1).is_leaf()); }
+int is_cuda(lua_State* L) { return push_bool(L, check_tensor(L, 1).is_cuda()); }
+int is_sparse(lua_State* L) { return push_bool(L, check_tensor(L, 1).is_sparse()); }
+int transposed(lua_State* L) { return push_result(L, check_tensor(L, 1).numpy_T()); }
+int matrix_transposed(lua_State* L) { return push_result(L, check_tensor(L, 1).mT()); }
+int data(lua_State* L) { return push_result(L, check_tensor(L, 1).variable_data()); }
+int version(lua_State* L) {
+  push_int(L, check_tensor(L, 1)._version());
+  return 1;
+}
+
+int ndim(lua_State* L) {
+  push_int(L, check_tensor(L, 1).dim());
+  return 1;
+}
+
+int nbytes(lua_State* L) {
+  push_int(L, static_cast<int64_t>(check_tensor(L, 1).nbytes()));
+  return 1;
+}
+
+int itemsize(lua_State* L) {
+  push_int(L, static_cast<int64_t>(check_tensor(L, 1).itemsize()));
+  return 1;
+}
+
+int layout(lua_State* L) {
+  return push_string(L, check_tensor(L, 1).layout() == at::kStrided ? "strided" : "sparse_coo");
+}
+
+int grad_fn(lua_State* L) {
+  const auto& node = check_tensor(L, 1).grad_fn();
+  if (node) return push_string(L, cat("<", node->name(), ">"));
+  lua_pushnil(L);
+  return 1;
+}
+
+int set_grad(lua_State* L) {
+  const at::Tensor& self = check_tensor(L, 1);
+  if (lua_isnil(L, 2)) {
+    self.mutable_grad() = at::Tensor();
+    return 0;
+  }
+  const at::Tensor& value = check_tensor(L, 2);
+  if (!value.sizes().equals(self.sizes()) || value.device() != self.device()) {
+    throw Error(Code::kArgument, cat("grad: a gradient of ", describe(value), " does not fit a tensor of ", describe(self)));
+  }
+  self.mutable_grad() = value;
+  return 0;
+}
+
+int set_requires_grad(lua_State* L) {
+  luaL_checktype(L, 2, LUA_TBOOLEAN);
+  check_tensor(L, 1).set_requires_grad(lua_toboolean(L, 2) != 0);
+  return 0;
+}
+
+int set_data(lua_State* L) {
+  check_tensor(L, 1).set_data(check_tensor(L, 2));
+  return 0;
+}
+
+constexpr Method kGetters[] = {
+    torch_method<&shape>("shape"),
+    torch_method<&dtype>("dtype"),
+    torch_method<&device>("device"),
+    torch_method<&layout>("layout"),
+    torch_method<&grad>("grad"),
+    torch_method<&grad_fn>("grad_fn"),
+    torch_method<&requires_grad>("requires_grad"),
+    torch_method<&is_leaf>("is_leaf"),
+    torch_method<&is_cuda>("is_cuda"),
+    torch_method<&is_sparse>("is_sparse"),
+    torch_method<&ndim>("ndim"),
+    torch_method<&nbytes>("nbytes"),
+    torch_method<&itemsize>("itemsize"),
+    torch_method<&transposed>("T"),
+    torch_method<&matrix_transposed>("mT"),
+    torch_method<&data>("data"),
+    torch_method<&version>("_version"),
+};
+
+constexpr Method kSetters[] = {
+    torch_method<&set_grad>("grad"),
+    torch_method<&set_requires_grad>("requires_grad"),
+    torch_method<&set_data>("data"),
+};
+
+}  // namespace
+
+std::span<const Method> attribute_getters() { return kGetters; }
+std::span<const Method> attribute_setters() { return kSetters; }
+
+}  // namespace rtrain

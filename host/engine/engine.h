@@ -1,0 +1,25 @@
+// host/engine/engine.h: the parts that together make the module table `torch._C`.
+//
+// Each open_… function adds its C functions to the table at the top of the stack; it is called once for each Lua state.
+#pragma once
+
+#include "host/base/host_api.h"
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+// What the executable offers, as given when the engine was opened in this state.
+const HostApi& host(lua_State* L);
+
+void open_tensor(lua_State* L);        // Tensor, is_tensor
+void open_ops(lua_State* L);           // op, op_names
+void open_constructors(lua_State* L);  // tensor, from_bytes, scalar
+void open_autograd(lua_State* L);      // backward, grad, no_grad, enable_grad, inference_mode, …
+void open_random(lua_State* L);        // manual_seed, generator, get_rng_state, …
+void open_memory(lua_State* L);        // memory_stats, scope
+void open_settings(lua_State* L);      // get_num_threads, set_default_dtype, cuda_is_available, …
+void open_serialize(lua_State* L);     // save, load, unpack_tensor, unpack_storage
+void open_dist(lua_State* L);          // dist
+void open_data(lua_State* L);          // data, read_idx
+
+}  // namespace rtrain

@@ -1,0 +1,35 @@
+// host/engine/sizes.h: lists of integers (sizes, dims) from Lua: x:view(2, 3) and x:view{2, 3}.
+#pragma once
+
+#include <c10/util/SmallVector.h>
+
+#include "host/engine/scalars.h"
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+using Sizes = c10::SmallVector<int64_t, 6>;
+
+inline bool has_entry(lua_State* L, int table) {
+  lua_pushnil(L);
+  if (lua_next(L, table) == 0) return false;
+  lua_pop(L, 2);
+  return true;
+}
+
+// Reads the arguments first … last, all integers, or one table of integers; false for anything else.
+inline bool read_sizes(lua_State* L, int first, int last, Sizes& out) {
+  const bool table = first == last && lua_type(L, first) == LUA_TTABLE;
+  const int size = table ? static_cast<int>(lua_objlen(L, first)) : last - first + 1;
+  for (int i = 0; i < size; ++i) {
+    if (table) lua_rawgeti(L, first, i + 1);
+    const auto item = to_int(L, table ? -1 : first + i);
+    if (table) lua_pop(L, 1);
+    if (!item) return false;
+    out.push_back(*item);
+  }
+  // An empty table may hold keywords, which the caller does not take.
+  return !table || size > 0 || !has_entry(L, first);
+}
+
+}  // namespace rtrain

@@ -1,0 +1,198 @@
+// The metatable of tensors: how Lua finds attributes, methods and operators, and how their memory is dropped.
+#include <string>
+
+#include "host/base/text.h"
+#include "host/engine/attributes.h"
+#include "host/engine/call.h"
+#include "host/engine/engine.h"
+#include "host/engine/guard.h"
+#include "host/engine/indexing.h"
+#include "host/engine/methods.h"
+#include "host/engine/operators.h"
+#include "host/engine/printing.h"
+#include "host/engine/tensor.h"
+
+namespace rtrain {
+namespace {
+
+// In Lua, so that the JIT compiler sees through a method's lookup.
+constexpr const char* kIndex = R"(
+local methods, attributes, find, index, type = ...
+return function(self, key)
+  local method = methods[key]
+  if method ~= nil then return method end
+  local attribute = attributes[key]
+  if attribute ~= nil then return attribute(self) end
+  if type(key) == 'string' and key ~= '...' then
+    method = find(key)
+    methods[key] = method
+    return method
+  end
+  return index(self, key)
+end
+)";
+
+constexpr const char* kNewIndex = R"(
+local attributes, unknown, set_index, type = ...
+return function(self, key, value)
+  local attribute = attributes[key]
+  if attribute ~= nil then return attribute(self, value) end
+  if type(key) == 'string' and key ~= '...' then unknown(key) end
+  set_index(self, key, value)
+end
+)";
+
+int drop(lua_State* L) {
+  static_cast<at::Tensor*>(lua_touserdata(L, 1))->reset();
+  return 0;
+}
+
+int length(lua_State* L) {
+  const at::Tensor& self = check_tensor(L, 1);
+  if (self.dim() == 0) throw Error(Code::kArgument, "a 0-dim tensor has no length");
+  lua_pushnumber(L, static_cast<double>(self.size(0)));
+  return 1;
+}
+
+int to_string(lua_State* L) {
+  const at::Tensor* self = test_tensor(L, 1);
+  const std::string text = self == nullptr || !self->defined() ? "tensor(released)" : to_text(*self);
+  lua_pushlstring(L, text.data(), text.size());
+  return 1;
+}
+
+// An operator as a method; Lua keeps it in the table of methods.
+int find_method(lua_State* L) {
+  const std::string name = lua_tostring(L, 1);
+  if (Op* op = find_op(vm(L), name)) {
+    push_op(L, *op);
+    return 1;
+  }
+  std::vector<std::string> names = family_names();
+  for (const Method& m : attribute_getters()) names.emplace_back(m.name());
+  for (const Method& m : tensor_methods()) names.emplace_back(m.name());
+  const auto near = nearest_name(name, names);
+  throw Error(Code::kArgument, cat("a Tensor has no method or attribute '", name, "'",
+                                   near ? cat(", did you mean '", *near, "'?") : std::string()));
+}
+
+int refuse_field(lua_State* L) {
+  throw Error(Code::kArgument, cat("a Tensor has no attribute '", std::string_view(lua_tostring(L, 1)),
+                                   "' that can be set: grad, requires_grad and data can"));
+}
+
+int is_tensor(lua_State* L) {
+  lua_pushboolean(L, test_tensor(L, 1) != nullptr ? 1 : 0);
+  return 1;
+}
+
+int sizes_index(lua_State* L) {
+  if (lua_type(L, 2) == LUA_TNUMBER && lua_tonumber(L, 2) < 1) {
+    throw Error(Code::kArgument, "lists of sizes are counted from 1: x.shape[1] is dimension 0, x:size(0) too");
+  }
+  lua_pushnil(L);
+  return 1;
+}
+
+int sizes_to_string(lua_State* L) {
+  std::string out = "torch.Size([";
+  for (int i = 1; i <= static_cast<int>(lua_objlen(L, 1)); ++i) {
+    lua_rawgeti(L, 1, i);
+    out += cat(i > 1 ? ", " : "", lua_tonumber(L, -1));
+    lua_pop(L, 1);
+  }
+  out += "])";
+  lua_pushlstring(L, out.data(), out.size());
+  return 1;
+}
+
+int sizes_equal(lua_State* L) {
+  const int count = static_cast<int>(lua_objlen(L, 1));
+  bool equal = count == static_cast<int>(lua_objlen(L, 2));
+  for (int i = 1; equal && i <= count; ++i) {
+    lua_rawgeti(L, 1, i);
+    lua_rawgeti(L, 2, i);
+    equal = lua_rawequal(L, -1, -2) != 0;
+    lua_pop(L, 2);
+  }
+  lua_pushboolean(L, equal ? 1 : 0);
+  return 1;
+}
+
+constexpr Method kSizesMeta[] = {torch_method<&sizes_index>("__index"),
+                                 torch_method<&sizes_to_string>("__tostring"),
+                                 torch_method<&sizes_equal>("__eq")};
+
+// Leaves the function that the chunk returns, called with the values already on the stack.
+void run_chunk(lua_State* L, const char* text, int nargs) {
+  if (luaL_loadbuffer(L, text, std::char_traits<char>::length(text), "@rtrain://torch/tensor") != 0) {
+    throw Error(Code::kInternal, lua_tostring(L, -1));
+  }
+  lua_insert(L, -nargs - 1);
+  lua_call(L, nargs, 1);
+}
+
+template <auto Fn>
+void push_guarded(lua_State* L) {
+  lua_pushcfunction(L, (&guarded<Fn, TorchTranslate>));
+}
+
+// Stack: metatable. The table of methods stays in the registry.
+void add_index(lua_State* L) {
+  Vm& state = vm(L);
+  push_functions(L, tensor_methods());
+  lua_pushvalue(L, -1);
+  state.methods_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+  push_functions(L, attribute_getters());
+  push_guarded<&find_method>(L);
+  push_guarded<&get_item>(L);
+  lua_getglobal(L, "type");
+  run_chunk(L, kIndex, 5);
+  lua_setfield(L, -2, "__index");
+  push_functions(L, attribute_setters());
+  push_guarded<&refuse_field>(L);
+  push_guarded<&set_item>(L);
+  lua_getglobal(L, "type");
+  run_chunk(L, kNewIndex, 4);
+  lua_setfield(L, -2, "__newindex");
+}
+
+void create_metatable(lua_State* L) {
+  Vm& state = vm(L);
+  luaL_newmetatable(L, "torch.Tensor");
+  state.tensor_meta = lua_topointer(L, -1);
+  lua_pushcfunction(L, &drop);
+  lua_setfield(L, -2, "__gc");
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "__metatable");
+  lua_pushliteral(L, "torch.Tensor");
+  lua_setfield(L, -2, "__name");
+  push_guarded<&length>(L);
+  lua_setfield(L, -2, "__len");
+  push_guarded<&to_string>(L);
+  lua_setfield(L, -2, "__tostring");
+  add_operators(L);
+  add_index(L);
+  state.tensor_meta_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+void create_sizes_metatable(lua_State* L) {
+  push_functions(L, kSizesMeta);
+  lua_pushliteral(L, "torch.Size");
+  lua_setfield(L, -2, "__name");
+  vm(L).size_meta_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+}  // namespace
+
+void open_tensor(lua_State* L) {
+  create_sizes_metatable(L);
+  create_metatable(L);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, vm(L).methods_ref);
+  lua_setfield(L, -2, "Tensor");
+  push_guarded<&is_tensor>(L);
+  lua_setfield(L, -2, "is_tensor");
+  open_indexing(L);
+}
+
+}  // namespace rtrain

@@ -1,0 +1,77 @@
+// host/engine/vm.h: what the engine keeps for each Lua virtual machine: cached metatables, operators, reused stacks.
+//
+// Owned by a userdata in the registry, freed when the state closes. Used only by the thread of its state.
+#pragma once
+
+#include <ATen/core/stack.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "host/base/host_api.h"
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+struct Op;
+
+struct Vm {
+  Vm();
+  ~Vm();
+
+  const void* registry = nullptr;  // identifies the virtual machine
+  const HostApi* host = nullptr;
+  const void* tensor_meta = nullptr;
+  int tensor_meta_ref = LUA_NOREF;
+  int size_meta_ref = LUA_NOREF;
+  int methods_ref = LUA_NOREF;       // the table that Lua sees as torch._C.Tensor
+  int cdata_kind_ref = LUA_NOREF;    // function(cdata) → 0 other, 1 int64, 2 uint64, 3 complex
+  int make_int64_ref = LUA_NOREF;    // function(high, low) → int64 cdata
+  int make_complex_ref = LUA_NOREF;  // function(re, im) → complex cdata
+  const void* none = nullptr;        // the userdata torch.none
+  int none_ref = LUA_NOREF;
+  std::unordered_map<std::string, std::unique_ptr<Op>> ops;
+
+  // Operators can call back into Lua (hooks), which calls operators again: one argument stack for each depth.
+  std::deque<torch::jit::Stack> stacks;
+  size_t depth = 0;
+
+  lua_State* running = nullptr;  // the coroutine that called backward(): hooks run on it
+  // False once the state is closing; outlives the Vm, for callbacks that LibTorch drops later.
+  std::shared_ptr<bool> open = std::make_shared<bool>(true);
+
+  int scope_ref = LUA_NOREF;  // weak list of the tensors made in the innermost torch.scope
+  size_t scope_count = 0;
+  bool collecting = false;
+};
+
+// The state's Vm. Throws Error(kInternal) when the engine was not opened in it.
+Vm& vm(lua_State* L);
+
+// Makes the Vm of a new state.
+Vm& create_vm(lua_State* L, const HostApi* host);
+
+// An empty argument stack for one operator call, cleared at the end: it owns tensors.
+class StackLease {
+ public:
+  explicit StackLease(Vm& vm) : vm_(vm) {
+    if (vm.depth == vm.stacks.size()) vm.stacks.emplace_back();
+    stack_ = &vm.stacks[vm.depth++];
+  }
+  ~StackLease() {
+    stack_->clear();
+    --vm_.depth;
+  }
+  StackLease(const StackLease&) = delete;
+  StackLease& operator=(const StackLease&) = delete;
+  torch::jit::Stack& operator*() { return *stack_; }
+  torch::jit::Stack* operator->() { return stack_; }
+
+ private:
+  Vm& vm_;
+  torch::jit::Stack* stack_;
+};
+
+}  // namespace rtrain
