@@ -1,6 +1,6 @@
 #include "host/engine/callback.h"
 
-#include "host/lua/state.h"
+#include "host/lua/main_state.h"
 
 namespace rtrain {
 

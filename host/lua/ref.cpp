@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "host/lua/state.h"
+#include "host/lua/main_state.h"
 
 namespace rtrain {
 

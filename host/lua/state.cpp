@@ -13,7 +13,6 @@
 namespace rtrain {
 namespace {
 
-constexpr const char* kMainState = "rtrain.main_state";
 constexpr const char* kLibraryEnv = "rtrain.library_env";
 
 int undeclared_global(lua_State* L) {
@@ -78,8 +77,7 @@ void add_searcher(lua_State* L) {
 State::State() : L_(luaL_newstate()) {
   if (L_ == nullptr) throw Error(Code::kOutOfMemory, "cannot create a Lua state");
   luaL_openlibs(L_);
-  lua_pushlightuserdata(L_, L_);
-  lua_setfield(L_, LUA_REGISTRYINDEX, kMainState);
+  set_main_state(L_);
   create_library_env(L_);
   add_searcher(L_);
   open_errors(L_);
@@ -93,13 +91,6 @@ void State::preload(const char* name, lua_CFunction open) {
   lua_pushcfunction(L_, open);
   lua_setfield(L_, -2, name);
   lua_pop(L_, 2);
-}
-
-lua_State* main_state(lua_State* L) {
-  lua_getfield(L, LUA_REGISTRYINDEX, kMainState);
-  auto* main = static_cast<lua_State*>(lua_touserdata(L, -1));
-  lua_pop(L, 1);
-  return main;
 }
 
 void push_library_env(lua_State* L) { lua_getfield(L, LUA_REGISTRYINDEX, kLibraryEnv); }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host/lua/lua.h"
+#include "host/lua/main_state.h"
 
 namespace rtrain {
 
@@ -29,9 +30,6 @@ class State {
  private:
   lua_State* L_;
 };
-
-// The main thread's state of the VM that L belongs to.
-lua_State* main_state(lua_State* L);
 
 // Pushes the environment of library code.
 void push_library_env(lua_State* L);

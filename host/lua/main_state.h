@@ -1,0 +1,16 @@
+// host/lua/main_state.h: from any coroutine to the main thread's state of its virtual machine.
+//
+// Apart from state.h, so that the engine library can use it without the embedded modules.
+#pragma once
+
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+// The main thread's state of the VM that L belongs to.
+lua_State* main_state(lua_State* L);
+
+// Makes L known as the main state of its VM.
+void set_main_state(lua_State* L);
+
+}  // namespace rtrain
