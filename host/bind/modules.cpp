@@ -1,7 +1,9 @@
 #include "host/bind/modules.h"
 
 #include "host/bind/closure.h"
+#include "host/bind/controller.h"
 #include "host/bind/services.h"
+#include "host/bind/worker.h"
 #include "host/lua/engine_loader.h"
 #include "host/lua/guard.h"
 
@@ -15,6 +17,8 @@ int open_engine_module(lua_State* L) { return open_engine(L, &host_api()); }
 void add_host_modules(State& state) {
   state.preload("torch._C", &guarded<&open_engine_module>);
   state.preload("rtrain._closure", &guarded<&open_closure>);
+  state.preload("rtrain._controller", &guarded<&open_controller>);
+  state.preload("rtrain._worker", &guarded<&open_worker>);
 }
 
 }  // namespace rtrain

@@ -4,6 +4,8 @@
 
 #include "host/bind/modules.h"
 #include "host/lua/state.h"
+#include "host/worker/store_client.h"
+#include "host/worker/worker_process.h"
 
 namespace rtrain {
 namespace {
@@ -33,6 +35,7 @@ const HostApi& host_api() {
     out.new_state = &new_state;
     out.close_state = &close_state;
     out.warn = &warn;
+    if (WorkerProcess::current() != nullptr) add_store_functions(out);
     return out;
   }();
   return api;

@@ -13,4 +13,7 @@ struct CommandResult {
 
 void add_exec(CLI::App& app, CommandResult& result);
 
+// The process of one rank, `rtrain --worker RANK PARENT_PID`: started by a controller only. Returns its exit code.
+int run_worker(int parent_pid);
+
 }  // namespace rtrain

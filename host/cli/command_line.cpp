@@ -1,6 +1,8 @@
 #include "host/cli/command_line.h"
 
+#include <cstdlib>
 #include <iostream>
+#include <string_view>
 
 #include "host/base/error.h"
 #include "host/cli/command.h"
@@ -17,6 +19,8 @@ void print_error(const Error& error) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
+  // Not for users, so the parser and its help do not know it.
+  if (argc == 4 && std::string_view(argv[1]) == "--worker") return run_worker(std::atoi(argv[3]));
   CLI::App app("Distributed training scripted in Lua", "rtrain");
   app.require_subcommand(1);
   app.set_version_flag("--version", "rtrain " RTRAIN_VERSION);

@@ -1,0 +1,70 @@
+#include "host/bind/worker.h"
+
+#include <array>
+
+#include "host/lua/class.h"
+#include "host/lua/convert.h"
+#include "host/worker/worker_process.h"
+
+namespace rtrain {
+namespace {
+
+WorkerProcess& worker() {
+  if (auto* current = WorkerProcess::current()) return *current;
+  throw Error(Code::kArgument, "this works only inside the train function, in a worker");
+}
+
+int context(lua_State* L) {
+  push_value(L, to_value(worker().context()));
+  return 1;
+}
+
+int functions(lua_State* L) {
+  const std::string bytes = worker().functions();
+  lua_pushlstring(L, bytes.data(), bytes.size());
+  return 1;
+}
+
+int phase(lua_State* L) {
+  worker().set_phase(luaL_checkstring(L, 1));
+  return 0;
+}
+
+int report(lua_State* L) {
+  const Value metrics = to_value(L, 1, "metrics");
+  const Value given = lua_isnoneornil(L, 2) ? Value(Map{}) : to_value(L, 2, "options");
+  ReportOptions options;
+  if (!given["checkpoint"].is_nil()) options.checkpoint = given["checkpoint"].as_string();
+  options.temporary = given["temporary"].bool_or(false);
+  options.directory_name = given["checkpoint_dir_name"].string_or("");
+  const auto path = worker().report(metrics, options);
+  push_value(L, path ? Value(*path) : Value());
+  return 1;
+}
+
+int starting_checkpoint(lua_State* L) {
+  push_value(L, worker().context().starting_checkpoint);
+  return 1;
+}
+
+int make_tempdir(lua_State* L) {
+  push_value(L, worker().make_tempdir());
+  return 1;
+}
+
+}  // namespace
+
+int open_worker(lua_State* L) {
+  static constexpr std::array kFunctions = {
+      method<&context>("context"),
+      method<&functions>("functions"),
+      method<&phase>("phase"),
+      method<&report>("report"),
+      method<&starting_checkpoint>("starting_checkpoint"),
+      method<&make_tempdir>("make_tempdir"),
+  };
+  push_functions(L, kFunctions);
+  return 1;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,68 @@
+// rtrain --worker RANK PARENT_PID: the process of one rank.
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+
+#include "host/bind/modules.h"
+#include "host/cli/command.h"
+#include "host/lua/convert.h"
+#include "host/lua/guard.h"
+#include "host/lua/state.h"
+#include "host/worker/worker_process.h"
+
+namespace rtrain {
+namespace {
+
+// Leaves without running destructors: threads of the engine may be at work. Standard streams are flushed.
+[[noreturn]] void leave(int code) {
+  std::fflush(nullptr);
+  std::_Exit(code);
+}
+
+// os.exit in a worker: the controller sees a process that has neither returned nor failed.
+int exit_early(lua_State* L) {
+  const bool is_flag = lua_isboolean(L, 1);
+  leave(is_flag ? (lua_toboolean(L, 1) != 0 ? 0 : 1) : luaL_optint(L, 1, 0));
+}
+
+void replace_os_exit(State& state) {
+  lua_getglobal(state, "os");
+  lua_pushcfunction(state, &exit_early);
+  lua_setfield(state, -2, "exit");
+  lua_pop(state, 1);
+}
+
+// Calls require('rtrain.worker').main() and returns what the train function returned.
+Value run_main(State& state) {
+  lua_getglobal(state, "require");
+  lua_pushstring(state, "rtrain.worker");
+  protected_call(state, 1, 1);
+  lua_getfield(state, -1, "main");
+  protected_call(state, 0, 1);
+  Value value = to_value(state, -1, "the return value of the train function");
+  lua_pop(state, 2);
+  return value;
+}
+
+}  // namespace
+
+int run_worker(int parent_pid) {
+  WorkerProcess worker(parent_pid);
+  std::optional<State> state;
+  try {
+    state.emplace();
+    add_host_modules(*state);
+    replace_os_exit(*state);
+    worker.wait_for_start();
+    const Value value = run_main(*state);
+    worker.finish(value);
+  } catch (const Error& e) {
+    worker.fail(e);
+    leave(exit_code(e.code()));
+  }
+  // Finalizers close process groups and the user's files; the other ranks have returned too.
+  state.reset();
+  leave(0);
+}
+
+}  // namespace rtrain

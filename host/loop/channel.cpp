@@ -1,0 +1,161 @@
+#include "host/loop/channel.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+
+#include "host/base/codec.h"
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/loop/frame.h"
+#include "host/loop/poll.h"
+
+namespace rtrain {
+
+// What waits to be written. Shared with tasks posted to the loop, which may run after the channel is gone.
+class Channel::Output {
+ public:
+  explicit Output(int fd) : fd_(fd) {}
+
+  enum class Sent { kAll, kPart, kClosed };
+
+  Sent send(std::string frame) {
+    const std::lock_guard lock(mutex_);
+    if (fd_ < 0) return Sent::kClosed;
+    const bool was_empty = pending_.empty();
+    pending_.append(frame);
+    if (!was_empty) return Sent::kAll;  // the loop is already waiting for room
+    return write_pending() ? (pending_.empty() ? Sent::kAll : Sent::kPart) : Sent::kClosed;
+  }
+
+  // True while something is left to write.
+  bool write_more() {
+    const std::lock_guard lock(mutex_);
+    return fd_ >= 0 && write_pending() && !pending_.empty();
+  }
+
+  bool flush(std::chrono::milliseconds timeout) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, timeout, [this] { return fd_ < 0 || pending_.empty(); });
+    return fd_ >= 0 && pending_.empty();
+  }
+
+  void close() {
+    const std::lock_guard lock(mutex_);
+    fd_ = -1;
+    changed_.notify_all();
+  }
+
+ private:
+  // False when the other end is gone. The reader sees the end of the stream and closes.
+  bool write_pending() {
+    size_t done = 0;
+    while (done < pending_.size()) {
+      const ssize_t n = ::send(fd_, pending_.data() + done, pending_.size() - done,
+                               MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) break;
+      if (n < 0) {
+        pending_.clear();
+        fd_ = -1;
+        changed_.notify_all();
+        return false;
+      }
+      done += static_cast<size_t>(n);
+    }
+    pending_.erase(0, done);
+    if (pending_.empty()) changed_.notify_all();
+    return true;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int fd_;
+  std::string pending_;
+};
+
+struct Channel::Input {
+  Poll poll;
+  FrameReader frames;
+  bool ended = false;
+};
+
+Channel::Channel(Loop& loop, int fd, OnMessage on_message, OnClose on_close)
+    : loop_(loop),
+      on_message_(std::move(on_message)),
+      on_close_(std::move(on_close)),
+      output_(std::make_shared<Output>(fd)),
+      input_(new Input{.poll = Poll(loop, fd, [this](int events) { on_ready(events); }),
+                       .frames = {}}) {
+  input_->poll.start(UV_READABLE);
+}
+
+Channel::~Channel() { close(); }
+
+bool Channel::send(const Value& message) {
+  const Output::Sent sent = output_->send(to_frame(encode(message)));
+  if (sent == Output::Sent::kPart) {
+    loop_.post([this, alive = std::weak_ptr(output_)] {
+      if (!alive.expired() && !input_->ended) input_->poll.start(UV_READABLE | UV_WRITABLE);
+    });
+  }
+  return sent != Output::Sent::kClosed;
+}
+
+bool Channel::flush(std::chrono::milliseconds timeout) { return output_->flush(timeout); }
+
+void Channel::drain() {
+  if (!input_->ended) read_all();
+}
+
+void Channel::close() {
+  input_->ended = true;
+  output_->close();
+  input_->poll.close();
+}
+
+void Channel::on_ready(int events) {
+  if ((events & UV_WRITABLE) != 0 && !output_->write_more()) input_->poll.start(UV_READABLE);
+  if ((events & UV_READABLE) != 0) read_all();
+}
+
+void Channel::read_all() {
+  std::array<char, 65536> buffer;
+  try {
+    while (!input_->ended) {
+      const ssize_t n = ::recv(input_->poll.fd(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) return;
+      if (n <= 0) return finish("");
+      input_->frames.add({buffer.data(), static_cast<size_t>(n)});
+      while (!input_->ended) {
+        auto body = input_->frames.next();
+        if (!body) break;
+        on_message_(decode(*body));
+      }
+    }
+  } catch (const Error& e) {
+    finish(e.message());
+  }
+}
+
+void Channel::finish(const std::string& reason) {
+  if (input_->ended) return;
+  close();
+  on_close_(reason);
+}
+
+SocketPair make_socket_pair() {
+  int fds[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
+    throw Error(Code::kEnvironment, cat("cannot create a socket pair: ", std::string_view(std::strerror(errno))));
+  }
+  return {fds[0], fds[1]};
+}
+
+}  // namespace rtrain

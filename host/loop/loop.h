@@ -1,0 +1,55 @@
+// host/loop/loop.h: a libuv loop that belongs to one thread.
+//
+// Everything but post() belongs to the thread that calls run(). An exception that leaves a callback stops the loop and
+// comes out of run(): it never unwinds through libuv.
+#pragma once
+
+#include <uv.h>
+
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+namespace rtrain {
+
+class Loop {
+ public:
+  Loop();
+  // Every handle on the loop must have been closed; their memory is freed here.
+  ~Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  // Runs callbacks until stop(). Rethrows what left a callback.
+  void run();
+  // Makes run() return after the callbacks of this round.
+  void stop();
+  // Any thread: runs the task on the loop's thread, in the order of posting. Tasks posted after run() has returned for
+  // the last time are dropped.
+  void post(std::function<void()> task);
+
+  // Calls the function; an exception stops the loop. Used by the handles around every callback.
+  template <class Function>
+  void guard(Function&& function) {
+    try {
+      function();
+    } catch (const std::exception&) {
+      fail(std::current_exception());
+    }
+  }
+
+  uv_loop_t* get() { return &loop_; }
+
+ private:
+  void run_tasks();
+  void fail(std::exception_ptr failure);
+
+  uv_loop_t loop_;
+  uv_async_t wake_;
+  std::exception_ptr failure_;
+  std::mutex mutex_;
+  std::vector<std::function<void()>> tasks_;
+};
+
+}  // namespace rtrain

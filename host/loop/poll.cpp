@@ -1,0 +1,31 @@
+#include "host/loop/poll.h"
+
+#include <unistd.h>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+
+Poll::Poll(Loop& loop, int fd, std::function<void(int events)> on_ready)
+    : fd_(fd), handle_(loop, [on_ready = std::move(on_ready)](int status, int events) {
+        on_ready(status < 0 ? UV_READABLE : events);
+      }) {
+  if (const int status = uv_poll_init(loop.get(), handle_.get(), fd); status != 0) {
+    throw Error(Code::kInternal, cat("cannot watch descriptor ", fd, ": ",
+                                     std::string_view(uv_strerror(status))));
+  }
+}
+
+void Poll::start(int events) {
+  if (fd_ >= 0) uv_poll_start(handle_.get(), events, &Handle<uv_poll_t, int, int>::call);
+}
+
+void Poll::close() {
+  if (fd_ < 0) return;
+  handle_.close();
+  ::close(fd_);
+  fd_ = -1;
+}
+
+}  // namespace rtrain

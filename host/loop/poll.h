@@ -1,0 +1,24 @@
+// host/loop/poll.h: tells when a file descriptor can be read or written. Owns the descriptor and makes it non-blocking.
+#pragma once
+
+#include "host/loop/handle.h"
+
+namespace rtrain {
+
+class Poll {
+ public:
+  // The callback gets UV_READABLE, UV_WRITABLE or both; errors of the descriptor come as readable.
+  Poll(Loop& loop, int fd, std::function<void(int events)> on_ready);
+  ~Poll() { close(); }
+
+  void start(int events);
+  // Closes the descriptor too. Calling it again does nothing.
+  void close();
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+  Handle<uv_poll_t, int, int> handle_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,159 @@
+#include "host/loop/process.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+
+extern char** environ;
+
+namespace rtrain {
+namespace {
+
+// Source descriptors are moved up here first, so that giving one its place never overwrites another.
+constexpr int kAbovePlaces = 100;
+
+[[noreturn]] void fail(std::string_view what, int error) {
+  throw Error(Code::kEnvironment, cat(what, ": ", std::string_view(std::strerror(error))));
+}
+
+class FileActions {
+ public:
+  explicit FileActions(const std::vector<int>& descriptors) {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
+    int place = 1;
+    for (const int fd : descriptors) {
+      const int copy = fcntl(fd, F_DUPFD_CLOEXEC, kAbovePlaces);
+      if (copy < 0) fail("cannot prepare a descriptor for a worker", errno);
+      copies_.push_back(copy);
+      posix_spawn_file_actions_adddup2(&actions_, copy, place++);
+    }
+    posix_spawn_file_actions_addclosefrom_np(&actions_, place);
+  }
+  ~FileActions() {
+    for (const int fd : copies_) close(fd);
+    posix_spawn_file_actions_destroy(&actions_);
+  }
+  const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  std::vector<int> copies_;
+};
+
+// A session of its own, no signal blocked and every action the default one.
+class Attributes {
+ public:
+  Attributes() {
+    posix_spawnattr_init(&attributes_);
+    sigset_t none;
+    sigset_t all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    posix_spawnattr_setflags(&attributes_,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  ~Attributes() { posix_spawnattr_destroy(&attributes_); }
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_;
+};
+
+std::vector<std::string> child_environment(const ProcessOptions& options) {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view name = std::string_view(*entry).substr(0, std::string_view(*entry).find('='));
+    const bool replaced = std::any_of(options.env.begin(), options.env.end(),
+                                      [&](const auto& pair) { return pair.first == name; });
+    if (!replaced) out.emplace_back(*entry);
+  }
+  for (const auto& [name, value] : options.env) out.push_back(cat(name, "=", value));
+  return out;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (std::string& text : texts) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+}  // namespace
+
+std::string to_text(const ExitStatus& status) {
+  if (status.signal == 0) return cat("exited with code ", status.exit_code);
+  const char* name = sigabbrev_np(status.signal);
+  return cat("killed by signal ", status.signal, " (", name == nullptr ? "?" : cat("SIG", name), ")");
+}
+
+Process::Process(Loop& loop, const ProcessOptions& options, OnExit on_exit)
+    : on_exit_(std::move(on_exit)) {
+  const FileActions actions(options.descriptors);
+  const Attributes attributes;
+  std::vector<std::string> args = options.args;
+  std::vector<std::string> env = child_environment(options);
+  const int error = posix_spawn(&pid_, options.file.c_str(), actions.get(), attributes.get(),
+                                pointers(args).data(), pointers(env).data());
+  if (error != 0) fail(cat("cannot start ", options.file), error);
+  running_ = true;
+  const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+  if (fd < 0) {
+    const int reason = errno;
+    on_exit_ = nullptr;
+    kill_group(SIGKILL);
+    on_end();
+    fail("cannot watch a worker process (pidfd_open)", reason);
+  }
+  exit_.emplace(loop, fd, [this](int) { on_end(); });
+  exit_->start(UV_READABLE);
+}
+
+Process::~Process() {
+  if (!running_) return;
+  on_exit_ = nullptr;
+  kill_group(SIGKILL);
+  on_end();
+}
+
+void Process::kill_group(int signal) {
+  if (!running_) return;
+  // Before the child's setsid there is no such group yet: the process itself always is.
+  kill(-pid_, signal);
+  kill(pid_, signal);
+}
+
+void Process::on_end() {
+  siginfo_t info{};
+  while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+  }
+  kill(-pid_, SIGKILL);
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  running_ = false;
+  if (exit_) exit_->close();
+  ExitStatus out;
+  if (WIFSIGNALED(status)) out.signal = WTERMSIG(status);
+  if (WIFEXITED(status)) out.exit_code = WEXITSTATUS(status);
+  if (on_exit_) on_exit_(out);
+}
+
+void die_with_parent(int parent_pid) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent_pid) _exit(1);
+}
+
+}  // namespace rtrain

@@ -1,0 +1,25 @@
+#include "host/loop/timer.h"
+
+namespace rtrain {
+
+Timer::Timer(Loop& loop, std::function<void()> on_due)
+    : handle_(loop, [this, on_due = std::move(on_due)] {
+        active_ = false;
+        on_due();
+      }) {
+  uv_timer_init(loop.get(), handle_.get());
+}
+
+void Timer::start(std::chrono::milliseconds delay) {
+  active_ = true;
+  // libuv counts from the start of the loop's round, which may lie far back.
+  uv_update_time(handle_.get()->loop);
+  uv_timer_start(handle_.get(), &Handle<uv_timer_t>::call, static_cast<uint64_t>(delay.count()), 0);
+}
+
+void Timer::stop() {
+  active_ = false;
+  uv_timer_stop(handle_.get());
+}
+
+}  // namespace rtrain

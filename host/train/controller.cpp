@@ -1,0 +1,453 @@
+#include "host/train/controller.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <future>
+#include <type_traits>
+
+#include "host/base/clock.h"
+#include "host/base/text.h"
+#include "host/loop/message.h"
+
+namespace rtrain {
+namespace {
+
+std::chrono::milliseconds to_ms(double seconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+Value to_value(const Error& error) {
+  return Map{{"code", code_name(error.code())},
+             {"message", error.message()},
+             {"traceback", error.traceback()}};
+}
+
+// The cause, and in `ranks` what each rank said.
+Value to_value(const std::optional<GroupError>& error) {
+  if (!error) return nullptr;
+  Map out = to_value(error->cause).as_map();
+  if (error->rank >= 0) out.set("rank", error->rank);
+  Map ranks;
+  for (const auto& [rank, each] : error->ranks) ranks.set(int64_t{rank}, to_value(each));
+  out.set("ranks", ranks);
+  return out;
+}
+
+// Why a worker's end is a failure, when it has said nothing itself.
+Error death_error(int rank, const WorkerEnd& end) {
+  const std::string who = cat("rank ", rank, " (pid ", end.pid, ")");
+  if (!end.broken.empty()) {
+    return Error(Code::kWorkerLost, cat(who, " was stopped: it sent what is no message: ", end.broken));
+  }
+  if (end.status.signal != 0) return Error(Code::kWorkerLost, cat(who, " was ", to_text(end.status)));
+  return Error(Code::kWorkerLost, cat(who, " left early: its process ", to_text(end.status),
+                                      " before the train function returned"));
+}
+
+List values(const std::vector<CheckpointInfo>& checkpoints) {
+  List out;
+  for (const CheckpointInfo& checkpoint : checkpoints) out.push_back(checkpoint.to_value());
+  return out;
+}
+
+}  // namespace
+
+Controller::Controller(const ControllerSeams& seams)
+    : seams_(seams),
+      threads_(threads_per_worker(seams.spec)),
+      machine_({seams.spec.num_workers, seams.spec.start_timeout_s},
+               FailurePolicy(seams.spec.max_failures, static_cast<uint64_t>(now_ms()))),
+      batch_(seams.loop, seams.io, seams.record,
+             [this](const Error& error) { feed(event::StorageFailed{error}); }),
+      deadline_(seams.loop, [this] { feed(event::DeadlinePassed{machine_.attempt}); }),
+      verdict_(seams.loop, [this] { feed(event::VerdictDue{machine_.attempt}); }),
+      retry_(seams.loop, [this] { feed(event::RetryDue{machine_.attempt}); }),
+      report_deadline_(seams.loop, [this] { answer_stuck(); }),
+      interrupt_(seams.loop, SIGINT, [this] { on_signal(SIGINT, Code::kInterrupted); }),
+      terminate_(seams.loop, SIGTERM, [this] { on_signal(SIGTERM, Code::kTerminated); }) {}
+
+// Tasks on the io thread use this object: the last of them has to be over.
+Controller::~Controller() {
+  std::promise<void> idle;
+  seams_.io.post([&idle] { idle.set_value(); });
+  idle.get_future().wait();
+}
+
+void Controller::start() {
+  emit("state", {{"state", state_name(machine_.state)}});
+  feed(event::Started{});
+}
+
+void Controller::stop(Code code) { feed(event::StopRequested{code}); }
+
+// The first stops the run in order; the second is for when that hangs, wherever it does.
+void Controller::on_signal(int number, Code code) {
+  if (++signals_ > 1) {
+    if (group_) group_->kill();
+    _exit(exit_code(code));
+  }
+  emit_notice("warning", cat("SIG", std::string_view(sigabbrev_np(number)), ": stopping the run"));
+  stop(code);
+}
+
+// Actions may bring about events; those wait until all actions of the step before are performed.
+void Controller::feed(Event event) {
+  waiting_.push_back(std::move(event));
+  if (feeding_) return;
+  feeding_ = true;
+  while (!waiting_.empty()) {
+    const RunState before = machine_.state;
+    Step next = step(std::move(machine_), waiting_.front());
+    waiting_.pop_front();
+    machine_ = std::move(next.machine);
+    if (machine_.state != before) {
+      emit("state", {{"state", state_name(machine_.state)}});
+      if (machine_.state == RunState::kRunning || machine_.state == RunState::kScheduling ||
+          machine_.state == RunState::kRestarting) {
+        on_io([status = std::string(state_name(machine_.state))](RunRecord& r) { r.set_status(status); });
+      }
+    }
+    for (const Action& action : next.actions) {
+      std::visit([this](const auto& a) { perform(a); }, action);
+    }
+  }
+  feeding_ = false;
+}
+
+template <class Work, class Done>
+void Controller::on_io(Work work, Done done) {
+  using Result = std::invoke_result_t<Work, RunRecord&>;
+  seams_.io.post([this, work = std::move(work), done = std::move(done)] {
+    std::optional<Result> result;
+    std::optional<Error> error;
+    try {
+      result = work(seams_.record);
+    } catch (const Error& e) {
+      error = e;
+    } catch (const std::exception& e) {
+      error = Error(Code::kInternal, e.what());
+    }
+    seams_.loop.post([done, result = std::move(result), error = std::move(error)]() mutable {
+      done(std::move(result), std::move(error));
+    });
+  });
+}
+
+template <class Work>
+void Controller::on_io(Work work) {
+  on_io(
+      [work = std::move(work)](RunRecord& record) {
+        work(record);
+        return true;
+      },
+      [this](const auto&, const std::optional<Error>& error) {
+        if (error) feed(event::StorageFailed{*error});
+      });
+}
+
+void Controller::perform(const action::BeginAttempt& a) {
+  on_io([number = a.attempt](RunRecord& record) { return record.begin_attempt(number); },
+        [this](std::optional<RunRecord::Attempt> attempt, const std::optional<Error>& error) {
+          if (error) feed(event::StorageFailed{*error});
+          if (attempt) {
+            attempt_ = std::move(*attempt);
+            for (const std::string& text : attempt_.notices) emit_notice("warning", text);
+          }
+          feed(event::AttemptBegun{});
+        });
+}
+
+void Controller::perform(const action::SpawnGroup&) {
+  const int size = seams_.spec.num_workers;
+  const std::string threads = std::to_string(threads_);
+  store_ = {};
+  reports_ = std::make_unique<ReportHandler>(size, attempt_.first_index);
+  staged_files_.assign(static_cast<size_t>(size), {});
+  workers_.clear();
+  new_checkpoint_ = false;
+  return_value_ = {};
+  WorkerGroupOptions options;
+  options.num_workers = size;
+  options.functions_fd = seams_.functions_fd;
+  options.engine_fd = seams_.engine_fd;
+  options.env = {{"OMP_NUM_THREADS", threads}};
+  group_ = std::make_unique<WorkerGroup>(seams_.loop, options, *this);
+  const std::string host = host_name();
+  for (int rank = 0; rank < size; ++rank) {
+    try {
+      group_->spawn_next();
+    } catch (const Error& e) {
+      feed(event::SpawnFailed{e, rank});
+      break;
+    }
+    workers_.push_back({.rank = rank, .pid = group_->pid(rank), .host = host, .device = "cpu",
+                        .exit_code = {}, .signal = {}});
+    emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kSpawn)}});
+  }
+  record_workers();
+}
+
+void Controller::perform(const action::SendStart& a) {
+  WorkerContext context;
+  context.world_size = context.local_world_size = seams_.spec.num_workers;
+  context.world_rank = context.local_rank = a.rank;
+  context.experiment_name = seams_.spec.name;
+  context.run_id = seams_.record.run_id();
+  context.attempt = machine_.attempt;
+  context.nonce = attempt_.nonce;
+  context.storage_path = seams_.spec.storage_path;
+  context.run_path = seams_.record.run_path();
+  context.backend = seams_.spec.backend;
+  context.timeout_s = seams_.spec.timeout_s;
+  context.threads = threads_;
+  context.first_index = attempt_.first_index;
+  if (attempt_.checkpoint) context.starting_checkpoint = attempt_.checkpoint->to_value();
+  group_->send(a.rank, rtrain::to_value(context));
+}
+
+void Controller::perform(const action::SetDeadline& a) { deadline_.start(to_ms(a.seconds)); }
+void Controller::perform(const action::ClearDeadline&) { deadline_.stop(); }
+void Controller::perform(const action::SetVerdictTimer& a) { verdict_.start(to_ms(a.seconds)); }
+void Controller::perform(const action::SetRetryTimer& a) { retry_.start(to_ms(a.seconds)); }
+void Controller::perform(const action::SendExit&) { group_->send_all(Map{{"type", "exit"}}); }
+void Controller::perform(const action::KillGroup&) {
+  if (group_) group_->kill();
+}
+
+void Controller::perform(const action::EndAttempt& a) {
+  verdict_.stop();
+  report_deadline_.stop();
+  if (!a.error && reports_) {
+    if (const std::string text = reports_->uneven(); !text.empty()) emit_notice("warning", text);
+  }
+  batch_.flush();
+  // Behind the reports and commits that are on their way there: those count before the failure does.
+  on_io(
+      [number = machine_.attempt, status = std::string(state_name(a.status)),
+       error = to_value(a.error)](RunRecord& record) {
+        record.end_attempt(number, status, error);
+        return true;
+      },
+      [this](std::optional<bool>, const std::optional<Error>& error) {
+        if (error) feed(event::StorageFailed{*error});
+        feed(event::AttemptEnded{new_checkpoint_});
+      });
+}
+
+void Controller::perform(const action::ReportFailure& a) {
+  emit("attempt_failed", {{"error", to_value(std::optional(a.error))},
+                          {"will_retry", a.decision.retry},
+                          {"delay_s", a.decision.delay_s},
+                          {"reason", a.decision.reason},
+                          {"next_attempt", a.decision.retry ? Value(machine_.attempt + 1) : Value()}});
+}
+
+void Controller::perform(const action::EndRun& a) {
+  on_io(
+      [status = std::string(state_name(a.status)), error = to_value(a.error)](RunRecord& record) {
+        record.end_run(status, error);
+        return true;
+      },
+      [this](std::optional<bool>, const std::optional<Error>& error) {
+        if (error) feed(event::StorageFailed{*error});
+        feed(event::RunEnded{});
+      });
+}
+
+void Controller::perform(const action::Finish& a) {
+  on_io([](RunRecord& record) { return record.checkpoints(); },
+        [this, a](std::optional<RunRecord::Checkpoints> checkpoints, const std::optional<Error>&) {
+          Map fields{{"status", state_name(a.status)},
+                     {"run_id", seams_.record.run_id()},
+                     {"name", seams_.spec.name},
+                     {"path", seams_.record.run_path()},
+                     {"metrics", metrics_},
+                     {"error", to_value(a.error)},
+                     {"return_value", return_value_},
+                     {"attempts", machine_.attempt}};
+          if (checkpoints) {
+            fields.set("best_checkpoints", values(checkpoints->best));
+            if (checkpoints->latest) fields.set("checkpoint", checkpoints->latest->to_value());
+          }
+          emit("finished", std::move(fields));
+          seams_.loop.stop();
+        });
+}
+
+void Controller::on_message(int rank, const Value& message) {
+  const std::string& type = message["type"].as_string();
+  if (type == "call") {
+    for (auto& answer : store_.call(rank, message)) {
+      group_->send(answer.rank, Map{{"type", "reply"}, {"id", answer.id}, {"value", std::move(answer.value)}});
+    }
+  } else if (type == "cancel") {
+    store_.cancel(rank, message["id"].as_int());
+  } else if (type == "report") {
+    on_report(rank, message);
+  } else if (type == "files") {
+    List& files = staged_files_.at(static_cast<size_t>(rank));
+    for (const Value& file : message["files"].as_list()) files.push_back(file);
+  } else if (type == "hello") {
+    on_hello(rank, message);
+  } else if (type == "phase") {
+    const std::string& name = message["name"].as_string();
+    const auto phase = phase_from_name(name);
+    if (!phase) throw Error(Code::kArgument, cat("unknown phase '", name, "'"));
+    emit("phase", {{"rank", rank}, {"phase", name}});
+    feed(event::PhaseReached{rank, *phase});
+  } else if (type == "returned") {
+    on_returned(rank, message);
+  } else if (type == "failed") {
+    const Value& error = message["error"];
+    feed(event::Failed{rank, error_from_value(error), error["time"].as_float()});
+  } else {
+    throw Error(Code::kArgument, cat("unknown message '", type, "'"));
+  }
+}
+
+void Controller::on_hello(int rank, const Value& message) {
+  const int64_t version = message["version"].as_int();
+  const std::string& id = message["build_id"].as_string();
+  if (version != kProtocolVersion || id != build_id()) {
+    throw Error(Code::kEnvironment, "the worker is another build of rtrain than the controller");
+  }
+  emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kHello)}});
+  feed(event::PhaseReached{rank, Phase::kHello});
+}
+
+void Controller::on_report(int rank, const Value& message) {
+  Report report;
+  report.rank = rank;
+  report.index = message["index"].as_int();
+  report.time_ms = message["time"].as_int();
+  report.metrics = message["metrics"];
+  report.has_checkpoint = message["checkpoint"].is_map();
+  report.directory_name = message["directory_name"].string_or("");
+  report.deadline_s = monotonic_s() + seams_.spec.timeout_s;
+  if (report.has_checkpoint) {
+    Map staged = message["checkpoint"].as_map();
+    staged.set("files", std::exchange(staged_files_.at(static_cast<size_t>(rank)), {}));
+    report.files = std::move(staged);
+  }
+  const ReportRow row{machine_.attempt, report.index, rank, report.time_ms, report.metrics};
+  auto complete_reports = reports_->add(std::move(report));
+  batch_.add(row);
+  if (complete_reports) complete(std::move(*complete_reports));
+  answer_stuck();
+}
+
+void Controller::on_returned(int rank, const Value& message) {
+  reports_->set_returned(rank);
+  if (rank == 0) return_value_ = message["value"];
+  feed(event::Returned{rank});
+  answer_stuck();
+}
+
+void Controller::complete(std::vector<Report> reports) {
+  metrics_ = reports.front().metrics;
+  const bool has_checkpoint =
+      std::any_of(reports.begin(), reports.end(), [](const Report& r) { return r.has_checkpoint; });
+  if (has_checkpoint) return commit(std::move(reports));
+  group_->send_all(Map{{"type", "reported"}, {"index", reports.front().index}});
+  if (commits_ == 0) return emit_report(reports, nullptr);
+  // Behind the commit of an earlier report, so that events come in the order of their numbers.
+  on_io([](RunRecord&) { return true; },
+        [this, reports = std::move(reports)](const auto&, const auto&) { emit_report(reports, nullptr); });
+}
+
+void Controller::commit(std::vector<Report> reports) {
+  ++commits_;
+  batch_.flush();
+  const int attempt = machine_.attempt;
+  on_io([attempt, reports](RunRecord& record) { return record.commit(attempt, reports); },
+        [this, reports](std::optional<RunRecord::Committed> done, const std::optional<Error>& error) {
+          --commits_;
+          Map answer{{"type", "reported"}, {"index", reports.front().index}};
+          if (error) {
+            answer.set("error", error_to_value(*error, monotonic_s()));
+          } else {
+            new_checkpoint_ = true;
+            answer.set("path", done->checkpoint.path);
+            for (const std::string& text : done->warnings) emit_notice("warning", text);
+            on_io([names = done->dropped](RunRecord& record) { record.drop(names); });
+          }
+          group_->send_all(answer);
+          emit_report(reports, error ? Value() : Value(done->checkpoint.path));
+        });
+}
+
+void Controller::emit_report(const std::vector<Report>& reports, const Value& path) {
+  List ranks;
+  for (const Report& report : reports) ranks.push_back(report.metrics);
+  emit("report", {{"index", reports.front().index},
+                  {"metrics", reports.front().metrics},
+                  {"ranks", std::move(ranks)},
+                  {"checkpoint", path}});
+}
+
+// Waits in report() that cannot come true any more raise there.
+void Controller::answer_stuck() {
+  for (const auto& stuck : reports_->take_stuck(monotonic_s())) {
+    group_->send(stuck.rank, Map{{"type", "reported"},
+                                 {"index", stuck.index},
+                                 {"error", error_to_value(stuck.error, monotonic_s())}});
+  }
+  const auto next = reports_->next_deadline();
+  if (next) report_deadline_.start(to_ms(std::max(0.0, *next - monotonic_s()) + 0.001));
+}
+
+void Controller::on_output(int rank, std::string_view bytes) {
+  batch_.add_log(machine_.attempt, rank, bytes);
+}
+
+void Controller::on_line(int rank, std::string_view stream, std::string line) {
+  seams_.events.add_output(
+      event_map("output", {{"rank", rank}, {"stream", stream}, {"text", std::move(line)}}));
+}
+
+void Controller::on_gone(int rank, const WorkerEnd& end) {
+  WorkerRow& row = workers_.at(static_cast<size_t>(rank));
+  if (end.status.signal != 0) {
+    row.signal = end.status.signal;
+  } else {
+    row.exit_code = end.status.exit_code;
+  }
+  record_workers();
+  feed(event::Gone{rank, death_error(rank, end), end.status.signal != 0, monotonic_s()});
+}
+
+void Controller::record_workers() {
+  on_io([attempt = machine_.attempt, rows = workers_](RunRecord& record) {
+    record.set_workers(attempt, rows);
+  });
+}
+
+Map Controller::event_map(std::string_view type, Map fields) const {
+  fields.set("type", type);
+  fields.set("attempt", machine_.attempt);
+  fields.set("time", now_ms());
+  return fields;
+}
+
+void Controller::emit(std::string_view type, Map fields) {
+  seams_.events.add(event_map(type, std::move(fields)));
+}
+
+void Controller::emit_notice(std::string_view level, const std::string& text) {
+  emit("notice", {{"level", level}, {"text", text}});
+  on_io([attempt = machine_.attempt, level = std::string(level), text](RunRecord& record) {
+    record.add_event(attempt, level, text);
+  });
+}
+
+}  // namespace rtrain

@@ -1,0 +1,117 @@
+// host/train/controller.h: performs what the state machine decides: processes, messages, timers, files.
+//
+// Lives on the control thread, which it may not block: what touches the disk goes to the io thread and comes back as a
+// task of the loop. Tells the user's thread through the event queue; the last event is `finished`.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "host/loop/signal.h"
+#include "host/loop/task_thread.h"
+#include "host/loop/timer.h"
+#include "host/train/event_queue.h"
+#include "host/train/key_value_store.h"
+#include "host/train/report_batch.h"
+#include "host/train/report_handler.h"
+#include "host/train/run_record.h"
+#include "host/train/run_spec.h"
+#include "host/train/state_machine.h"
+#include "host/train/worker_group.h"
+
+namespace rtrain {
+
+// What the controller works with; all of it outlives it.
+struct ControllerSeams {
+  const RunSpec& spec;
+  Loop& loop;
+  TaskThread& io;
+  RunRecord& record;  // only on the io thread
+  EventQueue& events;
+  int functions_fd;
+  int engine_fd;
+};
+
+class Controller : public WorkerGroupObserver {
+ public:
+  explicit Controller(const ControllerSeams& seams);
+  ~Controller() override;
+
+  // Begins; the loop is stopped after the event `finished`.
+  void start();
+  // As Ctrl-C does.
+  void stop(Code code);
+
+ private:
+  void on_message(int rank, const Value& message) override;
+  void on_output(int rank, std::string_view bytes) override;
+  void on_line(int rank, std::string_view stream, std::string line) override;
+  void on_gone(int rank, const WorkerEnd& end) override;
+
+  void feed(Event event);
+  void perform(const action::BeginAttempt& a);
+  void perform(const action::SpawnGroup& a);
+  void perform(const action::SendStart& a);
+  void perform(const action::SetDeadline& a);
+  void perform(const action::ClearDeadline& a);
+  void perform(const action::SetVerdictTimer& a);
+  void perform(const action::SendExit& a);
+  void perform(const action::KillGroup& a);
+  void perform(const action::EndAttempt& a);
+  void perform(const action::ReportFailure& a);
+  void perform(const action::SetRetryTimer& a);
+  void perform(const action::EndRun& a);
+  void perform(const action::Finish& a);
+
+  void on_hello(int rank, const Value& message);
+  void on_report(int rank, const Value& message);
+  void on_returned(int rank, const Value& message);
+  void complete(std::vector<Report> reports);
+  void commit(std::vector<Report> reports);
+  void emit_report(const std::vector<Report>& reports, const Value& path);
+  void answer_stuck();
+  void record_workers();
+  void on_signal(int number, Code code);
+
+  // Runs the work on the io thread; its result, or the Error, comes to `done` on this one.
+  template <class Work, class Done>
+  void on_io(Work work, Done done);
+  // The same for work without a result; an Error ends the run.
+  template <class Work>
+  void on_io(Work work);
+
+  void emit(std::string_view type, Map fields);
+  void emit_notice(std::string_view level, const std::string& text);
+  Map event_map(std::string_view type, Map fields) const;
+
+  ControllerSeams seams_;
+  int threads_;
+  Machine machine_;
+  std::deque<Event> waiting_;
+  bool feeding_ = false;
+
+  // Of the current attempt.
+  RunRecord::Attempt attempt_;
+  std::unique_ptr<WorkerGroup> group_;
+  std::unique_ptr<ReportHandler> reports_;
+  KeyValueStore store_;
+  std::vector<WorkerRow> workers_;
+  std::vector<List> staged_files_;  // by rank: parts of the report that is being sent
+  bool new_checkpoint_ = false;
+
+  ReportBatch batch_;
+  int commits_ = 0;  // on the io thread
+  Value metrics_;    // of the last complete report
+  Value return_value_;
+  int signals_ = 0;
+
+  Timer deadline_;
+  Timer verdict_;
+  Timer retry_;
+  Timer report_deadline_;
+  Signal interrupt_;
+  Signal terminate_;
+};
+
+}  // namespace rtrain

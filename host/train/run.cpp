@@ -1,0 +1,123 @@
+#include "host/train/run.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <future>
+#include <mutex>
+
+#include "host/base/clock.h"
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/lua/engine_loader.h"
+#include "host/train/controller.h"
+
+namespace rtrain {
+namespace {
+
+// Everything in this file was serialized once; no attempt can change it.
+int sealed_file(const std::string& bytes) {
+  const int fd = memfd_create("rtrain-functions", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  const char* data = bytes.data();
+  size_t left = bytes.size();
+  while (fd >= 0 && left > 0) {
+    const ssize_t n = write(fd, data, left);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    data += n;
+    left -= static_cast<size_t>(n);
+  }
+  if (fd < 0 || left > 0) {
+    const std::string reason = std::strerror(errno);
+    if (fd >= 0) ::close(fd);
+    throw Error(Code::kEnvironment, cat("cannot keep the train function in memory (", bytes.size(),
+                                        " bytes): ", reason));
+  }
+  fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  return fd;
+}
+
+}  // namespace
+
+struct Run::Parts {
+  explicit Parts(RunSpec given) : spec(std::move(given)), io("rtrain-io") {
+    std::promise<std::unique_ptr<RunRecord>> made;
+    io.post([&] {
+      try {
+        made.set_value(std::make_unique<RunRecord>(spec));
+      } catch (const std::exception&) {
+        made.set_exception(std::current_exception());
+      }
+    });
+    record = made.get_future().get();
+    functions_fd = sealed_file(spec.functions);
+  }
+  ~Parts() {
+    if (functions_fd >= 0) ::close(functions_fd);
+  }
+
+  RunSpec spec;
+  EventQueue events;
+  Loop loop;
+  int functions_fd = -1;
+  std::unique_ptr<RunRecord> record;
+  Controller* controller = nullptr;  // while it lives; only on the control thread
+  TaskThread io;                     // last: its tasks use the others
+};
+
+Run::Run(RunSpec spec) : parts_(std::make_unique<Parts>(std::move(spec))) {
+  parts_->spec.functions.clear();
+  control_ = std::thread([this] { supervise(); });
+  pthread_setname_np(control_.native_handle(), "rtrain-control");
+}
+
+Run::~Run() { close(); }
+
+std::optional<Value> Run::next_event(double timeout_s) {
+  if (!parts_) throw Error(Code::kArgument, "this run was closed");
+  return parts_->events.next(timeout_s);
+}
+
+void Run::close() {
+  if (!parts_) return;
+  parts_->loop.post([parts = parts_.get()] {
+    if (parts->controller != nullptr) parts->controller->stop(Code::kInterrupted);
+  });
+  control_.join();
+  parts_.reset();
+}
+
+void Run::supervise() {
+  Parts& parts = *parts_;
+  try {
+    Controller controller({.spec = parts.spec,
+                           .loop = parts.loop,
+                           .io = parts.io,
+                           .record = *parts.record,
+                           .events = parts.events,
+                           .functions_fd = parts.functions_fd,
+                           .engine_fd = engine_fd()});
+    parts.controller = &controller;
+    controller.start();
+    parts.loop.run();
+    parts.controller = nullptr;
+  } catch (const std::exception& e) {
+    parts.controller = nullptr;
+    const auto* known = dynamic_cast<const Error*>(&e);
+    const Code code = known != nullptr ? known->code() : Code::kInternal;
+    parts.events.add(Map{{"type", "finished"},
+                         {"status", "ERRORED"},
+                         {"time", now_ms()},
+                         {"name", parts.spec.name},
+                         {"run_id", parts.record->run_id()},
+                         {"path", parts.record->run_path()},
+                         {"error", Map{{"code", code_name(code)}, {"message", e.what()}}}});
+  }
+}
+
+}  // namespace rtrain

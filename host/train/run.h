@@ -1,0 +1,33 @@
+// host/train/run.h: one run as the thread that called fit() sees it: started, read event by event, closed.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "host/base/value.h"
+#include "host/train/run_spec.h"
+
+namespace rtrain {
+
+class Run {
+ public:
+  // Takes the run's name and starts its threads. Raises before any worker exists: kConfig when the name is taken,
+  // kEnvironment when the storage cannot be written.
+  explicit Run(RunSpec spec);
+  // Stops a run that still goes on, kills its workers and waits for that.
+  ~Run();
+
+  // The next event; nothing when none comes within the time. The last one is `finished`.
+  std::optional<Value> next_event(double timeout_s);
+  void close();
+
+ private:
+  struct Parts;
+  void supervise();
+
+  std::unique_ptr<Parts> parts_;
+  std::thread control_;
+};
+
+}  // namespace rtrain

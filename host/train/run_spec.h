@@ -1,0 +1,38 @@
+// host/train/run_spec.h: what a run is to do, as rtrain._controller.start() got it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/base/value.h"
+
+namespace rtrain {
+
+struct RunSpec {
+  std::string name;
+  std::string storage_path;  // absolute
+  std::string script;
+  std::vector<std::string> command;
+  std::vector<std::string> tags;
+  std::string note;
+  int num_workers = 1;
+  int threads = 0;        // of each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
+  std::string functions;  // the train function and its config, serialized
+  Value config;           // plain data, for the record
+  Value scaling;
+  Value checkpoint_config;
+  int max_failures = 0;  // -1: without limit
+  std::string backend = "gloo";
+  double timeout_s = 1800;       // of waits in user code
+  double start_timeout_s = 60;   // of each phase of the start-up
+  std::string git_commit;
+  bool git_dirty = false;
+
+  // Throws Error(kArgument) for a field that is missing or of a wrong type, kConfig for one out of range.
+  static RunSpec from_value(const Value& value);
+};
+
+// Threads for each of the workers, and whether the environment already says so.
+int threads_per_worker(const RunSpec& spec);
+
+}  // namespace rtrain

@@ -1,0 +1,140 @@
+#include "host/train/worker_group.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <optional>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/loop/channel.h"
+#include "host/loop/line_reader.h"
+#include "host/loop/message.h"
+
+namespace rtrain {
+namespace {
+
+// A descriptor that is closed unless it was given away.
+class Fd {
+ public:
+  explicit Fd(int fd) : fd_(fd) {}
+  ~Fd() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+struct Pipe {
+  Pipe() {
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) != 0) {
+      throw Error(Code::kEnvironment, cat("cannot create a pipe: ", std::string_view(std::strerror(errno))));
+    }
+    read.emplace(fds[0]);
+    write.emplace(fds[1]);
+  }
+  std::optional<Fd> read;
+  std::optional<Fd> write;
+};
+
+}  // namespace
+
+class WorkerGroup::Worker {
+ public:
+  Worker(WorkerGroup& group, int rank) : observer_(group.observer_), rank_(rank) {
+    const SocketPair sockets = make_socket_pair();
+    Fd near(sockets.near);
+    const Fd far(sockets.far);
+    Pipe out;
+    Pipe err;
+    spawn(group, {out.write->get(), err.write->get(), far.get(), group.options_.functions_fd,
+                  group.options_.engine_fd});
+    channel_.emplace(
+        group.loop_, near.release(),
+        [this](const Value& message) { observer_.on_message(rank_, message); },
+        [this](const std::string& reason) { on_channel_closed(reason); });
+    out_.emplace(group.loop_, out.read->release(), reader("stdout"));
+    err_.emplace(group.loop_, err.read->release(), reader("stderr"));
+  }
+
+  int pid() const { return process_->pid(); }
+  void kill() { process_->kill_group(SIGKILL); }
+  void send(const Value& message) { channel_->send(message); }
+
+ private:
+  void spawn(WorkerGroup& group, std::vector<int> descriptors) {
+    ProcessOptions options;
+    options.file = "/proc/self/exe";
+    options.args = {"rtrain", "--worker", std::to_string(rank_), std::to_string(getpid())};
+    options.env = group.options_.env;
+    if (descriptors.back() < 0) {
+      descriptors.pop_back();
+    } else {
+      options.env.emplace_back("RTRAIN_ENGINE_FD", std::to_string(kEngineFd));
+    }
+    options.descriptors = std::move(descriptors);
+    process_.emplace(group.loop_, options, [this](ExitStatus status) { on_exit(status); });
+  }
+
+  LineReader::Callbacks reader(std::string_view stream) {
+    return {[this](std::string_view bytes) { observer_.on_output(rank_, bytes); },
+            [this, stream](std::string line) { observer_.on_line(rank_, stream, std::move(line)); }};
+  }
+
+  // The end of the stream comes with the worker's own end, or it has closed its channel: of no use any more.
+  void on_channel_closed(const std::string& reason) {
+    broken_ = reason;
+    kill();
+  }
+
+  // Everything the worker had written lies in the socket and the pipes by now. Their end may never come: a process that
+  // has left the worker's group can hold them open.
+  void on_exit(ExitStatus status) {
+    channel_->drain();
+    channel_->close();
+    for (auto* stream : {&*out_, &*err_}) {
+      stream->drain();
+      stream->close();
+    }
+    observer_.on_gone(rank_, {pid(), status, broken_});
+  }
+
+  WorkerGroupObserver& observer_;
+  int rank_;
+  std::string broken_;
+  std::optional<Channel> channel_;
+  std::optional<LineReader> out_;
+  std::optional<LineReader> err_;
+  std::optional<Process> process_;  // last: its destructor kills, and calls nobody
+};
+
+WorkerGroup::WorkerGroup(Loop& loop, const WorkerGroupOptions& options, WorkerGroupObserver& observer)
+    : loop_(loop), options_(options), observer_(observer) {}
+
+WorkerGroup::~WorkerGroup() { kill(); }
+
+void WorkerGroup::spawn_next() { workers_.push_back(std::make_unique<Worker>(*this, size())); }
+
+int WorkerGroup::pid(int rank) const { return workers_.at(static_cast<size_t>(rank))->pid(); }
+
+void WorkerGroup::send(int rank, const Value& message) {
+  workers_.at(static_cast<size_t>(rank))->send(message);
+}
+
+void WorkerGroup::send_all(const Value& message) {
+  for (const auto& worker : workers_) worker->send(message);
+}
+
+void WorkerGroup::kill() {
+  for (const auto& worker : workers_) worker->kill();
+}
+
+}  // namespace rtrain

@@ -1,0 +1,69 @@
+// host/train/worker_group.h: the worker processes of one attempt: spawned together, killed together.
+//
+// Belongs to the control thread. Tells its observer what the ranks say, print, and how they end; decides nothing. It
+// must not be destroyed from inside an observer's call.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/base/value.h"
+#include "host/loop/loop.h"
+#include "host/loop/process.h"
+
+namespace rtrain {
+
+struct WorkerGroupOptions {
+  int num_workers = 1;
+  int functions_fd = -1;
+  int engine_fd = -1;
+  std::vector<std::pair<std::string, std::string>> env;
+};
+
+// How a worker ended.
+struct WorkerEnd {
+  int pid = 0;
+  ExitStatus status;
+  std::string broken;  // why its channel was closed by us ("a message of … bytes …"), else empty
+};
+
+class WorkerGroupObserver {
+ public:
+  virtual ~WorkerGroupObserver() = default;
+  // Throws Error for a message that makes no sense: that worker is killed then.
+  virtual void on_message(int rank, const Value& message) = 0;
+  virtual void on_output(int rank, std::string_view bytes) = 0;
+  virtual void on_line(int rank, std::string_view stream, std::string line) = 0;
+  // Its process has been reaped, its group killed, and all it had sent was given to the calls above.
+  virtual void on_gone(int rank, const WorkerEnd& end) = 0;
+};
+
+class WorkerGroup {
+ public:
+  WorkerGroup(Loop& loop, const WorkerGroupOptions& options, WorkerGroupObserver& observer);
+  // Kills what still runs.
+  ~WorkerGroup();
+
+  // Starts the next rank's process. Throws Error(kEnvironment).
+  void spawn_next();
+  int size() const { return static_cast<int>(workers_.size()); }
+  int pid(int rank) const;
+
+  // Nothing when that worker's channel is closed.
+  void send(int rank, const Value& message);
+  void send_all(const Value& message);
+  // SIGKILL to every worker's process group.
+  void kill();
+
+ private:
+  class Worker;
+
+  Loop& loop_;
+  WorkerGroupOptions options_;
+  WorkerGroupObserver& observer_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+}  // namespace rtrain

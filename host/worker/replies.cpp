@@ -1,0 +1,64 @@
+#include "host/worker/replies.h"
+
+#include <algorithm>
+
+#include "host/base/error.h"
+
+namespace rtrain {
+namespace {
+
+[[noreturn]] void throw_closed() {
+  throw Error(Code::kPeerLost, "the connection to the controller is closed");
+}
+
+}  // namespace
+
+void Replies::expect(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  answers_[key] = std::nullopt;
+}
+
+std::optional<Value> Replies::wait(const std::string& key, std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  const auto answered = [&] { return answers_[key].has_value(); };
+  changed_.wait_for(lock, timeout, [&] { return closed_ || answered(); });
+  std::optional<Value> answer = std::move(answers_[key]);
+  answers_.erase(key);
+  if (!answer && closed_) throw_closed();
+  return answer;
+}
+
+void Replies::set(const std::string& key, Value value) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = answers_.find(key);
+    if (found == answers_.end()) return;
+    found->second = std::move(value);
+  }
+  changed_.notify_all();
+}
+
+void Replies::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  changed_.notify_all();
+}
+
+void Replies::set_registered(int64_t count) {
+  {
+    const std::lock_guard lock(mutex_);
+    registered_ = std::max(registered_, count);
+  }
+  changed_.notify_all();
+}
+
+bool Replies::wait_registered(int64_t at_least, std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, timeout, [&] { return closed_ || registered_ >= at_least; });
+  if (closed_) throw_closed();
+  return registered_ >= at_least;
+}
+
+}  // namespace rtrain

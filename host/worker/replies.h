@@ -1,0 +1,39 @@
+// host/worker/replies.h: where threads wait for what the controller answers, by key.
+//
+// Any thread. A wait holds no lock and ends with its answer, at its deadline, or when the channel closes.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "host/base/value.h"
+
+namespace rtrain {
+
+class Replies {
+ public:
+  // Announces a wait; before the request is sent.
+  void expect(const std::string& key);
+  // The answer; nothing when the deadline has passed. Throws kPeerLost once closed.
+  std::optional<Value> wait(const std::string& key, std::chrono::milliseconds timeout);
+  // Nothing happens when nobody waits for the key.
+  void set(const std::string& key, Value value);
+  void close();
+
+  // A number that only grows, and a wait for it: how many reports are registered.
+  void set_registered(int64_t count);
+  bool wait_registered(int64_t at_least, std::chrono::milliseconds timeout);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, std::optional<Value>> answers_;
+  int64_t registered_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace rtrain

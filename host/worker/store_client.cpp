@@ -1,0 +1,71 @@
+#include "host/worker/store_client.h"
+
+#include <span>
+
+#include "host/base/text.h"
+#include "host/worker/worker_process.h"
+
+namespace rtrain {
+namespace {
+
+using Milliseconds = std::chrono::milliseconds;
+
+WorkerProcess& worker() { return *WorkerProcess::current(); }
+
+List to_list(const std::vector<std::string>& keys) { return List(keys.begin(), keys.end()); }
+
+std::string quoted(std::span<const std::string> keys) { return cat("'", join(keys, "', '"), "'"); }
+
+void set(const std::string& key, const std::string& value) {
+  worker().post_store(Map{{"op", "set"}, {"key", key}, {"value", value}});
+}
+
+std::string get(const std::string& key, Milliseconds timeout) {
+  return worker().wait_store(Map{{"op", "get"}, {"key", key}}, timeout, quoted({&key, 1})).as_string();
+}
+
+int64_t add(const std::string& key, int64_t delta) {
+  return worker().call_store(Map{{"op", "add"}, {"key", key}, {"delta", delta}}).as_int();
+}
+
+bool check(const std::vector<std::string>& keys) {
+  return worker().call_store(Map{{"op", "check"}, {"keys", to_list(keys)}}).as_bool();
+}
+
+void wait(const std::vector<std::string>& keys, Milliseconds timeout) {
+  worker().wait_store(Map{{"op", "wait"}, {"keys", to_list(keys)}}, timeout, quoted(keys));
+}
+
+// Called by destructors: after the channel has closed there is nothing to delete from.
+bool remove(const std::string& key) {
+  try {
+    return worker().call_store(Map{{"op", "delete"}, {"key", key}}).as_bool();
+  } catch (const Error& e) {
+    if (e.code() != Code::kPeerLost) throw;
+    return false;
+  }
+}
+
+int64_t num_keys() { return worker().call_store(Map{{"op", "num_keys"}}).as_int(); }
+
+std::string compare_set(const std::string& key, const std::string& expected,
+                        const std::string& desired) {
+  return worker()
+      .call_store(Map{{"op", "compare_set"}, {"key", key}, {"expected", expected}, {"desired", desired}})
+      .as_string();
+}
+
+}  // namespace
+
+void add_store_functions(HostApi& api) {
+  api.store_set = &set;
+  api.store_get = &get;
+  api.store_add = &add;
+  api.store_check = &check;
+  api.store_wait = &wait;
+  api.store_delete = &remove;
+  api.store_num_keys = &num_keys;
+  api.store_compare_set = &compare_set;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,11 @@
+// host/worker/store_client.h: the attempt's key-value store as the engine calls it, from any thread of a worker.
+#pragma once
+
+#include "host/base/host_api.h"
+
+namespace rtrain {
+
+// Fills in the Store functions. For a worker process.
+void add_store_functions(HostApi& api);
+
+}  // namespace rtrain

@@ -1,0 +1,84 @@
+// host/worker/worker_process.h: a worker's side of the run: channel, control thread, report, Store calls.
+//
+// One per process, made first thing in main. The control thread alone takes signals and reads the channel; the methods
+// may be called by any thread unless they say otherwise. When the controller is gone the process ends at once, wherever
+// its threads are.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "host/base/error.h"
+#include "host/base/value.h"
+#include "host/loop/channel.h"
+#include "host/loop/message.h"
+#include "host/worker/replies.h"
+
+namespace rtrain {
+
+struct ReportOptions {
+  std::optional<std::string> checkpoint;  // a folder
+  bool temporary = false;                 // it may be moved instead of copied
+  std::string directory_name;
+};
+
+class WorkerProcess {
+ public:
+  // For the process's main thread, before any other thread exists. Ends the process when its parent is not the given one.
+  explicit WorkerProcess(int parent_pid);
+  ~WorkerProcess();
+
+  // The worker of this process; null in every other process.
+  static WorkerProcess* current();
+
+  // Waits for the controller's `start`. Before anything else below.
+  void wait_for_start();
+  const WorkerContext& context() const { return context_; }
+  // The serialized train function and its config.
+  std::string functions() const;
+
+  void set_phase(std::string_view name);
+  // Main thread. With a checkpoint it returns when that is committed, else at once (unless this rank is far ahead of the
+  // others). Returns the committed path. Throws kCheckpoint, kEnvironment, kTimeout, or kUser when another rank has
+  // already returned.
+  std::optional<std::string> report(const Value& metrics, const ReportOptions& options);
+  // A new empty folder on the run's file system that goes with the attempt.
+  std::string make_tempdir() const;
+
+  // The train function has returned. Waits for the controller's `exit`.
+  void finish(const Value& value);
+  // It raised.
+  void fail(const Error& error);
+
+  // A Store call that is answered at once.
+  Value call_store(Map request);
+  // One that waits for keys. Throws kTimeout naming them.
+  Value wait_store(Map request, std::chrono::milliseconds timeout, const std::string& keys);
+  // One without an answer; silent when the channel is closed.
+  void post_store(Map request);
+
+ private:
+  void run_control();
+  void on_message(const Value& message);
+  void send(const Value& message);
+  void send_files(int64_t index, const List& files);
+  Map stage(const ReportOptions& options);
+  Value call(Map request, std::optional<std::chrono::milliseconds> timeout, const std::string& what);
+  void wait_while_ahead();
+  std::chrono::milliseconds user_timeout() const;
+
+  Loop loop_;
+  std::unique_ptr<Channel> channel_;
+  Replies replies_;
+  std::atomic<int64_t> last_call_{0};
+  std::thread control_;
+  WorkerContext context_;
+  int64_t next_index_ = 0;  // main thread only
+};
+
+}  // namespace rtrain
