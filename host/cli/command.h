@@ -12,6 +12,13 @@ struct CommandResult {
 };
 
 void add_exec(CLI::App& app, CommandResult& result);
+void add_ls(CLI::App& app, CommandResult& result);
+void add_show(CLI::App& app, CommandResult& result);
+void add_metrics(CLI::App& app, CommandResult& result);
+void add_checkpoints(CLI::App& app, CommandResult& result);
+void add_logs(CLI::App& app, CommandResult& result);
+void add_sql(CLI::App& app, CommandResult& result);
+void add_env(CLI::App& app, CommandResult& result);
 
 // The process of one rank, `rtrain --worker RANK PARENT_PID`: started by a controller only. Returns its exit code.
 int run_worker(int parent_pid);

@@ -6,6 +6,7 @@
 
 #include "host/base/error.h"
 #include "host/cli/command.h"
+#include "host/cli/unknown_name.h"
 
 namespace rtrain {
 namespace {
@@ -26,10 +27,21 @@ int run_command_line(int argc, char** argv) {
   app.set_version_flag("--version", "rtrain " RTRAIN_VERSION);
   CommandResult result;
   add_exec(app, result);
+  add_ls(app, result);
+  add_show(app, result);
+  add_metrics(app, result);
+  add_checkpoints(app, result);
+  add_logs(app, result);
+  add_sql(app, result);
+  add_env(app, result);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : exit_code(Code::kUsage);
+    if (e.get_exit_code() == 0) return app.exit(e);
+    const std::vector<std::string> args(argv + 1, argv + argc);
+    std::cerr << "rtrain: " << explain_parse_error(app, args, e) << "\n"
+              << "Run `rtrain --help` or `rtrain COMMAND --help`.\n";
+    return exit_code(Code::kUsage);
   } catch (const Error& e) {
     print_error(e);
     return exit_code(e.code());

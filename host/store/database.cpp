@@ -30,17 +30,13 @@ bool is_environment(int result) {
 }
 
 int authorize_read(void*, int action, const char*, const char* argument, const char*, const char*) {
-  switch (action) {
-    case SQLITE_SELECT:
-    case SQLITE_READ:
-    case SQLITE_FUNCTION:
-    case SQLITE_RECURSIVE:
-      return SQLITE_OK;
-    case SQLITE_PRAGMA:
-      return argument == nullptr ? SQLITE_OK : SQLITE_DENY;
-    default:
-      return SQLITE_DENY;
-  }
+  // Table functions such as json_each declare a table of their own; query_only refuses to write
+  // any.
+  constexpr std::array kRefused = {SQLITE_ATTACH, SQLITE_DETACH, SQLITE_TRANSACTION,
+                                   SQLITE_SAVEPOINT};
+  const bool sets_pragma = action == SQLITE_PRAGMA && argument != nullptr;
+  const bool refused = std::find(kRefused.begin(), kRefused.end(), action) != kRefused.end();
+  return sets_pragma || refused ? SQLITE_DENY : SQLITE_OK;
 }
 
 std::string uri(const std::string& path, std::string_view options) {
@@ -123,6 +119,7 @@ void Statement::reset() {
   bound_ = 0;
 }
 
+bool Statement::is_read_only() const { return sqlite3_stmt_readonly(statement_) != 0; }
 int Statement::columns() const { return sqlite3_column_count(statement_); }
 std::string Statement::column_name(int column) const {
   return sqlite3_column_name(statement_, column);
@@ -200,11 +197,17 @@ std::optional<Database> Database::open_read_only(const std::string& path) {
 }
 
 Statement Database::prepare(std::string_view sql) {
-  sqlite3_stmt* statement = nullptr;
+  sqlite3_stmt* handle = nullptr;
+  const char* rest = nullptr;
   const int result =
-      sqlite3_prepare_v2(handle_, sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
+      sqlite3_prepare_v2(handle_, sql.data(), static_cast<int>(sql.size()), &handle, &rest);
   if (result != SQLITE_OK) throw error(result);
-  return Statement(*this, statement);
+  Statement statement(*this, handle);
+  const std::string_view tail = trim(sql.substr(static_cast<size_t>(rest - sql.data())));
+  if (handle == nullptr || !tail.empty()) {
+    throw Error(Code::kInternal, "one SQL statement is expected");
+  }
+  return statement;
 }
 
 void Database::execute(const std::string& script) {
@@ -214,7 +217,10 @@ void Database::execute(const std::string& script) {
 
 int64_t Database::changes() const { return sqlite3_changes64(handle_); }
 
-void Database::allow_reads_only() { sqlite3_set_authorizer(handle_, &authorize_read, nullptr); }
+void Database::allow_reads_only() {
+  execute("PRAGMA query_only=ON");
+  sqlite3_set_authorizer(handle_, &authorize_read, nullptr);
+}
 
 Error Database::error(int result) const {
   if ((result & 0xff) == SQLITE_BUSY) {

@@ -48,6 +48,8 @@ class Statement {
   void run();
   void reset();
 
+  // False for a statement that could change the file.
+  bool is_read_only() const;
   int columns() const;
   std::string column_name(int column) const;
   bool is_null(int column) const;

@@ -87,13 +87,13 @@ Value parse_document(std::string_view text, const std::string& path) {
 
 Value CheckpointFile::to_value() const {
   if (!link.empty()) return Map{{"path", path}, {"link", link}};
-  return Map{{"path", path}, {"size", size_bytes}, {"xxh3", xxh3}};
+  return Map{{"path", path}, {"size_bytes", size_bytes}, {"xxh3", xxh3}};
 }
 
 CheckpointFile CheckpointFile::from_value(const Value& value) {
   CheckpointFile file;
   file.path = value["path"].as_string();
-  file.size_bytes = value["size"].int_or(0);
+  file.size_bytes = value["size_bytes"].int_or(0);
   file.xxh3 = value["xxh3"].string_or("");
   file.link = value["link"].string_or("");
   return file;

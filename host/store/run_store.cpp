@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <set>
 
 #include "host/base/clock.h"
 #include "host/base/json.h"
+#include "host/base/machine.h"
 #include "host/base/text.h"
 #include "host/store/checkpoint_files.h"
 #include "host/store/file.h"
@@ -59,12 +59,6 @@ void check_free(Database& database, const std::string& name) {
   if (!query.add(name).next()) return;
   throw name_taken(name, cat("a run of that name is in ", database.path(), " (", query.text(0),
                              ", started ", time_text(query.integer(1)), ")"));
-}
-
-std::string hostname() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
 }
 
 Value environment_of(const NewRun& run) {

@@ -176,7 +176,7 @@ void check_source(const std::string& source) {
   struct stat info {};
   if (::stat(source.c_str(), &info) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) {
-      throw refused(cat("the checkpoint folder ", source, " does not exist"));
+      throw refused(cat("no checkpoint folder ", source, ": No such file or directory"));
     }
     throw file_error("read", source);
   }

@@ -92,7 +92,8 @@ TEST(Database, ReadsOnlyWhenToldSo) {
   database.allow_reads_only();
   EXPECT_EQ(count(database, "SELECT count(*) FROM runs WHERE name LIKE 'a%'"), 0);
   EXPECT_THROW(database.prepare("ATTACH 'x.db' AS x"), Error);
-  EXPECT_THROW(database.prepare("DELETE FROM runs"), Error);
+  EXPECT_THROW(database.run("DELETE FROM runs"), Error);
+  EXPECT_THROW(database.prepare("SELECT 1; SELECT 2"), Error);
   EXPECT_THROW(database.prepare("PRAGMA query_only=OFF"), Error);
 }
 

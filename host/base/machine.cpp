@@ -1,0 +1,159 @@
+#include "host/base/machine.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <memory>
+
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// The folders of this process's cgroup (version 2) and its parents.
+std::vector<std::string> cgroup_folders() {
+  std::string group = first_line("/proc/self/cgroup");
+  if (!group.starts_with("0::/")) return {};
+  group = group.substr(3);
+  std::vector<std::string> folders;
+  while (true) {
+    folders.push_back("/sys/fs/cgroup" + (group == "/" ? "" : group));
+    if (group == "/" || group.empty()) return folders;
+    group = group.substr(0, std::max<size_t>(group.rfind('/'), 1));
+  }
+}
+
+// "max 100000" or "200000 100000": time per period. Infinite without a quota.
+double cgroup_cores() {
+  double cores = HUGE_VAL;
+  for (const std::string& folder : cgroup_folders()) {
+    std::ifstream file(folder + "/cpu.max");
+    double quota = 0;
+    double period = 0;
+    if (file >> quota >> period && period > 0) cores = std::min(cores, quota / period);
+  }
+  return cores;
+}
+
+int64_t cgroup_memory() {
+  int64_t limit = INT64_MAX;
+  for (const std::string& folder : cgroup_folders()) {
+    std::ifstream file(folder + "/memory.max");
+    int64_t bytes = 0;
+    if (file >> bytes) limit = std::min(limit, bytes);
+  }
+  return limit;
+}
+
+int64_t meminfo_bytes(const std::string& key) {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  int64_t kilobytes = 0;
+  std::string unit;
+  while (file >> name >> kilobytes) {
+    std::getline(file, unit);
+    if (name == key + ":") return kilobytes * 1024;
+  }
+  return 0;
+}
+
+// The few functions of NVML that listing devices takes.
+class Nvml {
+ public:
+  Nvml() : library_(::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
+    started_ = library_ != nullptr && call("nvmlInit_v2") == 0;
+  }
+  ~Nvml() {
+    if (started_) call("nvmlShutdown");
+    if (library_ != nullptr) ::dlclose(library_);
+  }
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  bool is_loaded() const { return library_ != nullptr; }
+  bool is_started() const { return started_; }
+
+  std::string driver() const {
+    std::array<char, 96> text{};
+    call("nvmlSystemGetDriverVersion", text.data(), static_cast<unsigned>(text.size() - 1));
+    return text.data();
+  }
+
+  std::vector<Gpu> gpus() const {
+    unsigned count = 0;
+    call("nvmlDeviceGetCount_v2", &count);
+    std::vector<Gpu> out;
+    for (unsigned index = 0; index < count; ++index) {
+      void* device = nullptr;
+      if (call("nvmlDeviceGetHandleByIndex_v2", index, &device) != 0) continue;
+      std::array<char, 128> name{};
+      std::array<unsigned long long, 3> memory{};  // total, free, used
+      call("nvmlDeviceGetName", device, name.data(), static_cast<unsigned>(name.size() - 1));
+      call("nvmlDeviceGetMemoryInfo", device, memory.data());
+      out.push_back({index, name.data(), static_cast<int64_t>(memory[0])});
+    }
+    return out;
+  }
+
+ private:
+  template <class... Args>
+  int call(const char* name, Args... args) const {
+    auto* function = reinterpret_cast<int (*)(Args...)>(::dlsym(library_, name));
+    return function == nullptr ? -1 : function(args...);
+  }
+
+  void* library_;
+  bool started_ = false;
+};
+
+}  // namespace
+
+std::string hostname() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+int available_cores() {
+  cpu_set_t mask;
+  int cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  if (::sched_getaffinity(0, sizeof mask, &mask) == 0) cores = CPU_COUNT(&mask);
+  const double quota = cgroup_cores();
+  if (quota < cores) cores = static_cast<int>(std::ceil(quota));
+  return std::max(cores, 1);
+}
+
+int64_t memory_bytes() { return std::min(meminfo_bytes("MemTotal"), cgroup_memory()); }
+
+int64_t available_memory_bytes() { return std::min(meminfo_bytes("MemAvailable"), memory_bytes()); }
+
+GpuSearch find_gpus() {
+  GpuSearch search;
+  const Nvml nvml;
+  if (!nvml.is_loaded()) {
+    search.reason = "no NVIDIA driver: libnvidia-ml.so.1 is not on this machine";
+    return search;
+  }
+  if (!nvml.is_started()) {
+    search.reason = "the NVIDIA driver's library is here, but the driver does not answer";
+    return search;
+  }
+  search.driver = nvml.driver();
+  search.gpus = nvml.gpus();
+  if (search.gpus.empty()) search.reason = cat("NVIDIA driver ", search.driver, ", no device");
+  return search;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,57 @@
+// rtrain checkpoints RUN: the checkpoints of a run.
+#include <memory>
+
+#include "host/base/text.h"
+#include "host/cli/command.h"
+#include "host/cli/listing.h"
+
+namespace rtrain {
+namespace {
+
+constexpr size_t kMetricsWidth = 50;
+
+std::string marks(const Value& checkpoint) {
+  std::string text = checkpoint["best"].as_bool() ? "best " : "";
+  if (checkpoint["latest"].as_bool()) text += "latest";
+  if (!checkpoint["kept"].bool_or(true)) text += "dropped";
+  return text;
+}
+
+void print_checkpoints(const List& checkpoints) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Value& checkpoint : checkpoints) {
+    rows.push_back({checkpoint["name"].as_string(), cat(checkpoint["index"].as_int()),
+                    cat(checkpoint["attempt"].as_int()), human_time(checkpoint["created_at"]),
+                    human_size(checkpoint["size_bytes"].as_int()), marks(checkpoint),
+                    human_metrics(checkpoint["metrics"], kMetricsWidth)});
+  }
+  print_table({{"NAME"},
+               {"INDEX", true},
+               {"ATTEMPT", true},
+               {"CREATED (UTC)"},
+               {"SIZE", true},
+               {""},
+               {"METRICS"}},
+              rows);
+}
+
+}  // namespace
+
+void add_checkpoints(CLI::App& app, CommandResult&) {
+  struct Options : ListingOptions {
+    bool all = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("checkpoints", "List the checkpoints of a run");
+  add_run_argument(*command, *options);
+  command->add_flag("--all", options->all, "also those that were dropped");
+  add_listing_options(*command, *options);
+  command->final_callback([options] {
+    RunReader reader = options->reader_of_run();
+    const List checkpoints = reader.checkpoints(reader.find(options->run), options->all);
+    if (options->json) return print_json(checkpoints);
+    print_checkpoints(checkpoints);
+  });
+}
+
+}  // namespace rtrain

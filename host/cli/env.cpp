@@ -1,0 +1,76 @@
+// rtrain env: versions, LibTorch, cores, memory, GPUs.
+#include <iostream>
+#include <memory>
+
+#include "host/base/text.h"
+#include "host/cli/command.h"
+#include "host/cli/listing.h"
+#include "host/store/environment.h"
+
+namespace rtrain {
+namespace {
+
+void print_field(std::string_view label, std::string_view text) {
+  constexpr size_t kLabelWidth = 10;
+  std::cout << label << std::string(kLabelWidth - label.size(), ' ') << text << "\n";
+}
+
+void print_libtorch(const Value& libtorch) {
+  if (libtorch["found"].as_bool()) {
+    print_field("LibTorch", cat(libtorch["version"].as_string(), "  ", libtorch["path"].as_string(),
+                                "  (", libtorch["source"].as_string(), ")"));
+  } else {
+    print_field("LibTorch", "none found");
+  }
+  for (const Value& place : libtorch["places"].as_list()) {
+    if (place["path"] == libtorch["path"]) continue;
+    print_field("", cat(place["path"].as_string(), "  (", place["source"].as_string(),
+                        "): ", place["finding"].as_string()));
+  }
+}
+
+void print_gpus(const Value& environment) {
+  if (environment["gpus"].as_list().empty()) {
+    print_field("GPUs", cat("none: ", environment["gpu_reason"].string_or("")));
+  }
+  for (const Value& gpu : environment["gpus"].as_list()) {
+    print_field("GPU", cat(gpu["index"].as_int(), "  ", gpu["name"].as_string(), "  ",
+                           human_size(gpu["memory_bytes"].as_int()), "  driver ",
+                           environment["gpu_driver"].string_or("")));
+  }
+}
+
+void print_environment(const Value& environment) {
+  const Value& platform = environment["platform"];
+  print_field("rtrain", environment["version"].as_string());
+  print_field("platform",
+              cat(platform["system"].as_string(), " ", platform["kernel"].as_string(), " ",
+                  platform["machine"].as_string(), ", glibc ", platform["glibc"].as_string()));
+  print_field("built on",
+              cat(environment["luajit"].as_string(), ", libuv ", environment["libuv"].as_string(),
+                  ", SQLite ", environment["sqlite"].as_string()));
+  print_libtorch(environment["libtorch"]);
+  print_field("host", environment["hostname"].as_string());
+  print_field("cores", cat(environment["cores"].as_int()));
+  print_field("memory",
+              cat(human_size(environment["memory_bytes"].as_int()), ", ",
+                  human_size(environment["available_memory_bytes"].as_int()), " available"));
+  print_gpus(environment);
+  print_field("storage", environment["storage"].as_string());
+  print_field("network", environment["network"].as_string());
+}
+
+}  // namespace
+
+void add_env(CLI::App& app, CommandResult&) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("env", "Show versions, LibTorch, cores, memory and GPUs");
+  command->add_flag("--json", *json, "one JSON document");
+  command->final_callback([json] {
+    const Value environment = describe_environment();
+    if (*json) return print_json(environment);
+    print_environment(environment);
+  });
+}
+
+}  // namespace rtrain

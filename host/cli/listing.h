@@ -1,0 +1,50 @@
+// host/cli/listing.h: what the listing commands share: --storage, --json, tables and human units.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "host/base/value.h"
+#include "host/store/run_reader.h"
+
+namespace rtrain {
+
+struct ListingOptions {
+  std::string storage;
+  bool json = false;
+  std::string run;
+
+  // --storage, else $RTRAIN_STORAGE, else ~/rtrain_results. Absolute.
+  std::string storage_path() const;
+  // The store, or nothing after a line on stderr that there is none yet.
+  std::optional<RunReader> reader() const;
+  // The store of the run asked for; Error(kUsage) when there is none.
+  RunReader reader_of_run() const;
+};
+
+// Adds --storage and --json.
+void add_listing_options(CLI::App& command, ListingOptions& options);
+// Adds the positional RUN.
+void add_run_argument(CLI::App& command, ListingOptions& options);
+
+// One JSON document on stdout.
+void print_json(const Value& value);
+
+// Columns aligned by what is seen, the headers first; numbers to the right.
+struct Column {
+  std::string header;
+  bool right = false;
+};
+void print_table(const std::vector<Column>& columns,
+                 const std::vector<std::vector<std::string>>& rows);
+
+std::string human_duration(double seconds);    // "3.2 s", "4 m 05 s", "2 h 10 m", "3 d 4 h"
+std::string human_size(int64_t bytes);         // "12.3 MB"
+std::string human_time(const Value& time);     // "2026-11-21 14:03:05"; "" for nil
+std::string human_number(const Value& value);  // five significant digits; other values as JSON
+// "loss 0.25  accuracy 0.9", as many as fit into the width, then "…".
+std::string human_metrics(const Value& metrics, size_t width);
+
+}  // namespace rtrain

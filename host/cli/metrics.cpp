@@ -1,0 +1,92 @@
+// rtrain metrics RUN: what was reported, one row a report.
+#include <algorithm>
+#include <memory>
+
+#include "host/base/text.h"
+#include "host/cli/command.h"
+#include "host/cli/listing.h"
+
+namespace rtrain {
+namespace {
+
+struct Options : ListingOptions {
+  bool ranks = false;
+  bool all = false;
+};
+
+// One line for each set of metrics: rank 0's, or with --ranks every rank's.
+struct Line {
+  const Value* report;
+  const Value* metrics;
+  size_t rank;
+};
+
+std::vector<Line> lines_of(const List& reports, bool ranks) {
+  std::vector<Line> lines;
+  for (const Value& report : reports) {
+    if (!ranks) {
+      lines.push_back({&report, &report["metrics"], 0});
+      continue;
+    }
+    const List& by_rank = report["ranks"].as_list();
+    for (size_t rank = 0; rank < by_rank.size(); ++rank) {
+      if (!by_rank[rank].is_nil()) lines.push_back({&report, &by_rank[rank], rank});
+    }
+  }
+  return lines;
+}
+
+std::vector<std::string> names_of(const std::vector<Line>& lines) {
+  std::vector<std::string> names;
+  for (const Line& line : lines) {
+    if (!line.metrics->is_map()) continue;
+    for (const auto& [key, value] : line.metrics->as_map()) {
+      const auto* name = std::get_if<std::string>(&key);
+      if (name == nullptr) continue;
+      if (std::find(names.begin(), names.end(), *name) == names.end()) names.push_back(*name);
+    }
+  }
+  return names;
+}
+
+void print_metrics(const List& reports, const Options& options) {
+  const std::vector<Line> lines = lines_of(reports, options.ranks);
+  const std::vector<std::string> names = names_of(lines);
+  std::vector<Column> columns{{"INDEX", true}, {"ATTEMPT", true}, {"TIME (UTC)"}};
+  if (options.ranks) columns.push_back({"RANK", true});
+  for (const std::string& name : names) columns.push_back({name, true});
+  if (options.all) columns.push_back({""});
+  std::vector<std::vector<std::string>> rows;
+  for (const Line& line : lines) {
+    const Value& report = *line.report;
+    std::vector<std::string> row{cat(report["index"].as_int()), cat(report["attempt"].as_int()),
+                                 human_time(report["time"])};
+    if (options.ranks) row.push_back(cat(line.rank));
+    for (const std::string& name : names) {
+      const Value* found = line.metrics->is_map() ? line.metrics->as_map().find(name) : nullptr;
+      row.push_back(found == nullptr ? "" : human_number(*found));
+    }
+    if (options.all) row.push_back(report["superseded"].as_bool() ? "superseded" : "");
+    rows.push_back(std::move(row));
+  }
+  print_table(columns, rows);
+}
+
+}  // namespace
+
+void add_metrics(CLI::App& app, CommandResult&) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("metrics", "Show the metrics that a run reported");
+  add_run_argument(*command, *options);
+  command->add_flag("--ranks", options->ranks, "every rank's metrics, not rank 0's alone");
+  command->add_flag("--all", options->all, "also reports that a later attempt superseded");
+  add_listing_options(*command, *options);
+  command->final_callback([options] {
+    RunReader reader = options->reader_of_run();
+    const List reports = reader.metrics(reader.find(options->run), options->ranks, options->all);
+    if (options->json) return print_json(reports);
+    print_metrics(reports, *options);
+  });
+}
+
+}  // namespace rtrain

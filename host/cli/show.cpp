@@ -1,0 +1,111 @@
+// rtrain show RUN: all that is known about one run.
+#include <iostream>
+#include <memory>
+
+#include "host/base/json.h"
+#include "host/base/text.h"
+#include "host/cli/command.h"
+#include "host/cli/listing.h"
+
+namespace rtrain {
+namespace {
+
+constexpr size_t kMetricsWidth = 100;
+
+void print_field(std::string_view label, const std::string& text) {
+  if (text.empty()) return;
+  constexpr size_t kLabelWidth = 12;
+  std::cout << label << std::string(kLabelWidth - label.size(), ' ') << text << "\n";
+}
+
+std::string error_message(const Value& error) {
+  if (!error.is_map()) return "";
+  const Value& message = error["message"];
+  return message.is_string() ? message.as_string() : to_json(error);
+}
+
+std::string words(const Value& list) {
+  std::vector<std::string> texts;
+  if (!list.is_list()) return "";
+  for (const Value& item : list.as_list()) texts.push_back(human_number(item));
+  return join(texts, " ");
+}
+
+std::string exits(const Value& workers) {
+  std::vector<std::string> parts;
+  for (const Value& worker : workers.as_list()) {
+    std::string part = cat("rank ", worker["rank"].as_int(), " pid ", worker["pid"].as_int());
+    if (!worker["signal"].is_nil()) part += cat(" signal ", worker["signal"].as_int());
+    if (!worker["exit_code"].is_nil()) part += cat(" exit ", worker["exit_code"].as_int());
+    parts.push_back(std::move(part));
+  }
+  return join(parts, ", ");
+}
+
+void print_attempts(const Value& attempts) {
+  std::cout << "\nattempts\n";
+  for (const Value& attempt : attempts.as_list()) {
+    std::cout << "  " << attempt["attempt"].as_int() << "  " << attempt["status"].as_string()
+              << "  " << human_time(attempt["started_at"]) << "  " << exits(attempt["workers"])
+              << "\n";
+    const std::string message = error_message(attempt["error"]);
+    if (!message.empty()) std::cout << "     " << message << "\n";
+  }
+}
+
+void print_checkpoints(const Value& checkpoints) {
+  if (checkpoints.as_list().empty()) return;
+  std::cout << "\ncheckpoints\n";
+  for (const Value& checkpoint : checkpoints.as_list()) {
+    std::cout << "  " << checkpoint["path"].as_string() << "  "
+              << human_size(checkpoint["size_bytes"].as_int())
+              << (checkpoint["best"].as_bool() ? "  best" : "")
+              << (checkpoint["latest"].as_bool() ? "  latest" : "") << "\n";
+  }
+}
+
+void print_run(const Value& run, const Value& details) {
+  const Value& environment = run["environment"];
+  const Value& commit = environment["git_commit"];
+  const std::string dirty = environment["git_dirty"] == Value(true) ? " (with changes)" : "";
+  print_field("name", cat(run["name"].as_string(), "  (", run["run_id"].as_string(), ")"));
+  print_field("status", run["status"].as_string());
+  print_field("started", cat(human_time(run["started_at"]), " UTC, ",
+                             human_duration(run["duration_s"].as_float())));
+  print_field("script", run["script"].as_string());
+  print_field("command", words(environment["command"]));
+  print_field("host", environment["hostname"].string_or(""));
+  print_field("git", commit.is_nil() ? "" : commit.as_string() + dirty);
+  print_field("tags", words(run["tags"]));
+  print_field("note", details["note"].string_or(""));
+  print_field("workers", cat(run["num_workers"].as_int()));
+  print_field("config", to_json(run["config"]));
+  print_field("scaling", to_json(run["scaling"]));
+  print_field("metrics", human_metrics(run["metrics"], kMetricsWidth));
+  print_field("path", run["path"].as_string());
+  print_field("error", error_message(details["error"]));
+  print_attempts(run["attempts"]);
+  print_checkpoints(run["checkpoints"]);
+  for (const Value& event : details["events"].as_list()) {
+    if (event["level"] == Value("info")) continue;
+    std::cout << human_time(event["time"]) << "  " << event["level"].as_string() << ": "
+              << event["text"].as_string() << "\n";
+  }
+}
+
+}  // namespace
+
+void add_show(CLI::App& app, CommandResult&) {
+  auto options = std::make_shared<ListingOptions>();
+  CLI::App* command = app.add_subcommand("show", "Show one run");
+  add_run_argument(*command, *options);
+  add_listing_options(*command, *options);
+  command->final_callback([options] {
+    RunReader reader = options->reader_of_run();
+    const RunRef run = reader.find(options->run);
+    if (options->json) return print_json(reader.run(run));
+    print_run(reader.run(run), reader.details(run));
+  });
+}
+
+}  // namespace rtrain

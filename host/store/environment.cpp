@@ -1,0 +1,80 @@
+#include "host/store/environment.h"
+
+#include <gnu/libc-version.h>
+#include <sqlite3.h>
+#include <sys/utsname.h>
+#include <uv.h>
+
+#include <cstdlib>
+
+#include "host/base/libtorch.h"
+#include "host/base/machine.h"
+#include "host/lua/lua.h"
+#include "host/store/file.h"
+
+namespace rtrain {
+namespace {
+
+Value describe_libtorch() {
+  const LibTorchSearch search = find_libtorch();
+  List places;
+  for (const LibTorchPlace& place : search.places) {
+    places.push_back(
+        Map{{"path", place.path}, {"source", place.source}, {"finding", place.finding}});
+  }
+  Map out{{"found", search.found.has_value()}};
+  const LibTorch found = search.found.value_or(LibTorch{});
+  const auto text = [](const std::string& part) { return part.empty() ? Value() : Value(part); };
+  out.set("version", text(found.version));
+  out.set("cuda", text(found.cuda));
+  out.set("path", text(found.lib));
+  out.set("source", text(found.source));
+  out.set("places", std::move(places));
+  return out;
+}
+
+Value describe_platform() {
+  utsname system{};
+  ::uname(&system);
+  return Map{{"system", system.sysname},
+             {"kernel", system.release},
+             {"machine", system.machine},
+             {"glibc", gnu_get_libc_version()}};
+}
+
+}  // namespace
+
+std::string rtrain_version() { return RTRAIN_VERSION; }
+
+Value describe_environment() {
+  const GpuSearch search = find_gpus();
+  List gpus;
+  for (const Gpu& gpu : search.gpus) {
+    gpus.push_back(
+        Map{{"index", gpu.index}, {"name", gpu.name}, {"memory_bytes", gpu.memory_bytes}});
+  }
+  return Map{{"version", rtrain_version()},
+             {"platform", describe_platform()},
+             {"luajit", LUAJIT_VERSION},
+             {"libuv", uv_version_string()},
+             {"sqlite", sqlite3_libversion()},
+             {"libtorch", describe_libtorch()},
+             {"hostname", hostname()},
+             {"cores", available_cores()},
+             {"memory_bytes", memory_bytes()},
+             {"available_memory_bytes", available_memory_bytes()},
+             {"gpus", std::move(gpus)},
+             {"gpu_driver", search.driver.empty() ? Value() : Value(search.driver)},
+             {"gpu_reason", search.reason.empty() ? Value() : Value(search.reason)},
+             {"storage", default_storage()},
+             {"network",
+              "during a run Gloo listens on loopback; its connections are not "
+              "authenticated"}};
+}
+
+std::string default_storage() {
+  const char* storage = std::getenv("RTRAIN_STORAGE");
+  return absolute_path(storage != nullptr && *storage != '\0' ? storage : "~/rtrain_results");
+}
+
+}  // namespace rtrain

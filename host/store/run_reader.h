@@ -1,0 +1,77 @@
+// host/store/run_reader.h: the read side of the store: what the listing commands and
+// Result.from_path show.
+//
+// Works beside a live controller, in a folder that cannot be written, and without LibTorch. Every
+// answer is plain data with the keys that the commands document; times are RFC 3339 UTC texts. A
+// run that has not ended and whose controller is gone is shown as ABORTED. Wrong names and
+// expressions are Error(kUsage).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/base/value.h"
+#include "host/store/database.h"
+
+namespace rtrain {
+
+struct RunRef {
+  std::string run_id;
+  std::string name;
+  std::string path;  // absolute
+};
+
+struct RunFilter {
+  std::string where;  // an SQL expression over the columns of a run and its metrics; empty: all
+  std::string sort;   // a column; a leading "-" turns the order round; empty: newest first
+  std::optional<int64_t> limit;
+};
+
+class RunReader {
+ public:
+  // Nothing when the storage has no store yet.
+  static std::optional<RunReader> open(const std::string& storage_path);
+
+  // The run of that name or id, or of that unique beginning of one; "last" is the one started last.
+  RunRef find(const std::string& run);
+
+  // {name, run_id, status, num_workers, started_at, ended_at, duration_s, script, metrics, tags}
+  List runs(const RunFilter& filter);
+  // Those keys, config, scaling, attempts, checkpoints, best_checkpoints, path, environment.
+  Value run(const RunRef& run);
+  // {note, error, checkpoint_config, events}: what is for people and for Result.from_path.
+  Value details(const RunRef& run);
+  // Rows {index, attempt, time, metrics}; ranks adds `ranks`, a list by rank; all adds superseded
+  // rows.
+  List metrics(const RunRef& run, bool ranks, bool all);
+  // {name, path, index, attempt, metrics, size_bytes, created_at, latest, best}; all adds `kept`
+  // and dropped ones.
+  List checkpoints(const RunRef& run, bool all);
+
+  // True while a controller owns the run.
+  bool is_live(const RunRef& run) const;
+
+  // Any query; rows as maps in the order of the columns. Only reading is allowed.
+  struct Table {
+    std::vector<std::string> columns;
+    std::vector<List> rows;
+  };
+  Table query(const std::string& sql);
+
+ private:
+  RunReader(Database database, std::string storage_path);
+  std::vector<std::string> metric_names();
+  std::string list_query(const RunFilter& filter);
+  // A statement that a user wrote, or a part of it; `what` begins the message about its mistakes.
+  Statement user_statement(const std::string& sql, const std::string& what);
+  List attempts(const RunRef& run);
+  Value row_of_run(Statement& row);
+
+  Database database_;
+  std::unique_ptr<std::string> storage_path_;  // SQL functions point to it
+};
+
+}  // namespace rtrain

@@ -1,0 +1,217 @@
+"""The listing commands over a store that Python's sqlite3 wrote, from the schema that rtrain prints."""
+
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import time
+
+import pytest
+
+START = 1_770_000_000_000  # 2026-02-02T02:40:00Z
+MANIFEST = ".rtrain-checkpoint.json"
+
+
+def add(db, table, **values):
+    values = {key: json.dumps(value) if isinstance(value, (dict, list)) else value for key, value in values.items()}
+    marks = ", ".join("?" * len(values))
+    db.execute(f"INSERT INTO {table}({', '.join(values)}) VALUES({marks})", list(values.values()))
+
+
+def add_run(db, name, run_id, started_at, **values):
+    row = dict(status="FINISHED", num_workers=2, script="train.lua", note="", command=["rtrain", "run", "train.lua"], tags=[],
+               config={"lr": 0.1}, scaling={"num_workers": 2}, checkpoint_config={}, owner_epoch=1, started_at=started_at,
+               ended_at=started_at + 61_500, updated_at=started_at + 61_500,
+               environment={"git_commit": "abc", "git_dirty": False, "hostname": "node", "command": ["rtrain"], "pid": 1})
+    add(db, "runs", name=name, run_id=run_id, **{**row, **values})
+
+
+@pytest.fixture
+def store(rtrain):
+    schema = rtrain("sql", "--schema")
+    assert schema.returncode == 0
+    rtrain.storage.mkdir()
+    db = sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None)
+    db.executescript("PRAGMA journal_mode=WAL;" + schema.stdout + "PRAGMA user_version=1;")
+    add_run(db, "alpha", "aa11", START, tags=["red"], note="the first", checkpoint_config={
+        "num_to_keep": 2, "checkpoint_score_attribute": "accuracy", "checkpoint_score_order": "max"})
+    add_run(db, "alphabet", "ab22", START + 1000, status="ERRORED", error={"code": "user", "message": "boom"})
+    add_run(db, "beta", "bb33", START + 2000)
+    for attempt in (1, 2):
+        add(db, "attempts", run_id="aa11", attempt=attempt, nonce="n", status=("ERRORED", "FINISHED")[attempt - 1],
+            started_at=START, ended_at=START + 1)
+        for rank in (1, 0):
+            add(db, "workers", run_id="aa11", attempt=attempt, rank=rank, pid=100 + rank, host="node", device="cpu",
+                exit_code=0 if attempt == 2 else None, signal=9 if attempt == 1 else None)
+    for attempt, idx, superseded in ((1, 0, 0), (1, 1, 1), (2, 1, 0)):
+        for rank in (0, 1):
+            add(db, "reports", run_id="aa11", attempt=attempt, idx=idx, rank=rank, time=START + idx, superseded=superseded,
+                metrics='{"accuracy":0.%d,"loss":null,"low":-1e999,"rank":%d}' % (5 + idx, rank),
+                nonfinite='{"loss":"NaN","low":"-Infinity"}')
+    add(db, "reports", run_id="bb33", attempt=1, idx=0, rank=0, time=START, metrics={"accuracy": 0.9})
+    for idx, state in enumerate(("kept", "dropped", "kept")):
+        name = f"checkpoint_{idx:06d}"
+        add(db, "checkpoints", run_id="aa11", name=name, attempt=1, idx=idx, metrics={"accuracy": (0.9, 0.1, 0.5)[idx]},
+            size_bytes=1234, created_at=START, state=state)
+        if state == "kept":
+            (rtrain.storage / "alpha" / "checkpoints" / name).mkdir(parents=True)
+    db.close()
+    return rtrain
+
+
+def test_ls_lists_the_newest_first(store):
+    runs = store.json("ls")
+    assert [run["name"] for run in runs] == ["beta", "alphabet", "alpha"]
+    alpha = runs[-1]
+    assert alpha == {
+        "name": "alpha", "run_id": "aa11", "status": "FINISHED", "num_workers": 2, "started_at": "2026-02-02T02:40:00.000Z",
+        "ended_at": "2026-02-02T02:41:01.500Z", "duration_s": 61.5, "script": "train.lua", "tags": ["red"],
+        "metrics": {"accuracy": 0.6, "loss": "NaN", "low": "-Infinity", "rank": 0}}
+    assert runs[1]["metrics"] == {}
+
+
+@pytest.mark.parametrize("options, names", [
+    (["--where", "status = 'FINISHED'"], ["beta", "alpha"]),
+    (["--where", "accuracy > 0.7"], ["beta"]),
+    (["--where", "tags LIKE '%red%' OR name = 'beta' -- why"], ["beta", "alpha"]),
+    (["--sort", "name"], ["alpha", "alphabet", "beta"]),
+    (["--sort", "accuracy"], ["alpha", "beta", "alphabet"]),
+    (["--sort", "-accuracy", "--limit", "1"], ["beta"]),
+    (["--limit", "0"], []),
+])
+def test_ls_selects_and_sorts(store, options, names):
+    assert [run["name"] for run in store.json("ls", *options)] == names
+
+
+@pytest.mark.parametrize("options, hint", [
+    (["--where", "acuracy > 1"], "did you mean 'accuracy'?"),
+    (["--where", "status ="], "--where"),
+    (["--where", "1) ; DELETE FROM runs; --"], "--where"),
+    (["--sort", "nam"], "did you mean 'name'?"),
+])
+def test_a_wrong_expression_is_wrong_usage(store, options, hint):
+    result = store("ls", *options)
+    assert result.returncode == 2 and hint in result.stderr, result.stderr
+    assert len(store.json("ls")) == 3
+
+
+def test_show_tells_all_of_a_run(store):
+    show = store.json("show", "aa11")
+    assert show["path"] == str(store.storage / "alpha")
+    assert show["environment"] == {"git_commit": "abc", "git_dirty": False, "hostname": "node", "command": ["rtrain"]}
+    assert [attempt["status"] for attempt in show["attempts"]] == ["ERRORED", "FINISHED"]
+    assert show["attempts"][0]["workers"][1] == {
+        "rank": 1, "pid": 101, "host": "node", "device": "cpu", "exit_code": None, "signal": 9}
+    assert [row["name"] for row in show["best_checkpoints"]] == ["checkpoint_000000", "checkpoint_000002"]
+    text = store("show", "alpha").stdout
+    for word in ("alpha", "the first", "signal 9", "checkpoint_000002", "1 m 02 s"):
+        assert word in text
+    assert "boom" in store("show", "alphabet").stdout
+
+
+def test_metrics_are_those_that_count(store):
+    rows = store.json("metrics", "alpha")
+    assert [(row["index"], row["attempt"]) for row in rows] == [(0, 1), (1, 2)]
+    assert set(rows[0]) == {"index", "attempt", "time", "metrics"}
+    assert rows[1]["metrics"] == {"accuracy": 0.6, "loss": "NaN", "low": "-Infinity", "rank": 0}
+    every = store.json("metrics", "alpha", "--all", "--ranks")
+    assert [(row["index"], row["attempt"], row["superseded"]) for row in every] == [(0, 1, False), (1, 1, True), (1, 2, False)]
+    assert [[metrics["rank"] for metrics in row["ranks"]] for row in every] == [[0, 1]] * 3
+    assert "superseded" in store("metrics", "alpha", "--all").stdout
+
+
+def test_checkpoints_mark_best_and_latest(store):
+    rows = store.json("checkpoints", "alpha")
+    assert [(row["index"], row["best"], row["latest"]) for row in rows] == [(0, True, False), (2, False, True)]
+    assert rows[0]["path"] == str(store.storage / "alpha/checkpoints/checkpoint_000000")
+    every = store.json("checkpoints", "alpha", "--all")
+    assert [row["kept"] for row in every] == [True, False, True]
+    assert "1.2 kB" in store("checkpoints", "alpha").stdout
+
+
+def test_a_run_is_found_by_name_beginning_and_last(store):
+    for given, name in (("alpha", "alpha"), ("aa11", "alpha"), ("b", "beta"), ("ab", "alphabet"), ("last", "beta")):
+        assert store.json("show", given)["name"] == name, given
+    for given, hint in (("alp", "alphabet, alpha"), ("betta", "did you mean 'beta'?"), ("nothing-like-it", "no run")):
+        result = store("show", given)
+        assert result.returncode == 2 and hint in result.stderr, result.stderr
+
+
+def test_sql_answers_and_changes_nothing(store):
+    assert store.json("sql", "SELECT name, num_workers AS n, error FROM runs WHERE name = 'beta'") == [
+        {"name": "beta", "n": 2, "error": None}]
+    assert store.json("sql", "SELECT name, duration_s FROM run_list ORDER BY name LIMIT 1") == [
+        {"name": "alpha", "duration_s": 61.5}]
+    assert "beta" in store("sql", "SELECT name FROM runs").stdout
+    for query in ("DELETE FROM runs", "PRAGMA user_version=7", f"ATTACH '{store.storage}/x.db' AS x", "SELECT 1; SELECT 2",
+                  "SELECT nme FROM runs", "", f"VACUUM INTO '{store.storage}/copy.db'"):
+        assert store("sql", query).returncode == 2, query
+    assert sorted(path.name for path in store.storage.iterdir()) == ["alpha", "rtrain.db"]
+
+
+def test_logs_of_the_last_attempt_or_one_rank(store):
+    for attempt, rank in ((1, 0), (2, 0), (2, 1)):
+        path = store.storage / "alpha" / "logs" / f"attempt-{attempt}" / f"rank-{rank}.log"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"one of {attempt}.{rank}\nlast")
+    assert store("logs", "alpha").stdout == "[rank 0] one of 2.0\n[rank 0] last\n[rank 1] one of 2.1\n[rank 1] last\n"
+    assert store("logs", "alpha", "--rank", "1").stdout == "[rank 1] one of 2.1\n[rank 1] last\n"
+    assert store("logs", "alpha", "--attempt", "1").stdout.startswith("[rank 0] one of 1.0\n")
+    assert store.json("logs", "alpha", "--rank", "1")[0] == {"attempt": 2, "rank": 1, "line": "one of 2.1"}
+    assert "one of 1.0" in store("logs", "alpha", "-f").stdout, "a run that has ended is not waited for"
+    assert store("logs", "beta").stdout == ""
+
+
+def test_a_run_whose_controller_is_gone_is_aborted(store):
+    with sqlite3.connect(store.storage / "rtrain.db") as db:
+        add_run(db, "gone", "cc44", START + 5000, status="RUNNING", ended_at=None)
+    db.close()
+    assert store.json("show", "gone")["status"] == "ABORTED"
+    assert [run["name"] for run in store.json("ls", "--where", "status = 'ABORTED'")] == ["gone"]
+
+
+def test_without_a_store_there_are_no_runs(rtrain):
+    result = rtrain("ls")
+    assert (result.returncode, result.stdout) == (0, "")
+    assert str(rtrain.storage) in result.stderr
+    assert rtrain.json("ls") == []
+    assert rtrain.json("sql", "SELECT 1 FROM runs") == []
+    assert rtrain("show", "last").returncode == 2
+    assert not rtrain.storage.exists(), "reading makes nothing"
+
+
+def test_the_storage_option_goes_before_the_environment(store):
+    empty = store.folder / "empty"
+    empty.mkdir()
+    assert store.json("ls", "--storage", str(empty)) == []
+    store.env["RTRAIN_STORAGE"] = str(empty)
+    assert len(store.json("ls", "--storage", str(store.storage))) == 3
+    os.rename(store.storage, store.folder / "rtrain_results")
+    del store.env["RTRAIN_STORAGE"]
+    assert len(store.json("ls")) == 3
+
+
+@pytest.mark.parametrize("args, hint", [
+    (["lss"], "did you mean 'ls'?"),
+    (["shwo", "x"], "did you mean 'show'?"),
+    (["ls", "--jsno"], "did you mean '--json'?"),
+    (["show", "--storge=x", "y"], "did you mean '--storage'?"),
+    (["show"], "RUN"),
+    ([], "rtrain --help"),
+])
+def test_a_wrong_command_line_names_the_nearest(rtrain, args, hint):
+    result = rtrain(*args)
+    assert result.returncode == 2 and hint in result.stderr, result.stderr
+    assert result.stdout == ""
+
+
+def test_env_names_every_place_of_libtorch(rtrain):
+    rtrain.env["RTRAIN_LIBTORCH"] = "/nowhere/at/all"
+    document = rtrain.json("env")
+    assert {"version", "libtorch", "cores", "memory_bytes", "gpus", "gpu_reason"} <= set(document)
+    assert document["libtorch"]["places"][0]["path"].startswith("/nowhere/at/all")
+    assert document["cores"] >= 1 and document["memory_bytes"] > 0
+    assert bool(document["gpus"]) != bool(document["gpu_reason"])
+    assert "/nowhere/at/all" in rtrain("env").stdout
+    assert rtrain("--version").stdout == f"rtrain {document['version']}\n"
