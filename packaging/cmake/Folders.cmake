@@ -4,7 +4,7 @@ add_library(rtrain_flags INTERFACE)
 target_include_directories(rtrain_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(rtrain_flags INTERFACE -Wall -Wextra -Werror -fno-omit-frame-pointer)
 if(RTRAIN_SANITIZE)
-  target_compile_options(rtrain_flags INTERFACE -fsanitize=${RTRAIN_SANITIZE})
+  target_compile_options(rtrain_flags INTERFACE -fsanitize=${RTRAIN_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(rtrain_flags INTERFACE -fsanitize=${RTRAIN_SANITIZE})
 endif()
 
