@@ -2,6 +2,7 @@
 
 #include "host/bind/closure.h"
 #include "host/bind/controller.h"
+#include "host/bind/host.h"
 #include "host/bind/services.h"
 #include "host/bind/worker.h"
 #include "host/lua/engine_loader.h"
@@ -16,6 +17,7 @@ int open_engine_module(lua_State* L) { return open_engine(L, &host_api()); }
 
 void add_host_modules(State& state) {
   state.preload("torch._C", &guarded<&open_engine_module>);
+  state.preload("rtrain._host", &guarded<&open_host>);
   state.preload("rtrain._closure", &guarded<&open_closure>);
   state.preload("rtrain._controller", &guarded<&open_controller>);
   state.preload("rtrain._worker", &guarded<&open_worker>);

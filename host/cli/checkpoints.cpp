@@ -47,8 +47,8 @@ void add_checkpoints(CLI::App& app, CommandResult&) {
   command->add_flag("--all", options->all, "also those that were dropped");
   add_listing_options(*command, *options);
   command->final_callback([options] {
-    RunReader reader = options->reader_of_run();
-    const List checkpoints = reader.checkpoints(reader.find(options->run), options->all);
+    OpenRun run = options->open_run();
+    const List checkpoints = run.reader.checkpoints(run.ref, options->all);
     if (options->json) return print_json(checkpoints);
     print_checkpoints(checkpoints);
   });

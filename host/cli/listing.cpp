@@ -6,7 +6,6 @@
 #include <iostream>
 #include <memory>
 
-#include "host/base/error.h"
 #include "host/base/json.h"
 #include "host/base/text.h"
 #include "host/store/environment.h"
@@ -47,12 +46,7 @@ std::optional<RunReader> ListingOptions::reader() const {
   return reader;
 }
 
-RunReader ListingOptions::reader_of_run() const {
-  std::optional<RunReader> reader = RunReader::open(storage_path());
-  if (reader) return std::move(*reader);
-  throw Error(Code::kUsage, cat("no run '", run, "': there are no runs in ", storage_path(),
-                                " yet (--storage or RTRAIN_STORAGE names another place)"));
-}
+OpenRun ListingOptions::open_run() const { return RunReader::open_run(storage_path(), run); }
 
 void add_listing_options(CLI::App& command, ListingOptions& options) {
   command.add_option("--storage", options.storage,

@@ -21,7 +21,7 @@ struct ListingOptions {
   // The store, or nothing after a line on stderr that there is none yet.
   std::optional<RunReader> reader() const;
   // The store of the run asked for; Error(kUsage) when there is none.
-  RunReader reader_of_run() const;
+  OpenRun open_run() const;
 };
 
 // Adds --storage and --json.

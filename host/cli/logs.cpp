@@ -113,12 +113,12 @@ void print_line(const LogFile& file, const std::string& line) {
   std::cout << "[rank " << file.rank() << "] " << line << "\n";
 }
 
-void follow(Logs& logs, RunReader& reader, const RunRef& run) {
+void follow(Logs& logs, const OpenRun& run) {
   constexpr int kPauseMs = 100;
   bool live = true;
   while (live) {
     // Asked before reading, so that what was written before the end is still read.
-    live = reader.is_live(run);
+    live = run.reader.is_live(run.ref);
     logs.find();
     logs.each_new_line(!live, print_line);
     std::cout.flush();
@@ -147,10 +147,9 @@ void add_logs(CLI::App& app, CommandResult&) {
   add_listing_options(*command, *options);
   command->get_option("--json")->excludes(follow_flag);
   command->final_callback([options] {
-    RunReader reader = options->reader_of_run();
-    const RunRef run = reader.find(options->run);
-    Logs logs(run, *options);
-    if (options->follow) return follow(logs, reader, run);
+    const OpenRun run = options->open_run();
+    Logs logs(run.ref, *options);
+    if (options->follow) return follow(logs, run);
     logs.find();
     if (options->json) return print_json(lines_as_json(logs));
     logs.each_new_line(true, print_line);

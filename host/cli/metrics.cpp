@@ -82,8 +82,8 @@ void add_metrics(CLI::App& app, CommandResult&) {
   command->add_flag("--all", options->all, "also reports that a later attempt superseded");
   add_listing_options(*command, *options);
   command->final_callback([options] {
-    RunReader reader = options->reader_of_run();
-    const List reports = reader.metrics(reader.find(options->run), options->ranks, options->all);
+    OpenRun run = options->open_run();
+    const List reports = run.reader.metrics(run.ref, options->ranks, options->all);
     if (options->json) return print_json(reports);
     print_metrics(reports, *options);
   });

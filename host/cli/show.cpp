@@ -101,10 +101,10 @@ void add_show(CLI::App& app, CommandResult&) {
   add_run_argument(*command, *options);
   add_listing_options(*command, *options);
   command->final_callback([options] {
-    RunReader reader = options->reader_of_run();
-    const RunRef run = reader.find(options->run);
-    if (options->json) return print_json(reader.run(run));
-    print_run(reader.run(run), reader.details(run));
+    OpenRun run = options->open_run();
+    const Value document = run.reader.run(run.ref);
+    if (options->json) return print_json(document);
+    print_run(document, run.reader.details(run.ref));
   });
 }
 

@@ -106,6 +106,23 @@ std::optional<RunReader> RunReader::open(const std::string& storage_path) {
   return RunReader(std::move(*database), storage_path);
 }
 
+OpenRun RunReader::open_run(const std::string& storage_path, const std::string& run) {
+  std::optional<RunReader> reader = open(storage_path);
+  if (!reader) {
+    throw usage(cat("no run '", run, "': there are no runs in ", storage_path,
+                    " yet (--storage or RTRAIN_STORAGE names another place)"));
+  }
+  RunRef ref = reader->find(run);
+  return {std::move(*reader), std::move(ref)};
+}
+
+Value OpenRun::everything() {
+  Map out = reader.run(ref).as_map();
+  const Value details = reader.details(ref);
+  for (const auto& [key, value] : details.as_map()) out.set(key, value);
+  return out;
+}
+
 RunRef RunReader::find(const std::string& run) {
   Statement query =
       database_.prepare("SELECT name, run_id FROM runs ORDER BY started_at DESC, name");

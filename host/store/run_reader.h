@@ -30,10 +30,14 @@ struct RunFilter {
   std::optional<int64_t> limit;
 };
 
+struct OpenRun;
+
 class RunReader {
  public:
   // Nothing when the storage has no store yet.
   static std::optional<RunReader> open(const std::string& storage_path);
+  // The store and the run in it. Error(kUsage) also when there is no store.
+  static OpenRun open_run(const std::string& storage_path, const std::string& run);
 
   // The run of that name or id, or of that unique beginning of one; "last" is the one started last.
   RunRef find(const std::string& run);
@@ -72,6 +76,15 @@ class RunReader {
 
   Database database_;
   std::unique_ptr<std::string> storage_path_;  // SQL functions point to it
+};
+
+// A run and the store it is in.
+struct OpenRun {
+  RunReader reader;
+  RunRef ref;
+
+  // run() and details() in one map.
+  Value everything();
 };
 
 }  // namespace rtrain

@@ -1,0 +1,112 @@
+#include "host/bind/host.h"
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "host/lua/class.h"
+#include "host/lua/convert.h"
+#include "host/store/checkpoint_files.h"
+#include "host/store/environment.h"
+#include "host/store/run_reader.h"
+
+namespace rtrain {
+
+template <>
+struct Class<DirectoryLease> {
+  using Slot = std::unique_ptr<DirectoryLease>;
+  static constexpr const char* kName = "rtrain.DirectoryLease";
+  static constexpr std::array<Method, 0> kMethods = {};
+};
+
+namespace {
+
+std::string text_argument(lua_State* L, int index) {
+  size_t size = 0;
+  const char* bytes = luaL_checklstring(L, index, &size);
+  return std::string(bytes, size);
+}
+
+int version(lua_State* L) {
+  push_value(L, rtrain_version());
+  return 1;
+}
+
+int env(lua_State* L) {
+  push_value(L, describe_environment());
+  return 1;
+}
+
+int storage_default(lua_State* L) {
+  push_value(L, default_storage());
+  return 1;
+}
+
+int run(lua_State* L) {
+  push_value(L, RunReader::open_run(text_argument(L, 1), text_argument(L, 2)).everything());
+  return 1;
+}
+
+int metrics(lua_State* L) {
+  OpenRun run = RunReader::open_run(text_argument(L, 1), text_argument(L, 2));
+  push_value(L, run.reader.metrics(run.ref, lua_toboolean(L, 3) != 0, lua_toboolean(L, 4) != 0));
+  return 1;
+}
+
+int checkpoints(lua_State* L) {
+  OpenRun run = RunReader::open_run(text_argument(L, 1), text_argument(L, 2));
+  push_value(L, run.reader.checkpoints(run.ref, lua_toboolean(L, 3) != 0));
+  return 1;
+}
+
+int get_metadata(lua_State* L) {
+  push_value(L, get_checkpoint_metadata(text_argument(L, 1)));
+  return 1;
+}
+
+int set_metadata(lua_State* L) {
+  set_checkpoint_metadata(text_argument(L, 1), to_value(L, 2, "metadata"));
+  return 0;
+}
+
+int verify(lua_State* L) {
+  const Manifest manifest = CheckpointFiles::verify(text_argument(L, 1));
+  push_value(L, Map{{"name", manifest.name},
+                    {"attempt", manifest.attempt},
+                    {"index", manifest.index},
+                    {"metrics", manifest.metrics}});
+  return 1;
+}
+
+int lease(lua_State* L) {
+  push<DirectoryLease>(L, std::make_unique<DirectoryLease>(text_argument(L, 1)));
+  return 1;
+}
+
+int copy_folder(lua_State* L) {
+  stage_folder(text_argument(L, 1), text_argument(L, 2), false);
+  return 0;
+}
+
+}  // namespace
+
+int open_host(lua_State* L) {
+  register_class<DirectoryLease>(L);
+  static constexpr std::array kFunctions = {
+      method<&version>("version"),
+      method<&env>("env"),
+      method<&storage_default>("storage_default"),
+      method<&run>("run"),
+      method<&metrics>("metrics"),
+      method<&checkpoints>("checkpoints"),
+      method<&get_metadata>("get_metadata"),
+      method<&set_metadata>("set_metadata"),
+      method<&verify>("verify"),
+      method<&lease>("lease"),
+      method<&copy_folder>("copy_folder"),
+  };
+  push_functions(L, kFunctions);
+  return 1;
+}
+
+}  // namespace rtrain
