@@ -17,7 +17,8 @@ template <>
 struct Class<Run> {
   using Slot = std::unique_ptr<Run>;
   static constexpr const char* kName = "rtrain.Run";
-  static constexpr std::array kMethods = {method<&next_event>("next_event"), method<&close>("close")};
+  static constexpr std::array kMethods = {method<&next_event>("next_event"),
+                                          method<&close>("close")};
 };
 
 namespace {

@@ -1,5 +1,5 @@
-// host/bind/controller.h: the module `rtrain._controller`: start(spec) → run; run:next_event(timeout_s) → event or nil;
-// run:close().
+// host/bind/controller.h: the module `rtrain._controller`: start(spec) → run;
+// run:next_event(timeout_s) → event or nil; run:close().
 #pragma once
 
 #include "host/lua/lua.h"

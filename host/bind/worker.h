@@ -1,11 +1,11 @@
 // host/bind/worker.h: the module `rtrain._worker`: the train function's side of the run.
 //
-//   context() → table            world_size, world_rank, …, starting point of every getter of get_context()
-//   functions() → bytes          what the controller got as spec.functions
+//   context() → table            world_size, world_rank, …, starting point of every getter of
+//   get_context() functions() → bytes          what the controller got as spec.functions
 //   phase(name)                  'engine_loaded', 'group_ready', 'running'
-//   report(metrics, {checkpoint, temporary, checkpoint_dir_name}) → path of the committed checkpoint, or nil
-//   starting_checkpoint() → {path, name, metrics, index} or nil
-//   make_tempdir() → path
+//   report(metrics, {checkpoint, temporary, checkpoint_dir_name}) → path of the committed
+//   checkpoint, or nil starting_checkpoint() → {path, name, metrics, index} or nil make_tempdir() →
+//   path
 // In a process that is no worker each of them raises `argument`.
 #pragma once
 

@@ -13,7 +13,8 @@
 namespace rtrain {
 namespace {
 
-// Leaves without running destructors: threads of the engine may be at work. Standard streams are flushed.
+// Leaves without running destructors: threads of the engine may be at work. Standard streams are
+// flushed.
 [[noreturn]] void leave(int code) {
   std::fflush(nullptr);
   std::_Exit(code);

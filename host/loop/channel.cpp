@@ -17,7 +17,8 @@
 
 namespace rtrain {
 
-// What waits to be written. Shared with tasks posted to the loop, which may run after the channel is gone.
+// What waits to be written. Shared with tasks posted to the loop, which may run after the channel
+// is gone.
 class Channel::Output {
  public:
   explicit Output(int fd) : fd_(fd) {}
@@ -56,8 +57,8 @@ class Channel::Output {
   bool write_pending() {
     size_t done = 0;
     while (done < pending_.size()) {
-      const ssize_t n = ::send(fd_, pending_.data() + done, pending_.size() - done,
-                               MSG_DONTWAIT | MSG_NOSIGNAL);
+      const ssize_t n =
+          ::send(fd_, pending_.data() + done, pending_.size() - done, MSG_DONTWAIT | MSG_NOSIGNAL);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) break;
       if (n < 0) {
@@ -153,7 +154,8 @@ void Channel::finish(const std::string& reason) {
 SocketPair make_socket_pair() {
   int fds[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
-    throw Error(Code::kEnvironment, cat("cannot create a socket pair: ", std::string_view(std::strerror(errno))));
+    throw Error(Code::kEnvironment,
+                cat("cannot create a socket pair: ", std::string_view(std::strerror(errno))));
   }
   return {fds[0], fds[1]};
 }

@@ -1,7 +1,8 @@
 // host/loop/channel.h: messages (a Value each, as MessagePack) over one end of a socket pair.
 //
-// Receiving belongs to the loop's thread; send() and flush() may be called by any thread. What the socket takes is
-// written by the sender itself, the rest by the loop. Neither callback may destroy the channel; close() is allowed.
+// Receiving belongs to the loop's thread; send() and flush() may be called by any thread. What the
+// socket takes is written by the sender itself, the rest by the loop. Neither callback may destroy
+// the channel; close() is allowed.
 #pragma once
 
 #include <chrono>
@@ -26,14 +27,16 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // False when the channel is closed. Throws Error(kArgument) when the message is above the frame cap.
+  // False when the channel is closed. Throws Error(kArgument) when the message is above the frame
+  // cap.
   bool send(const Value& message);
-  // Waits until everything sent has been handed to the kernel, so that it outlives this process; false when the channel
-  // closed or the time passed before. Not for the loop's thread.
+  // Waits until everything sent has been handed to the kernel, so that it outlives this process;
+  // false when the channel closed or the time passed before. Not for the loop's thread.
   bool flush(std::chrono::milliseconds timeout);
   // Reads and delivers what has arrived, without waiting.
   void drain();
-  // Stops both directions and closes the descriptor; on_close is not called. Calling it again does nothing.
+  // Stops both directions and closes the descriptor; on_close is not called. Calling it again does
+  // nothing.
   void close();
 
  private:

@@ -12,7 +12,8 @@ constexpr size_t kLengthBytes = 4;
 
 size_t read_length(std::string_view bytes) {
   size_t length = 0;
-  for (size_t i = 0; i < kLengthBytes; ++i) length |= size_t{static_cast<uint8_t>(bytes[i])} << (8 * i);
+  for (size_t i = 0; i < kLengthBytes; ++i)
+    length |= size_t{static_cast<uint8_t>(bytes[i])} << (8 * i);
   return length;
 }
 
@@ -28,7 +29,8 @@ std::string to_frame(std::string_view body) {
   check_length(body.size());
   std::string out;
   out.reserve(kLengthBytes + body.size());
-  for (size_t i = 0; i < kLengthBytes; ++i) out.push_back(static_cast<char>(body.size() >> (8 * i)));
+  for (size_t i = 0; i < kLengthBytes; ++i)
+    out.push_back(static_cast<char>(body.size() >> (8 * i)));
   out.append(body);
   return out;
 }

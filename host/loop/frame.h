@@ -1,4 +1,5 @@
-// host/loop/frame.h: messages in a byte stream: a 4-byte little-endian length, then that many bytes.
+// host/loop/frame.h: messages in a byte stream: a 4-byte little-endian length, then that many
+// bytes.
 //
 // Pure: no descriptor, no thread. The bytes come from another process and are not trusted.
 #pragma once
@@ -12,13 +13,15 @@ namespace rtrain {
 
 inline constexpr size_t kMaxFrameBytes = size_t{1} << 20;
 
-// The frame that carries the body. Throws Error(kArgument) with both sizes when the body is above the cap.
+// The frame that carries the body. Throws Error(kArgument) with both sizes when the body is above
+// the cap.
 std::string to_frame(std::string_view body);
 
 class FrameReader {
  public:
   void add(std::string_view bytes) { buffer_.append(bytes); }
-  // The next whole body; nothing until more bytes come. Throws Error(kArgument) for a length above the cap.
+  // The next whole body; nothing until more bytes come. Throws Error(kArgument) for a length above
+  // the cap.
   std::optional<std::string> next();
   // Bytes of an unfinished frame.
   size_t pending() const { return buffer_.size() - begin_; }

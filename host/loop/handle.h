@@ -1,4 +1,5 @@
-// host/loop/handle.h: the lifetime of one libuv handle: closed when its owner goes, freed in libuv's close callback.
+// host/loop/handle.h: the lifetime of one libuv handle: closed when its owner goes, freed in
+// libuv's close callback.
 //
 // The callback lives beside the handle, so an owner may close it from inside the callback.
 #pragma once

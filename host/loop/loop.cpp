@@ -9,7 +9,8 @@ namespace rtrain {
 
 Loop::Loop() {
   if (const int status = uv_loop_init(&loop_); status != 0) {
-    throw Error(Code::kEnvironment, cat("cannot create an event loop: ", std::string_view(uv_strerror(status))));
+    throw Error(Code::kEnvironment,
+                cat("cannot create an event loop: ", std::string_view(uv_strerror(status))));
   }
   wake_.data = this;
   uv_async_init(&loop_, &wake_, [](uv_async_t* wake) {

@@ -1,7 +1,7 @@
 // host/loop/loop.h: a libuv loop that belongs to one thread.
 //
-// Everything but post() belongs to the thread that calls run(). An exception that leaves a callback stops the loop and
-// comes out of run(): it never unwinds through libuv.
+// Everything but post() belongs to the thread that calls run(). An exception that leaves a callback
+// stops the loop and comes out of run(): it never unwinds through libuv.
 #pragma once
 
 #include <uv.h>
@@ -25,8 +25,8 @@ class Loop {
   void run();
   // Makes run() return after the callbacks of this round.
   void stop();
-  // Any thread: runs the task on the loop's thread, in the order of posting. Tasks posted after run() has returned for
-  // the last time are dropped.
+  // Any thread: runs the task on the loop's thread, in the order of posting. Tasks posted after
+  // run() has returned for the last time are dropped.
   void post(std::function<void()> task);
 
   // Calls the function; an exception stops the loop. Used by the handles around every callback.

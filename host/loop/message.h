@@ -1,21 +1,23 @@
-// host/loop/message.h: what controller and worker say to each other. Each message is a map with a `type`.
+// host/loop/message.h: what controller and worker say to each other. Each message is a map with a
+// `type`.
 //
 // worker → controller
 //   hello     version, build_id, pid          first message
 //   phase     name                            engine_loaded, group_ready, running
-//   files     index, files                    a part of the staged files of report `index`, before it
-//   report    index, time, metrics, checkpoint (true with staged files), directory_name
-//   call      id, op, …                       a Store call: set get add check wait delete num_keys compare_set
+//   files     index, files                    a part of the staged files of report `index`, before
+//   it report    index, time, metrics, checkpoint (true with staged files), directory_name call id,
+//   op, …                       a Store call: set get add check wait delete num_keys compare_set
 //   cancel    id                              the caller of get or wait has stopped waiting
-//   returned  value, reports                  the train function has returned, after so many reports
-//   failed    error                           it raised
+//   returned  value, reports                  the train function has returned, after so many
+//   reports failed    error                           it raised
 // controller → worker
 //   start     see WorkerContext
 //   reply     id, value
-//   reported  index, path or error            report `index` is registered (with a checkpoint: committed)
-//   exit                                      tear down and leave
+//   reported  index, path or error            report `index` is registered (with a checkpoint:
+//   committed) exit                                      tear down and leave
 //
-// A channel belongs to one attempt, so no message carries its number: what an older attempt says cannot arrive.
+// A channel belongs to one attempt, so no message carries its number: what an older attempt says
+// cannot arrive.
 #pragma once
 
 #include <string>
@@ -32,7 +34,8 @@ inline constexpr int kChannelFd = 3;
 inline constexpr int kFunctionsFd = 4;
 inline constexpr int kEngineFd = 5;
 
-// {code, message, traceback, time}: time is the monotonic clock's, the same in all processes of the host.
+// {code, message, traceback, time}: time is the monotonic clock's, the same in all processes of the
+// host.
 Value error_to_value(const Error& error, double time_s);
 Error error_from_value(const Value& value);
 
@@ -52,7 +55,7 @@ struct WorkerContext {
   std::string backend;
   double timeout_s = 1800;
   int threads = 1;
-  int64_t first_index = 0;  // the number of the attempt's first report
+  int64_t first_index = 0;    // the number of the attempt's first report
   Value starting_checkpoint;  // {path, metrics, index} or nil
 };
 

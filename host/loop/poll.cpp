@@ -12,8 +12,8 @@ Poll::Poll(Loop& loop, int fd, std::function<void(int events)> on_ready)
         on_ready(status < 0 ? UV_READABLE : events);
       }) {
   if (const int status = uv_poll_init(loop.get(), handle_.get(), fd); status != 0) {
-    throw Error(Code::kInternal, cat("cannot watch descriptor ", fd, ": ",
-                                     std::string_view(uv_strerror(status))));
+    throw Error(Code::kInternal,
+                cat("cannot watch descriptor ", fd, ": ", std::string_view(uv_strerror(status))));
   }
 }
 

@@ -1,4 +1,5 @@
-// host/loop/poll.h: tells when a file descriptor can be read or written. Owns the descriptor and makes it non-blocking.
+// host/loop/poll.h: tells when a file descriptor can be read or written. Owns the descriptor and
+// makes it non-blocking.
 #pragma once
 
 #include "host/loop/handle.h"

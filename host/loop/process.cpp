@@ -19,7 +19,8 @@ extern char** environ;
 namespace rtrain {
 namespace {
 
-// Source descriptors are moved up here first, so that giving one its place never overwrites another.
+// Source descriptors are moved up here first, so that giving one its place never overwrites
+// another.
 constexpr int kAbovePlaces = 100;
 
 [[noreturn]] void fail(std::string_view what, int error) {
@@ -75,7 +76,8 @@ class Attributes {
 std::vector<std::string> child_environment(const ProcessOptions& options) {
   std::vector<std::string> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view name = std::string_view(*entry).substr(0, std::string_view(*entry).find('='));
+    const std::string_view name =
+        std::string_view(*entry).substr(0, std::string_view(*entry).find('='));
     const bool replaced = std::any_of(options.env.begin(), options.env.end(),
                                       [&](const auto& pair) { return pair.first == name; });
     if (!replaced) out.emplace_back(*entry);
@@ -96,7 +98,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 std::string to_text(const ExitStatus& status) {
   if (status.signal == 0) return cat("exited with code ", status.exit_code);
   const char* name = sigabbrev_np(status.signal);
-  return cat("killed by signal ", status.signal, " (", name == nullptr ? "?" : cat("SIG", name), ")");
+  return cat("killed by signal ", status.signal, " (", name == nullptr ? "?" : cat("SIG", name),
+             ")");
 }
 
 Process::Process(Loop& loop, const ProcessOptions& options, OnExit on_exit)

@@ -1,7 +1,8 @@
 // host/loop/process.h: a child process in a session and process group of its own.
 //
-// Belongs to the loop's thread, which must live as long as the child (the child asks for SIGKILL at its parent thread's
-// end). The group is killed when its leader has ended and before it is reaped, so that the group's number still is its.
+// Belongs to the loop's thread, which must live as long as the child (the child asks for SIGKILL at
+// its parent thread's end). The group is killed when its leader has ended and before it is reaped,
+// so that the group's number still is its.
 #pragma once
 
 #include <optional>
@@ -16,7 +17,8 @@ namespace rtrain {
 struct ProcessOptions {
   std::string file;
   std::vector<std::string> args;  // with argv[0]
-  std::vector<std::pair<std::string, std::string>> env;  // added to this process's environment, or replacing it there
+  std::vector<std::pair<std::string, std::string>>
+      env;  // added to this process's environment, or replacing it there
   // Becomes descriptor 1, 2, 3, … of the child; 0 is /dev/null, everything else is closed there.
   std::vector<int> descriptors;
 };
@@ -34,7 +36,8 @@ class Process {
  public:
   using OnExit = std::function<void(ExitStatus status)>;
 
-  // Throws Error(kEnvironment) when the process cannot be started. The descriptors stay the caller's.
+  // Throws Error(kEnvironment) when the process cannot be started. The descriptors stay the
+  // caller's.
   Process(Loop& loop, const ProcessOptions& options, OnExit on_exit);
   // Kills and reaps a child that still runs.
   ~Process();
@@ -53,8 +56,8 @@ class Process {
   std::optional<Poll> exit_;
 };
 
-// Asks the kernel for SIGKILL when the parent ends; ends this process at once when the parent already is another one.
-// For the child, first thing in main.
+// Asks the kernel for SIGKILL when the parent ends; ends this process at once when the parent
+// already is another one. For the child, first thing in main.
 void die_with_parent(int parent_pid);
 
 }  // namespace rtrain

@@ -1,4 +1,5 @@
-// host/loop/signal.h: a POSIX signal as a callback on the loop. The default action comes back when the object goes.
+// host/loop/signal.h: a POSIX signal as a callback on the loop. The default action comes back when
+// the object goes.
 #pragma once
 
 #include "host/loop/handle.h"

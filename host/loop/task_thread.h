@@ -1,4 +1,5 @@
-// host/loop/task_thread.h: one thread that runs tasks in the order of posting: the io thread of a controller.
+// host/loop/task_thread.h: one thread that runs tasks in the order of posting: the io thread of a
+// controller.
 #pragma once
 
 #include <condition_variable>

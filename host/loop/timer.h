@@ -1,4 +1,5 @@
-// host/loop/timer.h: calls a function once after a delay, or again and again. Belongs to the loop's thread.
+// host/loop/timer.h: calls a function once after a delay, or again and again. Belongs to the loop's
+// thread.
 #pragma once
 
 #include <chrono>

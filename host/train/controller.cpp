@@ -47,9 +47,11 @@ Value to_value(const std::optional<GroupError>& error) {
 Error death_error(int rank, const WorkerEnd& end) {
   const std::string who = cat("rank ", rank, " (pid ", end.pid, ")");
   if (!end.broken.empty()) {
-    return Error(Code::kWorkerLost, cat(who, " was stopped: it sent what is no message: ", end.broken));
+    return Error(Code::kWorkerLost,
+                 cat(who, " was stopped: it sent what is no message: ", end.broken));
   }
-  if (end.status.signal != 0) return Error(Code::kWorkerLost, cat(who, " was ", to_text(end.status)));
+  if (end.status.signal != 0)
+    return Error(Code::kWorkerLost, cat(who, " was ", to_text(end.status)));
   return Error(Code::kWorkerLost, cat(who, " left early: its process ", to_text(end.status),
                                       " before the train function returned"));
 }
@@ -114,7 +116,9 @@ void Controller::feed(Event event) {
       emit("state", {{"state", state_name(machine_.state)}});
       if (machine_.state == RunState::kRunning || machine_.state == RunState::kScheduling ||
           machine_.state == RunState::kRestarting) {
-        on_io([status = std::string(state_name(machine_.state))](RunRecord& r) { r.set_status(status); });
+        on_io([status = std::string(state_name(machine_.state))](RunRecord& r) {
+          r.set_status(status);
+        });
       }
     }
     for (const Action& action : next.actions) {
@@ -190,8 +194,12 @@ void Controller::perform(const action::SpawnGroup&) {
       feed(event::SpawnFailed{e, rank});
       break;
     }
-    workers_.push_back({.rank = rank, .pid = group_->pid(rank), .host = host, .device = "cpu",
-                        .exit_code = {}, .signal = {}});
+    workers_.push_back({.rank = rank,
+                        .pid = group_->pid(rank),
+                        .host = host,
+                        .device = "cpu",
+                        .exit_code = {},
+                        .signal = {}});
     emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kSpawn)}});
   }
   record_workers();
@@ -231,7 +239,8 @@ void Controller::perform(const action::EndAttempt& a) {
     if (const std::string text = reports_->uneven(); !text.empty()) emit_notice("warning", text);
   }
   batch_.flush();
-  // Behind the reports and commits that are on their way there: those count before the failure does.
+  // Behind the reports and commits that are on their way there: those count before the failure
+  // does.
   on_io(
       [number = machine_.attempt, status = std::string(state_name(a.status)),
        error = to_value(a.error)](RunRecord& record) {
@@ -245,11 +254,12 @@ void Controller::perform(const action::EndAttempt& a) {
 }
 
 void Controller::perform(const action::ReportFailure& a) {
-  emit("attempt_failed", {{"error", to_value(std::optional(a.error))},
-                          {"will_retry", a.decision.retry},
-                          {"delay_s", a.decision.delay_s},
-                          {"reason", a.decision.reason},
-                          {"next_attempt", a.decision.retry ? Value(machine_.attempt + 1) : Value()}});
+  emit("attempt_failed",
+       {{"error", to_value(std::optional(a.error))},
+        {"will_retry", a.decision.retry},
+        {"delay_s", a.decision.delay_s},
+        {"reason", a.decision.reason},
+        {"next_attempt", a.decision.retry ? Value(machine_.attempt + 1) : Value()}});
 }
 
 void Controller::perform(const action::EndRun& a) {
@@ -288,7 +298,8 @@ void Controller::on_message(int rank, const Value& message) {
   const std::string& type = message["type"].as_string();
   if (type == "call") {
     for (auto& answer : store_.call(rank, message)) {
-      group_->send(answer.rank, Map{{"type", "reply"}, {"id", answer.id}, {"value", std::move(answer.value)}});
+      group_->send(answer.rank,
+                   Map{{"type", "reply"}, {"id", answer.id}, {"value", std::move(answer.value)}});
     }
   } else if (type == "cancel") {
     store_.cancel(rank, message["id"].as_int());
@@ -362,28 +373,31 @@ void Controller::complete(std::vector<Report> reports) {
   if (commits_ == 0) return emit_report(reports, nullptr);
   // Behind the commit of an earlier report, so that events come in the order of their numbers.
   on_io([](RunRecord&) { return true; },
-        [this, reports = std::move(reports)](const auto&, const auto&) { emit_report(reports, nullptr); });
+        [this, reports = std::move(reports)](const auto&, const auto&) {
+          emit_report(reports, nullptr);
+        });
 }
 
 void Controller::commit(std::vector<Report> reports) {
   ++commits_;
   batch_.flush();
   const int attempt = machine_.attempt;
-  on_io([attempt, reports](RunRecord& record) { return record.commit(attempt, reports); },
-        [this, reports](std::optional<RunRecord::Committed> done, const std::optional<Error>& error) {
-          --commits_;
-          Map answer{{"type", "reported"}, {"index", reports.front().index}};
-          if (error) {
-            answer.set("error", error_to_value(*error, monotonic_s()));
-          } else {
-            new_checkpoint_ = true;
-            answer.set("path", done->checkpoint.path);
-            for (const std::string& text : done->warnings) emit_notice("warning", text);
-            on_io([names = done->dropped](RunRecord& record) { record.drop(names); });
-          }
-          group_->send_all(answer);
-          emit_report(reports, error ? Value() : Value(done->checkpoint.path));
-        });
+  on_io(
+      [attempt, reports](RunRecord& record) { return record.commit(attempt, reports); },
+      [this, reports](std::optional<RunRecord::Committed> done, const std::optional<Error>& error) {
+        --commits_;
+        Map answer{{"type", "reported"}, {"index", reports.front().index}};
+        if (error) {
+          answer.set("error", error_to_value(*error, monotonic_s()));
+        } else {
+          new_checkpoint_ = true;
+          answer.set("path", done->checkpoint.path);
+          for (const std::string& text : done->warnings) emit_notice("warning", text);
+          on_io([names = done->dropped](RunRecord& record) { record.drop(names); });
+        }
+        group_->send_all(answer);
+        emit_report(reports, error ? Value() : Value(done->checkpoint.path));
+      });
 }
 
 void Controller::emit_report(const std::vector<Report>& reports, const Value& path) {

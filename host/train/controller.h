@@ -1,7 +1,9 @@
-// host/train/controller.h: performs what the state machine decides: processes, messages, timers, files.
+// host/train/controller.h: performs what the state machine decides: processes, messages, timers,
+// files.
 //
-// Lives on the control thread, which it may not block: what touches the disk goes to the io thread and comes back as a
-// task of the loop. Tells the user's thread through the event queue; the last event is `finished`.
+// Lives on the control thread, which it may not block: what touches the disk goes to the io thread
+// and comes back as a task of the loop. Tells the user's thread through the event queue; the last
+// event is `finished`.
 #pragma once
 
 #include <deque>

@@ -1,6 +1,7 @@
 // host/train/event_queue.h: events from the control thread to the thread that called fit().
 //
-// Lines of output are dropped (and counted) while the reader is far behind: they are in the log. Everything else is kept.
+// Lines of output are dropped (and counted) while the reader is far behind: they are in the log.
+// Everything else is kept.
 #pragma once
 
 #include <condition_variable>

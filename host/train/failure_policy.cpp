@@ -41,7 +41,8 @@ FailureDecision FailurePolicy::decide(const Failure& failure) {
   const bool repeated = is_repeated(failure);
   last_user_error_ = is_users(failure.error.code()) ? identity(failure.error) : "";
   if (is_final(failure.error.code())) {
-    return {.reason = cat("an error of kind '", code_name(failure.error.code()), "' is not retried")};
+    return {.reason =
+                cat("an error of kind '", code_name(failure.error.code()), "' is not retried")};
   }
   if (max_failures_ >= 0 && failures_ > max_failures_) {
     return {.reason = max_failures_ == 0 ? "" : cat("all ", max_failures_, " retries are used up")};

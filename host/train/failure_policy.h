@@ -1,9 +1,11 @@
-// host/train/failure_policy.h: decides whether a failed attempt is worth another one, and when. Pure.
+// host/train/failure_policy.h: decides whether a failed attempt is worth another one, and when.
+// Pure.
 //
-// max_failures counts failed attempts of the whole run, however many ranks failed in each. The first retry after
-// progress (a new checkpoint) is immediate, later ones wait 1 s, 2 s, 4 s, … up to 60 s, each shortened by up to a
-// quarter at random. An error of the user's code that comes again with the same text and no new checkpoint in between
-// is not retried, and never are errors of configuration or environment.
+// max_failures counts failed attempts of the whole run, however many ranks failed in each. The
+// first retry after progress (a new checkpoint) is immediate, later ones wait 1 s, 2 s, 4 s, … up
+// to 60 s, each shortened by up to a quarter at random. An error of the user's code that comes
+// again with the same text and no new checkpoint in between is not retried, and never are errors of
+// configuration or environment.
 #pragma once
 
 #include <cstdint>

@@ -67,7 +67,8 @@ void KeyValueStore::put(const std::string& key, std::string value, std::vector<A
 }
 
 bool KeyValueStore::has_all(const std::vector<std::string>& keys) const {
-  return std::all_of(keys.begin(), keys.end(), [&](const auto& key) { return values_.contains(key); });
+  return std::all_of(keys.begin(), keys.end(),
+                     [&](const auto& key) { return values_.contains(key); });
 }
 
 // Counters are kept as decimal text, as every c10d store keeps them: get() of one gives its digits.

@@ -1,8 +1,9 @@
-// host/train/key_value_store.h: the key-value store of one attempt, through which ranks find each other.
+// host/train/key_value_store.h: the key-value store of one attempt, through which ranks find each
+// other.
 //
-// Pure: takes the messages `call` and `cancel` of the ranks and returns the answers that became due, the caller's own
-// and those of ranks that waited for a key. Deadlines are the callers': they cancel. It ends with its attempt, so that
-// nothing a dead attempt has written is ever seen.
+// Pure: takes the messages `call` and `cancel` of the ranks and returns the answers that became
+// due, the caller's own and those of ranks that waited for a key. Deadlines are the callers': they
+// cancel. It ends with its attempt, so that nothing a dead attempt has written is ever seen.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,9 @@ class KeyValueStore {
     Value value;
   };
 
-  // set{key, value} and delete{key} change; add{key, delta} counts; check{keys} asks; get{key} and wait{keys} are
-  // answered once all keys exist; num_keys; compare_set{key, expected, desired}. `set` has no answer.
-  // Throws Error(kArgument) for a malformed call.
+  // set{key, value} and delete{key} change; add{key, delta} counts; check{keys} asks; get{key} and
+  // wait{keys} are answered once all keys exist; num_keys; compare_set{key, expected, desired}.
+  // `set` has no answer. Throws Error(kArgument) for a malformed call.
   std::vector<Answer> call(int rank, const Value& request);
   void cancel(int rank, int64_t id);
 

@@ -1,7 +1,8 @@
-// host/train/report_batch.h: gathers report rows and log text and writes them together, a few times a second.
+// host/train/report_batch.h: gathers report rows and log text and writes them together, a few times
+// a second.
 //
-// Belongs to the control thread; the writing happens on the io thread. A report is visible to other processes one gather
-// time (30 ms on a local disk) after it came, at most.
+// Belongs to the control thread; the writing happens on the io thread. A report is visible to other
+// processes one gather time (30 ms on a local disk) after it came, at most.
 #pragma once
 
 #include <functional>

@@ -64,9 +64,10 @@ std::optional<Error> ReportHandler::hopeless(const Report& waiting, double now_s
   for (size_t rank = 0; rank < counts_.size(); ++rank) {
     if (first_index_ + counts_[rank] > waiting.index) continue;
     if (returned_[rank]) {
-      return Error(Code::kUser,
-                   cat(who, ", but rank ", rank, " has already returned from the train function after ",
-                       reports(counts_[rank]), ": every rank must call report() the same number of times"));
+      return Error(
+          Code::kUser,
+          cat(who, ", but rank ", rank, " has already returned from the train function after ",
+              reports(counts_[rank]), ": every rank must call report() the same number of times"));
     }
     behind.push_back(cat(rank, " (", reports(counts_[rank]), ")"));
   }
@@ -89,8 +90,8 @@ std::optional<double> ReportHandler::next_deadline() const {
 std::string ReportHandler::uneven() const {
   const auto [least, most] = std::minmax_element(counts_.begin(), counts_.end());
   if (*least == *most) return {};
-  return cat("the ranks made different numbers of reports: rank ", least - counts_.begin(), " made ",
-             *least, ", rank ", most - counts_.begin(), " made ", *most,
+  return cat("the ranks made different numbers of reports: rank ", least - counts_.begin(),
+             " made ", *least, ", rank ", most - counts_.begin(), " made ", *most,
              "; reports that not every rank made are kept for the ranks that made them");
 }
 

@@ -1,8 +1,9 @@
-// host/train/report_handler.h: collects report number i of all ranks of one attempt. Pure; times come from the caller.
+// host/train/report_handler.h: collects report number i of all ranks of one attempt. Pure; times
+// come from the caller.
 //
-// A rank that reports without a checkpoint never waits; one that attaches a checkpoint waits until all ranks have made
-// that report. Such a wait ends in an error when it cannot come true: a rank has returned with fewer reports, or the
-// deadline has passed.
+// A rank that reports without a checkpoint never waits; one that attaches a checkpoint waits until
+// all ranks have made that report. Such a wait ends in an error when it cannot come true: a rank
+// has returned with fewer reports, or the deadline has passed.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,8 @@ class ReportHandler {
  public:
   ReportHandler(int world_size, int64_t first_index);
 
-  // The reports of all ranks by rank, when this one was the last of its number. Throws Error(kArgument) when it is not
-  // the rank's next number or the rank is too far ahead.
+  // The reports of all ranks by rank, when this one was the last of its number. Throws
+  // Error(kArgument) when it is not the rank's next number or the rank is too far ahead.
   std::optional<std::vector<Report>> add(Report report);
   void set_returned(int rank);
 

@@ -1,4 +1,5 @@
-// host/train/run.h: one run as the thread that called fit() sees it: started, read event by event, closed.
+// host/train/run.h: one run as the thread that called fit() sees it: started, read event by event,
+// closed.
 #pragma once
 
 #include <memory>
@@ -12,8 +13,8 @@ namespace rtrain {
 
 class Run {
  public:
-  // Takes the run's name and starts its threads. Raises before any worker exists: kConfig when the name is taken,
-  // kEnvironment when the storage cannot be written.
+  // Takes the run's name and starts its threads. Raises before any worker exists: kConfig when the
+  // name is taken, kEnvironment when the storage cannot be written.
   explicit Run(RunSpec spec);
   // Stops a run that still goes on, kills its workers and waits for that.
   ~Run();

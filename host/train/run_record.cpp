@@ -106,10 +106,10 @@ RunRecord::Committed RunRecord::commit(int64_t attempt, const std::vector<Report
   Committed out;
   out.checkpoint = {done.path, done.manifest.name, done.manifest.metrics, done.manifest.index};
   out.warnings = done.warnings;
-  out.dropped = store_->add_checkpoint({done.manifest.name, attempt, done.manifest.index,
-                                        done.manifest.metrics, done.manifest.size_bytes(),
-                                        done.manifest.created_at_ms},
-                                       retention_);
+  out.dropped = store_->add_checkpoint(
+      {done.manifest.name, attempt, done.manifest.index, done.manifest.metrics,
+       done.manifest.size_bytes(), done.manifest.created_at_ms},
+      retention_);
   return out;
 }
 

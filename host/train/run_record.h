@@ -1,7 +1,7 @@
 // host/train/run_record.h: everything of a run that goes to the disk: rows, checkpoints, logs.
 //
-// Belongs to the io thread. Errors are those of host/store; the controller ends the run on them, but for a checkpoint
-// that cannot be committed, which is the ranks' error.
+// Belongs to the io thread. Errors are those of host/store; the controller ends the run on them,
+// but for a checkpoint that cannot be committed, which is the ranks' error.
 #pragma once
 
 #include <map>
@@ -38,11 +38,12 @@ class RunRecord {
 
   struct Attempt {
     std::string nonce;
-    int64_t first_index = 0;                  // the number of its first report
+    int64_t first_index = 0;                   // the number of its first report
     std::optional<CheckpointInfo> checkpoint;  // what it starts from
     std::vector<std::string> notices;
   };
-  // The row is on the disk when this returns. Starts from the latest checkpoint whose files are all there.
+  // The row is on the disk when this returns. Starts from the latest checkpoint whose files are all
+  // there.
   Attempt begin_attempt(int64_t attempt);
   void set_workers(int64_t attempt, std::span<const WorkerRow> workers);
   // Also removes what the attempt left in staging. Call it when all its workers are gone.

@@ -23,12 +23,13 @@ struct RunSpec {
   Value checkpoint_config;
   int max_failures = 0;  // -1: without limit
   std::string backend = "gloo";
-  double timeout_s = 1800;       // of waits in user code
-  double start_timeout_s = 60;   // of each phase of the start-up
+  double timeout_s = 1800;      // of waits in user code
+  double start_timeout_s = 60;  // of each phase of the start-up
   std::string git_commit;
   bool git_dirty = false;
 
-  // Throws Error(kArgument) for a field that is missing or of a wrong type, kConfig for one out of range.
+  // Throws Error(kArgument) for a field that is missing or of a wrong type, kConfig for one out of
+  // range.
   static RunSpec from_value(const Value& value);
 };
 

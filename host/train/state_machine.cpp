@@ -16,9 +16,9 @@ constexpr double kVerdictAfterSignalS = 0.1;
 // Teardown of a worker after its train function has returned.
 constexpr double kExitTimeoutS = 10;
 
-constexpr std::array kStateNames = {"INITIALIZING", "SCHEDULING",    "RESCHEDULING",
-                                    "RUNNING",      "RESTARTING",    "SHUTTING_DOWN",
-                                    "ERRORED",      "FINISHED",      "ABORTED"};
+constexpr std::array kStateNames = {"INITIALIZING", "SCHEDULING", "RESCHEDULING",
+                                    "RUNNING",      "RESTARTING", "SHUTTING_DOWN",
+                                    "ERRORED",      "FINISHED",   "ABORTED"};
 constexpr std::array kPhaseNames = {"spawn", "hello", "engine_loaded", "group_ready", "running"};
 
 bool is_accounted_for(const RankState& rank) {
@@ -87,7 +87,8 @@ class Transition {
   void on(const event::Gone& e) {
     RankState& rank = rank_of(e.rank);
     rank.gone = true;
-    // A death that we brought about, or after the train function has returned everywhere, is no failure.
+    // A death that we brought about, or after the train function has returned everywhere, is no
+    // failure.
     const bool expected = m_.killed || m_.state == RunState::kShuttingDown;
     if (!expected && !rank.error) {
       rank.error = e.error;
@@ -154,8 +155,8 @@ class Transition {
   }
 
   bool all_returned() const {
-    return !m_.ranks.empty() && std::all_of(m_.ranks.begin(), m_.ranks.end(),
-                                            [](const auto& r) { return r.returned; });
+    return !m_.ranks.empty() &&
+           std::all_of(m_.ranks.begin(), m_.ranks.end(), [](const auto& r) { return r.returned; });
   }
 
   void schedule() {
@@ -182,8 +183,9 @@ class Transition {
   }
 
   void fail_start() {
-    const auto late = std::min_element(m_.ranks.begin(), m_.ranks.end(),
-                                       [](const auto& a, const auto& b) { return a.phase < b.phase; });
+    const auto late =
+        std::min_element(m_.ranks.begin(), m_.ranks.end(),
+                         [](const auto& a, const auto& b) { return a.phase < b.phase; });
     const int rank = static_cast<int>(late - m_.ranks.begin());
     const int next = static_cast<int>(late->phase) + 1;
     fail_group(Error(Code::kTimeout,
@@ -222,7 +224,8 @@ class Transition {
   }
 
   void check_all_gone() {
-    const bool all_gone = std::all_of(m_.ranks.begin(), m_.ranks.end(), [](const auto& r) { return r.gone; });
+    const bool all_gone =
+        std::all_of(m_.ranks.begin(), m_.ranks.end(), [](const auto& r) { return r.gone; });
     if (all_gone && m_.state == RunState::kShuttingDown) end_attempt();
   }
 
@@ -294,9 +297,9 @@ GroupError first_cause(const std::vector<RankState>& ranks) {
     const RankState& rank = ranks[i];
     if (!rank.error) continue;
     out.ranks.emplace(static_cast<int>(i), *rank.error);
-    const bool better = first == nullptr ||
-                        std::pair(is_consequence(rank), rank.error_time_s) <
-                            std::pair(is_consequence(*first), first->error_time_s);
+    const bool better =
+        first == nullptr || std::pair(is_consequence(rank), rank.error_time_s) <
+                                std::pair(is_consequence(*first), first->error_time_s);
     if (!better) continue;
     first = &rank;
     out.cause = *rank.error;

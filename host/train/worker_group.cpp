@@ -36,7 +36,8 @@ struct Pipe {
   Pipe() {
     int fds[2];
     if (pipe2(fds, O_CLOEXEC) != 0) {
-      throw Error(Code::kEnvironment, cat("cannot create a pipe: ", std::string_view(std::strerror(errno))));
+      throw Error(Code::kEnvironment,
+                  cat("cannot create a pipe: ", std::string_view(std::strerror(errno))));
     }
     read.emplace(fds[0]);
     write.emplace(fds[1]);
@@ -85,18 +86,20 @@ class WorkerGroup::Worker {
   }
 
   LineReader::Callbacks reader(std::string_view stream) {
-    return {[this](std::string_view bytes) { observer_.on_output(rank_, bytes); },
-            [this, stream](std::string line) { observer_.on_line(rank_, stream, std::move(line)); }};
+    return {
+        [this](std::string_view bytes) { observer_.on_output(rank_, bytes); },
+        [this, stream](std::string line) { observer_.on_line(rank_, stream, std::move(line)); }};
   }
 
-  // The end of the stream comes with the worker's own end, or it has closed its channel: of no use any more.
+  // The end of the stream comes with the worker's own end, or it has closed its channel: of no use
+  // any more.
   void on_channel_closed(const std::string& reason) {
     broken_ = reason;
     kill();
   }
 
-  // Everything the worker had written lies in the socket and the pipes by now. Their end may never come: a process that
-  // has left the worker's group can hold them open.
+  // Everything the worker had written lies in the socket and the pipes by now. Their end may never
+  // come: a process that has left the worker's group can hold them open.
   void on_exit(ExitStatus status) {
     channel_->drain();
     channel_->close();
@@ -116,7 +119,8 @@ class WorkerGroup::Worker {
   std::optional<Process> process_;  // last: its destructor kills, and calls nobody
 };
 
-WorkerGroup::WorkerGroup(Loop& loop, const WorkerGroupOptions& options, WorkerGroupObserver& observer)
+WorkerGroup::WorkerGroup(Loop& loop, const WorkerGroupOptions& options,
+                         WorkerGroupObserver& observer)
     : loop_(loop), options_(options), observer_(observer) {}
 
 WorkerGroup::~WorkerGroup() { kill(); }

@@ -1,7 +1,8 @@
-// host/train/worker_group.h: the worker processes of one attempt: spawned together, killed together.
+// host/train/worker_group.h: the worker processes of one attempt: spawned together, killed
+// together.
 //
-// Belongs to the control thread. Tells its observer what the ranks say, print, and how they end; decides nothing. It
-// must not be destroyed from inside an observer's call.
+// Belongs to the control thread. Tells its observer what the ranks say, print, and how they end;
+// decides nothing. It must not be destroyed from inside an observer's call.
 #pragma once
 
 #include <memory>
@@ -36,7 +37,8 @@ class WorkerGroupObserver {
   virtual void on_message(int rank, const Value& message) = 0;
   virtual void on_output(int rank, std::string_view bytes) = 0;
   virtual void on_line(int rank, std::string_view stream, std::string line) = 0;
-  // Its process has been reaped, its group killed, and all it had sent was given to the calls above.
+  // Its process has been reaped, its group killed, and all it had sent was given to the calls
+  // above.
   virtual void on_gone(int rank, const WorkerEnd& end) = 0;
 };
 

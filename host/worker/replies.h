@@ -1,6 +1,7 @@
 // host/worker/replies.h: where threads wait for what the controller answers, by key.
 //
-// Any thread. A wait holds no lock and ends with its answer, at its deadline, or when the channel closes.
+// Any thread. A wait holds no lock and ends with its answer, at its deadline, or when the channel
+// closes.
 #pragma once
 
 #include <chrono>

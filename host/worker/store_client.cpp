@@ -21,7 +21,9 @@ void set(const std::string& key, const std::string& value) {
 }
 
 std::string get(const std::string& key, Milliseconds timeout) {
-  return worker().wait_store(Map{{"op", "get"}, {"key", key}}, timeout, quoted({&key, 1})).as_string();
+  return worker()
+      .wait_store(Map{{"op", "get"}, {"key", key}}, timeout, quoted({&key, 1}))
+      .as_string();
 }
 
 int64_t add(const std::string& key, int64_t delta) {
@@ -51,7 +53,8 @@ int64_t num_keys() { return worker().call_store(Map{{"op", "num_keys"}}).as_int(
 std::string compare_set(const std::string& key, const std::string& expected,
                         const std::string& desired) {
   return worker()
-      .call_store(Map{{"op", "compare_set"}, {"key", key}, {"expected", expected}, {"desired", desired}})
+      .call_store(
+          Map{{"op", "compare_set"}, {"key", key}, {"expected", expected}, {"desired", desired}})
       .as_string();
 }
 

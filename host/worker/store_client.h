@@ -1,4 +1,5 @@
-// host/worker/store_client.h: the attempt's key-value store as the engine calls it, from any thread of a worker.
+// host/worker/store_client.h: the attempt's key-value store as the engine calls it, from any thread
+// of a worker.
 #pragma once
 
 #include "host/base/host_api.h"

@@ -24,7 +24,8 @@ namespace {
 constexpr int64_t kMaxReportsAhead = 1024;
 constexpr size_t kFilesAMessage = 2000;
 constexpr std::chrono::milliseconds kFlushTimeout{10000};
-// The controller has its own, shorter deadlines and names who is late; these are for the case that it cannot.
+// The controller has its own, shorter deadlines and names who is late; these are for the case that
+// it cannot.
 constexpr std::chrono::milliseconds kGrace{30000};
 constexpr const char* kStartKey = "start";
 constexpr const char* kExitKey = "exit";
@@ -40,8 +41,8 @@ void block_all_signals() {
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
 }
 
-// glibc gives freed memory of some megabytes back to the kernel at once, and a training step allocates the same sizes
-// again: kept, a step of a convolutional network takes 0.86 × the time.
+// glibc gives freed memory of some megabytes back to the kernel at once, and a training step
+// allocates the same sizes again: kept, a step of a convolutional network takes 0.86 × the time.
 void keep_freed_memory() {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, INT_MAX);
@@ -55,12 +56,13 @@ WorkerProcess::WorkerProcess(int parent_pid) {
   for (const int fd : {kChannelFd, kFunctionsFd, kEngineFd}) fcntl(fd, F_SETFD, FD_CLOEXEC);
   block_all_signals();
   keep_freed_memory();
-  setvbuf(stdout, nullptr, _IOLBF, 0);  // a pipe: lines would come in blocks of 4 KiB, and be lost by a signal
+  setvbuf(stdout, nullptr, _IOLBF,
+          0);  // a pipe: lines would come in blocks of 4 KiB, and be lost by a signal
   current_worker = this;
   replies_.expect(kStartKey);
   replies_.expect(kExitKey);
-  // Whatever the train function is doing: without a controller nobody will ever take its results. The processes that
-  // it has started are in this one's group.
+  // Whatever the train function is doing: without a controller nobody will ever take its results.
+  // The processes that it has started are in this one's group.
   channel_ = std::make_unique<Channel>(
       loop_, kChannelFd, [this](const Value& message) { on_message(message); },
       [](const std::string&) { kill(0, SIGKILL); });
@@ -83,8 +85,8 @@ WorkerProcess::~WorkerProcess() {
 
 WorkerProcess* WorkerProcess::current() { return current_worker; }
 
-// Signals meant for the job (Ctrl-C to a process group, scancel) reach the workers too; only the controller decides what
-// they mean, so here they are taken and dropped.
+// Signals meant for the job (Ctrl-C to a process group, scancel) reach the workers too; only the
+// controller decides what they mean, so here they are taken and dropped.
 void WorkerProcess::run_control() {
   pthread_setname_np(pthread_self(), "rtrain-control");
   Signal interrupt(loop_, SIGINT, [] {});
@@ -132,7 +134,8 @@ std::string WorkerProcess::functions() const {
   std::string out(static_cast<size_t>(info.st_size), '\0');
   size_t done = 0;
   while (done < out.size()) {
-    const ssize_t n = pread(kFunctionsFd, out.data() + done, out.size() - done, static_cast<off_t>(done));
+    const ssize_t n =
+        pread(kFunctionsFd, out.data() + done, out.size() - done, static_cast<off_t>(done));
     if (n <= 0) throw Error(Code::kInternal, "the train function cannot be read");
     done += static_cast<size_t>(n);
   }
@@ -143,7 +146,8 @@ void WorkerProcess::set_phase(std::string_view name) {
   send(Map{{"type", "phase"}, {"name", name}});
 }
 
-std::optional<std::string> WorkerProcess::report(const Value& metrics, const ReportOptions& options) {
+std::optional<std::string> WorkerProcess::report(const Value& metrics,
+                                                 const ReportOptions& options) {
   const int64_t index = next_index_;
   Map message{{"type", "report"}, {"index", index}, {"time", now_ms()}, {"metrics", metrics}};
   wait_while_ahead();
@@ -159,10 +163,12 @@ std::optional<std::string> WorkerProcess::report(const Value& metrics, const Rep
   send(message);
   ++next_index_;
   // In the kernel's hands before report() returns: a returned report outlives this process.
-  if (!channel_->flush(kFlushTimeout)) throw Error(Code::kTimeout, "the controller takes no reports");
+  if (!channel_->flush(kFlushTimeout))
+    throw Error(Code::kTimeout, "the controller takes no reports");
   if (!options.checkpoint) return std::nullopt;
   const auto answer = replies_.wait(report_key(index), user_timeout() + kGrace);
-  if (!answer) throw Error(Code::kTimeout, cat("report() number ", index, ": no answer from the controller"));
+  if (!answer)
+    throw Error(Code::kTimeout, cat("report() number ", index, ": no answer from the controller"));
   const Value& error = (*answer)["error"];
   if (!error.is_nil()) throw error_from_value(error);
   return (*answer)["path"].as_string();
@@ -171,7 +177,8 @@ std::optional<std::string> WorkerProcess::report(const Value& metrics, const Rep
 Map WorkerProcess::stage(const ReportOptions& options) {
   const CheckpointFiles files(context_.run_path);
   const StageKey key{context_.attempt, context_.nonce, next_index_};
-  const StagedRank staged = files.stage(key, context_.world_rank, *options.checkpoint, options.temporary);
+  const StagedRank staged =
+      files.stage(key, context_.world_rank, *options.checkpoint, options.temporary);
   return staged.to_value().as_map();
 }
 
@@ -189,9 +196,9 @@ void WorkerProcess::send_files(int64_t index, const List& files) {
 void WorkerProcess::wait_while_ahead() {
   const int64_t least = next_index_ - kMaxReportsAhead;
   if (least <= context_.first_index || replies_.wait_registered(least, user_timeout())) return;
-  throw Error(Code::kTimeout, cat("report() number ", next_index_, ": this rank is ", kMaxReportsAhead,
-                                  " reports ahead of another one for ", context_.timeout_s,
-                                  " s (timeout_s)"));
+  throw Error(Code::kTimeout,
+              cat("report() number ", next_index_, ": this rank is ", kMaxReportsAhead,
+                  " reports ahead of another one for ", context_.timeout_s, " s (timeout_s)"));
 }
 
 std::string WorkerProcess::make_tempdir() const {
@@ -199,7 +206,8 @@ std::string WorkerProcess::make_tempdir() const {
 }
 
 void WorkerProcess::finish(const Value& value) {
-  send(Map{{"type", "returned"}, {"value", value}, {"reports", next_index_ - context_.first_index}});
+  send(
+      Map{{"type", "returned"}, {"value", value}, {"reports", next_index_ - context_.first_index}});
   // As long as any rank needs: only the controller knows. It kills, or its end closes the channel.
   while (!replies_.wait(kExitKey, std::chrono::hours(1))) replies_.expect(kExitKey);
 }
@@ -213,11 +221,10 @@ std::chrono::milliseconds WorkerProcess::user_timeout() const {
   return std::chrono::milliseconds(static_cast<int64_t>(context_.timeout_s * 1000));
 }
 
-Value WorkerProcess::call_store(Map request) {
-  return call(std::move(request), std::nullopt, "");
-}
+Value WorkerProcess::call_store(Map request) { return call(std::move(request), std::nullopt, ""); }
 
-Value WorkerProcess::wait_store(Map request, std::chrono::milliseconds timeout, const std::string& keys) {
+Value WorkerProcess::wait_store(Map request, std::chrono::milliseconds timeout,
+                                const std::string& keys) {
   return call(std::move(request), timeout, keys);
 }
 

@@ -1,8 +1,9 @@
-// host/worker/worker_process.h: a worker's side of the run: channel, control thread, report, Store calls.
+// host/worker/worker_process.h: a worker's side of the run: channel, control thread, report, Store
+// calls.
 //
-// One per process, made first thing in main. The control thread alone takes signals and reads the channel; the methods
-// may be called by any thread unless they say otherwise. When the controller is gone the process ends at once, wherever
-// its threads are.
+// One per process, made first thing in main. The control thread alone takes signals and reads the
+// channel; the methods may be called by any thread unless they say otherwise. When the controller
+// is gone the process ends at once, wherever its threads are.
 #pragma once
 
 #include <atomic>
@@ -29,7 +30,8 @@ struct ReportOptions {
 
 class WorkerProcess {
  public:
-  // For the process's main thread, before any other thread exists. Ends the process when its parent is not the given one.
+  // For the process's main thread, before any other thread exists. Ends the process when its parent
+  // is not the given one.
   explicit WorkerProcess(int parent_pid);
   ~WorkerProcess();
 
@@ -43,9 +45,9 @@ class WorkerProcess {
   std::string functions() const;
 
   void set_phase(std::string_view name);
-  // Main thread. With a checkpoint it returns when that is committed, else at once (unless this rank is far ahead of the
-  // others). Returns the committed path. Throws kCheckpoint, kEnvironment, kTimeout, or kUser when another rank has
-  // already returned.
+  // Main thread. With a checkpoint it returns when that is committed, else at once (unless this
+  // rank is far ahead of the others). Returns the committed path. Throws kCheckpoint, kEnvironment,
+  // kTimeout, or kUser when another rank has already returned.
   std::optional<std::string> report(const Value& metrics, const ReportOptions& options);
   // A new empty folder on the run's file system that goes with the attempt.
   std::string make_tempdir() const;
@@ -68,7 +70,8 @@ class WorkerProcess {
   void send(const Value& message);
   void send_files(int64_t index, const List& files);
   Map stage(const ReportOptions& options);
-  Value call(Map request, std::optional<std::chrono::milliseconds> timeout, const std::string& what);
+  Value call(Map request, std::optional<std::chrono::milliseconds> timeout,
+             const std::string& what);
   void wait_while_ahead();
   std::chrono::milliseconds user_timeout() const;
 

@@ -1,0 +1,81 @@
+#include "host/train/failure_policy.h"
+
+#include <gtest/gtest.h>
+
+namespace rtrain {
+namespace {
+
+Failure lost() { return {Error(Code::kWorkerLost, "rank 1 was killed by signal 9 (SIGKILL)")}; }
+Failure user(const char* text) {
+  return {Error(Code::kUser, text, "train.lua:3: in function 'f'")};
+}
+
+TEST(FailurePolicy, GivesUpWhenTheRetriesAreUsedUp) {
+  FailurePolicy policy(2, 1);
+  EXPECT_TRUE(policy.decide(lost()).retry);
+  EXPECT_TRUE(policy.decide(lost()).retry);
+  const FailureDecision last = policy.decide(lost());
+  EXPECT_FALSE(last.retry);
+  EXPECT_EQ(last.reason, "all 2 retries are used up");
+}
+
+TEST(FailurePolicy, NeverRetriesByDefault) {
+  EXPECT_FALSE(FailurePolicy(0, 1).decide(lost()).retry);
+}
+
+TEST(FailurePolicy, MinusOneIsWithoutLimit) {
+  FailurePolicy policy(-1, 1);
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(policy.decide(lost()).retry);
+}
+
+TEST(FailurePolicy, FirstRetryIsImmediateAndLaterOnesWaitLonger) {
+  FailurePolicy policy(-1, 7);
+  EXPECT_EQ(policy.decide(lost()).delay_s, 0);
+  for (double full = 1; full <= 32; full *= 2) {
+    const double delay = policy.decide(lost()).delay_s;
+    EXPECT_LE(delay, full);
+    EXPECT_GE(delay, full * 0.75);
+  }
+  for (int i = 0; i < 100; ++i) EXPECT_LE(policy.decide(lost()).delay_s, 60);
+}
+
+TEST(FailurePolicy, ProgressMakesTheNextRetryImmediate) {
+  FailurePolicy policy(-1, 7);
+  policy.decide(lost());
+  EXPECT_GT(policy.decide(lost()).delay_s, 0);
+  Failure after_progress = lost();
+  after_progress.new_checkpoint = true;
+  EXPECT_EQ(policy.decide(after_progress).delay_s, 0);
+}
+
+TEST(FailurePolicy, TheSameUserErrorTwiceEndsTheRun) {
+  FailurePolicy policy(-1, 1);
+  EXPECT_TRUE(policy.decide(user("train.lua:3: boom")).retry);
+  EXPECT_FALSE(policy.decide(user("train.lua:3: boom")).retry);
+}
+
+TEST(FailurePolicy, AnotherUserErrorOrProgressIsRetried) {
+  FailurePolicy policy(-1, 1);
+  EXPECT_TRUE(policy.decide(user("train.lua:3: boom")).retry);
+  EXPECT_TRUE(policy.decide(user("train.lua:4: bang")).retry);
+  Failure again = user("train.lua:4: bang");
+  again.new_checkpoint = true;
+  EXPECT_TRUE(policy.decide(again).retry);
+}
+
+TEST(FailurePolicy, TheSameLostWorkerTwiceIsRetried) {
+  FailurePolicy policy(5, 1);
+  EXPECT_TRUE(policy.decide(lost()).retry);
+  EXPECT_TRUE(policy.decide(lost()).retry);
+}
+
+TEST(FailurePolicy, EnvironmentAndConfigurationAreNeverRetried) {
+  for (const Code code : {Code::kEnvironment, Code::kConfig, Code::kUnsupported}) {
+    const FailureDecision decision = FailurePolicy(-1, 1).decide({Error(code, "disk full")});
+    EXPECT_FALSE(decision.retry);
+    EXPECT_FALSE(decision.reason.empty());
+  }
+}
+
+}  // namespace
+}  // namespace rtrain

@@ -1,0 +1,183 @@
+#include "host/loop/loop.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <optional>
+#include <thread>
+
+#include "host/base/error.h"
+#include "host/loop/line_reader.h"
+#include "host/loop/process.h"
+#include "host/loop/signal.h"
+#include "host/loop/task_thread.h"
+#include "host/loop/timer.h"
+
+namespace rtrain {
+namespace {
+
+TEST(Loop, RunsPostedTasksInOrderFromAnyThread) {
+  Loop loop;
+  std::vector<int> seen;
+  std::thread other([&] {
+    for (int i = 0; i < 100; ++i) loop.post([&seen, i] { seen.push_back(i); });
+    loop.post([&] { loop.stop(); });
+  });
+  loop.run();
+  other.join();
+  ASSERT_EQ(seen.size(), 100U);
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+}
+
+TEST(Loop, AnExceptionOfACallbackComesOutOfRun) {
+  Loop loop;
+  Timer timer(loop, [] { throw Error(Code::kInternal, "from a timer"); });
+  timer.start(std::chrono::milliseconds(0));
+  EXPECT_THROW(loop.run(), Error);
+}
+
+TEST(Loop, AStoppedTimerDoesNotFire) {
+  Loop loop;
+  bool fired = false;
+  Timer stopped(loop, [&] { fired = true; });
+  Timer last(loop, [&] { loop.stop(); });
+  stopped.start(std::chrono::milliseconds(0));
+  stopped.stop();
+  last.start(std::chrono::milliseconds(5));
+  loop.run();
+  EXPECT_FALSE(fired);
+}
+
+TEST(Loop, ATimerMayDestroyItself) {
+  Loop loop;
+  std::optional<Timer> timer;
+  timer.emplace(loop, [&] {
+    timer.reset();
+    loop.stop();
+  });
+  timer->start(std::chrono::milliseconds(0));
+  loop.run();
+  EXPECT_FALSE(timer);
+}
+
+TEST(Loop, SignalsBecomeCallbacksAndTheDefaultComesBack) {
+  Loop loop;
+  {
+    Signal signal(loop, SIGUSR1, [&] { loop.stop(); });
+    raise(SIGUSR1);
+    loop.run();
+  }
+  struct sigaction now {};
+  sigaction(SIGUSR1, nullptr, &now);
+  EXPECT_EQ(now.sa_handler, SIG_DFL);
+}
+
+TEST(TaskThread, RunsEverythingBeforeItEnds) {
+  int count = 0;
+  {
+    TaskThread thread("test");
+    for (int i = 0; i < 1000; ++i) thread.post([&count] { ++count; });
+  }
+  EXPECT_EQ(count, 1000);
+}
+
+class ProcessTest : public ::testing::Test {
+ protected:
+  // Runs the shell command to its end with a pipe for its output.
+  ExitStatus run_shell(const std::string& command,
+                       std::vector<std::pair<std::string, std::string>> env = {}) {
+    int fds[2];
+    EXPECT_EQ(pipe2(fds, O_CLOEXEC), 0);
+    ProcessOptions options;
+    options.file = "/bin/sh";
+    options.args = {"sh", "-c", command};
+    options.env = std::move(env);
+    options.descriptors = {fds[1]};
+    std::optional<ExitStatus> out;
+    LineReader reader(
+        loop_, fds[0],
+        {[](std::string_view) {}, [this](std::string line) { lines_.push_back(std::move(line)); }});
+    Process process(loop_, options, [&](ExitStatus status) {
+      out = status;
+      loop_.stop();
+    });
+    pid_ = process.pid();
+    close(fds[1]);
+    loop_.run();
+    reader.drain();
+    reader.close();
+    return *out;
+  }
+
+  Loop loop_;
+  int pid_ = 0;
+  std::vector<std::string> lines_;
+};
+
+TEST_F(ProcessTest, GivesLinesAndExitCode) {
+  const ExitStatus status = run_shell("echo one; printf two; exit 3");
+  EXPECT_EQ(status.exit_code, 3);
+  EXPECT_EQ(lines_, (std::vector<std::string>{"one", "two"}));
+}
+
+TEST_F(ProcessTest, NamesTheSignal) {
+  const ExitStatus status = run_shell("kill -9 $$");
+  EXPECT_EQ(status.signal, SIGKILL);
+  EXPECT_EQ(to_text(status), "killed by signal 9 (SIGKILL)");
+}
+
+TEST_F(ProcessTest, HasTheEnvironmentWithReplacements) {
+  setenv("RTRAIN_TEST_A", "old", 1);
+  setenv("RTRAIN_TEST_B", "kept", 1);
+  run_shell("echo $RTRAIN_TEST_A $RTRAIN_TEST_B", {{"RTRAIN_TEST_A", "new"}});
+  EXPECT_EQ(lines_, std::vector<std::string>{"new kept"});
+}
+
+TEST_F(ProcessTest, LeadsASessionAndReadsNothing) {
+  run_shell("ps -o sid= -p $$ 2>/dev/null || echo $$; cat; readlink /proc/self/fd/0");
+  ASSERT_EQ(lines_.size(), 2U);
+  EXPECT_EQ(std::stoi(lines_[0]), pid_);
+  EXPECT_EQ(lines_[1], "/dev/null");
+}
+
+// The grandchild holds the pipe open: the end of the leader is seen all the same, and takes the
+// grandchild with it.
+TEST_F(ProcessTest, ItsGroupEndsWithIt) {
+  run_shell("sleep 1000 & echo $!");
+  ASSERT_EQ(lines_.size(), 1U);
+  const std::string stat = "/proc/" + lines_[0] + "/stat";
+  const auto is_alive = [&] {
+    FILE* file = std::fopen(stat.c_str(), "r");
+    if (file == nullptr) return false;
+    char state = 'Z';
+    EXPECT_LE(std::fscanf(file, "%*d %*s %c", &state), 1);
+    std::fclose(file);
+    return state != 'Z' && state != 'X';
+  };
+  while (is_alive()) std::this_thread::yield();  // ctest's time limit is the deadline
+}
+
+TEST_F(ProcessTest, CannotStartWhatIsNotThere) {
+  ProcessOptions options;
+  options.file = "/nonexistent/program";
+  options.args = {"program"};
+  EXPECT_THROW(Process(loop_, options, [](ExitStatus) {}), Error);
+}
+
+TEST_F(ProcessTest, ItsDestructorKillsAndReaps) {
+  ProcessOptions options;
+  options.file = "/bin/sleep";
+  options.args = {"sleep", "1000"};
+  int pid = 0;
+  {
+    Process process(loop_, options, [](ExitStatus) {});
+    pid = process.pid();
+  }
+  EXPECT_EQ(kill(pid, 0), -1);
+  EXPECT_EQ(errno, ESRCH);
+}
+
+}  // namespace
+}  // namespace rtrain
