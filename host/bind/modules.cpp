@@ -4,6 +4,7 @@
 #include "host/bind/controller.h"
 #include "host/bind/host.h"
 #include "host/bind/services.h"
+#include "host/bind/system.h"
 #include "host/bind/worker.h"
 #include "host/lua/engine_loader.h"
 #include "host/lua/guard.h"
@@ -21,6 +22,7 @@ void add_host_modules(State& state) {
   state.preload("rtrain._closure", &guarded<&open_closure>);
   state.preload("rtrain._controller", &guarded<&open_controller>);
   state.preload("rtrain._worker", &guarded<&open_worker>);
+  state.preload("rtrain._system", &guarded<&open_system>);
 }
 
 }  // namespace rtrain

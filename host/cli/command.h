@@ -3,12 +3,15 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace rtrain {
 
 // A command sets this to its exit code when it ends; an Error it throws is printed by the caller.
 struct CommandResult {
   int exit_code = 0;
+  std::vector<std::string> command;  // the whole command line, for a run's record
 };
 
 void add_exec(CLI::App& app, CommandResult& result);
@@ -22,5 +25,6 @@ void add_env(CLI::App& app, CommandResult& result);
 
 // The process of one rank, `rtrain --worker RANK PARENT_PID`: started by a controller only. Returns its exit code.
 int run_worker(int parent_pid);
+void add_run(CLI::App& app, CommandResult& result);
 
 }  // namespace rtrain

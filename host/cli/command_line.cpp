@@ -26,6 +26,8 @@ int run_command_line(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "rtrain " RTRAIN_VERSION);
   CommandResult result;
+  result.command.assign(argv, argv + argc);
+  add_run(app, result);
   add_exec(app, result);
   add_ls(app, result);
   add_show(app, result);

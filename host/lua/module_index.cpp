@@ -34,13 +34,12 @@ void push_package_field(lua_State* L, const char* name) {
   lua_pop(L, 1);
 }
 
-// A C module of rtrain: package.preload has a C function for it.
-bool is_native_module(lua_State* L, const std::string& name) {
-  push_package_field(L, "preload");
-  lua_getfield(L, -1, name.c_str());
-  const bool found = lua_iscfunction(L, -1) != 0;
-  lua_pop(L, 2);
-  return found;
+// A module of the executable: its names are taken, also for modules without a text (torch._C).
+bool is_library(const std::string& name) {
+  for (const std::string_view prefix : {"rtrain", "torch", "vision"}) {
+    if (name == prefix || name.starts_with(cat(prefix, "."))) return true;
+  }
+  return is_standard(name) || find_module(name).has_value();
 }
 
 // The file that require would take on this search path ("path" or "cpath"); empty when there is none.
@@ -180,7 +179,7 @@ void ModuleIndex::add_roots() {
 
 void ModuleIndex::add_module(const std::string& name) {
   if (name == "_G") return;
-  const bool library = is_standard(name) || find_module(name) || is_native_module(L_, name);
+  const bool library = is_library(name);
   if (!library && !is_user_module(name)) return;
   lua_getfield(L_, LUA_REGISTRYINDEX, "_LOADED");
   lua_getfield(L_, -1, name.c_str());

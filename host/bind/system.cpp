@@ -1,0 +1,81 @@
+#include "host/bind/system.h"
+
+#include <array>
+#include <memory>
+
+#include "host/base/clock.h"
+#include "host/lua/class.h"
+#include "host/lua/convert.h"
+#include "host/store/checkpoint_files.h"
+#include "host/store/file.h"
+#include "host/store/folder_copy.h"
+#include "host/store/manifest.h"
+
+namespace rtrain {
+
+template <>
+struct Class<DirectoryLease> {
+  using Slot = std::unique_ptr<DirectoryLease>;
+  static constexpr const char* kName = "rtrain.DirectoryLease";
+  static constexpr std::array<Method, 0> kMethods = {};
+};
+
+namespace {
+
+int monotonic(lua_State* L) {
+  lua_pushnumber(L, monotonic_s());
+  return 1;
+}
+
+int absolute(lua_State* L) {
+  const std::string path = absolute_path(luaL_checkstring(L, 1));
+  lua_pushlstring(L, path.data(), path.size());
+  return 1;
+}
+
+int remove_folder(lua_State* L) {
+  remove_tree(luaL_checkstring(L, 1));
+  return 0;
+}
+
+int copy_folder(lua_State* L) {
+  copy_tree(luaL_checkstring(L, 1), luaL_checkstring(L, 2));
+  return 0;
+}
+
+int make_temp(lua_State* L) {
+  const std::string path = make_temp_folder(luaL_checkstring(L, 1));
+  lua_pushlstring(L, path.data(), path.size());
+  return 1;
+}
+
+int get_metadata(lua_State* L) {
+  push_value(L, get_checkpoint_metadata(luaL_checkstring(L, 1)));
+  return 1;
+}
+
+int set_metadata(lua_State* L) {
+  set_checkpoint_metadata(luaL_checkstring(L, 1), to_value(L, 2, "metadata"));
+  return 0;
+}
+
+int lease(lua_State* L) {
+  push<DirectoryLease>(L, std::make_unique<DirectoryLease>(luaL_checkstring(L, 1)));
+  return 1;
+}
+
+}  // namespace
+
+int open_system(lua_State* L) {
+  register_class<DirectoryLease>(L);
+  static constexpr std::array kFunctions = {
+      method<&monotonic>("monotonic"),       method<&absolute>("absolute"),
+      method<&remove_folder>("remove_tree"),
+      method<&copy_folder>("copy_tree"),     method<&make_temp>("make_temp"),
+      method<&get_metadata>("get_metadata"), method<&set_metadata>("set_metadata"),
+      method<&lease>("lease")};
+  push_functions(L, kFunctions);
+  return 1;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,105 @@
+// rtrain run FILE: runs a training script; its flags override what the script says.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <climits>
+#include <memory>
+#include <optional>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/bind/modules.h"
+#include "host/cli/command.h"
+#include "host/lua/convert.h"
+#include "host/lua/state.h"
+
+namespace rtrain {
+namespace {
+
+struct RunOptions {
+  std::string file;
+  std::vector<std::string> args;
+  std::optional<int> num_workers;
+  std::optional<int> max_failures;
+  std::vector<std::string> set;
+  std::vector<std::string> tags;
+  std::string name;
+  std::string storage;
+  std::string note;
+  std::string resume = "never";
+  std::string gpus;
+  bool quiet = false;
+};
+
+int terminal_columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+// Options that `rtrain run` has, and this version does not serve yet.
+void refuse_unsupported(const RunOptions& options) {
+  if (!options.gpus.empty()) throw Error(Code::kUnsupported, "--gpus: training on GPUs is not in this version");
+  if (options.resume == "never") return;
+  if (options.resume != "auto" && options.resume != "must") {
+    throw Error(Code::kUsage, cat("--resume ", options.resume, ": expected never, auto or must"));
+  }
+  throw Error(Code::kUnsupported,
+              cat("--resume ", options.resume, ": going on with an existing run is not in this version"));
+}
+
+List to_list(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
+
+// What rtrain.launch reads as package.loaded['rtrain._flags'].
+Map flags_of(const RunOptions& options, const std::vector<std::string>& command) {
+  Map flags{{"script", options.file}, {"set", to_list(options.set)}, {"tags", to_list(options.tags)},
+            {"quiet", options.quiet}, {"command", to_list(command)}};
+  if (options.num_workers) flags.set("num_workers", *options.num_workers);
+  if (options.max_failures) flags.set("max_failures", *options.max_failures);
+  if (!options.name.empty()) flags.set("name", options.name);
+  if (!options.storage.empty()) flags.set("storage", options.storage);
+  if (!options.note.empty()) flags.set("note", options.note);
+  flags.set("terminal", isatty(STDERR_FILENO) == 1);
+  flags.set("columns", terminal_columns());
+  return flags;
+}
+
+void run_script(const RunOptions& options, const std::vector<std::string>& command) {
+  refuse_unsupported(options);
+  State state;
+  add_host_modules(state);
+  lua_getfield(state, LUA_REGISTRYINDEX, "_LOADED");
+  push_value(state, flags_of(options, command));
+  lua_setfield(state, -2, "rtrain._flags");
+  lua_pop(state, 1);
+  run_file(state, options.file, options.args);
+}
+
+void add_flags(CLI::App& command, RunOptions& options) {
+  command.add_option("FILE", options.file, "training script")->required();
+  command.add_option("-n,--num-workers", options.num_workers, "workers (ScalingConfig.num_workers)")
+      ->check(CLI::Range(1, INT_MAX));
+  command.add_option("--set", options.set, "KEY=VALUE in train_loop_config, a.b=VALUE for a nested one; repeatable")
+      ->allow_extra_args(false)
+      ->take_all();
+  command.add_option("--name", options.name, "the run's name (RunConfig.name)");
+  command.add_option("--storage", options.storage, "folder of results (RunConfig.storage_path)");
+  command.add_option("--max-failures", options.max_failures, "retries (FailureConfig.max_failures)")
+      ->check(CLI::Range(-1, INT_MAX));
+  command.add_option("--tag", options.tags, "a tag of the run; repeatable")->allow_extra_args(false)->take_all();
+  command.add_option("--note", options.note, "a note of the run");
+  command.add_option("--resume", options.resume, "never (default)");
+  command.add_option("--gpus", options.gpus, "not in this version");
+  command.add_flag("-q,--quiet", options.quiet, "show errors only");
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, CommandResult& result) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Train: run a script that calls fit()");
+  add_flags(*command, *options);
+  command->add_option("ARGS", options->args, "after --: the script's own arguments (global `arg`)");
+  command->final_callback([options, &result] { run_script(*options, result.command); });
+}
+
+}  // namespace rtrain

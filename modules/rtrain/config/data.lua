@@ -1,0 +1,16 @@
+-- rtrain/config/data.lua: DataConfig: how datasets are split over the workers.
+
+local schema = require 'rtrain.config.schema'
+
+local LATER = 'datasets of the trainer are not in this version: make a DataLoader in the train function'
+
+---@class DataConfig
+---@field datasets_to_split string 'all'
+---Counterpart: ray.train.DataConfig.
+local DataConfig = schema.define('DataConfig', {
+  {'datasets_to_split', default = 'all', later = LATER},
+  {'execution_options', later = LATER},
+  {'enable_shard_locality', default = true, later = LATER},
+})
+
+return DataConfig

@@ -1,0 +1,20 @@
+-- rtrain/config/failure.lua: FailureConfig: what happens when a worker raises or is lost.
+
+local schema = require 'rtrain.config.schema'
+
+local PREEMPTION = 'preemption is not told from other losses in this version'
+
+---@class FailureConfig
+---@field max_failures integer attempts after the first, each from the latest checkpoint: 0 (default) none, -1 any number
+---@field controller_failure_limit integer -1 in this version
+---Counterpart: ray.train.FailureConfig.
+local FailureConfig = schema.define('FailureConfig', {
+  {'max_failures', default = 0, check = schema.integer(-1)},
+  {'controller_failure_limit', default = -1, later = 'failed starts count as failures in this version'},
+  {'max_preemption_failures', default = -1, later = PREEMPTION},
+  {'relax_collectives_on_preemption', default = false, later = PREEMPTION},
+  {'preemption_grace_s', later = PREEMPTION},
+  {'fail_fast', removed = 'max_failures = 0 ends the run at the first failure'},
+})
+
+return FailureConfig

@@ -1,0 +1,59 @@
+-- rtrain/config/run.lua: RunConfig: the run's name, where its results go, and what is kept of it.
+
+local CheckpointConfig = require 'rtrain.config.checkpoint'
+local FailureConfig = require 'rtrain.config.failure'
+local schema = require 'rtrain.config.schema'
+
+local REMOTE = 'results go to a local folder in this version'
+local SEE_REPORTS = 'every report is in the store: see `rtrain metrics RUN`'
+
+local function check_name(value)
+  if type(value) ~= 'string' or value == '' then return 'expected a string' end
+  if value:find('[/%z\n]') or value:find('^%.') or #value > 200 then
+    return "a run's name is a folder's name: no '/', no line break, no dot in front, at most 200 bytes"
+  end
+end
+
+local function check_storage_path(value)
+  if type(value) ~= 'string' or value == '' then return 'expected a path' end
+  if value:find('^%a[%w+.-]*://') then return REMOTE, 'unsupported' end
+end
+
+local function check_resume(value)
+  if value == 'auto' or value == 'must' then
+    return 'going on with an existing run is not in this version', 'unsupported'
+  end
+  return schema.one_of('never', 'auto', 'must')(value)
+end
+
+---@class RunConfig
+---@field name? string the run's name and folder; default `<script>-<date>-<4 hex>`
+---@field storage_path? string folder of results; default $RTRAIN_STORAGE, then ~/rtrain_results
+---@field resume string 'never': a name that exists is refused
+---@field checkpoint_config CheckpointConfig
+---@field failure_config FailureConfig
+---Counterpart: ray.train.RunConfig.
+local RunConfig = schema.define('RunConfig', {
+  {'name', check = check_name},
+  {'storage_path', check = check_storage_path},
+  {'resume', default = 'never', check = check_resume},
+  {'checkpoint_config'},
+  {'failure_config'},
+  {'stop', later = 'stop conditions are not in this version: return from the train function instead'},
+  {'worker_env', later = 'workers take the environment of `rtrain run` in this version'},
+  {'worker_runtime_env', later = 'workers take the environment of `rtrain run` in this version'},
+  {'callbacks', later = 'callbacks are not in this version'},
+  {'logging_config', later = "workers' output is kept as it is under logs/ in this version"},
+  {'storage_filesystem', later = REMOTE},
+  {'sync_config', removed = REMOTE},
+  {'verbose', removed = '`rtrain run -q` shows less'},
+  {'progress_reporter', removed = SEE_REPORTS},
+  {'log_to_file', removed = "workers' output is always kept: see `rtrain logs RUN`"},
+})
+
+function RunConfig:_validate()
+  self.checkpoint_config = schema.coerce(self.checkpoint_config, CheckpointConfig, 'RunConfig.checkpoint_config')
+  self.failure_config = schema.coerce(self.failure_config, FailureConfig, 'RunConfig.failure_config')
+end
+
+return RunConfig

@@ -1,0 +1,160 @@
+-- rtrain/config/schema.lua: what a config class is: a name and its fields in order, each with a default and a check.
+--
+-- A field may be known and refused: `later` (Ray has it, this version does not) raises code 'unsupported' unless the value
+-- is the default; `removed` (Ray refuses it too) and unknown names raise code 'config'. All of it when the config is made.
+
+local args = require 'rtrain.args'
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local ordered = require 'rtrain.ordered'
+
+local schema = {}
+
+-- What every config has.
+local Config = class('Config')
+
+local function show(value)
+  if type(value) == 'string' then return ("'%s'"):format(value) end
+  if type(value) == 'number' or type(value) == 'boolean' or value == nil then return tostring(value) end
+  return 'a ' .. type(value)
+end
+schema.show = show
+
+local function refuse_unknown(self, given)
+  local known, names = {}, {}
+  for _, field in ipairs(self._fields) do
+    known[field[1]] = field
+    if not field.removed then names[#names + 1] = field[1] end
+  end
+  for name in next, given do
+    local field = known[name]
+    if field and field.removed then
+      errors.raise('config', ('%s.%s is not there any more: %s'):format(self.__name, name, field.removed))
+    end
+  end
+  args.options(given, names, self.__name, 'config')
+end
+
+local function same(a, b)
+  return a == b or (type(a) == 'table' and next(a) == nil and b == nil)
+end
+
+local function check_field(self, field, value)
+  local name = ('%s.%s'):format(self.__name, field[1])
+  if same(value, field.default) then return end
+  if field.later then
+    errors.raise('unsupported', ('%s = %s: %s'):format(name, show(value), field.later))
+  end
+  if field.check then
+    local problem, code = field.check(value)
+    if problem then errors.raise(code or 'config', ('%s = %s: %s'):format(name, show(value), problem)) end
+  end
+end
+
+---Takes the fields from a table, fills in the defaults and checks each.
+---@param given? table
+function Config:init(given)
+  if given ~= nil and type(given) ~= 'table' then
+    errors.raise('config', ('%s takes one table of fields, got %s'):format(self.__name, show(given)))
+  end
+  given = given or {}
+  refuse_unknown(self, given)
+  for _, field in ipairs(self._fields) do
+    local value = given[field[1]]
+    if value == nil then value = field.default end
+    check_field(self, field, value)
+    self[field[1]] = value
+  end
+  if self._validate then self:_validate() end
+end
+
+---The fields as plain data in their order, for the run's record. Fields that are nil, functions and objects are left out.
+---@return table map
+function Config:to_table()
+  local out = ordered.new()
+  for _, field in ipairs(self._fields) do
+    local value = self[field[1]]
+    if class.is(value, Config) then
+      out[field[1]] = value:to_table()
+    elseif type(value) ~= 'function' and type(value) ~= 'userdata' then
+      out[field[1]] = value
+    end
+  end
+  return out
+end
+
+---A config of the same class with some fields replaced, checked again.
+---@param changes table
+---@return table config
+function Config:with(changes)
+  local given = {}
+  for _, field in ipairs(self._fields) do
+    local value = self[field[1]]
+    if changes[field[1]] ~= nil then value = changes[field[1]] end
+    given[field[1]] = value
+  end
+  return class.of(self)(given)
+end
+
+---Makes a config class.
+---@param name string
+---@param fields table[] {name, default=, check=function(value) → problem, code, later=reason, removed=reason}
+---@return table class
+function schema.define(name, fields)
+  local new = Config:extend(name)
+  new._fields = fields
+  return new
+end
+
+---Whether the value is a config of that class; a plain table is taken as its fields.
+---@param value any
+---@param wanted table config class
+---@param what string the field, for messages
+---@return table config
+function schema.coerce(value, wanted, what)
+  if value == nil then return wanted {} end
+  if class.is(value, wanted) then return value end
+  if type(value) == 'table' and class.of(value) == nil then return wanted(value) end
+  local found = class.of(value)
+  errors.raise('config', ('%s: expected a %s, got %s'):format(what, wanted.__name, found and found.__name or show(value)))
+end
+
+local function is_integer(value)
+  return type(value) == 'number' and value == math.floor(value) and math.abs(value) < 2 ^ 53
+end
+
+---A check: an integer of at least `least`.
+function schema.integer(least)
+  return function(value)
+    if not is_integer(value) then return 'expected an integer' end
+    if value < least then return ('must be at least %d'):format(least) end
+  end
+end
+
+---A check: a finite number above 0.
+function schema.positive(value)
+  if type(value) ~= 'number' or value ~= value or value <= 0 or value == math.huge then
+    return 'expected a number above 0'
+  end
+end
+
+function schema.boolean(value)
+  if type(value) ~= 'boolean' then return 'expected true or false' end
+end
+
+function schema.string(value)
+  if type(value) ~= 'string' or value == '' then return 'expected a string' end
+end
+
+---A check: one of these strings.
+function schema.one_of(...)
+  local names = {...}
+  return function(value)
+    for _, name in ipairs(names) do
+      if value == name then return nil end
+    end
+    return ("expected '%s'"):format(table.concat(names, "' or '"))
+  end
+end
+
+return schema

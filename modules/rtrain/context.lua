@@ -1,0 +1,57 @@
+-- rtrain/context.lua: TrainContext: who this worker is.
+
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local session = require 'rtrain.session'
+
+---@class TrainContext
+---Counterpart: ray.train.get_context().
+local TrainContext = class('TrainContext')
+
+function TrainContext:init(fields) self._fields = fields end
+
+---@return integer number of workers of the run
+function TrainContext:get_world_size() return self._fields.world_size end
+
+---@return integer rank of this worker among all, from 0
+function TrainContext:get_world_rank() return self._fields.world_rank end
+
+---@return integer rank among the workers of this host, from 0
+function TrainContext:get_local_rank() return self._fields.local_rank end
+
+---@return integer workers on this host
+function TrainContext:get_local_world_size() return self._fields.local_world_size end
+
+---@return integer number of this host, from 0
+function TrainContext:get_node_rank() return self._fields.node_rank end
+
+---@return string name of the run
+function TrainContext:get_experiment_name() return self._fields.experiment_name end
+
+---Where the run's files are.
+---@return table {storage_path = folder of all runs, experiment_path = folder of this run}
+function TrainContext:get_storage()
+  return {storage_path = self._fields.storage_path, experiment_path = self._fields.run_path}
+end
+
+for _, name in ipairs {'get_metadata', 'get_trial_name', 'get_trial_id', 'get_trial_resources', 'get_trial_dir'} do
+  TrainContext[name] = function() errors.raise('unsupported', ('%s: Ray Train V2 has it no more either'):format(name)) end
+end
+
+local context = {}
+
+---The context of this worker.
+---
+---```lua
+---local train = require 'rtrain'
+---local ok, err = pcall(train.get_context)
+---assert(not ok and tostring(err):find('train function'))  -- the script runs in the controller
+---```
+---@return TrainContext
+function context.get_context()
+  local state = session.get('train.get_context()')
+  state.train_context = state.train_context or TrainContext(state.context)
+  return state.train_context
+end
+
+return context

@@ -1,0 +1,154 @@
+-- rtrain/display.lua: what a run shows while it goes: on a terminal one live block, in a pipe one line for each report.
+--
+-- The workers' stdout goes to stdout with the rank in front; everything else to stderr. Without a terminal there is no
+-- colour and no cursor movement.
+
+local class = require 'rtrain.class'
+local metrics_text = require 'rtrain.metrics_text'
+
+local REDRAW_S = 0.1
+
+---@class Display
+local Display = class('Display')
+
+local function seconds_text(s)
+  if s < 60 then return ('%.1f s'):format(s) end
+  if s < 3600 then return ('%d min %02d s'):format(math.floor(s / 60), math.floor(s % 60)) end
+  return ('%d h %02d min'):format(math.floor(s / 3600), math.floor(s % 3600 / 60))
+end
+
+---@param spec table name, num_workers and storage_path of the run
+---@param options {quiet?: boolean, terminal?: boolean, columns?: integer, score?: table, out?: file, err?: file, clock?: fun(): number}
+function Display:init(spec, options)
+  self._name, self._num_workers = spec.name, spec.num_workers
+  self._quiet, self._terminal = options.quiet, options.terminal and not options.quiet
+  self._columns = math.max(options.columns or 80, 20)
+  self._score = options.score
+  self._out, self._err = options.out or io.stdout, options.err or io.stderr
+  self._clock = options.clock or require('rtrain._system').monotonic
+  self._color = self._terminal and (os.getenv 'NO_COLOR' or '') == '' and os.getenv 'TERM' ~= 'dumb'
+  self._started, self._drawn_at, self._lines = self._clock(), -1, 0
+  self._state, self._attempt, self._reports = 'INITIALIZING', 1, 0
+end
+
+function Display:_paint(code, text) return self._color and ('\27[%sm%s\27[0m'):format(code, text) or text end
+
+---Takes the live block off the screen.
+function Display:clear()
+  if self._lines > 0 then self._err:write(('\27[%dA\r\27[J'):format(self._lines)) end
+  self._lines = 0
+end
+
+-- Cut to the width, so that no line wraps and the block's height is what was written.
+function Display:_cut(text)
+  if #text < self._columns then return text end
+  return text:sub(1, self._columns - 4) .. '...'
+end
+
+function Display:_rate()
+  if not self._first_report_at or self._reports < 2 then return '' end
+  local elapsed = self._last_report_at - self._first_report_at
+  if elapsed <= 0 then return '' end
+  local rate = (self._reports - 1) / elapsed
+  return rate >= 1 and (', %.1f/s'):format(rate) or (', one in %.1f s'):format(1 / rate)
+end
+
+function Display:_block()
+  local lines = {self:_cut(('%s  %s  attempt %d  %d workers  %s'):format(self._name, self._state, self._attempt,
+    self._num_workers, seconds_text(self._clock() - self._started)))}
+  lines[1] = self:_paint('1', lines[1])
+  if self._last then
+    lines[#lines + 1] = self:_cut(('%s  (%d reports%s)'):format(metrics_text.line(self._last.metrics), self._reports, self:_rate()))
+    for _, rank in ipairs(metrics_text.differing(self._last.ranks)) do lines[#lines + 1] = self:_cut('  ' .. rank) end
+  end
+  return lines
+end
+
+function Display:_redraw(now)
+  if not self._terminal or now - self._drawn_at < REDRAW_S then return end
+  self:clear()
+  local lines = self:_block()
+  self._err:write(table.concat(lines, '\n'), '\n')
+  self._lines, self._drawn_at = #lines, now
+  self._err:flush()
+end
+
+---Called when nothing happened for a while.
+function Display:tick() self:_redraw(self._clock()) end
+
+-- Writes a whole line above the live block.
+function Display:_line(file, text)
+  self:clear()
+  file:write(text, '\n')
+  file:flush()
+  self._drawn_at = -1
+end
+
+---Shows a line of rtrain's own.
+---@param text string
+function Display:notice(text) self:_line(self._err, 'rtrain: ' .. text) end
+
+local show = {}
+
+function show:state(event) self._state = event.state end
+
+function show:report(event)
+  local now = self._clock()
+  self._reports = self._reports + 1
+  self._first_report_at = self._first_report_at or now
+  self._last_report_at, self._last = now, event
+  if self._terminal or self._quiet then return end
+  local checkpoint = event.checkpoint and ('  checkpoint %s'):format(event.checkpoint:match('[^/]*$')) or ''
+  self:_line(self._err, ('report %d  %s%s'):format(event.index, metrics_text.line(event.metrics), checkpoint))
+end
+
+function show:output(event)
+  local is_stdout = event.stream == 'stdout'
+  self:_line(is_stdout and self._out or self._err, ('[rank %d] %s'):format(event.rank, event.text))
+end
+
+function show:notice(event)
+  if self._quiet and event.level == 'info' then return end
+  self:notice(event.text)
+end
+
+function show:attempt_failed(event)
+  if not event.will_retry then return end
+  local first = event.error.message:match('^[^\n]*')
+  self._attempt = event.next_attempt or self._attempt + 1
+  self:notice(('attempt %d failed: %s; attempt %d begins'):format(event.attempt, first, self._attempt))
+end
+
+function Display:_best(event)
+  local attribute = self._score and self._score.checkpoint_score_attribute
+  local best = event.best_checkpoints and event.best_checkpoints[#event.best_checkpoints]
+  local value = attribute and best and best.metrics and best.metrics[attribute]
+  if value == nil then return nil end
+  return ('best %s %s in %s'):format(attribute, metrics_text.value(value), best.path)
+end
+
+function show:finished(event)
+  self:clear()
+  if self._quiet then return end
+  local color = event.status == 'FINISHED' and '32' or '31'
+  local lines = {('run %s %s after %s, %d report%s'):format(self._name, self:_paint(color, event.status),
+    seconds_text(self._clock() - self._started), self._reports, self._reports == 1 and '' or 's')}
+  if event.metrics and next(event.metrics) ~= nil and self._terminal then
+    lines[#lines + 1] = metrics_text.line(event.metrics)
+  end
+  lines[#lines + 1] = self:_best(event)
+  if event.checkpoint then lines[#lines + 1] = 'checkpoint ' .. event.checkpoint.path end
+  lines[#lines + 1] = 'rtrain show ' .. self._name
+  self:_line(self._err, table.concat(lines, '\n'))
+end
+
+---Shows an event of the controller.
+---@param event table
+function Display:show(event)
+  if event.attempt then self._attempt = math.max(self._attempt, event.attempt) end
+  local shown = show[event.type]
+  if shown then shown(self, event) end
+  if event.type ~= 'finished' then self:_redraw(self._clock()) end
+end
+
+return Display

@@ -1,0 +1,135 @@
+-- rtrain/result.lua: Result: what fit() gives back.
+
+local Checkpoint = require 'rtrain.checkpoint'
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local failure = require 'rtrain.failure'
+
+---@class Result
+---@field metrics? table rank 0's metrics of the last report
+---@field checkpoint? Checkpoint the latest one
+---@field error? table nil when the run finished
+---@field path string the run's folder
+---@field best_checkpoints table[] array of {checkpoint, metrics}, the best last
+---@field metrics_dataframe table array of the metrics of every report, with `:to_csv()`
+---@field return_value any what rank 0's train function returned
+---@field config? table train_loop_config
+---Counterpart: ray.train.Result.
+local Result = class('Result')
+
+function Result:init(fields)
+  for name, value in next, fields do self[name] = value end
+end
+
+---@class DataFrame
+---An array of rows, each a map of column → value.
+local DataFrame = class('DataFrame')
+
+local function csv_field(value)
+  if value == nil then return '' end
+  if type(value) == 'number' then
+    return value == math.floor(value) and math.abs(value) < 2 ^ 53 and ('%d'):format(value) or ('%.17g'):format(value)
+  end
+  local text = tostring(value)
+  if text:find('[",\n\r]') then text = '"' .. text:gsub('"', '""') .. '"' end
+  return text
+end
+
+-- Nested maps become columns 'outer/inner', lists 'name/1'.
+local function flatten(row, prefix, out)
+  for key, value in next, row do
+    local name = prefix .. tostring(key)
+    if type(value) == 'table' then
+      flatten(value, name .. '/', out)
+    else
+      out[name] = value
+    end
+  end
+  return out
+end
+
+---The rows as CSV, columns sorted by name.
+---@param path? string file to write; nil: only the text is returned
+---@return string text
+function DataFrame:to_csv(path)
+  local columns, seen, rows = {}, {}, {}
+  for i, row in ipairs(self) do
+    rows[i] = flatten(row, '', {})
+    for name in next, rows[i] do
+      if not seen[name] then
+        seen[name] = true
+        columns[#columns + 1] = name
+      end
+    end
+  end
+  table.sort(columns)
+  local header = {}
+  for c, name in ipairs(columns) do header[c] = csv_field(name) end
+  local lines = {table.concat(header, ',')}
+  for _, row in ipairs(rows) do
+    local cells = {}
+    for c, name in ipairs(columns) do cells[c] = csv_field(row[name]) end
+    lines[#lines + 1] = table.concat(cells, ',')
+  end
+  local text = table.concat(lines, '\n') .. '\n'
+  if path then
+    local file, problem = io.open(path, 'w')
+    if not file then errors.raise('environment', 'cannot write ' .. problem) end
+    file:write(text)
+    file:close()
+  end
+  return text
+end
+
+local function as_frame(rows)
+  local frame = DataFrame()
+  for i, row in ipairs(rows) do frame[i] = row end
+  return frame
+end
+
+local function as_checkpoints(list)
+  local out = {}
+  for i, item in ipairs(list or {}) do
+    out[i] = {checkpoint = Checkpoint(item.path), metrics = item.metrics}
+    out[i][1], out[i][2] = out[i].checkpoint, out[i].metrics
+  end
+  return out
+end
+
+---The Result of a run that has ended.
+---@param finished table the controller's last event
+---@param rows table[] metrics of every report
+---@param config? table train_loop_config
+---@return Result
+function Result.from_event(finished, rows, config)
+  return Result {
+    metrics = finished.metrics,
+    checkpoint = finished.checkpoint and Checkpoint(finished.checkpoint.path) or nil,
+    error = finished.error and failure.make(finished.error) or nil,
+    path = finished.path,
+    best_checkpoints = as_checkpoints(finished.best_checkpoints),
+    metrics_dataframe = as_frame(rows),
+    return_value = finished.return_value,
+    config = config,
+  }
+end
+
+---The kept checkpoint whose metrics are best.
+---@param metric string key of the metrics
+---@param mode string 'max' or 'min'
+---@return Checkpoint? nil when no kept checkpoint has that metric
+function Result:get_best_checkpoint(metric, mode)
+  if mode ~= 'max' and mode ~= 'min' then
+    errors.raise('argument', "get_best_checkpoint: the mode is 'max' or 'min'")
+  end
+  local best, best_value
+  for _, item in ipairs(self.best_checkpoints) do
+    local value = item.metrics and item.metrics[metric]
+    local is_better = type(value) == 'number' and value == value
+      and (best == nil or (mode == 'max' and value > best_value) or (mode == 'min' and value < best_value))
+    if is_better then best, best_value = item.checkpoint, value end
+  end
+  return best
+end
+
+return Result

@@ -1,0 +1,30 @@
+-- rtrain/session.lua: what a worker process knows about its run; nothing in other processes.
+--
+-- Set once by rtrain.worker before the train function runs.
+
+local errors = require 'rtrain.errors'
+
+local session = {}
+
+local current
+
+---@param state table {context = …, checkpoint = Checkpoint?, tempdirs = set of paths}
+function session.begin(state) current = state end
+
+function session.finish() current = nil end
+
+---The session, or nil outside a worker.
+---@return table? state
+function session.peek() return current end
+
+---The session; raises when the caller is not in a train function.
+---@param what string the function's name, for the message
+---@return table state
+function session.get(what)
+  if current == nil then
+    errors.raise('user', ('%s works in the train function only: it runs in the workers, the script in the controller'):format(what))
+  end
+  return current
+end
+
+return session

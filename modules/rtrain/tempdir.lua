@@ -1,0 +1,40 @@
+-- rtrain/tempdir.lua: train.tempdir(fn): a folder that is gone when the function returns.
+
+local errors = require 'rtrain.errors'
+local system = require 'rtrain._system'
+local session = require 'rtrain.session'
+
+local function remove_and_return(path, ok, ...)
+  local state = session.peek()
+  if state then state.tempdirs[path] = nil end
+  system.remove_tree(path)
+  if not ok then error((...), 0) end
+  return ...
+end
+
+---Calls the function with a new empty folder and removes the folder afterwards, also after an error. In a worker it lies on
+---the file system of the results, so that a checkpoint made there is moved into place rather than copied.
+---@param fn fun(path: string): any
+---@return any ... what the function returned
+---
+---```lua
+---local train = require 'rtrain'
+---local path = train.tempdir(function(dir)
+---  io.open(dir .. '/file', 'w'):close()
+---  return dir
+---end)
+---assert(io.open(path .. '/file') == nil)
+---```
+local function tempdir(fn)
+  local state = session.peek()
+  local path
+  if state then
+    path = require('rtrain._worker').make_tempdir()
+    state.tempdirs[path] = true
+  else
+    path = system.make_temp('rtrain-')
+  end
+  return remove_and_return(path, xpcall(fn, errors.wrap, path))
+end
+
+return tempdir

@@ -1,0 +1,142 @@
+-- rtrain/trainer.lua: the trainers: a train function and how to run it.
+--
+-- Everything is checked when the trainer is made, at the user's line; fit() starts the run.
+
+local args = require 'rtrain.args'
+local class = require 'rtrain.class'
+local DataConfig = require 'rtrain.config.data'
+local errors = require 'rtrain.errors'
+local ordered = require 'rtrain.ordered'
+local RunConfig = require 'rtrain.config.run'
+local ScalingConfig = require 'rtrain.config.scaling'
+local schema = require 'rtrain.config.schema'
+local TorchConfig = require 'rtrain.config.torch'
+
+local FIELDS = {'train_loop_per_worker', 'train_loop_config', 'scaling_config', 'run_config', 'datasets', 'dataset_config'}
+
+local LATER = {
+  validation_config = 'validate in the train function',
+  backend_config = "the workers of a DataParallelTrainer have no backend",
+}
+
+local REMOVED = {
+  resume_from_checkpoint = 'pass the path in train_loop_config',
+  metadata = 'pass it in train_loop_config',
+}
+
+---@class DataParallelTrainer
+---Runs a function on several worker processes. Counterpart: ray.train.DataParallelTrainer.
+local DataParallelTrainer = class('DataParallelTrainer')
+DataParallelTrainer._kind = 'plain'
+DataParallelTrainer._fields = FIELDS
+
+-- 'train.lua:12', where the function begins.
+local function place(f)
+  local info = debug.getinfo(f, 'S')
+  return ('%s:%d'):format(info.short_src, info.linedefined)
+end
+
+local function check_function(name, f)
+  if type(f) ~= 'function' then
+    errors.raise('config', ('%s: train_loop_per_worker is %s, expected a function'):format(name, schema.show(f)))
+  end
+  local info = debug.getinfo(f, 'uS')
+  if info.what ~= 'C' and info.nparams > 1 then
+    errors.raise('config', ('%s: train_loop_per_worker takes no parameter or one (the config), the one at %s takes %d')
+      :format(name, place(f), info.nparams))
+  end
+end
+
+local function check_plain(value, path, seen)
+  local kind = type(value)
+  if kind == 'nil' or kind == 'boolean' or kind == 'number' or kind == 'string' then return end
+  if kind == 'cdata' and tostring(value):find('^%-?%d+U?LL$') then return end
+  if kind ~= 'table' then
+    errors.raise('config', ('%s is a %s; the config is plain data, and what a function needs besides travels as its upvalue')
+      :format(path, kind))
+  end
+  if seen[value] then errors.raise('config', ('%s contains itself'):format(path)) end
+  seen[value] = true
+  for key, item in next, value do
+    check_plain(item, type(key) == 'number' and ('%s[%s]'):format(path, key) or ('%s.%s'):format(path, tostring(key)), seen)
+  end
+  seen[value] = nil
+end
+
+local function check_fields(self, given)
+  for name in next, given do
+    if REMOVED[name] then
+      errors.raise('config', ('%s: %s is not there any more: %s'):format(self.__name, name, REMOVED[name]))
+    end
+    if LATER[name] then
+      errors.raise('unsupported', ('%s: %s is not in this version: %s'):format(self.__name, name, LATER[name]))
+    end
+  end
+  args.options(given, self._fields, self.__name, 'config')
+  if given.datasets ~= nil and next(given.datasets) ~= nil then
+    errors.raise('unsupported', ('%s: datasets is not in this version: make a DataLoader in the train function'):format(self.__name))
+  end
+end
+
+---`TorchTrainer{train_loop_per_worker = f, …}` or `TorchTrainer(f, {…})`.
+---@param f fun(config?: table): any | table
+---@param options? table
+function DataParallelTrainer:init(f, options)
+  local given = options or {}
+  if type(f) == 'table' then
+    given = f
+  elseif f ~= nil then
+    given = {train_loop_per_worker = f}
+    for name, value in next, options or {} do given[name] = value end
+  end
+  check_fields(self, given)
+  check_function(self.__name, given.train_loop_per_worker)
+  check_plain(given.train_loop_config, 'train_loop_config', {})
+  self.train_loop_per_worker = given.train_loop_per_worker
+  self.train_loop_config = given.train_loop_config
+  self.scaling_config = schema.coerce(given.scaling_config, ScalingConfig, 'scaling_config')
+  self.run_config = schema.coerce(given.run_config, RunConfig, 'run_config')
+  self.dataset_config = schema.coerce(given.dataset_config, DataConfig, 'dataset_config')
+  self.torch_config = schema.coerce(given.torch_config, TorchConfig, 'torch_config')
+end
+
+---Runs the train function on all workers until it returns, with the retries of the failure config.
+---@param options? {raise: boolean} raise = false gives a failed run's Result instead of raising its error
+---@return Result
+---Raises the run's error: code 'user' when the train function raised, 'worker_lost' when a worker died, 'config' for a name
+---that is taken, 'environment' for storage that cannot be written; `ranks` maps a rank to its error.
+function DataParallelTrainer:fit(options)
+  options = args.options(options, {'raise'}, 'fit')
+  local result = require('rtrain.launch').fit(self)
+  if result.error and options.raise ~= false then error(result.error, 0) end
+  return result
+end
+
+---The configs as plain data, for the run's record.
+---@return table map
+function DataParallelTrainer:to_table()
+  return ordered.new {
+    {'scaling_config', self.scaling_config:to_table()},
+    {'run_config', self.run_config:to_table()},
+    {'torch_config', self.torch_config:to_table()},
+  }
+end
+
+---@class TorchTrainer: DataParallelTrainer
+---A trainer whose workers form a process group. Counterpart: ray.train.torch.TorchTrainer.
+---
+---```lua
+---local train = require 'rtrain'
+---local trainer = train.TorchTrainer {
+---  train_loop_per_worker = function(config) train.report {loss = config.lr} end,
+---  train_loop_config = {lr = 0.1},
+---  scaling_config = train.ScalingConfig {num_workers = 2},
+---}
+---assert(trainer.scaling_config.num_workers == 2)  -- trainer:fit() would train
+---```
+local TorchTrainer = DataParallelTrainer:extend('TorchTrainer')
+TorchTrainer._kind = 'torch'
+TorchTrainer._fields = {'train_loop_per_worker', 'train_loop_config', 'scaling_config', 'run_config', 'datasets',
+                        'dataset_config', 'torch_config'}
+
+return {DataParallelTrainer = DataParallelTrainer, TorchTrainer = TorchTrainer}

@@ -1,0 +1,109 @@
+-- Configs: defaults, validation, and how what is unknown or not there yet is refused.
+local lu = require 'luaunit'
+local train = require 'rtrain'
+
+local function refusal(f, ...)
+  local ok, err = pcall(f, ...)
+  lu.assertFalse(ok)
+  return err.code, err.message, err.where
+end
+
+TestDefaults = {}
+
+function TestDefaults.test_rays_defaults()
+  lu.assertEquals(train.ScalingConfig {}.num_workers, 1)
+  lu.assertFalse(train.ScalingConfig {}.use_gpu)
+  lu.assertEquals(train.FailureConfig {}.max_failures, 0)
+  lu.assertEquals(train.CheckpointConfig {}.checkpoint_score_order, 'max')
+  lu.assertNil(train.CheckpointConfig {}.num_to_keep)
+  lu.assertEquals(train.TorchConfig {}.timeout_s, 1800)
+  lu.assertEquals(train.DataConfig {}.datasets_to_split, 'all')
+end
+
+function TestDefaults.test_run_config_makes_its_parts()
+  local config = train.RunConfig {failure_config = {max_failures = 3}}
+  lu.assertEquals(config.failure_config.max_failures, 3)
+  lu.assertEquals(config.checkpoint_config.checkpoint_score_order, 'max')
+  lu.assertEquals(config.resume, 'never')
+end
+
+function TestDefaults.test_the_record_keeps_the_order_of_fields()
+  local ordered = require 'rtrain.ordered'
+  local keys = ordered.keys(train.ScalingConfig {num_workers = 2}:to_table())
+  lu.assertEquals({keys[1], keys[2]}, {'num_workers', 'use_gpu'})
+end
+
+function TestDefaults.test_resources()
+  local config = train.ScalingConfig {num_workers = 3, resources_per_worker = {CPU = 2}}
+  lu.assertEquals(config:num_cpus_per_worker(), 2)
+  lu.assertEquals(config:total_resources(), {CPU = 6})
+end
+
+TestRefusals = {}
+
+function TestRefusals.test_unknown_field_with_a_hint_at_the_users_line()
+  local code, message, where = refusal(function() return train.ScalingConfig {num_wokers = 2} end)
+  lu.assertEquals(code, 'config')
+  lu.assertStrContains(message, 'ScalingConfig')
+  lu.assertStrContains(message, "did you mean 'num_workers'?")
+  lu.assertStrMatches(where, '.*config_test%.lua:%d+')
+end
+
+function TestRefusals.test_wrong_values()
+  for _, make in ipairs {
+    function() return train.ScalingConfig {num_workers = -1} end,
+    function() return train.ScalingConfig {num_workers = 1.5} end,
+    function() return train.ScalingConfig {num_workers = '2'} end,
+    function() return train.ScalingConfig {resources_per_worker = {cpu = 2}} end,
+    function() return train.ScalingConfig {placement_strategy = 'pack'} end,
+    function() return train.CheckpointConfig {num_to_keep = 0} end,
+    function() return train.CheckpointConfig {checkpoint_score_order = 'best'} end,
+    function() return train.FailureConfig {max_failures = -2} end,
+    function() return train.TorchConfig {timeout_s = 0} end,
+    function() return train.TorchConfig {backend = 'glo'} end,
+    function() return train.RunConfig {name = 'a/b'} end,
+    function() return train.RunConfig {name = '.hidden'} end,
+    function() return train.RunConfig {failure_config = train.CheckpointConfig {}} end,
+    function() return train.RunConfig {resume = 'always'} end,
+    function() return train.RunConfig 'name' end,
+  } do
+    lu.assertEquals((refusal(make)), 'config')
+  end
+end
+
+function TestRefusals.test_known_and_not_in_this_version()
+  for _, make in ipairs {
+    function() return train.ScalingConfig {num_workers = {1, 4}} end,
+    function() return train.ScalingConfig {num_workers = 'auto'} end,
+    function() return train.ScalingConfig {num_workers = 0} end,
+    function() return train.ScalingConfig {use_gpu = true} end,
+    function() return train.ScalingConfig {resources_per_worker = {GPU = 1}} end,
+    function() return train.RunConfig {resume = 'auto'} end,
+    function() return train.RunConfig {storage_path = 's3://bucket/x'} end,
+    function() return train.RunConfig {stop = {accuracy = 0.9}} end,
+    function() return train.RunConfig {worker_env = {A = 'b'}} end,
+    function() return train.TorchConfig {backend = 'nccl'} end,
+    function() return train.FailureConfig {max_preemption_failures = 2} end,
+    function() return train.annotate end,
+    function() return train.get_dataset_shard end,
+  } do
+    local code, message = refusal(make)
+    lu.assertEquals(code, 'unsupported')
+    lu.assertStrContains(message, 'version')
+  end
+end
+
+function TestRefusals.test_what_ray_removed_says_what_to_do()
+  local code, message = refusal(function() return train.RunConfig {verbose = 1} end)
+  lu.assertEquals(code, 'config')
+  lu.assertStrContains(message, '-q')
+  lu.assertEquals((refusal(function() return train.CheckpointConfig {checkpoint_frequency = 1} end)), 'config')
+end
+
+function TestRefusals.test_unknown_name_of_the_module()
+  local code, message = refusal(function() return train.ScalingConfg end)
+  lu.assertEquals(code, 'argument')
+  lu.assertStrContains(message, "did you mean 'ScalingConfig'?")
+end
+
+os.exit(lu.LuaUnit.run())

@@ -1,0 +1,151 @@
+-- What a run shows: the events of a controller in, text out.
+local lu = require 'luaunit'
+local Display = require 'rtrain.display'
+local failure = require 'rtrain.failure'
+local metrics_text = require 'rtrain.metrics_text'
+
+local function recorder()
+  local file = {text = ''}
+  function file:write(...)
+    for _, part in ipairs {...} do self.text = self.text .. part end
+    return self
+  end
+  function file:flush() return self end
+  return file
+end
+
+local function display(options)
+  local out, err, now = recorder(), recorder(), 0
+  options.out, options.err = out, err
+  options.clock = function()
+    now = now + 1
+    return now
+  end
+  return Display({name = 'mine', num_workers = 2}, options), out, err
+end
+
+local FINISHED = {
+  type = 'finished', status = 'FINISHED', name = 'mine', path = '/r/mine', metrics = {accuracy = 0.5},
+  checkpoint = {path = '/r/mine/checkpoints/b'},
+  best_checkpoints = {{path = '/r/mine/checkpoints/a', metrics = {accuracy = 0.9}}},
+}
+
+local function run_of(shown)
+  shown:show {type = 'state', state = 'RUNNING', attempt = 1}
+  shown:show {type = 'report', index = 0, attempt = 1, metrics = {accuracy = 0.123456789, epoch = 1},
+              ranks = {{epoch = 1}, {epoch = 1}}}
+  shown:show {type = 'output', rank = 1, stream = 'stdout', text = 'hello', attempt = 1}
+  shown:show {type = 'output', rank = 0, stream = 'stderr', text = 'careful', attempt = 1}
+  shown:show {type = 'report', index = 1, attempt = 1, metrics = {accuracy = 0.9, epoch = 2}, checkpoint = '/r/x/ckpt',
+              ranks = {{loss = 1}, {loss = 2}}}
+  shown:show(FINISHED)
+end
+
+TestPipe = {}
+
+function TestPipe.test_one_line_for_each_report_and_the_way_back()
+  local shown, out, err = display {score = {checkpoint_score_attribute = 'accuracy'}}
+  run_of(shown)
+  lu.assertEquals(out.text, '[rank 1] hello\n')
+  local lines = {}
+  for line in err.text:gmatch '[^\n]+' do lines[#lines + 1] = line end
+  lu.assertEquals(lines[1], 'report 0  epoch=1 accuracy=0.12346')
+  lu.assertEquals(lines[2], '[rank 0] careful')
+  lu.assertEquals(lines[3], 'report 1  epoch=2 accuracy=0.9  checkpoint ckpt')
+  lu.assertStrMatches(lines[4], 'run mine FINISHED after .*, 2 reports')
+  lu.assertEquals(lines[5], 'best accuracy 0.9 in /r/mine/checkpoints/a')
+  lu.assertEquals(lines[6], 'checkpoint /r/mine/checkpoints/b')
+  lu.assertEquals(lines[7], 'rtrain show mine')
+  lu.assertEquals(#lines, 7)
+  lu.assertNil(err.text:find('[\27\r]'))
+end
+
+function TestPipe.test_quiet_shows_the_workers_output_alone()
+  local shown, out, err = display {quiet = true, terminal = true}
+  run_of(shown)
+  lu.assertEquals({out.text, err.text}, {'[rank 1] hello\n', '[rank 0] careful\n'})
+end
+
+function TestPipe.test_a_retry_is_told()
+  local shown, _, err = display {}
+  shown:show {type = 'attempt_failed', attempt = 1, next_attempt = 2, will_retry = true,
+              error = {code = 'worker_lost', message = 'rank 1 (pid 7) was killed by SIGKILL'}}
+  lu.assertEquals(err.text, 'rtrain: attempt 1 failed: rank 1 (pid 7) was killed by SIGKILL; attempt 2 begins\n')
+end
+
+TestTerminal = {}
+
+-- Applies the cursor movements of the live block: what a terminal would show at the end.
+local function screen_of(text)
+  local lines = {''}
+  local at = 1
+  while at <= #text do
+    local up = text:match('^\27%[(%d+)A\r\27%[J', at)
+    local color = text:match('^\27%[%d*m', at)
+    if up then
+      for _ = 1, tonumber(up) do lines[#lines] = nil end
+      lines[#lines] = ''
+      at = at + #up + 7
+    elseif color then
+      at = at + #color
+    elseif text:sub(at, at) == '\n' then
+      lines[#lines + 1] = ''
+      at = at + 1
+    else
+      lines[#lines] = lines[#lines] .. text:sub(at, at)
+      at = at + 1
+    end
+  end
+  return lines
+end
+
+function TestTerminal.test_the_block_is_one_block_and_goes_at_the_end()
+  local shown, _, err = display {terminal = true, columns = 60}
+  shown:show {type = 'state', state = 'RUNNING', attempt = 1}
+  for index = 0, 5 do
+    shown:show {type = 'report', index = index, attempt = 1, metrics = {epoch = index, loss = 1 / (index + 1)},
+                ranks = {{loss = 1}, {loss = 2}}}
+  end
+  local lines = screen_of(err.text)
+  lu.assertStrContains(lines[1], 'mine  RUNNING')
+  lu.assertStrContains(lines[2], 'epoch=5 loss=0.16667  (6 reports')
+  lu.assertEquals({lines[3], lines[4]}, {'  rank 0  loss=1', '  rank 1  loss=2'})
+  lu.assertEquals(#lines, 5)
+  shown:show(FINISHED)
+  lu.assertStrContains(screen_of(err.text)[1], 'run mine FINISHED')
+end
+
+function TestTerminal.test_ranks_are_shown_only_where_they_differ()
+  lu.assertEquals(metrics_text.differing {{a = 1}, {a = 1}}, {})
+  lu.assertEquals(metrics_text.differing {{a = 1}, {a = 2}}, {'rank 0  a=1', 'rank 1  a=2'})
+end
+
+function TestTerminal.test_no_line_is_wider_than_the_terminal()
+  local shown, _, err = display {terminal = true, columns = 30}
+  shown:show {type = 'report', index = 0, metrics = {text = ('x'):rep(200)}}
+  for _, line in ipairs(screen_of(err.text)) do lu.assertTrue(#line < 30) end
+end
+
+TestErrors = {}
+
+function TestErrors.test_the_same_error_on_all_ranks_is_told_once()
+  local told = {code = 'user', message = 'train.lua:5: boom', traceback = '  train.lua:5: in function <line 3>\n  (+2 rtrain frames)'}
+  told.ranks = {[0] = {code = 'user', message = told.message}, [1] = {code = 'user', message = told.message}}
+  local err = failure.make(told)
+  lu.assertStrContains(err.message, 'same error on ranks 0-1:\ntrain.lua:5: boom')
+  lu.assertNil(err.traceback:find('train.lua:5', 1, true))
+  lu.assertEquals(err.code, 'user')
+end
+
+function TestErrors.test_the_cause_first_and_lost_peers_not_at_all()
+  local err = failure.make {
+    code = 'user', message = 'a.lua:1: bad', traceback = '  a.lua:1: in function f\n  a.lua:9: in function <line 7>',
+    ranks = {[0] = {code = 'peer_lost', message = 'gone'}, [1] = {code = 'user', message = 'a.lua:1: bad'},
+             [3] = {code = 'user', message = 'a.lua:2: other\nmore'}}}
+  lu.assertStrContains(err.message, 'rank 1 raised an error:\na.lua:1: bad')
+  lu.assertStrContains(err.message, 'also rank 3: a.lua:2: other')
+  lu.assertNil(err.message:find('rank 0', 1, true))
+  lu.assertEquals(err.traceback, '  a.lua:9: in function <line 7>')
+end
+
+os.exit(lu.LuaUnit.run())

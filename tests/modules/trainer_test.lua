@@ -1,0 +1,156 @@
+-- Trainers as they are made, --set, and the parts of the train function when it is called outside a worker.
+local lu = require 'luaunit'
+local ordered = require 'rtrain.ordered'
+local overrides = require 'rtrain.overrides'
+local train = require 'rtrain'
+
+local function refusal(f, ...)
+  local ok, err = pcall(f, ...)
+  lu.assertFalse(ok)
+  return err.code, err.message
+end
+
+TestTrainer = {}
+
+function TestTrainer.test_both_ways_of_calling()
+  local function f(config) return config end
+  local a = train.TorchTrainer {train_loop_per_worker = f, scaling_config = {num_workers = 2}}
+  local b = train.TorchTrainer(f, {scaling_config = train.ScalingConfig {num_workers = 2}})
+  for _, trainer in ipairs {a, b, train.DataParallelTrainer(f, {scaling_config = {num_workers = 2}})} do
+    lu.assertEquals(trainer.train_loop_per_worker, f)
+    lu.assertEquals(trainer.scaling_config.num_workers, 2)
+  end
+  lu.assertEquals(train.TorchTrainer(f).scaling_config.num_workers, 1)
+end
+
+function TestTrainer.test_two_parameters_are_too_many()
+  local code, message = refusal(train.TorchTrainer, function(a, b) return a, b end)
+  lu.assertEquals(code, 'config')
+  lu.assertStrMatches(message, '.*trainer_test%.lua:%d+ takes 2')
+  lu.assertEquals((refusal(train.TorchTrainer, {train_loop_per_worker = 'f'})), 'config')
+  lu.assertEquals((refusal(train.TorchTrainer, {})), 'config')
+end
+
+function TestTrainer.test_config_is_plain_data()
+  local code, message = refusal(train.TorchTrainer, print, {train_loop_config = {model = {hook = print}}})
+  lu.assertEquals(code, 'config')
+  lu.assertStrContains(message, 'train_loop_config.model.hook is a function')
+  local ring = {}
+  ring.self = ring
+  lu.assertStrContains(select(2, refusal(train.TorchTrainer, print, {train_loop_config = ring})), 'contains itself')
+end
+
+function TestTrainer.test_unknown_and_refused_fields()
+  local code, message = refusal(train.TorchTrainer, print, {scaling_confg = {}})
+  lu.assertEquals(code, 'config')
+  lu.assertStrContains(message, "did you mean 'scaling_config'?")
+  lu.assertEquals((refusal(train.TorchTrainer, print, {datasets = {train = {}}})), 'unsupported')
+  lu.assertEquals((refusal(train.TorchTrainer, print, {validation_config = {}})), 'unsupported')
+  lu.assertEquals((refusal(train.TorchTrainer, print, {resume_from_checkpoint = 'x'})), 'config')
+end
+
+TestOverrides = {}
+
+function TestOverrides.test_typed_by_what_is_replaced()
+  local config = {epochs = 3, lr = 0.5, name = 'adam', flag = false, model = {width = 8}, betas = {0.9, 0.99}}
+  local changed = overrides.apply(config, {'epochs=1', 'lr=2e-3', 'name=007', 'flag=true', 'model.width=16', 'betas=0.8,0.9',
+                                           'betas.2=1'})
+  lu.assertEquals(changed, {epochs = 1, lr = 2e-3, name = '007', flag = true, model = {width = 16}, betas = {0.8, 1}})
+  lu.assertEquals(config.model.width, 8)
+end
+
+function TestOverrides.test_order_is_kept()
+  local config = ordered.new {{'z', 1}, {'a', 2}}
+  lu.assertEquals(ordered.keys(overrides.apply(config, {'a=3'})), {'z', 'a'})
+end
+
+function TestOverrides.test_refusals()
+  local config = {epochs = 3, model = {width = 8}, flag = true}
+  lu.assertStrContains(select(2, refusal(overrides.apply, config, {'epoch=1'})), "did you mean 'epochs'?")
+  lu.assertStrContains(select(2, refusal(overrides.apply, config, {'model.widht=1'})), "did you mean 'width'?")
+  lu.assertEquals((refusal(overrides.apply, config, {'epochs=many'})), 'config')
+  lu.assertEquals((refusal(overrides.apply, config, {'flag=1'})), 'config')
+  lu.assertEquals((refusal(overrides.apply, config, {'model=1'})), 'config')
+  lu.assertEquals((refusal(overrides.apply, config, {'epochs'})), 'usage')
+  lu.assertEquals((refusal(overrides.apply, nil, {'epochs=1'})), 'config')
+end
+
+TestOutsideAWorker = {}
+
+function TestOutsideAWorker.test_calls_of_the_train_function_say_where_they_belong()
+  for _, call in ipairs {
+    function() train.report {} end,
+    function() train.get_checkpoint() end,
+    function() train.get_context() end,
+    function() train.collective.barrier() end,
+  } do
+    local code, message = refusal(call)
+    lu.assertEquals(code, 'user')
+    lu.assertStrContains(message, 'train function')
+  end
+end
+
+function TestOutsideAWorker.test_tempdir_is_gone_afterwards_also_after_an_error()
+  local path
+  local a, b = train.tempdir(function(dir)
+    path = dir
+    io.open(dir .. '/file', 'w'):close()
+    return 1, nil
+  end)
+  lu.assertEquals({a, b}, {1, nil})
+  lu.assertNil(io.open(path .. '/file'))
+  local ok, err = pcall(train.tempdir, function(dir)
+    path = dir
+    error 'boom'
+  end)
+  lu.assertFalse(ok)
+  lu.assertStrContains(tostring(err), 'boom')
+  lu.assertNil(io.open(path))
+end
+
+function TestOutsideAWorker.test_checkpoint_folders()
+  train.tempdir(function(dir)
+    local file = io.open(dir .. '/file', 'w')
+    file:write 'text'
+    file:close()
+    local checkpoint = train.Checkpoint.from_directory(dir)
+    checkpoint:set_metadata {classes = {'a', 'b'}}
+    checkpoint:update_metadata {size = 2}
+    lu.assertEquals(checkpoint:get_metadata(), {classes = {'a', 'b'}, size = 2})
+    local text = checkpoint:with_directory(function(path) return io.open(path .. '/file'):read '*a' end)
+    lu.assertEquals(text, 'text')
+    train.tempdir(function(other)
+      local copy = checkpoint:to_directory(other .. '/copy')
+      lu.assertEquals(io.open(copy .. '/file'):read '*a', 'text')
+    end)
+  end)
+end
+
+TestResult = {}
+
+function TestResult.test_rows_to_csv_and_the_best_checkpoint()
+  local result = train.Result.from_event({
+    status = 'FINISHED', path = '/runs/a', metrics = {loss = 1},
+    best_checkpoints = {{path = '/runs/a/1', metrics = {accuracy = 0.9}}, {path = '/runs/a/0', metrics = {accuracy = 0.5}},
+                        {path = '/runs/a/2', metrics = {accuracy = 0 / 0}}},
+  }, {{loss = 0.5, name = 'a "b", c'}, {loss = 2, extra = {x = 1}}})
+  lu.assertEquals(result.metrics_dataframe:to_csv(), 'extra/x,loss,name\n,0.5,"a ""b"", c"\n1,2,\n')
+  lu.assertEquals(result:get_best_checkpoint('accuracy', 'max').path, '/runs/a/1')
+  lu.assertEquals(result:get_best_checkpoint('accuracy', 'min').path, '/runs/a/0')
+  lu.assertNil(result:get_best_checkpoint('loss', 'min'))
+end
+
+function TestResult.test_rows_after_a_retry()
+  local History = require 'rtrain.history'
+  local history = History()
+  for index = 0, 3 do
+    history:add {type = 'report', index = index, metrics = {epoch = index}, checkpoint = index == 1 and 'c' or nil}
+  end
+  history:add {type = 'attempt_failed', will_retry = true}
+  history:add {type = 'report', index = 2, metrics = {epoch = 20}}
+  local epochs = {}
+  for i, row in ipairs(history:rows()) do epochs[i] = row.epoch end
+  lu.assertEquals(epochs, {0, 1, 20})
+end
+
+os.exit(lu.LuaUnit.run())
