@@ -14,6 +14,7 @@ struct CommandResult {
   std::vector<std::string> command;  // the whole command line, for a run's record
 };
 
+void add_run(CLI::App& app, CommandResult& result);
 void add_exec(CLI::App& app, CommandResult& result);
 void add_ls(CLI::App& app, CommandResult& result);
 void add_show(CLI::App& app, CommandResult& result);
@@ -25,6 +26,5 @@ void add_env(CLI::App& app, CommandResult& result);
 
 // The process of one rank, `rtrain --worker RANK PARENT_PID`: started by a controller only. Returns its exit code.
 int run_worker(int parent_pid);
-void add_run(CLI::App& app, CommandResult& result);
 
 }  // namespace rtrain
