@@ -26,6 +26,14 @@ local function new_userdata(of)
   local fields = setmetatable({}, of)
   local object_meta = getmetatable(object)
   object_meta.__index, object_meta.__newindex = fields, fields
+  local item = of.__item
+  if item then
+    object_meta.__index = function(self, key)
+      if type(key) == 'number' then return item(self, key) end
+      return fields[key]
+    end
+  end
+  object_meta.__fields = fields
   object_meta.__class = of
   for _, name in ipairs{'__len', '__call', '__tostring', '__gc'} do object_meta[name] = of[name] end
   object_meta.__pack = of.__pack or class.pack
@@ -37,7 +45,9 @@ local function new_table(of) return setmetatable({}, of) end
 ---Makes a class.
 ---@param name string shown by print(instance)
 ---@param base? table the class it extends
----@param options? {userdata: boolean} instances are userdata, with `#` and a finaliser
+---@param options? {userdata: boolean} instances are userdata, with `#` and a finaliser; a class with a method
+--`__item`
+---answers `object[i]` with it
 ---@return table class
 ---
 ---```lua
@@ -122,7 +132,7 @@ function class.describe(object) return class.of(object).__name end
 function class.pack(object)
   local fields = {}
   -- The order of fields reaches no file: the receiver only sets them.
-  for key, value in next, getmetatable(object).__index do fields[key] = value end
+  for key, value in next, getmetatable(object).__fields do fields[key] = value end
   return 'rtrain.class', 'unpack', {class = class.of(object), fields = fields}
 end
 

@@ -1,0 +1,77 @@
+-- torch/utils/data/collate.lua: how samples become a batch.
+
+local errors = require 'rtrain.errors'
+local ordered = require 'rtrain.ordered'
+local torch = require 'torch'
+
+local collate = {}
+
+local function is_number(value) return type(value) == 'number' or type(value) == 'cdata' end
+
+local collate_values
+
+local function collate_maps(values, dtype)
+  local first = values[1]
+  local keys, out = {}, {}
+  if ordered.is(first) then
+    keys, out = ordered.keys(first), ordered.new()
+  else
+    for key in next, first do keys[#keys + 1] = key end
+  end
+  for _, key in ipairs(keys) do
+    local column = {}
+    for i, value in ipairs(values) do column[i] = value[key] end
+    if #column ~= #values then
+      errors.raise('argument', ("default_collate: only some samples have the field '%s'"):format(tostring(key)))
+    end
+    out[key] = collate_values(column, dtype)
+  end
+  return out
+end
+
+-- One place of all samples: tensors are stacked, numbers become a tensor, tables are taken apart, the rest stays a
+-- list.
+function collate_values(values, dtype)
+  local first = values[1]
+  if type(first) == 'userdata' and torch.is_tensor(first) then return torch.stack(values) end
+  if is_number(first) then return torch.tensor(values, {dtype = dtype}) end
+  if type(first) == 'boolean' then return torch.tensor(values) end
+  if type(first) == 'string' then return values end
+  if type(first) == 'table' then return collate_maps(values, dtype) end
+  errors.raise('argument', ('default_collate: a %s cannot be put into a batch: pass a collate_fn'):format(type(first)))
+end
+
+---Joins samples into a batch: tensors are stacked along a new first dimension, numbers become float32 (or `dtype`),
+---booleans bool, int64 cdata int64, strings a list, tables are joined field by field.
+---@param samples any[] one value for each sample
+---@param dtype? string of plain numbers
+---@return any batch
+---
+---```lua
+---local torch = require 'torch'
+---local data = require 'torch.utils.data'
+---local batch = data.default_collate{{x = torch.ones(2), y = 1}, {x = torch.zeros(2), y = 2}}
+---assert(batch.x.shape[1] == 2 and batch.y.dtype == 'float32')
+---```
+function collate.default_collate(samples, dtype) return collate_values(samples, dtype) end
+
+---Joins samples that have several values each; `dtypes[k]` is the dtype of the plain numbers at place k.
+---@param samples any[][] each with n values
+---@param dtypes? table<integer, string>
+---@return any ... one batch for each place
+function collate.columns(samples, dtypes)
+  local out, count = {}, samples[1].n
+  for k = 1, count do
+    local column = {}
+    for i, sample in ipairs(samples) do
+      column[i] = sample[k]
+      if sample[k] == nil then
+        errors.raise('argument', ('default_collate: sample %d of the batch has no value number %d'):format(i - 1, k))
+      end
+    end
+    out[k] = collate_values(column, dtypes and dtypes[k])
+  end
+  return unpack(out, 1, count)
+end
+
+return collate

@@ -1,0 +1,174 @@
+-- torch/utils/data/sampler.lua: the order in which samples are taken.
+--
+-- A sampler has len() and iter(), an iterator over indices from 0. Those here also have indices(), the indices of
+-- the next epoch as one int64 tensor, which the loader cuts into batches without making Lua numbers of them.
+
+local args = require 'rtrain.args'
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local torch = require 'torch'
+
+---Base of the samplers: define `len()` and `iter()`, or `indices()` instead of `iter()`.
+---@class data.Sampler
+local Sampler = class('Sampler', nil, {userdata = true})
+
+function Sampler:len()
+  errors.raise('argument', ('%s: define function %s:len()'):format(class.of(self).__name, class.of(self).__name))
+end
+
+function Sampler:__len() return self:len() end
+
+---Iterates over the indices of the next epoch.
+---@return fun(): integer|nil
+function Sampler:iter()
+  local list, i = self:indices():tolist(), 0
+  return function()
+    i = i + 1
+    return list[i]
+  end
+end
+
+---0, 1, 2, … len - 1.
+---@class data.SequentialSampler: data.Sampler
+local SequentialSampler = Sampler:extend('SequentialSampler')
+
+---@param data_source data.Dataset
+function SequentialSampler:init(data_source) self.data_source = data_source end
+
+function SequentialSampler:len() return self.data_source:len() end
+
+function SequentialSampler:indices() return torch.arange(self:len()) end
+
+-- A seed from the generator, or from the default one.
+local function draw_seed(generator)
+  local seed = torch.empty({}, {dtype = 'int64'})
+  if generator then seed:random_({generator = generator}) else seed:random_() end
+  return seed
+end
+
+---A random order. The seed is drawn once, as PyTorch draws it for a first epoch; epoch e uses seed + e, so that the
+---order is a function of the seed and the epoch alone. Arguments: data_source, {replacement = false, num_samples,
+---generator}.
+---@class data.RandomSampler: data.Sampler
+local RandomSampler = Sampler:extend('RandomSampler')
+
+local random_signature = args.signature('RandomSampler', {'data_source', {'replacement', false}, {'num_samples'},
+  {'generator'}})
+
+function RandomSampler:init(...)
+  local a = random_signature:bind(...)
+  self.data_source, self.replacement, self.generator = a.data_source, a.replacement, a.generator
+  self._num_samples, self.epoch = a.num_samples, 0
+  if self:len() <= 0 then errors.raise('argument', 'RandomSampler: there are no samples to draw from') end
+end
+
+---The next loop runs this epoch (from 0).
+---@param epoch integer
+function RandomSampler:set_epoch(epoch) self.epoch = epoch end
+
+function RandomSampler:len() return self._num_samples or self.data_source:len() end
+
+local function with_replacement(self, count, options)
+  return torch.randint(0, self.data_source:len(), {count}, options)
+end
+
+local function permutations(self, count, options)
+  local total = self.data_source:len()
+  local parts = {}
+  for _ = 1, math.ceil(count / total) do parts[#parts + 1] = torch.randperm(total, options) end
+  return torch.cat(parts):narrow(0, 0, count)
+end
+
+function RandomSampler:indices()
+  self._seed = self._seed or draw_seed(self.generator)
+  local options = {generator = torch.Generator((self._seed + self.epoch):item())}
+  self.epoch = self.epoch + 1
+  if self.replacement then return with_replacement(self, self:len(), options) end
+  return permutations(self, self:len(), options)
+end
+
+---The given indices in random order. Arguments: indices, {generator}.
+---@class data.SubsetRandomSampler: data.Sampler
+local SubsetRandomSampler = Sampler:extend('SubsetRandomSampler')
+
+local subset_signature = args.signature('SubsetRandomSampler', {'indices', {'generator'}})
+
+function SubsetRandomSampler:init(...)
+  local a = subset_signature:bind(...)
+  self._indices = type(a.indices) == 'table' and torch.tensor(a.indices, {dtype = 'int64'}) or a.indices
+  self.generator = a.generator
+end
+
+function SubsetRandomSampler:len() return self._indices:size(0) end
+
+function SubsetRandomSampler:indices()
+  local order = self.generator and torch.randperm(self:len(), {generator = self.generator}) or torch.randperm(self:len())
+  return self._indices:index_select(0, order)
+end
+
+---Draws each index with a probability in proportion to its weight. Arguments: weights (a list or tensor),
+---num_samples, {replacement = true, generator}.
+---@class data.WeightedRandomSampler: data.Sampler
+local WeightedRandomSampler = Sampler:extend('WeightedRandomSampler')
+
+local weighted_signature = args.signature('WeightedRandomSampler', {'weights', 'num_samples', {'replacement', true},
+  {'generator'}})
+
+function WeightedRandomSampler:init(...)
+  local a = weighted_signature:bind(...)
+  self.weights = type(a.weights) == 'table' and torch.tensor(a.weights, {dtype = 'float64'}) or a.weights:double()
+  self.num_samples, self.replacement, self.generator = a.num_samples, a.replacement, a.generator
+end
+
+function WeightedRandomSampler:len() return self.num_samples end
+
+function WeightedRandomSampler:indices()
+  if self.generator then
+    return torch.multinomial(self.weights, self.num_samples, self.replacement, {generator = self.generator})
+  end
+  return torch.multinomial(self.weights, self.num_samples, self.replacement)
+end
+
+---Lists of indices, batch_size at a time. Arguments: sampler, batch_size, drop_last.
+---
+---```lua
+---local data = require 'torch.utils.data'
+---local torch = require 'torch'
+---local order = data.SequentialSampler(data.TensorDataset(torch.arange(5)))
+---local batches = data.BatchSampler(order, 2, false)
+---assert(#batches == 3 and batches:iter()()[2] == 1)
+---```
+---@class data.BatchSampler: data.Sampler
+local BatchSampler = Sampler:extend('BatchSampler')
+
+local batch_signature = args.signature('BatchSampler', {'sampler', 'batch_size', 'drop_last'})
+
+function BatchSampler:init(...)
+  local a = batch_signature:bind(...)
+  if type(a.batch_size) ~= 'number' or a.batch_size < 1 or a.batch_size % 1 ~= 0 then
+    errors.raise('argument', ('batch_size is a positive integer, got %s'):format(tostring(a.batch_size)))
+  end
+  self.sampler, self.batch_size, self.drop_last = a.sampler, a.batch_size, a.drop_last
+end
+
+function BatchSampler:len()
+  local batches = self.sampler:len() / self.batch_size
+  return self.drop_last and math.floor(batches) or math.ceil(batches)
+end
+
+function BatchSampler:iter()
+  local next_index = self.sampler:iter()
+  return function()
+    local batch = {}
+    for index in next_index do
+      batch[#batch + 1] = index
+      if #batch == self.batch_size then return batch end
+    end
+    if #batch > 0 and not self.drop_last then return batch end
+    return nil
+  end
+end
+
+return {Sampler = Sampler, SequentialSampler = SequentialSampler, RandomSampler = RandomSampler,
+        SubsetRandomSampler = SubsetRandomSampler, WeightedRandomSampler = WeightedRandomSampler,
+        BatchSampler = BatchSampler, draw_seed = draw_seed}
