@@ -96,7 +96,7 @@ function args.split(count, ...)
     return last, unpack(list, 1, count)
   end
   if given > count then
-    errors.raise('argument', ('expected at most %d arguments and a table of options, got %d arguments'):format(count, given))
+    errors.raise('argument', ('expected at most %d arguments and a table of options, got %d'):format(count, given))
   end
   return {}, ...
 end
@@ -135,7 +135,8 @@ local function add_keywords(self, bound, keywords, positional)
     local value = keywords[name]
     if value ~= nil then
       if i <= positional then
-        errors.raise('argument', ("%s: argument '%s' is given twice, as number %d and by name"):format(self.name, name, i))
+        errors.raise('argument', ("%s: argument '%s' is given twice: as number %d and by name"):format(
+          self.name, name, i))
       end
       bound[name] = value
     end

@@ -13,8 +13,8 @@ class.meta = {__name = 'class'}
 local meta = class.meta
 
 local function inherit_metamethods(new, base)
-  for _, name in ipairs{'__index', '__newindex', '__call', '__tostring', '__len', '__gc', '__eq', '__lt', '__le', '__add',
-                        '__concat', '__pack', '__new'} do
+  for _, name in ipairs{'__index', '__newindex', '__call', '__tostring', '__len', '__gc', '__eq', '__lt', '__le',
+                        '__add', '__concat', '__pack', '__new'} do
     local value = rawget(base, name)
     if value ~= base then rawset(new, name, value) end
   end
@@ -59,7 +59,9 @@ local function new_table(of) return setmetatable({}, of) end
 ---assert(Dog('Rex'):speak() == 'Rex: woof' and class.is(Dog('Rex'), Animal))
 ---```
 function class.new(name, base, options)
-  if type(name) ~= 'string' then require('rtrain.errors').raise('argument', 'a class needs a name: Base:extend(\'Name\')') end
+  if type(name) ~= 'string' then
+    require('rtrain.errors').raise('argument', "a class needs a name: Base:extend('Name')")
+  end
   local new = {__name = name, __base = base}
   if base then inherit_metamethods(new, base) end
   if rawget(new, '__index') == nil then new.__index = new end

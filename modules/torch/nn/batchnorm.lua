@@ -55,8 +55,8 @@ function BatchNorm:forward(x)
 end
 
 function BatchNorm:extra_repr()
-  return repr.fields{{'', self.num_features}, {'eps', self.eps}, {'momentum', self.momentum or nil}, {'affine', self.affine},
-                     {'track_running_stats', self.track_running_stats}}
+  return repr.fields{{'', self.num_features}, {'eps', self.eps}, {'momentum', self.momentum or nil},
+                     {'affine', self.affine}, {'track_running_stats', self.track_running_stats}}
 end
 
 ---Normalizes each channel of (N, C) or (N, C, L). Arguments: num_features, {eps = 1e-5, momentum = 0.1 (false:

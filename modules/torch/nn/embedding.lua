@@ -46,8 +46,9 @@ function Embedding:reset_parameters()
 end
 
 function Embedding:forward(indices)
-  return F.embedding(indices, self.weight, {padding_idx = self.padding_idx, scale_grad_by_freq = self.scale_grad_by_freq,
-                                            sparse = self.sparse})
+  return F.embedding(indices, self.weight, {
+    padding_idx = self.padding_idx, scale_grad_by_freq = self.scale_grad_by_freq, sparse = self.sparse,
+  })
 end
 
 function Embedding:extra_repr()

@@ -20,7 +20,8 @@ local torch = require 'torch'
 ---@field bias torch.Tensor|nil (out_features)
 local Linear = Module:extend('Linear')
 
-local linear_signature = args.signature('Linear', {'in_features', 'out_features', {'bias', true}, {'device'}, {'dtype'}})
+local linear_signature = args.signature('Linear', {'in_features', 'out_features', {'bias', true}, {'device'},
+  {'dtype'}})
 
 ---Arguments: in_features, out_features, {bias = true, device, dtype}.
 function Linear:init(...)

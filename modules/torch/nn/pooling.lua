@@ -13,7 +13,8 @@ local function max_pool(dims)
 
   function Pool:init(...)
     local a = signature:bind(...)
-    self.kernel_size, self.stride, self.padding, self.dilation = a.kernel_size, a.stride or a.kernel_size, a.padding, a.dilation
+    self.kernel_size, self.stride, self.padding = a.kernel_size, a.stride or a.kernel_size, a.padding
+    self.dilation = a.dilation
     self.return_indices, self.ceil_mode = a.return_indices, a.ceil_mode
   end
 

@@ -37,7 +37,7 @@ function utils.clip_grad_norm_(...)
     local norms = torch._foreach_norm(grads, p.norm_type)
     local total = torch.linalg_vector_norm(torch.stack(norms), p.norm_type)
     if p.error_if_nonfinite and total:isfinite():item() == false then
-      errors.raise('argument', ('clip_grad_norm_: the total norm of the gradients is %s'):format(tostring(total:item())))
+      errors.raise('argument', 'clip_grad_norm_: the total norm of the gradients is ' .. tostring(total:item()))
     end
     torch._foreach_mul_(grads, (p.max_norm / (total + 1e-6)):clamp({max = 1}))
     return total

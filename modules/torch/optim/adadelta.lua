@@ -19,7 +19,8 @@ local Adadelta = Optimizer:extend('Adadelta')
 ---@param params torch.Tensor[]|table[]
 ---@param options? {lr: number, rho: number, eps: number, weight_decay: number, maximize: boolean}
 function Adadelta:init(params, options)
-  Optimizer.init(self, params, {{'lr', 1}, {'rho', 0.9}, {'eps', 1e-6}, {'weight_decay', 0}, {'maximize', false}}, options)
+  Optimizer.init(self, params, {{'lr', 1}, {'rho', 0.9}, {'eps', 1e-6}, {'weight_decay', 0},
+    {'maximize', false}}, options)
 end
 
 function Adadelta:_check_options(group)

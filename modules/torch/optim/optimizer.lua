@@ -197,13 +197,13 @@ end
 local function check_groups(self, groups)
   local name = class.of(self).__name
   if #groups ~= #self.param_groups then
-    errors.raise('argument', ('%s: the loaded state dict has %d parameter groups, the optimizer %d'):format(name, #groups,
-      #self.param_groups))
+    errors.raise('argument', ('%s: the loaded state dict has %d parameter groups, the optimizer %d'):format(name,
+      #groups, #self.param_groups))
   end
   for i, group in ipairs(groups) do
     if #group.params ~= #self.param_groups[i].params then
-      errors.raise('argument', ('%s: group %d of the loaded state dict has %d parameters, the optimizer\'s %d'):format(name,
-        i, #group.params, #self.param_groups[i].params))
+      errors.raise('argument', ("%s: group %d of the loaded state dict has %d parameters, the optimizer's %d"):format(
+        name, i, #group.params, #self.param_groups[i].params))
     end
   end
 end

@@ -23,8 +23,8 @@ local SGD = Optimizer:extend('SGD')
 ---@param options? {lr: number, momentum: number, dampening: number, weight_decay: number, nesterov: boolean,
 --maximize: boolean}
 function SGD:init(params, options)
-  Optimizer.init(self, params, {{'lr', 1e-3}, {'momentum', 0}, {'dampening', 0}, {'weight_decay', 0}, {'nesterov', false},
-    {'maximize', false}}, options)
+  Optimizer.init(self, params, {{'lr', 1e-3}, {'momentum', 0}, {'dampening', 0}, {'weight_decay', 0},
+    {'nesterov', false}, {'maximize', false}}, options)
 end
 
 function SGD:_check_options(group)

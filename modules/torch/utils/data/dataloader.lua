@@ -1,12 +1,12 @@
 -- torch/utils/data/dataloader.lua: DataLoader.
 --
 -- An epoch is an object with next_batch(): batches come from the dataset's get_batch where it has one, else from get
--- and collate; with num_workers > 0 they come from threads of torch._C.data.Loader, each with a Lua state of its own.
+-- and collate; with num_workers > 0 they come from threads, each with a Lua state of its own.
 
 local args = require 'rtrain.args'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
-local collate = require 'torch.utils.data.collate'
+local fetch = require 'torch.utils.data.fetch'
 local sampler = require 'torch.utils.data.sampler'
 local torch = require 'torch'
 
@@ -118,79 +118,18 @@ local function index_batches(self)
   return batches:iter()
 end
 
-local function packed(...) return {n = select('#', ...), ...} end
-
-local function samples_of(dataset, indices, before)
-  local samples = {}
-  for i, index in ipairs(indices) do
-    if before then before(index) end
-    samples[i] = packed(dataset:get(index))
-  end
-  return samples
-end
-
--- What a collate_fn sees of a sample: the value, or a list when get returns several.
-local function plain_samples(samples)
-  local out = {}
-  for i, sample in ipairs(samples) do
-    if sample.n == 1 then
-      out[i] = sample[1]
-    else
-      sample.n = nil
-      out[i] = sample
-    end
-  end
-  return out
-end
-
-local function whole_batch(dataset, collate_fn, indices)
-  if collate_fn or not dataset.get_batch then return {n = 0} end
-  local tensor = type(indices) == 'table' and torch.tensor(indices, {dtype = 'int64'}) or indices
-  return packed(dataset:get_batch(tensor))
-end
-
-local function make_batch(dataset, collate_fn, indices, before)
-  local whole = whole_batch(dataset, collate_fn, indices)
-  if whole[1] ~= nil then return unpack(whole, 1, whole.n) end
-  local list = type(indices) == 'table' and indices or indices:tolist()
-  local samples = samples_of(dataset, list, before)
-  if collate_fn then return collate_fn(plain_samples(samples)) end
-  return collate.columns(samples, dataset.dtypes)
-end
-
 local function own_epoch(self)
   local next_indices, dataset, collate_fn = index_batches(self), self.dataset, self.collate_fn
   return function()
     local indices = next_indices()
     if indices == nil then return nil end
-    return make_batch(dataset, collate_fn, indices)
-  end
-end
-
--- The function that runs in the worker threads. It names the sample at which the dataset raised.
-local function worker_function(dataset, collate_fn, num_workers)
-  return function(request)
-    local worker = require 'torch.utils.data.worker'
-    local info = {num_workers = num_workers, seed = request.seed, dataset = dataset}
-    local current
-    local function before(index)
-      current = index
-      worker.begin_sample(info, index)
-    end
-    before(request.indices[1])
-    current = nil
-    local results = packed(xpcall(function() return make_batch(dataset, collate_fn, request.indices, before) end,
-      require('rtrain.errors').wrap))
-    if results[1] then return {n = results.n - 1, unpack(results, 2, results.n)} end
-    local err = results[2]
-    if current then err.message = ('sample %d: %s'):format(current, err.message) end
-    error(err, 0)
+    return fetch.batch(dataset, collate_fn, indices)
   end
 end
 
 local function threads(self)
   if not self._threads then
-    local blob = require('rtrain._closure').dump(worker_function(self.dataset, self.collate_fn, self.num_workers))
+    local blob = require('rtrain._closure').dump(fetch.worker(self.dataset, self.collate_fn, self.num_workers))
     self._threads = require('torch._C').data.Loader{blob = blob, num_workers = self.num_workers,
                                                     prefetch_factor = self.prefetch_factor or 2}
   end

@@ -162,10 +162,10 @@ local function random_split(dataset, lengths, options)
   local total = dataset:len()
   local sizes, sum = split_sizes(total, lengths)
   if sum ~= total then
-    errors.raise('argument', ('random_split: the lengths add up to %s, the dataset has %d samples'):format(tostring(sum),
-      total))
+    errors.raise('argument', ('random_split: the lengths add up to %s, the dataset has %d samples'):format(
+      tostring(sum), total))
   end
-  local order = options.generator and torch.randperm(total, {generator = options.generator}) or torch.randperm(total)
+  local order = torch.randperm(total, {generator = options.generator})
   local out, start = {}, 0
   for i, size in ipairs(sizes) do
     out[i] = Subset(dataset, order:narrow(0, start, size))

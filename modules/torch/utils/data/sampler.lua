@@ -102,7 +102,7 @@ end
 function SubsetRandomSampler:len() return self._indices:size(0) end
 
 function SubsetRandomSampler:indices()
-  local order = self.generator and torch.randperm(self:len(), {generator = self.generator}) or torch.randperm(self:len())
+  local order = torch.randperm(self:len(), {generator = self.generator})
   return self._indices:index_select(0, order)
 end
 

@@ -25,10 +25,10 @@ local function mixed(seed, index)
   return tonumber(bit.rshift(bit.bxor(z, bit.rshift(z, 31)), 12))
 end
 
----Called by the loader in its worker threads before each sample.
+---Called in the worker threads before each batch, with its first index, and before each sample.
 ---@param info table
 ---@param index integer
-function worker.begin_sample(info, index)
+function worker.begin(info, index)
   current_info = info
   current_generator = torch.Generator(mixed(info.seed, index))
 end
