@@ -60,6 +60,9 @@ int run_worker(int parent_pid) {
   } catch (const Error& e) {
     worker.fail(e);
     leave(exit_code(e.code()));
+  } catch (const std::exception& e) {
+    worker.fail(HostTranslate::from(e));
+    leave(exit_code(Code::kInternal));
   }
   // Finalizers close process groups and the user's files; the other ranks have returned too.
   state.reset();

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <cstring>
 #include <future>
 #include <type_traits>
 
@@ -15,6 +14,9 @@
 
 namespace rtrain {
 namespace {
+
+constexpr std::chrono::seconds kKillNotice{5};
+constexpr std::chrono::seconds kLastResort{2};
 
 std::chrono::milliseconds to_ms(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
@@ -75,8 +77,10 @@ Controller::Controller(const ControllerSeams& seams)
       verdict_(seams.loop, [this] { feed(event::VerdictDue{machine_.attempt}); }),
       retry_(seams.loop, [this] { feed(event::RetryDue{machine_.attempt}); }),
       report_deadline_(seams.loop, [this] { answer_stuck(); }),
-      interrupt_(seams.loop, SIGINT, [this] { on_signal(SIGINT, Code::kInterrupted); }),
-      terminate_(seams.loop, SIGTERM, [this] { on_signal(SIGTERM, Code::kTerminated); }) {}
+      kill_notice_(seams.loop, [this] { name_survivors(); }),
+      last_resort_(seams.loop, [this] { _exit(exit_code(signal_code_)); }),
+      interrupt_(seams.loop, SIGINT, [this] { on_signal(Code::kInterrupted); }),
+      terminate_(seams.loop, SIGTERM, [this] { on_signal(Code::kTerminated); }) {}
 
 // Tasks on the io thread use this object: the last of them has to be over.
 Controller::~Controller() {
@@ -92,14 +96,19 @@ void Controller::start() {
 
 void Controller::stop(Code code) { feed(event::StopRequested{code}); }
 
-// The first stops the run in order; the second is for when that hangs, wherever it does.
-void Controller::on_signal(int number, Code code) {
-  if (++signals_ > 1) {
-    if (group_) group_->kill();
-    _exit(exit_code(code));
+// The first stops the run in order. The second is for when that hangs: it kills what is left, and
+// this process too if the run's end is not on the disk soon after.
+void Controller::on_signal(Code code) {
+  signal_code_ = code;
+  ++signals_;
+  if (signals_ == 1) {
+    const char* what = code == Code::kInterrupted ? "interrupted" : "terminated";
+    emit_notice("warning", cat(what, ": stopping the run (once more: kill it)"));
+    return stop(code);
   }
-  emit_notice("warning", cat("SIG", std::string_view(sigabbrev_np(number)), ": stopping the run"));
-  stop(code);
+  if (group_) group_->kill();
+  if (signals_ > 2) _exit(exit_code(code));
+  last_resort_.start(kLastResort);
 }
 
 // Actions may bring about events; those wait until all actions of the step before are performed.
@@ -229,11 +238,25 @@ void Controller::perform(const action::SetVerdictTimer& a) { verdict_.start(to_m
 void Controller::perform(const action::SetRetryTimer& a) { retry_.start(to_ms(a.seconds)); }
 void Controller::perform(const action::SendExit&) { group_->send_all(Map{{"type", "exit"}}); }
 void Controller::perform(const action::KillGroup&) {
-  if (group_) group_->kill();
+  if (!group_) return;
+  group_->kill();
+  kill_notice_.start(kKillNotice);
+}
+
+// SIGKILL is no more than a wish for a process that waits in the kernel.
+void Controller::name_survivors() {
+  for (int rank = 0; rank < group_->size(); ++rank) {
+    if (machine_.ranks[static_cast<size_t>(rank)].gone) continue;
+    emit_notice("warning", cat("rank ", rank, " (pid ", group_->pid(rank), ") has not ended ",
+                               kKillNotice.count(),
+                               " s after SIGKILL: it waits in the kernel, for a "
+                               "disk, a network file system or a device"));
+  }
 }
 
 void Controller::perform(const action::EndAttempt& a) {
   verdict_.stop();
+  kill_notice_.stop();
   report_deadline_.stop();
   if (!a.error && reports_) {
     if (const std::string text = reports_->uneven(); !text.empty()) emit_notice("warning", text);

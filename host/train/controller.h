@@ -74,7 +74,8 @@ class Controller : public WorkerGroupObserver {
   void emit_report(const std::vector<Report>& reports, const Value& path);
   void answer_stuck();
   void record_workers();
-  void on_signal(int number, Code code);
+  void on_signal(Code code);
+  void name_survivors();
 
   // Runs the work on the io thread; its result, or the Error, comes to `done` on this one.
   template <class Work, class Done>
@@ -107,11 +108,14 @@ class Controller : public WorkerGroupObserver {
   Value metrics_;    // of the last complete report
   Value return_value_;
   int signals_ = 0;
+  Code signal_code_ = Code::kInterrupted;
 
   Timer deadline_;
   Timer verdict_;
   Timer retry_;
   Timer report_deadline_;
+  Timer kill_notice_;
+  Timer last_resort_;
   Signal interrupt_;
   Signal terminate_;
 };

@@ -13,7 +13,9 @@
 #include <cstdio>
 
 #include "host/base/clock.h"
+#include "host/base/codec.h"
 #include "host/base/text.h"
+#include "host/loop/frame.h"
 #include "host/loop/process.h"
 #include "host/loop/signal.h"
 #include "host/store/checkpoint_files.h"
@@ -23,6 +25,9 @@ namespace {
 
 constexpr int64_t kMaxReportsAhead = 1024;
 constexpr size_t kFilesAMessage = 2000;
+constexpr size_t kMaxErrorBytes = size_t{64} << 10;
+// A report is one message, with room for the rest of it.
+constexpr size_t kMaxMetricsBytes = kMaxFrameBytes - 4096;
 constexpr std::chrono::milliseconds kFlushTimeout{10000};
 // The controller has its own, shorter deadlines and names who is late; these are for the case that
 // it cannot.
@@ -47,6 +52,13 @@ void keep_freed_memory() {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, INT_MAX);
   mallopt(M_TOP_PAD, 64 << 20);
+}
+
+void check_size(const Value& metrics) {
+  const size_t size = encode(metrics).size();
+  if (size <= kMaxMetricsBytes) return;
+  throw Error(Code::kArgument, cat("report(): the metrics have ", size, " bytes, the limit is ",
+                                   kMaxMetricsBytes, ": put large data into a checkpoint"));
 }
 
 }  // namespace
@@ -148,6 +160,7 @@ void WorkerProcess::set_phase(std::string_view name) {
 
 std::optional<std::string> WorkerProcess::report(const Value& metrics,
                                                  const ReportOptions& options) {
+  check_size(metrics);
   const int64_t index = next_index_;
   Map message{{"type", "report"}, {"index", index}, {"time", now_ms()}, {"metrics", metrics}};
   wait_while_ahead();
@@ -213,7 +226,9 @@ void WorkerProcess::finish(const Value& value) {
 }
 
 void WorkerProcess::fail(const Error& error) {
-  send(Map{{"type", "failed"}, {"error", error_to_value(error, monotonic_s())}});
+  const Error short_error(error.code(), error.message().substr(0, kMaxErrorBytes),
+                          error.traceback().substr(0, kMaxErrorBytes));
+  channel_->send(Map{{"type", "failed"}, {"error", error_to_value(short_error, monotonic_s())}});
   channel_->flush(kFlushTimeout);
 }
 
