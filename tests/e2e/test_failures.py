@@ -256,19 +256,22 @@ def test_a_report_that_a_returned_rank_will_never_make_is_an_error(rtrain):
     assert_nothing_left(rtrain, "uneven")
 
 
-def test_a_rank_that_returns_from_a_collective_group_is_no_hang(rtrain):
+def test_a_collective_that_a_returned_rank_will_never_join_is_an_error(rtrain):
     result = rtrain.run("""
         local torch = require 'torch'
         local train = require 'rtrain'
         train.TorchTrainer{
           train_loop_per_worker = function()
+            torch.distributed.barrier()
             if train.get_context():get_world_rank() == 1 then return end
             torch.distributed.barrier()
           end,
           scaling_config = train.ScalingConfig{num_workers = 2},
+          torch_config = train.TorchConfig{timeout_s = 3},
         }:fit()
         """, timeout=30)
     assert result.returncode != 0
+    assert "barrier" in result.stderr and "train.lua:7" in result.stderr
 
 
 def test_a_misspelt_field_is_refused_before_any_worker(rtrain):
