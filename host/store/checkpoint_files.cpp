@@ -40,6 +40,61 @@ std::optional<OpenFile> try_lock_folder(const std::string& path) {
   return folder;
 }
 
+// Moves the files of all ranks into the folder of the lowest one.
+class Merger {
+ public:
+  Merger(std::string staging, int64_t lowest_rank)
+      : staging_(std::move(staging)),
+        lowest_rank_(lowest_rank),
+        target_(cat(staging_, "/rank-", lowest_rank)) {}
+
+  // Ranks in ascending order.
+  void add(const StagedRank& staged) {
+    for (const std::string& folder : staged.folders) {
+      const bool is_there = staged.rank == lowest_rank_;
+      if (is_there || ::mkdir(cat(target_, "/", folder).c_str(), 0777) == 0) {
+        folders_.push_back(folder);
+      }
+    }
+    for (const CheckpointFile& file : staged.files) add_file(staged.rank, file);
+  }
+
+  const std::string& target() const { return target_; }
+  std::vector<std::string> take_folders() { return std::move(folders_); }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  std::vector<CheckpointFile> files() const {
+    std::vector<CheckpointFile> out;
+    for (const auto& [path, file] : files_) out.push_back(file);
+    return out;
+  }
+
+ private:
+  void add_file(int64_t rank, const CheckpointFile& file) {
+    const auto [place, is_new] = files_.try_emplace(file.path, file);
+    if (!is_new) {
+      if (place->second == file) return;
+      warnings_.push_back(cat("rank ", rank, "'s ", file.path,
+                              " differs from a lower rank's, which is kept; give files of "
+                              "different ranks different names"));
+      return;
+    }
+    if (rank == lowest_rank_) return;
+    const std::string to = cat(target_, "/", file.path);
+    if (rename_with(cat(staging_, "/rank-", rank, "/", file.path), to, 0)) return;
+    if (errno != ENOTDIR && errno != EISDIR) throw file_error("write", to);
+    files_.erase(place);
+    warnings_.push_back(cat("rank ", rank, "'s ", file.path,
+                            " is left out: it is a folder on one rank and a file on another"));
+  }
+
+  std::string staging_;
+  int64_t lowest_rank_;
+  std::string target_;
+  std::map<std::string, CheckpointFile> files_;
+  std::vector<std::string> folders_;
+  std::vector<std::string> warnings_;
+};
+
 }  // namespace
 
 DirectoryLease::DirectoryLease(const std::string& directory)
@@ -117,44 +172,23 @@ std::string CheckpointFiles::make_tempdir(int64_t attempt, const std::string& no
 std::string CheckpointFiles::merge(const StageKey& key, Manifest& manifest,
                                    std::span<const StagedRank> ranks,
                                    std::vector<std::string>& warnings) const {
-  const std::string staging = staging_path(key);
   std::map<int64_t, const StagedRank*> by_rank;
   for (const StagedRank& staged : ranks) by_rank[staged.rank] = &staged;
   RT_CHECK(!by_rank.empty());
-  const std::string base = cat(staging, "/rank-", by_rank.begin()->first);
-
-  std::map<std::string, const CheckpointFile*> files;
+  Merger merger(staging_path(key), by_rank.begin()->first);
   for (const auto& [rank, staged] : by_rank) {
-    const std::string from = cat(staging, "/rank-", rank);
     if (manifest.metadata == Value(Map{}) && !staged->metadata.is_nil()) {
       manifest.metadata = staged->metadata;
     }
-    for (const std::string& folder : staged->folders) {
-      const bool made = from == base || ::mkdir(cat(base, "/", folder).c_str(), 0777) == 0;
-      if (made) manifest.folders.push_back(folder);
-    }
-    for (const CheckpointFile& file : staged->files) {
-      const auto [place, is_new] = files.try_emplace(file.path, &file);
-      if (!is_new) {
-        if (*place->second == file) continue;
-        warnings.push_back(cat("checkpoint ", manifest.name, ": rank ", rank, "'s ", file.path,
-                               " differs from a lower rank's, which is kept; give files of "
-                               "different ranks different names"));
-        continue;
-      }
-      if (from == base) continue;
-      before("merge");
-      const std::string target = cat(base, "/", file.path);
-      if (rename_with(cat(from, "/", file.path), target, 0)) continue;
-      // A lower rank has a file where this one has a folder, or the other way round.
-      if (errno != ENOTDIR && errno != EISDIR) throw file_error("write", target);
-      files.erase(place);
-      warnings.push_back(cat("checkpoint ", manifest.name, ": rank ", rank, "'s ", file.path,
-                             " is left out: it is a folder on one rank and a file on another"));
-    }
+    before("merge");
+    merger.add(*staged);
   }
-  for (const auto& [path, file] : files) manifest.files.push_back(*file);
-  return base;
+  manifest.folders = merger.take_folders();
+  manifest.files = merger.files();
+  for (const std::string& warning : merger.warnings()) {
+    warnings.push_back(cat("checkpoint ", manifest.name, ": ", warning));
+  }
+  return merger.target();
 }
 
 bool CheckpointFiles::publish(const std::string& merged, const Manifest& manifest) const {

@@ -20,6 +20,18 @@ namespace rtrain {
 namespace {
 
 constexpr double kSyncIntervalS = 1.0;
+constexpr std::string_view kMarkMissing =
+    "UPDATE checkpoints SET state = 'missing' WHERE run_id = ? AND name = ? AND state = 'kept'";
+
+// The attempt that committed the directory; 0 when its manifest does not say.
+int64_t manifest_attempt(const std::string& directory) {
+  try {
+    return Manifest::read(directory).attempt;
+  } catch (const Error& e) {
+    if (e.code() != Code::kCheckpoint) throw;
+    return 0;
+  }
+}
 
 Value map_or(const Value& value) { return value.is_nil() ? Value(Map{}) : value; }
 
@@ -299,51 +311,56 @@ std::vector<std::string> RunStore::add_checkpoint(const CheckpointRow& row,
 
 void RunStore::set_checkpoint_missing(const std::string& name) {
   Write write(*this, Durability::kFull);
-  write.run(
-      "UPDATE checkpoints SET state = 'missing' WHERE run_id = ? AND name = ? AND state = 'kept'",
-      run_id_, name);
+  write.run(kMarkMissing, run_id_, name);
   write.commit();
 }
 
 std::vector<CheckpointRow> RunStore::kept_checkpoints() { return read_kept(); }
 
+bool RunStore::was_dropped(const std::string& name, int64_t attempt) {
+  Statement query = database_.prepare(
+      "SELECT 1 FROM checkpoints WHERE run_id = ? AND name = ? AND attempt = ? AND "
+      "state IN ('dropped', 'superseded')");
+  return query.add(run_id_).add(name).add(attempt).next();
+}
+
+// One directory without a kept row: left by a crash between the rename and the row, or between the
+// row and the drop.
+RunStore::Leftover RunStore::sweep_directory(const std::string& name, const std::string& path) {
+  try {
+    const Manifest manifest = Manifest::read(path);
+    if (was_dropped(name, manifest.attempt)) {
+      return {true, cat("deleted the dropped checkpoint ", name)};
+    }
+    if (manifest.run_id != run_id_ || manifest.owner_epoch > owner_epoch_) {
+      return {false, cat("left alone ", path, ": it belongs to another run")};
+    }
+    verify_files(path, manifest, true);
+    insert_checkpoint({name, manifest.attempt, manifest.index, manifest.metrics,
+                       manifest.size_bytes(), manifest.created_at_ms});
+    return {false, cat("adopted the checkpoint ", name, ", committed as its controller ended")};
+  } catch (const Error& e) {
+    if (e.code() != Code::kCheckpoint) throw;
+    return {false, cat("left alone ", path, ": ", e.message())};
+  }
+}
+
 std::vector<std::string> RunStore::sweep(CheckpointFiles& files, const RetentionPolicy& policy) {
   std::vector<std::string> findings;
-  std::set<std::string> known;
-  for (const CheckpointRow& row : read_kept()) known.insert(cat(row.attempt, "/", row.name));
-  Write write(*this, Durability::kFull);
   std::vector<std::string> drop;
+  Write write(*this, Durability::kFull);
+  std::set<std::pair<std::string, int64_t>> kept;
+  for (const CheckpointRow& row : read_kept()) kept.insert({row.name, row.attempt});
   for (const std::string& name : files.committed_names()) {
     const std::string path = files.checkpoint_path(name);
-    try {
-      const Manifest manifest = Manifest::read(path);
-      if (known.contains(cat(manifest.attempt, "/", name))) continue;
-      Statement dropped = write.prepare(
-          "SELECT 1 FROM checkpoints WHERE run_id = ? AND name = ? AND attempt = ? AND "
-          "state IN ('dropped', 'superseded')");
-      if (dropped.add(run_id_).add(name).add(manifest.attempt).next()) {
-        drop.push_back(name);
-        findings.push_back(cat("deleted the dropped checkpoint ", name));
-        continue;
-      }
-      if (manifest.run_id != run_id_ || manifest.owner_epoch > owner_epoch_) {
-        findings.push_back(cat("left alone ", path, ": it belongs to another run"));
-        continue;
-      }
-      verify_files(path, manifest, true);
-      insert_checkpoint({name, manifest.attempt, manifest.index, manifest.metrics,
-                         manifest.size_bytes(), manifest.created_at_ms});
-      findings.push_back(cat("adopted the checkpoint ", name, ", committed as its run ended"));
-    } catch (const Error& e) {
-      if (e.code() != Code::kCheckpoint) throw;
-      findings.push_back(cat("left alone ", path, ": ", e.message()));
-    }
+    if (kept.contains({name, manifest_attempt(path)})) continue;
+    Leftover leftover = sweep_directory(name, path);
+    if (leftover.drop) drop.push_back(name);
+    findings.push_back(std::move(leftover.finding));
   }
   for (const CheckpointRow& row : read_kept()) {
     if (path_exists(files.checkpoint_path(row.name))) continue;
-    write.run(
-        "UPDATE checkpoints SET state = 'missing' WHERE run_id = ? AND name = ? AND state = 'kept'",
-        run_id_, row.name);
+    write.run(kMarkMissing, run_id_, row.name);
     findings.push_back(cat("the checkpoint ", row.name, " is missing"));
   }
   for (std::string& name : apply_retention(policy)) drop.push_back(std::move(name));

@@ -121,6 +121,12 @@ class RunStore {
   std::vector<std::string> apply_retention(const RetentionPolicy& policy);
   void insert_checkpoint(const CheckpointRow& row);
   std::vector<CheckpointRow> read_kept();
+  struct Leftover {
+    bool drop;
+    std::string finding;
+  };
+  Leftover sweep_directory(const std::string& name, const std::string& path);
+  bool was_dropped(const std::string& name, int64_t attempt);
 
   Database database_;
   RunLock lock_;

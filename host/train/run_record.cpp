@@ -79,8 +79,9 @@ void RunRecord::set_workers(int64_t attempt, std::span<const WorkerRow> workers)
 
 void RunRecord::end_attempt(int64_t attempt, std::string_view status, const Value& error) {
   logs_.clear();
-  store_->end_attempt(attempt, status, error);
+  // Before the row: on a full disk the row needs the room.
   files_->clear_attempt(attempt, nonce_);
+  store_->end_attempt(attempt, status, error);
 }
 
 double RunRecord::add_reports(std::span<const ReportRow> reports) {
@@ -135,8 +136,8 @@ RunRecord::Checkpoints RunRecord::checkpoints() {
 }
 
 void RunRecord::end_run(std::string_view status, const Value& error) {
-  store_->end_run(status, error);
   files_->clear_staging();
+  store_->end_run(status, error);
 }
 
 CheckpointInfo RunRecord::info(const CheckpointRow& row) const {
