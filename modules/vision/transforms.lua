@@ -8,6 +8,7 @@ local args = require 'rtrain.args'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local torch = require 'torch'
+local worker = require 'torch.utils.data.worker'
 
 local transforms = {}
 
@@ -102,16 +103,12 @@ end
 
 -- Numbers from [0, 1): the sample's generator in a worker thread, else the default one.
 local function draw()
-  local generator = require('torch.utils.data.worker').generator()
-  if generator then return torch.rand({1}, {generator = generator}):item() end
-  return torch.rand{1}:item()
+  return torch.rand({1}, {generator = worker.generator()}):item()
 end
 
 local function draw_integer(below)
   if below <= 1 then return 0 end
-  local generator = require('torch.utils.data.worker').generator()
-  if generator then return torch.randint(0, below, {1}, {generator = generator}):item() end
-  return torch.randint(0, below, {1}):item()
+  return torch.randint(0, below, {1}, {generator = worker.generator()}):item()
 end
 
 ---Mirrors (…, h, w) left to right with probability p. Arguments: p = 0.5.

@@ -1,6 +1,6 @@
 -- torch/nn/functional.lua: torch.nn.functional: layers and losses without state.
 --
--- A function that ATen has under the same name and with the same parameters is that operator; the others are here.
+-- A function that ATen has with the same parameters is that operator; the others are here.
 
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
@@ -11,7 +11,8 @@ local F = {}
 -- ATen's operator of the same name takes Python's arguments as they are.
 local SAME = {'conv1d', 'conv2d', 'conv3d', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'linear',
               'bilinear', 'sigmoid', 'tanh', 'logsigmoid', 'softplus', 'softshrink', 'adaptive_avg_pool1d',
-              'adaptive_avg_pool2d', 'adaptive_avg_pool3d', 'avg_pool1d', 'avg_pool2d', 'avg_pool3d', 'scaled_dot_product_attention',
+              'adaptive_avg_pool2d', 'adaptive_avg_pool3d', 'avg_pool1d', 'avg_pool2d', 'avg_pool3d',
+              'scaled_dot_product_attention',
               'pad', 'cosine_similarity', 'pairwise_distance', 'one_hot', 'pixel_shuffle', 'pixel_unshuffle', 'glu',
               'prelu', 'hardsigmoid', 'hardtanh', 'hardshrink', 'channel_shuffle', 'triplet_margin_loss', 'grid_sample'}
 local RENAMED = {logsigmoid = 'log_sigmoid', unfold = 'im2col', fold = 'col2im'}

@@ -12,10 +12,8 @@ local function fill(tensor, method, ...)
   return tensor
 end
 
--- A random in-place method; operators take the generator by keyword only.
 local function draw(p, method, first, second)
-  if p.generator then return fill(p.tensor, method, first, second, {generator = p.generator}) end
-  return fill(p.tensor, method, first, second)
+  return fill(p.tensor, method, first, second, {generator = p.generator})
 end
 
 local function defined(name, parameters, fn)

@@ -25,7 +25,7 @@ local norm_signature = args.signature('clip_grad_norm_', {'parameters', 'max_nor
 ---```lua
 ---local torch = require 'torch'
 ---local x = torch.ones(4, {requires_grad = true})
----(x * 3):sum():backward()
+---torch.sum(x * 3):backward()
 ---assert(torch.nn.utils.clip_grad_norm_({x}, 1):item() == 6)
 ---assert(math.abs(x.grad:norm():item() - 1) < 1e-5)
 ---```

@@ -41,9 +41,7 @@ function SequentialSampler:indices() return torch.arange(self:len()) end
 
 -- A seed from the generator, or from the default one.
 local function draw_seed(generator)
-  local seed = torch.empty({}, {dtype = 'int64'})
-  if generator then seed:random_({generator = generator}) else seed:random_() end
-  return seed
+  return torch.empty({}, {dtype = 'int64'}):random_{generator = generator}
 end
 
 ---A random order. The seed is drawn once, as PyTorch draws it for a first epoch; epoch e uses seed + e, so that the
@@ -123,10 +121,7 @@ end
 function WeightedRandomSampler:len() return self.num_samples end
 
 function WeightedRandomSampler:indices()
-  if self.generator then
-    return torch.multinomial(self.weights, self.num_samples, self.replacement, {generator = self.generator})
-  end
-  return torch.multinomial(self.weights, self.num_samples, self.replacement)
+  return torch.multinomial(self.weights, self.num_samples, self.replacement, {generator = self.generator})
 end
 
 ---Lists of indices, batch_size at a time. Arguments: sampler, batch_size, drop_last.
