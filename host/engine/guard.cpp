@@ -3,7 +3,11 @@
 #include <c10/util/Exception.h>
 
 #include <new>
+#include <optional>
 #include <string>
+#include <string_view>
+
+#include "host/engine/peer_error.h"
 
 namespace rtrain {
 namespace {
@@ -17,10 +21,26 @@ Code code_of(const c10::Error& e) {
              : Code::kInternal;
 }
 
+std::string_view text_of(const std::exception& e) {
+  const auto* torch = dynamic_cast<const c10::Error*>(&e);
+  return torch == nullptr ? e.what() : torch->what_without_backtrace();
+}
+
+// What a collective inside LibTorch (backward under DistributedDataParallel) says when a rank is lost.
+std::optional<Error> lost_peer(std::string_view text) {
+  const std::optional<Error> cause = peer_error(text);
+  if (!cause) return std::nullopt;
+  return Error(cause->code(),
+               cat("exchanging gradients failed because another rank ",
+                   cause->code() == Code::kTimeout ? "did not come in time" : "is gone", " (",
+                   cause->message(), "): look for that rank's own error, or the signal that ended it"));
+}
+
 }  // namespace
 
 Error TorchTranslate::from(const std::exception& e) {
   if (const auto* own = dynamic_cast<const Error*>(&e)) return *own;
+  if (const auto lost = lost_peer(text_of(e))) return *lost;
   if (const auto* torch = dynamic_cast<const c10::Error*>(&e)) {
     return Error(code_of(*torch), std::string(trim(torch->what_without_backtrace())));
   }

@@ -1,0 +1,220 @@
+#include "host/engine/pickle_writer.h"
+
+#include <bit>
+#include <cstring>
+#include <unordered_map>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/engine/pickle_format.h"
+
+namespace rtrain {
+namespace {
+
+// Whether the bytes are UTF-8 as Python's decoder takes it: no overlong forms, no surrogates.
+bool is_utf8(std::string_view text) {
+  size_t i = 0;
+  while (i < text.size()) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const size_t extra = lead < 0x80 ? 0 : lead >= 0xc2 && lead < 0xe0 ? 1 : (lead & 0xf0) == 0xe0 ? 2
+                         : lead >= 0xf0 && lead < 0xf5                   ? 3
+                                                                         : 4;
+    if (extra == 4 || text.size() - i <= extra) return false;
+    uint32_t point = extra == 0 ? lead : lead & (0x3fU >> extra);
+    for (size_t k = 1; k <= extra; ++k) {
+      const auto next = static_cast<unsigned char>(text[i + k]);
+      if ((next & 0xc0) != 0x80) return false;
+      point = point << 6 | (next & 0x3fU);
+    }
+    if (extra == 2 && (point < 0x800 || (point >= 0xd800 && point < 0xe000))) return false;
+    if (extra == 3 && (point < 0x10000 || point > 0x10ffff)) return false;
+    i += extra + 1;
+  }
+  return true;
+}
+
+const TypeName& type_name(c10::ScalarType type) {
+  for (const TypeName& name : kTypeNames) {
+    if (name.type == type) return name;
+  }
+  throw Error(Code::kArgument, cat("a tensor of dtype ", std::string_view(c10::toString(type)),
+                                   " cannot be saved: convert it with x:to first"));
+}
+
+class Pickler {
+ public:
+  Pickle run(const Tree& tree) {
+    op(Opcode::kProto);
+    out_.bytes.push_back(2);
+    put(tree);
+    op(Opcode::kStop);
+    return std::move(out_);
+  }
+
+ private:
+  void op(Opcode code) { out_.bytes.push_back(static_cast<char>(code)); }
+
+  // Little endian, as every number in a pickle but the float.
+  template <class T>
+  void raw(T number) {
+    char bytes[sizeof(T)];
+    std::memcpy(bytes, &number, sizeof(T));
+    out_.bytes.append(bytes, sizeof(T));
+  }
+
+  void global(std::string_view module, std::string_view name) {
+    op(Opcode::kGlobal);
+    out_.bytes += cat(module, "\n", name, "\n");
+  }
+
+  void put(const Tree& tree) {
+    std::visit([this](const auto& value) { put(value); }, tree);
+  }
+  void put(std::monostate) { op(Opcode::kNone); }
+  void put(bool value) { op(value ? Opcode::kNewTrue : Opcode::kNewFalse); }
+
+  void put(int64_t value) {
+    if (value == static_cast<int32_t>(value)) {
+      op(Opcode::kBinInt);
+      raw(static_cast<int32_t>(value));
+      return;
+    }
+    op(Opcode::kLong1);
+    out_.bytes.push_back(8);
+    raw(value);
+  }
+
+  void put(double value) {
+    op(Opcode::kBinFloat);
+    raw(__builtin_bswap64(std::bit_cast<uint64_t>(value)));
+  }
+
+  void put(const std::string& value) {
+    if (is_utf8(value)) return unicode(value);
+    std::string text;  // every byte as the character of that number, which latin1 turns back
+    for (const char c : value) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (byte >= 0x80) text.push_back(static_cast<char>(0xc0 | byte >> 6));
+      text.push_back(byte < 0x80 ? c : static_cast<char>(0x80 | (byte & 0x3f)));
+    }
+    global("_codecs", "encode");
+    unicode(text);
+    unicode("latin1");
+    op(Opcode::kTuple2);
+    op(Opcode::kReduce);
+  }
+
+  void unicode(std::string_view text) {
+    if (text.size() > UINT32_MAX) throw Error(Code::kArgument, "a string above 4 GiB cannot be saved");
+    op(Opcode::kBinUnicode);
+    raw(static_cast<uint32_t>(text.size()));
+    out_.bytes += text;
+  }
+
+  void put(const std::shared_ptr<TreeList>& list) {
+    if (get(list.get())) return;
+    op(Opcode::kEmptyList);
+    remember(list.get());
+    if (list->items.empty()) return;
+    op(Opcode::kMark);
+    for (const Tree& item : list->items) put(item);
+    op(Opcode::kAppends);
+  }
+
+  void put(const std::shared_ptr<TreeMap>& map) {
+    if (get(map.get())) return;
+    if (map->ordered) {
+      empty_ordered_dict();
+    } else {
+      op(Opcode::kEmptyDict);
+    }
+    remember(map.get());
+    if (map->entries.empty()) return;
+    op(Opcode::kMark);
+    for (const auto& [key, item] : map->entries) {
+      std::visit([this](const auto& value) { put(value); }, key);
+      put(item);
+    }
+    op(Opcode::kSetItems);
+  }
+
+  void empty_ordered_dict() {
+    global("collections", "OrderedDict");
+    op(Opcode::kEmptyTuple);
+    op(Opcode::kReduce);
+  }
+
+  void put(const at::Tensor& given) {
+    if (!given.defined()) return op(Opcode::kNone);
+    if (get(given.unsafeGetTensorImpl())) return;
+    if (given.layout() != c10::kStrided || !given.has_storage()) {
+      throw Error(Code::kArgument, "only dense tensors can be saved: convert it with x:to_dense()");
+    }
+    kept_.push_back(given.resolve_conj().resolve_neg());
+    const at::Tensor& tensor = kept_.back();
+    global("torch._utils", "_rebuild_tensor_v2");
+    op(Opcode::kMark);
+    storage(tensor);
+    put(tensor.storage_offset());
+    dims(tensor.sizes());
+    dims(tensor.strides());
+    put(given.requires_grad());
+    empty_ordered_dict();
+    op(Opcode::kTuple);
+    op(Opcode::kReduce);
+    remember(given.unsafeGetTensorImpl());
+  }
+
+  void dims(at::IntArrayRef sizes) {
+    op(Opcode::kMark);
+    for (const int64_t size : sizes) put(size);
+    op(Opcode::kTuple);
+  }
+
+  void storage(const at::Tensor& tensor) {
+    const TypeName& type = type_name(tensor.scalar_type());
+    const c10::Storage& storage = tensor.storage();
+    const auto [entry, fresh] =
+        numbers_.try_emplace(storage.unsafeGetStorageImpl(), std::pair(out_.storages.size(), type.type));
+    if (fresh) out_.storages.push_back(storage);
+    if (entry->second.second != type.type) {
+      throw Error(Code::kArgument,
+                  "two tensors that share memory have different dtypes, which a .pt file cannot "
+                  "hold: save a clone of one of them");
+    }
+    op(Opcode::kMark);
+    unicode("storage");
+    global("torch", type.storage);
+    unicode(std::to_string(entry->second.first));
+    unicode(tensor.device().str());
+    put(static_cast<int64_t>(storage.nbytes() / c10::elementSize(type.type)));
+    op(Opcode::kTuple);
+    op(Opcode::kBinPersId);
+  }
+
+  bool get(const void* node) {
+    const auto entry = memo_.find(node);
+    if (entry == memo_.end()) return false;
+    op(Opcode::kLongBinGet);
+    raw(entry->second);
+    return true;
+  }
+
+  void remember(const void* node) {
+    const auto number = static_cast<uint32_t>(memo_.size());
+    memo_.emplace(node, number);
+    op(Opcode::kLongBinPut);
+    raw(number);
+  }
+
+  Pickle out_;
+  std::unordered_map<const void*, uint32_t> memo_;
+  std::unordered_map<const void*, std::pair<size_t, c10::ScalarType>> numbers_;
+  std::vector<at::Tensor> kept_;  // so that no address in numbers_ is used twice
+};
+
+}  // namespace
+
+Pickle pickle(const Tree& tree) { return Pickler().run(tree); }
+
+}  // namespace rtrain

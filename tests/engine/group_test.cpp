@@ -1,0 +1,124 @@
+#include "host/engine/group.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <gtest/gtest.h>
+
+#include "tests/engine/ranks.h"
+
+namespace rtrain {
+namespace {
+
+at::Tensor filled(double value) { return at::full({3}, value); }
+
+TEST(Group, AllReduceCombinesEveryRanksValues) {
+  run_ranks(2, [](const std::shared_ptr<Group>& group) {
+    const double mine = group->rank() + 2;
+    for (const auto& [op, expected] : std::vector<std::pair<const char*, double>>{
+             {"sum", 5}, {"avg", 2.5}, {"min", 2}, {"max", 3}, {"product", 6}}) {
+      const at::Tensor tensor = filled(mine);
+      group->all_reduce(tensor, op);
+      EXPECT_TRUE(at::equal(tensor, filled(expected))) << op;
+    }
+  });
+}
+
+TEST(Group, AllReduceOfAViewWritesThroughTheView) {
+  run_ranks(2, [](const std::shared_ptr<Group>& group) {
+    const at::Tensor base = at::arange(6, at::kFloat).view({2, 3});
+    group->all_reduce(base.t(), "sum");
+    EXPECT_TRUE(at::equal(base, at::arange(6, at::kFloat).view({2, 3}) * 2));
+  });
+}
+
+TEST(Group, AllGatherGivesEveryRanksTensorInRankOrder) {
+  run_ranks(2, [](const std::shared_ptr<Group>& group) {
+    const std::vector<at::Tensor> all = group->all_gather(filled(group->rank()));
+    ASSERT_EQ(all.size(), 2U);
+    EXPECT_TRUE(at::equal(all[0], filled(0)));
+    EXPECT_TRUE(at::equal(all[1], filled(1)));
+  });
+}
+
+TEST(Group, BroadcastAndReduceScatter) {
+  run_ranks(2, [](const std::shared_ptr<Group>& group) {
+    const at::Tensor tensor = filled(group->rank());
+    group->broadcast(tensor, 1);
+    EXPECT_TRUE(at::equal(tensor, filled(1)));
+    const at::Tensor output = filled(0);
+    group->reduce_scatter(output, {filled(10), filled(group->rank())}, "sum");
+    EXPECT_TRUE(at::equal(output, filled(group->rank() == 0 ? 20 : 1)));
+    group->barrier();
+  });
+}
+
+TEST(Group, RefusesAnUnknownOperationAndRank) {
+  run_ranks(1, [](const std::shared_ptr<Group>& group) {
+    EXPECT_THROW(group->all_reduce(filled(1), "mean"), Error);
+    EXPECT_THROW(group->broadcast(filled(1), 1), Error);
+  });
+}
+
+TEST(Group, ALostPeerIsNamedAsTheCauseAndEndsTheGroup) {
+  run_ranks(2, [](const std::shared_ptr<Group>& group) {
+    group->barrier();
+    if (group->rank() == 1) _exit(0);
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      try {
+        group->all_reduce(filled(1), "sum");
+        FAIL() << "the other rank is gone";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Code::kPeerLost);
+        EXPECT_NE(error.message().find("all_reduce on rank 0 of 2"), std::string::npos)
+            << error.message();
+      }
+    }
+  });
+}
+
+TEST(Group, ARankThatNeverComesIsATimeout) {
+  fork_ranks(1, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
+    const HostApi api;
+    GroupOptions options = rank_options(rank, 2);
+    options.timeout = std::chrono::milliseconds(100);
+    try {
+      const Group group(options, store, api);
+      FAIL() << "there is no other rank";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kTimeout) << error.message();
+    }
+  });
+}
+
+TEST(Group, ARankThatStopsCallingIsATimeout) {
+  fork_ranks(2, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
+    const HostApi api;
+    GroupOptions options = rank_options(rank, 2);
+    options.timeout = std::chrono::milliseconds(500);
+    Group group(options, store, api);
+    if (rank == 1) {
+      store->wait({"rank 0 is done"}, std::chrono::seconds(20));
+      return;
+    }
+    try {
+      group.barrier();
+      FAIL() << "rank 1 does not call barrier";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kTimeout) << error.message();
+      EXPECT_NE(error.message().find("barrier on rank 0 of 2"), std::string::npos);
+    }
+    store->set("rank 0 is done", "1");
+  });
+}
+
+TEST(Group, UseAfterCloseIsAnError) {
+  run_ranks(1, [](const std::shared_ptr<Group>& group) {
+    group->close();
+    group->close();
+    EXPECT_THROW(group->barrier(), Error);
+  });
+}
+
+}  // namespace
+}  // namespace rtrain
