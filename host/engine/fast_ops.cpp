@@ -77,9 +77,19 @@ int binary(Vm& vm, lua_State* L, int count) {
   return a == nullptr || b == nullptr ? kNotHere : push_one(vm, L, Fn(*a, *b));
 }
 
-// Fn is overloaded on (Tensor, Tensor) and (Tensor, Scalar).
+// Fn takes (Tensor, Tensor), a number as a wrapped one.
 template <class Fn>
 int arithmetic(Vm& vm, lua_State* L, int count) {
+  const at::Tensor* a = count == 2 ? plain_tensor(vm, L, 1) : nullptr;
+  if (a == nullptr) return kNotHere;
+  if (lua_type(L, 2) == LUA_TNUMBER) return push_one(vm, L, Fn::call(*a, vm.numbers.get(*to_scalar(L, 2))));
+  const at::Tensor* b = plain_tensor(vm, L, 2);
+  return b == nullptr ? kNotHere : push_one(vm, L, Fn::call(*a, *b));
+}
+
+// Fn is overloaded on (Tensor, Tensor) and (Tensor, Scalar).
+template <class Fn>
+int comparison(Vm& vm, lua_State* L, int count) {
   const at::Tensor* a = count == 2 ? plain_tensor(vm, L, 1) : nullptr;
   if (a == nullptr) return kNotHere;
   if (lua_type(L, 2) == LUA_TNUMBER) return push_one(vm, L, Fn::call(*a, *to_scalar(L, 2)));
@@ -92,7 +102,7 @@ int arithmetic_in_place(Vm& vm, lua_State* L, int count) {
   at::Tensor* a = count == 2 ? test_tensor(vm, L, 1) : nullptr;
   if (a == nullptr || !a->defined()) return kNotHere;
   if (lua_type(L, 2) == LUA_TNUMBER) {
-    Fn::call(*a, *to_scalar(L, 2));
+    Fn::call(*a, vm.numbers.get(*to_scalar(L, 2)));
     return push_self(L);
   }
   const at::Tensor* b = plain_tensor(vm, L, 2);
@@ -101,20 +111,20 @@ int arithmetic_in_place(Vm& vm, lua_State* L, int count) {
   return push_self(L);
 }
 
-struct Add { static at::Tensor call(const at::Tensor& a, const auto& b) { return at::add(a, b); } };
-struct Sub { static at::Tensor call(const at::Tensor& a, const auto& b) { return at::sub(a, b); } };
-struct Mul { static at::Tensor call(const at::Tensor& a, const auto& b) { return at::mul(a, b); } };
-struct Div { static at::Tensor call(const at::Tensor& a, const auto& b) { return at::div(a, b); } };
+struct Add { static at::Tensor call(const at::Tensor& a, const at::Tensor& b) { return at::add(a, b); } };
+struct Sub { static at::Tensor call(const at::Tensor& a, const at::Tensor& b) { return at::sub(a, b); } };
+struct Mul { static at::Tensor call(const at::Tensor& a, const at::Tensor& b) { return at::mul(a, b); } };
+struct Div { static at::Tensor call(const at::Tensor& a, const at::Tensor& b) { return at::div(a, b); } };
 struct Eq { static at::Tensor call(const at::Tensor& a, const auto& b) { return at::eq(a, b); } };
 struct Ne { static at::Tensor call(const at::Tensor& a, const auto& b) { return at::ne(a, b); } };
 struct Lt { static at::Tensor call(const at::Tensor& a, const auto& b) { return at::lt(a, b); } };
 struct Le { static at::Tensor call(const at::Tensor& a, const auto& b) { return at::le(a, b); } };
 struct Gt { static at::Tensor call(const at::Tensor& a, const auto& b) { return at::gt(a, b); } };
 struct Ge { static at::Tensor call(const at::Tensor& a, const auto& b) { return at::ge(a, b); } };
-struct AddInPlace { static void call(at::Tensor& a, const auto& b) { a.add_(b); } };
-struct SubInPlace { static void call(at::Tensor& a, const auto& b) { a.sub_(b); } };
-struct MulInPlace { static void call(at::Tensor& a, const auto& b) { a.mul_(b); } };
-struct DivInPlace { static void call(at::Tensor& a, const auto& b) { a.div_(b); } };
+struct AddInPlace { static void call(at::Tensor& a, const at::Tensor& b) { a.add_(b); } };
+struct SubInPlace { static void call(at::Tensor& a, const at::Tensor& b) { a.sub_(b); } };
+struct MulInPlace { static void call(at::Tensor& a, const at::Tensor& b) { a.mul_(b); } };
+struct DivInPlace { static void call(at::Tensor& a, const at::Tensor& b) { a.div_(b); } };
 
 at::Tensor sum_all(const at::Tensor& self) { return at::sum(self); }
 at::Tensor mean_all(const at::Tensor& self) { return at::mean(self); }
@@ -201,12 +211,12 @@ constexpr FastOp kFastOps[] = {
     fast<&arithmetic<Sub>>("sub"),
     fast<&arithmetic<Mul>>("mul"),
     fast<&arithmetic<Div>>("div"),
-    fast<&arithmetic<Eq>>("eq"),
-    fast<&arithmetic<Ne>>("ne"),
-    fast<&arithmetic<Lt>>("lt"),
-    fast<&arithmetic<Le>>("le"),
-    fast<&arithmetic<Gt>>("gt"),
-    fast<&arithmetic<Ge>>("ge"),
+    fast<&comparison<Eq>>("eq"),
+    fast<&comparison<Ne>>("ne"),
+    fast<&comparison<Lt>>("lt"),
+    fast<&comparison<Le>>("le"),
+    fast<&comparison<Gt>>("gt"),
+    fast<&comparison<Ge>>("ge"),
     fast<&arithmetic_in_place<AddInPlace>>("add_"),
     fast<&arithmetic_in_place<SubInPlace>>("sub_"),
     fast<&arithmetic_in_place<MulInPlace>>("mul_"),

@@ -8,7 +8,6 @@
 #include <ATen/ops/pow.h>
 #include <ATen/ops/reciprocal.h>
 #include <ATen/ops/remainder.h>
-#include <ATen/ops/rsub.h>
 #include <ATen/ops/sub.h>
 #include <c10/util/Exception.h>
 
@@ -24,35 +23,26 @@ namespace {
 using at::Scalar;
 using at::Tensor;
 
-// Each operator: tensor with tensor, tensor with number, number with tensor.
+// Each operator takes two tensors (a number is a wrapped one); pow and 1 / x have better forms for numbers.
 struct Add {
   static constexpr const char* kName = "add";
   static Tensor call(const Tensor& a, const Tensor& b) { return at::add(a, b); }
-  static Tensor call(const Tensor& a, const Scalar& b) { return at::add(a, b); }
-  static Tensor call(const Scalar& a, const Tensor& b) { return at::add(b, a); }
 };
 struct Sub {
   static constexpr const char* kName = "sub";
   static Tensor call(const Tensor& a, const Tensor& b) { return at::sub(a, b); }
-  static Tensor call(const Tensor& a, const Scalar& b) { return at::sub(a, b); }
-  static Tensor call(const Scalar& a, const Tensor& b) { return at::rsub(b, a); }
 };
 struct Mul {
   static constexpr const char* kName = "mul";
   static Tensor call(const Tensor& a, const Tensor& b) { return at::mul(a, b); }
-  static Tensor call(const Tensor& a, const Scalar& b) { return at::mul(a, b); }
-  static Tensor call(const Scalar& a, const Tensor& b) { return at::mul(b, a); }
 };
 struct Div {
   static constexpr const char* kName = "div";
   static Tensor call(const Tensor& a, const Tensor& b) { return at::div(a, b); }
-  static Tensor call(const Tensor& a, const Scalar& b) { return at::div(a, b); }
-  // As PyTorch does it, to the last bit.
-  static Tensor call(const Scalar& a, const Tensor& b) { return at::mul(at::reciprocal(b), a); }
 };
 struct Remainder {
   static constexpr const char* kName = "remainder";
-  static Tensor call(const auto& a, const auto& b) { return at::remainder(a, b); }
+  static Tensor call(const Tensor& a, const Tensor& b) { return at::remainder(a, b); }
 };
 struct Pow {
   static constexpr const char* kName = "pow";
@@ -82,8 +72,15 @@ Tensor apply(Vm& vm, lua_State* L) {
   }
   const auto scalar = number(L, a != nullptr ? 2 : 1);
   if (!scalar) throw bad_operands(L, Operator::kName);
-  if (a != nullptr) return Operator::call(defined(*a, Operator::kName), *scalar);
-  return Operator::call(*scalar, defined(*b, Operator::kName));
+  const Tensor& tensor = defined(a != nullptr ? *a : *b, Operator::kName);
+  if constexpr (std::is_same_v<Operator, Pow>) {
+    return a != nullptr ? Operator::call(tensor, *scalar) : Operator::call(*scalar, tensor);
+  } else {
+    // number / tensor as PyTorch does it, to the last bit.
+    if (std::is_same_v<Operator, Div> && a == nullptr) return at::mul(at::reciprocal(tensor), vm.numbers.get(*scalar));
+    const Tensor& wrapped = vm.numbers.get(*scalar);
+    return a != nullptr ? Operator::call(tensor, wrapped) : Operator::call(wrapped, tensor);
+  }
 }
 
 template <class Operator>

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "host/base/host_api.h"
+#include "host/engine/wrapped_number.h"
 #include "host/lua/lua.h"
 
 namespace rtrain {
@@ -33,6 +34,8 @@ struct Vm {
   const void* none = nullptr;        // the userdata torch.none
   int none_ref = LUA_NOREF;
   std::unordered_map<std::string, std::unique_ptr<Op>> ops;
+
+  WrappedNumbers numbers;
 
   // Operators can call back into Lua (hooks), which calls operators again: one argument stack for each depth.
   std::deque<torch::jit::Stack> stacks;

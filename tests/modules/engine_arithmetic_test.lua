@@ -1,0 +1,108 @@
+-- Arithmetic on tensors and numbers: values, dtypes, metatable operators.
+local lu = require 'luaunit'
+local C = require 'torch._C'
+
+local function list(x) return x:tolist() end
+
+TestArithmetic = {}
+
+function TestArithmetic:setUp() self.x = C.tensor{1, 2, 4} end
+
+function TestArithmetic:test_operators_on_two_tensors()
+  local x, y = self.x, C.tensor{2, 2, 2}
+  lu.assertEquals(list(x + y), {3, 4, 6})
+  lu.assertEquals(list(x - y), {-1, 0, 2})
+  lu.assertEquals(list(x * y), {2, 4, 8})
+  lu.assertEquals(list(x / y), {0.5, 1, 2})
+  lu.assertEquals(list(x ^ y), {1, 4, 16})
+  lu.assertEquals(list(x % y), {1, 0, 0})
+  lu.assertEquals(list(-x), {-1, -2, -4})
+end
+
+function TestArithmetic:test_numbers_stand_on_either_side()
+  local x = self.x
+  lu.assertEquals(list(x + 1), {2, 3, 5})
+  lu.assertEquals(list(1 + x), {2, 3, 5})
+  lu.assertEquals(list(10 - x), {9, 8, 6})
+  lu.assertEquals(list(x - 1), {0, 1, 3})
+  lu.assertEquals(list(2 * x), {2, 4, 8})
+  lu.assertEquals(list(4 / x), {4, 2, 1})
+  lu.assertEquals(list(x / 2), {0.5, 1, 2})
+  lu.assertEquals(list(2 ^ x), {2, 4, 16})
+  lu.assertEquals(list(x ^ 2), {1, 4, 16})
+  lu.assertEquals(list(5 % x), {0, 1, 1})
+end
+
+function TestArithmetic:test_an_integral_number_keeps_int64_and_another_makes_float()
+  local y = C.tensor({1, 2}, {dtype = 'int64'})
+  lu.assertEquals((y + 2).dtype, 'int64')
+  lu.assertEquals((y * 0.5).dtype, 'float32')
+  lu.assertEquals((y / 2).dtype, 'float32')
+  lu.assertEquals((y - 1LL).dtype, 'int64')
+  lu.assertEquals((y:add(2)).dtype, 'int64')
+  lu.assertEquals((y:mul(0.5)).dtype, 'float32')
+end
+
+function TestArithmetic:test_a_number_does_not_widen_a_tensor()
+  lu.assertEquals((C.tensor({1}, {dtype = 'float16'}) + 1.5).dtype, 'float16')
+  lu.assertEquals((C.tensor({1}, {dtype = 'int8'}) + 1).dtype, 'int8')
+  lu.assertEquals((C.tensor({1}, {dtype = 'float64'}) * 0.1):item(), 0.1)
+end
+
+function TestArithmetic:test_a_scalar_tensor_forces_its_dtype()
+  local y = C.tensor({1, 2}, {dtype = 'int64'})
+  lu.assertEquals((y + C.scalar(2, 'float64')).dtype, 'float64')
+  lu.assertEquals(C.scalar(3).dtype, 'float32')
+end
+
+function TestArithmetic:test_in_place_operators_give_back_the_same_object()
+  local x = self.x
+  lu.assertTrue(rawequal(x:add_(1), x))
+  lu.assertTrue(rawequal(x:mul_(C.tensor{2, 2, 2}), x))
+  lu.assertTrue(rawequal(x:clamp_{min = 5}, x))
+  lu.assertTrue(rawequal(x:zero_(), x))
+  lu.assertEquals(list(x), {0, 0, 0})
+end
+
+function TestArithmetic:test_comparisons_are_methods()
+  local x = self.x
+  lu.assertEquals(list(x:lt(2)), {true, false, false})
+  lu.assertEquals(list(x:ge(C.tensor{1, 3, 4})), {true, false, true})
+  lu.assertErrorMsgContains('use x:lt(y)', function() return x < x end)
+  lu.assertErrorMsgContains('use x:le(y)', function() return x <= x end)
+end
+
+function TestArithmetic:test_equality_is_identity()
+  local x = self.x
+  lu.assertTrue(x == x)
+  lu.assertFalse(x == x:clone())
+  x.requires_grad = true
+  x:sum():backward()
+  lu.assertTrue(x.grad == x.grad)
+end
+
+function TestArithmetic:test_length_is_the_first_size()
+  lu.assertEquals(#self.x, 3)
+  lu.assertErrorMsgContains('no length', function() return #self.x:sum() end)
+end
+
+function TestArithmetic:test_wrong_operands_are_named()
+  lu.assertErrorMsgContains("expected tensors or numbers, got float32 [3], 'a'", function() return self.x + 'a' end)
+  lu.assertErrorMsgContains('float32 [3], float32 [2]', function() return self.x + C.tensor{1, 2} end)
+end
+
+function TestArithmetic:test_item_of_a_large_int64_keeps_every_digit()
+  local big = C.tensor({9007199254740993LL})
+  lu.assertEquals(big.dtype, 'int64')
+  lu.assertEquals(tostring(big:item()), '9007199254740993LL')
+  lu.assertEquals(tostring((big * -1):item()), '-9007199254740993LL')
+  lu.assertEquals(C.tensor({7LL}):item(), 7)
+end
+
+function TestArithmetic:test_complex_numbers()
+  local z = C.tensor({1, 2}) * 2i
+  lu.assertEquals(z.dtype, 'complex64')
+  lu.assertEquals((z * z):real():tolist(), {-4, -16})
+end
+
+os.exit(lu.LuaUnit.run())

@@ -1,0 +1,179 @@
+-- Calling ATen operators: overloads, keywords, defaults, results, error texts.
+local lu = require 'luaunit'
+local C = require 'torch._C'
+local zeros, ones, arange, full = C.op 'zeros', C.op 'ones', C.op 'arange', C.op 'full'
+
+TestCall = {}
+
+function TestCall:test_sizes_as_arguments_or_as_a_list()
+  lu.assertEquals(zeros(2, 3).shape, {2, 3})
+  lu.assertEquals(zeros{2, 3}.shape, {2, 3})
+  lu.assertEquals(zeros({2, 3}, {dtype = 'int64'}).dtype, 'int64')
+  lu.assertEquals(zeros(2, {dtype = 'torch.float64'}).dtype, 'float64')
+  lu.assertEquals(zeros({}).shape, {})
+  lu.assertEquals(ones(2, 3):view(3, 2).shape, {3, 2})
+  lu.assertEquals(ones(2, 3):view{-1}.shape, {6})
+  lu.assertEquals(ones(2, 3):permute(1, 0).shape, {3, 2})
+  lu.assertEquals(ones(2, 3):repeat_(2, 1).shape, {4, 3})
+  lu.assertEquals(ones(2, 3):flip(0).shape, {2, 3})
+end
+
+function TestCall:test_keywords_stand_in_one_trailing_table()
+  local x = ones(2, 3)
+  lu.assertEquals(x:sum{dim = 0}:tolist(), {2, 2, 2})
+  lu.assertEquals(x:sum(0, {keepdim = true}).shape, {1, 3})
+  lu.assertEquals(x:sum({0, 1}):item(), 6)
+  lu.assertEquals(C.op 'sum'{self = x, axis = 1}:tolist(), {3, 3})
+  lu.assertEquals(x:add(x, {alpha = 3}):tolist()[1][1], 4)
+  lu.assertEquals(x:relu({}):tolist(), x:tolist())
+end
+
+function TestCall:test_the_overload_follows_the_kinds_of_the_arguments()
+  local x = C.tensor{{1, 5}, {7, 2}}
+  lu.assertEquals(x:max():item(), 7)
+  local values, indices = x:max(1)
+  lu.assertEquals(values:tolist(), {5, 7})
+  lu.assertEquals(indices:tolist(), {1, 0})
+  lu.assertEquals(x:max(ones(2, 2) * 3):tolist(), {{3, 5}, {7, 3}})
+  lu.assertEquals(x:max():item(), 7)
+  lu.assertEquals(x:clamp(2, 6):tolist(), {{2, 5}, {6, 2}})
+  lu.assertEquals(x:clamp{max = 3}:tolist(), {{1, 3}, {3, 2}})
+  lu.assertEquals(x:clamp(ones(2, 2) * 4):tolist(), {{4, 5}, {7, 4}})
+  lu.assertEquals(x:div(2, {rounding_mode = 'floor'}):tolist(), {{0, 2}, {3, 1}})
+  lu.assertEquals(C.op 'pow'(2, x):tolist(), {{2, 32}, {128, 4}})
+  lu.assertEquals(#{x:split(1)}, 1)
+  lu.assertEquals(#x:split(1), 2)
+  lu.assertEquals(#x:split({1, 1}, 1), 2)
+end
+
+function TestCall:test_lists_of_tensors()
+  local cat, stack = C.op 'cat', C.op 'stack'
+  lu.assertEquals(cat({ones(1, 2), zeros(1, 2)}):tolist(), {{1, 1}, {0, 0}})
+  lu.assertEquals(cat({ones(1, 2), zeros(1, 2)}, 1).shape, {1, 4})
+  lu.assertEquals(stack({ones(2), zeros(2)}, {dim = 1}):tolist(), {{1, 0}, {1, 0}})
+  lu.assertErrorMsgContains('tensors', function() cat({ones(2), 3}) end)
+end
+
+function TestCall:test_one_number_stands_for_all_entries_of_a_fixed_list()
+  local x = ones(1, 1, 4, 4)
+  lu.assertEquals(C.op 'max_pool2d'(x, 2).shape, {1, 1, 2, 2})
+  lu.assertEquals(C.op 'max_pool2d'(x, {2, 1}).shape, {1, 1, 2, 4})
+  lu.assertEquals(C.op 'conv2d'(x, ones(1, 1, 3, 3), nil, {padding = 1}).shape, {1, 1, 4, 4})
+  lu.assertEquals(C.op 'conv2d'(x, ones(1, 1, 3, 3), nil, {padding = 'same'}).shape, {1, 1, 4, 4})
+end
+
+function TestCall:test_none_and_nil_leave_an_optional_argument_out()
+  local x = ones(2, 3)
+  lu.assertEquals(x:sum(nil, true).shape, {1, 1})
+  lu.assertEquals(x:sum(C.none, true).shape, {1, 1})
+end
+
+function TestCall:test_creation_functions_make_the_default_dtype_of_lua_numbers()
+  lu.assertEquals(full({2}, 1).dtype, 'float32')
+  lu.assertEquals(full({2}, 1, {dtype = 'int64'}).dtype, 'int64')
+  lu.assertEquals(full({2}, 1LL).dtype, 'int64')
+  lu.assertEquals(full({2}, true).dtype, 'bool')
+  lu.assertEquals(full{size = {2}, fill_value = 3}.dtype, 'float32')
+  lu.assertEquals(arange(5).dtype, 'int64')
+  lu.assertEquals(arange(0, 1, 0.25):tolist(), {0, 0.25, 0.5, 0.75})
+  lu.assertEquals(C.op 'randint'(0, 10, {4}).dtype, 'int64')
+  lu.assertEquals(C.op 'randperm'(4).dtype, 'int64')
+  lu.assertEquals(C.op 'linspace'(0, 1, 3):tolist(), {0, 0.5, 1})
+  lu.assertEquals(C.op 'full_like'(arange(2), 1).dtype, 'int64')
+  lu.assertTrue(zeros(2, {requires_grad = true}).requires_grad)
+end
+
+function TestCall:test_results_of_every_kind()
+  lu.assertEquals(C.op 'result_type'(arange(2), 1.5), 'float32')
+  lu.assertEquals(C.op 'is_same_size'(ones(2), ones(2)), true)
+  lu.assertEquals(C.op 'equal'(ones(2), ones(2)), true)
+  lu.assertEquals(C.op 'no_such_operator', nil)
+  lu.assertTrue(#C.op_names() > 900)
+end
+
+function TestCall:test_dtype_and_device_texts()
+  local x = ones(2)
+  lu.assertEquals(x:to('float64').dtype, 'float64')
+  lu.assertEquals(x:to{dtype = 'int64'}.dtype, 'int64')
+  lu.assertEquals(x:to('cpu', 'float16').dtype, 'float16')
+  lu.assertEquals(x:to(arange(1)).dtype, 'int64')
+  lu.assertTrue(rawequal(x:to('cpu'), x))
+  lu.assertEquals(x:long().dtype, 'int64')
+  lu.assertEquals(x:bool():tolist(), {true, true})
+  lu.assertEquals(x.device, 'cpu')
+  lu.assertErrorMsgContains("neither a dtype nor a device", function() x:to('flaot32') end)
+  lu.assertErrorMsgContains("did you mean 'dtype'", function() x:to{dtyp = 'float32'} end)
+end
+
+TestCallErrors = {}
+
+local function message(fn, ...)
+  local ok, err = pcall(fn, ...)
+  lu.assertFalse(ok)
+  return tostring(err), err
+end
+
+function TestCallErrors:test_an_unknown_keyword_names_the_nearest()
+  local text, err = message(function() C.op 'softmax'(ones(2), {dmi = 0}) end)
+  lu.assertStrContains(text, "unknown keyword 'dmi'")
+  lu.assertStrContains(text, "did you mean 'dim'")
+  lu.assertEquals(err.code, 'argument')
+  lu.assertStrContains(err.where, 'engine_call_test.lua')
+end
+
+function TestCallErrors:test_a_wrong_argument_is_named_with_what_was_expected()
+  local text = message(function() C.op 'relu'(3) end)
+  lu.assertStrContains(text, "relu: argument 'self' (1st): expected Tensor, got 3")
+  text = message(function() ones(2, 3):transpose(0, 1.5) end)
+  lu.assertStrContains(text, "argument 'dim1' (3rd): expected int, got 1.5")
+  text = message(function() ones(2):index_select(0) end)
+  lu.assertStrContains(text, "argument 'index' (3rd, Tensor) is missing")
+  text = message(function() ones(2):relu(1, 2) end)
+  lu.assertStrContains(text, 'takes at most 1 positional arguments, got 3')
+  text = message(function() C.op 'embedding'(ones(2, 2), arange(1), {weight = ones(1)}) end)
+  lu.assertStrContains(text, "'weight' is given by position and by keyword")
+end
+
+function TestCallErrors:test_an_error_of_the_operator_names_shapes_and_dtypes()
+  local text = message(function() ones(2, 3):matmul(ones(2, 3)) end)
+  lu.assertStrContains(text, 'matmul: ')
+  lu.assertStrContains(text, 'float32 [2, 3], float32 [2, 3]')
+  text = message(function() C.op 'cross_entropy_loss'(ones(2, 3), ones(5):long()) end)
+  lu.assertStrContains(text, 'self: float32 [2, 3], target: int64 [5]')
+  lu.assertNotStrContains(text, 'Exception raised from')
+end
+
+function TestCallErrors:test_items_and_names_in_one_table_are_refused()
+  lu.assertStrContains(message(function() ones(2, 3):sum{0, keepdim = true} end), 'list items as well as keywords')
+end
+
+function TestCallErrors:test_an_unknown_method_names_the_nearest()
+  lu.assertStrContains(message(function() return ones(2):matmull() end), "did you mean 'matmul'")
+  lu.assertStrContains(message(function() return ones(2).shap end), "did you mean 'shape'")
+end
+
+function TestCallErrors:test_index_zero_of_a_shape_explains_itself()
+  lu.assertStrContains(message(function() return ones(2).shape[0] end), 'counted from 1')
+  lu.assertEquals(tostring(ones(2, 3).shape), 'torch.Size([2, 3])')
+  lu.assertTrue(ones(2).shape == ones(2).shape)
+end
+
+function TestCallErrors:test_a_released_tensor_is_refused()
+  local x = ones(2)
+  x:release()
+  x:release()
+  lu.assertStrContains(message(function() return x + 1 end), 'released')
+  lu.assertStrContains(message(function() return C.op 'softmax'(x, 0) end), 'released')
+  lu.assertStrContains(message(function() return x.shape end), 'released')
+  lu.assertEquals(tostring(x), 'tensor(released)')
+end
+
+function TestCallErrors:test_errors_leave_the_operator_usable()
+  local add = C.op 'add'
+  for _ = 1, 200 do
+    pcall(add, ones(2), 'x')
+    lu.assertEquals(add(ones(2), 1):tolist(), {2, 2})
+  end
+end
+
+os.exit(lu.LuaUnit.run())

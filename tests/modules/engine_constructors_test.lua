@@ -1,0 +1,92 @@
+-- Tensors from Lua values, and random numbers.
+local lu = require 'luaunit'
+local C = require 'torch._C'
+
+TestConstructors = {}
+
+function TestConstructors:test_the_dtype_follows_the_values()
+  lu.assertEquals(C.tensor({1, 2}).dtype, 'float32')
+  lu.assertEquals(C.tensor({1LL, 2LL}).dtype, 'int64')
+  lu.assertEquals(C.tensor({true}).dtype, 'bool')
+  lu.assertEquals(C.tensor(1.5):item(), 1.5)
+  lu.assertEquals(C.tensor(true):item(), true)
+  lu.assertEquals(C.tensor({1, 2}, {dtype = 'int64'}):tolist(), {1, 2})
+  lu.assertEquals(C.tensor({9007199254740993LL, 1LL})[0]:item(), 9007199254740993LL)
+end
+
+function TestConstructors:test_nested_lists()
+  lu.assertEquals(C.tensor({{{1, 2}}, {{3, 4}}}).shape, {2, 1, 2})
+  lu.assertEquals(C.tensor({{}, {}}).shape, {2, 0})
+  lu.assertErrorMsgContains('different lengths', function() C.tensor({{1, 2}, {3}}) end)
+  lu.assertErrorMsgContains('different lengths', function() C.tensor({{1}, 3}) end)
+  lu.assertErrorMsgContains("expected numbers or booleans, got 'a'", function() C.tensor({1, 'a'}) end)
+end
+
+function TestConstructors:test_a_tensor_is_copied()
+  local x = C.tensor({1, 2})
+  local y = C.tensor(x)
+  y[0] = 9
+  lu.assertEquals(x:tolist(), {1, 2})
+  lu.assertEquals(C.tensor({x[0], x[1]}):tolist(), {1, 2})
+end
+
+function TestConstructors:test_bytes()
+  lu.assertEquals(C.from_bytes('\1\0\2\0', 'int16', {2, 1}):tolist(), {{1}, {2}})
+  lu.assertEquals(C.from_bytes('\7\8', 'uint8'):tolist(), {7, 8})
+  lu.assertErrorMsgContains('needs 8 bytes, got 3', function() C.from_bytes('abc', 'float32', {2}) end)
+end
+
+function TestConstructors:test_unknown_names()
+  lu.assertErrorMsgContains("did you mean 'float32'", function() C.tensor({1}, {dtype = 'flaot32'}) end)
+  lu.assertErrorMsgContains("did you mean 'device'", function() C.tensor({1}, {devise = 'cpu'}) end)
+  lu.assertErrorMsgContains("unknown device 'gpu'", function() C.tensor({1}, {device = 'gpu'}) end)
+end
+
+function TestConstructors:test_default_dtype()
+  C.set_default_dtype('float64')
+  lu.assertEquals(C.tensor({1}).dtype, 'float64')
+  lu.assertEquals(C.op 'full'({1}, 1).dtype, 'float64')
+  C.set_default_dtype('float32')
+  lu.assertEquals(C.get_default_dtype(), 'float32')
+  lu.assertErrorMsgContains('only floating', function() C.set_default_dtype('int64') end)
+end
+
+TestRandom = {}
+
+function TestRandom:test_seed_and_state_repeat_the_numbers()
+  local rand = C.op 'rand'
+  C.manual_seed(7)
+  lu.assertEquals(C.initial_seed(), 7)
+  local a = rand(4):tolist()
+  local state = C.get_rng_state()
+  local b = rand(4):tolist()
+  C.set_rng_state(state)
+  lu.assertEquals(rand(4):tolist(), b)
+  C.manual_seed(7)
+  lu.assertEquals(rand(4):tolist(), a)
+end
+
+function TestRandom:test_the_numbers_are_those_of_pytorch()
+  C.manual_seed(0)
+  lu.assertAlmostEquals(C.op 'rand'(1):item(), 0.49625658988952637, 1e-12)
+end
+
+function TestRandom:test_a_generator_has_its_own_stream()
+  local generator = C.generator(3)
+  lu.assertEquals(generator:initial_seed(), 3)
+  local a = C.op 'randperm'(8, {generator = generator}):tolist()
+  generator:manual_seed(3)
+  lu.assertEquals(C.op 'randperm'(8, {generator = generator}):tolist(), a)
+end
+
+TestSettings = {}
+
+function TestSettings:test_threads()
+  local before = C.get_num_threads()
+  C.set_num_threads(1)
+  lu.assertEquals(C.get_num_threads(), 1)
+  C.set_num_threads(before)
+  lu.assertErrorMsgContains('positive integer', function() C.set_num_threads(0) end)
+end
+
+os.exit(lu.LuaUnit.run())

@@ -1,0 +1,71 @@
+-- Memory: garbage tensors are collected, scopes release, out of memory is an error that can be caught.
+local lu = require 'luaunit'
+local C = require 'torch._C'
+local rand, ones, empty = C.op 'rand', C.op 'ones', C.op 'empty'
+
+local function resident_mb()
+  for line in io.lines('/proc/self/status') do
+    local kb = line:match('VmRSS:%s+(%d+)')
+    if kb then return tonumber(kb) / 1024 end
+  end
+end
+
+TestMemory = {}
+
+function TestMemory:test_garbage_of_2_gb_stays_below_400_mb()
+  for _ = 1, 500 do local _ = rand(1e6) end
+  lu.assertTrue(resident_mb() < 400, 'resident: ' .. resident_mb() .. ' MB')
+end
+
+function TestMemory:test_garbage_beside_a_large_live_heap()
+  local live = {}
+  for i = 1, 100 do live[i] = empty(1e6) end
+  local before = C.memory_stats().live_bytes
+  for _ = 1, 500 do local _ = empty(1e6) end
+  lu.assertTrue(C.memory_stats().live_bytes < before + 4e8)
+  live = nil
+  collectgarbage()
+  collectgarbage()
+  lu.assertTrue(C.memory_stats().live_bytes < 1e8)
+end
+
+function TestMemory:test_out_of_memory_is_an_error_with_a_code()
+  local ok, err = pcall(function() return empty(1e15) end)
+  lu.assertFalse(ok)
+  lu.assertEquals(err.code, 'out_of_memory')
+  lu.assertEquals(ones(2):sum():item(), 2)
+end
+
+TestScope = {}
+
+function TestScope:test_a_scope_releases_all_but_its_results()
+  local inside
+  local kept, list, number = C.scope(function()
+    inside = ones(3)
+    return inside + 1, {a = {inside * 5}}, 7
+  end)
+  lu.assertErrorMsgContains('released', function() return inside.shape end)
+  lu.assertEquals(kept:tolist(), {2, 2, 2})
+  lu.assertEquals(list.a[1]:tolist(), {5, 5, 5})
+  lu.assertEquals(number, 7)
+end
+
+function TestScope:test_keep_and_nested_scopes()
+  local from_inner, from_outer
+  C.scope(function(keep)
+    from_inner = C.scope(function() return ones(2) end)
+    lu.assertEquals(from_inner:tolist(), {1, 1})
+    from_outer = keep(ones(1))
+  end)
+  lu.assertErrorMsgContains('released', function() return from_inner.shape end)
+  lu.assertEquals(from_outer:item(), 1)
+end
+
+function TestScope:test_an_error_ends_the_scope()
+  lu.assertFalse(pcall(C.scope, function() error('x') end))
+  local x = ones(1)
+  C.scope(function() end)
+  lu.assertEquals(x:item(), 1)
+end
+
+os.exit(lu.LuaUnit.run())
