@@ -82,7 +82,7 @@ template <class Fn>
 int arithmetic(Vm& vm, lua_State* L, int count) {
   const at::Tensor* a = count == 2 ? plain_tensor(vm, L, 1) : nullptr;
   if (a == nullptr) return kNotHere;
-  if (lua_type(L, 2) == LUA_TNUMBER) return push_one(vm, L, Fn::call(*a, vm.numbers.get(*to_scalar(L, 2))));
+  if (lua_type(L, 2) == LUA_TNUMBER) return push_one(vm, L, Fn::call(*a, vm.numbers.get(*to_scalar(L, 2), *a)));
   const at::Tensor* b = plain_tensor(vm, L, 2);
   return b == nullptr ? kNotHere : push_one(vm, L, Fn::call(*a, *b));
 }
@@ -102,7 +102,7 @@ int arithmetic_in_place(Vm& vm, lua_State* L, int count) {
   at::Tensor* a = count == 2 ? test_tensor(vm, L, 1) : nullptr;
   if (a == nullptr || !a->defined()) return kNotHere;
   if (lua_type(L, 2) == LUA_TNUMBER) {
-    Fn::call(*a, vm.numbers.get(*to_scalar(L, 2)));
+    Fn::call(*a, vm.numbers.get(*to_scalar(L, 2), *a));
     return push_self(L);
   }
   const at::Tensor* b = plain_tensor(vm, L, 2);

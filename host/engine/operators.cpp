@@ -76,9 +76,12 @@ Tensor apply(Vm& vm, lua_State* L) {
   if constexpr (std::is_same_v<Operator, Pow>) {
     return a != nullptr ? Operator::call(tensor, *scalar) : Operator::call(*scalar, tensor);
   } else {
-    // number / tensor as PyTorch does it, to the last bit.
-    if (std::is_same_v<Operator, Div> && a == nullptr) return at::mul(at::reciprocal(tensor), vm.numbers.get(*scalar));
-    const Tensor& wrapped = vm.numbers.get(*scalar);
+    if (std::is_same_v<Operator, Div> && a == nullptr) {
+      // As PyTorch does it, to the last bit.
+      const Tensor reciprocal = at::reciprocal(tensor);
+      return at::mul(reciprocal, vm.numbers.get(*scalar, reciprocal));
+    }
+    const Tensor& wrapped = vm.numbers.get(*scalar, tensor);
     return a != nullptr ? Operator::call(tensor, wrapped) : Operator::call(wrapped, tensor);
   }
 }

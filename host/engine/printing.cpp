@@ -76,23 +76,23 @@ class Elements {
     if (shown.is_complex()) {
       format_complex(flat);
     } else if (shown.is_floating_point()) {
-      texts_ = format_floats(flat);
+      texts_ = format_floats(flat, width_);
     } else {
       format_integers(flat);
     }
-    for (const auto& text : texts_) width_ = std::max(width_, text.size());
-    for (auto& text : texts_) text.insert(0, width_ - text.size(), ' ');
   }
 
   size_t width() const { return width_; }
   const std::string& take() { return texts_[next_++]; }
 
  private:
-  static std::vector<std::string> format_floats(const at::Tensor& flat) {
+  // nan and inf do not count for the width, so they may stick out.
+  static std::vector<std::string> format_floats(const at::Tensor& flat, size_t& width) {
     const at::Tensor numbers = flat.to(at::kDouble).contiguous();
     const double* data = numbers.const_data_ptr<double>();
     const std::vector<double> values(data, data + numbers.numel());
     const FloatFormat format(values);
+    width = format.width();
     std::vector<std::string> out;
     for (const double v : values) out.push_back(format.format(v));
     return out;
@@ -100,8 +100,10 @@ class Elements {
 
   void format_complex(const at::Tensor& flat) {
     const at::Tensor parts = at::view_as_real(flat.resolve_conj().to(at::kComplexDouble)).contiguous();
-    const auto real = format_floats(parts.select(1, 0));
-    const auto imaginary = format_floats(parts.select(1, 1));
+    size_t imaginary_width = 0;
+    const auto real = format_floats(parts.select(1, 0), width_);
+    const auto imaginary = format_floats(parts.select(1, 1), imaginary_width);
+    width_ += imaginary_width + 2;
     for (size_t i = 0; i < real.size(); ++i) {
       const std::string im(trim(imaginary[i]));
       texts_.push_back(cat(real[i], im.starts_with('-') ? "" : "+", im, "j"));
@@ -114,7 +116,9 @@ class Elements {
     const int64_t* data = numbers.const_data_ptr<int64_t>();
     for (int64_t i = 0; i < numbers.numel(); ++i) {
       texts_.push_back(boolean ? (data[i] != 0 ? "True" : "False") : std::to_string(data[i]));
+      width_ = std::max(width_, texts_.back().size());
     }
+    for (auto& text : texts_) text.insert(0, width_ - text.size(), ' ');
   }
 
   std::vector<std::string> texts_;

@@ -49,6 +49,12 @@ function TestArithmetic:test_a_number_does_not_widen_a_tensor()
   lu.assertEquals((C.tensor({1}, {dtype = 'float64'}) * 0.1):item(), 0.1)
 end
 
+function TestArithmetic:test_numbers_beyond_a_dtype_s_range()
+  lu.assertEquals((C.tensor{1} * 1e300):item(), 1 / 0)
+  lu.assertEquals((C.tensor({100}, {dtype = 'int8'}) + 100):item(), -56)
+  lu.assertEquals((C.tensor({2}, {dtype = 'float16'}) * 1.0001).dtype, 'float16')
+end
+
 function TestArithmetic:test_a_scalar_tensor_forces_its_dtype()
   local y = C.tensor({1, 2}, {dtype = 'int64'})
   lu.assertEquals((y + C.scalar(2, 'float64')).dtype, 'float64')
