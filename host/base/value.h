@@ -34,10 +34,10 @@ class Map {
   const Value& operator[](std::string_view key) const;
   bool del(std::string_view key);
 
-  size_t size() const { return entries_.size(); }
-  bool empty() const { return entries_.empty(); }
-  auto begin() const { return entries_.begin(); }
-  auto end() const { return entries_.end(); }
+  size_t size() const;
+  bool empty() const { return size() == 0; }
+  std::vector<Entry>::const_iterator begin() const;
+  std::vector<Entry>::const_iterator end() const;
   bool operator==(const Map& other) const;
 
  private:
@@ -93,5 +93,10 @@ class Value {
  private:
   std::variant<std::monostate, bool, int64_t, double, std::string, List, Map> data_;
 };
+
+// Down here, where an entry is a complete type.
+inline size_t Map::size() const { return entries_.size(); }
+inline std::vector<Map::Entry>::const_iterator Map::begin() const { return entries_.begin(); }
+inline std::vector<Map::Entry>::const_iterator Map::end() const { return entries_.end(); }
 
 }  // namespace rtrain
