@@ -35,6 +35,7 @@ end
 
 def values(result):
     """The words of each line that the script printed, by its first word."""
+    assert result.returncode == 0, result.stderr
     return {words[0]: words[1:] for words in (line.split("\t") for line in result.stdout.splitlines()) if len(words) > 1}
 
 

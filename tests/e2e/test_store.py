@@ -8,9 +8,11 @@ import pytest
 from conftest import RTRAIN, processes_of
 
 RUN = """
+local torch = require 'torch'
 local train = require 'rtrain'
 train.TorchTrainer{
   train_loop_per_worker = function(config)
+    torch.set_num_threads(1)
     local rank = train.get_context():get_world_rank()
     for epoch = 1, config.epochs do
       train.tempdir(function(dir)
@@ -170,7 +172,8 @@ def test_a_store_in_a_read_only_place_is_readable(rtrain):
 
 
 def test_many_controllers_share_a_store(rtrain):
-    running = [rtrain.start("run", rtrain.script(RUN), "-n", "1", "--name", f"run-{i}") for i in range(4)]
+    script = rtrain.script(RUN)
+    running = [rtrain.start("run", script, "-n", "1", "--name", f"run-{i}") for i in range(4)]
     for process in running:
         result = process.wait()
         assert result.returncode == 0, result.stderr
