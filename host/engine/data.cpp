@@ -59,8 +59,10 @@ int submit(lua_State* L) {
 }
 
 int next(lua_State* L) {
-  push_tree(L, check<Loader>(L, 1)->next());
-  return 1;
+  const std::vector<Tree> values = check<Loader>(L, 1)->next();
+  luaL_checkstack(L, static_cast<int>(values.size()), "too many values in a batch");
+  for (const Tree& value : values) push_tree(L, value);
+  return static_cast<int>(values.size());
 }
 
 int clear(lua_State* L) {

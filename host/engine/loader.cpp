@@ -12,8 +12,13 @@ namespace {
 
 constexpr size_t kShownSamples = 8;
 
-// "samples 3, 7, 9": what a request asked for, as far as it is a list of integers.
+// "samples 3, 7, 9": what a request asked for, as far as it is a list of integers, or has one as its field `indices`.
 std::string describe_request(const Tree& request) {
+  if (const auto* map = std::get_if<std::shared_ptr<TreeMap>>(&request)) {
+    for (const auto& [key, item] : (*map)->entries) {
+      if (key == Key("indices")) return describe_request(item);
+    }
+  }
   const auto* list = std::get_if<std::shared_ptr<TreeList>>(&request);
   if (list == nullptr) return "a batch";
   std::string out = "samples ";
@@ -24,6 +29,13 @@ std::string describe_request(const Tree& request) {
     out += cat(i == 0 ? "" : ", ", *index);
   }
   return items.size() > kShownSamples ? cat(out, ", … (", items.size(), " in all)") : out;
+}
+
+// The values from the index to the top as one list.
+Tree results(lua_State* L, int first) {
+  auto out = std::make_shared<TreeList>();
+  for (int i = first; i <= lua_gettop(L); ++i) out->items.push_back(to_tree(L, i, "batch"));
+  return out;
 }
 
 }  // namespace
@@ -66,7 +78,7 @@ bool Loader::submit(Tree request) {
   return true;
 }
 
-Tree Loader::next() {
+std::vector<Tree> Loader::next() {
   std::unique_lock lock(mutex_);
   if (open_.empty()) {
     throw Error(Code::kArgument, "DataLoader: no batch was asked for");
@@ -88,7 +100,7 @@ Tree Loader::next() {
   const Result result = std::move(found->second);
   results_.erase(found);
   if (const auto* error = std::get_if<Error>(&result)) throw Error(*error);
-  return std::get<Tree>(result);
+  return std::get<std::shared_ptr<TreeList>>(std::get<Tree>(result))->items;
 }
 
 void Loader::clear() {
@@ -156,8 +168,8 @@ void Loader::serve(lua_State* L, int worker) {
     try {
       lua_pushvalue(L, function);
       push_tree(L, request->tree);
-      protected_call(L, 1, 1);
-      finish(request->number, to_tree(L, -1, "batch"));
+      protected_call(L, 1, LUA_MULTRET);
+      finish(request->number, results(L, function + 1));
     } catch (const std::exception& e) {
       const Error error = TorchTranslate::from(e);
       finish(request->number, Error(error.code(),

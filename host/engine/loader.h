@@ -24,7 +24,7 @@
 namespace rtrain {
 
 struct LoaderOptions {
-  std::string function;  // bytes of rtrain._closure.dump: function(request) → batch
+  std::string function;  // bytes of rtrain._closure.dump: function(request) → values of the batch
   int num_workers = 1;
   int prefetch_factor = 2;  // batches in flight for each worker
   std::chrono::milliseconds timeout = std::chrono::minutes(30);
@@ -41,9 +41,9 @@ class Loader {
   // Queues a request. False, and nothing done, when as many batches are in flight as may be.
   bool submit(Tree request);
 
-  // The batch of the oldest request that was not taken yet. Throws the error that its worker raised, naming the worker and
+  // The values of the oldest request that was not taken yet. Throws the error that its worker raised, naming the worker and
   // the request; Error(kTimeout) when it takes too long; Error(kArgument) when nothing was submitted.
-  Tree next();
+  std::vector<Tree> next();
 
   // Forgets all requests and batches: a new epoch begins, or a loop was left early.
   void clear();

@@ -137,6 +137,12 @@ local function threads(self)
   return self._threads
 end
 
+-- Asks for more batches before the one just taken is used.
+local function refilled(fill, ...)
+  fill()
+  return ...
+end
+
 local function threaded_epoch(self)
   local next_indices, loader = index_batches(self), threads(self)
   self._seed = self._seed or sampler.draw_seed(self.generator):bitwise_and(0xFFFFFFFF):item()
@@ -154,9 +160,7 @@ local function threaded_epoch(self)
   return function()
     fill()
     if loader:in_flight() == 0 then return nil end
-    local batch = loader:next()
-    fill()
-    return unpack(batch, 1, batch.n)
+    return refilled(fill, loader:next())
   end
 end
 

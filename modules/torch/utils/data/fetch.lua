@@ -45,7 +45,7 @@ end
 ---@param dataset data.Dataset
 ---@param collate_fn? fun(samples: any[]): ...
 ---@param num_workers integer
----@return fun(request: table): table {n = count, values…}
+---@return fun(request: table): ... the values of the batch
 function fetch.worker(dataset, collate_fn, num_workers)
   return function(request)
     local info = {num_workers = num_workers, seed = request.seed, dataset = dataset}
@@ -58,7 +58,7 @@ function fetch.worker(dataset, collate_fn, num_workers)
     local results = packed(xpcall(function()
       return fetch.batch(dataset, collate_fn, request.indices, before_sample)
     end, errors.wrap))
-    if results[1] then return {n = results.n - 1, unpack(results, 2, results.n)} end
+    if results[1] then return unpack(results, 2, results.n) end
     local err = results[2]
     if current then err.message = ('sample %d: %s'):format(current, err.message) end
     error(err, 0)

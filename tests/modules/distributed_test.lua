@@ -1,0 +1,108 @@
+local C = require 'torch._C'
+local lu = require 'luaunit'
+local dist = require 'torch.distributed'
+local torch = require 'torch'
+
+TestDistributed = {}
+
+function TestDistributed:setUp() dist.init_process_group('gloo', {rank = 0, world_size = 1}) end
+
+function TestDistributed:tearDown() dist.destroy_process_group() end
+
+function TestDistributed:test_rank_and_world_size()
+  lu.assertTrue(dist.is_initialized())
+  lu.assertEquals(dist.get_rank(), 0)
+  lu.assertEquals(dist.get_world_size(), 1)
+  lu.assertEquals(dist.get_backend(), 'gloo')
+end
+
+function TestDistributed:test_collectives_of_one_rank_change_nothing()
+  local x = torch.tensor{1, 2, 3}
+  for _, op in ipairs{'SUM', 'AVG', 'MIN', 'MAX', 'PRODUCT'} do
+    lu.assertIs(dist.all_reduce(x, dist.ReduceOp[op]), x)
+  end
+  dist.all_reduce(x, {op = 'max'})
+  dist.broadcast(x, {src = 0})
+  lu.assertEquals(x:tolist(), {1, 2, 3})
+  lu.assertEquals(dist.all_gather(x)[1]:tolist(), {1, 2, 3})
+  local list = {torch.zeros(3)}
+  dist.all_gather(list, x)
+  lu.assertEquals(list[1]:tolist(), {1, 2, 3})
+  local out = torch.zeros(3)
+  dist.reduce_scatter(out, {x})
+  lu.assertEquals(out:tolist(), {1, 2, 3})
+  dist.barrier()
+end
+
+function TestDistributed:test_a_second_group_is_refused()
+  lu.assertErrorMsgContains('has a process group already', dist.init_process_group)
+end
+
+function TestDistributed:test_unknown_operations_and_options_have_a_hint()
+  lu.assertErrorMsgContains("did you mean 'sum'?", dist.all_reduce, torch.ones(1), 'sums')
+  lu.assertErrorMsgContains("did you mean 'op'?", dist.all_reduce, torch.ones(1), {opp = 'sum'})
+  lu.assertErrorMsgContains("did you mean 'barrier'?", function() return dist.barier end)
+  lu.assertErrorMsgContains('no rank 3', dist.broadcast, torch.ones(1), 3)
+end
+
+function TestDistributed:test_several_ranks_need_a_trainer()
+  dist.destroy_process_group()
+  lu.assertFalse(dist.is_initialized())
+  lu.assertErrorMsgContains('made by a trainer', dist.init_process_group, {rank = 0, world_size = 2})
+  lu.assertErrorMsgContains('no process group', dist.get_rank)
+end
+
+TestReducer = {}
+
+function TestReducer:setUp() dist.init_process_group() end
+
+function TestReducer:tearDown() dist.destroy_process_group() end
+
+local function step(reducer, w, x, sync)
+  reducer:before_forward(sync)
+  local y = reducer:after_forward(x:matmul(w), sync)
+  y:sum():backward()
+end
+
+function TestReducer:test_gradients_of_one_rank_are_its_own()
+  local w = torch.ones(2, 1):requires_grad_()
+  local reducer = C.dist.Reducer({w}, {names = {'w'}})
+  local x = torch.tensor{{1, 2}}
+  step(reducer, w, x, true)
+  lu.assertEquals(w.grad:tolist(), {{1}, {2}})
+  step(reducer, w, x, false)
+  lu.assertEquals(w.grad:tolist(), {{2}, {4}})
+  w.grad:zero_()
+  step(reducer, w, x, true)
+  lu.assertEquals(w.grad:tolist(), {{1}, {2}})
+end
+
+function TestReducer:test_outputs_may_be_nested_when_unused_parameters_are_searched()
+  local w, unused = torch.ones(2, 1):requires_grad_(), torch.ones(3):requires_grad_()
+  local reducer = C.dist.Reducer({w, unused}, {find_unused_parameters = true})
+  for _ = 1, 2 do
+    reducer:before_forward(true)
+    local output = reducer:after_forward({logits = torch.ones(1, 2):matmul(w), step = 3}, true)
+    lu.assertEquals(output.step, 3)
+    output.logits:sum():backward()
+  end
+  lu.assertEquals(w.grad:tolist(), {{2}, {2}})
+end
+
+function TestReducer:test_use_after_the_group_is_an_error()
+  local w = torch.ones(1):requires_grad_()
+  local reducer = C.dist.Reducer({w})
+  dist.destroy_process_group()
+  lu.assertErrorMsgContains('process group was destroyed', reducer.before_forward, reducer, true)
+end
+
+function TestReducer:test_misuse_is_named()
+  local w = torch.ones(1):requires_grad_()
+  lu.assertErrorMsgContains('no parameter', C.dist.Reducer, {})
+  lu.assertErrorMsgContains('given twice', C.dist.Reducer, {w, w})
+  lu.assertErrorMsgContains("did you mean 'static_graph'?", C.dist.Reducer, {w}, {static_grap = true})
+  local reducer = C.dist.Reducer({w})
+  lu.assertErrorMsgContains('unknown communication hook', reducer.register_comm_hook, reducer, 'powersgd')
+end
+
+os.exit(lu.LuaUnit.run())
