@@ -1,7 +1,6 @@
 #include "host/bind/host.h"
 
 #include <array>
-#include <memory>
 #include <string>
 
 #include "host/lua/class.h"
@@ -11,13 +10,6 @@
 #include "host/store/run_reader.h"
 
 namespace rtrain {
-
-template <>
-struct Class<DirectoryLease> {
-  using Slot = std::unique_ptr<DirectoryLease>;
-  static constexpr const char* kName = "rtrain.DirectoryLease";
-  static constexpr std::array<Method, 0> kMethods = {};
-};
 
 namespace {
 
@@ -59,16 +51,6 @@ int checkpoints(lua_State* L) {
   return 1;
 }
 
-int get_metadata(lua_State* L) {
-  push_value(L, get_checkpoint_metadata(text_argument(L, 1)));
-  return 1;
-}
-
-int set_metadata(lua_State* L) {
-  set_checkpoint_metadata(text_argument(L, 1), to_value(L, 2, "metadata"));
-  return 0;
-}
-
 int verify(lua_State* L) {
   const Manifest manifest = CheckpointFiles::verify(text_argument(L, 1));
   push_value(L, Map{{"name", manifest.name},
@@ -78,20 +60,9 @@ int verify(lua_State* L) {
   return 1;
 }
 
-int lease(lua_State* L) {
-  push<DirectoryLease>(L, std::make_unique<DirectoryLease>(text_argument(L, 1)));
-  return 1;
-}
-
-int copy_folder(lua_State* L) {
-  stage_folder(text_argument(L, 1), text_argument(L, 2), false);
-  return 0;
-}
-
 }  // namespace
 
 int open_host(lua_State* L) {
-  register_class<DirectoryLease>(L);
   static constexpr std::array kFunctions = {
       method<&version>("version"),
       method<&env>("env"),
@@ -99,11 +70,7 @@ int open_host(lua_State* L) {
       method<&run>("run"),
       method<&metrics>("metrics"),
       method<&checkpoints>("checkpoints"),
-      method<&get_metadata>("get_metadata"),
-      method<&set_metadata>("set_metadata"),
       method<&verify>("verify"),
-      method<&lease>("lease"),
-      method<&copy_folder>("copy_folder"),
   };
   push_functions(L, kFunctions);
   return 1;
