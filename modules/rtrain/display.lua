@@ -121,7 +121,7 @@ end
 
 function Display:_best(event)
   local attribute = self._score and self._score.checkpoint_score_attribute
-  local best = event.best_checkpoints and event.best_checkpoints[#event.best_checkpoints]
+  local best = event.best_checkpoints and event.best_checkpoints[1]
   local value = attribute and best and best.metrics and best.metrics[attribute]
   if value == nil then return nil end
   return ('best %s %s in %s'):format(attribute, metrics_text.value(value), best.path)

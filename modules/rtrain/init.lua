@@ -2,6 +2,7 @@
 --
 -- Parts are loaded at their first use. What Ray has and this version does not is refused by name.
 
+local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
 
 ---@class rtrain
@@ -59,8 +60,7 @@ setmetatable(train, {
     if LATER[name] then
       errors.raise('unsupported', ('train.%s is not in this version: %s'):format(name, LATER[name]))
     end
-    errors.raise('argument', ("there is no train.%s:%s"):format(tostring(name),
-      errors.suggestion(tostring(name), names_of(PARTS))))
+    args.no_such('train', name, names_of(PARTS))
   end,
   __newindex = function(_, name)
     errors.raise('argument', ('train.%s cannot be assigned'):format(tostring(name)))

@@ -26,18 +26,16 @@ end
 
 -- Flag, then the script, then the environment, then the home folder.
 local function storage_path(flags, run_config)
-  local from_environment = os.getenv 'RTRAIN_STORAGE'
-  if from_environment == '' then from_environment = nil end
-  return system.absolute(flags.storage or run_config.storage_path or from_environment or '~/rtrain_results')
+  local path = flags.storage or run_config.storage_path
+  return path and system.absolute(path) or require('rtrain._host').storage_default()
 end
 
 local function dump_functions(trainer, config)
-  local bytes, warning = closure.dump {
+  return closure.dump {
     train_loop_per_worker = trainer.train_loop_per_worker,
     train_loop_config = config,
     kind = trainer._kind,
   }
-  return bytes, warning
 end
 
 local function make_spec(trainer, flags)

@@ -4,6 +4,7 @@ local Checkpoint = require 'rtrain.checkpoint'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local failure = require 'rtrain.failure'
+local system = require 'rtrain._system'
 
 ---@class Result
 ---@field metrics? table rank 0's metrics of the last report
@@ -87,11 +88,13 @@ local function as_frame(rows)
   return frame
 end
 
+-- The controller names the best first, Ray's users expect the best last.
 local function as_checkpoints(list)
   local out = {}
-  for i, item in ipairs(list or {}) do
-    out[i] = {checkpoint = Checkpoint(item.path), metrics = item.metrics}
-    out[i][1], out[i][2] = out[i].checkpoint, out[i].metrics
+  for _, item in ipairs(list or {}) do
+    local entry = {checkpoint = Checkpoint(item.path), metrics = item.metrics}
+    entry[1], entry[2] = entry.checkpoint, entry.metrics
+    table.insert(out, 1, entry)
   end
   return out
 end
@@ -111,6 +114,34 @@ function Result.from_event(finished, rows, config)
     metrics_dataframe = as_frame(rows),
     return_value = finished.return_value,
     config = config,
+  }
+end
+
+local function latest_of(checkpoints)
+  for _, row in ipairs(checkpoints) do
+    if row.latest then return Checkpoint(row.path) end
+  end
+  return nil
+end
+
+---The Result of a run in the store, with its error and the metrics of every report. What the train function returned is
+---not stored.
+---@param path string the run's folder, result.path
+---@return Result
+---Raises code 'usage' when the folder is no run's.
+function Result.from_path(path)
+  local host, folder = require 'rtrain._host', system.absolute(path)
+  local storage, name = folder:match '^(.*)/([^/]+)$'
+  local run, rows = host.run(storage, name), {}
+  for i, row in ipairs(host.metrics(storage, name, false, false)) do rows[i] = row.metrics end
+  return Result {
+    metrics = rows[#rows],
+    checkpoint = latest_of(host.checkpoints(storage, name, false)),
+    error = run.error and failure.make(run.error) or nil,
+    path = run.path,
+    best_checkpoints = as_checkpoints(run.best_checkpoints),
+    metrics_dataframe = as_frame(rows),
+    config = run.config,
   }
 end
 

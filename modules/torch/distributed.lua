@@ -1,6 +1,6 @@
 -- torch/distributed.lua: collectives over the ranks of a run, as torch.distributed.
 --
--- Inside a train function the process group is there. Every rank must call the same collectives in the same order.
+-- Inside a train function the process group forms itself. Every rank must call the same collectives in the same order.
 -- Errors: 'peer_lost' when another rank is gone, 'timeout' when it did not come in time; both name the operation and
 -- the rank, and every later collective raises again.
 
@@ -14,7 +14,13 @@ distributed.ReduceOp = {SUM = 'sum', AVG = 'avg', MIN = 'min', MAX = 'max', PROD
 
 local REDUCE_OPS = {'sum', 'avg', 'min', 'max', 'product'}
 
-local function dist() return require('torch._C').dist end
+local function engine() return require('torch._C').dist end
+
+-- In a train function the group is formed by the first call that needs it.
+local function dist()
+  require('rtrain.process_group').ensure()
+  return engine()
+end
 
 -- (…, {op = 'sum'}) and (…, 'sum') both name an operation.
 local function reduce_op(name, keywords, op)
@@ -37,16 +43,16 @@ end
 function distributed.init_process_group(backend, options)
   if type(backend) == 'table' then backend, options = nil, backend end
   options = args.options(options, {'backend', 'rank', 'world_size', 'timeout_s', 'prefix'}, 'init_process_group')
-  dist().init_process_group{
+  engine().init_process_group{
     backend = backend or options.backend, rank = options.rank, world_size = options.world_size,
     timeout_s = options.timeout_s, prefix = options.prefix}
 end
 
 ---Ends the process group: reducers of DistributedDataParallel, then the group. Without one it does nothing.
-function distributed.destroy_process_group() dist().destroy_process_group() end
+function distributed.destroy_process_group() engine().destroy_process_group() end
 
 ---@return boolean whether this process has a process group
-function distributed.is_initialized() return dist().is_initialized() end
+function distributed.is_initialized() return engine().is_initialized() end
 
 ---@return boolean always true: the wheel's LibTorch has Gloo
 function distributed.is_available() return true end

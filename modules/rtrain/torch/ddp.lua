@@ -1,0 +1,72 @@
+-- rtrain/torch/ddp.lua: DistributedDataParallel: a module whose gradients are the mean over all ranks.
+
+local args = require 'rtrain.args'
+local errors = require 'rtrain.errors'
+local Module = require('torch.nn').Module
+local process_group = require 'rtrain.process_group'
+local torch = require 'torch'
+
+local OPTIONS = {'find_unused_parameters', 'gradient_as_bucket_view', 'static_graph', 'broadcast_buffers', 'bucket_cap_mb'}
+
+---Wraps a model: the module itself is `.module`, and `parameters`, `state_dict`, `train`, … are those of a module that has
+---it as its child, as in PyTorch. All ranks begin with rank 0's parameters and buffers.
+---@class DistributedDataParallel: nn.Module
+---@field module nn.Module
+---Counterpart: torch.nn.parallel.DistributedDataParallel.
+local DistributedDataParallel = Module:extend('DistributedDataParallel')
+
+---@param model nn.Module the same on every rank, but for its values
+---@param options? {find_unused_parameters: boolean, gradient_as_bucket_view: boolean, static_graph: boolean, broadcast_buffers: boolean, bucket_cap_mb: number}
+function DistributedDataParallel:init(model, options)
+  options = args.options(options, OPTIONS, 'DistributedDataParallel')
+  process_group.ensure()
+  self.module = model
+  local given, params, names = {}, {}, {}
+  for _, name in ipairs(OPTIONS) do given[name] = options[name] end
+  for name, param in model:named_parameters() do
+    if param.requires_grad then params[#params + 1], names[#names + 1] = param, name end
+  end
+  if #params == 0 then
+    errors.raise('argument', 'DistributedDataParallel: the model has no parameter that requires a gradient')
+  end
+  given.names, given.buffers = names, model:buffers()
+  self._sync_gradients = true
+  self._reducer = require('torch._C').dist.Reducer(params, given)
+end
+
+local function counted(...) return select('#', ...), ... end
+
+-- Several outputs go through the reducer as one list.
+local function finish(self, sync, count, ...)
+  if not sync or count == 0 then return ... end
+  if count == 1 then return self._reducer:after_forward((...), sync) end
+  return unpack(self._reducer:after_forward({...}, sync), 1, count)
+end
+
+function DistributedDataParallel:forward(...)
+  local sync = self._sync_gradients and torch.is_grad_enabled()
+  self._reducer:before_forward(sync)
+  return finish(self, sync, counted(self.module(...)))
+end
+
+local function restore_and_return(self, before, ok, ...)
+  self._sync_gradients = before
+  if not ok then error((...), 0) end
+  return ...
+end
+
+---Calls the function; backward passes of what it computes only add to this rank's gradients. The first backward after it
+---synchronizes the sum.
+---@param fn fun(): any
+---@return any ... what the function returned
+function DistributedDataParallel:no_sync(fn)
+  local before = self._sync_gradients
+  self._sync_gradients = false
+  return restore_and_return(self, before, xpcall(fn, errors.wrap))
+end
+
+---How gradients travel: 'allreduce' or 'fp16_compress'. Once, before the first backward.
+---@param name string
+function DistributedDataParallel:register_comm_hook(name) self._reducer:register_comm_hook(name) end
+
+return DistributedDataParallel
