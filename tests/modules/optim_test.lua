@@ -1,0 +1,261 @@
+-- Optimizers against their formulas in plain numbers, their dictionaries, and learning-rate schedules.
+local lu = require 'luaunit'
+local ordered = require 'rtrain.ordered'
+local torch = require 'torch'
+local optim = torch.optim
+local lr_scheduler = optim.lr_scheduler
+
+local function message_of(fn, ...)
+  local ok, err = pcall(fn, ...)
+  lu.assertFalse(ok)
+  return tostring(err)
+end
+
+-- A parameter with one number, whose loss has the gradient g(x) = 2x - 3.
+local function parameter(value) return torch.tensor({value}, {dtype = 'float64', requires_grad = true}) end
+
+local function gradient(x) return 2 * x - 3 end
+
+local function run(make, steps)
+  local x = parameter(1)
+  local optimizer = make{x}
+  for _ = 1, steps do
+    optimizer:zero_grad()
+    torch.sum((x - 3) * x):backward()
+    optimizer:step()
+  end
+  return x:item(), optimizer, x
+end
+
+-- Runs update(x, g, state, t) on plain numbers.
+local function expected(update, steps)
+  local x, state = 1, {}
+  for t = 1, steps do x = update(x, gradient(x), state, t) end
+  return x
+end
+
+local function assert_follows(make, update)
+  lu.assertAlmostEquals((run(make, 5)), expected(update, 5), 1e-6)
+end
+
+TestFormulas = {}
+
+function TestFormulas:test_sgd()
+  assert_follows(function(p) return optim.SGD(p, {lr = 0.1}) end, function(x, g) return x - 0.1 * g end)
+  assert_follows(function(p) return optim.SGD(p, {lr = 0.1, weight_decay = 0.5, maximize = true}) end,
+    function(x, g) return x - 0.1 * (-g + 0.5 * x) end)
+end
+
+function TestFormulas:test_sgd_momentum_dampening_nesterov()
+  assert_follows(function(p) return optim.SGD(p, {lr = 0.1, momentum = 0.9, dampening = 0.2}) end, function(x, g, s)
+    s.b = s.b and 0.9 * s.b + 0.8 * g or g
+    return x - 0.1 * s.b
+  end)
+  assert_follows(function(p) return optim.SGD(p, {lr = 0.1, momentum = 0.9, nesterov = true}) end, function(x, g, s)
+    s.b = s.b and 0.9 * s.b + g or g
+    return x - 0.1 * (g + 0.9 * s.b)
+  end)
+end
+
+local function adam(weight_decay, decoupled, amsgrad)
+  return function(x, g, s, t)
+    if decoupled then x = x * (1 - 0.1 * weight_decay) else g = g + weight_decay * x end
+    s.m, s.v = 0.9 * (s.m or 0) + 0.1 * g, 0.999 * (s.v or 0) + 0.001 * g * g
+    s.largest = math.max(s.largest or 0, s.v)
+    local v = amsgrad and s.largest or s.v
+    local step = s.m / (1 - 0.9 ^ t) / (math.sqrt(v) / math.sqrt(1 - 0.999 ^ t) + 1e-8)
+    return x - 0.1 * step
+  end
+end
+
+function TestFormulas:test_adam_and_adamw()
+  assert_follows(function(p) return optim.Adam(p, {lr = 0.1, weight_decay = 0.3}) end, adam(0.3, false, false))
+  assert_follows(function(p) return optim.Adam(p, {lr = 0.1, amsgrad = true}) end, adam(0, false, true))
+  assert_follows(function(p) return optim.AdamW(p, {lr = 0.1}) end, adam(0.01, true, false))
+end
+
+function TestFormulas:test_adadelta()
+  assert_follows(function(p) return optim.Adadelta(p, {lr = 1, weight_decay = 0.1}) end, function(x, g, s)
+    g = g + 0.1 * x
+    s.square = 0.9 * (s.square or 0) + 0.1 * g * g
+    local delta = math.sqrt((s.delta or 0) + 1e-6) / math.sqrt(s.square + 1e-6) * g
+    s.delta = 0.9 * (s.delta or 0) + 0.1 * delta * delta
+    return x - delta
+  end)
+end
+
+function TestFormulas:test_adagrad()
+  assert_follows(function(p) return optim.Adagrad(p, {lr = 0.1, lr_decay = 0.01, initial_accumulator_value = 0.5}) end,
+    function(x, g, s, t)
+      s.sum = (s.sum or 0.5) + g * g
+      return x - 0.1 / (1 + (t - 1) * 0.01) * g / (math.sqrt(s.sum) + 1e-10)
+    end)
+end
+
+TestOptimizer = {}
+
+function TestOptimizer:test_groups_have_their_own_options()
+  local a, b = parameter(1), parameter(1)
+  local optimizer = optim.SGD({{params = {a}}, {params = {b}, lr = 0.01}}, {lr = 0.1})
+  torch.sum(a * 2 + b * 2):backward()
+  optimizer:step()
+  lu.assertAlmostEquals(a:item(), 0.8, 1e-12)
+  lu.assertAlmostEquals(b:item(), 0.98, 1e-12)
+  optimizer:add_param_group{params = {parameter(1)}, momentum = 0.5}
+  lu.assertEquals(optimizer.param_groups[3].momentum, 0.5)
+end
+
+function TestOptimizer:test_parameters_without_gradient_stay()
+  local a, b = parameter(1), parameter(1)
+  local optimizer = optim.SGD({a, b}, {lr = 1, momentum = 0.9, weight_decay = 1})
+  torch.sum(a):backward()
+  optimizer:step()
+  lu.assertEquals(b:item(), 1)
+  torch.sum(b):backward()
+  optimizer:step()
+  lu.assertEquals(b:item(), -1)
+end
+
+function TestOptimizer:test_closure_and_no_recording()
+  local x = parameter(1)
+  local optimizer = optim.SGD({x}, {lr = 0.1})
+  local loss = optimizer:step(function()
+    optimizer:zero_grad()
+    local value = torch.sum(x * x)
+    value:backward()
+    return value
+  end)
+  lu.assertEquals(loss:item(), 1)
+  lu.assertTrue(x.is_leaf and x.requires_grad)
+end
+
+function TestOptimizer:test_mixed_dtypes()
+  local a = torch.ones(1, {requires_grad = true})
+  local b = parameter(1)
+  local optimizer = optim.AdamW({a, b}, {lr = 0.1})
+  torch.sum(a * 1 + b):backward()
+  optimizer:step()
+  lu.assertAlmostEquals(a:item(), b:item(), 1e-6)
+end
+
+function TestOptimizer:test_refuses_what_is_wrong()
+  local x = parameter(1)
+  lu.assertStrContains(message_of(optim.SGD, {x}, {momentun = 1}), "did you mean 'momentum'?")
+  lu.assertStrContains(message_of(optim.SGD, {x}, {lr = -1}), 'invalid learning rate: -1')
+  lu.assertStrContains(message_of(optim.SGD, {x}, {lr = 1, nesterov = true}), 'Nesterov momentum requires')
+  lu.assertStrContains(message_of(optim.SGD, {}, {lr = 1}), 'empty parameter list')
+  lu.assertStrContains(message_of(optim.SGD, x, {lr = 1}), 'pass model:parameters()')
+  lu.assertStrContains(message_of(optim.SGD, {x, x}, {lr = 1}), 'more than once')
+  lu.assertStrContains(message_of(optim.SGD, {x * 2}, {lr = 1}), 'non-leaf')
+  lu.assertStrContains(message_of(optim.Adam, {x}, {betas = {0.9, 1}}), 'invalid beta parameter at index 1')
+  lu.assertStrContains(message_of(function() return optim.Adan end), "did you mean 'Adam'?")
+end
+
+TestStateDict = {}
+
+local MAKERS = {
+  {'sgd', function(p) return optim.SGD(p, {lr = 0.1, momentum = 0.9}) end},
+  {'adamw', function(p) return optim.AdamW(p, {lr = 0.1, amsgrad = true}) end},
+  {'adadelta', function(p) return optim.Adadelta(p) end},
+  {'adagrad', function(p) return optim.Adagrad(p, {lr = 0.1}) end},
+}
+for _, entry in ipairs(MAKERS) do
+  TestStateDict['test_' .. entry[1] .. '_goes_on_from_a_file'] = function()
+    local name, make = entry[1], entry[2]
+    local straight = run(make, 4)
+    local _, optimizer, x = run(make, 2)
+    local path = os.tmpname()
+    torch.save({optimizer = optimizer:state_dict(), x = x:detach()}, path)
+    local saved = torch.load(path)
+    os.remove(path)
+    local y = parameter(saved.x:item())
+    local resumed = make{y}
+    resumed:load_state_dict(saved.optimizer)
+    for _ = 1, 2 do
+      resumed:zero_grad()
+      torch.sum((y - 3) * y):backward()
+      resumed:step()
+    end
+    lu.assertAlmostEquals(y:item(), straight, 1e-12, name)
+  end
+end
+
+function TestStateDict:test_layout_is_pythons()
+  local _, optimizer = run(function(p) return optim.SGD(p, {lr = 0.1, momentum = 0.9}) end, 1)
+  local state = optimizer:state_dict()
+  lu.assertEquals(ordered.keys(state), {'state', 'param_groups'})
+  lu.assertNotNil(state.state[0].momentum_buffer)
+  lu.assertEquals(ordered.keys(state.param_groups[1]),
+    {'lr', 'momentum', 'dampening', 'weight_decay', 'nesterov', 'maximize', 'params'})
+  lu.assertEquals(state.param_groups[1].params[1], 0)
+end
+
+function TestStateDict:test_wrong_groups_are_refused()
+  local one = optim.SGD({parameter(1)}, {lr = 1})
+  local two = optim.SGD({parameter(1), parameter(1)}, {lr = 1})
+  lu.assertStrContains(message_of(one.load_state_dict, one, two:state_dict()), 'has 2 parameters')
+end
+
+TestSchedules = {}
+
+-- The rates of the first epochs, beginning with the one set at construction.
+local function rates(make, epochs)
+  local optimizer = optim.SGD({parameter(1)}, {lr = 1})
+  local scheduler = make(optimizer)
+  local out = {}
+  for i = 1, epochs do
+    out[i] = optimizer.param_groups[1].lr
+    optimizer:step()
+    scheduler:step()
+  end
+  return out
+end
+
+local function assert_rates(make, wanted)
+  for i, rate in ipairs(rates(make, #wanted)) do lu.assertAlmostEquals(rate, wanted[i], 1e-12) end
+end
+
+function TestSchedules:test_steps()
+  assert_rates(function(o) return lr_scheduler.StepLR(o, 2, {gamma = 0.5}) end, {1, 1, 0.5, 0.5, 0.25})
+  assert_rates(function(o) return lr_scheduler.StepLR(o, {step_size = 1, gamma = 0.7}) end, {1, 0.7, 0.49})
+  assert_rates(function(o) return lr_scheduler.MultiStepLR(o, {1, 3}, {gamma = 0.1}) end, {1, 0.1, 0.1, 0.01, 0.01})
+  assert_rates(function(o) return lr_scheduler.ExponentialLR(o, 0.5) end, {1, 0.5, 0.25})
+end
+
+function TestSchedules:test_curves()
+  assert_rates(function(o) return lr_scheduler.CosineAnnealingLR(o, 4) end,
+    {1, (1 + math.cos(math.pi / 4)) / 2, 0.5, (1 + math.cos(3 * math.pi / 4)) / 2, 0, (1 + math.cos(3 * math.pi / 4)) / 2})
+  assert_rates(function(o) return lr_scheduler.LinearLR(o, {start_factor = 0.5, total_iters = 4}) end,
+    {0.5, 0.625, 0.75, 0.875, 1, 1})
+  assert_rates(function(o) return lr_scheduler.ConstantLR(o, {factor = 0.5, total_iters = 2}) end, {0.5, 0.5, 1, 1})
+  assert_rates(function(o) return lr_scheduler.PolynomialLR(o, {total_iters = 4, power = 2}) end,
+    {1, 0.5625, 0.25, 0.0625, 0, 0})
+end
+
+function TestSchedules:test_functions()
+  assert_rates(function(o) return lr_scheduler.LambdaLR(o, function(epoch) return 1 / (epoch + 1) end) end,
+    {1, 1 / 2, 1 / 3})
+  assert_rates(function(o) return lr_scheduler.MultiplicativeLR(o, {function() return 0.5 end}) end, {1, 0.5, 0.25})
+end
+
+function TestSchedules:test_state_dict_goes_on()
+  local function make(o) return lr_scheduler.MultiStepLR(o, {1, 3}) end
+  local optimizer = optim.SGD({parameter(1)}, {lr = 1})
+  local scheduler = make(optimizer)
+  scheduler:step()
+  local other = optim.SGD({parameter(1)}, {lr = 1})
+  local resumed = make(other)
+  resumed:load_state_dict(scheduler:state_dict())
+  other:load_state_dict(optimizer:state_dict())
+  for _ = 1, 2 do resumed:step() end
+  lu.assertAlmostEquals(other.param_groups[1].lr, 0.01, 1e-12)
+  lu.assertAlmostEquals(resumed:get_last_lr()[1], 0.01, 1e-12)
+end
+
+function TestSchedules:test_unknown_names()
+  lu.assertStrContains(message_of(function() return lr_scheduler.StepLr end), "did you mean 'StepLR'?")
+  local optimizer = optim.SGD({parameter(1)}, {lr = 1})
+  lu.assertStrContains(message_of(lr_scheduler.StepLR, optimizer, {step_sise = 2}), "did you mean 'step_size'?")
+end
+
+os.exit(lu.LuaUnit.run())
