@@ -52,8 +52,8 @@ void ReportBatch::flush() {
   writing_ = true;
   auto rows = std::exchange(rows_, {});
   auto logs = std::exchange(logs_, {});
-  io_.post([this, rows = std::move(rows), logs = std::move(logs)] {
-    double delay_s = delay_s_;
+  io_.post([this, before_s = delay_s_, rows = std::move(rows), logs = std::move(logs)] {
+    double delay_s = before_s;
     std::vector<Error> errors;
     try {
       for (const Log& log : logs) record_.append_log(log.attempt, log.rank, log.text);
