@@ -3,6 +3,7 @@
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
 local Module = require('torch.nn').Module
+local parameter = require 'torch.nn.parameter'
 local process_group = require 'rtrain.process_group'
 local torch = require 'torch'
 
@@ -32,6 +33,8 @@ function DistributedDataParallel:init(model, options)
   given.names, given.buffers = names, model:buffers()
   self._sync_gradients = true
   self._reducer = require('torch._C').dist.Reducer(params, given)
+  if options.gradient_as_bucket_view == false then return end
+  for _, param in ipairs(params) do parameter.fix_grad(param) end
 end
 
 local function counted(...) return select('#', ...), ... end
