@@ -50,7 +50,8 @@ local function train_func(config)
     local micro = rows / config.accumulate
     local function backward(i)
       local part = torch.slice(first + i * micro, first + (i + 1) * micro)
-      (F.cross_entropy(model(x[part]), y[part]) / config.accumulate):backward()
+      local loss = F.cross_entropy(model(x[part]), y[part]) / config.accumulate
+      loss:backward()
     end
     for i = 0, config.accumulate - 2 do
       if world > 1 then
