@@ -66,7 +66,7 @@ local function extra_repr(self)
   local fields = {{'', self.in_channels}, {'', self.out_channels}, {'kernel_size', self.kernel_size},
                   {'stride', self.stride}}
   if type(self.padding) == 'string' or not all_equal(self.padding, 0) then
-    fields[#fields + 1] = {'padding', self.padding}
+    fields[#fields + 1] = {'padding', self.padding, type(self.padding) == 'string'}
   end
   if not all_equal(self.dilation, 1) then fields[#fields + 1] = {'dilation', self.dilation} end
   if self.output_padding and not all_equal(self.output_padding, 0) then
@@ -74,7 +74,7 @@ local function extra_repr(self)
   end
   if self.groups ~= 1 then fields[#fields + 1] = {'groups', self.groups} end
   if self.bias == nil then fields[#fields + 1] = {'bias', false} end
-  if self.padding_mode ~= 'zeros' then fields[#fields + 1] = {'padding_mode', self.padding_mode} end
+  if self.padding_mode ~= 'zeros' then fields[#fields + 1] = {'padding_mode', self.padding_mode, true} end
   return repr.fields(fields)
 end
 

@@ -28,13 +28,15 @@ function repr.float(value)
   return text:match '^%-?%d+$' and text .. '.0' or text
 end
 
----"name=value, name=value" for pairs {name, value}; an entry without a name is the value alone.
+---"name=value, name=value" for pairs {name, value}; an entry without a name is the value alone; {name, text, true} shows
+---the text without quotes.
 ---@param pairs_list any[][]
 ---@return string
 function repr.fields(pairs_list)
   local out = {}
   for i, pair in ipairs(pairs_list) do
-    out[i] = pair[1] == '' and repr.value(pair[2]) or pair[1] .. '=' .. repr.value(pair[2])
+    local text = pair[3] and pair[2] or repr.value(pair[2])
+    out[i] = pair[1] == '' and text or pair[1] .. '=' .. text
   end
   return table.concat(out, ', ')
 end
