@@ -6,6 +6,12 @@ local repr = require 'torch.nn.repr'
 local Module = require('torch.nn.module').Module
 local F = require 'torch.nn.functional'
 
+-- All numbers but `dim` are Python floats: ELU(alpha=1.0).
+local function shown_value(field, value)
+  if type(value) == 'number' and field ~= 'dim' then return {field, repr.float(value), true} end
+  return {field, value}
+end
+
 -- A class that calls F[fn](x, options in the order of `parameters`). `shown` are the fields that print shows.
 local function activation(name, fn, parameters, shown)
   local Activation = Module:extend(name)
@@ -26,7 +32,7 @@ local function activation(name, fn, parameters, shown)
     local fields = {}
     for _, field in ipairs(shown) do
       -- PyTorch leaves `inplace` out unless it is set.
-      if field ~= 'inplace' or self.inplace then fields[#fields + 1] = {field, self[field]} end
+      if field ~= 'inplace' or self.inplace then fields[#fields + 1] = shown_value(field, self[field]) end
     end
     return repr.fields(fields)
   end
