@@ -299,8 +299,8 @@ Value RunReader::run(const RunRef& run) {
 }
 
 Value RunReader::details(const RunRef& run) {
-  Statement query =
-      database_.prepare("SELECT note, error, checkpoint_config FROM runs WHERE run_id = ?");
+  Statement query = database_.prepare(
+      "SELECT note, error, return_value, checkpoint_config FROM runs WHERE run_id = ?");
   query.add(run.run_id).next();
   Statement event = database_.prepare(
       "SELECT time, attempt, level, text FROM events WHERE run_id = ? ORDER BY event_id");
@@ -314,7 +314,8 @@ Value RunReader::details(const RunRef& run) {
   }
   return Map{{"note", query.text(0)},
              {"error", json_value(query.text(1))},
-             {"checkpoint_config", json_value(query.text(2))},
+             {"return_value", json_value(query.text(2))},
+             {"checkpoint_config", json_value(query.text(3))},
              {"events", std::move(events)}};
 }
 

@@ -46,7 +46,8 @@ class RunReader {
   List runs(const RunFilter& filter);
   // Those keys, config, scaling, attempts, checkpoints, best_checkpoints, path, environment.
   Value run(const RunRef& run);
-  // {note, error, checkpoint_config, events}: what is for people and for Result.from_path.
+  // {note, error, return_value, checkpoint_config, events}: what is for people and for
+  // Result.from_path.
   Value details(const RunRef& run);
   // Rows {index, attempt, time, metrics}; ranks adds `ranks`, a list by rank; all adds superseded
   // rows.

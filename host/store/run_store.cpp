@@ -35,9 +35,9 @@ int64_t manifest_attempt(const std::string& directory) {
 
 Value map_or(const Value& value) { return value.is_nil() ? Value(Map{}) : value; }
 
-std::optional<std::string> error_text(const Value& error) {
-  if (error.is_nil()) return std::nullopt;
-  return to_json(error);
+std::optional<std::string> optional_json(const Value& value) {
+  if (value.is_nil()) return std::nullopt;
+  return to_json(value);
 }
 
 Value list_of(const std::vector<std::string>& texts) {
@@ -220,7 +220,7 @@ void RunStore::end_attempt(int64_t attempt, std::string_view status, const Value
   Write write(*this, Durability::kFull);
   write.run(
       "UPDATE attempts SET status = ?, ended_at = ?, error = ? WHERE run_id = ? AND attempt = ?",
-      status, now_ms(), error_text(error), run_id_, attempt);
+      status, now_ms(), optional_json(error), run_id_, attempt);
   write.commit();
 }
 
@@ -370,10 +370,11 @@ std::vector<std::string> RunStore::sweep(CheckpointFiles& files, const Retention
   return findings;
 }
 
-void RunStore::end_run(std::string_view status, const Value& error) {
+void RunStore::end_run(std::string_view status, const Value& error, const Value& return_value) {
   Write write(*this, Durability::kFull);
-  write.run("UPDATE runs SET status = ?, ended_at = ?, error = ? WHERE run_id = ?", status,
-            now_ms(), error_text(error), run_id_);
+  write.run(
+      "UPDATE runs SET status = ?, ended_at = ?, error = ?, return_value = ? WHERE run_id = ?",
+      status, now_ms(), optional_json(error), optional_json(return_value), run_id_);
   write.commit();
 }
 

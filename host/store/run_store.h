@@ -110,7 +110,8 @@ class RunStore {
   std::vector<std::string> sweep(CheckpointFiles& files, const RetentionPolicy& policy);
 
   // status: FINISHED, ERRORED or ABORTED. Error: nil, or {code, message, traceback, ranks}.
-  void end_run(std::string_view status, const Value& error);
+  // return_value: what rank 0's train function returned.
+  void end_run(std::string_view status, const Value& error, const Value& return_value = {});
   // level: "info", "warning" or "error".
   void add_event(int64_t attempt, std::string_view level, std::string_view text);
 

@@ -28,6 +28,7 @@ CREATE TABLE runs(              -- one row for each run; its files lie in the fo
   ended_at INTEGER,
   updated_at INTEGER NOT NULL,
   error TEXT CHECK(error IS NULL OR json_valid(error)),      -- code, message, traceback, ranks
+  return_value TEXT CHECK(return_value IS NULL OR json_valid(return_value)),  -- rank 0's
   owner_epoch INTEGER NOT NULL  -- raised when another controller takes the run over
 ) WITHOUT ROWID;
 

@@ -287,8 +287,9 @@ void Controller::perform(const action::ReportFailure& a) {
 
 void Controller::perform(const action::EndRun& a) {
   on_io(
-      [status = std::string(state_name(a.status)), error = to_value(a.error)](RunRecord& record) {
-        record.end_run(status, error);
+      [status = std::string(state_name(a.status)), error = to_value(a.error),
+       return_value = return_value_](RunRecord& record) {
+        record.end_run(status, error, return_value);
         return true;
       },
       [this](std::optional<bool>, const std::optional<Error>& error) {

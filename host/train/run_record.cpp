@@ -135,9 +135,9 @@ RunRecord::Checkpoints RunRecord::checkpoints() {
   return out;
 }
 
-void RunRecord::end_run(std::string_view status, const Value& error) {
+void RunRecord::end_run(std::string_view status, const Value& error, const Value& return_value) {
   files_->clear_staging();
-  store_->end_run(status, error);
+  store_->end_run(status, error, return_value);
 }
 
 CheckpointInfo RunRecord::info(const CheckpointRow& row) const {

@@ -74,7 +74,7 @@ class RunRecord {
     std::optional<CheckpointInfo> latest;
   };
   Checkpoints checkpoints();
-  void end_run(std::string_view status, const Value& error);
+  void end_run(std::string_view status, const Value& error, const Value& return_value);
 
  private:
   CheckpointInfo info(const CheckpointRow& row) const;

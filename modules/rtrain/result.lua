@@ -124,8 +124,7 @@ local function latest_of(checkpoints)
   return nil
 end
 
----The Result of a run in the store, with its error and the metrics of every report. What the train function returned is
----not stored.
+---The Result of a run in the store, with its error and the metrics of every report.
 ---@param path string the run's folder, result.path
 ---@return Result
 ---Raises code 'usage' when the folder is no run's.
@@ -141,6 +140,7 @@ function Result.from_path(path)
     path = run.path,
     best_checkpoints = as_checkpoints(run.best_checkpoints),
     metrics_dataframe = as_frame(rows),
+    return_value = run.return_value,
     config = run.config,
   }
 end
