@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <climits>
+#include <csignal>
 #include <memory>
 #include <optional>
 
@@ -47,6 +48,13 @@ void refuse_unsupported(const RunOptions& options) {
               cat("--resume ", options.resume, ": going on with an existing run is not in this version"));
 }
 
+// Until a run takes the signals over, they end the process with the codes of an interrupted run.
+void exit_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int number) { _exit(128 + number); };
+  for (const int number : {SIGINT, SIGTERM}) sigaction(number, &action, nullptr);
+}
+
 List to_list(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
 
 // What rtrain.launch reads as package.loaded['rtrain._flags'].
@@ -65,6 +73,7 @@ Map flags_of(const RunOptions& options, const std::vector<std::string>& command)
 
 void run_script(const RunOptions& options, const std::vector<std::string>& command) {
   refuse_unsupported(options);
+  exit_on_signals();
   State state;
   add_host_modules(state);
   lua_getfield(state, LUA_REGISTRYINDEX, "_LOADED");
