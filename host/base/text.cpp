@@ -88,4 +88,9 @@ std::string suggestion(std::string_view name, std::span<const std::string> candi
   return cat(" valid names: ", join(candidates, ", "));
 }
 
+std::string hint(std::string_view name, std::span<const std::string> candidates) {
+  const std::string text = suggestion(name, candidates);
+  return text.empty() ? text : ":" + text;
+}
+
 }  // namespace rtrain

@@ -335,7 +335,7 @@ std::string Arguments::mismatch(const Overload& overload) const {
     case Fit::kUnknownKeyword: {
       std::vector<std::string> known;
       for (const Param& p : overload.params) known.push_back(p.name);
-      return cat("unknown keyword '", std::string_view(culprit->name), "'", suggestion(culprit->name, known));
+      return cat("unknown keyword '", std::string_view(culprit->name), "'", hint(culprit->name, known));
     }
     case Fit::kOk:
       break;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "host/engine/call.h"
 #include "host/engine/callback.h"
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
@@ -69,7 +70,7 @@ void read_option(lua_State* L, const std::string& key, Options& out) {
   } else if (key == "gradient" || key == "grad_tensors" || key == "grad_outputs") {
     out.gradients = read_tensors(L, value);
   } else {
-    throw Error(Code::kArgument, cat("backward: unknown keyword '", key, "'", suggestion(key, kNames)));
+    throw Error(Code::kArgument, cat("backward: unknown keyword '", key, "'", hint(key, kNames)));
   }
 }
 
@@ -100,13 +101,18 @@ Options read_options(lua_State* L, int first) {
   return out;
 }
 
-int backward_all(lua_State* L) {
-  const Tensors roots = read_tensors(L, 1);
+int run_backward(lua_State* L, const Tensors& roots) {
   const Options options = read_options(L, 2);
   const Running running(vm(L), L);
-  torch::autograd::backward(roots, options.gradients, options.retain_graph, options.create_graph, options.inputs);
+  try {
+    torch::autograd::backward(roots, options.gradients, options.retain_graph, options.create_graph, options.inputs);
+  } catch (const c10::Error& e) {
+    throw operator_error("backward", e, "");
+  }
   return 0;
 }
+
+int backward_all(lua_State* L) { return run_backward(L, read_tensors(L, 1)); }
 
 // An input that the outputs do not depend on has torch.none in the list.
 void push_gradient(lua_State* L, const at::Tensor& gradient) {
@@ -208,13 +214,7 @@ struct Class<HookHandle> {
   static constexpr Method kMethods[] = {torch_method<&remove>("remove")};
 };
 
-int backward(lua_State* L) {
-  const at::Tensor& self = check_tensor(L, 1);
-  const Options options = read_options(L, 2);
-  const Running running(vm(L), L);
-  torch::autograd::backward({self}, options.gradients, options.retain_graph, options.create_graph, options.inputs);
-  return 0;
-}
+int backward(lua_State* L) { return run_backward(L, {check_tensor(L, 1)}); }
 
 int register_hook(lua_State* L) {
   const at::Tensor& self = check_tensor(L, 1);

@@ -185,7 +185,9 @@ constexpr Method kFunctions[] = {torch_method<&op>("op"), torch_method<&op_names
 Error operator_error(const std::string& name, const std::exception& e, const std::string& arguments) {
   const Error error = TorchTranslate::from(e);
   const std::string detail = arguments.empty() ? "" : cat(" (", arguments, ")");
-  return Error(error.code(), cat(name, ": ", error.message(), detail));
+  // Some kernels begin with the operator's name themselves.
+  const std::string prefix = error.message().starts_with(name + ":") ? "" : name + ": ";
+  return Error(error.code(), cat(prefix, error.message(), detail));
 }
 
 Op* find_op(Vm& vm, const std::string& name) {

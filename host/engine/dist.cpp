@@ -166,16 +166,23 @@ std::vector<std::string> names_of(lua_State* L, const Options& given) {
   return out;
 }
 
+std::vector<at::Tensor> tensors_of(lua_State* L, const Options& given, const char* name) {
+  given.push(name);
+  std::vector<at::Tensor> out;
+  if (!lua_isnil(L, -1)) out = check_tensors(L, lua_gettop(L));
+  lua_pop(L, 1);
+  return out;
+}
+
 int new_reducer(lua_State* L) {
   std::vector<at::Tensor> params = check_tensors(L, 1);
   const Options given(L, 2, "DistributedDataParallel",
                       {"names", "buffers", "find_unused_parameters", "gradient_as_bucket_view",
-                       "bucket_cap_mb", "static_graph", "broadcast_buffers"});
+                       "bucket_cap_mb", "static_graph", "broadcast_buffers", "frozen"});
   ReducerOptions options;
   options.names = names_of(L, given);
-  given.push("buffers");
-  if (!lua_isnil(L, -1)) options.buffers = check_tensors(L, lua_gettop(L));
-  lua_pop(L, 1);
+  options.buffers = tensors_of(L, given, "buffers");
+  options.frozen = tensors_of(L, given, "frozen");
   options.find_unused_parameters = given.boolean("find_unused_parameters", false);
   options.gradient_as_bucket_view = given.boolean("gradient_as_bucket_view", true);
   options.static_graph = given.boolean("static_graph", false);
@@ -217,7 +224,7 @@ Tree with_tensors(const Tree& tree, Replace& replace) {
 int after_forward(lua_State* L) {
   const std::shared_ptr<Reducer> reducer = check<Reducer>(L, 1);
   const bool sync = sync_argument(L, 3);
-  if (!reducer->replaces_outputs()) {
+  if (!sync || !reducer->replaces_outputs()) {
     reducer->after_forward({}, sync);
     lua_pushvalue(L, 2);
     return 1;

@@ -26,6 +26,25 @@ std::string_view text_of(const std::exception& e) {
   return torch == nullptr ? e.what() : torch->what_without_backtrace();
 }
 
+// "Could not run 'aten::x' with arguments from the 'Y' backend." is followed by pages about LibTorch's build.
+std::string short_text(std::string_view text) {
+  const size_t end = text.find(" This could be because the operator doesn't exist for this backend");
+  return std::string(trim(text.substr(0, end)));
+}
+
+bool lacks_cuda(std::string_view text) {
+  return text.find("from the 'CUDA' backend") != std::string_view::npos ||
+         text.find("not linked with support for cuda") != std::string_view::npos;
+}
+
+Error torch_error(const c10::Error& e) {
+  const std::string_view text = e.what_without_backtrace();
+  if (lacks_cuda(text)) {
+    return Error(Code::kEnvironment, "device 'cuda' is not available: no GPU support in this LibTorch or on this machine");
+  }
+  return Error(code_of(e), short_text(text));
+}
+
 // What a collective inside LibTorch (backward under DistributedDataParallel) says when a rank is lost.
 std::optional<Error> lost_peer(std::string_view text) {
   const std::optional<Error> cause = peer_error(text);
@@ -41,9 +60,7 @@ std::optional<Error> lost_peer(std::string_view text) {
 Error TorchTranslate::from(const std::exception& e) {
   if (const auto* own = dynamic_cast<const Error*>(&e)) return *own;
   if (const auto lost = lost_peer(text_of(e))) return *lost;
-  if (const auto* torch = dynamic_cast<const c10::Error*>(&e)) {
-    return Error(code_of(*torch), std::string(trim(torch->what_without_backtrace())));
-  }
+  if (const auto* torch = dynamic_cast<const c10::Error*>(&e)) return torch_error(*torch);
   if (dynamic_cast<const std::bad_alloc*>(&e) != nullptr) {
     return Error(Code::kOutOfMemory, "out of memory");
   }

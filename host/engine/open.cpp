@@ -15,6 +15,7 @@ extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(lua_Sta
   c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
   create_vm(L, host);
   open_scalars(L);
+  open_warnings(L);
   lua_newtable(L);
   open_tensor(L);
   open_ops(L);

@@ -111,6 +111,7 @@ void Reducer::equalize_ranks() {
   std::vector<at::Tensor> state;
   for (const at::Tensor& param : params_) state.push_back(param.detach());
   for (const at::Tensor& buffer : options_.buffers) state.push_back(buffer.detach());
+  for (const at::Tensor& tensor : options_.frozen) state.push_back(tensor.detach());
   c10d::broadcast_coalesced(group_->process_group(), state, kBroadcastBytes, 0);
 }
 
@@ -193,13 +194,12 @@ bool Reducer::replaces_outputs() const {
 std::vector<at::Tensor> Reducer::after_forward(const std::vector<at::Tensor>& outputs, bool sync) {
   check_open();
   buffers_due_ = c10::GradMode::is_enabled() && sync;
-  if (buffers_due_) {
-    const bool search = options_.find_unused_parameters && !options_.static_graph;
-    call("DistributedDataParallel forward", [&] {
-      reducer_->prepare_for_backward(search ? outputs : std::vector<at::Tensor>{});
-    });
-  }
   std::vector<at::Tensor> out = outputs;
+  if (!buffers_due_) return out;
+  const bool search = options_.find_unused_parameters && !options_.static_graph;
+  call("DistributedDataParallel forward", [&] {
+    reducer_->prepare_for_backward(search ? outputs : std::vector<at::Tensor>{});
+  });
   if (!replaces_outputs()) return out;
   std::vector<at::Tensor> tracked;
   for (const at::Tensor& output : outputs) {

@@ -25,6 +25,7 @@ namespace rtrain {
 struct ReducerOptions {
   std::vector<std::string> names;    // of the parameters, for messages; empty or one each
   std::vector<at::Tensor> buffers;   // broadcast from rank 0 with the parameters, and before forward
+  std::vector<at::Tensor> frozen;    // broadcast from rank 0 with the parameters, and never again
   bool find_unused_parameters = false;
   bool gradient_as_bucket_view = true;
   bool static_graph = false;

@@ -137,13 +137,19 @@ TEST(Reducer, GivesEveryRankTheValuesOfRankZero) {
     Net net(static_cast<uint64_t>(group->rank()) * 10);
     ReducerOptions options;
     options.buffers = {at::full({2}, group->rank() + 1.0)};
+    options.frozen = {at::full({2}, group->rank() + 1.0)};
     const at::Tensor buffer = options.buffers[0];
     const auto reducer = Reducer::create(group, net.params, options);
     EXPECT_TRUE(at::equal(net.flat(), Net(0).flat()));
     EXPECT_TRUE(at::equal(buffer, at::full({2}, 1.0)));
+    EXPECT_TRUE(at::equal(options.frozen[0], at::full({2}, 1.0)));
     buffer.fill_(group->rank() + 7.0);
     reducer->before_forward(true);
     EXPECT_TRUE(at::equal(buffer, at::full({2}, 7.0))) << "buffers follow rank 0 before forward";
+    reducer->after_forward({}, false);
+    buffer.fill_(group->rank() + 7.0);
+    reducer->before_forward(false);
+    EXPECT_TRUE(at::equal(buffer, at::full({2}, group->rank() + 7.0))) << "but not after no_sync";
   });
 }
 

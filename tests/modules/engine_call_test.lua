@@ -116,7 +116,7 @@ end
 function TestCallErrors:test_an_unknown_keyword_names_the_nearest()
   local text, err = message(function() C.op 'softmax'(ones(2), {dmi = 0}) end)
   lu.assertStrContains(text, "unknown keyword 'dmi'")
-  lu.assertStrContains(text, "did you mean 'dim'")
+  lu.assertStrContains(text, "'dmi': did you mean 'dim'?")
   lu.assertEquals(err.code, 'argument')
   lu.assertStrContains(err.where, 'engine_call_test.lua')
 end
@@ -141,6 +141,16 @@ function TestCallErrors:test_an_error_of_the_operator_names_shapes_and_dtypes()
   text = message(function() C.op 'cross_entropy_loss'(ones(2, 3), ones(5):long()) end)
   lu.assertStrContains(text, 'self: float32 [2, 3], target: int64 [5]')
   lu.assertNotStrContains(text, 'Exception raised from')
+end
+
+function TestCallErrors:test_a_device_that_is_not_there_is_an_environment_error()
+  if C.cuda_is_available() then lu.skip('this machine has a GPU') end
+  for _, fn in ipairs{function() zeros(2, {device = 'cuda'}) end, function() ones(2):cuda() end,
+                      function() ones(2):to('cuda:0') end} do
+    local text, err = message(fn)
+    lu.assertStrContains(text, "device 'cuda' is not available")
+    lu.assertEquals(err.code, 'environment')
+  end
 end
 
 function TestCallErrors:test_items_and_names_in_one_table_are_refused()

@@ -22,15 +22,19 @@ function DistributedDataParallel:init(model, options)
   options = args.options(options, OPTIONS, 'DistributedDataParallel')
   process_group.ensure()
   self.module = model
-  local given, params, names = {}, {}, {}
+  local given, params, names, frozen = {}, {}, {}, {}
   for _, name in ipairs(OPTIONS) do given[name] = options[name] end
   for name, param in model:named_parameters() do
-    if param.requires_grad then params[#params + 1], names[#names + 1] = param, name end
+    if param.requires_grad then
+      params[#params + 1], names[#names + 1] = param, name
+    else
+      frozen[#frozen + 1] = param
+    end
   end
   if #params == 0 then
     errors.raise('argument', 'DistributedDataParallel: the model has no parameter that requires a gradient')
   end
-  given.names, given.buffers = names, model:buffers()
+  given.names, given.buffers, given.frozen = names, model:buffers(), frozen
   self._sync_gradients = true
   self._reducer = require('torch._C').dist.Reducer(params, given)
   if options.gradient_as_bucket_view == false then return end
@@ -41,7 +45,10 @@ local function counted(...) return select('#', ...), ... end
 
 -- Several outputs go through the reducer as one list.
 local function finish(self, sync, count, ...)
-  if not sync or count == 0 then return ... end
+  if not sync or count == 0 then
+    self._reducer:after_forward(nil, sync)
+    return ...
+  end
   if count == 1 then return self._reducer:after_forward((...), sync) end
   return unpack(self._reducer:after_forward({...}, sync), 1, count)
 end

@@ -1,0 +1,32 @@
+// LibTorch's warnings as lines of the host, without LibTorch's own source positions.
+#include <c10/util/Exception.h>
+
+#include <memory>
+
+#include "host/base/text.h"
+#include "host/engine/engine.h"
+
+namespace rtrain {
+namespace {
+
+class HostWarnings final : public c10::WarningHandler {
+ public:
+  explicit HostWarnings(const HostApi& host) : host_(host) {}
+  void process(const c10::Warning& warning) override { host_.warn(cat("warning: ", warning.msg())); }
+
+ private:
+  const HostApi& host_;
+};
+
+}  // namespace
+
+void open_warnings(lua_State* L) {
+  const HostApi& api = host(L);
+  if (api.warn == nullptr) return;
+  // LibTorch keeps one handler for each thread.
+  thread_local std::unique_ptr<HostWarnings> handler;
+  handler = std::make_unique<HostWarnings>(api);
+  c10::WarningUtils::set_warning_handler(handler.get());
+}
+
+}  // namespace rtrain
