@@ -47,7 +47,8 @@ std::optional<std::string> nearest_name(std::string_view name,
 // empty.
 std::string suggestion(std::string_view name, std::span<const std::string> candidates);
 
-// The suggestion after a colon, for the end of a message: "unknown keyword 'dmi': did you mean 'dim'?".
+// The suggestion after a colon, for the end of a message: "unknown keyword 'dmi': did you mean
+// 'dim'?".
 std::string hint(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace rtrain

@@ -1,4 +1,5 @@
-// host/bind/closure.h: the module `rtrain._closure`: dump(value) → bytes, warning; load(bytes) → value.
+// host/bind/closure.h: the module `rtrain._closure`: dump(value) → bytes, warning; load(bytes) →
+// value.
 #pragma once
 
 #include "host/lua/lua.h"

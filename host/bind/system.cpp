@@ -70,10 +70,9 @@ int open_system(lua_State* L) {
   register_class<DirectoryLease>(L);
   static constexpr std::array kFunctions = {
       method<&monotonic>("monotonic"),       method<&absolute>("absolute"),
-      method<&remove_folder>("remove_tree"),
-      method<&copy_folder>("copy_tree"),     method<&make_temp>("make_temp"),
-      method<&get_metadata>("get_metadata"), method<&set_metadata>("set_metadata"),
-      method<&lease>("lease")};
+      method<&remove_folder>("remove_tree"), method<&copy_folder>("copy_tree"),
+      method<&make_temp>("make_temp"),       method<&get_metadata>("get_metadata"),
+      method<&set_metadata>("set_metadata"), method<&lease>("lease")};
   push_functions(L, kFunctions);
   return 1;
 }

@@ -1,9 +1,10 @@
-// host/bind/system.h: the module `rtrain._system`: clock, paths, folders, and what a checkpoint folder says of itself.
+// host/bind/system.h: the module `rtrain._system`: clock, paths, folders, and what a checkpoint
+// folder says of itself.
 //
 //   monotonic() → seconds
-//   absolute(path) → path           remove_tree(path)         copy_tree(from, to)      make_temp(prefix) → path
-//   get_metadata(folder) → table    set_metadata(folder, table)
-//   lease(folder) → object          held against retention until :release()
+//   absolute(path) → path           remove_tree(path)         copy_tree(from, to) make_temp(prefix)
+//   → path get_metadata(folder) → table    set_metadata(folder, table) lease(folder) → object held
+//   against retention until :release()
 #pragma once
 
 #include "host/lua/lua.h"

@@ -24,7 +24,8 @@ void add_logs(CLI::App& app, CommandResult& result);
 void add_sql(CLI::App& app, CommandResult& result);
 void add_env(CLI::App& app, CommandResult& result);
 
-// The process of one rank, `rtrain --worker RANK PARENT_PID`: started by a controller only. Returns its exit code.
+// The process of one rank, `rtrain --worker RANK PARENT_PID`: started by a controller only. Returns
+// its exit code.
 int run_worker(int parent_pid);
 
 }  // namespace rtrain

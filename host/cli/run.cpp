@@ -39,13 +39,14 @@ int terminal_columns() {
 
 // Options that `rtrain run` has, and this version does not serve yet.
 void refuse_unsupported(const RunOptions& options) {
-  if (!options.gpus.empty()) throw Error(Code::kUnsupported, "--gpus: training on GPUs is not in this version");
+  if (!options.gpus.empty())
+    throw Error(Code::kUnsupported, "--gpus: training on GPUs is not in this version");
   if (options.resume == "never") return;
   if (options.resume != "auto" && options.resume != "must") {
     throw Error(Code::kUsage, cat("--resume ", options.resume, ": expected never, auto or must"));
   }
-  throw Error(Code::kUnsupported,
-              cat("--resume ", options.resume, ": going on with an existing run is not in this version"));
+  throw Error(Code::kUnsupported, cat("--resume ", options.resume,
+                                      ": going on with an existing run is not in this version"));
 }
 
 // Until a run takes the signals over, they end the process with the codes of an interrupted run.
@@ -59,8 +60,11 @@ List to_list(const std::vector<std::string>& texts) { return List(texts.begin(),
 
 // What rtrain.launch reads as package.loaded['rtrain._flags'].
 Map flags_of(const RunOptions& options, const std::vector<std::string>& command) {
-  Map flags{{"script", options.file}, {"set", to_list(options.set)}, {"tags", to_list(options.tags)},
-            {"quiet", options.quiet}, {"command", to_list(command)}};
+  Map flags{{"script", options.file},
+            {"set", to_list(options.set)},
+            {"tags", to_list(options.tags)},
+            {"quiet", options.quiet},
+            {"command", to_list(command)}};
   if (options.num_workers) flags.set("num_workers", *options.num_workers);
   if (options.max_failures) flags.set("max_failures", *options.max_failures);
   if (!options.name.empty()) flags.set("name", options.name);
@@ -85,16 +89,22 @@ void run_script(const RunOptions& options, const std::vector<std::string>& comma
 
 void add_flags(CLI::App& command, RunOptions& options) {
   command.add_option("FILE", options.file, "training script")->required();
-  command.add_option("-n,--num-workers", options.num_workers, "workers (ScalingConfig.num_workers)")
+  command
+      .add_option("-n,--num-workers", options.num_workers, "workers (ScalingConfig.num_workers)")
       ->check(CLI::Range(1, INT_MAX));
-  command.add_option("--set", options.set, "KEY=VALUE in train_loop_config, a.b=VALUE for a nested one; repeatable")
+  command
+      .add_option("--set", options.set,
+                  "KEY=VALUE in train_loop_config, a.b=VALUE for a nested one; repeatable")
       ->allow_extra_args(false)
       ->take_all();
   command.add_option("--name", options.name, "the run's name (RunConfig.name)");
   command.add_option("--storage", options.storage, "folder of results (RunConfig.storage_path)");
-  command.add_option("--max-failures", options.max_failures, "retries (FailureConfig.max_failures)")
+  command
+      .add_option("--max-failures", options.max_failures, "retries (FailureConfig.max_failures)")
       ->check(CLI::Range(-1, INT_MAX));
-  command.add_option("--tag", options.tags, "a tag of the run; repeatable")->allow_extra_args(false)->take_all();
+  command.add_option("--tag", options.tags, "a tag of the run; repeatable")
+      ->allow_extra_args(false)
+      ->take_all();
   command.add_option("--note", options.note, "a note of the run");
   command.add_option("--resume", options.resume, "never (default)");
   command.add_option("--gpus", options.gpus, "not in this version");

@@ -34,8 +34,8 @@ class NewFile {
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  // Always claims success and keeps an error for commit(): the archive writer's destructor writes too, and would end the
-  // process by throwing after a failed write.
+  // Always claims success and keeps an error for commit(): the archive writer's destructor writes
+  // too, and would end the process by throwing after a failed write.
   size_t write(const void* data, size_t size) {
     const char* bytes = static_cast<const char*>(data);
     for (size_t done = 0; done < size && error_ == 0;) {
@@ -96,10 +96,12 @@ class ArchiveReader {
 
   Tree read() {
     if (!reader_.hasRecord("data.pkl")) {
-      throw Error(Code::kArgument, "it is a zip archive without data.pkl, so torch.save did not write it");
+      throw Error(Code::kArgument,
+                  "it is a zip archive without data.pkl, so torch.save did not write it");
     }
     if (reader_.hasRecord("constants.pkl")) {
-      throw Error(Code::kArgument, "it holds a TorchScript program; only values of torch.save are read");
+      throw Error(Code::kArgument,
+                  "it holds a TorchScript program; only values of torch.save are read");
     }
     if (reader_.hasRecord("byteorder") && record("byteorder") != "little") {
       throw Error(Code::kArgument, "it was written on a big-endian machine");

@@ -93,7 +93,8 @@ void Arguments::read_keywords() {
       }
       throw Error(Code::kArgument, "the last argument has list items as well as keywords");
     }
-    if (has_items) throw Error(Code::kArgument, "the last argument has list items as well as keywords");
+    if (has_items)
+      throw Error(Code::kArgument, "the last argument has list items as well as keywords");
     if (keyword_count_ == kMaxKeywords) throw Error(Code::kArgument, "too many keywords");
     // The name stays alive in the table; the value stays on the stack below the next key.
     keywords_[keyword_count_++] = {lua_tostring(L_, -2), lua_gettop(L_) - 1};
@@ -123,7 +124,8 @@ uint64_t Arguments::kinds() const {
   uint64_t keywords = 0;  // in no order: the table has none
   for (int i = 0; i < keyword_count_; ++i) {
     uint64_t name = kind(keywords_[i].index) + 1;
-    for (const char* c = keywords_[i].name; *c != 0; ++c) name = (name ^ static_cast<uint64_t>(*c)) * 0x9e3779b97f4a7c15u;
+    for (const char* c = keywords_[i].name; *c != 0; ++c)
+      name = (name ^ static_cast<uint64_t>(*c)) * 0x9e3779b97f4a7c15u;
     keywords += name;
   }
   mix(keywords);
@@ -139,7 +141,8 @@ bool Arguments::takes_varargs(const Overload& overload) const {
   return true;
 }
 
-Arguments::Fit Arguments::assign(const Overload& overload, Slots& slots, const Keyword** culprit) const {
+Arguments::Fit Arguments::assign(const Overload& overload, Slots& slots,
+                                 const Keyword** culprit) const {
   int given = positional_;
   // An empty table beyond the parameters stands for "no keywords".
   if (given > static_cast<int>(overload.positional) && keyword_count_ == 0 &&
@@ -150,7 +153,8 @@ Arguments::Fit Arguments::assign(const Overload& overload, Slots& slots, const K
   if (slots.gathered) given = overload.varargs + 1;
   if (given > static_cast<int>(overload.positional)) return Fit::kTooMany;
   const size_t count = overload.params.size();
-  for (size_t i = 0; i < count; ++i) slots.index[i] = static_cast<int>(i) < given ? static_cast<int>(i) + 1 : 0;
+  for (size_t i = 0; i < count; ++i)
+    slots.index[i] = static_cast<int>(i) < given ? static_cast<int>(i) + 1 : 0;
   for (int k = 0; k < keyword_count_; ++k) {
     *culprit = &keywords_[k];
     size_t i = 0;
@@ -211,7 +215,8 @@ bool Arguments::convert(int index, const Param& param, Stack& stack) const {
     case Kind::kTensor: {
       const at::Tensor* tensor = test_tensor(vm_, L_, index);
       if (tensor == nullptr) return false;
-      if (!tensor->defined()) throw Error(Code::kArgument, cat("argument '", param.name, "' was released"));
+      if (!tensor->defined())
+        throw Error(Code::kArgument, cat("argument '", param.name, "' was released"));
       stack.emplace_back(*tensor);
       return true;
     }
@@ -331,11 +336,13 @@ std::string Arguments::mismatch(const Overload& overload) const {
     case Fit::kTooMany:
       return cat("takes at most ", overload.positional, " positional arguments, got ", positional_);
     case Fit::kGivenTwice:
-      return cat("argument '", std::string_view(culprit->name), "' is given by position and by keyword");
+      return cat("argument '", std::string_view(culprit->name),
+                 "' is given by position and by keyword");
     case Fit::kUnknownKeyword: {
       std::vector<std::string> known;
       for (const Param& p : overload.params) known.push_back(p.name);
-      return cat("unknown keyword '", std::string_view(culprit->name), "'", hint(culprit->name, known));
+      return cat("unknown keyword '", std::string_view(culprit->name), "'",
+                 hint(culprit->name, known));
     }
     case Fit::kOk:
       break;
@@ -346,13 +353,14 @@ std::string Arguments::mismatch(const Overload& overload) const {
     const int index = slots.index[i];
     if (is_none(index)) {
       if (param.has_default || param.optional) continue;
-      if (param.keyword_only) return cat("keyword '", param.name, "' (", param.type, ") is missing");
+      if (param.keyword_only)
+        return cat("keyword '", param.name, "' (", param.type, ") is missing");
       return cat("argument '", param.name, "' (", ordinal(i + 1), ", ", param.type, ") is missing");
     }
     const bool gathered = slots.gathered && static_cast<int>(i) == overload.varargs;
     if (gathered ? gather(index, stack) : convert(index, param, stack)) continue;
-    return cat("argument '", param.name, "' (", ordinal(i + 1), "): expected ", param.type, ", got ",
-               describe_value(L_, index));
+    return cat("argument '", param.name, "' (", ordinal(i + 1), "): expected ", param.type,
+               ", got ", describe_value(L_, index));
   }
   return "arguments do not fit";
 }

@@ -1,8 +1,9 @@
-// host/engine/arguments.h: the marshaller: Lua arguments as the values that an operator's schema asks for.
+// host/engine/arguments.h: the marshaller: Lua arguments as the values that an operator's schema
+// asks for.
 //
-// Strict: nothing is coerced, because boxed kernels check nothing themselves (a missing argument is undefined behaviour,
-// a wrong one an internal assertion of LibTorch). Arguments are the positions 1…n of the Lua stack; a last table with
-// string keys only holds keywords.
+// Strict: nothing is coerced, because boxed kernels check nothing themselves (a missing argument is
+// undefined behaviour, a wrong one an internal assertion of LibTorch). Arguments are the positions
+// 1…n of the Lua stack; a last table with string keys only holds keywords.
 #pragma once
 
 #include <string>
@@ -15,14 +16,15 @@ namespace rtrain {
 
 class Arguments {
  public:
-  // Takes the values on the stack of the running C function. Throws Error(kArgument) for a table that mixes items and
-  // names.
+  // Takes the values on the stack of the running C function. Throws Error(kArgument) for a table
+  // that mixes items and names.
   Arguments(Vm& vm, lua_State* L);
 
   // A number that is equal for calls with the same kinds of arguments.
   uint64_t kinds() const;
 
-  // Fills the stack with one value for each parameter. False, with the stack empty, when the arguments do not fit.
+  // Fills the stack with one value for each parameter. False, with the stack empty, when the
+  // arguments do not fit.
   bool bind(const Overload& overload, torch::jit::Stack& stack) const;
 
   // Why the arguments do not fit: "argument 'other' (2nd): expected Tensor, got string".

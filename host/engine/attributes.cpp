@@ -80,7 +80,8 @@ int set_grad(lua_State* L) {
   }
   const at::Tensor& value = check_tensor(L, 2);
   if (!value.sizes().equals(self.sizes()) || value.device() != self.device()) {
-    throw Error(Code::kArgument, cat("grad: a gradient of ", describe(value), " does not fit a tensor of ", describe(self)));
+    throw Error(Code::kArgument, cat("grad: a gradient of ", describe(value),
+                                     " does not fit a tensor of ", describe(self)));
   }
   self.mutable_grad() = value;
   return 0;

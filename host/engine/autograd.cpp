@@ -40,7 +40,8 @@ struct Options {
   bool allow_unused = false;
 };
 
-// One tensor, or a list of them, or nothing. In a list of gradients nil cannot stand: torch.none does.
+// One tensor, or a list of them, or nothing. In a list of gradients nil cannot stand: torch.none
+// does.
 Tensors read_tensors(lua_State* L, int index) {
   if (lua_isnoneornil(L, index)) return {};
   if (test_tensor(L, index) != nullptr) return {check_tensor(L, index)};
@@ -56,8 +57,9 @@ Tensors read_tensors(lua_State* L, int index) {
 }
 
 void read_option(lua_State* L, const std::string& key, Options& out) {
-  static const std::vector<std::string> kNames = {"gradient", "grad_tensors", "grad_outputs", "inputs",
-                                                  "retain_graph", "create_graph", "allow_unused"};
+  static const std::vector<std::string> kNames = {"gradient",    "grad_tensors", "grad_outputs",
+                                                  "inputs",      "retain_graph", "create_graph",
+                                                  "allow_unused"};
   const int value = lua_gettop(L);
   if (key == "retain_graph") {
     out.retain_graph = lua_toboolean(L, value) != 0;
@@ -105,7 +107,8 @@ int run_backward(lua_State* L, const Tensors& roots) {
   const Options options = read_options(L, 2);
   const Running running(vm(L), L);
   try {
-    torch::autograd::backward(roots, options.gradients, options.retain_graph, options.create_graph, options.inputs);
+    torch::autograd::backward(roots, options.gradients, options.retain_graph, options.create_graph,
+                              options.inputs);
   } catch (const c10::Error& e) {
     throw operator_error("backward", e, "");
   }
@@ -130,8 +133,8 @@ int grad(lua_State* L) {
   Tensors gradients;
   {
     const Running running(vm(L), L);
-    gradients = torch::autograd::grad(outputs, inputs, options.gradients, options.retain_graph, options.create_graph,
-                                      options.allow_unused);
+    gradients = torch::autograd::grad(outputs, inputs, options.gradients, options.retain_graph,
+                                      options.create_graph, options.allow_unused);
   }
   lua_createtable(L, static_cast<int>(gradients.size()), 0);
   for (size_t i = 0; i < gradients.size(); ++i) {
@@ -221,8 +224,8 @@ int register_hook(lua_State* L) {
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
   const auto callback = std::make_shared<Callback>(L);
-  const unsigned position =
-      self.register_hook([callback](const at::Tensor& gradient) { return call_hook(*callback, gradient); });
+  const unsigned position = self.register_hook(
+      [callback](const at::Tensor& gradient) { return call_hook(*callback, gradient); });
   push<HookHandle>(L, std::make_unique<HookHandle>(HookHandle{self, position}));
   return 1;
 }
@@ -234,9 +237,12 @@ int retain_grad(lua_State* L) {
 
 void open_autograd(lua_State* L) {
   static constexpr Method kFunctions[] = {
-      torch_method<&backward_all>("backward"),           torch_method<&grad>("grad"),
-      torch_method<&no_grad>("no_grad"),                 torch_method<&enable_grad>("enable_grad"),
-      torch_method<&inference_mode>("inference_mode"),   torch_method<&set_grad_enabled>("set_grad_enabled"),
+      torch_method<&backward_all>("backward"),
+      torch_method<&grad>("grad"),
+      torch_method<&no_grad>("no_grad"),
+      torch_method<&enable_grad>("enable_grad"),
+      torch_method<&inference_mode>("inference_mode"),
+      torch_method<&set_grad_enabled>("set_grad_enabled"),
       torch_method<&is_grad_enabled>("is_grad_enabled"),
   };
   for (const Method& f : kFunctions) {

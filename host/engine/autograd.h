@@ -1,4 +1,5 @@
-// host/engine/autograd.h: backward, gradients, hooks, and the guards that switch recording on and off.
+// host/engine/autograd.h: backward, gradients, hooks, and the guards that switch recording on and
+// off.
 //
 // LibTorch's own threads are off for autograd (open.cpp), so hooks run on the Lua thread.
 #pragma once
@@ -7,7 +8,7 @@
 
 namespace rtrain {
 
-int backward(lua_State* L);       // (tensor, gradient?, {retain_graph, create_graph, inputs, gradient})
+int backward(lua_State* L);  // (tensor, gradient?, {retain_graph, create_graph, inputs, gradient})
 int register_hook(lua_State* L);  // (tensor, fn) → handle with :remove()
 int retain_grad(lua_State* L);
 

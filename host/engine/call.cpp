@@ -25,7 +25,8 @@ constexpr size_t kMemoSize = 16;
   const Family& family = *op.family;
   if (family.overloads.size() == 1) {
     const Overload& only = family.overloads[0];
-    throw Error(Code::kArgument, cat(family.name, ": ", arguments.mismatch(only), "; it is ", only.signature));
+    throw Error(Code::kArgument,
+                cat(family.name, ": ", arguments.mismatch(only), "; it is ", only.signature));
   }
   std::string text = cat(family.name, ": no form of it takes these arguments:");
   for (const Overload& overload : family.overloads) {
@@ -43,7 +44,8 @@ const Overload& bind_overload(Op& op, const Arguments& arguments, Stack& stack) 
   }
   const uint64_t key = arguments.kinds();
   for (const auto& memo : op.memo) {
-    if (memo.key == key && arguments.bind(overloads[memo.overload], stack)) return overloads[memo.overload];
+    if (memo.key == key && arguments.bind(overloads[memo.overload], stack))
+      return overloads[memo.overload];
   }
   for (uint32_t i = 0; i < overloads.size(); ++i) {
     if (!arguments.bind(overloads[i], stack)) continue;
@@ -54,8 +56,10 @@ const Overload& bind_overload(Op& op, const Arguments& arguments, Stack& stack) 
   no_overload(op, arguments);
 }
 
-// Tensor-making operators take a Lua number as the default dtype's, not as the int64 that arithmetic makes of it.
-void apply_creation_rule(const Op& op, const Overload& overload, lua_State* L, const Arguments& arguments, Stack& stack) {
+// Tensor-making operators take a Lua number as the default dtype's, not as the int64 that
+// arithmetic makes of it.
+void apply_creation_rule(const Op& op, const Overload& overload, lua_State* L,
+                         const Arguments& arguments, Stack& stack) {
   if (!overload.factory || op.family->name != "full") return;
   const int fill = arguments.keyword("fill_value") != 0 ? arguments.keyword("fill_value") : 2;
   if (lua_type(L, fill) != LUA_TNUMBER) return;
@@ -95,7 +99,8 @@ void push_result(Vm& vm, lua_State* L, c10::IValue&& value, const Return& kind) 
   } else if (value.isDevice()) {
     lua_pushstring(L, value.toDevice().str().c_str());
   } else {
-    throw Error(Code::kUnsupported, cat("a result of type ", value.tagKind(), " has no form in Lua"));
+    throw Error(Code::kUnsupported,
+                cat("a result of type ", value.tagKind(), " has no form in Lua"));
   }
 }
 
@@ -118,7 +123,8 @@ int push_results(Vm& vm, lua_State* L, const Overload& overload, Stack& stack, b
 }
 
 // True when the boxed call ran; false when it ran out of memory and may be tried again.
-bool try_call(const Op& op, const Overload& overload, const Arguments& arguments, Stack& stack, bool may_retry) {
+bool try_call(const Op& op, const Overload& overload, const Arguments& arguments, Stack& stack,
+              bool may_retry) {
   try {
     overload.op.callBoxed(stack);
     return true;
@@ -182,7 +188,8 @@ constexpr Method kFunctions[] = {torch_method<&op>("op"), torch_method<&op_names
 
 }  // namespace
 
-Error operator_error(const std::string& name, const std::exception& e, const std::string& arguments) {
+Error operator_error(const std::string& name, const std::exception& e,
+                     const std::string& arguments) {
   const Error error = TorchTranslate::from(e);
   const std::string detail = arguments.empty() ? "" : cat(" (", arguments, ")");
   // Some kernels begin with the operator's name themselves.

@@ -17,7 +17,8 @@ class Callback {
   Callback(const Callback&) = delete;
   Callback& operator=(const Callback&) = delete;
 
-  // The state to call on, with the function pushed: the coroutine that runs backward(), else the main one.
+  // The state to call on, with the function pushed: the coroutine that runs backward(), else the
+  // main one.
   lua_State* push() const;
 
  private:

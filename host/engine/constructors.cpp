@@ -37,7 +37,9 @@ class TableReader {
 
  private:
   at::Tensor build(at::ScalarType wanted) const {
-    const at::ScalarType stored = exact_ ? at::kLong : complex_.empty() ? at::kDouble : at::kComplexDouble;
+    const at::ScalarType stored = exact_             ? at::kLong
+                                  : complex_.empty() ? at::kDouble
+                                                     : at::kComplexDouble;
     at::Tensor out = at::empty(sizes_, at::TensorOptions().dtype(stored));
     if (stored == at::kLong) {
       copy(out, integers_);
@@ -87,7 +89,8 @@ class TableReader {
   }
 
   [[noreturn]] static void ragged(size_t depth) {
-    throw Error(Code::kArgument, cat("tensor: the lists at depth ", depth, " have different lengths"));
+    throw Error(Code::kArgument,
+                cat("tensor: the lists at depth ", depth, " have different lengths"));
   }
 
   std::optional<at::Scalar> scalar(int index) const {
@@ -99,7 +102,8 @@ class TableReader {
   void add(int index) {
     const auto item = scalar(index);
     if (!item) {
-      throw Error(Code::kArgument, cat("tensor: expected numbers or booleans, got ", describe_value(L_, index)));
+      throw Error(Code::kArgument,
+                  cat("tensor: expected numbers or booleans, got ", describe_value(L_, index)));
     }
     const int type = lua_type(L_, index);
     if (item->isBoolean()) {
@@ -128,7 +132,8 @@ class TableReader {
   lua_State* L_;
   std::vector<int64_t> sizes_;
   std::vector<double> numbers_;
-  std::vector<int64_t> integers_;  // the same, as long as all are integral: doubles hold 53 bits only
+  std::vector<int64_t>
+      integers_;  // the same, as long as all are integral: doubles hold 53 bits only
   std::vector<c10::complex<double>> complex_;
   bool exact_ = true;
   bool any_number_ = false;
@@ -171,7 +176,8 @@ int push_with_options(lua_State* L, at::Tensor out, const Options& options) {
   return 1;
 }
 
-// tensor(data, {dtype, device, requires_grad}): data is a number, a boolean, nested lists of these, or a tensor (copied).
+// tensor(data, {dtype, device, requires_grad}): data is a number, a boolean, nested lists of these,
+// or a tensor (copied).
 int tensor(lua_State* L) {
   const Options options = read_options(L, 2);
   if (const at::Tensor* source = test_tensor(L, 1)) {
@@ -184,9 +190,10 @@ int tensor(lua_State* L) {
 // scalar(value, dtype): a 0-dim tensor of that dtype.
 int scalar(lua_State* L) {
   const auto value = to_scalar(L, 1);
-  if (!value) throw Error(Code::kArgument, cat("scalar: expected a number, got ", describe_value(L, 1)));
-  const at::ScalarType dtype =
-      lua_isnoneornil(L, 2) ? c10::get_default_dtype_as_scalartype() : parse_dtype(luaL_checkstring(L, 2));
+  if (!value)
+    throw Error(Code::kArgument, cat("scalar: expected a number, got ", describe_value(L, 1)));
+  const at::ScalarType dtype = lua_isnoneornil(L, 2) ? c10::get_default_dtype_as_scalartype()
+                                                     : parse_dtype(luaL_checkstring(L, 2));
   push_tensor(L, at::scalar_tensor(*value, at::TensorOptions().dtype(dtype)));
   return 1;
 }
@@ -203,11 +210,13 @@ int from_bytes(lua_State* L) {
     lua_rawgeti(L, 3, i);
     sizes.push_back(to_int(L, -1).value_or(-1));
     lua_pop(L, 1);
-    if (sizes.back() < 0) throw Error(Code::kArgument, "from_bytes: sizes must be integers of at least 0");
+    if (sizes.back() < 0)
+      throw Error(Code::kArgument, "from_bytes: sizes must be integers of at least 0");
   }
   at::Tensor out = at::empty(sizes, at::TensorOptions().dtype(dtype));
   if (out.nbytes() != size) {
-    throw Error(Code::kArgument, cat("from_bytes: ", describe(out), " needs ", out.nbytes(), " bytes, got ", size));
+    throw Error(Code::kArgument,
+                cat("from_bytes: ", describe(out), " needs ", out.nbytes(), " bytes, got ", size));
   }
   if (size > 0) std::memcpy(out.data_ptr(), bytes, size);
   push_tensor(L, std::move(out));

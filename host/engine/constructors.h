@@ -9,8 +9,9 @@
 
 namespace rtrain {
 
-// The nested lists of numbers, booleans or int64 objects at the index as a tensor: numbers give the default dtype,
-// booleans bool, int64 objects int64, unless a dtype is given. Throws Error(kArgument) for ragged lists and other items.
+// The nested lists of numbers, booleans or int64 objects at the index as a tensor: numbers give the
+// default dtype, booleans bool, int64 objects int64, unless a dtype is given. Throws
+// Error(kArgument) for ragged lists and other items.
 at::Tensor tensor_from_table(lua_State* L, int index, std::optional<at::ScalarType> dtype);
 
 // A list that picks elements: integers give int64, booleans a mask.

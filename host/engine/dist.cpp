@@ -1,4 +1,5 @@
-// host/engine/dist.cpp: torch._C.dist: the process group of a Lua state, collectives and the DDP reducer.
+// host/engine/dist.cpp: torch._C.dist: the process group of a Lua state, collectives and the DDP
+// reducer.
 #include <array>
 #include <memory>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
@@ -36,9 +37,9 @@ template <>
 struct Class<Reducer> {
   using Slot = std::shared_ptr<Reducer>;
   static constexpr const char* kName = "torch.distributed.Reducer";
-  static constexpr std::array kMethods = {
-      torch_method<&before_forward>("before_forward"), torch_method<&after_forward>("after_forward"),
-      torch_method<&register_comm_hook>("register_comm_hook")};
+  static constexpr std::array kMethods = {torch_method<&before_forward>("before_forward"),
+                                          torch_method<&after_forward>("after_forward"),
+                                          torch_method<&register_comm_hook>("register_comm_hook")};
 };
 
 namespace {
@@ -54,9 +55,10 @@ std::shared_ptr<Group> find_group(lua_State* L) {
 std::shared_ptr<Group> check_group(lua_State* L) {
   std::shared_ptr<Group> out = find_group(L);
   if (out == nullptr) {
-    throw Error(Code::kArgument,
-                "there is no process group: a train function that a trainer runs has one, elsewhere "
-                "call torch.distributed.init_process_group first");
+    throw Error(
+        Code::kArgument,
+        "there is no process group: a train function that a trainer runs has one, elsewhere "
+        "call torch.distributed.init_process_group first");
   }
   return out;
 }
@@ -64,9 +66,10 @@ std::shared_ptr<Group> check_group(lua_State* L) {
 c10::intrusive_ptr<c10d::Store> make_store(const HostApi& api, const GroupOptions& options) {
   if (api.store_get != nullptr) return c10::make_intrusive<HostStore>(api, options.timeout);
   if (options.world_size > 1) {
-    throw Error(Code::kUnsupported,
-                "a process group of several ranks is made by a trainer (rtrain run); this process has "
-                "no controller to meet the others at");
+    throw Error(
+        Code::kUnsupported,
+        "a process group of several ranks is made by a trainer (rtrain run); this process has "
+        "no controller to meet the others at");
   }
   return c10::make_intrusive<c10d::HashStore>();
 }

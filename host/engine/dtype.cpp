@@ -18,15 +18,32 @@ struct DtypeName {
 
 // The first name of a dtype is the one that is shown.
 constexpr DtypeName kDtypes[] = {
-    {"float32", at::kFloat},      {"float64", at::kDouble},         {"float16", at::kHalf},
-    {"bfloat16", at::kBFloat16},  {"int64", at::kLong},             {"int32", at::kInt},
-    {"int16", at::kShort},        {"int8", at::kChar},              {"uint8", at::kByte},
-    {"bool", at::kBool},          {"complex64", at::kComplexFloat}, {"complex128", at::kComplexDouble},
-    {"complex32", at::kComplexHalf}, {"float", at::kFloat},         {"double", at::kDouble},
-    {"half", at::kHalf},          {"long", at::kLong},              {"int", at::kInt},
-    {"short", at::kShort},        {"cfloat", at::kComplexFloat},    {"cdouble", at::kComplexDouble},
-    {"uint16", at::kUInt16},      {"uint32", at::kUInt32},          {"uint64", at::kUInt64},
-    {"float8_e4m3fn", at::kFloat8_e4m3fn}, {"float8_e5m2", at::kFloat8_e5m2},
+    {"float32", at::kFloat},
+    {"float64", at::kDouble},
+    {"float16", at::kHalf},
+    {"bfloat16", at::kBFloat16},
+    {"int64", at::kLong},
+    {"int32", at::kInt},
+    {"int16", at::kShort},
+    {"int8", at::kChar},
+    {"uint8", at::kByte},
+    {"bool", at::kBool},
+    {"complex64", at::kComplexFloat},
+    {"complex128", at::kComplexDouble},
+    {"complex32", at::kComplexHalf},
+    {"float", at::kFloat},
+    {"double", at::kDouble},
+    {"half", at::kHalf},
+    {"long", at::kLong},
+    {"int", at::kInt},
+    {"short", at::kShort},
+    {"cfloat", at::kComplexFloat},
+    {"cdouble", at::kComplexDouble},
+    {"uint16", at::kUInt16},
+    {"uint32", at::kUInt32},
+    {"uint64", at::kUInt64},
+    {"float8_e4m3fn", at::kFloat8_e4m3fn},
+    {"float8_e5m2", at::kFloat8_e5m2},
 };
 
 std::string_view without_prefix(std::string_view name) {
@@ -68,7 +85,8 @@ std::optional<c10::Device> device_from_name(const std::string& name) {
 
 c10::Device parse_device(const std::string& name) {
   if (const auto device = device_from_name(name)) return *device;
-  throw Error(Code::kArgument, cat("unknown device '", name, "': expected 'cpu', 'cuda' or 'cuda:0'"));
+  throw Error(Code::kArgument,
+              cat("unknown device '", name, "': expected 'cpu', 'cuda' or 'cuda:0'"));
 }
 
 std::optional<at::MemoryFormat> memory_format_from_name(std::string_view name) {

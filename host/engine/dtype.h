@@ -14,7 +14,8 @@ namespace rtrain {
 
 // "float32", "int64", "bool", …
 std::string dtype_name(at::ScalarType dtype);
-// Also takes PyTorch's other names ("float", "long", "half", "torch.float32"); nothing for an unknown one.
+// Also takes PyTorch's other names ("float", "long", "half", "torch.float32"); nothing for an
+// unknown one.
 std::optional<at::ScalarType> dtype_from_name(std::string_view name);
 // Throws Error(kArgument) with "did you mean" and the valid names.
 at::ScalarType parse_dtype(std::string_view name);

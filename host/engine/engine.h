@@ -1,6 +1,7 @@
 // host/engine/engine.h: the parts that together make the module table `torch._C`.
 //
-// Each open_… function adds its C functions to the table at the top of the stack; it is called once for each Lua state.
+// Each open_… function adds its C functions to the table at the top of the stack; it is called once
+// for each Lua state.
 #pragma once
 
 #include "host/base/host_api.h"

@@ -37,7 +37,8 @@
 namespace rtrain {
 namespace {
 
-// A typed path: returns the number of results, or kNotHere when the arguments are not the plain ones it takes.
+// A typed path: returns the number of results, or kNotHere when the arguments are not the plain
+// ones it takes.
 constexpr int kNotHere = -1;
 
 const at::Tensor* plain_tensor(const Vm& vm, lua_State* L, int index) {
@@ -82,7 +83,8 @@ template <class Fn>
 int arithmetic(Vm& vm, lua_State* L, int count) {
   const at::Tensor* a = count == 2 ? plain_tensor(vm, L, 1) : nullptr;
   if (a == nullptr) return kNotHere;
-  if (lua_type(L, 2) == LUA_TNUMBER) return push_one(vm, L, Fn::call(*a, vm.numbers.get(*to_scalar(L, 2), *a)));
+  if (lua_type(L, 2) == LUA_TNUMBER)
+    return push_one(vm, L, Fn::call(*a, vm.numbers.get(*to_scalar(L, 2), *a)));
   const at::Tensor* b = plain_tensor(vm, L, 2);
   return b == nullptr ? kNotHere : push_one(vm, L, Fn::call(*a, *b));
 }
@@ -111,20 +113,48 @@ int arithmetic_in_place(Vm& vm, lua_State* L, int count) {
   return push_self(L);
 }
 
-struct Add { static at::Tensor call(const at::Tensor& a, const at::Tensor& b) { return at::add(a, b); } };
-struct Sub { static at::Tensor call(const at::Tensor& a, const at::Tensor& b) { return at::sub(a, b); } };
-struct Mul { static at::Tensor call(const at::Tensor& a, const at::Tensor& b) { return at::mul(a, b); } };
-struct Div { static at::Tensor call(const at::Tensor& a, const at::Tensor& b) { return at::div(a, b); } };
-struct Eq { static at::Tensor call(const at::Tensor& a, const auto& b) { return at::eq(a, b); } };
-struct Ne { static at::Tensor call(const at::Tensor& a, const auto& b) { return at::ne(a, b); } };
-struct Lt { static at::Tensor call(const at::Tensor& a, const auto& b) { return at::lt(a, b); } };
-struct Le { static at::Tensor call(const at::Tensor& a, const auto& b) { return at::le(a, b); } };
-struct Gt { static at::Tensor call(const at::Tensor& a, const auto& b) { return at::gt(a, b); } };
-struct Ge { static at::Tensor call(const at::Tensor& a, const auto& b) { return at::ge(a, b); } };
-struct AddInPlace { static void call(at::Tensor& a, const at::Tensor& b) { a.add_(b); } };
-struct SubInPlace { static void call(at::Tensor& a, const at::Tensor& b) { a.sub_(b); } };
-struct MulInPlace { static void call(at::Tensor& a, const at::Tensor& b) { a.mul_(b); } };
-struct DivInPlace { static void call(at::Tensor& a, const at::Tensor& b) { a.div_(b); } };
+struct Add {
+  static at::Tensor call(const at::Tensor& a, const at::Tensor& b) { return at::add(a, b); }
+};
+struct Sub {
+  static at::Tensor call(const at::Tensor& a, const at::Tensor& b) { return at::sub(a, b); }
+};
+struct Mul {
+  static at::Tensor call(const at::Tensor& a, const at::Tensor& b) { return at::mul(a, b); }
+};
+struct Div {
+  static at::Tensor call(const at::Tensor& a, const at::Tensor& b) { return at::div(a, b); }
+};
+struct Eq {
+  static at::Tensor call(const at::Tensor& a, const auto& b) { return at::eq(a, b); }
+};
+struct Ne {
+  static at::Tensor call(const at::Tensor& a, const auto& b) { return at::ne(a, b); }
+};
+struct Lt {
+  static at::Tensor call(const at::Tensor& a, const auto& b) { return at::lt(a, b); }
+};
+struct Le {
+  static at::Tensor call(const at::Tensor& a, const auto& b) { return at::le(a, b); }
+};
+struct Gt {
+  static at::Tensor call(const at::Tensor& a, const auto& b) { return at::gt(a, b); }
+};
+struct Ge {
+  static at::Tensor call(const at::Tensor& a, const auto& b) { return at::ge(a, b); }
+};
+struct AddInPlace {
+  static void call(at::Tensor& a, const at::Tensor& b) { a.add_(b); }
+};
+struct SubInPlace {
+  static void call(at::Tensor& a, const at::Tensor& b) { a.sub_(b); }
+};
+struct MulInPlace {
+  static void call(at::Tensor& a, const at::Tensor& b) { a.mul_(b); }
+};
+struct DivInPlace {
+  static void call(at::Tensor& a, const at::Tensor& b) { a.div_(b); }
+};
 
 at::Tensor sum_all(const at::Tensor& self) { return at::sum(self); }
 at::Tensor mean_all(const at::Tensor& self) { return at::mean(self); }
@@ -157,10 +187,18 @@ int with_sizes(Vm& vm, lua_State* L, int count) {
   return push_one(vm, L, Fn::call(*self, sizes));
 }
 
-struct View { static at::Tensor call(const at::Tensor& x, at::IntArrayRef s) { return x.view(s); } };
-struct Reshape { static at::Tensor call(const at::Tensor& x, at::IntArrayRef s) { return x.reshape(s); } };
-struct Permute { static at::Tensor call(const at::Tensor& x, at::IntArrayRef s) { return x.permute(s); } };
-struct Expand { static at::Tensor call(const at::Tensor& x, at::IntArrayRef s) { return x.expand(s); } };
+struct View {
+  static at::Tensor call(const at::Tensor& x, at::IntArrayRef s) { return x.view(s); }
+};
+struct Reshape {
+  static at::Tensor call(const at::Tensor& x, at::IntArrayRef s) { return x.reshape(s); }
+};
+struct Permute {
+  static at::Tensor call(const at::Tensor& x, at::IntArrayRef s) { return x.permute(s); }
+};
+struct Expand {
+  static at::Tensor call(const at::Tensor& x, at::IntArrayRef s) { return x.expand(s); }
+};
 
 int transpose(Vm& vm, lua_State* L, int count) {
   const at::Tensor* self = count == 3 ? plain_tensor(vm, L, 1) : nullptr;
@@ -183,7 +221,8 @@ int fast_op(lua_State* L) {
     const int results = Try(vm(L), L, count);
     if (results != kNotHere) return results;
   } catch (const c10::OutOfMemoryError& e) {
-    if (op.family->overloads[0].is_mutable) throw operator_error(op.family->name, e, describe_stack(L, count));
+    if (op.family->overloads[0].is_mutable)
+      throw operator_error(op.family->name, e, describe_stack(L, count));
     lua_settop(L, count);  // the boxed call collects garbage and tries again
   } catch (const c10::Error& e) {
     throw operator_error(op.family->name, e, describe_stack(L, count));

@@ -7,7 +7,8 @@
 
 namespace rtrain {
 
-// The C function (its upvalue is the Op) that tries the typed path and falls back to call_op; null where there is none.
+// The C function (its upvalue is the Op) that tries the typed path and falls back to call_op; null
+// where there is none.
 lua_CFunction find_fast_op(std::string_view name);
 
 }  // namespace rtrain

@@ -23,11 +23,12 @@ constexpr const char* kLoopback = "127.0.0.1";
 
 c10d::ReduceOp reduce_op(std::string_view name) {
   using Type = c10d::ReduceOp::RedOpType;
-  static constexpr std::array<std::pair<std::string_view, Type>, 5> kOps = {{{"sum", Type::SUM},
-                                                                             {"avg", Type::AVG},
-                                                                             {"min", Type::MIN},
-                                                                             {"max", Type::MAX},
-                                                                             {"product", Type::PRODUCT}}};
+  static constexpr std::array<std::pair<std::string_view, Type>, 5> kOps = {
+      {{"sum", Type::SUM},
+       {"avg", Type::AVG},
+       {"min", Type::MIN},
+       {"max", Type::MAX},
+       {"product", Type::PRODUCT}}};
   for (const auto& [known, type] : kOps) {
     if (known == name) return c10d::ReduceOp(type);
   }
@@ -51,7 +52,8 @@ class BlockingRegion {
   const HostApi& host_;
 };
 
-// Gloo writes to its sockets without MSG_NOSIGNAL: unless the program ignores SIGPIPE, a lost peer would kill this rank.
+// Gloo writes to its sockets without MSG_NOSIGNAL: unless the program ignores SIGPIPE, a lost peer
+// would kill this rank.
 void ignore_broken_pipes() {
   struct sigaction current;
   if (sigaction(SIGPIPE, nullptr, &current) != 0 || current.sa_handler != SIG_DFL) return;
@@ -59,7 +61,8 @@ void ignore_broken_pipes() {
   sigaction(SIGPIPE, &current, nullptr);
 }
 
-// Calls `run` with a contiguous tensor that shares no autograd history, and copies its result back where that is a copy.
+// Calls `run` with a contiguous tensor that shares no autograd history, and copies its result back
+// where that is a copy.
 template <class Run>
 void in_place(const at::Tensor& tensor, Run run) {
   const at::Tensor target = tensor.detach();
@@ -86,8 +89,7 @@ void Group::connect(const c10::intrusive_ptr<c10d::Store>& store) {
   ignore_broken_pipes();
   const std::chrono::milliseconds wait = std::min(kRendezvousTimeout, options_.timeout);
   store->setTimeout(wait);
-  const auto scoped =
-      c10::make_intrusive<c10d::PrefixStore>(cat("group/", options_.prefix), store);
+  const auto scoped = c10::make_intrusive<c10d::PrefixStore>(cat("group/", options_.prefix), store);
   auto gloo_options = c10d::ProcessGroupGloo::Options::create(wait);
   gloo_options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(kLoopback));
   const c10::intrusive_ptr<c10d::Backend> backend = c10::make_intrusive<c10d::ProcessGroupGloo>(
@@ -108,8 +110,7 @@ void Group::check_usable(const char* operation) const {
 }
 
 Error Group::located(const char* operation, const Error& error, double waited_s) const {
-  const std::string where =
-      cat(operation, " on rank ", options_.rank, " of ", options_.world_size);
+  const std::string where = cat(operation, " on rank ", options_.rank, " of ", options_.world_size);
   if (error.code() == Code::kTimeout) {
     return Error(Code::kTimeout,
                  cat(where, " waited ", static_cast<int64_t>(waited_s), " s for the other ranks (",

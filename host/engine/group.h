@@ -1,8 +1,9 @@
 // host/engine/group.h: a process group of one attempt and its collectives.
 //
-// Gloo on loopback over a c10d::Store. Owned by one Lua state and used by its thread only. Every collective must be called
-// by all ranks in the same order. When one fails on another rank's account, Error(kPeerLost) or, at the group's deadline,
-// Error(kTimeout) says so, and every later collective raises the same: the group is dead.
+// Gloo on loopback over a c10d::Store. Owned by one Lua state and used by its thread only. Every
+// collective must be called by all ranks in the same order. When one fails on another rank's
+// account, Error(kPeerLost) or, at the group's deadline, Error(kTimeout) says so, and every later
+// collective raises the same: the group is dead.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -35,8 +36,8 @@ struct GroupOptions {
 
 class Group {
  public:
-  // Connects to all ranks; waits for them at most 60 s, or the timeout when that is shorter. `host` may lack its
-  // blocking functions; both must outlive the group.
+  // Connects to all ranks; waits for them at most 60 s, or the timeout when that is shorter. `host`
+  // may lack its blocking functions; both must outlive the group.
   Group(const GroupOptions& options, const c10::intrusive_ptr<c10d::Store>& store,
         const HostApi& host);
   ~Group();
@@ -53,7 +54,8 @@ class Group {
   std::vector<at::Tensor> all_gather(const at::Tensor& tensor);
   // In place: rank src's values on every rank.
   void broadcast(const at::Tensor& tensor, int src);
-  // output = rank's entry of the elementwise reduction of every rank's list. One input a rank, all shaped like output.
+  // output = rank's entry of the elementwise reduction of every rank's list. One input a rank, all
+  // shaped like output.
   void reduce_scatter(const at::Tensor& output, const std::vector<at::Tensor>& inputs,
                       std::string_view op);
   void barrier();
@@ -64,7 +66,8 @@ class Group {
   // Reducers are closed before the group they use.
   void add_reducer(const std::shared_ptr<Reducer>& reducer) { reducers_.push_back(reducer); }
 
-  // Ordered teardown: reducers, groups, store. Never throws; later collectives raise. Calling it again does nothing.
+  // Ordered teardown: reducers, groups, store. Never throws; later collectives raise. Calling it
+  // again does nothing.
   void close() noexcept;
 
  private:

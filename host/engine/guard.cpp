@@ -16,7 +16,8 @@ Code code_of(const c10::Error& e) {
   if (dynamic_cast<const c10::OutOfMemoryError*>(&e) != nullptr) return Code::kOutOfMemory;
   if (dynamic_cast<const c10::NotImplementedError*>(&e) != nullptr) return Code::kUnsupported;
   if (dynamic_cast<const c10::DistError*>(&e) != nullptr) return Code::kPeerLost;
-  return std::string_view(e.what_without_backtrace()).find("INTERNAL ASSERT") == std::string_view::npos
+  return std::string_view(e.what_without_backtrace()).find("INTERNAL ASSERT") ==
+                 std::string_view::npos
              ? Code::kArgument
              : Code::kInternal;
 }
@@ -26,9 +27,11 @@ std::string_view text_of(const std::exception& e) {
   return torch == nullptr ? e.what() : torch->what_without_backtrace();
 }
 
-// "Could not run 'aten::x' with arguments from the 'Y' backend." is followed by pages about LibTorch's build.
+// "Could not run 'aten::x' with arguments from the 'Y' backend." is followed by pages about
+// LibTorch's build.
 std::string short_text(std::string_view text) {
-  const size_t end = text.find(" This could be because the operator doesn't exist for this backend");
+  const size_t end =
+      text.find(" This could be because the operator doesn't exist for this backend");
   return std::string(trim(text.substr(0, end)));
 }
 
@@ -40,19 +43,23 @@ bool lacks_cuda(std::string_view text) {
 Error torch_error(const c10::Error& e) {
   const std::string_view text = e.what_without_backtrace();
   if (lacks_cuda(text)) {
-    return Error(Code::kEnvironment, "device 'cuda' is not available: no GPU support in this LibTorch or on this machine");
+    return Error(
+        Code::kEnvironment,
+        "device 'cuda' is not available: no GPU support in this LibTorch or on this machine");
   }
   return Error(code_of(e), short_text(text));
 }
 
-// What a collective inside LibTorch (backward under DistributedDataParallel) says when a rank is lost.
+// What a collective inside LibTorch (backward under DistributedDataParallel) says when a rank is
+// lost.
 std::optional<Error> lost_peer(std::string_view text) {
   const std::optional<Error> cause = peer_error(text);
   if (!cause) return std::nullopt;
-  return Error(cause->code(),
-               cat("exchanging gradients failed because another rank ",
-                   cause->code() == Code::kTimeout ? "did not come in time" : "is gone", " (",
-                   cause->message(), "): look for that rank's own error, or the signal that ended it"));
+  return Error(
+      cause->code(),
+      cat("exchanging gradients failed because another rank ",
+          cause->code() == Code::kTimeout ? "did not come in time" : "is gone", " (",
+          cause->message(), "): look for that rank's own error, or the signal that ended it"));
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
-// host/engine/host_store.h: the c10d::Store of a worker: the attempt's key-value store that the controller keeps.
+// host/engine/host_store.h: the c10d::Store of a worker: the attempt's key-value store that the
+// controller keeps.
 //
-// Any thread may wait in it. Waits end at their deadline with Error(kTimeout), and with Error(kPeerLost) once the channel
-// to the controller is closed; set and deleteKey then do nothing, since LibTorch's destructors call them.
+// Any thread may wait in it. Waits end at their deadline with Error(kTimeout), and with
+// Error(kPeerLost) once the channel to the controller is closed; set and deleteKey then do nothing,
+// since LibTorch's destructors call them.
 #pragma once
 
 #include <torch/csrc/distributed/c10d/Store.hpp>

@@ -52,8 +52,8 @@ class IdxFile {
     uint8_t magic[4];
     read(magic, 4);
     if (magic[0] != 0 || magic[1] != 0 || magic[3] == 0) {
-      fail(cat("it is no idx file: it begins with bytes ", magic[0], " ", magic[1], " ", magic[2], " ",
-               magic[3], " where 0 0 8 and the number of dimensions should be"));
+      fail(cat("it is no idx file: it begins with bytes ", magic[0], " ", magic[1], " ", magic[2],
+               " ", magic[3], " where 0 0 8 and the number of dimensions should be"));
     }
     if (magic[2] != kUnsignedByte) {
       fail(cat("its elements have idx type ", magic[2], "; only 8, unsigned bytes, is read"));
@@ -65,8 +65,10 @@ class IdxFile {
       read(size, 4);
       shape.push_back(int64_t{size[0]} << 24 | size[1] << 16 | size[2] << 8 | size[3]);
       // Checked before the memory is taken: a damaged header may ask for anything.
-      if (__builtin_mul_overflow(numel, shape.back(), &numel) || numel / kMaxExpansion > size_bytes_) {
-        fail(cat("it is truncated: its header promises more than its ", size_bytes_, " bytes hold"));
+      if (__builtin_mul_overflow(numel, shape.back(), &numel) ||
+          numel / kMaxExpansion > size_bytes_) {
+        fail(
+            cat("it is truncated: its header promises more than its ", size_bytes_, " bytes hold"));
       }
     }
     return shape;

@@ -30,7 +30,8 @@ std::optional<c10::SymInt> slice_field(lua_State* L, int table, const char* name
   lua_rawget(L, table);
   const auto number = to_int(L, -1);
   if (!number && !lua_isnil(L, -1)) {
-    throw Error(Code::kArgument, cat("slice: ", std::string_view(name), " must be an integer, got ", describe_value(L, -1)));
+    throw Error(Code::kArgument, cat("slice: ", std::string_view(name), " must be an integer, got ",
+                                     describe_value(L, -1)));
   }
   lua_pop(L, 1);
   if (!number) return std::nullopt;
@@ -43,9 +44,9 @@ TensorIndex read_slice(lua_State* L, int index) {
 }
 
 [[noreturn]] void bad_index(lua_State* L, int index) {
-  throw Error(Code::kArgument,
-              cat("a tensor is indexed with integers, torch.slice, '...', torch.none, booleans, tensors or a list of these, got ",
-                  describe_value(L, index)));
+  throw Error(Code::kArgument, cat("a tensor is indexed with integers, torch.slice, '...', "
+                                   "torch.none, booleans, tensors or a list of these, got ",
+                                   describe_value(L, index)));
 }
 
 // One entry of an index. The value lies at the absolute index.
@@ -58,9 +59,11 @@ TensorIndex read_entry(lua_State* L, int index) {
       return at::indexing::Ellipsis;
     case LUA_TTABLE:
       // A list inside the list picks elements, like an index tensor.
-      return is_slice(L, index) ? read_slice(L, index) : TensorIndex(tensor_from_index_list(L, index));
+      return is_slice(L, index) ? read_slice(L, index)
+                                : TensorIndex(tensor_from_index_list(L, index));
     case LUA_TUSERDATA:
-      if (const at::Tensor* tensor = test_tensor(L, index); tensor != nullptr && tensor->defined()) return TensorIndex(*tensor);
+      if (const at::Tensor* tensor = test_tensor(L, index); tensor != nullptr && tensor->defined())
+        return TensorIndex(*tensor);
       if (lua_touserdata(L, index) == vm(L).none) return at::indexing::None;
       bad_index(L, index);
     default:
@@ -85,10 +88,12 @@ std::vector<TensorIndex> read_index(lua_State* L, int index) {
 }
 
 at::Tensor select_row(const at::Tensor& self, int64_t row) {
-  if (self.dim() == 0) throw Error(Code::kArgument, "a 0-dim tensor cannot be indexed with a number: use x:item()");
+  if (self.dim() == 0)
+    throw Error(Code::kArgument, "a 0-dim tensor cannot be indexed with a number: use x:item()");
   const int64_t size = self.size(0);
   if (row >= size || row < -size) {
-    throw Error(Code::kArgument, cat("index ", row, " is out of range for dimension 0 of ", describe(self)));
+    throw Error(Code::kArgument,
+                cat("index ", row, " is out of range for dimension 0 of ", describe(self)));
   }
   return self.select(0, row);
 }
@@ -160,11 +165,13 @@ int set_item(lua_State* L) {
     if (tensor != nullptr) {
       at::indexing::set_item(self, index, *tensor);
     } else if (lua_type(L, 3) == LUA_TTABLE) {
-      at::indexing::set_item(self, index, tensor_from_table(L, 3, self.scalar_type()).to(self.device()));
+      at::indexing::set_item(self, index,
+                             tensor_from_table(L, 3, self.scalar_type()).to(self.device()));
     } else if (const auto number = to_scalar(L, 3)) {
       at::Tensor(self).index_put_(index, *number);
     } else {
-      throw Error(Code::kArgument, cat("x[i] = v: expected a number or a Tensor, got ", describe_value(L, 3)));
+      throw Error(Code::kArgument,
+                  cat("x[i] = v: expected a number or a Tensor, got ", describe_value(L, 3)));
     }
   });
   return 0;

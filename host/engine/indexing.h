@@ -1,4 +1,5 @@
-// host/engine/indexing.h: x[i], x[mask], x[{0, torch.slice(1, 3), '...', torch.none}], read and assigned.
+// host/engine/indexing.h: x[i], x[mask], x[{0, torch.slice(1, 3), '...', torch.none}], read and
+// assigned.
 #pragma once
 
 #include "host/lua/lua.h"

@@ -12,7 +12,8 @@ namespace {
 
 constexpr size_t kShownSamples = 8;
 
-// "samples 3, 7, 9": what a request asked for, as far as it is a list of integers, or has one as its field `indices`.
+// "samples 3, 7, 9": what a request asked for, as far as it is a list of integers, or has one as
+// its field `indices`.
 std::string describe_request(const Tree& request) {
   if (const auto* map = std::get_if<std::shared_ptr<TreeMap>>(&request)) {
     for (const auto& [key, item] : (*map)->entries) {
@@ -68,8 +69,8 @@ Loader::~Loader() {
 bool Loader::submit(Tree request) {
   {
     const std::lock_guard lock(mutex_);
-    const auto capacity = static_cast<size_t>(options_.num_workers) *
-                          static_cast<size_t>(options_.prefetch_factor);
+    const auto capacity =
+        static_cast<size_t>(options_.num_workers) * static_cast<size_t>(options_.prefetch_factor);
     if (open_.size() >= capacity) return false;
     open_.emplace(next_number_, request);
     queue_.push_back({next_number_++, std::move(request)});
@@ -84,18 +85,17 @@ std::vector<Tree> Loader::next() {
     throw Error(Code::kArgument, "DataLoader: no batch was asked for");
   }
   const uint64_t number = open_.begin()->first;
-  done_.wait_for(lock, options_.timeout, [&] {
-    return results_.contains(number) || broken_.has_value();
-  });
+  done_.wait_for(lock, options_.timeout,
+                 [&] { return results_.contains(number) || broken_.has_value(); });
   const std::string name = describe_request(open_.begin()->second);
   open_.erase(open_.begin());
   const auto found = results_.find(number);
   if (found == results_.end()) {
     if (broken_) throw Error(*broken_);
-    const auto waited_s = std::chrono::duration_cast<std::chrono::seconds>(options_.timeout).count();
-    throw Error(Code::kTimeout,
-                cat("DataLoader: ", name, " took longer than ", int64_t{waited_s}, " s",
-                    ": look for a wait in the dataset, or raise timeout_s"));
+    const auto waited_s =
+        std::chrono::duration_cast<std::chrono::seconds>(options_.timeout).count();
+    throw Error(Code::kTimeout, cat("DataLoader: ", name, " took longer than ", int64_t{waited_s},
+                                    " s", ": look for a wait in the dataset, or raise timeout_s"));
   }
   const Result result = std::move(found->second);
   results_.erase(found);

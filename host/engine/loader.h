@@ -1,8 +1,10 @@
-// host/engine/loader.h: threads that make batches: each has its own Lua state, results come in the order of submission.
+// host/engine/loader.h: threads that make batches: each has its own Lua state, results come in the
+// order of submission.
 //
-// The owner (one Lua state's thread) submits what to load and takes what was loaded; at most `capacity` batches are in
-// flight. A worker thread loads the function once and calls it for every batch it takes. Nothing of one state is touched
-// by another thread: requests and batches cross as trees. The destructor waits for the batches being made at that moment.
+// The owner (one Lua state's thread) submits what to load and takes what was loaded; at most
+// `capacity` batches are in flight. A worker thread loads the function once and calls it for every
+// batch it takes. Nothing of one state is touched by another thread: requests and batches cross as
+// trees. The destructor waits for the batches being made at that moment.
 #pragma once
 
 #include <chrono>
@@ -41,8 +43,9 @@ class Loader {
   // Queues a request. False, and nothing done, when as many batches are in flight as may be.
   bool submit(Tree request);
 
-  // The values of the oldest request that was not taken yet. Throws the error that its worker raised, naming the worker and
-  // the request; Error(kTimeout) when it takes too long; Error(kArgument) when nothing was submitted.
+  // The values of the oldest request that was not taken yet. Throws the error that its worker
+  // raised, naming the worker and the request; Error(kTimeout) when it takes too long;
+  // Error(kArgument) when nothing was submitted.
   std::vector<Tree> next();
 
   // Forgets all requests and batches: a new epoch begins, or a loop was left early.

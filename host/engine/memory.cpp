@@ -77,7 +77,9 @@ class Collecting {
   Vm& vm_;
 };
 
-int64_t ceiling_for(int64_t live) { return std::max(kSmallestCeiling, live + std::max(live / 2, 128 * kMiB)); }
+int64_t ceiling_for(int64_t live) {
+  return std::max(kSmallestCeiling, live + std::max(live / 2, 128 * kMiB));
+}
 
 int memory_stats(lua_State* L) {
   lua_createtable(L, 0, 4);
@@ -95,7 +97,8 @@ int memory_stats(lua_State* L) {
 // The tensors made inside one torch.scope, in a weak list: collected ones drop out by themselves.
 class Scope {
  public:
-  Scope(Vm& vm, lua_State* L) : vm_(vm), L_(L), outer_ref_(vm.scope_ref), outer_count_(vm.scope_count) {
+  Scope(Vm& vm, lua_State* L)
+      : vm_(vm), L_(L), outer_ref_(vm.scope_ref), outer_count_(vm.scope_count) {
     lua_newtable(L);
     lua_createtable(L, 0, 1);
     lua_pushliteral(L, "v");
@@ -112,7 +115,8 @@ class Scope {
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  // Releases every tensor of the scope but those in the table of kept ones at the index; these go to the outer scope.
+  // Releases every tensor of the scope but those in the table of kept ones at the index; these go
+  // to the outer scope.
   void release_all_but(int kept) {
     const int count = static_cast<int>(vm_.scope_count);
     lua_rawgeti(L_, LUA_REGISTRYINDEX, vm_.scope_ref);
@@ -168,7 +172,8 @@ int keep(lua_State* L) {
   return lua_gettop(L);
 }
 
-// scope(fn): calls fn(keep) and releases every tensor made inside but the results and those given to keep().
+// scope(fn): calls fn(keep) and releases every tensor made inside but the results and those given
+// to keep().
 int scope(lua_State* L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   lua_settop(L, 1);
@@ -184,7 +189,8 @@ int scope(lua_State* L) {
   return top - 1;
 }
 
-constexpr Method kFunctions[] = {torch_method<&memory_stats>("memory_stats"), torch_method<&scope>("scope")};
+constexpr Method kFunctions[] = {torch_method<&memory_stats>("memory_stats"),
+                                 torch_method<&scope>("scope")};
 
 }  // namespace
 

@@ -1,9 +1,10 @@
 // host/engine/memory.h: makes Lua's collector see tensor memory.
 //
-// Lua counts a tensor as eight bytes, so garbage tensors would pile up. A counting allocator (the process's CPU
-// allocator) sums live bytes and, for each thread, bytes allocated since the last collection; push_tensor pays that debt
-// with collector steps, and with a full collection once live bytes pass a ceiling, which follows the live bytes up and
-// down. Nothing is collected inside the allocator.
+// Lua counts a tensor as eight bytes, so garbage tensors would pile up. A counting allocator (the
+// process's CPU allocator) sums live bytes and, for each thread, bytes allocated since the last
+// collection; push_tensor pays that debt with collector steps, and with a full collection once live
+// bytes pass a ceiling, which follows the live bytes up and down. Nothing is collected inside the
+// allocator.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@
 
 namespace rtrain {
 
-// Installs the allocator and raises glibc's thresholds: by default every freed activation goes back to the kernel.
-// First call of the process; later ones do nothing.
+// Installs the allocator and raises glibc's thresholds: by default every freed activation goes back
+// to the kernel. First call of the process; later ones do nothing.
 void install_allocator();
 
 inline constexpr int64_t kDebtBytes = int64_t{16} << 20;

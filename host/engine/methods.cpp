@@ -45,7 +45,9 @@ int stride(lua_State* L) {
 
 int dim(lua_State* L) { return push_count(L, check_tensor(L, 1).dim()); }
 int numel(lua_State* L) { return push_count(L, check_tensor(L, 1).numel()); }
-int element_size(lua_State* L) { return push_count(L, static_cast<int64_t>(check_tensor(L, 1).itemsize())); }
+int element_size(lua_State* L) {
+  return push_count(L, static_cast<int64_t>(check_tensor(L, 1).itemsize()));
+}
 int storage_offset(lua_State* L) { return push_count(L, check_tensor(L, 1).storage_offset()); }
 
 int is_floating_point(lua_State* L) {
@@ -59,13 +61,15 @@ int is_complex(lua_State* L) {
 }
 
 int data_ptr(lua_State* L) {
-  return push_count(L, static_cast<int64_t>(reinterpret_cast<intptr_t>(check_tensor(L, 1).data_ptr())));
+  return push_count(
+      L, static_cast<int64_t>(reinterpret_cast<intptr_t>(check_tensor(L, 1).data_ptr())));
 }
 
 int item(lua_State* L) {
   const at::Tensor& self = check_tensor(L, 1);
   if (self.numel() != 1) {
-    throw Error(Code::kArgument, cat("item: a tensor of ", describe(self), " has not exactly one element"));
+    throw Error(Code::kArgument,
+                cat("item: a tensor of ", describe(self), " has not exactly one element"));
   }
   push_scalar(L, self.item());
   return 1;
@@ -80,7 +84,8 @@ void push_list(lua_State* L, const at::Tensor& tensor) {
   luaL_checkstack(L, 8, "too many dimensions");
   const int count = static_cast<int>(tensor.size(0));
   lua_createtable(L, count, 0);
-  const bool floats = tensor.dim() == 1 && tensor.scalar_type() == at::kDouble && tensor.is_contiguous();
+  const bool floats =
+      tensor.dim() == 1 && tensor.scalar_type() == at::kDouble && tensor.is_contiguous();
   const double* data = floats ? tensor.const_data_ptr<double>() : nullptr;
   for (int i = 0; i < count; ++i) {
     if (floats) {
@@ -105,7 +110,9 @@ int is_contiguous(lua_State* L) {
   if (lua_type(L, 2) == LUA_TTABLE) lua_getfield(L, 2, "memory_format");
   if (lua_type(L, -1) == LUA_TSTRING) {
     const auto named = memory_format_from_name(lua_tostring(L, -1));
-    if (!named) throw Error(Code::kArgument, cat("unknown memory format '", std::string_view(lua_tostring(L, -1)), "'"));
+    if (!named)
+      throw Error(Code::kArgument,
+                  cat("unknown memory format '", std::string_view(lua_tostring(L, -1)), "'"));
     format = *named;
   }
   lua_pushboolean(L, self.is_contiguous(format) ? 1 : 0);
@@ -149,7 +156,8 @@ void read_name(const std::string& name, Target& target) {
 }
 
 void read_keyword(lua_State* L, const std::string& key, Target& target) {
-  static const std::vector<std::string> kNames = {"dtype", "device", "non_blocking", "copy", "memory_format"};
+  static const std::vector<std::string> kNames = {"dtype", "device", "non_blocking", "copy",
+                                                  "memory_format"};
   if (key == "dtype") {
     target.dtype = parse_dtype(luaL_checkstring(L, -1));
   } else if (key == "device") {
@@ -176,12 +184,14 @@ Target read_target(lua_State* L) {
     } else if (lua_type(L, i) == LUA_TTABLE) {
       lua_pushnil(L);
       while (lua_next(L, i) != 0) {
-        if (lua_type(L, -2) != LUA_TSTRING) throw Error(Code::kArgument, "to: expected keywords in the table");
+        if (lua_type(L, -2) != LUA_TSTRING)
+          throw Error(Code::kArgument, "to: expected keywords in the table");
         read_keyword(L, lua_tostring(L, -2), out);
         lua_pop(L, 1);
       }
     } else if (!lua_isnil(L, i)) {
-      throw Error(Code::kArgument, cat("to: expected a dtype, a device or a Tensor, got ", describe_value(L, i)));
+      throw Error(Code::kArgument,
+                  cat("to: expected a dtype, a device or a Tensor, got ", describe_value(L, i)));
     }
   }
   return out;
@@ -189,7 +199,9 @@ Target read_target(lua_State* L) {
 
 int push_converted(lua_State* L, const Target& target) {
   const at::Tensor& self = check_tensor(L, 1);
-  at::Tensor out = self.to(self.options().dtype(target.dtype.value_or(self.scalar_type())).device(target.device.value_or(self.device())),
+  at::Tensor out = self.to(self.options()
+                               .dtype(target.dtype.value_or(self.scalar_type()))
+                               .device(target.device.value_or(self.device())),
                            target.non_blocking, target.copy, target.memory_format);
   if (out.is_same(self)) return push_self(L);
   push_tensor(L, std::move(out));
@@ -203,11 +215,14 @@ int to_dtype(lua_State* L) {
   return push_converted(L, {.dtype = Dtype, .device = {}, .memory_format = {}});
 }
 
-int cpu(lua_State* L) { return push_converted(L, {.dtype = {}, .device = c10::Device(c10::kCPU), .memory_format = {}}); }
+int cpu(lua_State* L) {
+  return push_converted(L, {.dtype = {}, .device = c10::Device(c10::kCPU), .memory_format = {}});
+}
 
 int cuda(lua_State* L) {
   const auto index = static_cast<c10::DeviceIndex>(luaL_optinteger(L, 2, -1));
-  return push_converted(L, {.dtype = {}, .device = c10::Device(c10::kCUDA, index), .memory_format = {}});
+  return push_converted(
+      L, {.dtype = {}, .device = c10::Device(c10::kCUDA, index), .memory_format = {}});
 }
 
 constexpr Method kMethods[] = {

@@ -1,4 +1,5 @@
-// host/engine/methods.h: the methods of tensors that are no ATen operators: size, item, tolist, to, backward, …
+// host/engine/methods.h: the methods of tensors that are no ATen operators: size, item, tolist, to,
+// backward, …
 #pragma once
 
 #include <span>

@@ -1,4 +1,5 @@
-// host/engine/open.cpp: the engine's entry point, called once for each Lua state by the thread that will use it.
+// host/engine/open.cpp: the engine's entry point, called once for each Lua state by the thread that
+// will use it.
 #include <c10/core/AutogradState.h>
 
 #include "host/engine/engine.h"
@@ -7,8 +8,8 @@
 #include "host/engine/scalars.h"
 #include "host/engine/vm.h"
 
-extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(lua_State* L,
-                                                                         const rtrain::HostApi* host) {
+extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
+    lua_State* L, const rtrain::HostApi* host) {
   using namespace rtrain;
   install_allocator();
   // Backward, hooks and custom functions run on this thread, never on one that Lua does not know.

@@ -23,7 +23,8 @@ namespace {
 using at::Scalar;
 using at::Tensor;
 
-// Each operator takes two tensors (a number is a wrapped one); pow and 1 / x have better forms for numbers.
+// Each operator takes two tensors (a number is a wrapped one); pow and 1 / x have better forms for
+// numbers.
 struct Add {
   static constexpr const char* kName = "add";
   static Tensor call(const Tensor& a, const Tensor& b) { return at::add(a, b); }
@@ -50,7 +51,8 @@ struct Pow {
 };
 
 Error bad_operands(lua_State* L, const char* name) {
-  return Error(Code::kArgument, cat(name, ": expected tensors or numbers, got ", describe_stack(L, 2)));
+  return Error(Code::kArgument,
+               cat(name, ": expected tensors or numbers, got ", describe_stack(L, 2)));
 }
 
 const Tensor& defined(const Tensor& tensor, const char* name) {
@@ -123,13 +125,17 @@ int same_tensor(lua_State* L) {
   return 1;
 }
 
-constexpr Method kOperators[] = {
-    torch_method<&binary<Add>>("__add"),      torch_method<&binary<Sub>>("__sub"),
-    torch_method<&binary<Mul>>("__mul"),      torch_method<&binary<Div>>("__div"),
-    torch_method<&binary<Remainder>>("__mod"), torch_method<&binary<Pow>>("__pow"),
-    torch_method<&negate>("__unm"),           torch_method<&same_tensor>("__eq"),
-    torch_method<&refuse<kUseLt>>("__lt"),    torch_method<&refuse<kUseLe>>("__le"),
-    torch_method<&refuse<kNoConcat>>("__concat")};
+constexpr Method kOperators[] = {torch_method<&binary<Add>>("__add"),
+                                 torch_method<&binary<Sub>>("__sub"),
+                                 torch_method<&binary<Mul>>("__mul"),
+                                 torch_method<&binary<Div>>("__div"),
+                                 torch_method<&binary<Remainder>>("__mod"),
+                                 torch_method<&binary<Pow>>("__pow"),
+                                 torch_method<&negate>("__unm"),
+                                 torch_method<&same_tensor>("__eq"),
+                                 torch_method<&refuse<kUseLt>>("__lt"),
+                                 torch_method<&refuse<kUseLe>>("__le"),
+                                 torch_method<&refuse<kNoConcat>>("__concat")};
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// host/engine/operators.h: the metatable's arithmetic: + - * / % ^ and unary minus, on tensors and numbers.
+// host/engine/operators.h: the metatable's arithmetic: + - * / % ^ and unary minus, on tensors and
+// numbers.
 #pragma once
 
 #include "host/lua/lua.h"

@@ -20,15 +20,13 @@ Options::Options(lua_State* L, int index, std::string_view function,
   const std::vector<std::string> names(known.begin(), known.end());
   std::vector<std::string> unknown;
   for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
-    const std::string name = lua_type(L, -2) == LUA_TSTRING
-                                 ? std::string(lua_tostring(L, -2))
-                                 : cat("(a ", luaL_typename(L, -2), ")");
+    const std::string name = lua_type(L, -2) == LUA_TSTRING ? std::string(lua_tostring(L, -2))
+                                                            : cat("(a ", luaL_typename(L, -2), ")");
     if (std::find(names.begin(), names.end(), name) == names.end()) unknown.push_back(name);
   }
   if (unknown.empty()) return;
   const std::string& first = *std::min_element(unknown.begin(), unknown.end());
-  throw Error(Code::kArgument,
-              cat(function, ": unknown option '", first, "'", hint(first, names)));
+  throw Error(Code::kArgument, cat(function, ": unknown option '", first, "'", hint(first, names)));
 }
 
 void Options::refuse(const char* name, std::string_view wanted) const {
@@ -72,7 +70,8 @@ double Options::number(const char* name, double fallback) const {
 int64_t Options::integer(const char* name, int64_t fallback) const {
   const double out = number(name, static_cast<double>(fallback));
   if (std::floor(out) != out || std::abs(out) > 0x1p53) {
-    throw Error(Code::kArgument, cat(function_, ": option '", name, "' must be an integer, not ", out));
+    throw Error(Code::kArgument,
+                cat(function_, ": option '", name, "' must be an integer, not ", out));
   }
   return static_cast<int64_t>(out);
 }

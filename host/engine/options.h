@@ -11,8 +11,9 @@
 
 namespace rtrain {
 
-// Reads the table at an index, which must stay on the stack; nil counts as an empty table. Every reader throws
-// Error(kArgument) with the function's and the option's name when the value has another type.
+// Reads the table at an index, which must stay on the stack; nil counts as an empty table. Every
+// reader throws Error(kArgument) with the function's and the option's name when the value has
+// another type.
 class Options {
  public:
   // Throws Error(kArgument) with "did you mean" for an unknown option.

@@ -71,9 +71,10 @@ Kind kind_of(const c10::TypePtr& type) {
 }
 
 std::string type_text(const Param& param) {
-  static constexpr const char* kNames[] = {"Tensor", "Tensor[]", "Tensor?[]", "int",   "int[]",  "float",
-                                           "float[]", "number", "number[]",  "bool",  "bool[]", "string",
-                                           "dtype",  "layout", "memory_format", "device", "Generator", "(internal)"};
+  static constexpr const char* kNames[] = {
+      "Tensor",  "Tensor[]", "Tensor?[]",     "int",    "int[]",     "float",
+      "float[]", "number",   "number[]",      "bool",   "bool[]",    "string",
+      "dtype",   "layout",   "memory_format", "device", "Generator", "(internal)"};
   std::string out = kNames[static_cast<size_t>(param.kind)];
   if (param.fixed_size > 0) out.insert(out.size() - 1, std::to_string(param.fixed_size));
   return param.optional ? out + "?" : out;
@@ -90,7 +91,8 @@ Param make_param(const c10::Argument& argument) {
   out.kind = kind_of(type);
   out.keyword_only = argument.kwarg_only();
   out.fixed_size = argument.N().value_or(0);
-  const bool list = out.kind == Kind::kIntList || out.kind == Kind::kFloatList || out.kind == Kind::kBoolList;
+  const bool list =
+      out.kind == Kind::kIntList || out.kind == Kind::kFloatList || out.kind == Kind::kBoolList;
   if (!list) out.fixed_size = 0;
   if (argument.default_value()) {
     out.has_default = true;
@@ -153,10 +155,12 @@ Overload make_overload(const std::string& name, c10::OperatorHandle op) {
     out.factory |= argument.name() == "pin_memory";
   }
   for (const auto& result : schema.returns()) {
-    out.returns.push_back({kind_of(result.real_type()) == Kind::kDtype, written_argument(schema, result)});
+    out.returns.push_back(
+        {kind_of(result.real_type()) == Kind::kDtype, written_argument(schema, result)});
   }
   out.is_mutable = schema.is_mutable();
-  while (out.positional < out.params.size() && !out.params[out.positional].keyword_only) ++out.positional;
+  while (out.positional < out.params.size() && !out.params[out.positional].keyword_only)
+    ++out.positional;
   const size_t first = out.positional > 0 && out.params[0].name == "self" ? 1 : 0;
   const bool one_list = out.positional == first + 1 && out.params[first].kind == Kind::kIntList &&
                         out.params[first].fixed_size == 0;
@@ -165,7 +169,8 @@ Overload make_overload(const std::string& name, c10::OperatorHandle op) {
   return out;
 }
 
-// PyTorch's order: a Tensor is tried before a number, an int before a list of ints, a list of tensors last.
+// PyTorch's order: a Tensor is tried before a number, an int before a list of ints, a list of
+// tensors last.
 int preference(Kind kind) {
   switch (kind) {
     case Kind::kTensor:
@@ -203,7 +208,8 @@ class Registry {
   Registry() {
     for (const auto& op : c10::Dispatcher::singleton().getAllOpNames()) {
       constexpr std::string_view kSpace = "aten::";
-      if (std::string_view(op.name).starts_with(kSpace)) names_[op.name.substr(kSpace.size())].push_back(op);
+      if (std::string_view(op.name).starts_with(kSpace))
+        names_[op.name.substr(kSpace.size())].push_back(op);
     }
   }
 
@@ -248,9 +254,12 @@ Registry& registry() {
 }  // namespace
 
 std::string_view without_reserved_mark(std::string_view name) {
-  static constexpr std::string_view kReserved[] = {"and_", "end_", "for_", "function_", "if_", "in_",
-                                                   "not_", "or_",  "repeat_", "until_", "while_"};
-  return std::ranges::find(kReserved, name) == std::end(kReserved) ? name : name.substr(0, name.size() - 1);
+  static constexpr std::string_view kReserved[] = {"and_",    "end_",   "for_",  "function_",
+                                                   "if_",     "in_",    "not_",  "or_",
+                                                   "repeat_", "until_", "while_"};
+  return std::ranges::find(kReserved, name) == std::end(kReserved)
+             ? name
+             : name.substr(0, name.size() - 1);
 }
 
 const Family* find_family(const std::string& name) {

@@ -1,8 +1,8 @@
 // host/engine/overloads.h: ATen's operators as the dispatcher has them registered, by base name.
 //
-// A Family is everything `torch.add` can mean: its overloads in PyTorch's order of preference. Families are made from the
-// schemas on first use, are shared by all threads and live until the process ends. Variants that write to `out` and those
-// for named dimensions are left out.
+// A Family is everything `torch.add` can mean: its overloads in PyTorch's order of preference.
+// Families are made from the schemas on first use, are shared by all threads and live until the
+// process ends. Variants that write to `out` and those for named dimensions are left out.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -57,11 +57,11 @@ struct Overload {
   c10::OperatorHandle op;
   std::vector<Param> params;
   std::vector<Return> returns;
-  size_t positional = 0;      // the first so many params may be given by position
-  int varargs = -1;           // the param that takes the rest of the positions: zeros(2, 3), x:view(2, 3)
-  bool factory = false;       // makes a tensor from nothing: takes requires_grad too
+  size_t positional = 0;  // the first so many params may be given by position
+  int varargs = -1;  // the param that takes the rest of the positions: zeros(2, 3), x:view(2, 3)
+  bool factory = false;  // makes a tensor from nothing: takes requires_grad too
   bool is_mutable = false;
-  std::string signature;      // "add(Tensor self, Tensor other, *, Scalar alpha=1)"
+  std::string signature;  // "add(Tensor self, Tensor other, *, Scalar alpha=1)"
 };
 
 struct Family {
@@ -69,13 +69,15 @@ struct Family {
   std::vector<Overload> overloads;
 };
 
-// The operator of that name; a trailing underscore is dropped where Lua reserves the word ("repeat_"). Null if unknown.
+// The operator of that name; a trailing underscore is dropped where Lua reserves the word
+// ("repeat_"). Null if unknown.
 const Family* find_family(const std::string& name);
 
 // Every public base name, sorted.
 std::vector<std::string> family_names();
 
-// One operator as one Lua state uses it: the family and which overload fitted which kinds of arguments.
+// One operator as one Lua state uses it: the family and which overload fitted which kinds of
+// arguments.
 struct Op {
   struct Memo {
     uint64_t key;

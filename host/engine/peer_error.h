@@ -8,7 +8,8 @@
 
 namespace rtrain {
 
-// kPeerLost or kTimeout with the cause ("Connection closed by peer") for a text of Gloo; nothing for any other text.
+// kPeerLost or kTimeout with the cause ("Connection closed by peer") for a text of Gloo; nothing
+// for any other text.
 std::optional<Error> peer_error(std::string_view text);
 
 }  // namespace rtrain

@@ -1,4 +1,5 @@
-// host/engine/pickle_format.h: the words of Python's pickle protocol 2 and torch's names in it that we read and write.
+// host/engine/pickle_format.h: the words of Python's pickle protocol 2 and torch's names in it that
+// we read and write.
 #pragma once
 
 #include <c10/core/ScalarType.h>

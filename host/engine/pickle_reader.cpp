@@ -48,9 +48,12 @@ const TypeName* type_of(std::string_view name, std::string_view TypeName::*field
 }
 
 bool is_known(std::string_view name) {
-  static constexpr std::string_view kCallable[] = {
-      "collections.OrderedDict", "torch._utils._rebuild_tensor_v2", "torch._utils._rebuild_parameter",
-      "torch.Size",              "torch.device",                    "_codecs.encode"};
+  static constexpr std::string_view kCallable[] = {"collections.OrderedDict",
+                                                   "torch._utils._rebuild_tensor_v2",
+                                                   "torch._utils._rebuild_parameter",
+                                                   "torch.Size",
+                                                   "torch.device",
+                                                   "_codecs.encode"};
   return std::ranges::find(kCallable, name) != std::end(kCallable) ||
          type_of(name, &TypeName::storage) != nullptr || type_of(name, &TypeName::dtype) != nullptr;
 }
@@ -114,46 +117,80 @@ class Unpickler {
 
   void step(Opcode code) {
     switch (code) {
-      case Opcode::kProto: return protocol(byte());
-      case Opcode::kStop: return stop();
-      case Opcode::kMark: return push(Item(Mark{}));
-      case Opcode::kPop: pop(); return;
-      case Opcode::kNone: return push(Tree());
-      case Opcode::kNewTrue: return push(Tree(true));
-      case Opcode::kNewFalse: return push(Tree(false));
-      case Opcode::kBinInt: return push(Tree(int64_t{raw<int32_t>()}));
-      case Opcode::kBinInt1: return push(Tree(int64_t{byte()}));
-      case Opcode::kBinInt2: return push(Tree(int64_t{raw<uint16_t>()}));
-      case Opcode::kLong1: return push(Tree(long_integer(byte())));
+      case Opcode::kProto:
+        return protocol(byte());
+      case Opcode::kStop:
+        return stop();
+      case Opcode::kMark:
+        return push(Item(Mark{}));
+      case Opcode::kPop:
+        pop();
+        return;
+      case Opcode::kNone:
+        return push(Tree());
+      case Opcode::kNewTrue:
+        return push(Tree(true));
+      case Opcode::kNewFalse:
+        return push(Tree(false));
+      case Opcode::kBinInt:
+        return push(Tree(int64_t{raw<int32_t>()}));
+      case Opcode::kBinInt1:
+        return push(Tree(int64_t{byte()}));
+      case Opcode::kBinInt2:
+        return push(Tree(int64_t{raw<uint16_t>()}));
+      case Opcode::kLong1:
+        return push(Tree(long_integer(byte())));
       case Opcode::kBinFloat:
         return push(Tree(std::bit_cast<double>(__builtin_bswap64(raw<uint64_t>()))));
-      case Opcode::kBinUnicode: return push(Tree(std::string(take(raw<uint32_t>()))));
-      case Opcode::kShortBinString: return push(Tree(std::string(take(byte()))));
-      case Opcode::kGlobal: return global();
-      case Opcode::kBinPersId: return storage();
-      case Opcode::kReduce: return reduce();
-      case Opcode::kBuild: return build();
-      default: return step_container(code);
+      case Opcode::kBinUnicode:
+        return push(Tree(std::string(take(raw<uint32_t>()))));
+      case Opcode::kShortBinString:
+        return push(Tree(std::string(take(byte()))));
+      case Opcode::kGlobal:
+        return global();
+      case Opcode::kBinPersId:
+        return storage();
+      case Opcode::kReduce:
+        return reduce();
+      case Opcode::kBuild:
+        return build();
+      default:
+        return step_container(code);
     }
   }
 
   void step_container(Opcode code) {
     switch (code) {
-      case Opcode::kEmptyList: return push(Tree(lists_.emplace_back(std::make_shared<TreeList>())));
-      case Opcode::kEmptyDict: return push(Tree(new_map(false)));
-      case Opcode::kEmptyTuple: return push_tuple({});
-      case Opcode::kTuple: return push_tuple(pop_to_mark());
-      case Opcode::kTuple1: return push_tuple(pop_some(1));
-      case Opcode::kTuple2: return push_tuple(pop_some(2));
-      case Opcode::kTuple3: return push_tuple(pop_some(3));
-      case Opcode::kAppend: return append(pop_some(1));
-      case Opcode::kAppends: return append(pop_to_mark());
-      case Opcode::kSetItem: return set_items(pop_some(2));
-      case Opcode::kSetItems: return set_items(pop_to_mark());
-      case Opcode::kBinPut: return put(byte());
-      case Opcode::kLongBinPut: return put(raw<uint32_t>());
-      case Opcode::kBinGet: return get(byte());
-      case Opcode::kLongBinGet: return get(raw<uint32_t>());
+      case Opcode::kEmptyList:
+        return push(Tree(lists_.emplace_back(std::make_shared<TreeList>())));
+      case Opcode::kEmptyDict:
+        return push(Tree(new_map(false)));
+      case Opcode::kEmptyTuple:
+        return push_tuple({});
+      case Opcode::kTuple:
+        return push_tuple(pop_to_mark());
+      case Opcode::kTuple1:
+        return push_tuple(pop_some(1));
+      case Opcode::kTuple2:
+        return push_tuple(pop_some(2));
+      case Opcode::kTuple3:
+        return push_tuple(pop_some(3));
+      case Opcode::kAppend:
+        return append(pop_some(1));
+      case Opcode::kAppends:
+        return append(pop_to_mark());
+      case Opcode::kSetItem:
+        return set_items(pop_some(2));
+      case Opcode::kSetItems:
+        return set_items(pop_to_mark());
+      case Opcode::kBinPut:
+        return put(byte());
+      case Opcode::kLongBinPut:
+        return put(raw<uint32_t>());
+      case Opcode::kBinGet:
+        return get(byte());
+      case Opcode::kLongBinGet:
+        return get(raw<uint32_t>());
       default:
         malformed(cat("opcode ", static_cast<int>(code), " at byte ", at_ - 1,
                       " is not among those that torch.save writes"));
@@ -175,7 +212,8 @@ class Unpickler {
     finished_ = true;
   }
 
-  // Bounds the nesting; a node that contains itself is one that is met again while it is open (height 0).
+  // Bounds the nesting; a node that contains itself is one that is met again while it is open
+  // (height 0).
   static int height(const Tree& tree, std::unordered_map<const void*, int>& heights, int depth) {
     const auto* list = std::get_if<std::shared_ptr<TreeList>>(&tree);
     const auto* map = std::get_if<std::shared_ptr<TreeMap>>(&tree);
@@ -190,7 +228,8 @@ class Unpickler {
     }
     int most = 0;
     if (list != nullptr) {
-      for (const Tree& item : (*list)->items) most = std::max(most, height(item, heights, depth + 1));
+      for (const Tree& item : (*list)->items)
+        most = std::max(most, height(item, heights, depth + 1));
     } else {
       for (const auto& entry : (*map)->entries) {
         most = std::max(most, height(entry.second, heights, depth + 1));
@@ -426,9 +465,8 @@ class Unpickler {
     const std::vector<int64_t> sizes = integers(given[2]);
     const std::vector<int64_t> strides = integers(given[3]);
     check_extent(storage->numel, offset, sizes, strides);
-    at::Tensor out = at::empty({0}, at::TensorOptions()
-                                        .dtype(storage->type)
-                                        .device(storage->storage.device()));
+    at::Tensor out =
+        at::empty({0}, at::TensorOptions().dtype(storage->type).device(storage->storage.device()));
     out.set_(storage->storage, offset, sizes, strides);
     const bool requires_grad = value<bool>(given[4], "a boolean");
     return requires_grad ? out.requires_grad_(true) : out;

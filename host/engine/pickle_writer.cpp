@@ -16,9 +16,11 @@ bool is_utf8(std::string_view text) {
   size_t i = 0;
   while (i < text.size()) {
     const auto lead = static_cast<unsigned char>(text[i]);
-    const size_t extra = lead < 0x80 ? 0 : lead >= 0xc2 && lead < 0xe0 ? 1 : (lead & 0xf0) == 0xe0 ? 2
-                         : lead >= 0xf0 && lead < 0xf5                   ? 3
-                                                                         : 4;
+    const size_t extra = lead < 0x80                   ? 0
+                         : lead >= 0xc2 && lead < 0xe0 ? 1
+                         : (lead & 0xf0) == 0xe0       ? 2
+                         : lead >= 0xf0 && lead < 0xf5 ? 3
+                                                       : 4;
     if (extra == 4 || text.size() - i <= extra) return false;
     uint32_t point = extra == 0 ? lead : lead & (0x3fU >> extra);
     for (size_t k = 1; k <= extra; ++k) {
@@ -105,7 +107,8 @@ class Pickler {
   }
 
   void unicode(std::string_view text) {
-    if (text.size() > UINT32_MAX) throw Error(Code::kArgument, "a string above 4 GiB cannot be saved");
+    if (text.size() > UINT32_MAX)
+      throw Error(Code::kArgument, "a string above 4 GiB cannot be saved");
     op(Opcode::kBinUnicode);
     raw(static_cast<uint32_t>(text.size()));
     out_.bytes += text;
@@ -174,8 +177,8 @@ class Pickler {
   void storage(const at::Tensor& tensor) {
     const TypeName& type = type_name(tensor.scalar_type());
     const c10::Storage& storage = tensor.storage();
-    const auto [entry, fresh] =
-        numbers_.try_emplace(storage.unsafeGetStorageImpl(), std::pair(out_.storages.size(), type.type));
+    const auto [entry, fresh] = numbers_.try_emplace(storage.unsafeGetStorageImpl(),
+                                                     std::pair(out_.storages.size(), type.type));
     if (fresh) out_.storages.push_back(storage);
     if (entry->second.second != type.type) {
       throw Error(Code::kArgument,

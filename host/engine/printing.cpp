@@ -99,7 +99,8 @@ class Elements {
   }
 
   void format_complex(const at::Tensor& flat) {
-    const at::Tensor parts = at::view_as_real(flat.resolve_conj().to(at::kComplexDouble)).contiguous();
+    const at::Tensor parts =
+        at::view_as_real(flat.resolve_conj().to(at::kComplexDouble)).contiguous();
     size_t imaginary_width = 0;
     const auto real = format_floats(parts.select(1, 0), width_);
     const auto imaginary = format_floats(parts.select(1, 1), imaginary_width);
@@ -132,7 +133,8 @@ at::Tensor edges(const at::Tensor& tensor) {
   for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
     const int64_t size = tensor.size(dim);
     if (size <= 2 * kEdgeItems) continue;
-    out = at::cat({out.narrow(dim, 0, kEdgeItems), out.narrow(dim, size - kEdgeItems, kEdgeItems)}, dim);
+    out = at::cat({out.narrow(dim, 0, kEdgeItems), out.narrow(dim, size - kEdgeItems, kEdgeItems)},
+                  dim);
   }
   return out;
 }
@@ -146,7 +148,8 @@ class Printer {
     if (dim == sizes_.size()) return elements_.take();
     if (dim + 1 == sizes_.size()) return print_row(dim, indent);
     std::vector<std::string> parts;
-    for_each_shown(dim, [&] { parts.push_back(print(dim + 1, indent + 1)); }, [&] { parts.push_back("..."); });
+    for_each_shown(
+        dim, [&] { parts.push_back(print(dim + 1, indent + 1)); }, [&] { parts.push_back("..."); });
     const std::string separator =
         cat(",", std::string(sizes_.size() - dim - 1, '\n'), std::string(indent + 1, ' '));
     return cat("[", join(parts, separator), "]");
@@ -165,12 +168,14 @@ class Printer {
 
   std::string print_row(size_t dim, size_t indent) {
     std::vector<std::string> items;
-    for_each_shown(dim, [&] { items.push_back(elements_.take()); }, [&] { items.push_back(" ..."); });
+    for_each_shown(
+        dim, [&] { items.push_back(elements_.take()); }, [&] { items.push_back(" ..."); });
     const size_t room = kLineWidth > indent ? kLineWidth - indent : 1;
     const size_t per_line = std::max<size_t>(1, room / (elements_.width() + 2));
     std::string out = "[";
     for (size_t i = 0; i < items.size(); ++i) {
-      if (i > 0) out += i % per_line == 0 ? cat(",\n", std::string(indent + 1, ' ')) : std::string(", ");
+      if (i > 0)
+        out += i % per_line == 0 ? cat(",\n", std::string(indent + 1, ' ')) : std::string(", ");
       out += items[i];
     }
     return out + "]";

@@ -109,10 +109,12 @@ int generator(lua_State* L) {
   return 1;
 }
 
-constexpr Method kFunctions[] = {
-    torch_method<&manual_seed>("manual_seed"),     torch_method<&initial_seed>("initial_seed"),
-    torch_method<&seed>("seed"),                   torch_method<&get_rng_state>("get_rng_state"),
-    torch_method<&set_rng_state>("set_rng_state"), torch_method<&generator>("generator")};
+constexpr Method kFunctions[] = {torch_method<&manual_seed>("manual_seed"),
+                                 torch_method<&initial_seed>("initial_seed"),
+                                 torch_method<&seed>("seed"),
+                                 torch_method<&get_rng_state>("get_rng_state"),
+                                 torch_method<&set_rng_state>("set_rng_state"),
+                                 torch_method<&generator>("generator")};
 
 }  // namespace
 

@@ -121,7 +121,8 @@ void Reducer::build() {
   const int64_t first_cap = default_cap ? int64_t{c10d::kDefaultFirstBucketBytes} : cap;
   std::vector<size_t> limits;
   if (options_.static_graph || !options_.find_unused_parameters) {
-    limits = {SIZE_MAX};  // one bucket, until the first backward has shown the order of the gradients
+    limits = {
+        SIZE_MAX};  // one bucket, until the first backward has shown the order of the gradients
   } else if (default_cap) {
     limits = {static_cast<size_t>(first_cap), static_cast<size_t>(cap)};
   } else {
@@ -137,7 +138,8 @@ void Reducer::build() {
   }
   reducer_ = std::make_shared<c10d::Reducer>(
       params_, std::move(buckets), group_->process_group(), dense, cap,
-      options_.find_unused_parameters, options_.gradient_as_bucket_view, std::move(names), first_cap,
+      options_.find_unused_parameters, options_.gradient_as_bucket_view, std::move(names),
+      first_cap,
       /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
       /*bucket_bytes_cap_list=*/std::vector<int64_t>{});
   logger_ = std::make_shared<c10d::Logger>(reducer_);
@@ -197,9 +199,8 @@ std::vector<at::Tensor> Reducer::after_forward(const std::vector<at::Tensor>& ou
   std::vector<at::Tensor> out = outputs;
   if (!buffers_due_) return out;
   const bool search = options_.find_unused_parameters && !options_.static_graph;
-  call("DistributedDataParallel forward", [&] {
-    reducer_->prepare_for_backward(search ? outputs : std::vector<at::Tensor>{});
-  });
+  call("DistributedDataParallel forward",
+       [&] { reducer_->prepare_for_backward(search ? outputs : std::vector<at::Tensor>{}); });
   if (!replaces_outputs()) return out;
   std::vector<at::Tensor> tracked;
   for (const at::Tensor& output : outputs) {

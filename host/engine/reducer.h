@@ -1,8 +1,10 @@
-// host/engine/reducer.h: gradient synchronization of DistributedDataParallel: c10d::Reducer with what Python does around it.
+// host/engine/reducer.h: gradient synchronization of DistributedDataParallel: c10d::Reducer with
+// what Python does around it.
 //
-// One training step: before_forward, the model, after_forward, backward. Gradients are then the mean over all ranks. With
-// gradient_as_bucket_view a gradient is a view into a bucket: zero it in place, never set it to nil. Used by the thread of
-// the Lua state that made it; closed before its group.
+// One training step: before_forward, the model, after_forward, backward. Gradients are then the
+// mean over all ranks. With gradient_as_bucket_view a gradient is a view into a bucket: zero it in
+// place, never set it to nil. Used by the thread of the Lua state that made it; closed before its
+// group.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,9 +25,9 @@ class Reducer;
 namespace rtrain {
 
 struct ReducerOptions {
-  std::vector<std::string> names;    // of the parameters, for messages; empty or one each
-  std::vector<at::Tensor> buffers;   // broadcast from rank 0 with the parameters, and before forward
-  std::vector<at::Tensor> frozen;    // broadcast from rank 0 with the parameters, and never again
+  std::vector<std::string> names;   // of the parameters, for messages; empty or one each
+  std::vector<at::Tensor> buffers;  // broadcast from rank 0 with the parameters, and before forward
+  std::vector<at::Tensor> frozen;   // broadcast from rank 0 with the parameters, and never again
   bool find_unused_parameters = false;
   bool gradient_as_bucket_view = true;
   bool static_graph = false;
@@ -35,8 +37,8 @@ struct ReducerOptions {
 
 class Reducer : public std::enable_shared_from_this<Reducer> {
  public:
-  // Verifies that all ranks have the same parameters and gives every rank rank 0's values. Throws Error(kArgument) for no
-  // parameter, one without requires_grad or given twice.
+  // Verifies that all ranks have the same parameters and gives every rank rank 0's values. Throws
+  // Error(kArgument) for no parameter, one without requires_grad or given twice.
   static std::shared_ptr<Reducer> create(const std::shared_ptr<Group>& group,
                                          std::vector<at::Tensor> params, ReducerOptions options);
   ~Reducer() { close(); }
@@ -46,10 +48,12 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   // `sync` is false inside no_sync: gradients then only accumulate on this rank.
   void before_forward(bool sync);
 
-  // The tensors of the model's output in, what the caller must give on in their place out: the same tensors, or with
-  // find_unused_parameters, and in static_graph's first iteration, ones whose backward reports to the reducer.
+  // The tensors of the model's output in, what the caller must give on in their place out: the same
+  // tensors, or with find_unused_parameters, and in static_graph's first iteration, ones whose
+  // backward reports to the reducer.
   std::vector<at::Tensor> after_forward(const std::vector<at::Tensor>& outputs, bool sync);
-  // Whether after_forward may return other tensors than it was given; else it needs no outputs at all.
+  // Whether after_forward may return other tensors than it was given; else it needs no outputs at
+  // all.
   bool replaces_outputs() const;
 
   // "allreduce" or "fp16_compress". Once, before the first backward.

@@ -108,7 +108,8 @@ void push_scalar(lua_State* L, const at::Scalar& scalar) {
 }
 
 void open_scalars(lua_State* L) {
-  if (luaL_loadbuffer(L, kSupport, std::char_traits<char>::length(kSupport), "@rtrain://torch/scalars") != 0) {
+  if (luaL_loadbuffer(L, kSupport, std::char_traits<char>::length(kSupport),
+                      "@rtrain://torch/scalars") != 0) {
     throw Error(Code::kInternal, lua_tostring(L, -1));
   }
   lua_call(L, 0, 3);

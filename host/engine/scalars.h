@@ -1,4 +1,5 @@
-// host/engine/scalars.h: Lua numbers, booleans and LuaJIT's int64 and complex objects as at::Scalar, and back.
+// host/engine/scalars.h: Lua numbers, booleans and LuaJIT's int64 and complex objects as
+// at::Scalar, and back.
 //
 // An integral Lua number counts as int64, any other as a double.
 #pragma once
@@ -15,7 +16,8 @@ inline constexpr int kCdata = LUA_TTHREAD + 2;  // LuaJIT's type number of FFI o
 
 // True when the double is integral and fits an int64.
 inline bool is_integral(double number) {
-  return number >= -0x1p63 && number < 0x1p63 && static_cast<double>(static_cast<int64_t>(number)) == number;
+  return number >= -0x1p63 && number < 0x1p63 &&
+         static_cast<double>(static_cast<int64_t>(number)) == number;
 }
 
 enum class CdataKind : uint8_t { kOther, kInt64, kUint64, kComplex };

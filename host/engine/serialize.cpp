@@ -1,4 +1,5 @@
-// host/engine/serialize.cpp: torch._C.save and load, and how tensors travel to other processes and threads.
+// host/engine/serialize.cpp: torch._C.save and load, and how tensors travel to other processes and
+// threads.
 #include <ATen/ops/empty.h>
 
 #include <array>
@@ -15,7 +16,8 @@
 namespace rtrain {
 namespace {
 
-// Weak table: address of a storage → its userdata, so that a storage that several tensors share travels once.
+// Weak table: address of a storage → its userdata, so that a storage that several tensors share
+// travels once.
 constexpr const char* kStoragesKey = "rtrain.storages";
 
 int save(lua_State* L) {
@@ -113,7 +115,8 @@ void set_integers(lua_State* L, const char* name, at::IntArrayRef values) {
 int tensor_pack(lua_State* L) {
   const at::Tensor& given = check_tensor(L, 1);
   if (given.layout() != c10::kStrided || !given.has_storage()) {
-    throw Error(Code::kArgument, "a sparse tensor cannot travel to another process: use x:to_dense()");
+    throw Error(Code::kArgument,
+                "a sparse tensor cannot travel to another process: use x:to_dense()");
   }
   const at::Tensor tensor = given.detach().resolve_conj().resolve_neg();
   lua_pushliteral(L, "torch._C");
@@ -165,9 +168,10 @@ int unpack_tensor(lua_State* L) {
 }  // namespace
 
 void open_serialize(lua_State* L) {
-  static constexpr std::array kFunctions = {
-      torch_method<&save>("save"), torch_method<&load>("load"),
-      torch_method<&unpack_storage>("unpack_storage"), torch_method<&unpack_tensor>("unpack_tensor")};
+  static constexpr std::array kFunctions = {torch_method<&save>("save"),
+                                            torch_method<&load>("load"),
+                                            torch_method<&unpack_storage>("unpack_storage"),
+                                            torch_method<&unpack_tensor>("unpack_tensor")};
   register_class<c10::StorageImpl>(L);
   lua_newtable(L);
   lua_createtable(L, 0, 1);

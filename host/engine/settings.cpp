@@ -1,4 +1,5 @@
-// Process-wide settings of LibTorch: threads, default dtype, deterministic algorithms, what the build offers.
+// Process-wide settings of LibTorch: threads, default dtype, deterministic algorithms, what the
+// build offers.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/core/DefaultDtype.h>
@@ -20,7 +21,8 @@ int get_num_threads(lua_State* L) {
 int set_num_threads(lua_State* L) {
   const auto count = to_int(L, 1);
   if (!count || *count < 1) {
-    throw Error(Code::kArgument, cat("set_num_threads: expected a positive integer, got ", describe_value(L, 1)));
+    throw Error(Code::kArgument,
+                cat("set_num_threads: expected a positive integer, got ", describe_value(L, 1)));
   }
   at::set_num_threads(static_cast<int>(*count));
   return 0;
@@ -34,7 +36,8 @@ int get_default_dtype(lua_State* L) {
 int set_default_dtype(lua_State* L) {
   const at::ScalarType dtype = parse_dtype(luaL_checkstring(L, 1));
   if (!c10::isFloatingType(dtype)) {
-    throw Error(Code::kArgument, cat("set_default_dtype: only floating dtypes, got ", dtype_name(dtype)));
+    throw Error(Code::kArgument,
+                cat("set_default_dtype: only floating dtypes, got ", dtype_name(dtype)));
   }
   c10::set_default_dtype(c10::scalarTypeToTypeMeta(dtype));
   return 0;
@@ -47,7 +50,8 @@ int cuda_is_available(lua_State* L) {
 
 int use_deterministic_algorithms(lua_State* L) {
   luaL_checktype(L, 1, LUA_TBOOLEAN);
-  at::globalContext().setDeterministicAlgorithms(lua_toboolean(L, 1) != 0, lua_toboolean(L, 2) != 0);
+  at::globalContext().setDeterministicAlgorithms(lua_toboolean(L, 1) != 0,
+                                                 lua_toboolean(L, 2) != 0);
   return 0;
 }
 

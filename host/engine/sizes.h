@@ -17,7 +17,8 @@ inline bool has_entry(lua_State* L, int table) {
   return true;
 }
 
-// Reads the arguments first … last, all integers, or one table of integers; false for anything else.
+// Reads the arguments first … last, all integers, or one table of integers; false for anything
+// else.
 inline bool read_sizes(lua_State* L, int first, int last, Sizes& out) {
   const bool table = first == last && lua_type(L, first) == LUA_TTABLE;
   const int size = table ? static_cast<int>(lua_objlen(L, first)) : last - first + 1;

@@ -46,14 +46,15 @@ at::Tensor& check_tensor(lua_State* L, int index) {
     throw Error(Code::kArgument,
                 cat("argument ", index, ": expected a Tensor, got ", describe_value(L, index)));
   }
-  if (!tensor->defined()) throw Error(Code::kArgument, cat("argument ", index, ": this Tensor was released"));
+  if (!tensor->defined())
+    throw Error(Code::kArgument, cat("argument ", index, ": this Tensor was released"));
   return *tensor;
 }
 
 std::vector<at::Tensor> check_tensors(lua_State* L, int index) {
   if (lua_type(L, index) != LUA_TTABLE) {
-    throw Error(Code::kArgument,
-                cat("argument ", index, ": expected a list of Tensors, got ", describe_value(L, index)));
+    throw Error(Code::kArgument, cat("argument ", index, ": expected a list of Tensors, got ",
+                                     describe_value(L, index)));
   }
   std::vector<at::Tensor> out;
   const int size = static_cast<int>(lua_objlen(L, index));
@@ -62,8 +63,9 @@ std::vector<at::Tensor> check_tensors(lua_State* L, int index) {
     lua_rawgeti(L, index, i);
     const at::Tensor* tensor = test_tensor(L, -1);
     if (tensor == nullptr || !tensor->defined()) {
-      throw Error(Code::kArgument, cat("argument ", index, ", item ", i, ": expected a Tensor, got ",
-                                       describe_value(L, lua_gettop(L))));
+      throw Error(Code::kArgument,
+                  cat("argument ", index, ", item ", i, ": expected a Tensor, got ",
+                      describe_value(L, lua_gettop(L))));
     }
     out.push_back(*tensor);
     lua_pop(L, 1);

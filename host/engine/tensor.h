@@ -1,7 +1,8 @@
 // host/engine/tensor.h: at::Tensor as a Lua value: a userdata that holds one intrusive pointer.
 //
-// `__gc` and `release` only drop the pointer; every later use of the userdata is an argument error. Every tensor that
-// enters Lua goes through push_tensor, which also pays the garbage collector's debt (memory.h).
+// `__gc` and `release` only drop the pointer; every later use of the userdata is an argument error.
+// Every tensor that enters Lua goes through push_tensor, which also pays the garbage collector's
+// debt (memory.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,7 +19,8 @@ namespace rtrain {
 at::Tensor* test_tensor(lua_State* L, int index);
 at::Tensor* test_tensor(const Vm& vm, lua_State* L, int index);
 
-// The tensor at the index. Throws Error(kArgument) naming the argument when there is none, or when it was released.
+// The tensor at the index. Throws Error(kArgument) naming the argument when there is none, or when
+// it was released.
 at::Tensor& check_tensor(lua_State* L, int index);
 
 // The tensors of the list at the index. Throws Error(kArgument) naming the item that is none.

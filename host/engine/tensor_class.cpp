@@ -1,4 +1,5 @@
-// The metatable of tensors: how Lua finds attributes, methods and operators, and how their memory is dropped.
+// The metatable of tensors: how Lua finds attributes, methods and operators, and how their memory
+// is dropped.
 #include <string>
 
 #include "host/base/text.h"
@@ -56,7 +57,8 @@ int length(lua_State* L) {
 
 int to_string(lua_State* L) {
   const at::Tensor* self = test_tensor(L, 1);
-  const std::string text = self == nullptr || !self->defined() ? "tensor(released)" : to_text(*self);
+  const std::string text =
+      self == nullptr || !self->defined() ? "tensor(released)" : to_text(*self);
   lua_pushlstring(L, text.data(), text.size());
   return 1;
 }
@@ -77,8 +79,9 @@ int find_method(lua_State* L) {
 }
 
 int refuse_field(lua_State* L) {
-  throw Error(Code::kArgument, cat("a Tensor has no attribute '", std::string_view(lua_tostring(L, 1)),
-                                   "' that can be set: grad, requires_grad and data can"));
+  throw Error(Code::kArgument,
+              cat("a Tensor has no attribute '", std::string_view(lua_tostring(L, 1)),
+                  "' that can be set: grad, requires_grad and data can"));
 }
 
 int is_tensor(lua_State* L) {
@@ -88,7 +91,8 @@ int is_tensor(lua_State* L) {
 
 int sizes_index(lua_State* L) {
   if (lua_type(L, 2) == LUA_TNUMBER && lua_tonumber(L, 2) < 1) {
-    throw Error(Code::kArgument, "lists of sizes are counted from 1: x.shape[1] is dimension 0, x:size(0) too");
+    throw Error(Code::kArgument,
+                "lists of sizes are counted from 1: x.shape[1] is dimension 0, x:size(0) too");
   }
   lua_pushnil(L);
   return 1;
@@ -125,7 +129,8 @@ constexpr Method kSizesMeta[] = {torch_method<&sizes_index>("__index"),
 
 // Leaves the function that the chunk returns, called with the values already on the stack.
 void run_chunk(lua_State* L, const char* text, int nargs) {
-  if (luaL_loadbuffer(L, text, std::char_traits<char>::length(text), "@rtrain://torch/tensor") != 0) {
+  if (luaL_loadbuffer(L, text, std::char_traits<char>::length(text), "@rtrain://torch/tensor") !=
+      0) {
     throw Error(Code::kInternal, lua_tostring(L, -1));
   }
   lua_insert(L, -nargs - 1);

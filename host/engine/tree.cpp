@@ -71,8 +71,8 @@ class Reader {
   }
 
   static Tree number(double v) {
-    const bool integral = std::floor(v) == v && std::abs(v) <= kMaxExactInteger &&
-                          !(v == 0 && std::signbit(v));
+    const bool integral =
+        std::floor(v) == v && std::abs(v) <= kMaxExactInteger && !(v == 0 && std::signbit(v));
     if (integral) return static_cast<int64_t>(v);
     return v;
   }
@@ -191,7 +191,8 @@ class Reader {
   std::unordered_set<const void*> open_;
 };
 
-// Pushes nodes; a table at the bottom of the writer's stack region remembers the tables of nodes already pushed.
+// Pushes nodes; a table at the bottom of the writer's stack region remembers the tables of nodes
+// already pushed.
 class Writer {
  public:
   explicit Writer(lua_State* L) : L_(L) {

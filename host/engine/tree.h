@@ -1,7 +1,9 @@
-// host/engine/tree.h: plain values and tensors outside any Lua state: what a `.pt` file holds and what a loader's batch is.
+// host/engine/tree.h: plain values and tensors outside any Lua state: what a `.pt` file holds and
+// what a loader's batch is.
 //
-// nil, boolean, integer, float, string, tensor, list, map. Lists and maps are shared: two places that held one table hold
-// one node, and get one table again. A tree may cross threads; a node must not be changed once it was handed over.
+// nil, boolean, integer, float, string, tensor, list, map. Lists and maps are shared: two places
+// that held one table hold one node, and get one table again. A tree may cross threads; a node must
+// not be changed once it was handed over.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -38,11 +40,12 @@ struct TreeMap {
 // Registry key of torch.none, which stands for nil inside a list.
 inline constexpr const char* kNoneKey = "rtrain.torch.none";
 
-// The value at the index, by the rules of host/lua/convert.h plus tensors. Throws Error(kArgument) that names the path to
-// what cannot be stored; `what` begins that path.
+// The value at the index, by the rules of host/lua/convert.h plus tensors. Throws Error(kArgument)
+// that names the path to what cannot be stored; `what` begins that path.
 Tree to_tree(lua_State* L, int index, std::string_view what);
 
-// Pushes the value; ordered maps become `rtrain.ordered`, maps with integer keys the marked integer map.
+// Pushes the value; ordered maps become `rtrain.ordered`, maps with integer keys the marked integer
+// map.
 void push_tree(lua_State* L, const Tree& tree);
 
 }  // namespace rtrain

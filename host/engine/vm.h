@@ -1,6 +1,8 @@
-// host/engine/vm.h: what the engine keeps for each Lua virtual machine: cached metatables, operators, reused stacks.
+// host/engine/vm.h: what the engine keeps for each Lua virtual machine: cached metatables,
+// operators, reused stacks.
 //
-// Owned by a userdata in the registry, freed when the state closes. Used only by the thread of its state.
+// Owned by a userdata in the registry, freed when the state closes. Used only by the thread of its
+// state.
 #pragma once
 
 #include <ATen/core/stack.h>
@@ -37,7 +39,8 @@ struct Vm {
 
   WrappedNumbers numbers;
 
-  // Operators can call back into Lua (hooks), which calls operators again: one argument stack for each depth.
+  // Operators can call back into Lua (hooks), which calls operators again: one argument stack for
+  // each depth.
   std::deque<torch::jit::Stack> stacks;
   size_t depth = 0;
 

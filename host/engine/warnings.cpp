@@ -12,7 +12,9 @@ namespace {
 class HostWarnings final : public c10::WarningHandler {
  public:
   explicit HostWarnings(const HostApi& host) : host_(host) {}
-  void process(const c10::Warning& warning) override { host_.warn(cat("warning: ", warning.msg())); }
+  void process(const c10::Warning& warning) override {
+    host_.warn(cat("warning: ", warning.msg()));
+  }
 
  private:
   const HostApi& host_;

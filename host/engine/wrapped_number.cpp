@@ -11,7 +11,8 @@ namespace {
 // Half precision keeps the number as it is: its kernels compute with the number in float.
 at::ScalarType operand_dtype(const at::Scalar& number, at::ScalarType other) {
   const bool floating = number.isFloatingPoint();
-  if (other == at::kFloat || other == at::kDouble || (other == at::kLong && !floating)) return other;
+  if (other == at::kFloat || other == at::kDouble || (other == at::kLong && !floating))
+    return other;
   return floating ? at::kDouble : at::kLong;
 }
 
@@ -27,7 +28,8 @@ at::Tensor wrap(const at::Scalar& number, at::ScalarType dtype) {
   }
   // A number beyond float's range is infinity, as a conversion inside the operator makes it.
   const auto value = static_cast<float>(number.toDouble());
-  at::Tensor out = at::detail::scalar_tensor_static(at::Scalar(value), at::kFloat, at::Device(at::kCPU));
+  at::Tensor out =
+      at::detail::scalar_tensor_static(at::Scalar(value), at::kFloat, at::Device(at::kCPU));
   out.unsafeGetTensorImpl()->set_wrapped_number(true);
   return out;
 }
@@ -37,7 +39,8 @@ at::Tensor wrap(const at::Scalar& number, at::ScalarType dtype) {
 const at::Tensor& WrappedNumbers::get(const at::Scalar& number, const at::Tensor& other) {
   const bool floating = number.isFloatingPoint();
   // A tensor made in inference mode cannot be saved for a backward pass outside of it.
-  if ((!floating && !number.isIntegral(/*includeBool=*/false)) || c10::InferenceMode::is_enabled()) {
+  if ((!floating && !number.isIntegral(/*includeBool=*/false)) ||
+      c10::InferenceMode::is_enabled()) {
     return uncached_ = wrap(number);
   }
   const at::ScalarType dtype = operand_dtype(number, other.scalar_type());

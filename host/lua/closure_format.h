@@ -1,9 +1,9 @@
 // host/lua/closure_format.h: the bytes that the closure writer and reader agree on.
 //
-//   magic | package.path | package.cpath | modules (name, chunk, text)… | strings… | nodes (kind, payload)… |
-//   order (node ids) | globals (name, reference)… | root reference
-// Numbers are little-endian base-128; texts have their length in front. `order` lists the nodes so that whatever a packed
-// node's state needs stands before it, cycles apart.
+//   magic | package.path | package.cpath | modules (name, chunk, text)… | strings… | nodes (kind,
+//   payload)… | order (node ids) | globals (name, reference)… | root reference
+// Numbers are little-endian base-128; texts have their length in front. `order` lists the nodes so
+// that whatever a packed node's state needs stands before it, cycles apart.
 #pragma once
 
 #include <bit>
@@ -43,10 +43,8 @@ enum class StepKind : uint8_t { kKey, kMetatable, kUpvalue };
 class ByteWriter {
  public:
   template <class T>
-    requires std::is_enum_v<T>
-  void add(T tag) {
-    bytes_.push_back(static_cast<char>(tag));
-  }
+  requires std::is_enum_v<T>
+  void add(T tag) { bytes_.push_back(static_cast<char>(tag)); }
   void add_count(uint64_t n) {
     for (; n >= 0x80; n >>= 7) bytes_.push_back(static_cast<char>(n | 0x80));
     bytes_.push_back(static_cast<char>(n));
@@ -85,7 +83,8 @@ class ByteReader {
   uint64_t bits() {
     const std::string_view raw = take(8);
     uint64_t out = 0;
-    for (int i = 0; i < 8; ++i) out |= static_cast<uint64_t>(static_cast<uint8_t>(raw[i])) << (8 * i);
+    for (int i = 0; i < 8; ++i)
+      out |= static_cast<uint64_t>(static_cast<uint8_t>(raw[i])) << (8 * i);
     return out;
   }
   std::string_view text() { return take(count()); }

@@ -10,13 +10,17 @@
 namespace rtrain {
 namespace {
 
-[[noreturn]] void broken(std::string_view what) { throw Error(Code::kInternal, cat("closure: ", what)); }
+[[noreturn]] void broken(std::string_view what) {
+  throw Error(Code::kInternal, cat("closure: ", what));
+}
 
 int raise_untransportable(lua_State* L) {
   throw Error(Code::kArgument, lua_tostring(L, lua_upvalueindex(1)));
 }
 
-void push_text(lua_State* L, std::string_view text) { lua_pushlstring(L, text.data(), text.size()); }
+void push_text(lua_State* L, std::string_view text) {
+  lua_pushlstring(L, text.data(), text.size());
+}
 
 // The chunk "return 5LL" makes the int64 of that value.
 void push_int64(lua_State* L, std::string_view digits, std::string_view suffix) {
@@ -133,7 +137,8 @@ void ClosureReader::make_function(int id) {
   set_object(id);
 }
 
-// Whatever a path does not lead to becomes an error at its first use: the script may never use it in the worker.
+// Whatever a path does not lead to becomes an error at its first use: the script may never use it
+// in the worker.
 void ClosureReader::make_module(int id) {
   ByteReader in(nodes_[id].payload);
   const std::string module(in.text());
@@ -151,11 +156,14 @@ void ClosureReader::make_module(int id) {
   for (uint64_t n = in.count(); n > 0; --n) {
     const auto kind = in.tag<StepKind>();
     push_ref(read_ref(in));
-    if (kind == StepKind::kKey && lua_isstring(L_, -1) != 0) path += cat(".", std::string_view(lua_tostring(L_, -1)));
+    if (kind == StepKind::kKey && lua_isstring(L_, -1) != 0)
+      path += cat(".", std::string_view(lua_tostring(L_, -1)));
     if (resolve_step(kind)) continue;
     lua_settop(L_, top);
-    push_untransportable(cat("'", path, "' does not exist in this process: it was added to the module after the "
-                                        "module was loaded; add it inside the train function"));
+    push_untransportable(
+        cat("'", path,
+            "' does not exist in this process: it was added to the module after the "
+            "module was loaded; add it inside the train function"));
     break;
   }
   set_object(id);
@@ -192,9 +200,9 @@ void ClosureReader::make_untransportable(int id) {
 void ClosureReader::push_untransportable(std::string_view message) {
   lua_newuserdata(L_, 1);
   lua_newtable(L_);
-  for (const char* event : {"__index", "__newindex", "__call", "__len", "__eq", "__lt", "__le", "__add", "__sub",
-                            "__mul", "__div", "__mod", "__pow", "__unm", "__concat", "__tostring", "__pairs",
-                            "__ipairs"}) {
+  for (const char* event : {"__index", "__newindex", "__call", "__len", "__eq", "__lt", "__le",
+                            "__add", "__sub", "__mul", "__div", "__mod", "__pow", "__unm",
+                            "__concat", "__tostring", "__pairs", "__ipairs"}) {
     push_text(L_, message);
     lua_pushcclosure(L_, &guarded<&raise_untransportable>, 1);
     lua_setfield(L_, -2, event);
@@ -355,7 +363,8 @@ ClosureReader::Reference ClosureReader::read_ref(ByteReader& in) {
     case RefTag::kString:
     case RefTag::kNode:
       out.bits = in.count();
-      if (out.tag == RefTag::kNode && out.bits >= nodes_.size()) broken("a node number is out of range");
+      if (out.tag == RefTag::kNode && out.bits >= nodes_.size())
+        broken("a node number is out of range");
       return out;
   }
   broken("an unknown kind of reference");

@@ -1,7 +1,9 @@
-// host/lua/closure_reader.h: rebuilds in this state what a closure writer wrote. Used once, by load_closure.
+// host/lua/closure_reader.h: rebuilds in this state what a closure writer wrote. Used once, by
+// load_closure.
 //
-// First every table and function exists and every upvalue cell is shared as it was, then contents are filled in the
-// written order; what refers to a packed object that is not made yet is filled last.
+// First every table and function exists and every upvalue cell is shared as it was, then contents
+// are filled in the written order; what refers to a packed object that is not made yet is filled
+// last.
 #pragma once
 
 #include <string_view>
@@ -23,8 +25,8 @@ class ClosureReader {
   struct Node {
     NodeKind kind;
     std::string_view payload;
-    bool made = false;      // its Lua object exists
-    int function = -1;      // of a cell: a function that has it, and the number there
+    bool made = false;  // its Lua object exists
+    int function = -1;  // of a cell: a function that has it, and the number there
     int upvalue = 0;
   };
   struct Reference {

@@ -41,8 +41,8 @@ std::string what_it_is(lua_State* L, int index) {
 
 // A name of Lua's own that still means the same: every state has it already.
 bool is_lua_global(const ModulePath& path, const std::string& name) {
-  static const std::set<std::string> kLibraries = {"_G", "bit", "coroutine", "debug", "io", "jit",
-                                                   "math", "os", "package", "string", "table"};
+  static const std::set<std::string> kLibraries = {
+      "_G", "bit", "coroutine", "debug", "io", "jit", "math", "os", "package", "string", "table"};
   if (path.steps.empty()) return path.module == name && kLibraries.contains(name);
   const auto* key = std::get_if<std::string>(&path.steps[0].key);
   return path.module == "_G" && path.steps.size() == 1 && key != nullptr && *key == name;
@@ -77,8 +77,9 @@ ClosureDump ClosureWriter::write(int index) {
   }
   ClosureDump out;
   if (total_bytes_ > kClosureWarnBytes) {
-    out.warning = cat("the train function captures ", size_text(total_bytes_), ": ", largest_variables(),
-                      "; every worker gets its own copy (load large data inside the function instead)");
+    out.warning =
+        cat("the train function captures ", size_text(total_bytes_), ": ", largest_variables(),
+            "; every worker gets its own copy (load large data inside the function instead)");
   }
   out.bytes = assemble(root.bytes());
   return out;
@@ -153,11 +154,13 @@ bool ClosureWriter::enter_packed(int id, ByteWriter& out) {
   lua_pushvalue(L_, -2);
   protected_call(L_, 1, 3);
   if (lua_type(L_, -3) != LUA_TSTRING || lua_type(L_, -2) != LUA_TSTRING) {
-    throw Error(Code::kInternal, cat(variable(id), ": its __pack does not return module, function, state"));
+    throw Error(Code::kInternal,
+                cat(variable(id), ": its __pack does not return module, function, state"));
   }
   out.add_text(lua_tostring(L_, -3));
   out.add_text(lua_tostring(L_, -2));
-  // A state table is made for this dump alone: keep it, so that no other object takes its address in the memo.
+  // A state table is made for this dump alone: keep it, so that no other object takes its address
+  // in the memo.
   add_ref(out, {id, ""});
   return true;
 }
@@ -171,7 +174,8 @@ void ClosureWriter::enter_table(int id, ByteWriter& out) {
   out.add_count(count);
   for (size_t i = 1; i <= count; ++i) {
     lua_rawgeti(L_, keys, static_cast<int>(i));
-    Origin origin{id, lua_type(L_, -1) == LUA_TSTRING   ? cat(".", std::string_view(lua_tostring(L_, -1)))
+    Origin origin{id, lua_type(L_, -1) == LUA_TSTRING
+                          ? cat(".", std::string_view(lua_tostring(L_, -1)))
                       : lua_type(L_, -1) == LUA_TNUMBER ? cat("[", lua_tonumber(L_, -1), "]")
                                                         : std::string("[…]")};
     lua_pushvalue(L_, -1);
@@ -183,8 +187,8 @@ void ClosureWriter::enter_table(int id, ByteWriter& out) {
   add_ref(out, {id, " (its metatable)"});
 }
 
-// Numbers ascending, then strings, then booleans, then objects as they come: the order of pairs is not the same in two
-// processes.
+// Numbers ascending, then strings, then booleans, then objects as they come: the order of pairs is
+// not the same in two processes.
 void ClosureWriter::push_sorted_keys(int table, int keys) {
   std::vector<double> numbers;
   std::vector<std::string> strings;
@@ -241,7 +245,8 @@ void ClosureWriter::enter_function(int id, ByteWriter& out) {
   }
 }
 
-// Environment: the script's globals (those the code names travel), the library's, or a table of the user's own.
+// Environment: the script's globals (those the code names travel), the library's, or a table of the
+// user's own.
 void ClosureWriter::write_environment(int id, ByteWriter& out) {
   lua_rawgeti(L_, objects_, id);
   lua_Debug info;
@@ -298,7 +303,8 @@ void ClosureWriter::enter_untransportable(int id, ByteWriter& out) {
   }
   const std::string what = what_it_is(L_, lua_gettop(L_));
   const std::string where = captured_at(id);
-  out.add_text(cat("'", variable(id), "' is ", what, where.empty() ? "" : cat(", captured at ", where),
+  out.add_text(cat("'", variable(id), "' is ", what,
+                   where.empty() ? "" : cat(", captured at ", where),
                    ", and cannot travel to another process: make it inside the train function"));
 }
 
@@ -393,7 +399,8 @@ void ClosureWriter::collect_globals(const std::set<std::string>& names, int func
     lua_pushlstring(L_, name.data(), name.size());
     lua_rawget(L_, LUA_GLOBALSINDEX);
     const int entry = lua_isnil(L_, -1) ? -1 : index_.find(-1);
-    const bool is_own = lua_isnil(L_, -1) || (entry >= 0 && is_lua_global(index_.path(entry), name));
+    const bool is_own =
+        lua_isnil(L_, -1) || (entry >= 0 && is_lua_global(index_.path(entry), name));
     lua_pop(L_, 1);
     if (is_own || name == "_VERSION") continue;
     global_functions_.emplace(name, function);
@@ -413,7 +420,8 @@ void ClosureWriter::collect_module_globals() {
 
 // The node whose name a user knows: the upvalue, the global or the root that leads to this one.
 int ClosureWriter::variable_root(int id) const {
-  while (nodes_[id].origin.parent >= 0 && nodes_[id].kind != NodeKind::kCell) id = nodes_[id].origin.parent;
+  while (nodes_[id].origin.parent >= 0 && nodes_[id].kind != NodeKind::kCell)
+    id = nodes_[id].origin.parent;
   return id;
 }
 
@@ -445,8 +453,9 @@ void ClosureWriter::add_size(int id, size_t bytes) {
   nodes_[id].bytes += bytes;
   total_bytes_ += bytes;
   if (total_bytes_ <= kClosureMaxBytes) return;
-  throw Error(Code::kConfig, cat("the train function captures more than 1 GiB: ", largest_variables(),
-                                 "; load large data inside the function instead"));
+  throw Error(Code::kConfig,
+              cat("the train function captures more than 1 GiB: ", largest_variables(),
+                  "; load large data inside the function instead"));
 }
 
 std::string ClosureWriter::largest_variables() const {
@@ -462,7 +471,8 @@ std::string ClosureWriter::largest_variables() const {
   for (const auto& [size, id] : sorted) {
     if (size < size_t{1} << 20) break;
     const std::string where = captured_at(id);
-    parts.push_back(cat("'", variable(id), "' ", size_text(size), where.empty() ? "" : cat(" (", where, ")")));
+    parts.push_back(
+        cat("'", variable(id), "' ", size_text(size), where.empty() ? "" : cat(" (", where, ")")));
   }
   return join(parts, ", ");
 }

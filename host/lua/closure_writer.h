@@ -1,4 +1,5 @@
-// host/lua/closure_writer.h: walks a value and writes its graph in the closure format. Used once, by dump_closure.
+// host/lua/closure_writer.h: walks a value and writes its graph in the closure format. Used once,
+// by dump_closure.
 #pragma once
 
 #include <deque>
@@ -79,7 +80,8 @@ class ClosureWriter {
   std::unordered_map<void*, int> cells_;
   std::vector<int> order_;
   std::vector<int> children_;  // of the node being entered
-  std::map<std::string, int> global_functions_;  // name → node of the first function that reaches it
+  std::map<std::string, int>
+      global_functions_;  // name → node of the first function that reaches it
   std::vector<std::pair<std::string, std::string>> globals_;  // name, reference
   std::vector<std::string> pending_globals_;
   uint64_t string_count_ = 0;

@@ -12,18 +12,21 @@
 namespace rtrain {
 namespace {
 
-constexpr std::array kStandardModules = {"bit",  "coroutine", "debug",  "ffi",   "io",         "jit",
-                                         "math", "os",        "package", "string", "table",    "jit.util",
+constexpr std::array kStandardModules = {"bit",     "coroutine",   "debug",       "ffi",
+                                         "io",      "jit",         "math",        "os",
+                                         "package", "string",      "table",       "jit.util",
                                          "jit.opt", "jit.profile", "table.clear", "table.new"};
 
 constexpr std::array kBaseFunctions = {
-    "assert", "collectgarbage", "dofile",   "error",  "gcinfo",   "getfenv",      "getmetatable", "ipairs",
-    "load",   "loadfile",       "loadstring", "module", "newproxy", "next",       "pairs",        "pcall",
-    "print",  "rawequal",       "rawget",   "rawlen", "rawset",   "require",      "select",       "setfenv",
-    "setmetatable", "tonumber", "tostring", "type",   "unpack",   "xpcall"};
+    "assert",       "collectgarbage", "dofile",   "error",    "gcinfo",     "getfenv",
+    "getmetatable", "ipairs",         "load",     "loadfile", "loadstring", "module",
+    "newproxy",     "next",           "pairs",    "pcall",    "print",      "rawequal",
+    "rawget",       "rawlen",         "rawset",   "require",  "select",     "setfenv",
+    "setmetatable", "tonumber",       "tostring", "type",     "unpack",     "xpcall"};
 
 bool is_standard(const std::string& name) {
-  return std::find(kStandardModules.begin(), kStandardModules.end(), name) != kStandardModules.end();
+  return std::find(kStandardModules.begin(), kStandardModules.end(), name) !=
+         kStandardModules.end();
 }
 
 void push_package_field(lua_State* L, const char* name) {
@@ -42,7 +45,8 @@ bool is_library(const std::string& name) {
   return is_standard(name) || find_module(name).has_value();
 }
 
-// The file that require would take on this search path ("path" or "cpath"); empty when there is none.
+// The file that require would take on this search path ("path" or "cpath"); empty when there is
+// none.
 std::string search_file(lua_State* L, const std::string& name, const char* which) {
   push_package_field(L, "searchpath");
   lua_pushlstring(L, name.data(), name.size());
@@ -53,7 +57,8 @@ std::string search_file(lua_State* L, const std::string& name, const char* which
   return out;
 }
 
-// The text that came with the closure this state was given; false when the module is not from there.
+// The text that came with the closure this state was given; false when the module is not from
+// there.
 bool travelled_text(lua_State* L, UserModule& module) {
   lua_getfield(L, LUA_REGISTRYINDEX, kModuleTexts);
   bool found = false;
@@ -171,7 +176,10 @@ void ModuleIndex::add_roots() {
     lua_getfield(L_, -1, "package");
     const int package = find(-1);
     lua_pop(L_, 2);
-    add({.parent = package, .step = {StepKind::kKey, std::string(name)}, .module = {}, .closed = true});
+    add({.parent = package,
+         .step = {StepKind::kKey, std::string(name)},
+         .module = {},
+         .closed = true});
   }
   add_base_functions();
   add_registry_metatables();
@@ -187,7 +195,8 @@ void ModuleIndex::add_module(const std::string& name) {
   add({.step = {}, .module = name, .library = library});
 }
 
-// Modules without a file (the script put them into package.loaded or package.preload) travel by value.
+// Modules without a file (the script put them into package.loaded or package.preload) travel by
+// value.
 bool ModuleIndex::is_user_module(const std::string& name) {
   UserModule module{.name = name, .chunk = {}, .text = {}};
   if (!travelled_text(L_, module)) {
@@ -218,7 +227,9 @@ void ModuleIndex::add_registry_metatables() {
   for (const char* name : {kListMeta, kIntMapMeta, "rtrain.Error"}) {
     luaL_newmetatable(L_, name);
     lua_pushvalue(L_, -1);
-    add({.step = {StepKind::kKey, std::string(name)}, .module = cat(kRegistryModule, name), .closed = true});
+    add({.step = {StepKind::kKey, std::string(name)},
+         .module = cat(kRegistryModule, name),
+         .closed = true});
     lua_pop(L_, 1);
   }
 }
@@ -229,7 +240,10 @@ void ModuleIndex::descend(int number) {
   const bool library = entries_[number].library;
   const bool is_private = entries_[number].is_private;
   if (lua_getmetatable(L_, -1) != 0) {
-    add({.parent = number, .step = {StepKind::kMetatable, 0.0}, .module = {}, .library = library,
+    add({.parent = number,
+         .step = {StepKind::kMetatable, 0.0},
+         .module = {},
+         .library = library,
          .is_private = is_private});
   }
   if (lua_istable(L_, -1) && !is_weak(L_, lua_gettop(L_))) descend_table(number);
@@ -267,7 +281,10 @@ void ModuleIndex::descend_table(int number) {
       lua_pop(L_, 1);
       continue;
     }
-    add({.parent = number, .step = {StepKind::kKey, std::move(key)}, .module = {}, .library = library,
+    add({.parent = number,
+         .step = {StepKind::kKey, std::move(key)},
+         .module = {},
+         .library = library,
          .is_private = is_private});
   }
 }
@@ -277,8 +294,11 @@ void ModuleIndex::descend_function(int number) {
   const int function = lua_gettop(L_);
   for (int i = 1; lua_getupvalue(L_, function, i) != nullptr; ++i) {
     cells_.try_emplace(lua_upvalueid(L_, function, i), CellHome{number, i});
-    add({.parent = number, .step = {StepKind::kUpvalue, static_cast<double>(i)}, .module = {},
-         .library = library, .is_private = !library});
+    add({.parent = number,
+         .step = {StepKind::kUpvalue, static_cast<double>(i)},
+         .module = {},
+         .library = library,
+         .is_private = !library});
   }
 }
 

@@ -1,8 +1,9 @@
 // host/lua/module_index.h: the name of every object that a module owns: (module, path).
 //
-// Walks package.loaded: the tables, functions and userdata reachable through fields, metatables and the upvalues of
-// module functions, nearest path first, in sorted order. The script's own functions and globals are not modules'.
-// Used by one dump and thrown away; lives no longer than the state's current C call.
+// Walks package.loaded: the tables, functions and userdata reachable through fields, metatables and
+// the upvalues of module functions, nearest path first, in sorted order. The script's own functions
+// and globals are not modules'. Used by one dump and thrown away; lives no longer than the state's
+// current C call.
 #pragma once
 
 #include <map>
@@ -17,7 +18,8 @@
 
 namespace rtrain {
 
-// A user's module: its text was read when this was made, or came with the closure that this state was given.
+// A user's module: its text was read when this was made, or came with the closure that this state
+// was given.
 struct UserModule {
   std::string name;
   std::string chunk;  // "@/home/me/util.lua"
@@ -62,7 +64,8 @@ class ModuleIndex {
     std::string module;  // of a root
     bool library = false;
     bool closed = false;  // known, but its contents are not the module's
-    bool is_private = false;  // behind an upvalue of a user's module: the contents may be the script's
+    bool is_private =
+        false;  // behind an upvalue of a user's module: the contents may be the script's
   };
 
   void add_roots();

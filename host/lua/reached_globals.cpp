@@ -61,8 +61,9 @@ class CodeReader {
     lua_pushvalue(L_, code);
     lua_pushinteger(L_, pc);
     lua_call(L_, 2, 1);
-    const uint32_t out = lua_isnil(L_, -1) ? kNone
-                                           : static_cast<uint32_t>(static_cast<int64_t>(lua_tonumber(L_, -1)));
+    const uint32_t out = lua_isnil(L_, -1)
+                             ? kNone
+                             : static_cast<uint32_t>(static_cast<int64_t>(lua_tonumber(L_, -1)));
     lua_pop(L_, 1);
     return out;
   }

@@ -12,14 +12,17 @@ void copy_tree(const std::string& from, const std::string& to) {
   namespace fs = std::filesystem;
   make_folders(absolute_path(to));
   std::error_code failure;
-  fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::overwrite_existing | fs::copy_options::copy_symlinks,
+  fs::copy(from, to,
+           fs::copy_options::recursive | fs::copy_options::overwrite_existing |
+               fs::copy_options::copy_symlinks,
            failure);
   if (failure) throw file_error(cat("copy ", from, " to"), to, failure.value());
 }
 
 std::string make_temp_folder(const std::string& prefix) {
   const char* folder = std::getenv("TMPDIR");
-  std::string path = cat(absolute_path(folder != nullptr && *folder != '\0' ? folder : "/tmp"), "/", prefix, "XXXXXX");
+  std::string path = cat(absolute_path(folder != nullptr && *folder != '\0' ? folder : "/tmp"), "/",
+                         prefix, "XXXXXX");
   if (mkdtemp(path.data()) == nullptr) throw file_error("make", path);
   return path;
 }

@@ -43,7 +43,10 @@ TEST(Pickle, ReadsTheValuesThatPythonWrites) {
   EXPECT_TRUE(std::get<bool>(read("\x88")));
   EXPECT_EQ(std::get<std::string>(read("X\x02\x00\x00\x00hi"s)), "hi");
   EXPECT_EQ(std::get<std::string>(read("ctorch\nfloat16\n")), "float16");
-  EXPECT_EQ(std::get<std::shared_ptr<TreeList>>(read("](K\x01K\x02""e"))->items.size(), 2U);
+  EXPECT_EQ(std::get<std::shared_ptr<TreeList>>(read("](K\x01K\x02"
+                                                     "e"))
+                ->items.size(),
+            2U);
 }
 
 TEST(Pickle, ALaterValueOfAKeyTakesTheEarlierOnesPlace) {
@@ -82,7 +85,10 @@ TEST(Pickle, RefusesMalformedInput) {
 }
 
 TEST(Pickle, RefusesCyclesAndDeepNesting) {
-  expect_refused("]q\x00h\x00""a"s, "holds itself");
+  expect_refused(
+      "]q\x00h\x00"
+      "a"s,
+      "holds itself");
   expect_refused("}q\x00K\x01h\x00s"s, "holds itself");
   expect_refused(repeated("]", 100000) + repeated("a", 99999), "nested too deeply");
   expect_refused(")" + repeated("\x85", 100000), "nested too deeply");
@@ -114,17 +120,18 @@ TEST(Pickle, ATensorStaysInsideItsStorage) {
     const std::string four = "K\x04", zero = "K\x00"s, one = "K\x01";
     const auto tensor = std::get<at::Tensor>(load(tensor_pickle(four, one, "K\x03", one)));
     EXPECT_TRUE(at::equal(tensor, at::arange(1, 4, at::kFloat)));
-    const std::string huge = "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f", minus = "J\xff\xff\xff\xff";
+    const std::string huge = "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f",
+                      minus = "J\xff\xff\xff\xff";
     for (const std::string& body : {
-             tensor_pickle(four, "K\x02", "K\x03", one),     // one past the end
-             tensor_pickle(four, zero, "K\x03", "K\x02"),    // by its stride
-             tensor_pickle(four, minus, one, one),           // before the beginning
-             tensor_pickle(four, zero, minus, one),          // negative size
-             tensor_pickle(four, zero, "K\x02", minus),      // negative stride
-             tensor_pickle(four, huge, "K\x02", one),        // overflow
-             tensor_pickle(four, zero, huge, huge),          //
-             tensor_pickle(four, zero, "K\x02K\x02", one),   // ranks differ
-             tensor_pickle(minus, zero, one, one),           // storage sizes
+             tensor_pickle(four, "K\x02", "K\x03", one),    // one past the end
+             tensor_pickle(four, zero, "K\x03", "K\x02"),   // by its stride
+             tensor_pickle(four, minus, one, one),          // before the beginning
+             tensor_pickle(four, zero, minus, one),         // negative size
+             tensor_pickle(four, zero, "K\x02", minus),     // negative stride
+             tensor_pickle(four, huge, "K\x02", one),       // overflow
+             tensor_pickle(four, zero, huge, huge),         //
+             tensor_pickle(four, zero, "K\x02K\x02", one),  // ranks differ
+             tensor_pickle(minus, zero, one, one),          // storage sizes
              tensor_pickle(huge, zero, one, one),
          }) {
       EXPECT_THROW(load(body), Error);

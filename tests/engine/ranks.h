@@ -1,7 +1,9 @@
-// tests/engine/ranks.h: runs a body on several ranks of one process group, each in a process of its own.
+// tests/engine/ranks.h: runs a body on several ranks of one process group, each in a process of its
+// own.
 //
-// The ranks are forked: LibTorch's Gloo backend records every collective in unlocked process-wide tables, so two ranks
-// cannot be threads. The test program itself therefore runs no operator, and no rank another test's.
+// The ranks are forked: LibTorch's Gloo backend records every collective in unlocked process-wide
+// tables, so two ranks cannot be threads. The test program itself therefore runs no operator, and
+// no rank another test's.
 #pragma once
 
 #include <ATen/Parallel.h>
@@ -30,9 +32,10 @@ inline GroupOptions rank_options(int rank, int world_size) {
   return out;
 }
 
-// Runs the body in `world_size` processes; their failed expectations and uncaught exceptions fail the test.
-inline void fork_ranks(int world_size,
-                       const std::function<void(int, const c10::intrusive_ptr<c10d::Store>&)>& body) {
+// Runs the body in `world_size` processes; their failed expectations and uncaught exceptions fail
+// the test.
+inline void fork_ranks(
+    int world_size, const std::function<void(int, const c10::intrusive_ptr<c10d::Store>&)>& body) {
   std::string folder = (std::filesystem::temp_directory_path() / "ranks-XXXXXX").string();
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
   std::fflush(nullptr);
@@ -62,7 +65,8 @@ inline void fork_ranks(int world_size,
 }
 
 // The same, with a group that all ranks have joined.
-inline void run_ranks(int world_size, const std::function<void(const std::shared_ptr<Group>&)>& body) {
+inline void run_ranks(int world_size,
+                      const std::function<void(const std::shared_ptr<Group>&)>& body) {
   fork_ranks(world_size, [&](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
     static const HostApi api;
     body(std::make_shared<Group>(rank_options(rank, world_size), store, api));

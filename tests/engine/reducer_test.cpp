@@ -3,8 +3,8 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tanh.h>
@@ -128,7 +128,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case{"plain", {}}, Case{"small_buckets", small_buckets()},
                     Case{"no_bucket_views", with(&ReducerOptions::gradient_as_bucket_view, false)},
                     Case{"no_sync", {}, 2},
-                    Case{"find_unused", with(&ReducerOptions::find_unused_parameters, true), 1, true},
+                    Case{"find_unused", with(&ReducerOptions::find_unused_parameters, true), 1,
+                         true},
                     Case{"static_graph", with(&ReducerOptions::static_graph, true)}),
     [](const testing::TestParamInfo<Case>& test) { return test.param.name; });
 
@@ -167,7 +168,8 @@ TEST(Reducer, AnUnusedParameterIsExplained) {
       step();
       FAIL() << "one parameter had no gradient";
     } catch (const Error& error) {
-      EXPECT_NE(error.message().find("find_unused_parameters"), std::string::npos) << error.message();
+      EXPECT_NE(error.message().find("find_unused_parameters"), std::string::npos)
+          << error.message();
     }
   });
 }
