@@ -18,7 +18,16 @@ local function seconds_text(s)
 end
 
 ---@param spec table name, num_workers and storage_path of the run
----@param options {quiet?: boolean, terminal?: boolean, columns?: integer, score?: table, out?: file, err?: file, clock?: fun(): number}
+---@class DisplayOptions
+---@field quiet? boolean
+---@field terminal? boolean
+---@field columns? integer
+---@field score? table
+---@field out? file*
+---@field err? file*
+---@field clock? fun(): number
+
+---@param options DisplayOptions
 function Display:init(spec, options)
   self._name, self._num_workers = spec.name, spec.num_workers
   self._quiet, self._terminal = options.quiet, options.terminal and not options.quiet
@@ -58,7 +67,8 @@ function Display:_block()
     self._num_workers, seconds_text(self._clock() - self._started)))}
   lines[1] = self:_paint('1', lines[1])
   if self._last then
-    lines[#lines + 1] = self:_cut(('%s  (%d reports%s)'):format(metrics_text.line(self._last.metrics), self._reports, self:_rate()))
+    local metrics = metrics_text.line(self._last.metrics)
+    lines[#lines + 1] = self:_cut(('%s  (%d reports%s)'):format(metrics, self._reports, self:_rate()))
     for _, rank in ipairs(metrics_text.differing(self._last.ranks)) do lines[#lines + 1] = self:_cut('  ' .. rank) end
   end
   return lines

@@ -66,7 +66,8 @@ local function check_options(options)
   end
   local mode = options.checkpoint_upload_mode
   if mode ~= nil and mode ~= 'SYNC' then
-    errors.raise('unsupported', ("report: checkpoint_upload_mode = '%s': 'SYNC' is the mode of this version"):format(tostring(mode)))
+    errors.raise('unsupported',
+      ("report: checkpoint_upload_mode = '%s': 'SYNC' is the mode of this version"):format(tostring(mode)))
   end
   if options.delete_local_checkpoint_after_upload then
     errors.raise('unsupported', 'report: delete_local_checkpoint_after_upload is not in this version: use train.tempdir')

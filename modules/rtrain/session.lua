@@ -22,7 +22,8 @@ function session.peek() return current end
 ---@return table state
 function session.get(what)
   if current == nil then
-    errors.raise('user', ('%s works in the train function only: it runs in the workers, the script in the controller'):format(what))
+    errors.raise('user',
+      ('%s works in the train function only: it runs in the workers, the script in the controller'):format(what))
   end
   return current
 end

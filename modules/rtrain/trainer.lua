@@ -74,7 +74,8 @@ local function check_fields(self, given)
   end
   args.options(given, self._fields, self.__name, 'config')
   if given.datasets ~= nil and next(given.datasets) ~= nil then
-    errors.raise('unsupported', ('%s: datasets is not in this version: make a DataLoader in the train function'):format(self.__name))
+    errors.raise('unsupported',
+      ('%s: datasets is not in this version: make a DataLoader in the train function'):format(self.__name))
   end
 end
 

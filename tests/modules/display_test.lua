@@ -129,7 +129,8 @@ end
 TestErrors = {}
 
 function TestErrors.test_the_same_error_on_all_ranks_is_told_once()
-  local told = {code = 'user', message = 'train.lua:5: boom', traceback = '  train.lua:5: in function <line 3>\n  (+2 rtrain frames)'}
+  local told = {code = 'user', message = 'train.lua:5: boom',
+    traceback = '  train.lua:5: in function <line 3>\n  (+2 rtrain frames)'}
   told.ranks = {[0] = {code = 'user', message = told.message}, [1] = {code = 'user', message = told.message}}
   local err = failure.make(told)
   lu.assertStrContains(err.message, 'same error on ranks 0-1:\ntrain.lua:5: boom')

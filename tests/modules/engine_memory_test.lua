@@ -18,12 +18,14 @@ function TestMemory:test_garbage_of_2_gb_stays_below_400_mb()
 end
 
 function TestMemory:test_garbage_beside_a_large_live_heap()
-  local live = {}
-  for i = 1, 100 do live[i] = empty(1e6) end
-  local before = C.memory_stats().live_bytes
-  for _ = 1, 500 do local _ = empty(1e6) end
-  lu.assertTrue(C.memory_stats().live_bytes < before + 4e8)
-  live = nil
+  do
+    local live = {}
+    for i = 1, 100 do live[i] = empty(1e6) end
+    local before = C.memory_stats().live_bytes
+    for _ = 1, 500 do local _ = empty(1e6) end
+    lu.assertTrue(C.memory_stats().live_bytes < before + 4e8)
+    lu.assertEquals(live[100]:size(0), 1e6)
+  end
   collectgarbage()
   collectgarbage()
   lu.assertTrue(C.memory_stats().live_bytes < 1e8)

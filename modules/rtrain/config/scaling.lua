@@ -4,7 +4,8 @@ local errors = require 'rtrain.errors'
 local schema = require 'rtrain.config.schema'
 
 local GPU = 'training on GPUs is not in this version'
-local ELASTIC = "the number of workers is fixed in this version: give one number of at least 1 (no range, no 'auto', no local mode)"
+local ELASTIC = 'the number of workers is fixed in this version: '
+  .. "give one number of at least 1 (no range, no 'auto', no local mode)"
 local CLUSTER = 'this version trains on one host'
 
 local function check_num_workers(value)

@@ -17,7 +17,8 @@ local OPTIONS = {'find_unused_parameters', 'gradient_as_bucket_view', 'static_gr
 local DistributedDataParallel = Module:extend('DistributedDataParallel')
 
 ---@param model nn.Module the same on every rank, but for its values
----@param options? {find_unused_parameters: boolean, gradient_as_bucket_view: boolean, static_graph: boolean, broadcast_buffers: boolean, bucket_cap_mb: number}
+---@param options? {find_unused_parameters: boolean, gradient_as_bucket_view: boolean, static_graph: boolean,
+---  broadcast_buffers: boolean, bucket_cap_mb: number}
 function DistributedDataParallel:init(model, options)
   options = args.options(options, OPTIONS, 'DistributedDataParallel')
   process_group.ensure()

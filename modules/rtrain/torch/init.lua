@@ -30,7 +30,8 @@ end
 
 ---Makes the model train on all workers: with several, a DistributedDataParallel around it; with one, the model itself.
 ---@param model nn.Module
----@param options? {move_to_device: boolean, parallel_strategy: string|boolean, parallel_strategy_kwargs: table} strategy 'ddp' (default), 'none' or false
+---@param options? {move_to_device: boolean, parallel_strategy: string|boolean, parallel_strategy_kwargs: table}
+---  strategy 'ddp' (default), 'none' or false
 ---@return nn.Module model
 ---Counterpart: ray.train.torch.prepare_model.
 function train_torch.prepare_model(model, options)
