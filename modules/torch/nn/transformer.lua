@@ -39,8 +39,11 @@ function TransformerEncoderLayer:init(...)
   self.linear2 = Linear(a.dim_feedforward, a.d_model, like)
   self.norm_first = a.norm_first
   local norm = {eps = a.layer_norm_eps, bias = a.bias, device = a.device, dtype = a.dtype}
-  self.norm1, self.norm2 = LayerNorm(a.d_model, norm), LayerNorm(a.d_model, norm)
-  self.dropout1, self.dropout2 = Dropout(a.dropout), Dropout(a.dropout)
+  -- One assignment each: a multiple one would register them from right to left.
+  self.norm1 = LayerNorm(a.d_model, norm)
+  self.norm2 = LayerNorm(a.d_model, norm)
+  self.dropout1 = Dropout(a.dropout)
+  self.dropout2 = Dropout(a.dropout)
   self.activation = type(a.activation) == 'string' and ACTIVATIONS[a.activation] or a.activation
   if type(self.activation) == 'string' then
     errors.raise('argument', ("TransformerEncoderLayer: activation is 'relu', 'gelu' or a function, got '%s'"):format(
