@@ -1,6 +1,7 @@
 -- A convolutional network on Fashion-MNIST with two workers: rtrain run examples/fashion_mnist.lua
 --
--- About 3 minutes on 2 cores. Goes on from the latest checkpoint when a worker is lost (--max-failures 2).
+-- Three epochs take about 3 minutes on 2 cores and end above 0.90 test accuracy. With --max-failures 1 the run
+-- survives the loss of a worker: all ranks start again from the latest checkpoint and compute what they would have.
 local torch = require 'torch'
 local train = require 'rtrain'
 local data = require 'torch.utils.data'
@@ -26,84 +27,84 @@ function Net:forward(x)
   return self.fc2(x)
 end
 
-local function loaders(config)
+-- Each worker gets its part of both sets, in batches of config.batch_size: n workers take n times as many images a step.
+local function make_loaders(config)
   local transform = transforms.Compose {transforms.ToTensor(), transforms.Normalize({0.2860}, {0.3530})}
   local train_set = datasets.FashionMNIST {train = true, transform = transform}
   local test_set = datasets.FashionMNIST {train = false, transform = transform}
-  return train.torch.prepare_data_loader(data.DataLoader(train_set, {batch_size = config.batch_size, shuffle = true})),
+  -- With one worker the order comes from the loader's own generator, with several from DistributedSampler's seed.
+  local options = {batch_size = config.batch_size, shuffle = true, generator = torch.Generator(config.seed)}
+  return train.torch.prepare_data_loader(data.DataLoader(train_set, options)),
     train.torch.prepare_data_loader(data.DataLoader(test_set, {batch_size = 500}))
 end
 
--- Mean loss of this rank's batches.
+-- Mean loss over all ranks, which have equally many batches.
 local function train_epoch(model, loader, optimizer)
-  local total, batches = 0, 0
+  local total = 0
   model:train()
   for x, y in loader do
     local loss = F.cross_entropy(model(x), y)
     optimizer:zero_grad()
-    loss:backward()
+    loss:backward()  -- gradients become the mean over the ranks here
     optimizer:step()
-    total, batches = total + loss:item(), batches + 1
+    total = total + loss:item()
   end
-  return total / batches
+  return torch.distributed.all_reduce(torch.tensor {total / #loader}, 'avg'):item()
 end
 
 -- Share of the test images that are recognized, over all ranks.
 local function evaluate(model, loader)
-  local counts = torch.zeros(2)
+  local correct, seen = 0, 0
   model:eval()
   torch.no_grad(function()
     for x, y in loader do
-      counts[0] = counts[0] + model(x):argmax(1):eq(y):sum()
-      counts[1] = counts[1] + y:size(0)
+      correct = correct + model(x):argmax(1):eq(y):sum():item()
+      seen = seen + y:size(0)
     end
   end)
-  torch.distributed.all_reduce(counts)
-  return (counts[0] / counts[1]):item()
+  local sums = torch.distributed.all_reduce(torch.tensor {correct, seen})
+  return (sums[0] / sums[1]):item()
 end
 
 local function train_func(config)
-  torch.manual_seed(config.seed)
   local context = train.get_context()
-  local train_loader, test_loader = loaders(config)
+  local rank, world_size = context:get_world_rank(), context:get_world_size()
+  torch.manual_seed(config.seed)
+  local train_loader, test_loader = make_loaders(config)
   local net = Net()
-  local first_epoch = 0
-  local checkpoint = train.get_checkpoint()
-  if checkpoint then
-    checkpoint:with_directory(function(dir)
-      local state = torch.load(dir .. '/model.pt')
-      net:load_state_dict(state.model)
-      first_epoch = state.epoch + 1
-    end)
-  end
   local model = train.torch.prepare_model(net)
   local optimizer = torch.optim.Adadelta(model:parameters(), {lr = config.lr})
   local scheduler = torch.optim.lr_scheduler.StepLR(optimizer, {step_size = 1, gamma = config.gamma})
-  for _ = 1, first_epoch do scheduler:step() end
+
+  local first_epoch, checkpoint = 0, train.get_checkpoint()
+  if checkpoint then  -- nil in a new run, the latest one after a failure
+    local state = checkpoint:with_directory(function(dir) return torch.load(dir .. '/model.pt') end)
+    net:load_state_dict(state.model)
+    optimizer:load_state_dict(state.optimizer)
+    scheduler:load_state_dict(state.scheduler)
+    first_epoch = state.epoch + 1
+  end
 
   for epoch = first_epoch, config.epochs - 1 do
-    if context:get_world_size() > 1 then train_loader.sampler:set_epoch(epoch) end
-    local loss = train_epoch(model, train_loader, optimizer)
-    local accuracy = evaluate(model, test_loader)
+    -- Dropout and the order of the images depend on epoch and rank alone, so that a resumed run goes on exactly.
+    torch.manual_seed(config.seed + epoch * world_size + rank)
+    train_loader.sampler:set_epoch(epoch)
+    local metrics = {epoch = epoch, loss = train_epoch(model, train_loader, optimizer)}
+    metrics.accuracy = evaluate(model, test_loader)
     scheduler:step()
     train.tempdir(function(dir)
-      local options
-      if context:get_world_rank() == 0 then
-        torch.save({model = net:state_dict(), epoch = epoch}, dir .. '/model.pt')
-        options = {checkpoint = train.Checkpoint.from_directory(dir)}
-      end
-      train.report({epoch = epoch, loss = loss, accuracy = accuracy}, options)
+      if rank > 0 then return train.report(metrics) end  -- the ranks hold equal state: one copy is enough
+      torch.save({model = net:state_dict(), optimizer = optimizer:state_dict(), scheduler = scheduler:state_dict(),
+                  epoch = epoch}, dir .. '/model.pt')
+      train.report(metrics, {checkpoint = train.Checkpoint.from_directory(dir)})
     end)
   end
 end
 
-local trainer = train.TorchTrainer {
+local result = train.TorchTrainer {
   train_loop_per_worker = train_func,
   train_loop_config = {lr = 1.0, gamma = 0.7, batch_size = 64, epochs = 3, seed = 1},
   scaling_config = train.ScalingConfig {num_workers = 2},
-  run_config = train.RunConfig {
-    checkpoint_config = train.CheckpointConfig {num_to_keep = 2, checkpoint_score_attribute = 'accuracy'},
-  },
-}
-local result = trainer:fit()
+  run_config = train.RunConfig {checkpoint_config = {num_to_keep = 2, checkpoint_score_attribute = 'accuracy'}},
+}:fit()
 print(('test accuracy %.4f'):format(result.metrics.accuracy))

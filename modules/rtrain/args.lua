@@ -13,11 +13,18 @@ local function unknown(key, allowed, name, code, what)
   errors.raise(code, ("%s: unknown %s '%s'%s"):format(name, what, tostring(key), hint ~= '' and ':' .. hint or ''))
 end
 
----Raises that `owner` has nothing of that name, with the nearest of `names`.
+---Raises that `owner` has nothing of that name, with the nearest of `names`; code 'unsupported' for a name that a later
+---version will have.
 ---@param owner string
 ---@param name any
 ---@param names string[]
-function args.no_such(owner, name, names)
+---@param later? table<string, string|boolean> name → what to do instead, or true
+function args.no_such(owner, name, names, later)
+  local instead = later and later[name]
+  if instead then
+    errors.raise('unsupported', ('%s.%s is not in this version%s'):format(owner, name,
+      instead == true and '' or ': ' .. instead))
+  end
   local hint = errors.suggestion(tostring(name), names)
   errors.raise('argument', ("%s has no '%s'%s"):format(owner, tostring(name), hint ~= '' and ':' .. hint or ''))
 end

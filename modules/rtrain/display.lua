@@ -17,16 +17,19 @@ local function seconds_text(s)
   return ('%d h %02d min'):format(math.floor(s / 3600), math.floor(s % 3600 / 60))
 end
 
----@param spec table name, num_workers and storage_path of the run
----@class DisplayOptions
----@field quiet? boolean
----@field terminal? boolean
----@field columns? integer
----@field score? table
----@field out? file*
----@field err? file*
----@field clock? fun(): number
+-- 1, 'report' → '1 report'; 2 → '2 reports'.
+local function counted(count, noun) return ('%d %s%s'):format(count, noun, count == 1 and '' or 's') end
 
+---@class DisplayOptions
+---@field quiet? boolean show the workers' output and what is wrong, nothing else
+---@field terminal? boolean a live block, else one line for each report
+---@field columns? integer width of the terminal
+---@field score? CheckpointConfig which metric the summary calls best
+---@field out? file* default io.stdout
+---@field err? file* default io.stderr
+---@field clock? fun(): number seconds
+
+---@param spec table name and num_workers of the run
 ---@param options DisplayOptions
 function Display:init(spec, options)
   self._name, self._num_workers = spec.name, spec.num_workers
@@ -63,12 +66,12 @@ function Display:_rate()
 end
 
 function Display:_block()
-  local lines = {self:_cut(('%s  %s  attempt %d  %d workers  %s'):format(self._name, self._state, self._attempt,
-    self._num_workers, seconds_text(self._clock() - self._started)))}
+  local lines = {self:_cut(('%s  %s  attempt %d  %s  %s'):format(self._name, self._state, self._attempt,
+    counted(self._num_workers, 'worker'), seconds_text(self._clock() - self._started)))}
   lines[1] = self:_paint('1', lines[1])
   if self._last then
     local metrics = metrics_text.line(self._last.metrics)
-    lines[#lines + 1] = self:_cut(('%s  (%d reports%s)'):format(metrics, self._reports, self:_rate()))
+    lines[#lines + 1] = self:_cut(('%s  (%s%s)'):format(metrics, counted(self._reports, 'report'), self:_rate()))
     for _, rank in ipairs(metrics_text.differing(self._last.ranks)) do lines[#lines + 1] = self:_cut('  ' .. rank) end
   end
   return lines
@@ -141,8 +144,8 @@ function show:finished(event)
   self:clear()
   if self._quiet then return end
   local color = event.status == 'FINISHED' and '32' or '31'
-  local lines = {('run %s %s after %s, %d report%s'):format(self._name, self:_paint(color, event.status),
-    seconds_text(self._clock() - self._started), self._reports, self._reports == 1 and '' or 's')}
+  local lines = {('run %s %s after %s, %s'):format(self._name, self:_paint(color, event.status),
+    seconds_text(self._clock() - self._started), counted(self._reports, 'report'))}
   if event.metrics and next(event.metrics) ~= nil and self._terminal then
     lines[#lines + 1] = metrics_text.line(event.metrics)
   end

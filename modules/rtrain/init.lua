@@ -57,10 +57,7 @@ setmetatable(train, {
       rawset(train, name, value)
       return value
     end
-    if LATER[name] then
-      errors.raise('unsupported', ('train.%s is not in this version: %s'):format(name, LATER[name]))
-    end
-    args.no_such('train', name, names_of(PARTS))
+    args.no_such('train', name, names_of(PARTS), LATER)
   end,
   __newindex = function(_, name)
     errors.raise('argument', ('train.%s cannot be assigned'):format(tostring(name)))

@@ -126,9 +126,9 @@ end
 ---Waits until every rank is here.
 function distributed.barrier() dist().barrier() end
 
----Groups of some of the ranks are not part of this version.
+---Groups of some of the ranks are not in this version: it raises code 'unsupported'.
 function distributed.new_group()
-  errors.raise('unsupported', 'torch.distributed.new_group is not part of this version: all ranks form one group')
+  errors.raise('unsupported', 'torch.distributed.new_group is not in this version: all ranks form one group')
 end
 
 setmetatable(distributed, {

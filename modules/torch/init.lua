@@ -40,7 +40,7 @@ local LATER = {compile = true, jit = true, fx = true, amp = true, autocast = tru
                save_safetensors = true, load_safetensors = true, profiler = true, vmap = true, func = true}
 
 local function unknown(name)
-  if LATER[name] then errors.raise('argument', ("torch.%s is not part of this version of rtrain"):format(name)) end
+  if LATER[name] then require('rtrain.args').no_such('torch', name, {}, LATER) end
   local names = require('torch._C').op_names()
   -- The order reaches nothing but the choice between equally near names.
   for _, source in ipairs{torch, SUBMODULES, require 'torch._C'} do

@@ -134,6 +134,8 @@ FashionMNIST._package = 'dataset-fashion-mnist'
 FashionMNIST.classes = {'T-shirt/top', 'Trouser', 'Pullover', 'Dress', 'Coat', 'Sandal', 'Shirt', 'Sneaker', 'Bag',
                         'Ankle boot'}
 
+local LATER = {CIFAR10 = true, ImageFolder = 'write a Dataset with get(i) and len()'}
+
 return setmetatable({MNIST = MNIST, FashionMNIST = FashionMNIST}, {
-  __index = function(_, name) args.no_such('vision.datasets', name, {'FashionMNIST', 'MNIST'}) end,
+  __index = function(_, name) args.no_such('vision.datasets', name, {'FashionMNIST', 'MNIST'}, LATER) end,
 })

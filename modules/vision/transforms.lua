@@ -196,6 +196,8 @@ transforms.RandomHorizontalFlip, transforms.RandomCrop = RandomHorizontalFlip, R
 
 local NAMES = {'Compose', 'Lambda', 'Normalize', 'RandomCrop', 'RandomHorizontalFlip', 'ToTensor'}
 
+local LATER = {Resize = true, CenterCrop = true}
+
 return setmetatable(transforms, {
-  __index = function(_, name) args.no_such('vision.transforms', name, NAMES) end,
+  __index = function(_, name) args.no_such('vision.transforms', name, NAMES, LATER) end,
 })

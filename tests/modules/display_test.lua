@@ -14,14 +14,14 @@ local function recorder()
   return file
 end
 
-local function display(options)
+local function display(options, num_workers)
   local out, err, now = recorder(), recorder(), 0
   options.out, options.err = out, err
   options.clock = function()
     now = now + 1
     return now
   end
-  return Display({name = 'mine', num_workers = 2}, options), out, err
+  return Display({name = 'mine', num_workers = num_workers or 2}, options), out, err
 end
 
 local FINISHED = {
@@ -113,6 +113,14 @@ function TestTerminal.test_the_block_is_one_block_and_goes_at_the_end()
   lu.assertEquals(#lines, 5)
   shown:show(FINISHED)
   lu.assertStrContains(screen_of(err.text)[1], 'run mine FINISHED')
+end
+
+function TestTerminal.test_one_worker_and_one_report_are_no_plurals()
+  local shown, _, err = display({terminal = true}, 1)
+  shown:show {type = 'report', index = 0, attempt = 1, metrics = {loss = 1}}
+  local lines = screen_of(err.text)
+  lu.assertStrContains(lines[1], '1 worker  ')
+  lu.assertStrContains(lines[2], '(1 report)')
 end
 
 function TestTerminal.test_ranks_are_shown_only_where_they_differ()
