@@ -86,7 +86,7 @@ end
 function TestDatasets:test_refuses_what_is_wrong()
   lu.assertStrContains(message_of(datasets.MNIST, self.folder, {download = true}), 'downloads no data')
   lu.assertStrContains(message_of(datasets.MNIST, self.folder, {transforms = 1}), "did you mean 'transform'?")
-  lu.assertStrContains(message_of(function() return datasets.FashionMnist end), "did you mean 'FashionMNIST'?")
+  lu.assertStrContains(message_of(function() return datasets.FashionMNST end), "did you mean 'FashionMNIST'?")
   lu.assertStrContains(message_of(function() return datasets.CIFAR10 end), 'CIFAR10 is not in this version')
 end
 
