@@ -24,6 +24,7 @@ int run_command_line(int argc, char** argv) {
   if (argc == 4 && std::string_view(argv[1]) == "--worker") return run_worker(std::atoi(argv[3]));
   CLI::App app("Distributed training scripted in Lua", "rtrain");
   app.require_subcommand(1);
+  app.get_formatter()->label("REQUIRED", "");
   app.set_version_flag("--version", "rtrain " RTRAIN_VERSION);
   CommandResult result;
   result.command.assign(argv, argv + argc);
@@ -36,6 +37,10 @@ int run_command_line(int argc, char** argv) {
   add_logs(app, result);
   add_sql(app, result);
   add_env(app, result);
+  if (argc == 1) {
+    std::cerr << app.help();
+    return exit_code(Code::kUsage);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -91,17 +91,22 @@ void add_flags(CLI::App& command, RunOptions& options) {
   command.add_option("FILE", options.file, "training script")->required();
   command
       .add_option("-n,--num-workers", options.num_workers, "workers (ScalingConfig.num_workers)")
-      ->check(CLI::Range(1, INT_MAX));
+      ->check(CLI::Range(1, INT_MAX).description(""))
+      ->type_name("N");
   command
       .add_option("--set", options.set,
-                  "KEY=VALUE in train_loop_config, a.b=VALUE for a nested one; repeatable")
+                  "a value of train_loop_config, a.b=VALUE for a nested one; repeatable")
       ->allow_extra_args(false)
-      ->take_all();
+      ->take_all()
+      ->type_name("KEY=VALUE");
   command.add_option("--name", options.name, "the run's name (RunConfig.name)");
-  command.add_option("--storage", options.storage, "folder of results (RunConfig.storage_path)");
+  command.add_option("--storage", options.storage, "folder of results (RunConfig.storage_path)")
+      ->type_name("FOLDER");
   command
-      .add_option("--max-failures", options.max_failures, "retries (FailureConfig.max_failures)")
-      ->check(CLI::Range(-1, INT_MAX));
+      .add_option("--max-failures", options.max_failures,
+                  "retries, -1 without end (FailureConfig.max_failures)")
+      ->check(CLI::Range(-1, INT_MAX).description(""))
+      ->type_name("N");
   command.add_option("--tag", options.tags, "a tag of the run; repeatable")
       ->allow_extra_args(false)
       ->take_all();
