@@ -25,6 +25,7 @@ local function counted(count, noun) return ('%d %s%s'):format(count, noun, count
 ---@field terminal? boolean a live block, else one line for each report
 ---@field columns? integer width of the terminal
 ---@field score? CheckpointConfig which metric the summary calls best
+---@field show_command? string the command that shows the run, default `rtrain show NAME`
 ---@field out? file* default io.stdout
 ---@field err? file* default io.stderr
 ---@field clock? fun(): number seconds
@@ -36,6 +37,7 @@ function Display:init(spec, options)
   self._quiet, self._terminal = options.quiet, options.terminal and not options.quiet
   self._columns = math.max(options.columns or 80, 20)
   self._score = options.score
+  self._show_command = options.show_command or 'rtrain show ' .. spec.name
   self._out, self._err = options.out or io.stdout, options.err or io.stderr
   self._clock = options.clock or require('rtrain._system').monotonic
   self._color = self._terminal and (os.getenv 'NO_COLOR' or '') == '' and os.getenv 'TERM' ~= 'dumb'
@@ -151,7 +153,7 @@ function show:finished(event)
   end
   lines[#lines + 1] = self:_best(event)
   if event.checkpoint then lines[#lines + 1] = 'checkpoint ' .. event.checkpoint.path end
-  lines[#lines + 1] = 'rtrain show ' .. self._name
+  lines[#lines + 1] = self._show_command
   self:_line(self._err, table.concat(lines, '\n'))
 end
 

@@ -30,6 +30,15 @@ local function storage_path(flags, run_config)
   return path and system.absolute(path) or require('rtrain._host').storage_default()
 end
 
+-- The command that shows the run from a shell whose environment is this one's.
+local function show_command(spec)
+  local command = 'rtrain show ' .. spec.name
+  if spec.storage_path == require('rtrain._host').storage_default() then return command end
+  local path = spec.storage_path
+  if path:find('[^%w/._~+-]') then path = "'" .. path:gsub("'", "'\\''") .. "'" end
+  return command .. ' --storage ' .. path
+end
+
 local function dump_functions(trainer, config)
   return closure.dump {
     train_loop_per_worker = trainer.train_loop_per_worker,
@@ -98,6 +107,7 @@ function launch.fit(trainer)
     quiet = flags.quiet,
     terminal = flags.terminal,
     columns = flags.columns,
+    show_command = show_command(spec),
     score = trainer.run_config.checkpoint_config,
   })
   if warning then display:notice(warning) end

@@ -198,7 +198,7 @@ def test_the_storage_option_goes_before_the_environment(store):
     (["ls", "--jsno"], "did you mean '--json'?"),
     (["show", "--storge=x", "y"], "did you mean '--storage'?"),
     (["show"], "RUN"),
-    ([], "rtrain --help"),
+    ([], "List the runs"),
 ])
 def test_a_wrong_command_line_names_the_nearest(rtrain, args, hint):
     result = rtrain(*args)

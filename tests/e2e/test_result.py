@@ -1,6 +1,7 @@
 """What fit() gives back to the script, and what `rtrain run` takes and prints."""
 
 import json
+import shlex
 
 import pytest
 
@@ -98,6 +99,13 @@ def test_in_a_pipe_there_is_one_plain_line_for_each_report_and_the_way_back(rtra
     assert "rtrain show mine" in text
     quiet = rtrain.run_ok(RUN + "trainer:fit()", "--name", "quiet", "-q")
     assert len(quiet.stderr.splitlines()) < len(result.stderr.splitlines())
+
+
+def test_the_command_at_the_end_shows_the_run_wherever_it_is(rtrain):
+    result = rtrain.run_ok(RUN + "trainer:fit()", "--name", "mine", "--storage", "else where")
+    command = shlex.split(result.stderr.splitlines()[-1])
+    assert command == ["rtrain", "show", "mine", "--storage", str(rtrain.folder / "else where")]
+    assert "status      FINISHED" in rtrain(*command[1:]).stdout
 
 
 def test_the_environment_document(rtrain):
