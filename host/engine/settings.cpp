@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/core/DefaultDtype.h>
+#include <torch/headeronly/version.h>
 
 #include "host/engine/dtype.h"
 #include "host/engine/engine.h"
@@ -77,6 +78,8 @@ void open_settings(lua_State* L) {
     lua_pushcfunction(L, f.function());
     lua_setfield(L, -2, f.name());
   }
+  lua_pushliteral(L, TORCH_VERSION);
+  lua_setfield(L, -2, "__version__");
 }
 
 }  // namespace rtrain

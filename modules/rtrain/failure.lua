@@ -81,6 +81,15 @@ end
 
 local function first_line(text) return (text:match('^[^\n]*')) end
 
+-- What error() may raise from what a process told. Its traceback is never empty: an error without one gets the script's
+-- own when it is raised.
+local function error_object(told, message)
+  local err = errors.wrap('')
+  err.code, err.message, err.where, err.value = told.code, message, nil, nil
+  err.traceback = frames_text(told.message, told.traceback) or '  in the train function'
+  return err
+end
+
 ---The run's error object from what the controller says about it.
 ---@param told {code: string, message: string, traceback?: string, ranks?: table} ranks: rank → the same
 ---@return table error with code, message (who, what, the line), traceback (the frames behind it), ranks
@@ -105,11 +114,9 @@ function failure.make(told)
       end
     end
   end
-  local err = errors.wrap('')
-  err.code, err.message, err.where, err.value = told.code, table.concat(lines, '\n'), nil, nil
-  -- Never empty: an error without a traceback gets the script's own when it is raised.
-  err.traceback = frames_text(told.message, told.traceback) or '  in the train function'
-  err.ranks = told.ranks or {}
+  local err = error_object(told, table.concat(lines, '\n'))
+  err.ranks = {}
+  for rank, each in next, told.ranks or {} do err.ranks[tonumber(rank)] = error_object(each, each.message) end
   return err
 end
 

@@ -157,4 +157,11 @@ function TestErrors.test_the_cause_first_and_lost_peers_not_at_all()
   lu.assertEquals(err.traceback, '  a.lua:9: in function <line 7>')
 end
 
+function TestErrors.test_every_ranks_error_is_an_error_object()
+  local told = {code = 'user', message = 'a.lua:1: bad'}
+  local from_store = failure.make {code = 'user', message = 'a.lua:1: bad', ranks = {['0'] = told}}
+  lu.assertEquals(tostring(from_store.ranks[0]), 'a.lua:1: bad')
+  lu.assertEquals(from_store.ranks[0].code, 'user')
+end
+
 os.exit(lu.LuaUnit.run())
