@@ -128,10 +128,15 @@ function show:notice(event)
 end
 
 function show:attempt_failed(event)
-  if not event.will_retry then return end
+  if not event.will_retry then
+    -- The error itself is the run's; without retries there is no reason to give.
+    if event.reason and event.reason ~= '' then self:notice('no further attempt: ' .. event.reason) end
+    return
+  end
   local first = event.error.message:match('^[^\n]*')
   self._attempt = event.next_attempt or self._attempt + 1
-  self:notice(('attempt %d failed: %s; attempt %d begins'):format(event.attempt, first, self._attempt))
+  local wait = (event.delay_s or 0) > 0 and ' in ' .. seconds_text(event.delay_s) or ''
+  self:notice(('attempt %d failed: %s; attempt %d begins%s'):format(event.attempt, first, self._attempt, wait))
 end
 
 function Display:_best(event)

@@ -65,8 +65,8 @@ local function set(config, key, text)
       old = at[part]
     end
     if old == nil or type(at) ~= 'table' then
-      local known = type(at) == 'table' and keys_of(at) or {}
-      refuse(key, ("train_loop_config has no '%s':%s"):format(table.concat(parts, '.', 1, i), errors.suggestion(part, known)))
+      local hint = errors.suggestion(part, type(at) == 'table' and keys_of(at) or {})
+      refuse(key, ("train_loop_config has no '%s'%s"):format(table.concat(parts, '.', 1, i), hint ~= '' and ':' .. hint or ''))
     end
     if i == #parts then
       at[part] = typed(key, text, old)

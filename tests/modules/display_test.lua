@@ -73,6 +73,17 @@ function TestPipe.test_a_retry_is_told()
   lu.assertEquals(err.text, 'rtrain: attempt 1 failed: rank 1 (pid 7) was killed by SIGKILL; attempt 2 begins\n')
 end
 
+function TestPipe.test_the_delay_of_a_retry_and_why_there_is_none()
+  local shown, _, err = display {}
+  shown:show {type = 'attempt_failed', attempt = 2, next_attempt = 3, will_retry = true, delay_s = 1.84,
+              error = {code = 'user', message = 'a.lua:1: boom\nmore'}}
+  shown:show {type = 'attempt_failed', attempt = 3, will_retry = false, delay_s = 0, reason = 'all 2 retries are used up',
+              error = {code = 'user', message = 'a.lua:1: boom'}}
+  shown:show {type = 'attempt_failed', attempt = 1, will_retry = false, reason = '', error = {message = 'x'}}
+  lu.assertEquals(err.text, 'rtrain: attempt 2 failed: a.lua:1: boom; attempt 3 begins in 1.8 s\n'
+    .. 'rtrain: no further attempt: all 2 retries are used up\n')
+end
+
 TestTerminal = {}
 
 -- Applies the cursor movements of the live block: what a terminal would show at the end.

@@ -72,7 +72,9 @@ function TestOverrides.test_refusals()
   lu.assertEquals((refusal(overrides.apply, config, {'flag=1'})), 'config')
   lu.assertEquals((refusal(overrides.apply, config, {'model=1'})), 'config')
   lu.assertEquals((refusal(overrides.apply, config, {'epochs'})), 'usage')
-  lu.assertEquals((refusal(overrides.apply, nil, {'epochs=1'})), 'config')
+  local code, message = refusal(overrides.apply, nil, {'epochs=1'})
+  lu.assertEquals(code, 'config')
+  lu.assertStrMatches(message, "%-%-set epochs: train_loop_config has no 'epochs'")
 end
 
 TestOutsideAWorker = {}

@@ -1,0 +1,73 @@
+"""The documents: their scripts run and print what stands there, and what they name exists."""
+
+import pathlib
+import re
+
+import pytest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = ("host", "modules", "tests", "examples", "scripts", "packaging")
+DOCUMENTS = sorted([*SOURCE.glob("*.md"), *(path for folder in FOLDERS for path in (SOURCE / folder).rglob("*.md"))])
+each_document = pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(SOURCE)))
+
+
+def fences(path):
+    """(language, text) of the fenced blocks of a document."""
+    return re.findall(r"^```(\w*)\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def training_scripts():
+    """(document, script, the block behind it if that is text): blocks of Lua that call fit()."""
+    for path in DOCUMENTS:
+        blocks = fences(path)
+        for number, (language, text) in enumerate(blocks):
+            if language == "lua" and ":fit()" in text:
+                shown = blocks[number + 1] if number + 1 < len(blocks) else ("", "")
+                yield pytest.param(
+                    text, shown[1] if shown[0] == "text" else None, id=f"{path.relative_to(SOURCE)}-{number}")
+
+
+def masked(text):
+    """The text without what differs between runs and machines: numbers, names of runs, folders."""
+    text = re.sub(r"\b(\w+)-\d{8}-[0-9a-f]{4}\b", r"\1-NAME", text)
+    text = re.sub(r"\S*/(\w+-NAME)", r"FOLDER/\1", text)
+    return sorted(re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "N", line) for line in text.splitlines() if line.strip())
+
+
+@pytest.mark.parametrize("script, shown", training_scripts())
+def test_a_training_script_runs_and_prints_what_the_document_shows(rtrain, script, shown):
+    result = rtrain.run_ok(script)
+    assert rtrain.json("show", "last")["status"] == "FINISHED"
+    if shown is not None:
+        assert masked(result.stdout + result.stderr) == masked(shown)
+
+
+@each_document
+def test_the_files_that_a_document_names_exist(path):
+    text = path.read_text()
+    names = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)", text)
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    missing = [name for name in names if not (SOURCE / name).exists()]
+    missing += [link for link in links if not (path.parent / link).exists()]
+    assert not missing
+
+
+@each_document
+def test_the_commands_and_options_that_a_document_names_exist(rtrain, path):
+    commands = re.findall(r"^  (\w+)", rtrain("--help").stdout.partition("Subcommands:")[2], re.MULTILINE)
+    helps = {command: rtrain(command, "--help").stdout for command in commands}
+    for line in path.read_text().splitlines():
+        row = re.match(r"\| `rtrain (\w+)", line)
+        if row:  # of a table: the options that it names anywhere are this command's
+            assert row[1] in commands, line
+            parts = [(row[1], line)]
+        else:
+            parts = [part for part in re.findall(r"\brtrain (\w+)([^`#|]*)", line) if part[0] in commands]
+        for command, text in parts:
+            for option in re.findall(r"(?<![\w-])(--[a-z][a-z-]*|-[a-z])(?![\w-])", text):
+                assert re.search(rf"(?<![\w-]){option}(?![\w-])", helps[command]), f"{command} has no {option}: {line}"
+
+
+def test_the_example_of_the_readme_is_short():
+    (script,) = [text for language, text in fences(SOURCE / "README.md") if language == "lua"]
+    assert len(script.splitlines()) <= 30
