@@ -46,7 +46,7 @@ def test_a_training_script_runs_and_prints_what_the_document_shows(rtrain, scrip
 def test_the_files_that_a_document_names_exist(path):
     text = path.read_text()
     names = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)", text)
-    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    links = [link for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text) if "://" not in link]
     missing = [name for name in names if not (SOURCE / name).exists()]
     missing += [link for link in links if not (path.parent / link).exists()]
     assert not missing

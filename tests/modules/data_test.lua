@@ -110,6 +110,12 @@ function TestSamplers:test_random_sampler_is_a_function_of_seed_and_epoch()
   lu.assertEquals(first, numbers(20))
 end
 
+function TestSamplers:test_every_sampler_takes_an_epoch()
+  local sampler = data.DataLoader(Squares(4), {batch_size = 2}).sampler
+  sampler:set_epoch(3)
+  lu.assertEquals(sampler:indices():tolist(), {0, 1, 2, 3})
+end
+
 function TestSamplers:test_random_sampler_counts()
   lu.assertEquals(#data.RandomSampler(Squares(3), {num_samples = 7}), 7)
   lu.assertEquals(data.RandomSampler(Squares(3), {num_samples = 7}):indices():size(0), 7)

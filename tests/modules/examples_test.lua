@@ -1,41 +1,86 @@
--- Runs the examples in the documentation comments of the library's modules.
+-- Runs the examples in the documentation comments of the library's modules, and the blocks of Lua in documents that are
+-- no training scripts (tests/e2e/test_documents.py runs those).
+--
+-- In a document `expression  --> text` says what the expression gives: its values as print shows them, or 'code: message'
+-- of its error; … at the end stands for the rest.
 local lu = require 'luaunit'
 
-local MODULES = '../../modules'
+local ROOT = '../..'
+local DOCUMENTS = {'README.md', 'examples/README.md', 'modules/rtrain/PORTING.md'}
 
--- The blocks between ---```lua and ---``` of a file, each with the line that it begins at.
-local function examples_of(path)
+-- The blocks between two lines of a file, each as {line = number of its first line, lines = texts}.
+local function blocks_of(path, first, last, prefix)
   local blocks, block, number = {}, nil, 0
   for line in io.lines(path) do
     number = number + 1
-    if line:match '^%-%-%-```lua$' then
+    if line:match(first) then
       block = {line = number, lines = {}}
-    elseif line:match '^%-%-%-```$' and block then
+    elseif block and line:match(last) then
       blocks[#blocks + 1] = block
       block = nil
     elseif block then
-      block.lines[#block.lines + 1] = (line:gsub('^%-%-%-', ''))
+      block.lines[#block.lines + 1] = (line:gsub('^' .. prefix, ''))
     end
   end
   return blocks
 end
 
+-- What the function returns as one text, or 'code: message' of the error that it raises.
+local function outcome(fn)
+  local function joined(ok, ...)
+    if not ok then
+      local err = ...
+      return type(err) == 'string' and err or ('%s: %s'):format(err.code, err.message:gsub('^[^:]*:%d+: ', ''))
+    end
+    local parts = {}
+    for i = 1, select('#', ...) do parts[i] = tostring((select(i, ...))) end
+    return table.concat(parts, ' ')
+  end
+  return joined(pcall(fn))
+end
+
+local function check(number, expected, fn)
+  local actual, rest = outcome(fn), expected:find('…$')
+  if rest then actual, expected = actual:sub(1, rest - 1), expected:sub(1, rest - 1) end
+  lu.assertEquals(('line %d: %s'):format(number, actual), ('line %d: %s'):format(number, expected))
+end
+
+-- `code  --> text` as a call of check, on the same line.
+local function with_checks(lines, first)
+  local out = {}
+  for i, line in ipairs(lines) do
+    local code, expected = line:match('^(.-)%s*%-%->%s*(.*)$')
+    out[i] = code and ('__check(%d, %q, function() return %s end)'):format(first + i, expected, code) or line
+  end
+  return out
+end
+
 TestExamples = {}
 
 local count = 0
-for _, folder in ipairs{'torch', 'vision', 'rtrain/ordered.lua', 'rtrain/class.lua', 'rtrain/args.lua'} do
-  for path in io.popen(("find '%s/%s' -name '*.lua' | sort"):format(MODULES, folder)):lines() do
-    for _, block in ipairs(examples_of(path)) do
-      local name = ('%s:%d'):format(path:sub(#MODULES + 2), block.line)
-      count = count + 1
-      TestExamples['test_' .. name] = function()
-        local text = string.rep('\n', block.line) .. table.concat(block.lines, '\n')
-        assert(loadstring(text, '@' .. name))()
-      end
-    end
+
+local function add(name, block, lines)
+  count = count + 1
+  TestExamples['test_' .. name] = function()
+    local fn = assert(loadstring(('\n'):rep(block.line) .. table.concat(lines, '\n'), '@' .. name))
+    setfenv(fn, setmetatable({__check = check}, {__index = _G}))()
+  end
+end
+
+for path in io.popen(("find '%s/modules' -name '*.lua' | sort"):format(ROOT)):lines() do
+  for _, block in ipairs(blocks_of(path, '^%-%-%-```lua$', '^%-%-%-```$', '%-%-%-')) do
+    add(('%s:%d'):format(path:sub(#ROOT + 2), block.line), block, block.lines)
   end
 end
 
 function TestExamples:test_there_are_examples() lu.assertTrue(count > 20) end
+
+for _, path in ipairs(DOCUMENTS) do
+  for _, block in ipairs(blocks_of(ROOT .. '/' .. path, '^```lua$', '^```$', '')) do
+    if not table.concat(block.lines, '\n'):find(':fit()', 1, true) then
+      add(('%s:%d'):format(path, block.line), block, with_checks(block.lines, block.line))
+    end
+  end
+end
 
 os.exit(lu.LuaUnit.run())

@@ -18,6 +18,11 @@ end
 
 function Sampler:__len() return self:len() end
 
+---Chooses the epoch of the next loop. Here it does nothing; samplers whose order depends on the epoch define it, so that a
+---script may call it on any loader's sampler.
+---@param epoch integer from 0
+function Sampler:set_epoch(epoch) end
+
 ---Iterates over the indices of the next epoch.
 ---@return fun(): integer|nil
 function Sampler:iter()
