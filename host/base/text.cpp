@@ -82,15 +82,10 @@ std::optional<std::string> nearest_name(std::string_view name,
 }
 
 std::string suggestion(std::string_view name, std::span<const std::string> candidates) {
-  if (auto near = nearest_name(name, candidates)) return cat(" did you mean '", *near, "'?");
+  if (auto near = nearest_name(name, candidates)) return cat(": did you mean '", *near, "'?");
   constexpr size_t kShortList = 24;
   if (candidates.empty() || candidates.size() > kShortList) return {};
-  return cat(" valid names: ", join(candidates, ", "));
-}
-
-std::string hint(std::string_view name, std::span<const std::string> candidates) {
-  const std::string text = suggestion(name, candidates);
-  return text.empty() ? text : ":" + text;
+  return cat(": valid names: ", join(candidates, ", "));
 }
 
 }  // namespace rtrain

@@ -43,12 +43,8 @@ std::string format_double(double number);
 std::optional<std::string> nearest_name(std::string_view name,
                                         std::span<const std::string> candidates);
 
-// " did you mean 'x'?" or, where nothing is near and the list is short, " valid names: a, b"; else
-// empty.
+// For the end of a message: ": did you mean 'x'?" or, where nothing is near and the list is short,
+// ": valid names: a, b"; else empty.
 std::string suggestion(std::string_view name, std::span<const std::string> candidates);
-
-// The suggestion after a colon, for the end of a message: "unknown keyword 'dmi': did you mean
-// 'dim'?".
-std::string hint(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace rtrain

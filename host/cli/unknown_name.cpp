@@ -49,7 +49,8 @@ std::string explain_parse_error(const CLI::App& app, std::span<const std::string
     const auto found = app.get_subcommands(
         [&](const CLI::App* each) { return each->get_name() == *command_name; });
     if (found.empty()) {
-      return cat("unknown command '", *command_name, "'", hint(*command_name, command_names(app)));
+      return cat("unknown command '", *command_name, "'",
+                 suggestion(*command_name, command_names(app)));
     }
     command = found.front();
   }
@@ -58,7 +59,7 @@ std::string explain_parse_error(const CLI::App& app, std::span<const std::string
   const bool passes_on = command->get_prefix_command() || command->get_allow_extras();
   const std::string option = passes_on ? "" : unknown_option(*command, args);
   if (option.empty()) return error.what();
-  return cat("unknown option '", option, "'", hint(option, option_names(*command)));
+  return cat("unknown option '", option, "'", suggestion(option, option_names(*command)));
 }
 
 }  // namespace rtrain

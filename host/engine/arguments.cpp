@@ -342,7 +342,7 @@ std::string Arguments::mismatch(const Overload& overload) const {
       std::vector<std::string> known;
       for (const Param& p : overload.params) known.push_back(p.name);
       return cat("unknown keyword '", std::string_view(culprit->name), "'",
-                 hint(culprit->name, known));
+                 suggestion(culprit->name, known));
     }
     case Fit::kOk:
       break;

@@ -72,7 +72,8 @@ void read_option(lua_State* L, const std::string& key, Options& out) {
   } else if (key == "gradient" || key == "grad_tensors" || key == "grad_outputs") {
     out.gradients = read_tensors(L, value);
   } else {
-    throw Error(Code::kArgument, cat("backward: unknown keyword '", key, "'", hint(key, kNames)));
+    throw Error(Code::kArgument,
+                cat("backward: unknown keyword '", key, "'", suggestion(key, kNames)));
   }
 }
 

@@ -162,7 +162,8 @@ Options read_options(lua_State* L, int index) {
     } else if (key == "requires_grad") {
       out.requires_grad = lua_toboolean(L, -1) != 0;
     } else if (key != "pin_memory") {
-      throw Error(Code::kArgument, cat("tensor: unknown keyword '", key, "'", hint(key, kNames)));
+      throw Error(Code::kArgument,
+                  cat("tensor: unknown keyword '", key, "'", suggestion(key, kNames)));
     }
     lua_pop(L, 1);
   }

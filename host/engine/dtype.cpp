@@ -72,7 +72,7 @@ at::ScalarType parse_dtype(std::string_view name) {
   if (const auto dtype = dtype_from_name(name)) return *dtype;
   std::vector<std::string> names;
   for (const auto& known : kDtypes) names.emplace_back(known.name);
-  throw Error(Code::kArgument, cat("unknown dtype '", name, "'", hint(name, names)));
+  throw Error(Code::kArgument, cat("unknown dtype '", name, "'", suggestion(name, names)));
 }
 
 std::optional<c10::Device> device_from_name(const std::string& name) {

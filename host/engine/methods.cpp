@@ -169,7 +169,7 @@ void read_keyword(lua_State* L, const std::string& key, Target& target) {
   } else if (key == "memory_format") {
     target.memory_format = memory_format_from_name(luaL_checkstring(L, -1));
   } else {
-    throw Error(Code::kArgument, cat("to: unknown keyword '", key, "'", hint(key, kNames)));
+    throw Error(Code::kArgument, cat("to: unknown keyword '", key, "'", suggestion(key, kNames)));
   }
 }
 

@@ -26,7 +26,8 @@ Options::Options(lua_State* L, int index, std::string_view function,
   }
   if (unknown.empty()) return;
   const std::string& first = *std::min_element(unknown.begin(), unknown.end());
-  throw Error(Code::kArgument, cat(function, ": unknown option '", first, "'", hint(first, names)));
+  throw Error(Code::kArgument,
+              cat(function, ": unknown option '", first, "'", suggestion(first, names)));
 }
 
 void Options::refuse(const char* name, std::string_view wanted) const {

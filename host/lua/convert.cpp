@@ -1,162 +1,34 @@
 #include "host/lua/convert.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/lua/table_reader.h"
 
 namespace rtrain {
 namespace {
 
-constexpr int kCdata = LUA_TTHREAD + 2;  // LuaJIT's type number of FFI objects
-constexpr int kMaxDepth = 60;
-
-class Reader {
+class ValueBuilder {
  public:
-  explicit Reader(lua_State* L) : L_(L) {}
+  using Node = Value;
+  static constexpr std::string_view kHolds =
+      "is not plain data (nil, boolean, number, string, list, map)";
 
-  Value read(int index, const std::string& path, int depth) {
-    if (index < 0) index = lua_gettop(L_) + index + 1;
-    switch (lua_type(L_, index)) {
-      case LUA_TNIL:
-      case LUA_TNONE:
-        return {};
-      case LUA_TBOOLEAN:
-        return lua_toboolean(L_, index) != 0;
-      case LUA_TNUMBER:
-        return number(lua_tonumber(L_, index));
-      case LUA_TSTRING: {
-        size_t size = 0;
-        const char* text = lua_tolstring(L_, index, &size);
-        return std::string(text, size);
-      }
-      case LUA_TTABLE:
-        return table(index, path, depth);
-      case kCdata:
-        return int64(index, path);
-      default:
-        refuse(path, luaL_typename(L_, index));
-    }
-  }
+  Value list(List items) { return items; }
 
- private:
-  [[noreturn]] static void refuse(const std::string& path, std::string_view type) {
-    throw Error(
-        Code::kArgument,
-        cat(path, ": a ", type, " is not plain data (nil, boolean, number, string, list, map)"));
-  }
-
-  static Value number(double v) {
-    const bool integral =
-        std::floor(v) == v && std::abs(v) <= 0x1p53 && !(v == 0 && std::signbit(v));
-    if (integral) return static_cast<int64_t>(v);
-    return v;
-  }
-
-  // int64 and uint64 cdata print as "5LL" and "5ULL".
-  Value int64(int index, const std::string& path) {
-    lua_getglobal(L_, "tostring");
-    lua_pushvalue(L_, index);
-    lua_call(L_, 1, 1);
-    const std::string text = lua_tostring(L_, -1);
-    lua_pop(L_, 1);
-    if (!text.ends_with("LL")) refuse(path, "cdata");
-    return static_cast<int64_t>(std::strtoll(text.c_str(), nullptr, 10));
-  }
-
-  bool has_meta(int index, const char* name) {
-    if (lua_getmetatable(L_, index) == 0) return false;
-    luaL_getmetatable(L_, name);
-    const bool same = lua_rawequal(L_, -1, -2) != 0;
-    lua_pop(L_, 2);
-    return same;
-  }
-
-  Value table(int index, const std::string& path, int depth) {
-    if (depth > kMaxDepth)
-      throw Error(Code::kArgument, cat(path, ": nested too deeply, or a cycle"));
-    luaL_checkstack(L_, 8, "too deep");
-    if (has_meta(index, kListMeta)) return list(index, path, depth);
-    if (has_meta(index, kIntMapMeta)) return int_map(index, path, depth);
-    if (luaL_getmetafield(L_, index, "__order") != 0) return ordered_map(index, path, depth);
-    if (lua_objlen(L_, index) > 0) return list(index, path, depth);
-    return map(index, path, depth);
-  }
-
-  Value list(int index, const std::string& path, int depth) {
-    const size_t size = lua_objlen(L_, index);
-    size_t count = 0;
-    for (lua_pushnil(L_); lua_next(L_, index) != 0; lua_pop(L_, 1)) ++count;
-    if (count != size) {
-      throw Error(Code::kArgument, cat(path, ": a table with both list items and named fields"));
-    }
-    List out;
-    out.reserve(size);
-    for (size_t i = 1; i <= size; ++i) {
-      lua_rawgeti(L_, index, static_cast<int>(i));
-      out.push_back(read(-1, cat(path, "[", i, "]"), depth + 1));
-      lua_pop(L_, 1);
-    }
-    return out;
-  }
-
-  Value map(int index, const std::string& path, int depth) {
-    std::vector<std::string> keys;
-    for (lua_pushnil(L_); lua_next(L_, index) != 0; lua_pop(L_, 1)) {
-      if (lua_type(L_, -2) != LUA_TSTRING) refuse(cat(path, " (a key)"), luaL_typename(L_, -2));
-      size_t size = 0;
-      const char* text = lua_tolstring(L_, -2, &size);
-      keys.emplace_back(text, size);
-    }
-    std::sort(keys.begin(), keys.end());
+  Value map(std::vector<Map::Entry> entries, bool /*ordered*/) {
     Map out;
-    for (const std::string& key : keys) {
-      lua_pushlstring(L_, key.data(), key.size());
-      lua_rawget(L_, index);
-      out.set(key, read(-1, cat(path, ".", key), depth + 1));
-      lua_pop(L_, 1);
-    }
+    for (auto& [key, value] : entries) out.set(std::move(key), std::move(value));
     return out;
   }
 
-  // The metafield on the stack is a function: table → list of its keys in order.
-  Value ordered_map(int index, const std::string& path, int depth) {
-    lua_pushvalue(L_, index);
-    lua_call(L_, 1, 1);
-    const int keys = lua_gettop(L_);
-    Map out;
-    for (size_t i = 1; i <= lua_objlen(L_, keys); ++i) {
-      lua_rawgeti(L_, keys, static_cast<int>(i));
-      const std::string key = luaL_checkstring(L_, -1);
-      lua_gettable(L_, index);
-      out.set(key, read(-1, cat(path, ".", key), depth + 1));
-      lua_pop(L_, 1);
-    }
-    lua_pop(L_, 1);
-    return out;
-  }
-
-  Value int_map(int index, const std::string& path, int depth) {
-    std::vector<int64_t> keys;
-    for (lua_pushnil(L_); lua_next(L_, index) != 0; lua_pop(L_, 1)) {
-      keys.push_back(static_cast<int64_t>(luaL_checknumber(L_, -2)));
-    }
-    std::sort(keys.begin(), keys.end());
-    Map out;
-    for (const int64_t key : keys) {
-      lua_pushnumber(L_, static_cast<double>(key));
-      lua_rawget(L_, index);
-      out.set(key, read(-1, cat(path, "[", key, "]"), depth + 1));
-      lua_pop(L_, 1);
-    }
-    return out;
-  }
-
-  lua_State* L_;
+  std::optional<Value> other(lua_State*, int, const std::string&) { return std::nullopt; }
+  std::optional<Value> known(const void*) const { return std::nullopt; }
+  void keep(const void*, const Value&) {}
 };
 
 void push_int(lua_State* L, int64_t number) {
@@ -203,7 +75,7 @@ void push_list(lua_State* L, const List& list) {
 }  // namespace
 
 Value to_value(lua_State* L, int index, std::string_view what) {
-  return Reader(L).read(index, std::string(what), 0);
+  return TableReader(L, ValueBuilder()).read(index, std::string(what));
 }
 
 void push_value(lua_State* L, const Value& value) {

@@ -44,7 +44,7 @@ std::string user_position(lua_State* L, int level = 0);
 
 // Sets up the error object's metatable and `rtrain.errors` in a new state.
 //   errors.raise(code, message): raises at the user's line.  errors.wrap(value): any error value as
-//   an error object. errors.is_error(value).  errors.suggestion(name, candidates): " did you mean
+//   an error object. errors.is_error(value).  errors.suggestion(name, candidates): ": did you mean
 //   'x'?" or "".
 void open_errors(lua_State* L);
 

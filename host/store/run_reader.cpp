@@ -137,7 +137,7 @@ RunRef RunReader::find(const std::string& run) {
   }
   if (matches.size() == 1) return matches.front();
   if (matches.empty()) {
-    throw usage(cat("no run '", run, "' in ", *storage_path_, hint(run, names)));
+    throw usage(cat("no run '", run, "' in ", *storage_path_, suggestion(run, names)));
   }
   names.clear();
   for (const RunRef& match : matches) names.push_back(match.name);
@@ -181,7 +181,7 @@ std::string RunReader::list_query(const RunFilter& filter) {
   const std::string key =
       filter.sort.empty() ? "started_at" : filter.sort.substr(descending ? 1 : 0);
   if (std::find(columns.begin(), columns.end(), key) == columns.end()) {
-    throw usage(cat("--sort: no column '", key, "'", hint(key, columns)));
+    throw usage(cat("--sort: no column '", key, "'", suggestion(key, columns)));
   }
   const std::string column = quoted(key, '"');
   sql += cat(" ORDER BY ", column, " IS NULL, ", column, descending ? " DESC" : "", ", name");
@@ -231,7 +231,7 @@ List RunReader::runs(const RunFilter& filter) {
     std::vector<std::string> columns = run_columns();
     for (std::string& name : metric_names()) columns.push_back(std::move(name));
     const std::string name = e.message().substr(found + kNoColumn.size());
-    throw usage(cat(e.message(), hint(name, columns)));
+    throw usage(cat(e.message(), suggestion(name, columns)));
   }
   return out;
 }

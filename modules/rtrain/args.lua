@@ -9,8 +9,8 @@ local args = {}
 
 local function unknown(key, allowed, name, code, what)
   local hint = errors.suggestion(tostring(key), allowed)
-  if #allowed == 0 then hint = ' it takes none' end
-  errors.raise(code, ("%s: unknown %s '%s'%s"):format(name, what, tostring(key), hint ~= '' and ':' .. hint or ''))
+  if #allowed == 0 then hint = ': it takes none' end
+  errors.raise(code, ("%s: unknown %s '%s'%s"):format(name, what, tostring(key), hint))
 end
 
 ---Raises that `owner` has nothing of that name, with the nearest of `names`; code 'unsupported' for a name that a later
@@ -26,7 +26,7 @@ function args.no_such(owner, name, names, later)
       instead == true and '' or ': ' .. instead))
   end
   local hint = errors.suggestion(tostring(name), names)
-  errors.raise('argument', ("%s has no '%s'%s"):format(owner, tostring(name), hint ~= '' and ':' .. hint or ''))
+  errors.raise('argument', ("%s has no '%s'%s"):format(owner, tostring(name), hint))
 end
 
 ---Checks a value that must be one of a few names.
@@ -39,7 +39,7 @@ function args.one_of(owner, value, names)
     if value == name then return value end
   end
   local hint = errors.suggestion(tostring(value), names)
-  errors.raise('argument', ("%s cannot be '%s'%s"):format(owner, tostring(value), hint ~= '' and ':' .. hint or ''))
+  errors.raise('argument', ("%s cannot be '%s'%s"):format(owner, tostring(value), hint))
 end
 
 -- The keys of `given` that `known` lacks, sorted, so that the message is the same on every rank.

@@ -2,31 +2,7 @@
 --
 -- Parts are loaded at their first use. What Ray has and this version does not is refused by name.
 
-local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
-
----@class rtrain
-local train = {}
-
--- name → {module, field}; without a field the module itself.
-local PARTS = {
-  TorchTrainer = {'rtrain.trainer', 'TorchTrainer'},
-  DataParallelTrainer = {'rtrain.trainer', 'DataParallelTrainer'},
-  ScalingConfig = {'rtrain.config.scaling'},
-  RunConfig = {'rtrain.config.run'},
-  CheckpointConfig = {'rtrain.config.checkpoint'},
-  FailureConfig = {'rtrain.config.failure'},
-  TorchConfig = {'rtrain.config.torch'},
-  DataConfig = {'rtrain.config.data'},
-  Result = {'rtrain.result'},
-  Checkpoint = {'rtrain.checkpoint'},
-  report = {'rtrain.report', 'report'},
-  get_checkpoint = {'rtrain.report', 'get_checkpoint'},
-  get_context = {'rtrain.context', 'get_context'},
-  tempdir = {'rtrain.tempdir'},
-  torch = {'rtrain.torch'},
-  collective = {'rtrain.collective'},
-}
 
 local LATER = {
   get_all_reported_checkpoints = 'see result.best_checkpoints or `rtrain checkpoints RUN`',
@@ -41,27 +17,31 @@ local LATER = {
   CheckpointUploadMode = 'a reported checkpoint is copied before report() returns',
 }
 
-local function names_of(map)
-  local names = {}
-  for name in next, map do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
-setmetatable(train, {
-  __index = function(_, name)
-    local part = PARTS[name]
-    if part then
-      local value = require(part[1])
-      if part[2] then value = value[part[2]] end
-      rawset(train, name, value)
-      return value
-    end
-    args.no_such('train', name, names_of(PARTS), LATER)
-  end,
-  __newindex = function(_, name)
-    errors.raise('argument', ('train.%s cannot be assigned'):format(tostring(name)))
-  end,
+---@class rtrain
+local train = require('rtrain.lazy').module('train', {
+  files = {
+    {'rtrain.trainer', 'TorchTrainer', 'DataParallelTrainer'},
+    {'rtrain.report', 'report', 'get_checkpoint'},
+    {'rtrain.context', 'get_context'},
+  },
+  modules = {
+    ScalingConfig = 'rtrain.config.scaling',
+    RunConfig = 'rtrain.config.run',
+    CheckpointConfig = 'rtrain.config.checkpoint',
+    FailureConfig = 'rtrain.config.failure',
+    TorchConfig = 'rtrain.config.torch',
+    DataConfig = 'rtrain.config.data',
+    Result = 'rtrain.result',
+    Checkpoint = 'rtrain.checkpoint',
+    tempdir = 'rtrain.tempdir',
+    torch = 'rtrain.torch',
+    collective = 'rtrain.collective',
+  },
+  later = LATER,
 })
+
+getmetatable(train).__newindex = function(_, name)
+  errors.raise('argument', ('train.%s cannot be assigned'):format(tostring(name)))
+end
 
 return train

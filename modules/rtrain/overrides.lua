@@ -48,7 +48,7 @@ local function typed(key, text, old)
   if type(old) == 'string' then return text end
   if type(old) == 'cdata' then return to_number(key, text) end
   if #old == 0 then
-    refuse(key, ("the script's value is a table: name a field in it:%s"):format(errors.suggestion('', keys_of(old))))
+    refuse(key, ("the script's value is a table: name a field in it%s"):format(errors.suggestion('', keys_of(old))))
   end
   local list = {}
   for part in text:gmatch('[^,]+') do list[#list + 1] = typed(key, part, old[1]) end
@@ -65,8 +65,8 @@ local function set(config, key, text)
       old = at[part]
     end
     if old == nil or type(at) ~= 'table' then
-      local hint = errors.suggestion(part, type(at) == 'table' and keys_of(at) or {})
-      refuse(key, ("train_loop_config has no '%s'%s"):format(table.concat(parts, '.', 1, i), hint ~= '' and ':' .. hint or ''))
+      refuse(key, ("train_loop_config has no '%s'%s"):format(table.concat(parts, '.', 1, i),
+        errors.suggestion(part, type(at) == 'table' and keys_of(at) or {})))
     end
     if i == #parts then
       at[part] = typed(key, text, old)

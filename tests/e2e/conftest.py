@@ -19,6 +19,23 @@ import pytest
 
 RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
 
+# Reports for ever, one epoch after the other, and waits for the other ranks in between.
+ENDLESS = """
+local torch = require 'torch'
+local train = require 'rtrain'
+train.TorchTrainer{
+  train_loop_per_worker = function()
+    for epoch = 1, math.huge do
+      torch.distributed.barrier()
+      train.report{epoch = epoch}
+      os.execute('sleep 0.02')
+    end
+  end,
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  run_config = train.RunConfig{name = 'endless'},
+}:fit()
+"""
+
 
 class Running:
     """A process under way. Its output goes to files, so that it never waits for a reader."""

@@ -6,24 +6,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import leftovers, open_sockets, processes_of, sockets_of, wait_until
-
-# Reports for ever, one epoch after the other, and waits for the other ranks in between.
-ENDLESS = """
-local torch = require 'torch'
-local train = require 'rtrain'
-train.TorchTrainer{
-  train_loop_per_worker = function()
-    for epoch = 1, math.huge do
-      torch.distributed.barrier()
-      train.report{epoch = epoch}
-      os.execute('sleep 0.02')
-    end
-  end,
-  scaling_config = train.ScalingConfig{num_workers = 2},
-  run_config = train.RunConfig{name = 'endless'},
-}:fit()
-"""
+from conftest import ENDLESS, leftovers, open_sockets, processes_of, sockets_of, wait_until
 
 # Each rank keeps the epoch in its checkpoint. `lose(epoch, rank)` decides where a process is lost, once.
 RESUMING = """

@@ -5,23 +5,9 @@ import pathlib
 import signal
 
 import pytest
-from conftest import leftovers, processes_of, wait_until
+from conftest import ENDLESS, leftovers, processes_of, wait_until
 
-REPORTING = """
-local torch = require 'torch'
-local train = require 'rtrain'
-train.TorchTrainer{
-  train_loop_per_worker = function()
-    for epoch = 1, math.huge do
-      torch.distributed.barrier()
-      train.report{epoch = epoch}
-      os.execute('sleep 0.02')
-    end
-  end,
-  scaling_config = train.ScalingConfig{num_workers = 2},
-  run_config = train.RunConfig{name = 'stopped', failure_config = train.FailureConfig{max_failures = 5}},
-}:fit()
-"""
+REPORTING = ENDLESS.replace("name = 'endless'", "name = 'stopped', failure_config = train.FailureConfig{max_failures = 5}")
 
 # Neither reports nor calls anything after its first report.
 DEAF = REPORTING.replace("os.execute('sleep 0.02')", "while true do end")

@@ -18,7 +18,7 @@ local function check_resources(value)
   for name, amount in next, value do
     if name == 'GPU' and amount ~= 0 then return GPU, 'unsupported' end
     if name ~= 'CPU' and name ~= 'GPU' then
-      return ("unknown resource '%s':%s"):format(tostring(name), errors.suggestion(tostring(name), {'CPU', 'GPU'}))
+      return ("unknown resource '%s'%s"):format(tostring(name), errors.suggestion(tostring(name), {'CPU', 'GPU'}))
     end
     local problem = name == 'CPU' and schema.integer(1)(amount)
     if problem then return 'CPU: ' .. problem end

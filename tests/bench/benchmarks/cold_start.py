@@ -13,15 +13,7 @@ TIMEOUT_S = 120
 
 def build(config):
     settings = {"model": "convnet", "steps": 1, "batch": config.batch, "data": config.data}
-    starts = {
-        "rtrain": lambda: sides.start_rtrain(config, "train.lua", settings),
-        "torchrun": lambda: sides.start_torchrun(config, "torchrun_train.py", settings),
-        "ray": lambda: sides.start_ray(config, "train", settings),
-    }
-    skipped = {}
-    if config.ray_missing:
-        del starts["ray"]
-        skipped["ray"] = config.ray_missing
+    starts, skipped = sides.all_sides(config, "train", lambda side: settings)
     phases = [Metric(phase, "s", f"{phase} on all ranks") for phase in PHASES]
     return Benchmark(
         name=NAME,

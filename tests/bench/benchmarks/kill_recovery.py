@@ -17,15 +17,7 @@ def build(config):
     settings = {"model": "convnet", "steps": ENDLESS, "batch": config.batch, "checkpoint_every": 10}
     settings["data"] = config.data
     kill_at = 12 if config.quick else 25
-    starts = {
-        "rtrain": lambda: sides.start_rtrain(config, "train.lua", settings, max_failures=3),
-        "torchrun": lambda: sides.start_torchrun(config, "torchrun_train.py", settings, max_failures=3),
-        "ray": lambda: sides.start_ray(config, "train", settings, max_failures=3),
-    }
-    skipped = {}
-    if config.ray_missing:
-        del starts["ray"]
-        skipped["ray"] = config.ray_missing
+    starts, skipped = sides.all_sides(config, "train", lambda side: settings, max_failures=3)
     return Benchmark(
         name=NAME,
         text=f"seconds from kill -9 of rank 1 at step {kill_at} until both ranks are so far",

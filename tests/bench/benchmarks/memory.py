@@ -15,15 +15,7 @@ MIB = 1 << 20
 def build(config):
     settings = {"model": "convnet", "steps": ENDLESS, "batch": config.batch, "data": config.data}
     at_step = 5 if config.quick else 100
-    starts = {
-        "rtrain": lambda: sides.start_rtrain(config, "train.lua", settings),
-        "torchrun": lambda: sides.start_torchrun(config, "torchrun_train.py", settings),
-        "ray": lambda: sides.start_ray(config, "train", settings),
-    }
-    skipped = {}
-    if config.ray_missing:
-        del starts["ray"]
-        skipped["ray"] = config.ray_missing
+    starts, skipped = sides.all_sides(config, "train", lambda side: settings)
     return Benchmark(
         name=NAME,
         text=f"MiB of PSS at step {at_step}; the data are 188 MB of float32 in each worker",

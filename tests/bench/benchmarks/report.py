@@ -19,15 +19,7 @@ def build(config):
         reports = 5 if config.quick else COUNTS[side]
         return {"reports": reports, "spaced": 0 if side == "ray" else SPACED, "gap": GAP_S}
 
-    starts = {
-        "rtrain": lambda: sides.start_rtrain(config, "report.lua", settings("rtrain")),
-        "torchrun": lambda: sides.start_torchrun(config, "torchrun_report.py", settings("torchrun")),
-        "ray": lambda: sides.start_ray(config, "report", settings("ray")),
-    }
-    skipped = {}
-    if config.ray_missing:
-        del starts["ray"]
-        skipped["ray"] = config.ray_missing
+    starts, skipped = sides.all_sides(config, "report", settings)
     return Benchmark(
         name=NAME,
         text="8 numbers, 2 workers, no checkpoint; torchrun by hand: a line of JSON and a barrier",

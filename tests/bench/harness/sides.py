@@ -14,6 +14,21 @@ NO_TRIM = {
 }
 
 
+def all_sides(config, program, settings, max_failures=0):
+    """What starts each side's form of a program, and why a side cannot take part: ({side: function() -> Job}, {side: text}).
+
+    settings(side) are the program's."""
+    starts = {
+        "rtrain": lambda: start_rtrain(config, f"{program}.lua", settings("rtrain"), max_failures),
+        "torchrun": lambda: start_torchrun(config, f"torchrun_{program}.py", settings("torchrun"), max_failures),
+        "ray": lambda: start_ray(config, program, settings("ray"), max_failures),
+    }
+    if not config.ray_missing:
+        return starts, {}
+    del starts["ray"]
+    return starts, {"ray": config.ray_missing}
+
+
 def start_rtrain(config, script, settings, max_failures=0):
     def command(storage, events):
         arguments = [config.rtrain, "run", os.path.join(HERE, script), "--storage", storage, "--name", "run"]
