@@ -4,11 +4,22 @@ local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local system = require 'rtrain._system'
 
+---A folder of files that the train function reports and gets back. Counterpart: ray.train.Checkpoint.
+---
+---```lua
+---local torch, train = require 'torch', require 'rtrain'
+---train.tempdir(function(dir)
+---  torch.save({epoch = 7}, dir .. '/state.pt')
+---  local checkpoint = train.Checkpoint.from_directory(dir)
+---  assert(checkpoint:with_directory(function(path) return torch.load(path .. '/state.pt').epoch end) == 7)
+---end)
+---```
 ---@class Checkpoint
 ---@field path string absolute path of the folder
----Counterpart: ray.train.Checkpoint.
+---@overload fun(path: string): Checkpoint
 local Checkpoint = class('Checkpoint')
 
+---@param path string the folder
 function Checkpoint:init(path)
   if type(path) ~= 'string' then
     errors.raise('argument', ('Checkpoint: expected the path of a folder, got %s'):format(type(path)))
@@ -34,6 +45,7 @@ end
 ---meanwhile. Read only: the folder is the checkpoint itself.
 ---@param fn fun(path: string): any
 ---@return any ... what the function returned
+---Raises code 'checkpoint' when the files are not those that were committed, and what the function raises.
 function Checkpoint:with_directory(fn)
   local lease = system.lease(self.path)
   return release_and_return(lease, xpcall(fn, errors.wrap, self.path))
@@ -57,7 +69,7 @@ function Checkpoint:get_metadata() return system.get_metadata(self.path) end
 function Checkpoint:set_metadata(metadata) system.set_metadata(self.path, metadata) end
 
 ---Sets some keys of the metadata.
----@param metadata table
+---@param metadata table plain data
 function Checkpoint:update_metadata(metadata)
   local merged = self:get_metadata()
   for key, value in next, metadata do merged[key] = value end

@@ -45,9 +45,8 @@ local function new_table(of) return setmetatable({}, of) end
 ---Makes a class.
 ---@param name string shown by print(instance)
 ---@param base? table the class it extends
----@param options? {userdata: boolean} instances are userdata, with `#` and a finaliser; a class with a method
---`__item`
----answers `object[i]` with it
+---@param options? {userdata: boolean} instances are userdata, with `#` and a finaliser; a method `__item` then answers
+---  `object[i]`
 ---@return table class
 ---
 ---```lua
@@ -130,7 +129,9 @@ end
 ---@return string
 function class.describe(object) return class.of(object).__name end
 
--- How a userdata instance travels: its class and a plain table of its fields.
+---How a userdata instance travels: its class and a plain table of its fields.
+---@param object any
+---@return string module, string name, table state what rebuilds it: `require(module)[name](state)`
 function class.pack(object)
   local fields = {}
   -- The order of fields reaches no file: the receiver only sets them.

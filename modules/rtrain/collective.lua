@@ -8,6 +8,7 @@ local session = require 'rtrain.session'
 local collective = {}
 
 ---Waits until every worker is here. Counterpart: ray.train.collective.barrier.
+---Raises code 'timeout' after TorchConfig.timeout_s, 'peer_lost' when another worker is gone.
 function collective.barrier()
   session.get('train.collective.barrier()')
   require('torch.distributed').barrier()
@@ -23,6 +24,18 @@ end
 ---Counterpart: ray.train.collective.broadcast_from_rank_zero.
 ---@param data any the value on rank 0; the others' is ignored
 ---@return any data rank 0's
+---
+---```lua
+---local train = require 'rtrain'
+---local result = train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    local rank = train.get_context():get_world_rank()
+---    train.report {name = train.collective.broadcast_from_rank_zero('from rank ' .. rank)}
+---  end,
+---  scaling_config = train.ScalingConfig {num_workers = 2},
+---}):fit()
+---assert(result.metrics.name == 'from rank 0')
+---```
 function collective.broadcast_from_rank_zero(data)
   local state = session.get('train.collective.broadcast_from_rank_zero()')
   local torch, dist = require 'torch', require 'torch.distributed'

@@ -4,8 +4,8 @@ local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local session = require 'rtrain.session'
 
+---Who a worker is. Counterpart: ray.train.TrainContext.
 ---@class TrainContext
----Counterpart: ray.train.get_context().
 local TrainContext = class('TrainContext')
 
 function TrainContext:init(fields) self._fields = fields end
@@ -29,7 +29,7 @@ function TrainContext:get_node_rank() return self._fields.node_rank end
 function TrainContext:get_experiment_name() return self._fields.experiment_name end
 
 ---Where the run's files are.
----@return table {storage_path = folder of all runs, experiment_path = folder of this run}
+---@return {storage_path: string, experiment_path: string} folder of all runs, folder of this one
 function TrainContext:get_storage()
   return {storage_path = self._fields.storage_path, experiment_path = self._fields.run_path}
 end
@@ -40,7 +40,7 @@ end
 
 local context = {}
 
----The context of this worker.
+---The context of this worker. Counterpart: ray.train.get_context.
 ---
 ---```lua
 ---local train = require 'rtrain'

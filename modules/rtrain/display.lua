@@ -103,6 +103,7 @@ end
 ---@param text string
 function Display:notice(text) self:_line(self._err, 'rtrain: ' .. text) end
 
+-- How each type of event is shown.
 local show = {}
 
 function show:state(event) self._state = event.state end

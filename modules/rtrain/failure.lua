@@ -23,9 +23,16 @@ local function source_line(file, number)
   return nil
 end
 
+-- Lua cuts the names of files that are longer than 60 bytes: '...folder/train.lua'. The script's is known.
+local function whole_path(file)
+  local tail, script = file:match '^%.%.%.(.+)$', (rawget(_G, 'arg') or {})[0]
+  if tail and type(script) == 'string' and script:sub(-#tail) == tail then return script end
+  return file
+end
+
 local function with_source(text)
   local file, number = text:match('^%s*([^:\n]+):(%d+):')
-  local line = file and source_line(file, tonumber(number))
+  local line = file and source_line(whole_path(file), tonumber(number))
   return line and text .. '\n      ' .. line or text
 end
 

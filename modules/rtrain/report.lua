@@ -85,9 +85,27 @@ end
 ---Without a checkpoint it returns at once; with one it returns when the checkpoint is committed, which takes the reports of
 ---this number from all ranks.
 ---@param metrics table plain data; 0-dim tensors are converted
----@param options? {checkpoint: Checkpoint, checkpoint_dir_name: string}
+---@param options? {checkpoint: Checkpoint, checkpoint_dir_name: string} name of the folder under checkpoints/, else
+---  checkpoint_000000 and so on
 ---Counterpart: ray.train.report. Raises code 'argument' for what is no plain data and 'checkpoint', 'environment' or
 ---'timeout' when the checkpoint cannot be committed.
+---
+---```lua
+---local torch, train = require 'torch', require 'rtrain'
+---local result = train.TorchTrainer({
+---  train_loop_per_worker = function(config)
+---    for epoch = 1, config.epochs do
+---      train.tempdir(function(dir)
+---        torch.save({epoch = epoch}, dir .. '/state.pt')
+---        train.report({epoch = epoch}, {checkpoint = train.Checkpoint.from_directory(dir)})
+---      end)
+---    end
+---  end,
+---  train_loop_config = {epochs = 3},
+---}):fit()
+---assert(result.metrics.epoch == 3 and #result.metrics_dataframe == 3)
+---assert(torch.load(result.checkpoint.path .. '/state.pt').epoch == 3)
+---```
 function report.report(metrics, options)
   local state = session.get('train.report()')
   metrics = plain_metrics(metrics)
@@ -107,7 +125,30 @@ function report.report(metrics, options)
 end
 
 ---The checkpoint to go on from: the one the attempt started with, then the last one that this rank attached itself.
----@return Checkpoint? nil when there is none
+---Counterpart: ray.train.get_checkpoint.
+---@return Checkpoint? checkpoint nil when there is none
+---
+---```lua
+---local torch, train = require 'torch', require 'rtrain'
+---local result = train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    local first = 1
+---    local checkpoint = train.get_checkpoint()
+---    if checkpoint then
+---      first = checkpoint:with_directory(function(dir) return torch.load(dir .. '/state.pt').epoch end) + 1
+---    end
+---    for epoch = first, 3 do
+---      if epoch == 3 and first == 1 then error('lost half way') end
+---      train.tempdir(function(dir)
+---        torch.save({epoch = epoch}, dir .. '/state.pt')
+---        train.report({epoch = epoch, first = first}, {checkpoint = train.Checkpoint.from_directory(dir)})
+---      end)
+---    end
+---  end,
+---  run_config = train.RunConfig {failure_config = train.FailureConfig {max_failures = 1}},
+---}):fit()
+---assert(result.metrics.epoch == 3 and result.metrics.first == 3)
+---```
 function report.get_checkpoint() return session.get('train.get_checkpoint()').checkpoint end
 
 return report

@@ -6,18 +6,35 @@ local errors = require 'rtrain.errors'
 local failure = require 'rtrain.failure'
 local system = require 'rtrain._system'
 
+---What `fit()` gives back. Counterpart: ray.train.Result.
+---
+---```lua
+---local train = require 'rtrain'
+---local result = train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    for _, loss in ipairs {0.5, 0.2, 0.3} do
+---      train.tempdir(function(dir) train.report({loss = loss}, {checkpoint = train.Checkpoint.from_directory(dir)}) end)
+---    end
+---    return 'done'
+---  end,
+---}):fit()
+---assert(result.metrics.loss == 0.3 and result.return_value == 'done')
+---assert(result:get_best_checkpoint('loss', 'min').path ~= result.checkpoint.path)
+---assert(result.metrics_dataframe:to_csv() == 'loss\n0.5\n0.20000000000000001\n0.29999999999999999\n')
+---assert(train.Result.from_path(result.path).metrics.loss == 0.3)
+---```
 ---@class Result
 ---@field metrics? table rank 0's metrics of the last report
 ---@field checkpoint? Checkpoint the latest one
 ---@field error? table nil when the run finished
 ---@field path string the run's folder
----@field best_checkpoints table[] array of {checkpoint, metrics}, the best last
+---@field best_checkpoints {checkpoint: Checkpoint, metrics: table}[] the kept ones, the best last
 ---@field metrics_dataframe table array of the metrics of every report, with `:to_csv()`
 ---@field return_value any what rank 0's train function returned
 ---@field config? table train_loop_config
----Counterpart: ray.train.Result.
 local Result = class('Result')
 
+---@param fields table
 function Result:init(fields)
   for name, value in next, fields do self[name] = value end
 end
@@ -148,7 +165,7 @@ end
 ---The kept checkpoint whose metrics are best.
 ---@param metric string key of the metrics
 ---@param mode string 'max' or 'min'
----@return Checkpoint? nil when no kept checkpoint has that metric
+---@return Checkpoint? checkpoint nil when no kept checkpoint has that metric
 function Result:get_best_checkpoint(metric, mode)
   if mode ~= 'max' and mode ~= 'min' then
     errors.raise('argument', "get_best_checkpoint: the mode is 'max' or 'min'")

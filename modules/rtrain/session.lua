@@ -8,9 +8,11 @@ local session = {}
 
 local current
 
+---Begins the session of this worker.
 ---@param state table {context = …, checkpoint = Checkpoint?, tempdirs = set of paths}
 function session.begin(state) current = state end
 
+---Ends the session: the train function has returned.
 function session.finish() current = nil end
 
 ---The session, or nil outside a worker.

@@ -24,8 +24,18 @@ local REMOVED = {
   metadata = 'pass it in train_loop_config',
 }
 
----@class DataParallelTrainer
 ---Runs a function on several worker processes. Counterpart: ray.train.DataParallelTrainer.
+---
+---```lua
+---local train = require 'rtrain'
+---local result = train.DataParallelTrainer({
+---  train_loop_per_worker = function() train.report {rank = train.get_context():get_world_rank()} end,
+---  scaling_config = train.ScalingConfig {num_workers = 3},
+---}):fit()
+---assert(result.metrics.rank == 0)  -- `rtrain metrics RUN --ranks` shows the others'
+---```
+---@class DataParallelTrainer
+---@overload fun(f: fun(config?: table): any | table, options?: table): DataParallelTrainer
 local DataParallelTrainer = class('DataParallelTrainer')
 DataParallelTrainer._kind = 'plain'
 DataParallelTrainer._fields = FIELDS
@@ -81,7 +91,8 @@ end
 
 ---`TorchTrainer{train_loop_per_worker = f, …}` or `TorchTrainer(f, {…})`.
 ---@param f fun(config?: table): any | table
----@param options? table
+---@param options? table train_loop_config, scaling_config, run_config; TorchTrainer also torch_config
+---Raises code 'config' for an unknown or wrong field, 'unsupported' for one that this version does not have.
 function DataParallelTrainer:init(f, options)
   local given = options or {}
   if type(f) == 'table' then
@@ -104,6 +115,15 @@ end
 ---Runs the train function on all workers until it returns, with the retries of the failure config.
 ---@param options? {raise: boolean} raise = false gives a failed run's Result instead of raising its error
 ---@return Result
+---
+---```lua
+---local train = require 'rtrain'
+---local trainer = train.TorchTrainer {train_loop_per_worker = function() error('no data') end}
+---local result = trainer:fit {raise = false}
+---assert(result.error.code == 'user' and tostring(result.error):find 'no data')
+---local ok, err = pcall(trainer.fit, trainer)  -- :fit() raises
+---assert(not ok and err.ranks[0].message:find 'no data')
+---```
 ---Raises the run's error: code 'user' when the train function raised, 'worker_lost' when a worker died, 'config' for a name
 ---that is taken, 'environment' for storage that cannot be written; `ranks` maps a rank to its error.
 function DataParallelTrainer:fit(options)
@@ -123,7 +143,6 @@ function DataParallelTrainer:to_table()
   }
 end
 
----@class TorchTrainer: DataParallelTrainer
 ---A trainer whose workers form a process group. Counterpart: ray.train.torch.TorchTrainer.
 ---
 ---```lua
@@ -133,8 +152,11 @@ end
 ---  train_loop_config = {lr = 0.1},
 ---  scaling_config = train.ScalingConfig {num_workers = 2},
 ---}
----assert(trainer.scaling_config.num_workers == 2)  -- trainer:fit() would train
+---local result = trainer:fit()
+---assert(result.metrics.loss == 0.1 and result.error == nil)
 ---```
+---@class TorchTrainer: DataParallelTrainer
+---@overload fun(f: fun(config?: table): any | table, options?: table): TorchTrainer
 local TorchTrainer = DataParallelTrainer:extend('TorchTrainer')
 TorchTrainer._kind = 'torch'
 TorchTrainer._fields = {'train_loop_per_worker', 'train_loop_config', 'scaling_config', 'run_config', 'datasets',

@@ -107,7 +107,9 @@ end
 
 ---Handwritten digits: 60,000 training and 10,000 test images. Arguments: root (or nil), {train = true, transform,
 ---target_transform}. Looks below `root` if given, else in $RTRAIN_DATA/mnist; `.folder` says which was taken.
+---Raises code 'environment' with every folder that was looked at when the files are missing or broken.
 ---@class vision.MNIST: data.Dataset
+---@overload fun(root?: string, options?: table): vision.MNIST
 ---@field data torch.Tensor uint8 (n, 28, 28)
 ---@field targets torch.Tensor int64 (n)
 ---@field folder string
@@ -127,6 +129,7 @@ MNIST.classes = {'0 - zero', '1 - one', '2 - two', '3 - three', '4 - four', '5 -
 ---assert(x.shape[2] == 1 and x.shape[4] == 28 and y.dtype == 'int64')
 ---```
 ---@class vision.FashionMNIST: vision.MNIST
+---@overload fun(root?: string, options?: table): vision.FashionMNIST
 local FashionMNIST = Idx:extend('FashionMNIST')
 FashionMNIST._folder = 'fashion-mnist'
 FashionMNIST._package_folder = '/usr/share/datasets/fashion-mnist'

@@ -24,6 +24,7 @@ function Transform:__call(image) return self:forward(image) end
 ---assert(transform(torch.zeros(28, 28, {dtype = 'uint8'})):min():item() == -1)
 ---```
 ---@class vision.Compose
+---@overload fun(list: fun(image: any): any[]): vision.Compose
 local Compose = Transform:extend('Compose')
 
 ---@param list fun(image: any): any[]
@@ -46,6 +47,7 @@ end
 
 ---uint8 (h, w) or (h, w, c) in 0 … 255 → float32 (c, h, w) in 0 … 1.
 ---@class vision.ToTensor
+---@overload fun(): vision.ToTensor
 local ToTensor = Transform:extend('ToTensor')
 
 local function to_float(images)
@@ -68,6 +70,7 @@ end
 ---(x - mean) / std for each channel of float (c, h, w). Arguments: mean, std (lists, or a number for one channel),
 ---{inplace = false}.
 ---@class vision.Normalize
+---@overload fun(mean: number|number[], std: number|number[], options?: {inplace: boolean}): vision.Normalize
 local Normalize = Transform:extend('Normalize')
 
 local normalize_signature = args.signature('Normalize', {'mean', 'std', {'inplace', false}})
@@ -113,6 +116,7 @@ end
 
 ---Mirrors (…, h, w) left to right with probability p. Arguments: p = 0.5.
 ---@class vision.RandomHorizontalFlip
+---@overload fun(p?: number): vision.RandomHorizontalFlip
 local RandomHorizontalFlip = Transform:extend('RandomHorizontalFlip')
 
 local flip_signature = args.signature('RandomHorizontalFlip', {{'p', 0.5}})
@@ -126,7 +130,14 @@ end
 
 ---Cuts a random part of the given size out of (…, h, w). Arguments: size (a number or {height, width}), {padding
 ---(number, or {left, top, right, bottom}), fill = 0}.
+---
+---```lua
+---local torch = require 'torch'
+---local T = require 'vision.transforms'
+---assert(T.RandomCrop(24, {padding = 2})(torch.ones(3, 28, 28)).shape[3] == 24)
+---```
 ---@class vision.RandomCrop
+---@overload fun(size: integer|integer[], options?: {padding: integer|integer[], fill: number}): vision.RandomCrop
 local RandomCrop = Transform:extend('RandomCrop')
 
 local crop_signature = args.signature('RandomCrop', {'size', {'padding'}, {'fill', 0}})
@@ -159,6 +170,7 @@ end
 
 ---A function as a transform.
 ---@class vision.Lambda
+---@overload fun(fn: fun(image: any): any): vision.Lambda
 local Lambda = Transform:extend('Lambda')
 
 ---@param fn fun(image: any): any

@@ -1,4 +1,7 @@
-"""The documents: their scripts run and print what stands there, and what they name exists."""
+"""The documents: their scripts run and print what stands there, and what they name exists.
+
+Blocks of Lua without a call of fit() are run by tests/modules/examples_test.lua.
+"""
 
 import pathlib
 import re
@@ -17,14 +20,23 @@ def fences(path):
 
 
 def training_scripts():
-    """(document, script, the block behind it if that is text): blocks of Lua that call fit()."""
+    """Blocks of Lua that call fit(), with the block behind it if that is text."""
     for path in DOCUMENTS:
         blocks = fences(path)
         for number, (language, text) in enumerate(blocks):
-            if language == "lua" and ":fit()" in text:
+            if language == "lua" and ":fit" in text:
                 shown = blocks[number + 1] if number + 1 < len(blocks) else ("", "")
                 yield pytest.param(
                     text, shown[1] if shown[0] == "text" else None, id=f"{path.relative_to(SOURCE)}-{number}")
+
+
+def commented_scripts():
+    """The same in the documentation comments of the library's modules."""
+    for path in sorted((SOURCE / "modules").rglob("*.lua")):
+        blocks = re.findall(r"^---```lua\n(.*?)^---```$", path.read_text(), re.MULTILINE | re.DOTALL)
+        for number, text in enumerate(blocks):
+            if ":fit" in text:
+                yield pytest.param(re.sub(r"^---", "", text, flags=re.MULTILINE), id=f"{path.relative_to(SOURCE)}-{number}")
 
 
 def masked(text):
@@ -40,6 +52,11 @@ def test_a_training_script_runs_and_prints_what_the_document_shows(rtrain, scrip
     assert rtrain.json("show", "last")["status"] == "FINISHED"
     if shown is not None:
         assert masked(result.stdout + result.stderr) == masked(shown)
+
+
+@pytest.mark.parametrize("script", commented_scripts())
+def test_an_example_of_the_reference_runs(rtrain, script):
+    rtrain.run_ok(script)
 
 
 @each_document

@@ -175,4 +175,16 @@ function TestErrors.test_every_ranks_error_is_an_error_object()
   lu.assertEquals(from_store.ranks[0].code, 'user')
 end
 
+function TestErrors.test_the_line_is_shown_also_where_lua_cuts_the_name_of_the_script()
+  local script, saved = os.tmpname(), arg
+  local file = io.open(script, 'w')
+  file:write('-- first\n  error("boom")\n')
+  file:close()
+  rawset(_G, 'arg', {[0] = script})
+  local err = failure.make {code = 'user', message = ('...%s:2: boom'):format(script:sub(3))}
+  rawset(_G, 'arg', saved)
+  os.remove(script)
+  lu.assertStrContains(err.message, 'boom\n      error("boom")')
+end
+
 os.exit(lu.LuaUnit.run())

@@ -1,5 +1,5 @@
--- Runs the examples in the documentation comments of the library's modules, and the blocks of Lua in documents that are
--- no training scripts (tests/e2e/test_documents.py runs those).
+-- Runs the examples in the documentation comments of the library's modules and in the documents. Those that call fit()
+-- are left to tests/e2e/test_documents.py.
 --
 -- In a document `expression  --> text` says what the expression gives: its values as print shows them, or 'code: message'
 -- of its error; … at the end stands for the rest.
@@ -60,6 +60,7 @@ TestExamples = {}
 local count = 0
 
 local function add(name, block, lines)
+  if table.concat(block.lines, '\n'):find(':fit', 1, true) then return end
   count = count + 1
   TestExamples['test_' .. name] = function()
     local fn = assert(loadstring(('\n'):rep(block.line) .. table.concat(lines, '\n'), '@' .. name))
@@ -77,9 +78,7 @@ function TestExamples:test_there_are_examples() lu.assertTrue(count > 20) end
 
 for _, path in ipairs(DOCUMENTS) do
   for _, block in ipairs(blocks_of(ROOT .. '/' .. path, '^```lua$', '^```$', '')) do
-    if not table.concat(block.lines, '\n'):find(':fit()', 1, true) then
-      add(('%s:%d'):format(path, block.line), block, with_checks(block.lines, block.line))
-    end
+    add(('%s:%d'):format(path, block.line), block, with_checks(block.lines, block.line))
   end
 end
 

@@ -2,11 +2,18 @@
 
 local schema = require 'rtrain.config.schema'
 
+---Which checkpoints of a run are kept. Counterpart: ray.train.CheckpointConfig.
+---
+---```lua
+---local train = require 'rtrain'
+---local config = train.CheckpointConfig {num_to_keep = 2, checkpoint_score_attribute = 'accuracy'}
+---assert(config.checkpoint_score_order == 'max')
+---```
 ---@class CheckpointConfig
+---@overload fun(fields?: table): CheckpointConfig
 ---@field num_to_keep? integer checkpoints kept, at least 1; nil keeps all. The latest is always kept
 ---@field checkpoint_score_attribute? string key of the attached metrics that ranks them; nil: the newest are best
 ---@field checkpoint_score_order string 'max' (default) or 'min'
----Counterpart: ray.train.CheckpointConfig.
 local CheckpointConfig = schema.define('CheckpointConfig', {
   {'num_to_keep', check = schema.integer(1)},
   {'checkpoint_score_attribute', check = schema.string},

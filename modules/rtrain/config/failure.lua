@@ -4,10 +4,16 @@ local schema = require 'rtrain.config.schema'
 
 local PREEMPTION = 'preemption is not told from other losses in this version'
 
+---What happens when a worker raises or is lost. Counterpart: ray.train.FailureConfig.
+---
+---```lua
+---local train = require 'rtrain'
+---assert(train.FailureConfig {max_failures = 3}.max_failures == 3)
+---```
 ---@class FailureConfig
+---@overload fun(fields?: table): FailureConfig
 ---@field max_failures integer attempts after the first, each from the latest checkpoint: 0 (default) none, -1 any number
 ---@field controller_failure_limit integer -1 in this version
----Counterpart: ray.train.FailureConfig.
 local FailureConfig = schema.define('FailureConfig', {
   {'max_failures', default = 0, check = schema.integer(-1)},
   {'controller_failure_limit', default = -1, later = 'failed starts count as failures in this version'},

@@ -26,13 +26,20 @@ local function check_resume(value)
   return schema.one_of('never', 'auto', 'must')(value)
 end
 
+---The run's name, where its results go and what is kept of it. Counterpart: ray.train.RunConfig.
+---
+---```lua
+---local train = require 'rtrain'
+---local config = train.RunConfig {name = 'mine', checkpoint_config = {num_to_keep = 1}}
+---assert(config.checkpoint_config.num_to_keep == 1 and config.failure_config.max_failures == 0)
+---```
 ---@class RunConfig
+---@overload fun(fields?: table): RunConfig
 ---@field name? string the run's name and folder; default `<script>-<date>-<4 hex>`
 ---@field storage_path? string folder of results; default $RTRAIN_STORAGE, then ~/rtrain_results
 ---@field resume string 'never': a name that exists is refused
 ---@field checkpoint_config CheckpointConfig
 ---@field failure_config FailureConfig
----Counterpart: ray.train.RunConfig.
 local RunConfig = schema.define('RunConfig', {
   {'name', check = check_name},
   {'storage_path', check = check_storage_path},

@@ -25,19 +25,21 @@ local function check_resources(value)
   end
 end
 
+---How many workers, and what each of them has. Counterpart: ray.train.ScalingConfig. Raises code 'config' for an unknown or
+---wrong field, 'unsupported' for one that this version does not have.
+---
+---```lua
+---local train = require 'rtrain'
+---local config = train.ScalingConfig {num_workers = 2, resources_per_worker = {CPU = 3}}
+---assert(config:total_resources().CPU == 6)
+---```
 ---@class ScalingConfig
+---@overload fun(fields?: table): ScalingConfig
 ---@field num_workers integer processes that run the train function (default 1)
 ---@field use_gpu boolean false in this version
 ---@field resources_per_worker? table `{CPU = n}`: threads of each worker (default: the cores divided by the workers)
 ---@field placement_strategy string accepted for Ray's sake; on one host there is nothing to place
 ---@field elastic_resize_monitor_interval_s number seconds, 60 in this version
----Counterpart: ray.train.ScalingConfig. Raises code 'config' for an unknown or wrong field, 'unsupported' for one that this
----version does not have.
----
----```lua
----local train = require 'rtrain'
----assert(train.ScalingConfig{num_workers = 2}.num_workers == 2)
----```
 local ScalingConfig = schema.define('ScalingConfig', {
   {'num_workers', default = 1, check = check_num_workers},
   {'use_gpu', default = false, later = GPU},
@@ -57,6 +59,7 @@ function ScalingConfig:num_cpus_per_worker()
   return self.resources_per_worker and self.resources_per_worker.CPU or 1
 end
 
+---GPUs of each worker: none in this version.
 ---@return integer
 function ScalingConfig:num_gpus_per_worker() return 0 end
 

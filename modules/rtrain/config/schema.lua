@@ -123,7 +123,11 @@ local function is_integer(value)
   return type(value) == 'number' and value == math.floor(value) and math.abs(value) < 2 ^ 53
 end
 
+-- Checks take a value and return what is wrong with it, or nil.
+
 ---A check: an integer of at least `least`.
+---@param least integer
+---@return fun(value: any): string?
 function schema.integer(least)
   return function(value)
     if not is_integer(value) then return 'expected an integer' end
@@ -132,21 +136,31 @@ function schema.integer(least)
 end
 
 ---A check: a finite number above 0.
+---@param value any
+---@return string? problem
 function schema.positive(value)
   if type(value) ~= 'number' or value ~= value or value <= 0 or value == math.huge then
     return 'expected a number above 0'
   end
 end
 
+---A check: true or false.
+---@param value any
+---@return string? problem
 function schema.boolean(value)
   if type(value) ~= 'boolean' then return 'expected true or false' end
 end
 
+---A check: a string that is not empty.
+---@param value any
+---@return string? problem
 function schema.string(value)
   if type(value) ~= 'string' or value == '' then return 'expected a string' end
 end
 
 ---A check: one of these strings.
+---@param ... string
+---@return fun(value: any): string?
 function schema.one_of(...)
   local names = {...}
   return function(value)

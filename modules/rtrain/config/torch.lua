@@ -7,11 +7,12 @@ local function check_backend(value)
   return schema.one_of('gloo')(value)
 end
 
+---The process group of a TorchTrainer's workers. Counterpart: ray.train.torch.TorchConfig.
 ---@class TorchConfig
+---@overload fun(fields?: table): TorchConfig
 ---@field backend? string 'gloo', also the default
 ---@field init_method string 'env', accepted for Ray's sake: the controller is the rendezvous
 ---@field timeout_s number seconds that a collective or a report may wait for other ranks (default 1800)
----Counterpart: ray.train.torch.TorchConfig.
 local TorchConfig = schema.define('TorchConfig', {
   {'backend', check = check_backend},
   {'init_method', default = 'env', check = schema.one_of('env', 'tcp')},

@@ -11,14 +11,14 @@ local OPTIONS = {'find_unused_parameters', 'gradient_as_bucket_view', 'static_gr
 
 ---Wraps a model: the module itself is `.module`, and `parameters`, `state_dict`, `train`, … are those of a module that has
 ---it as its child, as in PyTorch. All ranks begin with rank 0's parameters and buffers.
+---Counterpart: torch.nn.parallel.DistributedDataParallel (Li et al. 2020).
 ---@class DistributedDataParallel: nn.Module
 ---@field module nn.Module
----Counterpart: torch.nn.parallel.DistributedDataParallel.
 local DistributedDataParallel = Module:extend('DistributedDataParallel')
 
 ---@param model nn.Module the same on every rank, but for its values
----@param options? {find_unused_parameters: boolean, gradient_as_bucket_view: boolean, static_graph: boolean,
----  broadcast_buffers: boolean, bucket_cap_mb: number}
+---@param options? table find_unused_parameters = false, gradient_as_bucket_view = true (PyTorch: false), static_graph = false,
+---  broadcast_buffers = true, bucket_cap_mb = 25 (MiB)
 function DistributedDataParallel:init(model, options)
   options = args.options(options, OPTIONS, 'DistributedDataParallel')
   process_group.ensure()
@@ -78,6 +78,7 @@ end
 
 ---How gradients travel: 'allreduce' or 'fp16_compress'. Once, before the first backward.
 ---@param name string
+---Raises code 'argument' for another name.
 function DistributedDataParallel:register_comm_hook(name) self._reducer:register_comm_hook(name) end
 
 return DistributedDataParallel

@@ -9,14 +9,15 @@ local train_torch = {}
 
 local STRATEGIES = {'ddp', 'none'}
 
----The device of this worker.
----@return string 'cpu' in this version
+---The device of this worker. Counterpart: ray.train.torch.get_device.
+---@return string device 'cpu' in this version
 function train_torch.get_device()
   session.get('train.torch.get_device()')
   return 'cpu'
 end
 
----@return string[] devices of this worker
+---The devices of this worker. Counterpart: ray.train.torch.get_devices.
+---@return string[] devices {'cpu'} in this version
 function train_torch.get_devices() return {train_torch.get_device()} end
 
 local function check_strategy(strategy)
@@ -34,6 +35,21 @@ end
 ---  strategy 'ddp' (default), 'none' or false
 ---@return nn.Module model
 ---Counterpart: ray.train.torch.prepare_model.
+---
+---```lua
+---local torch, train = require 'torch', require 'rtrain'
+---local result = train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    local rank = train.get_context():get_world_rank()
+---    local net = torch.nn.Linear(1, 1, {bias = false})
+---    local model = train.torch.prepare_model(net)
+---    model(torch.full({1, 1}, rank + 1)):sum():backward()
+---    train.report {grad = net.weight.grad:item()}
+---  end,
+---  scaling_config = train.ScalingConfig {num_workers = 2},
+---}):fit()
+---assert(result.metrics.grad == 1.5)  -- the mean of 1 and 2
+---```
 function train_torch.prepare_model(model, options)
   local state = session.get('train.torch.prepare_model()')
   options = args.options(options, {'move_to_device', 'parallel_strategy', 'parallel_strategy_kwargs'}, 'prepare_model')
@@ -42,8 +58,8 @@ function train_torch.prepare_model(model, options)
   return require('rtrain.torch.ddp')(model, options.parallel_strategy_kwargs)
 end
 
----The model that prepare_model was given.
----@param model nn.Module
+---The model that prepare_model was given, with any number of workers.
+---@param model nn.Module what prepare_model returned
 ---@return nn.Module
 function train_torch.unwrap(model)
   if class.is(model, require 'rtrain.torch.ddp') then return model.module end
@@ -69,7 +85,22 @@ end
 ---@param loader data.DataLoader
 ---@param options? {add_dist_sampler: boolean, move_to_device: boolean, auto_transfer: boolean} all true
 ---@return data.DataLoader
----Counterpart: ray.train.torch.prepare_data_loader.
+---Counterpart: ray.train.torch.prepare_data_loader. Raises code 'argument' for a loader with a batch_sampler of its own.
+---
+---```lua
+---local torch, train = require 'torch', require 'rtrain'
+---local data = torch.utils.data
+---local result = train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    local loader = data.DataLoader(data.TensorDataset(torch.arange(10)), {batch_size = 2})
+---    local sum = 0
+---    for x in train.torch.prepare_data_loader(loader) do sum = sum + x:sum():item() end
+---    train.report {sum = sum}
+---  end,
+---  scaling_config = train.ScalingConfig {num_workers = 2},
+---}):fit()
+---assert(result.metrics.sum == 0 + 2 + 4 + 6 + 8)
+---```
 function train_torch.prepare_data_loader(loader, options)
   local context = session.get('train.torch.prepare_data_loader()').context
   options = args.options(options, {'add_dist_sampler', 'move_to_device', 'auto_transfer'}, 'prepare_data_loader')

@@ -19,6 +19,7 @@ local torch = require 'torch'
 ---assert(y.shape[3] == 8 and weights.shape[2] == 5)
 ---```
 ---@class nn.MultiheadAttention: nn.Module
+---@overload fun(embed_dim: integer, num_heads: integer, options?: table): nn.MultiheadAttention
 local MultiheadAttention = Module:extend('MultiheadAttention')
 
 local signature = args.signature('MultiheadAttention', {'embed_dim', 'num_heads', {'dropout', 0}, {'bias', true},
@@ -86,9 +87,13 @@ end
 
 local OPTIONS = {'key_padding_mask', 'need_weights', 'attn_mask', 'average_attn_weights'}
 
----query (L, N, E), key and value (S, N, E); with batch_first (N, L, E) and (N, S, E).
----@param options? {key_padding_mask: torch.Tensor, need_weights: boolean, attn_mask: torch.Tensor,
---average_attn_weights: boolean}
+---L and S are the lengths of query and key, N the batch, E embed_dim; with batch_first N is the first dimension. In masks
+---true means that a place must not be looked at, a float is added to its score.
+---@param query torch.Tensor (L, N, E)
+---@param key torch.Tensor (S, N, E)
+---@param value torch.Tensor (S, N, E)
+---@param options? table key_padding_mask (N, S), attn_mask (L, S) or (N · heads, L, S), need_weights = true,
+---  average_attn_weights = true
 ---@return torch.Tensor output
 ---@return torch.Tensor|nil weights (N, L, S), or (N, heads, L, S) when they are not averaged
 function MultiheadAttention:forward(query, key, value, options)

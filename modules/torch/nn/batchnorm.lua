@@ -25,6 +25,7 @@ function BatchNorm:init(...)
   self:register_buffer('num_batches_tracked', torch.tensor(0, {dtype = 'int64', device = a.device}))
 end
 
+---Sets the running statistics to mean 0 and variance 1.
 function BatchNorm:reset_running_stats()
   if not self.track_running_stats then return end
   self.running_mean:zero_()
@@ -59,9 +60,14 @@ function BatchNorm:extra_repr()
                      {'affine', self.affine}, {'track_running_stats', self.track_running_stats}}
 end
 
----Normalizes each channel of (N, C) or (N, C, L). Arguments: num_features, {eps = 1e-5, momentum = 0.1 (false:
----cumulative mean, Python's None), affine = true, track_running_stats = true, device, dtype}.
+---Normalizes each channel of (N, C) or (N, C, L) (Ioffe and Szegedy 2015). Arguments: num_features, {eps = 1e-5,
+---momentum = 0.1 (false: cumulative mean, Python's None), affine = true, track_running_stats = true, device, dtype}.
 ---@class nn.BatchNorm1d: nn.Module
+---@overload fun(num_features: integer, options?: table): nn.BatchNorm1d
+---@field weight torch.Tensor|nil (num_features)
+---@field bias torch.Tensor|nil (num_features)
+---@field running_mean torch.Tensor|nil (num_features)
+---@field running_var torch.Tensor|nil (num_features)
 local BatchNorm1d = BatchNorm:extend('BatchNorm1d')
 BatchNorm1d._dims, BatchNorm1d._dims_text = {[2] = true, [3] = true}, '2 or 3'
 
@@ -73,12 +79,14 @@ BatchNorm1d._dims, BatchNorm1d._dims_text = {[2] = true, [3] = true}, '2 or 3'
 ---local y = norm(torch.randn(8, 3, 5, 5))
 ---assert(math.abs(y:mean():item()) < 1e-5 and norm.num_batches_tracked:item() == 1)
 ---```
----@class nn.BatchNorm2d: nn.Module
+---@class nn.BatchNorm2d: nn.BatchNorm1d
+---@overload fun(num_features: integer, options?: table): nn.BatchNorm2d
 local BatchNorm2d = BatchNorm:extend('BatchNorm2d')
 BatchNorm2d._dims, BatchNorm2d._dims_text = {[4] = true}, '4'
 
 ---Normalizes each channel of (N, C, D, H, W); arguments as BatchNorm1d.
----@class nn.BatchNorm3d: nn.Module
+---@class nn.BatchNorm3d: nn.BatchNorm1d
+---@overload fun(num_features: integer, options?: table): nn.BatchNorm3d
 local BatchNorm3d = BatchNorm:extend('BatchNorm3d')
 BatchNorm3d._dims, BatchNorm3d._dims_text = {[5] = true}, '5'
 

@@ -62,6 +62,7 @@ function List:len() return #self end
 ---assert(net:state_dict()['2.weight'].shape[1] == 2)
 ---```
 ---@class nn.Sequential: nn.Module
+---@overload fun(...: nn.Module): nn.Sequential
 local Sequential = List:extend('Sequential')
 
 ---@param ... nn.Module modules, one list of modules, or an rtrain.ordered map of named ones
@@ -94,6 +95,7 @@ end
 ---assert(#layers == 3 and #layers:parameters() == 4)
 ---```
 ---@class nn.ModuleList: nn.Module
+---@overload fun(modules?: nn.Module[]): nn.ModuleList
 local ModuleList = List:extend('ModuleList')
 ModuleList._merges_equal_children = true
 
@@ -119,6 +121,7 @@ end
 ---assert(heads['b'].out_features == 3 and table.concat(heads:keys(), ' ') == 'a b')
 ---```
 ---@class nn.ModuleDict: nn.Module
+---@overload fun(modules?: any[][]): nn.ModuleDict
 local ModuleDict = Module:extend('ModuleDict')
 
 ---@param modules? any[][] list of {name, module}, or an rtrain.ordered map

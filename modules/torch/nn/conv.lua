@@ -150,6 +150,7 @@ end
 ---Convolution over (N, C, L). Arguments: in_channels, out_channels, kernel_size, {stride = 1, padding = 0 (or
 ---'same'), dilation = 1, groups = 1, bias = true, padding_mode = 'zeros', device, dtype}.
 ---@class nn.Conv1d: nn.Module
+---@overload fun(in_channels: integer, out_channels: integer, kernel_size: integer|integer[], ...): nn.Conv1d
 ---@field weight torch.Tensor (out_channels, in_channels / groups, k)
 ---@field bias torch.Tensor|nil (out_channels)
 local Conv1d = conv_class(1)
@@ -163,25 +164,30 @@ local Conv1d = conv_class(1)
 ---assert(tostring(conv) == 'Conv2d(1, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))')
 ---```
 ---@class nn.Conv2d: nn.Module
+---@overload fun(in_channels: integer, out_channels: integer, kernel_size: integer|integer[], ...): nn.Conv2d
 ---@field weight torch.Tensor (out_channels, in_channels / groups, kh, kw)
 ---@field bias torch.Tensor|nil (out_channels)
 local Conv2d = conv_class(2)
 
 ---Convolution over (N, C, D, H, W); arguments as Conv1d.
 ---@class nn.Conv3d: nn.Module
+---@overload fun(in_channels: integer, out_channels: integer, kernel_size: integer|integer[], ...): nn.Conv3d
 local Conv3d = conv_class(3)
 
 ---Transposed convolution over (N, C, L). Arguments: in_channels, out_channels, kernel_size, {stride = 1, padding = 0,
 ---output_padding = 0, groups = 1, bias = true, dilation = 1, device, dtype}.
 ---@class nn.ConvTranspose1d: nn.Module
+---@overload fun(in_channels: integer, out_channels: integer, kernel_size: integer|integer[], ...): nn.ConvTranspose1d
 local ConvTranspose1d = transposed_class(1)
 
 ---Transposed convolution over (N, C, H, W); arguments as ConvTranspose1d.
 ---@class nn.ConvTranspose2d: nn.Module
+---@overload fun(in_channels: integer, out_channels: integer, kernel_size: integer|integer[], ...): nn.ConvTranspose2d
 local ConvTranspose2d = transposed_class(2)
 
 ---Transposed convolution over (N, C, D, H, W); arguments as ConvTranspose1d.
 ---@class nn.ConvTranspose3d: nn.Module
+---@overload fun(in_channels: integer, out_channels: integer, kernel_size: integer|integer[], ...): nn.ConvTranspose3d
 local ConvTranspose3d = transposed_class(3)
 
 return {Conv1d = Conv1d, Conv2d = Conv2d, Conv3d = Conv3d, ConvTranspose1d = ConvTranspose1d,

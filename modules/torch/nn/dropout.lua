@@ -24,14 +24,33 @@ local function dropout_class(name, fn)
   return Dropout
 end
 
----In training, zeroes each element with probability p and scales the others by 1 / (1 - p). Arguments: p = 0.5,
----{inplace = false}.
+---In training, zeroes each element with probability p and scales the others by 1 / (1 - p) (Hinton et al. 2012).
+---Arguments: p = 0.5, {inplace = false}.
+---
+---```lua
+---local torch = require 'torch'
+---local dropout = torch.nn.Dropout(0.5)
+---assert(dropout(torch.ones(100)):max():item() == 2)
+---dropout:eval()
+---assert(dropout(torch.ones(100)):sum():item() == 100)
+---```
 ---@class nn.Dropout: nn.Module
+---@overload fun(p?: number, options?: {inplace: boolean}): nn.Dropout
 local Dropout = dropout_class('Dropout', 'dropout')
 
+---Zeroes whole channels of (N, C, L).
+---@class nn.Dropout1d: nn.Dropout
+---@overload fun(p?: number, options?: {inplace: boolean}): nn.Dropout1d
+local Dropout1d = dropout_class('Dropout1d', 'dropout1d')
+
 ---Zeroes whole channels of (N, C, H, W).
----@class nn.Dropout2d: nn.Module
+---@class nn.Dropout2d: nn.Dropout
+---@overload fun(p?: number, options?: {inplace: boolean}): nn.Dropout2d
 local Dropout2d = dropout_class('Dropout2d', 'dropout2d')
 
-return {Dropout = Dropout, Dropout1d = dropout_class('Dropout1d', 'dropout1d'), Dropout2d = Dropout2d,
-        Dropout3d = dropout_class('Dropout3d', 'dropout3d')}
+---Zeroes whole channels of (N, C, D, H, W).
+---@class nn.Dropout3d: nn.Dropout
+---@overload fun(p?: number, options?: {inplace: boolean}): nn.Dropout3d
+local Dropout3d = dropout_class('Dropout3d', 'dropout3d')
+
+return {Dropout = Dropout, Dropout1d = Dropout1d, Dropout2d = Dropout2d, Dropout3d = Dropout3d}

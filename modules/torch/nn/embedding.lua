@@ -18,6 +18,7 @@ local torch = require 'torch'
 ---assert(table_of(torch.tensor({1, 5}, {dtype = torch.int64})).shape[2] == 3)
 ---```
 ---@class nn.Embedding: nn.Module
+---@overload fun(num_embeddings: integer, embedding_dim: integer, options?: table): nn.Embedding
 ---@field weight torch.Tensor (num_embeddings, embedding_dim)
 local Embedding = Module:extend('Embedding')
 

@@ -11,6 +11,7 @@ local Module = require('torch.nn.module').Module
 ---assert(torch.nn.Flatten()(torch.ones(2, 3, 4)).shape[2] == 12)
 ---```
 ---@class nn.Flatten: nn.Module
+---@overload fun(start_dim?: integer, end_dim?: integer): nn.Flatten
 local Flatten = Module:extend('Flatten')
 
 local flatten_signature = args.signature('Flatten', {{'start_dim', 1}, {'end_dim', -1}})
@@ -26,6 +27,7 @@ function Flatten:extra_repr() return repr.fields{{'start_dim', self.start_dim}, 
 
 ---Splits dimension `dim` into `unflattened_size`, a list of sizes.
 ---@class nn.Unflatten: nn.Module
+---@overload fun(dim: integer, unflattened_size: integer[]): nn.Unflatten
 local Unflatten = Module:extend('Unflatten')
 
 local unflatten_signature = args.signature('Unflatten', {'dim', 'unflattened_size'})

@@ -1,6 +1,7 @@
 -- torch/nn/functional.lua: torch.nn.functional: layers and losses without state.
 --
--- A function that ATen has with the same parameters is that operator; the others are here.
+-- A function that ATen has with the same parameters is that operator; the others are here. The activations that follow,
+-- relu(x), leaky_relu(x, 0.2, {inplace = true}), …, take a tensor of any shape and return one of the same shape.
 
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
@@ -43,7 +44,7 @@ for _, entry in ipairs{{'relu'}, {'relu6'}, {'silu'}, {'mish'}, {'hardswish'}, {
   end
 end
 
----x · Φ(x). Arguments: input, {approximate = 'none' or 'tanh'}.
+---x · Φ(x) (Hendrycks and Gimpel 2016). Arguments: input, {approximate = 'none' or 'tanh'}.
 defined('gelu', {'input', {'approximate', 'none'}}, function(p)
   return torch.gelu(p.input, {approximate = p.approximate})
 end)
@@ -54,11 +55,16 @@ local function along_dim(name)
     return torch[name](p.input, p.dim)
   end)
 end
--- softmax(input, dim, {dtype}), log_softmax(input, dim, {dtype})
+---exp(x) / Σ exp(x) along dim. Arguments: input, dim, {dtype}.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.nn.functional.softmax(torch.zeros(2, 4), 1):eq(0.25):all():item())
+---```
 along_dim 'softmax'
+---log(softmax(x)). Arguments: input, dim, {dtype}.
 along_dim 'log_softmax'
 
--- dropout(input, p = 0.5, training = true, inplace = false), and of whole channels
 local function dropout(name, operator)
   defined(name, {'input', {'p', 0.5}, {'training', true}, {'inplace', false}}, function(a)
     if a.p < 0 or a.p > 1 then
@@ -67,14 +73,20 @@ local function dropout(name, operator)
     return torch[a.inplace and operator .. '_' or operator](a.input, a.p, a.training)
   end)
 end
+---Zeroes elements with probability p, scales the others by 1 / (1 - p). Arguments: input, p = 0.5, training = true,
+---inplace = false.
 dropout('dropout', 'dropout')
+---Zeroes whole channels of (N, C, L); arguments as dropout's.
 dropout('dropout1d', 'feature_dropout')
+---Zeroes whole channels of (N, C, H, W); arguments as dropout's.
 dropout('dropout2d', 'feature_dropout')
+---Zeroes whole channels of (N, C, D, H, W); arguments as dropout's.
 dropout('dropout3d', 'feature_dropout')
+---Dropout that keeps mean and variance of SELU activations (Klambauer et al. 2017); arguments as dropout's.
 dropout('alpha_dropout', 'alpha_dropout')
 
--- max_poolNd(input, kernel_size, stride = kernel_size, padding = 0, dilation = 1, ceil_mode = false, return_indices
--- = false)
+---max_pool1d, max_pool2d, max_pool3d: the largest value of each window of (N, C, …). Arguments: input, kernel_size,
+---stride = kernel_size, padding = 0, dilation = 1, ceil_mode = false, return_indices = false.
 for dims = 1, 3 do
   local name = ('max_pool%dd'):format(dims)
   defined(name, {'input', 'kernel_size', {'stride'}, {'padding', 0}, {'dilation', 1}, {'ceil_mode', false},
@@ -84,8 +96,8 @@ for dims = 1, 3 do
   end)
 end
 
----Largest values such that the output has the given size. Arguments: input, output_size.
----@param input torch.Tensor
+---Largest values such that the output has the given size.
+---@param input torch.Tensor (N, C, H, W)
 ---@param output_size integer|integer[]
 ---@return torch.Tensor
 function F.adaptive_max_pool2d(input, output_size)
@@ -99,15 +111,19 @@ defined('embedding', {'input', 'weight', {'padding_idx'}, {'scale_grad_by_freq',
   return torch.embedding(p.weight, p.input, p.padding_idx or -1, p.scale_grad_by_freq, p.sparse)
 end)
 
+---Normalizes each channel of (N, C, …). Arguments: input, running_mean (C), running_var (C), {weight (C), bias (C),
+---training = false, momentum = 0.1, eps = 1e-5}.
 defined('batch_norm', {'input', 'running_mean', 'running_var', {'weight'}, {'bias'}, {'training', false},
                        {'momentum', 0.1}, {'eps', 1e-5}}, function(p)
   return torch.batch_norm(p.input, p.weight, p.bias, p.running_mean, p.running_var, p.training, p.momentum, p.eps, true)
 end)
 
+---Normalizes over the last dimensions. Arguments: input, normalized_shape (a list), {weight, bias, eps = 1e-5}.
 defined('layer_norm', {'input', 'normalized_shape', {'weight'}, {'bias'}, {'eps', 1e-5}}, function(p)
   return torch.layer_norm(p.input, p.normalized_shape, p.weight, p.bias, p.eps)
 end)
 
+---Normalizes groups of channels of (N, C, …). Arguments: input, num_groups, {weight (C), bias (C), eps = 1e-5}.
 defined('group_norm', {'input', 'num_groups', {'weight'}, {'bias'}, {'eps', 1e-5}}, function(p)
   return torch.group_norm(p.input, p.num_groups, p.weight, p.bias, p.eps)
 end)
@@ -133,7 +149,15 @@ local function loss(name, parameters, fn)
 end
 
 ---Cross entropy of logits (N, C, …) with class indices (N, …) int64 or probabilities (N, C, …). Arguments: input,
----target, {weight (C), ignore_index = -100, label_smoothing = 0, reduction = 'mean'}.
+---target, {weight (C), ignore_index = -100, label_smoothing = 0, reduction = 'mean' | 'sum' | 'none'}.
+---
+---```lua
+---local torch = require 'torch'
+---local F = torch.nn.functional
+---local labels = torch.tensor({3, 7}, {dtype = torch.int64})
+---assert(math.abs(F.cross_entropy(torch.zeros(2, 10), labels):item() - math.log(10)) < 1e-6)
+---assert(F.cross_entropy(torch.zeros(2, 10), labels, {reduction = 'none'}).shape[1] == 2)
+---```
 loss('cross_entropy', {{'weight'}, {'ignore_index', -100}, {'label_smoothing', 0}}, function(p, reduction)
   return torch.cross_entropy_loss(p.input, p.target, p.weight, reduction, p.ignore_index, p.label_smoothing)
 end)
@@ -144,17 +168,23 @@ loss('nll_loss', {{'weight'}, {'ignore_index', -100}}, function(p, reduction)
   return torch.nll_loss_nd(p.input, p.target, p.weight, reduction, p.ignore_index)
 end)
 
+---(x - y)². Arguments: input, target of the same shape, {reduction = 'mean' | 'sum' | 'none'}.
 loss('mse_loss', {}, function(p, reduction) return torch.mse_loss(p.input, p.target, reduction) end)
+---|x - y|; arguments as mse_loss.
 loss('l1_loss', {}, function(p, reduction) return torch.l1_loss(p.input, p.target, reduction) end)
+---(x - y)² / (2 · beta) where |x - y| < beta, else |x - y| - beta / 2. Arguments: input, target, {beta = 1, reduction}.
 loss('smooth_l1_loss', {{'beta', 1}}, function(p, reduction)
   return torch.smooth_l1_loss(p.input, p.target, reduction, p.beta)
 end)
+---(x - y)² / 2 where |x - y| ≤ delta, else delta · (|x - y| - delta / 2). Arguments: input, target, {delta = 1, reduction}.
 loss('huber_loss', {{'delta', 1}}, function(p, reduction)
   return torch.huber_loss(p.input, p.target, reduction, p.delta)
 end)
+---Cross entropy of probabilities in 0 … 1 with targets in 0 … 1. Arguments: input, target, {weight, reduction}.
 loss('binary_cross_entropy', {{'weight'}}, function(p, reduction)
   return torch.binary_cross_entropy(p.input, p.target, p.weight, reduction)
 end)
+---The same of sigmoid(input), computed stably. Arguments: input, target, {weight, pos_weight (C), reduction}.
 loss('binary_cross_entropy_with_logits', {{'weight'}, {'pos_weight'}}, function(p, reduction)
   return torch.binary_cross_entropy_with_logits(p.input, p.target, p.weight, p.pos_weight, reduction)
 end)

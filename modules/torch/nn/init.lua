@@ -1,4 +1,6 @@
 -- torch/nn/init.lua: torch.nn.init: fill tensors in place, with PyTorch's formulas and order of random draws.
+--
+-- Every function returns the tensor that it was given, and records nothing for autograd.
 
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
@@ -31,9 +33,10 @@ defined('normal_', {'tensor', {'mean', 0}, {'std', 1}, {'generator'}}, function(
   return draw(p, 'normal_', p.mean, p.std)
 end)
 
+---Sets every element to the value.
 ---@param tensor torch.Tensor
 ---@param value number
----@return torch.Tensor tensor
+---@return torch.Tensor tensor the same one
 function init.constant_(tensor, value) return fill(tensor, 'fill_', value) end
 
 ---@param tensor torch.Tensor
@@ -108,6 +111,12 @@ end
 local KAIMING = {'tensor', {'a', 0}, {'mode', 'fan_in'}, {'nonlinearity', 'leaky_relu'}, {'generator'}}
 
 ---He et al. 2015. Arguments: tensor, a = 0, mode = 'fan_in', nonlinearity = 'leaky_relu', generator.
+---
+---```lua
+---local torch = require 'torch'
+---local weight = torch.nn.init.kaiming_uniform_(torch.empty(8, 6), {nonlinearity = 'relu'})
+---assert(weight:abs():max():item() <= 1)  -- √2 · √(3 / 6)
+---```
 defined('kaiming_uniform_', KAIMING, function(p)
   local bound = math.sqrt(3) * kaiming_std(p)
   return draw(p, 'uniform_', -bound, bound)

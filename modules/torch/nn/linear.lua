@@ -16,6 +16,7 @@ local torch = require 'torch'
 ---assert(tostring(layer) == 'Linear(in_features=3, out_features=2, bias=True)')
 ---```
 ---@class nn.Linear: nn.Module
+---@overload fun(in_features: integer, out_features: integer, options?: table): nn.Linear
 ---@field weight torch.Tensor (out_features, in_features)
 ---@field bias torch.Tensor|nil (out_features)
 local Linear = Module:extend('Linear')
@@ -48,6 +49,7 @@ end
 
 ---y = x1ᵀ A x2 + b: (…, in1), (…, in2) → (…, out).
 ---@class nn.Bilinear: nn.Module
+---@overload fun(in1_features: integer, in2_features: integer, out_features: integer, options?: table): nn.Bilinear
 local Bilinear = Module:extend('Bilinear')
 
 local bilinear_signature = args.signature('Bilinear', {'in1_features', 'in2_features', 'out_features', {'bias', true},
@@ -74,6 +76,7 @@ end
 
 ---Returns its input; any arguments are accepted, as in PyTorch.
 ---@class nn.Identity: nn.Module
+---@overload fun(...: any): nn.Identity
 local Identity = Module:extend('Identity')
 
 function Identity:init() end

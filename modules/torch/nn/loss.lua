@@ -38,29 +38,56 @@ local REDUCTION = {'reduction', 'mean'}
 ---assert(math.abs(value:item() - math.log(10)) < 1e-6)
 ---```
 ---@class nn.CrossEntropyLoss: nn.Module
+---@overload fun(options?: table): nn.CrossEntropyLoss
 local CrossEntropyLoss = loss_class('CrossEntropyLoss', 'cross_entropy',
   {{'weight'}, {'ignore_index', -100}, REDUCTION, {'label_smoothing', 0}})
 
 ---Negative log likelihood of log-probabilities (N, C, …). Arguments: {weight (C), ignore_index = -100, reduction =
 ---'mean'}.
 ---@class nn.NLLLoss: nn.Module
+---@overload fun(options?: table): nn.NLLLoss
 local NLLLoss = loss_class('NLLLoss', 'nll_loss', {{'weight'}, {'ignore_index', -100}, REDUCTION})
 
 ---Mean of (x - y)². Arguments: {reduction = 'mean'}.
 ---@class nn.MSELoss: nn.Module
+---@overload fun(options?: {reduction: string}): nn.MSELoss
 local MSELoss = loss_class('MSELoss', 'mse_loss', {REDUCTION})
 
 ---Kullback-Leibler divergence of log-probabilities. Arguments: {reduction = 'mean' (or 'batchmean'), log_target =
 ---false}.
 ---@class nn.KLDivLoss: nn.Module
+---@overload fun(options?: {reduction: string, log_target: boolean}): nn.KLDivLoss
 local KLDivLoss = loss_class('KLDivLoss', 'kl_div', {REDUCTION, {'log_target', false}}, 'batchmean')
 
+---Mean of |x - y|. Arguments: {reduction = 'mean'}.
+---@class nn.L1Loss: nn.Module
+---@overload fun(options?: {reduction: string}): nn.L1Loss
+local L1Loss = loss_class('L1Loss', 'l1_loss', {REDUCTION})
+
+---(x - y)² / (2 · beta) where |x - y| < beta, else |x - y| - beta / 2. Arguments: {reduction = 'mean', beta = 1}.
+---@class nn.SmoothL1Loss: nn.Module
+---@overload fun(options?: {reduction: string, beta: number}): nn.SmoothL1Loss
+local SmoothL1Loss = loss_class('SmoothL1Loss', 'smooth_l1_loss', {REDUCTION, {'beta', 1}})
+
+---(x - y)² / 2 where |x - y| ≤ delta, else delta · (|x - y| - delta / 2) (Huber 1964). Arguments: {reduction = 'mean',
+---delta = 1}.
+---@class nn.HuberLoss: nn.Module
+---@overload fun(options?: {reduction: string, delta: number}): nn.HuberLoss
+local HuberLoss = loss_class('HuberLoss', 'huber_loss', {REDUCTION, {'delta', 1}})
+
+---Cross entropy of probabilities in 0 … 1 with targets in 0 … 1 of the same shape. Arguments: {weight, reduction =
+---'mean'}.
+---@class nn.BCELoss: nn.Module
+---@overload fun(options?: table): nn.BCELoss
+local BCELoss = loss_class('BCELoss', 'binary_cross_entropy', {{'weight'}, REDUCTION})
+
+---BCELoss of sigmoid(x), computed stably. Arguments: {weight, reduction = 'mean', pos_weight (C)}.
+---@class nn.BCEWithLogitsLoss: nn.Module
+---@overload fun(options?: table): nn.BCEWithLogitsLoss
+local BCEWithLogitsLoss = loss_class('BCEWithLogitsLoss', 'binary_cross_entropy_with_logits',
+  {{'weight'}, REDUCTION, {'pos_weight'}})
+
 return {
-  CrossEntropyLoss = CrossEntropyLoss, NLLLoss = NLLLoss, MSELoss = MSELoss, KLDivLoss = KLDivLoss,
-  L1Loss = loss_class('L1Loss', 'l1_loss', {REDUCTION}),
-  SmoothL1Loss = loss_class('SmoothL1Loss', 'smooth_l1_loss', {REDUCTION, {'beta', 1}}),
-  HuberLoss = loss_class('HuberLoss', 'huber_loss', {REDUCTION, {'delta', 1}}),
-  BCELoss = loss_class('BCELoss', 'binary_cross_entropy', {{'weight'}, REDUCTION}),
-  BCEWithLogitsLoss = loss_class('BCEWithLogitsLoss', 'binary_cross_entropy_with_logits',
-    {{'weight'}, REDUCTION, {'pos_weight'}}),
+  CrossEntropyLoss = CrossEntropyLoss, NLLLoss = NLLLoss, MSELoss = MSELoss, KLDivLoss = KLDivLoss, L1Loss = L1Loss,
+  SmoothL1Loss = SmoothL1Loss, HuberLoss = HuberLoss, BCELoss = BCELoss, BCEWithLogitsLoss = BCEWithLogitsLoss,
 }

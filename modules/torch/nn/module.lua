@@ -90,6 +90,7 @@ function Module:forward()
     class.of(self).__name))
 end
 
+---Registers a parameter under a name, which becomes a field.
 ---@param name string
 ---@param param torch.Tensor|nil nil registers a parameter that is absent (state_dict leaves it out)
 function Module:register_parameter(name, param)
@@ -100,6 +101,7 @@ function Module:register_parameter(name, param)
   self._fields[name] = param
 end
 
+---Registers a tensor that is part of the module's state and no parameter, such as a running mean.
 ---@param name string
 ---@param tensor torch.Tensor|nil
 ---@param options? {persistent: boolean} false: not part of state_dict
@@ -116,6 +118,7 @@ function Module:register_buffer(name, tensor, options)
   self._fields[name] = tensor
 end
 
+---Registers a module under a name, which becomes a field.
 ---@param name string
 ---@param module nn.Module|nil
 function Module:add_module(name, module)
@@ -203,20 +206,21 @@ end
 ---@return fun(): string, nn.Module
 function Module:named_children() return iterator(child_entries(self)) end
 
----@return nn.Module[]
+---@return nn.Module[] children the direct ones
 function Module:children() return values(child_entries(self)) end
 
 local MEMBER_OPTIONS = {'prefix', 'recurse'}
 
 ---Iterates over name, parameter, in the order of registration; shared ones once.
----@param options? {prefix: string, recurse: boolean}
+---@param options? {prefix: string, recurse: boolean} recurse = false: this module's own alone
 ---@return fun(): string, torch.Tensor
 function Module:named_parameters(options)
   options = args.options(options, MEMBER_OPTIONS, 'named_parameters')
   return iterator(members(self, '_parameters', options.prefix or '', options.recurse ~= false))
 end
 
----@param options? {recurse: boolean}
+---Parameters in the order of registration, shared ones once: what an optimizer takes.
+---@param options? {recurse: boolean} false: this module's own alone
 ---@return torch.Tensor[]
 function Module:parameters(options)
   options = args.options(options, {'recurse'}, 'parameters')
@@ -231,7 +235,7 @@ function Module:named_buffers(options)
   return iterator(members(self, '_buffers', options.prefix or '', options.recurse ~= false))
 end
 
----@param options? {recurse: boolean}
+---@param options? {recurse: boolean} false: this module's own alone
 ---@return torch.Tensor[]
 function Module:buffers(options)
   options = args.options(options, {'recurse'}, 'buffers')
@@ -241,6 +245,7 @@ end
 ---The module at a dotted path of names, as in state_dict: 'features.0'.
 ---@param path string
 ---@return nn.Module
+---Raises code 'argument' when a name on the way is no module.
 function Module:get_submodule(path)
   local found = self
   for name in path:gmatch '[^.]+' do
@@ -268,6 +273,13 @@ local function each_state(self, prefix, fn)
 end
 
 ---Parameters and persistent buffers by name, in order. The tensors share memory with the module.
+---
+---```lua
+---local torch = require 'torch'
+---local a, b = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+---b:load_state_dict(a:state_dict())
+---assert(torch.equal(a.weight, b.weight))
+---```
 ---@param options? {prefix: string, keep_vars: boolean} prefix includes its dot, as in PyTorch
 ---@return table<string, torch.Tensor> state an rtrain.ordered map
 function Module:state_dict(options)
@@ -334,6 +346,7 @@ end
 ---@param state table<string, torch.Tensor>
 ---@param options? {strict: boolean} strict (default true): missing and unexpected names are errors
 ---@return {missing_keys: string[], unexpected_keys: string[]}
+---Raises code 'argument' with every missing and unexpected name and every wrong shape.
 function Module:load_state_dict(state, options)
   options = args.options(options, {'strict'}, 'load_state_dict')
   if type(state) ~= 'table' or class.of(state) then
@@ -371,6 +384,7 @@ function Module:apply(fn)
   return self
 end
 
+---Whether the parameters take part in training: false freezes the module.
 ---@param value? boolean default true
 ---@return nn.Module self
 function Module:requires_grad_(value)
@@ -424,11 +438,28 @@ function Module:to(target, options)
   end)
 end
 
+---Casts to float32.
+---@return nn.Module self
 function Module:float() return self:to('float32') end
+
+---Casts to float64.
+---@return nn.Module self
 function Module:double() return self:to('float64') end
+
+---Casts to float16.
+---@return nn.Module self
 function Module:half() return self:to('float16') end
+
+---Casts to bfloat16.
+---@return nn.Module self
 function Module:bfloat16() return self:to('bfloat16') end
+
+---Moves to the CPU.
+---@return nn.Module self
 function Module:cpu() return self:to('cpu') end
+
+---Moves to the GPU.
+---@return nn.Module self
 function Module:cuda() return self:to('cuda') end
 
 ---Runs fn(module, inputs, output) after every forward; what it returns replaces the output.

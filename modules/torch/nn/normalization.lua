@@ -7,7 +7,7 @@ local Module = require('torch.nn.module').Module
 local Parameter = require('torch.nn.parameter').Parameter
 local torch = require 'torch'
 
----Normalizes over the last dimensions. Arguments: normalized_shape (a number or a list), {eps = 1e-5,
+---Normalizes over the last dimensions (Ba et al. 2016). Arguments: normalized_shape (a number or a list), {eps = 1e-5,
 ---elementwise_affine = true, bias = true, device, dtype}.
 ---
 ---```lua
@@ -16,6 +16,9 @@ local torch = require 'torch'
 ---assert(math.abs(y:mean():item()) < 1e-5)
 ---```
 ---@class nn.LayerNorm: nn.Module
+---@overload fun(normalized_shape: integer|integer[], options?: table): nn.LayerNorm
+---@field weight torch.Tensor|nil (normalized_shape)
+---@field bias torch.Tensor|nil (normalized_shape)
 local LayerNorm = Module:extend('LayerNorm')
 
 local layer_signature = args.signature('LayerNorm', {'normalized_shape', {'eps', 1e-5}, {'elementwise_affine', true},
@@ -37,9 +40,12 @@ function LayerNorm:extra_repr()
   return repr.fields{{'', self.normalized_shape}, {'eps', self.eps}, {'elementwise_affine', self.elementwise_affine}}
 end
 
----Normalizes groups of channels of (N, C, …). Arguments: num_groups, num_channels, {eps = 1e-5, affine = true,
+---Normalizes groups of channels of (N, C, …) (Wu and He 2018). Arguments: num_groups, num_channels, {eps = 1e-5, affine = true,
 ---device, dtype}.
 ---@class nn.GroupNorm: nn.Module
+---@overload fun(num_groups: integer, num_channels: integer, options?: table): nn.GroupNorm
+---@field weight torch.Tensor|nil (num_channels)
+---@field bias torch.Tensor|nil (num_channels)
 local GroupNorm = Module:extend('GroupNorm')
 
 local group_signature = args.signature('GroupNorm', {'num_groups', 'num_channels', {'eps', 1e-5}, {'affine', true},

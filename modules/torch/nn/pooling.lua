@@ -61,7 +61,7 @@ local function adaptive_pool(name, fn)
   return Pool
 end
 
----Largest value of each window. Arguments: kernel_size, {stride = kernel_size, padding = 0, dilation = 1,
+---Largest value of each window of (N, C, H, W). Arguments: kernel_size, {stride = kernel_size, padding = 0, dilation = 1,
 ---return_indices = false, ceil_mode = false}; each size is a number or a list with one for each dimension.
 ---
 ---```lua
@@ -69,22 +69,53 @@ end
 ---assert(torch.nn.MaxPool2d(2)(torch.ones(1, 1, 4, 4)).shape[3] == 2)
 ---```
 ---@class nn.MaxPool2d: nn.Module
+---@overload fun(kernel_size: integer|integer[], options?: table): nn.MaxPool2d
 local MaxPool2d = max_pool(2)
 
----Mean of each window. Arguments: kernel_size, {stride = kernel_size, padding = 0, ceil_mode = false,
+---Largest value of each window of (N, C, L); arguments as MaxPool2d.
+---@class nn.MaxPool1d: nn.Module
+---@overload fun(kernel_size: integer, options?: table): nn.MaxPool1d
+local MaxPool1d = max_pool(1)
+
+---Largest value of each window of (N, C, D, H, W); arguments as MaxPool2d.
+---@class nn.MaxPool3d: nn.Module
+---@overload fun(kernel_size: integer|integer[], options?: table): nn.MaxPool3d
+local MaxPool3d = max_pool(3)
+
+---Mean of each window of (N, C, H, W). Arguments: kernel_size, {stride = kernel_size, padding = 0, ceil_mode = false,
 ---count_include_pad = true}.
 ---@class nn.AvgPool2d: nn.Module
+---@overload fun(kernel_size: integer|integer[], options?: table): nn.AvgPool2d
 local AvgPool2d = avg_pool(2)
 
----Means such that the output has the given size. Argument: output_size, a number or {height, width} (0-sized:
----torch.none keeps the input's).
+---Mean of each window of (N, C, L); arguments as AvgPool2d.
+---@class nn.AvgPool1d: nn.Module
+---@overload fun(kernel_size: integer, options?: table): nn.AvgPool1d
+local AvgPool1d = avg_pool(1)
+
+---Mean of each window of (N, C, D, H, W); arguments as AvgPool2d.
+---@class nn.AvgPool3d: nn.Module
+---@overload fun(kernel_size: integer|integer[], options?: table): nn.AvgPool3d
+local AvgPool3d = avg_pool(3)
+
+---Means of (N, C, H, W) such that the output has the given size. Argument: output_size, a number or {height, width}.
 ---@class nn.AdaptiveAvgPool2d: nn.Module
+---@overload fun(output_size: integer|integer[]): nn.AdaptiveAvgPool2d
 local AdaptiveAvgPool2d = adaptive_pool('AdaptiveAvgPool2d', 'adaptive_avg_pool2d')
 
+---Means of (N, C, L) such that the output has the given length. Argument: output_size.
+---@class nn.AdaptiveAvgPool1d: nn.Module
+---@overload fun(output_size: integer): nn.AdaptiveAvgPool1d
+local AdaptiveAvgPool1d = adaptive_pool('AdaptiveAvgPool1d', 'adaptive_avg_pool1d')
+
+---Largest values of (N, C, H, W) such that the output has the given size. Argument: output_size, a number or {height,
+---width}.
+---@class nn.AdaptiveMaxPool2d: nn.Module
+---@overload fun(output_size: integer|integer[]): nn.AdaptiveMaxPool2d
+local AdaptiveMaxPool2d = adaptive_pool('AdaptiveMaxPool2d', 'adaptive_max_pool2d')
+
 return {
-  MaxPool1d = max_pool(1), MaxPool2d = MaxPool2d, MaxPool3d = max_pool(3),
-  AvgPool1d = avg_pool(1), AvgPool2d = AvgPool2d, AvgPool3d = avg_pool(3),
-  AdaptiveAvgPool1d = adaptive_pool('AdaptiveAvgPool1d', 'adaptive_avg_pool1d'),
-  AdaptiveAvgPool2d = AdaptiveAvgPool2d,
-  AdaptiveMaxPool2d = adaptive_pool('AdaptiveMaxPool2d', 'adaptive_max_pool2d'),
+  MaxPool1d = MaxPool1d, MaxPool2d = MaxPool2d, MaxPool3d = MaxPool3d, AvgPool1d = AvgPool1d, AvgPool2d = AvgPool2d,
+  AvgPool3d = AvgPool3d, AdaptiveAvgPool1d = AdaptiveAvgPool1d, AdaptiveAvgPool2d = AdaptiveAvgPool2d,
+  AdaptiveMaxPool2d = AdaptiveMaxPool2d,
 }

@@ -10,9 +10,9 @@ local Module = require('torch.nn.module').Module
 local ModuleList = require('torch.nn.container').ModuleList
 local MultiheadAttention = require('torch.nn.attention').MultiheadAttention
 
----Self-attention and a feed-forward network. Arguments: d_model, nhead, {dim_feedforward = 2048, dropout = 0.1,
----activation = 'relu' | 'gelu' | function, layer_norm_eps = 1e-5, batch_first = false, norm_first = false, bias =
----true, device, dtype}.
+---Self-attention and a feed-forward network (Vaswani et al. 2017). Arguments: d_model, nhead, {dim_feedforward = 2048,
+---dropout = 0.1, activation = 'relu' | 'gelu' | function, layer_norm_eps = 1e-5, batch_first = false, norm_first = false,
+---bias = true, device, dtype}.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -20,6 +20,7 @@ local MultiheadAttention = require('torch.nn.attention').MultiheadAttention
 ---assert(layer(torch.randn(2, 5, 8)).shape[3] == 8)
 ---```
 ---@class nn.TransformerEncoderLayer: nn.Module
+---@overload fun(d_model: integer, nhead: integer, options?: table): nn.TransformerEncoderLayer
 local TransformerEncoderLayer = Module:extend('TransformerEncoderLayer')
 
 local layer_signature = args.signature('TransformerEncoderLayer', {'d_model', 'nhead', {'dim_feedforward', 2048},
@@ -75,6 +76,7 @@ end
 ---Several encoder layers one after the other, all beginning with the parameters of the given one, as in PyTorch.
 ---Arguments: encoder_layer, num_layers, {norm}.
 ---@class nn.TransformerEncoder: nn.Module
+---@overload fun(encoder_layer: nn.TransformerEncoderLayer, num_layers: integer, options?: table): nn.TransformerEncoder
 local TransformerEncoder = Module:extend('TransformerEncoder')
 
 local encoder_signature = args.signature('TransformerEncoder', {'encoder_layer', 'num_layers', {'norm'}})
@@ -91,7 +93,7 @@ function TransformerEncoder:init(...)
   self.num_layers, self.norm = a.num_layers, a.norm
 end
 
----@param src torch.Tensor
+---@param src torch.Tensor (L, N, d_model), or (N, L, d_model) with batch_first
 ---@param options? {mask: torch.Tensor, src_key_padding_mask: torch.Tensor}
 ---@return torch.Tensor
 function TransformerEncoder:forward(src, options)

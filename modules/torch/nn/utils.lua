@@ -20,6 +20,7 @@ local norm_signature = args.signature('clip_grad_norm_', {'parameters', 'max_nor
 
 ---Scales the gradients so that their norm, all taken as one vector, is at most max_norm. Arguments: parameters (a
 ---list or one tensor), max_norm, {norm_type = 2, error_if_nonfinite = false}.
+---@param ... any
 ---@return torch.Tensor total_norm () before clipping
 ---
 ---```lua

@@ -14,10 +14,11 @@ local torch = require 'torch'
 ---optimizer:step()
 ---```
 ---@class optim.Adadelta: optim.Optimizer
+---@overload fun(params: torch.Tensor[]|table[], options?: table): optim.Adadelta
 local Adadelta = Optimizer:extend('Adadelta')
 
----@param params torch.Tensor[]|table[]
----@param options? {lr: number, rho: number, eps: number, weight_decay: number, maximize: boolean}
+---@param params torch.Tensor[]|table[] parameters, or groups {params = …, lr = …}
+---@param options? table see above
 function Adadelta:init(params, options)
   Optimizer.init(self, params, {{'lr', 1}, {'rho', 0.9}, {'eps', 1e-6}, {'weight_decay', 0},
     {'maximize', false}}, options)

@@ -6,11 +6,11 @@ local torch = require 'torch'
 ---Adagrad (Duchi et al. 2011). Options: lr = 1e-2, lr_decay = 0, weight_decay = 0, initial_accumulator_value = 0,
 ---eps = 1e-10, maximize = false.
 ---@class optim.Adagrad: optim.Optimizer
+---@overload fun(params: torch.Tensor[]|table[], options?: table): optim.Adagrad
 local Adagrad = Optimizer:extend('Adagrad')
 
----@param params torch.Tensor[]|table[]
----@param options? {lr: number, lr_decay: number, weight_decay: number, initial_accumulator_value: number, eps:
---number, maximize: boolean}
+---@param params torch.Tensor[]|table[] parameters, or groups {params = …, lr = …}
+---@param options? table see above
 function Adagrad:init(params, options)
   Optimizer.init(self, params, {{'lr', 1e-2}, {'lr_decay', 0}, {'eps', 1e-10}, {'weight_decay', 0},
     {'initial_accumulator_value', 0}, {'maximize', false}}, options)

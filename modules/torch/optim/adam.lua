@@ -7,6 +7,7 @@ local torch = require 'torch'
 ---Adam (Kingma and Ba 2015). Options: lr = 1e-3, betas = {0.9, 0.999}, eps = 1e-8, weight_decay = 0 (added to the
 ---gradient), amsgrad = false, maximize = false.
 ---@class optim.Adam: optim.Optimizer
+---@overload fun(params: torch.Tensor[]|table[], options?: table): optim.Adam
 local Adam = Optimizer:extend('Adam')
 Adam._operator = '_fused_adam_'
 
@@ -15,9 +16,8 @@ local function options_of(weight_decay)
           {'maximize', false}}
 end
 
----@param params torch.Tensor[]|table[]
----@param options? {lr: number, betas: number[], eps: number, weight_decay: number, amsgrad: boolean, maximize:
---boolean}
+---@param params torch.Tensor[]|table[] parameters, or groups {params = …, lr = …}
+---@param options? table see above
 function Adam:init(params, options) Optimizer.init(self, params, options_of(0), options) end
 
 function Adam:_check_options(group)
@@ -67,12 +67,12 @@ end
 ---assert(math.abs(before - layer.bias:item() - 0.1) < 1e-6)  -- the first step is lr · sign(gradient)
 ---```
 ---@class optim.AdamW: optim.Adam
+---@overload fun(params: torch.Tensor[]|table[], options?: table): optim.AdamW
 local AdamW = Adam:extend('AdamW')
 AdamW._operator = '_fused_adamw_'
 
----@param params torch.Tensor[]|table[]
----@param options? {lr: number, betas: number[], eps: number, weight_decay: number, amsgrad: boolean, maximize:
---boolean}
+---@param params torch.Tensor[]|table[] parameters, or groups {params = …, lr = …}
+---@param options? table see above
 function AdamW:init(params, options) Optimizer.init(self, params, options_of(0.01), options) end
 
 return {Adam = Adam, AdamW = AdamW}

@@ -51,6 +51,7 @@ local function scaled(self, factor)
 end
 
 ---Goes on to the next epoch and sets the learning rates.
+---@param ... nil it takes no argument
 function LRScheduler:step(...)
   if select('#', ...) > 0 then
     errors.raise('argument', class.of(self).__name .. ':step takes no argument')
@@ -67,6 +68,17 @@ function LRScheduler:get_last_lr() return self._last_lr end
 -- Names of the fields that a subclass saves beside those of the base.
 LRScheduler._saved = {}
 
+---What a resumed run needs; functions of LambdaLR and MultiplicativeLR are left out.
+---
+---```lua
+---local torch = require 'torch'
+---local optimizer = torch.optim.SGD({torch.ones(1, {requires_grad = true})}, {lr = 1})
+---local function schedule() return torch.optim.lr_scheduler.StepLR(optimizer, 1, {gamma = 0.5}) end
+---local first, second = schedule(), schedule()
+---first:step()
+---second:load_state_dict(first:state_dict())
+---assert(second.last_epoch == 1)  -- the rate itself is in the optimizer's state_dict
+---```
 ---@return table state rtrain.ordered map
 function LRScheduler:state_dict()
   local state = ordered.new()
@@ -75,6 +87,7 @@ function LRScheduler:state_dict()
   return state
 end
 
+---Takes over what state_dict gave. The optimizer loads its own, which holds the rates in use.
 ---@param state table
 function LRScheduler:load_state_dict(state)
   for _, names in ipairs{self._saved, {'base_lrs', 'last_epoch', '_step_count', '_last_lr'}} do

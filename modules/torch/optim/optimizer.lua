@@ -12,6 +12,13 @@ local torch = require 'torch'
 
 ---Base of the optimizers. A subclass passes the names and defaults of its options to `init`, in the order in which
 ---state_dict shows them, and defines `_update(group, params, grads)` for parameters of one dtype and device.
+---
+---```lua
+---local torch = require 'torch'
+---local a, b = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
+---local optimizer = torch.optim.SGD({{params = a:parameters(), lr = 0.1}, {params = b:parameters()}}, {lr = 1})
+---assert(optimizer.param_groups[1].lr == 0.1 and optimizer.param_groups[2].lr == 1)
+---```
 ---@class optim.Optimizer
 ---@field param_groups table[] 1-based; each has its options and `params`
 ---@field state table<torch.Tensor, table>
@@ -217,6 +224,7 @@ end
 
 ---Takes over state and options of a state_dict, from here or from Python.
 ---@param given table
+---Raises code 'argument' when groups or their numbers of parameters differ.
 function Optimizer:load_state_dict(given)
   if type(given) ~= 'table' or type(given.param_groups) ~= 'table' or type(given.state) ~= 'table' then
     errors.raise('argument', class.of(self).__name .. ': expected a state dict with state and param_groups')

@@ -17,11 +17,11 @@ local torch = require 'torch'
 ---assert(math.abs(before - layer.bias:item() - 0.1) < 1e-6)
 ---```
 ---@class optim.SGD: optim.Optimizer
+---@overload fun(params: torch.Tensor[]|table[], options?: table): optim.SGD
 local SGD = Optimizer:extend('SGD')
 
----@param params torch.Tensor[]|table[]
----@param options? {lr: number, momentum: number, dampening: number, weight_decay: number, nesterov: boolean,
---maximize: boolean}
+---@param params torch.Tensor[]|table[] parameters, or groups {params = …, lr = …}
+---@param options? table see above
 function SGD:init(params, options)
   Optimizer.init(self, params, {{'lr', 1e-3}, {'momentum', 0}, {'dampening', 0}, {'weight_decay', 0},
     {'nesterov', false}, {'maximize', false}}, options)

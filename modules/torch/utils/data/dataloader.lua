@@ -12,7 +12,7 @@ local torch = require 'torch'
 
 ---Batches of a dataset. Arguments: dataset, {batch_size = 1, shuffle = false, sampler, batch_sampler, num_workers =
 ---0, collate_fn, drop_last = false, generator, prefetch_factor = 2}. Each loop is a new epoch and ends the one
----before it.
+---before it. num_workers counts threads; with 0 the batches are made where they are used.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -24,6 +24,10 @@ local torch = require 'torch'
 ---assert(seen == 10 and #loader == 3)
 ---```
 ---@class data.DataLoader
+---@field dataset data.Dataset
+---@field sampler data.Sampler
+---@field batch_size? integer
+---@overload fun(dataset: data.Dataset, options?: table): data.DataLoader
 local DataLoader = class('DataLoader', nil, {userdata = true})
 
 local signature = args.signature('DataLoader', {'dataset', {'batch_size'}, {'shuffle'}, {'sampler'}, {'batch_sampler'},

@@ -50,6 +50,7 @@ function Dataset:__item(i) return self:get(i) end
 ---assert(#set == 3 and x:sum():item() == 9 and y:item() == 2)
 ---```
 ---@class data.TensorDataset: data.Dataset
+---@overload fun(...: torch.Tensor): data.TensorDataset
 local TensorDataset = Dataset:extend('TensorDataset')
 
 ---@param ... torch.Tensor
@@ -82,7 +83,15 @@ function TensorDataset:get_batch(indices)
 end
 
 ---The samples of a dataset at the given indices.
+---
+---```lua
+---local torch = require 'torch'
+---local data = require 'torch.utils.data'
+---local odd = data.Subset(data.TensorDataset(torch.arange(6)), {1, 3, 5})
+---assert(#odd == 3 and odd[2]:item() == 5)
+---```
 ---@class data.Subset: data.Dataset
+---@overload fun(dataset: data.Dataset, indices: integer[]|torch.Tensor): data.Subset
 local Subset = Dataset:extend('Subset')
 
 ---@param dataset data.Dataset
@@ -104,6 +113,7 @@ end
 
 ---Datasets one after the other.
 ---@class data.ConcatDataset: data.Dataset
+---@overload fun(datasets: data.Dataset[]): data.ConcatDataset
 local ConcatDataset = Dataset:extend('ConcatDataset')
 
 ---@param datasets data.Dataset[]

@@ -18,6 +18,7 @@ local torch = require 'torch'
 ---assert(#sampler == 3 and table.concat(sampler:indices():tolist(), ' ') == '1 3 0')
 ---```
 ---@class data.DistributedSampler: data.Sampler
+---@overload fun(dataset: data.Dataset, options?: table): data.DistributedSampler
 local DistributedSampler = Sampler:extend('DistributedSampler')
 
 local signature = args.signature('DistributedSampler', {'dataset', {'num_replicas'}, {'rank'}, {'shuffle', true},

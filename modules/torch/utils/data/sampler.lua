@@ -9,9 +9,25 @@ local errors = require 'rtrain.errors'
 local torch = require 'torch'
 
 ---Base of the samplers: define `len()` and `iter()`, or `indices()` instead of `iter()`.
+---
+---```lua
+---local data = require 'torch.utils.data'
+---local Backwards = data.Sampler:extend('Backwards')
+---function Backwards:init(count) self.count = count end
+---function Backwards:len() return self.count end
+---function Backwards:iter()
+---  local i = self.count
+---  return function()
+---    i = i - 1
+---    if i >= 0 then return i end
+---  end
+---end
+---assert(#Backwards(3) == 3 and Backwards(3):iter()() == 2)
+---```
 ---@class data.Sampler
 local Sampler = class('Sampler', nil, {userdata = true})
 
+---@return integer number of samples of an epoch
 function Sampler:len()
   errors.raise('argument', ('%s: define function %s:len()'):format(class.of(self).__name, class.of(self).__name))
 end
@@ -35,6 +51,7 @@ end
 
 ---0, 1, 2, … len - 1.
 ---@class data.SequentialSampler: data.Sampler
+---@overload fun(data_source: data.Dataset): data.SequentialSampler
 local SequentialSampler = Sampler:extend('SequentialSampler')
 
 ---@param data_source data.Dataset
@@ -53,6 +70,7 @@ end
 ---order is a function of the seed and the epoch alone. Arguments: data_source, {replacement = false, num_samples,
 ---generator}.
 ---@class data.RandomSampler: data.Sampler
+---@overload fun(data_source: data.Dataset, options?: table): data.RandomSampler
 local RandomSampler = Sampler:extend('RandomSampler')
 
 local random_signature = args.signature('RandomSampler', {'data_source', {'replacement', false}, {'num_samples'},
@@ -92,6 +110,7 @@ end
 
 ---The given indices in random order. Arguments: indices, {generator}.
 ---@class data.SubsetRandomSampler: data.Sampler
+---@overload fun(indices: integer[]|torch.Tensor, options?: table): data.SubsetRandomSampler
 local SubsetRandomSampler = Sampler:extend('SubsetRandomSampler')
 
 local subset_signature = args.signature('SubsetRandomSampler', {'indices', {'generator'}})
@@ -112,6 +131,7 @@ end
 ---Draws each index with a probability in proportion to its weight. Arguments: weights (a list or tensor),
 ---num_samples, {replacement = true, generator}.
 ---@class data.WeightedRandomSampler: data.Sampler
+---@overload fun(weights: number[]|torch.Tensor, num_samples: integer, options?: table): data.WeightedRandomSampler
 local WeightedRandomSampler = Sampler:extend('WeightedRandomSampler')
 
 local weighted_signature = args.signature('WeightedRandomSampler', {'weights', 'num_samples', {'replacement', true},
@@ -139,6 +159,7 @@ end
 ---assert(#batches == 3 and batches:iter()()[2] == 1)
 ---```
 ---@class data.BatchSampler: data.Sampler
+---@overload fun(sampler: data.Sampler, batch_size: integer, drop_last: boolean): data.BatchSampler
 local BatchSampler = Sampler:extend('BatchSampler')
 
 local batch_signature = args.signature('BatchSampler', {'sampler', 'batch_size', 'drop_last'})
