@@ -24,6 +24,7 @@ end
 ---Runs forward with the module's hooks.
 ---@param module nn.Module
 ---@param all {before: function[], after: function[]}
+---@param ... any what the module was called with
 ---@return any ... what forward returned, or what a hook put in its place
 function hooks.call(module, all, ...)
   local inputs = {n = select('#', ...), ...}

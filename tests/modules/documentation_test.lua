@@ -1,0 +1,112 @@
+-- Every public function and class of the library is documented: what it does, its parameters, its class for editors.
+--
+-- An override of a method that its base class documents needs no comment of its own.
+local lu = require 'luaunit'
+
+local MODULES = '../../modules'
+
+local OVERRIDES = {
+  init = true, forward = true, extra_repr = true, reset_parameters = true, batch = true, len = true, get = true,
+  get_batch = true, iter = true, indices = true, set_epoch = true, get_lr = true, step = true,
+}
+-- Tables of handlers that are called by name from their own file.
+local OWN_TABLES = {show = true}
+
+local files = {}
+for path in io.popen(("find '%s' -name '*.lua' | sort"):format(MODULES)):lines() do
+  local lines = {}
+  for line in io.lines(path) do lines[#lines + 1] = line end
+  files[#files + 1] = {name = path:sub(#MODULES + 2), lines = lines}
+end
+
+-- The comment that ends above a line, '' when there is none.
+local function comment_above(lines, number)
+  local first = number
+  while first > 1 and lines[first - 1]:match '^%-%-' do first = first - 1 end
+  return table.concat(lines, '\n', first, number - 1)
+end
+
+-- Calls check(comment, owner, name, parameters) for each public function; collects what it complains about.
+local function complaints(check)
+  local out = {}
+  for _, file in ipairs(files) do
+    for number, line in ipairs(file.lines) do
+      local owner, name, parameters = line:match '^function ([%w_.]+)[.:]([%w_]+)%(([^)]*)%)'
+      if owner and not name:match '^_' and not OWN_TABLES[owner] then
+        local problem = check(comment_above(file.lines, number), owner, name, parameters)
+        if problem then out[#out + 1] = ('%s:%d: %s.%s %s'):format(file.name, number, owner, name, problem) end
+      end
+    end
+  end
+  return table.concat(out, '\n')
+end
+
+TestDocumentation = {}
+
+function TestDocumentation.test_every_public_function_has_a_comment()
+  lu.assertEquals(complaints(function(comment, _, name)
+    if not comment:match '^%-%-%-' and not OVERRIDES[name] then return 'has no documentation' end
+  end), '')
+end
+
+function TestDocumentation.test_every_parameter_is_named()
+  lu.assertEquals(complaints(function(comment, _, _, parameters)
+    if not comment:match '^%-%-%-' or comment:find('Arguments:', 1, true) then return end
+    for parameter in parameters:gmatch '[%w_.]+' do
+      if not (comment .. '\n'):find('@param ' .. parameter:gsub('%.', '%%.') .. '%??%s') then
+        return ('has no @param %s'):format(parameter)
+      end
+    end
+  end), '')
+end
+
+function TestDocumentation.test_comments_have_no_torn_lines()
+  local torn = {}
+  for _, file in ipairs(files) do
+    for number, line in ipairs(file.lines) do
+      if line:match '^%-%-[^-]' and (file.lines[number - 1] or ''):match '^%-%-%-' then
+        torn[#torn + 1] = ('%s:%d'):format(file.name, number)
+      end
+    end
+  end
+  lu.assertEquals(torn, {})
+end
+
+-- What the tables that users see hand out: each name is a documented class or function of one of its files.
+function TestDocumentation.test_every_class_that_users_see_is_declared()
+  local declared = {}
+  for _, file in ipairs(files) do
+    for _, line in ipairs(file.lines) do
+      local name = line:match '^%-%-%-@class ([%w_.]+)'
+      if name then declared[name:match '[%w_]+$'] = true end
+    end
+  end
+  local class, missing = require 'rtrain.class', {}
+  for _, file in ipairs(files) do
+    local name = file.name:gsub('%.lua$', ''):gsub('/init$', ''):gsub('/', '.')
+    local is_users = name:match '^torch%.nn%.' or name:match '^torch%.optim%.' or name:match '^torch%.utils%.data%.'
+      or name:match '^vision%.'
+    local module = is_users and require(name)
+    for key, value in next, type(module) == 'table' and module or {} do
+      if class.is_class(value) and not declared[key] then missing[#missing + 1] = name .. '.' .. key end
+    end
+  end
+  table.sort(missing)
+  lu.assertEquals(missing, {})
+end
+
+-- torch.nn.functional defines its functions by calls.
+function TestDocumentation.test_every_function_of_functional_is_documented()
+  local missing = {}
+  for _, file in ipairs(files) do
+    if file.name == 'torch/nn/functional.lua' or file.name == 'torch/nn/init.lua' then
+      for number, line in ipairs(file.lines) do
+        local name = line:match "^defined%('([%w_]+)'" or line:match "^loss%('([%w_]+)'"
+        if name and not comment_above(file.lines, number):match '^%-%-%-' then missing[#missing + 1] = name end
+      end
+    end
+  end
+  lu.assertEquals(missing, {})
+end
+
+os.exit(lu.LuaUnit.run())
