@@ -63,4 +63,4 @@ function TestSignature:test_errors_name_the_argument()
   lu.assertStrContains(message_of(conv.bind, conv, 1, 3, 1, true, 9), 'at most 4')
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

@@ -68,4 +68,4 @@ function TestClass:test_extend_without_a_name_raises()
   lu.assertErrorMsgContains('needs a name', function() class('A'):extend() end)
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

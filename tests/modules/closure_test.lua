@@ -340,4 +340,4 @@ function TestProcesses:test_added_to_a_module_after_it_was_loaded()
   lu.assertStrContains(out, "'mine.model' does not exist in this process")
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

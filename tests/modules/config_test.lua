@@ -106,4 +106,4 @@ function TestRefusals.test_unknown_name_of_the_module()
   lu.assertStrContains(message, "did you mean 'ScalingConfig'?")
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

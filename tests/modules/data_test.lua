@@ -300,4 +300,4 @@ function TestThreads:test_samples_have_generators_of_their_own()
   for i = 2, #first do lu.assertTrue(first[i] > first[i - 1]) end
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

@@ -187,4 +187,4 @@ function TestErrors.test_the_line_is_shown_also_where_lua_cuts_the_name_of_the_s
   lu.assertStrContains(err.message, 'boom\n      error("boom")')
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

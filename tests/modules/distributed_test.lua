@@ -105,4 +105,4 @@ function TestReducer:test_misuse_is_named()
   lu.assertErrorMsgContains('unknown communication hook', reducer.register_comm_hook, reducer, 'powersgd')
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

@@ -109,4 +109,4 @@ function TestDocumentation.test_every_function_of_functional_is_documented()
   lu.assertEquals(missing, {})
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

@@ -111,4 +111,4 @@ function TestArithmetic:test_complex_numbers()
   lu.assertEquals((z * z):real():tolist(), {-4, -16})
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

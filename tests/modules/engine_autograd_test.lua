@@ -152,4 +152,4 @@ function TestHooks:test_hooks_call_operators_while_an_operator_runs()
   lu.assertEquals(x.grad:tolist(), {1, 2})
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

@@ -186,4 +186,4 @@ function TestCallErrors:test_errors_leave_the_operator_usable()
   end
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

@@ -89,4 +89,4 @@ function TestSettings:test_threads()
   lu.assertErrorMsgContains('positive integer', function() C.set_num_threads(0) end)
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

@@ -77,4 +77,4 @@ function TestIndexing:test_errors_say_what_is_wrong()
   lu.assertErrorMsgContains('expected a number or a Tensor', function() x[0] = 'a' end)
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

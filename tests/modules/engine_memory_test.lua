@@ -70,4 +70,4 @@ function TestScope:test_an_error_ends_the_scope()
   lu.assertEquals(x:item(), 1)
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

@@ -56,4 +56,4 @@ function TestPrinting:test_gradients_show()
   lu.assertEquals(tostring(x * 2), 'tensor([2.], grad_fn=<MulBackward0>)')
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

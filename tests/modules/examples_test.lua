@@ -82,4 +82,4 @@ for _, path in ipairs(DOCUMENTS) do
   end
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

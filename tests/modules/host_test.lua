@@ -33,4 +33,4 @@ function TestHost:test_an_unknown_run_is_wrong_usage()
   lu.assertEquals(err.code, 'usage')
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

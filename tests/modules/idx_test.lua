@@ -64,4 +64,4 @@ function TestIdx:test_a_missing_file_is_named()
   lu.assertEquals(err.code, 'not_found')
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

@@ -104,4 +104,4 @@ function TestDataLoader:test_a_loop_may_be_left_early_and_begun_again()
   lu.assertEquals(count, 10)
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

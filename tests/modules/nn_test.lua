@@ -425,4 +425,4 @@ function TestUtils:test_vector_of_parameters()
   lu.assertEquals(net.first.weight:abs():sum():item(), 0)
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

@@ -258,4 +258,4 @@ function TestSchedules:test_unknown_names()
   lu.assertStrContains(message_of(lr_scheduler.StepLR, optimizer, {step_sise = 2}), "did you mean 'step_size'?")
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

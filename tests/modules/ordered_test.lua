@@ -55,4 +55,4 @@ function TestOrdered:test_travels_through_pack()
   lu.assertIs(copy.b, m.b)
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

@@ -157,4 +157,4 @@ function TestTravel:test_tensors_keep_values_shape_and_sharing()
   lu.assertEquals(x[1]:tolist(), {3, 4, 5})
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

@@ -155,4 +155,4 @@ function TestResult.test_rows_after_a_retry()
   lu.assertEquals(epochs, {0, 1, 20})
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

@@ -125,4 +125,4 @@ function TestTransforms:test_functions_and_names()
   lu.assertStrContains(message_of(function() return T.Resiz end), "has no 'Resiz'")
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)
