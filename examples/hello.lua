@@ -4,9 +4,10 @@ local train = require 'rtrain'
 
 local function train_func(config)
   local rank = train.get_context():get_world_rank()
-  torch.manual_seed(rank)
+  torch.manual_seed(rank)  -- each worker draws points of its own
   local x = torch.randn(256, 1)
   local y = x * 3 + 1 + torch.randn(256, 1) * 0.1
+  -- All workers begin with rank 0's parameters and take steps along the mean of their gradients.
   local model = train.torch.prepare_model(torch.nn.Linear(1, 1))
   local optimizer = torch.optim.SGD(model:parameters(), {lr = config.lr})
   for epoch = 1, config.epochs do
@@ -14,7 +15,7 @@ local function train_func(config)
     optimizer:zero_grad()
     loss:backward()
     optimizer:step()
-    train.report {epoch = epoch, loss = loss}
+    train.report {epoch = epoch, loss = loss}  -- rank 0's loss is the run's; `rtrain metrics last --ranks` shows all
   end
 end
 

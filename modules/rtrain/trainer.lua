@@ -73,8 +73,21 @@ local function check_plain(value, path, seen)
   seen[value] = nil
 end
 
+-- Where a field of a config belongs that was given to the trainer itself.
+local function check_misplaced(self, name)
+  for _, config in ipairs {{'scaling_config', ScalingConfig}, {'run_config', RunConfig}} do
+    for _, field in ipairs(config[2]._fields) do
+      if field[1] == name then
+        errors.raise('config', ('%s: %s belongs to %s: %s = train.%s {%s = …}'):format(self.__name, name, config[2].__name,
+          config[1], config[2].__name, name))
+      end
+    end
+  end
+end
+
 local function check_fields(self, given)
   for name in next, given do
+    check_misplaced(self, name)
     if REMOVED[name] then
       errors.raise('config', ('%s: %s is not there any more: %s'):format(self.__name, name, REMOVED[name]))
     end
