@@ -34,6 +34,7 @@ def small(rtrain):
     write_images(folder, "train", 512)
     write_images(folder, "t10k", 200)
     rtrain.env["RTRAIN_DATA"] = str(folder.parent)
+    rtrain.env["OMP_NUM_THREADS"] = "1"  # threads that wait for each other are slow beside other tests
     return rtrain
 
 
