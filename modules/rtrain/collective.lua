@@ -5,6 +5,7 @@
 local closure = require 'rtrain._closure'
 local session = require 'rtrain.session'
 
+---@class rtrain.collective
 local collective = {}
 
 ---Waits until every worker is here. Counterpart: ray.train.collective.barrier.

@@ -18,6 +18,22 @@ local LATER = {
 }
 
 ---@class rtrain
+---@field TorchTrainer TorchTrainer
+---@field DataParallelTrainer DataParallelTrainer
+---@field ScalingConfig ScalingConfig
+---@field RunConfig RunConfig
+---@field CheckpointConfig CheckpointConfig
+---@field FailureConfig FailureConfig
+---@field TorchConfig TorchConfig
+---@field DataConfig DataConfig
+---@field Result Result
+---@field Checkpoint Checkpoint
+---@field report fun(metrics: table, options?: {checkpoint: Checkpoint, checkpoint_dir_name: string})
+---@field get_checkpoint fun(): Checkpoint?
+---@field get_context fun(): TrainContext
+---@field tempdir fun(fn: fun(path: string): any): any
+---@field torch rtrain.torch
+---@field collective rtrain.collective
 local train = require('rtrain.lazy').module('train', {
   files = {
     {'rtrain.trainer', 'TorchTrainer', 'DataParallelTrainer'},

@@ -5,6 +5,7 @@ local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local session = require 'rtrain.session'
 
+---@class rtrain.torch
 local train_torch = {}
 
 local STRATEGIES = {'ddp', 'none'}
