@@ -81,7 +81,7 @@ def test_an_error_on_one_rank_is_told_once(rtrain):
         }:fit()
         """)
     assert result.returncode == 1
-    assert result.stderr.count("no such column") == 1
+    assert result.stderr.count(": no such column") == 1
     assert "rank 1" in result.stderr
     assert "train.lua:4:" in result.stderr
     assert "train.lua:9" in result.stderr, "the caller's frame"
