@@ -1,6 +1,7 @@
 #include "host/base/text.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -63,16 +64,23 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
+std::string to_lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
 }  // namespace
 
 std::optional<std::string> nearest_name(std::string_view name,
                                         std::span<const std::string> candidates) {
+  const std::string folded = to_lower(name);
   std::optional<std::string> best;
   size_t best_distance = 3;
   for (const std::string& candidate : candidates) {
     const size_t shorter = std::min(name.size(), candidate.size());
     if (std::max(name.size(), candidate.size()) - shorter > 2) continue;
-    const size_t distance = edit_distance(name, candidate);
+    const size_t distance = edit_distance(folded, to_lower(candidate));
     if (distance < best_distance && distance * 2 <= name.size()) {
       best = candidate;
       best_distance = distance;

@@ -82,6 +82,33 @@ std::string make_traceback(lua_State* L, int level) {
   return out;
 }
 
+// The library function that the user's code called, as the caller names it; "" if it has no name.
+std::string library_function(lua_State* L, int level) {
+  std::string name;
+  lua_Debug frame;
+  for (; lua_getstack(L, level, &frame) != 0; ++level) {
+    lua_getinfo(L, "Sn", &frame);
+    if (*frame.what == 'C') continue;
+    if (!is_library_source(frame.source)) break;
+    name = frame.name == nullptr ? "" : frame.name;
+  }
+  return name;
+}
+
+// An error that a line of an embedded module ran into ("rtrain://torch/nn.lua:7: attempt to …"): as
+// a rule the user's argument is behind it, so that it is told at the user's line.
+Error library_error(lua_State* L, std::string_view text) {
+  const size_t end = text.find(": ");
+  const std::string_view position = text.substr(0, end);
+  const std::string_view message = end == text.npos ? text : text.substr(end + 2);
+  if (message.starts_with("attempt to index local 'self' (a ")) {
+    const std::string name = library_function(L, 1);
+    return Error(Code::kArgument, cat("'", name, "' is a method: write object:", name,
+                                      "(...) with a colon, not object.", name, "(...)"));
+  }
+  return Error(Code::kUser, cat(message, " (at ", position, ")"));
+}
+
 // lua_pcall's message handler: any error value becomes an error object with a traceback.
 int traceback_handler(lua_State* L) {
   if (is_error_object(L, 1)) {
@@ -101,7 +128,14 @@ int traceback_handler(lua_State* L) {
   }
   size_t size = 0;
   const char* text = lua_tolstring(L, -1, &size);
-  push_error_object(L, code_name(Code::kUser), std::string(text, size), "", make_traceback(L, 1));
+  const std::string message(text, size);
+  if (is_library_source("@" + message)) {
+    const Error error = library_error(L, message);
+    push_error_object(L, code_name(error.code()), error.message(), user_position(L, 1),
+                      make_traceback(L, 1));
+  } else {
+    push_error_object(L, code_name(Code::kUser), message, "", make_traceback(L, 1));
+  }
   lua_pushvalue(L, 1);
   lua_setfield(L, -2, "value");
   return 1;

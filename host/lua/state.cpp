@@ -46,9 +46,18 @@ void load_text(lua_State* L, const std::string& text, const std::string& chunk) 
   throw Error(Code::kUser, message, "(while reading the file)");
 }
 
+// Names below which every module is one of rtrain's.
+bool is_library_name(std::string_view name) {
+  return name.starts_with("rtrain.") || name.starts_with("torch.") || name.starts_with("vision.");
+}
+
 int search_embedded(lua_State* L) {
   const char* name = luaL_checkstring(L, 1);
   const auto found = find_module(name);
+  if (!found && is_library_name(name)) {
+    throw Error(Code::kArgument, cat("there is no module '", std::string_view(name),
+                                     "' in this version", suggestion(name, embedded_modules())));
+  }
   if (!found) {
     lua_pushfstring(L, "\n\tno module '%s' in rtrain", name);
     return 1;

@@ -45,7 +45,11 @@ FailureDecision FailurePolicy::decide(const Failure& failure) {
                 cat("an error of kind '", code_name(failure.error.code()), "' is not retried")};
   }
   if (max_failures_ >= 0 && failures_ > max_failures_) {
-    return {.reason = max_failures_ == 0 ? "" : cat("all ", max_failures_, " retries are used up")};
+    return {.reason = max_failures_ == 0
+                          ? ""
+                          : cat(max_failures_ == 1 ? "the retry is"
+                                                   : cat("all ", max_failures_, " retries are"),
+                                " used up")};
   }
   if (repeated) {
     return {.reason = "the same error came twice, without a new checkpoint in between"};

@@ -26,6 +26,32 @@ def test_an_error_names_the_users_line_and_exits_1(rtrain):
     assert len(result.stderr.splitlines()) <= 5
 
 
+def test_a_method_without_its_object_is_told_at_the_users_line(rtrain):
+    result = rtrain("exec", rtrain.script("""
+        local torch = require 'torch'
+        local net = torch.nn.Linear(1, 1)
+        net.eval()
+    """))
+    assert result.returncode == 1
+    assert "train.lua:3: 'eval' is a method: write object:eval(...)" in result.stderr
+
+
+def test_an_argument_that_a_library_line_trips_over_is_told_at_the_users_line(rtrain):
+    result = rtrain("exec", rtrain.script("""
+        local torch = require 'torch'
+        torch.nn.Sequential(7)(torch.ones(1))
+    """))
+    assert result.returncode == 1
+    assert "train.lua:2: " in result.stderr
+
+
+def test_a_module_that_rtrain_lacks_is_refused_in_one_line(rtrain):
+    result = rtrain("exec", rtrain.script("require 'torch.util.data'"))
+    assert result.returncode == 1
+    assert "train.lua:1: there is no module 'torch.util.data' in this version: did you mean 'torch.utils.data'?" in result.stderr
+    assert len(result.stderr.splitlines()) <= 3
+
+
 def test_a_missing_file_is_wrong_usage(rtrain):
     result = rtrain("exec", "missing.lua")
     assert result.returncode == 2

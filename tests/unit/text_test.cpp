@@ -10,6 +10,7 @@ TEST(Text, NearestNameFindsATranspositionAndRefusesFarNames) {
   EXPECT_EQ(nearest_name("num_worker", names), "num_workers");
   EXPECT_EQ(nearest_name("use_gup", names), "use_gpu");
   EXPECT_EQ(nearest_name("batch_size", names), std::nullopt);
+  EXPECT_EQ(nearest_name("FashionMnist", std::vector<std::string>{"FashionMNIST"}), "FashionMNIST");
 }
 
 TEST(Text, FormatDoubleReadsBackExactly) {
