@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <climits>
 #include <cstring>
 #include <mutex>
 
@@ -199,10 +198,6 @@ void install_allocator() {
   std::call_once(once, [] {
     static CountingAllocator allocator;
     c10::SetCPUAllocator(&allocator, /*priority=*/100);
-    // Older glibc refuses a threshold above half of its heap size.
-    if (mallopt(M_MMAP_THRESHOLD, 1 << 30) == 0) mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    mallopt(M_TRIM_THRESHOLD, INT_MAX);
-    mallopt(M_TOP_PAD, 64 << 20);
   });
 }
 

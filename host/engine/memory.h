@@ -13,8 +13,7 @@
 
 namespace rtrain {
 
-// Installs the allocator and raises glibc's thresholds: by default every freed activation goes back
-// to the kernel. First call of the process; later ones do nothing.
+// Installs the allocator. First call of the process; later ones do nothing.
 void install_allocator();
 
 inline constexpr int64_t kDebtBytes = int64_t{16} << 20;

@@ -1,14 +1,12 @@
 #include "host/worker/worker_process.h"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 #include <csignal>
 #include <cstdio>
 
@@ -46,14 +44,6 @@ void block_all_signals() {
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
 }
 
-// glibc gives freed memory of some megabytes back to the kernel at once, and a training step
-// allocates the same sizes again: kept, a step of a convolutional network takes 0.86 × the time.
-void keep_freed_memory() {
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, INT_MAX);
-  mallopt(M_TOP_PAD, 64 << 20);
-}
-
 void check_size(const Value& metrics) {
   const size_t size = encode(metrics).size();
   if (size <= kMaxMetricsBytes) return;
@@ -67,7 +57,6 @@ WorkerProcess::WorkerProcess(int parent_pid) {
   die_with_parent(parent_pid);
   for (const int fd : {kChannelFd, kFunctionsFd, kEngineFd}) fcntl(fd, F_SETFD, FD_CLOEXEC);
   block_all_signals();
-  keep_freed_memory();
   setvbuf(stdout, nullptr, _IOLBF,
           0);  // a pipe: lines would come in blocks of 4 KiB, and be lost by a signal
   current_worker = this;

@@ -12,6 +12,7 @@ rtrain_static(luajit lua.hpp libluajit-5.1.a)
 rtrain_static(uv uv.h libuv_a.a)
 rtrain_static(sqlite sqlite3.h libsqlite3.a)
 rtrain_static(z zlib.h libz.a)
+rtrain_static(jemalloc jemalloc/jemalloc.h libjemalloc_pic.a)
 find_package(Threads REQUIRED)
 find_package(GTest REQUIRED)
 
