@@ -3,9 +3,16 @@
 namespace rtrain {
 
 Signal::Signal(Loop& loop, int number, std::function<void()> on_signal)
-    : handle_(loop, [on_signal = std::move(on_signal)](int) { on_signal(); }) {
+    : number_(number), handle_(loop, [on_signal = std::move(on_signal)](int) { on_signal(); }) {
+  sigaction(number, nullptr, &before_);
   uv_signal_init(loop.get(), handle_.get());
   uv_signal_start(handle_.get(), &Handle<uv_signal_t, int>::call, number);
+}
+
+// libuv itself goes back to the default action, which would end the process by the signal.
+Signal::~Signal() {
+  handle_.close();
+  sigaction(number_, &before_, nullptr);
 }
 
 }  // namespace rtrain

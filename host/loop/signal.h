@@ -1,6 +1,8 @@
-// host/loop/signal.h: a POSIX signal as a callback on the loop. The default action comes back when
-// the object goes.
+// host/loop/signal.h: a POSIX signal as a callback on the loop. What the process did about the
+// signal before comes back when the object goes.
 #pragma once
+
+#include <csignal>
 
 #include "host/loop/handle.h"
 
@@ -9,8 +11,11 @@ namespace rtrain {
 class Signal {
  public:
   Signal(Loop& loop, int number, std::function<void()> on_signal);
+  ~Signal();
 
  private:
+  int number_;
+  struct sigaction before_ {};
   Handle<uv_signal_t, int> handle_;
 };
 

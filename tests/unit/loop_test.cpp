@@ -62,8 +62,11 @@ TEST(Loop, ATimerMayDestroyItself) {
   EXPECT_FALSE(timer);
 }
 
-TEST(Loop, SignalsBecomeCallbacksAndTheDefaultComesBack) {
+TEST(Loop, SignalsBecomeCallbacksAndWhatWasThereComesBack) {
   Loop loop;
+  struct sigaction before {};
+  before.sa_handler = [](int) {};
+  sigaction(SIGUSR1, &before, nullptr);
   {
     Signal signal(loop, SIGUSR1, [&] { loop.stop(); });
     raise(SIGUSR1);
@@ -71,7 +74,8 @@ TEST(Loop, SignalsBecomeCallbacksAndTheDefaultComesBack) {
   }
   struct sigaction now {};
   sigaction(SIGUSR1, nullptr, &now);
-  EXPECT_EQ(now.sa_handler, SIG_DFL);
+  EXPECT_EQ(now.sa_handler, before.sa_handler);
+  std::signal(SIGUSR1, SIG_DFL);
 }
 
 TEST(TaskThread, RunsEverythingBeforeItEnds) {
