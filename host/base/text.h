@@ -39,7 +39,8 @@ std::string_view trim(std::string_view text);
 std::string format_double(double number);
 
 // The candidate within edit distance 2 of `name` (transpositions count one; the distance must also
-// be under half of the name's length; case does not count), the nearest first; nothing when none is near.
+// be under half of the name's length; case does not count), the nearest first; nothing when none is
+// near.
 std::optional<std::string> nearest_name(std::string_view name,
                                         std::span<const std::string> candidates);
 

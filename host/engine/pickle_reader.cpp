@@ -10,12 +10,12 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/engine/pickle_checks.h"
 #include "host/engine/pickle_format.h"
 
 namespace rtrain {
 namespace {
 
-constexpr int kMaxDepth = 60;
 // How many bytes of strings BINGET may copy: a small file must not unfold into a huge value.
 constexpr size_t kMaxCopiedBytes = size_t{64} << 20;
 
@@ -34,10 +34,6 @@ struct Tuple {
   std::vector<Item> items;
   int depth = 1;
 };
-
-[[noreturn]] void malformed(std::string_view what) {
-  throw Error(Code::kArgument, cat("malformed pickle: ", what));
-}
 
 const TypeName* type_of(std::string_view name, std::string_view TypeName::*field) {
   if (!name.starts_with("torch.")) return nullptr;
@@ -206,49 +202,9 @@ class Unpickler {
   void stop() {
     result_ = to_tree(pop());
     if (!stack_.empty()) malformed("values are left over at its end");
-    std::unordered_map<const void*, int> heights;
-    height(result_, heights, 0);
+    check_nesting(result_);
     for (const auto& map : maps_) remove_duplicates(*map);
     finished_ = true;
-  }
-
-  // Bounds the nesting; a node that contains itself is one that is met again while it is open
-  // (height 0).
-  static int height(const Tree& tree, std::unordered_map<const void*, int>& heights, int depth) {
-    const auto* list = std::get_if<std::shared_ptr<TreeList>>(&tree);
-    const auto* map = std::get_if<std::shared_ptr<TreeMap>>(&tree);
-    if (list == nullptr && map == nullptr) return 0;
-    const void* node = list != nullptr ? static_cast<const void*>(list->get()) : map->get();
-    if (depth > kMaxDepth) malformed("nested too deeply");
-    const auto [known, fresh] = heights.try_emplace(node, 0);
-    if (!fresh) {
-      if (known->second == 0) malformed("a container holds itself");
-      if (depth + known->second > kMaxDepth) malformed("nested too deeply");
-      return known->second;
-    }
-    int most = 0;
-    if (list != nullptr) {
-      for (const Tree& item : (*list)->items)
-        most = std::max(most, height(item, heights, depth + 1));
-    } else {
-      for (const auto& entry : (*map)->entries) {
-        most = std::max(most, height(entry.second, heights, depth + 1));
-      }
-    }
-    return heights[node] = most + 1;
-  }
-
-  // As in Python a later value takes the place of the first one.
-  static void remove_duplicates(TreeMap& map) {
-    std::unordered_map<Key, size_t> places;
-    size_t end = 0;
-    for (auto& entry : map.entries) {
-      const auto [place, fresh] = places.try_emplace(entry.first, end);
-      auto& target = map.entries[place->second];
-      if (&target != &entry) target = std::move(entry);
-      if (fresh) ++end;
-    }
-    map.entries.resize(end);
   }
 
   void push(Item item) { stack_.push_back(std::move(item)); }
@@ -286,7 +242,7 @@ class Unpickler {
         tuple->depth = std::max(tuple->depth, (*inner)->depth + 1);
       }
     }
-    if (tuple->depth > kMaxDepth) malformed("nested too deeply");
+    if (tuple->depth > kMaxPickleDepth) malformed("nested too deeply");
     tuple->items = std::move(items);
     push(Item(std::move(tuple)));
   }

@@ -12,8 +12,6 @@
 
 namespace rtrain {
 
-inline constexpr int kCdata = LUA_TTHREAD + 2;  // LuaJIT's type number of FFI objects
-
 // True when the double is integral and fits an int64.
 inline bool is_integral(double number) {
   return number >= -0x1p63 && number < 0x1p63 &&

@@ -6,11 +6,10 @@
 #include "host/lua/embed.h"
 #include "host/lua/guard.h"
 #include "host/lua/reached_globals.h"
+#include "host/lua/sorted_keys.h"
 
 namespace rtrain {
 namespace {
-
-constexpr int kCdata = LUA_TTHREAD + 2;  // LuaJIT's type number of FFI objects
 
 int append_dump(lua_State*, const void* data, size_t size, void* out) {
   static_cast<std::string*>(out)->append(static_cast<const char*>(data), size);
@@ -167,9 +166,8 @@ bool ClosureWriter::enter_packed(int id, ByteWriter& out) {
 
 void ClosureWriter::enter_table(int id, ByteWriter& out) {
   const int table = lua_gettop(L_);
-  lua_newtable(L_);
+  push_sorted_keys(L_, table);
   const int keys = lua_gettop(L_);
-  push_sorted_keys(table, keys);
   const size_t count = lua_objlen(L_, keys);
   out.add_count(count);
   for (size_t i = 1; i <= count; ++i) {
@@ -185,44 +183,6 @@ void ClosureWriter::enter_table(int id, ByteWriter& out) {
   }
   if (lua_getmetatable(L_, table) == 0) lua_pushnil(L_);
   add_ref(out, {id, " (its metatable)"});
-}
-
-// Numbers ascending, then strings, then booleans, then objects as they come: the order of pairs is
-// not the same in two processes.
-void ClosureWriter::push_sorted_keys(int table, int keys) {
-  std::vector<double> numbers;
-  std::vector<std::string> strings;
-  int next = 0;
-  lua_newtable(L_);
-  const int others = lua_gettop(L_);
-  for (lua_pushnil(L_); lua_next(L_, table) != 0; lua_pop(L_, 1)) {
-    if (lua_type(L_, -2) == LUA_TNUMBER) {
-      numbers.push_back(lua_tonumber(L_, -2));
-    } else if (lua_type(L_, -2) == LUA_TSTRING) {
-      size_t size = 0;
-      const char* text = lua_tolstring(L_, -2, &size);
-      strings.emplace_back(text, size);
-    } else {
-      lua_pushvalue(L_, -2);
-      lua_rawseti(L_, others, ++next);
-    }
-  }
-  std::sort(numbers.begin(), numbers.end());
-  std::sort(strings.begin(), strings.end());
-  int position = 0;
-  for (const double n : numbers) {
-    lua_pushnumber(L_, n);
-    lua_rawseti(L_, keys, ++position);
-  }
-  for (const std::string& text : strings) {
-    lua_pushlstring(L_, text.data(), text.size());
-    lua_rawseti(L_, keys, ++position);
-  }
-  for (int i = 1; i <= next; ++i) {
-    lua_rawgeti(L_, others, i);
-    lua_rawseti(L_, keys, ++position);
-  }
-  lua_pop(L_, 1);
 }
 
 void ClosureWriter::enter_function(int id, ByteWriter& out) {
@@ -477,10 +437,8 @@ std::string ClosureWriter::largest_variables() const {
   return join(parts, ", ");
 }
 
-std::string ClosureWriter::assemble(const std::string& root_ref) {
-  ByteWriter out;
-  out.bytes().reserve(total_bytes_ + 4096);
-  out.bytes().append(kClosureMagic);
+// Where modules are searched, and the user's own with their text.
+void ClosureWriter::add_modules(ByteWriter& out) {
   lua_getglobal(L_, "package");
   for (const char* name : {"path", "cpath"}) {
     lua_getfield(L_, -1, name);
@@ -494,6 +452,13 @@ std::string ClosureWriter::assemble(const std::string& root_ref) {
     out.add_text(module.chunk);
     out.add_text(module.text);
   }
+}
+
+std::string ClosureWriter::assemble(const std::string& root_ref) {
+  ByteWriter out;
+  out.bytes().reserve(total_bytes_ + 4096);
+  out.bytes().append(kClosureMagic);
+  add_modules(out);
   out.add_count(string_count_);
   for (uint64_t i = 1; i <= string_count_; ++i) {
     lua_rawgeti(L_, texts_, static_cast<int>(i));

@@ -57,7 +57,6 @@ class ClosureWriter {
   void add_cdata_ref(ByteWriter& out, Origin origin);
   int node_of(Origin origin);
   int cell_of(int function, int upvalue, const char* name);
-  void push_sorted_keys(int table, int keys);
 
   void collect_globals(const std::set<std::string>& names, int function);
   void collect_module_globals();
@@ -68,6 +67,7 @@ class ClosureWriter {
   std::string largest_variables() const;
   void add_size(int id, size_t bytes);
 
+  void add_modules(ByteWriter& out);
   std::string assemble(const std::string& root_ref);
 
   lua_State* L_;

@@ -2,3 +2,9 @@
 #pragma once
 
 #include <luajit-2.1/lua.hpp>
+
+namespace rtrain {
+
+inline constexpr int kCdata = LUA_TTHREAD + 2;  // LuaJIT's type number of FFI objects
+
+}  // namespace rtrain

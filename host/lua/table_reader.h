@@ -61,7 +61,6 @@ class TableReader {
   }
 
  private:
-  static constexpr int kCdata = LUA_TTHREAD + 2;  // LuaJIT's type number of FFI objects
   static constexpr int kMaxDepth = 60;
   static constexpr double kMaxExactInteger = 0x1p53;
 
@@ -83,12 +82,12 @@ class TableReader {
     return same;
   }
 
-  static bool is_integral(double v) {
+  static bool is_exact_integer(double v) {
     return std::floor(v) == v && std::abs(v) <= kMaxExactInteger && !(v == 0 && std::signbit(v));
   }
 
   static Node number(double v) {
-    if (is_integral(v)) return static_cast<int64_t>(v);
+    if (is_exact_integer(v)) return static_cast<int64_t>(v);
     return v;
   }
 
@@ -198,7 +197,7 @@ class TableReader {
   Key key_at(int index, const std::string& path) {
     if (lua_type(L_, index) == LUA_TSTRING) return text_at(index);
     const bool is_number = lua_type(L_, index) == LUA_TNUMBER;
-    if (!is_number || !is_integral(lua_tonumber(L_, index))) {
+    if (!is_number || !is_exact_integer(lua_tonumber(L_, index))) {
       refuse(cat(path, " (a key)"), luaL_typename(L_, index));
     }
     return static_cast<int64_t>(lua_tonumber(L_, index));

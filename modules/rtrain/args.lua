@@ -150,13 +150,19 @@ local function add_keywords(self, bound, keywords, positional)
   end
 end
 
+-- An empty table at the end fills a required parameter, and is no keywords beyond those: {generator = maybe_nil}.
+local function ends_with_keywords(self, count, last)
+  if args.is_keywords(last) then return true end
+  return type(last) == 'table' and getmetatable(last) == nil and next(last) == nil and not self.required[count]
+end
+
 ---Matches arguments with the parameters. `nil` stands for the default.
 ---@param ... any
 ---@return table bound parameter name → value
 function Signature:bind(...)
   local count, given = select('#', ...), {...}
   local keywords
-  if count > 0 and args.is_keywords(given[count]) then
+  if count > 0 and ends_with_keywords(self, count, given[count]) then
     keywords = given[count]
     count = count - 1
   end

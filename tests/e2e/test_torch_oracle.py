@@ -269,6 +269,12 @@ for rank = 0, 2 do
 end
 torch.manual_seed(8)
 out.random = data.RandomSampler(set):indices()
+torch.manual_seed(9)
+local loader, seen = data.DataLoader(set, {batch_size = 101, shuffle = true}), {}
+for epoch = 1, 2 do
+  for x in loader do seen[epoch] = x end
+end
+out.loaded, out.after = seen[1], torch.rand(3)
 out.weighted = data.WeightedRandomSampler({1, 5, 0.5}, 20, {generator = torch.Generator(2)}):indices()
 out.split = data.random_split(set, {0.5, 0.3, 0.2}, {generator = torch.Generator(3)})[2].indices
 torch.save(out, 'orders.pt')
@@ -283,6 +289,10 @@ torch.save(out, 'orders.pt')
         assert ours["distributed"][rank].tolist() == list(sampler)
     torch.manual_seed(8)
     assert ours["random"].tolist() == list(data.RandomSampler(dataset))
+    torch.manual_seed(9)
+    loaded = [batch for _ in range(2) for (batch,) in data.DataLoader(dataset, batch_size=101, shuffle=True)]
+    assert ours["loaded"].tolist() == loaded[0].tolist()
+    assert torch.equal(ours["after"], torch.rand(3)), "loaders draw as much from the generator as Python's"
     generator = torch.Generator().manual_seed(2)
     assert ours["weighted"].tolist() == list(data.WeightedRandomSampler([1, 5, 0.5], 20, generator=generator))
     parts = data.random_split(dataset, [0.5, 0.3, 0.2], generator=torch.Generator().manual_seed(3))

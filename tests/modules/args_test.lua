@@ -54,6 +54,8 @@ function TestSignature:test_positional_keywords_and_defaults()
   lu.assertEquals(conv:bind(1, 3), {channels = 1, kernel = 3, stride = 1, bias = true})
   lu.assertEquals(conv:bind(1, {3, 3}, 2), {channels = 1, kernel = {3, 3}, stride = 2, bias = true})
   lu.assertEquals(conv:bind(1, {kernel = 5, bias = false}), {channels = 1, kernel = 5, stride = 1, bias = false})
+  lu.assertEquals(conv:bind(1, 3, {stride = nil}), {channels = 1, kernel = 3, stride = 1, bias = true})
+  lu.assertEquals(conv:bind(1, {}), {channels = 1, kernel = {}, stride = 1, bias = true})
 end
 
 function TestSignature:test_errors_name_the_argument()

@@ -166,6 +166,14 @@ function TestLoader:test_get_batch_is_used()
   lu.assertEquals(first_column(data.DataLoader(Fast(4), {batch_size = 3})), {0, 10, 20, 30})
 end
 
+function TestLoader:test_shuffling_without_a_generator_shows_every_sample_once()
+  torch.manual_seed(0)
+  local order = first_column(data.DataLoader(Squares(50), {batch_size = 7, shuffle = true}))
+  lu.assertNotEquals(order, first_column(data.DataLoader(Squares(50), {batch_size = 7})))
+  table.sort(order)
+  lu.assertEquals(order, first_column(data.DataLoader(Squares(50), {batch_size = 7})))
+end
+
 function TestLoader:test_every_loop_is_a_new_epoch_also_after_break()
   local loader = data.DataLoader(Squares(6), {batch_size = 2, shuffle = true, generator = torch.Generator(1)})
   local taken = 0

@@ -90,9 +90,10 @@ class Job:
     def events(self, rank):
         try:
             with open(os.path.join(self.events_folder, f"events.{rank}")) as file:
-                lines = [line.split() for line in file if line.endswith("\n")]
+                text = file.read()
         except FileNotFoundError:
             return []
+        lines = [line.split() for line in text[: text.rfind("\n") + 1].splitlines()]  # the last may be under way
         return [Event(float(time_), int(pid), name, float(value)) for time_, pid, name, value in lines]
 
     def mark(self, rank, name):

@@ -149,7 +149,6 @@ end
 
 local function threaded_epoch(self)
   local next_indices, loader = index_batches(self), threads(self)
-  self._seed = self._seed or sampler.draw_seed(self.generator):bitwise_and(0xFFFFFFFF):item()
   local seed = self._seed + self._epochs
   local waiting
   local function fill()
@@ -171,6 +170,9 @@ end
 ---Begins an epoch.
 ---@return fun(): ... iterator over batches: what the dataset's get returns, collated
 function DataLoader:iter()
+  -- Drawn in every epoch, before the sampler's, as PyTorch does: dropout after it gets the same numbers.
+  local seed = sampler.draw_seed(self.generator)
+  self._seed = self._seed or seed:bitwise_and(0xFFFFFFFF):item()
   local next_batch = self.num_workers > 0 and threaded_epoch(self) or own_epoch(self)
   self._epochs = self._epochs + 1
   self._next = next_batch

@@ -101,7 +101,9 @@ local function permutations(self, count, options)
 end
 
 function RandomSampler:indices()
-  self._seed = self._seed or draw_seed(self.generator)
+  -- Drawn in every epoch, as PyTorch does, so that what the generator gives others afterwards is the same.
+  local seed = draw_seed(self.generator)
+  self._seed = self._seed or seed
   local options = {generator = torch.Generator((self._seed + self.epoch):item())}
   self.epoch = self.epoch + 1
   if self.replacement then return with_replacement(self, self:len(), options) end

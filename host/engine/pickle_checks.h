@@ -1,0 +1,21 @@
+// host/engine/pickle_checks.h: what an unpickled value has to be before anyone else sees it.
+#pragma once
+
+#include <string_view>
+
+#include "host/engine/tree.h"
+
+namespace rtrain {
+
+inline constexpr int kMaxPickleDepth = 60;
+
+// Throws Error(kArgument).
+[[noreturn]] void malformed(std::string_view what);
+
+// Refuses a value that is nested too deeply or holds itself.
+void check_nesting(const Tree& tree);
+
+// As in Python a later value takes the place of the first one under its key.
+void remove_duplicates(TreeMap& map);
+
+}  // namespace rtrain
