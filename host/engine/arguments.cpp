@@ -103,6 +103,18 @@ void Arguments::read_keywords() {
   if (keyword_count_ > 0) --positional_;
 }
 
+bool Arguments::drop_empty_table() {
+  if (keyword_count_ > 0 || positional_ == 0 || lua_type(L_, positional_) != LUA_TTABLE)
+    return false;
+  lua_pushnil(L_);
+  if (lua_next(L_, positional_) != 0) {
+    lua_pop(L_, 2);
+    return false;
+  }
+  --positional_;
+  return true;
+}
+
 bool Arguments::is_none(int index) const {
   return index == 0 || lua_isnil(L_, index) || lua_touserdata(L_, index) == vm_.none;
 }

@@ -36,6 +36,10 @@ class Arguments {
   // The keyword's value on the stack; 0 when it was not given.
   int keyword(std::string_view name) const;
 
+  // Takes an empty table at the end away: keywords whose values are all nil. False when there is
+  // none.
+  bool drop_empty_table();
+
   // Takes the keyword away, so that no overload sees it.
   void drop_keyword(std::string_view name);
 

@@ -35,25 +35,29 @@ constexpr size_t kMemoSize = 16;
   throw Error(Code::kArgument, text);
 }
 
-// Finds the overload that fits and leaves its arguments in the stack.
-const Overload& bind_overload(Op& op, const Arguments& arguments, Stack& stack) {
+// The overload that fits, with its arguments left in the stack; null when none does.
+const Overload* find_overload(Op& op, const Arguments& arguments, Stack& stack) {
   const auto& overloads = op.family->overloads;
-  if (overloads.size() == 1) {
-    if (!arguments.bind(overloads[0], stack)) no_overload(op, arguments);
-    return overloads[0];
-  }
+  if (overloads.size() == 1) return arguments.bind(overloads[0], stack) ? &overloads[0] : nullptr;
   const uint64_t key = arguments.kinds();
   for (const auto& memo : op.memo) {
     if (memo.key == key && arguments.bind(overloads[memo.overload], stack))
-      return overloads[memo.overload];
+      return &overloads[memo.overload];
   }
   for (uint32_t i = 0; i < overloads.size(); ++i) {
     if (!arguments.bind(overloads[i], stack)) continue;
     if (op.memo.size() == kMemoSize) op.memo.clear();
     op.memo.push_back({key, i});
-    return overloads[i];
+    return &overloads[i];
   }
-  no_overload(op, arguments);
+  return nullptr;
+}
+
+const Overload& bind_overload(Op& op, Arguments& arguments, Stack& stack) {
+  const Overload* found = find_overload(op, arguments, stack);
+  if (found == nullptr && arguments.drop_empty_table()) found = find_overload(op, arguments, stack);
+  if (found == nullptr) no_overload(op, arguments);
+  return *found;
 }
 
 // Tensor-making operators take a Lua number as the default dtype's, not as the int64 that

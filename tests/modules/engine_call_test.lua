@@ -105,6 +105,12 @@ function TestCall:test_dtype_and_device_texts()
   lu.assertErrorMsgContains("did you mean 'dtype'", function() x:to{dtyp = 'float32'} end)
 end
 
+function TestCall:test_keywords_that_are_all_nil()
+  lu.assertEquals(zeros(2, {dtype = nil}):tolist(), {0, 0})
+  lu.assertEquals(ones(2, 2):sum(1, {keepdim = nil}):tolist(), {2, 2})
+  lu.assertEquals(ones(1):view({}):dim(), 0)
+end
+
 TestCallErrors = {}
 
 local function message(fn, ...)
