@@ -4,6 +4,7 @@
 
 #include <climits>
 #include <csignal>
+#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -75,6 +76,16 @@ Map flags_of(const RunOptions& options, const std::vector<std::string>& command)
   return flags;
 }
 
+// rtrain.launch leaves a mark in the flags.
+bool has_trained(lua_State* L) {
+  lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+  lua_getfield(L, -1, "rtrain._flags");
+  lua_getfield(L, -1, "fitted");
+  const bool out = lua_toboolean(L, -1) != 0;
+  lua_pop(L, 3);
+  return out;
+}
+
 void run_script(const RunOptions& options, const std::vector<std::string>& command) {
   refuse_unsupported(options);
   exit_on_signals();
@@ -85,6 +96,9 @@ void run_script(const RunOptions& options, const std::vector<std::string>& comma
   lua_setfield(state, -2, "rtrain._flags");
   lua_pop(state, 1);
   run_file(state, options.file, options.args);
+  if (has_trained(state) || options.quiet) return;
+  std::cerr << "rtrain: " << options.file
+            << " ended without a call of fit(): nothing was trained\n";
 }
 
 void add_flags(CLI::App& command, RunOptions& options) {

@@ -102,6 +102,7 @@ function launch.fit(trainer)
     errors.raise('user', 'fit() inside a train function: a worker cannot start a run')
   end
   local flags = flags_of_command()
+  flags.fitted = true
   local spec, warning = make_spec(trainer, flags)
   local display = Display(spec, {
     quiet = flags.quiet,

@@ -108,6 +108,12 @@ def test_the_command_at_the_end_shows_the_run_wherever_it_is(rtrain):
     assert "status      FINISHED" in rtrain(*command[1:]).stdout
 
 
+def test_a_script_without_fit_is_told(rtrain):
+    result = rtrain.run_ok("print('nothing')")
+    assert "train.lua ended without a call of fit(): nothing was trained" in result.stderr
+    assert rtrain.json("ls") == []
+
+
 def test_the_environment_document(rtrain):
     result = rtrain("env", "--json")
     assert result.returncode == 0, result.stderr
