@@ -109,6 +109,13 @@ Error library_error(lua_State* L, std::string_view text) {
   return Error(Code::kUser, cat(message, " (at ", position, ")"));
 }
 
+// Lua asks no metamethod when the operands of < are of two types, so that a tensor cannot say this.
+std::string_view comparison_hint(std::string_view message) {
+  const bool applies = message.find("attempt to compare ") != message.npos &&
+                       message.find("userdata") != message.npos;
+  return applies ? " (tensors are compared elementwise: use x:lt(y) or x:gt(y))" : "";
+}
+
 // lua_pcall's message handler: any error value becomes an error object with a traceback.
 int traceback_handler(lua_State* L) {
   if (is_error_object(L, 1)) {
@@ -134,7 +141,8 @@ int traceback_handler(lua_State* L) {
     push_error_object(L, code_name(error.code()), error.message(), user_position(L, 1),
                       make_traceback(L, 1));
   } else {
-    push_error_object(L, code_name(Code::kUser), message, "", make_traceback(L, 1));
+    push_error_object(L, code_name(Code::kUser), cat(message, comparison_hint(message)), "",
+                      make_traceback(L, 1));
   }
   lua_pushvalue(L, 1);
   lua_setfield(L, -2, "value");

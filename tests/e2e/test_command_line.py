@@ -36,6 +36,12 @@ def test_a_method_without_its_object_is_told_at_the_users_line(rtrain):
     assert "train.lua:3: 'eval' is a method: write object:eval(...)" in result.stderr
 
 
+def test_a_tensor_compared_with_a_number_names_the_method(rtrain):
+    result = rtrain("exec", rtrain.script("print(require('torch').ones(2) < 3)"))
+    assert result.returncode == 1
+    assert "train.lua:1: attempt to compare userdata with number (tensors are compared elementwise: use x:lt(y)" in result.stderr
+
+
 def test_an_argument_that_a_library_line_trips_over_is_told_at_the_users_line(rtrain):
     result = rtrain("exec", rtrain.script("""
         local torch = require 'torch'
