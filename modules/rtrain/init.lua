@@ -34,7 +34,7 @@ local LATER = {
 ---@field tempdir fun(fn: fun(path: string): any): any
 ---@field torch rtrain.torch
 ---@field collective rtrain.collective
-local train = require('rtrain.lazy').module('train', {
+local train = require 'rtrain.namespace'('train', {
   files = {
     {'rtrain.trainer', 'TorchTrainer', 'DataParallelTrainer'},
     {'rtrain.report', 'report', 'get_checkpoint'},

@@ -29,8 +29,4 @@ function cuda.device_count()
   return math.min(count, device_files())
 end
 
-return setmetatable(cuda, {
-  __index = function(_, name)
-    require('rtrain.args').no_such('torch.cuda', name, {'device_count', 'is_available'})
-  end,
-})
+return require 'rtrain.namespace'('torch.cuda', nil, cuda)

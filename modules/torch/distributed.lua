@@ -131,13 +131,4 @@ function distributed.new_group()
   errors.raise('unsupported', 'torch.distributed.new_group is not in this version: all ranks form one group')
 end
 
-setmetatable(distributed, {
-  __index = function(self, name)
-    local names = {}
-    for key in next, self do names[#names + 1] = tostring(key) end
-    table.sort(names)
-    args.no_such('torch.distributed', name, names)
-  end,
-})
-
-return distributed
+return require 'rtrain.namespace'('torch.distributed', nil, distributed)

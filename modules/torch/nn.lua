@@ -1,6 +1,6 @@
 -- torch/nn.lua: layers, containers and losses. Each file is read when its first class is used.
 
-return require('rtrain.lazy').module('torch.nn', {
+return require 'rtrain.namespace'('torch.nn', {
   files = {
     {'torch.nn.module', 'Module'},
     {'torch.nn.parameter', 'Parameter'},

@@ -1,6 +1,6 @@
 -- torch/optim.lua: optimizers. Each file is read when its first class is used.
 
-return require('rtrain.lazy').module('torch.optim', {
+return require 'rtrain.namespace'('torch.optim', {
   files = {
     {'torch.optim.optimizer', 'Optimizer'},
     {'torch.optim.sgd', 'SGD'},

@@ -139,6 +139,4 @@ FashionMNIST.classes = {'T-shirt/top', 'Trouser', 'Pullover', 'Dress', 'Coat', '
 
 local LATER = {CIFAR10 = true, ImageFolder = 'write a Dataset with get(i) and len()'}
 
-return setmetatable({MNIST = MNIST, FashionMNIST = FashionMNIST}, {
-  __index = function(_, name) args.no_such('vision.datasets', name, {'FashionMNIST', 'MNIST'}, LATER) end,
-})
+return require 'rtrain.namespace'('vision.datasets', {later = LATER}, {MNIST = MNIST, FashionMNIST = FashionMNIST})

@@ -206,10 +206,4 @@ end
 transforms.Compose, transforms.ToTensor, transforms.Normalize, transforms.Lambda = Compose, ToTensor, Normalize, Lambda
 transforms.RandomHorizontalFlip, transforms.RandomCrop = RandomHorizontalFlip, RandomCrop
 
-local NAMES = {'Compose', 'Lambda', 'Normalize', 'RandomCrop', 'RandomHorizontalFlip', 'ToTensor'}
-
-local LATER = {Resize = true, CenterCrop = true}
-
-return setmetatable(transforms, {
-  __index = function(_, name) args.no_such('vision.transforms', name, NAMES, LATER) end,
-})
+return require 'rtrain.namespace'('vision.transforms', {later = {Resize = true, CenterCrop = true}}, transforms)

@@ -130,11 +130,4 @@ function train_torch.enable_reproducibility(seed)
   math.randomseed(seed or 0)
 end
 
-return setmetatable(train_torch, {
-  __index = function(_, name)
-    local names = {}
-    for key in next, train_torch do names[#names + 1] = key end
-    table.sort(names)
-    args.no_such('train.torch', name, names)
-  end,
-})
+return require 'rtrain.namespace'('train.torch', nil, train_torch)

@@ -143,12 +143,4 @@ defined('xavier_normal_', {'tensor', {'gain', 1}, {'generator'}}, function(p)
   return draw(p, 'normal_', 0, xavier_std(p))
 end)
 
-local names = {}
-for name in next, init do names[#names + 1] = name end
-table.sort(names)
-
-return setmetatable(init, {
-  __index = function(_, name)
-    args.no_such('torch.nn.init', name, names)
-  end,
-})
+return require 'rtrain.namespace'('torch.nn.init', nil, init)

@@ -228,10 +228,4 @@ local MultiplicativeLR = schedule('MultiplicativeLR', {'lr_lambda'}, function(se
 end)
 MultiplicativeLR._saved = {}
 
-local names = {}
-for name in next, lr_scheduler do names[#names + 1] = name end
-table.sort(names)
-
-return setmetatable(lr_scheduler, {
-  __index = function(_, name) args.no_such('torch.optim.lr_scheduler', name, names) end,
-})
+return require 'rtrain.namespace'('torch.optim.lr_scheduler', nil, lr_scheduler)

@@ -1,6 +1,6 @@
 -- torch/utils/data.lua: datasets, samplers and the loader. Each file is read when its first class is used.
 
-return require('rtrain.lazy').module('torch.utils.data', {
+return require 'rtrain.namespace'('torch.utils.data', {
   files = {
     {'torch.utils.data.dataset', 'Dataset', 'TensorDataset', 'Subset', 'ConcatDataset', 'random_split'},
     {'torch.utils.data.sampler', 'Sampler', 'SequentialSampler', 'RandomSampler', 'SubsetRandomSampler',

@@ -1,2 +1,2 @@
 -- torch/utils/init.lua: torch.utils.
-return require('rtrain.lazy').module('torch.utils', {modules = {data = 'torch.utils.data'}})
+return require 'rtrain.namespace'('torch.utils', {modules = {data = 'torch.utils.data'}})
