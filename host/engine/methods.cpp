@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "host/engine/autograd.h"
+#include "host/engine/autograd/autograd.h"
 #include "host/engine/dtype.h"
 #include "host/engine/guard.h"
 #include "host/engine/scalars.h"
@@ -258,6 +258,7 @@ constexpr Method kMethods[] = {
     torch_method<&cuda>("cuda"),
     torch_method<&backward>("backward"),
     torch_method<&register_hook>("register_hook"),
+    torch_method<&register_post_accumulate_grad_hook>("register_post_accumulate_grad_hook"),
     torch_method<&retain_grad>("retain_grad"),
 };
 

@@ -1,5 +1,7 @@
 -- torch/autograd.lua: torch.autograd.
 
+local args = require 'rtrain.args'
+
 local autograd = {}
 
 ---Adds to `.grad` of the leaves what the sum of the tensors' gradients gives. Counterpart: torch.autograd.backward.
@@ -11,8 +13,9 @@ function autograd.backward(tensors, grads, options) return require('torch._C').b
 ---Gradients of outputs by inputs, without touching `.grad`. Counterpart: torch.autograd.grad.
 ---@param outputs torch.Tensor|torch.Tensor[]
 ---@param inputs torch.Tensor|torch.Tensor[]
----@param ... any grad_outputs, {retain_graph, create_graph, allow_unused}
----@return torch.Tensor[] grads one for each input; with allow_unused torch.none for those that the outputs do not depend on
+---@param ... any grad_outputs, {retain_graph, create_graph, allow_unused, materialize_grads}
+---@return torch.Tensor[] grads one for each input; for those that the outputs do not depend on torch.none with
+---  allow_unused, zeros with materialize_grads
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -22,4 +25,44 @@ function autograd.backward(tensors, grads, options) return require('torch._C').b
 ---```
 function autograd.grad(outputs, inputs, ...) return require('torch._C').grad(outputs, inputs, ...) end
 
-return autograd
+---Calls fn in anomaly mode: a backward that gives NaN, or that fails, is an error that names the user's line whose
+---operation it belongs to. Slow; for finding faults. Counterpart: torch.autograd.detect_anomaly.
+---@param fn fun(...): ... computes the loss and calls backward()
+---@param ... any arguments of fn, then {check_nan = true}
+---@return any ... what fn returned
+---
+---```lua
+---local torch = require 'torch'
+---local x = torch.zeros(1, {requires_grad = true})
+---local ok, err = pcall(torch.autograd.detect_anomaly, function()
+---  local y = x:sqrt() * 0
+---  y:backward()
+---end)
+---assert(not ok and tostring(err):find 'SqrtBackward0')
+---```
+function autograd.detect_anomaly(fn, ...)
+  local count, check_nan = select('#', ...), true
+  local last = count > 0 and select(count, ...) or nil
+  if args.is_keywords(last) then
+    count = count - 1
+    check_nan = args.options(last, {'check_nan'}, 'detect_anomaly').check_nan ~= false
+  end
+  return require('torch._C').detect_anomaly(check_nan, fn, unpack({...}, 1, count))
+end
+
+---Switches anomaly mode on or off from here on.
+---@param enabled boolean
+---@param options? {check_nan: boolean} default true
+function autograd.set_detect_anomaly(enabled, options)
+  options = args.options(options, {'check_nan'}, 'set_detect_anomaly')
+  require('torch._C').set_detect_anomaly(enabled, options.check_nan ~= false)
+end
+
+return require 'rtrain.namespace'('torch.autograd', {
+  files = {
+    {'torch.autograd.function', 'Function'},
+    {'torch.autograd.gradcheck', 'gradcheck', 'gradgradcheck'},
+  },
+  modules = {functional = 'torch.autograd.functional', graph = 'torch.autograd.graph'},
+  later = {forward_ad = 'use torch.autograd.functional.jvp', profiler = true},
+}, autograd)

@@ -33,11 +33,12 @@ torch._intmap_meta = mark 'rtrain.intmap'
 function torch.list(items) return setmetatable(items, torch._list_meta) end
 
 local SUBMODULES = {nn = 'torch.nn', optim = 'torch.optim', utils = 'torch.utils', distributed = 'torch.distributed',
-                    cuda = 'torch.cuda', autograd = 'torch.autograd'}
+                    cuda = 'torch.cuda', autograd = 'torch.autograd',
+                    func = 'torch.func'}
 
 -- Parts of PyTorch that later stages bring.
 local LATER = {compile = true, jit = true, fx = true, amp = true, autocast = true, multiprocessing = true,
-               save_safetensors = true, load_safetensors = true, profiler = true, vmap = true, func = true}
+               save_safetensors = true, load_safetensors = true, profiler = true, vmap = true}
 
 local function unknown(name)
   if LATER[name] then require('rtrain.args').no_such('torch', name, {}, LATER) end

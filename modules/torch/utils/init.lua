@@ -1,2 +1,4 @@
 -- torch/utils/init.lua: torch.utils.
-return require 'rtrain.namespace'('torch.utils', {modules = {data = 'torch.utils.data'}})
+return require 'rtrain.namespace'('torch.utils', {
+  modules = {data = 'torch.utils.data', checkpoint = 'torch.utils.checkpoint'},
+})

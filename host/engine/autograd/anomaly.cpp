@@ -1,0 +1,68 @@
+// Anomaly detection: a backward that gives NaN, or that fails, is an error that names the line of
+// the forward call.
+#include <torch/csrc/autograd/anomaly_mode.h>
+
+#include "host/engine/autograd/autograd.h"
+#include "host/engine/autograd/lua_engine.h"
+#include "host/engine/guard.h"
+#include "host/lua/main_state.h"
+
+namespace rtrain {
+namespace {
+
+using torch::autograd::AnomalyMode;
+
+class Detection {
+ public:
+  Detection(lua_State* L, bool enabled, bool check_nan)
+      : enabled_(AnomalyMode::is_enabled()),
+        check_nan_(AnomalyMode::should_check_nan()),
+        state_(set_anomaly_state(L)) {
+    AnomalyMode::set_enabled(enabled, check_nan);
+  }
+  ~Detection() {
+    AnomalyMode::set_enabled(enabled_, check_nan_);
+    set_anomaly_state(state_);
+  }
+  Detection(const Detection&) = delete;
+  Detection& operator=(const Detection&) = delete;
+
+ private:
+  bool enabled_;
+  bool check_nan_;
+  lua_State* state_;
+};
+
+// detect_anomaly(check_nan, fn, …): calls the function and passes its results through.
+int detect_anomaly(lua_State* L) {
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  const Detection detection(L, true, lua_toboolean(L, 1) != 0);
+  lua_call(L, lua_gettop(L) - 2, LUA_MULTRET);
+  return lua_gettop(L) - 1;
+}
+
+// set_detect_anomaly(enabled, check_nan)
+int set_detect_anomaly(lua_State* L) {
+  luaL_checktype(L, 1, LUA_TBOOLEAN);
+  const bool enabled = lua_toboolean(L, 1) != 0;
+  AnomalyMode::set_enabled(enabled, lua_toboolean(L, 2) != 0);
+  set_anomaly_state(enabled ? main_state(L) : nullptr);
+  return 0;
+}
+
+int is_anomaly_enabled(lua_State* L) {
+  lua_pushboolean(L, AnomalyMode::is_enabled() ? 1 : 0);
+  return 1;
+}
+
+constexpr Method kFunctions[] = {
+    torch_method<&detect_anomaly>("detect_anomaly"),
+    torch_method<&set_detect_anomaly>("set_detect_anomaly"),
+    torch_method<&is_anomaly_enabled>("is_anomaly_enabled"),
+};
+
+}  // namespace
+
+std::span<const Method> anomaly_functions() { return kFunctions; }
+
+}  // namespace rtrain

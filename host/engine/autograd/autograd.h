@@ -1,0 +1,50 @@
+// host/engine/autograd/autograd.h: what the files of this folder add to tensors and to `torch._C`.
+//
+// LibTorch's own threads are off for autograd (open.cpp), so hooks and custom functions run on the
+// Lua thread.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "host/engine/vm.h"
+#include "host/lua/class.h"
+
+namespace rtrain {
+
+// Methods of tensors.
+int backward(lua_State* L);  // (tensor, gradient?, {retain_graph, create_graph, inputs, gradient})
+int register_hook(lua_State* L);                       // (tensor, fn) → handle with :remove()
+int register_post_accumulate_grad_hook(lua_State* L);  // (leaf, fn) → handle with :remove()
+int retain_grad(lua_State* L);
+
+// Functions of `torch._C`.
+std::span<const Method> backward_functions();       // backward, grad
+std::span<const Method> grad_mode_functions();      // no_grad, enable_grad, inference_mode, …
+std::span<const Method> function_functions();       // apply_function
+std::span<const Method> anomaly_functions();        // detect_anomaly, set_detect_anomaly, …
+std::span<const Method> saved_tensors_functions();  // saved_tensors_hooks
+
+void register_hook_class(lua_State* L);
+
+// One tensor, or a list of them, or nothing, at the index. In a list torch.none stands for an
+// undefined tensor.
+std::vector<at::Tensor> read_tensors(lua_State* L, int index);
+
+// Pushes the tensor; torch.none for an undefined one, so that it can stand in a list.
+void push_or_none(lua_State* L, const at::Tensor& tensor);
+
+// Names the state that hooks run on while backward() is under way.
+class Running {
+ public:
+  Running(Vm& vm, lua_State* L) : vm_(vm), before_(vm.running) { vm.running = L; }
+  ~Running() { vm_.running = before_; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  Vm& vm_;
+  lua_State* before_;
+};
+
+}  // namespace rtrain

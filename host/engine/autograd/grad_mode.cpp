@@ -1,0 +1,64 @@
+// The guards that switch recording on and off, around a function call.
+#include <ATen/core/grad_mode.h>
+#include <c10/core/InferenceMode.h>
+
+#include "host/engine/autograd/autograd.h"
+#include "host/engine/guard.h"
+
+namespace rtrain {
+namespace {
+
+// Calls the function at 1 with the arguments after it and passes its results through.
+int call_through(lua_State* L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+// The guards are C++ objects: a Lua error unwinds through here and restores the mode.
+int no_grad(lua_State* L) {
+  const at::NoGradGuard guard;
+  return call_through(L);
+}
+
+int enable_grad(lua_State* L) {
+  const at::AutoGradMode guard(true);
+  return call_through(L);
+}
+
+int inference_mode(lua_State* L) {
+  const c10::InferenceMode guard;
+  return call_through(L);
+}
+
+int set_grad_enabled(lua_State* L) {
+  luaL_checktype(L, 1, LUA_TBOOLEAN);
+  lua_pushboolean(L, at::GradMode::is_enabled() ? 1 : 0);
+  at::GradMode::set_enabled(lua_toboolean(L, 1) != 0);
+  return 1;
+}
+
+int is_grad_enabled(lua_State* L) {
+  lua_pushboolean(L, at::GradMode::is_enabled() ? 1 : 0);
+  return 1;
+}
+
+int is_inference_mode_enabled(lua_State* L) {
+  lua_pushboolean(L, c10::InferenceMode::is_enabled() ? 1 : 0);
+  return 1;
+}
+
+constexpr Method kFunctions[] = {
+    torch_method<&no_grad>("no_grad"),
+    torch_method<&enable_grad>("enable_grad"),
+    torch_method<&inference_mode>("inference_mode"),
+    torch_method<&set_grad_enabled>("set_grad_enabled"),
+    torch_method<&is_grad_enabled>("is_grad_enabled"),
+    torch_method<&is_inference_mode_enabled>("is_inference_mode_enabled"),
+};
+
+}  // namespace
+
+std::span<const Method> grad_mode_functions() { return kFunctions; }
+
+}  // namespace rtrain

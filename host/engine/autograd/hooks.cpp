@@ -1,0 +1,129 @@
+// Hooks of tensors: functions that see a gradient on its way.
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <vector>
+
+#include "host/engine/autograd/autograd.h"
+#include "host/engine/callback.h"
+#include "host/engine/guard.h"
+#include "host/engine/tensor.h"
+
+namespace rtrain {
+namespace {
+
+// Calls the hook with the gradient; what it returns, if anything, takes the gradient's place.
+at::Tensor call_hook(const Callback& callback, const at::Tensor& gradient) {
+  lua_State* L = callback.push();
+  push_tensor(L, gradient);
+  protected_call(L, 1, 1);
+  const at::Tensor* result = test_tensor(L, -1);
+  if (result == nullptr && !lua_isnil(L, -1)) {
+    const std::string got = describe_value(L, lua_gettop(L));
+    lua_pop(L, 1);
+    throw Error(Code::kArgument, cat("a tensor hook must return a Tensor or nil, got ", got));
+  }
+  at::Tensor out = result != nullptr ? *result : at::Tensor();
+  lua_pop(L, 1);
+  return out;
+}
+
+// All post-accumulate hooks of one leaf: LibTorch keeps a single one for each.
+class AfterAccumulation final : public torch::autograd::PostAccumulateGradHook {
+ public:
+  void operator()(const at::Tensor& leaf) override {
+    // A hook may remove itself, or add others.
+    const auto callbacks = callbacks_;
+    for (const auto& callback : callbacks) {
+      lua_State* L = callback->push();
+      push_tensor(L, leaf);
+      protected_call(L, 1, 0);
+    }
+  }
+  void add(std::shared_ptr<Callback> callback) { callbacks_.push_back(std::move(callback)); }
+  void remove(const std::shared_ptr<Callback>& callback) { std::erase(callbacks_, callback); }
+
+ private:
+  std::vector<std::shared_ptr<Callback>> callbacks_;
+};
+
+AfterAccumulation* after_accumulation(const at::Tensor& leaf) {
+  return dynamic_cast<AfterAccumulation*>(
+      torch::autograd::impl::post_acc_grad_hooks(leaf).get());
+}
+
+}  // namespace
+
+// A registered hook, to be removed.
+class HookHandle {
+ public:
+  HookHandle(at::Tensor tensor, unsigned position)
+      : tensor_(std::move(tensor)), position_(position) {}
+  HookHandle(at::Tensor leaf, std::shared_ptr<Callback> callback)
+      : tensor_(std::move(leaf)), callback_(std::move(callback)) {}
+
+  void remove() const {
+    if (callback_ == nullptr) {
+      tensor_.remove_hook(position_);
+    } else if (AfterAccumulation* hooks = after_accumulation(tensor_)) {
+      hooks->remove(callback_);
+    }
+  }
+
+ private:
+  at::Tensor tensor_;
+  unsigned position_ = 0;
+  std::shared_ptr<Callback> callback_;
+};
+
+template <>
+struct Class<HookHandle> {
+  using Slot = std::unique_ptr<HookHandle>;
+  static constexpr const char* kName = "torch.HookHandle";
+  static int remove(lua_State* L) {
+    auto* slot = test<HookHandle>(L, 1);
+    if (slot == nullptr) throw Error(Code::kArgument, "remove: expected a hook handle");
+    if (*slot) (*slot)->remove();
+    slot->reset();
+    return 0;
+  }
+  static constexpr Method kMethods[] = {torch_method<&remove>("remove")};
+};
+
+int register_hook(lua_State* L) {
+  const at::Tensor& self = check_tensor(L, 1);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  lua_settop(L, 2);
+  const auto callback = std::make_shared<Callback>(L);
+  const unsigned position = self.register_hook(
+      [callback](const at::Tensor& gradient) { return call_hook(*callback, gradient); });
+  push<HookHandle>(L, std::make_unique<HookHandle>(self, position));
+  return 1;
+}
+
+int register_post_accumulate_grad_hook(lua_State* L) {
+  const at::Tensor& self = check_tensor(L, 1);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  if (!self.is_leaf() || !self.requires_grad()) {
+    throw Error(Code::kArgument,
+                "register_post_accumulate_grad_hook: only a leaf that requires grad accumulates "
+                "a gradient");
+  }
+  lua_settop(L, 2);
+  auto callback = std::make_shared<Callback>(L);
+  if (after_accumulation(self) == nullptr) {
+    torch::autograd::impl::set_post_acc_grad_hooks(self, std::make_unique<AfterAccumulation>());
+  }
+  after_accumulation(self)->add(callback);
+  push<HookHandle>(L, std::make_unique<HookHandle>(self, std::move(callback)));
+  return 1;
+}
+
+int retain_grad(lua_State* L) {
+  check_tensor(L, 1).retain_grad();
+  return 0;
+}
+
+void register_hook_class(lua_State* L) { register_class<HookHandle>(L); }
+
+}  // namespace rtrain

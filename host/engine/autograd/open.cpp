@@ -1,0 +1,19 @@
+#include "host/engine/autograd/autograd.h"
+#include "host/engine/autograd/lua_engine.h"
+#include "host/engine/engine.h"
+
+namespace rtrain {
+
+void open_autograd(lua_State* L) {
+  install_lua_engine();
+  register_hook_class(L);
+  for (const auto& functions : {backward_functions(), grad_mode_functions(), function_functions(),
+                                anomaly_functions(), saved_tensors_functions()}) {
+    for (const Method& f : functions) {
+      lua_pushcfunction(L, f.function());
+      lua_setfield(L, -2, f.name());
+    }
+  }
+}
+
+}  // namespace rtrain

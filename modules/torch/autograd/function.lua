@@ -1,0 +1,96 @@
+-- torch/autograd/function.lua: torch.autograd.Function.
+
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+
+---What `forward` and `backward` of a Function share. Any field may be set in forward and read in backward; tensors go
+---through save_for_backward, which notices changes in place and keeps nothing alive for too long.
+---@class torch.autograd.FunctionCtx
+---@field saved_tensors torch.Tensor[] in backward: what save_for_backward was given; torch.none for a nil
+---@field needs_input_grad boolean[] for each argument of forward, from 1
+local Context = class('FunctionCtx')
+
+-- nil cannot stand in a list.
+local function listed(...)
+  local out, none = {...}, require('torch').none
+  for i = 1, select('#', ...) do
+    if out[i] == nil then out[i] = none end
+  end
+  return out
+end
+
+---Keeps tensors for backward. Call it once, in forward (or setup_context).
+---@param ... torch.Tensor|nil
+function Context:save_for_backward(...) self._to_save = listed(...) end
+
+---Declares arguments that forward changed in place; forward must return them.
+---@param ... torch.Tensor
+function Context:mark_dirty(...) self._dirty = {...} end
+
+---Declares results without a gradient.
+---@param ... torch.Tensor
+function Context:mark_non_differentiable(...) self._non_differentiable = {...} end
+
+---Whether backward gets zeros for results that the loss does not depend on (the default), or nil.
+---@param value boolean
+function Context:set_materialize_grads(value) self._materialize_grads = value end
+
+---An operation with a backward of one's own. A subclass defines `forward(ctx, …)` and `backward(ctx, …)`; the call is
+---`Sub.apply(…)`. backward takes a gradient for each Tensor that forward returned and returns one for each argument of
+---forward, nil where there is none. With `setup_context(ctx, inputs, outputs)` forward takes no ctx. Only arguments that
+---are Tensors themselves are followed, not those in tables. Counterpart: torch.autograd.Function.
+---
+---```lua
+---local torch = require 'torch'
+---local Cube = torch.autograd.Function:extend('Cube')
+---function Cube.forward(ctx, x)
+---  ctx:save_for_backward(x)
+---  return x ^ 3
+---end
+---function Cube.backward(ctx, grad)
+---  local x = ctx.saved_tensors[1]
+---  return grad * 3 * x ^ 2
+---end
+---local x = torch.tensor(2, {requires_grad = true})
+---Cube.apply(x):backward()
+---assert(x.grad:item() == 12)
+---```
+---@class torch.autograd.Function
+local Function = class('Function')
+
+-- Passes the results through once the saved tensors are given up.
+local function leave(ctx, ...)
+  ctx.saved_tensors = nil
+  return ...
+end
+
+local function forward_of(of)
+  if not of.setup_context then return of.forward end
+  return function(ctx, ...)
+    local outputs = {of.forward(...)}
+    of.setup_context(ctx, {...}, #outputs <= 1 and outputs[1] or outputs)
+    return unpack(outputs)
+  end
+end
+
+local function apply(of, ...)
+  if not of.forward or not of.backward then
+    errors.raise('argument', ('%s needs both forward(ctx, …) and backward(ctx, …)'):format(of.__name))
+  end
+  local ctx = Context()
+  return require('torch._C').apply_function(of.__name, ctx, forward_of(of), function(saved, ...)
+    ctx.saved_tensors = saved
+    return leave(ctx, of.backward(ctx, ...))
+  end, ...)
+end
+
+---A new operation.
+---@param name string its nodes print as `<nameBackward>`
+---@return torch.autograd.Function
+function Function:extend(name)
+  local new = class.new(name, self)
+  new.apply = function(...) return apply(new, ...) end
+  return new
+end
+
+return {Function = Function, FunctionCtx = Context}

@@ -1,0 +1,68 @@
+-- torch/autograd/graph.lua: torch.autograd.graph: how the tensors that backward needs are kept until then.
+
+local args = require 'rtrain.args'
+local errors = require 'rtrain.errors'
+
+local graph = {}
+
+---Calls fn; each tensor that an operation in it saves for backward is kept as what `pack` makes of it, and `unpack`
+---makes the tensor of that again. Counterpart: torch.autograd.graph.saved_tensors_hooks.
+---@param pack fun(x: torch.Tensor): any
+---@param unpack fun(packed: any): torch.Tensor same shape and dtype as x
+---@param fn fun(...): ...
+---@param ... any arguments of fn
+---@return any ... what fn returned
+---
+---```lua
+---local torch = require 'torch'
+---local x = torch.ones(3, {requires_grad = true})
+---local halved = torch.autograd.graph.saved_tensors_hooks(
+---  function(t) return t:to('bfloat16') end,
+---  function(t) return t:to('float32') end,
+---  function() return (x * x):sum() end)
+---halved:backward()
+---assert(x.grad:sum():item() == 6)
+---```
+function graph.saved_tensors_hooks(pack, unpack, fn, ...)
+  for name, value in next, {pack = pack, unpack = unpack, fn = fn} do
+    if type(value) ~= 'function' then
+      errors.raise('argument', ('saved_tensors_hooks: %s must be a function, got %s'):format(name, type(value)))
+    end
+  end
+  return require('torch._C').saved_tensors_hooks(pack, unpack, fn, ...)
+end
+
+---Calls fn; what its operations save for backward waits in CPU memory and comes back to its device when it is needed.
+---@param fn fun(...): ...
+---@param ... any arguments of fn, then {pin_memory = false}
+---@return any ... what fn returned
+function graph.save_on_cpu(fn, ...)
+  local count, options = select('#', ...), nil
+  local last = count > 0 and select(count, ...) or nil
+  if args.is_keywords(last) then
+    options, count = args.options(last, {'pin_memory'}, 'save_on_cpu'), count - 1
+  end
+  local function pack(x)
+    local copy = x:to('cpu')
+    if options and options.pin_memory then copy = copy:pin_memory() end
+    return {device = x.device, tensor = copy}
+  end
+  local function unpack_packed(packed) return packed.tensor:to(packed.device) end
+  return graph.saved_tensors_hooks(pack, unpack_packed, fn, unpack({...}, 1, count))
+end
+
+---Calls fn with an error for every hook of saved tensors that would apply in it.
+---@param message string
+---@param fn fun(...): ...
+---@param ... any arguments of fn
+---@return any ... what fn returned
+function graph.disable_saved_tensors_hooks(message, fn, ...)
+  local before = graph.saved_tensors_hooks
+  graph.saved_tensors_hooks = function() errors.raise('argument', message) end
+  local results = {pcall(require('torch._C').saved_tensors_hooks, nil, nil, fn, ...)}
+  graph.saved_tensors_hooks = before
+  if not results[1] then error(results[2], 0) end
+  return unpack(results, 2)
+end
+
+return graph

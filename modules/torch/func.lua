@@ -1,0 +1,148 @@
+-- torch/func.lua: torch.func: functions of functions. Each call differentiates by its own leaves.
+
+local args = require 'rtrain.args'
+local errors = require 'rtrain.errors'
+local torch = require 'torch'
+
+local func = {}
+
+local function positions(argnums, count, name)
+  local list = type(argnums) == 'table' and argnums or {argnums or 0}
+  for _, n in ipairs(list) do
+    if type(n) ~= 'number' or n < 0 or n >= count then
+      errors.raise('argument', ('%s: argnums %s, and the function was called with %d arguments'):format(name,
+        tostring(n), count))
+    end
+  end
+  return list
+end
+
+-- The arguments with those at the positions as new leaves (parts of the caller's graph where they have one).
+local function with_leaves(list, ...)
+  local given, leaves = {...}, {}
+  for i, n in ipairs(list) do
+    local x = given[n + 1]
+    leaves[i] = x.requires_grad and x:view_as(x) or x:detach():requires_grad_()
+    given[n + 1] = leaves[i]
+  end
+  return given, leaves
+end
+
+local function evaluate(fn, name, argnums, has_aux, ...)
+  local count = select('#', ...)
+  local list = positions(argnums, count, name)
+  local given, leaves = with_leaves(list, ...)
+  local value, aux = fn(unpack(given, 1, count))
+  if not torch.is_tensor(value) or value:numel() ~= 1 then
+    errors.raise('argument', name .. ': the function must return a single number')
+  end
+  local grads = torch.autograd.grad(value:reshape{}, leaves, {create_graph = true, materialize_grads = true})
+  return type(argnums) == 'table' and grads or grads[1], value, has_aux and aux or nil
+end
+
+-- Results keep a graph only where the caller's arguments had one.
+local function settle(has_graph, value)
+  if has_graph or value == nil then return value end
+  if torch.is_tensor(value) then return value:detach() end
+  if type(value) ~= 'table' then return value end
+  local out = {}
+  for i, item in ipairs(value) do out[i] = settle(false, item) end
+  return out
+end
+
+local function any_graph(...)
+  for i = 1, select('#', ...) do
+    local x = select(i, ...)
+    if torch.is_tensor(x) and x.requires_grad then return true end
+  end
+  return false
+end
+
+---A function that gives the gradient of fn by its argument `argnums` (from 0; a list gives a list).
+---Counterpart: torch.func.grad.
+---@param fn fun(...): torch.Tensor returns a single number
+---@param options? {argnums: integer|integer[], has_aux: boolean} has_aux: fn returns a second value, passed through
+---@return fun(...): torch.Tensor|torch.Tensor[], any
+---
+---```lua
+---local torch = require 'torch'
+---local slope = torch.func.grad(function(x) return x ^ 3 end)
+---assert(slope(torch.tensor(2)):item() == 12)
+---local curvature = torch.func.grad(torch.func.grad(function(x) return x ^ 3 end))
+---assert(curvature(torch.tensor(2)):item() == 12)
+---```
+function func.grad(fn, options)
+  options = args.options(options, {'argnums', 'has_aux'}, 'torch.func.grad')
+  return function(...)
+    local has_graph = any_graph(...)
+    local grads, _, aux = torch.enable_grad(evaluate, fn, 'torch.func.grad', options.argnums, options.has_aux, ...)
+    return settle(has_graph, grads), aux
+  end
+end
+
+---As grad; the function gives the gradient and the value of fn.
+---@param fn fun(...): torch.Tensor returns a single number
+---@param options? {argnums: integer|integer[], has_aux: boolean}
+---@return fun(...): torch.Tensor|torch.Tensor[], torch.Tensor, any
+function func.grad_and_value(fn, options)
+  options = args.options(options, {'argnums', 'has_aux'}, 'torch.func.grad_and_value')
+  return function(...)
+    local has_graph = any_graph(...)
+    local grads, value, aux = torch.enable_grad(evaluate, fn, 'torch.func.grad_and_value', options.argnums,
+      options.has_aux, ...)
+    return settle(has_graph, grads), settle(has_graph, value), aux
+  end
+end
+
+---The value of fn and a function that gives the products of its argument with the Jacobian. Counterpart: torch.func.vjp.
+---@param fn fun(...): torch.Tensor
+---@param ... torch.Tensor primals
+---@return torch.Tensor output
+---@return fun(v: torch.Tensor): torch.Tensor, ... products one for each primal
+---
+---```lua
+---local torch = require 'torch'
+---local y, vjp = torch.func.vjp(torch.sin, torch.zeros(3))
+---assert(vjp(torch.ones(3)):sum():item() == 3 and y:sum():item() == 0)
+---```
+function func.vjp(fn, ...)
+  local count = select('#', ...)
+  local all = {}
+  for i = 1, count do all[i] = i - 1 end
+  local given, leaves = with_leaves(all, ...)
+  local has_graph = any_graph(...)
+  local output = torch.enable_grad(fn, unpack(given, 1, count))
+  return settle(has_graph, output), function(v)
+    local grads = torch.autograd.grad(output, leaves, v, {retain_graph = true, create_graph = has_graph,
+                                                          materialize_grads = true})
+    return unpack(grads)
+  end
+end
+
+---A function that gives the Jacobian of fn by its argument `argnums`, row by row. Counterpart: torch.func.jacrev.
+---@param fn fun(...): torch.Tensor
+---@param options? {argnums: integer}
+---@return fun(...): torch.Tensor
+function func.jacrev(fn, options)
+  options = args.options(options, {'argnums'}, 'torch.func.jacrev')
+  return function(...)
+    local given, count = {...}, select('#', ...)
+    local place = positions(options.argnums, count, 'torch.func.jacrev')[1] + 1
+    local function of_one(x)
+      given[place] = x
+      return fn(unpack(given, 1, count))
+    end
+    return torch.autograd.functional.jacobian(of_one, given[place], {create_graph = any_graph(...)})
+  end
+end
+
+---A function that gives the Hessian of fn, which returns a single number. Counterpart: torch.func.hessian.
+---@param fn fun(...): torch.Tensor
+---@param options? {argnums: integer}
+---@return fun(...): torch.Tensor
+function func.hessian(fn, options) return func.jacrev(func.grad(fn, options), options) end
+
+return require 'rtrain.namespace'('torch.func', {
+  later = {vmap = 'write the batch dimension into the function', jvp = 'use torch.autograd.functional.jvp',
+           jacfwd = 'use jacrev', functional_call = true, linearize = true},
+}, func)

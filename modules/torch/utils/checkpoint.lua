@@ -1,0 +1,143 @@
+-- torch/utils/checkpoint.lua: torch.utils.checkpoint: memory for time, by computing activations again in backward.
+
+local args = require 'rtrain.args'
+local errors = require 'rtrain.errors'
+local torch = require 'torch'
+
+local OPTIONS = {'preserve_rng_state', 'use_reentrant', 'determinism_check', 'context_fn', 'debug', 'early_stop'}
+
+-- Calls fn with the random numbers of the forward, and leaves the generator as it is now.
+local function with_rng_state(state, fn)
+  if not state then return fn() end
+  local before = torch.get_rng_state()
+  torch.set_rng_state(state)
+  local results = {pcall(fn)}
+  torch.set_rng_state(before)
+  if not results[1] then error(results[2], 0) end
+end
+
+-- Runs the segment again and keeps what its operations save, in their order.
+local function recompute(segment)
+  local saved = {}
+  local function pack(x)
+    saved[#saved + 1] = x:detach()
+    return #saved
+  end
+  local function unused() errors.raise('internal', 'checkpoint: backward inside the recomputation') end
+  with_rng_state(segment.rng_state, function()
+    torch.enable_grad(function()
+      torch.autograd.graph.saved_tensors_hooks(pack, unused, segment.fn, unpack(segment.args, 1, segment.args.n))
+    end)
+  end)
+  if #saved ~= segment.count then
+    errors.raise('argument', ('checkpoint: the function saved %d tensors for backward, and %d when it was run again: '
+      .. 'it must do the same each time'):format(segment.count, #saved))
+  end
+  return saved
+end
+
+local function check_same(segment, index, x)
+  local wanted = segment.shapes[index]
+  local got = ('%s %s'):format(x.dtype, tostring(x.shape))
+  if wanted == got then return end
+  errors.raise('argument', ('checkpoint: saved tensor %d was %s, and %s when the function was run again: it must do '
+    .. 'the same each time'):format(index - 1, wanted, got))
+end
+
+-- Hooks that keep only a number for each saved tensor; the first one that is asked for brings all of them back.
+local function hooks_of(segment, check)
+  local function pack(x)
+    segment.count = segment.count + 1
+    if check then segment.shapes[segment.count] = ('%s %s'):format(x.dtype, tostring(x.shape)) end
+    return segment.count
+  end
+  local function unpack_index(index)
+    local saved = segment.saved
+    if not saved or saved[index] == nil then
+      saved = recompute(segment)
+      segment.saved = saved
+    end
+    local x = saved[index]
+    saved[index] = nil
+    if check then check_same(segment, index, x) end
+    return x
+  end
+  return pack, unpack_index
+end
+
+local function read_options(count, ...)
+  local last = count > 0 and select(count, ...) or nil
+  if not args.is_keywords(last) then return {}, count end
+  return args.options(last, OPTIONS, 'checkpoint'), count - 1
+end
+
+local function check_options(options)
+  if options.use_reentrant then
+    errors.raise('unsupported', 'checkpoint: use_reentrant=true is not in this version: leave it out')
+  end
+  if options.context_fn ~= nil or options.debug then
+    errors.raise('unsupported', 'checkpoint: context_fn and debug are not in this version')
+  end
+  args.one_of('checkpoint: determinism_check', options.determinism_check or 'default', {'default', 'none'})
+end
+
+local checkpoint = {}
+
+---Calls fn without keeping its activations: backward computes them again, with the same random numbers. fn must do
+---the same each time. Counterpart: torch.utils.checkpoint.checkpoint with use_reentrant=False (Chen et al.
+---2016).
+---@param fn fun(...): ... a function or module
+---@param ... any its arguments, then {preserve_rng_state = true, determinism_check = 'default'|'none'}
+---@return any ... what fn returned
+---
+---```lua
+---local torch = require 'torch'
+---local block = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
+---local x = torch.ones(2, 4, {requires_grad = true})
+---torch.utils.checkpoint.checkpoint(block, x):sum():backward()
+---local again = x.grad:clone()
+---x.grad = nil
+---block(x):sum():backward()
+---assert(x.grad:equal(again))
+---```
+function checkpoint.checkpoint(fn, ...)
+  local options, count = read_options(select('#', ...), ...)
+  check_options(options)
+  local given = {n = count, ...}
+  if not torch.is_grad_enabled() then return fn(unpack(given, 1, count)) end
+  -- A module is no function, and the hooks want one.
+  local function call(...) return fn(...) end
+  local segment = {fn = call, args = given, count = 0, shapes = {}}
+  if options.preserve_rng_state ~= false then segment.rng_state = torch.get_rng_state() end
+  local pack, unpack_index = hooks_of(segment, options.determinism_check ~= 'none')
+  return torch.autograd.graph.saved_tensors_hooks(pack, unpack_index, call, unpack(given, 1, count))
+end
+
+---Calls the functions one after the other in `segments` checkpointed groups; the last group keeps its activations.
+---@param functions nn.Sequential|function[]
+---@param segments integer
+---@param input any
+---@param options? table as checkpoint's
+---@return any output
+function checkpoint.checkpoint_sequential(functions, segments, input, options)
+  local count = #functions
+  if type(segments) ~= 'number' or segments < 1 or segments > count then
+    errors.raise('argument', ('checkpoint_sequential: segments must lie between 1 and %d, got %s'):format(count,
+      tostring(segments)))
+  end
+  local size = math.floor(count / segments)
+  local function run(first, last)
+    return function(x)
+      for i = first, last do x = functions[i](x) end
+      return x
+    end
+  end
+  local first = 1
+  for _ = 1, segments - 1 do
+    input = checkpoint.checkpoint(run(first, first + size - 1), input, options)
+    first = first + size
+  end
+  return run(first, count)(input)
+end
+
+return require 'rtrain.namespace'('torch.utils.checkpoint', nil, checkpoint)

@@ -1,0 +1,432 @@
+-- torch.autograd as a user sees it: functions of one's own, hooks, anomaly mode, checkpoints, products with Jacobians.
+local lu = require 'luaunit'
+local torch = require 'torch'
+local nn = torch.nn
+local Function = torch.autograd.Function
+
+local function leaf(...) return torch.tensor({...}, {requires_grad = true}) end
+
+local function wide_leaf(...) return torch.tensor({...}, {dtype = 'float64', requires_grad = true}) end
+
+local Scale = Function:extend('Scale')
+function Scale.forward(ctx, x, factor)
+  ctx.factor = factor
+  return x * factor
+end
+function Scale.backward(ctx, grad) return grad * ctx.factor, nil end
+
+local Product = Function:extend('Product')
+function Product.forward(ctx, x, y)
+  ctx:save_for_backward(x, y)
+  return x * y, x + y
+end
+function Product.backward(ctx, by_product, by_sum)
+  local x, y = unpack(ctx.saved_tensors)
+  return by_product * y + by_sum, by_product * x + by_sum
+end
+
+TestFunction = {}
+
+function TestFunction:test_plain_arguments_and_fields_of_ctx()
+  local x = leaf(1, 2)
+  local y = Scale.apply(x, 3)
+  lu.assertEquals(y.grad_fn, '<ScaleBackward>')
+  y:sum():backward()
+  lu.assertEquals(x.grad:tolist(), {3, 3})
+end
+
+function TestFunction:test_several_results()
+  local x, y = leaf(2), leaf(5)
+  local product, sum = Product.apply(x, y)
+  ;(product + sum * 10):sum():backward()
+  lu.assertEquals({x.grad:item(), y.grad:item()}, {15, 12})
+end
+
+function TestFunction:test_a_result_that_the_loss_ignores_has_a_gradient_of_zeros()
+  local x, y = leaf(2), leaf(5)
+  local product = Product.apply(x, y)
+  product:sum():backward()
+  lu.assertEquals({x.grad:item(), y.grad:item()}, {5, 2})
+end
+
+function TestFunction:test_without_materialize_grads_it_is_nil()
+  local seen
+  local Two = Function:extend('Two')
+  function Two.forward(ctx, x)
+    ctx:set_materialize_grads(false)
+    return x * 1, x * 2
+  end
+  function Two.backward(_, first, second)
+    seen = {first == nil, second == nil}
+    return second * 2
+  end
+  local x = leaf(1)
+  local _, second = Two.apply(x)
+  second:sum():backward()
+  lu.assertEquals(seen, {true, false})
+  lu.assertEquals(x.grad:item(), 2)
+end
+
+function TestFunction:test_second_derivative()
+  local x, y = wide_leaf(0.5, 2), wide_leaf(3, -1)
+  lu.assertTrue(torch.autograd.gradcheck(Product.apply, {x, y}))
+  lu.assertTrue(torch.autograd.gradgradcheck(Product.apply, {x, y}))
+end
+
+function TestFunction:test_a_saved_result()
+  local Exp = Function:extend('Exp')
+  function Exp.forward(ctx, x)
+    local y = x:exp()
+    ctx:save_for_backward(y)
+    return y
+  end
+  function Exp.backward(ctx, grad) return grad * ctx.saved_tensors[1] end
+  lu.assertTrue(torch.autograd.gradcheck(Exp.apply, {wide_leaf(0.1, 1)}))
+end
+
+function TestFunction:test_setup_context()
+  local Square = Function:extend('Square')
+  function Square.forward(x) return x * x end
+  function Square.setup_context(ctx, inputs, output)
+    ctx:save_for_backward(inputs[1])
+    ctx.size = output:numel()
+  end
+  function Square.backward(ctx, grad) return grad * 2 * ctx.saved_tensors[1] * ctx.size end
+  local x = leaf(3, 4)
+  Square.apply(x):sum():backward()
+  lu.assertEquals(x.grad:tolist(), {12, 16})
+end
+
+function TestFunction:test_needs_input_grad_and_no_graph_without_need()
+  local needs
+  local Seen = Function:extend('Seen')
+  function Seen.forward(ctx, x, y)
+    needs = ctx.needs_input_grad
+    return x + y
+  end
+  function Seen.backward(_, grad) return grad, nil end
+  lu.assertTrue(Seen.apply(leaf(1), torch.ones(1)).requires_grad)
+  lu.assertEquals(needs, {true, false})
+  lu.assertFalse(Seen.apply(torch.ones(1), torch.ones(1)).requires_grad)
+  lu.assertFalse(torch.no_grad(Seen.apply, leaf(1), torch.ones(1)).requires_grad)
+end
+
+function TestFunction:test_mark_dirty_gives_the_argument_back()
+  local Double = Function:extend('Double')
+  function Double.forward(ctx, x)
+    ctx:mark_dirty(x)
+    return x:mul_(2)
+  end
+  function Double.backward(_, grad) return grad * 2 end
+  local x = leaf(1, 2)
+  local y = x * 1
+  local z = Double.apply(y)
+  lu.assertTrue(z == y)
+  z:sum():backward()
+  lu.assertEquals(x.grad:tolist(), {2, 2})
+end
+
+function TestFunction:test_mark_non_differentiable()
+  local Largest = Function:extend('Largest')
+  function Largest.forward(ctx, x)
+    local value, index = x:max(0)
+    ctx:mark_non_differentiable(index)
+    ctx.index, ctx.size = index:item(), x:numel()
+    return value, index
+  end
+  function Largest.backward(ctx, grad)
+    local out = torch.zeros(ctx.size)
+    out[ctx.index] = grad
+    return out
+  end
+  local x = leaf(1, 5, 2)
+  local value, index = Largest.apply(x)
+  lu.assertFalse(index.requires_grad)
+  value:backward()
+  lu.assertEquals(x.grad:tolist(), {0, 1, 0})
+end
+
+function TestFunction:test_a_saved_tensor_that_was_changed_in_place_is_an_error()
+  local x, y = leaf(1), torch.ones(1)
+  local z = Product.apply(x, y)
+  y:add_(1)
+  lu.assertErrorMsgContains('modified by an inplace operation', function() z:backward() end)
+end
+
+function TestFunction:test_backward_twice_needs_retain_graph()
+  local x = leaf(2)
+  local y = Product.apply(x, x)
+  y:backward{retain_graph = true}
+  y:backward()
+  lu.assertEquals(x.grad:item(), 8)
+  lu.assertErrorMsgContains('second time', function() y:backward() end)
+end
+
+function TestFunction:test_errors_come_out_with_their_line()
+  local Bad = Function:extend('Bad')
+  function Bad.forward() error('in forward') end
+  function Bad.backward() error('in backward') end
+  lu.assertErrorMsgContains('autograd_test.lua', Bad.apply, leaf(1))
+  lu.assertTrue(torch.is_grad_enabled())
+  function Bad.forward(_, x) return x * 2 end
+  lu.assertErrorMsgContains('in backward', function() Bad.apply(leaf(1)):backward() end)
+end
+
+function TestFunction:test_wrong_results_of_backward()
+  local Wrong = Function:extend('Wrong')
+  function Wrong.forward(_, x, factor) return x * factor end
+  function Wrong.backward(_, grad) return grad end
+  lu.assertErrorMsgContains('Wrong.backward returned 1 values, expected 2', function()
+    Wrong.apply(leaf(1), 2):backward()
+  end)
+  function Wrong.backward(_, grad) return grad, grad end
+  lu.assertErrorMsgContains('value 2 must be nil', function() Wrong.apply(leaf(1), 2):backward() end)
+  function Wrong.backward() return torch.ones(3), nil end
+  lu.assertErrorMsgContains('invalid gradient', function() Wrong.apply(leaf(1, 2), 2):sum():backward() end)
+  local Empty = Function:extend('Empty')
+  lu.assertErrorMsgContains('Empty needs both forward', function() Empty.apply(leaf(1)) end)
+end
+
+function TestFunction:test_graphs_are_given_up()
+  local x = torch.ones(64, 1024, {requires_grad = true})
+  for _ = 1, 3 do Product.apply(x, x):sum():backward() end
+  collectgarbage()
+  collectgarbage()
+  local before = torch.memory_stats().live_bytes
+  for _ = 1, 200 do Product.apply(x, x):sum() end
+  collectgarbage()
+  collectgarbage()
+  lu.assertEquals(torch.memory_stats().live_bytes, before)
+end
+
+TestHooks = {}
+
+function TestHooks:test_post_accumulate_grad_hook()
+  local x, seen = leaf(1), {}
+  local handle = x:register_post_accumulate_grad_hook(function(p) seen[#seen + 1] = p.grad:item() end)
+  local other = x:register_post_accumulate_grad_hook(function(p) p.grad = nil end)
+  x:mul(2):backward()
+  lu.assertNil(x.grad)
+  other:remove()
+  x:mul(3):backward()
+  handle:remove()
+  x:mul(4):backward()
+  lu.assertEquals(seen, {2, 3})
+  lu.assertErrorMsgContains('only a leaf', function()
+    (x * 2):register_post_accumulate_grad_hook(function() end)
+  end)
+end
+
+TestAnomaly = {}
+
+function TestAnomaly:test_names_the_line_of_the_forward_call()
+  local line
+  local ok, err = pcall(torch.autograd.detect_anomaly, function()
+    local x = leaf(-1)
+    line = debug.getinfo(1, 'l').currentline + 1
+    local y = x:sqrt()
+    y:backward()
+  end)
+  lu.assertFalse(ok)
+  lu.assertStrContains(tostring(err), "Function 'SqrtBackward0' returned nan values")
+  lu.assertStrContains(tostring(err), 'autograd_test.lua:' .. line)
+  local z = leaf(-1)
+  z:sqrt():backward()
+  lu.assertTrue(z.grad:isnan():item())
+end
+
+function TestAnomaly:test_names_the_line_behind_a_change_in_place()
+  local function change()
+    local x = leaf(1)
+    local y = (x * 1):exp()
+    y:add_(1)
+    y:backward()
+  end
+  lu.assertErrorMsgContains('detect_anomaly', change)
+  lu.assertErrorMsgContains('the forward call behind ExpBackward0: ', torch.autograd.detect_anomaly, change)
+end
+
+function TestAnomaly:test_check_nan_can_be_left_out()
+  local x = leaf(-1)
+  torch.autograd.detect_anomaly(function() x:sqrt():backward() end, {check_nan = false})
+  lu.assertTrue(x.grad:isnan():item())
+  lu.assertFalse(torch.is_anomaly_enabled())
+end
+
+function TestAnomaly:test_set_detect_anomaly()
+  torch.autograd.set_detect_anomaly(true)
+  local ok, err = pcall(function() leaf(-1):log():sqrt():backward() end)
+  torch.autograd.set_detect_anomaly(false)
+  lu.assertFalse(ok)
+  lu.assertStrContains(tostring(err), 'autograd_test.lua:')
+end
+
+TestSavedTensors = {}
+
+function TestSavedTensors:test_pack_and_unpack()
+  local graph, packed = torch.autograd.graph, 0
+  local x = leaf(2, 3)
+  local y = graph.saved_tensors_hooks(function(t)
+    packed = packed + 1
+    return {t:to('bfloat16')}
+  end, function(p) return p[1]:to('float32') end, function() return (x * x):sum() end)
+  lu.assertEquals(packed, 2)
+  y:backward()
+  lu.assertEquals(x.grad:tolist(), {4, 6})
+  lu.assertErrorMsgContains('an unpack hook must return a Tensor', function()
+    graph.saved_tensors_hooks(function() return 1 end, function(p) return p end, function() return x * x end):sum()
+      :backward()
+  end)
+end
+
+function TestSavedTensors:test_save_on_cpu_and_disable()
+  local graph, x = torch.autograd.graph, leaf(2)
+  graph.save_on_cpu(function(y) return (y * y):sum() end, x):backward()
+  lu.assertEquals(x.grad:item(), 4)
+  lu.assertErrorMsgContains('not here', function()
+    graph.disable_saved_tensors_hooks('not here', function() graph.save_on_cpu(function() end) end)
+  end)
+  lu.assertEquals(graph.save_on_cpu(function() return 1 end), 1)
+end
+
+TestCheckpoint = {}
+
+local function block() return nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.ReLU(), nn.Linear(8, 4)) end
+
+-- Gradients of the model's parameters and input by running it once.
+local function gradients(model, run)
+  local x = torch.ones(2, 4, {requires_grad = true})
+  torch.manual_seed(3)
+  local y = run(x)
+  local after = torch.rand(1):item()
+  y:sum():backward()
+  local out = {x.grad}
+  for _, p in ipairs(model:parameters()) do
+    out[#out + 1] = p.grad
+    p.grad = nil
+  end
+  return out, after
+end
+
+local function assert_same(got, wanted)
+  lu.assertEquals(#got, #wanted)
+  for i, grad in ipairs(wanted) do lu.assertTrue(grad:equal(got[i])) end
+end
+
+function TestCheckpoint:test_same_gradients_and_random_numbers()
+  local model = block()
+  local checkpoint = torch.utils.checkpoint.checkpoint
+  local wanted, after = gradients(model, model)
+  local got, after_too = gradients(model, function(x) return checkpoint(model, x) end)
+  assert_same(got, wanted)
+  lu.assertEquals(after_too, after)
+  local nested = gradients(model, function(x)
+    return checkpoint(function(y) return checkpoint(model, y) end, x)
+  end)
+  assert_same(nested, wanted)
+  local sequential = gradients(model, function(x)
+    return torch.utils.checkpoint.checkpoint_sequential(model, 2, x)
+  end)
+  assert_same(sequential, wanted)
+end
+
+function TestCheckpoint:test_backward_twice()
+  local x = leaf(1, 2)
+  local y = torch.utils.checkpoint.checkpoint(function(z) return (z * z):sum() end, x)
+  y:backward{retain_graph = true}
+  y:backward()
+  lu.assertEquals(x.grad:tolist(), {4, 8})
+end
+
+function TestCheckpoint:test_keeps_less()
+  local x = torch.ones(256, 1024, {requires_grad = true})
+  local function chain(y)
+    for _ = 1, 8 do y = y:exp():neg():exp() end
+    return y
+  end
+  local function kept(run)
+    collectgarbage()
+    collectgarbage()
+    local before = torch.memory_stats().live_bytes
+    local y = run()
+    collectgarbage()
+    collectgarbage()
+    return torch.memory_stats().live_bytes - before, y
+  end
+  local all = kept(function() return chain(x) end)
+  local few = kept(function() return torch.utils.checkpoint.checkpoint(chain, x) end)
+  lu.assertTrue(few * 4 < all, ('%d of %d bytes'):format(few, all))
+end
+
+function TestCheckpoint:test_a_function_that_changes_is_an_error()
+  local x, calls = leaf(1, 2), 0
+  local function changing(y)
+    calls = calls + 1
+    return calls == 1 and y:exp() or (y:exp():exp())
+  end
+  lu.assertErrorMsgContains('must do the same each time', function()
+    torch.utils.checkpoint.checkpoint(changing, x):sum():backward()
+  end)
+  lu.assertErrorMsgContains('use_reentrant', function()
+    torch.utils.checkpoint.checkpoint(changing, x, {use_reentrant = true})
+  end)
+end
+
+TestDerivatives = {}
+
+function TestDerivatives:test_gradcheck_finds_a_wrong_gradient()
+  local Wrong = Function:extend('Wrong')
+  function Wrong.forward(_, x) return x * 2 end
+  function Wrong.backward(_, grad) return grad * 3 end
+  local x = wide_leaf(1, 2)
+  lu.assertErrorMsgContains('output 1 by input 1', torch.autograd.gradcheck, Wrong.apply, x)
+  lu.assertFalse(torch.autograd.gradcheck(Wrong.apply, x, {raise_exception = false}))
+  lu.assertErrorMsgContains('float64', torch.autograd.gradcheck, Wrong.apply, leaf(1))
+end
+
+function TestDerivatives:test_functional()
+  local functional = torch.autograd.functional
+  local function fn(x, y) return (x * x * y):sum() end
+  local x, y = torch.tensor{1, 2}, torch.tensor{3, 5}
+  local hessian = functional.hessian(fn, {x, y})
+  lu.assertEquals(hessian[1][1]:tolist(), {{6, 0}, {0, 10}})
+  lu.assertEquals(hessian[1][2]:tolist(), {{2, 0}, {0, 4}})
+  local jacobian = functional.jacobian(function(a, b) return a * b end, {x, y})
+  lu.assertEquals(jacobian[2]:tolist(), {{1, 0}, {0, 2}})
+  local value, product = functional.vjp(fn, {x, y})
+  lu.assertEquals({value:item(), product[1]:tolist()}, {23, {6, 20}})
+  local _, forward = functional.jvp(function(a) return a * a end, x, torch.tensor{1, 10})
+  lu.assertEquals(forward:tolist(), {2, 40})
+  local cubes = function(a) return (a ^ 3):sum() end
+  local _, hv = functional.hvp(cubes, x, torch.tensor{1, 10})
+  local _, vh = functional.vhp(cubes, x, torch.tensor{1, 10})
+  lu.assertEquals({hv:tolist(), vh:tolist()}, {{6, 120}, {6, 120}})
+  lu.assertErrorMsgContains('single number', functional.hessian, function(a) return a * a end, x)
+end
+
+function TestDerivatives:test_func()
+  local cube = function(x) return (x ^ 3):sum() end
+  local x = torch.tensor{1, 2}
+  lu.assertEquals(torch.func.grad(cube)(x):tolist(), {3, 12})
+  lu.assertFalse(torch.func.grad(cube)(x).requires_grad)
+  lu.assertEquals(torch.func.hessian(cube)(x):tolist(), {{6, 0}, {0, 12}})
+  local slopes, value = torch.func.grad_and_value(function(a, b) return (a * b):sum() end, {argnums = {0, 1}})(x, x * 2)
+  lu.assertEquals({slopes[1]:tolist(), slopes[2]:tolist(), value:item()}, {{2, 4}, {1, 2}, 10})
+  local y, vjp = torch.func.vjp(torch.mul, x, x)
+  local first, second = vjp(torch.tensor{1, 0})
+  lu.assertEquals({y:tolist(), first:tolist(), second:tolist()}, {{1, 4}, {1, 0}, {1, 0}})
+  lu.assertErrorMsgContains('argnums 1', torch.func.grad(cube, {argnums = 1}), x)
+end
+
+function TestDerivatives:test_materialize_grads()
+  local x, y = leaf(1), leaf(2)
+  local grads = torch.autograd.grad(x * 2, {x, y}, {materialize_grads = true})
+  lu.assertEquals({grads[1]:item(), grads[2]:item()}, {2, 0})
+end
+
+function TestDerivatives:test_unknown_names()
+  lu.assertErrorMsgContains("did you mean 'gradcheck'", function() return torch.autograd.gradchek end)
+  lu.assertErrorMsgContains('functional.jvp', function() return torch.autograd.forward_ad end)
+end
+
+os.exit(lu.LuaUnit.run(), true)
