@@ -28,9 +28,9 @@ struct Options {
 };
 
 void read_option(lua_State* L, const std::string& key, Options& out) {
-  static const std::vector<std::string> kNames = {"gradient",    "grad_tensors", "grad_outputs",
-                                                  "inputs",      "retain_graph", "create_graph",
-                                                  "allow_unused", "materialize_grads"};
+  static const std::vector<std::string> kNames = {
+      "gradient",     "grad_tensors", "grad_outputs", "inputs",
+      "retain_graph", "create_graph", "allow_unused", "materialize_grads"};
   const int value = lua_gettop(L);
   if (key == "retain_graph") {
     out.retain_graph = lua_toboolean(L, value) != 0;

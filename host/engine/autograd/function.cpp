@@ -115,9 +115,10 @@ class LuaNode final : public torch::autograd::Node {
     bool fits = count >= wanted;
     for (int i = wanted; fits && i < count; ++i) fits = lua_isnil(L, base + 1 + i);
     if (!fits) {
-      throw Error(Code::kArgument, cat(name_, ".backward returned ", count, " values, expected ",
-                                       wanted, ": one for each argument of forward (nil where "
-                                       "there is no gradient)"));
+      throw Error(Code::kArgument,
+                  cat(name_, ".backward returned ", count, " values, expected ", wanted,
+                      ": one for each argument of forward (nil where "
+                      "there is no gradient)"));
     }
     variable_list out;
     for (int i = 0; i < wanted; ++i) {
@@ -126,8 +127,8 @@ class LuaNode final : public torch::autograd::Node {
       if (!lua_isnil(L, index) && (gradient == nullptr || !is_tensor_[static_cast<size_t>(i)])) {
         throw Error(Code::kArgument,
                     cat(name_, ".backward: value ", i + 1, " must be ",
-                        is_tensor_[static_cast<size_t>(i)] ? "a Tensor or nil" : "nil",
-                        ", got ", describe_value(L, index)));
+                        is_tensor_[static_cast<size_t>(i)] ? "a Tensor or nil" : "nil", ", got ",
+                        describe_value(L, index)));
       }
       if (is_tensor_[static_cast<size_t>(i)]) {
         out.push_back(gradient == nullptr ? at::Tensor() : *gradient);

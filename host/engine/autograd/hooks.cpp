@@ -48,8 +48,7 @@ class AfterAccumulation final : public torch::autograd::PostAccumulateGradHook {
 };
 
 AfterAccumulation* after_accumulation(const at::Tensor& leaf) {
-  return dynamic_cast<AfterAccumulation*>(
-      torch::autograd::impl::post_acc_grad_hooks(leaf).get());
+  return dynamic_cast<AfterAccumulation*>(torch::autograd::impl::post_acc_grad_hooks(leaf).get());
 }
 
 }  // namespace
