@@ -1,5 +1,4 @@
--- vision/init.lua: data sets and transforms of images, as torchvision.
+-- vision/init.lua: data sets, transforms and models of images, as torchvision.
 return require 'rtrain.namespace'('vision', {
-  modules = {datasets = 'vision.datasets', transforms = 'vision.transforms'},
-  later = {models = true},
+  modules = {datasets = 'vision.datasets', transforms = 'vision.transforms', models = 'vision.models'},
 })
