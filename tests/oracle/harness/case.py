@@ -1,0 +1,205 @@
+"""Cases: what is called with which arguments, and how Python's answer is found."""
+
+import torch
+
+from harness import answer
+from harness.fill import T
+from harness.lua_text import lua
+
+SPACES = (("linalg_", torch.linalg), ("fft_", torch.fft), ("special_", torch.special))
+
+
+def python_function(name):
+    """Python's function for an ATen operator: linalg_inv is torch.linalg.inv; None when there is none."""
+    for prefix, space in SPACES:
+        if name.startswith(prefix) and hasattr(space, name[len(prefix):]):
+            return getattr(space, name[len(prefix):])
+    for space in (torch, torch._C._nn, torch.nn.functional):
+        if hasattr(space, name):
+            return getattr(space, name)
+    return None
+
+
+def tensors_of(value):
+    """The T of an argument, of lists in it too."""
+    if isinstance(value, T):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [t for item in value for t in tensors_of(item)]
+    if isinstance(value, dict):
+        return [t for item in value.values() for t in tensors_of(item)]
+    return []
+
+
+def replaced(value, found):
+    if isinstance(value, T):
+        return found[id(value)]
+    if isinstance(value, (list, tuple)):
+        return type(value)(replaced(item, found) for item in value)
+    if isinstance(value, dict):
+        return {name: replaced(item, found) for name, item in value.items()}
+    return value
+
+
+def is_differentiable(t):
+    return t.dtype.startswith(("float", "complex", "bfloat"))
+
+
+class Case:
+    """One line of a golden file. `fields` go into it as they are."""
+
+    def __init__(self, name, args, kwargs, options):
+        self.name, self.args, self.kwargs = name, args, kwargs
+        self.grad = options.pop("grad", None)       # None: wherever autograd gives gradients
+        self.tolerance = options.pop("tol", None)   # (relative, absolute) instead of those of the dtype
+        self.says = options.pop("says", None)       # the case fails: parts of rtrain's message
+        self.shape_only = options.pop("shape_only", False)  # answers that no two builds share: shape and dtype count
+        self.fields = options
+        self.tensors = []
+        for t in tensors_of(list(args) + [kwargs]):
+            if all(t is not other for other in self.tensors):
+                self.tensors.append(t)
+        for place, t in enumerate(self.tensors):
+            t.seed = place + 1 if t.seed is None else t.seed
+
+    def inputs(self):
+        """Fresh tensors: (args, kwargs, the tensors that want a gradient)."""
+        found, wanted = {}, []
+        for t in self.tensors:
+            found[id(t)] = t.tensor()
+            if self.grad is not False and is_differentiable(t):
+                wanted.append(found[id(t)].requires_grad_())
+        return replaced(list(self.args), found), replaced(self.kwargs, found), wanted
+
+    def functions(self):
+        """(form, function) for each way to make this call; their answers must be equal."""
+        raise NotImplementedError
+
+    def answers(self, function):
+        torch.manual_seed(0)
+        args, kwargs, wanted = self.inputs()
+        results = answer.flatten(function(*args, **kwargs))
+        out = {"want": results}
+        first = args[0] if args else None
+        if isinstance(first, torch.Tensor):
+            if any(r is first for r in results):
+                out["same"] = True
+            elif isinstance(results[0], torch.Tensor) and results[0]._base is not None and \
+                    results[0]._base is (first if first._base is None else first._base):
+                out["view"] = [results[0].storage_offset(), *results[0].stride()]
+        outputs = [r for r in results if isinstance(r, torch.Tensor) and r.requires_grad]
+        if wanted and outputs:
+            seeds = [k for k, r in enumerate(results, 1) if isinstance(r, torch.Tensor) and r.requires_grad]
+            cotangents = [T(*r.shape, dtype=str(r.dtype).removeprefix("torch."), fill="real", seed=900 + k).tensor()
+                          for k, r in zip(seeds, outputs)]
+            out["grads"] = list(torch.autograd.grad(outputs, wanted, cotangents, allow_unused=True))
+        return out
+
+    def answer_text(self, form, function):
+        if self.says is not None:
+            return self.failure_text(form, function)
+        out = self.answers(function)
+        parts = [f"want={{{','.join(map(answer.text, out['want']))}}}"]
+        if "grads" in out:
+            parts.append(f"grads={{{','.join(map(answer.text, out['grads']))}}}")
+        parts += [f"{key}={lua(out[key])}" for key in ("same", "view") if key in out]
+        return ",".join(parts)
+
+    def failure_text(self, form, function):
+        args, kwargs, _ = self.inputs()
+        try:
+            function(*args, **kwargs)
+        except Exception:
+            return f"says={lua(list(self.says))}"
+        raise AssertionError(f"{self.name}: Python does not fail")
+
+    def line(self):
+        texts = {}
+        for form, function in self.functions():
+            try:
+                texts[form] = self.answer_text(form, function)
+            except AssertionError:
+                raise
+            except Exception as e:
+                raise RuntimeError(f"{self.name} ({form}): {e}") from e
+        if len(set(texts.values())) != 1:
+            raise AssertionError(f"{self.name}: the forms of the call differ: {texts}")
+        fields = {"name": self.name, **self.fields}
+        if "m" in texts:
+            fields["form"] = "".join(texts)
+        if self.tolerance:
+            fields["tol"] = list(self.tolerance)
+        if self.shape_only:
+            fields["shape_only"] = True
+        head = ",".join(f"{name}={lua(value)}" for name, value in fields.items())
+        args = ",".join([f"n={len(self.args)}"] + [lua(item) for item in self.args])
+        keywords = f"kw={lua(self.kwargs)}," if self.kwargs else ""
+        return f"{{{head},args={{{args}}},{keywords}{next(iter(texts.values()))}}}"
+
+
+class Call(Case):
+    """An operator, called as a function, as a method, or both."""
+
+    def __init__(self, op, args, kwargs, options):
+        self.op = op
+        self.forms = options.pop("forms", None)
+        self.python = options.pop("python", None)
+        super().__init__(options.pop("name", op), args, kwargs, {"call": op, **options})
+        if op.endswith("_") and self.grad is None:
+            self.grad = False
+
+    def functions(self):
+        function = self.python or python_function(self.op)
+        out = []
+        if function is not None and "f" in (self.forms or "f"):
+            out.append(("f", function))
+        is_method = self.args and isinstance(self.args[0], T) and hasattr(torch.Tensor, self.op)
+        if is_method and not (self.python and self.forms is None) and "m" in (self.forms or "m"):
+            out.append(("m", lambda self, *args, **kwargs: getattr(self, self_op)(*args, **kwargs)))
+            self_op = self.op
+        if not out:
+            out.append(("f", getattr(torch.ops.aten, self.op)))
+        return out
+
+
+class Code(Case):
+    """A piece of Lua and a Python function that do the same; the inputs have names."""
+
+    def __init__(self, name, text, python, inputs, options):
+        self.python = python
+        if "return" not in text:
+            text = "return " + text
+        options = {"code": text, "names": ",".join(inputs), **options}
+        options.setdefault("grad", False)
+        super().__init__(name, list(inputs.values()), {}, options)
+
+    def functions(self):
+        return [("f", self.python)]
+
+
+def call(op, *args, _=None, **kwargs):
+    """The case op(*args, **kwargs), as function and as method where Python has both.
+
+    `_` is a table of options: name, forms ("f", "m"), python (the function, where its name is another one), grad=False,
+    tol=(relative, absolute), shape_only.
+    """
+    return Call(op, args, kwargs, dict(_ or {}))
+
+
+def wrong(op, *args, _=None, **kwargs):
+    """A call that fails in Python too. rtrain's message must name the operator, show shape and dtype of each tensor,
+    hold the texts of the option `says`, and point at the caller's line."""
+    options = dict(_ or {})
+    out = Call(op, args, kwargs, {**options, "says": [], "grad": False})
+    out.says = [op] + [repr(t) for t in out.tensors] + list(options.get("says", []))
+    out.fields.pop("says", None)
+    return out
+
+
+def code(name, text, python, _=None, **inputs):
+    """Lua text with locals for the inputs, and the Python function that takes them by position: both give the same
+    values. Without `return` the text is one expression. Known in it: torch, nn, F, optim, none, slice.
+    Options as for call(); grad=True adds the gradients of the inputs.
+    """
+    return Code(name, text, python, inputs, dict(_ or {}))
+

@@ -1,0 +1,39 @@
+-- oracle.lua: a part of the oracle tests as a luaunit class, one test for each line of its golden file.
+--
+--   local lu = require 'luaunit'
+--   require('oracle').define('TestOperators', 'operators')
+--   os.exit(lu.LuaUnit.run(), true)
+
+local lu = require 'luaunit'
+local Case = require 'harness.case'
+
+local oracle = {}
+
+local FOLDER = debug.getinfo(1, 'S').source:match('^@(.*/)') or ''
+
+---The cases of a part, in order.
+---@param part string the file golden/<part>.txt
+---@return table[] cases each with name, args, want, …
+function oracle.cases(part)
+  local out = {}
+  for line in io.lines(FOLDER .. 'golden/' .. part .. '.txt') do out[#out + 1] = Case.read(line) end
+  return out
+end
+
+---Makes a global class of tests, `test_<name of the case>` each.
+---@param class string
+---@param part string
+---@return table[] cases
+function oracle.define(class, part)
+  local tests, cases = {}, oracle.cases(part)
+  _G[class] = tests
+  for _, case in ipairs(cases) do
+    tests['test_' .. case.name] = function()
+      local problem = case:problem()
+      if problem then lu.fail(problem) end
+    end
+  end
+  return cases
+end
+
+return oracle
