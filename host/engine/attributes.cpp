@@ -1,7 +1,11 @@
 #include "host/engine/attributes.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/imag.h>
+#include <ATen/ops/real.h>
 #include <torch/csrc/autograd/function.h>
+
+#include <functional>
 
 #include "host/engine/dtype.h"
 #include "host/engine/guard.h"
@@ -36,10 +40,31 @@ int device(lua_State* L) { return push_string(L, check_tensor(L, 1).device().str
 int grad(lua_State* L) { return push_result(L, check_tensor(L, 1).grad()); }
 int requires_grad(lua_State* L) { return push_bool(L, check_tensor(L, 1).requires_grad()); }
 int is_leaf(lua_State* L) { return push_bool(L, check_tensor(L, 1).is_leaf()); }
-int is_cuda(lua_State* L) { return push_bool(L, check_tensor(L, 1).is_cuda()); }
-int is_sparse(lua_State* L) { return push_bool(L, check_tensor(L, 1).is_sparse()); }
+
+template <bool (at::TensorBase::*Is)() const>
+int is(lua_State* L) {
+  const at::TensorBase& self = check_tensor(L, 1);
+  return push_bool(L, std::invoke(Is, self));
+}
+
+template <at::Layout Layout>
+int has_layout(lua_State* L) {
+  return push_bool(L, check_tensor(L, 1).layout() == Layout);
+}
+
+// Devices that this build does not know.
+int is_never(lua_State* L) {
+  check_tensor(L, 1);
+  return push_bool(L, false);
+}
+
+int retains_grad(lua_State* L) { return push_bool(L, check_tensor(L, 1).retains_grad()); }
 int transposed(lua_State* L) { return push_result(L, check_tensor(L, 1).numpy_T()); }
 int matrix_transposed(lua_State* L) { return push_result(L, check_tensor(L, 1).mT()); }
+int conjugate_transposed(lua_State* L) { return push_result(L, check_tensor(L, 1).matrix_H()); }
+int matrix_conjugate_transposed(lua_State* L) { return push_result(L, check_tensor(L, 1).mH()); }
+int real(lua_State* L) { return push_result(L, at::real(check_tensor(L, 1))); }
+int imag(lua_State* L) { return push_result(L, at::imag(check_tensor(L, 1))); }
 int data(lua_State* L) { return push_result(L, check_tensor(L, 1).variable_data()); }
 int version(lua_State* L) {
   push_int(L, check_tensor(L, 1)._version());
@@ -61,9 +86,7 @@ int itemsize(lua_State* L) {
   return 1;
 }
 
-int layout(lua_State* L) {
-  return push_string(L, check_tensor(L, 1).layout() == at::kStrided ? "strided" : "sparse_coo");
-}
+int layout(lua_State* L) { return push_string(L, layout_name(check_tensor(L, 1).layout())); }
 
 int grad_fn(lua_State* L) {
   const auto& node = check_tensor(L, 1).grad_fn();
@@ -93,6 +116,24 @@ int set_requires_grad(lua_State* L) {
   return 0;
 }
 
+// x.real = y: copied into the part, a view.
+template <int Part(lua_State*)>
+int set_part(lua_State* L) {
+  lua_settop(L, 2);
+  Part(L);
+  const at::Tensor part = check_tensor(L, 3);
+  if (test_tensor(L, 2) != nullptr) {
+    part.copy_(check_tensor(L, 2));
+    return 0;
+  }
+  const auto number = to_scalar(L, 2);
+  if (!number) {
+    throw Error(Code::kArgument, cat("expected a number or a Tensor, got ", describe_value(L, 2)));
+  }
+  part.fill_(*number);
+  return 0;
+}
+
 int set_data(lua_State* L) {
   check_tensor(L, 1).set_data(check_tensor(L, 2));
   return 0;
@@ -107,21 +148,39 @@ constexpr Method kGetters[] = {
     torch_method<&grad_fn>("grad_fn"),
     torch_method<&requires_grad>("requires_grad"),
     torch_method<&is_leaf>("is_leaf"),
-    torch_method<&is_cuda>("is_cuda"),
-    torch_method<&is_sparse>("is_sparse"),
+    torch_method<&retains_grad>("retains_grad"),
+    torch_method<&is<&at::TensorBase::is_cpu>>("is_cpu"),
+    torch_method<&is<&at::TensorBase::is_cuda>>("is_cuda"),
+    torch_method<&is<&at::TensorBase::is_meta>>("is_meta"),
+    torch_method<&is<&at::TensorBase::is_sparse>>("is_sparse"),
+    torch_method<&has_layout<at::kSparseCsr>>("is_sparse_csr"),
+    torch_method<&is<&at::TensorBase::is_mkldnn>>("is_mkldnn"),
+    torch_method<&is<&at::TensorBase::is_quantized>>("is_quantized"),
+    torch_method<&is<&at::TensorBase::is_nested>>("is_nested"),
+    torch_method<&is_never>("is_ipu"),
+    torch_method<&is_never>("is_maia"),
+    torch_method<&is_never>("is_mps"),
+    torch_method<&is_never>("is_mtia"),
+    torch_method<&is_never>("is_vulkan"),
+    torch_method<&is_never>("is_xla"),
+    torch_method<&is_never>("is_xpu"),
     torch_method<&ndim>("ndim"),
     torch_method<&nbytes>("nbytes"),
     torch_method<&itemsize>("itemsize"),
     torch_method<&transposed>("T"),
     torch_method<&matrix_transposed>("mT"),
+    torch_method<&conjugate_transposed>("H"),
+    torch_method<&matrix_conjugate_transposed>("mH"),
+    torch_method<&real>("real"),
+    torch_method<&imag>("imag"),
     torch_method<&data>("data"),
     torch_method<&version>("_version"),
 };
 
 constexpr Method kSetters[] = {
-    torch_method<&set_grad>("grad"),
-    torch_method<&set_requires_grad>("requires_grad"),
-    torch_method<&set_data>("data"),
+    torch_method<&set_grad>("grad"),        torch_method<&set_requires_grad>("requires_grad"),
+    torch_method<&set_data>("data"),        torch_method<&set_part<&real>>("real"),
+    torch_method<&set_part<&imag>>("imag"),
 };
 
 }  // namespace

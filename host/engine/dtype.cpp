@@ -44,6 +44,21 @@ constexpr DtypeName kDtypes[] = {
     {"uint64", at::kUInt64},
     {"float8_e4m3fn", at::kFloat8_e4m3fn},
     {"float8_e5m2", at::kFloat8_e5m2},
+    {"float8_e4m3fnuz", at::kFloat8_e4m3fnuz},
+    {"float8_e5m2fnuz", at::kFloat8_e5m2fnuz},
+    {"float8_e8m0fnu", at::kFloat8_e8m0fnu},
+    {"chalf", at::kComplexHalf},
+};
+
+struct LayoutName {
+  std::string_view name;
+  at::Layout layout;
+};
+
+constexpr LayoutName kLayouts[] = {
+    {"strided", at::kStrided},      {"sparse_coo", at::kSparse},    {"sparse_csr", at::kSparseCsr},
+    {"sparse_csc", at::kSparseCsc}, {"sparse_bsr", at::kSparseBsr}, {"sparse_bsc", at::kSparseBsc},
+    {"_mkldnn", at::kMkldnn},       {"jagged", at::kJagged},
 };
 
 std::string_view without_prefix(std::string_view name) {
@@ -98,12 +113,26 @@ std::optional<at::MemoryFormat> memory_format_from_name(std::string_view name) {
   return std::nullopt;
 }
 
+at::MemoryFormat parse_memory_format(std::string_view name) {
+  if (const auto format = memory_format_from_name(name)) return *format;
+  static const std::vector<std::string> kNames = {"contiguous_format", "channels_last",
+                                                  "channels_last_3d", "preserve_format"};
+  throw Error(Code::kArgument, cat("unknown memory format '", name, "'", suggestion(name, kNames)));
+}
+
 std::optional<at::Layout> layout_from_name(std::string_view name) {
   name = without_prefix(name);
-  if (name == "strided") return at::kStrided;
-  if (name == "sparse_coo") return at::kSparse;
-  if (name == "sparse_csr") return at::kSparseCsr;
+  for (const auto& known : kLayouts) {
+    if (known.name == name) return known.layout;
+  }
   return std::nullopt;
+}
+
+std::string layout_name(at::Layout layout) {
+  for (const auto& known : kLayouts) {
+    if (known.layout == layout) return std::string(known.name);
+  }
+  return "unknown";
 }
 
 }  // namespace rtrain

@@ -25,6 +25,11 @@ c10::Device parse_device(const std::string& name);
 std::optional<c10::Device> device_from_name(const std::string& name);
 
 std::optional<at::MemoryFormat> memory_format_from_name(std::string_view name);
+// Throws Error(kArgument) with "did you mean" for an unknown one.
+at::MemoryFormat parse_memory_format(std::string_view name);
+
+// "strided", "sparse_coo", …
+std::string layout_name(at::Layout layout);
 std::optional<at::Layout> layout_from_name(std::string_view name);
 
 }  // namespace rtrain

@@ -2,6 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -104,18 +106,46 @@ int tolist(lua_State* L) {
   return 1;
 }
 
+// The format of is_contiguous{memory_format = …} and x:float{memory_format = …}: the name itself or
+// the only keyword.
+std::optional<at::MemoryFormat> read_memory_format(lua_State* L, int index, const char* name) {
+  if (lua_isnoneornil(L, index)) return std::nullopt;
+  std::optional<at::MemoryFormat> out;
+  if (lua_type(L, index) == LUA_TTABLE) {
+    lua_pushnil(L);
+    while (lua_next(L, index) != 0) {
+      const bool named = lua_type(L, -2) == LUA_TSTRING;
+      if (!named || std::string_view(lua_tostring(L, -2)) != "memory_format") {
+        throw Error(Code::kArgument, cat(name, ": the only keyword is memory_format"));
+      }
+      out = parse_memory_format(luaL_checkstring(L, -1));
+      lua_pop(L, 1);
+    }
+    return out;
+  }
+  return parse_memory_format(luaL_checkstring(L, index));
+}
+
 int is_contiguous(lua_State* L) {
   const at::Tensor& self = check_tensor(L, 1);
-  auto format = at::MemoryFormat::Contiguous;
-  if (lua_type(L, 2) == LUA_TTABLE) lua_getfield(L, 2, "memory_format");
-  if (lua_type(L, -1) == LUA_TSTRING) {
-    const auto named = memory_format_from_name(lua_tostring(L, -1));
-    if (!named)
-      throw Error(Code::kArgument,
-                  cat("unknown memory format '", std::string_view(lua_tostring(L, -1)), "'"));
-    format = *named;
-  }
-  lua_pushboolean(L, self.is_contiguous(format) ? 1 : 0);
+  const auto format = read_memory_format(L, 2, "is_contiguous");
+  lua_pushboolean(L, self.is_contiguous(format.value_or(at::MemoryFormat::Contiguous)) ? 1 : 0);
+  return 1;
+}
+
+int get_device(lua_State* L) {
+  const at::Tensor& self = check_tensor(L, 1);
+  return push_count(L, self.is_cpu() ? -1 : self.get_device());
+}
+
+// The dimensions by falling stride: how the elements lie in memory.
+int dim_order(lua_State* L) {
+  const at::Tensor& self = check_tensor(L, 1);
+  std::vector<int64_t> order(static_cast<size_t>(self.dim()));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(
+      order, [&self](int64_t a, int64_t b) { return self.stride(a) > self.stride(b); });
+  push_sizes(L, order);
   return 1;
 }
 
@@ -167,14 +197,16 @@ void read_keyword(lua_State* L, const std::string& key, Target& target) {
   } else if (key == "copy") {
     target.copy = lua_toboolean(L, -1) != 0;
   } else if (key == "memory_format") {
-    target.memory_format = memory_format_from_name(luaL_checkstring(L, -1));
+    target.memory_format = parse_memory_format(luaL_checkstring(L, -1));
   } else {
     throw Error(Code::kArgument, cat("to: unknown keyword '", key, "'", suggestion(key, kNames)));
   }
 }
 
+// x:to(device, dtype, non_blocking, copy), x:to(dtype, non_blocking, copy), x:to(other, …).
 Target read_target(lua_State* L) {
   Target out;
+  int flags = 0;
   for (int i = 2; i <= lua_gettop(L); ++i) {
     if (lua_type(L, i) == LUA_TSTRING) {
       read_name(lua_tostring(L, i), out);
@@ -189,6 +221,8 @@ Target read_target(lua_State* L) {
         read_keyword(L, lua_tostring(L, -2), out);
         lua_pop(L, 1);
       }
+    } else if (lua_type(L, i) == LUA_TBOOLEAN && i > 2 && flags < 2) {
+      (++flags == 1 ? out.non_blocking : out.copy) = lua_toboolean(L, i) != 0;
     } else if (!lua_isnil(L, i)) {
       throw Error(Code::kArgument,
                   cat("to: expected a dtype, a device or a Tensor, got ", describe_value(L, i)));
@@ -212,11 +246,15 @@ int to(lua_State* L) { return push_converted(L, read_target(L)); }
 
 template <at::ScalarType Dtype>
 int to_dtype(lua_State* L) {
-  return push_converted(L, {.dtype = Dtype, .device = {}, .memory_format = {}});
+  return push_converted(L, {.dtype = Dtype,
+                            .device = {},
+                            .memory_format = read_memory_format(L, 2, "conversion to a dtype")});
 }
 
 int cpu(lua_State* L) {
-  return push_converted(L, {.dtype = {}, .device = c10::Device(c10::kCPU), .memory_format = {}});
+  return push_converted(L, {.dtype = {},
+                            .device = c10::Device(c10::kCPU),
+                            .memory_format = read_memory_format(L, 2, "cpu")});
 }
 
 int cuda(lua_State* L) {
@@ -238,6 +276,8 @@ constexpr Method kMethods[] = {
     torch_method<&is_complex>("is_complex"),
     torch_method<&is_contiguous>("is_contiguous"),
     torch_method<&data_ptr>("data_ptr"),
+    torch_method<&get_device>("get_device"),
+    torch_method<&dim_order>("dim_order"),
     torch_method<&item>("item"),
     torch_method<&tolist>("tolist"),
     torch_method<&detach>("detach"),
@@ -254,6 +294,9 @@ constexpr Method kMethods[] = {
     torch_method<&to_dtype<at::kChar>>("char"),
     torch_method<&to_dtype<at::kByte>>("byte"),
     torch_method<&to_dtype<at::kBool>>("bool"),
+    torch_method<&to_dtype<at::kComplexFloat>>("cfloat"),
+    torch_method<&to_dtype<at::kComplexDouble>>("cdouble"),
+    torch_method<&to_dtype<at::kComplexHalf>>("chalf"),
     torch_method<&cpu>("cpu"),
     torch_method<&cuda>("cuda"),
     torch_method<&backward>("backward"),

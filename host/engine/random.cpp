@@ -23,7 +23,7 @@ const at::Generator& default_generator() { return at::detail::getDefaultCPUGener
 
 int push_seed(lua_State* L, at::Generator generator) {
   const std::lock_guard lock(generator.mutex());
-  push_int(L, static_cast<int64_t>(generator.current_seed()));
+  push_uint(L, generator.current_seed());
   return 1;
 }
 
@@ -37,21 +37,17 @@ void set_state(at::Generator generator, const at::Tensor& state) {
   generator.set_state(state);
 }
 
-int manual_seed(lua_State* L) {
-  at::manual_seed(static_cast<uint64_t>(check_seed(L, 1)));
-  return 0;
-}
-
 int initial_seed(lua_State* L) { return push_seed(L, default_generator()); }
 
-int seed(lua_State* L) {
-  at::Generator generator = default_generator();
+int seed_anew(lua_State* L, at::Generator generator) {
   {
     const std::lock_guard lock(generator.mutex());
     generator.seed();
   }
   return push_seed(L, generator);
 }
+
+int seed(lua_State* L) { return seed_anew(L, default_generator()); }
 
 int get_rng_state(lua_State* L) {
   push_tensor(L, state_of(default_generator()));
@@ -78,6 +74,12 @@ struct Class<at::Generator> {
     lua_settop(L, 1);
     return 1;
   }
+  static int seed(lua_State* L) { return seed_anew(L, *check<at::Generator>(L, 1)); }
+  static int clone(lua_State* L) {
+    const at::Generator& self = *check<at::Generator>(L, 1);
+    push<at::Generator>(L, std::make_unique<at::Generator>(self.clone()));
+    return 1;
+  }
   static int get_seed(lua_State* L) { return push_seed(L, *check<at::Generator>(L, 1)); }
   static int get_state(lua_State* L) {
     push_tensor(L, state_of(*check<at::Generator>(L, 1)));
@@ -89,9 +91,12 @@ struct Class<at::Generator> {
     return 1;
   }
 
-  static constexpr Method kMethods[] = {
-      torch_method<&seed_with>("manual_seed"), torch_method<&get_seed>("initial_seed"),
-      torch_method<&get_state>("get_state"), torch_method<&change_state>("set_state")};
+  static constexpr Method kMethods[] = {torch_method<&seed_with>("manual_seed"),
+                                        torch_method<&get_seed>("initial_seed"),
+                                        torch_method<&seed>("seed"),
+                                        torch_method<&clone>("clone_state"),
+                                        torch_method<&get_state>("get_state"),
+                                        torch_method<&change_state>("set_state")};
 };
 
 at::Generator* test_generator(lua_State* L, int index) {
@@ -109,12 +114,31 @@ int generator(lua_State* L) {
   return 1;
 }
 
+int push_default_generator(lua_State* L) {
+  push<at::Generator>(L, std::make_unique<at::Generator>(default_generator()));
+  return 1;
+}
+
+int manual_seed(lua_State* L) {
+  at::manual_seed(static_cast<uint64_t>(check_seed(L, 1)));
+  return push_default_generator(L);
+}
+
 constexpr Method kFunctions[] = {torch_method<&manual_seed>("manual_seed"),
                                  torch_method<&initial_seed>("initial_seed"),
                                  torch_method<&seed>("seed"),
                                  torch_method<&get_rng_state>("get_rng_state"),
                                  torch_method<&set_rng_state>("set_rng_state"),
                                  torch_method<&generator>("generator")};
+
+// Every generator here is one of the CPU's.
+void add_device(lua_State* L) {
+  luaL_getmetatable(L, Class<at::Generator>::kName);
+  lua_getfield(L, -1, "__index");
+  lua_pushliteral(L, "cpu");
+  lua_setfield(L, -2, "device");
+  lua_pop(L, 2);
+}
 
 }  // namespace
 
@@ -124,6 +148,9 @@ void open_random(lua_State* L) {
     lua_pushcfunction(L, f.function());
     lua_setfield(L, -2, f.name());
   }
+  add_device(L);
+  push_default_generator(L);
+  lua_setfield(L, -2, "default_generator");
 }
 
 }  // namespace rtrain

@@ -18,7 +18,10 @@ local function kind(value)
   if istype(complex, value) then return 3 end
   return 0
 end
-local function make_int64(high, low) return cast(int64, high) * 4294967296LL + cast(int64, low) end
+local function make_int64(high, low, unsigned)
+  local out = cast(int64, high) * 4294967296LL + cast(int64, low)
+  return unsigned and cast(uint64, out) or out
+end
 local function make_complex(re, im) return new(complex, re, im) end
 return kind, make_int64, make_complex
 )";
@@ -67,7 +70,8 @@ std::optional<at::Scalar> to_scalar(lua_State* L, int index) {
       const CdataKind kind = cdata_kind(L, index);
       const void* data = lua_topointer(L, index);
       if (kind == CdataKind::kOther) return std::nullopt;
-      if (kind != CdataKind::kComplex) return at::Scalar(*static_cast<const int64_t*>(data));
+      if (kind == CdataKind::kUint64) return at::Scalar(*static_cast<const uint64_t*>(data));
+      if (kind == CdataKind::kInt64) return at::Scalar(*static_cast<const int64_t*>(data));
       const auto* parts = static_cast<const double*>(data);
       return at::Scalar(c10::complex<double>(parts[0], parts[1]));
     }
@@ -76,16 +80,34 @@ std::optional<at::Scalar> to_scalar(lua_State* L, int index) {
   }
 }
 
+namespace {
+
+constexpr int64_t kExact = int64_t{1} << 53;
+
+void push_cdata(lua_State* L, int64_t bits, bool is_unsigned) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, vm(L).make_int64_ref);
+  lua_pushnumber(L, static_cast<double>(bits >> 32));
+  lua_pushnumber(L, static_cast<double>(bits & 0xffffffff));
+  lua_pushboolean(L, is_unsigned ? 1 : 0);
+  lua_call(L, 3, 1);
+}
+
+}  // namespace
+
 void push_int(lua_State* L, int64_t number) {
-  constexpr int64_t kExact = int64_t{1} << 53;
   if (number >= -kExact && number <= kExact) {
     lua_pushnumber(L, static_cast<double>(number));
     return;
   }
-  lua_rawgeti(L, LUA_REGISTRYINDEX, vm(L).make_int64_ref);
-  lua_pushnumber(L, static_cast<double>(number >> 32));
-  lua_pushnumber(L, static_cast<double>(number & 0xffffffff));
-  lua_call(L, 2, 1);
+  push_cdata(L, number, false);
+}
+
+void push_uint(lua_State* L, uint64_t number) {
+  if (number <= static_cast<uint64_t>(kExact)) {
+    lua_pushnumber(L, static_cast<double>(number));
+    return;
+  }
+  push_cdata(L, static_cast<int64_t>(number), true);
 }
 
 void push_complex(lua_State* L, c10::complex<double> number) {
@@ -102,6 +124,8 @@ void push_scalar(lua_State* L, const at::Scalar& scalar) {
     lua_pushnumber(L, scalar.to<double>());
   } else if (scalar.isComplex()) {
     push_complex(L, scalar.to<c10::complex<double>>());
+  } else if (scalar.type() == at::kUInt64) {
+    push_uint(L, scalar.to<uint64_t>());
   } else {
     push_int(L, scalar.to<int64_t>());
   }

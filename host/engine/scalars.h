@@ -25,11 +25,12 @@ CdataKind cdata_kind(lua_State* L, int index);
 std::optional<int64_t> to_int(lua_State* L, int index);
 // A number or an int64 object.
 std::optional<double> to_double(lua_State* L, int index);
-// A number, a boolean, an int64 or a complex object.
+// A number, a boolean, an int64, uint64 or complex object.
 std::optional<at::Scalar> to_scalar(lua_State* L, int index);
 
 // A Lua number; beyond 2^53, where it would lose digits, an int64 object.
 void push_int(lua_State* L, int64_t number);
+void push_uint(lua_State* L, uint64_t number);
 void push_complex(lua_State* L, c10::complex<double> number);
 void push_scalar(lua_State* L, const at::Scalar& scalar);
 

@@ -11,6 +11,7 @@
 #include "host/engine/methods.h"
 #include "host/engine/operators.h"
 #include "host/engine/printing.h"
+#include "host/engine/size_class.h"
 #include "host/engine/tensor.h"
 
 namespace rtrain {
@@ -63,9 +64,36 @@ int to_string(lua_State* L) {
   return 1;
 }
 
-// An operator as a method; Lua keeps it in the table of methods.
+// Leaves the table that torch/methods.lua returns.
+void push_lua_methods(lua_State* L) {
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "torch.methods");
+  lua_call(L, 1, 1);
+}
+
+bool push_lua_method(lua_State* L, const std::string& name) {
+  push_lua_methods(L);
+  lua_getfield(L, -1, "find");
+  lua_pushlstring(L, name.data(), name.size());
+  lua_call(L, 1, 1);
+  return !lua_isnil(L, -1);
+}
+
+void add_lua_method_names(lua_State* L, std::vector<std::string>& out) {
+  push_lua_methods(L);
+  lua_getfield(L, -1, "names");
+  lua_call(L, 0, 1);
+  for (int i = 1; i <= static_cast<int>(lua_objlen(L, -1)); ++i) {
+    lua_rawgeti(L, -1, i);
+    out.emplace_back(lua_tostring(L, -1));
+    lua_pop(L, 1);
+  }
+}
+
+// A method of torch/methods.lua or an operator; Lua keeps it in the table of methods.
 int find_method(lua_State* L) {
   const std::string name = lua_tostring(L, 1);
+  if (push_lua_method(L, name)) return 1;
   if (Op* op = find_op(vm(L), name)) {
     push_op(L, *op);
     return 1;
@@ -73,6 +101,7 @@ int find_method(lua_State* L) {
   std::vector<std::string> names = family_names();
   for (const Method& m : attribute_getters()) names.emplace_back(m.name());
   for (const Method& m : tensor_methods()) names.emplace_back(m.name());
+  add_lua_method_names(L, names);
   const auto near = nearest_name(name, names);
   throw Error(Code::kArgument, cat("a Tensor has no method or attribute '", name, "'",
                                    near ? cat(", did you mean '", *near, "'?") : std::string()));
@@ -88,44 +117,6 @@ int is_tensor(lua_State* L) {
   lua_pushboolean(L, test_tensor(L, 1) != nullptr ? 1 : 0);
   return 1;
 }
-
-int sizes_index(lua_State* L) {
-  if (lua_type(L, 2) == LUA_TNUMBER && lua_tonumber(L, 2) < 1) {
-    throw Error(Code::kArgument,
-                "lists of sizes are counted from 1: x.shape[1] is dimension 0, x:size(0) too");
-  }
-  lua_pushnil(L);
-  return 1;
-}
-
-int sizes_to_string(lua_State* L) {
-  std::string out = "torch.Size([";
-  for (int i = 1; i <= static_cast<int>(lua_objlen(L, 1)); ++i) {
-    lua_rawgeti(L, 1, i);
-    out += cat(i > 1 ? ", " : "", lua_tonumber(L, -1));
-    lua_pop(L, 1);
-  }
-  out += "])";
-  lua_pushlstring(L, out.data(), out.size());
-  return 1;
-}
-
-int sizes_equal(lua_State* L) {
-  const int count = static_cast<int>(lua_objlen(L, 1));
-  bool equal = count == static_cast<int>(lua_objlen(L, 2));
-  for (int i = 1; equal && i <= count; ++i) {
-    lua_rawgeti(L, 1, i);
-    lua_rawgeti(L, 2, i);
-    equal = lua_rawequal(L, -1, -2) != 0;
-    lua_pop(L, 2);
-  }
-  lua_pushboolean(L, equal ? 1 : 0);
-  return 1;
-}
-
-constexpr Method kSizesMeta[] = {torch_method<&sizes_index>("__index"),
-                                 torch_method<&sizes_to_string>("__tostring"),
-                                 torch_method<&sizes_equal>("__eq")};
 
 // Leaves the function that the chunk returns, called with the values already on the stack.
 void run_chunk(lua_State* L, const char* text, int nargs) {
@@ -181,17 +172,10 @@ void create_metatable(lua_State* L) {
   state.tensor_meta_ref = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-void create_sizes_metatable(lua_State* L) {
-  push_functions(L, kSizesMeta);
-  lua_pushliteral(L, "torch.Size");
-  lua_setfield(L, -2, "__name");
-  vm(L).size_meta_ref = luaL_ref(L, LUA_REGISTRYINDEX);
-}
-
 }  // namespace
 
 void open_tensor(lua_State* L) {
-  create_sizes_metatable(L);
+  open_size(L);
   create_metatable(L);
   lua_rawgeti(L, LUA_REGISTRYINDEX, vm(L).methods_ref);
   lua_setfield(L, -2, "Tensor");

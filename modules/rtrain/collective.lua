@@ -48,4 +48,4 @@ function collective.broadcast_from_rank_zero(data)
   return closure.load(bytes_of(dist.broadcast(buffer, 0)))
 end
 
-return collective
+return require 'rtrain.namespace'('train.collective', nil, collective)

@@ -1,22 +1,20 @@
 -- torch/init.lua: the table `torch`. Requiring it loads nothing: LibTorch comes with the first tensor.
 --
--- Names are looked up in this order: what is written here, the submodules, then torch._C (own functions, then every
--- ATen operator). A function found there is kept in the table.
+-- Names are looked up in this order: what is written here, the submodules, the functions in files of their own, then
+-- torch._C (own functions, then every ATen operator). A function found there is kept in the table.
 
 local errors = require 'rtrain.errors'
 
 local torch = {}
 
 -- A dtype is its name.
-for _, dtype in ipairs{'float32', 'float64', 'float16', 'bfloat16', 'int64', 'int32', 'int16', 'int8', 'uint8', 'bool',
-                       'complex64', 'complex128'} do
-  torch[dtype] = dtype
+local dtypes = require 'torch.dtypes'
+for _, list in ipairs{dtypes.NAMES, dtypes.CONSTANTS} do
+  for _, name in ipairs(list) do torch[name] = name end
 end
-torch.float, torch.double, torch.half = 'float32', 'float64', 'float16'
-torch.long, torch.int, torch.short = 'int64', 'int32', 'int16'
-torch.cfloat, torch.cdouble = 'complex64', 'complex128'
+for alias, dtype in next, dtypes.ALIASES do torch[alias] = dtype end
 
-torch.inf, torch.nan, torch.pi = math.huge, 0 / 0, math.pi
+torch.inf, torch.nan, torch.pi, torch.e = math.huge, 0 / 0, math.pi, math.exp(1)
 
 -- The marks of host/lua/convert.h, kept as fields so that they travel to workers by name.
 local function mark(name)
@@ -33,8 +31,27 @@ torch._intmap_meta = mark 'rtrain.intmap'
 function torch.list(items) return setmetatable(items, torch._list_meta) end
 
 local SUBMODULES = {nn = 'torch.nn', optim = 'torch.optim', utils = 'torch.utils', distributed = 'torch.distributed',
-                    cuda = 'torch.cuda', autograd = 'torch.autograd',
-                    func = 'torch.func'}
+                    cuda = 'torch.cuda', autograd = 'torch.autograd', linalg = 'torch.linalg', fft = 'torch.fft',
+                    special = 'torch.special', random = 'torch.random', testing = 'torch.testing',
+                    functional = 'torch.functional', func = 'torch.func'}
+
+-- Functions in files of their own, read at the first use of one.
+local FILES = {
+  {'torch.functional', 'broadcast_tensors', 'broadcast_shapes', 'atleast_1d', 'atleast_2d', 'atleast_3d', 'meshgrid',
+   'cartesian_prod', 'block_diag', 'chain_matmul', 'einsum', 'tensordot', 'cdist', 'norm', 'nonzero', 'unravel_index'},
+  {'torch.unique', 'unique', 'unique_consecutive'},
+  {'torch.spectrogram', 'stft'},
+  {'torch.factorizations', 'svd_lowrank', 'pca_lowrank', 'lu'},
+  {'torch.creation', 'as_tensor', 'asarray', 'frombuffer'},
+  {'torch.dtypes', 'finfo', 'iinfo', 'typename'},
+}
+local file_of = {}
+for _, entry in ipairs(FILES) do
+  for i = 2, #entry do file_of[entry[i]] = entry[1] end
+end
+
+-- Methods that are functions too.
+local METHODS = {numel = true, get_device = true}
 
 -- Parts of PyTorch that later stages bring.
 local LATER = {compile = true, jit = true, fx = true, amp = true, autocast = true, multiprocessing = true,
@@ -42,9 +59,10 @@ local LATER = {compile = true, jit = true, fx = true, amp = true, autocast = tru
 
 local function unknown(name)
   if LATER[name] then require('rtrain.args').no_such('torch', name, {}, LATER) end
+  require('torch.absent').check('torch', name)
   local names = require('torch._C').op_names()
   -- The order reaches nothing but the choice between equally near names.
-  for _, source in ipairs{torch, SUBMODULES, require 'torch._C'} do
+  for _, source in ipairs{torch, SUBMODULES, file_of, METHODS, require 'torch._C'} do
     for key in next, source do names[#names + 1] = tostring(key) end
   end
   table.sort(names)
@@ -57,9 +75,11 @@ setmetatable(torch, {
     local found
     if SUBMODULES[name] then
       found = require(SUBMODULES[name])
+    elseif file_of[name] then
+      found = require(file_of[name])[name]
     elseif not LATER[name] then
       local C = require 'torch._C'
-      found = C[name]
+      found = METHODS[name] and C.Tensor[name] or C[name]
       if found == nil then found = C.op(name) end
     end
     if found == nil then unknown(name) end
@@ -113,9 +133,23 @@ function torch.load(path, options)
   return require('torch._C').load(path, {map_location = options.map_location})
 end
 
----A random number generator of its own, as torch.Generator().
----@param seed? integer
----@return userdata generator to pass as {generator = g}
-function torch.Generator(seed) return require('torch._C').generator(seed or 67280421310721) end
+---A random number generator of its own. Counterpart: torch.Generator.
+---@param device? string|integer 'cpu' (the only one in this version), or the seed that manual_seed would set
+---@return userdata generator to pass as {generator = g}; it has manual_seed, seed, initial_seed, get_state, set_state,
+---clone_state and device
+---
+---```lua
+---local torch = require 'torch'
+---local g = torch.Generator():manual_seed(7)
+---local copy = g:clone_state()
+---assert(torch.equal(torch.rand(3, {generator = g}), torch.rand(3, {generator = copy})))
+---```
+function torch.Generator(device)
+  if type(device) == 'table' then device = require('rtrain.args').options(device, {'device'}, 'Generator').device end
+  if type(device) == 'string' and torch.device(device) ~= 'cpu' then
+    errors.raise('unsupported', ("Generator: the device is 'cpu' in this version, got '%s'"):format(device))
+  end
+  return require('torch._C').generator(type(device) ~= 'string' and device or 67280421310721)
+end
 
 return torch

@@ -77,4 +77,4 @@ function utils.vector_to_parameters(vector, parameters)
   end)
 end
 
-return utils
+return require 'rtrain.namespace'('torch.nn.utils', nil, utils)

@@ -1,0 +1,84 @@
+-- torch/factorizations.lua: torch.svd_lowrank, torch.pca_lowrank, torch.lu.
+--
+-- The first two: Halko, Martinsson and Tropp, "Finding structure with randomness", SIAM Review 53 (2011), algorithms 4.4 and
+-- 5.1. They draw from the default random generator, the same numbers as PyTorch's.
+
+local args = require 'rtrain.args'
+local errors = require 'rtrain.errors'
+local C = require 'torch._C'
+
+local factorizations = {}
+
+-- x (…, m, n) times y, less m times y.
+local function product_less(x, m, y)
+  local out = x:matmul(y)
+  return m and out - m:matmul(y) or out
+end
+
+-- q orthonormal columns that nearly span the range of a - m.
+local function range_of(a, m, q, niter)
+  local shape = a.shape
+  local dtype = (a:is_complex() or a:is_floating_point()) and a.dtype or 'float32'
+  local basis = C.op 'linalg_qr'(product_less(a, m, C.op 'randn'({shape[#shape], q}, {dtype = dtype, device = a.device})))
+  for _ = 1, niter do
+    basis = C.op 'linalg_qr'(product_less(a.mH, m and m.mH, basis))
+    basis = C.op 'linalg_qr'(product_less(a, m, basis))
+  end
+  return basis
+end
+
+local svd_lowrank = args.signature('svd_lowrank', {'A', {'q', 6}, {'niter', 2}, {'M'}})
+
+---The largest singular values and their vectors, nearly, with A ≈ U diag(S) Vᴴ. Counterpart: torch.svd_lowrank.
+---Arguments: A (…, m, n), q = 6 (somewhat above the rank), niter = 2 (iterations), M = nil (subtracted from A).
+---@param ... any
+---@return torch.Tensor U (…, m, q)
+---@return torch.Tensor S (…, q)
+---@return torch.Tensor V (…, n, q)
+function factorizations.svd_lowrank(...)
+  local p = svd_lowrank:bind(...)
+  local a, m = p.A, p.M and p.M:broadcast_to(p.A:size())
+  local wide = a:size(-2) < a:size(-1)
+  if wide then a, m = a.mH, m and m.mH end
+  local basis = range_of(a, m, p.q, p.niter)
+  local u, s, vh = C.op 'linalg_svd'(m and basis.mH:matmul(a) - basis.mH:matmul(m) or basis.mH:matmul(a),
+    {full_matrices = false})
+  u = basis:matmul(u)
+  if wide then return vh.mH, s, u end
+  return u, s, vh.mH
+end
+
+local pca_lowrank = args.signature('pca_lowrank', {'A', {'q'}, {'center', true}, {'niter', 2}})
+
+---The principal components of rows of measurements, nearly. Counterpart: torch.pca_lowrank.
+---Arguments: A (…, m, n), q = min(6, m, n), center = true (subtract the columns' means), niter = 2.
+---@param ... any
+---@return torch.Tensor U (…, m, q)
+---@return torch.Tensor S (…, q)
+---@return torch.Tensor V (…, n, q) the principal directions
+function factorizations.pca_lowrank(...)
+  local p = pca_lowrank:bind(...)
+  local most = math.min(p.A:size(-2), p.A:size(-1))
+  local q = p.q or math.min(6, most)
+  if q < 0 or q > most then
+    errors.raise('argument', ('pca_lowrank: q must lie between 0 and min(m, n) = %d, got %s'):format(most, tostring(q)))
+  end
+  if p.niter < 0 then errors.raise('argument', 'pca_lowrank: niter must be at least 0, got ' .. tostring(p.niter)) end
+  return factorizations.svd_lowrank(p.center and p.A - p.A:mean({-2}, true) or p.A, q, p.niter)
+end
+
+local lu = args.signature('lu', {'A', {'pivot', true}, {'get_infos', false}})
+
+---The LU factorization in compact form. Counterpart: torch.lu; torch.linalg.lu_factor is its newer name.
+---Arguments: A (…, m, n), pivot = true, get_infos = false.
+---@param ... any
+---@return torch.Tensor LU (…, m, n)
+---@return torch.Tensor pivots (…, min(m, n)) int32
+---@return torch.Tensor? infos with get_infos: not 0 where a factorization failed, instead of an error
+function factorizations.lu(...)
+  local p = lu:bind(...)
+  if p.get_infos then return C.op 'linalg_lu_factor_ex'(p.A, {pivot = p.pivot}) end
+  return C.op 'linalg_lu_factor'(p.A, {pivot = p.pivot})
+end
+
+return factorizations

@@ -1,0 +1,2 @@
+-- torch/fft.lua: torch.fft: every operator that ATen calls fft_….
+return require 'torch.prefixed'('torch.fft', 'fft_')

@@ -1,0 +1,35 @@
+-- torch/methods.lua: the methods of tensors that are written in Lua. They come before operators of the same name.
+
+local methods = {}
+
+local FILES = {
+  {'torch.functional', 'norm', 'nonzero', 'iter'},
+  {'torch.unique', 'unique', 'unique_consecutive'},
+  {'torch.spectrogram', 'stft'},
+  {'torch.factorizations', 'lu'},
+  {'torch.creation', 'new_tensor'},
+  {'torch.dtypes', 'type'},
+  {'torch.elementwise', 'apply_', 'map_', 'map2_'},
+}
+
+local module_of, names = {}, {}
+for _, entry in ipairs(FILES) do
+  for i = 2, #entry do
+    module_of[entry[i]] = entry[1]
+    names[#names + 1] = entry[i]
+  end
+end
+
+---The method of that name; a name that PyTorch has and rtrain has not is an error with the reason.
+---@param name string
+---@return function|nil
+function methods.find(name)
+  local module = module_of[name]
+  if module then return require(module)[name] end
+  require('torch.absent').check('a Tensor', name)
+end
+
+---@return string[] names of all methods, in no particular order
+function methods.names() return names end
+
+return methods

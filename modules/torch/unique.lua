@@ -1,0 +1,53 @@
+-- torch/unique.lua: torch.unique and torch.unique_consecutive.
+
+local args = require 'rtrain.args'
+local C = require 'torch._C'
+
+local unique = {}
+
+-- ATen always computes or leaves empty all three; Python returns those that were asked for.
+local function chosen(p, output, inverse, counts)
+  if p.return_inverse and p.return_counts then return output, inverse, counts end
+  if p.return_inverse then return output, inverse end
+  if p.return_counts then return output, counts end
+  return output
+end
+
+local of_all = args.signature('unique', {'input', {'sorted', true}, {'return_inverse', false},
+  {'return_counts', false}, {'dim'}})
+
+---The different elements, or with `dim` the different slices along it. Counterpart: torch.unique.
+---Arguments: input, sorted = true, return_inverse = false, return_counts = false, dim = nil.
+---@param ... any
+---@return torch.Tensor output
+---@return torch.Tensor? inverse_indices of the input's shape (of size(dim) with `dim`): where each element is in output
+---@return torch.Tensor? counts of each output
+---
+---```lua
+---local torch = require 'torch'
+---local values, counts = torch.unique(torch.tensor{3, 1, 3}, {return_counts = true})
+---assert(torch.equal(values, torch.tensor{1, 3}) and counts[1]:item() == 2)
+---```
+function unique.unique(...)
+  local p = of_all:bind(...)
+  if p.dim then
+    return chosen(p, C.op 'unique_dim'(p.input, p.dim, p.sorted, p.return_inverse, p.return_counts))
+  end
+  return chosen(p, C.op '_unique2'(p.input, p.sorted, p.return_inverse, p.return_counts))
+end
+
+local of_runs = args.signature('unique_consecutive', {'input', {'return_inverse', false}, {'return_counts', false},
+  {'dim'}})
+
+---The first element of every run of equal ones. Counterpart: torch.unique_consecutive.
+---Arguments: input, return_inverse = false, return_counts = false, dim = nil; results as torch.unique's.
+---@param ... any
+---@return torch.Tensor output
+---@return torch.Tensor? inverse_indices
+---@return torch.Tensor? counts
+function unique.unique_consecutive(...)
+  local p = of_runs:bind(...)
+  return chosen(p, C.op 'unique_consecutive'(p.input, p.return_inverse, p.return_counts, p.dim))
+end
+
+return unique

@@ -1,0 +1,273 @@
+-- torch.*: functions that are more than one operator, namespaces, dtypes, generators.
+local lu = require 'luaunit'
+local torch = require 'torch'
+
+local function shapes(list)
+  local out = {}
+  for i, x in ipairs(list) do out[i] = tostring(x.shape) end
+  return table.concat(out, ' ')
+end
+
+TestShapes = {}
+
+function TestShapes:test_tensors_come_one_by_one_or_as_a_list()
+  local a, b = torch.ones(2, 1), torch.ones(3)
+  lu.assertEquals(shapes(torch.broadcast_tensors(a, b)), 'torch.Size([2, 3]) torch.Size([2, 3])')
+  lu.assertEquals(shapes(torch.broadcast_tensors{a, b}), 'torch.Size([2, 3]) torch.Size([2, 3])')
+  lu.assertEquals(torch.atleast_2d(b).shape, {1, 3})
+  lu.assertEquals(shapes(torch.atleast_3d(a, b)), 'torch.Size([2, 1, 1]) torch.Size([1, 3, 1])')
+  lu.assertEquals(torch.cartesian_prod(torch.arange(2), torch.arange(2)):tolist(), {{0, 0}, {0, 1}, {1, 0}, {1, 1}})
+  lu.assertEquals(torch.block_diag(torch.ones(1, 2), torch.tensor(3)):tolist(), {{1, 1, 0}, {0, 0, 3}})
+  lu.assertErrorMsgContains('block_diag: argument 2: expected a Tensor, got number', torch.block_diag, a, 1)
+end
+
+function TestShapes:test_broadcast_shapes()
+  lu.assertEquals(torch.broadcast_shapes({2}, {3, 1}, {1, 1, 1}), {1, 3, 2})
+  lu.assertEquals(torch.broadcast_shapes(5, {2, 1}), {2, 5})
+  lu.assertErrorMsgContains('shape 2 has size 3 where the ones before have 2, 1 from the end', torch.broadcast_shapes,
+    {2}, {3})
+end
+
+function TestShapes:test_meshgrid()
+  local x, y = torch.arange(2), torch.arange(3)
+  lu.assertEquals(shapes(torch.meshgrid(x, y)), 'torch.Size([2, 3]) torch.Size([2, 3])')
+  lu.assertEquals(torch.meshgrid({x, y}, {indexing = 'xy'})[1]:tolist(), {{0, 1}, {0, 1}, {0, 1}})
+  lu.assertErrorMsgContains("meshgrid: indexing cannot be 'yx'", torch.meshgrid, x, {indexing = 'yx'})
+end
+
+function TestShapes:test_sizes()
+  local shape = torch.ones(2, 3).shape
+  lu.assertEquals(shape:numel(), 6)
+  lu.assertIsTrue(shape == torch.Size{2, 3})
+  lu.assertEquals(tostring(shape .. {4}), 'torch.Size([2, 3, 4])')
+  lu.assertErrorMsgContains('Size: expected a list of integers', torch.Size, {1.5})
+end
+
+TestProducts = {}
+
+function TestProducts:test_einsum_takes_every_form()
+  local x, y = torch.arange(6):view(2, 3), torch.arange(3)
+  local expected = x:mv(y):tolist()
+  lu.assertEquals(torch.einsum('ij,j->i', x, y):tolist(), expected)
+  lu.assertEquals(torch.einsum('ij,j->i', {x, y}):tolist(), expected)
+  lu.assertEquals(torch.einsum(x, {0, 1}, y, {1}, {0}):tolist(), expected)
+  lu.assertEquals(torch.einsum(x, {'...', 1}, y, {1}, {'...'}):tolist(), expected)
+  lu.assertErrorMsgContains('subscripts are integers from 0 to 51', torch.einsum, x, {0, 60})
+end
+
+function TestProducts:test_tensordot()
+  local a, b = torch.arange(6):view(2, 3), torch.arange(6):view(3, 2)
+  lu.assertEquals(torch.tensordot(a, b, 1):tolist(), a:mm(b):tolist())
+  lu.assertEquals(torch.tensordot(a, b, {dims = {{0}, {1}}}):tolist(), a.T:mm(b.T):tolist())
+  lu.assertEquals(torch.tensordot(a, a):item(), 55)
+  lu.assertErrorMsgContains('dims must lie between 0 and the dimensions of both tensors (2 and 2), got 3', torch.tensordot,
+    a, b, 3)
+end
+
+function TestProducts:test_norm()
+  local x = torch.tensor{{3, -4}, {0, 5}}
+  lu.assertAlmostEquals(x:norm():item(), 50 ^ 0.5, 1e-6)
+  lu.assertEquals(x:norm(1):item(), 12)
+  lu.assertEquals(x:norm{p = math.huge, dim = 0}:tolist(), {3, 5})
+  lu.assertEquals(x:norm(2, 1, true).shape, {2, 1})
+  lu.assertAlmostEquals(torch.norm(torch.eye(3), 'nuc'):item(), 3, 1e-6)
+  lu.assertErrorMsgContains("norm: p cannot be 'fr': did you mean 'fro'?", torch.norm, x, 'fr')
+end
+
+TestUnique = {}
+
+function TestUnique:test_results_are_those_asked_for()
+  local x = torch.tensor({3, 1, 3, 3}, {dtype = torch.int64})
+  lu.assertEquals(select('#', torch.unique(x)), 1)
+  local values, inverse, counts = x:unique{return_inverse = true, return_counts = true}
+  lu.assertEquals({values:tolist(), inverse:tolist(), counts:tolist()}, {{1, 3}, {1, 0, 1, 1}, {1, 3}})
+  lu.assertEquals(select(2, torch.unique_consecutive(x, {return_counts = true})):tolist(), {1, 1, 2})
+  lu.assertEquals(torch.unique(torch.tensor{{1, 2}, {1, 2}}, {dim = 0}):tolist(), {{1, 2}})
+end
+
+function TestUnique:test_nonzero_and_unravel_index()
+  local x = torch.tensor{{0, 1}, {2, 0}}
+  lu.assertEquals(x:nonzero():tolist(), {{0, 1}, {1, 0}})
+  lu.assertEquals(x[x:nonzero{as_tuple = true}]:tolist(), {1, 2})
+  local rows, columns = unpack(torch.unravel_index(torch.tensor({1, 5}, {dtype = torch.int64}), {2, 3}))
+  lu.assertEquals({rows:tolist(), columns:tolist()}, {{0, 1}, {1, 2}})
+end
+
+TestNamespaces = {}
+
+function TestNamespaces:test_prefixes_are_namespaces()
+  lu.assertEquals(torch.linalg.det(torch.eye(3) * 2):item(), 8)
+  lu.assertEquals(torch.fft.fft(torch.ones(4)).real:tolist(), {4, 0, 0, 0})
+  lu.assertEquals(torch.special.expit(torch.zeros(1)):item(), 0.5)
+end
+
+function TestNamespaces:test_unknown_names_are_refused()
+  local function message(fn) return select(2, pcall(fn)).message end
+  lu.assertStrContains(message(function() return torch.linalg.invv end), "torch.linalg has no 'invv': did you mean 'inv'?")
+  lu.assertStrContains(message(function() return torch.fft.rftt end), "torch.fft has no 'rftt': did you mean 'rfft'?")
+  lu.assertStrContains(message(function() return torch.random.fork end), "torch.random has no 'fork'")
+  lu.assertStrContains(message(function() return torch.nn.utils.clip_grad_norm end), "did you mean 'clip_grad_norm_'?")
+  lu.assertStrContains(message(function() return require('rtrain').collective.barier end), "did you mean 'barrier'?")
+end
+
+function TestNamespaces:test_absent_names_give_the_reason()
+  local ok, err = pcall(function() return torch.from_numpy end)
+  lu.assertFalse(ok)
+  lu.assertEquals(err.code, 'unsupported')
+  lu.assertStrContains(err.message, 'x:tolist()')
+  ok, err = pcall(function() return torch.ones(1).numpy end)
+  lu.assertFalse(ok)
+  lu.assertStrContains(err.message, "a Tensor has no 'numpy'")
+end
+
+TestDtypes = {}
+
+function TestDtypes:test_limits()
+  lu.assertEquals(torch.finfo(torch.float32).max, torch.tensor(3.4028234663852886e38):item())
+  lu.assertEquals(torch.finfo('bfloat16').eps, 0.0078125)
+  lu.assertEquals(torch.finfo(torch.complex128).dtype, 'float64')
+  lu.assertEquals(torch.iinfo(torch.uint8).max, 255)
+  lu.assertEquals(torch.iinfo('int64').min, -0x7fffffffffffffffLL - 1)
+  lu.assertEquals(tostring(torch.iinfo('int8')), 'iinfo(min=-128, max=127, dtype=int8)')
+  lu.assertErrorMsgContains('use torch.iinfo', torch.finfo, 'int8')
+  lu.assertErrorMsgContains("unknown dtype 'flaot32': did you mean 'float32'?", torch.finfo, 'flaot32')
+end
+
+function TestDtypes:test_type_names()
+  lu.assertEquals(torch.ones(1, {dtype = 'bool'}):type(), 'torch.BoolTensor')
+  lu.assertEquals(torch.ones(1):type('torch.HalfTensor').dtype, 'float16')
+  lu.assertEquals(torch.ones(1):type(torch.int32).dtype, 'int32')
+  lu.assertEquals(torch.typename(torch.ones(1)), 'torch.FloatTensor')
+  lu.assertEquals(torch.typename(3), 'number')
+end
+
+function TestDtypes:test_every_dtype_converts_both_ways()
+  for _, name in ipairs(require('torch.dtypes').NAMES) do
+    local x = torch.ones(2):to(name)
+    lu.assertEquals(x.dtype, name)
+    lu.assertEquals((x:is_complex() and x.real or x):to(torch.float64):tolist(), {1, 1})
+  end
+end
+
+TestAttributes = {}
+
+function TestAttributes:test_views_of_complex_and_matrices()
+  local z = torch.complex(torch.tensor{{1, 2}}, torch.tensor{{3, 4}})
+  lu.assertEquals(z.real:tolist(), {{1, 2}})
+  lu.assertEquals(z.imag:tolist(), {{3, 4}})
+  lu.assertEquals(z.H.shape, {2, 1})
+  lu.assertEquals(z.mH.imag:tolist(), {{-3}, {-4}})
+  z.real = 0
+  z.imag = torch.tensor{{7, 8}}
+  lu.assertEquals(torch.view_as_real(z):tolist(), {{{0, 7}, {0, 8}}})
+end
+
+function TestAttributes:test_places()
+  local x = torch.ones(2, 3, 4, 5)
+  lu.assertTrue(x.is_cpu)
+  lu.assertFalse(x.is_meta)
+  lu.assertEquals(x:get_device(), -1)
+  lu.assertEquals(torch.numel(x), 120)
+  lu.assertEquals(torch.eye(2):to_sparse().layout, torch.sparse_coo)
+  local last = x:to{memory_format = torch.channels_last}
+  lu.assertEquals(last:dim_order(), {0, 2, 3, 1})
+  lu.assertTrue(last:is_contiguous{memory_format = torch.channels_last})
+  lu.assertFalse(last:is_contiguous())
+  lu.assertErrorMsgContains("did you mean 'channels_last'?", last.is_contiguous, last, {memory_format = 'channel_last'})
+end
+
+function TestAttributes:test_to()
+  local x = torch.ones(2)
+  lu.assertIsTrue(x:to('cpu', torch.float32) == x)
+  lu.assertIsFalse(x:to('cpu', torch.float32, false, true) == x)
+  lu.assertEquals(x:to(torch.ones(1):long()).dtype, 'int64')
+  lu.assertErrorMsgContains("did you mean 'non_blocking'?", x.to, x, {nonblocking = true})
+end
+
+TestElements = {}
+
+function TestElements:test_functions_for_each_element()
+  local x = torch.tensor{{1, 2}, {3, 4}}
+  lu.assertIsTrue(x:apply_(function(v) return v * v end) == x)
+  lu.assertEquals(x:tolist(), {{1, 4}, {9, 16}})
+  x:map2_(torch.tensor{1, 0}, torch.tensor(2), function(a, b, c) return a * b + c end)
+  lu.assertEquals(x:tolist(), {{3, 2}, {11, 2}})
+  lu.assertErrorMsgContains('requires a gradient', function()
+    torch.ones(1, {requires_grad = true}):apply_(math.abs)
+  end)
+end
+
+function TestElements:test_rows()
+  local sums = {}
+  for row in torch.arange(6):view(3, 2):iter() do sums[#sums + 1] = row:sum():item() end
+  lu.assertEquals(sums, {1, 5, 9})
+  lu.assertErrorMsgContains('0-dim', torch.functional.iter, torch.tensor(1))
+end
+
+function TestElements:test_data()
+  local x = torch.ones(2)
+  lu.assertIsTrue(torch.as_tensor(x) == x)
+  lu.assertEquals(torch.as_tensor(x, {dtype = 'int64'}).dtype, 'int64')
+  lu.assertErrorMsgContains('must be copied', torch.asarray, {1}, {copy = false})
+  lu.assertIsFalse(torch.asarray(x, {copy = true}) == x)
+  lu.assertEquals(torch.ones(1):long():new_tensor{1, 2}.dtype, 'int64')
+  lu.assertEquals(torch.frombuffer('abc', {dtype = 'uint8', offset = 1}):tolist(), {98, 99})
+  lu.assertErrorMsgContains('do not hold 2 items of int16', torch.frombuffer, 'abc', {dtype = 'int16', count = 2})
+end
+
+TestRandom = {}
+
+function TestRandom:test_generators()
+  local g = torch.Generator{device = 'cpu'}
+  lu.assertEquals(g.device, 'cpu')
+  lu.assertEquals(g:initial_seed(), 67280421310721)
+  g:manual_seed(5)
+  local copy = g:clone_state()
+  lu.assertEquals(torch.rand(2, {generator = g}):tolist(), torch.rand(2, {generator = copy}):tolist())
+  lu.assertEquals(g:seed(), g:initial_seed())
+  lu.assertEquals(torch.manual_seed(3):initial_seed(), 3)
+  lu.assertEquals(torch.default_generator:initial_seed(), 3)
+end
+
+function TestRandom:test_fork_rng_restores_after_an_error()
+  torch.manual_seed(1)
+  local state = torch.get_rng_state()
+  lu.assertError(torch.random.fork_rng, function()
+    torch.rand(3)
+    error 'stop'
+  end)
+  lu.assertTrue(torch.equal(torch.get_rng_state(), state))
+end
+
+TestComparison = {}
+
+local function failure(...)
+  local ok, err = pcall(torch.testing.assert_close, ...)
+  lu.assertFalse(ok)
+  return err.message
+end
+
+function TestComparison:test_messages_are_pytorchs()
+  lu.assertStrContains(failure(torch.tensor{{1, 2}, {3, 4}}, torch.tensor{{1, 2}, {3, 5}}), [[
+Tensor-likes are not close!
+
+Mismatched elements: 1 / 4 (25.0%)
+Greatest absolute difference: 1 at index (1, 1) (up to 1e-05 allowed)]])
+  lu.assertStrContains(failure(torch.ones(2), torch.ones(2):double()),
+    "The values for attribute 'dtype' do not match: torch.float32 != torch.float64.")
+  lu.assertStrContains(failure(torch.ones(2), torch.ones(3)), 'torch.Size([2]) != torch.Size([3])')
+  lu.assertStrContains(failure({a = {torch.ones(1)}}, {a = {torch.zeros(1)}}), "The failure occurred for item ['a'][1]")
+  lu.assertStrContains(failure({1}, {1, 2}), 'It is missing.')
+  lu.assertStrContains(failure(1, 2, {rtol = 0, atol = 0}), 'Expected 2 but got 1.')
+  lu.assertStrContains(failure(torch.ones(1), torch.zeros(1), {msg = 'mine'}), 'mine')
+end
+
+function TestComparison:test_close_values_pass()
+  torch.testing.assert_close(torch.ones(2) + 1e-7, torch.ones(2))
+  torch.testing.assert_close(torch.ones(2), torch.ones(2):double(), {check_dtype = false})
+  torch.testing.assert_close(torch.tensor(0 / 0), torch.tensor(0 / 0), {equal_nan = true})
+  torch.testing.assert_close({1, 'a', {true}}, {1, 'a', {true}})
+  failure(torch.tensor(0 / 0), torch.tensor(0 / 0))
+end
+
+os.exit(lu.LuaUnit.run(), true)
