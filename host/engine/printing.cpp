@@ -2,147 +2,49 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/view_as_real.h>
 #include <c10/core/DefaultDtype.h>
 #include <torch/csrc/autograd/function.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <vector>
 
 #include "host/base/text.h"
 #include "host/engine/dtype.h"
+#include "host/engine/guard.h"
+#include "host/engine/number_format.h"
+#include "host/engine/scalars.h"
+#include "host/engine/tensor.h"
 
 namespace rtrain {
 namespace {
 
-constexpr int64_t kThreshold = 1000;  // more elements than this are summarised
-constexpr int64_t kEdgeItems = 3;     // shown at each end of a summarised dimension
-constexpr size_t kLineWidth = 80;
-constexpr int kPrecision = 4;
+constexpr char kOptionsKey = 0;  // its address is the registry's key of the state's PrintOptions
 
-std::string formatted(const char* format, int precision, double number) {
-  char text[400];  // the largest double has 309 digits
-  std::snprintf(text, sizeof text, format, precision, number);
-  return text;
+PrintOptions& options_of(lua_State* L) {
+  lua_pushlightuserdata(L, const_cast<char*>(&kOptionsKey));
+  lua_rawget(L, LUA_REGISTRYINDEX);
+  auto* out = static_cast<PrintOptions*>(lua_touserdata(L, -1));
+  lua_pop(L, 1);
+  return *out;
 }
 
-// Chooses one width and notation for all shown numbers of a floating tensor.
-class FloatFormat {
- public:
-  explicit FloatFormat(const std::vector<double>& values) {
-    double smallest = INFINITY;
-    double largest = 0;
-    for (const double v : values) {
-      if (!std::isfinite(v) || v == 0) continue;
-      smallest = std::min(smallest, std::abs(v));
-      largest = std::max(largest, std::abs(v));
-      integral_ = integral_ && v == std::ceil(v);
-    }
-    if (largest > 0) {
-      scientific_ = largest / smallest > 1000 || largest > 1e8 || smallest < 1e-4;
-    }
-    for (const double v : values) {
-      if (largest > 0 && std::isfinite(v) && v != 0) width_ = std::max(width_, plain(v).size());
-    }
-  }
-
-  std::string format(double v) const {
-    const std::string text = plain(v);
-    return std::string(width_ > text.size() ? width_ - text.size() : 0, ' ') + text;
-  }
-  size_t width() const { return width_; }
-
- private:
-  std::string plain(double v) const {
-    if (std::isnan(v)) return "nan";
-    if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
-    if (scientific_) return formatted("%.*e", kPrecision, v);
-    if (integral_) return formatted("%.*f", 0, v) + ".";
-    return formatted("%.*f", kPrecision, v);
-  }
-
-  bool integral_ = true;
-  bool scientific_ = false;
-  size_t width_ = 1;
-};
-
-// The elements that are shown, in order, already as text of equal width.
-class Elements {
- public:
-  explicit Elements(const at::Tensor& shown) {
-    const at::Tensor flat = shown.reshape({-1});
-    if (shown.is_complex()) {
-      format_complex(flat);
-    } else if (shown.is_floating_point()) {
-      texts_ = format_floats(flat, width_);
-    } else {
-      format_integers(flat);
-    }
-  }
-
-  size_t width() const { return width_; }
-  const std::string& take() { return texts_[next_++]; }
-
- private:
-  // nan and inf do not count for the width, so they may stick out.
-  static std::vector<std::string> format_floats(const at::Tensor& flat, size_t& width) {
-    const at::Tensor numbers = flat.to(at::kDouble).contiguous();
-    const double* data = numbers.const_data_ptr<double>();
-    const std::vector<double> values(data, data + numbers.numel());
-    const FloatFormat format(values);
-    width = format.width();
-    std::vector<std::string> out;
-    for (const double v : values) out.push_back(format.format(v));
-    return out;
-  }
-
-  void format_complex(const at::Tensor& flat) {
-    const at::Tensor parts =
-        at::view_as_real(flat.resolve_conj().to(at::kComplexDouble)).contiguous();
-    size_t imaginary_width = 0;
-    const auto real = format_floats(parts.select(1, 0), width_);
-    const auto imaginary = format_floats(parts.select(1, 1), imaginary_width);
-    width_ += imaginary_width + 2;
-    for (size_t i = 0; i < real.size(); ++i) {
-      const std::string im(trim(imaginary[i]));
-      texts_.push_back(cat(real[i], im.starts_with('-') ? "" : "+", im, "j"));
-    }
-  }
-
-  void format_integers(const at::Tensor& flat) {
-    const bool boolean = flat.scalar_type() == at::kBool;
-    const at::Tensor numbers = flat.to(at::kLong).contiguous();
-    const int64_t* data = numbers.const_data_ptr<int64_t>();
-    for (int64_t i = 0; i < numbers.numel(); ++i) {
-      texts_.push_back(boolean ? (data[i] != 0 ? "True" : "False") : std::to_string(data[i]));
-      width_ = std::max(width_, texts_.back().size());
-    }
-    for (auto& text : texts_) text.insert(0, width_ - text.size(), ' ');
-  }
-
-  std::vector<std::string> texts_;
-  size_t width_ = 1;
-  size_t next_ = 0;
-};
-
 // The ends of every dimension that is too long to be shown.
-at::Tensor edges(const at::Tensor& tensor) {
+at::Tensor edges(const at::Tensor& tensor, int64_t count) {
   at::Tensor out = tensor;
   for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
     const int64_t size = tensor.size(dim);
-    if (size <= 2 * kEdgeItems) continue;
-    out = at::cat({out.narrow(dim, 0, kEdgeItems), out.narrow(dim, size - kEdgeItems, kEdgeItems)},
-                  dim);
+    if (size <= 2 * count) continue;
+    out = at::cat({out.narrow(dim, 0, count), out.narrow(dim, size - count, count)}, dim);
   }
   return out;
 }
 
+// Puts the brackets, commas and line breaks around the elements.
 class Printer {
  public:
-  Printer(at::IntArrayRef sizes, bool summarised, Elements& elements)
-      : sizes_(sizes), summarised_(summarised), elements_(elements) {}
+  Printer(at::IntArrayRef sizes, bool summarised, const PrintOptions& options,
+          ElementTexts& elements)
+      : sizes_(sizes), summarised_(summarised), options_(options), elements_(elements) {}
 
   std::string print(size_t dim, size_t indent) {
     if (dim == sizes_.size()) return elements_.take();
@@ -159,19 +61,23 @@ class Printer {
   template <class Item, class Gap>
   void for_each_shown(size_t dim, Item item, Gap gap) {
     const int64_t size = sizes_[dim];
-    const bool cut = summarised_ && size > 2 * kEdgeItems;
-    for (int64_t i = 0; i < (cut ? 2 * kEdgeItems : size); ++i) {
-      if (cut && i == kEdgeItems) gap();
+    const int64_t ends = 2 * options_.edgeitems;
+    const bool cut = summarised_ && size > ends;
+    for (int64_t i = 0; i < (cut ? ends : size); ++i) {
+      if (cut && i == options_.edgeitems) gap();
       item();
     }
+    if (cut && ends == 0) gap();
   }
 
   std::string print_row(size_t dim, size_t indent) {
     std::vector<std::string> items;
+    const char* gap = options_.edgeitems > 0 ? " ..." : "...";
     for_each_shown(
-        dim, [&] { items.push_back(elements_.take()); }, [&] { items.push_back(" ..."); });
-    const size_t room = kLineWidth > indent ? kLineWidth - indent : 1;
-    const size_t per_line = std::max<size_t>(1, room / (elements_.width() + 2));
+        dim, [&] { items.push_back(elements_.take()); }, [&] { items.push_back(gap); });
+    const int64_t room = options_.linewidth - static_cast<int64_t>(indent);
+    const auto fitting = room / static_cast<int64_t>(elements_.width() + 2);
+    const auto per_line = static_cast<size_t>(std::max<int64_t>(1, fitting));
     std::string out = "[";
     for (size_t i = 0; i < items.size(); ++i) {
       if (i > 0)
@@ -183,55 +89,159 @@ class Printer {
 
   at::IntArrayRef sizes_;
   bool summarised_;
-  Elements& elements_;
+  const PrintOptions& options_;
+  ElementTexts& elements_;
 };
 
-std::string body(const at::Tensor& tensor, size_t indent) {
+std::string elements_text(const at::Tensor& tensor, size_t indent, const PrintOptions& options) {
   if (tensor.numel() == 0) return "[]";
-  const bool summarised = tensor.numel() > kThreshold;
-  at::Tensor shown = tensor.detach();
-  if (shown.layout() != at::kStrided) shown = shown.to_dense();
-  if (summarised) shown = edges(shown);
-  Elements elements(shown.cpu());
-  return Printer(tensor.sizes(), summarised, elements).print(0, indent);
+  const bool summarised = static_cast<double>(tensor.numel()) > options.threshold;
+  at::Tensor shown = tensor.detach().resolve_neg();
+  if (summarised) shown = edges(shown, options.edgeitems);
+  ElementTexts elements(shown.cpu(), options);
+  return Printer(tensor.sizes(), summarised, options, elements).print(0, indent);
 }
 
-std::string size_suffix(at::IntArrayRef sizes) {
+std::string size_text(at::IntArrayRef sizes) {
   std::string out = "size=(";
   for (size_t i = 0; i < sizes.size(); ++i) out += cat(i > 0 ? ", " : "", sizes[i]);
-  return out + ")";
+  return out + (sizes.size() == 1 ? ",)" : ")");
 }
 
-std::vector<std::string> suffixes(const at::Tensor& tensor) {
+bool is_usual(at::ScalarType dtype) {
+  const at::ScalarType standard = c10::get_default_dtype_as_scalartype();
+  const auto standard_complex = standard == at::kDouble ? at::kComplexDouble : at::kComplexFloat;
+  return dtype == standard || dtype == standard_complex || dtype == at::kLong || dtype == at::kBool;
+}
+
+struct Part {
+  const char* name;
+  at::Tensor values;
+};
+
+std::vector<Part> parts_of(const at::Tensor& tensor) {
+  switch (tensor.layout()) {
+    case at::kSparse:
+      return {{"indices", tensor._indices()}, {"values", tensor._values()}};
+    case at::kSparseCsr:
+    case at::kSparseBsr:
+      return {{"crow_indices", tensor.crow_indices()},
+              {"col_indices", tensor.col_indices()},
+              {"values", tensor.values()}};
+    default:
+      return {{"ccol_indices", tensor.ccol_indices()},
+              {"row_indices", tensor.row_indices()},
+              {"values", tensor.values()}};
+  }
+}
+
+bool is_sparse(const at::Tensor& tensor) {
+  return tensor.layout() != at::kStrided && tensor.layout() != at::kMkldnn;
+}
+
+std::string sparse_text(const at::Tensor& tensor, size_t indent, const PrintOptions& options) {
+  std::vector<std::string> lines;
+  for (const Part& part : parts_of(tensor)) {
+    const std::string prefix = cat(part.name, "=tensor(");
+    const at::Tensor values = part.values.detach();
+    std::string line = prefix + elements_text(values, indent + prefix.size(), options);
+    if (values.numel() == 0) line += cat(", ", size_text(values.sizes()));
+    lines.push_back(line + ")");
+  }
+  return join(lines, cat(",\n", std::string(indent, ' ')));
+}
+
+std::string content_text(const at::Tensor& tensor, size_t indent, const PrintOptions& options) {
+  if (tensor.is_meta()) return "...";
+  if (is_sparse(tensor)) return sparse_text(tensor, indent, options);
+  if (tensor.layout() != at::kStrided) return elements_text(tensor.to_dense(), indent, options);
+  return elements_text(tensor, indent, options);
+}
+
+// "<MulBackward0>"; a view that was changed where no gradients are recorded has none any more.
+std::optional<std::string> grad_fn_text(const at::Tensor& tensor) {
+  try {
+    const auto& fn = tensor.grad_fn();
+    if (!fn) return std::nullopt;
+    const std::string name = fn->name();
+    const size_t space = name.rfind("::");
+    return cat("grad_fn=<", space == std::string::npos ? name : name.substr(space + 2), ">");
+  } catch (const c10::Error&) {
+    return "grad_fn=<Invalid>";
+  }
+}
+
+bool shows_size(const at::Tensor& tensor, const PrintOptions& options) {
+  if (tensor.is_meta() || is_sparse(tensor)) return true;
+  return tensor.numel() == 0 ? tensor.dim() != 1 : options.edgeitems == 0;
+}
+
+std::vector<std::string> suffixes(const at::Tensor& tensor, const PrintOptions& options) {
   std::vector<std::string> out;
   const at::ScalarType dtype = tensor.scalar_type();
-  const bool empty = tensor.numel() == 0;
+  const bool sparse = is_sparse(tensor);
   if (!tensor.is_cpu()) out.push_back(cat("device='", tensor.device().str(), "'"));
-  if (empty && tensor.dim() != 1) out.push_back(size_suffix(tensor.sizes()));
-  const bool usual = dtype == c10::get_default_dtype_as_scalartype() ||
-                     (!empty && (dtype == at::kLong || dtype == at::kBool));
+  if (shows_size(tensor, options)) out.push_back(size_text(tensor.sizes()));
+  if (sparse) out.push_back(cat("nnz=", tensor._nnz()));
+  // Without elements nothing tells an int64 or bool tensor from one of the default dtype.
+  const bool bare = !sparse && (tensor.is_meta() || tensor.numel() == 0);
+  const bool usual = bare ? dtype == c10::get_default_dtype_as_scalartype() : is_usual(dtype);
   if (!usual) out.push_back(cat("dtype=torch.", dtype_name(dtype)));
-  if (const auto& fn = tensor.grad_fn()) {
-    out.push_back(cat("grad_fn=<", fn->name(), ">"));
+  if (tensor.layout() != at::kStrided)
+    out.push_back(cat("layout=torch.", layout_name(tensor.layout())));
+  if (const auto grad_fn = grad_fn_text(tensor)) {
+    out.push_back(*grad_fn);
   } else if (tensor.requires_grad()) {
     out.push_back("requires_grad=True");
   }
   return out;
 }
 
+// The length of the last line as PyTorch counts it, one or two characters too many.
+size_t last_line(const std::string& text) {
+  const size_t newline = text.rfind('\n');
+  return newline == std::string::npos ? text.size() + 2 : text.size() - newline + 1;
+}
+
+int64_t check_option(lua_State* L, int index, int64_t otherwise) {
+  return lua_isnoneornil(L, index) ? otherwise : to_int(L, index).value_or(otherwise);
+}
+
+int set_printoptions(lua_State* L) {
+  PrintOptions& options = options_of(L);
+  options.precision = static_cast<int>(check_option(L, 1, options.precision));
+  options.threshold = to_double(L, 2).value_or(options.threshold);
+  options.edgeitems = check_option(L, 3, options.edgeitems);
+  options.linewidth = check_option(L, 4, options.linewidth);
+  options.scientific.reset();
+  if (!lua_isnoneornil(L, 5)) options.scientific = lua_toboolean(L, 5) != 0;
+  return 0;
+}
+
 }  // namespace
 
-std::string to_text(const at::Tensor& tensor) {
+std::string to_text(lua_State* L, const at::Tensor& tensor) {
   const at::NoGradGuard no_grad;
+  const PrintOptions& options = options_of(L);
   const std::string prefix = "tensor(";
-  std::string out = prefix + body(tensor, prefix.size());
-  size_t line = out.size() - (out.rfind('\n') == std::string::npos ? 0 : out.rfind('\n') + 1) + 1;
-  for (const std::string& suffix : suffixes(tensor)) {
-    const bool wrap = line + suffix.size() + 2 > kLineWidth;
+  std::string out = prefix + content_text(tensor, prefix.size(), options);
+  size_t line = last_line(out);
+  bool force = tensor.is_sparse();
+  for (const std::string& suffix : suffixes(tensor, options)) {
+    const bool wrap = force || static_cast<int64_t>(line + suffix.size() + 2) > options.linewidth;
     out += wrap ? cat(",\n", std::string(prefix.size(), ' '), suffix) : cat(", ", suffix);
     line = wrap ? prefix.size() + suffix.size() : line + suffix.size() + 2;
+    force = false;
   }
   return out + ")";
+}
+
+void open_printing(lua_State* L) {
+  lua_pushlightuserdata(L, const_cast<char*>(&kOptionsKey));
+  new (lua_newuserdata(L, sizeof(PrintOptions))) PrintOptions();
+  lua_rawset(L, LUA_REGISTRYINDEX);
+  lua_pushcfunction(L, (&guarded<&set_printoptions, TorchTranslate>));
+  lua_setfield(L, -2, "set_printoptions");
 }
 
 }  // namespace rtrain

@@ -59,7 +59,7 @@ int length(lua_State* L) {
 int to_string(lua_State* L) {
   const at::Tensor* self = test_tensor(L, 1);
   const std::string text =
-      self == nullptr || !self->defined() ? "tensor(released)" : to_text(*self);
+      self == nullptr || !self->defined() ? "tensor(released)" : to_text(L, *self);
   lua_pushlstring(L, text.data(), text.size());
   return 1;
 }
@@ -181,6 +181,7 @@ void open_tensor(lua_State* L) {
   lua_setfield(L, -2, "Tensor");
   push_guarded<&is_tensor>(L);
   lua_setfield(L, -2, "is_tensor");
+  open_printing(L);
   open_indexing(L);
 }
 

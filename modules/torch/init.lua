@@ -44,6 +44,7 @@ local FILES = {
   {'torch.factorizations', 'svd_lowrank', 'pca_lowrank', 'lu'},
   {'torch.creation', 'as_tensor', 'asarray', 'frombuffer'},
   {'torch.dtypes', 'finfo', 'iinfo', 'typename'},
+  {'torch.printing', 'set_printoptions', 'get_printoptions'},
 }
 local file_of = {}
 for _, entry in ipairs(FILES) do

@@ -215,6 +215,23 @@ function TestElements:test_data()
   lu.assertErrorMsgContains('do not hold 2 items of int16', torch.frombuffer, 'abc', {dtype = 'int16', count = 2})
 end
 
+TestPrintOptions = {}
+
+function TestPrintOptions:tearDown() torch.set_printoptions{profile = 'default'} end
+
+function TestPrintOptions:test_what_is_not_given_stays()
+  torch.set_printoptions{precision = 2, linewidth = 30, sci_mode = true}
+  torch.set_printoptions{edgeitems = 1}
+  lu.assertEquals(torch.get_printoptions(), {precision = 2, threshold = 1000, edgeitems = 1, linewidth = 30})
+  lu.assertEquals(tostring(torch.tensor(1.234)), 'tensor(1.23)')
+end
+
+function TestPrintOptions:test_errors()
+  lu.assertErrorMsgContains("did you mean 'edgeitems'?", torch.set_printoptions, {edgeitem = 2})
+  lu.assertErrorMsgContains('precision must be an integer of at least 0, got -1', torch.set_printoptions, {precision = -1})
+  lu.assertErrorMsgContains("profile cannot be 'long'", torch.set_printoptions, {profile = 'long'})
+end
+
 TestRandom = {}
 
 function TestRandom:test_generators()

@@ -1,0 +1,62 @@
+-- torch/printing.lua: how tensors are printed: torch.set_printoptions.
+
+local args = require 'rtrain.args'
+local errors = require 'rtrain.errors'
+
+local printing = {}
+
+local PROFILES = {
+  default = {precision = 4, threshold = 1000, edgeitems = 3, linewidth = 80},
+  short = {precision = 2, threshold = 1000, edgeitems = 2, linewidth = 80},
+  full = {precision = 4, threshold = math.huge, edgeitems = 3, linewidth = 80},
+}
+local COUNTS = {'precision', 'threshold', 'edgeitems', 'linewidth'}
+
+local current = {precision = 4, threshold = 1000, edgeitems = 3, linewidth = 80}
+
+local signature = args.signature('set_printoptions', {{'precision'}, {'threshold'}, {'edgeitems'}, {'linewidth'},
+  {'profile'}, {'sci_mode'}})
+
+local function checked(p)
+  local options = {sci_mode = p.sci_mode}
+  local profile = p.profile and PROFILES[args.one_of('set_printoptions: profile', p.profile, {'default', 'short', 'full'})]
+  for _, name in ipairs(COUNTS) do
+    local value = p[name]
+    if value == nil then value = (profile or current)[name] end
+    if type(value) ~= 'number' or value < 0 or (value % 1 ~= 0 and value ~= math.huge) then
+      errors.raise('argument', ('set_printoptions: %s must be an integer of at least 0, got %s'):format(name,
+        tostring(value)))
+    end
+    options[name] = value
+  end
+  return options
+end
+
+---How tensors are printed from now on, in this process's state of Lua. Counterpart: torch.set_printoptions.
+---Arguments: precision = 4 (digits behind the point), threshold = 1000 (more elements are summarised), edgeitems = 3
+---(shown at each end), linewidth = 80, profile = 'default', 'short' or 'full', sci_mode = nil (true or false: always or
+---never scientific). What is not given stays, but sci_mode, which becomes automatic.
+---@param ... any
+---
+---```lua
+---local torch = require 'torch'
+---torch.set_printoptions{precision = 2}
+---assert(tostring(torch.tensor(1.2345)) == 'tensor(1.23)')
+---torch.set_printoptions{profile = 'default'}
+---```
+function printing.set_printoptions(...)
+  local options = checked(signature:bind(...))
+  require('torch._C').set_printoptions(options.precision, options.threshold, options.edgeitems, options.linewidth,
+    options.sci_mode)
+  current = options
+end
+
+---The options that torch.set_printoptions takes, as they are now. Counterpart: torch._tensor_str.get_printoptions.
+---@return table options
+function printing.get_printoptions()
+  local out = {sci_mode = current.sci_mode}
+  for _, name in ipairs(COUNTS) do out[name] = current[name] end
+  return out
+end
+
+return printing
