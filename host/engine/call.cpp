@@ -8,7 +8,7 @@
 #include "host/engine/arguments.h"
 #include "host/engine/dtype.h"
 #include "host/engine/engine.h"
-#include "host/engine/fast_ops.h"
+#include "host/engine/fast/fast_ops.h"
 #include "host/engine/guard.h"
 #include "host/engine/memory.h"
 #include "host/engine/scalars.h"

@@ -1,4 +1,4 @@
-// host/engine/fast_ops.h: typed paths for the hot operators, in front of the boxed call.
+// host/engine/fast/fast_ops.h: typed paths for the hot operators, in front of the boxed call.
 #pragma once
 
 #include <string_view>
