@@ -10,11 +10,17 @@ namespace rtrain {
 
 using Sizes = c10::SmallVector<int64_t, 6>;
 
-inline bool has_entry(lua_State* L, int table) {
-  lua_pushnil(L);
-  if (lua_next(L, table) == 0) return false;
+// Whether the table holds nothing but its items 1 … size.
+inline bool is_list(lua_State* L, int table, int size) {
+  // A key behind the last item in the order of lua_next: a name, as a rule.
+  if (size > 0) {
+    lua_pushnumber(L, size);
+  } else {
+    lua_pushnil(L);
+  }
+  if (lua_next(L, table) == 0) return true;
   lua_pop(L, 2);
-  return true;
+  return false;
 }
 
 // Reads the arguments first … last, all integers, or one table of integers; false for anything
@@ -29,8 +35,8 @@ inline bool read_sizes(lua_State* L, int first, int last, Sizes& out) {
     if (!item) return false;
     out.push_back(*item);
   }
-  // An empty table may hold keywords, which the caller does not take.
-  return !table || size > 0 || !has_entry(L, first);
+  // Keywords are nothing that the caller takes.
+  return !table || is_list(L, first, size);
 }
 
 }  // namespace rtrain

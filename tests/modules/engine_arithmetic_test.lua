@@ -108,7 +108,7 @@ end
 function TestArithmetic:test_complex_numbers()
   local z = C.tensor({1, 2}) * 2i
   lu.assertEquals(z.dtype, 'complex64')
-  lu.assertEquals((z * z):real():tolist(), {-4, -16})
+  lu.assertEquals((z * z).real:tolist(), {-4, -16})
 end
 
 os.exit(lu.LuaUnit.run(), true)
