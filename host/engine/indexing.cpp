@@ -84,6 +84,7 @@ std::vector<TensorIndex> read_index(lua_State* L, int index) {
     out.push_back(read_entry(L, lua_gettop(L)));
     lua_pop(L, 1);
   }
+  if (out.empty()) out.push_back(at::indexing::Ellipsis);  // x[()] in Python: all of it
   return out;
 }
 
@@ -98,12 +99,15 @@ at::Tensor select_row(const at::Tensor& self, int64_t row) {
   return self.select(0, row);
 }
 
+// Runs the function; `shown` values from the bottom of the stack go into the message of its errors.
 template <class Body>
-auto with_context(lua_State* L, const char* name, Body body) {
+auto with_context(lua_State* L, const char* name, int shown, Body body) {
   try {
     return body();
   } catch (const c10::Error& e) {
-    throw operator_error(name, e, describe_value(L, 1));
+    std::string context = describe_value(L, 1);
+    if (shown == 3) context += cat(" = ", describe_value(L, 3));
+    throw operator_error(name, e, context);
   }
 }
 
@@ -153,7 +157,7 @@ int get_item(lua_State* L) {
     return 1;
   }
   const auto index = read_index(L, 2);
-  push_tensor(L, with_context(L, "index", [&] { return at::indexing::get_item(self, index); }));
+  push_tensor(L, with_context(L, "index", 1, [&] { return at::indexing::get_item(self, index); }));
   return 1;
 }
 
@@ -161,7 +165,8 @@ int set_item(lua_State* L) {
   const at::Tensor& self = check_tensor(L, 1);
   const auto index = read_index(L, 2);
   const at::Tensor* tensor = test_tensor(L, 3);
-  with_context(L, "index_put_", [&] {
+  if (tensor != nullptr) check_tensor(L, 3);
+  with_context(L, "index_put_", 3, [&] {
     if (tensor != nullptr) {
       at::indexing::set_item(self, index, *tensor);
     } else if (lua_type(L, 3) == LUA_TTABLE) {
@@ -194,6 +199,8 @@ void open_indexing(lua_State* L) {
   lua_setmetatable(L, -2);
   lua_pushvalue(L, -1);
   vm(L).none_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, "newaxis");
   lua_setfield(L, -2, "none");
 }
 

@@ -17,9 +17,43 @@ end
 function TestConstructors:test_nested_lists()
   lu.assertEquals(C.tensor({{{1, 2}}, {{3, 4}}}).shape, {2, 1, 2})
   lu.assertEquals(C.tensor({{}, {}}).shape, {2, 0})
-  lu.assertErrorMsgContains('different lengths', function() C.tensor({{1, 2}, {3}}) end)
-  lu.assertErrorMsgContains('different lengths', function() C.tensor({{1}, 3}) end)
-  lu.assertErrorMsgContains("expected numbers or booleans, got 'a'", function() C.tensor({1, 'a'}) end)
+  lu.assertErrorMsgContains('data[2] has 1 items, data[1] has 2', C.tensor, {{1, 2}, {3}})
+  lu.assertErrorMsgContains('data[2] is 3, data[1] is a list', C.tensor, {{1}, 3})
+  lu.assertErrorMsgContains('data[2] is a list, data[1] is a number', C.tensor, {1, {2}})
+  lu.assertErrorMsgContains('data[2][1][3] has 0 items, data[1][1][1] has 1', C.tensor, {{{{1}, {2}, {3}}}, {{{4}, {5}, {}}}})
+  lu.assertErrorMsgContains("data[2]: expected numbers or booleans, got 'a'", C.tensor, {1, 'a'})
+  lu.assertErrorMsgContains('torch.stack joins others', C.tensor, {C.tensor{1, 2}})
+  local loop = {}
+  loop[1] = loop
+  lu.assertErrorMsgContains('hold themselves', C.tensor, loop)
+end
+
+function TestConstructors:test_numbers_must_fit_the_dtype()
+  local function cast(data, dtype) return C.tensor(data, {dtype = dtype}):tolist() end
+  lu.assertEquals(cast({-1, 255}, 'uint8'), {255, 255})
+  lu.assertEquals(cast({1.7, -1.7}, 'int64'), {1, -1})
+  lu.assertEquals(cast({2, 0 / 0}, 'bool'), {true, true})
+  lu.assertEquals(cast({1e5}, 'float16'), {1 / 0})
+  lu.assertEquals(cast({18446744073709551615ULL}, 'uint64'), {18446744073709551615ULL})
+  lu.assertEquals(cast({9223372036854775807LL}, 'int64'), {9223372036854775807LL})
+  lu.assertErrorMsgContains('300 does not fit the dtype uint8', cast, {300}, 'uint8')
+  lu.assertErrorMsgContains('-300 does not fit the dtype uint8', cast, {-300}, 'uint8')
+  lu.assertErrorMsgContains('128 does not fit the dtype int8', cast, {1, 128}, 'int8')
+  lu.assertErrorMsgContains('does not fit the dtype int64', cast, {0 / 0}, 'int64')
+  lu.assertErrorMsgContains('does not fit the dtype int64', cast, {2 ^ 63}, 'int64')
+  lu.assertErrorMsgContains('does not fit the dtype int64', cast, {18446744073709551615ULL}, 'int64')
+  lu.assertErrorMsgContains('a complex number does not fit the dtype float32', cast, {2i}, 'float32')
+end
+
+function TestConstructors:test_text()
+  lu.assertEquals(C.tensor('1 2, 3.5'):tolist(), {1, 2, 3.5})
+  lu.assertEquals(C.tensor('1 2; 3 4').dtype, 'float32')
+  lu.assertEquals(C.tensor('1 2; -3 +4', {dtype = 'int64'}):tolist(), {{1, 2}, {-3, 4}})
+  lu.assertEquals(C.tensor('9223372036854775807', {dtype = 'int64'}):tolist(), {9223372036854775807LL})
+  lu.assertEquals(C.tensor('inf 1e-3', {dtype = 'float64'}):tolist(), {1 / 0, 1e-3})
+  lu.assertEquals(C.tensor('').shape, {0})
+  lu.assertErrorMsgContains('row 1 of the text has 1 numbers, row 0 has 2', C.tensor, '1 2; 3')
+  lu.assertErrorMsgContains("'x' in the text is no number", C.tensor, '1 x')
 end
 
 function TestConstructors:test_a_tensor_is_copied()

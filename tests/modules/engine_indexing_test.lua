@@ -70,11 +70,48 @@ function TestIndexing:test_errors_say_what_is_wrong()
   lu.assertErrorMsgContains('index -4 is out of range', function() return x[-4] end)
   lu.assertErrorMsgContains('use x:item()', function() return x:sum()[0] end)
   lu.assertErrorMsgContains('got 1.5', function() return x[1.5] end)
-  lu.assertErrorMsgContains('integers or booleans', function() return x[{{0.5}}] end)
+  lu.assertErrorMsgContains('integers alone or booleans alone', function() return x[{{0.5}}] end)
   lu.assertErrorMsgContains('too many indices', function() return x[{0, 0, 0}] end)
   lu.assertErrorMsgContains('start must be an integer', function() return slice(1.5) end)
   lu.assertErrorMsgContains('can be set', function() x.name = 3 end)
   lu.assertErrorMsgContains('expected a number or a Tensor', function() x[0] = 'a' end)
+end
+
+function TestIndexing:test_errors_name_index_dimension_and_size()
+  local x = self.x
+  local function reading(key) return select(2, pcall(function() return x[key] end)).message end
+  local function writing(key, value) return select(2, pcall(function() x[key] = value end)).message end
+  lu.assertStrContains(reading{0, 9}, 'index 9 is out of bounds for dimension 1 with size 4 (int64 [3, 4])')
+  lu.assertStrContains(reading{{9}}, 'index 9 is out of bounds for dimension 0 with size 3')
+  lu.assertStrContains(reading(C.op 'ones'(2, {dtype = 'bool'})), 'The shape of the mask [2] at index 0 does not match')
+  lu.assertStrContains(reading(C.tensor{0.5}), 'tensors used as indices must be long')
+  lu.assertStrContains(reading(slice(nil, nil, -1)), 'step must be greater than zero')
+  lu.assertStrContains(reading{{true, 1}}, 'integers alone or booleans alone')
+  lu.assertStrContains(reading{0, 'a'}, "got 'a'")
+  lu.assertStrContains(writing(5, 1), 'index 5 is out of bounds for dimension 0 with size 3')
+  lu.assertStrContains(writing(0, C.op 'ones'(3)), 'must match the existing size (3)')
+  lu.assertStrContains(writing(0, C.op 'ones'(3)), '(int64 [3, 4] = float32 [3])')
+  lu.assertStrContains(writing({{0, 1}}, C.op 'ones'(3)), 'cannot be broadcast to indexing result of shape [2, 4]')
+  lu.assertStrContains(writing(0, {1, 2}), '= {1, 2}')
+end
+
+function TestIndexing:test_a_tensor_is_iterated_by_its_rows()
+  local count = 0
+  for i, row in ipairs(self.x:unbind()) do
+    lu.assertTrue(row:eq(self.x[i - 1]):all():item())
+    count = count + 1
+  end
+  lu.assertEquals(count, #self.x)
+  lu.assertErrorMsgContains('no length', function() return #self.x:sum() end)
+end
+
+function TestIndexing:test_equality_asks_for_the_same_tensor()
+  local x = self.x
+  lu.assertIsTrue(x == x)
+  lu.assertIsFalse(x == x:clone())
+  lu.assertIsFalse(x[0] == x[0])
+  lu.assertIsTrue(x:zero_() == x)
+  lu.assertIsFalse(x == 1)
 end
 
 os.exit(lu.LuaUnit.run(), true)

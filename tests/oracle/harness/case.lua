@@ -124,7 +124,9 @@ local function list_problem(got, want, what, case)
 end
 
 local function view_problem(result, first, view)
-  local offset = (result:data_ptr() - first:data_ptr()) / first:element_size()
+  -- Without elements there is no address.
+  local offset = result:numel() > 0 and (result:data_ptr() - first:data_ptr()) / first:element_size()
+    or result:storage_offset() - first:storage_offset()
   if offset ~= view[1] then return ('not a view of the first argument with offset %d'):format(view[1]) end
   local got, want = table.concat(result:stride(), ', '), table.concat(view, ', ', 2)
   if got ~= want then return ('strides [%s], expected [%s]'):format(got, want) end
