@@ -4,7 +4,9 @@
 #include <ATen/core/List.h>
 #include <ATen/core/ivalue.h>
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
@@ -387,6 +389,18 @@ std::string Arguments::describe(const Overload& overload) const {
     const bool gathered = slots.gathered && static_cast<int>(i) == overload.varargs;
     out += cat(out.empty() ? "" : ", ", overload.params[i].name, ": ",
                gathered ? join_numbers(slots.index[i]) : describe_value(L_, slots.index[i]));
+  }
+  return out;
+}
+
+std::string Arguments::given() const {
+  std::string out;
+  for (int i = 1; i <= positional_; ++i) out += cat(i > 1 ? ", " : "", describe_value(L_, i));
+  std::vector<Keyword> keywords(keywords_, keywords_ + keyword_count_);
+  std::ranges::sort(keywords, {}, [](const Keyword& k) { return std::string_view(k.name); });
+  for (const Keyword& k : keywords) {
+    out +=
+        cat(out.empty() ? "" : ", ", std::string_view(k.name), " = ", describe_value(L_, k.index));
   }
   return out;
 }

@@ -33,6 +33,9 @@ class Arguments {
   // "self: float32 [2, 3], other: number 2": the arguments for a message.
   std::string describe(const Overload& overload) const;
 
+  // "float32 [2, 3], 2, alpha = 0.5": all that was given, for a message.
+  std::string given() const;
+
   // The keyword's value on the stack; 0 when it was not given.
   int keyword(std::string_view name) const;
 

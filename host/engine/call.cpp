@@ -3,6 +3,7 @@
 #include <ATen/core/ivalue.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "host/engine/arguments.h"
@@ -25,10 +26,10 @@ constexpr size_t kMemoSize = 16;
   const Family& family = *op.family;
   if (family.overloads.size() == 1) {
     const Overload& only = family.overloads[0];
-    throw Error(Code::kArgument,
-                cat(family.name, ": ", arguments.mismatch(only), "; it is ", only.signature));
+    throw Error(Code::kArgument, cat(family.name, ": ", arguments.mismatch(only), "; it is ",
+                                     only.signature, ", called with (", arguments.given(), ")"));
   }
-  std::string text = cat(family.name, ": no form of it takes these arguments:");
+  std::string text = cat(family.name, ": no form of it takes (", arguments.given(), "):");
   for (const Overload& overload : family.overloads) {
     text += cat("\n  ", overload.signature, ": ", arguments.mismatch(overload));
   }
@@ -151,8 +152,37 @@ bool take_requires_grad(const Op& op, lua_State* L, Arguments& arguments) {
   return lua_toboolean(L, index) != 0;
 }
 
-int op_function(lua_State* L) {
-  return call_op(L, *static_cast<Op*>(lua_touserdata(L, lua_upvalueindex(1))));
+Op& own_op(lua_State* L) { return *static_cast<Op*>(lua_touserdata(L, lua_upvalueindex(1))); }
+
+int op_function(lua_State* L) { return call_op(L, own_op(L)); }
+
+// Pushes a copy of the keywords at the index with self = the value on top, which it takes away.
+void push_with_self(lua_State* L, int keywords) {
+  lua_newtable(L);
+  lua_insert(L, -2);
+  lua_setfield(L, -2, "self");
+  lua_pushnil(L);
+  while (lua_next(L, keywords) != 0) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, -4);
+  }
+}
+
+// x:where(condition, other) is where(condition, x, other).
+int method_function(lua_State* L) {
+  Op& op = own_op(L);
+  const int place = op.family->self_place;
+  lua_pushvalue(L, 1);
+  lua_remove(L, 1);
+  const int given = lua_gettop(L) - 1;
+  if (given > 0 && given <= place && lua_type(L, given) == LUA_TTABLE) {
+    push_with_self(L, given);
+    lua_replace(L, given);
+  } else {
+    lua_insert(L, std::min(place, given) + 1);
+  }
+  return call_op(L, op);
 }
 
 int op(lua_State* L) {
@@ -187,8 +217,23 @@ int op_signatures(lua_State* L) {
   return 1;
 }
 
+// op_overload(name, ...): which overload a call with these arguments takes, as "add.Tensor".
+int op_overload(lua_State* L) {
+  Op* found = find_op(vm(L), luaL_checkstring(L, 1));
+  if (found == nullptr) return 0;
+  lua_remove(L, 1);
+  Arguments arguments(vm(L), L);
+  take_requires_grad(*found, L, arguments);
+  StackLease stack(vm(L));
+  const auto& name = bind_overload(*found, arguments, *stack).op.operator_name();
+  const std::string text = cat(found->family->name, ".", name.overload_name);
+  lua_pushlstring(L, text.data(), text.size());
+  return 1;
+}
+
 constexpr Method kFunctions[] = {torch_method<&op>("op"), torch_method<&op_names>("op_names"),
-                                 torch_method<&op_signatures>("op_signatures")};
+                                 torch_method<&op_signatures>("op_signatures"),
+                                 torch_method<&op_overload>("op_overload")};
 
 }  // namespace
 
@@ -236,6 +281,12 @@ void push_op(lua_State* L, Op& op) {
   lua_CFunction fast = find_fast_op(op.family->name);
   lua_pushlightuserdata(L, &op);
   lua_pushcclosure(L, fast != nullptr ? fast : &guarded<&op_function, TorchTranslate>, 1);
+}
+
+void push_method(lua_State* L, Op& op) {
+  if (op.family->self_place == 0) return push_op(L, op);
+  lua_pushlightuserdata(L, &op);
+  lua_pushcclosure(L, &guarded<&method_function, TorchTranslate>, 1);
 }
 
 void open_ops(lua_State* L) {

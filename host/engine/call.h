@@ -25,6 +25,10 @@ int call_op(lua_State* L, Op& op);
 // first.
 void push_op(lua_State* L, Op& op);
 
+// The same for a method of tensors: its first argument becomes the parameter `self`, which is not
+// always the first.
+void push_method(lua_State* L, Op& op);
+
 // The error of an operator: its name, LibTorch's text and the arguments on the stack.
 Error operator_error(const std::string& name, const std::exception& e,
                      const std::string& arguments);

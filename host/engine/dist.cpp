@@ -1,5 +1,5 @@
-// host/engine/dist.cpp: torch._C.dist: the process group of a Lua state, collectives and the DDP
-// reducer.
+// host/engine/dist.cpp: torch._C.distributed: the process group of a Lua state, collectives and the
+// DDP reducer.
 #include <array>
 #include <memory>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
@@ -266,7 +266,7 @@ void open_dist(lua_State* L) {
   register_class<Group>(L);
   register_class<Reducer>(L);
   push_functions(L, kFunctions);
-  lua_setfield(L, -2, "dist");
+  lua_setfield(L, -2, "distributed");  // not "dist", an operator
 }
 
 }  // namespace rtrain

@@ -134,15 +134,13 @@ std::string signature_of(const std::string& name, const Overload& overload) {
   return out + ")";
 }
 
-int written_argument(const c10::FunctionSchema& schema, const c10::Argument& result) {
+int shared_argument(const c10::FunctionSchema& schema, const c10::Argument& result) {
   const auto* alias = result.alias_info();
-  if (alias == nullptr || !alias->isWrite()) return -1;
+  if (alias == nullptr) return -1;
   const auto& arguments = schema.arguments();
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto* other = arguments[i].alias_info();
-    if (other != nullptr && other->isWrite() && other->beforeSets() == alias->beforeSets()) {
-      return static_cast<int>(i);
-    }
+    if (other != nullptr && other->beforeSets() == alias->beforeSets()) return static_cast<int>(i);
   }
   return -1;
 }
@@ -156,7 +154,7 @@ Overload make_overload(const std::string& name, c10::OperatorHandle op) {
   }
   for (const auto& result : schema.returns()) {
     out.returns.push_back(
-        {kind_of(result.real_type()) == Kind::kDtype, written_argument(schema, result)});
+        {kind_of(result.real_type()) == Kind::kDtype, shared_argument(schema, result)});
   }
   out.is_mutable = schema.is_mutable();
   while (out.positional < out.params.size() && !out.params[out.positional].keyword_only)
@@ -167,6 +165,16 @@ Overload make_overload(const std::string& name, c10::OperatorHandle op) {
   if (one_list) out.varargs = static_cast<int>(first);
   out.signature = signature_of(name, out);
   return out;
+}
+
+int self_place(const Family& family) {
+  for (const Overload& overload : family.overloads) {
+    for (size_t i = 0; i < overload.positional; ++i) {
+      const Param& param = overload.params[i];
+      if (param.name == "self" && param.kind == Kind::kTensor) return static_cast<int>(i);
+    }
+  }
+  return 0;
 }
 
 // PyTorch's order: a Tensor is tried before a number, an int before a list of ints, a list of
@@ -219,27 +227,38 @@ class Registry {
     if (known != families_.end()) return known->second.get();
     const auto found = names_.find(name);
     if (found == names_.end()) return nullptr;
-    auto family = std::make_unique<Family>(Family{name, {}});
-    for (const auto& op : found->second) {
-      const auto handle = c10::Dispatcher::singleton().findSchema(op);
-      if (handle && !is_left_out(handle->schema())) {
-        family->overloads.push_back(make_overload(name, *handle));
-      }
-    }
-    if (family->overloads.empty()) family = nullptr;
-    if (family) std::ranges::sort(family->overloads, comes_before);
-    return (families_[name] = std::move(family)).get();
+    return (families_[name] = make_family(name, found->second)).get();
   }
 
   std::vector<std::string> names() const {
     std::vector<std::string> out;
     for (const auto& [name, ops] : names_) {
-      if (!name.starts_with("_")) out.push_back(name);
+      if (!name.starts_with("_") && std::ranges::any_of(ops, &can_be_called)) out.push_back(name);
     }
     return out;
   }
 
  private:
+  static bool can_be_called(const c10::OperatorName& op) {
+    const auto handle = c10::Dispatcher::singleton().findSchema(op);
+    return handle && !is_left_out(handle->schema());
+  }
+
+  // Null when no overload can be called from Lua.
+  static std::unique_ptr<Family> make_family(const std::string& name,
+                                             const std::vector<c10::OperatorName>& ops) {
+    auto out = std::make_unique<Family>(Family{name, {}});
+    for (const auto& op : ops) {
+      const auto handle = c10::Dispatcher::singleton().findSchema(op);
+      if (handle && !is_left_out(handle->schema()))
+        out->overloads.push_back(make_overload(name, *handle));
+    }
+    if (out->overloads.empty()) return nullptr;
+    std::ranges::sort(out->overloads, comes_before);
+    out->self_place = self_place(*out);
+    return out;
+  }
+
   std::map<std::string, std::vector<c10::OperatorName>> names_;
   std::unordered_map<std::string, std::unique_ptr<Family>> families_;
   std::mutex mutex_;

@@ -48,7 +48,8 @@ struct Param {
 
 struct Return {
   bool is_dtype = false;
-  int same_as = -1;  // the argument it was written to and that comes back
+  int same_as = -1;  // the argument that may come back as it is: written to (add_), or nothing was
+                     // to do (contiguous)
 };
 
 struct Overload {
@@ -67,6 +68,7 @@ struct Overload {
 struct Family {
   std::string name;
   std::vector<Overload> overloads;
+  int self_place = 0;  // whose method it is: the second parameter of where(condition, self, other)
 };
 
 // The operator of that name; a trailing underscore is dropped where Lua reserves the word

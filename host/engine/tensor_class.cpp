@@ -95,7 +95,7 @@ int find_method(lua_State* L) {
   const std::string name = lua_tostring(L, 1);
   if (push_lua_method(L, name)) return 1;
   if (Op* op = find_op(vm(L), name)) {
-    push_op(L, *op);
+    push_method(L, *op);
     return 1;
   }
   std::vector<std::string> names = family_names();

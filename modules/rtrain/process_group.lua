@@ -7,7 +7,7 @@ local process_group = {}
 
 ---Forms the group when this is a worker of a TorchTrainer and there is none yet. Every rank gets here, or none may.
 function process_group.ensure()
-  local dist = require('torch._C').dist
+  local dist = require('torch._C').distributed
   if dist.is_initialized() then return end
   local state = session.peek()
   if state == nil then return end

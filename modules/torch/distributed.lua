@@ -14,7 +14,7 @@ distributed.ReduceOp = {SUM = 'sum', AVG = 'avg', MIN = 'min', MAX = 'max', PROD
 
 local REDUCE_OPS = {'sum', 'avg', 'min', 'max', 'product'}
 
-local function engine() return require('torch._C').dist end
+local function engine() return require('torch._C').distributed end
 
 -- In a train function the group is formed by the first call that needs it.
 local function dist()

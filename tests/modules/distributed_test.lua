@@ -66,7 +66,7 @@ end
 
 function TestReducer:test_gradients_of_one_rank_are_its_own()
   local w = torch.ones(2, 1):requires_grad_()
-  local reducer = C.dist.Reducer({w}, {names = {'w'}})
+  local reducer = C.distributed.Reducer({w}, {names = {'w'}})
   local x = torch.tensor{{1, 2}}
   step(reducer, w, x, true)
   lu.assertEquals(w.grad:tolist(), {{1}, {2}})
@@ -79,7 +79,7 @@ end
 
 function TestReducer:test_outputs_may_be_nested_when_unused_parameters_are_searched()
   local w, unused = torch.ones(2, 1):requires_grad_(), torch.ones(3):requires_grad_()
-  local reducer = C.dist.Reducer({w, unused}, {find_unused_parameters = true})
+  local reducer = C.distributed.Reducer({w, unused}, {find_unused_parameters = true})
   for _ = 1, 2 do
     reducer:before_forward(true)
     local output = reducer:after_forward({logits = torch.ones(1, 2):matmul(w), step = 3}, true)
@@ -91,17 +91,17 @@ end
 
 function TestReducer:test_use_after_the_group_is_an_error()
   local w = torch.ones(1):requires_grad_()
-  local reducer = C.dist.Reducer({w})
+  local reducer = C.distributed.Reducer({w})
   dist.destroy_process_group()
   lu.assertErrorMsgContains('process group was destroyed', reducer.before_forward, reducer, true)
 end
 
 function TestReducer:test_misuse_is_named()
   local w = torch.ones(1):requires_grad_()
-  lu.assertErrorMsgContains('no parameter', C.dist.Reducer, {})
-  lu.assertErrorMsgContains('given twice', C.dist.Reducer, {w, w})
-  lu.assertErrorMsgContains("did you mean 'static_graph'?", C.dist.Reducer, {w}, {static_grap = true})
-  local reducer = C.dist.Reducer({w})
+  lu.assertErrorMsgContains('no parameter', C.distributed.Reducer, {})
+  lu.assertErrorMsgContains('given twice', C.distributed.Reducer, {w, w})
+  lu.assertErrorMsgContains("did you mean 'static_graph'?", C.distributed.Reducer, {w}, {static_grap = true})
+  local reducer = C.distributed.Reducer({w})
   lu.assertErrorMsgContains('unknown communication hook', reducer.register_comm_hook, reducer, 'powersgd')
 end
 

@@ -111,6 +111,36 @@ function TestCall:test_keywords_that_are_all_nil()
   lu.assertEquals(ones(1):view({}):dim(), 0)
 end
 
+function TestCall:test_a_method_belongs_to_the_parameter_self()
+  local x, mask = C.tensor{1, 2}, C.tensor{true, false}
+  lu.assertEquals(x:where(mask, 0):tolist(), {1, 0})
+  lu.assertEquals(x:where(mask, {other = 7}):tolist(), {1, 7})
+  lu.assertEquals(x:where{condition = mask, other = 7}:tolist(), {1, 7})
+  lu.assertEquals(C.op 'where'(mask, x, 0):tolist(), {1, 0})
+  lu.assertAlmostEquals(ones(1):polygamma(1):item(), math.pi ^ 2 / 6, 1e-6)
+end
+
+function TestCall:test_an_operator_with_nothing_to_do_gives_its_argument_back()
+  local x = ones(2, 2)
+  lu.assertTrue(rawequal(x:contiguous(), x))
+  lu.assertTrue(rawequal(C.op 'resolve_conj'(x), x))
+  lu.assertFalse(rawequal(x:t():contiguous(), x))
+end
+
+function TestCall:test_every_listed_operator_can_be_found()
+  for _, name in ipairs(C.op_names()) do
+    lu.assertTrue(#C.op_signatures(name) > 0, name)
+    lu.assertIsFunction(C.op(name), name)
+  end
+end
+
+function TestCall:test_the_overload_that_a_call_takes()
+  lu.assertEquals(C.op_overload('add', ones(2), 1), 'add.Scalar')
+  lu.assertEquals(C.op_overload('max', ones(2), 0), 'max.dim')
+  lu.assertEquals(C.op_overload('zeros', {2}, {requires_grad = true}), 'zeros.')
+  lu.assertNil(C.op_overload 'no_such_operator')
+end
+
 TestCallErrors = {}
 
 local function message(fn, ...)
@@ -138,6 +168,13 @@ function TestCallErrors:test_a_wrong_argument_is_named_with_what_was_expected()
   lu.assertStrContains(text, 'takes at most 1 positional arguments, got 3')
   text = message(function() C.op 'embedding'(ones(2, 2), arange(1), {weight = ones(1)}) end)
   lu.assertStrContains(text, "'weight' is given by position and by keyword")
+end
+
+function TestCallErrors:test_arguments_that_fit_nothing_are_shown()
+  local text = message(function() ones(2, 3):add('one', {alpha = 2}) end)
+  lu.assertStrContains(text, "add: no form of it takes (float32 [2, 3], 'one', alpha = 2):")
+  text = message(function() C.op 'mv'(ones(2, 3), 2) end)
+  lu.assertStrContains(text, 'called with (float32 [2, 3], 2)')
 end
 
 function TestCallErrors:test_an_error_of_the_operator_names_shapes_and_dtypes()

@@ -37,7 +37,7 @@ function DistributedDataParallel:init(model, options)
   end
   given.names, given.buffers, given.frozen = names, model:buffers(), frozen
   self._sync_gradients = true
-  self._reducer = require('torch._C').dist.Reducer(params, given)
+  self._reducer = require('torch._C').distributed.Reducer(params, given)
   if options.gradient_as_bucket_view == false then return end
   for _, param in ipairs(params) do parameter.fix_grad(param) end
 end
