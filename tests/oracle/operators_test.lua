@@ -1,6 +1,13 @@
--- ATen's operators as the binding calls them, against Python's torch: cases/operators.py.
+-- ATen's operators as the binding calls them, against Python's torch. The last line says how many of them.
 local lu = require 'luaunit'
+local coverage = require 'harness.coverage'
+local oracle = require 'oracle'
 
-require('oracle').define('TestOperators', 'operators')
+local cases = {}
+for _, part in ipairs{'pointwise', 'reductions', 'shapes', 'linear_algebra', 'network', 'creation', 'errors'} do
+  for _, case in ipairs(oracle.define('Test_' .. part, part)) do cases[#cases + 1] = case end
+end
 
-os.exit(lu.LuaUnit.run(), true)
+local status = lu.LuaUnit.run()
+print(coverage.summary(cases))
+os.exit(status, true)

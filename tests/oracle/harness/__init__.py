@@ -1,4 +1,4 @@
 """What the files in cases/ are written with: `from harness import T, call, code, wrong`."""
 
-from harness.case import call, code, wrong  # noqa: F401
+from harness.case import call, code, rows, wrong  # noqa: F401
 from harness.fill import T  # noqa: F401

@@ -53,8 +53,10 @@ def tensor_text(tensor):
     return f"A('{dtype}',{shape},{text(samples)},{text(sums(numbers))})"
 
 
-def text(value):
+def text(value, shape_only=False):
     """One result as Lua text."""
+    if isinstance(value, torch.Tensor) and shape_only:
+        value = torch.zeros(value.shape, dtype=value.dtype)
     if isinstance(value, torch.Tensor):
         return tensor_text(value)
     if isinstance(value, float):

@@ -14,10 +14,10 @@ local INPUT = {}  -- metatable of what T(…) makes
 local place = 0
 
 local READ = {
-  T = function(seed, shape, kind, dtype)
+  T = function(seed, shape, kind, dtype, grad)
     place = place + 1
-    return setmetatable(
-      {seed = seed, shape = shape, kind = kind or 'real', dtype = dtype or 'float32', place = place}, INPUT)
+    return setmetatable({seed = seed, shape = shape, kind = kind or 'real', dtype = dtype or 'float32',
+                         grad = grad ~= false, place = place}, INPUT)
   end,
   A = function(dtype, shape, numbers, sums)
     numbers.dtype, numbers.shape, numbers.sums = dtype, shape, sums
@@ -52,7 +52,7 @@ function Case:value(argument, made, wanted)
     local key = input.seed .. input.kind .. input.dtype .. table.concat(input.shape, 'x')
     if made[key] then return made[key] end
     made[key] = fill.tensor(input.shape, input.kind, input.dtype, input.seed)
-    if self.grads and (made[key]:is_floating_point() or made[key]:is_complex()) then
+    if self.grads and input.grad and (made[key]:is_floating_point() or made[key]:is_complex()) then
       wanted[#wanted + 1] = {place = input.place, tensor = made[key]:requires_grad_()}
     end
     return made[key]
@@ -85,7 +85,14 @@ function Case:callee(form)
     return setfenv(chunk, LIBRARY)
   end
   if form == 'm' then
-    return function(x, ...) return x[self.call](x, ...) end
+    return function(...)
+      local at, rest = (self.self or 0) + 1, {}
+      for i = 1, select('#', ...) do
+        if i ~= at then rest[i < at and i or i - 1] = (select(i, ...)) end
+      end
+      local x = select(at, ...)
+      return x[self.call](x, unpack(rest, 1, select('#', ...) - 1))
+    end
   end
   return torch[self.call]
 end
@@ -125,7 +132,7 @@ end
 
 local function view_problem(result, first, view)
   -- Without elements there is no address.
-  local offset = result:numel() > 0 and (result:data_ptr() - first:data_ptr()) / first:element_size()
+  local offset = result:numel() > 0 and (result:data_ptr() - first:data_ptr()) / result:element_size()
     or result:storage_offset() - first:storage_offset()
   if offset ~= view[1] then return ('not a view of the first argument with offset %d'):format(view[1]) end
   local got, want = table.concat(result:stride(), ', '), table.concat(view, ', ', 2)

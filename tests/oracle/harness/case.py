@@ -1,5 +1,7 @@
 """Cases: what is called with which arguments, and how Python's answer is found."""
 
+import copy
+
 import torch
 
 from harness import answer
@@ -42,7 +44,7 @@ def replaced(value, found):
 
 
 def is_differentiable(t):
-    return t.dtype.startswith(("float", "complex", "bfloat"))
+    return t.grad and t.dtype.startswith(("float", "complex", "bfloat"))
 
 
 class Case:
@@ -54,6 +56,7 @@ class Case:
         self.tolerance = options.pop("tol", None)   # (relative, absolute) instead of those of the dtype
         self.says = options.pop("says", None)       # the case fails: parts of rtrain's message
         self.shape_only = options.pop("shape_only", False)  # answers that no two builds share: shape and dtype count
+        self.may_be_same = options.pop("same", True)
         self.fields = options
         self.tensors = []
         for t in tensors_of(list(args) + [kwargs]):
@@ -82,7 +85,7 @@ class Case:
         out = {"want": results}
         first = args[0] if args else None
         if isinstance(first, torch.Tensor):
-            if any(r is first for r in results):
+            if self.may_be_same and any(r is first for r in results):
                 out["same"] = True
             elif isinstance(results[0], torch.Tensor) and results[0]._base is not None and \
                     results[0]._base is (first if first._base is None else first._base):
@@ -92,14 +95,18 @@ class Case:
             seeds = [k for k, r in enumerate(results, 1) if isinstance(r, torch.Tensor) and r.requires_grad]
             cotangents = [T(*r.shape, dtype=str(r.dtype).removeprefix("torch."), fill="real", seed=900 + k).tensor()
                           for k, r in zip(seeds, outputs)]
-            out["grads"] = list(torch.autograd.grad(outputs, wanted, cotangents, allow_unused=True))
+            try:
+                out["grads"] = list(torch.autograd.grad(outputs, wanted, cotangents, allow_unused=True))
+            except RuntimeError as e:
+                if "derivative for" not in str(e) or self.grad:
+                    raise
         return out
 
     def answer_text(self, form, function):
         if self.says is not None:
             return self.failure_text(form, function)
         out = self.answers(function)
-        parts = [f"want={{{','.join(map(answer.text, out['want']))}}}"]
+        parts = [f"want={{{','.join(answer.text(r, self.shape_only) for r in out['want'])}}}"]
         if "grads" in out:
             parts.append(f"grads={{{','.join(map(answer.text, out['grads']))}}}")
         parts += [f"{key}={lua(out[key])}" for key in ("same", "view") if key in out]
@@ -144,6 +151,7 @@ class Call(Case):
         self.op = op
         self.forms = options.pop("forms", None)
         self.python = options.pop("python", None)
+        self.self_place = options.get("self", 0)
         super().__init__(options.pop("name", op), args, kwargs, {"call": op, **options})
         if op.endswith("_") and self.grad is None:
             self.grad = False
@@ -153,13 +161,19 @@ class Call(Case):
         out = []
         if function is not None and "f" in (self.forms or "f"):
             out.append(("f", function))
-        is_method = self.args and isinstance(self.args[0], T) and hasattr(torch.Tensor, self.op)
+        is_method = len(self.args) > self.self_place and isinstance(self.args[self.self_place], T) and \
+            callable(getattr(torch.Tensor, self.op, None))
         if is_method and not (self.python and self.forms is None) and "m" in (self.forms or "m"):
-            out.append(("m", lambda self, *args, **kwargs: getattr(self, self_op)(*args, **kwargs)))
-            self_op = self.op
+            out.append(("m", self.call_method))
         if not out:
             out.append(("f", getattr(torch.ops.aten, self.op)))
         return out
+
+
+    def call_method(self, *args, **kwargs):
+        args = list(args)
+        object = args.pop(self.self_place)
+        return getattr(object, self.op)(*args, **kwargs)
 
 
 class Code(Case):
@@ -180,10 +194,23 @@ class Code(Case):
 def call(op, *args, _=None, **kwargs):
     """The case op(*args, **kwargs), as function and as method where Python has both.
 
-    `_` is a table of options: name, forms ("f", "m"), python (the function, where its name is another one), grad=False,
-    tol=(relative, absolute), shape_only.
+    `_` is a table of options: name, forms ("f", "m"), self (the place of the argument whose method it is), python (the
+    function, where its name is another one), grad=False, tol=(relative, absolute), shape_only; same=False:
+    Python happens to give the argument itself back.
     """
     return Call(op, args, kwargs, dict(_ or {}))
+
+
+def rows(table, make=None):
+    """Cases of {operator: [(argument, …), …]}; a dict at the end holds keywords, its "_" the options. Each case gets
+    tensors of its own, so that a table may name one and use it in many rows."""
+    out = []
+    for op, calls in table.items():
+        for row in calls:
+            row = copy.deepcopy(row)
+            kwargs = row[-1] if row and isinstance(row[-1], dict) else {}
+            out.append((make or call)(op, *row[:len(row) - bool(kwargs)], **kwargs))
+    return out
 
 
 def wrong(op, *args, _=None, **kwargs):

@@ -65,11 +65,12 @@ SQUARE = ("spd", "symmetric", "invertible", "lower", "upper")
 class T:
     """A tensor of a case: T(2, 3), T(3, dtype="int64", fill="index:5"), T(fill="unit", seed=7), T() for 0 dims.
 
-    Without a seed it gets its place among the case's tensors. Complex ones fill the two parts from two seeds.
+    Without a seed it gets its place among the case's tensors. Complex ones fill the two parts from two seeds. With
+    grad=False it takes no part in the case's gradients.
     """
 
-    def __init__(self, *shape, dtype="float32", fill=None, seed=None):
-        self.shape, self.dtype, self.seed = shape, dtype, seed
+    def __init__(self, *shape, dtype="float32", fill=None, seed=None, grad=True):
+        self.shape, self.dtype, self.seed, self.grad = shape, dtype, seed, grad
         if fill is None:
             fill = "bool" if dtype == "bool" else "count" if dtype.startswith("uint") else \
                 "int" if dtype.startswith("int") else "real"
@@ -82,8 +83,11 @@ class T:
 
     def lua(self):
         shape = ",".join(map(str, self.shape))
-        rest = [f"'{self.fill}'"] if self.fill != "real" or self.dtype != "float32" else []
-        rest += [f"'{self.dtype}'"] if self.dtype != "float32" else []
+        rest = [f"'{self.fill}'", f"'{self.dtype}'", "false"]
+        if self.grad:
+            rest.pop()
+            if self.dtype == "float32":
+                rest = rest[:self.fill != "real"]
         return f"T({','.join([str(self.seed), '{' + shape + '}', *rest])})"
 
     def numbers(self, seed):
