@@ -11,7 +11,7 @@
 #include "host/engine/engine.h"
 #include "host/engine/fast/fast_ops.h"
 #include "host/engine/guard.h"
-#include "host/engine/memory.h"
+#include "host/engine/memory/collector.h"
 #include "host/engine/scalars.h"
 #include "host/engine/tensor.h"
 

@@ -4,7 +4,7 @@
 
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
-#include "host/engine/memory.h"
+#include "host/engine/memory/collector.h"
 #include "host/engine/scalars.h"
 #include "host/engine/vm.h"
 

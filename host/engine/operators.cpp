@@ -13,7 +13,7 @@
 
 #include "host/engine/call.h"
 #include "host/engine/guard.h"
-#include "host/engine/memory.h"
+#include "host/engine/memory/collector.h"
 #include "host/engine/scalars.h"
 #include "host/engine/tensor.h"
 

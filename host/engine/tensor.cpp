@@ -5,7 +5,7 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/dtype.h"
-#include "host/engine/memory.h"
+#include "host/engine/memory/collector.h"
 
 namespace rtrain {
 namespace {
@@ -78,6 +78,7 @@ void push_tensor(Vm& vm, lua_State* L, at::Tensor tensor) {
     lua_pushnil(L);
     return;
   }
+  before_push(tensor);
   new (lua_newuserdata(L, sizeof(at::Tensor))) at::Tensor(std::move(tensor));
   lua_rawgeti(L, LUA_REGISTRYINDEX, vm.tensor_meta_ref);
   lua_setmetatable(L, -2);

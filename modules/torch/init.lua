@@ -45,6 +45,7 @@ local FILES = {
   {'torch.creation', 'as_tensor', 'asarray', 'frombuffer'},
   {'torch.dtypes', 'finfo', 'iinfo', 'typename'},
   {'torch.printing', 'set_printoptions', 'get_printoptions'},
+  {'torch.memory', 'memory_summary'},
 }
 local file_of = {}
 for _, entry in ipairs(FILES) do

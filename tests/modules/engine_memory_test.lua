@@ -38,6 +38,38 @@ function TestMemory:test_out_of_memory_is_an_error_with_a_code()
   lu.assertEquals(ones(2):sum():item(), 2)
 end
 
+function TestMemory:test_peak_can_be_reset()
+  do local _ = empty(3e7) end
+  collectgarbage()
+  collectgarbage()
+  lu.assertTrue(C.memory_stats().peak_bytes >= 1.2e8)
+  C.reset_peak_memory_stats()
+  lu.assertTrue(C.memory_stats().peak_bytes < 1e8)
+end
+
+function TestMemory:test_a_long_step_ends_with_a_collection()
+  local function work()
+    for _ = 1, 20 do local _ = rand(1e6):exp():sum() end
+  end
+  for _ = 1, 3 do
+    work()
+    C.step_boundary()
+  end
+  local live = C.memory_stats().live_bytes
+  lu.assertTrue(live < 1e7, live .. ' bytes are live')
+end
+
+function TestMemory:test_summary()
+  local x = ones(1024, 1024)
+  local text = require('torch').memory_summary()
+  local now = tonumber(text:match '| cpu tensors%s+|%s+([%d.]+) MiB')
+  lu.assertTrue(now >= 4 and now < 100, text)
+  for _, row in ipairs{'Lua heap', 'process', 'full collections', 'next one above'} do
+    lu.assertStrContains(text, '| ' .. row)
+  end
+  lu.assertEquals(x:numel(), 2 ^ 20)
+end
+
 TestScope = {}
 
 function TestScope:test_a_scope_releases_all_but_its_results()

@@ -1,0 +1,114 @@
+#include "host/engine/memory/allocator.h"
+
+#include <ATen/Context.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/impl/alloc_cpu.h>
+#include <c10/util/Exception.h>
+#include <malloc.h>
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+#include "host/base/machine.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+
+thread_local constinit int64_t thread_debt_bytes = 0;
+
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+std::atomic<int64_t> live_bytes{0};
+std::atomic<int64_t> peak_bytes{0};
+
+class CountingAllocator final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(size_t size) override {
+    void* data = allocate_bytes(size);
+    if (data != nullptr) {
+      const auto usable = static_cast<int64_t>(malloc_usable_size(data));
+      thread_debt_bytes += usable;
+      const int64_t live = live_bytes.fetch_add(usable, std::memory_order_relaxed) + usable;
+      if (live > peak_bytes.load(std::memory_order_relaxed)) {
+        peak_bytes.store(live, std::memory_order_relaxed);
+      }
+    }
+    return {data, data, &free_bytes, c10::Device(c10::kCPU)};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &free_bytes; }
+  void copy_data(void* to, const void* from, size_t size) const override {
+    std::memcpy(to, from, size);
+  }
+
+ private:
+  static void* allocate_bytes(size_t size) {
+    try {
+      return c10::alloc_cpu(size);
+    } catch (const c10::Error& e) {
+      TORCH_CHECK_WITH(OutOfMemoryError, false, "not enough memory for ", size, " bytes (",
+                       live_bytes.load() / kMiB, " MiB are in use by tensors)");
+    }
+  }
+  static void free_bytes(void* data) {
+    if (data == nullptr) return;
+    live_bytes.fetch_sub(static_cast<int64_t>(malloc_usable_size(data)), std::memory_order_relaxed);
+    c10::free_cpu(data);
+  }
+};
+
+// The allocator of the CUDA devices once they are in use.
+c10::DeviceAllocator* cuda_allocator() {
+  if (!at::globalContext().hasCUDA()) return nullptr;
+  auto* allocator = dynamic_cast<c10::DeviceAllocator*>(c10::GetAllocator(c10::kCUDA));
+  return allocator != nullptr && allocator->initialized() ? allocator : nullptr;
+}
+
+c10::DeviceIndex cuda_count() {
+  return static_cast<c10::DeviceIndex>(at::detail::getCUDAHooks().getNumGPUs());
+}
+
+}  // namespace
+
+void install_allocator() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    static CountingAllocator allocator;
+    c10::SetCPUAllocator(&allocator, /*priority=*/100);
+  });
+}
+
+DeviceMemory cpu_memory() {
+  const int64_t live = live_bytes.load(std::memory_order_relaxed);
+  static const int64_t total = memory_bytes();
+  return {"cpu", live, peak_bytes.load(std::memory_order_relaxed), live, total};
+}
+
+std::vector<DeviceMemory> device_memory() {
+  std::vector<DeviceMemory> out;
+  c10::DeviceAllocator* cuda = cuda_allocator();
+  for (c10::DeviceIndex i = 0; cuda != nullptr && i < cuda_count(); ++i) {
+    const auto stats = cuda->getDeviceStats(i);
+    if (stats.reserved_bytes[0].peak == 0) continue;
+    out.push_back({cat("cuda:", static_cast<int>(i)), stats.allocated_bytes[0].current,
+                   stats.allocated_bytes[0].peak, stats.reserved_bytes[0].current,
+                   static_cast<int64_t>(cuda->getMemoryInfo(i).second)});
+  }
+  return out;
+}
+
+void reset_peak_memory() {
+  peak_bytes.store(live_bytes.load());
+  c10::DeviceAllocator* cuda = cuda_allocator();
+  for (c10::DeviceIndex i = 0; cuda != nullptr && i < cuda_count(); ++i) cuda->resetPeakStats(i);
+}
+
+void empty_device_caches() {
+  if (c10::DeviceAllocator* cuda = cuda_allocator()) cuda->emptyCache();
+}
+
+}  // namespace rtrain

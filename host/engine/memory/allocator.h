@@ -1,0 +1,36 @@
+// host/engine/memory/allocator.h: the process's CPU allocator for tensors, which counts, and the
+// same figures of the devices that LibTorch manages itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rtrain {
+
+// Bytes allocated by this thread since the collector last paid for them (collector.h).
+extern thread_local constinit int64_t thread_debt_bytes;
+
+// Makes LibTorch use this allocator. First call of the process; later ones do nothing.
+void install_allocator();
+
+struct DeviceMemory {
+  std::string name;             // "cpu", "cuda:0"
+  int64_t allocated_bytes = 0;  // held by tensors
+  int64_t peak_bytes = 0;       // the most of it so far
+  int64_t reserved_bytes = 0;   // taken from the device: held by tensors or cached
+  int64_t total_bytes = 0;      // what there is; of the CPU: what this process may use
+};
+
+DeviceMemory cpu_memory();
+
+// The devices in use beside the CPU; empty where there are none.
+std::vector<DeviceMemory> device_memory();
+
+// Takes the peaks down to what is allocated now.
+void reset_peak_memory();
+
+// Gives back to the devices what their allocators keep for later.
+void empty_device_caches();
+
+}  // namespace rtrain

@@ -1,0 +1,47 @@
+// host/engine/memory/collector.h: makes Lua's collector see tensor memory.
+//
+// Lua counts a tensor as eight bytes, so garbage tensors would pile up. Every tensor that enters
+// Lua pays the debt of the bytes that its thread has allocated since the last collection: with
+// collector steps, and with a full collection once a device's live bytes pass their ceiling
+// (policy.h). A step of training ends with a full collection where that costs next to nothing, so
+// that large models need no more memory than with reference counts. Nothing is collected inside the
+// allocator.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "host/engine/memory/allocator.h"
+#include "host/engine/vm.h"
+
+namespace rtrain {
+
+inline constexpr int64_t kDebtBytes = int64_t{16} << 20;
+
+void pay_debt(Vm& vm, lua_State* L);
+
+// Adds what a tensor on another device takes to the debt: that device's allocator does not.
+void note_device_tensor(const at::Tensor& tensor);
+
+// Called with a tensor that is about to be pushed.
+inline void before_push(const at::Tensor& tensor) {
+  if (!tensor.is_cpu()) [[unlikely]]
+    note_device_tensor(tensor);
+}
+
+// Called after a tensor was pushed.
+inline void after_push(Vm& vm, lua_State* L) {
+  if (thread_debt_bytes >= kDebtBytes) pay_debt(vm, L);
+}
+
+// Frees everything that can be freed, before an operation that ran out of memory is tried again.
+void collect_all(Vm& vm, lua_State* L);
+
+// A step of training ended. Collects where that is worth its time.
+void at_step_boundary(Vm& vm, lua_State* L);
+
+int64_t ceiling_bytes();
+int64_t full_collections();
+
+}  // namespace rtrain

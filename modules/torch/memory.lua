@@ -1,0 +1,61 @@
+-- torch/memory.lua: what tensors hold, as text.
+
+local memory = {}
+
+local UNITS = {'B', 'KiB', 'MiB', 'GiB', 'TiB'}
+
+local function text(bytes)
+  local unit = 1
+  while bytes >= 1024 and unit < #UNITS do
+    bytes, unit = bytes / 1024, unit + 1
+  end
+  return (unit == 1 and '%d %s' or '%.1f %s'):format(bytes, UNITS[unit])
+end
+
+-- A size that the kernel tells of this process, in bytes; nil where it tells none.
+local function process_bytes(name)
+  local file = io.open('/proc/self/status')
+  if not file then return nil end
+  local found
+  for line in file:lines() do
+    local kib = line:match('^' .. name .. ':%s+(%d+) kB')
+    if kib then found = tonumber(kib) * 1024 end
+  end
+  file:close()
+  return found
+end
+
+local function rows()
+  local stats = require('torch._C').memory_stats()
+  local out = {{'', 'now', 'peak'}, {'cpu tensors', text(stats.live_bytes), text(stats.peak_bytes)}}
+  for _, device in ipairs(stats.devices) do
+    out[#out + 1] = {device.device .. ' tensors', text(device.allocated_bytes), text(device.peak_bytes)}
+    out[#out + 1] = {device.device .. ' reserved', text(device.reserved_bytes), 'of ' .. text(device.total_bytes)}
+  end
+  out[#out + 1] = {'Lua heap', text(collectgarbage 'count' * 1024), ''}
+  local resident = process_bytes 'VmRSS'
+  if resident then out[#out + 1] = {'process', text(resident), text(process_bytes 'VmHWM' or resident)} end
+  out[#out + 1] = {'full collections', ('%d'):format(stats.full_collections), ''}
+  out[#out + 1] = {'next one above', text(stats.ceiling_bytes), ''}
+  return out
+end
+
+---A table of the memory that tensors, Lua and the process hold now and held at most, and of what makes the collector
+---run. Counterpart: torch.cuda.memory_summary, here for the CPU and every device in use.
+---@return string
+---
+---```lua
+---local torch = require 'torch'
+---local x = torch.zeros(1024, 1024)
+---assert(torch.memory_summary():find 'cpu tensors' and x:numel() == 2 ^ 20)
+---```
+function memory.memory_summary()
+  local lines, rule = {}, '|' .. ('-'):rep(20) .. '|' .. ('-'):rep(14) .. '|' .. ('-'):rep(14) .. '|'
+  for i, row in ipairs(rows()) do
+    lines[#lines + 1] = ('| %-18s | %12s | %12s |'):format(unpack(row))
+    if i == 1 then lines[#lines + 1] = rule end
+  end
+  return table.concat(lines, '\n')
+end
+
+return memory
