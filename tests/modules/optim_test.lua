@@ -1,9 +1,8 @@
--- Optimizers against their formulas in plain numbers, their dictionaries, and learning-rate schedules.
+-- Optimizers against their formulas in plain numbers, and their dictionaries.
 local lu = require 'luaunit'
 local ordered = require 'rtrain.ordered'
 local torch = require 'torch'
 local optim = torch.optim
-local lr_scheduler = optim.lr_scheduler
 
 local function message_of(fn, ...)
   local ok, err = pcall(fn, ...)
@@ -149,6 +148,91 @@ function TestOptimizer:test_refuses_what_is_wrong()
   lu.assertStrContains(message_of(optim.SGD, {x * 2}, {lr = 1}), 'non-leaf')
   lu.assertStrContains(message_of(optim.Adam, {x}, {betas = {0.9, 1}}), 'invalid beta parameter at index 1')
   lu.assertStrContains(message_of(function() return optim.Adan end), "did you mean 'Adam'?")
+  lu.assertStrContains(message_of(optim.Adam, {x}, {fused = true, foreach = true}), 'fused and foreach cannot be true')
+  lu.assertStrContains(message_of(optim.Adam, {x}, {capturable = true}), 'CUDA graphs')
+  lu.assertStrContains(message_of(optim.Adam, {x}, {lr = torch.tensor(1)}), 'lr is a number, not a Tensor')
+  lu.assertStrContains(message_of(optim.AdamW, {x}, {decoupled_weight_decay = false}), "'decoupled_weight_decay'")
+  lu.assertStrContains(message_of(optim.Rprop, {x}, {etas = {1.1, 1.2}}), 'invalid eta values: (1.1, 1.2)')
+  lu.assertStrContains(message_of(optim.Muon, {x}), 'only supports 2D parameters')
+  lu.assertStrContains(message_of(optim.LBFGS, {x}, {line_search_fn = 'wolfe'}), "only 'strong_wolfe'")
+  lu.assertStrContains(message_of(function() optim.LBFGS({x}):step() end), 'needs a closure')
+  local group = {{params = {x}, momentum = -1}}
+  lu.assertStrContains(message_of(optim.SGD, group), 'invalid momentum value: -1')
+end
+
+function TestOptimizer:test_options_in_pythons_order()
+  local optimizer = optim.RMSprop({parameter(1)}, 0.1, 0.9, 1e-3, 0.2, 0.3, true)
+  local group = optimizer.param_groups[1]
+  lu.assertEquals({group.lr, group.alpha, group.eps, group.weight_decay, group.momentum, group.centered},
+    {0.1, 0.9, 1e-3, 0.2, 0.3, true})
+end
+
+function TestOptimizer:test_named_parameters()
+  local layer = torch.nn.Linear(2, 1)
+  local optimizer = optim.Adam(layer:named_parameters())
+  lu.assertEquals(optimizer.param_groups[1].param_names, {'weight', 'bias'})
+  lu.assertEquals(optimizer:state_dict().param_groups[1].param_names, {'weight', 'bias'})
+  lu.assertStrContains(message_of(optimizer.add_param_group, optimizer, {params = {parameter(1)}}), 'have names')
+end
+
+function TestOptimizer:test_printing_is_pythons()
+  local text = tostring(optim.SGD({parameter(1)}, {lr = 0.5}))
+  lu.assertEquals(text, [[SGD (
+Parameter Group 0
+    dampening: 0
+    differentiable: False
+    foreach: None
+    fused: None
+    lr: 0.5
+    maximize: False
+    momentum: 0
+    nesterov: False
+    weight_decay: 0
+)]])
+end
+
+function TestOptimizer:test_hooks()
+  local x, calls = parameter(1), {}
+  local optimizer = optim.SGD({x}, {lr = 1})
+  optimizer:register_step_pre_hook(function(_, given) calls[#calls + 1] = given[1] and 'closure' or 'pre' end)
+  local handle = optimizer:register_step_post_hook(function() calls[#calls + 1] = 'post' end)
+  optimizer:step()
+  handle.remove()
+  optimizer:step(function() return 7 end)
+  lu.assertEquals(calls, {'pre', 'post', 'closure'})
+  optimizer:register_state_dict_post_hook(function(_, state) state.extra = 5 end)
+  optimizer:register_state_dict_post_hook(function(_, state) state.extra = 6 end, {prepend = true})
+  lu.assertEquals(optimizer:state_dict().extra, 5)
+  optimizer:register_load_state_dict_pre_hook(function(_, state)
+    state.param_groups[1].lr = 3
+    return state
+  end)
+  optimizer:load_state_dict(optimizer:state_dict())
+  lu.assertEquals(optimizer.param_groups[1].lr, 3)
+end
+
+function TestOptimizer:test_sparse_gradients()
+  local function sparse_parameter()
+    local weight = torch.ones(3, 2, {requires_grad = true, dtype = 'float64'})
+    weight.grad = torch.sparse_coo_tensor(torch.tensor{{1LL, 1LL}}, torch.ones(2, 2, {dtype = 'float64'}), {3, 2})
+    return weight
+  end
+  local weight = sparse_parameter()
+  optim.SGD({weight}, {lr = 0.1, momentum = 0.9}):step()
+  lu.assertEquals(weight:select(1, 0):tolist(), {1, 0.8, 1})
+  weight = sparse_parameter()
+  local optimizer = optim.Adagrad({weight}, {lr = 0.1})
+  optimizer:step()
+  lu.assertAlmostEquals(weight[{1, 0}]:item(), 0.9, 1e-9)
+  lu.assertEquals(optimizer.state[weight].sum:tolist(), {{0, 0}, {4, 4}, {0, 0}})
+  for _, name in ipairs{'Adam', 'Adadelta', 'RMSprop', 'Rprop', 'ASGD', 'Adafactor'} do
+    optimizer = optim[name]({sparse_parameter()})
+    lu.assertStrContains(message_of(optimizer.step, optimizer), name .. ' does not support sparse gradients')
+  end
+  local dense = parameter(1)
+  dense.grad = torch.ones_like(dense)
+  optimizer = optim.SparseAdam({dense})
+  lu.assertStrContains(message_of(optimizer.step, optimizer), 'please consider Adam')
 end
 
 TestStateDict = {}
@@ -186,7 +270,8 @@ function TestStateDict:test_layout_is_pythons()
   lu.assertEquals(ordered.keys(state), {'state', 'param_groups'})
   lu.assertNotNil(state.state[0].momentum_buffer)
   lu.assertEquals(ordered.keys(state.param_groups[1]),
-    {'lr', 'momentum', 'dampening', 'weight_decay', 'nesterov', 'maximize', 'params'})
+    {'lr', 'momentum', 'dampening', 'weight_decay', 'nesterov', 'maximize', 'foreach', 'differentiable', 'fused', 'params'})
+  lu.assertEquals(state.param_groups[1].foreach, torch.none)
   lu.assertEquals(state.param_groups[1].params[1], 0)
 end
 
@@ -194,68 +279,6 @@ function TestStateDict:test_wrong_groups_are_refused()
   local one = optim.SGD({parameter(1)}, {lr = 1})
   local two = optim.SGD({parameter(1), parameter(1)}, {lr = 1})
   lu.assertStrContains(message_of(one.load_state_dict, one, two:state_dict()), 'has 2 parameters')
-end
-
-TestSchedules = {}
-
--- The rates of the first epochs, beginning with the one set at construction.
-local function rates(make, epochs)
-  local optimizer = optim.SGD({parameter(1)}, {lr = 1})
-  local scheduler = make(optimizer)
-  local out = {}
-  for i = 1, epochs do
-    out[i] = optimizer.param_groups[1].lr
-    optimizer:step()
-    scheduler:step()
-  end
-  return out
-end
-
-local function assert_rates(make, wanted)
-  for i, rate in ipairs(rates(make, #wanted)) do lu.assertAlmostEquals(rate, wanted[i], 1e-12) end
-end
-
-function TestSchedules:test_steps()
-  assert_rates(function(o) return lr_scheduler.StepLR(o, 2, {gamma = 0.5}) end, {1, 1, 0.5, 0.5, 0.25})
-  assert_rates(function(o) return lr_scheduler.StepLR(o, {step_size = 1, gamma = 0.7}) end, {1, 0.7, 0.49})
-  assert_rates(function(o) return lr_scheduler.MultiStepLR(o, {1, 3}, {gamma = 0.1}) end, {1, 0.1, 0.1, 0.01, 0.01})
-  assert_rates(function(o) return lr_scheduler.ExponentialLR(o, 0.5) end, {1, 0.5, 0.25})
-end
-
-function TestSchedules:test_curves()
-  assert_rates(function(o) return lr_scheduler.CosineAnnealingLR(o, 4) end,
-    {1, (1 + math.cos(math.pi / 4)) / 2, 0.5, (1 + math.cos(3 * math.pi / 4)) / 2, 0, (1 + math.cos(3 * math.pi / 4)) / 2})
-  assert_rates(function(o) return lr_scheduler.LinearLR(o, {start_factor = 0.5, total_iters = 4}) end,
-    {0.5, 0.625, 0.75, 0.875, 1, 1})
-  assert_rates(function(o) return lr_scheduler.ConstantLR(o, {factor = 0.5, total_iters = 2}) end, {0.5, 0.5, 1, 1})
-  assert_rates(function(o) return lr_scheduler.PolynomialLR(o, {total_iters = 4, power = 2}) end,
-    {1, 0.5625, 0.25, 0.0625, 0, 0})
-end
-
-function TestSchedules:test_functions()
-  assert_rates(function(o) return lr_scheduler.LambdaLR(o, function(epoch) return 1 / (epoch + 1) end) end,
-    {1, 1 / 2, 1 / 3})
-  assert_rates(function(o) return lr_scheduler.MultiplicativeLR(o, {function() return 0.5 end}) end, {1, 0.5, 0.25})
-end
-
-function TestSchedules:test_state_dict_goes_on()
-  local function make(o) return lr_scheduler.MultiStepLR(o, {1, 3}) end
-  local optimizer = optim.SGD({parameter(1)}, {lr = 1})
-  local scheduler = make(optimizer)
-  scheduler:step()
-  local other = optim.SGD({parameter(1)}, {lr = 1})
-  local resumed = make(other)
-  resumed:load_state_dict(scheduler:state_dict())
-  other:load_state_dict(optimizer:state_dict())
-  for _ = 1, 2 do resumed:step() end
-  lu.assertAlmostEquals(other.param_groups[1].lr, 0.01, 1e-12)
-  lu.assertAlmostEquals(resumed:get_last_lr()[1], 0.01, 1e-12)
-end
-
-function TestSchedules:test_unknown_names()
-  lu.assertStrContains(message_of(function() return lr_scheduler.StepLr end), "did you mean 'StepLR'?")
-  local optimizer = optim.SGD({parameter(1)}, {lr = 1})
-  lu.assertStrContains(message_of(lr_scheduler.StepLR, optimizer, {step_sise = 2}), "did you mean 'step_size'?")
 end
 
 os.exit(lu.LuaUnit.run(), true)

@@ -1,38 +1,83 @@
 -- torch/optim/adagrad.lua: Adagrad.
 
-local Optimizer = require('torch.optim.optimizer').Optimizer
+local Fused = require('torch.optim.fused').Fused
+local errors = require 'rtrain.errors'
+local options = require 'torch.optim.options'
 local torch = require 'torch'
 
----Adagrad (Duchi et al. 2011). Options: lr = 1e-2, lr_decay = 0, weight_decay = 0, initial_accumulator_value = 0,
----eps = 1e-10, maximize = false.
+---Adagrad (Duchi et al. 2011). With the gradient g: s = s + g², θ = θ - lr / (1 + (t - 1)·lr_decay)·g / (√s + ε).
+---
+---Options: lr = 1e-2, lr_decay = 0, weight_decay = 0 (added to g), initial_accumulator_value = 0 (the first s),
+---eps = 1e-10, foreach, {maximize, differentiable, fused}. Dense gradients take one fused kernel; with sparse ones (an
+---Embedding's) only the rows that they have change.
+---
+---```lua
+---local torch = require 'torch'
+---local x = torch.tensor({1}, {requires_grad = true})
+---local optimizer = torch.optim.Adagrad({x}, {lr = 0.1})
+---torch.sum(x * 3):backward()
+---optimizer:step()
+---assert(math.abs(x:item() - 0.9) < 1e-6)  -- the first step is lr · sign(g)
+---```
 ---@class optim.Adagrad: optim.Optimizer
----@overload fun(params: torch.Tensor[]|table[], options?: table): optim.Adagrad
-local Adagrad = Optimizer:extend('Adagrad')
+---@overload fun(params: optim.Params, lr?: number, ...: any): optim.Adagrad
+local Adagrad = Fused:extend('Adagrad')
 
----@param params torch.Tensor[]|table[] parameters, or groups {params = …, lr = …}
----@param options? table see above
-function Adagrad:init(params, options)
-  Optimizer.init(self, params, {{'lr', 1e-2}, {'lr_decay', 0}, {'eps', 1e-10}, {'weight_decay', 0},
-    {'initial_accumulator_value', 0}, {'maximize', false}}, options)
+Adagrad._options = options.new('Adagrad', {
+  options.with(options.lr, 1e-2), {'lr_decay', 0, options.not_negative, 'lr_decay value'}, options.weight_decay,
+  {'initial_accumulator_value', 0, options.not_negative, 'initial_accumulator_value value'},
+  options.with(options.eps, 1e-10), options.foreach, options.maximize, options.differentiable, options.fused,
+}, {'lr', 'lr_decay', 'eps', 'weight_decay', 'initial_accumulator_value', 'foreach', 'maximize', 'differentiable', 'fused'})
+
+local NAMES = {scalars = {'step'}, tensors = {'sum'}}
+
+function Adagrad:_names() return NAMES end
+
+function Adagrad:_start(state, group, param)
+  state.step = self.kernel_step(state.step, param)
+  if state.sum then return end
+  state.sum = torch.zeros_like(param)
+  -- Of a complex parameter both parts have a sum.
+  local parts = param:is_complex() and torch.view_as_real(state.sum) or state.sum
+  parts:fill_(group.initial_accumulator_value)
 end
 
+-- As in Python the state is there before the first step.
 function Adagrad:_init_group(group)
-  for _, param in ipairs(group.params) do
-    local state = self:_state_of(param)
-    state.step = torch.tensor(0, {dtype = 'float32', device = param.device})
-    state.sum = torch.full_like(param, group.initial_accumulator_value, {requires_grad = false})
-  end
+  for _, param in ipairs(group.params) do self:_start(self:_state_of(param), group, param) end
 end
 
-function Adagrad:_update(group, params, grads)
-  local sums, steps = {}, {}
-  for i, param in ipairs(params) do
-    local state = self.state[param]
-    sums[i], steps[i] = state.sum, state.step
+local LISTS = {'sum'}
+
+function Adagrad:_update_dense(group, batch, grads)
+  batch:count_step()
+  local params, gradients, sums = self.kernel_lists(batch, grads, LISTS)
+  torch._fused_adagrad_(params, gradients, sums, batch.lists.step, {
+    lr = group.lr, lr_decay = group.lr_decay, weight_decay = group.weight_decay, eps = group.eps,
+    maximize = group.maximize, grad_scale = self.grad_scale, found_inf = self.found_inf,
+  })
+  self:uncount_skipped(batch)
+end
+
+local function with_values(grad, values)
+  return torch.sparse_coo_tensor(grad:_indices(), values, grad:size())
+end
+
+local function sparse_step(group, param, grad, state)
+  local rate = group.lr / (1 + (state.step:item() - 1) * group.lr_decay)
+  grad = (group.maximize and grad:neg() or grad):coalesce()
+  local values = grad:_values()
+  state.sum:add_(with_values(grad, values:pow(2)))
+  local std = state.sum:sparse_mask(grad):_values():sqrt_():add_(group.eps)
+  param:add_(with_values(grad, values / std), {alpha = -rate})
+end
+
+function Adagrad:_update_sparse(group, batch, grads)
+  if group.weight_decay ~= 0 then
+    errors.raise('argument', 'Adagrad: weight_decay is not compatible with sparse gradients')
   end
-  torch._foreach_add_(steps, 1)
-  torch._fused_adagrad_(params, grads, sums, steps, {lr = group.lr, lr_decay = group.lr_decay,
-    weight_decay = group.weight_decay, eps = group.eps, maximize = group.maximize})
+  batch:count_step()
+  for i, param in ipairs(batch.params) do sparse_step(group, param, grads[i], batch.states[i]) end
 end
 
 return {Adagrad = Adagrad}

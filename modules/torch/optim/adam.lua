@@ -1,61 +1,63 @@
 -- torch/optim/adam.lua: Adam and AdamW.
 
-local errors = require 'rtrain.errors'
-local Optimizer = require('torch.optim.optimizer').Optimizer
+local Fused = require('torch.optim.fused').Fused
+local options = require 'torch.optim.options'
 local torch = require 'torch'
 
----Adam (Kingma and Ba 2015). Options: lr = 1e-3, betas = {0.9, 0.999}, eps = 1e-8, weight_decay = 0 (added to the
----gradient), amsgrad = false, maximize = false.
+---Adam (Kingma and Ba 2015, arXiv 1412.6980; AMSGrad: Reddi et al. 2018). With the gradient g:
+---m = β₁·m + (1 - β₁)·g, v = β₂·v + (1 - β₂)·g², θ = θ - lr·m̂ / (√v̂ + ε), m̂ = m / (1 - β₁^t),
+---v̂ = v / (1 - β₂^t); `amsgrad` takes the largest v so far.
+---
+---Options: lr = 1e-3, betas = {0.9, 0.999}, eps = 1e-8, weight_decay = 0 (added to g), amsgrad = false, {foreach, maximize,
+---capturable, differentiable, fused, decoupled_weight_decay = false}. Every step is one fused kernel; `fused = true`
+---also lets a GradScaler leave unscaling to it.
+---
+---```lua
+---local torch = require 'torch'
+---local layer = torch.nn.Linear(2, 1)
+---local optimizer = torch.optim.Adam(layer:parameters(), 0.01, {amsgrad = true})
+---layer(torch.ones(1, 2)):sum():backward()
+---optimizer:step()
+---assert(optimizer.state[layer.weight].max_exp_avg_sq:ne(0):all():item())
+---```
 ---@class optim.Adam: optim.Optimizer
----@overload fun(params: torch.Tensor[]|table[], options?: table): optim.Adam
-local Adam = Optimizer:extend('Adam')
-Adam._operator = '_fused_adam_'
+---@overload fun(params: optim.Params, lr?: number, ...: any): optim.Adam
+local Adam = Fused:extend('Adam')
 
-local function options_of(weight_decay)
-  return {{'lr', 1e-3}, {'betas', {0.9, 0.999}}, {'eps', 1e-8}, {'weight_decay', weight_decay}, {'amsgrad', false},
-          {'maximize', false}}
+local KEYS = {'lr', 'betas', 'eps', 'weight_decay', 'amsgrad', 'maximize', 'foreach', 'capturable', 'differentiable',
+              'fused', 'decoupled_weight_decay'}
+local AMSGRAD = {'amsgrad', false, options.boolean}
+
+Adam._options = options.new('Adam', {
+  options.lr, options.betas, options.eps, options.weight_decay, AMSGRAD, options.foreach, options.maximize,
+  options.capturable, options.differentiable, options.fused, {'decoupled_weight_decay', false, options.boolean},
+}, KEYS)
+
+local STEP = {'step'}
+local PLAIN = {scalars = STEP, tensors = {'exp_avg', 'exp_avg_sq'}}
+local WITH_LARGEST = {scalars = STEP, tensors = {'exp_avg', 'exp_avg_sq', 'max_exp_avg_sq'}}
+local LISTS = {'exp_avg', 'exp_avg_sq', 'max_exp_avg_sq'}
+
+function Adam:_names(group) return group.amsgrad and WITH_LARGEST or PLAIN end
+
+function Adam:_start(state, group, param)
+  state.step = self.kernel_step(state.step, param)
+  for _, name in ipairs(self:_names(group).tensors) do state[name] = state[name] or torch.zeros_like(param) end
 end
 
----@param params torch.Tensor[]|table[] parameters, or groups {params = …, lr = …}
----@param options? table see above
-function Adam:init(params, options) Optimizer.init(self, params, options_of(0), options) end
-
-function Adam:_check_options(group)
-  Optimizer._check_options(self, group)
-  local betas = group.betas
-  if type(betas) ~= 'table' or #betas ~= 2 then
-    errors.raise('argument', 'Adam: betas is a list of two numbers')
-  end
-  for i, beta in ipairs(betas) do
-    if type(beta) ~= 'number' or beta < 0 or beta >= 1 then
-      errors.raise('argument', ('Adam: invalid beta parameter at index %d: %s'):format(i - 1, tostring(beta)))
-    end
-  end
-end
-
-local function start(state, param, amsgrad)
-  state.step = torch.tensor(0, {dtype = 'float32', device = param.device})
-  state.exp_avg = torch.zeros_like(param)
-  state.exp_avg_sq = torch.zeros_like(param)
-  if amsgrad then state.max_exp_avg_sq = torch.zeros_like(param) end
-end
-
-function Adam:_update(group, params, grads)
-  local steps, averages, squares, largest = {}, {}, {}, {}
-  for i, param in ipairs(params) do
-    local state = self:_state_of(param)
-    if state.step == nil then start(state, param, group.amsgrad) end
-    steps[i], averages[i], squares[i] = state.step, state.exp_avg, state.exp_avg_sq
-    if group.amsgrad then largest[i] = state.max_exp_avg_sq end
-  end
-  torch._foreach_add_(steps, 1)
-  torch[self._operator](params, grads, averages, squares, largest, steps, {
+function Adam:_update_dense(group, batch, grads)
+  batch:count_step()
+  local params, gradients, averages, squares, largest = self.kernel_lists(batch, grads, LISTS)
+  local kernel = group.decoupled_weight_decay and torch._fused_adamw_ or torch._fused_adam_
+  kernel(params, gradients, averages, squares, largest, batch.lists.step, {
     lr = group.lr, beta1 = group.betas[1], beta2 = group.betas[2], weight_decay = group.weight_decay, eps = group.eps,
-    amsgrad = group.amsgrad, maximize = group.maximize,
+    amsgrad = group.amsgrad, maximize = group.maximize, grad_scale = self.grad_scale, found_inf = self.found_inf,
   })
+  self:uncount_skipped(batch)
 end
 
----Adam with decoupled weight decay (Loshchilov and Hutter 2019). Options as Adam's; weight_decay = 0.01.
+---Adam with decoupled weight decay (Loshchilov and Hutter 2019, arXiv 1711.05101): θ = θ·(1 - lr·weight_decay) before
+---Adam's step. Options as Adam's; weight_decay = 0.01.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -67,12 +69,13 @@ end
 ---assert(math.abs(before - layer.bias:item() - 0.1) < 1e-6)  -- the first step is lr · sign(gradient)
 ---```
 ---@class optim.AdamW: optim.Adam
----@overload fun(params: torch.Tensor[]|table[], options?: table): optim.AdamW
+---@overload fun(params: optim.Params, lr?: number, ...: any): optim.AdamW
 local AdamW = Adam:extend('AdamW')
-AdamW._operator = '_fused_adamw_'
 
----@param params torch.Tensor[]|table[] parameters, or groups {params = …, lr = …}
----@param options? table see above
-function AdamW:init(params, options) Optimizer.init(self, params, options_of(0.01), options) end
+-- As in Python its groups have the field that it does not take as an argument.
+AdamW._options = options.new('AdamW', {
+  options.lr, options.betas, options.eps, options.with(options.weight_decay, 1e-2), AMSGRAD, options.maximize,
+  options.foreach, options.capturable, options.differentiable, options.fused,
+}, KEYS, {decoupled_weight_decay = true})
 
 return {Adam = Adam, AdamW = AdamW}

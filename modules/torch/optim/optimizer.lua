@@ -1,17 +1,24 @@
--- torch/optim/optimizer.lua: what all optimizers share: parameter groups, state, their dictionaries.
+-- torch/optim/optimizer.lua: what all optimizers share: parameter groups, the step, hooks.
 --
 -- A group is an ordered map of options with its parameters under `params`; `state[param]` is an ordered map that the
--- optimizer fills. state_dict has the layout of Python's, so that each side reads the other's.
+-- optimizer fills. An optimizer of this library has `_options` and either updates a Plan's batches (`_update`, see
+-- plan.lua) or, like a user's own, brings a `step`.
 
 local args = require 'rtrain.args'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
+local hooks = require 'torch.optim.hooks'
 local ordered = require 'rtrain.ordered'
 local parameter = require 'torch.nn.parameter'
+local Plan = require 'torch.optim.plan'
+local repr = require 'torch.nn.repr'
+local state_dict = require 'torch.optim.state_dict'
 local torch = require 'torch'
 
----Base of the optimizers. A subclass passes the names and defaults of its options to `init`, in the order in which
----state_dict shows them, and defines `_update(group, params, grads)` for parameters of one dtype and device.
+---@alias optim.Params torch.Tensor[]|table[]|function
+
+---Base of the optimizers. Their constructors take the parameters (a list of tensors, a list of groups
+---`{params = …, lr = …}`, or `model:named_parameters()`), then the options in Python's order or by name.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -19,7 +26,27 @@ local torch = require 'torch'
 ---local optimizer = torch.optim.SGD({{params = a:parameters(), lr = 0.1}, {params = b:parameters()}}, {lr = 1})
 ---assert(optimizer.param_groups[1].lr == 0.1 and optimizer.param_groups[2].lr == 1)
 ---```
+---
+---An optimizer of one's own extends it, hands the defaults to `init` and defines `step(closure)`:
+---
+---```lua
+---local torch = require 'torch'
+---local Descent = torch.optim.Optimizer:extend 'Descent'
+---function Descent:init(params, lr) torch.optim.Optimizer.init(self, params, {lr = lr}) end
+---function Descent:step()
+---  torch.no_grad(function()
+---    for _, group in ipairs(self.param_groups) do
+---      for _, param in ipairs(group.params) do param:add_(param.grad, {alpha = -group.lr}) end
+---    end
+---  end)
+---end
+---local x = torch.tensor({1}, {requires_grad = true})
+---torch.sum(x * 3):backward()
+---Descent({x}, 0.1):step()
+---assert(math.abs(x:item() - 0.7) < 1e-6)
+---```
 ---@class optim.Optimizer
+---@field defaults table rtrain.ordered map: the options of groups that do not have their own
 ---@field param_groups table[] 1-based; each has its options and `params`
 ---@field state table<torch.Tensor, table>
 local Optimizer = class('Optimizer')
@@ -31,89 +58,102 @@ end
 
 local function is_tensor(value) return type(value) == 'userdata' and torch.is_tensor(value) end
 
+local function raise(self, text, ...) errors.raise('argument', class.of(self).__name .. ': ' .. text:format(...)) end
+
+-- The {name, tensor} pairs of an iterator such as named_parameters().
+local function pairs_of(iterator)
+  local list = {}
+  for name, param in iterator do list[#list + 1] = {name, param} end
+  return list
+end
+
 -- One group for a list of tensors, or the groups of a list of tables with `params`.
 local function group_list(self, params)
+  if type(params) == 'function' then params = pairs_of(params) end
   if is_tensor(params) or type(params) ~= 'table' or class.of(params) then
-    errors.raise('argument', ('%s: expected a list of parameters, got %s: pass model:parameters()'):format(
-      class.of(self).__name, is_tensor(params) and 'a Tensor' or describe(params)))
+    raise(self, 'expected a list of parameters, got %s: pass model:parameters()',
+      is_tensor(params) and 'a Tensor' or describe(params))
   end
-  if #params == 0 then
-    errors.raise('argument', class.of(self).__name .. ': optimizer got an empty parameter list')
-  end
-  if is_tensor(params[1]) then return {{params = params}} end
+  if #params == 0 then raise(self, 'optimizer got an empty parameter list') end
+  local first = params[1]
+  if is_tensor(first) or type(first) == 'table' and is_tensor(first[2]) then return {{params = params}} end
   return params
 end
 
----@param params torch.Tensor[]|table[] parameters, or groups {params = …, lr = …}
----@param defaults any[][] list of {name, value}
----@param given? table the caller's options
-function Optimizer:init(params, defaults, given)
-  local names = {}
-  for i, default in ipairs(defaults) do names[i] = default[1] end
-  given = args.options(given, names, class.of(self).__name)
-  self.defaults = ordered.new()
-  self._option_names = names
-  for _, default in ipairs(defaults) do
-    local value = given[default[1]]
-    if value == nil then value = default[2] end
-    self.defaults[default[1]] = value
+-- The defaults of an optimizer that a user wrote: sorted names where the table has no order of its own.
+local function defaults_of(given)
+  local defaults = ordered.new()
+  for _, name in ipairs(state_dict.keys(given or {})) do defaults[name] = given[name] end
+  return defaults
+end
+
+---@param params optim.Params parameters, groups {params = …, lr = …}, or model:named_parameters()
+---@param ... any the options, in Python's order or by name; an optimizer of one's own passes its table of defaults
+---Raises code 'argument' for what cannot be optimized or an impossible value, with the name of the option.
+function Optimizer:init(params, ...)
+  if self._options then
+    params, self.defaults = self._options:bind(params, ...)
+  else
+    self.defaults = defaults_of(...)
   end
-  self.param_groups, self.state = {}, {}
+  self.param_groups, self.state, self._plans = {}, {}, {}
   for _, group in ipairs(group_list(self, params)) do self:add_param_group(group) end
 end
 
 local function check_param(self, param, seen)
-  local name = class.of(self).__name
-  if not is_tensor(param) then
-    errors.raise('argument', ('%s: can only optimize Tensors, got %s'):format(name, describe(param)))
-  end
-  if not param.is_leaf then errors.raise('argument', name .. ": can't optimize a non-leaf Tensor") end
-  if seen[param] then errors.raise('argument', name .. ': a parameter appears more than once') end
+  if not is_tensor(param) then raise(self, 'can only optimize Tensors, got %s', describe(param)) end
+  if not param.is_leaf then raise(self, "can't optimize a non-leaf Tensor") end
+  if seen[param] then raise(self, 'a parameter appears more than once') end
   seen[param] = true
+end
+
+-- Tensors, and their names when the list is one of pairs {name, tensor}.
+local function split_names(self, given)
+  if is_tensor(given) then return {given} end
+  if type(given) == 'function' then given = pairs_of(given) end
+  if type(given) ~= 'table' then raise(self, 'a parameter group needs params, a list of Tensors') end
+  local params, names = {}, {}
+  for i, item in ipairs(given) do
+    local pair = type(item) == 'table' and is_tensor(item[2])
+    params[i] = pair and item[2] or item
+    if pair then names[#names + 1] = item[1] end
+  end
+  if #names > 0 and #names ~= #params then raise(self, 'either all parameters have names or none') end
+  return params, #names > 0 and names or nil
+end
+
+local function check_params(self, params, names)
+  local seen = {}
+  for _, other in ipairs(self.param_groups) do
+    for _, param in ipairs(other.params) do seen[param] = true end
+    if (other.param_names ~= nil) ~= (names ~= nil) then
+      raise(self, 'either the parameters of all groups have names or those of none')
+    end
+  end
+  for _, param in ipairs(params) do check_param(self, param, seen) end
 end
 
 ---Adds parameters with options of their own, for example a new layer's.
 ---@param group table {params = tensors, option = value, …}
 function Optimizer:add_param_group(group)
-  local allowed = {'params', unpack(self._option_names)}
+  local allowed = {'params'}
+  for i, name in ipairs(self._options and self._options.keys or ordered.keys(self.defaults)) do allowed[i + 1] = name end
   args.options(group, allowed, class.of(self).__name .. ': parameter group')
-  local params = is_tensor(group.params) and {group.params} or group.params
-  if type(params) ~= 'table' then
-    errors.raise('argument', class.of(self).__name .. ': a parameter group needs params, a list of Tensors')
-  end
-  local seen = {}
-  for _, other in ipairs(self.param_groups) do
-    for _, param in ipairs(other.params) do seen[param] = true end
-  end
-  for _, param in ipairs(params) do check_param(self, param, seen) end
-  local new = ordered.new{{'params', params}}
-  for name, default in ordered.items(self.defaults) do
-    if group[name] ~= nil then new[name] = group[name] else new[name] = default end
-  end
-  self:_check_options(new)
-  self.param_groups[#self.param_groups + 1] = new
-  self:_init_group(new)
-end
-
----Raises 'argument' when an option of the group has an impossible value.
-function Optimizer:_check_options(group)
-  if type(group.lr) ~= 'number' or group.lr < 0 then
-    errors.raise('argument', ('%s: invalid learning rate: %s'):format(class.of(self).__name, tostring(group.lr)))
-  end
-  self:_check_not_negative(group, {'weight_decay', 'eps', 'momentum', 'lr_decay', 'initial_accumulator_value'})
-end
-
-function Optimizer:_check_not_negative(group, names)
-  for _, name in ipairs(names) do
-    local value = group[name]
-    if value ~= nil and (type(value) ~= 'number' or value < 0) then
-      errors.raise('argument', ('%s: invalid %s: %s'):format(class.of(self).__name, name, tostring(value)))
+  local params, names = split_names(self, group.params)
+  check_params(self, params, names)
+  local new = ordered.new{{'params', params}, {'param_names', names}}
+  for _, name in ipairs(allowed) do
+    if name ~= 'params' then
+      local value = group[name]
+      if value == nil then value = self.defaults[name] end
+      new[name] = value
     end
   end
+  if self._options then self._options:check(new) end
+  if self._check_group then self:_check_group(new) end
+  self.param_groups[#self.param_groups + 1] = new
+  if self._init_group then self:_init_group(new) end
 end
-
--- State that exists before the first step.
-function Optimizer:_init_group() end
 
 ---The state of a parameter, made empty when there is none yet.
 ---@param param torch.Tensor
@@ -127,29 +167,12 @@ function Optimizer:_state_of(param)
   return state
 end
 
--- Lists of parameters that have a gradient, with it, by dtype and device: a fused kernel takes one kind.
-local function batches(group)
-  local list, by_kind = {}, {}
-  for _, param in ipairs(group.params) do
-    local grad = param.grad
-    if grad ~= nil then
-      local kind = param.dtype .. tostring(param.device)
-      local batch = by_kind[kind]
-      if not batch then
-        batch = {params = {}, grads = {}}
-        by_kind[kind] = batch
-        list[#list + 1] = batch
-      end
-      batch.params[#batch.params + 1] = param
-      batch.grads[#batch.grads + 1] = grad
-    end
-  end
-  return list
-end
-
-local function update_all(self)
+local function update_groups(self)
   for _, group in ipairs(self.param_groups) do
-    for _, batch in ipairs(batches(group)) do self:_update(group, batch.params, batch.grads) end
+    local plan, grads = Plan.of(self, group)
+    if plan then
+      for _, batch in ipairs(plan.batches) do self:_update(group, batch, batch:pick(grads)) end
+    end
   end
 end
 
@@ -157,8 +180,12 @@ end
 ---@param closure? fun(): torch.Tensor computes the loss again, with gradients
 ---@return torch.Tensor|nil loss what the closure returned
 function Optimizer:step(closure)
-  local loss = closure and torch.enable_grad(closure) or nil
-  torch.no_grad(update_all, self)
+  local given = hooks.run(self, 'step_pre', {closure})
+  local loss
+  if given[1] then loss = torch.enable_grad(given[1]) end
+  if not self._update then raise(self, 'an optimizer of your own defines step(closure)') end
+  torch.no_grad(update_groups, self)
+  hooks.run(self, 'step_post', given)
   return loss
 end
 
@@ -166,86 +193,80 @@ end
 ---buckets are always zeroed in place.
 ---@param options? {set_to_none: boolean} default true
 function Optimizer:zero_grad(options)
+  if type(options) == 'boolean' then options = {set_to_none = options} end
   options = args.options(options, {'set_to_none'}, 'zero_grad')
   for _, group in ipairs(self.param_groups) do
     parameter.zero_grads(group.params, options.set_to_none ~= false)
   end
 end
 
+---Runs fn(optimizer, {closure}) before each step; a list that it returns takes the place of the arguments.
+---
+---```lua
+---local torch = require 'torch'
+---local optimizer, steps = torch.optim.SGD({torch.ones(1, {requires_grad = true})}), 0
+---local handle = optimizer:register_step_pre_hook(function() steps = steps + 1 end)
+---optimizer:step()
+---handle.remove()
+---optimizer:step()
+---assert(steps == 1)
+---```
+---@param fn fun(optimizer: optim.Optimizer, args: any[]): any[]|nil
+---@return {remove: fun()} handle
+function Optimizer:register_step_pre_hook(fn) return hooks.add(self, 'step_pre', fn) end
+
+---Runs fn(optimizer, {closure}) after each step.
+---@param fn fun(optimizer: optim.Optimizer, args: any[])
+---@return {remove: fun()} handle
+function Optimizer:register_step_post_hook(fn) return hooks.add(self, 'step_post', fn) end
+
+local function prepends(options) return args.options(options, {'prepend'}, 'register hook').prepend end
+
+---Runs fn(optimizer) before state_dict.
+---@param fn fun(optimizer: optim.Optimizer)
+---@param options? {prepend: boolean} before the hooks that are there
+---@return {remove: fun()} handle
+function Optimizer:register_state_dict_pre_hook(fn, options)
+  return hooks.add(self, 'state_dict_pre', fn, prepends(options))
+end
+
+---Runs fn(optimizer, state) after state_dict; what it returns takes the state's place.
+---@param fn fun(optimizer: optim.Optimizer, state: table): table|nil
+---@param options? {prepend: boolean}
+---@return {remove: fun()} handle
+function Optimizer:register_state_dict_post_hook(fn, options)
+  return hooks.add(self, 'state_dict_post', fn, prepends(options))
+end
+
+---Runs fn(optimizer, state) before load_state_dict; what it returns is loaded instead.
+---@param fn fun(optimizer: optim.Optimizer, state: table): table|nil
+---@param options? {prepend: boolean}
+---@return {remove: fun()} handle
+function Optimizer:register_load_state_dict_pre_hook(fn, options)
+  return hooks.add(self, 'load_state_dict_pre', fn, prepends(options))
+end
+
+---Runs fn(optimizer) after load_state_dict.
+---@param fn fun(optimizer: optim.Optimizer)
+---@param options? {prepend: boolean}
+---@return {remove: fun()} handle
+function Optimizer:register_load_state_dict_post_hook(fn, options)
+  return hooks.add(self, 'load_state_dict_post', fn, prepends(options))
+end
+
 ---State and options, in the layout of Python's: parameters are numbered from 0 over all groups.
----@return table state rtrain.ordered map {state, param_groups}
+---@return table state rtrain.ordered map {state, param_groups}; its tensors are the optimizer's own
 function Optimizer:state_dict()
-  local state, groups, count = setmetatable({}, torch._intmap_meta), {}, 0
-  for i, group in ipairs(self.param_groups) do
-    local packed, indices = ordered.new(), {}
-    for name, value in ordered.items(group) do
-      if name ~= 'params' then packed[name] = value end
-    end
-    for k, param in ipairs(group.params) do
-      indices[k] = count
-      local of_param = self.state[param]
-      if of_param and ordered.len(of_param) > 0 then state[count] = of_param end
-      count = count + 1
-    end
-    packed.params = torch.list(indices)
-    groups[i] = packed
-  end
-  return ordered.new{{'state', state}, {'param_groups', torch.list(groups)}}
+  hooks.run(self, 'state_dict_pre')
+  return hooks.run(self, 'state_dict_post', state_dict.pack(self))
 end
 
-local function items_of(map)
-  if ordered.is(map) then return ordered.keys(map) end
-  local keys = {}
-  for key in next, map do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
-end
-
-local function check_groups(self, groups)
-  local name = class.of(self).__name
-  if #groups ~= #self.param_groups then
-    errors.raise('argument', ('%s: the loaded state dict has %d parameter groups, the optimizer %d'):format(name,
-      #groups, #self.param_groups))
-  end
-  for i, group in ipairs(groups) do
-    if #group.params ~= #self.param_groups[i].params then
-      errors.raise('argument', ("%s: group %d of the loaded state dict has %d parameters, the optimizer's %d"):format(
-        name, i, #group.params, #self.param_groups[i].params))
-    end
-  end
-end
-
--- Moments get the parameter's dtype and device; `step` stays float32.
-local function adopt(name, value, param)
-  if not is_tensor(value) then return value end
-  if name == 'step' then return value:clone() end
-  return value:to{dtype = param.dtype, device = param.device, copy = true}
-end
-
----Takes over state and options of a state_dict, from here or from Python.
----@param given table
----Raises code 'argument' when groups or their numbers of parameters differ.
-function Optimizer:load_state_dict(given)
-  if type(given) ~= 'table' or type(given.param_groups) ~= 'table' or type(given.state) ~= 'table' then
-    errors.raise('argument', class.of(self).__name .. ': expected a state dict with state and param_groups')
-  end
-  check_groups(self, given.param_groups)
-  local new_state = {}
-  for i, group in ipairs(given.param_groups) do
-    local own = self.param_groups[i]
-    for k, index in ipairs(group.params) do
-      local param, loaded = own.params[k], given.state[tonumber(index)]
-      if loaded then
-        local adopted = ordered.new()
-        for _, name in ipairs(items_of(loaded)) do adopted[name] = adopt(name, loaded[name], param) end
-        new_state[param] = adopted
-      end
-    end
-    for _, name in ipairs(items_of(group)) do
-      if name ~= 'params' then own[name] = group[name] end
-    end
-  end
-  self.state = new_state
+---Takes over state and options of a state_dict, from here or from Python. The tensors are copied.
+---@param state table
+---Raises code 'argument' when groups or their numbers of parameters differ; then nothing is changed.
+function Optimizer:load_state_dict(state)
+  state_dict.load(self, hooks.run(self, 'load_state_dict_pre', state))
+  hooks.run(self, 'load_state_dict_post')
 end
 
 function Optimizer.__tostring(self)
@@ -253,12 +274,10 @@ function Optimizer.__tostring(self)
   for i, group in ipairs(self.param_groups) do
     out[#out + 1] = 'Parameter Group ' .. (i - 1)
     local names = {}
-    for _, name in ipairs(ordered.keys(group)) do
-      if name ~= 'params' then names[#names + 1] = name end
-    end
+    for k, name in ipairs(state_dict.group_keys(self, group)) do names[k] = name end
     table.sort(names)
     for _, name in ipairs(names) do
-      out[#out + 1] = ('    %s: %s'):format(name, require('torch.nn.repr').value(group[name]))
+      out[#out + 1] = ('    %s: %s'):format(name, repr.value(group[name]))
     end
     out[#out + 1] = ''
   end

@@ -1,11 +1,15 @@
 -- torch/optim/sgd.lua: stochastic gradient descent.
 
-local errors = require 'rtrain.errors'
-local Optimizer = require('torch.optim.optimizer').Optimizer
+local Fused = require('torch.optim.fused').Fused
+local options = require 'torch.optim.options'
 local torch = require 'torch'
 
----Stochastic gradient descent. Options: lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0, nesterov = false,
----maximize = false.
+---Stochastic gradient descent. With the gradient g, momentum μ and dampening τ: b = μ·b + (1 - τ)·g (the first b is g),
+---θ = θ - lr·b; `nesterov` (Sutskever et al. 2013): θ = θ - lr·(g + μ·b).
+---
+---Options: lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0 (added to g), nesterov = false, {maximize, foreach,
+---differentiable, fused}. Dense gradients take one fused kernel; `fused = true` also lets a GradScaler leave unscaling to
+---it. Sparse gradients are fine without weight_decay and nesterov.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -17,44 +21,72 @@ local torch = require 'torch'
 ---assert(math.abs(before - layer.bias:item() - 0.1) < 1e-6)
 ---```
 ---@class optim.SGD: optim.Optimizer
----@overload fun(params: torch.Tensor[]|table[], options?: table): optim.SGD
-local SGD = Optimizer:extend('SGD')
+---@overload fun(params: optim.Params, lr?: number, ...: any): optim.SGD
+local SGD = Fused:extend('SGD')
 
----@param params torch.Tensor[]|table[] parameters, or groups {params = …, lr = …}
----@param options? table see above
-function SGD:init(params, options)
-  Optimizer.init(self, params, {{'lr', 1e-3}, {'momentum', 0}, {'dampening', 0}, {'weight_decay', 0},
-    {'nesterov', false}, {'maximize', false}}, options)
-end
+SGD._options = options.new('SGD', {
+  options.lr, {'momentum', 0, options.not_negative, 'momentum value'}, {'dampening', 0, options.number},
+  options.weight_decay, {'nesterov', false, options.boolean}, options.maximize, options.foreach, options.differentiable,
+  options.fused,
+})
 
-function SGD:_check_options(group)
-  Optimizer._check_options(self, group)
+local NONE = {scalars = {}, tensors = {}}
+local MOMENTUM = {scalars = {}, tensors = {'momentum_buffer'}}
+
+function SGD:_check_group(group)
   if group.nesterov and (group.momentum <= 0 or group.dampening ~= 0) then
-    errors.raise('argument', 'SGD: Nesterov momentum requires a momentum and zero dampening')
+    require('rtrain.errors').raise('argument', 'SGD: Nesterov momentum requires a momentum and zero dampening')
   end
 end
 
-local function fused(group, params, grads, buffers, is_first_step)
-  if #params == 0 then return end
-  torch._fused_sgd_(params, grads, buffers, {
+function SGD:_names(group) return group.momentum == 0 and NONE or MOMENTUM end
+
+-- The first step sets the buffer to the gradient; parameters may join at different steps (unfrozen, unused before).
+function SGD:_start(state, _, param)
+  if state.momentum_buffer then return end
+  state.momentum_buffer = torch.empty_like(param)
+  self._unset = self._unset or setmetatable({}, {__mode = 'k'})
+  self._unset[state] = true
+end
+
+local function is_unset(self, state) return state and self._unset and self._unset[state] or false end
+
+function SGD:_kind(state) return is_unset(self, state) and 'unset' or 'set' end
+
+local function mark_set(self, batch)
+  if self.found_inf and self.found_inf:item() > 0 then return end
+  for _, state in ipairs(batch.states) do self._unset[state] = nil end
+end
+
+local LISTS = {'momentum_buffer'}
+
+function SGD:_update_dense(group, batch, grads)
+  local is_first_step = is_unset(self, batch.states[1])
+  local params, gradients, buffers = self.kernel_lists(batch, grads, LISTS)
+  torch._fused_sgd_(params, gradients, buffers, {
     weight_decay = group.weight_decay, momentum = group.momentum, lr = group.lr, dampening = group.dampening,
-    nesterov = group.nesterov, maximize = group.maximize, is_first_step = is_first_step,
+    nesterov = group.nesterov, maximize = group.maximize, is_first_step = is_first_step, grad_scale = self.grad_scale,
+    found_inf = self.found_inf,
   })
+  if is_first_step then mark_set(self, batch) end
 end
 
-function SGD:_update(group, params, grads)
-  if group.momentum == 0 then return fused(group, params, grads, {}, false) end
-  -- A first step sets the buffer to the gradient; parameters join at different steps (unfrozen, unused before).
-  local first, later = {params = {}, grads = {}, buffers = {}}, {params = {}, grads = {}, buffers = {}}
-  for i, param in ipairs(params) do
-    local state = self:_state_of(param)
-    local list = state.momentum_buffer ~= nil and later or first
-    if list == first then state.momentum_buffer = torch.empty_like(param) end
-    local n = #list.params + 1
-    list.params[n], list.grads[n], list.buffers[n] = param, grads[i], state.momentum_buffer
+local function sparse_step(self, group, param, grad, state)
+  if group.maximize then grad = grad:neg() end
+  if group.weight_decay ~= 0 then grad = grad:add(param, {alpha = group.weight_decay}) end
+  if group.momentum ~= 0 then
+    if is_unset(self, state) then
+      state.momentum_buffer, self._unset[state] = grad:clone(), nil
+    else
+      state.momentum_buffer:mul_(group.momentum):add_(grad, {alpha = 1 - group.dampening})
+    end
+    grad = group.nesterov and grad:add(state.momentum_buffer, {alpha = group.momentum}) or state.momentum_buffer
   end
-  fused(group, first.params, first.grads, first.buffers, true)
-  fused(group, later.params, later.grads, later.buffers, false)
+  param:add_(grad, {alpha = -group.lr})
+end
+
+function SGD:_update_sparse(group, batch, grads)
+  for i, param in ipairs(batch.params) do sparse_step(self, group, param, grads[i], batch.states[i]) end
 end
 
 return {SGD = SGD}

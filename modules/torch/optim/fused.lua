@@ -1,0 +1,68 @@
+-- torch/optim/fused.lua: optimizers whose step is one of LibTorch's fused kernels over lists of tensors.
+
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local Optimizer = require('torch.optim.optimizer').Optimizer
+local Plan = require 'torch.optim.plan'
+local torch = require 'torch'
+
+---@class optim.Fused: optim.Optimizer
+local Fused = Optimizer:extend('Fused')
+
+function Fused:init(...)
+  Optimizer.init(self, ...)
+  -- As in Python only an optimizer that was asked to be fused takes the scale from a GradScaler.
+  self._step_supports_amp_scaling = self.defaults.fused == true or nil
+end
+
+local function all_as_real(list)
+  local out = {}
+  for i, tensor in ipairs(list) do out[i] = torch.view_as_real(tensor) end
+  return out
+end
+
+function Fused:_prepare(group, batch, loose)
+  if batch.sparse and (group.fused or not self._update_sparse) then
+    errors.raise('argument', ('%s%s does not support sparse gradients'):format(class.of(self).__name,
+      group.fused and ' with fused = true' or ''))
+  end
+  if loose then return end
+  for _, name in ipairs(self:_names(group).scalars) do batch.packed[name] = Plan.pack(batch.states, name) end
+end
+
+---Parameters, gradients and named lists of the state as the kernel takes them: complex numbers as pairs.
+---@param batch optim.Batch
+---@param grads torch.Tensor[]
+---@param names string[]
+---@return torch.Tensor[] params, torch.Tensor[] grads, torch.Tensor[] ... one list for each name
+function Fused.kernel_lists(batch, grads, names)
+  local lists = {batch.params, grads}
+  for i, name in ipairs(names) do lists[i + 2] = batch.lists[name] or {} end
+  if batch.complex then
+    for i, list in ipairs(lists) do lists[i] = all_as_real(list) end
+  end
+  return unpack(lists)
+end
+
+---The count of steps as the kernels want it: a float32 tensor beside the parameter.
+---@param step? torch.Tensor what is there
+---@param param torch.Tensor
+---@return torch.Tensor
+function Fused.kernel_step(step, param)
+  if step then return step:to{dtype = 'float32', device = param.device} end
+  return Plan.scalar(0, {dtype = 'float32', device = param.device})
+end
+
+---Takes the step back where a GradScaler found an infinity: the kernel then changed nothing.
+---@param batch optim.Batch
+function Fused:uncount_skipped(batch)
+  if not self.found_inf then return end
+  for _, step in ipairs(batch.lists.step) do step:sub_(self.found_inf) end
+end
+
+function Fused:_update(group, batch, grads)
+  if batch.sparse then return self:_update_sparse(group, batch, grads) end
+  self:_update_dense(group, batch, grads)
+end
+
+return {Fused = Fused}

@@ -1,0 +1,261 @@
+-- torch/optim/lr_scheduler/scheduler.lua: what all schedules of the learning rate share.
+--
+-- As in PyTorch a schedule computes the next rate from the current one where it can, so that several can be chained
+-- and a rate that the script changed is respected.
+
+local args = require 'rtrain.args'
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local ordered = require 'rtrain.ordered'
+local torch = require 'torch'
+local warnings = require 'rtrain.warnings'
+
+---Base of the schedules. A schedule of one's own extends it, ends its `init` with `LRScheduler.init(self, optimizer,
+---last_epoch)` and defines `get_lr()`, which returns a list with one rate for each group. Call `scheduler:step()` after
+---the optimizer's steps of an epoch.
+---
+---```lua
+---local torch = require 'torch'
+---local LRScheduler = torch.optim.lr_scheduler.LRScheduler
+---local Halves = LRScheduler:extend 'Halves'
+---function Halves:init(optimizer) LRScheduler.init(self, optimizer) end
+---function Halves:get_lr()
+---  local rates = {}
+---  for i, base in ipairs(self.base_lrs) do rates[i] = base / 2 ^ self.last_epoch end
+---  return rates
+---end
+---local optimizer = torch.optim.SGD({torch.ones(1, {requires_grad = true})}, {lr = 1})
+---local scheduler = Halves(optimizer)
+---optimizer:step()
+---scheduler:step()
+---assert(scheduler:get_last_lr()[1] == 0.5)
+---```
+---@class optim.LRScheduler
+---@field optimizer optim.Optimizer
+---@field base_lrs number[] the rates at the beginning
+---@field last_epoch integer how often step was called
+local LRScheduler = class('LRScheduler')
+
+---Raises code 'argument' with the schedule's name before the text.
+---@param text string
+---@param ... any
+function LRScheduler:_raise(text, ...)
+  errors.raise('argument', class.of(self).__name .. ': ' .. text:format(...))
+end
+
+---Raises unless the value is an optimizer.
+function LRScheduler:_check_optimizer(optimizer)
+  if not class.is(optimizer, torch.optim.Optimizer) then self:_raise('the first argument is an optimizer') end
+end
+
+-- The schedule warns when its second step comes before the optimizer's first, so it wants to know of that.
+local function watch_steps(optimizer)
+  if rawget(optimizer, '_watches_steps') then return end
+  local step = optimizer.step
+  optimizer._watches_steps = true
+  optimizer.step = function(self, ...)
+    self._opt_called = true
+    return step(self, ...)
+  end
+end
+
+---@param optimizer optim.Optimizer
+---@param last_epoch? integer -1 begins anew; otherwise the groups need `initial_lr`
+function LRScheduler:init(optimizer, last_epoch)
+  last_epoch = last_epoch or -1
+  self:_check_optimizer(optimizer)
+  self.optimizer, self.base_lrs = optimizer, torch.list{}
+  for i, group in ipairs(optimizer.param_groups) do
+    if last_epoch == -1 and group.initial_lr == nil then group.initial_lr = group.lr end
+    if group.initial_lr == nil then
+      self:_raise('param_groups[%d] has no initial_lr, which resuming with last_epoch = %d needs: load the '
+        .. "optimizer's state_dict first", i, last_epoch)
+    end
+    self.base_lrs[i] = group.initial_lr
+  end
+  self.last_epoch = last_epoch
+  watch_steps(optimizer)
+  self:_initial_step()
+end
+
+-- The first rates are set without a count of the optimizer's steps.
+function LRScheduler:_initial_step()
+  self._step_count, self._is_initial = 0, true
+  self:step()
+  self._is_initial = false
+end
+
+---The groups' fields of a name: `lr`, `initial_lr`.
+---@param name string
+---@return number[]
+function LRScheduler:_of_groups(name)
+  local out = torch.list{}
+  for i, group in ipairs(self.optimizer.param_groups) do out[i] = group[name] end
+  return out
+end
+
+---Every group's rate times the factor.
+---@param factor number
+---@return number[]
+function LRScheduler:_scaled(factor)
+  local out = self:_of_groups('lr')
+  for i, lr in ipairs(out) do out[i] = lr * factor end
+  return out
+end
+
+---A value for each group from one for all, or a list of them.
+---@param name string the parameter, for the message
+---@param value any
+---@return any[]
+function LRScheduler:_per_group(name, value)
+  local count, out = #self.optimizer.param_groups, torch.list{}
+  if type(value) == 'table' then
+    if #value ~= count then
+      self:_raise('%s must have the same length as optimizer.param_groups: it has %d values, param_groups %d', name,
+        #value, count)
+    end
+    for i = 1, count do out[i] = value[i] end
+    return out
+  end
+  for i = 1, count do out[i] = value end
+  return out
+end
+
+---The rates of the current epoch, one for each group: what a schedule defines.
+---@return number[]
+function LRScheduler:get_lr() self:_raise('a schedule of your own defines get_lr()') end
+
+local ORDER_WARNING = 'lr_scheduler.step() was called before optimizer.step(): call optimizer:step() first, or the '
+  .. 'schedule skips its first value'
+
+function LRScheduler:_warn_order()
+  if self._step_count == 1 and not self.optimizer._opt_called then warnings.warn(ORDER_WARNING) end
+end
+
+-- Sets the rates of `epoch`, by default the next one.
+function LRScheduler:_update_lr(epoch)
+  local rates
+  if epoch == nil then
+    self.last_epoch = self.last_epoch + 1
+    rates = self:get_lr()
+  else
+    self.last_epoch = epoch
+    rates = self._get_closed_form_lr and self:_get_closed_form_lr() or self:get_lr()
+  end
+  self:_set_rates(rates)
+end
+
+function LRScheduler:_set_rates(rates)
+  for i, group in ipairs(self.optimizer.param_groups) do group.lr = rates[i] end
+  self._last_lr = self:_of_groups('lr')
+end
+
+---Goes on to the next epoch and sets the learning rates. Warns once when the optimizer has made no step yet.
+---@param epoch? integer the epoch to go to (discouraged, as in PyTorch)
+function LRScheduler:step(epoch)
+  self:_warn_order()
+  self._step_count = self._step_count + 1
+  if epoch ~= nil then
+    if type(epoch) ~= 'number' then self:_raise('step takes no argument but an epoch') end
+    warnings.warn('the epoch parameter of scheduler.step() is not needed: call scheduler:step()')
+  end
+  self:_update_lr(epoch)
+end
+
+---@return number[] the rates in use, one for each group
+function LRScheduler:get_last_lr() return self._last_lr end
+
+-- Fields that are no state: what the constructor makes again.
+local NOT_SAVED = {optimizer = true, lr_lambdas = true, _schedulers = true, anneal_func = true}
+
+-- A field as Python has it: a function is None there.
+local function saved(value)
+  if type(value) == 'function' then return torch.none end
+  return value
+end
+
+---What a resumed run needs, with the fields that Python's has; functions are None.
+---
+---```lua
+---local torch = require 'torch'
+---local optimizer = torch.optim.SGD({torch.ones(1, {requires_grad = true})}, {lr = 1})
+---local function schedule() return torch.optim.lr_scheduler.StepLR(optimizer, 1, {gamma = 0.5}) end
+---local first, second = schedule(), schedule()
+---optimizer:step()
+---first:step()
+---second:load_state_dict(first:state_dict())
+---assert(second.last_epoch == 1)  -- the rate itself is in the optimizer's state_dict
+---```
+---@return table state rtrain.ordered map
+function LRScheduler:state_dict()
+  local names, state = {}, ordered.new()
+  for name in next, self do
+    if type(name) == 'string' and not NOT_SAVED[name] then names[#names + 1] = name end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do state[name] = saved(self[name]) end
+  for _, name in ipairs(self._optional or {}) do
+    if state[name] == nil then state[name] = torch.none end
+  end
+  -- Python's marks of a call under way.
+  if self._step_count then state._get_lr_called_within_step, state._is_initial = false, false end
+  if self.lr_lambdas then
+    state.lr_lambdas = torch.list{}
+    for i = 1, #self.lr_lambdas do state.lr_lambdas[i] = torch.none end
+  end
+  if self._schedulers then
+    state._schedulers = torch.list{}
+    for i, scheduler in ipairs(self._schedulers) do state._schedulers[i] = scheduler:state_dict() end
+  end
+  return state
+end
+
+---Takes over what state_dict gave, here or in Python. The optimizer loads its own, which holds the rates in use.
+---@param state table
+function LRScheduler:load_state_dict(state)
+  if type(state) ~= 'table' then self:_raise('load_state_dict: expected a table, got %s', type(state)) end
+  local keys = {}
+  for name in next, state do keys[#keys + 1] = name end
+  for _, name in ipairs(keys) do
+    local value = state[name]
+    if not NOT_SAVED[name] and type(self[name]) ~= 'function' then
+      if value == torch.none then value = nil end
+      self[name] = value
+    end
+  end
+  for i, scheduler in ipairs(state._schedulers and self._schedulers or {}) do
+    scheduler:load_state_dict(state._schedulers[i])
+  end
+end
+
+---A schedule whose parameters become fields of the same names before the first step.
+---@param name string
+---@param parameters (string|table)[] as in rtrain.args, between `optimizer` and `last_epoch`
+---@return table class which may define `_prepare(bound)`
+function LRScheduler.define(name, parameters)
+  local Schedule = LRScheduler:extend(name)
+  local all = {'optimizer'}
+  for _, parameter in ipairs(parameters) do all[#all + 1] = parameter end
+  all[#all + 1] = {'last_epoch', -1}
+  local signature = args.signature(name, all)
+
+  function Schedule:init(...)
+    local bound = signature:bind(...)
+    self:_check_optimizer(bound.optimizer)
+    self.optimizer = bound.optimizer
+    if self._prepare then
+      self:_prepare(bound)
+    else
+      for i = 2, #all - 1 do
+        local field = type(all[i]) == 'table' and all[i][1] or all[i]
+        self[field] = bound[field]
+      end
+    end
+    LRScheduler.init(self, bound.optimizer, bound.last_epoch)
+    if self._finish then self:_finish(bound) end
+  end
+
+  return Schedule
+end
+
+return {LRScheduler = LRScheduler}

@@ -1,0 +1,161 @@
+-- torch/optim/options.lua: the options of an optimizer: their order, defaults and the values they may have.
+--
+-- An option is {name, default, check, text}: `check(value)` says whether the value is possible (and may say why not),
+-- `text` what the message calls it. An option whose default is nil is None in Python; a group then has no such field, and state_dict writes None.
+
+local args = require 'rtrain.args'
+local errors = require 'rtrain.errors'
+local ordered = require 'rtrain.ordered'
+local torch = require 'torch'
+
+local options = {}
+
+local function is_number(value) return type(value) == 'number' and value == value end
+
+---Checks of an option's value: a number from 0 on.
+---@param value any
+---@return boolean
+function options.not_negative(value) return is_number(value) and value >= 0 end
+
+---A number up to 0.
+---@param value any
+---@return boolean
+function options.not_positive(value) return is_number(value) and value <= 0 end
+
+---A number above 0.
+---@param value any
+---@return boolean
+function options.positive(value) return is_number(value) and value > 0 end
+
+---An integer from 1 on.
+---@param value any
+---@return boolean
+function options.count(value) return is_number(value) and value > 0 and value % 1 == 0 end
+
+---Any number.
+---@param value any
+---@return boolean
+function options.number(value) return is_number(value) end
+
+---true or false.
+---@param value any
+---@return boolean
+function options.boolean(value) return type(value) == 'boolean' end
+
+---true, false or nothing.
+---@param value any
+---@return boolean
+function options.optional_boolean(value) return value == nil or type(value) == 'boolean' end
+
+---A check for numbers in a range, its ends included.
+---@param low number
+---@param high number
+---@return fun(value: any): boolean
+function options.between(low, high)
+  return function(value) return is_number(value) and value >= low and value <= high end
+end
+
+-- A pair of rates, each from 0 to below 1.
+local function is_betas(value)
+  if type(value) ~= 'table' or #value ~= 2 then return false, 'betas is a list of two numbers' end
+  for i, beta in ipairs(value) do
+    if not is_number(beta) or beta < 0 or beta >= 1 then
+      return false, ('invalid beta parameter at index %d: %s'):format(i - 1, tostring(beta))
+    end
+  end
+  return true
+end
+
+---Options that several optimizers have. The last ones are about how Python runs a step, not about what it gives.
+options.lr = {'lr', 1e-3, options.not_negative, 'learning rate'}
+options.betas = {'betas', {0.9, 0.999}, is_betas}
+options.eps = {'eps', 1e-8, options.not_negative, 'epsilon value'}
+options.weight_decay = {'weight_decay', 0, options.not_negative, 'weight_decay value'}
+options.maximize = {'maximize', false, options.boolean}
+options.foreach = {'foreach', nil, options.optional_boolean}
+options.fused = {'fused', nil, options.optional_boolean}
+options.capturable = {'capturable', false, options.boolean}
+options.differentiable = {'differentiable', false, options.boolean}
+
+---The option with another default.
+---@param option table
+---@param default any
+---@return table
+function options.with(option, default) return {option[1], default, option[3], option[4]} end
+
+local UNSUPPORTED = {
+  capturable = 'steps are not captured in CUDA graphs',
+  differentiable = 'a step is not recorded for gradients',
+}
+
+local Options = {}
+Options.__index = Options
+
+---@param name string the optimizer, for messages
+---@param specs table[] in the order of Python's parameters after `params`
+---@param keys? string[] the order of a group's fields, where Python's differs
+---@param fixed? table fields of a group that are no arguments, with their values
+---@return table options
+function options.new(name, specs, keys, fixed)
+  local self = setmetatable({name = name, specs = specs, keys = keys or {}, fixed = fixed or {}}, Options)
+  local parameters = {'params'}
+  for i, spec in ipairs(specs) do
+    parameters[i + 1] = {spec[1], spec[2]}
+    if not keys then self.keys[i] = spec[1] end
+  end
+  self.signature = args.signature(name, parameters)
+  return self
+end
+
+---The arguments of a constructor.
+---@param ... any what it was called with
+---@return any params, table defaults rtrain.ordered map of the options
+function Options:bind(...)
+  local bound = self.signature:bind(...)
+  local defaults = ordered.new()
+  for _, key in ipairs(self.keys) do
+    defaults[key] = bound[key]
+    if self.fixed[key] ~= nil then defaults[key] = self.fixed[key] end
+  end
+  self:check(defaults)
+  return bound.params, defaults
+end
+
+local function refuse(self, spec, value, why)
+  local name = spec[1]
+  if type(value) == 'userdata' and torch.is_tensor(value) then
+    errors.raise('unsupported', ('%s: %s is a number, not a Tensor: use %s:item()'):format(self.name, name, name))
+  end
+  errors.raise('argument', ('%s: %s'):format(self.name,
+    why or ('invalid %s: %s'):format(spec[4] or name, options.text(value))))
+end
+
+---Raises code 'argument' for a value that is impossible, 'unsupported' for one that this library has no use for.
+---@param group table
+function Options:check(group)
+  for _, spec in ipairs(self.specs) do
+    local name, check, value = spec[1], spec[3], group[spec[1]]
+    if check then
+      local possible, why = check(value)
+      if not possible then refuse(self, spec, value, why) end
+    end
+    if UNSUPPORTED[name] and value then
+      errors.raise('unsupported', ('%s: %s = true is not in this version: %s'):format(self.name, name, UNSUPPORTED[name]))
+    end
+  end
+  if group.fused and group.foreach then
+    errors.raise('argument', ('%s: fused and foreach cannot be true together'):format(self.name))
+  end
+end
+
+---A value as a message shows it: lists in parentheses.
+---@param value any
+---@return string
+function options.text(value)
+  if type(value) ~= 'table' then return tostring(value) end
+  local parts = {}
+  for i, item in ipairs(value) do parts[i] = tostring(item) end
+  return '(' .. table.concat(parts, ', ') .. ')'
+end
+
+return options

@@ -1,0 +1,148 @@
+-- torch/optim/state_dict.lua: an optimizer's state and options in the layout of Python's, and back.
+
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local ordered = require 'rtrain.ordered'
+local torch = require 'torch'
+
+local state_dict = {}
+
+-- How Python ran its steps, which says nothing about how we do.
+local IGNORED = {capturable = true, differentiable = true}
+
+local function is_tensor(value) return type(value) == 'userdata' and torch.is_tensor(value) end
+
+---The keys of a map in its order, sorted where it has none.
+---@param map table
+---@return any[]
+function state_dict.keys(map)
+  if ordered.is(map) then return ordered.keys(map) end
+  local keys = {}
+  for key in next, map do keys[#keys + 1] = key end
+  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+  return keys
+end
+
+---The fields of a group as Python has them, without `params`: the optimizer's options, then what came later
+---(initial_lr, …). Options that are None are among them.
+---@param optimizer optim.Optimizer
+---@param group table
+---@return string[]
+function state_dict.group_keys(optimizer, group)
+  local keys, seen = {}, {params = true}
+  for i, name in ipairs(optimizer._options and optimizer._options.keys or {}) do
+    keys[i], seen[name] = name, true
+  end
+  for _, name in ipairs(ordered.keys(group)) do
+    if not seen[name] then keys[#keys + 1] = name end
+  end
+  return keys
+end
+
+local function pack_group(optimizer, group, first)
+  local packed, indices = ordered.new(), {}
+  for _, name in ipairs(state_dict.group_keys(optimizer, group)) do
+    local value = group[name]
+    if value == nil then value = torch.none end
+    packed[name] = value
+  end
+  for k = 1, #group.params do indices[k] = first + k - 1 end
+  packed.params = torch.list(indices)
+  return packed
+end
+
+---@param optimizer optim.Optimizer
+---@return table state rtrain.ordered map {state, param_groups}
+function state_dict.pack(optimizer)
+  local state, groups, count = setmetatable({}, torch._intmap_meta), {}, 0
+  for i, group in ipairs(optimizer.param_groups) do
+    groups[i] = pack_group(optimizer, group, count)
+    for _, param in ipairs(group.params) do
+      local of_param = optimizer.state[param]
+      if of_param and ordered.len(of_param) > 0 then state[count] = of_param end
+      count = count + 1
+    end
+  end
+  return ordered.new{{'state', state}, {'param_groups', torch.list(groups)}}
+end
+
+local function raise(optimizer, text, ...)
+  errors.raise('argument', class.of(optimizer).__name .. ': ' .. text:format(...))
+end
+
+local function check_layout(optimizer, given)
+  if type(given) ~= 'table' or type(given.param_groups) ~= 'table' or type(given.state) ~= 'table' then
+    raise(optimizer, 'expected a state dict with state and param_groups')
+  end
+  local own, groups = optimizer.param_groups, given.param_groups
+  if #groups ~= #own then
+    raise(optimizer, 'the loaded state dict has %d parameter groups, the optimizer %d', #groups, #own)
+  end
+  for i, group in ipairs(groups) do
+    if #group.params ~= #own[i].params then
+      raise(optimizer, "group %d of the loaded state dict has %d parameters, the optimizer's %d", i, #group.params,
+        #own[i].params)
+    end
+  end
+end
+
+-- A copy of a value of the state. Floating-point state gets the parameter's dtype, as in Python; `step` keeps its own.
+local function adopt(name, value, param)
+  if is_tensor(value) then
+    if name == 'step' then return value:clone() end
+    local dtype = param:is_floating_point() and param.dtype or value.dtype
+    return value:to{dtype = dtype, device = param.device, copy = true}
+  end
+  if type(value) ~= 'table' then return value end
+  local copy = ordered.is(value) and ordered.new() or setmetatable({}, getmetatable(value))
+  for _, key in ipairs(state_dict.keys(value)) do copy[key] = adopt(key, value[key], param) end
+  return copy
+end
+
+local function adopted_state(optimizer, given)
+  local state = {}
+  for i, group in ipairs(given.param_groups) do
+    for k, index in ipairs(group.params) do
+      local param, loaded = optimizer.param_groups[i].params[k], given.state[tonumber(index)]
+      if loaded then
+        state[param] = ordered.new()
+        for _, name in ipairs(state_dict.keys(loaded)) do state[param][name] = adopt(name, loaded[name], param) end
+      end
+    end
+  end
+  return state
+end
+
+-- The options of a loaded group over the own ones where it has none.
+local function merged(optimizer, own, loaded)
+  local fields, optional = ordered.new(), {}
+  for _, spec in ipairs(optimizer._options and optimizer._options.specs or {}) do
+    optional[spec[1]] = spec[2] == nil
+    if not optional[spec[1]] then fields[spec[1]] = own[spec[1]] end
+  end
+  for _, name in ipairs(state_dict.keys(loaded)) do
+    if name ~= 'params' and not IGNORED[name] and loaded[name] ~= torch.none then fields[name] = loaded[name] end
+  end
+  if fields.param_names == nil then fields.param_names = own.param_names end
+  if optimizer._options then optimizer._options:check(fields) end
+  return fields
+end
+
+---@param optimizer optim.Optimizer
+---@param given table what pack gave, here or in Python
+function state_dict.load(optimizer, given)
+  check_layout(optimizer, given)
+  local groups = {}
+  for i, group in ipairs(given.param_groups) do groups[i] = merged(optimizer, optimizer.param_groups[i], group) end
+  optimizer.state = adopted_state(optimizer, given)
+  optimizer._plans = {}
+  for i, fields in ipairs(groups) do
+    local own = optimizer.param_groups[i]
+    for _, name in ipairs(ordered.keys(own)) do
+      if name ~= 'params' and fields[name] == nil then own[name] = nil end
+    end
+    for name, value in ordered.items(fields) do own[name] = value end
+  end
+end
+
+return state_dict
