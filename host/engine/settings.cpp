@@ -3,11 +3,14 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/core/DefaultDtype.h>
+#include <c10/core/InferenceMode.h>
+#include <c10/util/Exception.h>
 #include <torch/headeronly/version.h>
 
 #include "host/engine/dtype.h"
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
+#include "host/engine/options.h"
 #include "host/engine/scalars.h"
 #include "host/engine/tensor.h"
 
@@ -19,13 +22,15 @@ int get_num_threads(lua_State* L) {
   return 1;
 }
 
-int set_num_threads(lua_State* L) {
+int check_count(lua_State* L, const char* name) {
   const auto count = to_int(L, 1);
-  if (!count || *count < 1) {
-    throw Error(Code::kArgument,
-                cat("set_num_threads: expected a positive integer, got ", describe_value(L, 1)));
-  }
-  at::set_num_threads(static_cast<int>(*count));
+  if (count && *count >= 1) return static_cast<int>(*count);
+  throw Error(Code::kArgument,
+              cat(name, ": expected a positive integer, got ", describe_value(L, 1)));
+}
+
+int set_num_threads(lua_State* L) {
+  at::set_num_threads(check_count(L, "set_num_threads"));
   return 0;
 }
 
@@ -49,16 +54,82 @@ int cuda_is_available(lua_State* L) {
   return 1;
 }
 
+// use_deterministic_algorithms(mode, {warn_only = …})
 int use_deterministic_algorithms(lua_State* L) {
   luaL_checktype(L, 1, LUA_TBOOLEAN);
+  lua_settop(L, 2);
+  const Options options(L, 2, "use_deterministic_algorithms", {"warn_only"});
   at::globalContext().setDeterministicAlgorithms(lua_toboolean(L, 1) != 0,
-                                                 lua_toboolean(L, 2) != 0);
+                                                 options.boolean("warn_only", false));
   return 0;
 }
 
 int are_deterministic_algorithms_enabled(lua_State* L) {
   lua_pushboolean(L, at::globalContext().deterministicAlgorithms() ? 1 : 0);
   return 1;
+}
+
+int is_deterministic_algorithms_warn_only_enabled(lua_State* L) {
+  lua_pushboolean(L, at::globalContext().deterministicAlgorithmsWarnOnly() ? 1 : 0);
+  return 1;
+}
+
+int get_num_interop_threads(lua_State* L) {
+  lua_pushnumber(L, at::get_num_interop_threads());
+  return 1;
+}
+
+int set_num_interop_threads(lua_State* L) {
+  at::set_num_interop_threads(check_count(L, "set_num_interop_threads"));
+  return 0;
+}
+
+// True when the processor can do it.
+int set_flush_denormal(lua_State* L) {
+  luaL_checktype(L, 1, LUA_TBOOLEAN);
+  lua_pushboolean(L, at::globalContext().setFlushDenormal(lua_toboolean(L, 1) != 0) ? 1 : 0);
+  return 1;
+}
+
+constexpr std::pair<const char*, at::Float32MatmulPrecision> kPrecisions[] = {
+    {"highest", at::Float32MatmulPrecision::HIGHEST},
+    {"high", at::Float32MatmulPrecision::HIGH},
+    {"medium", at::Float32MatmulPrecision::MEDIUM}};
+
+int get_float32_matmul_precision(lua_State* L) {
+  const auto precision = at::globalContext().float32MatmulPrecision();
+  for (const auto& [name, value] : kPrecisions) {
+    if (value == precision) lua_pushstring(L, name);
+  }
+  return 1;
+}
+
+int set_float32_matmul_precision(lua_State* L) {
+  const std::string name = luaL_checkstring(L, 1);
+  for (const auto& precision : kPrecisions) {
+    if (name != precision.first) continue;
+    at::globalContext().setFloat32MatmulPrecision(name);
+    return 0;
+  }
+  throw Error(Code::kArgument, cat("set_float32_matmul_precision: expected 'highest', 'high' or "
+                                   "'medium', got '",
+                                   name, "'"));
+}
+
+int is_inference_mode_enabled(lua_State* L) {
+  lua_pushboolean(L, c10::InferenceMode::is_enabled() ? 1 : 0);
+  return 1;
+}
+
+int is_warn_always_enabled(lua_State* L) {
+  lua_pushboolean(L, c10::WarningUtils::get_warnAlways() ? 1 : 0);
+  return 1;
+}
+
+int set_warn_always(lua_State* L) {
+  luaL_checktype(L, 1, LUA_TBOOLEAN);
+  c10::WarningUtils::set_warnAlways(lua_toboolean(L, 1) != 0);
+  return 0;
 }
 
 constexpr Method kFunctions[] = {
@@ -69,6 +140,16 @@ constexpr Method kFunctions[] = {
     torch_method<&cuda_is_available>("cuda_is_available"),
     torch_method<&use_deterministic_algorithms>("use_deterministic_algorithms"),
     torch_method<&are_deterministic_algorithms_enabled>("are_deterministic_algorithms_enabled"),
+    torch_method<&is_deterministic_algorithms_warn_only_enabled>(
+        "is_deterministic_algorithms_warn_only_enabled"),
+    torch_method<&get_num_interop_threads>("get_num_interop_threads"),
+    torch_method<&set_num_interop_threads>("set_num_interop_threads"),
+    torch_method<&set_flush_denormal>("set_flush_denormal"),
+    torch_method<&get_float32_matmul_precision>("get_float32_matmul_precision"),
+    torch_method<&set_float32_matmul_precision>("set_float32_matmul_precision"),
+    torch_method<&is_inference_mode_enabled>("is_inference_mode_enabled"),
+    torch_method<&is_warn_always_enabled>("is_warn_always_enabled"),
+    torch_method<&set_warn_always>("set_warn_always"),
 };
 
 }  // namespace

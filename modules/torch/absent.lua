@@ -48,6 +48,8 @@ absent.GROUPS = {
     is_autocast_enabled is_autocast_ipu_enabled is_autocast_xla_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
     set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype
     set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled]]},
+  {'Settings of anomaly mode', 'use torch.autograd.set_detect_anomaly', [[
+    is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled]]},
   {'Sparse products', 'use torch.mm and torch.addmm, which take sparse tensors', 'dsmm hsmm saddmm spmm sparse'},
   {'Default device', 'pass {device = …} or move the model', 'get_default_device set_default_device'},
   {'Deprecated', 'PyTorch keeps it for old programs only', [[
@@ -60,7 +62,8 @@ absent.GROUPS = {
   {'Packages', 'it is not in this version', [[
     backends distributions lobpcg futures hub masked monitor multiprocessing nested overrides package
     profiler serialization signal]]},
-  {'Names for catching errors', "an error's code says what it is: err.code == 'out_of_memory'", 'OutOfMemoryError'},
+  {'Types for isinstance', 'a dtype, a layout and a memory format are strings; errors have err.code', [[
+    dtype layout memory_format OutOfMemoryError]]},
 }
 
 local group_of = {}

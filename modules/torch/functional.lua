@@ -308,4 +308,9 @@ function functional.iter(input)
   end
 end
 
+---size(0), as #x.
+---@param input torch.Tensor of at least one dimension
+---@return integer
+function functional.len(input) return #input end
+
 return require 'rtrain.namespace'('torch.functional', nil, functional)

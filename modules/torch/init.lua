@@ -46,6 +46,7 @@ local FILES = {
   {'torch.dtypes', 'finfo', 'iinfo', 'typename'},
   {'torch.printing', 'set_printoptions', 'get_printoptions'},
   {'torch.memory', 'memory_summary'},
+  {'torch.settings', 'set_deterministic_debug_mode', 'get_deterministic_debug_mode'},
 }
 local file_of = {}
 for _, entry in ipairs(FILES) do

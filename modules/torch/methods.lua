@@ -3,7 +3,7 @@
 local methods = {}
 
 local FILES = {
-  {'torch.functional', 'norm', 'nonzero', 'iter'},
+  {'torch.functional', 'norm', 'nonzero', 'iter', 'len'},
   {'torch.unique', 'unique', 'unique_consecutive'},
   {'torch.spectrogram', 'stft'},
   {'torch.factorizations', 'lu'},
