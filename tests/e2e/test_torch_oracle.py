@@ -147,25 +147,41 @@ OPTIMIZERS = [
     ("adadelta", "optim.Adadelta(p, {lr = 1, weight_decay = 0.01})",
      lambda p: torch.optim.Adadelta(p, lr=1.0, weight_decay=0.01)),
     ("adagrad", "optim.Adagrad(p, {lr = 0.1, lr_decay = 0.01})", lambda p: torch.optim.Adagrad(p, lr=0.1, lr_decay=0.01)),
+    ("adamax", "optim.Adamax(p, {lr = 0.02})", lambda p: torch.optim.Adamax(p, lr=0.02)),
+    ("nadam", "optim.NAdam(p, {lr = 0.02, weight_decay = 0.01})", lambda p: torch.optim.NAdam(p, lr=0.02, weight_decay=0.01)),
+    ("radam", "optim.RAdam(p, {lr = 0.02})", lambda p: torch.optim.RAdam(p, lr=0.02)),
+    ("rmsprop", "optim.RMSprop(p, {momentum = 0.5, centered = true})",
+     lambda p: torch.optim.RMSprop(p, momentum=0.5, centered=True)),
+    ("rprop", "optim.Rprop(p)", lambda p: torch.optim.Rprop(p)),
+    ("asgd", "optim.ASGD(p, {t0 = 2})", lambda p: torch.optim.ASGD(p, t0=2)),
+    ("adafactor", "optim.Adafactor(p)", lambda p: torch.optim.Adafactor(p)),
+    ("lbfgs", "optim.LBFGS(p, {max_iter = 3, history_size = 4, line_search_fn = 'strong_wolfe'})",
+     lambda p: torch.optim.LBFGS(p, max_iter=3, history_size=4, line_search_fn="strong_wolfe")),
 ]
 
 STEPS = """
 local function steps(net, optimizer, count)
   for _ = 1, count do
-    optimizer:zero_grad()
-    local loss = torch.nn.functional.mse_loss(net(x), y)
-    loss:backward()
-    optimizer:step()
+    optimizer:step(function()
+      optimizer:zero_grad()
+      local loss = torch.nn.functional.mse_loss(net(x), y)
+      loss:backward()
+      return loss
+    end)
   end
 end
 """
 
 
 def python_steps(net, optimizer, x, y, count):
-    for _ in range(count):
+    def closure():
         optimizer.zero_grad()
-        F.mse_loss(net(x), y).backward()
-        optimizer.step()
+        loss = F.mse_loss(net(x), y)
+        loss.backward()
+        return loss
+
+    for _ in range(count):
+        optimizer.step(closure)
 
 
 def python_net():

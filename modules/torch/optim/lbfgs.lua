@@ -72,13 +72,15 @@ local function flat_gradient(params)
   return torch.cat(parts, 0)
 end
 
+local function number(value) return torch.is_tensor(value) and value:item() or value end
+
 -- params += size · direction, a flat vector.
 local function move(params, size, direction)
   local offset = 0
   for _, param in ipairs(params) do
     local real = as_real(param)
     local numel = real:numel()
-    real:add_(direction:narrow(0, offset, numel):view_as(real), {alpha = size})
+    real:add_(direction:narrow(0, offset, numel):view_as(real), {alpha = number(size)})
     offset = offset + numel
   end
 end
@@ -118,10 +120,10 @@ local function quasi_newton(state, gradient, history_size)
   local q, al = gradient:neg(), state.al
   for i = #dirs, 1, -1 do
     al[i] = steps[i]:dot(q) * ro[i]
-    q:sub_(dirs[i] * al[i])
+    q:add_(dirs[i], {alpha = -al[i]:item()})
   end
   local r = q * state.H_diag
-  for i = 1, #dirs do r:add_(steps[i] * (al[i] - dirs[i]:dot(r) * ro[i])) end
+  for i = 1, #dirs do r:add_(steps[i], {alpha = (al[i] - dirs[i]:dot(r) * ro[i]):item()}) end
   return r
 end
 
@@ -164,9 +166,12 @@ local function iterate(self, run)
   state.prev_flat_grad = run.gradient:clone()
   state.prev_loss = run.loss
   state.t = group.lr
-  if state.n_iter == 1 then state.t = math.min(1, 1 / run.gradient:abs():sum():item()) * group.lr end
-  local slope = run.gradient:dot(state.d):item()
-  if slope > -group.tolerance_change then return true end
+  if state.n_iter == 1 then
+    local rate = 1 / run.gradient:abs():sum()
+    state.t = (rate:item() < 1 and rate or 1) * group.lr
+  end
+  local slope = run.gradient:dot(state.d)
+  if slope:item() > -group.tolerance_change then return true end
   local evals
   run.loss, run.gradient, evals = advance(self, run, slope)
   run.evals, state.func_evals = run.evals + evals, state.func_evals + evals
@@ -180,12 +185,9 @@ local function minimize(self, closure)
   local state, first = self:_state_of(params[1]), torch.enable_grad(closure)
   state.func_evals, state.n_iter = (state.func_evals or 0) + 1, state.n_iter or 0
   local run = {
-    state = state, loss = torch.is_tensor(first) and first:item() or first, gradient = flat_gradient(params), evals = 1,
+    state = state, loss = number(first), gradient = flat_gradient(params), evals = 1,
     iter = 0,
-    closure = function()
-      local loss = torch.enable_grad(closure)
-      return torch.is_tensor(loss) and loss:item() or loss
-    end,
+    closure = function() return number((torch.enable_grad(closure))) end,
   }
   if largest(run.gradient) > self.param_groups[1].tolerance_grad then
     repeat local is_done = iterate(self, run) until is_done

@@ -1,30 +1,40 @@
 -- torch/optim/strong_wolfe.lua: a line search that ends where the strong Wolfe conditions hold.
 --
 -- Nocedal and Wright 2006, algorithms 3.5 and 3.6, with the safeguards of minFunc, as in PyTorch. A point of the search
--- is {t, f, g, gtd}: the step size, the loss there, its gradient, and the gradient's product with the direction.
+-- is {t, f, g, gtd}: the step size, the loss there, its gradient, and the gradient's product with the direction. As in
+-- PyTorch gtd is a tensor, and t may be one: the search is sensitive enough for the dtype's rounding to show.
 
 local strong_wolfe = {}
 
 local C1, C2, TOLERANCE_CHANGE = 1e-4, 0.9, 1e-9
 
+local function value(x) return type(x) == 'number' and x or x:item() end
+
+-- The smaller and the larger one, which may be tensors.
+local function sorted(a, b)
+  if value(b) < value(a) then return b, a end
+  return a, b
+end
+
 -- The minimum of the cubic through two points with their slopes, inside the bounds.
 local function cubic_minimum(a, b, low, high)
-  if not low then low, high = math.min(a.t, b.t), math.max(a.t, b.t) end
+  if not low then low, high = sorted(a.t, b.t) end
   local d1 = a.gtd + b.gtd - 3 * (a.f - b.f) / (a.t - b.t)
   local square = d1 * d1 - a.gtd * b.gtd
-  if not (square >= 0) then return (low + high) / 2 end
-  local d2, minimum = math.sqrt(square), nil
-  if a.t <= b.t then
+  if not (value(square) >= 0) then return (low + high) / 2 end
+  local d2, minimum = square:sqrt(), nil
+  if value(a.t) <= value(b.t) then
     minimum = b.t - (b.t - a.t) * ((b.gtd + d2 - d1) / (b.gtd - a.gtd + 2 * d2))
   else
     minimum = a.t - (a.t - b.t) * ((a.gtd + d2 - d1) / (a.gtd - b.gtd + 2 * d2))
   end
-  return math.min(math.max(minimum, low), high)
+  if value(low) > value(minimum) then minimum = low end
+  return value(high) < value(minimum) and high or minimum
 end
 
-local function is_flat_enough(point, start) return math.abs(point.gtd) <= -C2 * start.gtd end
+local function is_flat_enough(point, start) return math.abs(value(point.gtd)) <= value(-C2 * start.gtd) end
 
-local function is_too_high(point, start) return point.f > start.f + C1 * point.t * start.gtd end
+local function is_too_high(point, start) return point.f > value(start.f + C1 * point.t * start.gtd) end
 
 -- Goes outward until two points have a good one between them. Returns them, or one point that is good already.
 local function bracket(evaluate, start, t, max_ls)
@@ -33,7 +43,7 @@ local function bracket(evaluate, start, t, max_ls)
   while iterations < max_ls do
     if is_too_high(point, start) or iterations > 1 and point.f >= previous.f then return {previous, point}, iterations end
     if is_flat_enough(point, start) then return {point}, iterations end
-    if point.gtd >= 0 then return {previous, point}, iterations end
+    if value(point.gtd) >= 0 then return {previous, point}, iterations end
     local nearest, farthest = point.t + 0.01 * (point.t - previous.t), point.t * 10
     local next_t = cubic_minimum(previous, point, nearest, farthest)
     previous, point = point, evaluate(next_t)
@@ -44,11 +54,12 @@ end
 
 -- A step size well inside the bracket: twice near its end in a row counts as no progress.
 local function safeguarded(t, a, b, is_stuck)
-  local low, high = math.min(a.t, b.t), math.max(a.t, b.t)
+  local low, high = sorted(a.t, b.t)
   local margin = 0.1 * (high - low)
-  if math.min(high - t, t - low) >= margin then return t, false end
-  if not (is_stuck or t >= high or t <= low) then return t, true end
-  return math.abs(t - high) < math.abs(t - low) and high - margin or low + margin, false
+  if value((sorted(high - t, t - low))) >= value(margin) then return t, false end
+  if not (is_stuck or value(t) >= value(high) or value(t) <= value(low)) then return t, true end
+  local is_high = math.abs(value(t - high)) < math.abs(value(t - low))
+  return is_high and high - margin or low + margin, false
 end
 
 -- Narrows the bracket down. Its points keep their places, from which the cubic is made; `low` is the better one's.
@@ -57,7 +68,7 @@ local function zoom(evaluate, start, points, search)
   local low, high = by_loss()
   local is_stuck, t = false, nil
   for _ = search.iterations + 1, search.max_ls do
-    if math.abs(points[2].t - points[1].t) * search.d_norm < TOLERANCE_CHANGE then break end
+    if math.abs(value(points[2].t - points[1].t)) * search.d_norm < TOLERANCE_CHANGE then break end
     t, is_stuck = safeguarded(cubic_minimum(points[1], points[2]), points[1], points[2], is_stuck)
     local point = evaluate(t)
     if is_too_high(point, start) or point.f >= points[low].f then
@@ -65,7 +76,7 @@ local function zoom(evaluate, start, points, search)
       low, high = by_loss()
     else
       if is_flat_enough(point, start) then return point end
-      if point.gtd * (points[high].t - points[low].t) >= 0 then points[high] = points[low] end
+      if value(point.gtd * (points[high].t - points[low].t)) >= 0 then points[high] = points[low] end
       points[low] = point
     end
   end
@@ -73,15 +84,15 @@ local function zoom(evaluate, start, points, search)
 end
 
 ---Searches along d from where f and its gradient g are known.
----@param evaluate_at fun(t: number, d: torch.Tensor): number, torch.Tensor loss and flat gradient at t
----@param given {t: number, d: torch.Tensor, f: number, g: torch.Tensor, gtd: number, max_ls: integer} t: the first size
----@return {t: number, f: number, g: torch.Tensor, evals: integer} found
+---@param evaluate_at fun(t: number|torch.Tensor, d: torch.Tensor): number, torch.Tensor loss and flat gradient at t
+---@param given {t: number|torch.Tensor, d: torch.Tensor, f: number, g: torch.Tensor, gtd: torch.Tensor, max_ls: integer}
+---@return {t: number|torch.Tensor, f: number, g: torch.Tensor, evals: integer} found
 function strong_wolfe.search(evaluate_at, given)
   local evals = 0
   local function evaluate(t)
     evals = evals + 1
     local f, g = evaluate_at(t, given.d)
-    return {t = t, f = f, g = g, gtd = g:dot(given.d):item()}
+    return {t = t, f = f, g = g, gtd = g:dot(given.d)}
   end
   local start = {t = 0, f = given.f, g = given.g, gtd = given.gtd}
   local points, iterations = bracket(evaluate, start, given.t, given.max_ls)
