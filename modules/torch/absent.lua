@@ -35,7 +35,7 @@ absent.GROUPS = {
     qint32 qint8 quint2x4 quint4x2 quint8 per_channel_affine per_channel_affine_float_qparams per_channel_symmetric
     per_tensor_affine per_tensor_symmetric bit bits16 bits1x8 bits2x4 bits4x2 bits8 int1 int2 int3 int4 int5 int6 int7 uint1
     uint2 uint3 uint4 uint5 uint6 uint7 float4_e2m1fn_x2 quantization ao]]},
-  {'Python objects', 'there are none: x:tolist(), torch.tensor{…} and torch.frombuffer go to and from Lua', [[
+  {'Python objects', 'x:tolist(), torch.tensor {…} and torch.frombuffer go to and from Lua', [[
     from_dlpack from_numpy to_dlpack numpy as_subclass module_load]]},
   {'Removed from PyTorch', 'use torch.linalg.eig, eigh, lstsq, solve and matrix_rank', [[
     eig lstsq matrix_rank solve symeig]]},
@@ -49,7 +49,7 @@ absent.GROUPS = {
     set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype
     set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled]]},
   {'Settings of anomaly mode', 'use torch.autograd.set_detect_anomaly', [[
-    is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled]]},
+    is_anomaly_check_nan_enabled set_anomaly_enabled]]},
   {'Sparse products', 'use torch.mm and torch.addmm, which take sparse tensors', 'dsmm hsmm saddmm spmm sparse'},
   {'Default device', 'pass {device = …} or move the model', 'get_default_device set_default_device'},
   {'Deprecated', 'PyTorch keeps it for old programs only', [[
@@ -58,9 +58,9 @@ absent.GROUPS = {
     compiled_with_cxx11_abi has_lapack has_mkl has_openmp has_spectral init_num_threads read_vitals set_vital vitals_enabled
     PRIVATE_OPS USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH prepare_multiprocessing_environment
     profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 torch_version version windows types return_types quasirandom
-    segment_reduce quantized_gru quantized_lstm AVG SUM]]},
+    AVG SUM]]},
   {'Packages', 'it is not in this version', [[
-    backends distributions lobpcg futures hub masked monitor multiprocessing nested overrides package
+    backends distributions lobpcg cpp futures hub masked monitor multiprocessing nested overrides package
     profiler serialization signal]]},
   {'Types for isinstance', 'a dtype, a layout and a memory format are strings; errors have err.code', [[
     dtype layout memory_format OutOfMemoryError]]},
@@ -77,8 +77,7 @@ end
 function absent.check(owner, name)
   local group = group_of[name]
   if group then
-    errors.raise('unsupported', ("%s has no '%s': %s: %s"):format(owner, name, group[1]:sub(1, 1):lower() .. group[1]:sub(2),
-      group[2]))
+    errors.raise('unsupported', ("%s has no '%s' (%s): %s"):format(owner, name, group[1], group[2]))
   end
 end
 

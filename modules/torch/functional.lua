@@ -308,6 +308,11 @@ function functional.iter(input)
   end
 end
 
+---The elements that are not zero, by their coordinates. Counterpart: Tensor.to_sparse_coo; x:to_sparse() has options.
+---@param input torch.Tensor
+---@return torch.Tensor of layout torch.sparse_coo
+function functional.to_sparse_coo(input) return C.op 'to_sparse'(input) end
+
 ---size(0), as #x.
 ---@param input torch.Tensor of at least one dimension
 ---@return integer

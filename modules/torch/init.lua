@@ -57,8 +57,8 @@ end
 local METHODS = {numel = true, get_device = true}
 
 -- Parts of PyTorch that later stages bring.
-local LATER = {compile = true, jit = true, fx = true, amp = true, autocast = true, multiprocessing = true,
-               save_safetensors = true, load_safetensors = true, profiler = true, vmap = true}
+local LATER = {compile = true, GradScaler = true, amp = true, autocast = true, save_safetensors = true,
+               load_safetensors = true, vmap = true}
 
 local function unknown(name)
   if LATER[name] then require('rtrain.args').no_such('torch', name, {}, LATER) end

@@ -3,7 +3,7 @@
 local methods = {}
 
 local FILES = {
-  {'torch.functional', 'norm', 'nonzero', 'iter', 'len'},
+  {'torch.functional', 'norm', 'nonzero', 'iter', 'len', 'to_sparse_coo'},
   {'torch.unique', 'unique', 'unique_consecutive'},
   {'torch.spectrogram', 'stft'},
   {'torch.factorizations', 'lu'},

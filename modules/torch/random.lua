@@ -6,7 +6,7 @@ local C = require 'torch._C'
 
 local random = {
   manual_seed = C.manual_seed, seed = C.seed, initial_seed = C.initial_seed,
-  get_rng_state = C.get_rng_state, set_rng_state = C.set_rng_state,
+  get_rng_state = C.get_rng_state, set_rng_state = C.set_rng_state, default_generator = C.default_generator,
 }
 
 local function restore_and_return(state, ok, ...)

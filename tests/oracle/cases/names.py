@@ -1,0 +1,33 @@
+"""The public names of Python's torch: names_test.lua says what becomes of each."""
+
+import sys
+import types
+
+import torch
+
+from harness.lua_text import lua
+
+OWNERS = {"torch": torch, "Tensor": torch.Tensor, "linalg": torch.linalg, "fft": torch.fft, "special": torch.special,
+          "random": torch.random, "testing": torch.testing, "Generator": torch.Generator, "Size": torch.Size}
+# Python's own, and texts that PyTorch builds its documentation from.
+FOREIGN = {"torch", "TYPE_CHECKING", "Tensor", "Generator", "common_args", "factory_common_args", "multi_dim_common",
+           "common_notes", "classproperty"}
+
+
+def is_foreign(owner, name):
+    value = getattr(owner, name, None)
+    if isinstance(value, types.ModuleType) and value.__name__.split(".")[0] in sys.stdlib_module_names:
+        return True
+    return name.startswith("_") or (name in FOREIGN and owner is not torch) or name in ("torch", "TYPE_CHECKING")
+
+
+class Names:
+    def __init__(self, name, owner):
+        self.name = name
+        self.names = sorted(n for n in dir(owner) if not is_foreign(owner, n))
+
+    def line(self):
+        return f"{{name={lua(self.name)},names={lua(' '.join(self.names))}}}"
+
+
+CASES = [Names(name, owner) for name, owner in OWNERS.items()]

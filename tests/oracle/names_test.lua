@@ -1,0 +1,92 @@
+-- Every public name of Python's torch is there, or is refused with the reason (torch/absent.lua), and the document lists
+-- those: cases/names.py.
+local lu = require 'luaunit'
+local torch = require 'torch'
+local absent = require 'torch.absent'
+
+local FOLDER = debug.getinfo(1, 'S').source:match('^@(.*/)') or ''
+
+-- What Python's torch has in these places, in order and as sets.
+local python, has = {}, {}
+for line in io.lines(FOLDER .. 'golden/names.txt') do
+  local case = assert(loadstring('return ' .. line))()
+  local names, set = {}, {}
+  for name in case.names:gmatch '%S+' do
+    names[#names + 1] = name
+    set[name] = true
+  end
+  python[case.name], has[case.name] = names, set
+end
+
+-- Names of the smaller places that are left out.
+local LEFT_OUT = {
+  linalg = {LinAlgError = 'errors have err.code'},
+  random = {},
+  testing = {FileCheck = 'for tests of the compiler', assert_allclose = 'deprecated', make_tensor = 'torch.rand and others do'},
+  Generator = {graphsafe_get_state = 'CUDA', graphsafe_set_state = 'CUDA', get_offset = 'CUDA', set_offset = 'CUDA'},
+  Size = {count = 'a list of Lua', index = 'a list of Lua'},
+}
+
+-- 'there', 'refused' with the reason, or 'unknown'. A field that is nil (x.grad) is there.
+local function state(object, name)
+  local ok, err = pcall(function() return object[name] end)
+  if ok then return 'there' end
+  return type(err) == 'table' and err.code == 'unsupported' and 'refused' or 'unknown'
+end
+
+local function unknown_names(object, place)
+  local out = {}
+  for _, name in ipairs(python[place]) do
+    local left_out = LEFT_OUT[place] and LEFT_OUT[place][name]
+    if not left_out and state(object, name) == 'unknown' then out[#out + 1] = name end
+  end
+  return out
+end
+
+TestNames = {}
+
+function TestNames:test_torch() lu.assertEquals(unknown_names(torch, 'torch'), {}) end
+
+function TestNames:test_tensors() lu.assertEquals(unknown_names(torch.ones(2, 2, {dtype = 'complex64'}), 'Tensor'), {}) end
+
+function TestNames:test_namespaces()
+  for _, place in ipairs{'linalg', 'fft', 'special', 'random', 'testing'} do
+    lu.assertEquals(unknown_names(torch[place], place), {})
+  end
+end
+
+function TestNames:test_generators_and_sizes()
+  for place, object in next, {Generator = torch.Generator(), Size = torch.ones(2).shape} do
+    for _, name in ipairs(python[place]) do
+      lu.assertTrue(object[name] ~= nil or LEFT_OUT[place][name] ~= nil, place .. '.' .. name)
+    end
+  end
+end
+
+-- A name that is refused is one that PyTorch has and rtrain has not.
+function TestNames:test_refused_names_are_real_and_missing()
+  local tensor, wrong = torch.ones(1), {}
+  for _, group in ipairs(absent.GROUPS) do
+    for name in group[3]:gmatch '%S+' do
+      local of_torch = has.torch[name] and state(torch, name) == 'refused'
+      local of_tensors = has.Tensor[name] and state(tensor, name) == 'refused'
+      if not (of_torch or of_tensors) then wrong[#wrong + 1] = name end
+    end
+  end
+  lu.assertEquals(wrong, {})
+end
+
+local function row(group)
+  local names = {}
+  for name in group[3]:gmatch '%S+' do names[#names + 1] = ('`%s`'):format(name) end
+  return ('| %s | %s | %s |'):format(group[1], group[2], table.concat(names, ', '))
+end
+
+function TestNames:test_the_document_lists_the_refused_names()
+  local file = assert(io.open(FOLDER .. '../../modules/torch/ABSENT.md'))
+  local text = file:read '*a'
+  file:close()
+  for _, group in ipairs(absent.GROUPS) do lu.assertTrue(text:find(row(group), 1, true) ~= nil, row(group)) end
+end
+
+os.exit(lu.LuaUnit.run(), true)
