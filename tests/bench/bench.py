@@ -7,7 +7,7 @@ import os
 import sys
 from types import SimpleNamespace
 
-from benchmarks import cold_start, dispatch, kill_recovery, listing, memory, report, step
+from benchmarks import cold_start, kill_recovery, listing, memory, operators, report, single_process, step
 from harness.benchmark import BenchError, measure
 from harness.machine import describe
 from harness.summary import print_summary, summarise
@@ -20,7 +20,10 @@ BUILDERS = {
     "kill_recovery": kill_recovery.build,
     "memory": memory.build,
     "listing": listing.build,
-    "dispatch": dispatch.build,
+    "operators": operators.build,
+    "train_step": single_process.build_steps,
+    "optimizers": single_process.build_optimizers,
+    "memory_growth": single_process.build_memory_growth,
     "report": report.build,
 }
 

@@ -1,5 +1,6 @@
 """What a benchmark is: sides that are sampled in turn, metrics read from the samples, goals that judge them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from harness.machine import Disturbance
@@ -25,11 +26,12 @@ class Metric:
 
 @dataclass(frozen=True)
 class Goal:
-    """Own median (or the ratio of the medians, where a peer is named) at most `limit`."""
+    """Own median (or the ratio of the medians, where a peer is named) at most `limit`; or what `value` makes of all samples."""
 
     metric: str
     limit: float
     peer: str = ""
+    value: Callable = None  # samples -> number; `metric` is then its name
 
 
 @dataclass

@@ -32,7 +32,8 @@ def print_summary(benchmark, summary):
         for side, described in summary["sides"].items():
             _print_row(metric, side, described.get(metric.key), summary["ratios"])
     for goal in summary["goals"]:
-        against = f" × {goal['peer']}" if goal["peer"] else f" {units[goal['metric']].unit}"
+        unit = units[goal["metric"]].unit if goal["metric"] in units else ""
+        against = f" × {goal['peer']}" if goal["peer"] else f" {unit}"
         verdict = "met" if goal["met"] else "MISSED"
         print(f"  goal {goal['metric']} ≤ {goal['limit']:g}{against}: {goal['value']:.3g}, {verdict}")
     for side, why in summary["skipped"].items():
@@ -85,7 +86,9 @@ def _ratios(benchmark, samples):
 
 
 def _judge(goal, samples):
-    if goal.peer:
+    if goal.value:
+        value = goal.value(samples)
+    elif goal.peer:
         ratio = _ratio(samples, goal.metric, goal.peer)
         value = ratio and ratio["median"]
     else:

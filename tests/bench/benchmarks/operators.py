@@ -1,0 +1,72 @@
+"""What an eager operation on small tensors costs from Lua, from Python, and in C++ below both; one thread, one core."""
+
+import os
+import re
+import statistics
+import subprocess
+
+from harness import sides
+from harness.benchmark import OWN, Benchmark, Goal, Metric
+from harness.single import sampler
+
+NAME = "operators"
+CALLS, QUICK_CALLS, REPEATS = 4000, 100, 9
+FLOOR = "c++"
+
+
+def build(config):
+    arguments = [str(QUICK_CALLS if config.quick else CALLS), str(REPEATS)]
+    commands = {
+        OWN: [config.rtrain, "exec", os.path.join(sides.HERE, "operators.lua")],
+        "python": [config.torch_python, os.path.join(sides.PEERS, "operators.py")],
+        FLOOR: [_build_floor(config)],
+    }
+    names = _names()
+    return Benchmark(
+        name=NAME,
+        text=f"nanoseconds an operation, {len(names)} of them, least of {REPEATS} loops of {arguments[0]}",
+        metrics=[Metric(name, "ns", places=0) for name in names],
+        goals=[
+            Goal("median ratio to python", 0.72, value=lambda samples: statistics.median(_ratios(samples, names).values())),
+            Goal("largest ratio to python", 0.85, value=lambda samples: max(_ratios(samples, names).values())),
+            Goal("largest excess over c++, ns", 350, value=lambda samples: max(_excesses(samples, names).values())),
+        ],
+        sides={side: sampler(config, side, command + arguments) for side, command in commands.items()},
+        notes=["c++: the typed call alone. What rtrain takes beyond it is the binding (arguments, result object) and the collector."],
+    )
+
+
+def _names():
+    """Read from the Lua twin, so that there is no fourth list."""
+    with open(os.path.join(sides.HERE, "operators.lua")) as file:
+        return re.findall(r"^  \{'(\w+)', function", file.read(), re.MULTILINE)
+
+
+def _median(samples, side, name):
+    return statistics.median(row[name] for row in samples[side])
+
+
+def _ratios(samples, names):
+    if "python" not in samples:
+        return {"": float("nan")}
+    return {name: _median(samples, OWN, name) / _median(samples, "python", name) for name in names}
+
+
+def _excesses(samples, names):
+    if FLOOR not in samples:
+        return {"": float("nan")}
+    return {name: _median(samples, OWN, name) - _median(samples, FLOOR, name) for name in names}
+
+
+def _build_floor(config):
+    """Compiles operators_floor.cpp against the LibTorch in use, once."""
+    source = os.path.join(sides.HERE, "operators_floor.cpp")
+    target = os.path.join(config.root, "build", "bench", "operators_floor")
+    if os.path.exists(target) and os.path.getmtime(target) > os.path.getmtime(source):
+        return target
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    root = os.path.dirname(config.libtorch_folder)
+    command = ["g++", "-O2", "-std=c++20", f"-I{root}/include", source, "-o", target]
+    command += [f"-L{root}/lib", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{root}/lib", "-Wl,--allow-shlib-undefined"]
+    subprocess.run(command, check=True)
+    return target

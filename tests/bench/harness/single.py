@@ -1,0 +1,24 @@
+"""Programs of one process on one core that print "name<TAB>number" lines: one run is one sample."""
+
+import os
+import subprocess
+
+from harness import sides
+from harness.benchmark import BenchError
+
+CORE = 1
+TIMEOUT_S = 600
+
+
+def sampler(config, side, command):
+    environment = {**os.environ, **sides.rtrain_environment(config), "OMP_NUM_THREADS": "1"}
+
+    def sample():
+        pinned = ["taskset", "-c", str(CORE), *command]
+        done = subprocess.run(pinned, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
+        if done.returncode != 0:
+            raise BenchError(f"{side}: ended with {done.returncode}:\n{done.stderr[-2000:]}")
+        rows = (line.split("\t") for line in done.stdout.splitlines())
+        return {name: float(value) for name, value in rows}
+
+    return sample
