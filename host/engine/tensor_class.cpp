@@ -110,7 +110,7 @@ int find_method(lua_State* L) {
 int refuse_field(lua_State* L) {
   throw Error(Code::kArgument,
               cat("a Tensor has no attribute '", std::string_view(lua_tostring(L, 1)),
-                  "' that can be set: grad, requires_grad and data can"));
+                  "' that can be set: grad, requires_grad, data, real and imag can"));
 }
 
 int is_tensor(lua_State* L) {

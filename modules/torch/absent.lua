@@ -39,7 +39,8 @@ absent.GROUPS = {
     from_dlpack from_numpy to_dlpack numpy as_subclass module_load]]},
   {'Removed from PyTorch', 'use torch.linalg.eig, eigh, lstsq, solve and matrix_rank', [[
     eig lstsq matrix_rank solve symeig]]},
-  {'Named dimensions', 'PyTorch gave them up', 'has_names name names jagged'},
+  {'Named dimensions', 'PyTorch gave them up', [[
+    align_as align_tensors align_to has_names jagged name names refine_names rename rename_]]},
   {'Other devices', 'the devices are cpu and cuda', [[
     cpu mps mtia xpu ipu AcceleratorError Event Stream accelerator get_device_module]]},
   {'Settings of autocast', 'use torch.autocast', [[

@@ -2,6 +2,7 @@
 
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
+local aten = require 'torch.aten'
 local C = require 'torch._C'
 
 local creation = {}
@@ -58,7 +59,7 @@ function creation.frombuffer(buffer, options)
   if type(buffer) ~= 'string' or not options.dtype then
     errors.raise('argument', 'frombuffer: expected a string and {dtype = …}')
   end
-  local offset, size = options.offset or 0, C.op 'empty'({0}, {dtype = options.dtype}).itemsize
+  local offset, size = options.offset or 0, aten.empty({0}, {dtype = options.dtype}).itemsize
   local room = #buffer - offset
   local count = (options.count or -1) < 0 and room / size or options.count
   if offset < 0 or count % 1 ~= 0 or count < 1 or count * size > room then

@@ -5,7 +5,7 @@
 
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
-local C = require 'torch._C'
+local aten = require 'torch.aten'
 
 local factorizations = {}
 
@@ -19,10 +19,10 @@ end
 local function range_of(a, m, q, niter)
   local shape = a.shape
   local dtype = (a:is_complex() or a:is_floating_point()) and a.dtype or 'float32'
-  local basis = C.op 'linalg_qr'(product_less(a, m, C.op 'randn'({shape[#shape], q}, {dtype = dtype, device = a.device})))
+  local basis = aten.linalg_qr(product_less(a, m, aten.randn({shape[#shape], q}, {dtype = dtype, device = a.device})))
   for _ = 1, niter do
-    basis = C.op 'linalg_qr'(product_less(a.mH, m and m.mH, basis))
-    basis = C.op 'linalg_qr'(product_less(a, m, basis))
+    basis = aten.linalg_qr(product_less(a.mH, m and m.mH, basis))
+    basis = aten.linalg_qr(product_less(a, m, basis))
   end
   return basis
 end
@@ -41,7 +41,7 @@ function factorizations.svd_lowrank(...)
   local wide = a:size(-2) < a:size(-1)
   if wide then a, m = a.mH, m and m.mH end
   local basis = range_of(a, m, p.q, p.niter)
-  local u, s, vh = C.op 'linalg_svd'(m and basis.mH:matmul(a) - basis.mH:matmul(m) or basis.mH:matmul(a),
+  local u, s, vh = aten.linalg_svd(m and basis.mH:matmul(a) - basis.mH:matmul(m) or basis.mH:matmul(a),
     {full_matrices = false})
   u = basis:matmul(u)
   if wide then return vh.mH, s, u end
@@ -77,8 +77,8 @@ local lu = args.signature('lu', {'A', {'pivot', true}, {'get_infos', false}})
 ---@return torch.Tensor? infos with get_infos: not 0 where a factorization failed, instead of an error
 function factorizations.lu(...)
   local p = lu:bind(...)
-  if p.get_infos then return C.op 'linalg_lu_factor_ex'(p.A, {pivot = p.pivot}) end
-  return C.op 'linalg_lu_factor'(p.A, {pivot = p.pivot})
+  if p.get_infos then return aten.linalg_lu_factor_ex(p.A, {pivot = p.pivot}) end
+  return aten.linalg_lu_factor(p.A, {pivot = p.pivot})
 end
 
 return factorizations

@@ -5,6 +5,7 @@
 
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
+local aten = require 'torch.aten'
 local C = require 'torch._C'
 
 local functional = {}
@@ -35,7 +36,7 @@ end
 ---All tensors expanded to the shape that they broadcast to: views. Counterpart: torch.broadcast_tensors.
 ---@param ... torch.Tensor|torch.Tensor[]
 ---@return torch.Tensor[]
-function functional.broadcast_tensors(...) return C.op 'broadcast_tensors'(of_tensors('broadcast_tensors', ...)) end
+function functional.broadcast_tensors(...) return aten.broadcast_tensors(of_tensors('broadcast_tensors', ...)) end
 
 -- Joins a shape into `out`, both lists of sizes aligned at their ends.
 local function broadcast_into(out, shape, position)
@@ -75,8 +76,8 @@ end
 
 local function at_least(name)
   return function(...)
-    if select('#', ...) == 1 then return C.op(name)((...)) end
-    return C.op(name)(of_tensors(name, ...))
+    if select('#', ...) == 1 then return aten[name]((...)) end
+    return aten[name](of_tensors(name, ...))
   end
 end
 
@@ -101,18 +102,18 @@ functional.atleast_3d = at_least 'atleast_3d'
 function functional.meshgrid(...)
   local tensors, keywords = tensors_of('meshgrid', ...)
   local indexing = args.options(keywords, {'indexing'}, 'meshgrid').indexing or 'ij'
-  return C.op 'meshgrid'(tensors, {indexing = args.one_of('meshgrid: indexing', indexing, {'ij', 'xy'})})
+  return aten.meshgrid(tensors, {indexing = args.one_of('meshgrid: indexing', indexing, {'ij', 'xy'})})
 end
 
 ---All combinations of the vectors' elements, one a row. Counterpart: torch.cartesian_prod.
 ---@param ... torch.Tensor|torch.Tensor[] of one dimension
 ---@return torch.Tensor
-function functional.cartesian_prod(...) return C.op 'cartesian_prod'(of_tensors('cartesian_prod', ...)) end
+function functional.cartesian_prod(...) return aten.cartesian_prod(of_tensors('cartesian_prod', ...)) end
 
 ---A matrix with the given ones along its diagonal. Counterpart: torch.block_diag.
 ---@param ... torch.Tensor|torch.Tensor[] of at most two dimensions
 ---@return torch.Tensor
-function functional.block_diag(...) return C.op 'block_diag'(of_tensors('block_diag', ...)) end
+function functional.block_diag(...) return aten.block_diag(of_tensors('block_diag', ...)) end
 
 ---The product of matrices, in the cheapest order. PyTorch's newer name is torch.linalg.multi_dot.
 ---@param ... torch.Tensor|torch.Tensor[]
@@ -120,7 +121,7 @@ function functional.block_diag(...) return C.op 'block_diag'(of_tensors('block_d
 function functional.chain_matmul(...)
   local tensors = of_tensors('chain_matmul', ...)
   if #tensors == 1 then return tensors[1] end
-  return C.op 'linalg_multi_dot'(tensors)
+  return aten.linalg_multi_dot(tensors)
 end
 
 local LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -167,9 +168,20 @@ end
 ---assert(torch.equal(torch.einsum(x, {0, 1}, {1, 0}), x.T))
 ---```
 function functional.einsum(...)
-  if type((...)) == 'string' then return C.op 'einsum'((...), of_tensors('einsum', select(2, ...))) end
+  if type((...)) == 'string' then return aten.einsum((...), of_tensors('einsum', select(2, ...))) end
   if select('#', ...) < 2 then errors.raise('argument', 'einsum: expected an equation and tensors') end
-  return C.op 'einsum'(from_sublists(...))
+  return aten.einsum(from_sublists(...))
+end
+
+local split = args.signature('split', {'tensor', 'split_size_or_sections', {'dim', 0}})
+
+---Pieces of one size, the last may be smaller, or of the sizes in a list: views. Counterpart: torch.split.
+---Arguments: tensor, split_size_or_sections, dim = 0.
+---@param ... any
+---@return torch.Tensor[]
+function functional.split(...)
+  local p = split:bind(...)
+  return aten.split(p.tensor, p.split_size_or_sections, p.dim)
 end
 
 local function first_dims(count, first)
@@ -203,12 +215,12 @@ function functional.tensordot(...)
   if C.is_tensor(p.dims) then p.dims = p.dims:numel() == 1 and tonumber(p.dims:item()) or p.dims:tolist() end
   if type(p.dims) == 'number' then
     check_tensordot_count(p)
-    return C.op 'tensordot'(p.a, p.b, first_dims(p.dims, -p.dims), first_dims(p.dims, 0))
+    return aten.tensordot(p.a, p.b, first_dims(p.dims, -p.dims), first_dims(p.dims, 0))
   end
   if type(p.dims) ~= 'table' or #p.dims ~= 2 then
     errors.raise('argument', 'tensordot: dims is a number or two lists {dims of a, dims of b}')
   end
-  return C.op 'tensordot'(p.a, p.b, p.dims[1], p.dims[2])
+  return aten.tensordot(p.a, p.b, p.dims[1], p.dims[2])
 end
 
 local CDIST_MODES = {use_mm_for_euclid_dist_if_necessary = 0, use_mm_for_euclid_dist = 1,
@@ -224,7 +236,7 @@ function functional.cdist(...)
   local p = cdist:bind(...)
   args.one_of('cdist: compute_mode', p.compute_mode,
     {'use_mm_for_euclid_dist_if_necessary', 'use_mm_for_euclid_dist', 'donot_use_mm_for_euclid_dist'})
-  return C.op 'cdist'(p.x1, p.x2, p.p, CDIST_MODES[p.compute_mode])
+  return aten.cdist(p.x1, p.x2, p.p, CDIST_MODES[p.compute_mode])
 end
 
 local norm = args.signature('norm', {'input', {'p', 'fro'}, {'dim'}, {'keepdim', false}, {'dtype'}})
@@ -242,12 +254,13 @@ local norm = args.signature('norm', {'input', {'p', 'fro'}, {'dim'}, {'keepdim',
 ---assert(x:norm(math.huge):item() == 8)
 ---```
 function functional.norm(...)
+  if select('#', ...) == 1 and C.is_tensor((...)) then return aten.linalg_vector_norm((...)) end
   local p = norm:bind(...)
   if p.p == 'nuc' then
-    return C.op 'linalg_matrix_norm'(p.input, 'nuc', p.dim or {-2, -1}, p.keepdim, {dtype = p.dtype})
+    return aten.linalg_matrix_norm(p.input, 'nuc', p.dim or {-2, -1}, p.keepdim, {dtype = p.dtype})
   end
   if type(p.p) ~= 'number' then args.one_of('norm: p', p.p, {'fro', 'nuc'}) end
-  return C.op 'linalg_vector_norm'(p.input, p.p == 'fro' and 2 or p.p, type(p.dim) == 'number' and {p.dim} or p.dim,
+  return aten.linalg_vector_norm(p.input, p.p == 'fro' and 2 or p.p, type(p.dim) == 'number' and {p.dim} or p.dim,
     p.keepdim, {dtype = p.dtype})
 end
 
@@ -265,8 +278,9 @@ local nonzero = args.signature('nonzero', {'input', {'as_tuple', false}})
 ---assert(torch.equal(x[x:nonzero{as_tuple = true}], torch.tensor{5, 7}))
 ---```
 function functional.nonzero(...)
+  if select('#', ...) == 1 then return aten.nonzero((...)) end
   local p = nonzero:bind(...)
-  return C.op(p.as_tuple and 'nonzero_numpy' or 'nonzero')(p.input)
+  return aten[p.as_tuple and 'nonzero_numpy' or 'nonzero'](p.input)
 end
 
 ---The coordinates of flat indices in a tensor of that shape. Counterpart: torch.unravel_index.
@@ -274,7 +288,7 @@ end
 ---@param shape integer[]|integer
 ---@return torch.Tensor[] one for each dimension, of the indices' shape
 function functional.unravel_index(indices, shape)
-  if not C.is_tensor(indices) or C.op 'is_floating_point'(indices) or indices.dtype == 'bool' or indices:is_complex() then
+  if not C.is_tensor(indices) or aten.is_floating_point(indices) or indices.dtype == 'bool' or indices:is_complex() then
     errors.raise('argument', 'unravel_index: expected indices of an integer dtype')
   end
   shape = type(shape) == 'number' and {shape} or shape
@@ -311,7 +325,7 @@ end
 ---The elements that are not zero, by their coordinates. Counterpart: Tensor.to_sparse_coo; x:to_sparse() has options.
 ---@param input torch.Tensor
 ---@return torch.Tensor of layout torch.sparse_coo
-function functional.to_sparse_coo(input) return C.op 'to_sparse'(input) end
+function functional.to_sparse_coo(input) return aten.to_sparse(input) end
 
 ---size(0), as #x.
 ---@param input torch.Tensor of at least one dimension

@@ -33,12 +33,12 @@ function torch.list(items) return setmetatable(items, torch._list_meta) end
 local SUBMODULES = {nn = 'torch.nn', optim = 'torch.optim', utils = 'torch.utils', distributed = 'torch.distributed',
                     cuda = 'torch.cuda', autograd = 'torch.autograd', linalg = 'torch.linalg', fft = 'torch.fft',
                     special = 'torch.special', random = 'torch.random', testing = 'torch.testing',
-                    functional = 'torch.functional', func = 'torch.func'}
+                    functional = 'torch.functional', Tensor = 'torch.tensor', func = 'torch.func'}
 
 -- Functions in files of their own, read at the first use of one.
 local FILES = {
   {'torch.functional', 'broadcast_tensors', 'broadcast_shapes', 'atleast_1d', 'atleast_2d', 'atleast_3d', 'meshgrid',
-   'cartesian_prod', 'block_diag', 'chain_matmul', 'einsum', 'tensordot', 'cdist', 'norm', 'nonzero', 'unravel_index'},
+   'cartesian_prod', 'block_diag', 'chain_matmul', 'einsum', 'tensordot', 'cdist', 'norm', 'nonzero', 'split', 'unravel_index'},
   {'torch.unique', 'unique', 'unique_consecutive'},
   {'torch.spectrogram', 'stft'},
   {'torch.factorizations', 'svd_lowrank', 'pca_lowrank', 'lu'},
@@ -62,7 +62,6 @@ local LATER = {compile = true, GradScaler = true, amp = true, autocast = true, s
 
 local function unknown(name)
   if LATER[name] then require('rtrain.args').no_such('torch', name, {}, LATER) end
-  require('torch.absent').check('torch', name)
   local names = require('torch._C').op_names()
   -- The order reaches nothing but the choice between equally near names.
   for _, source in ipairs{torch, SUBMODULES, file_of, METHODS, require 'torch._C'} do
@@ -83,7 +82,10 @@ setmetatable(torch, {
     elseif not LATER[name] then
       local C = require 'torch._C'
       found = METHODS[name] and C.Tensor[name] or C[name]
-      if found == nil then found = C.op(name) end
+      if found == nil then
+        require('torch.absent').check('torch', name)
+        found = C.op(name)
+      end
     end
     if found == nil then unknown(name) end
     rawset(self, name, found)

@@ -1,7 +1,7 @@
 -- torch/spectrogram.lua: torch.stft: the short-time Fourier transform.
 
 local args = require 'rtrain.args'
-local C = require 'torch._C'
+local aten = require 'torch.aten'
 
 local spectrogram = {}
 
@@ -24,7 +24,7 @@ local stft = args.signature('stft', {'input', 'n_fft', {'hop_length'}, {'win_len
 function spectrogram.stft(...)
   local p = stft:bind(...)
   -- `center` chooses the overload that pads.
-  return C.op 'stft'(p.input, p.n_fft, {hop_length = p.hop_length, win_length = p.win_length, window = p.window,
+  return aten.stft(p.input, p.n_fft, {hop_length = p.hop_length, win_length = p.win_length, window = p.window,
     center = p.center, pad_mode = p.pad_mode, normalized = p.normalized, onesided = p.onesided,
     return_complex = p.return_complex, align_to_window = p.align_to_window})
 end

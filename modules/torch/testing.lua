@@ -2,6 +2,7 @@
 
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
+local aten = require 'torch.aten'
 local C = require 'torch._C'
 
 local testing = {}
@@ -59,7 +60,7 @@ end
 local function comparable(actual, expected)
   if actual.layout ~= 'strided' then actual = actual:to_dense() end
   if expected.layout ~= 'strided' then expected = expected:to_dense() end
-  local dtype = C.op 'promote_types'(actual.dtype, expected.dtype)
+  local dtype = aten.promote_types(actual.dtype, expected.dtype)
   if dtype == 'bool' or dtype:match '^uint' then dtype = 'int64' end
   if TOLERANCES[dtype] then dtype = dtype:match '^complex' and 'complex128' or 'float64' end
   return actual:detach():to('cpu', dtype), expected:detach():to('cpu', dtype)
@@ -69,11 +70,11 @@ local function compare_tensors(state, actual, expected)
   check_attributes(state, actual, expected)
   local rtol, atol = tolerances(state.options, actual.dtype, expected.dtype)
   local a, b = comparable(actual, expected)
-  local close = C.op 'isclose'(a, b, rtol, atol, state.options.equal_nan or false)
+  local close = aten.isclose(a, b, rtol, atol, state.options.equal_nan or false)
   if close:all():item() then return end
   local difference = (a - b):abs():masked_fill(close, 0)
   local relative = (difference / b:abs()):masked_fill(close, 0)
-  local count, bad = a:numel(), C.op 'logical_not'(close):sum():item()
+  local count, bad = a:numel(), aten.logical_not(close):sum():item()
   local exact = rtol == 0 and atol == 0
   if a:dim() == 0 then
     fail(state, ('Scalars are not %s!\n\nExpected %s but got %s.\nAbsolute difference: %s%s\nRelative difference: %s%s')

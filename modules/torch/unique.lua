@@ -1,7 +1,7 @@
 -- torch/unique.lua: torch.unique and torch.unique_consecutive.
 
 local args = require 'rtrain.args'
-local C = require 'torch._C'
+local aten = require 'torch.aten'
 
 local unique = {}
 
@@ -31,9 +31,9 @@ local of_all = args.signature('unique', {'input', {'sorted', true}, {'return_inv
 function unique.unique(...)
   local p = of_all:bind(...)
   if p.dim then
-    return chosen(p, C.op 'unique_dim'(p.input, p.dim, p.sorted, p.return_inverse, p.return_counts))
+    return chosen(p, aten.unique_dim(p.input, p.dim, p.sorted, p.return_inverse, p.return_counts))
   end
-  return chosen(p, C.op '_unique2'(p.input, p.sorted, p.return_inverse, p.return_counts))
+  return chosen(p, aten._unique2(p.input, p.sorted, p.return_inverse, p.return_counts))
 end
 
 local of_runs = args.signature('unique_consecutive', {'input', {'return_inverse', false}, {'return_counts', false},
@@ -47,7 +47,7 @@ local of_runs = args.signature('unique_consecutive', {'input', {'return_inverse'
 ---@return torch.Tensor? counts
 function unique.unique_consecutive(...)
   local p = of_runs:bind(...)
-  return chosen(p, C.op 'unique_consecutive'(p.input, p.return_inverse, p.return_counts, p.dim))
+  return chosen(p, aten.unique_consecutive(p.input, p.return_inverse, p.return_counts, p.dim))
 end
 
 return unique

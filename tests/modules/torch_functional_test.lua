@@ -120,6 +120,27 @@ function TestNamespaces:test_absent_names_give_the_reason()
   lu.assertStrContains(err.message, "a Tensor has no 'numpy'")
 end
 
+TestTensor = {}
+
+function TestTensor:test_methods_are_functions_too()
+  lu.assertEquals(torch.Tensor.add(torch.ones(1), 2):item(), 3)
+  lu.assertEquals(torch.Tensor.size(torch.ones(3), 0), 3)
+  lu.assertErrorMsgContains("torch.Tensor has no 'ad': did you mean 'add'?", function() return torch.Tensor.ad end)
+  lu.assertErrorMsgContains('use torch.tensor(data)', torch.Tensor, 2, 3)
+end
+
+function TestTensor:test_a_method_can_be_added()
+  function torch.Tensor:twice_of_test() return self * 2 end
+  lu.assertEquals(torch.ones(1):twice_of_test():item(), 2)
+  lu.assertErrorMsgContains("a method 'add' already", function() torch.Tensor.add = print end)
+  lu.assertErrorMsgContains('a method is a function, got number', function() torch.Tensor.seven_of_test = 7 end)
+end
+
+function TestTensor:test_named_dimensions_are_refused()
+  lu.assertErrorMsgContains("torch has no 'align_tensors' (Named dimensions)", function() return torch.align_tensors end)
+  lu.assertErrorMsgContains("a Tensor has no 'rename'", function() return torch.ones(1).rename end)
+end
+
 TestDtypes = {}
 
 function TestDtypes:test_limits()
