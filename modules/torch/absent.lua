@@ -44,11 +44,10 @@ absent.GROUPS = {
   {'Other devices', 'the devices are cpu and cuda', [[
     cpu mps mtia xpu ipu AcceleratorError Event Stream accelerator get_device_module]]},
   {'Settings of autocast', 'use torch.autocast', [[
-    autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype
-    get_autocast_gpu_dtype get_autocast_ipu_dtype get_autocast_xla_dtype is_autocast_cache_enabled is_autocast_cpu_enabled
-    is_autocast_enabled is_autocast_ipu_enabled is_autocast_xla_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
-    set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype
-    set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled]]},
+    autocast_decrement_nesting autocast_increment_nesting get_autocast_cpu_dtype get_autocast_gpu_dtype
+    get_autocast_ipu_dtype get_autocast_xla_dtype is_autocast_cpu_enabled is_autocast_ipu_enabled is_autocast_xla_enabled
+    set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled
+    set_autocast_xla_dtype set_autocast_xla_enabled]]},
   {'Settings of anomaly mode', 'use torch.autograd.set_detect_anomaly', [[
     is_anomaly_check_nan_enabled set_anomaly_enabled]]},
   {'Sparse products', 'use torch.mm and torch.addmm, which take sparse tensors', 'dsmm hsmm saddmm spmm sparse'},

@@ -31,8 +31,8 @@ torch._intmap_meta = mark 'rtrain.intmap'
 function torch.list(items) return setmetatable(items, torch._list_meta) end
 
 local SUBMODULES = {nn = 'torch.nn', optim = 'torch.optim', utils = 'torch.utils', distributed = 'torch.distributed',
-                    cuda = 'torch.cuda', autograd = 'torch.autograd', linalg = 'torch.linalg', fft = 'torch.fft',
-                    special = 'torch.special', random = 'torch.random', testing = 'torch.testing',
+                    amp = 'torch.amp', cuda = 'torch.cuda', autograd = 'torch.autograd', linalg = 'torch.linalg',
+                    fft = 'torch.fft', special = 'torch.special', random = 'torch.random', testing = 'torch.testing',
                     functional = 'torch.functional', Tensor = 'torch.tensor', func = 'torch.func'}
 
 -- Functions in files of their own, read at the first use of one.
@@ -46,6 +46,9 @@ local FILES = {
   {'torch.dtypes', 'finfo', 'iinfo', 'typename'},
   {'torch.printing', 'set_printoptions', 'get_printoptions'},
   {'torch.memory', 'memory_summary'},
+  {'torch.amp.grad_scaler', 'GradScaler'},
+  {'torch.amp.autocast', 'autocast', 'is_autocast_enabled', 'set_autocast_enabled', 'get_autocast_dtype',
+   'set_autocast_dtype', 'is_autocast_cache_enabled', 'set_autocast_cache_enabled', 'clear_autocast_cache'},
   {'torch.settings', 'set_deterministic_debug_mode', 'get_deterministic_debug_mode'},
 }
 local file_of = {}
@@ -57,8 +60,7 @@ end
 local METHODS = {numel = true, get_device = true}
 
 -- Parts of PyTorch that later stages bring.
-local LATER = {compile = true, GradScaler = true, amp = true, autocast = true, save_safetensors = true,
-               load_safetensors = true, vmap = true}
+local LATER = {compile = true, save_safetensors = true, load_safetensors = true, vmap = true}
 
 local function unknown(name)
   if LATER[name] then require('rtrain.args').no_such('torch', name, {}, LATER) end

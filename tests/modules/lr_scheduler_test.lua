@@ -112,12 +112,12 @@ end
 function TestSchedules:test_plateau()
   local optimizer = optim.SGD({parameter(1)}, {lr = 1})
   local scheduler = lr_scheduler.ReduceLROnPlateau(optimizer, {mode = 'max', patience = 0, cooldown = 1, min_lr = 0.005})
-  local rates = {}
+  local seen = {}
   for i, metric in ipairs{1, torch.tensor(2), 2, 2, 2, 2, 2} do
     scheduler:step(metric)
-    rates[i] = optimizer.param_groups[1].lr
+    seen[i] = optimizer.param_groups[1].lr
   end
-  for i, wanted in ipairs{1, 1, 0.1, 0.1, 0.01, 0.01, 0.005} do lu.assertAlmostEquals(rates[i], wanted, 1e-12) end
+  for i, wanted in ipairs{1, 1, 0.1, 0.1, 0.01, 0.01, 0.005} do lu.assertAlmostEquals(seen[i], wanted, 1e-12) end
   lu.assertStrContains(message_of(scheduler.step, scheduler), 'step needs the metric')
 end
 

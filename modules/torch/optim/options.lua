@@ -1,7 +1,8 @@
 -- torch/optim/options.lua: the options of an optimizer: their order, defaults and the values they may have.
 --
 -- An option is {name, default, check, text}: `check(value)` says whether the value is possible (and may say why not),
--- `text` what the message calls it. An option whose default is nil is None in Python; a group then has no such field, and state_dict writes None.
+-- `text` what the message calls it. An option whose default is nil is None in Python; a group then has no such field, and
+-- state_dict writes None.
 
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'

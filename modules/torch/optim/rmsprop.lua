@@ -48,8 +48,9 @@ end
 
 function RMSprop:_update_block(group, block)
   local grad, is_new = self.gradient(group, block)
-  local alpha, average = group.alpha, nil
+  local alpha = group.alpha
   block.square_avg:mul_(alpha):addcmul_(grad, grad, {value = 1 - alpha})
+  local average
   if group.centered then
     block.grad_avg:lerp_(grad, 1 - alpha)
     average = block.square_avg:addcmul(block.grad_avg, block.grad_avg, {value = -1}):sqrt_()

@@ -21,8 +21,11 @@ local function cubic_minimum(a, b, low, high)
   if not low then low, high = sorted(a.t, b.t) end
   local d1 = a.gtd + b.gtd - 3 * (a.f - b.f) / (a.t - b.t)
   local square = d1 * d1 - a.gtd * b.gtd
-  if not (value(square) >= 0) then return (low + high) / 2 end
-  local d2, minimum = square:sqrt(), nil
+  -- NaN too.
+  local has_minimum = value(square) >= 0
+  if not has_minimum then return (low + high) / 2 end
+  local d2 = square:sqrt()
+  local minimum
   if value(a.t) <= value(b.t) then
     minimum = b.t - (b.t - a.t) * ((b.gtd + d2 - d1) / (b.gtd - a.gtd + 2 * d2))
   else
@@ -66,9 +69,10 @@ end
 local function zoom(evaluate, start, points, search)
   local function by_loss() if points[1].f <= points[2].f then return 1, 2 else return 2, 1 end end
   local low, high = by_loss()
-  local is_stuck, t = false, nil
+  local is_stuck = false
   for _ = search.iterations + 1, search.max_ls do
     if math.abs(value(points[2].t - points[1].t)) * search.d_norm < TOLERANCE_CHANGE then break end
+    local t
     t, is_stuck = safeguarded(cubic_minimum(points[1], points[2]), points[1], points[2], is_stuck)
     local point = evaluate(t)
     if is_too_high(point, start) or point.f >= points[low].f then

@@ -1,0 +1,130 @@
+// Autocast: operators choose a lower precision by themselves. The state is LibTorch's, one for each
+// thread; modules/torch/amp.lua checks the arguments and says what they mean.
+#include <ATen/autocast_mode.h>
+
+#include "host/engine/dtype.h"
+#include "host/engine/engine.h"
+#include "host/engine/guard.h"
+#include "host/engine/scalars.h"
+#include "host/engine/tensor.h"
+
+namespace rtrain {
+namespace {
+
+namespace ac = at::autocast;
+
+at::DeviceType check_device(lua_State* L, int index) {
+  return parse_device(luaL_checkstring(L, index)).type();
+}
+
+// What one autocast() changes, put back when it ends: also when a Lua error unwinds through it.
+class AutocastGuard {
+ public:
+  struct Mode {
+    at::DeviceType device;
+    at::ScalarType dtype;
+    bool enabled;
+    bool cache_enabled;
+  };
+
+  explicit AutocastGuard(const Mode& mode)
+      : before_{mode.device, ac::get_autocast_dtype(mode.device),
+                ac::is_autocast_enabled(mode.device), ac::is_autocast_cache_enabled()} {
+    apply(mode);
+    ac::increment_nesting();
+  }
+  ~AutocastGuard() {
+    // The cache holds casts of the parameters, which an optimizer changes after the outermost end.
+    if (ac::decrement_nesting() == 0) ac::clear_cache();
+    apply(before_);
+  }
+  AutocastGuard(const AutocastGuard&) = delete;
+  AutocastGuard& operator=(const AutocastGuard&) = delete;
+
+ private:
+  static void apply(const Mode& mode) {
+    ac::set_autocast_enabled(mode.device, mode.enabled);
+    ac::set_autocast_dtype(mode.device, mode.dtype);
+    ac::set_autocast_cache_enabled(mode.cache_enabled);
+  }
+
+  Mode before_;
+};
+
+// autocast(device, dtype, enabled, cache_enabled, fn, …): the results of fn(…).
+int autocast(lua_State* L) {
+  constexpr int kFunction = 5;
+  const AutocastGuard::Mode mode{check_device(L, 1), parse_dtype(luaL_checkstring(L, 2)),
+                                 lua_toboolean(L, 3) != 0, lua_toboolean(L, 4) != 0};
+  luaL_checktype(L, kFunction, LUA_TFUNCTION);
+  const AutocastGuard guard(mode);
+  lua_call(L, lua_gettop(L) - kFunction, LUA_MULTRET);
+  return lua_gettop(L) - kFunction + 1;
+}
+
+int is_autocast_available(lua_State* L) {
+  lua_pushboolean(L, ac::is_autocast_available(check_device(L, 1)) ? 1 : 0);
+  return 1;
+}
+
+int is_autocast_enabled(lua_State* L) {
+  // Without a device the question is about CUDA, as in Python.
+  const at::DeviceType device = lua_isnoneornil(L, 1) ? at::kCUDA : check_device(L, 1);
+  lua_pushboolean(L, ac::is_autocast_enabled(device) ? 1 : 0);
+  return 1;
+}
+
+int set_autocast_enabled(lua_State* L) {
+  luaL_checktype(L, 2, LUA_TBOOLEAN);
+  ac::set_autocast_enabled(check_device(L, 1), lua_toboolean(L, 2) != 0);
+  return 0;
+}
+
+int get_autocast_dtype(lua_State* L) {
+  lua_pushstring(L, dtype_name(ac::get_autocast_dtype(check_device(L, 1))).c_str());
+  return 1;
+}
+
+int set_autocast_dtype(lua_State* L) {
+  ac::set_autocast_dtype(check_device(L, 1), parse_dtype(luaL_checkstring(L, 2)));
+  return 0;
+}
+
+int is_autocast_cache_enabled(lua_State* L) {
+  lua_pushboolean(L, ac::is_autocast_cache_enabled() ? 1 : 0);
+  return 1;
+}
+
+int set_autocast_cache_enabled(lua_State* L) {
+  luaL_checktype(L, 1, LUA_TBOOLEAN);
+  ac::set_autocast_cache_enabled(lua_toboolean(L, 1) != 0);
+  return 0;
+}
+
+int clear_autocast_cache(lua_State*) {
+  ac::clear_cache();
+  return 0;
+}
+
+constexpr Method kFunctions[] = {
+    torch_method<&autocast>("_autocast"),
+    torch_method<&is_autocast_available>("is_autocast_available"),
+    torch_method<&is_autocast_enabled>("is_autocast_enabled"),
+    torch_method<&set_autocast_enabled>("set_autocast_enabled"),
+    torch_method<&get_autocast_dtype>("get_autocast_dtype"),
+    torch_method<&set_autocast_dtype>("set_autocast_dtype"),
+    torch_method<&is_autocast_cache_enabled>("is_autocast_cache_enabled"),
+    torch_method<&set_autocast_cache_enabled>("set_autocast_cache_enabled"),
+    torch_method<&clear_autocast_cache>("clear_autocast_cache"),
+};
+
+}  // namespace
+
+void open_autocast(lua_State* L) {
+  for (const Method& f : kFunctions) {
+    lua_pushcfunction(L, f.function());
+    lua_setfield(L, -2, f.name());
+  }
+}
+
+}  // namespace rtrain

@@ -1,0 +1,8 @@
+-- torch/optim/swa_utils.lua: averages of a model's weights. Each file is read when its first name is used.
+
+return require 'rtrain.namespace'('torch.optim.swa_utils', {
+  files = {
+    {'torch.optim.swa_utils.update_bn', 'update_bn'},
+    {'torch.optim.lr_scheduler.swa', 'SWALR'},
+  },
+})
