@@ -7,6 +7,7 @@
 
 #include <functional>
 
+#include "host/engine/checks.h"
 #include "host/engine/dtype.h"
 #include "host/engine/guard.h"
 #include "host/engine/scalars.h"
@@ -111,8 +112,7 @@ int set_grad(lua_State* L) {
 }
 
 int set_requires_grad(lua_State* L) {
-  luaL_checktype(L, 2, LUA_TBOOLEAN);
-  check_tensor(L, 1).set_requires_grad(lua_toboolean(L, 2) != 0);
+  check_tensor(L, 1).set_requires_grad(check_boolean(L, 2, "requires_grad"));
   return 0;
 }
 

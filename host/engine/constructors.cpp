@@ -4,16 +4,20 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <c10/core/DefaultDtype.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <string_view>
 #include <vector>
 
+#include "host/engine/checks.h"
 #include "host/engine/dtype.h"
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
 #include "host/engine/number_list.h"
+#include "host/engine/options.h"
 #include "host/engine/scalars.h"
+#include "host/engine/sizes.h"
 #include "host/engine/tensor.h"
 
 namespace rtrain {
@@ -161,58 +165,45 @@ at::Tensor tensor_from_text(std::string_view text, std::optional<at::ScalarType>
   return numbers.build({rows, columns}, wanted);
 }
 
-struct Options {
+struct Wanted {
   std::optional<at::ScalarType> dtype;
   std::optional<c10::Device> device;
   bool requires_grad = false;
   bool pin_memory = false;
 };
 
-Options read_options(lua_State* L, int index) {
-  static const std::vector<std::string> kNames = {"dtype", "device", "requires_grad", "pin_memory"};
-  Options out;
-  if (lua_isnoneornil(L, index)) return out;
-  luaL_checktype(L, index, LUA_TTABLE);
-  lua_pushnil(L);
-  while (lua_next(L, index) != 0) {
-    const std::string key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "1";
-    if (key == "dtype") {
-      out.dtype = parse_dtype(luaL_checkstring(L, -1));
-    } else if (key == "device") {
-      out.device = parse_device(luaL_checkstring(L, -1));
-    } else if (key == "requires_grad") {
-      out.requires_grad = lua_toboolean(L, -1) != 0;
-    } else if (key == "pin_memory") {
-      out.pin_memory = lua_toboolean(L, -1) != 0;
-    } else {
-      throw Error(Code::kArgument,
-                  cat("tensor: unknown keyword '", key, "'", suggestion(key, kNames)));
-    }
-    lua_pop(L, 1);
-  }
+Wanted read_wanted(lua_State* L, int index) {
+  const Options options(L, index, "tensor", {"dtype", "device", "requires_grad", "pin_memory"});
+  Wanted out;
+  const std::string dtype = options.text("dtype", "");
+  const std::string device = options.text("device", "");
+  if (!dtype.empty()) out.dtype = parse_dtype(dtype);
+  if (!device.empty()) out.device = parse_device(device);
+  out.requires_grad = options.boolean("requires_grad", false);
+  out.pin_memory = options.boolean("pin_memory", false);
   return out;
 }
 
-int push_with_options(lua_State* L, at::Tensor out, const Options& options) {
-  if (options.device) out = out.to(*options.device);
-  if (options.pin_memory) out = out.pin_memory();
-  if (options.requires_grad) out.set_requires_grad(true);
-  push_tensor(L, std::move(out));
-  return 1;
+at::Tensor read_data(lua_State* L, std::optional<at::ScalarType> dtype) {
+  if (test_tensor(L, 1) != nullptr) {
+    const at::Tensor& source = check_tensor(L, 1);
+    return source.detach().clone().to(dtype.value_or(source.scalar_type()));
+  }
+  if (lua_type(L, 1) == LUA_TSTRING) return tensor_from_text(lua_tostring(L, 1), dtype);
+  return tensor_from_table(L, 1, dtype);
 }
 
 // tensor(data, {dtype, device, requires_grad, pin_memory}): data is a number, a boolean, nested
 // lists of these, a text, or a tensor (copied).
 int tensor(lua_State* L) {
-  const Options options = read_options(L, 2);
-  if (const at::Tensor* source = test_tensor(L, 1)) {
-    const at::Tensor copy = check_tensor(L, 1).detach().clone();
-    return push_with_options(L, copy.to(options.dtype.value_or(source->scalar_type())), options);
-  }
-  if (lua_type(L, 1) == LUA_TSTRING) {
-    return push_with_options(L, tensor_from_text(lua_tostring(L, 1), options.dtype), options);
-  }
-  return push_with_options(L, tensor_from_table(L, 1, options.dtype), options);
+  lua_settop(L, 2);
+  const Wanted wanted = read_wanted(L, 2);
+  at::Tensor out = read_data(L, wanted.dtype);
+  if (wanted.device) out = out.to(*wanted.device);
+  if (wanted.pin_memory) out = out.pin_memory();
+  if (wanted.requires_grad) out.set_requires_grad(true);
+  push_tensor(L, std::move(out));
+  return 1;
 }
 
 // scalar(value, dtype): a 0-dim tensor of that dtype.
@@ -221,32 +212,30 @@ int scalar(lua_State* L) {
   if (!value)
     throw Error(Code::kArgument, cat("scalar: expected a number, got ", describe_value(L, 1)));
   const at::ScalarType dtype = lua_isnoneornil(L, 2) ? c10::get_default_dtype_as_scalartype()
-                                                     : parse_dtype(luaL_checkstring(L, 2));
+                                                     : check_dtype(L, 2, "scalar: dtype");
   push_tensor(L, at::scalar_tensor(*value, at::TensorOptions().dtype(dtype)));
   return 1;
 }
 
 // from_bytes(string, dtype, sizes): the bytes as they lie in memory.
 int from_bytes(lua_State* L) {
-  size_t size = 0;
-  const char* bytes = luaL_checklstring(L, 1, &size);
-  const at::ScalarType dtype = parse_dtype(luaL_checkstring(L, 2));
-  std::vector<int64_t> sizes;
-  const size_t item = c10::elementSize(dtype);
-  if (lua_isnoneornil(L, 3)) sizes.push_back(static_cast<int64_t>(size / item));
-  for (int i = 1; !lua_isnoneornil(L, 3) && i <= static_cast<int>(lua_objlen(L, 3)); ++i) {
-    lua_rawgeti(L, 3, i);
-    sizes.push_back(to_int(L, -1).value_or(-1));
-    lua_pop(L, 1);
-    if (sizes.back() < 0)
-      throw Error(Code::kArgument, "from_bytes: sizes must be integers of at least 0");
+  const std::string_view bytes = check_text(L, 1, "from_bytes: bytes");
+  const at::ScalarType dtype = check_dtype(L, 2, "from_bytes: dtype");
+  Sizes sizes;
+  if (lua_isnoneornil(L, 3)) {
+    sizes.push_back(static_cast<int64_t>(bytes.size() / c10::elementSize(dtype)));
+  } else if (lua_type(L, 3) != LUA_TTABLE || !read_sizes(L, 3, 3, sizes) ||
+             std::ranges::any_of(sizes, [](int64_t size) { return size < 0; })) {
+    throw Error(Code::kArgument,
+                cat("from_bytes: sizes: expected a list of integers of at least 0, got ",
+                    describe_value(L, 3)));
   }
   at::Tensor out = at::empty(sizes, at::TensorOptions().dtype(dtype));
-  if (out.nbytes() != size) {
-    throw Error(Code::kArgument,
-                cat("from_bytes: ", describe(out), " needs ", out.nbytes(), " bytes, got ", size));
+  if (out.nbytes() != bytes.size()) {
+    throw Error(Code::kArgument, cat("from_bytes: ", describe(out), " needs ", out.nbytes(),
+                                     " bytes, got ", bytes.size()));
   }
-  if (size > 0) std::memcpy(out.data_ptr(), bytes, size);
+  if (!bytes.empty()) std::memcpy(out.data_ptr(), bytes.data(), bytes.size());
   push_tensor(L, std::move(out));
   return 1;
 }

@@ -71,7 +71,10 @@ Error TorchTranslate::from(const std::exception& e) {
   if (dynamic_cast<const std::bad_alloc*>(&e) != nullptr) {
     return Error(Code::kOutOfMemory, "out of memory");
   }
-  return Error(Code::kInternal, std::string(e.what()));
+  // A number that its dtype cannot hold: c10::checked_convert throws no c10::Error.
+  const std::string_view text = e.what();
+  const bool overflow = text.find("without overflow") != std::string_view::npos;
+  return Error(overflow ? Code::kArgument : Code::kInternal, std::string(text));
 }
 
 }  // namespace rtrain

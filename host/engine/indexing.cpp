@@ -104,7 +104,9 @@ template <class Body>
 auto with_context(lua_State* L, const char* name, int shown, Body body) {
   try {
     return body();
-  } catch (const c10::Error& e) {
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
     std::string context = describe_value(L, 1);
     if (shown == 3) context += cat(" = ", describe_value(L, 3));
     throw operator_error(name, e, context);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "host/engine/autograd/autograd.h"
-#include "host/engine/dtype.h"
+#include "host/engine/conversion.h"
 #include "host/engine/guard.h"
 #include "host/engine/scalars.h"
 #include "host/engine/tensor.h"
@@ -106,26 +106,6 @@ int tolist(lua_State* L) {
   return 1;
 }
 
-// The format of is_contiguous{memory_format = …} and x:float{memory_format = …}: the name itself or
-// the only keyword.
-std::optional<at::MemoryFormat> read_memory_format(lua_State* L, int index, const char* name) {
-  if (lua_isnoneornil(L, index)) return std::nullopt;
-  std::optional<at::MemoryFormat> out;
-  if (lua_type(L, index) == LUA_TTABLE) {
-    lua_pushnil(L);
-    while (lua_next(L, index) != 0) {
-      const bool named = lua_type(L, -2) == LUA_TSTRING;
-      if (!named || std::string_view(lua_tostring(L, -2)) != "memory_format") {
-        throw Error(Code::kArgument, cat(name, ": the only keyword is memory_format"));
-      }
-      out = parse_memory_format(luaL_checkstring(L, -1));
-      lua_pop(L, 1);
-    }
-    return out;
-  }
-  return parse_memory_format(luaL_checkstring(L, index));
-}
-
 int is_contiguous(lua_State* L) {
   const at::Tensor& self = check_tensor(L, 1);
   const auto format = read_memory_format(L, 2, "is_contiguous");
@@ -166,101 +146,9 @@ int release(lua_State* L) {
   return 0;
 }
 
-// What x:to(…) may ask for.
-struct Target {
-  std::optional<at::ScalarType> dtype;
-  std::optional<c10::Device> device;
-  std::optional<at::MemoryFormat> memory_format;
-  bool non_blocking = false;
-  bool copy = false;
-};
-
-void read_name(const std::string& name, Target& target) {
-  if (const auto dtype = dtype_from_name(name)) {
-    target.dtype = dtype;
-  } else if (const auto device = device_from_name(name)) {
-    target.device = device;
-  } else {
-    throw Error(Code::kArgument, cat("to: '", name, "' is neither a dtype nor a device"));
-  }
-}
-
-void read_keyword(lua_State* L, const std::string& key, Target& target) {
-  static const std::vector<std::string> kNames = {"dtype", "device", "non_blocking", "copy",
-                                                  "memory_format"};
-  if (key == "dtype") {
-    target.dtype = parse_dtype(luaL_checkstring(L, -1));
-  } else if (key == "device") {
-    target.device = parse_device(luaL_checkstring(L, -1));
-  } else if (key == "non_blocking") {
-    target.non_blocking = lua_toboolean(L, -1) != 0;
-  } else if (key == "copy") {
-    target.copy = lua_toboolean(L, -1) != 0;
-  } else if (key == "memory_format") {
-    target.memory_format = parse_memory_format(luaL_checkstring(L, -1));
-  } else {
-    throw Error(Code::kArgument, cat("to: unknown keyword '", key, "'", suggestion(key, kNames)));
-  }
-}
-
-// x:to(device, dtype, non_blocking, copy), x:to(dtype, non_blocking, copy), x:to(other, …).
-Target read_target(lua_State* L) {
-  Target out;
-  int flags = 0;
-  for (int i = 2; i <= lua_gettop(L); ++i) {
-    if (lua_type(L, i) == LUA_TSTRING) {
-      read_name(lua_tostring(L, i), out);
-    } else if (const at::Tensor* other = test_tensor(L, i)) {
-      out.dtype = other->scalar_type();
-      out.device = other->device();
-    } else if (lua_type(L, i) == LUA_TTABLE) {
-      lua_pushnil(L);
-      while (lua_next(L, i) != 0) {
-        if (lua_type(L, -2) != LUA_TSTRING)
-          throw Error(Code::kArgument, "to: expected keywords in the table");
-        read_keyword(L, lua_tostring(L, -2), out);
-        lua_pop(L, 1);
-      }
-    } else if (lua_type(L, i) == LUA_TBOOLEAN && i > 2 && flags < 2) {
-      (++flags == 1 ? out.non_blocking : out.copy) = lua_toboolean(L, i) != 0;
-    } else if (!lua_isnil(L, i)) {
-      throw Error(Code::kArgument,
-                  cat("to: expected a dtype, a device or a Tensor, got ", describe_value(L, i)));
-    }
-  }
-  return out;
-}
-
-int push_converted(lua_State* L, const Target& target) {
-  const at::Tensor& self = check_tensor(L, 1);
-  at::Tensor out = self.to(self.options()
-                               .dtype(target.dtype.value_or(self.scalar_type()))
-                               .device(target.device.value_or(self.device())),
-                           target.non_blocking, target.copy, target.memory_format);
-  if (out.is_same(self)) return push_self(L);
-  push_tensor(L, std::move(out));
-  return 1;
-}
-
-int to(lua_State* L) { return push_converted(L, read_target(L)); }
-
 template <at::ScalarType Dtype>
-int to_dtype(lua_State* L) {
-  return push_converted(L, {.dtype = Dtype,
-                            .device = {},
-                            .memory_format = read_memory_format(L, 2, "conversion to a dtype")});
-}
-
-int cpu(lua_State* L) {
-  return push_converted(L, {.dtype = {},
-                            .device = c10::Device(c10::kCPU),
-                            .memory_format = read_memory_format(L, 2, "cpu")});
-}
-
-int cuda(lua_State* L) {
-  const auto index = static_cast<c10::DeviceIndex>(luaL_optinteger(L, 2, -1));
-  return push_converted(
-      L, {.dtype = {}, .device = c10::Device(c10::kCUDA, index), .memory_format = {}});
+int convert(lua_State* L) {
+  return to_dtype(L, Dtype);
 }
 
 constexpr Method kMethods[] = {
@@ -284,19 +172,19 @@ constexpr Method kMethods[] = {
     torch_method<&requires_grad_>("requires_grad_"),
     torch_method<&release>("release"),
     torch_method<&to>("to"),
-    torch_method<&to_dtype<at::kFloat>>("float"),
-    torch_method<&to_dtype<at::kDouble>>("double"),
-    torch_method<&to_dtype<at::kHalf>>("half"),
-    torch_method<&to_dtype<at::kBFloat16>>("bfloat16"),
-    torch_method<&to_dtype<at::kLong>>("long"),
-    torch_method<&to_dtype<at::kInt>>("int"),
-    torch_method<&to_dtype<at::kShort>>("short"),
-    torch_method<&to_dtype<at::kChar>>("char"),
-    torch_method<&to_dtype<at::kByte>>("byte"),
-    torch_method<&to_dtype<at::kBool>>("bool"),
-    torch_method<&to_dtype<at::kComplexFloat>>("cfloat"),
-    torch_method<&to_dtype<at::kComplexDouble>>("cdouble"),
-    torch_method<&to_dtype<at::kComplexHalf>>("chalf"),
+    torch_method<&convert<at::kFloat>>("float"),
+    torch_method<&convert<at::kDouble>>("double"),
+    torch_method<&convert<at::kHalf>>("half"),
+    torch_method<&convert<at::kBFloat16>>("bfloat16"),
+    torch_method<&convert<at::kLong>>("long"),
+    torch_method<&convert<at::kInt>>("int"),
+    torch_method<&convert<at::kShort>>("short"),
+    torch_method<&convert<at::kChar>>("char"),
+    torch_method<&convert<at::kByte>>("byte"),
+    torch_method<&convert<at::kBool>>("bool"),
+    torch_method<&convert<at::kComplexFloat>>("cfloat"),
+    torch_method<&convert<at::kComplexDouble>>("cdouble"),
+    torch_method<&convert<at::kComplexHalf>>("chalf"),
     torch_method<&cpu>("cpu"),
     torch_method<&cuda>("cuda"),
     torch_method<&backward>("backward"),

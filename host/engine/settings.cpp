@@ -7,6 +7,7 @@
 #include <c10/util/Exception.h>
 #include <torch/headeronly/version.h>
 
+#include "host/engine/checks.h"
 #include "host/engine/dtype.h"
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
@@ -40,7 +41,7 @@ int get_default_dtype(lua_State* L) {
 }
 
 int set_default_dtype(lua_State* L) {
-  const at::ScalarType dtype = parse_dtype(luaL_checkstring(L, 1));
+  const at::ScalarType dtype = check_dtype(L, 1, "set_default_dtype: dtype");
   if (!c10::isFloatingType(dtype)) {
     throw Error(Code::kArgument,
                 cat("set_default_dtype: only floating dtypes, got ", dtype_name(dtype)));
@@ -56,11 +57,10 @@ int cuda_is_available(lua_State* L) {
 
 // use_deterministic_algorithms(mode, {warn_only = …})
 int use_deterministic_algorithms(lua_State* L) {
-  luaL_checktype(L, 1, LUA_TBOOLEAN);
+  const bool mode = check_boolean(L, 1, "use_deterministic_algorithms: mode");
   lua_settop(L, 2);
   const Options options(L, 2, "use_deterministic_algorithms", {"warn_only"});
-  at::globalContext().setDeterministicAlgorithms(lua_toboolean(L, 1) != 0,
-                                                 options.boolean("warn_only", false));
+  at::globalContext().setDeterministicAlgorithms(mode, options.boolean("warn_only", false));
   return 0;
 }
 
@@ -86,8 +86,8 @@ int set_num_interop_threads(lua_State* L) {
 
 // True when the processor can do it.
 int set_flush_denormal(lua_State* L) {
-  luaL_checktype(L, 1, LUA_TBOOLEAN);
-  lua_pushboolean(L, at::globalContext().setFlushDenormal(lua_toboolean(L, 1) != 0) ? 1 : 0);
+  const bool mode = check_boolean(L, 1, "set_flush_denormal");
+  lua_pushboolean(L, at::globalContext().setFlushDenormal(mode) ? 1 : 0);
   return 1;
 }
 
@@ -105,7 +105,7 @@ int get_float32_matmul_precision(lua_State* L) {
 }
 
 int set_float32_matmul_precision(lua_State* L) {
-  const std::string name = luaL_checkstring(L, 1);
+  const std::string name(check_text(L, 1, "set_float32_matmul_precision"));
   for (const auto& precision : kPrecisions) {
     if (name != precision.first) continue;
     at::globalContext().setFloat32MatmulPrecision(name);
@@ -127,8 +127,7 @@ int is_warn_always_enabled(lua_State* L) {
 }
 
 int set_warn_always(lua_State* L) {
-  luaL_checktype(L, 1, LUA_TBOOLEAN);
-  c10::WarningUtils::set_warnAlways(lua_toboolean(L, 1) != 0);
+  c10::WarningUtils::set_warnAlways(check_boolean(L, 1, "set_warn_always"));
   return 0;
 }
 

@@ -3,6 +3,7 @@
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
 local aten = require 'torch.aten'
+local checks = require 'torch.checks'
 local C = require 'torch._C'
 
 local creation = {}
@@ -59,10 +60,10 @@ function creation.frombuffer(buffer, options)
   if type(buffer) ~= 'string' or not options.dtype then
     errors.raise('argument', 'frombuffer: expected a string and {dtype = …}')
   end
-  local offset, size = options.offset or 0, aten.empty({0}, {dtype = options.dtype}).itemsize
+  local offset, size = checks.count('frombuffer: offset', options.offset or 0), aten.empty({0}, {dtype = options.dtype}).itemsize
   local room = #buffer - offset
   local count = (options.count or -1) < 0 and room / size or options.count
-  if offset < 0 or count % 1 ~= 0 or count < 1 or count * size > room then
+  if count % 1 ~= 0 or count < 1 or count * size > room then
     errors.raise('argument', ('frombuffer: %d bytes from offset %d do not hold %s items of %s (%d bytes each)'):format(
       #buffer, offset, (options.count or -1) < 0 and 'whole' or tostring(count), options.dtype, size))
   end
@@ -76,6 +77,7 @@ end
 ---@param options? {dtype: string, device: string, requires_grad: boolean}
 ---@return torch.Tensor
 function creation.new_tensor(self, data, options)
+  checks.tensor('new_tensor: self', self)
   options = args.options(options, {'dtype', 'device', 'requires_grad'}, 'new_tensor')
   return C.tensor(data, {dtype = options.dtype or self.dtype, device = options.device or self.device,
                          requires_grad = options.requires_grad})

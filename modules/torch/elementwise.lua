@@ -2,19 +2,19 @@
 -- tensors and for trying things out.
 
 local errors = require 'rtrain.errors'
+local checks = require 'torch.checks'
 local C = require 'torch._C'
 
 local elementwise = {}
 
 local function check(name, self, fn, ...)
+  checks.tensor(name .. ': self', self)
   if type(fn) ~= 'function' then errors.raise('argument', ('%s: expected a function, got %s'):format(name, type(fn))) end
   if self.device ~= 'cpu' then errors.raise('argument', ('%s: only for tensors on the CPU'):format(name)) end
   if self.requires_grad then
     errors.raise('argument', ('%s: a tensor that requires a gradient: use x:detach() or torch.no_grad'):format(name))
   end
-  for i = 1, select('#', ...) do
-    if not C.is_tensor((select(i, ...))) then errors.raise('argument', ('%s: expected a Tensor'):format(name)) end
-  end
+  for i = 1, select('#', ...) do checks.tensor(('%s: tensor %d'):format(name, i + 1), (select(i, ...))) end
 end
 
 local function flat(tensor, like) return tensor:expand_as(like):reshape(-1):tolist() end

@@ -6,6 +6,7 @@
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
 local aten = require 'torch.aten'
+local checks = require 'torch.checks'
 
 local factorizations = {}
 
@@ -37,6 +38,10 @@ local svd_lowrank = args.signature('svd_lowrank', {'A', {'q', 6}, {'niter', 2}, 
 ---@return torch.Tensor V (…, n, q)
 function factorizations.svd_lowrank(...)
   local p = svd_lowrank:bind(...)
+  checks.tensor('svd_lowrank: A', p.A)
+  checks.count('svd_lowrank: q', p.q)
+  checks.count('svd_lowrank: niter', p.niter)
+  if p.M then checks.tensor('svd_lowrank: M', p.M) end
   local a, m = p.A, p.M and p.M:broadcast_to(p.A:size())
   local wide = a:size(-2) < a:size(-1)
   if wide then a, m = a.mH, m and m.mH end
@@ -58,12 +63,13 @@ local pca_lowrank = args.signature('pca_lowrank', {'A', {'q'}, {'center', true},
 ---@return torch.Tensor V (…, n, q) the principal directions
 function factorizations.pca_lowrank(...)
   local p = pca_lowrank:bind(...)
+  checks.tensor('pca_lowrank: A', p.A)
   local most = math.min(p.A:size(-2), p.A:size(-1))
-  local q = p.q or math.min(6, most)
-  if q < 0 or q > most then
+  local q = p.q and checks.count('pca_lowrank: q', p.q) or math.min(6, most)
+  if q > most then
     errors.raise('argument', ('pca_lowrank: q must lie between 0 and min(m, n) = %d, got %s'):format(most, tostring(q)))
   end
-  if p.niter < 0 then errors.raise('argument', 'pca_lowrank: niter must be at least 0, got ' .. tostring(p.niter)) end
+  checks.count('pca_lowrank: niter', p.niter)
   return factorizations.svd_lowrank(p.center and p.A - p.A:mean({-2}, true) or p.A, q, p.niter)
 end
 

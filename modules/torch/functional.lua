@@ -6,6 +6,7 @@
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
 local aten = require 'torch.aten'
+local checks = require 'torch.checks'
 local C = require 'torch._C'
 
 local functional = {}
@@ -42,10 +43,6 @@ function functional.broadcast_tensors(...) return aten.broadcast_tensors(of_tens
 local function broadcast_into(out, shape, position)
   for back = 1, #shape do
     local size, at = shape[#shape - back + 1], #out - back + 1
-    if type(size) ~= 'number' or size < 0 then
-      errors.raise('argument', ('broadcast_shapes: shape %d: expected sizes of at least 0, got %s'):format(position,
-        tostring(size)))
-    end
     if at < 1 then
       table.insert(out, 1, size)
     elseif out[at] == 1 then
@@ -68,8 +65,7 @@ end
 function functional.broadcast_shapes(...)
   local out = {}
   for i = 1, select('#', ...) do
-    local shape = select(i, ...)
-    broadcast_into(out, type(shape) == 'number' and {shape} or shape, i)
+    broadcast_into(out, checks.sizes(('broadcast_shapes: shape %d'):format(i), (select(i, ...))), i)
   end
   return C.Size(out)
 end
@@ -128,6 +124,9 @@ local LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 -- {0, '...', 1} as the letters of an equation.
 local function subscripts(list)
+  if type(list) ~= 'table' then
+    errors.raise('argument', ('einsum: expected a list of subscripts, got %s'):format(type(list)))
+  end
   local out = {}
   for i, item in ipairs(list) do
     local letter = type(item) == 'number' and item >= 0 and LETTERS:sub(item + 1, item + 1) or ''
@@ -144,10 +143,6 @@ local function from_sublists(...)
   local given, count, inputs, operands = {...}, select('#', ...), {}, {}
   for i = 1, count - 1, 2 do
     operands[#operands + 1] = given[i]
-    if type(given[i + 1]) ~= 'table' then
-      errors.raise('argument', ('einsum: argument %d: expected a list of subscripts, got %s'):format(i + 1,
-        type(given[i + 1])))
-    end
     inputs[#inputs + 1] = subscripts(given[i + 1])
   end
   local equation = table.concat(inputs, ',')
@@ -192,6 +187,8 @@ end
 
 local function check_tensordot_count(p)
   local count = p.dims
+  checks.tensor('tensordot: a', p.a)
+  checks.tensor('tensordot: b', p.b)
   if count < 0 or count % 1 ~= 0 or count > math.min(p.a:dim(), p.b:dim()) then
     errors.raise('argument', ('tensordot: dims must lie between 0 and the dimensions of both tensors (%d and %d), got %s')
       :format(p.a:dim(), p.b:dim(), tostring(count)))
@@ -288,13 +285,13 @@ end
 ---@param shape integer[]|integer
 ---@return torch.Tensor[] one for each dimension, of the indices' shape
 function functional.unravel_index(indices, shape)
-  if not C.is_tensor(indices) or aten.is_floating_point(indices) or indices.dtype == 'bool' or indices:is_complex() then
-    errors.raise('argument', 'unravel_index: expected indices of an integer dtype')
+  checks.tensor('unravel_index: indices', indices)
+  if aten.is_floating_point(indices) or indices.dtype == 'bool' or indices:is_complex() then
+    errors.raise('argument', 'unravel_index: expected indices of an integer dtype, got ' .. indices.dtype)
   end
-  shape = type(shape) == 'number' and {shape} or shape
+  shape = checks.sizes('unravel_index: shape', shape)
   local strides, step = {}, 1
   for i = #shape, 1, -1 do
-    if shape[i] < 0 then errors.raise('argument', ('unravel_index: shape has the negative size %d'):format(shape[i])) end
     strides[i] = step
     step = step * shape[i]
   end
@@ -314,7 +311,7 @@ end
 ---assert(sum == 6)
 ---```
 function functional.iter(input)
-  if input:dim() == 0 then errors.raise('argument', 'iter: a 0-dim tensor has no rows') end
+  if checks.tensor('iter: input', input):dim() == 0 then errors.raise('argument', 'iter: a 0-dim tensor has no rows') end
   local rows, i = input:unbind(0), 0
   return function()
     i = i + 1
@@ -330,6 +327,6 @@ function functional.to_sparse_coo(input) return aten.to_sparse(input) end
 ---size(0), as #x.
 ---@param input torch.Tensor of at least one dimension
 ---@return integer
-function functional.len(input) return #input end
+function functional.len(input) return #checks.tensor('len: input', input) end
 
 return require 'rtrain.namespace'('torch.functional', nil, functional)

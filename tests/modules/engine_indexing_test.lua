@@ -93,6 +93,8 @@ function TestIndexing:test_errors_name_index_dimension_and_size()
   lu.assertStrContains(writing(0, C.op 'ones'(3)), '(int64 [3, 4] = float32 [3])')
   lu.assertStrContains(writing({{0, 1}}, C.op 'ones'(3)), 'cannot be broadcast to indexing result of shape [2, 4]')
   lu.assertStrContains(writing(0, {1, 2}), '= {1, 2}')
+  x = x:to('int8')
+  lu.assertStrContains(writing(0, 300), 'without overflow (int8 [3, 4] = 300)')
 end
 
 function TestIndexing:test_a_tensor_is_iterated_by_its_rows()
