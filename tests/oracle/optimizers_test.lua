@@ -1,0 +1,6 @@
+-- Every optimizer with its options against Python's: cases/optimizers.py.
+local lu = require 'luaunit'
+
+require('oracle').define('TestOptimizers', 'optimizers')
+
+os.exit(lu.LuaUnit.run(), true)
