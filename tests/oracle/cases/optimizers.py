@@ -69,3 +69,7 @@ CASES += [training("LBFGS", tol=LOOSE, **options) for options in (
     {"tolerance_change": 1e-2, "max_iter": 5, **SEARCH})]
 CASES += [training("LBFGS", name="LBFGS_float32", tol=LOOSE, dtype="float32", lr=0.1, max_iter=3),
           training("LBFGS", name="LBFGS_resumed", tol=LOOSE, resume=True, max_iter=2, **SEARCH)]
+
+CASES += [training(name, name=f"{name}_sparse", sparse=True, **options) for name, options in (
+    ("SparseAdam", {}), ("SparseAdam", {"lr": 0.1, "betas": (0.5, 0.9), "maximize": True, "resume": True}),
+    ("SGD", {"lr": 0.5}), ("SGD", {"lr": 0.5, "momentum": 0.9, "dampening": 0.5}), ("Adagrad", {"lr": 0.1, "lr_decay": 0.1}))]

@@ -7,10 +7,13 @@ local training = {}
 
 local STEPS = 20
 
-local function scalar(value)
+---A value of a dictionary as text.
+---@param value any
+---@return string
+function training.scalar(value)
   if type(value) == 'table' then
     local parts = {}
-    for i, item in ipairs(value) do parts[i] = scalar(item) end
+    for i, item in ipairs(value) do parts[i] = training.scalar(item) end
     return '(' .. table.concat(parts, ' ') .. ')'
   end
   if value == torch.none then return 'none' end
@@ -39,7 +42,7 @@ local function layout(optimizer)
   local out = {tostring(count), table.concat(names, ' ')}
   for _, group in ipairs(state.param_groups) do
     local fields = {}
-    for name, value in ordered.items(group) do fields[#fields + 1] = name .. '=' .. scalar(value) end
+    for name, value in ordered.items(group) do fields[#fields + 1] = name .. '=' .. training.scalar(value) end
     out[#out + 1] = table.concat(fields, ' ')
   end
   return out
@@ -54,6 +57,7 @@ local function sizes(optimizer, param)
 end
 
 local function make(spec, params)
+  if spec.sparse then params = {params[1]} end
   local groups = {{params = params}}
   if spec.second then
     groups = {{params = {params[1], params[2]}}, {params = {unpack(params, 3)}}}
@@ -63,6 +67,9 @@ local function make(spec, params)
 end
 
 local function loss_of(params, x, y)
+  if x.dtype == 'int64' then
+    return (torch.embedding(params[1], x, {sparse = true}):mean(1):matmul(params[2]) - y):pow(2):mean()
+  end
   if #params == 2 then return (x:matmul(params[1]):matmul(params[2]) - y):pow(2):mean() end
   local w1, b1, w2, b2 = unpack(params)
   local difference = torch.tanh(x:matmul(w1) + b1):matmul(w2) + b2 - y
@@ -81,7 +88,7 @@ local function change(spec, optimizer, params)
 end
 
 ---Trains as the Python function of the same name.
----@param spec table {optimizer, options, second, resume, absent}
+---@param spec table {optimizer, options, second, resume, absent, sparse}
 ---@param x torch.Tensor
 ---@param y torch.Tensor
 ---@param ... torch.Tensor the first values of the parameters

@@ -41,6 +41,7 @@ def sizes(optimizer, param):
 
 
 def make(spec, params):
+    params = params[:1] if spec.get("sparse") else params
     kind = getattr(torch.optim, spec["optimizer"])
     if "second" not in spec:
         return kind(params, **spec["options"])
@@ -51,6 +52,8 @@ def make(spec, params):
 
 
 def loss_of(params, x, y):
+    if not x.is_floating_point() and not x.is_complex():
+        return (torch.nn.functional.embedding(x, params[0], sparse=True).mean(1) @ params[1] - y).pow(2).mean()
     if len(params) == 2:
         return ((x @ params[0]) @ params[1] - y).pow(2).mean()
     w1, b1, w2, b2 = params
@@ -85,15 +88,18 @@ def run(spec, x, y, *values):
 
 
 def training(optimizer, dtype="float64", tol=(1e-6, 1e-8), matrices=False, name=None, second=None, resume=False,
-             absent=False, **options):
+             absent=False, sparse=False, **options):
     """The case of an optimizer with its options; `second`: options of the second group; `resume`: halfway another
-    optimizer takes over its state_dict; `absent`: a parameter has no gradient in every third step."""
-    inputs = {"x": T(6, 3, dtype=dtype), "y": T(6, 2, dtype=dtype)}
-    shapes = {"u": (3, 5), "v": (5, 2)} if matrices else {"w1": (3, 5), "b1": (5,), "w2": (5, 2), "b2": (2,)}
+    optimizer takes over its state_dict; `absent`: a parameter has no gradient in every third step; `sparse`: the first
+    parameter, an embedding with sparse gradients, is optimized alone."""
+    x = T(6, 2, dtype="int64", fill="index:3") if sparse else T(6, 3, dtype=dtype)
+    inputs = {"x": x, "y": T(6, 2, dtype=dtype)}
+    shapes = {"u": (3 + 2 * sparse, 5), "v": (5, 2)} if matrices or sparse else \
+        {"w1": (3, 5), "b1": (5,), "w2": (5, 2), "b2": (2,)}
     inputs.update({key: T(*shape, dtype=dtype, fill="signed_unit") for key, shape in shapes.items()})
     spec = {"optimizer": optimizer, "options": options}
     if second:
         spec["second"] = second
-    spec.update({key: True for key, value in (("resume", resume), ("absent", absent)) if value})
+    spec.update({key: True for key, value in (("resume", resume), ("absent", absent), ("sparse", sparse)) if value})
     text = f"return require('harness.training').run({lua(spec)},{','.join(inputs)})"
     return code(name or optimizer, text, lambda *tensors: run(spec, *tensors), {"tol": tol}, **inputs)
