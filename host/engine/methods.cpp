@@ -67,13 +67,36 @@ int data_ptr(lua_State* L) {
       L, static_cast<int64_t>(reinterpret_cast<intptr_t>(check_tensor(L, 1).data_ptr())));
 }
 
+// Reads the one element of a plain CPU tensor in place; false for all others.
+bool push_element(lua_State* L, const at::Tensor& self) {
+  const void* data = nullptr;
+  if (!self.is_cpu() || self.is_neg() || self.is_conj() || !self.has_storage()) return false;
+  if (data = self.const_data_ptr(); data == nullptr) return false;
+  switch (self.scalar_type()) {
+    case at::kFloat:
+      lua_pushnumber(L, *static_cast<const float*>(data));
+      return true;
+    case at::kDouble:
+      lua_pushnumber(L, *static_cast<const double*>(data));
+      return true;
+    case at::kLong:
+      push_int(L, *static_cast<const int64_t*>(data));
+      return true;
+    case at::kBool:
+      lua_pushboolean(L, *static_cast<const bool*>(data) ? 1 : 0);
+      return true;
+    default:
+      return false;
+  }
+}
+
 int item(lua_State* L) {
   const at::Tensor& self = check_tensor(L, 1);
   if (self.numel() != 1) {
     throw Error(Code::kArgument,
                 cat("item: a tensor of ", describe(self), " has not exactly one element"));
   }
-  push_scalar(L, self.item());
+  if (!push_element(L, self)) push_scalar(L, self.item());
   return 1;
 }
 

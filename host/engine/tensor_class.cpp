@@ -5,6 +5,7 @@
 #include "host/base/text.h"
 #include "host/engine/attributes.h"
 #include "host/engine/call.h"
+#include "host/engine/chunk.h"
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
 #include "host/engine/indexing.h"
@@ -116,16 +117,6 @@ int refuse_field(lua_State* L) {
 int is_tensor(lua_State* L) {
   lua_pushboolean(L, test_tensor(L, 1) != nullptr ? 1 : 0);
   return 1;
-}
-
-// Leaves the function that the chunk returns, called with the values already on the stack.
-void run_chunk(lua_State* L, const char* text, int nargs) {
-  if (luaL_loadbuffer(L, text, std::char_traits<char>::length(text), "@rtrain://torch/tensor") !=
-      0) {
-    throw Error(Code::kInternal, lua_tostring(L, -1));
-  }
-  lua_insert(L, -nargs - 1);
-  lua_call(L, nargs, 1);
 }
 
 template <auto Fn>

@@ -33,7 +33,9 @@ struct Vm {
   int cdata_kind_ref = LUA_NOREF;    // function(cdata) → 0 other, 1 int64, 2 uint64, 3 complex
   int make_int64_ref = LUA_NOREF;    // function(high, low) → int64 cdata
   int make_complex_ref = LUA_NOREF;  // function(re, im) → complex cdata
-  const void* none = nullptr;        // the userdata torch.none
+  const void* slice_meta = nullptr;
+  int slice_meta_ref = LUA_NOREF;
+  const void* none = nullptr;  // the userdata torch.none
   int none_ref = LUA_NOREF;
   std::unordered_map<std::string, std::unique_ptr<Op>> ops;
 

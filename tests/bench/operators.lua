@@ -72,7 +72,7 @@ local CASES = {
   {'arange', function() return torch.arange(4) end},
   {'randn', function() return torch.randn(4) end},
   {'select', function() return a[0] end},
-  {'slice', function() return a[{torch.slice(0, 4)}] end},
+  {'slice', function() return a[torch.slice(0, 4)] end},
   {'index', function() return a[rows] end},
   {'narrow', function() return a:narrow(0, 1, 2) end},
   {'item', function() return y[0]:item() end},

@@ -72,7 +72,7 @@ function TestIndexing:test_errors_say_what_is_wrong()
   lu.assertErrorMsgContains('got 1.5', function() return x[1.5] end)
   lu.assertErrorMsgContains('integers alone or booleans alone', function() return x[{{0.5}}] end)
   lu.assertErrorMsgContains('too many indices', function() return x[{0, 0, 0}] end)
-  lu.assertErrorMsgContains('start must be an integer', function() return slice(1.5) end)
+  lu.assertErrorMsgContains('start must be an integer', function() return x[slice(1.5)] end)
   lu.assertErrorMsgContains('can be set', function() x.name = 3 end)
   lu.assertErrorMsgContains('expected a number or a Tensor', function() x[0] = 'a' end)
 end
