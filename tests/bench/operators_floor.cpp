@@ -50,16 +50,31 @@ std::vector<Case> make_cases() {
       {"linear", [=] { at::linear(batch, weight, bias); }},
       {"dot", [=] { at::dot(x, y); }},
       {"view", [=] { a.view({64}); }},
-      {"reshape", [=] { a.reshape({4, 16}); }},
+      {"reshape",
+       [=] {
+         a.reshape({4, 16});
+       }},
       {"transpose", [=] { a.transpose(0, 1); }},
-      {"permute", [=] { p.permute({2, 0, 1}); }},
+      {"permute",
+       [=] {
+         p.permute({2, 0, 1});
+       }},
       {"unsqueeze", [=] { x.unsqueeze(0); }},
       {"squeeze", [=] { x.squeeze(); }},
-      {"expand", [=] { x.expand({3, 4}); }},
+      {"expand",
+       [=] {
+         x.expand({3, 4});
+       }},
       {"flatten", [=] { p.flatten(1); }},
       {"chunk", [=] { a.chunk(2); }},
-      {"cat", [=] { at::cat({x, y}); }},
-      {"stack", [=] { at::stack({x, y}); }},
+      {"cat",
+       [=] {
+         at::cat({x, y});
+       }},
+      {"stack",
+       [=] {
+         at::stack({x, y});
+       }},
       {"sum", [=] { a.sum(); }},
       {"sum_dim", [=] { a.sum(1); }},
       {"mean", [=] { a.mean(); }},
@@ -79,7 +94,10 @@ std::vector<Case> make_cases() {
       {"where", [=] { at::where(mask, a, b); }},
       {"clamp", [=] { a.clamp(-1, 1); }},
       {"masked_fill", [=] { a.masked_fill(mask, 0); }},
-      {"zeros", [=] { at::zeros({2, 2}); }},
+      {"zeros",
+       [=] {
+         at::zeros({2, 2});
+       }},
       {"ones", [=] { at::ones({4}); }},
       {"zeros_like", [=] { at::zeros_like(x); }},
       {"arange", [=] { at::arange(4); }},
