@@ -181,4 +181,22 @@ function Signature:bind(...)
   return bound
 end
 
+---A function `defined(name, parameters, fn)` that puts functions with declared parameters into `fields`: each call is
+---bound to the parameters, and `fn` takes the table of them.
+---@param fields table
+---@return fun(name: string, parameters: (string|table)[], fn: fun(bound: table): any)
+---
+---```lua
+---local args = require 'rtrain.args'
+---local fields = {}
+---args.definer(fields)('scale', {'x', {'by', 2}}, function(p) return p.x * p.by end)
+---assert(fields.scale(4) == 8 and fields.scale(4, {by = 3}) == 12)
+---```
+function args.definer(fields)
+  return function(name, parameters, fn)
+    local signature = args.signature(name, parameters)
+    fields[name] = function(...) return fn(signature:bind(...)) end
+  end
+end
+
 return args
