@@ -14,7 +14,7 @@ local meta = class.meta
 
 local function inherit_metamethods(new, base)
   for _, name in ipairs{'__index', '__newindex', '__call', '__tostring', '__len', '__gc', '__eq', '__lt', '__le',
-                        '__add', '__concat', '__pack', '__new'} do
+                        '__add', '__mul', '__concat', '__pack', '__new'} do
     local value = rawget(base, name)
     if value ~= base then rawset(new, name, value) end
   end

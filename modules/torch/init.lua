@@ -49,6 +49,7 @@ local FILES = {
   {'torch.amp.grad_scaler', 'GradScaler'},
   {'torch.amp.autocast', 'autocast', 'is_autocast_enabled', 'set_autocast_enabled', 'get_autocast_dtype',
    'set_autocast_dtype', 'is_autocast_cache_enabled', 'set_autocast_cache_enabled', 'clear_autocast_cache'},
+  {'torch.deepcopy', 'deepcopy'},
   {'torch.settings', 'set_deterministic_debug_mode', 'get_deterministic_debug_mode'},
 }
 local file_of = {}

@@ -150,7 +150,7 @@ function TestStateDict:test_wrong_shape_changes_nothing()
   local net = Net()
   local text = message_of(net.load_state_dict, net, {scale = torch.zeros(1), ['first.bias'] = torch.ones(7)},
     {strict = false})
-  lu.assertStrContains(text, 'size mismatch for first.bias: copying a param with shape [7] from checkpoint')
+  lu.assertStrContains(text, 'size mismatch for first.bias: copying a param with shape torch.Size([7]) from checkpoint')
   lu.assertEquals(net.scale:item(), 1)
 end
 
@@ -184,7 +184,7 @@ function TestContainers:test_module_list_and_dict()
   local count = 0
   for _ in ipairs(list) do count = count + 1 end
   lu.assertEquals(count, 3)
-  lu.assertStrContains(message_of(function() list[9] = nn.ReLU() end), 'has 3 modules')
+  lu.assertStrContains(message_of(function() list[9] = nn.ReLU() end), 'has 3 items')
   lu.assertStrContains(message_of(nn.ModuleList, {3}), 'nn.Module expected, got number')
   local dict = nn.ModuleDict{{'b', nn.ReLU()}, {'a', nn.Linear(1, 1)}}
   lu.assertEquals(dict:keys(), {'b', 'a'})

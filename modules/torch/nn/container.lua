@@ -1,58 +1,18 @@
 -- torch/nn/container.lua: Sequential, ModuleList, ModuleDict.
---
--- Lists keep their modules at the integer keys 1…n of the table itself, so that `#list`, `ipairs(list)` and
--- `list[i]` work, and copy them to the names '0', '1', … of state_dict before anything walks the module.
 
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local ordered = require 'rtrain.ordered'
+local List = require 'torch.nn.list'
 local Module = require('torch.nn.module').Module
 
-local List = Module:extend('List')
-
 local function check_module(self, value)
-  if class.is(value, Module) then return end
+  if class.is(value, Module) then return value end
   errors.raise('argument', ('%s: nn.Module expected, got %s'):format(class.of(self).__name, type(value)))
 end
 
-function List.__index(self, name)
-  if name == 0 then
-    errors.raise('argument', ('%s counts from 1: the first module is [1]'):format(class.of(self).__name))
-  end
-  return Module.__index(self, name)
-end
-
-function List.__newindex(self, name, value)
-  if type(name) ~= 'number' then return Module.__newindex(self, name, value) end
-  if name ~= #self + 1 then
-    errors.raise('argument', ('%s has %d modules: index %s is not one of them, nor the next'):format(
-      class.of(self).__name, #self, tostring(name)))
-  end
-  check_module(self, value)
-  self:add_module(tostring(#self), value)
-  rawset(self, name, value)
-end
-
-function List:_sync()
-  for i, name in ipairs(rawget(self, '_modules')) do
-    local module = rawget(self, i)
-    check_module(self, module)
-    self._fields[name] = module
-  end
-end
-
----Adds a module at the end.
----@param module nn.Module
----@return nn.Module self
-function List:append(module)
-  self[#self + 1] = module
-  return self
-end
-
----@return integer
-function List:len() return #self end
-
----Modules that are applied one after the other.
+---Modules that are applied one after the other. Python's list operations are append, extend, insert, pop (counted from 1)
+---and slice; `a + b` joins two, `a * n` repeats one with the same modules.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -60,33 +20,59 @@ function List:len() return #self end
 ---local net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
 ---assert(#net == 3 and net(torch.ones(1, 4)).shape[2] == 2)
 ---assert(net:state_dict()['2.weight'].shape[1] == 2)
+---net:insert(3, nn.Dropout(0.1))
+---assert(#net:slice(1, 2) == 2 and net:pop().out_features == 2 and #net == 3)
 ---```
 ---@class nn.Sequential: nn.Module
 ---@overload fun(...: nn.Module): nn.Sequential
 local Sequential = List:extend('Sequential')
 
+Sequential._checked = check_module
+
 ---@param ... nn.Module modules, one list of modules, or an rtrain.ordered map of named ones
 function Sequential:init(...)
   local first = ...
   if ordered.is(first) then
-    for name, module in ordered.items(first) do
-      check_module(self, module)
-      self:add_module(name, module)
-      rawset(self, #self + 1, module)
-    end
+    for name, module in ordered.items(first) do self:_append_named(name, module) end
     return
   end
   local list = {...}
   if select('#', ...) == 1 and type(first) == 'table' and not class.of(first) then list = first end
-  for _, module in ipairs(list) do self:append(module) end
+  for i = 1, select('#', ...) == 1 and #list or select('#', ...) do self:append(list[i]) end
 end
 
-function Sequential:forward(x)
-  for i = 1, #self do x = self[i](x) end
-  return x
+function Sequential:_name_in_slice(index) return self._item_names[index] end
+
+function Sequential:forward(...)
+  local count = #self
+  if count <= 1 then
+    if count == 0 then return ... end
+    return self[1](...)
+  end
+  local x = self[1](...)
+  for i = 2, count - 1 do x = self[i](x) end
+  return self[count](x)
 end
 
----A list of modules; it has no forward of its own.
+function Sequential.__add(left, right)
+  if not class.is(left, Sequential) or not class.is(right, Sequential) then
+    errors.raise('argument', 'only a Sequential can be added to a Sequential')
+  end
+  return Sequential():extend(left):extend(right)
+end
+
+function Sequential.__mul(left, right)
+  local list, times = left, right
+  if type(left) == 'number' then list, times = right, left end
+  if type(times) ~= 'number' or times < 1 or times % 1 ~= 0 then
+    errors.raise('argument', ('a Sequential is repeated a positive number of times, not %s'):format(tostring(times)))
+  end
+  local out = Sequential()
+  for _ = 1, times do out:extend(list) end
+  return out
+end
+
+---A list of modules; it has no forward of its own. Its operations are Sequential's.
 ---
 ---```lua
 ---local nn = require 'torch.nn'
@@ -98,20 +84,12 @@ end
 ---@overload fun(modules?: nn.Module[]): nn.ModuleList
 local ModuleList = List:extend('ModuleList')
 ModuleList._merges_equal_children = true
+ModuleList._checked = check_module
 
 ---@param modules? nn.Module[]
-function ModuleList:init(modules)
-  for _, module in ipairs(modules or {}) do self:append(module) end
-end
+function ModuleList:init(modules) self:extend(modules or {}) end
 
----Adds all modules of a list. On the class: `ModuleList:extend('Name')` makes a subclass.
----@param modules nn.Module[]|string
----@return nn.Module
-function ModuleList:extend(modules)
-  if class.is_class(self) then return class.extend(self, modules) end
-  for _, module in ipairs(modules) do self:append(module) end
-  return self
-end
+function ModuleList.__add(left, right) return ModuleList():extend(left):extend(right) end
 
 ---Modules by name, in the order in which they were added: `dict['name']`.
 ---
@@ -119,6 +97,7 @@ end
 ---local nn = require 'torch.nn'
 ---local heads = nn.ModuleDict{{'a', nn.Linear(2, 2)}, {'b', nn.Linear(2, 3)}}
 ---assert(heads['b'].out_features == 3 and table.concat(heads:keys(), ' ') == 'a b')
+---assert(heads:pop('a').out_features == 2 and heads:len() == 1)
 ---```
 ---@class nn.ModuleDict: nn.Module
 ---@overload fun(modules?: any[][]): nn.ModuleDict
@@ -126,26 +105,63 @@ local ModuleDict = Module:extend('ModuleDict')
 
 ---@param modules? any[][] list of {name, module}, or an rtrain.ordered map
 function ModuleDict:init(modules)
-  local map = ordered.is(modules) and modules or ordered.new(modules)
-  if type(modules) == 'table' and not ordered.is(modules) and #modules == 0 and next(modules) ~= nil then
-    errors.raise('argument', "ModuleDict: a Lua table has no order: pass a list {{'name', module}, …}")
+  if modules ~= nil then self:update(modules) end
+end
+
+---Adds or replaces modules.
+---@param modules any[][]|table list of {name, module}, an rtrain.ordered map, or a ModuleDict
+function ModuleDict:update(modules)
+  local map = modules
+  if class.is(modules, ModuleDict) then
+    map = ordered.new()
+    for name, module in modules:items() do map[name] = module end
+  elseif not ordered.is(modules) then
+    if type(modules) ~= 'table' or #modules == 0 and next(modules) ~= nil then
+      errors.raise('argument', "ModuleDict: a Lua table has no order: pass a list {{'name', module}, …}")
+    end
+    map = ordered.new(modules)
   end
-  for name, module in ordered.items(map) do self:add_module(name, module) end
+  for name, module in ordered.items(map) do self:add_module(name, check_module(self, module)) end
 end
 
 ---@return string[]
 function ModuleDict:keys()
   local keys = {}
-  for name in self:named_children() do keys[#keys + 1] = name end
+  for name in self:items() do keys[#keys + 1] = name end
   return keys
 end
 
 ---@return nn.Module[]
-function ModuleDict:values() return self:children() end
+function ModuleDict:values()
+  local values = {}
+  for _, module in self:items() do values[#values + 1] = module end
+  return values
+end
 
 ---Iterates over name, module.
 ---@return fun(): string, nn.Module
-function ModuleDict:items() return self:named_children() end
+function ModuleDict:items() return self:_own '_modules' end
+
+---Whether there is a module of that name.
+---@param name string
+---@return boolean
+function ModuleDict:contains(name) return self._kinds[name] == 'module' end
+
+---Takes a module out.
+---@param name string
+---@return nn.Module
+function ModuleDict:pop(name)
+  if not self:contains(name) then
+    errors.raise('argument', ("ModuleDict has no '%s'%s"):format(tostring(name),
+      errors.suggestion(tostring(name), self:keys())))
+  end
+  return self:_forget(name)
+end
+
+---Takes all modules out.
+function ModuleDict:clear()
+  for _, name in ipairs(self:keys()) do self:_forget(name) end
+end
 
 ---@return integer
 function ModuleDict:len() return #self:keys() end

@@ -1,4 +1,4 @@
--- torch/nn/parameter.lua: parameters: tensors that a module registers when they are assigned to it.
+-- torch/nn/parameter.lua: parameters and buffers: tensors that a module registers when they are assigned to it.
 
 local args = require 'rtrain.args'
 
@@ -7,10 +7,14 @@ local parameter = {}
 -- A tensor carries no mark of its own; tensors have one userdata as long as somebody holds it.
 local is_parameter = setmetatable({}, {__mode = 'k'})
 local has_fixed_grad = setmetatable({}, {__mode = 'k'})
+-- Tensor → whether the buffer is part of state_dict.
+local persistence = setmetatable({}, {__mode = 'k'})
 
----A leaf tensor that shares data with `data` and that a module registers as a parameter.
----@param data torch.Tensor
----@param options? {requires_grad: boolean} default true
+local signature = args.signature('Parameter', {'data', {'requires_grad', true}})
+
+---A leaf tensor that shares data with `data` and that a module registers as a parameter. Arguments: data,
+---requires_grad = true.
+---@param ... any
 ---@return torch.Tensor
 ---
 ---```lua
@@ -20,10 +24,10 @@ local has_fixed_grad = setmetatable({}, {__mode = 'k'})
 ---function Scale:init() self.factor = nn.Parameter(torch.ones(1)) end
 ---assert(#Scale():parameters() == 1)
 ---```
-function parameter.Parameter(data, options)
-  options = args.options(options, {'requires_grad'}, 'Parameter')
-  local leaf = data:detach()
-  leaf.requires_grad = options.requires_grad ~= false
+function parameter.Parameter(...)
+  local p = signature:bind(...)
+  local leaf = p.data:detach()
+  leaf.requires_grad = p.requires_grad
   is_parameter[leaf] = true
   return leaf
 end
@@ -32,6 +36,36 @@ end
 ---@param value any
 ---@return boolean
 function parameter.is_parameter(value) return value ~= nil and is_parameter[value] == true end
+
+local buffer_signature = args.signature('Buffer', {'data', {'persistent', true}})
+
+---A tensor that a module registers as a buffer. Arguments: data, {persistent = true (part of state_dict)}.
+---@param ... any
+---@return torch.Tensor
+---
+---```lua
+---local torch = require 'torch'
+---local nn = torch.nn
+---local Counter = nn.Module:extend('Counter')
+---function Counter:init() self.count = nn.Buffer(torch.zeros(1)) end
+---assert(Counter():state_dict().count:item() == 0)
+---```
+function parameter.Buffer(...)
+  local p = buffer_signature:bind(...)
+  local tensor = p.data:detach()
+  persistence[tensor] = p.persistent
+  return tensor
+end
+
+---Whether the value came from Buffer.
+---@param value any
+---@return boolean
+function parameter.is_buffer(value) return value ~= nil and persistence[value] ~= nil end
+
+---Whether the buffer is part of state_dict.
+---@param value torch.Tensor
+---@return boolean
+function parameter.is_persistent(value) return persistence[value] end
 
 ---Says that the parameter's gradient is a view into a bucket of DistributedDataParallel: zero_grad then zeroes it in
 ---place, since dropping it would lose the view.

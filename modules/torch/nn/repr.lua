@@ -4,28 +4,66 @@ local class = require 'rtrain.class'
 
 local repr = {}
 
+-- A number as Python writes it: the shortest text that reads back as the same number.
+local function number_text(value)
+  if value ~= value then return 'nan' end
+  if value == math.huge or value == -math.huge then return value > 0 and 'inf' or '-inf' end
+  if value % 1 == 0 and math.abs(value) < 1e16 then return ('%d'):format(value) end
+  local text
+  for digits = 1, 17 do
+    text = ('%.' .. digits .. 'g'):format(value)
+    if tonumber(text) == value then break end
+  end
+  return text
+end
+
 ---A value as Python writes it: True, None, (3, 3), 'text', 1e-05.
 ---@param value any
 ---@return string
 function repr.value(value)
-  if value == nil then return 'None' end
+  if value == nil or value == require('torch').none then return 'None' end
   if type(value) == 'boolean' then return value and 'True' or 'False' end
   if type(value) == 'string' then return "'" .. value .. "'" end
-  if type(value) ~= 'table' then
-    local text = tostring(value)
-    return (text:gsub('^(%-?%d+%.?%d*)e([-+])(%d)$', '%1e%20%3'))
-  end
+  if type(value) == 'number' then return number_text(value) end
+  if type(value) == 'function' then return '<function>' end
+  if type(value) ~= 'table' or class.of(value) then return tostring(value) end
   local out = {}
   for i, item in ipairs(value) do out[i] = repr.value(item) end
   return '(' .. table.concat(out, ', ') .. (#out == 1 and ',' or '') .. ')'
 end
 
----A number that Python has as a float: 0.5, 1.0, 1e-05.
----@param value number
+---A list as Python writes it: [1, 2].
+---@param list any[]
+---@return string
+function repr.list(list)
+  local out = {}
+  for i, item in ipairs(list) do out[i] = repr.value(item) end
+  return '[' .. table.concat(out, ', ') .. ']'
+end
+
+---A number that Python has as a float: 0.5, 1.0, 1e-05. Lists of them too.
+---@param value number|number[]
 ---@return string
 function repr.float(value)
+  if type(value) == 'table' then
+    local out = {}
+    for i, item in ipairs(value) do out[i] = repr.float(item) end
+    return '(' .. table.concat(out, ', ') .. (#out == 1 and ',' or '') .. ')'
+  end
   local text = repr.value(value)
   return text:match '^%-?%d+$' and text .. '.0' or text
+end
+
+local TYPE_NAMES = {string = 'str', boolean = 'bool', ['nil'] = 'NoneType', ['function'] = 'function'}
+
+---What Python calls the type of a value that is no tensor.
+---@param value any
+---@return string
+function repr.type_name(value)
+  if type(value) == 'number' then return value % 1 == 0 and 'int' or 'float' end
+  local of = class.of(value)
+  if of then return of.__name end
+  return TYPE_NAMES[type(value)] or (#value > 0 and 'list' or 'dict')
 end
 
 ---"name=value, name=value" for pairs {name, value}; an entry without a name is the value alone; {name, text, true} shows
@@ -43,9 +81,11 @@ end
 
 local function indented(text) return (text:gsub('\n', '\n  ')) end
 
+-- {name, text} of every registered module, shared and absent ones too, as PyTorch shows them.
 local function child_lines(module)
+  if module._sync then module:_sync() end
   local lines = {}
-  for name, child in module:named_children() do lines[#lines + 1] = {name, indented(tostring(child))} end
+  for i, name in ipairs(module._modules) do lines[i] = {name, indented(repr.value(module._fields[name]))} end
   return lines
 end
 
@@ -55,7 +95,8 @@ local function merged(lines)
   for i = 1, #lines do
     if not lines[i + 1] or lines[i + 1][2] ~= lines[i][2] then
       local count = i - first + 1
-      local name = count == 1 and lines[i][1] or lines[first][1] .. '-' .. lines[i][1]
+      -- Neighbours are counted from 0, whatever their names.
+      local name = count == 1 and tostring(i - 1) or ('%d-%d'):format(first - 1, i - 1)
       out[#out + 1] = {name, count == 1 and lines[i][2] or count .. ' x ' .. lines[i][2]}
       first = i + 1
     end
@@ -67,10 +108,10 @@ end
 ---@return string
 function repr.module(module)
   local name, extra, lines = class.of(module).__name, module:extra_repr(), child_lines(module)
-  if #lines == 0 then return name .. '(' .. extra .. ')' end
-  if module._merges_equal_children then lines = merged(lines) end
+  if module._merges_equal_children then lines, extra = merged(lines), '' end
+  if #lines == 0 and not extra:find('\n', 1, true) then return name .. '(' .. extra .. ')' end
   local out = {name .. '('}
-  if extra ~= '' then out[#out + 1] = '  ' .. extra end
+  if extra ~= '' then out[#out + 1] = '  ' .. indented(extra) end
   for _, line in ipairs(lines) do out[#out + 1] = ('  (%s): %s'):format(line[1], line[2]) end
   out[#out + 1] = ')'
   return table.concat(out, '\n')

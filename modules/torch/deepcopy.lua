@@ -1,0 +1,65 @@
+-- torch/deepcopy.lua: Python's copy.deepcopy.
+
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local ordered = require 'rtrain.ordered'
+local parameter = require 'torch.nn.parameter'
+
+local copy
+
+local function copy_tensor(tensor, memo)
+  if not tensor.is_leaf then
+    errors.raise('argument', 'deepcopy: only tensors that no operation made can be copied deeply: detach() or clone() it')
+  end
+  local new = tensor:detach():clone()
+  if parameter.is_parameter(tensor) then return parameter.Parameter(new, tensor.requires_grad) end
+  new.requires_grad = tensor.requires_grad
+  if tensor.grad ~= nil then new.grad = copy(tensor.grad, memo) end
+  return new
+end
+
+local function copy_table(value, memo)
+  local new = ordered.is(value) and ordered.new() or {}
+  memo[value] = new
+  if ordered.is(value) then
+    for key, item in ordered.items(value) do new[key] = copy(item, memo) end
+    return new
+  end
+  -- The order reaches nothing: every key is set once.
+  for key, item in next, value do rawset(new, copy(key, memo), copy(item, memo)) end
+  return setmetatable(new, getmetatable(value))
+end
+
+function copy(value, memo)
+  local kind = type(value)
+  if kind ~= 'table' and kind ~= 'userdata' or class.is_class(value) then return value end
+  if memo[value] == nil then
+    if kind == 'table' then
+      memo[value] = copy_table(value, memo)
+    elseif require('torch').is_tensor(value) then
+      memo[value] = copy_tensor(value, memo)
+    elseif class.of(value) then
+      memo[value] = class.unpack{class = class.of(value), fields = copy(getmetatable(value).__fields, memo)}
+    else
+      memo[value] = value
+    end
+  end
+  return memo[value]
+end
+
+---A copy of a value and of everything it holds: tables, objects, tensors with memory of their own. Sharing and cycles
+---are kept; functions, classes, generators and files are the same objects. Counterpart: Python's copy.deepcopy.
+---@generic T
+---@param value T
+---@return T
+---
+---```lua
+---local torch = require 'torch'
+---local state = {torch.ones(2), {step = 3}}
+---local copy = torch.deepcopy(state)
+---copy[1]:zero_()
+---assert(state[1]:sum():item() == 2 and copy[2].step == 3)
+---```
+local function deepcopy(value) return copy(value, {}) end
+
+return {deepcopy = deepcopy}

@@ -1,0 +1,188 @@
+-- torch/nn/module/base.lua: nn.Module: fields, what is registered among them, and the call.
+--
+-- All fields but `training` live in `_fields`, so that every assignment passes through __newindex, which registers
+-- modules, parameters and buffers as PyTorch does. `_kinds` says what a registered name is; `_parameters`,
+-- `_buffers` and `_modules` are lists of names in the order of registration. The other files of this folder add methods.
+
+local args = require 'rtrain.args'
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local parameter = require 'torch.nn.parameter'
+
+---Base of all layers and models. Assigning a module or a parameter to a field registers it, in order.
+---
+---```lua
+---local torch = require 'torch'
+---local nn, F = torch.nn, torch.nn.functional
+---local Net = nn.Module:extend('Net')
+---function Net:init()
+---  self.hidden = nn.Linear(4, 8)
+---  self.out = nn.Linear(8, 2)
+---end
+---function Net:forward(x) return self.out(F.relu(self.hidden(x))) end
+---local net = Net()
+---assert(net(torch.ones(3, 4)).shape[2] == 2 and #net:parameters() == 4)
+---```
+---@class nn.Module
+---@field training boolean
+local Module = class('Module')
+
+local LISTS = {parameter = '_parameters', buffer = '_buffers', module = '_modules'}
+
+function Module.__new(of)
+  return setmetatable({training = true, _fields = {}, _kinds = {}, _parameters = {}, _buffers = {}, _modules = {}}, of)
+end
+
+function Module.__index(self, name)
+  local value = rawget(self, '_fields')[name]
+  if value ~= nil then return value end
+  return getmetatable(self)[name]
+end
+
+local function is_tensor(value) return type(value) == 'userdata' and require('torch').is_tensor(value) end
+
+---Takes a name off the lists: what `del module.name` does in Python.
+---@param name string
+---@return any value what it was
+function Module:_forget(name)
+  local kind, value = self._kinds[name], self._fields[name]
+  self._fields[name] = nil
+  if kind == nil then return value end
+  local list = rawget(self, LISTS[kind])
+  for i, other in ipairs(list) do
+    if other == name then table.remove(list, i) end
+  end
+  self._kinds[name] = nil
+  return value
+end
+
+local function enlist(self, name, kind)
+  local known = self._kinds[name]
+  if known == kind then return end
+  if known then self:_forget(name) end
+  self._kinds[name] = kind
+  local list = rawget(self, LISTS[kind])
+  list[#list + 1] = name
+end
+
+---What a message calls the value: the name of its class, 'Tensor', or its Lua type.
+---@param value any
+---@return string
+function Module._describe(value)
+  local of = class.of(value)
+  return of and of.__name or is_tensor(value) and 'Tensor' or type(value)
+end
+
+local WANTED = {parameter = 'nn.Parameter', module = 'nn.Module', buffer = 'Tensor'}
+
+function Module.__newindex(self, name, value)
+  local kind = self._kinds[name]
+  if class.is(value, Module) then
+    enlist(self, name, 'module')
+  elseif parameter.is_parameter(value) then
+    enlist(self, name, 'parameter')
+  elseif parameter.is_buffer(value) and kind ~= 'buffer' then
+    return self:register_buffer(name, value, {persistent = parameter.is_persistent(value)})
+  elseif value ~= nil and (kind == 'parameter' or kind == 'module' or (kind == 'buffer' and not is_tensor(value))) then
+    errors.raise('argument', ("cannot assign %s as %s '%s' (%s or nil expected)"):format(Module._describe(value), kind,
+      tostring(name), WANTED[kind]))
+  end
+  self._fields[name] = value
+end
+
+function Module:__call(...)
+  local hooks = self._fields._hooks
+  if not hooks then return self:forward(...) end
+  return hooks:call(self, ...)
+end
+
+---Computes the output; a subclass defines it. Call the module itself, `net(x)`.
+function Module:forward()
+  errors.raise('argument', ("%s has no forward: define function %s:forward(x)"):format(class.of(self).__name,
+    class.of(self).__name))
+end
+
+-- A name that could be read back neither from the module nor from a state_dict is refused.
+local function check_name(self, what, name, kind)
+  local problem
+  if type(name) ~= 'string' then
+    problem = ('a name is a string, got %s'):format(type(name))
+  elseif name == '' or name:find('.', 1, true) then
+    problem = name == '' and 'a name cannot be empty' or "a name cannot contain '.'"
+  elseif self._kinds[name] ~= kind and self[name] ~= nil then
+    problem = ("%s has '%s' already"):format(class.of(self).__name, name)
+  end
+  if problem then errors.raise('argument', ("%s '%s': %s"):format(what, tostring(name), problem)) end
+end
+
+---Registers a parameter under a name, which becomes a field.
+---@param name string
+---@param param torch.Tensor|nil nil registers a parameter that is absent (state_dict leaves it out)
+function Module:register_parameter(name, param)
+  if param ~= nil and not parameter.is_parameter(param) then
+    errors.raise('argument', ("register_parameter '%s': nn.Parameter expected, got %s"):format(name,
+      Module._describe(param)))
+  end
+  check_name(self, 'register_parameter', name, 'parameter')
+  enlist(self, name, 'parameter')
+  self._fields[name] = param
+end
+
+---Registers a tensor that is part of the module's state and no parameter, such as a running mean.
+---@param name string
+---@param tensor torch.Tensor|nil
+---@param options? {persistent: boolean} false: not part of state_dict
+function Module:register_buffer(name, tensor, options)
+  if type(options) == 'boolean' then options = {persistent = options} end
+  options = args.options(options, {'persistent'}, 'register_buffer')
+  if tensor ~= nil and not is_tensor(tensor) then
+    errors.raise('argument', ("register_buffer '%s': Tensor expected, got %s"):format(name, Module._describe(tensor)))
+  end
+  check_name(self, 'register_buffer', name, 'buffer')
+  enlist(self, name, 'buffer')
+  local transient = self._fields._non_persistent or {}
+  self._fields._non_persistent = transient
+  transient[name] = options.persistent == false or nil
+  self._fields[name] = tensor
+end
+
+---Registers a module under a name, which becomes a field.
+---@param name string
+---@param module nn.Module|nil
+function Module:add_module(name, module)
+  if module ~= nil and not class.is(module, Module) then
+    errors.raise('argument', ("add_module '%s': nn.Module expected, got %s"):format(name, Module._describe(module)))
+  end
+  check_name(self, 'add_module', name, 'module')
+  enlist(self, name, 'module')
+  self._fields[name] = module
+end
+
+---The other name of add_module.
+Module.register_module = Module.add_module
+
+---Iterates over name, value of what is registered in a list, in order; absent ones are left out. Containers put their
+---items into the fields first.
+---@param list string '_parameters' | '_buffers' | '_modules'
+---@return fun(): string, any
+function Module:_own(list)
+  if self._sync then self:_sync() end
+  local names, i = rawget(self, list), 0
+  return function()
+    local name, value
+    repeat
+      i = i + 1
+      name = names[i]
+      value = name ~= nil and self._fields[name] or nil
+    until name == nil or value ~= nil
+    return name, value
+  end
+end
+
+---What stands between the parentheses when the module is printed; a subclass may define it.
+---@return string
+function Module:extra_repr() return '' end
+
+function Module.__tostring(self) return require('torch.nn.repr').module(self) end
+
+return Module

@@ -1,0 +1,135 @@
+-- torch/nn/module/hooks.lua: nn.Module: functions that run before and after forward and backward.
+
+local args = require 'rtrain.args'
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local handle = require 'torch.nn.module.handle'
+
+---@class nn.Module
+local Module = require 'torch.nn.module.base'
+
+-- The hooks of one module: lists of {fn, always} by the time they run at. It is made with the first hook, so that a
+-- module without hooks is called directly.
+local Hooks = class('Hooks')
+
+function Hooks:init() self.before, self.after, self.backward_before, self.backward_after = {}, {}, {}, {} end
+
+function Hooks:_add(when, fn, options)
+  if type(fn) ~= 'function' and not class.of(fn) then
+    errors.raise('argument', ('a hook is a function, got %s'):format(type(fn)))
+  end
+  local list, entry = self[when], {fn = fn, always = options.always_call}
+  table.insert(list, options.prepend and 1 or #list + 1, entry)
+  return handle(list, entry)
+end
+
+local function as_list(value)
+  if type(value) == 'table' and not class.of(value) then return {n = value.n or #value, unpack(value, 1, value.n)} end
+  return {n = 1, value}
+end
+
+function Hooks:_before(module, inputs)
+  for _, entry in ipairs(self.before) do
+    local replaced = entry.fn(module, inputs)
+    if replaced ~= nil then inputs = as_list(replaced) end
+  end
+  return inputs
+end
+
+function Hooks:_after(module, inputs, outputs, done)
+  for _, entry in ipairs(self.after) do
+    done[entry] = true
+    local replaced = entry.fn(module, inputs, outputs.n <= 1 and outputs[1] or outputs)
+    if replaced ~= nil then outputs = outputs.n > 1 and as_list(replaced) or {n = 1, replaced} end
+  end
+  return outputs
+end
+
+local function pack(...) return {n = select('#', ...), ...} end
+
+function Hooks:_run(module, done, ...)
+  local inputs = self:_before(module, pack(...))
+  local backward
+  if #self.backward_before + #self.backward_after > 0 then
+    backward = require('torch.nn.module.backward')(module, self.backward_before, self.backward_after)
+    inputs = backward:wrap_inputs(inputs)
+  end
+  local outputs = self:_after(module, inputs, pack(module:forward(unpack(inputs, 1, inputs.n))), done)
+  return backward and backward:wrap_outputs(outputs) or outputs
+end
+
+-- Hooks that are always called run after an error too; it is raised again.
+function Hooks:_run_protected(module, ...)
+  local done = {}
+  local ok, outputs = pcall(self._run, self, module, done, ...)
+  if ok then return outputs end
+  for _, entry in ipairs(self.after) do
+    if entry.always and not done[entry] then pcall(entry.fn, module, pack(...), nil) end
+  end
+  error(outputs, 0)
+end
+
+---Runs forward with the hooks.
+---@param module nn.Module
+---@param ... any what the module was called with
+---@return any ... what forward returned, or what a hook put in its place
+function Hooks:call(module, ...)
+  local always = false
+  for _, entry in ipairs(self.after) do always = always or entry.always end
+  local outputs = always and self:_run_protected(module, ...) or self:_run(module, {}, ...)
+  return unpack(outputs, 1, outputs.n)
+end
+
+local function add(module, when, fn, options, allowed)
+  options = args.options(options, allowed, 'register_hook')
+  local fields = module._fields
+  fields._hooks = fields._hooks or Hooks()
+  return fields._hooks:_add(when, fn, options)
+end
+
+---Runs fn(module, inputs, output) after every forward; what it returns replaces the output. Several outputs are a list.
+---@param fn fun(module: nn.Module, inputs: any[], output: any): any
+---@param options? {prepend: boolean, always_call: boolean} prepend: before the hooks that are there; always_call: also when
+---  forward raised (output is nil then)
+---@return {remove: fun()} handle `handle:remove()` takes the hook away
+function Module:register_forward_hook(fn, options) return add(self, 'after', fn, options, {'prepend', 'always_call'}) end
+
+---Runs fn(module, inputs) before every forward; what it returns replaces the inputs: one value or a list.
+---@param fn fun(module: nn.Module, inputs: any[]): any
+---@param options? {prepend: boolean}
+---@return {remove: fun()} handle
+function Module:register_forward_pre_hook(fn, options) return add(self, 'before', fn, options, {'prepend'}) end
+
+---Runs fn(module, grad_input, grad_output) when the gradients of the module's inputs are there; a list that it returns
+---replaces grad_input. Both are lists with torch.none where an input is no tensor or has no gradient.
+---@param fn fun(module: nn.Module, grad_input: any[], grad_output: any[]): any[]|nil
+---@param options? {prepend: boolean}
+---@return {remove: fun()} handle
+---
+---```lua
+---local torch = require 'torch'
+---local layer, seen = torch.nn.Linear(2, 1), {}
+---local handle = layer:register_full_backward_hook(function(_, grad_input, grad_output)
+---  seen = {grad_input[1].shape[2], grad_output[1]:item()}
+---end)
+---layer(torch.ones(1, 2, {requires_grad = true})):sum():backward()
+---handle:remove()
+---assert(seen[1] == 2 and seen[2] == 1)
+---```
+function Module:register_full_backward_hook(fn, options) return add(self, 'backward_after', fn, options, {'prepend'}) end
+
+---Runs fn(module, grad_output) before the gradients of the module are computed; a list that it returns replaces
+---grad_output.
+---@param fn fun(module: nn.Module, grad_output: any[]): any[]|nil
+---@param options? {prepend: boolean}
+---@return {remove: fun()} handle
+function Module:register_full_backward_pre_hook(fn, options)
+  return add(self, 'backward_before', fn, options, {'prepend'})
+end
+
+---PyTorch's older hook, which it advises against.
+function Module:register_backward_hook()
+  errors.raise('unsupported', 'register_backward_hook sees the last operation alone: use register_full_backward_hook')
+end
+
+return Module
