@@ -18,10 +18,7 @@ local function draw(p, method, first, second)
   return fill(p.tensor, method, first, second, {generator = p.generator})
 end
 
-local function defined(name, parameters, fn)
-  local signature = args.signature(name, parameters)
-  init[name] = function(...) return fn(signature:bind(...)) end
-end
+local defined = args.definer(init)
 
 ---Numbers from the uniform distribution on [a, b). Arguments: tensor, a = 0, b = 1, generator.
 defined('uniform_', {'tensor', {'a', 0}, {'b', 1}, {'generator'}}, function(p)
@@ -101,6 +98,8 @@ local function fans(tensor)
   return size[2] * receptive, size[1] * receptive
 end
 
+local function is_empty(tensor) return tensor:numel() == 0 end
+
 local function kaiming_std(p)
   args.one_of('kaiming: mode', p.mode, {'fan_in', 'fan_out'})
   local fan_in, fan_out = fans(p.tensor)
@@ -118,12 +117,14 @@ local KAIMING = {'tensor', {'a', 0}, {'mode', 'fan_in'}, {'nonlinearity', 'leaky
 ---assert(weight:abs():max():item() <= 1)  -- √2 · √(3 / 6)
 ---```
 defined('kaiming_uniform_', KAIMING, function(p)
+  if is_empty(p.tensor) then return p.tensor end
   local bound = math.sqrt(3) * kaiming_std(p)
   return draw(p, 'uniform_', -bound, bound)
 end)
 
 ---He et al. 2015. Arguments: tensor, a = 0, mode = 'fan_in', nonlinearity = 'leaky_relu', generator.
 defined('kaiming_normal_', KAIMING, function(p)
+  if is_empty(p.tensor) then return p.tensor end
   return draw(p, 'normal_', 0, kaiming_std(p))
 end)
 
@@ -141,6 +142,65 @@ end)
 ---Glorot and Bengio 2010. Arguments: tensor, gain = 1, generator.
 defined('xavier_normal_', {'tensor', {'gain', 1}, {'generator'}}, function(p)
   return draw(p, 'normal_', 0, xavier_std(p))
+end)
+
+---A (semi-)orthogonal matrix: dimension 0 by all others (Saxe et al. 2014). Arguments: tensor, gain = 1, generator.
+---
+---```lua
+---local torch = require 'torch'
+---local w = torch.nn.init.orthogonal_(torch.empty(3, 5))
+---assert(torch.allclose(w:matmul(w:t()), torch.eye(3), {atol = 1e-5}))
+---```
+defined('orthogonal_', {'tensor', {'gain', 1}, {'generator'}}, function(p)
+  local tensor = p.tensor
+  if tensor:dim() < 2 then errors.raise('argument', 'orthogonal_: only tensors with 2 or more dimensions are supported') end
+  if tensor:numel() == 0 then return tensor end
+  local rows = tensor:size(0)
+  local columns = tensor:numel() / rows
+  torch.no_grad(function()
+    local random = tensor:new_empty{rows, columns}:normal_(0, 1, {generator = p.generator})
+    local q, r = torch.linalg_qr(rows < columns and random:t() or random)
+    q = q * torch.diag(r, 0):sign()
+    tensor:copy_((rows < columns and q:t() or q):reshape(tensor:size()) * p.gain)
+  end)
+  return tensor
+end)
+
+---A convolution that passes its input channels on (Zagoruyko and Komodakis 2017). Arguments: tensor of 3, 4 or 5
+---dimensions, groups = 1.
+defined('dirac_', {'tensor', {'groups', 1}}, function(p)
+  local size = p.tensor:size()
+  if #size < 3 or #size > 5 then
+    errors.raise('argument', 'dirac_: only tensors with 3, 4 or 5 dimensions are supported')
+  end
+  if size[1] % p.groups ~= 0 then errors.raise('argument', 'dirac_: groups must divide dimension 0') end
+  local each = size[1] / p.groups
+  torch.no_grad(function()
+    p.tensor:zero_()
+    for group = 0, p.groups - 1 do
+      for channel = 0, math.min(each, size[2]) - 1 do
+        local place = p.tensor[group * each + channel][channel]
+        for i = 3, #size do place = place:select(0, math.floor(size[i] / 2)) end
+        place:fill_(1)
+      end
+    end
+  end)
+  return p.tensor
+end)
+
+---Numbers from N(0, std) with the given share of each column set to zero (Martens 2010). Arguments: tensor of 2 dimensions,
+---sparsity, std = 0.01, generator.
+defined('sparse_', {'tensor', 'sparsity', {'std', 0.01}, {'generator'}}, function(p)
+  if p.tensor:dim() ~= 2 then errors.raise('argument', 'sparse_: only tensors with 2 dimensions are supported') end
+  local rows, columns = p.tensor:size(0), p.tensor:size(1)
+  local zeros = math.ceil(p.sparsity * rows)
+  torch.no_grad(function()
+    draw(p, 'normal_', 0, p.std)
+    for column = 0, columns - 1 do
+      p.tensor:select(1, column):index_fill_(0, torch.randperm(rows):narrow(0, 0, zeros), 0)
+    end
+  end)
+  return p.tensor
 end)
 
 return require 'rtrain.namespace'('torch.nn.init', nil, init)

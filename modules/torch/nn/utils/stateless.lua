@@ -1,0 +1,83 @@
+-- torch/nn/utils/stateless.lua: torch.nn.utils.stateless: modules called with other parameters.
+
+local args = require 'rtrain.args'
+local errors = require 'rtrain.errors'
+local ordered = require 'rtrain.ordered'
+
+local stateless = {}
+
+-- Where each parameter and buffer lies: {name, module, field}, shared ones under each name.
+local function places(module)
+  local found = {}
+  for prefix, owner in module:named_modules() do
+    for _, list in ipairs{'_parameters', '_buffers'} do
+      for name in owner:_own(list) do
+        found[#found + 1] = {prefix == '' and name or prefix .. '.' .. name, owner._fields, name}
+      end
+    end
+  end
+  return found
+end
+
+local function check_names(found, given)
+  local known, names = {}, {}
+  for i, place in ipairs(found) do known[place[1]], names[i] = true, place[1] end
+  for _, name in ipairs(ordered.is(given) and ordered.keys(given) or {}) do
+    if not known[name] then args.no_such('functional_call: the module', name, names) end
+  end
+  for name in next, given do
+    if not known[name] then args.no_such('functional_call: the module', name, names) end
+  end
+end
+
+local signature = args.signature('functional_call', {'module', 'parameters_and_buffers', {'args', {}},
+  {'tie_weights', true}})
+
+-- What stands at each place meanwhile; with tied weights also under the other names of the same tensor.
+local function replacements(found, given, ties)
+  local by_tensor = {}
+  for _, place in ipairs(found) do
+    local new = given[place[1]]
+    if new ~= nil and ties then by_tensor[place[2][place[3]]] = new end
+  end
+  return function(place)
+    local old = place[2][place[3]]
+    return given[place[1]] or by_tensor[old] or old
+  end
+end
+
+---Calls a module with other tensors in place of its parameters and buffers, which it keeps. Arguments: module,
+---parameters_and_buffers (name → tensor), args (a tensor or a list), {tie_weights = true: shared tensors are replaced under
+---all their names}.
+---@param ... any
+---@return any ... what the module returns
+---
+---```lua
+---local torch = require 'torch'
+---local layer = torch.nn.Linear(2, 1)
+---local call = torch.nn.utils.stateless.functional_call
+---local y = call(layer, {weight = torch.ones(1, 2), bias = torch.zeros(1)}, torch.ones(1, 2))
+---assert(y:item() == 2)
+---```
+function stateless.functional_call(...)
+  -- A map of names would pass for keywords where it is the last argument.
+  local first, second = ...
+  if type(second) ~= 'table' then errors.raise('argument', 'functional_call: expected a table of names and tensors') end
+  local p = signature:bind(first, setmetatable({}, {}), select(3, ...))
+  local found = places(first)
+  check_names(found, second)
+  local replacement, old = replacements(found, second, p.tie_weights), {}
+  local new = {}
+  for i, place in ipairs(found) do old[i], new[i] = place[2][place[3]], replacement(place) end
+  for i, place in ipairs(found) do place[2][place[3]] = new[i] end
+  local inputs = type(p.args) == 'table' and p.args or {p.args}
+  local results = {pcall(first, unpack(inputs))}
+  for i, place in ipairs(found) do
+    -- A buffer that forward replaced keeps the module's own tensor.
+    place[2][place[3]] = old[i]
+  end
+  if not results[1] then error(results[2], 0) end
+  return unpack(results, 2)
+end
+
+return require 'rtrain.namespace'('torch.nn.utils.stateless', nil, stateless)

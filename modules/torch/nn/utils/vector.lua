@@ -1,0 +1,45 @@
+-- torch/nn/utils/vector.lua: parameters as one vector.
+
+local errors = require 'rtrain.errors'
+local torch = require 'torch'
+
+local vector = {}
+
+---All parameters in one vector.
+---@param parameters torch.Tensor[]
+---@return torch.Tensor vector (number of elements of all)
+function vector.parameters_to_vector(parameters)
+  local parts = {}
+  for i, param in ipairs(parameters) do parts[i] = param:reshape(-1) end
+  return torch.cat(parts)
+end
+
+---Gives the parameters the values of a vector, as data: no gradient flows back to it.
+---@param values torch.Tensor (number of elements of all)
+---@param parameters torch.Tensor[]
+---
+---```lua
+---local torch = require 'torch'
+---local utils = torch.nn.utils
+---local layer = torch.nn.Linear(2, 2)
+---utils.vector_to_parameters(torch.zeros(6), layer:parameters())
+---assert(utils.parameters_to_vector(layer:parameters()):abs():sum():item() == 0)
+---```
+function vector.vector_to_parameters(values, parameters)
+  local total = 0
+  for _, param in ipairs(parameters) do total = total + param:numel() end
+  if values:numel() < total then
+    errors.raise('argument', ('vector_to_parameters: the parameters have %d elements, the vector %d'):format(total,
+      values:numel()))
+  end
+  torch.no_grad(function()
+    local start = 0
+    for _, param in ipairs(parameters) do
+      local count = param:numel()
+      param:copy_(values:narrow(0, start, count):view_as(param))
+      start = start + count
+    end
+  end)
+end
+
+return vector
