@@ -3,13 +3,15 @@
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
 local init = require 'torch.nn.init'
-local Linear = require('torch.nn.linear').Linear
+local NonDynamicallyQuantizableLinear = require('torch.nn.linear').NonDynamicallyQuantizableLinear
 local Module = require('torch.nn.module').Module
 local Parameter = require('torch.nn.parameter').Parameter
+local F = require 'torch.nn.functional'
 local torch = require 'torch'
 
 ---Attention with several heads (Vaswani et al. 2017); the names in state_dict are PyTorch's. Arguments: embed_dim,
----num_heads, {dropout = 0, bias = true, batch_first = false, device, dtype}.
+---num_heads, {dropout = 0, bias = true, add_bias_kv = false, add_zero_attn = false, kdim, vdim (default embed_dim),
+---batch_first = false, device, dtype}.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -23,95 +25,88 @@ local torch = require 'torch'
 local MultiheadAttention = Module:extend('MultiheadAttention')
 
 local signature = args.signature('MultiheadAttention', {'embed_dim', 'num_heads', {'dropout', 0}, {'bias', true},
-  {'batch_first', false}, {'device'}, {'dtype'}})
+  {'add_bias_kv', false}, {'add_zero_attn', false}, {'kdim'}, {'vdim'}, {'batch_first', false}, {'device'}, {'dtype'}})
+
+-- One weight for queries, keys and values where they have one size, else three.
+local function register_projections(self, a, like)
+  local dim = a.embed_dim
+  if self._qkv_same_embed_dim then
+    self.in_proj_weight = Parameter(torch.empty({3 * dim, dim}, like))
+    for _, name in ipairs{'q_proj_weight', 'k_proj_weight', 'v_proj_weight'} do self:register_parameter(name, nil) end
+    return
+  end
+  self.q_proj_weight = Parameter(torch.empty({dim, dim}, like))
+  self.k_proj_weight = Parameter(torch.empty({dim, self.kdim}, like))
+  self.v_proj_weight = Parameter(torch.empty({dim, self.vdim}, like))
+  self:register_parameter('in_proj_weight', nil)
+end
 
 function MultiheadAttention:init(...)
   local a = signature:bind(...)
-  if a.embed_dim % a.num_heads ~= 0 then
+  if a.embed_dim <= 0 or a.num_heads <= 0 or a.embed_dim % a.num_heads ~= 0 then
     errors.raise('argument', ('MultiheadAttention: num_heads = %d must divide embed_dim = %d'):format(a.num_heads,
       a.embed_dim))
   end
   local like = {dtype = a.dtype, device = a.device}
   self.embed_dim, self.num_heads, self.dropout, self.batch_first = a.embed_dim, a.num_heads, a.dropout, a.batch_first
-  self.head_dim = a.embed_dim / a.num_heads
-  self.in_proj_weight = Parameter(torch.empty({3 * a.embed_dim, a.embed_dim}, like))
+  self.kdim, self.vdim, self.head_dim = a.kdim or a.embed_dim, a.vdim or a.embed_dim, a.embed_dim / a.num_heads
+  self.add_zero_attn = a.add_zero_attn
+  self._qkv_same_embed_dim = self.kdim == a.embed_dim and self.vdim == a.embed_dim
+  register_projections(self, a, like)
   self:register_parameter('in_proj_bias', a.bias and Parameter(torch.empty({3 * a.embed_dim}, like)) or nil)
-  self.out_proj = Linear(a.embed_dim, a.embed_dim, {bias = a.bias, device = a.device, dtype = a.dtype})
-  init.xavier_uniform_(self.in_proj_weight)
-  if a.bias then
+  self.out_proj = NonDynamicallyQuantizableLinear(a.embed_dim, a.embed_dim, {bias = a.bias, device = a.device,
+    dtype = a.dtype})
+  if a.add_bias_kv then
+    self.bias_k = Parameter(torch.empty({1, 1, a.embed_dim}, like))
+    self.bias_v = Parameter(torch.empty({1, 1, a.embed_dim}, like))
+  end
+  self:_reset_parameters()
+end
+
+function MultiheadAttention:_reset_parameters()
+  for _, name in ipairs{'in_proj_weight', 'q_proj_weight', 'k_proj_weight', 'v_proj_weight'} do
+    if self[name] ~= nil then init.xavier_uniform_(self[name]) end
+  end
+  if self.in_proj_bias ~= nil then
     init.zeros_(self.in_proj_bias)
     init.zeros_(self.out_proj.bias)
   end
-end
-
--- (N, L, E) → (N, heads, L, E / heads)
-local function split_heads(self, x)
-  return x:view{x.shape[1], x.shape[2], self.num_heads, self.head_dim}:transpose(1, 2)
-end
-
-local function project(self, query, key, value)
-  local dim = self.embed_dim
-  local function part(x, index)
-    local bias = self.in_proj_bias
-    return torch.linear(x, self.in_proj_weight:narrow(0, index * dim, dim), bias and bias:narrow(0, index * dim, dim))
+  if self.bias_k ~= nil then
+    init.xavier_normal_(self.bias_k)
+    init.xavier_normal_(self.bias_v)
   end
-  return part(query, 0), part(key, 1), part(value, 2)
 end
 
--- A mask to add to the scores: boolean masks hold true where attention is not allowed.
-local function additive(mask, like)
-  if mask.dtype ~= 'bool' then return mask end
-  return torch.zeros_like(mask, {dtype = like.dtype}):masked_fill(mask, -math.huge)
+local forward_signature = args.signature('MultiheadAttention', {'query', 'key', 'value', {'key_padding_mask'},
+  {'need_weights', true}, {'attn_mask'}, {'average_attn_weights', true}, {'is_causal', false}})
+
+-- One transposition for what is one tensor, so that the projections see that it is.
+local function swapped(query, key, value)
+  local q = query:transpose(0, 1)
+  local k = key == query and q or key:transpose(0, 1)
+  return q, k, value == key and k or value:transpose(0, 1)
 end
 
-local function joined_mask(self, options, q)
-  local mask = options.attn_mask and additive(options.attn_mask, q)
-  if mask and mask:dim() == 3 then mask = mask:view{-1, self.num_heads, mask.shape[2], mask.shape[3]} end
-  local padding = options.key_padding_mask
-  if not padding then return mask end
-  padding = additive(padding, q):unsqueeze(1):unsqueeze(1)
-  return mask and mask + padding or padding
-end
-
-local function attend(self, q, k, v, mask, need_weights)
-  local p = self.training and self.dropout or 0
-  if not need_weights then
-    return torch.scaled_dot_product_attention(q, k, v, mask, p)
-  end
-  local scores = torch.matmul(q * (1 / math.sqrt(self.head_dim)), k:transpose(-2, -1))
-  if mask then scores = scores + mask end
-  local weights = torch.softmax(scores, -1)
-  local dropped = p > 0 and torch.dropout(weights, p, true) or weights
-  return torch.matmul(dropped, v), weights
-end
-
-local OPTIONS = {'key_padding_mask', 'need_weights', 'attn_mask', 'average_attn_weights'}
-
----L and S are the lengths of query and key, N the batch, E embed_dim; with batch_first N is the first dimension. In masks
----true means that a place must not be looked at, a float is added to its score.
----@param query torch.Tensor (L, N, E)
----@param key torch.Tensor (S, N, E)
----@param value torch.Tensor (S, N, E)
----@param options? table key_padding_mask (N, S), attn_mask (L, S) or (N · heads, L, S), need_weights = true,
----  average_attn_weights = true
+---L and S are the lengths of query and key, N the batch, E embed_dim; with batch_first N is the first dimension; without a
+---batch there is no N. In masks true means that a place must not be looked at, a float is added to its score. Arguments:
+---query (L, N, E), key (S, N, kdim), value (S, N, vdim), {key_padding_mask (N, S), need_weights = true, attn_mask (L, S) or
+---(N · heads, L, S), average_attn_weights = true, is_causal = false (a hint that attn_mask is causal)}.
+---@param ... any
 ---@return torch.Tensor output
 ---@return torch.Tensor|nil weights (N, L, S), or (N, heads, L, S) when they are not averaged
-function MultiheadAttention:forward(query, key, value, options)
-  options = args.options(options, OPTIONS, 'MultiheadAttention')
-  if query:dim() ~= 3 then
-    errors.raise('argument', ('MultiheadAttention: expected 3 dimensions, got %d'):format(query:dim()))
-  end
-  if not self.batch_first then
-    query, key, value = query:transpose(0, 1), key:transpose(0, 1), value:transpose(0, 1)
-  end
-  local q, k, v = project(self, query, key, value)
-  q, k, v = split_heads(self, q), split_heads(self, k), split_heads(self, v)
-  local need_weights = options.need_weights ~= false
-  local out, weights = attend(self, q, k, v, joined_mask(self, options, q), need_weights)
-  out = self.out_proj(out:transpose(1, 2):reshape{query.shape[1], query.shape[2], self.embed_dim})
-  if not self.batch_first then out = out:transpose(0, 1) end
-  if weights and options.average_attn_weights ~= false then weights = weights:mean(1) end
-  return out, weights
+function MultiheadAttention:forward(...)
+  local a = forward_signature:bind(...)
+  local query, key, value = a.query, a.key, a.value
+  local swaps = self.batch_first and query:dim() == 3
+  if swaps then query, key, value = swapped(query, key, value) end
+  local out, weights = F.multi_head_attention_forward(query, key, value, self.embed_dim, self.num_heads, {
+    in_proj_weight = self.in_proj_weight, in_proj_bias = self.in_proj_bias, bias_k = self.bias_k, bias_v = self.bias_v,
+    add_zero_attn = self.add_zero_attn, dropout_p = self.dropout, out_proj_weight = self.out_proj.weight,
+    out_proj_bias = self.out_proj.bias, training = self.training, key_padding_mask = a.key_padding_mask,
+    need_weights = a.need_weights, attn_mask = a.attn_mask, use_separate_proj_weight = not self._qkv_same_embed_dim,
+    q_proj_weight = self.q_proj_weight, k_proj_weight = self.k_proj_weight, v_proj_weight = self.v_proj_weight,
+    average_attn_weights = a.average_attn_weights, is_causal = a.is_causal})
+  return swaps and out:transpose(0, 1) or out, weights
 end
 
 return {MultiheadAttention = MultiheadAttention}

@@ -1,25 +1,14 @@
 -- torch/nn/conv.lua: convolutions and transposed convolutions over 1, 2 and 3 dimensions.
 
 local args = require 'rtrain.args'
+local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local init = require 'torch.nn.init'
 local repr = require 'torch.nn.repr'
+local tuple = require 'torch.nn.tuple'
 local Module = require('torch.nn.module').Module
 local Parameter = require('torch.nn.parameter').Parameter
 local torch = require 'torch'
-
--- One number, or one for each dimension, as a list with one for each.
-local function tuple(value, dims, name)
-  if type(value) == 'number' then
-    local out = {}
-    for i = 1, dims do out[i] = value end
-    return out
-  end
-  if type(value) ~= 'table' or #value ~= dims then
-    errors.raise('argument', ('%s: expected a number or a list of %d'):format(name, dims))
-  end
-  return value
-end
 
 local function all_equal(list, value)
   for _, item in ipairs(list) do
@@ -104,6 +93,9 @@ local function conv_class(dims)
     args.one_of(name .. ': padding_mode', a.padding_mode, {'circular', 'reflect', 'replicate', 'zeros'})
     if type(a.padding) == 'string' then args.one_of(name .. ': padding', a.padding, {'same', 'valid'}) end
     set_up(self, a, function() return {a.out_channels, a.in_channels / a.groups} end)
+    if a.padding == 'same' and not all_equal(self.stride, 1) then
+      errors.raise('argument', name .. ": padding = 'same' goes with stride = 1 alone")
+    end
     if a.padding ~= 'valid' then self._explicit_padding = explicit_padding(self) end
   end
 
@@ -118,6 +110,28 @@ local function conv_class(dims)
 
   Conv.reset_parameters, Conv.extra_repr = reset_parameters, extra_repr
   return Conv
+end
+
+-- The output_padding that gives the output a size, which may name batch and channels too.
+local function padding_for(self, x, output_size)
+  local dims, name = self._dims, class.of(self).__name
+  local first = x:dim() - dims
+  local offset = #output_size == dims + first and first or 0
+  if #output_size ~= dims + offset then
+    errors.raise('argument', ('%s: output_size has %d or %d numbers, got %d'):format(name, dims, dims + first,
+      #output_size))
+  end
+  local out = {}
+  for i = 1, dims do
+    local smallest = (x:size(first + i - 1) - 1) * self.stride[i] - 2 * self.padding[i]
+      + self.dilation[i] * (self.kernel_size[i] - 1) + 1
+    out[i] = output_size[i + offset] - smallest
+    if out[i] < 0 or out[i] >= self.stride[i] then
+      errors.raise('argument', ('%s: output_size[%d] = %d must lie between %d and %d'):format(name, i,
+        output_size[i + offset], smallest, smallest + self.stride[i] - 1))
+    end
+  end
+  return out
 end
 
 local function transposed_class(dims)
@@ -138,8 +152,10 @@ local function transposed_class(dims)
     set_up(self, a, function() return {a.in_channels, a.out_channels / a.groups} end)
   end
 
-  function Conv:forward(x)
-    return torch[operator](x, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.groups,
+  function Conv:forward(x, output_size)
+    if args.is_keywords(output_size) then output_size = args.options(output_size, {'output_size'}, name).output_size end
+    local output_padding = output_size and padding_for(self, x, output_size) or self.output_padding
+    return torch[operator](x, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups,
       self.dilation)
   end
 
@@ -175,7 +191,8 @@ local Conv2d = conv_class(2)
 local Conv3d = conv_class(3)
 
 ---Transposed convolution over (N, C, L). Arguments: in_channels, out_channels, kernel_size, {stride = 1, padding = 0,
----output_padding = 0, groups = 1, bias = true, dilation = 1, device, dtype}.
+---output_padding = 0, groups = 1, bias = true, dilation = 1, device, dtype}. forward(x, output_size) chooses among the sizes
+---that the stride leaves open.
 ---@class nn.ConvTranspose1d: nn.Module
 ---@overload fun(in_channels: integer, out_channels: integer, kernel_size: integer|integer[], ...): nn.ConvTranspose1d
 local ConvTranspose1d = transposed_class(1)

@@ -1,26 +1,21 @@
 -- torch/nn/dropout.lua: dropout of elements and of whole channels.
 
-local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
-local repr = require 'torch.nn.repr'
-local Module = require('torch.nn.module').Module
+local class = require 'rtrain.class'
+local stateless = require 'torch.nn.stateless'
 local F = require 'torch.nn.functional'
 
+local function check(self)
+  if type(self.p) == 'number' and self.p >= 0 and self.p <= 1 then return end
+  errors.raise('argument', ('%s: p is a probability between 0 and 1, got %s'):format(class.of(self).__name,
+    tostring(self.p)))
+end
+
 local function dropout_class(name, fn)
-  local Dropout = Module:extend(name)
-  local signature = args.signature(name, {{'p', 0.5}, {'inplace', false}})
-
-  function Dropout:init(...)
-    local a = signature:bind(...)
-    if type(a.p) ~= 'number' or a.p < 0 or a.p > 1 then
-      errors.raise('argument', ('%s: p is a probability between 0 and 1, got %s'):format(name, tostring(a.p)))
-    end
-    self.p, self.inplace = a.p, a.inplace
-  end
-
-  function Dropout:forward(x) return F[fn](x, self.p, self.training, self.inplace) end
-
-  function Dropout:extra_repr() return repr.fields{{'p', self.p}, {'inplace', self.inplace}} end
+  local Dropout = stateless(name, {{'p', 0.5}, {'inplace', false}}, function(self, x)
+    return F[fn](x, self.p, self.training, self.inplace)
+  end, {'p', 'inplace'})
+  Dropout._check = check
   return Dropout
 end
 
@@ -38,7 +33,7 @@ end
 ---@overload fun(p?: number, options?: {inplace: boolean}): nn.Dropout
 local Dropout = dropout_class('Dropout', 'dropout')
 
----Zeroes whole channels of (N, C, L).
+---Zeroes whole channels of (N, C, L) or (C, L).
 ---@class nn.Dropout1d: nn.Dropout
 ---@overload fun(p?: number, options?: {inplace: boolean}): nn.Dropout1d
 local Dropout1d = dropout_class('Dropout1d', 'dropout1d')
@@ -48,9 +43,20 @@ local Dropout1d = dropout_class('Dropout1d', 'dropout1d')
 ---@overload fun(p?: number, options?: {inplace: boolean}): nn.Dropout2d
 local Dropout2d = dropout_class('Dropout2d', 'dropout2d')
 
----Zeroes whole channels of (N, C, D, H, W).
+---Zeroes whole channels of (N, C, D, H, W) or (C, D, H, W).
 ---@class nn.Dropout3d: nn.Dropout
 ---@overload fun(p?: number, options?: {inplace: boolean}): nn.Dropout3d
 local Dropout3d = dropout_class('Dropout3d', 'dropout3d')
 
-return {Dropout = Dropout, Dropout1d = Dropout1d, Dropout2d = Dropout2d, Dropout3d = Dropout3d}
+---Dropout that keeps mean and variance of SELU activations (Klambauer et al. 2017).
+---@class nn.AlphaDropout: nn.Dropout
+---@overload fun(p?: number, options?: {inplace: boolean}): nn.AlphaDropout
+local AlphaDropout = dropout_class('AlphaDropout', 'alpha_dropout')
+
+---AlphaDropout of whole channels of (N, C, …).
+---@class nn.FeatureAlphaDropout: nn.Dropout
+---@overload fun(p?: number, options?: {inplace: boolean}): nn.FeatureAlphaDropout
+local FeatureAlphaDropout = dropout_class('FeatureAlphaDropout', 'feature_alpha_dropout')
+
+return {Dropout = Dropout, Dropout1d = Dropout1d, Dropout2d = Dropout2d, Dropout3d = Dropout3d,
+        AlphaDropout = AlphaDropout, FeatureAlphaDropout = FeatureAlphaDropout}

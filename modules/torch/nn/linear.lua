@@ -47,6 +47,10 @@ function Linear:extra_repr()
   return repr.fields{{'in_features', self.in_features}, {'out_features', self.out_features}, {'bias', self.bias ~= nil}}
 end
 
+---Linear under the name that PyTorch prints for out_proj of MultiheadAttention.
+---@class nn.NonDynamicallyQuantizableLinear: nn.Linear
+local NonDynamicallyQuantizableLinear = Linear:extend('NonDynamicallyQuantizableLinear')
+
 ---y = x1ᵀ A x2 + b: (…, in1), (…, in2) → (…, out).
 ---@class nn.Bilinear: nn.Module
 ---@overload fun(in1_features: integer, in2_features: integer, out_features: integer, options?: table): nn.Bilinear
@@ -62,7 +66,11 @@ function Bilinear:init(...)
   local like = {dtype = a.dtype, device = a.device}
   self.weight = Parameter(torch.empty({a.out_features, a.in1_features, a.in2_features}, like))
   self:register_parameter('bias', a.bias and Parameter(torch.empty({a.out_features}, like)) or nil)
-  local bound = 1 / math.sqrt(a.in1_features)
+  self:reset_parameters()
+end
+
+function Bilinear:reset_parameters()
+  local bound = 1 / math.sqrt(self.in1_features)
   init.uniform_(self.weight, -bound, bound)
   if self.bias ~= nil then init.uniform_(self.bias, -bound, bound) end
 end
@@ -83,4 +91,5 @@ function Identity:init() end
 
 function Identity:forward(x) return x end
 
-return {Linear = Linear, Bilinear = Bilinear, Identity = Identity}
+return {Linear = Linear, NonDynamicallyQuantizableLinear = NonDynamicallyQuantizableLinear, Bilinear = Bilinear,
+        Identity = Identity}

@@ -1,27 +1,33 @@
--- torch/nn/loss.lua: losses as modules: the function of torch.nn.functional with its options as fields.
+-- torch/nn/loss.lua: losses as modules: the function of the same meaning in torch.nn.functional, with its options as fields.
+--
+-- `reduction` is 'mean', 'sum' or 'none'; Python's deprecated size_average and reduce are not taken.
 
 local args = require 'rtrain.args'
 local Module = require('torch.nn.module').Module
 local F = require 'torch.nn.functional'
 
--- Tensors among the options (class weights) become buffers, so that `to` moves them.
-local function loss_class(name, fn, parameters, more_reductions)
+local REDUCTIONS = {'mean', 'none', 'sum'}
+
+-- A class that calls F[fn](tensors…, options). Tensors among the options (class weights) become buffers, so that `to`
+-- moves them.
+local function loss_class(name, fn, parameters, reductions)
   local Loss = Module:extend(name)
   local signature = args.signature(name, parameters)
 
   function Loss:init(...)
     local bound = signature:bind(...)
-    args.one_of(name .. ': reduction', bound.reduction, {'mean', 'none', 'sum', more_reductions})
+    args.one_of(name .. ': reduction', bound.reduction, reductions or REDUCTIONS)
     for _, field in ipairs(signature.names) do
       local value = bound[field]
-      if type(value) == 'userdata' then self:register_buffer(field, value) else self[field] = value end
+      if field == 'weight' or field == 'pos_weight' then self:register_buffer(field, value) else self[field] = value end
     end
   end
 
-  function Loss:forward(input, target)
-    local options = {}
+  function Loss:forward(...)
+    local given, options = {...}, {}
     for _, field in ipairs(signature.names) do options[field] = self[field] end
-    return F[fn](input, target, options)
+    given[#given + 1] = options
+    return F[fn](unpack(given))
   end
   return Loss
 end
@@ -57,7 +63,8 @@ local MSELoss = loss_class('MSELoss', 'mse_loss', {REDUCTION})
 ---false}.
 ---@class nn.KLDivLoss: nn.Module
 ---@overload fun(options?: {reduction: string, log_target: boolean}): nn.KLDivLoss
-local KLDivLoss = loss_class('KLDivLoss', 'kl_div', {REDUCTION, {'log_target', false}}, 'batchmean')
+local KLDivLoss = loss_class('KLDivLoss', 'kl_div', {REDUCTION, {'log_target', false}},
+  {'batchmean', 'mean', 'none', 'sum'})
 
 ---Mean of |x - y|. Arguments: {reduction = 'mean'}.
 ---@class nn.L1Loss: nn.Module
@@ -87,7 +94,104 @@ local BCELoss = loss_class('BCELoss', 'binary_cross_entropy', {{'weight'}, REDUC
 local BCEWithLogitsLoss = loss_class('BCEWithLogitsLoss', 'binary_cross_entropy_with_logits',
   {{'weight'}, REDUCTION, {'pos_weight'}})
 
+---Connectionist temporal classification (Graves et al. 2006): forward(log_probs (T, N, C), targets (N, S) or all in one,
+---input_lengths (N), target_lengths (N)). Arguments: {blank = 0, reduction = 'mean', zero_infinity = false}.
+---
+---```lua
+---local torch = require 'torch'
+---local log_probs = torch.zeros(4, 1, 3):log_softmax(2)
+---local loss = torch.nn.CTCLoss()(log_probs, torch.tensor({{1, 2}}, {dtype = torch.int64}), {4}, {2})
+---assert(loss:item() > 0)
+---```
+---@class nn.CTCLoss: nn.Module
+---@overload fun(options?: table): nn.CTCLoss
+local CTCLoss = loss_class('CTCLoss', 'ctc_loss', {{'blank', 0}, REDUCTION, {'zero_infinity', false}})
+
+---Negative log likelihood of counts under a Poisson distribution: forward(log of the mean, target). Arguments:
+---{log_input = true, full = false, eps = 1e-8, reduction = 'mean'}.
+---@class nn.PoissonNLLLoss: nn.Module
+---@overload fun(options?: table): nn.PoissonNLLLoss
+local PoissonNLLLoss = loss_class('PoissonNLLLoss', 'poisson_nll_loss',
+  {{'log_input', true}, {'full', false}, {'eps', 1e-8}, REDUCTION})
+
+---Negative log likelihood under normal distributions: forward(mean, target, variance). Arguments: {full = false, eps =
+---1e-6, reduction = 'mean'}.
+---@class nn.GaussianNLLLoss: nn.Module
+---@overload fun(options?: table): nn.GaussianNLLLoss
+local GaussianNLLLoss = loss_class('GaussianNLLLoss', 'gaussian_nll_loss', {{'full', false}, {'eps', 1e-6}, REDUCTION})
+
+---x where y = 1, max(0, margin - x) where y = -1. Arguments: {margin = 1, reduction = 'mean'}.
+---@class nn.HingeEmbeddingLoss: nn.Module
+---@overload fun(margin?: number, options?: table): nn.HingeEmbeddingLoss
+local HingeEmbeddingLoss = loss_class('HingeEmbeddingLoss', 'hinge_embedding_loss', {{'margin', 1}, REDUCTION})
+
+---log(1 + exp(-y · x)). Arguments: {reduction = 'mean'}.
+---@class nn.SoftMarginLoss: nn.Module
+---@overload fun(options?: {reduction: string}): nn.SoftMarginLoss
+local SoftMarginLoss = loss_class('SoftMarginLoss', 'soft_margin_loss', {REDUCTION})
+
+---Σ max(0, margin - x[y] + x[i])ᵖ / C over i ≠ y. Arguments: {p = 1, margin = 1, weight (C), reduction = 'mean'}.
+---@class nn.MultiMarginLoss: nn.Module
+---@overload fun(p?: integer, margin?: number, options?: table): nn.MultiMarginLoss
+local MultiMarginLoss = loss_class('MultiMarginLoss', 'multi_margin_loss',
+  {{'p', 1}, {'margin', 1}, {'weight'}, REDUCTION})
+
+---Σ max(0, 1 - (x[y[j]] - x[i])) / C; the target lists the classes, then -1. Arguments: {reduction = 'mean'}.
+---@class nn.MultiLabelMarginLoss: nn.Module
+---@overload fun(options?: {reduction: string}): nn.MultiLabelMarginLoss
+local MultiLabelMarginLoss = loss_class('MultiLabelMarginLoss', 'multilabel_margin_loss', {REDUCTION})
+
+---The mean over classes of the cross entropy of sigmoid(x) with y. Arguments: {weight (C), reduction = 'mean'}.
+---@class nn.MultiLabelSoftMarginLoss: nn.Module
+---@overload fun(options?: table): nn.MultiLabelSoftMarginLoss
+local MultiLabelSoftMarginLoss = loss_class('MultiLabelSoftMarginLoss', 'multilabel_soft_margin_loss',
+  {{'weight'}, REDUCTION})
+
+---forward(x1, x2, y): 1 - cos(x1, x2) where y = 1, max(0, cos(x1, x2) - margin) where y = -1. Arguments: {margin = 0,
+---reduction = 'mean'}.
+---@class nn.CosineEmbeddingLoss: nn.Module
+---@overload fun(margin?: number, options?: table): nn.CosineEmbeddingLoss
+local CosineEmbeddingLoss = loss_class('CosineEmbeddingLoss', 'cosine_embedding_loss', {{'margin', 0}, REDUCTION})
+
+---forward(x1, x2, y): max(0, -y · (x1 - x2) + margin). Arguments: {margin = 0, reduction = 'mean'}.
+---@class nn.MarginRankingLoss: nn.Module
+---@overload fun(margin?: number, options?: table): nn.MarginRankingLoss
+local MarginRankingLoss = loss_class('MarginRankingLoss', 'margin_ranking_loss', {{'margin', 0}, REDUCTION})
+
+---forward(anchor, positive, negative): max(0, d(anchor, positive) - d(anchor, negative) + margin) with d the p-norm of
+---the difference (Balntas et al. 2016). Arguments: {margin = 1, p = 2, eps = 1e-6, swap = false, reduction = 'mean'}.
+---@class nn.TripletMarginLoss: nn.Module
+---@overload fun(margin?: number, options?: table): nn.TripletMarginLoss
+local TripletMarginLoss = loss_class('TripletMarginLoss', 'triplet_margin_loss',
+  {{'margin', 1}, {'p', 2}, {'eps', 1e-6}, {'swap', false}, REDUCTION})
+
+---TripletMarginLoss with a distance of one's own. Arguments: {distance_function (default: pairwise_distance), margin = 1,
+---swap = false, reduction = 'mean'}.
+---
+---```lua
+---local torch = require 'torch'
+---local loss = torch.nn.TripletMarginWithDistanceLoss{
+---  distance_function = function(a, b) return 1 - torch.cosine_similarity(a, b) end}
+---assert(loss(torch.ones(1, 2), torch.ones(1, 2), -torch.ones(1, 2)):item() == 0)
+---```
+---@class nn.TripletMarginWithDistanceLoss: nn.Module
+---@overload fun(options?: table): nn.TripletMarginWithDistanceLoss
+local TripletMarginWithDistanceLoss = loss_class('TripletMarginWithDistanceLoss', 'triplet_margin_with_distance_loss',
+  {{'distance_function'}, {'margin', 1}, {'swap', false}, REDUCTION})
+
+local set_up_with_distance = TripletMarginWithDistanceLoss.init
+
+function TripletMarginWithDistanceLoss:init(...)
+  set_up_with_distance(self, ...)
+  self.distance_function = self.distance_function or require('torch.nn.distance').PairwiseDistance()
+end
+
 return {
   CrossEntropyLoss = CrossEntropyLoss, NLLLoss = NLLLoss, MSELoss = MSELoss, KLDivLoss = KLDivLoss, L1Loss = L1Loss,
   SmoothL1Loss = SmoothL1Loss, HuberLoss = HuberLoss, BCELoss = BCELoss, BCEWithLogitsLoss = BCEWithLogitsLoss,
+  CTCLoss = CTCLoss, PoissonNLLLoss = PoissonNLLLoss, GaussianNLLLoss = GaussianNLLLoss,
+  HingeEmbeddingLoss = HingeEmbeddingLoss, SoftMarginLoss = SoftMarginLoss, MultiMarginLoss = MultiMarginLoss,
+  MultiLabelMarginLoss = MultiLabelMarginLoss, MultiLabelSoftMarginLoss = MultiLabelSoftMarginLoss,
+  CosineEmbeddingLoss = CosineEmbeddingLoss, MarginRankingLoss = MarginRankingLoss,
+  TripletMarginLoss = TripletMarginLoss, TripletMarginWithDistanceLoss = TripletMarginWithDistanceLoss,
 }

@@ -1,0 +1,52 @@
+-- torch/nn/stateless.lua: classes of layers without parameters: their arguments are fields, which forward uses.
+
+local args = require 'rtrain.args'
+local repr = require 'torch.nn.repr'
+local Module = require('torch.nn.module').Module
+
+-- How print shows a field: {name, value} of repr.fields, or nil to leave it out.
+local SHOWN = {
+  plain = function(name, value) return {name, value} end,
+  -- Python has a float where Lua has one kind of number.
+  float = function(name, value)
+    if value == nil then return {name} end
+    return {name, repr.float(value), true}
+  end,
+  -- The value without its name.
+  bare = function(_, value) return {'', value} end,
+  -- A flag that is left out unless it is set.
+  flag = function(name, value) return value and {name, value} or nil end,
+}
+
+---A class whose arguments become fields of the same names.
+---@param name string
+---@param parameters (string|table)[] as args.signature takes them
+---@param forward fun(self: nn.Module, ...): any
+---@param shown? (string|string[])[] fields that print shows: 'dim', or {'alpha', 'float'}, {'inplace', 'flag'}, {'size',
+---  'bare'}
+---@return table class
+local function stateless(name, parameters, forward, shown)
+  local Layer = Module:extend(name)
+  local signature = args.signature(name, parameters)
+
+  function Layer:init(...)
+    local bound = signature:bind(...)
+    for _, field in ipairs(signature.names) do self[field] = bound[field] end
+    if self._check then self:_check() end
+  end
+
+  Layer.forward = forward
+
+  function Layer:extra_repr()
+    local fields = {}
+    for _, entry in ipairs(shown or {}) do
+      local field, kind = entry, 'plain'
+      if type(entry) == 'table' then field, kind = entry[1], entry[2] end
+      fields[#fields + 1] = SHOWN[kind](field, self[field])
+    end
+    return repr.fields(fields)
+  end
+  return Layer
+end
+
+return stateless
