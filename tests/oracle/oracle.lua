@@ -13,19 +13,21 @@ local FOLDER = debug.getinfo(1, 'S').source:match('^@(.*/)') or ''
 
 ---The cases of a part, in order.
 ---@param part string the file golden/<part>.txt
+---@param read? fun(line: string): table makes a case of a line; default: Case.read
 ---@return table[] cases each with name, args, want, …
-function oracle.cases(part)
+function oracle.cases(part, read)
   local out = {}
-  for line in io.lines(FOLDER .. 'golden/' .. part .. '.txt') do out[#out + 1] = Case.read(line) end
+  for line in io.lines(FOLDER .. 'golden/' .. part .. '.txt') do out[#out + 1] = (read or Case.read)(line) end
   return out
 end
 
 ---Makes a global class of tests, `test_<name of the case>` each.
 ---@param class string
 ---@param part string
+---@param read? fun(line: string): table as oracle.cases
 ---@return table[] cases
-function oracle.define(class, part)
-  local tests, cases = {}, oracle.cases(part)
+function oracle.define(class, part, read)
+  local tests, cases = {}, oracle.cases(part, read)
   _G[class] = tests
   for _, case in ipairs(cases) do
     tests['test_' .. case.name] = function()

@@ -1,4 +1,5 @@
-"""What the files in cases/ are written with: `from harness import T, call, code, wrong`."""
+"""What the files in cases/ are written with: `from harness import T, call, code, module, wrong`."""
 
 from harness.case import call, code, rows, wrong  # noqa: F401
 from harness.fill import T  # noqa: F401
+from harness.module import module  # noqa: F401

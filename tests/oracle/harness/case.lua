@@ -77,12 +77,14 @@ function Case:inputs()
   return args, wanted
 end
 
+---Lua text as a function that knows torch, nn, F, optim, none, slice.
+function Case.chunk(text) return setfenv(assert(load(text, '=case')), LIBRARY) end
+
 -- A function of the arguments for the form: 'f' function, 'm' method.
 function Case:callee(form)
   if self.code then
     local text = ('local %s = ...\n%s'):format(self.names ~= '' and self.names or '_', self.code)
-    local chunk = assert(load(text, '=case'))
-    return setfenv(chunk, LIBRARY)
+    return Case.chunk(text)
   end
   if form == 'm' then
     return function(...)
@@ -105,7 +107,8 @@ local function flatten(out, value)
   end
 end
 
-local function flat(...)
+---The results one after the other: lists dissolve, nil is torch.none.
+function Case.flat(...)
   local out = {}
   for i = 1, select('#', ...) do flatten(out, (select(i, ...))) end
   return out
@@ -143,7 +146,7 @@ end
 function Case:answer_problem(form)
   torch.manual_seed(0)
   local args, wanted = self:inputs()
-  local results = flat(self:callee(form)(unpack(args, 1, args.n)))
+  local results = Case.flat(self:callee(form)(unpack(args, 1, args.n)))
   local problem = list_problem(results, self.want, 'result', self)
   if problem then return problem end
   if self.same and not rawequal(results[1], args[1]) then return 'the result is not the object it was called on' end

@@ -1,0 +1,6 @@
+-- Modules of torch.nn against Python's: print, state_dict, initial values, results and gradients: cases/modules.py.
+local lu = require 'luaunit'
+
+require('oracle').define('TestModules', 'modules', require('harness.module').read)
+
+os.exit(lu.LuaUnit.run(), true)
