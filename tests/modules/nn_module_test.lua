@@ -1,0 +1,375 @@
+-- nn.Module: what every module can do: registration, walking, state, hooks, conversions, copies, containers.
+local lu = require 'luaunit'
+local ordered = require 'rtrain.ordered'
+local torch = require 'torch'
+local nn = torch.nn
+
+local function error_of(fn, ...)
+  local ok, err = pcall(fn, ...)
+  lu.assertFalse(ok)
+  lu.assertEquals(err.code, 'argument')
+  return tostring(err)
+end
+
+local function names(iterator)
+  local out = {}
+  for name in iterator do out[#out + 1] = name end
+  return table.concat(out, ' ')
+end
+
+local function small() return nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Sequential(nn.Linear(3, 1))) end
+
+TestRegistration = {}
+
+function TestRegistration:test_names_must_be_usable()
+  local net = nn.Identity()
+  lu.assertStrContains(error_of(net.register_parameter, net, 'a.b', nil), "cannot contain '.'")
+  lu.assertStrContains(error_of(net.register_buffer, net, '', nil), 'cannot be empty')
+  lu.assertStrContains(error_of(net.add_module, net, 'forward', nn.ReLU()), "Identity has 'forward' already")
+  lu.assertStrContains(error_of(net.register_parameter, net, 'w', torch.ones(1)), 'nn.Parameter expected, got Tensor')
+  lu.assertStrContains(error_of(net.register_buffer, net, 'w', 3), 'Tensor expected, got number')
+  net:register_module('part', nil)
+  net.part = nn.ReLU()
+  lu.assertEquals(#net:children(), 1)
+end
+
+function TestRegistration:test_a_buffer_is_registered_by_assignment()
+  local net = nn.Identity()
+  net.seen = nn.Buffer(torch.zeros(2))
+  net.cache = nn.Buffer(torch.zeros(2), false)
+  lu.assertEquals(names(net:named_buffers()), 'seen cache')
+  lu.assertEquals(ordered.keys(net:state_dict()), {'seen'})
+  net.seen = torch.ones(2)
+  lu.assertEquals(net:state_dict().seen:sum():item(), 2)
+  lu.assertStrContains(error_of(function() net.seen = 'x' end), "cannot assign string as buffer 'seen'")
+end
+
+TestWalk = {}
+
+function TestWalk:test_prefix_recurse_and_duplicates()
+  local net = small()
+  lu.assertEquals(names(net:named_parameters{prefix = 'net', recurse = false}), '')
+  lu.assertEquals(names(net[2]:named_buffers{prefix = 'bn'}), 'bn.running_mean bn.running_var bn.num_batches_tracked')
+  lu.assertEquals(names(net:named_modules{prefix = 'm'}), 'm m.0 m.1 m.2 m.2.0')
+  local shared = nn.Linear(2, 2)
+  local twice = nn.Sequential(shared, shared)
+  lu.assertEquals(names(twice:named_modules()), ' 0')
+  lu.assertEquals(names(twice:named_modules{remove_duplicate = false}), ' 0 1')
+  lu.assertEquals(names(twice:named_parameters{remove_duplicate = false}), '0.weight 0.bias 1.weight 1.bias')
+  lu.assertEquals(#twice:modules{remove_duplicate = false}, 3)
+end
+
+function TestWalk:test_by_path()
+  local net = small()
+  lu.assertIs(net:get_submodule '', net)
+  lu.assertIs(net:get_parameter '2.0.weight', net[3][1].weight)
+  lu.assertIs(net:get_buffer '1.running_mean', net[2].running_mean)
+  lu.assertStrContains(error_of(net.get_parameter, net, '2.0.weigt'), "Linear has no parameter 'weigt' (in '2.0.weigt'): did you mean 'weight'?")
+  lu.assertStrContains(error_of(net.get_buffer, net, '0.weight'), "Linear has no buffer 'weight'")
+  net:set_submodule('2.0', nn.Identity())
+  lu.assertEquals(tostring(net[3][1]), 'Identity()')
+  lu.assertStrContains(error_of(net.set_submodule, net, '2.7', nn.Identity(), {strict = true}), "has no module '7'")
+end
+
+TestState = {}
+
+function TestState:test_every_problem_is_named()
+  local net = small()
+  local state = net:state_dict()
+  state['0.weight'], state['1.running_mean'], state['2.0.bias'] = torch.ones(7), torch.ones(1, 3), nil
+  state.extra, state['2.more.x'] = torch.ones(1), torch.ones(1)
+  local text = error_of(net.load_state_dict, net, state)
+  lu.assertStrContains(text, [[
+Error(s) in loading state_dict for Sequential:
+	Missing key(s) in state_dict: "2.0.bias". 
+	Unexpected key(s) in state_dict: "extra", "2.more.x". 
+	size mismatch for 0.weight: copying a param with shape torch.Size([7]) from checkpoint, the shape in current model is torch.Size([3, 2]).
+	size mismatch for 1.running_mean: copying a param with shape torch.Size([1, 3]) from checkpoint, the shape in current model is torch.Size([3]).]])
+  state['0.weight'], state['1.running_mean'] = nil, nil
+  local result = net:load_state_dict(state, {strict = false})
+  lu.assertEquals(result.missing_keys, {'0.weight', '1.running_mean', '2.0.bias'})
+  lu.assertEquals(result.unexpected_keys, {'extra', '2.more.x'})
+end
+
+function TestState:test_assign_takes_the_tensors_themselves()
+  local net, weight = nn.Linear(2, 1), torch.ones(1, 2, {dtype = 'float64'})
+  net:requires_grad_(false)
+  net:load_state_dict({weight = weight, bias = torch.zeros(1)}, {assign = true})
+  lu.assertEquals(net.weight.dtype, 'float64')
+  lu.assertEquals(net.weight:data_ptr(), weight:data_ptr())
+  lu.assertFalse(net.weight.requires_grad)
+  lu.assertEquals(#net:parameters(), 2)
+end
+
+function TestState:test_old_files_load()
+  local norm = nn.BatchNorm1d(2)
+  local state = norm:state_dict()
+  state.num_batches_tracked = nil
+  lu.assertEquals(norm:load_state_dict(state).missing_keys, {})
+  local scalar = nn.Identity()
+  scalar.scale = nn.Parameter(torch.tensor(0))
+  scalar:load_state_dict{scale = torch.tensor{3}}
+  lu.assertEquals(scalar.scale:item(), 3)
+end
+
+function TestState:test_extra_state()
+  local Counter = nn.Module:extend('Counter')
+  function Counter:init() self.count = 0 end
+  function Counter:get_extra_state() return {count = self.count} end
+  function Counter:set_extra_state(state) self.count = state.count end
+  local a, b = nn.Sequential(Counter()), nn.Sequential(Counter())
+  a[1].count = 5
+  lu.assertEquals(ordered.keys(a:state_dict()), {'0._extra_state'})
+  b:load_state_dict(a:state_dict())
+  lu.assertEquals(b[1].count, 5)
+  lu.assertStrContains(error_of(b.load_state_dict, b, {}), 'Missing key(s) in state_dict: "0._extra_state"')
+end
+
+function TestState:test_hooks_of_state()
+  local net, order = small(), {}
+  net[1]:register_state_dict_pre_hook(function(_, prefix, keep_vars) order[#order + 1] = prefix .. tostring(keep_vars) end)
+  local handle = net:register_state_dict_post_hook(function(_, state) state['0.bias'] = nil end)
+  local state = net:state_dict{keep_vars = true}
+  lu.assertEquals(order, {'0.true'})
+  lu.assertNil(state['0.bias'])
+  handle:remove()
+  lu.assertNotNil(net:state_dict()['0.bias'])
+  net[1]:register_load_state_dict_pre_hook(function(_, given, prefix) given[prefix .. 'bias'] = torch.full({3}, 7) end)
+  net:load_state_dict(state)
+  lu.assertEquals(net[1].bias:sum():item(), 21)
+  local other = nn.Linear(2, 2)
+  other:register_load_state_dict_post_hook(function(_, keys) keys.missing_keys[1] = nil end)
+  lu.assertEquals(other:load_state_dict{weight = torch.ones(2, 2)}.missing_keys, {})
+end
+
+TestHooks = {}
+
+function TestHooks:test_order_and_handles()
+  local layer, seen = nn.Identity(), {}
+  local function note(text) return function() seen[#seen + 1] = text end end
+  local first = layer:register_forward_hook(note 'after 1')
+  layer:register_forward_hook(note 'after 0', {prepend = true})
+  layer:register_forward_pre_hook(note 'before')
+  layer(torch.ones(1))
+  first:remove()
+  first.remove()
+  layer(torch.ones(1))
+  lu.assertEquals(table.concat(seen, ', '), 'before, after 0, after 1, before, after 0')
+end
+
+function TestHooks:test_always_called()
+  local layer, called = nn.Identity(), 0
+  function layer.forward() error('broken', 0) end
+  layer:register_forward_hook(function(_, _, output)
+    called = called + 1
+    lu.assertNil(output)
+  end, {always_call = true})
+  local ok, err = pcall(layer, torch.ones(1))
+  lu.assertFalse(ok)
+  lu.assertStrContains(tostring(err), 'broken')
+  lu.assertEquals(called, 1)
+end
+
+function TestHooks:test_backward_hooks_see_and_replace()
+  local layer, seen = nn.Linear(2, 1, {bias = false}), {}
+  layer:register_full_backward_pre_hook(function(_, grad_output)
+    seen[1] = grad_output[1]:item()
+    return {grad_output[1] * 10}
+  end)
+  local handle = layer:register_full_backward_hook(function(_, grad_input, grad_output)
+    seen[2], seen[3] = grad_input[1]:clone(), grad_output[1]:item()
+    return {grad_input[1] * 0 + 5}
+  end)
+  local x = torch.ones(1, 2, {requires_grad = true})
+  layer(x):backward()
+  lu.assertEquals({seen[1], seen[3]}, {1, 10})
+  lu.assertTrue(torch.allclose(seen[2], layer.weight:detach() * 10))
+  lu.assertEquals(x.grad:tolist(), {{5, 5}})
+  lu.assertEquals(layer.weight.grad:tolist(), {{10, 10}})
+  handle:remove()
+  x.grad = nil
+  layer(x):backward()
+  lu.assertTrue(torch.allclose(x.grad, layer.weight:detach() * 10))
+end
+
+function TestHooks:test_backward_hook_without_an_input_that_needs_a_gradient()
+  local layer, seen = nn.Linear(2, 1), nil
+  layer:register_full_backward_hook(function(_, grad_input, grad_output)
+    seen = {grad_input[1] == torch.none, grad_output[1]:item()}
+  end)
+  layer(torch.ones(1, 2)):backward()
+  lu.assertEquals(seen, {true, 1})
+  lu.assertStrContains(error_of(function()
+    local again = nn.Linear(2, 1)
+    again:register_full_backward_hook(function() return {torch.ones(1), torch.ones(1)} end)
+    again(torch.ones(1, 2, {requires_grad = true})):backward()
+  end), 'returned 2 gradients of the inputs, expected 1')
+end
+
+TestConversion = {}
+
+function TestConversion:test_forms_of_to()
+  local net = small()
+  net:to('cpu', torch.float64)
+  lu.assertEquals({net[1].weight.dtype, net[2].num_batches_tracked.dtype}, {'float64', 'int64'})
+  net:to(torch.ones(1, {dtype = 'bfloat16'}))
+  lu.assertEquals(net[2].running_mean.dtype, 'bfloat16')
+  net:to{dtype = 'float32'}
+  lu.assertEquals(net:half()[1].weight.dtype, 'float16')
+  lu.assertEquals(net:type('float64')[2].num_batches_tracked.dtype, 'float64')
+  lu.assertStrContains(error_of(net.to, net, {dtype = 'int64'}), 'no floating-point dtype')
+  lu.assertStrContains(error_of(net.to, net, {devise = 'cpu'}), "did you mean 'device'?")
+end
+
+function TestConversion:test_gradients_follow()
+  local net = nn.Linear(2, 1)
+  net(torch.ones(1, 2)):backward()
+  net:double()
+  lu.assertEquals(net.weight.grad.dtype, 'float64')
+end
+
+function TestConversion:test_channels_last()
+  local net = nn.Sequential(nn.Conv2d(3, 4, 2), nn.Flatten(), nn.Linear(4, 2)):to{memory_format = 'channels_last'}
+  lu.assertTrue(net[1].weight:is_contiguous{memory_format = 'channels_last'})
+  local one = nn.utils.convert_conv2d_weight_memory_format(nn.Conv2d(3, 4, 2), 'channels_last')
+  lu.assertTrue(one.weight:is_contiguous{memory_format = 'channels_last'})
+end
+
+function TestConversion:test_meta_and_empty()
+  local net = nn.Linear(2, 3, {device = 'meta'}):to_empty{device = 'cpu'}
+  lu.assertEquals({net.weight.device, #net:parameters()}, {'cpu', 2})
+  lu.assertStrContains(error_of(net.to_empty, net), 'give the device')
+  local ok, err = pcall(net.share_memory, net)
+  lu.assertFalse(ok)
+  lu.assertEquals(err.code, 'unsupported')
+end
+
+TestCopies = {}
+
+function TestCopies:test_deepcopy_keeps_sharing_inside()
+  local shared = nn.Linear(2, 2)
+  local net = nn.Sequential(shared, nn.BatchNorm1d(2), shared)
+  net.note = {list = {1, 2}, ['self'] = net}
+  shared:register_forward_hook(function(_, _, y) return y + 1 end)
+  local copy = net:deepcopy()
+  lu.assertIs(copy[1], copy[3])
+  lu.assertNotIs(copy[1], net[1])
+  lu.assertIs(copy.note.self, copy)
+  lu.assertEquals(#copy:parameters(), #net:parameters())
+  lu.assertTrue(torch.equal(copy:eval()(torch.ones(3, 2)), net:eval()(torch.ones(3, 2))))
+  torch.no_grad(function() copy[1].weight:zero_() end)
+  lu.assertTrue(shared.weight:abs():sum():item() > 0)
+end
+
+function TestCopies:test_deepcopy_of_values()
+  local x = torch.ones(2, {requires_grad = true})
+  x:sum():backward()
+  local copy = torch.deepcopy{x = x, map = ordered.new{{'b', 1}, {'a', x}}, fn = print}
+  lu.assertEquals(copy.x.grad:tolist(), {1, 1})
+  lu.assertEquals(ordered.keys(copy.map), {'b', 'a'})
+  lu.assertIs(copy.map.a, copy.x)
+  lu.assertStrContains(error_of(torch.deepcopy, x * 2), 'detach() or clone() it')
+end
+
+TestLists = {}
+
+function TestLists:test_list_operations()
+  local net = nn.Sequential(nn.Linear(1, 2), nn.ReLU())
+  net:insert(1, nn.Tanh()):extend{nn.Linear(2, 1)}
+  lu.assertEquals(names(net:named_parameters()), '1.weight 1.bias 3.weight 3.bias')
+  lu.assertEquals(tostring(net:pop(1)), 'Tanh()')
+  lu.assertEquals(names(net:named_parameters()), '0.weight 0.bias 2.weight 2.bias')
+  lu.assertEquals(#net:slice(-2), 2)
+  lu.assertStrContains(error_of(net.pop, net, 9), 'there is no index 9')
+  lu.assertStrContains(error_of(net.insert, net, 1, 3), 'nn.Module expected, got number')
+  local joined = nn.ModuleList{nn.ReLU()} + nn.ModuleList{nn.Tanh()}
+  lu.assertEquals(#joined, 2)
+  lu.assertEquals(#(net * 2), 2 * #net)
+  lu.assertIs((2 * net)[1], net[1])
+  table.remove(net)
+  lu.assertEquals(names(net:named_parameters()), '0.weight 0.bias')
+end
+
+function TestLists:test_dictionaries()
+  local dict = nn.ModuleDict{{'b', nn.Linear(1, 1)}, {'a', nn.ReLU()}}
+  dict:update{{'c', nn.Tanh()}, {'b', nn.Identity()}}
+  lu.assertEquals(dict:keys(), {'b', 'a', 'c'})
+  lu.assertTrue(dict:contains 'a')
+  lu.assertStrContains(error_of(dict.pop, dict, 'd'), "ModuleDict has no 'd'")
+  dict:clear()
+  lu.assertEquals({dict:len(), #dict:parameters()}, {0, 0})
+  local params = nn.ParameterDict{{'x', torch.ones(1)}}
+  params.y = torch.zeros(2)
+  lu.assertEquals(names(params:named_parameters()), 'x y')
+  lu.assertEquals(params:setdefault('z', 3), 3)
+  lu.assertEquals({params:popitem()}, {'z', 3})
+  lu.assertStrContains(error_of(params, 1), 'cannot be called')
+end
+
+function TestLists:test_parameter_list_takes_replaced_tensors()
+  local list = nn.ParameterList{torch.ones(1), torch.ones(2)}
+  list[2] = torch.zeros(3)
+  lu.assertEquals(list:state_dict()['1'].shape[1], 3)
+  lu.assertTrue(list[2].requires_grad)
+end
+
+TestParametrize = {}
+
+function TestParametrize:test_several_and_removal()
+  local Double, Shift = nn.Module:extend('Double'), nn.Module:extend('Shift')
+  function Double:forward(x) return x * 2 end
+  function Double:right_inverse(x) return x / 2 end
+  function Shift:forward(x) return x + 1 end
+  function Shift:right_inverse(x) return x - 1 end
+  local layer, parametrize = nn.Linear(2, 2), nn.utils.parametrize
+  local before = layer.weight:clone():detach()
+  parametrize.register_parametrization(layer, 'weight', Double())
+  parametrize.register_parametrization(layer, 'weight', Shift())
+  lu.assertTrue(torch.allclose(layer.weight, before + 1))
+  layer.weight = torch.full({2, 2}, 5)
+  lu.assertEquals(layer.parametrizations.weight.original:tolist(), {{2, 2}, {2, 2}})
+  lu.assertTrue(parametrize.is_parametrized(layer, 'weight'))
+  lu.assertEquals(tostring(layer):match '^%w+', 'ParametrizedLinear')
+  local copy = layer:deepcopy()
+  lu.assertEquals(copy.weight:sum():item(), 20)
+  local calls = 0
+  layer.parametrizations.weight:register_forward_hook(function() calls = calls + 1 end)
+  parametrize.cached(function() return layer.weight + layer.weight end)
+  lu.assertEquals(calls, 1)
+  parametrize.remove_parametrizations(layer, 'weight')
+  lu.assertEquals(layer.weight:sum():item(), 20)
+  lu.assertEquals(tostring(layer), 'Linear(in_features=2, out_features=2, bias=True)')
+  lu.assertEquals(names(layer:named_parameters()), 'bias weight')
+end
+
+function TestParametrize:test_what_is_refused()
+  local Flat = nn.Module:extend('Flat')
+  function Flat:forward(x) return x:reshape(-1) end
+  local register = nn.utils.parametrize.register_parametrization
+  lu.assertStrContains(error_of(register, nn.Linear(2, 2), 'weight', Flat()), 'may not change dtype or shape')
+  lu.assertStrContains(error_of(register, nn.Linear(2, 2), 'wait', Flat()), "Linear has no parameter or buffer 'wait'")
+  lu.assertStrContains(error_of(nn.utils.remove_weight_norm, nn.Linear(1, 1)), "weight_norm of 'weight' not found")
+end
+
+function TestParametrize:test_state_of_the_older_weight_norm_loads()
+  local old, new = nn.utils.weight_norm(nn.Linear(3, 2)), nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+  new:load_state_dict(old:state_dict())
+  local x = torch.randn(1, 3)
+  lu.assertTrue(torch.allclose(old(x), new(x)))
+end
+
+TestFunctionalCall = {}
+
+function TestFunctionalCall:test_the_module_keeps_its_own()
+  local net, call = small():eval(), nn.utils.stateless.functional_call
+  local before = net(torch.ones(1, 2)):item()
+  local zero = {}
+  for name, param in net:named_parameters() do zero[name] = torch.zeros_like(param) end
+  lu.assertEquals(call(net, zero, torch.ones(1, 2)):item(), 0)
+  lu.assertEquals(net(torch.ones(1, 2)):item(), before)
+  lu.assertFalse(pcall(call, net, {['0.weight'] = torch.zeros(9, 9)}, torch.ones(1, 2)))
+  lu.assertEquals(net(torch.ones(1, 2)):item(), before)
+  lu.assertStrContains(error_of(call, net, {['0.weigth'] = torch.zeros(1)}, torch.ones(1)), "did you mean '0.weight'?")
+end
+
+os.exit(lu.LuaUnit.run(), true)
