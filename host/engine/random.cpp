@@ -80,6 +80,12 @@ struct Class<at::Generator> {
     push<at::Generator>(L, std::make_unique<at::Generator>(self.clone()));
     return 1;
   }
+  static int to_string(lua_State* L) {
+    const std::string text =
+        cat("torch.Generator(", check<at::Generator>(L, 1)->device().str(), ")");
+    lua_pushlstring(L, text.data(), text.size());
+    return 1;
+  }
   static int get_seed(lua_State* L) { return push_seed(L, *check<at::Generator>(L, 1)); }
   static int get_state(lua_State* L) {
     push_tensor(L, state_of(*check<at::Generator>(L, 1)));
@@ -91,12 +97,11 @@ struct Class<at::Generator> {
     return 1;
   }
 
-  static constexpr Method kMethods[] = {torch_method<&seed_with>("manual_seed"),
-                                        torch_method<&get_seed>("initial_seed"),
-                                        torch_method<&seed>("seed"),
-                                        torch_method<&clone>("clone_state"),
-                                        torch_method<&get_state>("get_state"),
-                                        torch_method<&change_state>("set_state")};
+  static constexpr Method kMethods[] = {
+      torch_method<&seed_with>("manual_seed"), torch_method<&get_seed>("initial_seed"),
+      torch_method<&to_string>("__tostring"),  torch_method<&seed>("seed"),
+      torch_method<&clone>("clone_state"),     torch_method<&get_state>("get_state"),
+      torch_method<&change_state>("set_state")};
 };
 
 at::Generator* test_generator(lua_State* L, int index) {

@@ -24,6 +24,7 @@ function TestIndexing:test_slices_ellipsis_and_none()
   lu.assertEquals(x[{0, slice(nil, nil, 2)}]:tolist(), {0, 2})
   lu.assertEquals(x[{0, slice{start = 1, step = 2}}]:tolist(), {1, 3})
   lu.assertEquals(x[none].shape, {1, 3, 4})
+  lu.assertEquals(tostring(slice(1, nil, 2)), 'torch.slice(1, nil, 2)')
   lu.assertEquals(x[{slice(0, 2), none, slice(-2)}].shape, {2, 1, 2})
 end
 

@@ -263,6 +263,7 @@ function TestRandom:test_generators()
   local copy = g:clone_state()
   lu.assertEquals(torch.rand(2, {generator = g}):tolist(), torch.rand(2, {generator = copy}):tolist())
   lu.assertEquals(g:seed(), g:initial_seed())
+  lu.assertEquals(tostring(g), 'torch.Generator(cpu)')
   lu.assertEquals(torch.manual_seed(3):initial_seed(), 3)
   lu.assertEquals(torch.default_generator:initial_seed(), 3)
 end
