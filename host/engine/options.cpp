@@ -17,15 +17,18 @@ Options::Options(lua_State* L, int index, std::string_view function,
     throw Error(Code::kArgument,
                 cat(function, ": expected a table of options, got ", luaL_typename(L, index)));
   }
-  const std::vector<std::string> names(known.begin(), known.end());
   std::vector<std::string> unknown;
   for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
-    const std::string name = lua_type(L, -2) == LUA_TSTRING ? std::string(lua_tostring(L, -2))
-                                                            : cat("(a ", luaL_typename(L, -2), ")");
-    if (std::find(names.begin(), names.end(), name) == names.end()) unknown.push_back(name);
+    if (lua_type(L, -2) != LUA_TSTRING) {
+      unknown.push_back(cat("(a ", luaL_typename(L, -2), ")"));
+    } else if (const std::string_view name = lua_tostring(L, -2);
+               std::find(known.begin(), known.end(), name) == known.end()) {
+      unknown.emplace_back(name);
+    }
   }
   if (unknown.empty()) return;
   const std::string& first = *std::min_element(unknown.begin(), unknown.end());
+  const std::vector<std::string> names(known.begin(), known.end());
   throw Error(Code::kArgument,
               cat(function, ": unknown option '", first, "'", suggestion(first, names)));
 }

@@ -66,6 +66,14 @@ absent.GROUPS = {
     dtype layout memory_format OutOfMemoryError]]},
 }
 
+---Names of smaller places: the place, why, the names.
+absent.PLACES = {
+  {'linalg', "an error's code says what it is: err.code", 'LinAlgError'},
+  {'testing', 'assert_close compares, torch.rand and its kin make data', 'FileCheck assert_allclose make_tensor'},
+  {'Generator', 'they are for CUDA graphs', 'get_offset graphsafe_get_state graphsafe_set_state set_offset'},
+  {'Size', 'a size is a list of Lua', 'count index'},
+}
+
 local group_of = {}
 for _, group in ipairs(absent.GROUPS) do
   for name in group[3]:gmatch '%S+' do group_of[name] = group end

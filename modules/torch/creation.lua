@@ -60,7 +60,8 @@ function creation.frombuffer(buffer, options)
   if type(buffer) ~= 'string' or not options.dtype then
     errors.raise('argument', 'frombuffer: expected a string and {dtype = …}')
   end
-  local offset, size = checks.count('frombuffer: offset', options.offset or 0), aten.empty({0}, {dtype = options.dtype}).itemsize
+  local offset = checks.count('frombuffer: offset', options.offset or 0)
+  local size = aten.empty({0}, {dtype = options.dtype}).itemsize
   local room = #buffer - offset
   local count = (options.count or -1) < 0 and room / size or options.count
   if count % 1 ~= 0 or count < 1 or count * size > room then

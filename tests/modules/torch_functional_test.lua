@@ -253,6 +253,54 @@ function TestPrintOptions:test_errors()
   lu.assertErrorMsgContains("profile cannot be 'long'", torch.set_printoptions, {profile = 'long'})
 end
 
+TestSettings = {}
+
+function TestSettings:tearDown()
+  torch.set_deterministic_debug_mode 'default'
+  torch.set_warn_always(false)
+end
+
+function TestSettings:test_what_is_set_is_answered()
+  torch.set_deterministic_debug_mode 'warn'
+  lu.assertEquals(torch.get_deterministic_debug_mode(), 1)
+  lu.assertTrue(torch.is_deterministic_algorithms_warn_only_enabled())
+  torch.use_deterministic_algorithms(true, {warn_only = false})
+  lu.assertEquals(torch.get_deterministic_debug_mode(), 2)
+  torch.set_warn_always(true)
+  lu.assertTrue(torch.is_warn_always_enabled())
+  lu.assertEquals(torch.get_float32_matmul_precision(), 'highest')
+  lu.assertTrue(torch.get_num_interop_threads() >= 1)
+end
+
+function TestSettings:test_errors()
+  lu.assertErrorMsgContains("did you mean 'warn'?", torch.set_deterministic_debug_mode, 'wran')
+  lu.assertErrorMsgContains("expected 'highest', 'high' or 'medium', got 'low'", torch.set_float32_matmul_precision, 'low')
+  lu.assertErrorMsgContains('expected true or false, got 1', torch.set_flush_denormal, 1)
+  lu.assertErrorMsgContains("did you mean 'warn_only'?", torch.use_deterministic_algorithms, true, {warnonly = true})
+end
+
+TestArguments = {}
+
+function TestArguments:test_wrong_kinds_are_named()
+  local x = torch.ones(2, 2)
+  local function message(fn, ...)
+    local ok, err = pcall(fn, ...)
+    lu.assertFalse(ok)
+    lu.assertEquals(err.code, 'argument')
+    return err.message
+  end
+  lu.assertStrContains(message(x.to, x, 3), 'to: expected a dtype, a device or a Tensor, got 3')
+  lu.assertStrContains(message(x.to, x, {dtype = 3}), "to: option 'dtype' must be a string, not a number")
+  lu.assertStrContains(message(x.float, x, 3), 'float32: memory_format: expected a memory format, got 3')
+  lu.assertStrContains(message(torch.tensor, {1}, 3), 'tensor: expected a table of options, got number')
+  lu.assertStrContains(message(torch.svd_lowrank, 3), 'svd_lowrank: A: expected a Tensor, got number')
+  lu.assertStrContains(message(torch.pca_lowrank, x, 3), 'q must lie between 0 and min(m, n) = 2, got 3')
+  lu.assertStrContains(message(torch.unravel_index, torch.ones(1), 2), 'an integer dtype, got float32')
+  lu.assertStrContains(message(torch.broadcast_shapes, {1.5}), 'shape 1: expected sizes of at least 0, got 1.5')
+  lu.assertStrContains(message(torch.einsum, x, 3), 'einsum: expected a list of subscripts, got number')
+  lu.assertStrContains(message(x.apply_, x, 3), 'apply_: expected a function, got number')
+end
+
 TestRandom = {}
 
 function TestRandom:test_generators()
