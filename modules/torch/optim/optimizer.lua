@@ -186,6 +186,7 @@ function Optimizer:step(closure)
   if not self._update then raise(self, 'an optimizer of your own defines step(closure)') end
   torch.no_grad(update_groups, self)
   hooks.run(self, 'step_post', given)
+  require('torch._C').step_boundary()  -- the graph of this step is garbage now
   return loss
 end
 
