@@ -2,6 +2,8 @@
 
 return require 'rtrain.namespace'('torch.optim.swa_utils', {
   files = {
+    {'torch.optim.swa_utils.averaged_model', 'AveragedModel', 'get_ema_avg_fn', 'get_ema_multi_avg_fn', 'get_swa_avg_fn',
+     'get_swa_multi_avg_fn'},
     {'torch.optim.swa_utils.update_bn', 'update_bn'},
     {'torch.optim.lr_scheduler.swa', 'SWALR'},
   },

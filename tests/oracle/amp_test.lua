@@ -1,0 +1,6 @@
+-- Autocast, GradScaler and averages of weights against Python's: cases/amp.py.
+local lu = require 'luaunit'
+
+require('oracle').define('TestAmp', 'amp')
+
+os.exit(lu.LuaUnit.run(), true)
