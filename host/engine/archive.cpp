@@ -1,85 +1,41 @@
 #include "host/engine/archive.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
 #include <caffe2/serialize/inline_container.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
+#include <charconv>
 #include <cstring>
 
 #include "host/base/error.h"
+#include "host/base/new_file.h"
+#include "host/base/stored_zip.h"
 #include "host/base/text.h"
+#include "host/engine/dtype.h"
+#include "host/engine/file_storage.h"
 #include "host/engine/pickle_reader.h"
 #include "host/engine/pickle_writer.h"
 
 namespace rtrain {
 namespace {
 
-// A new file beside the target that becomes the target at commit(), and is removed otherwise.
-class NewFile {
- public:
-  explicit NewFile(std::string target)
-      : target_(std::move(target)), path_(cat(target_, ".tmp-", static_cast<int>(getpid()))) {
-    fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd_ < 0) fail();
-  }
-  ~NewFile() {
-    if (fd_ < 0) return;
-    close(fd_);
-    unlink(path_.c_str());
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  // Always claims success and keeps an error for commit(): the archive writer's destructor writes
-  // too, and would end the process by throwing after a failed write.
-  size_t write(const void* data, size_t size) {
-    const char* bytes = static_cast<const char*>(data);
-    for (size_t done = 0; done < size && error_ == 0;) {
-      const ssize_t n = ::write(fd_, bytes + done, size - done);
-      if (n >= 0) {
-        done += static_cast<size_t>(n);
-      } else if (errno != EINTR) {
-        error_ = errno;
-      }
-    }
-    return size;
-  }
-
-  void commit() {
-    if (error_ != 0) {
-      errno = error_;
-      fail();
-    }
-    if (rename(path_.c_str(), target_.c_str()) != 0) fail();
-    close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  [[noreturn]] void fail() {
-    throw Error(Code::kEnvironment, cat("cannot write '", target_, "': ", std::strerror(errno)));
-  }
-
-  std::string target_;
-  std::string path_;
-  int fd_ = -1;
-  int error_ = 0;
-};
-
-// The storage's bytes in host memory; keeps the copy of a device storage alive.
-at::Tensor host_bytes(const c10::Storage& storage) {
-  at::Tensor bytes = at::empty({0}, at::TensorOptions().dtype(at::kByte).device(storage.device()));
-  bytes.set_(storage, 0, {static_cast<int64_t>(storage.nbytes())}, {1});
-  return bytes.cpu();
-}
+// The formats that LibTorch 2.11 reads (caffe2/serialize/versions.h).
+constexpr int kOldestFormat = 1, kNewestFormat = 10;
+constexpr size_t kMaxShortRecord = 64;
+// What torch.save wrote before the zip archive, since 1.6 only on demand: a pickled magic number, a
+// tar archive before that.
+constexpr std::string_view kLegacyMagic = "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.";
+constexpr std::string_view kTarMagic = "ustar";
+constexpr uint64_t kTarMagicOffset = 257;
 
 void write_records(const Pickle& content, NewFile& file) {
-  caffe2::serialize::PyTorchStreamWriter writer(
-      [&file](const void* data, size_t size) { return file.write(data, size); });
+  // It is told that every write succeeds: its destructor writes too, and would end the process by
+  // throwing after a failed one.
+  caffe2::serialize::PyTorchStreamWriter writer([&file](const void* data, size_t size) {
+    file.write(data, size);
+    return size;
+  });
   writer.writeRecord("data.pkl", content.bytes.data(), content.bytes.size());
   writer.writeRecord("byteorder", "little", 6);
   for (size_t i = 0; i < content.storages.size(); ++i) {
@@ -89,59 +45,101 @@ void write_records(const Pickle& content, NewFile& file) {
   writer.writeEndOfFile();
 }
 
+bool begins_with(const ByteSource& source, uint64_t offset, std::string_view bytes) {
+  if (source.size() < offset + bytes.size()) return false;
+  return source.text(offset, bytes.size()) == bytes;
+}
+
+// A file that is no zip archive is told what it is, if we know it.
+void check_format(const ByteSource& source) {
+  if (begins_with(source, 0, "PK\x03\x04")) return;
+  if (begins_with(source, 0, kLegacyMagic) || begins_with(source, kTarMagicOffset, kTarMagic)) {
+    throw Error(Code::kArgument,
+                "it is in torch.save's format from before 1.6. Convert it in Python: "
+                "torch.save(torch.load(path), new_path)");
+  }
+  if (begins_with(source, 8, "{")) {
+    throw Error(Code::kArgument,
+                "it is no archive of torch.save; it may be one for torch.load_safetensors");
+  }
+  throw Error(Code::kArgument, "it is no archive of torch.save");
+}
+
 class ArchiveReader {
  public:
-  ArchiveReader(const std::string& path, std::optional<c10::Device> device)
-      : reader_(path), device_(device) {}
+  ArchiveReader(const ByteSource& source, const DeviceChoice& devices)
+      : source_(source), zip_(source), devices_(devices) {}
 
   Tree read() {
-    if (!reader_.hasRecord("data.pkl")) {
+    if (!contains("data.pkl")) {
       throw Error(Code::kArgument,
                   "it is a zip archive without data.pkl, so torch.save did not write it");
     }
-    if (reader_.hasRecord("constants.pkl")) {
+    if (contains("constants.pkl")) {
       throw Error(Code::kArgument,
                   "it holds a TorchScript program; only values of torch.save are read");
     }
-    if (reader_.hasRecord("byteorder") && record("byteorder") != "little") {
+    if (contains("byteorder") && short_text("byteorder") != "little") {
       throw Error(Code::kArgument, "it was written on a big-endian machine");
     }
-    const std::string pickle = record("data.pkl");
-    return unpickle(pickle, [this](const StorageRequest& request) { return storage(request); });
+    check_version();
+    const StoredZip::Record* pickle = find("data.pkl");
+    return unpickle(source_.text(pickle->offset, pickle->size),
+                    [this](const StorageRequest& request) { return storage(request); });
   }
 
  private:
-  std::string record(const std::string& name) {
-    auto [data, size] = reader_.getRecord(name);
-    return std::string(static_cast<const char*>(data.get()), size);
+  bool contains(std::string_view name) const { return zip_.contains(cat(zip_.root(), "/", name)); }
+
+  const StoredZip::Record* find(std::string_view name) const {
+    return zip_.find(cat(zip_.root(), "/", name));
+  }
+
+  // A record of a few characters; a longer one is given as nothing.
+  std::string short_text(std::string_view name) const {
+    const StoredZip::Record* record = find(name);
+    if (record == nullptr || record->size > kMaxShortRecord) return {};
+    return std::string(trim(source_.text(record->offset, record->size)));
+  }
+
+  void check_version() const {
+    const std::string text = short_text(contains("version") ? "version" : ".data/version");
+    int version = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+    if (error != std::errc() || end != text.data() + text.size() || version < kOldestFormat) {
+      throw Error(Code::kArgument, "its record version is missing or damaged");
+    }
+    if (version > kNewestFormat) {
+      throw Error(Code::kArgument, cat("its format is version ", version, ", newer than ",
+                                       kNewestFormat, ", the newest that is known"));
+    }
   }
 
   c10::Storage storage(const StorageRequest& request) {
     const std::string name = cat("data/", request.key);
-    const size_t wanted = static_cast<size_t>(request.numel) * c10::elementSize(request.type);
-    if (!reader_.hasRecord(name) || reader_.getRecordSize(name) != wanted) {
+    const size_t item_size = c10::elementSize(request.type);
+    const size_t wanted = static_cast<size_t>(request.numel) * item_size;
+    const StoredZip::Record* record = find(name);
+    if (record == nullptr || record->size != wanted) {
       throw Error(Code::kArgument, cat("its record ", name, " is missing or has another size than ",
                                        wanted, " bytes"));
     }
-    auto [data, size] = reader_.getRecord(name);
-    c10::Storage out(c10::Storage::use_byte_size_t(), size, std::move(data));
-    const c10::Device device = device_ ? *device_ : c10::Device(request.location);
-    return device.is_cpu() ? out : moved(out, device, request.location);
+    const c10::Storage out = file_storage(source_, record->offset, wanted, item_size);
+    return storage_on(out, target(request.location), request.location);
   }
 
-  static c10::Storage moved(const c10::Storage& storage, c10::Device device,
-                            const std::string& location) {
-    try {
-      return host_bytes(storage).to(device).storage();
-    } catch (const c10::Error&) {
-      throw Error(Code::kEnvironment,
-                  cat("its tensors were saved on '", location, "' and '", device.str(),
-                      "' cannot be used here: pass {map_location = 'cpu'}"));
-    }
+  c10::Device target(const std::string& location) const {
+    if (devices_.all) return *devices_.all;
+    const auto chosen = devices_.by_location.find(location);
+    if (chosen != devices_.by_location.end()) return chosen->second;
+    if (const auto device = device_from_name(location)) return *device;
+    throw Error(Code::kEnvironment, cat("its tensors were saved on '", location,
+                                        "', which is no device here: pass {map_location = 'cpu'}"));
   }
 
-  caffe2::serialize::PyTorchStreamReader reader_;
-  std::optional<c10::Device> device_;
+  const ByteSource& source_;
+  StoredZip zip_;
+  const DeviceChoice& devices_;
 };
 
 }  // namespace
@@ -153,20 +151,9 @@ void save_archive(const Tree& tree, const std::string& path) {
   file.commit();
 }
 
-Tree load_archive(const std::string& path, std::optional<c10::Device> device) {
-  struct stat status;
-  if (stat(path.c_str(), &status) != 0) {
-    throw Error(Code::kNotFound, cat("cannot read '", path, "': ", std::strerror(errno)));
-  }
-  try {
-    return ArchiveReader(path, device).read();
-  } catch (const Error& error) {
-    throw Error(error.code(), cat("cannot load '", path, "': ", error.message()));
-  } catch (const c10::Error& error) {
-    throw Error(Code::kArgument,
-                cat("cannot load '", path, "': it is no archive of torch.save, or damaged (",
-                    split(error.what_without_backtrace(), '\n').front(), ")"));
-  }
+Tree load_archive(const ByteSource& source, const DeviceChoice& devices) {
+  check_format(source);
+  return ArchiveReader(source, devices).read();
 }
 
 }  // namespace rtrain

@@ -21,7 +21,8 @@ void open_random(lua_State* L);        // manual_seed, generator, get_rng_state,
 void open_memory(lua_State* L);        // memory_stats, scope
 void open_settings(lua_State* L);      // get_num_threads, set_default_dtype, cuda_is_available, …
 void open_warnings(lua_State* L);      // adds nothing: LibTorch's warnings go to the host
-void open_serialize(lua_State* L);     // save, load, unpack_tensor, unpack_storage
+void open_files(lua_State* L);         // save, load, save_safetensors, load_safetensors
+void open_serialize(lua_State* L);     // unpack_tensor, unpack_storage
 void open_dist(lua_State* L);          // dist
 void open_data(lua_State* L);          // data, read_idx
 

@@ -9,10 +9,8 @@
 namespace rtrain {
 namespace {
 
-using Heights = std::unordered_map<const void*, int>;
-
 // A node that contains itself is one that is met again while it is open (height 0).
-int height(const Tree& tree, Heights& heights, int depth) {
+int height(const Tree& tree, NodeHeights& heights, int depth) {
   const auto* list = std::get_if<std::shared_ptr<TreeList>>(&tree);
   const auto* map = std::get_if<std::shared_ptr<TreeMap>>(&tree);
   if (list == nullptr && map == nullptr) return 0;
@@ -42,9 +40,10 @@ void malformed(std::string_view what) {
   throw Error(Code::kArgument, cat("malformed pickle: ", what));
 }
 
-void check_nesting(const Tree& tree) {
-  Heights heights;
+NodeHeights check_nesting(const Tree& tree) {
+  NodeHeights heights;
   height(tree, heights, 0);
+  return heights;
 }
 
 void remove_duplicates(TreeMap& map) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <unordered_map>
 
 #include "host/engine/tree.h"
 
@@ -12,8 +13,11 @@ inline constexpr int kMaxPickleDepth = 60;
 // Throws Error(kArgument).
 [[noreturn]] void malformed(std::string_view what);
 
-// Refuses a value that is nested too deeply or holds itself.
-void check_nesting(const Tree& tree);
+// Address of a list or map → how many levels of containers it holds, itself counted.
+using NodeHeights = std::unordered_map<const void*, int>;
+
+// Refuses a value that is nested too deeply or holds itself; else its containers.
+NodeHeights check_nesting(const Tree& tree);
 
 // As in Python a later value takes the place of the first one under its key.
 void remove_duplicates(TreeMap& map);

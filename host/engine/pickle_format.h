@@ -1,7 +1,11 @@
 // host/engine/pickle_format.h: the words of Python's pickle protocol 2 and torch's names in it that
 // we read and write.
+//
+// A dtype without a typed storage (float8, unsigned integers) lies in an UntypedStorage of bytes,
+// and its tensors name the dtype themselves (_rebuild_tensor_v3).
 #pragma once
 
+#include <c10/core/Layout.h>
 #include <c10/core/ScalarType.h>
 
 #include <array>
@@ -48,7 +52,7 @@ enum class Opcode : unsigned char {
 
 struct TypeName {
   c10::ScalarType type;
-  std::string_view storage;  // the typed storage's class in module torch; "" where Python has none
+  std::string_view storage;  // the typed storage's class in module torch; empty: UntypedStorage
   std::string_view dtype;    // the dtype's name in module torch
 };
 
@@ -65,6 +69,21 @@ inline constexpr std::array kTypeNames = {
     TypeName{c10::ScalarType::Bool, "BoolStorage", "bool"},
     TypeName{c10::ScalarType::ComplexFloat, "ComplexFloatStorage", "complex64"},
     TypeName{c10::ScalarType::ComplexDouble, "ComplexDoubleStorage", "complex128"},
+    TypeName{c10::ScalarType::ComplexHalf, "", "complex32"},
+    TypeName{c10::ScalarType::UInt16, "", "uint16"},
+    TypeName{c10::ScalarType::UInt32, "", "uint32"},
+    TypeName{c10::ScalarType::UInt64, "", "uint64"},
+    TypeName{c10::ScalarType::Float8_e4m3fn, "", "float8_e4m3fn"},
+    TypeName{c10::ScalarType::Float8_e5m2, "", "float8_e5m2"},
+    TypeName{c10::ScalarType::Float8_e4m3fnuz, "", "float8_e4m3fnuz"},
+    TypeName{c10::ScalarType::Float8_e5m2fnuz, "", "float8_e5m2fnuz"},
+    TypeName{c10::ScalarType::Float8_e8m0fnu, "", "float8_e8m0fnu"},
 };
+
+// The layouts whose tensors are three parts and a size.
+inline bool is_sparse_compressed(c10::Layout layout) {
+  return layout == c10::kSparseCsr || layout == c10::kSparseCsc || layout == c10::kSparseBsr ||
+         layout == c10::kSparseBsc;
+}
 
 }  // namespace rtrain

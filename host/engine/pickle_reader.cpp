@@ -1,85 +1,27 @@
 #include "host/engine/pickle_reader.h"
 
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
-#include "host/engine/pickle_checks.h"
+#include "host/engine/pickle_calls.h"
 #include "host/engine/pickle_format.h"
 
 namespace rtrain {
 namespace {
 
-// How many bytes of strings BINGET may copy: a small file must not unfold into a huge value.
+// How many bytes of strings the memo may copy beyond each string once in and once out: a small file
+// must not unfold into a huge value.
 constexpr size_t kMaxCopiedBytes = size_t{64} << 20;
 
-struct Mark {};
-struct Global {
-  std::string name;  // "torch._utils._rebuild_tensor_v2"
-};
-struct StorageRef {
-  c10::Storage storage;
-  c10::ScalarType type;
-  int64_t numel;
-};
-struct Tuple;
-using Item = std::variant<Tree, Mark, Global, StorageRef, std::shared_ptr<Tuple>>;
-struct Tuple {
-  std::vector<Item> items;
-  int depth = 1;
-};
-
-const TypeName* type_of(std::string_view name, std::string_view TypeName::*field) {
-  if (!name.starts_with("torch.")) return nullptr;
-  for (const TypeName& type : kTypeNames) {
-    if (type.*field == name.substr(6)) return &type;
-  }
-  return nullptr;
-}
-
-bool is_known(std::string_view name) {
-  static constexpr std::string_view kCallable[] = {"collections.OrderedDict",
-                                                   "torch._utils._rebuild_tensor_v2",
-                                                   "torch._utils._rebuild_parameter",
-                                                   "torch.Size",
-                                                   "torch.device",
-                                                   "_codecs.encode"};
-  return std::ranges::find(kCallable, name) != std::end(kCallable) ||
-         type_of(name, &TypeName::storage) != nullptr || type_of(name, &TypeName::dtype) != nullptr;
-}
-
-// UTF-8 text of characters below 256 as bytes of these numbers.
-std::string latin1_bytes(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    if (lead < 0x80) {
-      out.push_back(text[i]);
-    } else if ((lead == 0xc2 || lead == 0xc3) && i + 1 < text.size()) {
-      out.push_back(static_cast<char>(lead << 6 | (static_cast<unsigned char>(text[++i]) & 0x3f)));
-    } else {
-      malformed("_codecs.encode of text that is not latin1");
-    }
-  }
-  return out;
-}
+constexpr size_t kMaxNameBytes = 200;
 
 class Unpickler {
  public:
   Unpickler(std::string_view bytes, const StorageLoader& load) : bytes_(bytes), load_(load) {}
-
-  // Emptied one by one, so that neither a cycle leaks nor a deep chain destroys itself recursively.
-  ~Unpickler() {
-    if (finished_) return;
-    for (auto& list : lists_) list->items.clear();
-    for (auto& map : maps_) map->entries.clear();
-  }
 
   Tree run() {
     while (!finished_) step(static_cast<Opcode>(byte()));
@@ -106,6 +48,7 @@ class Unpickler {
   std::string_view line() {
     const size_t end = bytes_.find('\n', at_);
     if (end == std::string_view::npos) malformed("it ends too early");
+    if (end - at_ > kMaxNameBytes) malformed("a Python name of more than 200 bytes");
     const std::string_view out = take(end - at_);
     ++at_;
     return out;
@@ -158,9 +101,9 @@ class Unpickler {
   void step_container(Opcode code) {
     switch (code) {
       case Opcode::kEmptyList:
-        return push(Tree(lists_.emplace_back(std::make_shared<TreeList>())));
+        return push(Tree(nodes_.list()));
       case Opcode::kEmptyDict:
-        return push(Tree(new_map(false)));
+        return push(Tree(nodes_.map(false)));
       case Opcode::kEmptyTuple:
         return push_tuple({});
       case Opcode::kTuple:
@@ -200,10 +143,9 @@ class Unpickler {
   }
 
   void stop() {
-    result_ = to_tree(pop());
+    result_ = to_tree(pop(), nodes_);
     if (!stack_.empty()) malformed("values are left over at its end");
-    check_nesting(result_);
-    for (const auto& map : maps_) remove_duplicates(*map);
+    nodes_.keep(check_nesting(result_));
     finished_ = true;
   }
 
@@ -255,45 +197,24 @@ class Unpickler {
     return *value;
   }
 
-  void append(std::vector<Item> items) {
+  void append(const std::vector<Item>& items) {
     const auto list = top<std::shared_ptr<TreeList>>("a list");
-    for (Item& item : items) list->items.push_back(to_tree(std::move(item)));
+    for (const Item& item : items) list->items.push_back(to_tree(item, nodes_));
   }
 
-  void set_items(std::vector<Item> items) {
+  void set_items(const std::vector<Item>& items) {
     const auto map = top<std::shared_ptr<TreeMap>>("a dict");
     if (items.size() % 2 != 0) malformed("a dict key without its value");
     for (size_t i = 0; i < items.size(); i += 2) {
-      const Tree key = to_tree(std::move(items[i]));
+      const Tree key = to_tree(items[i], nodes_);
       if (const auto* name = std::get_if<std::string>(&key)) {
-        map->entries.emplace_back(*name, to_tree(std::move(items[i + 1])));
+        map->entries.emplace_back(*name, to_tree(items[i + 1], nodes_));
       } else if (const auto* number = std::get_if<int64_t>(&key)) {
-        map->entries.emplace_back(*number, to_tree(std::move(items[i + 1])));
+        map->entries.emplace_back(*number, to_tree(items[i + 1], nodes_));
       } else {
         malformed("a dict key that is neither a string nor an integer is not supported");
       }
     }
-  }
-
-  std::shared_ptr<TreeMap> new_map(bool ordered) {
-    maps_.push_back(std::make_shared<TreeMap>());
-    maps_.back()->ordered = ordered;
-    return maps_.back();
-  }
-
-  // What may stand in a container: a value, a tuple as a list, a dtype as its name.
-  Tree to_tree(Item item) {
-    if (auto* tree = std::get_if<Tree>(&item)) return std::move(*tree);
-    if (const auto* name = std::get_if<Global>(&item)) {
-      const TypeName* type = type_of(name->name, &TypeName::dtype);
-      if (type == nullptr) malformed(cat("the name ", name->name, " where a value should be"));
-      return std::string(type->dtype);
-    }
-    const auto* tuple = std::get_if<std::shared_ptr<Tuple>>(&item);
-    if (tuple == nullptr) malformed("a bare storage or mark where a value should be");
-    auto list = lists_.emplace_back(std::make_shared<TreeList>());
-    for (const Item& inner : (*tuple)->items) list->items.push_back(to_tree(inner));
-    return list;
   }
 
   int64_t long_integer(size_t size) {
@@ -308,39 +229,39 @@ class Unpickler {
 
   void put(uint32_t number) {
     if (stack_.empty()) malformed("its stack is empty");
+    count_copy(stack_.back());
     memo_[number] = stack_.back();
   }
 
   void get(uint32_t number) {
     const auto found = memo_.find(number);
     if (found == memo_.end()) malformed(cat("memo entry ", number, " does not exist"));
-    if (const auto* tree = std::get_if<Tree>(&found->second)) {
-      const auto* text = std::get_if<std::string>(tree);
-      copied_ += text == nullptr ? 0 : text->size();
-      if (copied_ > kMaxCopiedBytes + bytes_.size()) malformed("it repeats too much text");
-    }
+    count_copy(found->second);
     push(found->second);
+  }
+
+  void count_copy(const Item& item) {
+    const Tree* tree = std::get_if<Tree>(&item);
+    const auto* text = tree == nullptr ? nullptr : std::get_if<std::string>(tree);
+    copied_ += text == nullptr ? 0 : text->size();
+    if (copied_ > kMaxCopiedBytes + 2 * bytes_.size()) malformed("it repeats too much text");
   }
 
   void global() {
     const std::string_view module = line();
     const std::string name = cat(module, ".", line());
-    if (!is_known(name)) {
-      throw Error(Code::kArgument,
-                  cat("it refers to the Python name ", name,
-                      ", which is refused: only tensors and plain values are loaded. Save a state "
-                      "dict instead of whole objects"));
-    }
+    check_known(name);
     push(Item(Global{name}));
   }
 
   void storage() {
-    const std::vector<Item> id = args(pop());
-    if (id.size() != 5 || text(id[0]) != "storage") malformed("an unknown kind of persistent id");
-    const auto* name = std::get_if<Global>(&id[1]);
-    const TypeName* type = name == nullptr ? nullptr : type_of(name->name, &TypeName::storage);
-    if (type == nullptr) malformed("a storage without a type");
-    const StorageRequest request{text(id[2]), type->type, integer(id[4]), text(id[3])};
+    const Item given = pop();
+    const std::vector<Item>& id = items_of(given);
+    if (id.size() != 5 || text_of(id[0]) != "storage") {
+      malformed("an unknown kind of persistent id");
+    }
+    const c10::ScalarType type = storage_type(id[1]);
+    const StorageRequest request{text_of(id[2]), type, integer_of(id[4]), text_of(id[3])};
     const auto [entry, fresh] = storages_.try_emplace(request.key);
     if (fresh) {
       if (request.numel < 0 || request.numel > INT64_MAX / 16) malformed("a storage's size");
@@ -352,99 +273,12 @@ class Unpickler {
     push(Item(entry->second));
   }
 
-  static std::vector<Item> args(const Item& item) {
-    const auto* tuple = std::get_if<std::shared_ptr<Tuple>>(&item);
-    if (tuple == nullptr) malformed("arguments are missing");
-    return (*tuple)->items;
-  }
-
-  template <class T>
-  static const T& value(const Item& item, std::string_view wanted) {
-    const Tree* tree = std::get_if<Tree>(&item);
-    const T* out = tree == nullptr ? nullptr : std::get_if<T>(tree);
-    if (out == nullptr) malformed(cat(wanted, " is missing"));
-    return *out;
-  }
-  static const std::string& text(const Item& item) { return value<std::string>(item, "a string"); }
-  static int64_t integer(const Item& item) { return value<int64_t>(item, "an integer"); }
-  static std::vector<int64_t> integers(const Item& item) {
-    std::vector<int64_t> out;
-    for (const Item& inner : args(item)) out.push_back(integer(inner));
-    return out;
-  }
-
   void reduce() {
-    const std::vector<Item> given = args(pop());
+    const Item given = pop();
     const Item callee = pop();
     const auto* function = std::get_if<Global>(&callee);
     if (function == nullptr) malformed("a call of something that is no name");
-    push(call(function->name, given));
-  }
-
-  Item call(const std::string& name, const std::vector<Item>& given) {
-    const auto need = [&](size_t least, size_t most) {
-      if (given.size() < least || given.size() > most) malformed(cat("the arguments of ", name));
-    };
-    if (name == "collections.OrderedDict") {
-      need(0, 0);
-      return Tree(new_map(true));
-    }
-    if (name == "torch._utils._rebuild_tensor_v2") {
-      need(6, 7);
-      return Tree(rebuild_tensor(given));
-    }
-    if (name == "torch._utils._rebuild_parameter") {
-      need(3, 3);
-      const auto& data = value<at::Tensor>(given[0], "a tensor");
-      return Tree(data.detach().requires_grad_(value<bool>(given[1], "a boolean")));
-    }
-    if (name == "torch.Size") {
-      need(1, 1);
-      return to_tree(given[0]);
-    }
-    if (name == "torch.device") {
-      need(1, 2);
-      return Tree(given.size() == 1 ? text(given[0]) : cat(text(given[0]), ":", integer(given[1])));
-    }
-    if (name == "_codecs.encode") {
-      need(2, 2);
-      if (text(given[1]) != "latin1") malformed("_codecs.encode of another encoding than latin1");
-      return Tree(latin1_bytes(text(given[0])));
-    }
-    malformed(cat(name, " is not a function"));
-  }
-
-  static at::Tensor rebuild_tensor(const std::vector<Item>& given) {
-    const auto* storage = std::get_if<StorageRef>(&given[0]);
-    if (storage == nullptr) malformed("a tensor without a storage");
-    const int64_t offset = integer(given[1]);
-    const std::vector<int64_t> sizes = integers(given[2]);
-    const std::vector<int64_t> strides = integers(given[3]);
-    check_extent(storage->numel, offset, sizes, strides);
-    at::Tensor out =
-        at::empty({0}, at::TensorOptions().dtype(storage->type).device(storage->storage.device()));
-    out.set_(storage->storage, offset, sizes, strides);
-    const bool requires_grad = value<bool>(given[4], "a boolean");
-    return requires_grad ? out.requires_grad_(true) : out;
-  }
-
-  // That the last element lies inside the storage, without overflow on the way.
-  static void check_extent(int64_t numel, int64_t offset, const std::vector<int64_t>& sizes,
-                           const std::vector<int64_t>& strides) {
-    if (offset < 0 || sizes.size() != strides.size()) malformed("a tensor's shape");
-    bool empty = false;
-    int64_t last = offset;
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      int64_t step = 0;
-      if (sizes[i] < 0 || strides[i] < 0) malformed("a tensor's shape");
-      empty |= sizes[i] == 0;
-      if (sizes[i] == 0) continue;
-      if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &step) ||
-          __builtin_add_overflow(last, step, &last)) {
-        malformed("a tensor's shape");
-      }
-    }
-    if (!empty && last >= numel) malformed("a tensor reaches outside its storage");
+    push(call_name(function->name, items_of(given), nodes_));
   }
 
   void build() {
@@ -457,12 +291,11 @@ class Unpickler {
   size_t at_ = 0;
   size_t copied_ = 0;
   bool finished_ = false;
+  PickleNodes nodes_;
   Tree result_;
   std::vector<Item> stack_;
   std::unordered_map<uint32_t, Item> memo_;
   std::unordered_map<std::string, StorageRef> storages_;
-  std::vector<std::shared_ptr<TreeList>> lists_;
-  std::vector<std::shared_ptr<TreeMap>> maps_;
 };
 
 }  // namespace

@@ -1,11 +1,13 @@
 // host/engine/pickle_reader.h: a restricted unpickler: builds plain values and tensors and calls
 // nothing.
 //
-// For foreign bytes. It knows the opcodes of protocol 2 that torch.save emits and a closed list of
-// names (OrderedDict, _rebuild_tensor_v2, _rebuild_parameter, the typed storages, torch's dtypes,
-// Size, device, _codecs.encode). Any other opcode or name, a truncated or over-deep input, or a
-// tensor that reaches outside its storage is an Error(kArgument). Tuples and Sizes become lists,
-// dtypes and devices strings; what BUILD would set on an OrderedDict is dropped.
+// For foreign bytes. It knows the opcodes of protocol 2 that torch.save emits and the names of
+// pickle_calls.h. Any other opcode or name, a truncated or over-deep input, or a tensor that
+// reaches outside its storage is an Error(kArgument). Memory and time grow with the size of the
+// input, never with a number in it.
+//
+// Tuples, Sizes and sets become lists, dtypes, devices and layouts strings, defaultdicts and
+// Counters maps; Python attributes of tensors and OrderedDicts are dropped.
 #pragma once
 
 #include <c10/core/Storage.h>

@@ -1,11 +1,15 @@
 #include "host/engine/pickle_writer.h"
 
+#include <ATen/core/Tensor.h>
+
 #include <bit>
 #include <cstring>
+#include <deque>
 #include <unordered_map>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/engine/dtype.h"
 #include "host/engine/pickle_format.h"
 
 namespace rtrain {
@@ -91,6 +95,14 @@ class Pickler {
     raw(__builtin_bswap64(std::bit_cast<uint64_t>(value)));
   }
 
+  void put(c10::complex<double> value) {
+    global("__builtin__", "complex");
+    put(value.real());
+    put(value.imag());
+    op(Opcode::kTuple2);
+    op(Opcode::kReduce);
+  }
+
   void put(const std::string& value) {
     if (is_utf8(value)) return unicode(value);
     std::string text;  // every byte as the character of that number, which latin1 turns back
@@ -150,22 +162,60 @@ class Pickler {
   void put(const at::Tensor& given) {
     if (!given.defined()) return op(Opcode::kNone);
     if (get(given.unsafeGetTensorImpl())) return;
-    if (given.layout() != c10::kStrided || !given.has_storage()) {
-      throw Error(Code::kArgument, "only dense tensors can be saved: convert it with x:to_dense()");
+    if (given.layout() == c10::kStrided && given.has_storage() && !given.is_quantized()) {
+      strided(given);
+    } else if (given.is_sparse() || is_sparse_compressed(given.layout())) {
+      sparse(given);
+    } else {
+      throw Error(Code::kArgument,
+                  cat("a tensor of ", std::string_view(given.toString()),
+                      " cannot be saved: only dense and sparse tensors with values can"));
     }
-    kept_.push_back(given.resolve_conj().resolve_neg());
-    const at::Tensor& tensor = kept_.back();
-    global("torch._utils", "_rebuild_tensor_v2");
+    remember(given.unsafeGetTensorImpl());
+  }
+
+  void strided(const at::Tensor& given) {
+    const at::Tensor& tensor = kept_.emplace_back(given.resolve_conj().resolve_neg());
+    const TypeName& type = type_name(tensor.scalar_type());
+    global("torch._utils", type.storage.empty() ? "_rebuild_tensor_v3" : "_rebuild_tensor_v2");
     op(Opcode::kMark);
-    storage(tensor);
+    storage(tensor, type);
     put(tensor.storage_offset());
     dims(tensor.sizes());
     dims(tensor.strides());
     put(given.requires_grad());
     empty_ordered_dict();
+    if (type.storage.empty()) global("torch", type.dtype);
     op(Opcode::kTuple);
     op(Opcode::kReduce);
-    remember(given.unsafeGetTensorImpl());
+  }
+
+  // As in Python whether it requires a gradient is not written.
+  void sparse(const at::Tensor& given) {
+    global("torch._utils", "_rebuild_sparse_tensor");
+    global("torch.serialization", "_get_layout");
+    unicode(cat("torch.", layout_name(given.layout())));
+    op(Opcode::kTuple1);
+    op(Opcode::kReduce);
+    op(Opcode::kMark);
+    for (at::Tensor& part : sparse_parts(given)) {
+      put(kept_.emplace_back(part.detach().contiguous()));
+    }
+    global("torch", "Size");
+    dims(given.sizes());
+    op(Opcode::kTuple1);
+    op(Opcode::kReduce);
+    if (given.is_sparse()) put(given.is_coalesced());
+    op(Opcode::kTuple);
+    op(Opcode::kTuple2);
+    op(Opcode::kReduce);
+  }
+
+  static std::vector<at::Tensor> sparse_parts(const at::Tensor& given) {
+    if (given.is_sparse()) return {given._indices(), given._values()};
+    const bool rows = given.layout() == c10::kSparseCsr || given.layout() == c10::kSparseBsr;
+    if (rows) return {given.crow_indices(), given.col_indices(), given.values()};
+    return {given.ccol_indices(), given.row_indices(), given.values()};
   }
 
   void dims(at::IntArrayRef sizes) {
@@ -174,23 +224,24 @@ class Pickler {
     op(Opcode::kTuple);
   }
 
-  void storage(const at::Tensor& tensor) {
-    const TypeName& type = type_name(tensor.scalar_type());
+  void storage(const at::Tensor& tensor, const TypeName& type) {
+    const bool untyped = type.storage.empty();
+    const c10::ScalarType element = untyped ? c10::kByte : type.type;
     const c10::Storage& storage = tensor.storage();
     const auto [entry, fresh] = numbers_.try_emplace(storage.unsafeGetStorageImpl(),
-                                                     std::pair(out_.storages.size(), type.type));
+                                                     std::pair(out_.storages.size(), element));
     if (fresh) out_.storages.push_back(storage);
-    if (entry->second.second != type.type) {
+    if (entry->second.second != element) {
       throw Error(Code::kArgument,
                   "two tensors that share memory have different dtypes, which a .pt file cannot "
                   "hold: save a clone of one of them");
     }
     op(Opcode::kMark);
     unicode("storage");
-    global("torch", type.storage);
+    global(untyped ? "torch.storage" : "torch", untyped ? "UntypedStorage" : type.storage);
     unicode(std::to_string(entry->second.first));
     unicode(tensor.device().str());
-    put(static_cast<int64_t>(storage.nbytes() / c10::elementSize(type.type)));
+    put(static_cast<int64_t>(storage.nbytes() / c10::elementSize(element)));
     op(Opcode::kTuple);
     op(Opcode::kBinPersId);
   }
@@ -213,7 +264,7 @@ class Pickler {
   Pickle out_;
   std::unordered_map<const void*, uint32_t> memo_;
   std::unordered_map<const void*, std::pair<size_t, c10::ScalarType>> numbers_;
-  std::vector<at::Tensor> kept_;  // so that no address in numbers_ is used twice
+  std::deque<at::Tensor> kept_;  // so that no address in memo_ or numbers_ is used twice
 };
 
 }  // namespace

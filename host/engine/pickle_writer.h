@@ -1,8 +1,8 @@
 // host/engine/pickle_writer.h: a tree as Python pickle bytes (protocol 2), the way torch.save
 // writes them.
 //
-// Only names that torch.load(weights_only=True) accepts are written: OrderedDict,
-// _rebuild_tensor_v2, the typed storages and _codecs.encode (a string that is no UTF-8).
+// Only names that torch.load(weights_only=True) accepts are written: OrderedDict, complex, the
+// functions that rebuild tensors, the storages, and _codecs.encode (a string that is no UTF-8).
 #pragma once
 
 #include <c10/core/Storage.h>
@@ -20,8 +20,8 @@ struct Pickle {
   std::vector<c10::Storage> storages;
 };
 
-// Throws Error(kArgument) for a tensor that has no plain storage, and when one storage is seen with
-// two dtypes.
+// Throws Error(kArgument) for a tensor that holds no plain values (meta, quantized), and when one
+// storage is seen with two dtypes.
 Pickle pickle(const Tree& tree);
 
 }  // namespace rtrain

@@ -1,14 +1,13 @@
-// host/engine/serialize.cpp: torch._C.save and load, and how tensors travel to other processes and
-// threads.
+// host/engine/serialize.cpp: how tensors travel to other processes and threads.
 #include <ATen/ops/empty.h>
 
 #include <array>
 #include <cstring>
 
-#include "host/base/text.h"
-#include "host/engine/archive.h"
+#include "host/base/error.h"
 #include "host/engine/dtype.h"
 #include "host/engine/engine.h"
+#include "host/engine/file_storage.h"
 #include "host/engine/guard.h"
 #include "host/engine/tensor.h"
 #include "host/engine/tree.h"
@@ -19,32 +18,6 @@ namespace {
 // Weak table: address of a storage → its userdata, so that a storage that several tensors share
 // travels once.
 constexpr const char* kStoragesKey = "rtrain.storages";
-
-int save(lua_State* L) {
-  const std::string path = luaL_checkstring(L, 2);
-  save_archive(to_tree(L, 1, "value"), path);
-  return 0;
-}
-
-std::optional<c10::Device> map_location(lua_State* L, int index) {
-  if (lua_isnoneornil(L, index)) return std::nullopt;
-  if (lua_type(L, index) == LUA_TSTRING) return parse_device(lua_tostring(L, index));
-  lua_getfield(L, index, "map_location");
-  std::optional<c10::Device> out;
-  if (!lua_isnil(L, -1)) out = parse_device(luaL_checkstring(L, -1));
-  lua_pop(L, 1);
-  return out;
-}
-
-int load(lua_State* L) {
-  push_tree(L, load_archive(luaL_checkstring(L, 1), map_location(L, 2)));
-  return 1;
-}
-
-at::Tensor bytes_of(const c10::Storage& storage) {
-  at::Tensor out = at::empty({0}, at::TensorOptions().dtype(at::kByte).device(storage.device()));
-  return out.set_(storage, 0, {static_cast<int64_t>(storage.nbytes())}, {1});
-}
 
 void push_storage(lua_State* L, const c10::Storage& storage);
 
@@ -64,7 +37,7 @@ namespace {
 
 int storage_pack(lua_State* L) {
   const c10::Storage storage(check<c10::StorageImpl>(L, 1));
-  const at::Tensor bytes = bytes_of(storage).cpu();
+  const at::Tensor bytes = host_bytes(storage);
   lua_pushliteral(L, "torch._C");
   lua_pushliteral(L, "unpack_storage");
   lua_createtable(L, 0, 2);
@@ -168,9 +141,7 @@ int unpack_tensor(lua_State* L) {
 }  // namespace
 
 void open_serialize(lua_State* L) {
-  static constexpr std::array kFunctions = {torch_method<&save>("save"),
-                                            torch_method<&load>("load"),
-                                            torch_method<&unpack_storage>("unpack_storage"),
+  static constexpr std::array kFunctions = {torch_method<&unpack_storage>("unpack_storage"),
                                             torch_method<&unpack_tensor>("unpack_tensor")};
   register_class<c10::StorageImpl>(L);
   lua_newtable(L);
@@ -179,8 +150,6 @@ void open_serialize(lua_State* L) {
   lua_setfield(L, -2, "__mode");
   lua_setmetatable(L, -2);
   lua_setfield(L, LUA_REGISTRYINDEX, kStoragesKey);
-  lua_getfield(L, -1, "none");
-  lua_setfield(L, LUA_REGISTRYINDEX, kNoneKey);
   lua_rawgeti(L, LUA_REGISTRYINDEX, vm(L).tensor_meta_ref);
   lua_pushcfunction(L, torch_method<&tensor_pack>("__pack").function());
   lua_setfield(L, -2, "__pack");

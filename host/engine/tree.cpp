@@ -5,6 +5,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/engine/scalars.h"
 #include "host/engine/tensor.h"
 #include "host/lua/convert.h"
 #include "host/lua/table_reader.h"
@@ -32,6 +33,7 @@ class TreeBuilder {
   }
 
   std::optional<Tree> other(lua_State* L, int index, const std::string& path) {
+    if (lua_type(L, index) == kCdata) return complex_number(L, index);
     if (lua_touserdata(L, index) == vm(L).none) return Tree();
     const at::Tensor* tensor = test_tensor(L, index);
     if (tensor == nullptr) return std::nullopt;
@@ -48,6 +50,11 @@ class TreeBuilder {
   void keep(const void* table, const Tree& node) { known_.emplace(table, node); }
 
  private:
+  static std::optional<Tree> complex_number(lua_State* L, int index) {
+    if (cdata_kind(L, index) != CdataKind::kComplex) return std::nullopt;
+    return to_scalar(L, index)->to<c10::complex<double>>();
+  }
+
   std::unordered_map<const void*, Tree> known_;
 };
 
@@ -70,8 +77,9 @@ class Writer {
  private:
   void push_one(std::monostate) { lua_pushnil(L_); }
   void push_one(bool value) { lua_pushboolean(L_, value ? 1 : 0); }
-  void push_one(int64_t value) { push_value(L_, Value(value)); }
+  void push_one(int64_t value) { push_int(L_, value); }
   void push_one(double value) { lua_pushnumber(L_, value); }
+  void push_one(c10::complex<double> value) { push_complex(L_, value); }
   void push_one(const std::string& value) { lua_pushlstring(L_, value.data(), value.size()); }
   void push_one(const at::Tensor& value) { push_tensor(L_, value); }
 

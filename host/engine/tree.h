@@ -1,12 +1,13 @@
 // host/engine/tree.h: plain values and tensors outside any Lua state: what a `.pt` file holds and
 // what a loader's batch is.
 //
-// nil, boolean, integer, float, string, tensor, list, map. Lists and maps are shared: two places
-// that held one table hold one node, and get one table again. A tree may cross threads; a node must
-// not be changed once it was handed over.
+// nil, boolean, integer, float, complex, string, tensor, list, map. Lists and maps are shared: two
+// places that held one table hold one node, and get one table again. A tree may cross threads; a
+// node must not be changed once it was handed over.
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/complex.h>
 
 #include <cstdint>
 #include <memory>
@@ -24,8 +25,8 @@ namespace rtrain {
 struct TreeList;
 struct TreeMap;
 
-using Tree = std::variant<std::monostate, bool, int64_t, double, std::string, at::Tensor,
-                          std::shared_ptr<TreeList>, std::shared_ptr<TreeMap>>;
+using Tree = std::variant<std::monostate, bool, int64_t, double, c10::complex<double>, std::string,
+                          at::Tensor, std::shared_ptr<TreeList>, std::shared_ptr<TreeMap>>;
 
 struct TreeList {
   std::vector<Tree> items;

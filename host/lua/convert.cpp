@@ -1,6 +1,5 @@
 #include "host/lua/convert.h"
 
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,7 +31,8 @@ class ValueBuilder {
 };
 
 void push_int(lua_State* L, int64_t number) {
-  if (std::abs(number) <= int64_t{1} << 53) {
+  constexpr int64_t kExact = int64_t{1} << 53;
+  if (number >= -kExact && number <= kExact) {
     lua_pushnumber(L, static_cast<double>(number));
     return;
   }

@@ -52,7 +52,7 @@ class TableReader {
       case LUA_TTABLE:
         return table(index, path, depth);
       case kCdata:
-        return int64(index, path);
+        return cdata(index, path);
       default:
         break;
     }
@@ -92,13 +92,16 @@ class TableReader {
   }
 
   // An int64 cdata prints as "5LL"; every other cdata prints differently.
-  Node int64(int index, const std::string& path) {
+  Node cdata(int index, const std::string& path) {
     lua_getglobal(L_, "tostring");
     lua_pushvalue(L_, index);
     lua_call(L_, 1, 1);
     const std::string text = text_at(-1);
     lua_pop(L_, 1);
-    if (!text.ends_with("LL") || text.ends_with("ULL")) refuse(path, "cdata");
+    if (!text.ends_with("LL") || text.ends_with("ULL")) {
+      if (std::optional<Node> out = builder_.other(L_, index, path)) return std::move(*out);
+      refuse(path, "cdata");
+    }
     return static_cast<int64_t>(std::strtoll(text.c_str(), nullptr, 10));
   }
 

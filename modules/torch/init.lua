@@ -50,6 +50,7 @@ local FILES = {
   {'torch.amp.autocast', 'autocast', 'is_autocast_enabled', 'set_autocast_enabled', 'get_autocast_dtype',
    'set_autocast_dtype', 'is_autocast_cache_enabled', 'set_autocast_cache_enabled', 'clear_autocast_cache'},
   {'torch.deepcopy', 'deepcopy'},
+  {'torch.serialization', 'save', 'load', 'save_safetensors', 'load_safetensors'},
   {'torch.settings', 'set_deterministic_debug_mode', 'get_deterministic_debug_mode'},
 }
 local file_of = {}
@@ -61,7 +62,7 @@ end
 local METHODS = {numel = true, get_device = true}
 
 -- Parts of PyTorch that later stages bring.
-local LATER = {compile = true, save_safetensors = true, load_safetensors = true, vmap = true}
+local LATER = {compile = true, vmap = true}
 
 local function unknown(name)
   if LATER[name] then require('rtrain.args').no_such('torch', name, {}, LATER) end
@@ -106,39 +107,6 @@ function torch.device(kind, index)
     errors.raise('argument', ("unknown device '%s': 'cpu', 'cuda' or 'cuda:0'"):format(tostring(name)))
   end
   return name
-end
-
----Saves tensors and plain values in a file that Python's `torch.load(path, weights_only=True)` reads.
----@param value any state dicts, tables, numbers, strings, booleans, tensors
----@param path string
----Errors: 'argument' for a module (save its state_dict()) or a value that is no data; 'environment' when the file
----cannot be written.
----
----```lua
----local torch = require 'torch'
----local path = os.tmpname()
----torch.save({weight = torch.ones(2)}, path)
----assert(torch.load(path).weight:sum():item() == 2)
----```
-function torch.save(value, path)
-  local class = require 'rtrain.class'
-  if class.of(value) then
-    errors.raise('argument', ("torch.save: a %s cannot be saved: save its state_dict()"):format(class.of(value).__name))
-  end
-  require('torch._C').save(value, path)
-end
-
----Loads what torch.save, or Python's torch.save of state dicts and plain values, wrote. Code in the file is never
----run.
----@param path string
----@param options? {map_location: string, weights_only: boolean} map_location: device for all tensors
----@return any value
-function torch.load(path, options)
-  options = require('rtrain.args').options(options, {'map_location', 'weights_only'}, 'torch.load')
-  if options.weights_only == false then
-    errors.raise('argument', 'torch.load: weights_only=false would run code of the file: only data is loaded')
-  end
-  return require('torch._C').load(path, {map_location = options.map_location})
 end
 
 ---A random number generator of its own. Counterpart: torch.Generator.

@@ -1,5 +1,6 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 #include "host/base/error.h"
@@ -49,6 +50,36 @@ TEST(Pickle, ReadsTheValuesThatPythonWrites) {
             2U);
 }
 
+const Tree& first_item(const Tree& list) {
+  return std::get<std::shared_ptr<TreeList>>(list)->items.at(0);
+}
+
+TEST(Pickle, ReadsWhatTakesTheNameOfAPythonClass) {
+  EXPECT_EQ(std::get<int64_t>(first_item(read("c__builtin__\nset\n](K\x05K\x06"
+                                              "e\x85R"))),
+            5);
+  EXPECT_EQ(std::get<std::string>(read("c__builtin__\nbytes\n)R")), "");
+  EXPECT_EQ(std::get<std::string>(read("c__builtin__\nbytearray\n)R")), "");
+  EXPECT_EQ(std::get<std::string>(read("c__builtin__\nbytearray\nc_codecs\nencode\n"
+                                       "X\x02\x00\x00\x00\xc3\xbfX\x06\x00\x00\x00latin1"
+                                       "\x86R\x85R"s)),
+            "\xff");
+  EXPECT_EQ(
+      std::get<c10::complex<double>>(read("c__builtin__\ncomplex\nG?\xf0\x00\x00\x00\x00\x00\x00"
+                                          "G?\xe0\x00\x00\x00\x00\x00\x00\x86R"s)),
+      c10::complex<double>(1, 0.5));
+  EXPECT_EQ(std::get<std::string>(
+                read("ctorch.serialization\n_get_layout\nX\x0d\x00\x00\x00torch.strided\x85R"s)),
+            "strided");
+  const auto counter =
+      std::get<std::shared_ptr<TreeMap>>(read("ccollections\nCounter\n}X\x01\x00\x00\x00"
+                                              "aK\x02s\x85R"s));
+  EXPECT_EQ(counter->entries.at(0).first, Key("a"));
+  const auto map = std::get<std::shared_ptr<TreeMap>>(
+      read("ccollections\ndefaultdict\nc__builtin__\nlist\n\x85RK\x01K\x02s"));
+  EXPECT_EQ(map->entries.at(0).first, Key(int64_t{1}));
+}
+
 TEST(Pickle, ALaterValueOfAKeyTakesTheEarlierOnesPlace) {
   const auto map = std::get<std::shared_ptr<TreeMap>>(read("}(K\x01K\x05K\x02K\x06K\x01K\x07u"));
   ASSERT_EQ(map->entries.size(), 2U);
@@ -60,6 +91,15 @@ TEST(Pickle, RefusesNamesOutsideTheList) {
   expect_refused("cos\nsystem\n", "os.system");
   expect_refused("ctorch\nload\n", "torch.load");
   expect_refused("ctorch.\nfloat32\n", "torch..float32");
+  expect_refused("ctorch\n\n", "torch.");
+  expect_refused("ctorch._utils\n_rebuild_qtensor\n", "_rebuild_qtensor");
+  expect_refused("c__builtin__\neval\n", "__builtin__.eval");
+  expect_refused("cnumpy._core.multiarray\nscalar\n", "x.item()");
+  expect_refused(cat("c", repeated("x", 300), "\nx\n"), "a Python name of more than 200 bytes");
+  // Names that are arguments of others are no values and no functions.
+  expect_refused("c__builtin__\nlist\n", "where a value should be");
+  expect_refused("c__builtin__\nlist\n)R", "is not a function");
+  expect_refused("ctorch\nTensor\n)R", "is not a function");
 }
 
 TEST(Pickle, RefusesMalformedInput) {
@@ -100,6 +140,40 @@ TEST(Pickle, ASmallFileCannotUnfoldIntoAHugeValue) {
                  "repeats too much text");
 }
 
+// Tuples that each hold the one before twice: 2^60 items, if every use were a list of its own.
+TEST(Pickle, ATupleUsedTwiceIsOneList) {
+  std::string body = ")q\x00"s + "0";
+  for (int i = 0; i < 50; ++i) body += "h\x00h\x00\x86q\x00"s + "0";
+  body += "h\x00"s;
+  const auto outer = std::get<std::shared_ptr<TreeList>>(read(body));
+  EXPECT_EQ(std::get<std::shared_ptr<TreeList>>(outer->items.at(0)),
+            std::get<std::shared_ptr<TreeList>>(outer->items.at(1)));
+}
+
+TEST(Pickle, TheMemoCannotMultiplyText) {
+  const std::string text(1 << 16, 'x');
+  std::string body = "X\x00\x00\x01\x00"s + text;
+  for (int i = 0; i < 3000; ++i) body += cat("r", std::string_view(reinterpret_cast<char*>(&i), 4));
+  expect_refused(body, "repeats too much text");
+}
+
+// A large tuple is looked at once for each call, not copied.
+TEST(Pickle, CallsWithALargeTupleCostLittle) {
+  std::string body = "ctorch\nSize\nq\x00("s + repeated("K\x01", 200000) + "t\x85q\x01"s;
+  for (int i = 0; i < 20000; ++i) body += "h\x00h\x01R0"s;
+  EXPECT_EQ(std::get<int64_t>(read(body + "00K\x07")), 7);
+}
+
+// What is dropped on the way is taken apart one by one: destroying a chain of 100,000 lists from
+// its outermost one would need as deep a stack.
+TEST(Pickle, ADeepChainThatIsDroppedDoesNoHarm) {
+  std::string body = "]q\x00"s;
+  for (int i = 0; i < 100000; ++i) body += "]h\x00"s + "aq\x00"s;
+  for (int i = 0; i < 100001; ++i) body += "0";
+  EXPECT_EQ(std::get<int64_t>(read(body + "K\x07")), 7);
+  EXPECT_EQ(std::get<int64_t>(read("]q\x00h\x00"s + "a0K\x07")), 7);  // a cycle
+}
+
 // The pickle of a tensor over a storage of four floats.
 std::string tensor_pickle(const std::string& numel, const std::string& offset,
                           const std::string& sizes, const std::string& strides) {
@@ -133,6 +207,93 @@ TEST(Pickle, ATensorStaysInsideItsStorage) {
              tensor_pickle(four, zero, "K\x02K\x02", one),  // ranks differ
              tensor_pickle(minus, zero, one, one),          // storage sizes
              tensor_pickle(huge, zero, one, one),
+             tensor_pickle(four, zero, huge, zero),                // 2^63 of one element
+             tensor_pickle(four, zero, huge + huge, zero + zero),  // product overflows
+             tensor_pickle(four, zero, repeated(one, 65), repeated(one, 65)),       // dimensions
+             tensor_pickle(four, zero, "\x88", one),                                // a boolean
+             tensor_pickle(four, zero, "G\x00\x00\x00\x00\x00\x00\x00\x00"s, one),  // a float
+         }) {
+      EXPECT_THROW(load(body), Error);
+    }
+  });
+}
+
+// A tensor of the storage as v3 writes it: bytes with the dtype beside them.
+std::string v3_pickle(const std::string& dtype, const std::string& size) {
+  return "ctorch._utils\n_rebuild_tensor_v3\n((X\x07\x00\x00\x00storagectorch.storage\n"
+         "UntypedStorage\nX\x01\x00\x00\x00"
+         "0X\x03\x00\x00\x00"s
+         "cpuK\x10tQK\x00(K"s +
+         size + "t(K\x01t\x89}" + dtype + "tR";
+}
+
+TEST(Pickle, RefusesTensorsThatDoNotFit) {
+  fork_ranks(1, [](int, const c10::intrusive_ptr<c10d::Store>&) {
+    const auto load = [](const std::string& body) {
+      return unpickle("\x80\x02"s + body + ".", &four_floats);
+    };
+    const auto refused = [&](const std::string& body, const std::string& text) {
+      try {
+        load(body);
+        ADD_FAILURE() << "accepted, expected: " << text;
+      } catch (const Error& error) {
+        EXPECT_NE(error.message().find(text), std::string::npos) << error.message();
+      }
+    };
+    EXPECT_EQ(std::get<at::Tensor>(load(v3_pickle("ctorch\nuint16\n", "\x08"))).scalar_type(),
+              at::kUInt16);
+    refused(v3_pickle("ctorch\nuint16\n", "\x09"), "outside its storage");
+    refused(v3_pickle("ctorch\nfloat64\n", "\x03"), "outside its storage");
+    refused(v3_pickle("X\x01\x00\x00\x00x"s, "\x01"), "a tensor's dtype");
+    std::string tensor = tensor_pickle("K\x04", "K\x00"s, "K\x04", "K\x01");
+    const std::string with_grad = tensor.replace(tensor.rfind('\x89'), 1, "\x88");
+    EXPECT_TRUE(std::get<at::Tensor>(load(with_grad)).requires_grad());
+    std::string whole = with_grad;
+    whole.replace(whole.find("Float"), 5, "Int");
+    refused(whole, "a gradient for a tensor of integers");
+    const auto with_metadata = [&](const std::string& metadata) {
+      return with_grad.substr(0, with_grad.size() - 2) + metadata + "tR";
+    };
+    EXPECT_TRUE(std::get<at::Tensor>(load(with_metadata("}X\x03\x00\x00\x00neg\x88s"s))).is_neg());
+    refused(with_metadata("}X\x04\x00\x00\x00"
+                          "conj\x88s"s),
+            "a tensor's metadata");
+    refused(with_metadata("}K\x01\x88s"), "a tensor's metadata");
+    refused(with_metadata("K\x01"), "a dict of tensor metadata");
+  });
+}
+
+// The pickle of a sparse COO tensor of size (3,) with two values; its indices are the four floats'
+// storage taken as integers.
+std::string coo_pickle(const std::string& strides, const std::string& size) {
+  const std::string indices =
+      "ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\n"
+      "LongStorage\nX\x01\x00\x00\x00"
+      "1X\x03\x00\x00\x00"s
+      "cpuK\x02tQK\x00K\x01K\x02\x86"s +
+      strides + "\x89}tR";
+  return "ctorch._utils\n_rebuild_sparse_tensor\nX\x0a\x00\x00\x00sparse_coo("s + indices +
+         tensor_pickle("K\x02", "K\x00"s, "K\x02", "K\x01") + "ctorch\nSize\n" + size +
+         "\x85\x85R\x89t\x86R";
+}
+
+TEST(Pickle, ASparseTensorsIndicesStayInsideItsSize) {
+  fork_ranks(1, [](int, const c10::intrusive_ptr<c10d::Store>&) {
+    const StorageLoader storages = [](const StorageRequest& request) {
+      return request.type == at::kLong ? at::arange(1, 3, at::kLong).storage()
+                                       : at::arange(2, at::kFloat).storage();
+    };
+    const auto load = [&](const std::string& body) {
+      return unpickle("\x80\x02"s + body + ".", storages);
+    };
+    const std::string strides = "K\x02K\x01\x86";
+    const at::Tensor tensor = std::get<at::Tensor>(load(coo_pickle(strides, "K\x03")));
+    EXPECT_TRUE(at::equal(tensor.to_dense(), at::tensor({0.0F, 0.0F, 1.0F})));
+    for (const std::string& body : {
+             coo_pickle(strides, "K\x02"),              // an index outside
+             coo_pickle(strides, "J\xff\xff\xff\xff"),  // a negative size
+             coo_pickle("K\x00K\x00\x86"s, "K\x03"),    // one index, repeated by stride
+             coo_pickle(strides, cat("\x8a\x08", repeated("\x7f", 8))),  // a huge size
          }) {
       EXPECT_THROW(load(body), Error);
     }

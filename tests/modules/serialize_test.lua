@@ -38,11 +38,12 @@ end
 
 function TestSerialize:test_every_dtype_comes_back()
   for _, dtype in ipairs{'float32', 'float64', 'float16', 'bfloat16', 'int64', 'int32', 'int16', 'int8', 'uint8', 'bool',
-                         'complex64', 'complex128'} do
-    local x = torch.ones(2, 3, {dtype = dtype})
-    local y = round_trip(x)
+                         'complex64', 'complex128', 'complex32', 'uint16', 'uint32', 'uint64', 'float8_e4m3fn',
+                         'float8_e5m2'} do
+    local x = torch.ones(2, 3):to(dtype)
+    local y = round_trip{x = x}.x
     lu.assertEquals(y.dtype, dtype)
-    lu.assertTrue(y:equal(x), dtype)
+    lu.assertEquals(y:to 'float64':tolist(), {{1, 1, 1}, {1, 1, 1}}, dtype)
   end
 end
 
@@ -59,6 +60,28 @@ end
 function TestSerialize:test_empty_and_scalar_tensors()
   lu.assertEquals(round_trip(torch.zeros(0, 3)):size(), torch.zeros(0, 3):size())
   lu.assertEquals(round_trip(torch.tensor(2.5)):item(), 2.5)
+end
+
+function TestSerialize:test_sparse_tensors()
+  local x = torch.tensor{{0, 2, 0}, {3, 0, 4}}
+  for _, layout in ipairs{'sparse_coo', 'sparse_csr', 'sparse_csc'} do
+    local out = round_trip(layout == 'sparse_coo' and x:to_sparse() or x['to_' .. layout](x))
+    lu.assertEquals(out.layout, layout)
+    lu.assertEquals(out:to_dense():tolist(), x:tolist())
+  end
+  lu.assertTrue(round_trip(x:to_sparse()):is_coalesced())
+end
+
+function TestSerialize:test_conjugates_are_written_out()
+  local x = torch.tensor{1, 2}:to 'complex64' * 1i
+  lu.assertEquals(round_trip(x:conj()).imag:tolist(), {-1, -2})
+end
+
+function TestSerialize:test_integers_and_complex_numbers_beyond_lua()
+  local out = round_trip{big = 9007199254740993LL, small = -9223372036854775807LL - 1LL, complex = 2i}
+  lu.assertEquals(out.big, 9007199254740993LL)
+  lu.assertEquals(tostring(out.small), '-9223372036854775808LL')
+  lu.assertEquals({out.complex.re, out.complex.im}, {0, 2})
 end
 
 function TestSerialize:test_ordered_maps_keep_their_order()
@@ -127,10 +150,61 @@ function TestSerialize:test_damaged_files_raise_and_do_nothing_else()
   os.remove(path)
 end
 
+function TestSerialize:test_changes_of_a_mapped_tensor_stay_private()
+  local path = temporary()
+  torch.save({w = torch.arange(1000), e = torch.zeros(0)}, path)
+  local bytes = read(path)
+  local out = torch.load(path, {mmap = true})
+  out.w:add_(1)
+  lu.assertEquals(out.w[999]:item(), 1000)
+  lu.assertEquals(out.e:numel(), 0)
+  lu.assertEquals(read(path), bytes)
+  lu.assertEquals(torch.load(path, {mmap = true}).w[999]:item(), 999)
+  os.remove(path)
+  lu.assertEquals(out.w:sum():item(), 500500)  -- the mapping outlives the file's name
+end
+
+-- The mapping lives as long as one of its tensors, and no longer.
+function TestSerialize:test_a_mapping_ends_with_its_tensors()
+  local path = temporary()
+  torch.save({a = torch.ones(3), b = torch.ones(3)}, path)
+  local function mapped() return read '/proc/self/maps':find(path, 1, true) ~= nil end
+  local out = torch.load(path, {mmap = true})
+  local b = out.b
+  out = nil -- luacheck: ignore
+  collectgarbage()
+  collectgarbage()
+  lu.assertTrue(mapped())
+  lu.assertEquals(b:sum():item(), 3)
+  b = nil -- luacheck: ignore
+  collectgarbage()
+  collectgarbage()
+  lu.assertFalse(mapped())
+  os.remove(path)
+end
+
+function TestSerialize:test_a_path_that_is_no_file()
+  lu.assertErrorMsgContains('it is a folder', torch.load, '/tmp')
+  lu.assertErrorMsgContains('no regular file', torch.load, '/dev/zero')
+  local path = temporary()
+  os.remove(path)
+  os.execute('mkfifo ' .. path)
+  lu.assertErrorMsgContains('no regular file', torch.load, path)  -- and nobody waits for its writer
+  os.remove(path)
+  lu.assertErrorMsgContains("missing argument 'f'", torch.load)
+  lu.assertErrorMsgContains('expected a path, got number', torch.load, 7)
+  lu.assertErrorMsgContains('expected a path, got nil', torch.save, 1)
+  lu.assertErrorMsgContains("did you mean 'map_location'", torch.load, path, {map_locatoin = 'cpu'})
+end
+
 function TestSerialize:test_map_location()
   local path = temporary()
   torch.save(torch.ones(1), path)
   lu.assertEquals(torch.load(path, {map_location = 'cpu'}).device, 'cpu')
+  lu.assertEquals(torch.load(path, 'cpu').device, 'cpu')
+  lu.assertEquals(torch.load(path, {map_location = {['cuda:0'] = 'cpu'}}).device, 'cpu')
+  lu.assertErrorMsgContains('unknown device', torch.load, path, {map_location = 'nowhere'})
+  lu.assertErrorMsgContains('{saved_device = device}', torch.load, path, {map_location = {'cpu'}})
   if not torch.cuda.is_available() then
     local ok, err = pcall(torch.load, path, {map_location = 'cuda:0'})
     lu.assertFalse(ok)

@@ -1,0 +1,36 @@
+// host/base/new_file.h: a file that appears under its name complete or not at all.
+//
+// It is written beside the target, synced, and renamed over it at commit(); without commit() it is
+// removed and an older target stays as it was.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace rtrain {
+
+class NewFile {
+ public:
+  // Throws Error(kEnvironment) with the target and the system's reason.
+  explicit NewFile(std::string target);
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  // A failed write is kept for commit(), for callers that may not be interrupted.
+  void write(const void* data, size_t size) noexcept;
+
+  // Throws Error(kEnvironment) when anything failed up to here. The folder is not synced: after a
+  // power loss the target may be the older file, never a part of the new one.
+  void commit();
+
+ private:
+  [[noreturn]] void fail(int reason) const;
+
+  std::string target_;
+  std::string path_;
+  int fd_ = -1;
+  int error_ = 0;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,141 @@
+-- torch/serialization.lua: torch.save and torch.load, and the same for safetensors.
+--
+-- The work is the engine's (host/engine/archive.h, host/engine/safetensors.h); here are the arguments.
+
+local args = require 'rtrain.args'
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+
+local serialization = {}
+
+local load_signature = args.signature('torch.load', {'f', {'map_location'}, {'weights_only', true}, {'mmap', false}})
+local load_named_signature = args.signature('torch.load_safetensors', {'f', {'device'}, {'mmap', false}})
+
+local function check_path(owner, f)
+  if type(f) == 'string' then return end
+  errors.raise('argument', ("%s: expected a path, got %s"):format(owner, type(f)))
+end
+
+local function check_savable(owner, value, f)
+  if class.of(value) then
+    errors.raise('argument', ("%s: a %s cannot be saved: save its state_dict()"):format(owner, class.of(value).__name))
+  end
+  check_path(owner, f)
+end
+
+local function check_boolean(owner, name, value)
+  if type(value) == 'boolean' then return end
+  errors.raise('argument', ("%s: %s: expected a boolean, got %s"):format(owner, name, type(value)))
+end
+
+---Saves tensors and plain values in a file that Python's `torch.load(path, weights_only=True)` reads.
+---
+---A value is nil, a boolean, a number, an int64 or complex number of LuaJIT's, a string, a tensor (dense or sparse), a
+---list, a map with string keys, or a map with integer keys that torch.load gave. Maps of `rtrain.ordered` and state dicts
+---become OrderedDicts, other tables dicts and lists. Tensors that share memory share it again after loading; a view
+---brings its whole storage along, so save `x:clone()` for a small part of a large tensor. The file is written beside
+---`f`, synced and renamed: a failed save leaves the older file.
+---@param obj any
+---@param f string path
+---Errors: 'argument' for a module (save its state_dict()) or a value that is no data; 'environment' when the file
+---cannot be written.
+---
+---```lua
+---local torch = require 'torch'
+---local path = os.tmpname()
+---torch.save({weight = torch.ones(2), step = 7}, path)
+---local state = torch.load(path)
+---assert(state.weight:sum():item() == 2 and state.step == 7)
+---```
+function serialization.save(obj, f)
+  check_savable('torch.save', obj, f)
+  require('torch._C').save(obj, f)
+end
+
+---Loads what torch.save, or Python's torch.save of state dicts, optimizer states and plain values, wrote. Code in the
+---file is never run.
+---
+---Read as: dict, OrderedDict (keeps its order), defaultdict and Counter as maps with string or integer keys; list,
+---tuple, set and torch.Size as lists; None as nil, inside a list as torch.none; an int beyond 2^53 as int64, complex as
+---LuaJIT's complex; str, bytes and bytearray as strings; a dtype, device or layout as its name; dense tensors of all
+---dtypes, sparse COO, CSR, CSC, BSR and BSC tensors, Parameters and tensors with attributes (the attributes are
+---dropped). Refused, by name: whole modules and every other class and function, numpy's numbers and arrays, quantized,
+---nested and meta tensors, ints beyond 64 bits, dict keys of other types, TorchScript programs, and the format from
+---before PyTorch 1.6 (load it in Python and save it again).
+---@param f string path
+---@param ... any map_location: a device for all tensors, or {saved_device = device}, default where they were saved;
+---then or in its place {map_location: string|table, weights_only: boolean, mmap: boolean}.
+---mmap: the tensors' values stay in the file until they are used. Changes are private: they never reach the file. The
+---file must not be overwritten or shortened meanwhile (saving anew to its path is safe: that makes a new file).
+---@return any value
+---Errors: 'not_found' without such a file; 'argument' for another or a damaged file, or a value that is no data;
+---'environment' when a device is not there: pass map_location.
+---
+---```lua
+---local torch = require 'torch'
+---local path = os.tmpname()
+---torch.save({weight = torch.ones(2)}, path)
+---local state = torch.load(path, {map_location = 'cpu', mmap = true})
+---state.weight:add_(1)
+---assert(torch.load(path).weight:sum():item() == 2)
+---os.remove(path)
+---```
+function serialization.load(f, ...)
+  local given = load_signature:bind(f, ...)
+  check_path('torch.load', given.f)
+  check_boolean('torch.load', 'mmap', given.mmap)
+  if given.weights_only == false then
+    errors.raise('argument', 'torch.load: weights_only=false would run code of the file: only data is loaded')
+  end
+  return require('torch._C').load(given.f, given.map_location, given.mmap)
+end
+
+---Saves named tensors as a safetensors file, which `safetensors.torch.load_file` in Python reads.
+---
+---Values only: strides, requires_grad and devices are not kept. Views are saved as contiguous copies. Tensors that
+---share memory are refused, as in Python: the file could not keep that. Names of an ordered map or state dict keep
+---their order, those of a plain table are sorted. Dtypes: float64, float32, float16, bfloat16, float8_e4m3fn, float8_e5m2,
+---int64, int32, int16, int8, uint64, uint32, uint16, uint8, bool, complex64. Written as torch.save writes: all or nothing.
+---@param tensors table<string, userdata> name → tensor
+---@param f string path
+---@param options? {metadata: table<string, string>} texts that are kept beside the tensors
+---Errors: 'argument' for a value that is no dense tensor, tensors that share memory, a name that is not UTF-8;
+---'environment' when the file cannot be written.
+---
+---```lua
+---local torch = require 'torch'
+---local path = os.tmpname()
+---torch.save_safetensors(torch.nn.Linear(2, 1):state_dict(), path, {metadata = {format = 'pt'}})
+---local state, metadata = torch.load_safetensors(path)
+---assert(state.weight:size(1) == 2 and metadata.format == 'pt')
+---os.remove(path)
+---```
+function serialization.save_safetensors(tensors, f, options)
+  check_savable('torch.save_safetensors', tensors, f)
+  options = args.options(options, {'metadata'}, 'torch.save_safetensors')
+  require('torch._C').save_safetensors(tensors, f, options.metadata)
+end
+
+---Loads a safetensors file.
+---@param f string path
+---@param ... any {device: string, mmap: boolean} device: where the tensors go, default 'cpu'; mmap: as in torch.load
+---@return table tensors ordered map: name → tensor, in the order of the file's header
+---@return table metadata ordered map: name → text, empty when the file has none
+---Errors: 'not_found' without such a file; 'argument' for another or a damaged file, naming the tensor.
+---
+---```lua
+---local ordered, torch = require 'rtrain.ordered', require 'torch'
+---local path = os.tmpname()
+---torch.save_safetensors(ordered.new{{'w', torch.ones(2, 3)}, {'b', torch.zeros(2)}}, path)
+---local state = torch.load_safetensors(path, {mmap = true})
+---assert(table.concat(ordered.keys(state), ' ') == 'w b')
+---os.remove(path)
+---```
+function serialization.load_safetensors(f, ...)
+  local given = load_named_signature:bind(f, ...)
+  check_path('torch.load_safetensors', given.f)
+  check_boolean('torch.load_safetensors', 'mmap', given.mmap)
+  return require('torch._C').load_safetensors(given.f, given.device, given.mmap)
+end
+
+return serialization
