@@ -1,0 +1,11 @@
+// torch.load: the zip archive and the pickle and storages in it.
+#include "host/engine/archive.h"
+#include "tests/fuzz/memory_source.h"
+#include "tests/fuzz/run_reader.h"
+#include "tests/fuzz/touch.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rtrain;
+  const MemorySource source(std::string(reinterpret_cast<const char*>(data), size));
+  return run_reader([&] { touch(load_archive(source, {c10::Device(c10::kCPU), {}})); });
+}

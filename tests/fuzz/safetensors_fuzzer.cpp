@@ -1,0 +1,15 @@
+// torch.load_safetensors: the length, the JSON header and the tensors behind it.
+#include "host/engine/safetensors.h"
+#include "tests/fuzz/memory_source.h"
+#include "tests/fuzz/run_reader.h"
+#include "tests/fuzz/touch.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rtrain;
+  const MemorySource source(std::string(reinterpret_cast<const char*>(data), size));
+  return run_reader([&] {
+    for (const auto& [name, tensor] : load_safetensors(source, c10::Device(c10::kCPU)).tensors) {
+      touch(tensor);
+    }
+  });
+}

@@ -1,0 +1,66 @@
+-- seeds.lua FOLDER: small valid files for the fuzz targets, in FOLDER/<target>/. Run by tests/fuzz/run.
+local ordered = require 'rtrain.ordered'
+local torch = require 'torch'
+
+local folder = assert(arg[1], 'usage: seeds.lua FOLDER')
+
+local function write(target, name, bytes)
+  local file = assert(io.open(('%s/%s/%s'):format(folder, target, name), 'wb'))
+  file:write(bytes)
+  file:close()
+end
+
+local function read(path)
+  local file = assert(io.open(path, 'rb'))
+  local bytes = file:read '*a'
+  file:close()
+  return bytes
+end
+
+local x = torch.arange(6, {dtype = 'float32'}):view(2, 3)
+local DTYPES = {'float64', 'float16', 'bfloat16', 'int32', 'int16', 'int8', 'uint8', 'bool', 'complex64', 'uint16',
+                'uint32', 'float8_e4m3fn', 'float8_e5m2'}
+local of_dtypes = {}
+for _, dtype in ipairs(DTYPES) do of_dtypes[dtype] = torch.zeros(2, {dtype = dtype}) end
+
+local shared = {1, 2}
+local values = {
+  plain = {on = true, off = false, n = 7, big = 2 ^ 40, rate = 0.5, text = 'häß', binary = 'a\255\0b', z = 2i},
+  lists = {{1, {2, {3}}}, torch.list{}, {}, shared, shared},
+  views = {whole = x, turned = x:t(), row = x[1], empty = torch.zeros(0, 3), scalar = torch.tensor(2.5)},
+  dtypes = of_dtypes,
+  state = ordered.new{{'weight', x}, {'bias', torch.ones(2):requires_grad_()}},
+  sparse = {coo = torch.eye(2):to_sparse(), csr = torch.eye(2):to_sparse_csr()},
+}
+-- What Python writes and torch.save here does not.
+local pickles = {
+  set = 'c__builtin__\nset\n](K\1K\2e\133R',
+  counter = 'ccollections\nCounter\n}X\1\0\0\0aK\2s\133R',
+  defaultdict = 'ccollections\ndefaultdict\nc__builtin__\nlist\n\133RX\1\0\0\0a]K\1as',
+  bytearray = 'c__builtin__\nbytearray\nc_codecs\nencode\nX\2\0\0\0\195\191X\6\0\0\0latin1\134R\133R',
+  names = '(ctorch\nfloat16\nctorch\ndevice\nX\4\0\0\0cudaK\1\134Rctorch\nSize\nK\2K\3\134\133R]q\0h\0t',
+  ordered = 'ccollections\nOrderedDict\n)Rq\1X\1\0\0\0aK\1s}X\9\0\0\0_metadataNsb',
+}
+local tensor = 'ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpuK\4tQ' ..
+  'K\0K\2K\2\134K\2K\1\134\137ccollections\nOrderedDict\n)R'
+pickles.tensor = tensor .. '}X\3\0\0\0neg\136stR'
+pickles.parameter = 'ctorch._utils\n_rebuild_parameter\n' .. tensor .. 'tR\136ccollections\nOrderedDict\n)R\135R'
+pickles.attributes = 'ctorch._tensor\n_rebuild_from_type_v2\n(' .. tensor:match('^(.-\n.-\n)') .. 'ctorch\nTensor\n' ..
+  tensor:match('^.-\n.-\n(.*)$') .. 't}X\3\0\0\0tagX\1\0\0\0ystR'
+
+local path = os.tmpname()
+for name, value in pairs(values) do
+  torch.save(value, path)
+  local bytes = read(path)
+  write('archive', name, bytes)
+  local first, last = bytes:find('\128\2', 1, true), bytes:find('PK\7\8', 1, true)
+  write('pickle', name, bytes:sub(first, last - 1))
+end
+for name, body in pairs(pickles) do write('pickle', name, '\128\2' .. body .. '.') end
+
+local named = {dtypes = of_dtypes, state = values.state, empty = {}, odd = {['"\\→'] = torch.zeros(0, 3), s = torch.tensor(1)}}
+for name, tensors in pairs(named) do
+  torch.save_safetensors(tensors, path, {metadata = name == 'state' and {format = 'pt', note = 'x'} or nil})
+  write('safetensors', name, read(path))
+end
+os.remove(path)
