@@ -1,7 +1,7 @@
 #include "host/engine/pickle_checks.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <map>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
@@ -47,7 +47,7 @@ NodeHeights check_nesting(const Tree& tree) {
 }
 
 void remove_duplicates(TreeMap& map) {
-  std::unordered_map<Key, size_t> places;
+  std::map<Key, size_t> places;  // keys that meet in one bucket would make a hash table slow
   size_t end = 0;
   for (auto& entry : map.entries) {
     const auto [place, fresh] = places.try_emplace(entry.first, end);

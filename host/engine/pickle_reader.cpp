@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <unordered_map>
+#include <map>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
@@ -18,6 +18,7 @@ namespace {
 constexpr size_t kMaxCopiedBytes = size_t{64} << 20;
 
 constexpr size_t kMaxNameBytes = 200;
+constexpr int64_t kMaxKey = int64_t{1} << 53;
 
 class Unpickler {
  public:
@@ -210,6 +211,9 @@ class Unpickler {
       if (const auto* name = std::get_if<std::string>(&key)) {
         map->entries.emplace_back(*name, to_tree(items[i + 1], nodes_));
       } else if (const auto* number = std::get_if<int64_t>(&key)) {
+        if (*number < -kMaxKey || *number > kMaxKey) {
+          malformed("a dict key beyond 2^53, where Lua has no number for it");
+        }
         map->entries.emplace_back(*number, to_tree(items[i + 1], nodes_));
       } else {
         malformed("a dict key that is neither a string nor an integer is not supported");
@@ -230,14 +234,17 @@ class Unpickler {
   void put(uint32_t number) {
     if (stack_.empty()) malformed("its stack is empty");
     count_copy(stack_.back());
+    // Every pickler counts its entries, so a list will do, whose size no number in the file
+    // decides.
+    if (number > memo_.size()) malformed(cat("memo entry ", number, " comes too early"));
+    if (number == memo_.size()) memo_.emplace_back();
     memo_[number] = stack_.back();
   }
 
   void get(uint32_t number) {
-    const auto found = memo_.find(number);
-    if (found == memo_.end()) malformed(cat("memo entry ", number, " does not exist"));
-    count_copy(found->second);
-    push(found->second);
+    if (number >= memo_.size()) malformed(cat("memo entry ", number, " does not exist"));
+    count_copy(memo_[number]);
+    push(memo_[number]);
   }
 
   void count_copy(const Item& item) {
@@ -294,8 +301,8 @@ class Unpickler {
   PickleNodes nodes_;
   Tree result_;
   std::vector<Item> stack_;
-  std::unordered_map<uint32_t, Item> memo_;
-  std::unordered_map<std::string, StorageRef> storages_;
+  std::vector<Item> memo_;
+  std::map<std::string, StorageRef> storages_;
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <unordered_set>
+#include <set>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
@@ -211,7 +211,7 @@ class HeaderParser final : public nlohmann::json_sax<Json> {
   SafetensorsEntry entry_;
   std::vector<uint64_t> offsets_;
   bool seen_dtype_ = false, seen_shape_ = false, seen_offsets_ = false;
-  std::unordered_set<std::string> names_, metadata_keys_;
+  std::set<std::string> names_, metadata_keys_;
 };
 
 // The bytes that the shape and dtype ask for. A zero anywhere in the shape makes it empty, but the

@@ -9,7 +9,7 @@ local errors = require 'rtrain.errors'
 local serialization = {}
 
 local load_signature = args.signature('torch.load', {'f', {'map_location'}, {'weights_only', true}, {'mmap', false}})
-local load_named_signature = args.signature('torch.load_safetensors', {'f', {'device'}, {'mmap', false}})
+local load_named_signature = args.signature('torch.load_safetensors', {'f', {'device'}, {'mmap', false}, {'metadata', false}})
 
 local function check_path(owner, f)
   if type(f) == 'string' then return end
@@ -106,8 +106,10 @@ end
 ---local torch = require 'torch'
 ---local path = os.tmpname()
 ---torch.save_safetensors(torch.nn.Linear(2, 1):state_dict(), path, {metadata = {format = 'pt'}})
----local state, metadata = torch.load_safetensors(path)
----assert(state.weight:size(1) == 2 and metadata.format == 'pt')
+---local model = torch.nn.Linear(2, 1)
+---model:load_state_dict(torch.load_safetensors(path))
+---local _, metadata = torch.load_safetensors(path, {metadata = true})
+---assert(metadata.format == 'pt')
 ---os.remove(path)
 ---```
 function serialization.save_safetensors(tensors, f, options)
@@ -118,9 +120,10 @@ end
 
 ---Loads a safetensors file.
 ---@param f string path
----@param ... any {device: string, mmap: boolean} device: where the tensors go, default 'cpu'; mmap: as in torch.load
+---@param ... any {device: string, mmap: boolean, metadata: boolean} device: where the tensors go, default 'cpu';
+---mmap: as in torch.load; metadata: also give the second result
 ---@return table tensors ordered map: name → tensor, in the order of the file's header
----@return table metadata ordered map: name → text, empty when the file has none
+---@return table? metadata ordered map: name → text, empty when the file has none
 ---Errors: 'not_found' without such a file; 'argument' for another or a damaged file, naming the tensor.
 ---
 ---```lua
@@ -135,7 +138,11 @@ function serialization.load_safetensors(f, ...)
   local given = load_named_signature:bind(f, ...)
   check_path('torch.load_safetensors', given.f)
   check_boolean('torch.load_safetensors', 'mmap', given.mmap)
-  return require('torch._C').load_safetensors(given.f, given.device, given.mmap)
+  check_boolean('torch.load_safetensors', 'metadata', given.metadata)
+  local tensors, metadata = require('torch._C').load_safetensors(given.f, given.device, given.mmap)
+  -- Only on demand, so that model:load_state_dict(torch.load_safetensors(path)) gets one argument.
+  if given.metadata then return tensors, metadata end
+  return tensors
 end
 
 return serialization

@@ -49,7 +49,7 @@ def test_rtrain_reads_what_python_saves(rtrain):
     execute(rtrain, """
         local torch = require 'torch'
         for _, mmap in ipairs{false, true} do
-          local value, metadata = torch.load_safetensors(arg[1], {mmap = mmap})
+          local value, metadata = torch.load_safetensors(arg[1], {mmap = mmap, metadata = true})
           assert(metadata.step == '7')
           assert(value.empty.shape[1] == 3 and value.empty:numel() == 0)
           assert(value['1.num_batches_tracked']:item() == 0 and value['1.num_batches_tracked'].dtype == 'int64')

@@ -111,11 +111,14 @@ TEST(Pickle, RefusesMalformedInput) {
   expect_refused("X\xff\xff\xff\xffhi", "ends too early");
   expect_refused("\x8a\x09", "beyond 64 bits");
   expect_refused("h\x07", "memo entry 7");
+  expect_refused("K\x01q\x01", "memo entry 1 comes too early");
+  expect_refused("K\x01r\xff\xff\xff\xff", "comes too early");
   expect_refused("t", "a mark is missing");
   expect_refused("]u", "a mark is missing");
   expect_refused("](K\x01u", "a dict is missing");
   expect_refused("}(K\x01u", "a dict key without its value");
   expect_refused("}(NK\x01u", "neither a string nor an integer");
+  expect_refused("}(\x8a\x07\x01\x00\x00\x00\x00\x00\x20K\x01u"s, "a dict key beyond 2^53");
   expect_refused("(", "a bare storage or mark");
   expect_refused("K\x01)R", "a call of something that is no name");
   expect_refused("ctorch\nfloat32\n)R", "is not a function");
