@@ -330,6 +330,20 @@ function TestCheckpoint:test_same_gradients_and_random_numbers()
   assert_same(sequential, wanted)
 end
 
+function TestCheckpoint:test_runs_again_under_autocast()
+  local layer, dtypes = nn.Linear(4, 4), {}
+  local function forward(x)
+    local y = layer(x)
+    dtypes[#dtypes + 1] = y.dtype
+    return y:exp()
+  end
+  local y = torch.autocast('cpu', {dtype = 'bfloat16'}, function()
+    return torch.utils.checkpoint.checkpoint(forward, torch.ones(2, 4, {requires_grad = true}))
+  end)
+  y:float():sum():backward()
+  lu.assertEquals(dtypes, {'bfloat16', 'bfloat16'})
+end
+
 function TestCheckpoint:test_backward_twice()
   local x = leaf(1, 2)
   local y = torch.utils.checkpoint.checkpoint(function(z) return (z * z):sum() end, x)

@@ -16,6 +16,24 @@ local function with_rng_state(state, fn)
   if not results[1] then error(results[2], 0) end
 end
 
+-- The settings of autocast that the forward ran under, by device.
+local function autocast_state()
+  local out = {}
+  for _, device in ipairs(torch.cuda.is_available() and {'cpu', 'cuda'} or {'cpu'}) do
+    out[#out + 1] = {device = device, enabled = torch.is_autocast_enabled(device),
+                     dtype = torch.get_autocast_dtype(device)}
+  end
+  return out
+end
+
+local function with_autocast(state, fn)
+  for _, of in ipairs(state) do
+    local inner = fn
+    fn = function() return torch.autocast(of.device, {dtype = of.dtype, enabled = of.enabled}, inner) end
+  end
+  return fn()
+end
+
 -- Runs the segment again and keeps what its operations save, in their order.
 local function recompute(segment)
   local saved = {}
@@ -24,11 +42,10 @@ local function recompute(segment)
     return #saved
   end
   local function unused() errors.raise('internal', 'checkpoint: backward inside the recomputation') end
-  with_rng_state(segment.rng_state, function()
-    torch.enable_grad(function()
-      torch.autograd.graph.saved_tensors_hooks(pack, unused, segment.fn, unpack(segment.args, 1, segment.args.n))
-    end)
-  end)
+  local function run()
+    torch.autograd.graph.saved_tensors_hooks(pack, unused, segment.fn, unpack(segment.args, 1, segment.args.n))
+  end
+  with_rng_state(segment.rng_state, function() with_autocast(segment.autocast, function() torch.enable_grad(run) end) end)
   if #saved ~= segment.count then
     errors.raise('argument', ('checkpoint: the function saved %d tensors for backward, and %d when it was run again: '
       .. 'it must do the same each time'):format(segment.count, #saved))
@@ -83,8 +100,8 @@ end
 
 local checkpoint = {}
 
----Calls fn without keeping its activations: backward computes them again, with the same random numbers. fn must do
----the same each time. Counterpart: torch.utils.checkpoint.checkpoint with use_reentrant=False (Chen et al.
+---Calls fn without keeping its activations: backward computes them again, with the same random numbers and
+---autocast. fn must do the same each time. Counterpart: torch.utils.checkpoint.checkpoint with use_reentrant=False (Chen et al.
 ---2016).
 ---@param fn fun(...): ... a function or module
 ---@param ... any its arguments, then {preserve_rng_state = true, determinism_check = 'default'|'none'}
@@ -107,7 +124,7 @@ function checkpoint.checkpoint(fn, ...)
   if not torch.is_grad_enabled() then return fn(unpack(given, 1, count)) end
   -- A module is no function, and the hooks want one.
   local function call(...) return fn(...) end
-  local segment = {fn = call, args = given, count = 0, shapes = {}}
+  local segment = {fn = call, args = given, count = 0, shapes = {}, autocast = autocast_state()}
   if options.preserve_rng_state ~= false then segment.rng_state = torch.get_rng_state() end
   local pack, unpack_index = hooks_of(segment, options.determinism_check ~= 'none')
   return torch.autograd.graph.saved_tensors_hooks(pack, unpack_index, call, unpack(given, 1, count))
