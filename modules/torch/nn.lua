@@ -1,9 +1,5 @@
 -- torch/nn.lua: layers, containers and losses. Each file is read when its first class is used.
 
-local LAZY = 'give the sizes: its layers are made when the module is, so that optimizers and checkpoints see them'
-local MANY_GPUS = 'one process for each GPU: train.torch.prepare_model'
-local QUANTIZATION = 'quantized layers (torch.ao) are written in Python'
-
 return require 'rtrain.namespace'('torch.nn', {
   files = {
     {'torch.nn.module', 'Module'},
@@ -44,14 +40,5 @@ return require 'rtrain.namespace'('torch.nn', {
      'TransformerDecoderLayer'},
   },
   modules = {functional = 'torch.nn.functional', init = 'torch.nn.init', utils = 'torch.nn.utils'},
-  later = {
-    LazyLinear = LAZY, LazyConv1d = LAZY, LazyConv2d = LAZY, LazyConv3d = LAZY, LazyConvTranspose1d = LAZY,
-    LazyConvTranspose2d = LAZY, LazyConvTranspose3d = LAZY, LazyBatchNorm1d = LAZY, LazyBatchNorm2d = LAZY,
-    LazyBatchNorm3d = LAZY, LazyInstanceNorm1d = LAZY, LazyInstanceNorm2d = LAZY, LazyInstanceNorm3d = LAZY,
-    UninitializedParameter = LAZY, UninitializedBuffer = LAZY, DataParallel = MANY_GPUS, parallel = MANY_GPUS,
-    Container = 'PyTorch deprecates it: extend nn.Module', NLLLoss2d = 'PyTorch deprecates it: use nn.NLLLoss',
-    quantized = QUANTIZATION, quantizable = QUANTIZATION, qat = QUANTIZATION, intrinsic = QUANTIZATION,
-    attention = 'scaled_dot_product_attention chooses among its kernels by itself',
-    grad = 'use torch.autograd.grad',
-  },
+  later = require('torch.nn.absent').of 'torch.nn',
 })

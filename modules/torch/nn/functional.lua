@@ -3,9 +3,6 @@
 -- A function that ATen has with Python's parameters is that operator; the others lie in the files of functional/, each of
 -- which is read when its first function is used.
 
-local PYTHON_ONLY = 'it serves overloads written in Python'
-local FLOAT8 = 'it multiplies float8 matrices with scales on recent GPUs: cast and use torch.matmul'
-
 return require 'rtrain.namespace'('torch.nn.functional', {
   files = {
     {'torch', 'conv1d', 'conv2d', 'conv3d', 'conv_tbc', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'linear',
@@ -38,9 +35,5 @@ return require 'rtrain.namespace'('torch.nn.functional', {
      'affine_grid'},
     {'torch.nn.functional.attention', 'multi_head_attention_forward'},
   },
-  later = {
-    scaled_mm = FLOAT8, scaled_grouped_mm = FLOAT8, grouped_mm = FLOAT8, boolean_dispatch = PYTHON_ONLY,
-    assert_int_or_pair = PYTHON_ONLY, handle_torch_function = PYTHON_ONLY, has_torch_function = PYTHON_ONLY,
-    has_torch_function_unary = PYTHON_ONLY, has_torch_function_variadic = PYTHON_ONLY,
-  },
+  later = require('torch.nn.absent').of 'torch.nn.functional',
 })

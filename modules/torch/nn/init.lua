@@ -203,4 +203,4 @@ defined('sparse_', {'tensor', 'sparsity', {'std', 0.01}, {'generator'}}, functio
   return p.tensor
 end)
 
-return require 'rtrain.namespace'('torch.nn.init', nil, init)
+return require 'rtrain.namespace'('torch.nn.init', {later = require('torch.nn.absent').of 'torch.nn.init'}, init)

@@ -6,4 +6,10 @@ require 'torch.nn.module.state'
 require 'torch.nn.module.conversion'
 require 'torch.nn.module.hooks'
 
+-- Methods that PyTorch's modules have and these have not say why when they are called; a field of the name may be set.
+local reasons = require('torch.nn.absent').of 'nn.Module'
+for name in next, reasons do
+  Module[name] = function() require('rtrain.args').no_such('nn.Module', name, {}, reasons) end
+end
+
 return {Module = Module}

@@ -195,6 +195,16 @@ function ParameterDict:clear()
   for _, name in ipairs(self:keys()) do self:pop(name) end
 end
 
+---A dictionary with one value under each name.
+---@param names string[]
+---@param default? any
+---@return nn.ParameterDict
+function ParameterDict:fromkeys(names, default)
+  local new = ParameterDict()
+  for _, name in ipairs(names) do new[name] = default end
+  return new
+end
+
 ---A dictionary of the same parameters.
 ---@return nn.ParameterDict
 function ParameterDict:copy()

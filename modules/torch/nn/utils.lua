@@ -13,8 +13,5 @@ return require 'rtrain.namespace'('torch.nn.utils', {
   },
   modules = {rnn = 'torch.nn.utils.rnn', parametrize = 'torch.nn.utils.parametrize',
              parametrizations = 'torch.nn.utils.parametrizations', stateless = 'torch.nn.utils.stateless'},
-  later = {
-    clip_grad_norm = 'PyTorch deprecates it: use clip_grad_norm_',
-    prune = 'write the mask as a parametrization: torch.nn.utils.parametrize',
-  },
+  later = require('torch.nn.absent').of 'torch.nn.utils',
 })

@@ -130,12 +130,4 @@ end
 ---```
 function Module:deepcopy() return require('torch.deepcopy').deepcopy(self) end
 
-local PYTHON_ONLY = {
-  compile = 'TorchInductor compiles Python; operators run as they are called',
-  share_memory = 'workers are processes that share tensors through collectives (torch.distributed)',
-}
-for _, name in ipairs{'compile', 'share_memory'} do
-  Module[name] = function() args.no_such('nn.Module', name, {}, PYTHON_ONLY) end
-end
-
 return Module

@@ -127,9 +127,4 @@ function Module:register_full_backward_pre_hook(fn, options)
   return add(self, 'backward_before', fn, options, {'prepend'})
 end
 
----PyTorch's older hook, which it advises against.
-function Module:register_backward_hook()
-  errors.raise('unsupported', 'register_backward_hook sees the last operation alone: use register_full_backward_hook')
-end
-
 return Module

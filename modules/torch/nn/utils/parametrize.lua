@@ -248,5 +248,5 @@ function parametrize.cached(fn)
 end
 
 return require 'rtrain.namespace'('torch.nn.utils.parametrize', {
-  later = {transfer_parametrizations_and_params = 'register the parametrizations on the other module'},
+  later = require('torch.nn.absent').of 'torch.nn.utils.parametrize',
 }, parametrize)

@@ -15,6 +15,7 @@ local defined = args.definer(rnn)
 ---@field batch_sizes torch.Tensor (longest length) int64: how many sequences have a step of that number
 ---@field sorted_indices torch.Tensor|nil (N): the order of the sequences in data, longest first
 ---@field unsorted_indices torch.Tensor|nil (N): the way back
+---@field is_cuda boolean whether the data lies on a GPU
 local PackedSequence = class('PackedSequence')
 rnn.PackedSequence = PackedSequence
 
@@ -37,6 +38,7 @@ function PackedSequence:init(...)
   end
   self.data, self.batch_sizes, self.sorted_indices = a.data, a.batch_sizes, a.sorted_indices
   self.unsorted_indices = a.unsorted_indices or rnn.invert_permutation(a.sorted_indices)
+  self.is_cuda = a.data.is_cuda
 end
 
 ---Moves or casts the data, as Tensor:to; batch_sizes stay on the CPU.
@@ -49,9 +51,24 @@ function PackedSequence:to(...)
   return PackedSequence(data, self.batch_sizes, moved(self.sorted_indices), moved(self.unsorted_indices))
 end
 
-for method, target in next, {cpu = 'cpu', cuda = 'cuda', double = 'float64', float = 'float32', half = 'float16'} do
+-- packed:cpu(), packed:double(), … as the methods of tensors.
+for method, target in next, {cpu = 'cpu', cuda = 'cuda', double = 'float64', float = 'float32', half = 'float16',
+                             long = 'int64', int = 'int32', short = 'int16', char = 'int8', byte = 'uint8'} do
   PackedSequence[method] = function(self) return self:to(target) end
 end
+
+---A copy in page-locked memory, from which copies to a GPU are faster.
+---@return nn.utils.rnn.PackedSequence
+function PackedSequence:pin_memory()
+  local function pinned(indices) return indices and indices:pin_memory() end
+  return PackedSequence(self.data:pin_memory(), self.batch_sizes, pinned(self.sorted_indices),
+    pinned(self.unsorted_indices))
+end
+
+---Whether the data lies in page-locked memory.
+---@return boolean
+function PackedSequence:is_pinned() return self.data:is_pinned() end
+
 
 local function lengths_tensor(lengths)
   if torch.is_tensor(lengths) then return lengths:to{dtype = 'int64', device = 'cpu'} end

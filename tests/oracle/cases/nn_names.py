@@ -1,0 +1,26 @@
+"""The public names of Python's torch.nn and its parts: nn_names_test.lua says what becomes of each."""
+
+from torch import nn
+from torch.nn.utils import parametrizations, parametrize, rnn, stateless
+
+from cases.names import Names
+
+OWNERS = {"nn": nn, "functional": nn.functional, "init": nn.init, "utils": nn.utils, "rnn": rnn, "parametrize": parametrize,
+          "parametrizations": parametrizations, "stateless": stateless, "Module": nn.Module, "Sequential": nn.Sequential,
+          "ModuleList": nn.ModuleList, "ModuleDict": nn.ModuleDict, "ParameterList": nn.ParameterList,
+          "ParameterDict": nn.ParameterDict, "PackedSequence": rnn.PackedSequence}
+
+
+class PublicNames(Names):
+    """Without what these files import from typing and the like."""
+
+    def __init__(self, name, owner):
+        super().__init__(name, owner)
+        self.names = [n for n in self.names if not self.is_imported(getattr(owner, n))]
+
+    @staticmethod
+    def is_imported(value):
+        return getattr(value, "__module__", None) in ("typing", "collections.abc", "contextlib", "warnings", "enum")
+
+
+CASES = [PublicNames(name, owner) for name, owner in OWNERS.items()]
