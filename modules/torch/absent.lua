@@ -50,7 +50,7 @@ absent.GROUPS = {
     set_autocast_xla_dtype set_autocast_xla_enabled]]},
   {'Settings of anomaly mode', 'use torch.autograd.set_detect_anomaly', [[
     is_anomaly_check_nan_enabled set_anomaly_enabled]]},
-  {'Sparse products', 'use torch.mm and torch.addmm, which take sparse tensors', 'dsmm hsmm saddmm spmm sparse'},
+  {'Old names of sparse products', 'use torch.sparse.mm, torch.sparse.addmm and torch.hspmm', 'dsmm hsmm saddmm spmm'},
   {'Default device', 'pass {device = …} or move the model', 'get_default_device set_default_device'},
   {'Deprecated', 'PyTorch keeps it for old programs only', [[
     legacy_contiguous_format reinforce volatile grad_dtype]]},
@@ -69,6 +69,9 @@ absent.GROUPS = {
 ---Names of smaller places: the place, why, the names.
 absent.PLACES = {
   {'linalg', "an error's code says what it is: err.code", 'LinAlgError'},
+  {'sparse', 'they check gradients and invariants, or are for CUDA', [[
+    SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT SparseSemiStructuredTensorCUTLASS as_sparse_gradcheck
+    check_sparse_tensor_invariants semi_structured spsolve to_sparse_semi_structured]]},
   {'testing', 'assert_close compares, torch.rand and its kin make data', 'FileCheck assert_allclose make_tensor'},
   {'Generator', 'they are for CUDA graphs', 'get_offset graphsafe_get_state graphsafe_set_state set_offset'},
   {'Size', 'a size is a list of Lua', 'count index'},

@@ -30,10 +30,12 @@ torch._intmap_meta = mark 'rtrain.intmap'
 ---@return table items the same table
 function torch.list(items) return setmetatable(items, torch._list_meta) end
 
-local SUBMODULES = {nn = 'torch.nn', optim = 'torch.optim', utils = 'torch.utils', distributed = 'torch.distributed',
-                    amp = 'torch.amp', cuda = 'torch.cuda', autograd = 'torch.autograd', linalg = 'torch.linalg',
-                    fft = 'torch.fft', special = 'torch.special', random = 'torch.random', testing = 'torch.testing',
-                    functional = 'torch.functional', Tensor = 'torch.tensor', func = 'torch.func'}
+local SUBMODULES = {
+  nn = 'torch.nn', optim = 'torch.optim', utils = 'torch.utils', distributed = 'torch.distributed',
+  amp = 'torch.amp', cuda = 'torch.cuda', autograd = 'torch.autograd', linalg = 'torch.linalg', fft = 'torch.fft',
+  special = 'torch.special', random = 'torch.random', sparse = 'torch.sparse', testing = 'torch.testing',
+  functional = 'torch.functional', Tensor = 'torch.tensor', func = 'torch.func',
+}
 
 -- Functions in files of their own, read at the first use of one.
 local FILES = {

@@ -8,10 +8,11 @@ import torch
 from harness.lua_text import lua
 
 OWNERS = {"torch": torch, "Tensor": torch.Tensor, "linalg": torch.linalg, "fft": torch.fft, "special": torch.special,
-          "random": torch.random, "testing": torch.testing, "Generator": torch.Generator, "Size": torch.Size}
+          "random": torch.random, "sparse": torch.sparse, "testing": torch.testing, "Generator": torch.Generator, "Size": torch.Size}
 # Python's own, and texts that PyTorch builds its documentation from.
 FOREIGN = {"torch", "TYPE_CHECKING", "Tensor", "Generator", "common_args", "factory_common_args", "multi_dim_common",
-           "common_notes", "classproperty"}
+           "common_notes", "classproperty", "Any", "DType", "DimOrDims", "Optional", "Union", "BFloat16Tensor", "ByteTensor",
+           "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "ShortTensor"}
 
 
 def is_foreign(owner, name):
