@@ -2,9 +2,11 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
+#include "host/lua/embed.h"
 #include "host/store/checkpoint_files.h"
 #include "host/store/environment.h"
 #include "host/store/run_reader.h"
@@ -60,6 +62,21 @@ int verify(lua_State* L) {
   return 1;
 }
 
+int module_names(lua_State* L) {
+  const std::vector<std::string> names = embedded_modules();
+  push_value(L, List(names.begin(), names.end()));
+  return 1;
+}
+
+// The text of a module as require would load it, and its path below modules/.
+int module_text(lua_State* L) {
+  const auto found = find_module(text_argument(L, 1));
+  if (!found) return 0;
+  lua_pushlstring(L, found->text.data(), found->text.size());
+  lua_pushlstring(L, found->path.data(), found->path.size());
+  return 2;
+}
+
 }  // namespace
 
 int open_host(lua_State* L) {
@@ -71,6 +88,8 @@ int open_host(lua_State* L) {
       method<&metrics>("metrics"),
       method<&checkpoints>("checkpoints"),
       method<&verify>("verify"),
+      method<&module_names>("module_names"),
+      method<&module_text>("module_text"),
   };
   push_functions(L, kFunctions);
   return 1;

@@ -1,4 +1,4 @@
-// host/bind/host.h: the module `rtrain._host`: this machine and the store's read side.
+// host/bind/host.h: the module `rtrain._host`: this machine, the modules, the store's read side.
 //
 //   version() → "0.1.0"
 //   env() → what `rtrain env --json` prints
@@ -7,6 +7,7 @@
 //   metrics(storage, RUN, ranks, all) → rows
 //   checkpoints(storage, RUN, all) → rows
 //   verify(dir) → {name, attempt, index, metrics}; raises `checkpoint` naming the damaged file
+//   module_names() → every module in the executable; module_text(name) → text, path
 #pragma once
 
 #include "host/lua/lua.h"

@@ -38,6 +38,11 @@ int remove_folder(lua_State* L) {
   return 0;
 }
 
+int make_folder(lua_State* L) {
+  make_folders(luaL_checkstring(L, 1));
+  return 0;
+}
+
 int copy_folder(lua_State* L) {
   copy_tree(luaL_checkstring(L, 1), luaL_checkstring(L, 2));
   return 0;
@@ -68,11 +73,15 @@ int lease(lua_State* L) {
 
 int open_system(lua_State* L) {
   register_class<DirectoryLease>(L);
-  static constexpr std::array kFunctions = {
-      method<&monotonic>("monotonic"),       method<&absolute>("absolute"),
-      method<&remove_folder>("remove_tree"), method<&copy_folder>("copy_tree"),
-      method<&make_temp>("make_temp"),       method<&get_metadata>("get_metadata"),
-      method<&set_metadata>("set_metadata"), method<&lease>("lease")};
+  static constexpr std::array kFunctions = {method<&monotonic>("monotonic"),
+                                            method<&absolute>("absolute"),
+                                            method<&remove_folder>("remove_tree"),
+                                            method<&make_folder>("make_folders"),
+                                            method<&copy_folder>("copy_tree"),
+                                            method<&make_temp>("make_temp"),
+                                            method<&get_metadata>("get_metadata"),
+                                            method<&set_metadata>("set_metadata"),
+                                            method<&lease>("lease")};
   push_functions(L, kFunctions);
   return 1;
 }

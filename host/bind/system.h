@@ -2,9 +2,11 @@
 // folder says of itself.
 //
 //   monotonic() → seconds
-//   absolute(path) → path           remove_tree(path)         copy_tree(from, to) make_temp(prefix)
-//   → path get_metadata(folder) → table    set_metadata(folder, table) lease(folder) → object held
-//   against retention until :release()
+//   absolute(path) → path
+//   make_folders(path), remove_tree(path), copy_tree(from, to)
+//   make_temp(prefix) → path
+//   get_metadata(folder) → table, set_metadata(folder, table)
+//   lease(folder) → object held against retention until :release()
 #pragma once
 
 #include "host/lua/lua.h"

@@ -23,6 +23,7 @@ void add_checkpoints(CLI::App& app, CommandResult& result);
 void add_logs(CLI::App& app, CommandResult& result);
 void add_sql(CLI::App& app, CommandResult& result);
 void add_env(CLI::App& app, CommandResult& result);
+void add_doc(CLI::App& app, CommandResult& result);
 
 // The process of one rank, `rtrain --worker RANK PARENT_PID`: started by a controller only. Returns
 // its exit code.

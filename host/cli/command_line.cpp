@@ -37,6 +37,7 @@ int run_command_line(int argc, char** argv) {
   add_logs(app, result);
   add_sql(app, result);
   add_env(app, result);
+  add_doc(app, result);
   if (argc == 1) {
     std::cerr << app.help();
     return exit_code(Code::kUsage);

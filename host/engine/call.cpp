@@ -207,11 +207,14 @@ int op_names(lua_State* L) {
   return 1;
 }
 
+// "max(Tensor self, int dim, bool keepdim=False) -> Tensor values, Tensor indices", one for each
+// overload in the order of preference.
 int op_signatures(lua_State* L) {
   const Family* family = find_family(luaL_checkstring(L, 1));
   lua_newtable(L);
   for (size_t i = 0; family != nullptr && i < family->overloads.size(); ++i) {
-    lua_pushstring(L, family->overloads[i].signature.c_str());
+    const Overload& overload = family->overloads[i];
+    lua_pushstring(L, cat(overload.signature, " -> ", overload.results).c_str());
     lua_rawseti(L, -2, static_cast<int>(i) + 1);
   }
   return 1;

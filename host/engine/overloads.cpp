@@ -134,6 +134,16 @@ std::string signature_of(const std::string& name, const Overload& overload) {
   return out + ")";
 }
 
+std::string results_of(const c10::FunctionSchema& schema) {
+  std::string out;
+  for (const auto& result : schema.returns()) {
+    if (!out.empty()) out += ", ";
+    out += make_param(result).type;
+    if (!result.name().empty()) out += cat(" ", result.name());
+  }
+  return out;
+}
+
 int shared_argument(const c10::FunctionSchema& schema, const c10::Argument& result) {
   const auto* alias = result.alias_info();
   if (alias == nullptr) return -1;
@@ -164,6 +174,7 @@ Overload make_overload(const std::string& name, c10::OperatorHandle op) {
                         out.params[first].fixed_size == 0;
   if (one_list) out.varargs = static_cast<int>(first);
   out.signature = signature_of(name, out);
+  out.results = results_of(schema);
   return out;
 }
 

@@ -63,6 +63,7 @@ struct Overload {
   bool factory = false;  // makes a tensor from nothing: takes requires_grad too
   bool is_mutable = false;
   std::string signature;  // "add(Tensor self, Tensor other, *, Scalar alpha=1)"
+  std::string results;    // "Tensor values, Tensor indices"; "" for none
 };
 
 struct Family {

@@ -108,6 +108,21 @@ int find_method(lua_State* L) {
                                    near ? cat(", did you mean '", *near, "'?") : std::string()));
 }
 
+void push_names(lua_State* L, std::span<const Method> entries) {
+  lua_createtable(L, static_cast<int>(entries.size()), 0);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    lua_pushstring(L, entries[i].name());
+    lua_rawseti(L, -2, static_cast<int>(i) + 1);
+  }
+}
+
+// What a tensor has beside the operators: the lists of methods and of attributes.
+int tensor_members(lua_State* L) {
+  push_names(L, tensor_methods());
+  push_names(L, attribute_getters());
+  return 2;
+}
+
 int refuse_field(lua_State* L) {
   throw Error(Code::kArgument,
               cat("a Tensor has no attribute '", std::string_view(lua_tostring(L, 1)),
@@ -172,6 +187,8 @@ void open_tensor(lua_State* L) {
   lua_setfield(L, -2, "Tensor");
   push_guarded<&is_tensor>(L);
   lua_setfield(L, -2, "is_tensor");
+  push_guarded<&tensor_members>(L);
+  lua_setfield(L, -2, "tensor_members");
   open_printing(L);
   open_indexing(L);
 }

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <span>
+
+#include "host/base/text.h"
 
 // Generated at build time: cmake/embed.cmake.
 extern const rtrain::EmbeddedFile rtrain_embedded_files[];
@@ -12,6 +16,9 @@ extern const unsigned long rtrain_embedded_count;
 
 namespace rtrain {
 namespace {
+
+constexpr std::string_view kSuffix = ".lua";
+constexpr std::string_view kInit = "/init";
 
 std::span<const EmbeddedFile> files() { return {rtrain_embedded_files, rtrain_embedded_count}; }
 
@@ -21,8 +28,26 @@ std::optional<std::string> read_text(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
+const char* module_folder() {
+  const char* folder = std::getenv("RTRAIN_PATH");
+  return folder != nullptr && *folder != '\0' ? folder : nullptr;
+}
+
+// The embedded files and those in $RTRAIN_PATH: "torch/nn/init.lua".
+std::set<std::string> module_paths() {
+  std::set<std::string> out;
+  for (const EmbeddedFile& file : files()) out.insert(file.name);
+  const char* folder = module_folder();
+  if (folder == nullptr || !std::filesystem::is_directory(folder)) return out;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() == kSuffix)
+      out.insert(std::filesystem::relative(entry.path(), folder).generic_string());
+  }
+  return out;
+}
+
 std::optional<std::string> text_of(const std::string& path) {
-  if (const char* folder = std::getenv("RTRAIN_PATH"); folder != nullptr && *folder != '\0') {
+  if (const char* folder = module_folder()) {
     if (auto text = read_text(std::string(folder) + "/" + path)) return text;
   }
   for (const EmbeddedFile& file : files()) {
@@ -46,16 +71,19 @@ std::optional<ModuleText> find_module(std::string_view name) {
 }
 
 std::vector<std::string> embedded_modules() {
-  std::vector<std::string> out;
-  for (const EmbeddedFile& file : files()) {
-    std::string name = file.name;
-    name.resize(name.size() - std::string_view(".lua").size());
-    if (name.ends_with("/init")) name.resize(name.size() - std::string_view("/init").size());
+  const std::set<std::string> paths = module_paths();
+  std::set<std::string> out;
+  for (const std::string& path : paths) {
+    std::string name = path.substr(0, path.size() - kSuffix.size());
+    // torch/nn/init.lua beside torch/nn.lua is torch.nn.init.
+    if (name.ends_with(kInit)) {
+      const std::string folder = name.substr(0, name.size() - kInit.size());
+      if (!paths.contains(cat(folder, kSuffix))) name = folder;
+    }
     std::replace(name.begin(), name.end(), '/', '.');
-    out.push_back(std::move(name));
+    out.insert(std::move(name));
   }
-  std::sort(out.begin(), out.end());
-  return out;
+  return {out.begin(), out.end()};
 }
 
 }  // namespace rtrain

@@ -31,7 +31,7 @@ struct ModuleText {
 };
 std::optional<ModuleText> find_module(std::string_view name);
 
-// Every embedded module's name, sorted.
+// The names of all embedded modules and of those in $RTRAIN_PATH, sorted.
 std::vector<std::string> embedded_modules();
 
 }  // namespace rtrain

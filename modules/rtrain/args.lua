@@ -135,6 +135,18 @@ function args.signature(name, parameters)
   return setmetatable({name = name, names = names, required = required, defaults = defaults, known = known}, Signature)
 end
 
+---The signature with which a function binds its arguments, found among its upvalues; nil when it has none. For
+---documentation.
+---@param fn function
+---@return table|nil signature
+function args.signature_of(fn)
+  for i = 1, math.huge do
+    local name, value = debug.getupvalue(fn, i)
+    if name == nil then return nil end
+    if type(value) == 'table' and getmetatable(value) == Signature then return value end
+  end
+end
+
 local function add_keywords(self, bound, keywords, positional)
   local bad = first_unknown(keywords, self.known)
   if bad ~= nil then unknown(bad, self.names, self.name, 'argument', 'argument') end

@@ -35,6 +35,8 @@ local function namespace(owner, parts, fields)
   parts = parts or {}
   local place_of = places_of(parts)
   return setmetatable(fields or {}, {
+    -- What documentation and completion list.
+    __names = function(self) return names_of(self, place_of) end,
     __index = function(self, name)
       if type(name) ~= 'string' then return nil end
       local place = place_of[name]

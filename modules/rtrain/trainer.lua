@@ -24,6 +24,15 @@ local REMOVED = {
   metadata = 'pass it in train_loop_config',
 }
 
+---@class TrainerOptions
+---@field train_loop_per_worker? fun(config?: table): any what every worker runs; what it returns is no result
+---@field train_loop_config? table plain data that the function is called with
+---@field scaling_config? ScalingConfig how many workers
+---@field run_config? RunConfig name, folder, checkpoints, failures
+---@field torch_config? TorchConfig of TorchTrainer: backend and time-out
+---@field datasets? table not in this version
+---@field dataset_config? DataConfig not in this version
+
 ---Runs a function on several worker processes. Counterpart: ray.train.DataParallelTrainer.
 ---
 ---```lua
@@ -35,7 +44,7 @@ local REMOVED = {
 ---assert(result.metrics.rank == 0)  -- `rtrain metrics RUN --ranks` shows the others'
 ---```
 ---@class DataParallelTrainer
----@overload fun(f: fun(config?: table): any | table, options?: table): DataParallelTrainer
+---@overload fun(f: TrainerOptions|(fun(config?: table): any), options?: TrainerOptions): DataParallelTrainer
 local DataParallelTrainer = class('DataParallelTrainer')
 DataParallelTrainer._kind = 'plain'
 DataParallelTrainer._fields = FIELDS
@@ -103,8 +112,8 @@ local function check_fields(self, given)
 end
 
 ---`TorchTrainer{train_loop_per_worker = f, …}` or `TorchTrainer(f, {…})`.
----@param f fun(config?: table): any | table
----@param options? table train_loop_config, scaling_config, run_config; TorchTrainer also torch_config
+---@param f TrainerOptions|(fun(config?: table): any) the function, or one table with everything
+---@param options? TrainerOptions
 ---Raises code 'config' for an unknown or wrong field, 'unsupported' for one that this version does not have.
 function DataParallelTrainer:init(f, options)
   local given = options or {}
@@ -169,7 +178,7 @@ end
 ---assert(result.metrics.loss == 0.1 and result.error == nil)
 ---```
 ---@class TorchTrainer: DataParallelTrainer
----@overload fun(f: fun(config?: table): any | table, options?: table): TorchTrainer
+---@overload fun(f: TrainerOptions|(fun(config?: table): any), options?: TrainerOptions): TorchTrainer
 local TorchTrainer = DataParallelTrainer:extend('TorchTrainer')
 TorchTrainer._kind = 'torch'
 TorchTrainer._fields = {'train_loop_per_worker', 'train_loop_config', 'scaling_config', 'run_config', 'datasets',

@@ -78,6 +78,18 @@ local function unknown(name)
 end
 
 setmetatable(torch, {
+  -- What documentation and completion list, without LibTorch: its own functions and operators are asked for beside it.
+  __names = function(self)
+    local names = {}
+    for key in next, self do names[#names + 1] = key end
+    for _, source in ipairs{SUBMODULES, file_of, METHODS} do
+      for key in next, source do
+        if rawget(self, key) == nil then names[#names + 1] = key end
+      end
+    end
+    table.sort(names)
+    return names
+  end,
   __index = function(self, name)
     if type(name) ~= 'string' then return nil end
     local found

@@ -2,11 +2,13 @@
 
 local args = require 'rtrain.args'
 
-local function names_of(fields, prefix)
+-- Sorted; `own` is the set of those that are no operators.
+local function names_of(own, prefix)
   local names = {}
-  for name in next, fields do names[#names + 1] = name end
+  for name in next, own do names[#names + 1] = name end
   for _, name in ipairs(require('torch._C').op_names()) do
-    if name:sub(1, #prefix) == prefix then names[#names + 1] = name:sub(#prefix + 1) end
+    local rest = name:sub(1, #prefix) == prefix and name:sub(#prefix + 1)
+    if rest and not own[rest] then names[#names + 1] = rest end
   end
   table.sort(names)
   return names
@@ -17,11 +19,16 @@ end
 ---@param fields? table functions that are no operators
 ---@return table functions an unknown name is an error
 local function prefixed(owner, prefix, fields)
+  local own = {}
+  for name in next, fields or {} do own[name] = true end
   return setmetatable(fields or {}, {
+    -- What documentation and completion list, and the operator behind a name.
+    __names = function() return names_of(own, prefix) end,
+    __operators = function(name) return not own[name] and prefix .. name or nil end,
     __index = function(self, name)
       if type(name) ~= 'string' then return nil end
       local found = name:sub(1, 1) ~= '_' and require('torch._C').op(prefix .. name)
-      if not found then args.no_such(owner, name, names_of(self, prefix)) end
+      if not found then args.no_such(owner, name, names_of(own, prefix)) end
       rawset(self, name, found)
       return found
     end,

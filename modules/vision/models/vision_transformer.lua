@@ -119,7 +119,7 @@ end
 ---assert(model.encoder.pos_embedding.shape[2] == 65)  -- 8 · 8 patches and the class token
 ---```
 ---@class vision.VisionTransformer: nn.Module
----@overload fun(image_size: integer, patch_size: integer, num_layers: integer, num_heads: integer, hidden_dim: integer, mlp_dim: integer, options?: table): vision.VisionTransformer
+---@overload fun(image_size: integer|table, patch_size?: integer, num_layers?: integer, ...: any): vision.VisionTransformer
 ---@field class_token torch.Tensor (1, 1, hidden_dim)
 ---@field heads nn.Sequential the layers that make logits
 local VisionTransformer = nn.Module:extend('VisionTransformer')

@@ -1,0 +1,74 @@
+// rtrain doc [NAME]: what a function, class or method of the library does. Lua (rtrain.doc) finds
+// the words; LibTorch is loaded only for operators.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "host/bind/modules.h"
+#include "host/cli/command.h"
+#include "host/cli/listing.h"
+#include "host/lua/convert.h"
+#include "host/lua/guard.h"
+#include "host/lua/state.h"
+
+namespace rtrain {
+namespace {
+
+struct DocOptions {
+  std::string name;
+  std::string stubs;
+  bool json = false;
+};
+
+constexpr int kPipeColumns = 80;
+
+int output_columns() {
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                                                                         : kPipeColumns;
+}
+
+bool wants_colour() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
+}
+
+Map to_map(const DocOptions& options) {
+  Map out{{"json", options.json}, {"columns", output_columns()}, {"colour", wants_colour()}};
+  if (!options.name.empty()) out.set("name", options.name);
+  if (!options.stubs.empty()) out.set("stubs", options.stubs);
+  return out;
+}
+
+void run_doc(const DocOptions& options) {
+  State state;
+  add_host_modules(state);
+  lua_getglobal(state, "require");
+  lua_pushstring(state, "rtrain.doc");
+  protected_call(state, 1, 1);
+  lua_getfield(state, -1, "run");
+  push_value(state, to_map(options));
+  protected_call(state, 1, 1);
+  if (options.json && options.stubs.empty()) print_json(to_value(state, -1, "doc"));
+}
+
+}  // namespace
+
+void add_doc(CLI::App& app, CommandResult&) {
+  auto options = std::make_shared<DocOptions>();
+  CLI::App* command =
+      app.add_subcommand("doc", "Explain a function, class or module: rtrain doc torch.matmul");
+  command->add_option("NAME", options->name,
+                      "torch.matmul, nn.Linear, x:view, train.report, torch.optim; without it: "
+                      "the modules");
+  command->add_flag("--json", options->json, "one JSON document");
+  command
+      ->add_option("--stubs", options->stubs,
+                   "write declarations of the whole library for Lua language servers")
+      ->type_name("FOLDER");
+  command->final_callback([options] { run_doc(*options); });
+}
+
+}  // namespace rtrain

@@ -1,0 +1,111 @@
+-- rtrain/doc/arguments.lua: the sentence 'Arguments: a, b = 2 (note), {c = false}.' of a comment as notes to parameters.
+
+local arguments = {}
+
+local OPENING, CLOSING = {['('] = true, ['['] = true, ['{'] = true}, {[')'] = true, [']'] = true, ['}'] = true}
+
+local Splitter = {}
+Splitter.__index = Splitter
+
+function Splitter:_close_item(to)
+  local item = self.text:sub(self.from, to):match '^%s*(.-)%s*$'
+  if item ~= '' then self.items[#self.items + 1] = item end
+  self.from = to + 2
+end
+
+-- Braces around several items mark keywords; those after '=' belong to a value.
+function Splitter:_opens_keywords(at, char)
+  return char == '{' and self.depth == 0 and self.text:sub(self.from, at - 1):match '^%s*$' ~= nil
+end
+
+function Splitter:_step(at, char)
+  if self:_opens_keywords(at, char) then
+    self.from, self.keywords = at + 1, true
+  elseif char == '}' and self.depth == 0 and self.keywords then
+    self:_close_item(at - 1)
+    self.from, self.keywords = at + 1, false
+  elseif OPENING[char] then
+    self.depth = self.depth + 1
+  elseif CLOSING[char] then
+    self.depth = self.depth - 1
+  elseif char == ',' and self.depth == 0 then
+    self:_close_item(at - 1)
+  end
+end
+
+-- Whether the sentence ends at this character.
+function Splitter:_ends(at, char)
+  if self.depth > 0 or self.keywords then return false end
+  return char == ';' or (char == '.' and self.text:match('^%s', at + 1) ~= nil) or (char == '.' and at == #self.text)
+end
+
+-- The items of the sentence and the position behind it.
+local function split(text, from)
+  local self = setmetatable({text = text, from = from, depth = 0, items = {}}, Splitter)
+  for at = from, #text do
+    local char = text:sub(at, at)
+    if self:_ends(at, char) then
+      self:_close_item(at - 1)
+      return self.items, at + 1
+    end
+    self:_step(at, char)
+  end
+  self:_close_item(#text)
+  return self.items, #text + 1
+end
+
+-- 'b = 2 (note)' → name, value, note.
+local function parts_of(item)
+  local name, rest = item:match '^([%a_][%w_]*)%s*(.*)$'
+  if not name then return nil end
+  local value, note = rest:match '^=%s*(%b{})%s*(.*)$'
+  if not value then value, note = rest:match '^=%s*([^%s(]+)%s*(.*)$' end
+  note = note or rest
+  if value and note:match '^|' then note = value .. ' ' .. note end
+  return name, value, note:match '^%((.*)%)$' or note
+end
+
+-- What the sentence may begin with; after "Options as Adam's; " come those that differ.
+local MARKS = {'^(.-)Arguments?: ()', '^(.-)Options: ()', "^(.-)[Oo]ptions as [%w_]+'?s?; ()"}
+
+local function marked(paragraph)
+  for _, mark in ipairs(MARKS) do
+    local before, from = paragraph:match(mark)
+    if before then return before, from end
+  end
+end
+
+---@class DocNote
+---@field name string
+---@field value? string default, as it is written
+---@field text string
+
+---Takes the sentence out of the paragraphs.
+---@param paragraphs string[]
+---@param known? table<string, any> names of the parameters; an item with another name belongs to the text of the one
+---  before it
+---@return DocNote[] notes
+---@return string[] paragraphs without the sentence
+function arguments.take(paragraphs, known)
+  local notes, rest = {}, {}
+  for _, paragraph in ipairs(paragraphs) do
+    local before, from = marked(paragraph)
+    if from then
+      local items, ends = split(paragraph, from)
+      for _, item in ipairs(items) do
+        local name, value, text = parts_of(item)
+        if name and (not known or known[name]) then
+          notes[#notes + 1] = {name = name, value = value, text = text}
+        elseif #notes > 0 then
+          notes[#notes].text = (notes[#notes].text .. ', ' .. item):gsub('^, ', '')
+        end
+      end
+      local after = paragraph:sub(ends):match '^%s*(.*)$'
+      paragraph = (before .. after:sub(1, 1):upper() .. after:sub(2)):match '^(.-)%s*$'
+    end
+    if paragraph ~= '' then rest[#rest + 1] = paragraph end
+  end
+  return notes, rest
+end
+
+return arguments

@@ -1,0 +1,400 @@
+-- rtrain/doc/catalog.lua: which public name is what: finds 'nn.Linear', 'x:view', 'report' in the library as it runs.
+--
+-- Walks the tables that users see, so that a name is known exactly when a script can use it. LibTorch is loaded only for
+-- operators that modules/torch/operators does not describe.
+
+local absent = require 'torch.absent'
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local operator_names = require 'rtrain.doc.operator'
+local source = require 'rtrain.doc.source'
+local tensor_methods = require 'torch.methods'
+
+local catalog = {}
+
+---@class DocThing
+---@field path string 'torch.nn.Linear'
+---@field kind string 'module', 'class', 'function', 'method', 'field', 'operator', 'value'
+---@field value? any what a script gets; absent for operators, methods of tensors and fields
+---@field entry? DocEntry its comment
+---@field name string the last part of the path
+---@field operator? string the operator behind it, where that has another name
+---@field owner? DocThing the module or class that it belongs to
+
+local TENSOR = 'torch.Tensor'
+local OPERATORS = 'torch.operators'
+
+-- The first part of a name as users write it → where that is.
+local ALIASES = {
+  F = 'torch.nn.functional', nn = 'torch.nn', optim = 'torch.optim', data = 'torch.utils.data',
+  dist = 'torch.distributed', init = 'torch.nn.init', lr_scheduler = 'torch.optim.lr_scheduler',
+  autograd = 'torch.autograd', cuda = 'torch.cuda', train = 'rtrain', ['ray.train'] = 'rtrain', torchvision = 'vision',
+  transforms = 'vision.transforms', datasets = 'vision.datasets', models = 'vision.models', Tensor = TENSOR, x = TENSOR,
+  tensor = false,
+}
+
+local ROOTS = {'rtrain', 'torch', 'vision'}
+
+local function is_module(value)
+  if type(value) ~= 'table' or class.is_class(value) or class.of(value) then return false end
+  local meta = getmetatable(value)
+  if meta and meta.__names then return true end
+  for _, field in next, value do
+    if type(field) == 'function' then return true end
+  end
+  return false
+end
+
+local function key_names(value)
+  local names = {}
+  for key in next, value do
+    if type(key) == 'string' then names[#names + 1] = key end
+  end
+  table.sort(names)
+  return names
+end
+
+---The public names of a module's table, sorted. Of torch those without LibTorch: operators come beside them.
+---@param value table
+---@return string[]
+function catalog.names(value)
+  local meta = getmetatable(value)
+  local public = {}
+  for _, name in ipairs(meta and meta.__names and meta.__names(value) or key_names(value)) do
+    if not name:match '^_' then public[#public + 1] = name end
+  end
+  return public
+end
+
+local function has(names, wanted)
+  for _, name in ipairs(names) do
+    if name == wanted then return true end
+  end
+  return false
+end
+
+-- The comment of a thing in one of the files below its module: classes before functions.
+local function entry_below(module, name)
+  local found
+  for _, candidate in ipairs(source.modules()) do
+    local below = candidate == module or candidate:sub(1, #module + 1) == module .. '.'
+    local entry = below and source.find(candidate, name)
+    if entry and entry.doc.class then return entry end
+    found = found or entry or nil
+  end
+  return found
+end
+
+local function thing(owner, name, kind, value, entry)
+  return {path = owner and owner.path .. '.' .. name or name, name = name, kind = kind, value = value, entry = entry,
+          owner = owner}
+end
+
+-- owner → name → entry, of modules/torch/operators.
+local function read_descriptions()
+  local owners = {}
+  for _, module in ipairs(source.modules()) do
+    if module:sub(1, #OPERATORS + 1) == OPERATORS .. '.' then
+      for _, entry in ipairs(source.entries(module)) do
+        local owner = entry.owner
+        if owner then
+          owners[owner] = owners[owner] or {}
+          owners[owner][entry.name] = entry
+        end
+      end
+    end
+  end
+  return owners
+end
+
+local descriptions
+
+---The description of an operator, of a function of the engine or of a method of tensors.
+---@param owner string 'torch', 'Tensor' or 'linalg'
+---@param name string
+---@return DocEntry|nil
+function catalog.described(owner, name)
+  descriptions = descriptions or read_descriptions()
+  return descriptions[owner] and descriptions[owner][name]
+end
+
+---The names that are described, sorted.
+---@param owner string 'torch', 'Tensor' or 'linalg'
+---@return string[]
+function catalog.described_names(owner)
+  descriptions = descriptions or read_descriptions()
+  return key_names(descriptions[owner] or {})
+end
+
+local function kind_of(value)
+  if class.is_class(value) then return 'class' end
+  if is_module(value) then return 'module' end
+  return type(value) == 'function' and 'function' or 'value'
+end
+
+-- The operator that a module hands out under the name, asked without LibTorch: F.conv2d is torch.conv2d.
+local function operator_behind(module, name)
+  local meta = getmetatable(module)
+  local named = meta and meta.__operators and meta.__operators(name)
+  if named then return named end
+  local value = rawget(module, name)
+  return type(value) == 'function' and debug.getinfo(value, 'S').what == 'C' and name or nil
+end
+
+local function tensor_class(owner)
+  return thing(owner, 'Tensor', 'class', nil, source.find(OPERATORS .. '.tensor', 'Tensor'))
+end
+
+---The thing that a module's table has under the name, which catalog.names gave.
+---@param owner DocThing
+---@param name string
+---@return DocThing
+function catalog.member(owner, name)
+  if owner.path == 'torch' and name == 'Tensor' then return tensor_class(owner) end
+  local named = operator_behind(owner.value, name)
+  if named then
+    local entry = catalog.described(owner.name, name) or catalog.described('torch', named)
+      or catalog.described('Tensor', named)
+    local found = thing(owner, name, 'operator', nil, entry)
+    found.operator = named
+    return found
+  end
+  local value = owner.value[name]
+  local kind = kind_of(value)
+  if kind == 'module' then return thing(owner, name, kind, value) end
+  if kind == 'value' then return thing(owner, name, kind, value) end
+  local entry = kind == 'function' and source.of_function(value) or entry_below(owner.path, name)
+  -- F.relu is torch.relu with an option.
+  if kind == 'function' and not entry then entry = catalog.described('torch', name) end
+  return thing(owner, name, kind, value, entry)
+end
+
+---A module by its path.
+---@param path string
+---@return DocThing
+function catalog.module(path)
+  local found
+  for part in path:gmatch '[^.]+' do
+    local value = found and found.value[part] or require(part)
+    found = thing(found, part, 'module', value)
+  end
+  return found
+end
+
+-- torch.matmul, torch.tensor: what the engine has. A description is enough to know it.
+local function operator(owner, name)
+  local entry = catalog.described('torch', name)
+  if entry then return thing(owner, name, 'operator', nil, entry) end
+  local C = require 'torch._C'
+  if type(C[name]) == 'function' or C.op(name) then return thing(owner, name, 'operator') end
+end
+
+local function tensor_member(owner, name)
+  local entry = catalog.described('Tensor', name)
+  if entry then return thing(owner, name, 'method', nil, entry) end
+  if has(tensor_methods.names(), name) then
+    local value = tensor_methods.find(name)
+    return thing(owner, name, 'method', value, source.of_function(value))
+  end
+  for _, field in ipairs(owner.entry.doc.fields) do
+    if field.name == name then return thing(owner, name, 'field', field) end
+  end
+  local found = operator(nil, name)
+  return found and thing(owner, name, 'method', nil, found.entry)
+end
+
+-- The comment of a field in the class or one that it extends.
+local function field_of(of)
+  return function(owner, name)
+    local entry = owner.entry
+    while entry do
+      for _, field in ipairs(entry.doc.fields) do
+        if field.name == name then return thing(owner, name, 'field', field) end
+      end
+      of = rawget(of, '__base')
+      entry = of and source.find(entry.module, of.__name)
+    end
+  end
+end
+
+local function class_member(owner, name)
+  local value = owner.value[name]
+  if type(value) == 'function' then
+    return thing(owner, name, 'method', value, source.of_function(value))
+  end
+  return owner.entry and field_of(owner.value)(owner, name)
+end
+
+---The thing of that name in a module or class; nil when it has none.
+---@param owner DocThing
+---@param name string
+---@return DocThing|nil
+function catalog.find_in(owner, name)
+  if owner.path == TENSOR then return tensor_member(owner, name) end
+  if owner.kind == 'class' then return class_member(owner, name) end
+  if owner.kind ~= 'module' then return nil end
+  if has(catalog.names(owner.value), name) then return catalog.member(owner, name) end
+  return owner.path == 'torch' and operator(owner, name) or nil
+end
+
+-- Every module, the roots' first level before what lies deeper.
+local function all_modules()
+  local modules = {}
+  for _, root in ipairs(ROOTS) do modules[#modules + 1] = catalog.module(root) end
+  local i = 1
+  while modules[i] do
+    local owner = modules[i]
+    for _, name in ipairs(catalog.names(owner.value)) do
+      if not operator_behind(owner.value, name) and kind_of(owner.value[name]) == 'module' then
+        modules[#modules + 1] = catalog.member(owner, name)
+      end
+    end
+    i = i + 1
+  end
+  return modules
+end
+
+---Every module of the library.
+---@return DocThing[]
+function catalog.modules()
+  catalog._modules = catalog._modules or all_modules()
+  return catalog._modules
+end
+
+local function split(text)
+  local parts = {}
+  for part in text:gmatch '[^.]+' do parts[#parts + 1] = part end
+  return parts
+end
+
+-- The parts of a name with its alias written out.
+local function full_parts(text)
+  local plain = text:gsub('[%s()]', ''):gsub(':', '.'):gsub('^ray%.train', 'rtrain')
+  local parts = split(plain)
+  local alias = #parts > 0 and ALIASES[parts[1]]
+  if alias and (#parts > 1 or parts[1] ~= 'x') then return split(alias .. plain:sub(#parts[1] + 1)) end
+  return parts
+end
+
+local function walk(found, parts, from)
+  for i = from, #parts do
+    local child = catalog.find_in(found, parts[i])
+    if not child then return nil, found, parts[i] end
+    found = child
+  end
+  return found
+end
+
+-- Where a name without its module is looked for first: these need no LibTorch.
+local FIRST = {'rtrain', 'torch.nn', 'torch.optim', 'torch.optim.lr_scheduler', 'torch.utils.data', 'vision.models',
+               'vision.transforms', 'vision.datasets'}
+
+local function search_in(modules, parts)
+  for _, owner in ipairs(modules) do
+    if has(catalog.names(owner.value), parts[1]) then return owner end
+  end
+end
+
+-- A name without its module: the first module that has it, then tensors and operators.
+local function search(parts)
+  local first = {}
+  for i, path in ipairs(FIRST) do first[i] = catalog.module(path) end
+  local owner = search_in(first, parts) or catalog.described('torch', parts[1]) and catalog.module 'torch'
+    or search_in(catalog.modules(), parts)
+  if owner then return walk(owner, parts, 1) end
+  if #parts > 1 then return nil end
+  local torch = catalog.module 'torch'
+  return catalog.find_in(tensor_class(torch), parts[1]) or operator(torch, parts[1])
+end
+
+local function known_names(owner)
+  if owner.path == TENSOR then return catalog.tensor_names() end
+  if owner.kind == 'module' then return catalog.names(owner.value) end
+  local names = {}
+  for _, item in ipairs(owner.entry and owner.entry.doc.fields or {}) do names[#names + 1] = item.name end
+  for _, method in ipairs(catalog.methods(owner)) do names[#names + 1] = method.name end
+  return names
+end
+
+local function all_names()
+  local names = {}
+  for _, owner in ipairs(catalog.modules()) do
+    for _, name in ipairs(catalog.names(owner.value)) do names[#names + 1] = name end
+  end
+  for _, name in ipairs(require('torch._C').op_names()) do names[#names + 1] = name end
+  return names
+end
+
+local function refuse(text, owner, name)
+  local names = owner and known_names(owner) or all_names()
+  if owner and owner.path == 'torch' then
+    for _, operator_name in ipairs(require('torch._C').op_names()) do names[#names + 1] = operator_name end
+  end
+  local what = owner and ("%s has no '%s'"):format(owner.path, name) or ("nothing is called '%s'"):format(text)
+  errors.raise('not_found', what .. errors.suggestion(name or text, names))
+end
+
+---What a name means, however it is written: 'torch.nn.Linear', 'nn.Linear', 'Linear', 'x:view', 'ray.train.report'.
+---Raises code 'not_found' with the nearest name.
+---@param text string
+---@return DocThing
+function catalog.find(text)
+  local parts = full_parts(text)
+  if #parts == 0 then errors.raise('usage', 'expected the name of a function, class or module') end
+  local found, owner, name
+  if has(ROOTS, parts[1]) then
+    found, owner, name = walk(catalog.module(parts[1]), parts, 2)
+  else
+    found, owner, name = search(parts)
+  end
+  return found or refuse(text, owner, name)
+end
+
+---The public methods that a class of Lua defines itself, or that a tensor has, by name.
+---@param owner DocThing
+---@return DocThing[]
+function catalog.methods(owner)
+  local methods = {}
+  if owner.path == TENSOR then
+    for _, name in ipairs(catalog.tensor_names()) do methods[#methods + 1] = catalog.find_in(owner, name) end
+    return methods
+  end
+  for _, name in ipairs(key_names(owner.value)) do
+    if not name:match '^_' and type(rawget(owner.value, name)) == 'function' and name ~= 'init' then
+      methods[#methods + 1] = class_member(owner, name)
+    end
+  end
+  return methods
+end
+
+-- Whether an operator is a method: it takes a tensor, and rtrain does not refuse the name.
+local function is_method(name)
+  if not pcall(absent.check, 'a Tensor', name) then return false end
+  for _, signature in ipairs(require('torch._C').op_signatures(name)) do
+    if signature:match '^[%w_]+%(Tensor ' or signature:find('Tensor self', 1, true) then return true end
+  end
+  return false
+end
+
+---The names of a tensor's methods: the engine's own, those written in Lua, and every operator that takes a tensor first.
+---@return string[] names sorted, as Lua writes them: repeat_
+function catalog.tensor_names()
+  local C = require 'torch._C'
+  local names, known = {}, {}
+  local methods, attributes = C.tensor_members()
+  for _, name in ipairs(attributes) do known[name] = true end
+  local function add(name)
+    if not known[name] then names[#names + 1] = name end
+    known[name] = true
+  end
+  for _, list in ipairs{methods, tensor_methods.names()} do
+    for _, name in ipairs(list) do add(name) end
+  end
+  for _, name in ipairs(C.op_names()) do
+    if is_method(name) then add(operator_names.lua_name(name)) end
+  end
+  table.sort(names)
+  return names
+end
+
+return catalog

@@ -1,0 +1,149 @@
+-- rtrain/doc/layout.lua: a page as text for a terminal of some width.
+
+local layout = {}
+
+local MIN_WIDTH, MAX_WIDTH = 40, 100
+
+-- Characters, not bytes.
+local function width_of(text) return select(2, text:gsub('[^\128-\191]', '')) end
+
+local function pad(text, width) return text .. (' '):rep(width - width_of(text)) end
+
+---Breaks a text at spaces.
+---@param text string
+---@param width integer
+---@param hang? integer by how much all lines but the first are narrower (default 0)
+---@return string[] lines
+---
+---```lua
+---local layout = require 'rtrain.doc.layout'
+---assert(table.concat(layout.wrap('to be or not', 6), '|') == 'to be|or not')
+---```
+function layout.wrap(text, width, hang)
+  local lines, line = {}, nil
+  for word in text:gmatch '%S+' do
+    local room = #lines == 0 and width or width - (hang or 0)
+    if line and width_of(line) + 1 + width_of(word) <= room then
+      line = line .. ' ' .. word
+    else
+      lines[#lines + 1] = line
+      line = word
+    end
+  end
+  lines[#lines + 1] = line
+  return lines
+end
+
+local Sheet = {}
+Sheet.__index = Sheet
+
+function Sheet:_line(text) self.lines[#self.lines + 1] = text end
+
+-- A blank line between what comes and what was there.
+function Sheet:_gap()
+  if #self.lines > 0 and self.lines[#self.lines] ~= '' then self:_line '' end
+end
+
+function Sheet:_bold(text) return self.colour and '\27[1m' .. text .. '\27[0m' or text end
+
+function Sheet:_heading(text)
+  self:_gap()
+  self:_line(self:_bold(text))
+end
+
+function Sheet:_paragraph(text, indent)
+  for _, line in ipairs(layout.wrap(text, self.width - indent)) do self:_line((' '):rep(indent) .. line) end
+end
+
+-- A signature is broken between its arguments only.
+function Sheet:_signature(text)
+  local glued = text:gsub('([^,]) ', '%1\1')
+  for i, line in ipairs(layout.wrap(glued, self.width, 4)) do
+    self:_line((i > 1 and '    ' or '') .. self:_bold((line:gsub('\1', ' '))))
+  end
+end
+
+-- Rows of two columns; the second is wrapped, and begins on a line of its own behind a wide first one.
+function Sheet:_rows(rows)
+  local first = 0
+  for _, row in ipairs(rows) do first = math.max(first, width_of(row[1])) end
+  first = math.min(first, math.floor(self.width / 3))
+  for _, row in ipairs(rows) do
+    local lines = layout.wrap(row[2], self.width - first - 4)
+    local is_wide = width_of(row[1]) > first
+    if is_wide or #lines == 0 then self:_line('  ' .. row[1]) end
+    for i, line in ipairs(lines) do
+      self:_line('  ' .. pad(i == 1 and not is_wide and row[1] or '', first) .. '  ' .. line)
+    end
+  end
+end
+
+local function plain_type(type) return (type:gsub('torch%.Tensor', 'Tensor'):gsub('torch%.none', 'none')) end
+
+local function parameter_row(param)
+  local parts = {plain_type(param.type)}
+  if param.default and param.default ~= 'nil' then parts[#parts + 1] = 'default ' .. param.default end
+  local text = table.concat(parts, ', ')
+  return {param.name, param.text and text .. ': ' .. param.text or text}
+end
+
+local function item_row(item)
+  local type = plain_type(item.type)
+  return {item.name or type, item.name and (item.text and type .. ': ' .. item.text or type) or item.text or ''}
+end
+
+local function named_row(item) return {item.name, item.text or item.kind or ''} end
+
+function Sheet:_section(title, items, row)
+  if #items == 0 then return end
+  self:_heading(title)
+  local rows = {}
+  for i, item in ipairs(items) do rows[i] = row(item) end
+  self:_rows(rows)
+end
+
+local function headline(page)
+  local what = page.type and ('%s: %s'):format(page.kind, plain_type(page.type)) or page.kind
+  if page.kind == 'field' then return what end
+  if page.require and page.kind ~= 'module' then what = ("%s of require '%s'"):format(what, page.require) end
+  return page.extends and ('%s, extends %s'):format(what, page.extends) or what
+end
+
+local function has_texts(returns)
+  for _, item in ipairs(returns) do
+    if item.text then return true end
+  end
+  return false
+end
+
+---@param page DocPage
+---@param columns integer width of the terminal
+---@param colour? boolean
+---@return string text with a newline at its end
+function layout.text(page, columns, colour)
+  local width = math.max(MIN_WIDTH, math.min(columns, MAX_WIDTH))
+  local sheet = setmetatable({lines = {}, width = width, colour = colour}, Sheet)
+  for _, text in ipairs(page.signatures) do sheet:_signature(text) end
+  if #page.signatures == 0 then sheet:_line(sheet:_bold(page.name)) end
+  sheet:_line(headline(page))
+  for _, text in ipairs(page.text) do
+    sheet:_gap()
+    sheet:_paragraph(text, 0)
+  end
+  sheet:_section('Parameters', page.parameters, parameter_row)
+  if #page.returns > 1 or has_texts(page.returns) then sheet:_section('Returns', page.returns, item_row) end
+  sheet:_section('Fields', page.fields, item_row)
+  sheet:_section('Methods', page.methods, named_row)
+  sheet:_section('Names', page.names, named_row)
+  for i, example in ipairs(page.examples) do
+    if i == 1 then sheet:_heading 'Example' else sheet:_gap() end
+    for line in (example .. '\n'):gmatch '(.-)\n' do sheet:_line(line == '' and '' or '  ' .. line) end
+  end
+  for _, line in ipairs(page.notes or {}) do
+    sheet:_gap()
+    sheet:_paragraph(line, 0)
+  end
+  return table.concat(sheet.lines, '\n') .. '\n'
+end
+
+return layout

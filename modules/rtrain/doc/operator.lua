@@ -1,0 +1,149 @@
+-- rtrain/doc/operator.lua: ATen's schemas as calls in Lua.
+
+local operator = {}
+
+---@class DocParameter
+---@field name string
+---@field type string LuaCATS
+---@field default? string Lua
+---@field optional? boolean
+---@field keyword? boolean only in the trailing table
+---@field is_self? boolean what a method's tensor becomes
+---@field text? string
+
+---@class DocCall
+---@field params DocParameter[]
+---@field results DocItem[]
+---@field takes_many? boolean its one list of integers may be written without braces
+
+-- Words that Lua reserves, as host/engine/overloads.cpp spells them.
+local RESERVED = {['and'] = true, ['end'] = true, ['for'] = true, ['function'] = true, ['if'] = true, ['in'] = true,
+                  ['not'] = true, ['or'] = true, ['repeat'] = true, ['until'] = true, ['while'] = true}
+
+local TYPES = {
+  Tensor = 'torch.Tensor', ['Tensor[]'] = 'torch.Tensor[]', ['Tensor?[]'] = '(torch.Tensor|torch.none)[]',
+  int = 'integer', ['int[]'] = 'integer[]', float = 'number', ['float[]'] = 'number[]', number = 'number',
+  ['number[]'] = 'number[]', bool = 'boolean', ['bool[]'] = 'boolean[]', string = 'string', dtype = 'torch.dtype',
+  layout = 'string', memory_format = 'string', device = 'torch.device', Generator = 'torch.Generator',
+  ['(internal)'] = 'nil',
+}
+
+local WORDS = {True = 'true', False = 'false', ['nil'] = 'nil'}
+local DTYPES = {['4'] = 'torch.int64'}
+local MEMORY_FORMATS = {['0'] = "'contiguous_format'"}
+
+---The name with an underscore where Lua reserves it.
+---@param name string
+---@return string
+function operator.lua_name(name) return RESERVED[name] and name .. '_' or name end
+
+local function lua_type(text)
+  local plain = text:gsub('%?$', '')
+  local element = plain:match '^(%w+)%[%d+%]$'
+  if not element then return TYPES[plain] or 'any' end
+  local one = TYPES[element]
+  return ('%s|%s[]'):format(one, one)
+end
+
+local function lua_default(type, text)
+  if WORDS[text] then return WORDS[text] end
+  if type:match '^string' then return ("'%s'"):format(text) end
+  if type:match '^dtype' then return DTYPES[text] or text end
+  if type:match '^memory_format' then return MEMORY_FORMATS[text] or text end
+  local list = text:match '^%[(.*)%]$'
+  if list then return '{' .. list .. '}' end
+  local number = not text:match '^%-?%d+$' and tonumber(text)
+  return number and ('%.14g'):format(number) or text
+end
+
+local function add_parameter(params, text, keyword)
+  local type, name, default = text:match '^(%S+) ([%w_]+)=?(.*)$'
+  local optional = default ~= '' or type:match '%?$' ~= nil
+  params[#params + 1] = {
+    name = operator.lua_name(name), type = lua_type(type), optional = optional or nil, keyword = keyword or nil,
+    default = default ~= '' and lua_default(type, default) or nil,
+  }
+end
+
+-- What makes a tensor from nothing takes requires_grad too, which is no part of ATen's schema.
+local function add_requires_grad(params)
+  if #params == 0 or params[#params].name ~= 'pin_memory' then return end
+  params[#params + 1] = {name = 'requires_grad', type = 'boolean', default = 'false', optional = true, keyword = true}
+end
+
+-- Commas in lists of defaults have no type before them: 'int[2] stride=[1, 1], int groups=1'.
+local function each_parameter(text)
+  return (text:gsub('%b[]', function(list) return (list:gsub(', ', ',')) end) .. ', '):gmatch '(.-), '
+end
+
+local function restored(text)
+  return (text:gsub('=(%b[])', function(list) return '=' .. list:gsub(',', ', ') end))
+end
+
+local function results_of(text)
+  local results = {}
+  for item in text:gmatch '[^,]+' do
+    local type, name = item:match '^%s*(%S+)%s*([%w_]*)$'
+    results[#results + 1] = {type = lua_type(type), name = name ~= '' and name or nil, text = ''}
+  end
+  return results
+end
+
+-- ATen's `self` is `input` to a function, and the tensor of a method wherever it stands; else that is the first one.
+local function mark_self(params)
+  for _, param in ipairs(params) do
+    if param.name == 'self' and not param.keyword then
+      param.name, param.is_self = 'input', param.type == 'torch.Tensor' or nil
+      return
+    end
+  end
+  if params[1] and params[1].type == 'torch.Tensor' then params[1].is_self = true end
+end
+
+-- The one list of integers that may be written without braces: it is the only parameter beside self.
+local function takes_many(params)
+  local lists, others = 0, 0
+  for _, param in ipairs(params) do
+    if param.type == 'integer[]' and not param.keyword then
+      lists = lists + 1
+    elseif not param.keyword and not param.is_self then
+      others = others + 1
+    end
+  end
+  return lists == 1 and others == 0
+end
+
+---One line of torch._C.op_signatures as a call. The parameter of a function is `input` where ATen says `self`.
+---@param signature string 'sum(Tensor self, int dim, bool keepdim=False) -> Tensor'
+---@return DocCall
+---
+---```lua
+---local operator = require 'rtrain.doc.operator'
+---local call = operator.read 'sum(Tensor self, int[1]? dim, *, dtype? dtype=nil) -> Tensor'
+---assert(call.params[1].name == 'input' and call.params[2].type == 'integer|integer[]' and call.params[3].keyword)
+---```
+function operator.read(signature)
+  local inside, results = signature:match '^[%w_]+%((.*)%) %-> (.*)$'
+  local params, keyword = {}, false
+  for text in each_parameter(inside) do
+    if text == '*' then
+      keyword = true
+    elseif text ~= '' then
+      add_parameter(params, restored(text), keyword)
+    end
+  end
+  add_requires_grad(params)
+  mark_self(params)
+  return {params = params, results = results_of(results), takes_many = takes_many(params) or nil}
+end
+
+---Every way to call an operator.
+---@param name string
+---@return DocCall[] calls in the order in which they are tried; empty for a name that is no operator
+function operator.calls(name)
+  local calls = {}
+  for i, signature in ipairs(require('torch._C').op_signatures(name)) do calls[i] = operator.read(signature) end
+  return calls
+end
+
+return operator

@@ -1,0 +1,263 @@
+-- rtrain/doc/page.lua: everything that is known about one thing, as plain data: what `rtrain doc --json` prints.
+
+local catalog = require 'rtrain.doc.catalog'
+local operator = require 'rtrain.doc.operator'
+local signature = require 'rtrain.doc.signature'
+local source = require 'rtrain.doc.source'
+local torch = require 'torch'
+
+local page = {}
+
+---@class DocPage
+---@field name string as users write it: 'nn.Linear'
+---@field path string 'torch.nn.Linear'
+---@field kind string as in DocThing
+---@field require? string the module to require
+---@field extends? string
+---@field signatures string[]
+---@field text string[] paragraphs
+---@field parameters table[] {name, type, default, text}
+---@field returns table[] {type, name, text}
+---@field fields table[] {name, type, text}
+---@field methods table[] {name, text}
+---@field names table[] {name, kind, text}
+---@field examples string[]
+---@field notes? string[] what the lists leave out
+
+local SHORT = {
+  {'torch.nn.functional.', 'F.'}, {'torch.nn.', 'nn.'}, {'torch.Tensor.', 'x:'}, {'rtrain.', 'train.'},
+}
+
+-- As users write it.
+local function short(path)
+  for _, pair in ipairs(SHORT) do
+    if path:sub(1, #pair[1]) == pair[1] then return pair[2] .. path:sub(#pair[1] + 1) end
+  end
+  return path
+end
+
+-- Up to the first full stop that a new sentence follows.
+local function first_sentence(text)
+  local from = 1
+  while true do
+    local stop, after = text:match('()%.%s+()%S', from)
+    if not stop then return (text:gsub('%.$', '')) end
+    if text:match('^%u', after) and not text:sub(1, stop):match 'et al%.$' then return text:sub(1, stop - 1) end
+    from = after
+  end
+end
+
+---The first sentence of a comment, '' without one.
+---@param entry? DocEntry
+---@return string
+function page.summary(entry) return first_sentence(entry and signature.paragraphs(entry)[1] or '') end
+
+local function module_of(thing)
+  while thing and thing.kind ~= 'module' do thing = thing.owner end
+  return thing and thing.path
+end
+
+-- The call as a method: without the tensor that stands before the colon.
+local function without_self(call, place)
+  local out = {params = {}, results = call.results, takes_many = call.takes_many}
+  for i, param in ipairs(call.params) do
+    if i ~= place then out.params[#out.params + 1] = param end
+  end
+  return out
+end
+
+-- The calls of an operator that a tensor has as a method.
+local function as_methods(calls)
+  local methods = {}
+  for _, call in ipairs(calls) do
+    for place, param in ipairs(call.params) do
+      if param.is_self then methods[#methods + 1] = without_self(call, place) end
+    end
+  end
+  return methods
+end
+
+-- Descriptions of the parameters and results come from the comment, where there is one.
+local function described(calls, entry)
+  if not entry then return calls end
+  local texts, returns = {}, entry.doc.returns
+  for _, item in ipairs(entry.doc.params) do texts[item.name] = item.text end
+  for _, call in ipairs(calls) do
+    for _, param in ipairs(call.params) do param.text = texts[param.name] end
+    for i, result in ipairs(call.results) do
+      local said = (#call.results == #returns or i == 1) and returns[i] or nil
+      result.text = said and said.text or result.text
+      result.name = result.name or said and #call.results == #returns and said.name or nil
+    end
+  end
+  return calls
+end
+
+-- Methods of the engine come before the operators of the same name.
+local function is_own_method(name)
+  for _, other in ipairs((require('torch._C').tensor_members())) do
+    if other == name then return true end
+  end
+  return false
+end
+
+---Every way to call a thing.
+---@param thing DocThing
+---@return DocCall[] calls empty for what cannot be called
+function page.calls(thing)
+  local entry = thing.entry
+  local is_method = thing.owner ~= nil and thing.owner.path == 'torch.Tensor'
+  if is_method and type(thing.value) == 'function' then
+    return {without_self(signature.of_function(thing.value, entry, 'torch.Tensor'), 1)}
+  end
+  if thing.kind == 'operator' or (thing.kind == 'method' and is_method) then
+    local has_engine = pcall(require, 'torch._C')
+    if not has_engine or (is_method and is_own_method(thing.name)) then return entry and {signature.of_comment(entry)} or {} end
+    local calls = described(operator.calls(thing.operator or thing.name), entry)
+    if #calls == 0 then return entry and {signature.of_comment(entry)} or {} end
+    return is_method and as_methods(calls) or calls
+  end
+  if thing.kind == 'class' then return thing.value and entry and {signature.of_class(thing.value, entry)} or {} end
+  if type(thing.value) ~= 'function' then return {} end
+  local is_tensor_function = thing.owner.path == 'torch.nn.functional' or thing.owner.path == 'torch.nn.init'
+  return {signature.of_function(thing.value, entry, is_tensor_function and 'torch.Tensor' or nil)}
+end
+
+local function add_once(list, text)
+  for _, other in ipairs(list) do
+    if other == text then return end
+  end
+  list[#list + 1] = text
+end
+
+local function written_name(thing)
+  if thing.kind ~= 'method' then return short(thing.path) end
+  if thing.owner.path == 'torch.Tensor' then return 'x:' .. thing.name end
+  local separator = thing.entry and thing.entry.is_method == nil and '.' or ':'
+  return short(thing.owner.path) .. separator .. thing.name
+end
+
+local function signatures_of(thing, calls)
+  local out = {}
+  for _, call in ipairs(calls) do add_once(out, signature.text(written_name(thing), call)) end
+  if thing.kind ~= 'operator' or thing.owner.path ~= 'torch' then return out end
+  for _, call in ipairs(as_methods(calls)) do add_once(out, signature.text('x:' .. thing.name, call)) end
+  return out
+end
+
+local function merge_type(known, other)
+  if known == other or known == 'any' then return other end
+  return known .. '|' .. other
+end
+
+local function parameter_of(call, param)
+  local many = call.takes_many and param.type == 'integer[]'
+  return {name = param.name, type = many and 'integer[]|integer...' or param.type, default = param.default,
+                    text = param.text ~= '' and param.text or nil}
+end
+
+-- The parameters of all overloads, each name once, with every type it can have.
+local function parameters_of(calls)
+  local list, known = {}, {}
+  for _, call in ipairs(calls) do
+    for _, param in ipairs(call.params) do
+      local one = parameter_of(call, param)
+      local other = known[param.name]
+      if not other then
+        known[param.name] = one
+        list[#list + 1] = one
+      elseif not ('|' .. other.type .. '|'):find('|' .. one.type .. '|', 1, true) then
+        other.type = merge_type(other.type, one.type)
+      end
+    end
+  end
+  return list
+end
+
+local function items_of(items)
+  local out = {}
+  for i, item in ipairs(items) do
+    out[i] = {name = item.name, type = item.type, text = item.text ~= '' and item.text or nil}
+  end
+  return out
+end
+
+-- Of the call that returns most.
+local function returns_of(calls)
+  local results = {}
+  for _, call in ipairs(calls) do
+    if #call.results > #results then results = call.results end
+  end
+  return items_of(results)
+end
+
+local function methods_of(thing)
+  local out = {}
+  if thing.path == 'torch.Tensor' then
+    for _, name in ipairs(catalog.described_names 'Tensor') do
+      out[#out + 1] = {name = name, text = page.summary(catalog.described('Tensor', name))}
+    end
+    return out
+  end
+  if thing.kind ~= 'class' or not thing.value then return out end
+  for _, method in ipairs(catalog.methods(thing)) do
+    if method.entry then out[#out + 1] = {name = method.name, text = page.summary(method.entry)} end
+  end
+  return out
+end
+
+local function summary_of(thing)
+  if thing.kind == 'module' then return first_sentence(source.summary(thing.path)) end
+  if thing.kind == 'value' then return type(thing.value) == 'string' and ("'%s'"):format(thing.value) or nil end
+  local text = page.summary(thing.entry)
+  return text ~= '' and text or nil
+end
+
+-- Of torch its own names and the operators that are described.
+local function public_names(thing)
+  local names, seen = catalog.names(thing.value), {}
+  for _, name in ipairs(names) do seen[name] = true end
+  for _, name in ipairs(thing.path == 'torch' and catalog.described_names 'torch' or {}) do
+    if not seen[name] then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+local function names_of(thing)
+  local out = {}
+  if thing.kind ~= 'module' then return out end
+  for _, name in ipairs(public_names(thing)) do
+    local member = catalog.find_in(thing, name)
+    out[#out + 1] = {name = name, kind = member.kind, text = summary_of(member)}
+  end
+  return out
+end
+
+-- What a page cannot list.
+local NOTES = {
+  torch = 'Every ATen operator is a function of torch, also those that are not listed here: rtrain doc torch.NAME.',
+  ['torch.Tensor'] = 'Every operator that takes a tensor first is a method too: x:matmul(y) is torch.matmul(x, y). Those '
+    .. 'that end in _ change the tensor and return it.',
+}
+
+---@param thing DocThing
+---@return DocPage page lists that are empty are marked as lists
+function page.of(thing)
+  local entry, calls = thing.entry, page.calls(thing)
+  local doc = entry and entry.doc
+  local field = thing.kind == 'field' and thing.value
+  return {
+    name = written_name(thing), path = thing.path, kind = thing.kind, require = module_of(thing),
+    extends = doc and doc.base, signatures = torch.list(signatures_of(thing, calls)),
+    text = torch.list(entry and signature.paragraphs(entry) or field and {field.text} or {}),
+    type = field and field.type or nil,
+    parameters = torch.list(parameters_of(calls)),
+    returns = torch.list(thing.kind == 'class' and {} or returns_of(calls)),
+    fields = torch.list(items_of(doc and doc.fields or {})), methods = torch.list(methods_of(thing)),
+    names = torch.list(names_of(thing)), notes = NOTES[thing.path] and {NOTES[thing.path]},
+    examples = torch.list(doc and doc.examples or {}),
+  }
+end
+
+return page

@@ -1,0 +1,118 @@
+-- rtrain/doc/source.lua: the documented things in the text of rtrain's modules.
+
+local comment = require 'rtrain.doc.comment'
+local host = require 'rtrain._host'
+
+local source = {}
+
+---@class DocEntry
+---@field module string 'torch.nn.linear'
+---@field name? string what the line under the comment defines
+---@field owner? string the table in front of the name: 'Module' of `function Module:train()`
+---@field is_method? boolean `function Owner:name()`
+---@field parameters? string as they are written between the parentheses
+---@field line integer of what it defines
+---@field doc DocComment
+
+-- What a line of code defines, as {owner, separator, name, parameters}.
+local function subject_of(line)
+  local owner, separator, name, parameters = line:match '^function ([%w_.]+)([.:])([%w_]+)%(([^)]*)%)'
+  if owner then return {owner = owner, is_method = separator == ':' or nil, name = name, parameters = parameters} end
+  name, parameters = line:match '^local function ([%w_]+)%(([^)]*)%)'
+  if name then return {name = name, parameters = parameters} end
+  name = line:match '^local ([%w_]+) = '
+  if name then return {name = name} end
+  owner, name = line:match '^([%w_]+)%.([%w_]+) = '
+  if owner then return {owner = owner, name = name} end
+  -- defined('name', …): files that make their functions in rows.
+  return {name = line:match "^[%w_.]+%(?%s*'([%w_]+)'"}
+end
+
+local function read_entries(module, text)
+  local entries, lines, number = {}, nil, 0
+  for line in (text .. '\n'):gmatch '(.-)\n' do
+    number = number + 1
+    local said = line:match '^%-%-%-(.*)$'
+    if said then
+      lines = lines or {}
+      lines[#lines + 1] = said
+    elseif lines then
+      local entry = subject_of(line)
+      entry.module, entry.line, entry.doc = module, number, comment.read(lines)
+      entries[#entries + 1] = entry
+      lines = nil
+    end
+  end
+  return entries
+end
+
+local entries_of, texts, paths = {}, {}, {}
+
+local function load_text(module)
+  if texts[module] == nil then
+    local text, path = host.module_text(module)
+    texts[module] = text or false
+    if path then paths[path] = module end
+  end
+  return texts[module] or nil
+end
+
+---What the module documents, in the order of its text; nothing for a name that is no module of rtrain's.
+---@param module string
+---@return DocEntry[]
+function source.entries(module)
+  if not entries_of[module] then
+    local text = load_text(module)
+    entries_of[module] = text and read_entries(module, text) or {}
+  end
+  return entries_of[module]
+end
+
+---The names of all modules, sorted.
+---@return string[]
+function source.modules() return host.module_names() end
+
+---The module with this path below modules/: 'torch/nn/linear.lua'.
+---@param path string
+---@return string|nil module
+function source.module_at(path)
+  if not paths[path] then
+    local module = path:gsub('%.lua$', ''):gsub('/init$', ''):gsub('/', '.')
+    load_text(module)
+  end
+  return paths[path]
+end
+
+---The comment above the definition of a Lua function of rtrain's.
+---@param fn function
+---@return DocEntry|nil
+function source.of_function(fn)
+  local info = debug.getinfo(fn, 'S')
+  local path = info.source:match '^@rtrain://(.*)$'
+  local module = path and source.module_at(path)
+  for _, entry in ipairs(module and source.entries(module) or {}) do
+    if entry.line == info.linedefined then return entry end
+  end
+end
+
+---Whatever the module documents under the name: a function of it, or a class by the last part of its name.
+---@param module string
+---@param name string
+---@return DocEntry|nil
+function source.find(module, name)
+  for _, entry in ipairs(source.entries(module)) do
+    local class = entry.doc.class
+    if class and class:match '[%w_]+$' == name then return entry end
+    if not class and entry.name == name then return entry end
+  end
+end
+
+---The first lines of a module's file: what the file is, in one sentence.
+---@param module string
+---@return string summary '' where there is none
+function source.summary(module)
+  local line = (load_text(module) or ''):match '^%-%- ([^\n]*)'
+  return line and (line:gsub('^[%w_/]+%.lua: ', '')) or ''
+end
+
+return source

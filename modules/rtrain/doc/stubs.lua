@@ -1,0 +1,235 @@
+-- rtrain/doc/stubs.lua: `rtrain doc --stubs FOLDER`: the whole library as declarations (LuaCATS, ---@meta) that editors read.
+--
+-- One file for each module, torch.Tensor in one of its own: language servers leave out files above 500 kB.
+
+local catalog = require 'rtrain.doc.catalog'
+local declaration = require 'rtrain.doc.declaration'
+local errors = require 'rtrain.errors'
+local operator = require 'rtrain.doc.operator'
+local page = require 'rtrain.doc.page'
+local signature = require 'rtrain.doc.signature'
+local source = require 'rtrain.doc.source'
+local system = require 'rtrain._system'
+
+local stubs = {}
+
+-- What LibTorch's classes and names without a class are to an editor.
+local BASICS = {
+  '', "---'float32', 'int64', …: torch.float32 and its like are these strings.", '---@alias torch.dtype string',
+  '', "---'cpu', 'cuda', 'cuda:0'.", '---@alias torch.device string',
+  '', '---A random number generator: torch.Generator().', '---@class torch.Generator: userdata',
+  '', '---Lengths of dimensions: a list counted from 1.', '---@class torch.Size: integer[]',
+  '', '---Stands for None inside a list: torch.none.', '---@class torch.none: userdata',
+}
+
+local OPERATORS = {
+  '---@operator add(torch.Tensor|number): torch.Tensor', '---@operator sub(torch.Tensor|number): torch.Tensor',
+  '---@operator mul(torch.Tensor|number): torch.Tensor', '---@operator div(torch.Tensor|number): torch.Tensor',
+  '---@operator mod(torch.Tensor|number): torch.Tensor', '---@operator pow(torch.Tensor|number): torch.Tensor',
+  '---@operator unm: torch.Tensor', '---@operator len: integer', '---@field [any] torch.Tensor',
+}
+
+local function first_line(path)
+  return {'---@meta ' .. path, '-- Written by `rtrain doc --stubs`.', ''}
+end
+
+local is_dtype = {}
+for _, name in ipairs(require('torch.dtypes').NAMES) do is_dtype[name] = true end
+
+local function value_type(thing)
+  local value = thing.value
+  return type(value) == 'string' and is_dtype[value] and 'torch.dtype' or type(value)
+end
+
+-- A field of the module's own class: a submodule or a value.
+local function field_line(thing)
+  local type = thing.kind == 'module' and thing.path or value_type(thing)
+  return ('---@field %s %s'):format(thing.name, type)
+end
+
+local UNKNOWN = {{params = {{name = '...', type = 'any'}}, results = {{type = 'any', text = ''}}}}
+
+local function calls_of(thing)
+  local calls = page.calls(thing)
+  return #calls > 0 and calls or UNKNOWN
+end
+
+-- Methods that a base class of the library documents are inherited.
+local function is_inherited(class, name)
+  local base = rawget(class, '__base')
+  return not rawget(class, name) or (base ~= nil and type(base[name]) == 'function')
+end
+
+local function add_methods(lines, thing, name)
+  for _, method in ipairs(catalog.methods(thing)) do
+    local separator = method.entry and method.entry.is_method == nil and '.' or ':'
+    if method.entry or not is_inherited(thing.value, method.name) then
+      local class = separator == ':' and thing.entry and thing.entry.doc.class or nil
+      declaration.add_function(lines, name .. separator .. method.name, calls_of(method), method.entry, class)
+    end
+  end
+end
+
+local function add_class(lines, thing, name)
+  if not thing.entry then
+    lines[#lines + 1] = ('\n%s = {}'):format(name)
+    return
+  end
+  local more = thing.path == 'torch.nn.Module' and {'---@operator call(any): any'} or nil
+  declaration.add_class(lines, name, page.calls(thing), thing.entry, more)
+  add_methods(lines, thing, name)
+end
+
+-- ATen has operators whose names are something else in Lua, or refused: torch.random, torch.rename.
+local function is_function(value, name)
+  if type(rawget(require 'torch._C', name)) == 'table' then return false end
+  local ok, found = pcall(function() return value[name] end)
+  return ok and type(found) == 'function'
+end
+
+local function members_of(owner)
+  local members, seen = {}, {}
+  local function add(name)
+    local member = not seen[name] and catalog.find_in(owner, name)
+    if member then members[#members + 1] = member end
+    seen[name] = true
+  end
+  for _, name in ipairs(catalog.names(owner.value)) do add(name) end
+  if owner.path == 'torch' then
+    for _, name in ipairs(catalog.described_names 'torch') do add(name) end
+    for _, name in ipairs(require('torch._C').op_names()) do
+      if is_function(owner.value, operator.lua_name(name)) then add(operator.lua_name(name)) end
+    end
+  end
+  return members
+end
+
+-- A class that another module declares too: torch.GradScaler is torch.amp.GradScaler.
+local function is_elsewhere(member, declared)
+  local class = member.entry and member.entry.doc.class
+  if not class then return false end
+  local known = declared[class]
+  declared[class] = true
+  return known
+end
+
+local function module_lines(owner, declared)
+  local lines, body = first_line(owner.path), {}
+  local summary = source.summary(owner.path)
+  if summary ~= '' then lines[#lines + 1] = '---' .. summary end
+  lines[#lines + 1] = '---@class ' .. owner.path
+  for _, member in ipairs(members_of(owner)) do
+    local name = owner.name .. '.' .. member.name
+    if member.kind == 'module' or member.kind == 'value' then
+      lines[#lines + 1] = field_line(member)
+    elseif member.path == 'torch.Tensor' or member.kind == 'class' and is_elsewhere(member, declared) then
+      lines[#lines + 1] = ('---@field %s %s'):format(member.name, member.entry.doc.class)
+    elseif member.kind == 'class' then
+      add_class(body, member, name)
+    else
+      declaration.add_function(body, name, calls_of(member), member.entry)
+    end
+  end
+  lines[#lines + 1] = ('local %s = {}'):format(owner.name)
+  if owner.path == 'torch' then for _, line in ipairs(BASICS) do lines[#lines + 1] = line end end
+  for _, line in ipairs(body) do lines[#lines + 1] = line end
+  lines[#lines + 1] = '\nreturn ' .. owner.name
+  return lines
+end
+
+local function tensor_lines()
+  local thing = catalog.find 'torch.Tensor'
+  local lines = first_line 'torch.Tensor'
+  declaration.add_class(lines, 'local Tensor', {}, thing.entry, OPERATORS)
+  for _, method in ipairs(catalog.methods(thing)) do
+    declaration.add_function(lines, 'Tensor:' .. method.name, calls_of(method), method.entry, 'torch.Tensor')
+  end
+  lines[#lines + 1] = '\nreturn Tensor'
+  return lines
+end
+
+-- A class that no public name holds, such as what get_context() returns, or an alias: from its comment alone.
+local function add_documented_class(lines, entry)
+  if entry.doc.alias then
+    lines[#lines + 1] = ('\n---@alias %s %s'):format(entry.doc.alias, entry.doc.stands_for)
+    return
+  end
+  local name = entry.doc.class:match '[%w_]+$'
+  declaration.add_class(lines, 'local ' .. name, {}, entry)
+  for _, other in ipairs(source.entries(entry.module)) do
+    if other.owner == name and not other.name:match '^_' then
+      local class = other.is_method and entry.doc.class or nil
+      local separator = other.is_method and ':' or '.'
+      declaration.add_function(lines, name .. separator .. other.name, {signature.of_comment(other)}, other, class)
+    end
+  end
+end
+
+-- Class → entry, of all that comments declare.
+local function class_entries()
+  local classes = {}
+  for _, module in ipairs(source.modules()) do
+    for _, entry in ipairs(source.entries(module)) do
+      local name = entry.doc.class or entry.doc.alias
+      if name then classes[name] = entry end
+    end
+  end
+  return classes
+end
+
+-- Calls found(name) for every word of the annotations that may be a class, in the order of the text.
+local function each_type(text, found)
+  for line in text:gmatch '%-%-%-@[^\n]*' do
+    for name in line:gmatch '[%a_][%w_.]*' do found(name) end
+  end
+end
+
+-- The classes that annotations name and no file declares, and those that these name in turn.
+local function other_classes(files)
+  local entries, declared, lines = class_entries(), {}, first_line 'rtrain.types'
+  for _, file in ipairs(files) do
+    for class in file.text:gmatch '%-%-%-@class ([%w_.]+)' do declared[class] = true end
+  end
+  local function add(name)
+    if declared[name] or not entries[name] then return end
+    declared[name] = true
+    local own = {}
+    add_documented_class(own, entries[name])
+    for _, line in ipairs(own) do lines[#lines + 1] = line end
+    each_type(table.concat(own, '\n'), add)
+  end
+  for _, file in ipairs(files) do each_type(file.text, add) end
+  return lines
+end
+
+---The declarations of the whole library.
+---@return {path: string, text: string}[] files
+function stubs.files()
+  local files, declared = {}, {}
+  local function add(path, lines)
+    files[#files + 1] = {path = path:gsub('%.', '/') .. '.lua', text = table.concat(lines, '\n') .. '\n'}
+  end
+  for _, module in ipairs(catalog.modules()) do add(module.path, module_lines(module, declared)) end
+  add('torch.Tensor', tensor_lines())
+  add('rtrain.types', other_classes(files))
+  return files
+end
+
+---Writes the declarations. Folders are made; files that are there are replaced. Raises code 'environment' when one cannot
+---be written.
+---@param folder string
+---@return integer count of files
+function stubs.write(folder)
+  local files = stubs.files()
+  for _, file in ipairs(files) do
+    local path = ('%s/%s'):format(folder, file.path)
+    system.make_folders(path:match '^(.*)/')
+    local out, problem = io.open(path, 'w')
+    if not out then errors.raise('environment', ('cannot write %s'):format(problem)) end
+    out:write(file.text)
+    out:close()
+  end
+  return #files
+end
+
+return stubs

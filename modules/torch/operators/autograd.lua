@@ -1,0 +1,174 @@
+-- torch/operators/autograd.lua: gradients, threads and settings.
+--
+-- Words for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+
+---@meta
+
+local torch = {}
+
+---Runs a function without recording for backward(). Counterpart: with torch.no_grad().
+---
+---```lua
+---local torch = require 'torch'
+---local x = torch.ones(1, {requires_grad = true})
+---assert(not torch.no_grad(function() return x * 2 end).requires_grad)
+---```
+---@param fn fun(...): ... what runs without gradients
+---@param ... any its arguments
+---@return ... # what fn returns
+function torch.no_grad(fn, ...) end
+
+---Runs a function with recording, inside no_grad. Counterpart: with torch.enable_grad().
+---
+---```lua
+---local torch = require 'torch'
+---local x = torch.ones(1, {requires_grad = true})
+---assert(torch.no_grad(torch.enable_grad, function() return (x * 2).requires_grad end))
+---```
+---@param fn fun(...): ...
+---@param ... any its arguments
+---@return ... # what fn returns
+function torch.enable_grad(fn, ...) end
+
+---As no_grad, and faster: what it makes can never take part in a graph. Counterpart: with torch.inference_mode().
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.inference_mode(function() return torch.ones(2):sum():item() end) == 2)
+---```
+---@param fn fun(...): ...
+---@param ... any its arguments
+---@return ... # what fn returns
+function torch.inference_mode(fn, ...) end
+
+---Whether operations are recorded.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.is_grad_enabled())
+---```
+---@return boolean
+function torch.is_grad_enabled() end
+
+---Whether it runs inside inference_mode.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.inference_mode(torch.is_inference_mode_enabled))
+---```
+---@return boolean
+function torch.is_inference_mode_enabled() end
+
+---Switches the recording of operations from here on.
+---@param mode boolean
+function torch.set_grad_enabled(mode) end
+
+---Runs a function and frees at once the tensors that it made and does not return, instead of when the collector comes.
+---
+---```lua
+---local torch = require 'torch'
+---local y = torch.scope(function() return torch.ones(3) + torch.ones(3) end)
+---assert(y:sum():item() == 6)
+---```
+---@param fn fun(...): ...
+---@param ... any its arguments
+---@return ... # what fn returns
+function torch.scope(fn, ...) end
+
+---Threads that one operation uses on the CPU.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.get_num_threads() >= 1)
+---```
+---@return integer
+function torch.get_num_threads() end
+
+---Sets the threads that one operation uses on the CPU.
+---@param count integer
+function torch.set_num_threads(count) end
+
+---Operations that cannot give the same result every time raise, or warn. Counterpart:
+---torch.use_deterministic_algorithms.
+---@param mode boolean
+---@param options? {warn_only: boolean}
+function torch.use_deterministic_algorithms(mode, options) end
+
+---Threads that run independent operations at the same time.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.get_num_interop_threads() >= 1)
+---```
+---@return integer
+function torch.get_num_interop_threads() end
+
+---Sets the threads that run independent operations; only before the first operation.
+---@param count integer
+function torch.set_num_interop_threads(count) end
+
+---Numbers too small for their full precision become 0, which is faster.
+---
+---```lua
+---local torch = require 'torch'
+---torch.set_flush_denormal(false)
+---```
+---@param mode boolean
+---@return boolean # whether the processor can
+function torch.set_flush_denormal(mode) end
+
+---How exactly float32 matrices are multiplied.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.get_float32_matmul_precision() == 'highest')
+---```
+---@return 'highest'|'high'|'medium'
+function torch.get_float32_matmul_precision() end
+
+---Sets how exactly float32 matrices are multiplied.
+---@param precision 'highest'|'high'|'medium'
+function torch.set_float32_matmul_precision(precision) end
+
+---Whether a warning is shown every time.
+---
+---```lua
+---local torch = require 'torch'
+---assert(not torch.is_warn_always_enabled())
+---```
+---@return boolean
+function torch.is_warn_always_enabled() end
+
+---Shows a warning every time, not only the first.
+---@param mode boolean
+function torch.set_warn_always(mode) end
+
+---Whether torch.autocast works on that kind of device.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.is_autocast_available 'cpu')
+---```
+---@param device_type string
+---@return boolean
+function torch.is_autocast_available(device_type) end
+
+---Whether use_deterministic_algorithms only warns.
+---
+---```lua
+---local torch = require 'torch'
+---assert(not torch.is_deterministic_algorithms_warn_only_enabled())
+---```
+---@return boolean
+function torch.is_deterministic_algorithms_warn_only_enabled() end
+
+---Whether use_deterministic_algorithms is on.
+---
+---```lua
+---local torch = require 'torch'
+---assert(not torch.are_deterministic_algorithms_enabled())
+---```
+---@return boolean
+function torch.are_deterministic_algorithms_enabled() end
+
+return torch

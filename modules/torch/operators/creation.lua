@@ -1,0 +1,393 @@
+-- torch/operators/creation.lua: tensors that are made from nothing or like others.
+--
+-- Words for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+
+---@meta
+
+local torch = {}
+
+---A tensor with a copy of the data. Counterpart: torch.tensor. Lists of unequal lengths are an error that names the
+---place.
+---
+---```lua
+---local torch = require 'torch'
+---local x = torch.tensor{{1, 2, 3}, {4, 5, 6}}
+---assert(x.shape[2] == 3 and x.dtype == 'float32')
+---assert(torch.tensor({1, 2}, {dtype = torch.int64}).dtype == 'int64')
+---```
+---@param data any a number, boolean, string of bytes, or nested lists; torch.none is no element
+---@param options? {dtype: torch.dtype, device: torch.device, requires_grad: boolean} numbers give the default float dtype, 1LL
+---  int64, booleans bool
+---@return torch.Tensor # its shape is that of the lists
+function torch.tensor(data, options) end
+
+---A number that keeps its dtype in arithmetic: an operand that is neither int64 nor double.
+---
+---```lua
+---local torch = require 'torch'
+---assert((torch.ones(2, {dtype = 'float16'}) * torch.scalar(2, 'float16')).dtype == 'float16')
+---```
+---@param value number
+---@param dtype torch.dtype
+---@return torch.Tensor # of shape ()
+function torch.scalar(value, dtype) end
+
+---A tensor of zeros.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.zeros(2, 3):sum():item() == 0)
+---assert(torch.zeros({4}, {dtype = torch.int64}).dtype == 'int64')
+---```
+---@param size integer[] lengths of the dimensions; also one after the other: zeros(2, 3)
+---@param dtype? torch.dtype default: torch.get_default_dtype()
+---@return torch.Tensor # (size)
+function torch.zeros(size, dtype) end
+
+---A tensor of ones.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.ones(2, 3):sum():item() == 6)
+---```
+---@param size integer[] lengths of the dimensions; also one after the other: zeros(2, 3)
+---@param dtype? torch.dtype default: torch.get_default_dtype()
+---@return torch.Tensor # (size)
+function torch.ones(size, dtype) end
+
+---A tensor of one value.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.full({2, 2}, 7)[0][1]:item() == 7)
+---```
+---@param size integer[]
+---@param fill_value number
+---@param dtype? torch.dtype default: torch.get_default_dtype()
+---@return torch.Tensor # (size)
+function torch.full(size, fill_value, dtype) end
+
+---A tensor that is not filled.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.empty(2, 0, 3):numel() == 0)
+---```
+---@param size integer[] lengths of the dimensions; also one after the other: zeros(2, 3)
+---@param dtype? torch.dtype default: torch.get_default_dtype()
+---@return torch.Tensor # (size) with whatever the memory held
+function torch.empty(size, dtype) end
+
+---Zeros like another tensor.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.equal(torch.zeros_like(torch.ones(2)), torch.zeros(2)))
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape, dtype and device of input
+function torch.zeros_like(input) end
+
+---Ones like another tensor.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.ones_like(torch.zeros(3, {dtype = 'int64'})).dtype == 'int64')
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape, dtype and device of input
+function torch.ones_like(input) end
+
+---One value in the shape of another tensor.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.full_like(torch.zeros(3), 2):sum():item() == 6)
+---```
+---@param input torch.Tensor any shape
+---@param fill_value number
+---@return torch.Tensor # of the shape, dtype and device of input
+function torch.full_like(input, fill_value) end
+
+---A tensor like another one, not filled.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.empty_like(torch.zeros(3, 2)).shape[1] == 3)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape, dtype and device of input
+function torch.empty_like(input) end
+
+---Random numbers, uniform on [0, 1).
+---
+---```lua
+---local torch = require 'torch'
+---torch.manual_seed(0)
+---local x = torch.rand(100)
+---assert(x:min():item() >= 0 and x:max():item() < 1)
+---```
+---@param size integer[] lengths of the dimensions; also one after the other: zeros(2, 3)
+---@param generator? torch.Generator where the random numbers come from
+---@return torch.Tensor # (size)
+function torch.rand(size, generator) end
+
+---Random numbers from the normal distribution with mean 0 and variance 1.
+---
+---```lua
+---local torch = require 'torch'
+---torch.manual_seed(0)
+---assert(math.abs(torch.randn(1000):mean():item()) < 0.2)
+---```
+---@param size integer[] lengths of the dimensions; also one after the other: zeros(2, 3)
+---@param generator? torch.Generator where the random numbers come from
+---@return torch.Tensor # (size)
+function torch.randn(size, generator) end
+
+---Random integers from low to high - 1, each equally likely.
+---
+---```lua
+---local torch = require 'torch'
+---local x = torch.randint(1, 7, {20})
+---assert(x:min():item() >= 1 and x:max():item() <= 6 and x.dtype == 'int64')
+---```
+---@param low? integer the least, default 0
+---@param high integer one above the greatest
+---@param size integer[]
+---@param generator? torch.Generator where the random numbers come from
+---@return torch.Tensor # (size) int64
+function torch.randint(low, high, size, generator) end
+
+---The numbers 0 … n - 1 in random order.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.randperm(5):sum():item() == 10)
+---```
+---@param n integer
+---@param generator? torch.Generator where the random numbers come from
+---@return torch.Tensor # (n) int64
+function torch.randperm(n, generator) end
+
+---Uniform random numbers in the shape of another tensor.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.rand_like(torch.zeros(2, 3)).shape[2] == 3)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.rand_like(input) end
+
+---Normal random numbers in the shape of another tensor.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.randn_like(torch.zeros(2, 3)).shape[2] == 3)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.randn_like(input) end
+
+---Numbers from start up to end. As keywords: {start = …, end_ = …, step = …}.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.equal(torch.arange(1, 7, 2), torch.tensor{1LL, 3LL, 5LL}))
+---assert(torch.arange(0, 1, 0.25).dtype == 'float32')
+---```
+---@param start? number default 0
+---@param end_ number not part of the result
+---@param step? number default 1
+---@return torch.Tensor # (⌈(end - start) / step⌉), int64 when all are integral
+function torch.arange(start, end_, step) end
+
+---Numbers at equal distances from start to end.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.linspace(0, 1, 5)[3]:item() == 0.75)
+---```
+---@param start number
+---@param end_ number is part of the result
+---@param steps integer how many
+---@return torch.Tensor # (steps)
+function torch.linspace(start, end_, steps) end
+
+---base to the powers of linspace(start, end, steps).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.allclose(torch.logspace(0, 2, 3), torch.tensor{1, 10, 100}))
+---```
+---@param start number
+---@param end_ number
+---@param steps integer how many
+---@param base? number
+---@return torch.Tensor # (steps)
+function torch.logspace(start, end_, steps, base) end
+
+---Ones on the diagonal, zeros elsewhere.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.eye(3):trace():item() == 3)
+---```
+---@param n integer rows
+---@param m? integer columns, default n
+---@return torch.Tensor # (n, m)
+function torch.eye(n, m) end
+
+---Complex numbers of their parts.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.complex(torch.tensor{3}, torch.tensor{4}):abs():item() == 5)
+---```
+---@param real torch.Tensor any shape, a floating dtype
+---@param imag torch.Tensor of the same shape and dtype
+---@return torch.Tensor # complex, of the same shape
+function torch.complex(real, imag) end
+
+---Draws 1 with the given probability, else 0.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.equal(torch.bernoulli(torch.ones(4)), torch.ones(4)))
+---```
+---@param input torch.Tensor any shape, probabilities in 0 … 1
+---@param p? number one probability for all, input then gives the shape
+---@param generator? torch.Generator where the random numbers come from
+---@return torch.Tensor # of the shape of input: 0 or 1
+function torch.bernoulli(input, p, generator) end
+
+---Draws indices in proportion to weights.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.multinomial(torch.tensor{0, 1, 0}, 1)[0]:item() == 1)
+---```
+---@param input torch.Tensor (C) or (N, C), weights that need not sum to 1
+---@param num_samples integer
+---@param replacement? boolean whether an index may come twice
+---@param generator? torch.Generator where the random numbers come from
+---@return torch.Tensor # (num_samples) or (N, num_samples) int64
+function torch.multinomial(input, num_samples, replacement, generator) end
+
+---Normal random numbers.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.normal(2, 0.001, {3}):mean():round():item() == 2)
+---```
+---@param mean number|torch.Tensor
+---@param std? number|torch.Tensor
+---@param size? integer[] where mean and std are numbers
+---@param generator? torch.Generator where the random numbers come from
+---@return torch.Tensor # of the broadcast shape of mean and std, or (size)
+function torch.normal(mean, std, size, generator) end
+
+---Indices of the lower triangle of a row × col matrix.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.tril_indices(3, 3).shape[2] == 6)
+---```
+---@param row integer
+---@param col integer
+---@param offset? integer of the diagonal
+---@return torch.Tensor # (2, count) int64
+function torch.tril_indices(row, col, offset) end
+
+---Seeds the default random generators: the numbers that follow are PyTorch's on the CPU for that seed. Counterpart:
+---torch.manual_seed.
+---
+---```lua
+---local torch = require 'torch'
+---torch.manual_seed(3)
+---local a = torch.rand(2)
+---torch.manual_seed(3)
+---assert(torch.equal(a, torch.rand(2)))
+---```
+---@param seed integer
+---@return torch.Generator # the default one
+function torch.manual_seed(seed) end
+
+---Seeds the default random generator with a number that cannot be foretold.
+---
+---```lua
+---local torch = require 'torch'
+---assert(type(tonumber(torch.seed())) == 'number')
+---```
+---@return integer # the new seed
+function torch.seed() end
+
+---The seed that the default random generator was set to last.
+---
+---```lua
+---local torch = require 'torch'
+---torch.manual_seed(5)
+---assert(torch.initial_seed() == 5)
+---```
+---@return integer
+function torch.initial_seed() end
+
+---The state of the default random generator.
+---
+---```lua
+---local torch = require 'torch'
+---local state = torch.get_rng_state()
+---local a = torch.rand(1)
+---torch.set_rng_state(state)
+---assert(torch.equal(a, torch.rand(1)))
+---```
+---@return torch.Tensor # uint8
+function torch.get_rng_state() end
+
+---Puts the default random generator into a state.
+---@param new_state torch.Tensor uint8, from get_rng_state
+function torch.set_rng_state(new_state) end
+
+---The dtype of tensors that are made of Lua numbers: float32 unless set.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.get_default_dtype() == 'float32')
+---```
+---@return torch.dtype
+function torch.get_default_dtype() end
+
+---Sets the dtype of tensors that are made of Lua numbers.
+---
+---```lua
+---local torch = require 'torch'
+---torch.set_default_dtype(torch.float64)
+---assert(torch.zeros(1).dtype == 'float64')
+---torch.set_default_dtype(torch.float32)
+---```
+---@param dtype torch.dtype a floating one
+function torch.set_default_dtype(dtype) end
+
+---Whether a value is a tensor.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.is_tensor(torch.zeros(1)) and not torch.is_tensor{1})
+---```
+---@param value any
+---@return boolean
+function torch.is_tensor(value) end
+
+---A tensor with a copy of the bytes, in the order of this machine. torch.frombuffer is PyTorch's name.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.from_bytes('\1\2', 'uint8', {2})[1]:item() == 2)
+---```
+---@param bytes string
+---@param dtype torch.dtype
+---@param size integer[]
+---@return torch.Tensor # (size)
+function torch.from_bytes(bytes, dtype, size) end
+
+return torch

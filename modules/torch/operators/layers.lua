@@ -1,0 +1,429 @@
+-- torch/operators/layers.lua: what layers compute: torch.nn.functional has them under the same names.
+--
+-- Words for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+
+---@meta
+
+local torch = {}
+
+---input · weightᵀ + bias.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.linear(torch.ones(5, 3), torch.ones(2, 3)).shape[2] == 2)
+---```
+---@param input torch.Tensor (…, in)
+---@param weight torch.Tensor (out, in)
+---@param bias? torch.Tensor|nil (out)
+---@return torch.Tensor # (…, out)
+function torch.linear(input, weight, bias) end
+
+---input1ᵀ · weight · input2 + bias.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.bilinear(torch.ones(5, 3), torch.ones(5, 2), torch.ones(4, 3, 2)).shape[2] == 4)
+---```
+---@param input1 torch.Tensor (…, in1)
+---@param input2 torch.Tensor (…, in2)
+---@param weight torch.Tensor (out, in1, in2)
+---@param bias? torch.Tensor|nil (out)
+---@return torch.Tensor # (…, out)
+function torch.bilinear(input1, input2, weight, bias) end
+
+---Convolution over one dimension.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.conv1d(torch.ones(1, 2, 9), torch.ones(4, 2, 3), nil, {padding = 1}).shape[3] == 9)
+---```
+---@param input torch.Tensor (N, C, L) or (C, L)
+---@param weight torch.Tensor (out, C / groups, k)
+---@param bias? torch.Tensor|nil (out)
+---@param stride? integer|integer[]
+---@param padding? integer|integer[]|string zeros on both sides, 'same' or 'valid'
+---@param dilation? integer|integer[]
+---@param groups? integer
+---@return torch.Tensor # (N, out, L′), L′ = ⌊(L + 2 · padding - dilation · (k - 1) - 1) / stride⌋ + 1
+function torch.conv1d(input, weight, bias, stride, padding, dilation, groups) end
+
+---Convolution over two dimensions.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.conv2d(torch.ones(1, 3, 8, 8), torch.ones(4, 3, 3, 3), nil, {stride = 2}).shape[4] == 3)
+---```
+---@param input torch.Tensor (N, C, H, W) or (C, H, W)
+---@param weight torch.Tensor (out, C / groups, kh, kw)
+---@param bias? torch.Tensor|nil (out)
+---@param stride? integer|integer[]
+---@param padding? integer|integer[]|string zeros on both sides, 'same' or 'valid'
+---@param dilation? integer|integer[]
+---@param groups? integer
+---@return torch.Tensor # (N, out, H′, W′), H′ = ⌊(H + 2 · padding - dilation · (kh - 1) - 1) / stride⌋ + 1
+function torch.conv2d(input, weight, bias, stride, padding, dilation, groups) end
+
+---Convolution over three dimensions.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.conv3d(torch.ones(1, 1, 4, 4, 4), torch.ones(2, 1, 2, 2, 2)).shape[5] == 3)
+---```
+---@param input torch.Tensor (N, C, D, H, W) or (C, D, H, W)
+---@param weight torch.Tensor (out, C / groups, kd, kh, kw)
+---@param bias? torch.Tensor|nil (out)
+---@param stride? integer|integer[]
+---@param padding? integer|integer[]|string zeros on both sides, 'same' or 'valid'
+---@param dilation? integer|integer[]
+---@param groups? integer
+---@return torch.Tensor # (N, out, D′, H′, W′)
+function torch.conv3d(input, weight, bias, stride, padding, dilation, groups) end
+
+---Transposed convolution over two dimensions: the gradient of conv2d by its input.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.conv_transpose2d(torch.ones(1, 3, 4, 4), torch.ones(3, 2, 2, 2), nil, 2).shape[4] == 8)
+---```
+---@param input torch.Tensor (N, C, H, W)
+---@param weight torch.Tensor (C, out / groups, kh, kw)
+---@param bias? torch.Tensor|nil (out)
+---@param stride? integer|integer[]
+---@param padding? integer|integer[]
+---@param output_padding? integer|integer[]
+---@param groups? integer
+---@param dilation? integer|integer[]
+---@return torch.Tensor # (N, out, H′, W′), H′ = (H - 1) · stride - 2 · padding + dilation · (kh - 1) + output_padding + 1
+function torch.conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation) end
+
+---The greatest value of each window.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.max_pool2d(torch.ones(1, 1, 4, 4), 2).shape[4] == 2)
+---```
+---@param input torch.Tensor (N, C, H, W) or (C, H, W)
+---@param kernel_size integer|integer[]
+---@param stride? integer|integer[] default: kernel_size
+---@param padding? integer|integer[]
+---@param dilation? integer|integer[]
+---@param ceil_mode? boolean
+---@return torch.Tensor # (N, C, H′, W′)
+function torch.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode) end
+
+---The mean of each window.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.avg_pool2d(torch.ones(1, 1, 4, 4), 2):mean():item() == 1)
+---```
+---@param input torch.Tensor (N, C, H, W) or (C, H, W)
+---@param kernel_size integer|integer[]
+---@param stride? integer|integer[] default: kernel_size
+---@param padding? integer|integer[]
+---@param ceil_mode? boolean
+---@param count_include_pad? boolean whether padding counts
+---@param divisor_override? integer instead of the size of the window
+---@return torch.Tensor # (N, C, H′, W′)
+function torch.avg_pool2d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) end
+
+---Means such that the output has the given size.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.adaptive_avg_pool2d(torch.ones(1, 2, 7, 7), 1).shape[4] == 1)
+---```
+---@param input torch.Tensor (N, C, H, W) or (C, H, W)
+---@param output_size integer|integer[]
+---@return torch.Tensor # (N, C, output_size)
+function torch.adaptive_avg_pool2d(input, output_size) end
+
+---Adds a border.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.pad(torch.ones(1, 2), {1, 1}).shape[2] == 4)
+---```
+---@param input torch.Tensor any shape
+---@param pad integer[] left and right of the last dimension, then of the one before it, …; negative ones cut
+---@param mode? 'constant'|'reflect'|'replicate'|'circular'
+---@param value? number of constant, default 0
+---@return torch.Tensor
+function torch.pad(input, pad, mode, value) end
+
+---Labels as rows with a single 1.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.one_hot(torch.tensor{2LL}, 3)[0][2]:item() == 1)
+---```
+---@param input torch.Tensor int64, any shape
+---@param num_classes? integer -1: the greatest label + 1
+---@return torch.Tensor # (…, num_classes) int64
+function torch.one_hot(input, num_classes) end
+
+---Makes images larger out of channels.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.pixel_shuffle(torch.ones(1, 4, 2, 2), 2).shape[4] == 4)
+---```
+---@param input torch.Tensor (…, C · r², H, W)
+---@param upscale_factor integer r
+---@return torch.Tensor # (…, C, H · r, W · r)
+function torch.pixel_shuffle(input, upscale_factor) end
+
+---Makes channels out of images.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.pixel_unshuffle(torch.ones(1, 1, 4, 4), 2).shape[2] == 4)
+---```
+---@param input torch.Tensor (…, C, H · r, W · r)
+---@param downscale_factor integer r
+---@return torch.Tensor # (…, C · r², H, W)
+function torch.pixel_unshuffle(input, downscale_factor) end
+
+---The cosine of the angle between vectors.
+---
+---```lua
+---local torch = require 'torch'
+---assert(math.abs(torch.cosine_similarity(torch.ones(1, 3), torch.ones(1, 3)):item() - 1) < 1e-6)
+---```
+---@param x1 torch.Tensor
+---@param x2 torch.Tensor broadcasts with x1
+---@param dim? integer
+---@param eps? number least product of the lengths
+---@return torch.Tensor # without dim
+function torch.cosine_similarity(x1, x2, dim, eps) end
+
+---softmax(query · keyᵀ · scale + mask) · value (Vaswani et al. 2017), with the fastest kernel there is.
+---
+---```lua
+---local torch = require 'torch'
+---local q = torch.randn(2, 4, 5, 8)
+---assert(torch.scaled_dot_product_attention(q, q, q, {is_causal = true}).shape[4] == 8)
+---```
+---@param query torch.Tensor (N, …, L, E)
+---@param key torch.Tensor (N, …, S, E)
+---@param value torch.Tensor (N, …, S, V)
+---@param attn_mask? torch.Tensor|nil (…, L, S): bool, true where a place may be looked at, or added to the scores
+---@param dropout_p? number
+---@param is_causal? boolean a place sees itself and those before it
+---@param scale? number default 1 / √E
+---@param enable_gqa? boolean fewer heads of keys than of queries
+---@return torch.Tensor # (N, …, L, V)
+function torch.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa) end
+
+---Zeroes elements with probability p and scales the others by 1 / (1 - p). F.dropout has defaults.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.equal(torch.dropout(torch.ones(3), 0.5, false), torch.ones(3)))
+---```
+---@param input torch.Tensor any shape
+---@param p number
+---@param train boolean false: input
+---@return torch.Tensor
+function torch.dropout(input, p, train) end
+
+---Rows of a table by their numbers. F.embedding takes the indices first.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.embedding(torch.eye(3), torch.tensor{2LL})[0][2]:item() == 1)
+---```
+---@param weight torch.Tensor (num_embeddings, dim)
+---@param indices torch.Tensor int64, any shape
+---@param padding_idx? integer a row that gets no gradient
+---@param scale_grad_by_freq? boolean
+---@param sparse? boolean
+---@return torch.Tensor # (…, dim)
+function torch.embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse) end
+
+---Normalizes over the last dimensions (Ba et al. 2016).
+---
+---```lua
+---local torch = require 'torch'
+---assert(math.abs(torch.layer_norm(torch.arange(4):float(), {4}):mean():item()) < 1e-6)
+---```
+---@param input torch.Tensor (…, normalized_shape)
+---@param normalized_shape integer[]
+---@param weight? torch.Tensor|nil (normalized_shape)
+---@param bias? torch.Tensor|nil (normalized_shape)
+---@param eps? number added to the variance
+---@return torch.Tensor # of the shape of input
+function torch.layer_norm(input, normalized_shape, weight, bias, eps) end
+
+---The first half times the sigmoid of the second (Dauphin et al. 2017).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.glu(torch.zeros(2, 6)).shape[2] == 3)
+---```
+---@param input torch.Tensor (…, 2 · n, …)
+---@param dim? integer
+---@return torch.Tensor # (…, n, …)
+function torch.glu(input, dim) end
+
+---input, times negative_slope where it is below 0.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.leaky_relu(torch.tensor{-1}, 0.5):item() == -0.5)
+---```
+---@param input torch.Tensor any shape
+---@param negative_slope? number
+---@return torch.Tensor # of the shape of input
+function torch.leaky_relu(input, negative_slope) end
+
+---input · sigmoid(input), also known as swish.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.silu(torch.zeros(1)):item() == 0)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.silu(input) end
+
+---input · tanh(softplus(input)) (Misra 2019).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.mish(torch.zeros(1)):item() == 0)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.mish(input) end
+
+---input; alpha · (exp(input) - 1) where it is below 0 (Clevert et al. 2016).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.elu(torch.ones(1)):item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param alpha? number
+---@return torch.Tensor # of the shape of input
+function torch.elu(input, alpha) end
+
+---ELU with the constants that keep mean and variance (Klambauer et al. 2017).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.selu(torch.zeros(1)):item() == 0)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.selu(input) end
+
+---input; alpha · (exp(input / alpha) - 1) where it is below 0 (Barron 2017).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.celu(torch.ones(1)):item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param alpha? number
+---@return torch.Tensor # of the shape of input
+function torch.celu(input, alpha) end
+
+---min(max(input, 0), 6).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.relu6(torch.tensor{9}):item() == 6)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.relu6(input) end
+
+---input · min(max(input + 3, 0), 6) / 6 (Howard et al. 2019).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.hardswish(torch.tensor{3}):item() == 3)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.hardswish(input) end
+
+---log(1 + exp(beta · input)) / beta.
+---
+---```lua
+---local torch = require 'torch'
+---assert(math.abs(torch.softplus(torch.zeros(1)):item() - math.log(2)) < 1e-6)
+---```
+---@param input torch.Tensor any shape
+---@param beta? number
+---@param threshold? number above it, in units of beta · input, the result is input
+---@return torch.Tensor # of the shape of input
+function torch.softplus(input, beta, threshold) end
+
+---input between min_val and max_val.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.hardtanh(torch.tensor{5}):item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param min_val? number
+---@param max_val? number
+---@return torch.Tensor # of the shape of input
+function torch.hardtanh(input, min_val, max_val) end
+
+---min(max(input + 3, 0), 6) / 6.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.hardsigmoid(torch.zeros(1)):item() == 0.5)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.hardsigmoid(input) end
+
+---input where |input| > lambd, else 0.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.hardshrink(torch.tensor{0.2}):item() == 0)
+---```
+---@param input torch.Tensor any shape
+---@param lambd? number
+---@return torch.Tensor # of the shape of input
+function torch.hardshrink(input, lambd) end
+
+---input moved by lambd towards 0; 0 within.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.softshrink(torch.tensor{1.5}):item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param lambd? number
+---@return torch.Tensor # of the shape of input
+function torch.softshrink(input, lambd) end
+
+---log(sigmoid(input)), computed stably.
+---
+---```lua
+---local torch = require 'torch'
+---assert(math.abs(torch.log_sigmoid(torch.zeros(1)):item() + math.log(2)) < 1e-6)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.log_sigmoid(input) end
+
+---input, times weight where it is below 0 (He et al. 2015).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.prelu(torch.tensor{-2}, torch.tensor{0.5}):item() == -1)
+---```
+---@param input torch.Tensor any shape
+---@param weight torch.Tensor (1) or (C)
+---@return torch.Tensor # of the shape of input
+function torch.prelu(input, weight) end
+
+return torch

@@ -1,0 +1,382 @@
+-- torch/operators/reduction.lua: functions of many elements: sums, extremes, sorting, counting.
+--
+-- Words for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+
+---@meta
+
+local torch = {}
+
+---The sum of elements; integers are summed in int64.
+---
+---```lua
+---local torch = require 'torch'
+---local x = torch.ones(2, 3)
+---assert(x:sum():item() == 6 and x:sum(1).shape[1] == 2)
+---assert(x:sum(1, {keepdim = true}).shape[2] == 1)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer|integer[] the dimensions that are reduced, default: all
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@param dtype? torch.dtype in which it is summed
+---@return torch.Tensor # without the reduced dimensions; () when all are
+function torch.sum(input, dim, keepdim, dtype) end
+
+---The mean of floating-point elements.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.mean(torch.tensor{1, 3}):item() == 2)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer|integer[] the dimensions that are reduced, default: all
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@param dtype? torch.dtype in which it is summed
+---@return torch.Tensor # without the reduced dimensions; () when all are
+function torch.mean(input, dim, keepdim, dtype) end
+
+---The product of elements.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.prod(torch.tensor{2, 3}):item() == 6)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer default: all
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@param dtype? torch.dtype of the result
+---@return torch.Tensor # without the reduced dimensions; () when all are
+function torch.prod(input, dim, keepdim, dtype) end
+
+---The greatest element, of all, along dim, or of two tensors.
+---
+---```lua
+---local torch = require 'torch'
+---local values, indices = torch.max(torch.tensor{{1, 5}, {7, 2}}, 1)
+---assert(values[0]:item() == 5 and indices[1]:item() == 0)
+---assert(torch.tensor{1, 5}:max():item() == 5)
+---```
+---@param input torch.Tensor any shape
+---@param other? torch.Tensor as torch.maximum
+---@param dim? integer with it: values and indices
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@return torch.Tensor # values: of all elements a tensor of shape (), along dim without it
+---@return torch.Tensor indices int64, where along dim they were
+function torch.max(input, other, dim, keepdim) end
+
+---The smallest element, of all, along dim, or of two tensors.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.tensor{4, 2}:min():item() == 2)
+---```
+---@param input torch.Tensor any shape
+---@param other? torch.Tensor as torch.minimum
+---@param dim? integer with it: values and indices
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@return torch.Tensor # values: of all elements a tensor of shape (), along dim without it
+---@return torch.Tensor indices int64, where along dim they were
+function torch.min(input, other, dim, keepdim) end
+
+---The greatest elements, without indices; equal ones share the gradient.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.amax(torch.tensor{{1, 5}, {7, 2}}, {0, 1}):item() == 7)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer|integer[] the dimensions that are reduced, default: all
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@return torch.Tensor # without the reduced dimensions; () when all are
+function torch.amax(input, dim, keepdim) end
+
+---The smallest elements, without indices; equal ones share the gradient.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.amin(torch.tensor{{1, 5}, {7, 2}}, 0)[1]:item() == 2)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer|integer[] the dimensions that are reduced, default: all
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@return torch.Tensor # without the reduced dimensions; () when all are
+function torch.amin(input, dim, keepdim) end
+
+---Where the greatest element is: along dim, or in the flattened tensor.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.argmax(torch.tensor{{1, 5}, {7, 2}}, 1)[0]:item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer default: flattened
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@return torch.Tensor # int64, without dim
+function torch.argmax(input, dim, keepdim) end
+
+---Where the smallest element is: along dim, or in the flattened tensor.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.argmin(torch.tensor{3, 1, 2}):item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer default: flattened
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@return torch.Tensor # int64, without dim
+function torch.argmin(input, dim, keepdim) end
+
+---The standard deviation.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.std(torch.tensor{1, 3}, {correction = 0, dim = 0}):item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer|integer[] the dimensions that are reduced, default: all
+---@param correction? number what is taken from the count, default 1
+---@param unbiased? boolean true: correction 1
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@return torch.Tensor # without the reduced dimensions; () when all are
+function torch.std(input, dim, correction, unbiased, keepdim) end
+
+---The variance.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.var(torch.tensor{1, 3}):item() == 2)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer|integer[] the dimensions that are reduced, default: all
+---@param correction? number what is taken from the count, default 1
+---@param unbiased? boolean true: correction 1
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@return torch.Tensor # without the reduced dimensions; () when all are
+function torch.var(input, dim, correction, unbiased, keepdim) end
+
+---The variance and the mean at once.
+---
+---```lua
+---local torch = require 'torch'
+---local var, mean = torch.var_mean(torch.tensor{1, 3})
+---assert(var:item() == 2 and mean:item() == 2)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer|integer[] the dimensions that are reduced, default: all
+---@param correction? number what is taken from the count, default 1
+---@param unbiased? boolean true: correction 1
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@return torch.Tensor # variance
+---@return torch.Tensor # mean
+function torch.var_mean(input, dim, correction, unbiased, keepdim) end
+
+---The standard deviation and the mean at once.
+---
+---```lua
+---local torch = require 'torch'
+---local _, mean = torch.std_mean(torch.tensor{1, 3})
+---assert(mean:item() == 2)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer|integer[] the dimensions that are reduced, default: all
+---@param correction? number what is taken from the count, default 1
+---@param unbiased? boolean true: correction 1
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@return torch.Tensor # standard deviation
+---@return torch.Tensor # mean
+function torch.std_mean(input, dim, correction, unbiased, keepdim) end
+
+---log(Σ exp(input)), computed stably.
+---
+---```lua
+---local torch = require 'torch'
+---assert(math.abs(torch.logsumexp(torch.zeros(4), 0):item() - math.log(4)) < 1e-6)
+---```
+---@param input torch.Tensor any shape
+---@param dim integer|integer[]
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@return torch.Tensor # without the reduced dimensions; () when all are
+function torch.logsumexp(input, dim, keepdim) end
+
+---Running sums along dim.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.equal(torch.cumsum(torch.ones(3), 0), torch.tensor{1, 2, 3}))
+---```
+---@param input torch.Tensor any shape
+---@param dim integer
+---@param dtype? torch.dtype of the result
+---@return torch.Tensor # of the shape of input
+function torch.cumsum(input, dim, dtype) end
+
+---Running products along dim.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.cumprod(torch.full({3}, 2), 0)[2]:item() == 8)
+---```
+---@param input torch.Tensor any shape
+---@param dim integer
+---@param dtype? torch.dtype of the result
+---@return torch.Tensor # of the shape of input
+function torch.cumprod(input, dim, dtype) end
+
+---Whether all elements are not 0.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.all(torch.tensor{true, true}):item())
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer|integer[] the dimensions that are reduced, default: all
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@return torch.Tensor # bool, without the reduced dimensions
+function torch.all(input, dim, keepdim) end
+
+---Whether one element is not 0.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.any(torch.tensor{false, true}):item())
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer|integer[] the dimensions that are reduced, default: all
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@return torch.Tensor # bool, without the reduced dimensions
+function torch.any(input, dim, keepdim) end
+
+---How many elements are not 0.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.count_nonzero(torch.tensor{0, 3, 4}):item() == 2)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer|integer[] the dimensions that are reduced, default: all
+---@return torch.Tensor # int64
+function torch.count_nonzero(input, dim) end
+
+---The median; of an even count the smaller of the two in the middle.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.median(torch.tensor{3, 1, 2}):item() == 2)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer with it: values and indices
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@return torch.Tensor values without dim
+---@return torch.Tensor indices int64, where along dim they were
+function torch.median(input, dim, keepdim) end
+
+---The most frequent element along dim; the smallest of equally frequent ones.
+---
+---```lua
+---local torch = require 'torch'
+---assert((torch.mode(torch.tensor{2, 2, 1})):item() == 2)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@return torch.Tensor values without dim
+---@return torch.Tensor indices int64, where along dim they were
+function torch.mode(input, dim, keepdim) end
+
+---The value below which the share q of the elements lies.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.quantile(torch.tensor{0, 1, 2, 3}, 0.5):item() == 1.5)
+---```
+---@param input torch.Tensor any shape
+---@param q number|torch.Tensor in 0 … 1
+---@param dim? integer default: flattened
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@param interpolation? 'linear'|'lower'|'higher'|'midpoint'|'nearest' between two elements
+---@return torch.Tensor # (q, …) when q has a dimension
+function torch.quantile(input, q, dim, keepdim, interpolation) end
+
+---The k greatest elements along dim, with their places.
+---
+---```lua
+---local torch = require 'torch'
+---local values, indices = torch.topk(torch.tensor{1, 9, 5}, 2)
+---assert(values[0]:item() == 9 and indices[1]:item() == 2)
+---```
+---@param input torch.Tensor any shape
+---@param k integer
+---@param dim? integer
+---@param largest? boolean false: the smallest ones
+---@param sorted? boolean in order
+---@return torch.Tensor values of length k along dim
+---@return torch.Tensor indices int64
+function torch.topk(input, k, dim, largest, sorted) end
+
+---Sorts along dim.
+---
+---```lua
+---local torch = require 'torch'
+---local values, indices = torch.sort(torch.tensor{3, 1, 2})
+---assert(values[0]:item() == 1 and indices[0]:item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer
+---@param descending? boolean
+---@param stable? boolean true: equal elements keep their order
+---@return torch.Tensor values of the shape of input
+---@return torch.Tensor indices int64
+function torch.sort(input, dim, descending, stable) end
+
+---The indices that sort along dim.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.argsort(torch.tensor{3, 1, 2})[0]:item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer
+---@param descending? boolean
+---@param stable? boolean true: equal elements keep their order
+---@return torch.Tensor # int64, of the shape of input
+function torch.argsort(input, dim, descending, stable) end
+
+---The k-th smallest element along dim, k from 1.
+---
+---```lua
+---local torch = require 'torch'
+---assert((torch.kthvalue(torch.tensor{3, 1, 2}, 2)):item() == 2)
+---```
+---@param input torch.Tensor any shape
+---@param k integer from 1
+---@param dim? integer
+---@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@return torch.Tensor values without dim
+---@return torch.Tensor indices int64, where along dim they were
+function torch.kthvalue(input, k, dim, keepdim) end
+
+---How often each integer occurs.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.bincount(torch.tensor{1LL, 1LL, 3LL})[1]:item() == 2)
+---```
+---@param input torch.Tensor (n) of integers from 0
+---@param weights? torch.Tensor (n): summed instead of counted
+---@param minlength? integer of the result
+---@return torch.Tensor # (max(input) + 1)
+function torch.bincount(input, weights, minlength) end
+
+---A histogram of equally wide bins.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.histc(torch.tensor{1, 2, 1}, 2, 0, 3)[0]:item() == 2)
+---```
+---@param input torch.Tensor any shape
+---@param bins? integer
+---@param min? number
+---@param max? number min = max = 0: those of the elements
+---@return torch.Tensor # (bins)
+function torch.histc(input, bins, min, max) end
+
+return torch

@@ -1,0 +1,551 @@
+-- torch/operators/shape.lua: views and copies in another shape, parts of tensors, and what joins them.
+--
+-- Words for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+
+---@meta
+
+local torch = {}
+
+---The same elements in another shape.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.arange(6):reshape(2, -1).shape[2] == 3)
+---```
+---@param input torch.Tensor any shape
+---@param shape integer[] -1 once: what is left; also one after the other: x:reshape(2, 3)
+---@return torch.Tensor # (shape): a view where that is possible, else a copy
+function torch.reshape(input, shape) end
+
+---Joins dimensions.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.zeros(2, 3, 4):flatten(1).shape[2] == 12)
+---```
+---@param input torch.Tensor any shape
+---@param start_dim? integer
+---@param end_dim? integer
+---@return torch.Tensor # with start_dim … end_dim as one dimension
+function torch.flatten(input, start_dim, end_dim) end
+
+---Splits a dimension.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.zeros(2, 12):unflatten(1, {3, 4}).shape[3] == 4)
+---```
+---@param input torch.Tensor any shape
+---@param dim integer
+---@param sizes integer[]
+---@return torch.Tensor # with dim as several dimensions
+function torch.unflatten(input, dim, sizes) end
+
+---Drops dimensions of length 1.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.zeros(1, 3, 1):squeeze():dim() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer|integer[] default: all
+---@return torch.Tensor # a view
+function torch.squeeze(input, dim) end
+
+---Adds a dimension of length 1.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.zeros(3):unsqueeze(0).shape[1] == 1)
+---```
+---@param input torch.Tensor any shape
+---@param dim integer before which it comes; -1: at the end
+---@return torch.Tensor # a view
+function torch.unsqueeze(input, dim) end
+
+---Exchanges two dimensions.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.zeros(2, 3):transpose(0, 1).shape[1] == 3)
+---```
+---@param input torch.Tensor any shape
+---@param dim0 integer
+---@param dim1 integer
+---@return torch.Tensor # a view
+function torch.transpose(input, dim0, dim1) end
+
+---Puts dimensions into another order.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.zeros(2, 3, 4):permute{2, 0, 1}.shape[1] == 4)
+---```
+---@param input torch.Tensor any shape
+---@param dims integer[] the old numbers in their new order
+---@return torch.Tensor # a view
+function torch.permute(input, dims) end
+
+---Moves dimensions to other places; the others keep their order.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.zeros(2, 3, 4):movedim(0, 2).shape[3] == 2)
+---```
+---@param input torch.Tensor any shape
+---@param source integer|integer[]
+---@param destination integer|integer[]
+---@return torch.Tensor # a view
+function torch.movedim(input, source, destination) end
+
+---The transposed matrix.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.zeros(2, 3):t().shape[1] == 3)
+---```
+---@param input torch.Tensor of at most 2 dimensions
+---@return torch.Tensor # a view
+function torch.t(input) end
+
+---Makes or takes a diagonal.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.diag(torch.ones(3)).shape[2] == 3)
+---```
+---@param input torch.Tensor (n) or (n, m)
+---@param diagonal? integer above the main one positive
+---@return torch.Tensor # of a vector the matrix with that diagonal; of a matrix its diagonal
+function torch.diag(input, diagonal) end
+
+---The diagonals of matrices.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.eye(3):diagonal():sum():item() == 3)
+---```
+---@param input torch.Tensor any shape
+---@param offset? integer
+---@param dim1? integer
+---@param dim2? integer
+---@return torch.Tensor # a view, the diagonal in its last dimension
+function torch.diagonal(input, offset, dim1, dim2) end
+
+---Repeats dimensions of length 1 without copying.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.broadcast_to(torch.ones(3), {2, 3}):sum():item() == 6)
+---```
+---@param input torch.Tensor any shape
+---@param size integer[]
+---@return torch.Tensor # (size), a view
+function torch.broadcast_to(input, size) end
+
+---Repeats the tensor.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.tile(torch.ones(2), {3}).shape[1] == 6)
+---```
+---@param input torch.Tensor any shape
+---@param dims integer[] how often along each dimension
+---@return torch.Tensor # a copy
+function torch.tile(input, dims) end
+
+---Repeats each element.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.equal(torch.tensor{1, 2}:repeat_interleave(2), torch.tensor{1, 1, 2, 2}))
+---```
+---@param input torch.Tensor any shape
+---@param repeats integer|torch.Tensor how often, the same or one for each element
+---@param dim? integer default: flattened
+---@param output_size? integer the length, where it is known
+---@return torch.Tensor # a copy
+function torch.repeat_interleave(input, repeats, dim, output_size) end
+
+---Joins tensors along a dimension that they have.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.cat({torch.zeros(2, 3), torch.ones(1, 3)}, 0).shape[1] == 3)
+---```
+---@param tensors torch.Tensor[] of equal shapes but for dim
+---@param dim? integer
+---@return torch.Tensor
+function torch.cat(tensors, dim) end
+
+---Joins tensors along a new dimension.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.stack({torch.zeros(3), torch.ones(3)}).shape[1] == 2)
+---```
+---@param tensors torch.Tensor[] of equal shapes
+---@param dim? integer of the new dimension
+---@return torch.Tensor
+function torch.stack(tensors, dim) end
+
+---Joins tensors side by side: along dimension 1, vectors along 0.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.hstack{torch.ones(2), torch.ones(3)}.shape[1] == 5)
+---```
+---@param tensors torch.Tensor[]
+---@return torch.Tensor
+function torch.hstack(tensors) end
+
+---Puts tensors below one another: along dimension 0, vectors as rows.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.vstack{torch.ones(3), torch.ones(3)}.shape[1] == 2)
+---```
+---@param tensors torch.Tensor[]
+---@return torch.Tensor
+function torch.vstack(tensors) end
+
+---Cuts into parts of a length.
+---
+---```lua
+---local torch = require 'torch'
+---local parts = torch.arange(5):split(2)
+---assert(#parts == 3 and parts[3].shape[1] == 1)
+---```
+---@param input torch.Tensor any shape
+---@param split_size integer|integer[] length of each part, or of all of them
+---@param dim? integer
+---@return torch.Tensor[] # views; the last may be shorter
+function torch.split(input, split_size, dim) end
+
+---Cuts into a number of parts, or at places.
+---
+---```lua
+---local torch = require 'torch'
+---assert(#torch.arange(7):tensor_split(3) == 3)
+---```
+---@param input torch.Tensor any shape
+---@param sections? integer how many parts
+---@param indices? integer[] where parts begin
+---@param tensor_indices_or_sections? torch.Tensor the same as a tensor
+---@param dim? integer
+---@return torch.Tensor[] # views
+function torch.tensor_split(input, sections, indices, tensor_indices_or_sections, dim) end
+
+---Cuts into a number of parts.
+---
+---```lua
+---local torch = require 'torch'
+---assert(#torch.arange(6):chunk(3) == 3)
+---```
+---@param input torch.Tensor any shape
+---@param chunks integer
+---@param dim? integer
+---@return torch.Tensor[] # views, at most so many
+function torch.chunk(input, chunks, dim) end
+
+---All slices along a dimension.
+---
+---```lua
+---local torch = require 'torch'
+---assert(#torch.zeros(3, 2):unbind(0) == 3)
+---```
+---@param input torch.Tensor any shape
+---@param dim? integer
+---@return torch.Tensor[] # views without dim
+function torch.unbind(input, dim) end
+
+---A range of one dimension. The same by index: x[torch.slice(start, stop)].
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.arange(5):narrow(0, 1, 3)[0]:item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param dim integer
+---@param start integer|torch.Tensor
+---@param length integer
+---@return torch.Tensor # a view
+function torch.narrow(input, dim, start, length) end
+
+---One slice along a dimension. The same along the first by index: x[i].
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.zeros(2, 3):select(1, 0).shape[1] == 2)
+---```
+---@param input torch.Tensor any shape
+---@param dim integer
+---@param index integer negative: from the end
+---@return torch.Tensor # a view without dim
+function torch.select(input, dim, index) end
+
+---Slices along a dimension by their numbers.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.arange(4):index_select(0, torch.tensor{3LL, 0LL})[0]:item() == 3)
+---```
+---@param input torch.Tensor any shape
+---@param dim integer
+---@param index torch.Tensor (k) int64
+---@return torch.Tensor # of length k along dim
+function torch.index_select(input, dim, index) end
+
+---Along dim the element with the number that index holds.
+---
+---```lua
+---local torch = require 'torch'
+---local x = torch.tensor{{1, 2}, {3, 4}}
+---assert(x:gather(1, torch.tensor{{1LL}, {0LL}})[0][0]:item() == 2)
+---```
+---@param input torch.Tensor any shape
+---@param dim integer
+---@param index torch.Tensor int64, of as many dimensions
+---@param sparse_grad? boolean
+---@return torch.Tensor # of the shape of index
+function torch.gather(input, dim, index, sparse_grad) end
+
+---A copy of input with src put to the places along dim that index holds.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.zeros(3):scatter(0, torch.tensor{1LL}, 5)[1]:item() == 5)
+---```
+---@param input torch.Tensor any shape
+---@param dim integer
+---@param index torch.Tensor int64, of as many dimensions
+---@param src? torch.Tensor of at least the shape of index
+---@param value? number instead of src
+---@param reduce? 'add'|'multiply'
+---@return torch.Tensor # of the shape of input
+function torch.scatter(input, dim, index, src, value, reduce) end
+
+---A copy of input with src added at the places along dim that index holds.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.zeros(2):scatter_add(0, torch.tensor{1LL, 1LL}, torch.ones(2))[1]:item() == 2)
+---```
+---@param input torch.Tensor any shape
+---@param dim integer
+---@param index torch.Tensor int64, of as many dimensions
+---@param src torch.Tensor of at least the shape of index
+---@return torch.Tensor # of the shape of input
+function torch.scatter_add(input, dim, index, src) end
+
+---A copy of input with src joined at the places along dim that index holds.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.zeros(2):scatter_reduce(0, torch.tensor{0LL, 0LL}, torch.tensor{4, 7}, 'amax')[0]:item() == 7)
+---```
+---@param input torch.Tensor any shape
+---@param dim integer
+---@param index torch.Tensor int64, of as many dimensions
+---@param src torch.Tensor of at least the shape of index
+---@param reduce 'sum'|'prod'|'mean'|'amax'|'amin'
+---@param include_self? boolean whether what input held counts
+---@return torch.Tensor # of the shape of input
+function torch.scatter_reduce(input, dim, index, src, reduce, include_self) end
+
+---A copy of input with alpha · source added to the slices that index names.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.zeros(2):index_add(0, torch.tensor{1LL, 1LL}, torch.ones(2))[1]:item() == 2)
+---```
+---@param input torch.Tensor any shape
+---@param dim integer
+---@param index torch.Tensor (k) int64
+---@param source torch.Tensor of length k along dim
+---@param alpha? number
+---@return torch.Tensor # of the shape of input
+function torch.index_add(input, dim, index, source, alpha) end
+
+---Elements of the flattened tensor by their numbers.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.tensor{{1, 2}, {3, 4}}:take(torch.tensor{3LL})[0]:item() == 4)
+---```
+---@param input torch.Tensor any shape
+---@param index torch.Tensor int64 of the flattened input
+---@return torch.Tensor # of the shape of index
+function torch.take(input, index) end
+
+---Elements along a dimension by their numbers; input and indices broadcast.
+---
+---```lua
+---local torch = require 'torch'
+---local x = torch.tensor{3, 1}
+---assert(torch.equal(x:take_along_dim(x:argsort(), 0), torch.tensor{1, 3}))
+---```
+---@param input torch.Tensor any shape
+---@param indices torch.Tensor int64, from argsort or argmax
+---@param dim? integer default: flattened
+---@return torch.Tensor
+function torch.take_along_dim(input, indices, dim) end
+
+---The elements where mask is true. The same by index: x[mask].
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.tensor{1, 5}:masked_select(torch.tensor{false, true}):item() == 5)
+---```
+---@param input torch.Tensor any shape
+---@param mask torch.Tensor bool, broadcasts with input
+---@return torch.Tensor # (count), a copy
+function torch.masked_select(input, mask) end
+
+---Replaces the elements where mask is true by those of source, in order.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.zeros(2):masked_scatter(torch.tensor{false, true}, torch.ones(1))[1]:item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param mask torch.Tensor bool, broadcasts with input
+---@param source torch.Tensor with at least as many elements as mask is true
+---@return torch.Tensor # a copy
+function torch.masked_scatter(input, mask, source) end
+
+---Replaces slices along a dimension.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.zeros(2):index_copy(0, torch.tensor{1LL}, torch.ones(1))[1]:item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param dim integer
+---@param index torch.Tensor (k) int64
+---@param source torch.Tensor of length k along dim
+---@return torch.Tensor # a copy
+function torch.index_copy(input, dim, index, source) end
+
+---Turns the order along dimensions.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.arange(3):flip{0}[0]:item() == 2)
+---```
+---@param input torch.Tensor any shape
+---@param dims integer[]
+---@return torch.Tensor # a copy
+function torch.flip(input, dims) end
+
+---Moves elements along a dimension; what leaves at the end comes in at the front.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.arange(3):roll(1)[0]:item() == 2)
+---```
+---@param input torch.Tensor any shape
+---@param shifts integer|integer[]
+---@param dims? integer|integer[] default: flattened
+---@return torch.Tensor # a copy
+function torch.roll(input, shifts, dims) end
+
+---Turns by 90 degrees.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.arange(4):view(2, 2):rot90()[0][0]:item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param k? integer quarter turns
+---@param dims? integer[] the plane
+---@return torch.Tensor # a copy
+function torch.rot90(input, k, dims) end
+
+---A tensor whose elements lie one after the other in memory.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.zeros(2, 3):t():contiguous():is_contiguous())
+---```
+---@param input torch.Tensor any shape
+---@param memory_format? 'contiguous_format'|'channels_last'|'channels_last_3d'
+---@return torch.Tensor # the tensor itself where it is so already
+function torch.contiguous(input, memory_format) end
+
+---A copy; gradients flow through it.
+---
+---```lua
+---local torch = require 'torch'
+---local x = torch.zeros(2)
+---x:clone():fill_(1)
+---assert(x:sum():item() == 0)
+---```
+---@param input torch.Tensor any shape
+---@param memory_format? 'contiguous_format'|'channels_last'|'preserve_format'
+---@return torch.Tensor
+function torch.clone(input, memory_format) end
+
+---The same elements outside the graph.
+---
+---```lua
+---local torch = require 'torch'
+---assert(not torch.ones(1, {requires_grad = true}):detach().requires_grad)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # a view that no gradient flows through
+function torch.detach(input) end
+
+---Where elements would be put into a sorted sequence.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.searchsorted(torch.tensor{1, 3, 5}, 3):item() == 1)
+---```
+---@param sorted_sequence torch.Tensor (…, n), rising
+---@param input torch.Tensor|number
+---@param out_int32? boolean
+---@param right? boolean true: behind equal elements
+---@param side? 'left'|'right' the same as right
+---@param sorter? torch.Tensor the order in which the sequence is sorted
+---@return torch.Tensor # int64, of the shape of input
+function torch.searchsorted(sorted_sequence, input, out_int32, right, side, sorter) end
+
+---A view with any strides.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.arange(6):as_strided({2, 2}, {1, 2})[1][1]:item() == 3)
+---```
+---@param input torch.Tensor any shape
+---@param size integer[]
+---@param stride integer[] in elements
+---@param storage_offset? integer in elements
+---@return torch.Tensor # (size), a view
+function torch.as_strided(input, size, stride, storage_offset) end
+
+---A list of lengths, as x.shape is.
+---
+---```lua
+---local torch = require 'torch'
+---assert(tostring(torch.Size{2, 3}) == 'torch.Size([2, 3])')
+---```
+---@param sizes integer[]
+---@return torch.Size # a list counted from 1 that prints as PyTorch's
+function torch.Size(sizes) end
+
+---A range in an index: Python's start:stop:step. Counterpart: slice.
+---
+---```lua
+---local torch = require 'torch'
+---local x = torch.arange(6):view(2, 3)
+---assert(x[{1, torch.slice(1, 3)}][0]:item() == 4)
+---assert(x[{torch.slice(), torch.slice(nil, nil, 2)}].shape[2] == 2)
+---```
+---@param start? integer
+---@param stop? integer not part of it; negative: from the end
+---@param step? integer
+---@return userdata # for the list in an index
+function torch.slice(start, stop, step) end
+
+return torch
