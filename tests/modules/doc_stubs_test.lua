@@ -57,7 +57,9 @@ local CHECKS = {
   meta = function(rest) return rest:match '^[%a_][%w_.]*$' end,
   class = function(rest) return rest:match '^[%a_][%w_.]*$' or rest:match '^[%a_][%w_.]*: [%a_][%w_.]*%[?%]?$' end,
   alias = function(rest) return is_type(rest:match '^[%a_][%w_.]* (.*)$' or '') end,
-  field = function(rest) return is_type(first_type(rest:match '^[%w_]+%?? (.*)$' or rest:match '^%[any%] (.*)$' or '')) end,
+  field = function(rest)
+    return is_type(first_type(rest:match '^[%w_]+%?? (.*)$' or rest:match '^%[any%] (.*)$' or ''))
+  end,
   param = function(rest)
     return is_type(first_type(rest:match '^[%a_][%w_]*%?? (.*)$' or rest:match '^%.%.%. (.*)$' or ''))
   end,
@@ -228,7 +230,7 @@ function TestStubs.test_classes_have_constructors_with_types()
     .. 'options?: {bias?: boolean, device?: torch.device, dtype?: torch.dtype}): nn.Linear')
   lu.assertStrContains(text_of['rtrain.lua'], '---@class ScalingConfig')
   lu.assertStrContains(text_of['torch/Tensor.lua'], '---@operator add(torch.Tensor|number): torch.Tensor')
-  lu.assertStrContains(text_of['torch.lua'], 
+  lu.assertStrContains(text_of['torch.lua'],
     '---@overload fun(...: integer): torch.Tensor\nfunction torch.zeros(size, options) end')
 end
 
