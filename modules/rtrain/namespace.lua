@@ -37,6 +37,12 @@ local function namespace(owner, parts, fields)
   return setmetatable(fields or {}, {
     -- What documentation and completion list.
     __names = function(self) return names_of(self, place_of) end,
+    -- The module that a name comes from, and the operator behind it: known without loading LibTorch.
+    __place = function(name) return place_of[name] and place_of[name][1] end,
+    __operators = function(name)
+      local place = place_of[name]
+      return place and place[1] == 'torch' and place[2] or nil
+    end,
     __index = function(self, name)
       if type(name) ~= 'string' then return nil end
       local place = place_of[name]

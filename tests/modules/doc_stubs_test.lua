@@ -56,6 +56,7 @@ end
 local CHECKS = {
   meta = function(rest) return rest:match '^[%a_][%w_.]*$' end,
   class = function(rest) return rest:match '^[%a_][%w_.]*$' or rest:match '^[%a_][%w_.]*: [%a_][%w_.]*%[?%]?$' end,
+  generic = function(rest) return rest:match '^%u%w*$' end,
   alias = function(rest) return is_type(rest:match '^[%a_][%w_.]* (.*)$' or '') end,
   field = function(rest)
     return is_type(first_type(rest:match '^[%w_]+%?? (.*)$' or rest:match '^%[any%] (.*)$' or ''))
@@ -78,7 +79,9 @@ function TestStubs.test_the_validator_itself()
     '{a: integer, b?: fun(x: T): nil}', 'table<string, torch.Tensor>', 'fun(f: fun(c?: table): any, o?: {a?: b|nil}): X'} do
     lu.assertTrue(is_type(text), text)
   end
-  for _, text in ipairs{'', 'a b', 'fun(', '{a: }', 'a|', 'list<a', 'fun(a: b,)', '[]'} do lu.assertFalse(is_type(text), text) end
+  for _, text in ipairs{'', 'a b', 'fun(', '{a: }', 'a|', 'list<a', 'fun(a: b,)', '[]'} do
+    lu.assertFalse(is_type(text), text)
+  end
 end
 
 function TestStubs.test_files_are_lua()
@@ -113,7 +116,9 @@ end
 local function declared_types()
   local declared = {}
   for _, file in ipairs(files) do
-    for name in file.text:gmatch '%-%-%-@%l+s ([%w_.]+)' do declared[name] = true end
+    for tag, name in file.text:gmatch '%-%-%-@(%l+) ([%w_.]+)' do
+      if tag == 'class' or tag == 'alias' or tag == 'generic' then declared[name] = true end
+    end
   end
   return declared
 end

@@ -2,6 +2,9 @@
 --
 -- An override of a method that its base class documents needs no comment of its own.
 local lu = require 'luaunit'
+local catalog = require 'rtrain.doc.catalog'
+local signature = require 'rtrain.doc.signature'
+local source = require 'rtrain.doc.source'
 
 local MODULES = '../../modules'
 
@@ -93,6 +96,67 @@ function TestDocumentation.test_every_class_that_users_see_is_declared()
     end
   end
   table.sort(missing)
+  lu.assertEquals(missing, {})
+end
+
+-- The words of the comments that describe a class and its forward, those that they refer to included.
+local function words_about(of, entry)
+  local out, comments = {}, signature.comments_of(of, entry)
+  comments[#comments + 1] = type(of.forward) == 'function' and source.of_function(of.forward) or nil
+  for _, said in ipairs(comments) do
+    for _, paragraph in ipairs(said.doc.paragraphs) do out[#out + 1] = paragraph end
+    for _, list in ipairs{said.doc.params, said.doc.fields} do
+      for _, item in ipairs(list) do out[#out + 1] = ('%s %s %s'):format(item.name, item.type, item.text) end
+    end
+  end
+  return table.concat(out, '\n')
+end
+
+local function each_public_class(see)
+  for _, module in ipairs(catalog.modules()) do
+    for _, name in ipairs(catalog.names(module.value)) do
+      local found = catalog.find_in(module, name)
+      if found.kind == 'class' and found.value then see(found) end
+    end
+  end
+end
+
+function TestDocumentation.test_every_parameter_of_a_constructor_is_documented()
+  local missing = {}
+  each_public_class(function(found)
+    local entry = found.entry
+    if not entry then
+      missing[#missing + 1] = found.path
+      return
+    end
+    local words = words_about(found.value, entry)
+    for _, param in ipairs(signature.of_class(found.value, entry).params) do
+      local is_named = param.text and param.text ~= '' or words:find('%f[%w_]' .. param.name:gsub('%.', '%%.') .. '%f[^%w_]')
+      if not is_named and param.name ~= '...' then
+        missing[#missing + 1] = found.path .. ': ' .. param.name
+      end
+    end
+  end)
+  lu.assertEquals(missing, {})
+end
+
+-- Layers that take what they are given, and those that hold other layers.
+local WITHOUT_SHAPE = {Module = true, Sequential = true, ModuleList = true, ModuleDict = true, ParameterList = true,
+                       ParameterDict = true, Identity = true, Parameter = true, RNNCellBase = true}
+
+-- '(N, C, L)', '(…, in_features)', 'of any shape', 'the same shape'.
+local function names_a_shape(words)
+  return words:find '%([%w_…*′·/ +-]+,[%w_…*′·/, +-]*%)' or words:find '%(…[^)]*%)' or words:find '%f[%w]shape'
+end
+
+function TestDocumentation.test_every_layer_says_its_shapes()
+  local missing = {}
+  each_public_class(function(found)
+    local is_layer = found.owner.path == 'torch.nn' and not WITHOUT_SHAPE[found.name]
+    if is_layer and found.entry and not names_a_shape(words_about(found.value, found.entry)) then
+      missing[#missing + 1] = found.path
+    end
+  end)
   lu.assertEquals(missing, {})
 end
 

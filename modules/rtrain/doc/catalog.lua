@@ -85,6 +85,12 @@ local function entry_below(module, name)
   return found
 end
 
+-- The module in whose files a name is written.
+local function place_of(owner, name)
+  local meta = getmetatable(owner.value)
+  return meta and meta.__place and meta.__place(name) or owner.path
+end
+
 local function thing(owner, name, kind, value, entry)
   return {path = owner and owner.path .. '.' .. name or name, name = name, kind = kind, value = value, entry = entry,
           owner = owner}
@@ -163,7 +169,7 @@ function catalog.member(owner, name)
   local kind = kind_of(value)
   if kind == 'module' then return thing(owner, name, kind, value) end
   if kind == 'value' then return thing(owner, name, kind, value) end
-  local entry = kind == 'function' and source.of_function(value) or entry_below(owner.path, name)
+  local entry = kind == 'function' and source.of_function(value) or entry_below(place_of(owner, name), name)
   -- F.relu is torch.relu with an option.
   if kind == 'function' and not entry then entry = catalog.described('torch', name) end
   return thing(owner, name, kind, value, entry)

@@ -17,6 +17,7 @@ local comment = {}
 ---@field examples string[] Lua code
 ---@field class? string
 ---@field base? string
+---@field generic? string names of types
 ---@field alias? string
 ---@field stands_for? string the type of an alias
 
@@ -177,6 +178,7 @@ local TAGS = {
   end,
   ['return'] = function(out, rest) return add_returns(out.returns, rest) end,
   overload = function(out, rest) out.overloads[#out.overloads + 1] = rest end,
+  generic = function(out, rest) out.generic = rest end,
   alias = function(out, rest) out.alias, out.stands_for = rest:match '^([%w_.]+)%s+(.*)$' end,
   class = function(out, rest) out.class, out.base = rest:match '^([%w_.]+):?%s*([%w_.]*)' end,
 }

@@ -115,6 +115,7 @@ end
 function declaration.add_function(lines, name, calls, entry, class)
   lines[#lines + 1] = ''
   add_text(lines, entry)
+  if entry and entry.doc.generic then lines[#lines + 1] = '---@generic ' .. entry.doc.generic end
   local main = forms_of(calls[1])[1]
   add_params(lines, main)
   add_results(lines, calls[1].results)

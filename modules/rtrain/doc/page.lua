@@ -241,6 +241,15 @@ local NOTES = {
     .. 'that end in _ change the tensor and return it.',
 }
 
+local function notes_of(thing)
+  local note = NOTES[thing.path]
+  local plain = not thing.entry and thing.name:match '^(.+)_$'
+  if plain and (catalog.described('torch', plain) or catalog.described('Tensor', plain)) then
+    note = ('In place: changes the tensor and returns it. What it does: rtrain doc torch.%s.'):format(plain)
+  end
+  return note and {note}
+end
+
 ---@param thing DocThing
 ---@return DocPage page lists that are empty are marked as lists
 function page.of(thing)
@@ -255,7 +264,7 @@ function page.of(thing)
     parameters = torch.list(parameters_of(calls)),
     returns = torch.list(thing.kind == 'class' and {} or returns_of(calls)),
     fields = torch.list(items_of(doc and doc.fields or {})), methods = torch.list(methods_of(thing)),
-    names = torch.list(names_of(thing)), notes = NOTES[thing.path] and {NOTES[thing.path]},
+    names = torch.list(names_of(thing)), notes = notes_of(thing),
     examples = torch.list(doc and doc.examples or {}),
   }
 end

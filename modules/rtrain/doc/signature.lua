@@ -76,23 +76,27 @@ function Facts:_add_comment(doc, known)
   for _, item in ipairs(doc.fields) do self:_add(item, true) end
 end
 
--- 'arguments as Conv1d', 'Options as Adam's': the comment that has them.
+-- The comments that a comment refers to: 'arguments as Conv1d', 'Options as Adam's', 'The same of (N, C, H, W)', and that of
+-- the class that it extends.
 local function referred(entry)
+  local found = {}
   for _, paragraph in ipairs(entry.doc.paragraphs) do
     local name = paragraph:match '[Aa]rguments as ([%a_][%w_]*)' or paragraph:match '[Oo]ptions as ([%a_][%w_]*)'
-    local found = name and source.find(entry.module, name)
-    if found and found ~= entry then return found end
+    found[#found + 1] = name and source.find(entry.module, name) or nil
+    if paragraph:match '^The same%f[%W]' then found[#found + 1] = source.class_before(entry) end
   end
+  found[#found + 1] = entry.doc.base and source.class(entry.doc.base) or nil
+  return found
 end
 
--- The comments and those that they refer to.
+-- The comments and those that they refer to, in turn.
 local function with_referred(entries)
   local all, seen = {}, {}
   local function add(entry)
-    if entry == nil or seen[entry] then return end
+    if seen[entry] then return end
     seen[entry] = true
     all[#all + 1] = entry
-    add(referred(entry))
+    for _, other in ipairs(referred(entry)) do add(other) end
   end
   for _, entry in ipairs(entries) do add(entry) end
   return all
@@ -118,7 +122,9 @@ end
 local function bound_params(bound, entries)
   local facts, params = facts_of(entries, bound.known), {}
   for i, name in ipairs(bound.names) do
-    params[i] = parameter(name, bound.defaults[name], not bound.required[i], facts[name])
+    if not name:match '^_' then
+      params[#params + 1] = parameter(name, bound.defaults[name], not bound.required[i], facts[name])
+    end
   end
   return params
 end
@@ -228,11 +234,20 @@ function signature.of_class(of, entry)
   if of._fields and type(of._fields[1]) == 'table' then return {params = config_params(of, entry), results = results} end
   local init = of.init
   local own = init and source.of_function(init)
-  local bound = init and args.signature_of(init)
+  -- Optimizers declare their options beside init.
+  local bound = of._options and of._options.signature or init and args.signature_of(init)
   if bound then return {params = bound_params(bound, {entry, own}), results = results} end
   local items = own and own.doc.params or {}
   if #items == 0 then items = entry.doc.overloads[1] and comment.members(entry.doc.overloads[1]) or {} end
   return {params = documented_params(items, {entry, own}), results = results}
+end
+
+---The comments that say how a class is called: its own, its init's, and those that these refer to.
+---@param of table
+---@param entry DocEntry the class's
+---@return DocEntry[]
+function signature.comments_of(of, entry)
+  return with_referred{entry, of.init and source.of_function(of.init)}
 end
 
 ---The comment's paragraphs without the sentence that lists the arguments.

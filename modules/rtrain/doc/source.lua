@@ -107,6 +107,34 @@ function source.find(module, name)
   end
 end
 
+local classes
+
+---The comment that declares a class.
+---@param name string as it is declared: 'nn.Linear'
+---@return DocEntry|nil
+function source.class(name)
+  if not classes then
+    classes = {}
+    for _, module in ipairs(source.modules()) do
+      for _, entry in ipairs(source.entries(module)) do
+        if entry.doc.class then classes[entry.doc.class] = entry end
+      end
+    end
+  end
+  return classes[name]
+end
+
+---The class that is declared before this one in the same file.
+---@param entry DocEntry
+---@return DocEntry|nil
+function source.class_before(entry)
+  local before
+  for _, other in ipairs(source.entries(entry.module)) do
+    if other == entry then return before end
+    if other.doc.class then before = other end
+  end
+end
+
 ---The first lines of a module's file: what the file is, in one sentence.
 ---@param module string
 ---@return string summary '' where there is none

@@ -38,12 +38,12 @@ local ReLU = inplace_class('ReLU', 'relu', SHOW_INPLACE)
 ---@overload fun(options?: {inplace: boolean}): nn.ReLU6
 local ReLU6 = inplace_class('ReLU6', 'relu6', SHOW_INPLACE)
 
----x · sigmoid(x), also known as swish. Arguments: inplace = false.
+---x · sigmoid(x), also known as swish. Arguments: inplace = false. Shape: (…) → (…).
 ---@class nn.SiLU: nn.Module
 ---@overload fun(options?: {inplace: boolean}): nn.SiLU
 local SiLU = inplace_class('SiLU', 'silu', SHOW_INPLACE)
 
----x · tanh(softplus(x)) (Misra 2019). Arguments: inplace = false.
+---x · tanh(softplus(x)) (Misra 2019). Arguments: inplace = false. Shape: (…) → (…).
 ---@class nn.Mish: nn.Module
 ---@overload fun(options?: {inplace: boolean}): nn.Mish
 local Mish = inplace_class('Mish', 'mish', SHOW_INPLACE)
@@ -64,32 +64,32 @@ local Hardswish = inplace_class('Hardswish', 'hardswish')
 ---@overload fun(options?: {inplace: boolean}): nn.Hardsigmoid
 local Hardsigmoid = inplace_class('Hardsigmoid', 'hardsigmoid')
 
----1 / (1 + exp(-x)).
+---1 / (1 + exp(-x)). Shape: (…) → (…).
 ---@class nn.Sigmoid: nn.Module
 ---@overload fun(): nn.Sigmoid
 local Sigmoid = stateless('Sigmoid', {}, function(_, x) return torch.sigmoid(x) end)
 
----log(1 / (1 + exp(-x))).
+---log(1 / (1 + exp(-x))). Shape: (…) → (…).
 ---@class nn.LogSigmoid: nn.Module
 ---@overload fun(): nn.LogSigmoid
 local LogSigmoid = stateless('LogSigmoid', {}, function(_, x) return torch.log_sigmoid(x) end)
 
----The hyperbolic tangent.
+---The hyperbolic tangent. Shape: (…) → (…).
 ---@class nn.Tanh: nn.Module
 ---@overload fun(): nn.Tanh
 local Tanh = stateless('Tanh', {}, function(_, x) return torch.tanh(x) end)
 
----x - tanh(x).
+---x - tanh(x). Shape: (…) → (…).
 ---@class nn.Tanhshrink: nn.Module
 ---@overload fun(): nn.Tanhshrink
 local Tanhshrink = stateless('Tanhshrink', {}, function(_, x) return F.tanhshrink(x) end)
 
----x / (1 + |x|).
+---x / (1 + |x|). Shape: (…) → (…).
 ---@class nn.Softsign: nn.Module
 ---@overload fun(): nn.Softsign
 local Softsign = stateless('Softsign', {}, function(_, x) return F.softsign(x) end)
 
----x · Φ(x) (Hendrycks and Gimpel 2016). Arguments: approximate = 'none' or 'tanh'.
+---x · Φ(x) (Hendrycks and Gimpel 2016). Arguments: approximate = 'none' or 'tanh'. Shape: (…) → (…).
 ---@class nn.GELU: nn.Module
 ---@overload fun(options?: {approximate: string}): nn.GELU
 local GELU = stateless('GELU', {{'approximate', 'none'}}, function(self, x)
@@ -97,27 +97,28 @@ local GELU = stateless('GELU', {{'approximate', 'none'}}, function(self, x)
 end, {'approximate'})
 
 ---log(1 + exp(beta · x)) / beta; x itself where beta · x is above the threshold. Arguments: beta = 1, threshold = 20.
+---Shape: (…) → (…).
 ---@class nn.Softplus: nn.Module
 ---@overload fun(options?: {beta: number, threshold: number}): nn.Softplus
 local Softplus = stateless('Softplus', {{'beta', 1}, {'threshold', 20}}, function(self, x)
   return torch.softplus(x, self.beta, self.threshold)
 end, {{'beta', 'float'}, {'threshold', 'float'}})
 
----x - lambd where x > lambd, x + lambd where x < -lambd, else 0. Arguments: lambd = 0.5.
+---x - lambd where x > lambd, x + lambd where x < -lambd, else 0. Arguments: lambd = 0.5. Shape: (…) → (…).
 ---@class nn.Softshrink: nn.Module
 ---@overload fun(lambd?: number): nn.Softshrink
 local Softshrink = stateless('Softshrink', {{'lambd', 0.5}}, function(self, x)
   return torch.softshrink(x, self.lambd)
 end, {{'lambd', 'bare'}})
 
----x where |x| > lambd, else 0. Arguments: lambd = 0.5.
+---x where |x| > lambd, else 0. Arguments: lambd = 0.5. Shape: (…) → (…).
 ---@class nn.Hardshrink: nn.Module
 ---@overload fun(lambd?: number): nn.Hardshrink
 local Hardshrink = stateless('Hardshrink', {{'lambd', 0.5}}, function(self, x)
   return torch.hardshrink(x, self.lambd)
 end, {{'lambd', 'bare'}})
 
----x, times negative_slope where it is below 0. Arguments: negative_slope = 0.01, inplace = false.
+---x, times negative_slope where it is below 0. Arguments: negative_slope = 0.01, inplace = false. Shape: (…) → (…).
 ---@class nn.LeakyReLU: nn.Module
 ---@overload fun(negative_slope?: number, options?: {inplace: boolean}): nn.LeakyReLU
 local LeakyReLU = stateless('LeakyReLU', {{'negative_slope', 0.01}, {'inplace', false}}, function(self, x)
@@ -125,7 +126,7 @@ local LeakyReLU = stateless('LeakyReLU', {{'negative_slope', 0.01}, {'inplace', 
 end, {{'negative_slope', 'float'}, {'inplace', 'flag'}})
 
 ---x, times a random slope between lower and upper where it is below 0, their mean in evaluation mode (Xu et al. 2015).
----Arguments: lower = 1/8, upper = 1/3, inplace = false.
+---Arguments: lower = 1/8, upper = 1/3, inplace = false. Shape: (…) → (…).
 ---@class nn.RReLU: nn.Module
 ---@overload fun(lower?: number, upper?: number, options?: {inplace: boolean}): nn.RReLU
 local RReLU = stateless('RReLU', {{'lower', 1 / 8}, {'upper', 1 / 3}, {'inplace', false}}, function(self, x)
@@ -133,6 +134,7 @@ local RReLU = stateless('RReLU', {{'lower', 1 / 8}, {'upper', 1 / 3}, {'inplace'
 end, {{'lower', 'float'}, {'upper', 'float'}, {'inplace', 'flag'}})
 
 ---x; alpha · (exp(x) - 1) where it is below 0 (Clevert et al. 2016). Arguments: alpha = 1, inplace = false.
+---Shape: (…) → (…).
 ---@class nn.ELU: nn.Module
 ---@overload fun(alpha?: number, options?: {inplace: boolean}): nn.ELU
 local ELU = stateless('ELU', {{'alpha', 1}, {'inplace', false}}, function(self, x)
@@ -158,7 +160,7 @@ function Hardtanh:_check()
   errors.raise('argument', ('Hardtanh: max_val = %s must be above min_val = %s'):format(self.max_val, self.min_val))
 end
 
----x where it is above the threshold, else `value`. Arguments: threshold, value, inplace = false.
+---x where it is above the threshold, else `value`. Arguments: threshold, value, inplace = false. Shape: (…) → (…).
 ---@class nn.Threshold: nn.Module
 ---@overload fun(threshold: number, value: number, options?: {inplace: boolean}): nn.Threshold
 local Threshold = stateless('Threshold', {'threshold', 'value', {'inplace', false}}, function(self, x)
@@ -166,23 +168,24 @@ local Threshold = stateless('Threshold', {'threshold', 'value', {'inplace', fals
 end, {'threshold', 'value', {'inplace', 'flag'}})
 
 ---The first half of x along `dim` times the sigmoid of the second (Dauphin et al. 2017). Arguments: dim = -1.
+---Shape: (…, 2 · n, …) → (…, n, …).
 ---@class nn.GLU: nn.Module
 ---@overload fun(dim?: integer): nn.GLU
 local GLU = stateless('GLU', {{'dim', -1}}, function(self, x) return torch.glu(x, self.dim) end, {'dim'})
 
 local DIM = {{'dim'}}
 
----exp(x) / Σ exp(x) along `dim`.
+---exp(x) / Σ exp(x) along `dim`. Shape: (…) → (…).
 ---@class nn.Softmax: nn.Module
 ---@overload fun(dim: integer): nn.Softmax
 local Softmax = stateless('Softmax', DIM, function(self, x) return F.softmax(x, self.dim) end, {'dim'})
 
----softmax(-x) along `dim`.
+---softmax(-x) along `dim`. Shape: (…) → (…).
 ---@class nn.Softmin: nn.Module
 ---@overload fun(dim: integer): nn.Softmin
 local Softmin = stateless('Softmin', DIM, function(self, x) return F.softmin(x, self.dim) end, {'dim'})
 
----log(exp(x) / Σ exp(x)) along `dim`.
+---log(exp(x) / Σ exp(x)) along `dim`. Shape: (…) → (…).
 ---@class nn.LogSoftmax: nn.Module
 ---@overload fun(dim: integer): nn.LogSoftmax
 local LogSoftmax = stateless('LogSoftmax', DIM, function(self, x) return F.log_softmax(x, self.dim) end, {'dim'})

@@ -20,7 +20,7 @@ local function dropout_class(name, fn)
 end
 
 ---In training, zeroes each element with probability p and scales the others by 1 / (1 - p) (Hinton et al. 2012).
----Arguments: p = 0.5, {inplace = false}.
+---Arguments: p = 0.5, {inplace = false}. Shape: (…) → (…).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -48,7 +48,7 @@ local Dropout2d = dropout_class('Dropout2d', 'dropout2d')
 ---@overload fun(p?: number, options?: {inplace: boolean}): nn.Dropout3d
 local Dropout3d = dropout_class('Dropout3d', 'dropout3d')
 
----Dropout that keeps mean and variance of SELU activations (Klambauer et al. 2017).
+---Dropout that keeps mean and variance of SELU activations (Klambauer et al. 2017). Shape: (…) → (…).
 ---@class nn.AlphaDropout: nn.Dropout
 ---@overload fun(p?: number, options?: {inplace: boolean}): nn.AlphaDropout
 local AlphaDropout = dropout_class('AlphaDropout', 'alpha_dropout')

@@ -4,7 +4,7 @@ local args = require 'rtrain.args'
 local repr = require 'torch.nn.repr'
 local Module = require('torch.nn.module').Module
 
----Joins the dimensions start_dim … end_dim (default 1 … -1) into one.
+---Joins the dimensions start_dim … end_dim (default 1 … -1) into one. Shape: (N, …) → (N, the product of the others).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -25,7 +25,7 @@ function Flatten:forward(x) return x:flatten(self.start_dim, self.end_dim) end
 
 function Flatten:extra_repr() return repr.fields{{'start_dim', self.start_dim}, {'end_dim', self.end_dim}} end
 
----Splits dimension `dim` into `unflattened_size`, a list of sizes.
+---Splits dimension `dim` into `unflattened_size`, a list of sizes. Shape: (…, n, …) → (…, unflattened_size, …).
 ---@class nn.Unflatten: nn.Module
 ---@overload fun(dim: integer, unflattened_size: integer[]): nn.Unflatten
 local Unflatten = Module:extend('Unflatten')

@@ -54,30 +54,31 @@ local CrossEntropyLoss = loss_class('CrossEntropyLoss', 'cross_entropy',
 ---@overload fun(options?: table): nn.NLLLoss
 local NLLLoss = loss_class('NLLLoss', 'nll_loss', {{'weight'}, {'ignore_index', -100}, REDUCTION})
 
----Mean of (x - y)². Arguments: {reduction = 'mean'}.
+---Mean of (x - y)². Arguments: {reduction = 'mean'}. Shape: (…), (…) → (), with reduction = 'none' (…).
 ---@class nn.MSELoss: nn.Module
 ---@overload fun(options?: {reduction: string}): nn.MSELoss
 local MSELoss = loss_class('MSELoss', 'mse_loss', {REDUCTION})
 
 ---Kullback-Leibler divergence of log-probabilities. Arguments: {reduction = 'mean' (or 'batchmean'), log_target =
----false}.
+---false}. Shape: (…), (…) → (), with reduction = 'none' (…).
 ---@class nn.KLDivLoss: nn.Module
 ---@overload fun(options?: {reduction: string, log_target: boolean}): nn.KLDivLoss
 local KLDivLoss = loss_class('KLDivLoss', 'kl_div', {REDUCTION, {'log_target', false}},
   {'batchmean', 'mean', 'none', 'sum'})
 
----Mean of |x - y|. Arguments: {reduction = 'mean'}.
+---Mean of |x - y|. Arguments: {reduction = 'mean'}. Shape: (…), (…) → (), with reduction = 'none' (…).
 ---@class nn.L1Loss: nn.Module
 ---@overload fun(options?: {reduction: string}): nn.L1Loss
 local L1Loss = loss_class('L1Loss', 'l1_loss', {REDUCTION})
 
 ---(x - y)² / (2 · beta) where |x - y| < beta, else |x - y| - beta / 2. Arguments: {reduction = 'mean', beta = 1}.
+---Shape: (…), (…) → (), with reduction = 'none' (…).
 ---@class nn.SmoothL1Loss: nn.Module
 ---@overload fun(options?: {reduction: string, beta: number}): nn.SmoothL1Loss
 local SmoothL1Loss = loss_class('SmoothL1Loss', 'smooth_l1_loss', {REDUCTION, {'beta', 1}})
 
 ---(x - y)² / 2 where |x - y| ≤ delta, else delta · (|x - y| - delta / 2) (Huber 1964). Arguments: {reduction = 'mean',
----delta = 1}.
+---delta = 1}. Shape: (…), (…) → (), with reduction = 'none' (…).
 ---@class nn.HuberLoss: nn.Module
 ---@overload fun(options?: {reduction: string, delta: number}): nn.HuberLoss
 local HuberLoss = loss_class('HuberLoss', 'huber_loss', {REDUCTION, {'delta', 1}})
@@ -89,6 +90,7 @@ local HuberLoss = loss_class('HuberLoss', 'huber_loss', {REDUCTION, {'delta', 1}
 local BCELoss = loss_class('BCELoss', 'binary_cross_entropy', {{'weight'}, REDUCTION})
 
 ---BCELoss of sigmoid(x), computed stably. Arguments: {weight, reduction = 'mean', pos_weight (C)}.
+---Shape: (…), (…) → (), with reduction = 'none' (…).
 ---@class nn.BCEWithLogitsLoss: nn.Module
 ---@overload fun(options?: table): nn.BCEWithLogitsLoss
 local BCEWithLogitsLoss = loss_class('BCEWithLogitsLoss', 'binary_cross_entropy_with_logits',
@@ -125,23 +127,26 @@ local GaussianNLLLoss = loss_class('GaussianNLLLoss', 'gaussian_nll_loss', {{'fu
 ---@overload fun(margin?: number, options?: table): nn.HingeEmbeddingLoss
 local HingeEmbeddingLoss = loss_class('HingeEmbeddingLoss', 'hinge_embedding_loss', {{'margin', 1}, REDUCTION})
 
----log(1 + exp(-y · x)). Arguments: {reduction = 'mean'}.
+---log(1 + exp(-y · x)). Arguments: {reduction = 'mean'}. Shape: (…), (…) → (), with reduction = 'none' (…).
 ---@class nn.SoftMarginLoss: nn.Module
 ---@overload fun(options?: {reduction: string}): nn.SoftMarginLoss
 local SoftMarginLoss = loss_class('SoftMarginLoss', 'soft_margin_loss', {REDUCTION})
 
 ---Σ max(0, margin - x[y] + x[i])ᵖ / C over i ≠ y. Arguments: {p = 1, margin = 1, weight (C), reduction = 'mean'}.
+---Shape: (N, C), (N) → (), with reduction = 'none' (N).
 ---@class nn.MultiMarginLoss: nn.Module
 ---@overload fun(p?: integer, margin?: number, options?: table): nn.MultiMarginLoss
 local MultiMarginLoss = loss_class('MultiMarginLoss', 'multi_margin_loss',
   {{'p', 1}, {'margin', 1}, {'weight'}, REDUCTION})
 
 ---Σ max(0, 1 - (x[y[j]] - x[i])) / C; the target lists the classes, then -1. Arguments: {reduction = 'mean'}.
+---Shape: (N, C), (N, C) → (), with reduction = 'none' (N).
 ---@class nn.MultiLabelMarginLoss: nn.Module
 ---@overload fun(options?: {reduction: string}): nn.MultiLabelMarginLoss
 local MultiLabelMarginLoss = loss_class('MultiLabelMarginLoss', 'multilabel_margin_loss', {REDUCTION})
 
 ---The mean over classes of the cross entropy of sigmoid(x) with y. Arguments: {weight (C), reduction = 'mean'}.
+---Shape: (N, C), (N, C) → (), with reduction = 'none' (N).
 ---@class nn.MultiLabelSoftMarginLoss: nn.Module
 ---@overload fun(options?: table): nn.MultiLabelSoftMarginLoss
 local MultiLabelSoftMarginLoss = loss_class('MultiLabelSoftMarginLoss', 'multilabel_soft_margin_loss',
@@ -166,7 +171,7 @@ local TripletMarginLoss = loss_class('TripletMarginLoss', 'triplet_margin_loss',
   {{'margin', 1}, {'p', 2}, {'eps', 1e-6}, {'swap', false}, REDUCTION})
 
 ---TripletMarginLoss with a distance of one's own. Arguments: {distance_function (default: pairwise_distance), margin = 1,
----swap = false, reduction = 'mean'}.
+---swap = false, reduction = 'mean'}. Shape: (N, D) three times → (), with reduction = 'none' (N).
 ---
 ---```lua
 ---local torch = require 'torch'

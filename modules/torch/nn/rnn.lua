@@ -172,9 +172,9 @@ end
 
 ---input (L, N, input_size), or (N, L, input_size) with batch_first, or (L, input_size), or a PackedSequence. The state is
 ---(num_layers · directions, N, hidden_size), without N for an input without a batch; LSTM has a list {h, c} of two.
----@param input torch.Tensor|PackedSequence
+---@param input torch.Tensor|nn.utils.rnn.PackedSequence
 ---@param state? torch.Tensor|torch.Tensor[] default: zeros
----@return torch.Tensor|PackedSequence output (L, N, directions · hidden_size): the states of the last layer
+---@return torch.Tensor|nn.utils.rnn.PackedSequence output (L, N, directions · hidden_size): the states of the last layer
 ---@return torch.Tensor|torch.Tensor[] state the last one of each layer
 function RNNBase:forward(input, state)
   if class.is(input, PackedSequence) then return forward_packed(self, input, state) end

@@ -173,6 +173,7 @@ function TransformerEncoder:forward(...)
 end
 
 ---Several decoder layers one after the other. Arguments: decoder_layer, num_layers, {norm}.
+---Shape: (T, N, E), (S, N, E) → (T, N, E); with batch_first N comes first.
 ---@class nn.TransformerDecoder: nn.Module
 ---@overload fun(decoder_layer: nn.TransformerDecoderLayer, num_layers: integer, options?: table): nn.TransformerDecoder
 local TransformerDecoder = Module:extend('TransformerDecoder')

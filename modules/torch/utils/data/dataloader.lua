@@ -12,7 +12,9 @@ local torch = require 'torch'
 
 ---Batches of a dataset. Arguments: dataset, {batch_size = 1, shuffle = false, sampler, batch_sampler, num_workers =
 ---0, collate_fn, drop_last = false, generator, prefetch_factor = 2}. Each loop is a new epoch and ends the one
----before it. num_workers counts threads; with 0 the batches are made where they are used.
+---before it. num_workers counts threads; with 0 the batches are made where they are used. What concerns Python's worker
+---processes is refused: timeout, worker_init_fn, multiprocessing_context, persistent_workers, pin_memory_device; pin_memory
+---needs a GPU.
 ---
 ---```lua
 ---local torch = require 'torch'
