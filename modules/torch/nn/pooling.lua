@@ -153,7 +153,7 @@ local MaxUnpool1d = max_unpool(1)
 ---```lua
 ---local torch = require 'torch'
 ---local nn = torch.nn
----local y, indices = nn.MaxPool2d(2, {return_indices = true})(torch.rand(1, 1, 4, 4))
+---local y, indices = nn.MaxPool2d(2, {return_indices = true})(torch.arange(16):float():view(1, 1, 4, 4))
 ---assert(nn.MaxUnpool2d(2)(y, indices):sum():item() == y:sum():item())
 ---```
 ---@class nn.MaxUnpool2d: nn.Module
