@@ -28,7 +28,7 @@ end
 ---Ends the group, if one was formed.
 function process_group.destroy()
   local engine = package.loaded['torch._C']
-  if type(engine) == 'table' and engine.dist.is_initialized() then engine.dist.destroy_process_group() end
+  if type(engine) == 'table' and engine.distributed.is_initialized() then engine.distributed.destroy_process_group() end
 end
 
 return process_group
