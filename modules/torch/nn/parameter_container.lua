@@ -19,7 +19,8 @@ local function refuse_call(self)
   errors.raise('argument', ('%s cannot be called: it only holds parameters'):format(class.of(self).__name))
 end
 
--- "  (name): Parameter containing: [torch.float32 of size 2x3]"
+-- "  (name): Parameter containing: [torch.float32 of size 2x3]"; whoever prints asks for parameters() first, which knows
+-- them again after they travelled.
 local function item_line(name, value, kind_of)
   if not torch.is_tensor(value) then
     return ('  (%s): Object of type: %s'):format(name, repr.type_name(value))
@@ -49,8 +50,8 @@ function ParameterList:init(values) self:extend(values or {}) end
 function ParameterList:_checked(value) return as_parameter(value) end
 
 function ParameterList:extra_repr()
-  self:_sync()
   local lines = {}
+  self:parameters()
   for i = 1, #self do
     lines[i] = item_line(tostring(i - 1), self[i], function(tensor) return 'torch.' .. tensor.dtype end)
   end
@@ -226,6 +227,7 @@ end
 
 function ParameterDict:extra_repr()
   local lines = {}
+  self:parameters()
   for name, value in self:items() do lines[#lines + 1] = item_line(name, value, type_of) end
   return table.concat(lines, '\n')
 end

@@ -175,6 +175,7 @@ function Module:_own(list)
       name = names[i]
       value = name ~= nil and self._fields[name] or nil
     until name == nil or value ~= nil
+    if name ~= nil and list == '_parameters' then parameter.adopt(value) end
     return name, value
   end
 end
