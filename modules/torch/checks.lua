@@ -1,5 +1,6 @@
 -- torch/checks.lua: what functions of torch ask of single arguments; each raises at the caller's line.
 
+local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
 local C = require 'torch._C'
 
@@ -40,6 +41,32 @@ function checks.count(owner, value)
     errors.raise('argument', ('%s: expected an integer of at least 0, got %s'):format(owner, tostring(value)))
   end
   return value
+end
+
+---Tensors given one by one or as one list, and the keywords behind them.
+---@param name string the function
+---@param ... any
+---@return torch.Tensor[] tensors
+---@return table keywords empty when there are none
+function checks.tensors_and_keywords(name, ...)
+  local given, count, keywords = {...}, select('#', ...), {}
+  if count > 0 and args.is_keywords(given[count]) then
+    keywords, given[count] = given[count], nil
+    count = count - 1
+  end
+  if count == 1 and type(given[1]) == 'table' then given, count = given[1], #given[1] end
+  for i = 1, count do checks.tensor(('%s: argument %d'):format(name, i), given[i]) end
+  return given, keywords
+end
+
+---As tensors_and_keywords, for a function that takes no keywords.
+---@param name string
+---@param ... any
+---@return torch.Tensor[]
+function checks.tensors(name, ...)
+  local tensors, keywords = checks.tensors_and_keywords(name, ...)
+  args.options(next(keywords) and keywords or nil, {}, name)
+  return tensors
 end
 
 return checks

@@ -11,33 +11,10 @@ local C = require 'torch._C'
 
 local functional = {}
 
--- The tensors given one by one or as one list, and the keywords behind them.
-local function tensors_of(name, ...)
-  local given, count, keywords = {...}, select('#', ...), {}
-  if count > 0 and args.is_keywords(given[count]) then
-    keywords, given[count] = given[count], nil
-    count = count - 1
-  end
-  if count == 1 and type(given[1]) == 'table' then given, count = given[1], #given[1] end
-  for i = 1, count do
-    if not C.is_tensor(given[i]) then
-      errors.raise('argument', ('%s: argument %d: expected a Tensor, got %s'):format(name, i, type(given[i])))
-    end
-  end
-  return given, keywords
-end
-
--- A function of tensors that takes no keywords.
-local function of_tensors(name, ...)
-  local tensors, keywords = tensors_of(name, ...)
-  args.options(next(keywords) and keywords or nil, {}, name)
-  return tensors
-end
-
 ---All tensors expanded to the shape that they broadcast to: views. Counterpart: torch.broadcast_tensors.
 ---@param ... torch.Tensor|torch.Tensor[]
 ---@return torch.Tensor[]
-function functional.broadcast_tensors(...) return aten.broadcast_tensors(of_tensors('broadcast_tensors', ...)) end
+function functional.broadcast_tensors(...) return aten.broadcast_tensors(checks.tensors('broadcast_tensors', ...)) end
 
 -- Joins a shape into `out`, both lists of sizes aligned at their ends.
 local function broadcast_into(out, shape, position)
@@ -73,7 +50,7 @@ end
 local function at_least(name)
   return function(...)
     if select('#', ...) == 1 then return aten[name]((...)) end
-    return aten[name](of_tensors(name, ...))
+    return aten[name](checks.tensors(name, ...))
   end
 end
 
@@ -96,7 +73,7 @@ functional.atleast_3d = at_least 'atleast_3d'
 ---assert(x.shape == torch.Size{3, 2} and y[{2, 0}]:item() == 2)
 ---```
 function functional.meshgrid(...)
-  local tensors, keywords = tensors_of('meshgrid', ...)
+  local tensors, keywords = checks.tensors_and_keywords('meshgrid', ...)
   local indexing = args.options(keywords, {'indexing'}, 'meshgrid').indexing or 'ij'
   return aten.meshgrid(tensors, {indexing = args.one_of('meshgrid: indexing', indexing, {'ij', 'xy'})})
 end
@@ -104,69 +81,12 @@ end
 ---All combinations of the vectors' elements, one a row. Counterpart: torch.cartesian_prod.
 ---@param ... torch.Tensor|torch.Tensor[] of one dimension
 ---@return torch.Tensor
-function functional.cartesian_prod(...) return aten.cartesian_prod(of_tensors('cartesian_prod', ...)) end
+function functional.cartesian_prod(...) return aten.cartesian_prod(checks.tensors('cartesian_prod', ...)) end
 
 ---A matrix with the given ones along its diagonal. Counterpart: torch.block_diag.
 ---@param ... torch.Tensor|torch.Tensor[] of at most two dimensions
 ---@return torch.Tensor
-function functional.block_diag(...) return aten.block_diag(of_tensors('block_diag', ...)) end
-
----The product of matrices, in the cheapest order. PyTorch's newer name is torch.linalg.multi_dot.
----@param ... torch.Tensor|torch.Tensor[]
----@return torch.Tensor
-function functional.chain_matmul(...)
-  local tensors = of_tensors('chain_matmul', ...)
-  if #tensors == 1 then return tensors[1] end
-  return aten.linalg_multi_dot(tensors)
-end
-
-local LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-
--- {0, '...', 1} as the letters of an equation.
-local function subscripts(list)
-  if type(list) ~= 'table' then
-    errors.raise('argument', ('einsum: expected a list of subscripts, got %s'):format(type(list)))
-  end
-  local out = {}
-  for i, item in ipairs(list) do
-    local letter = type(item) == 'number' and item >= 0 and LETTERS:sub(item + 1, item + 1) or ''
-    if item ~= '...' and letter == '' then
-      errors.raise('argument', ("einsum: subscripts are integers from 0 to 51 or '...', got %s"):format(tostring(item)))
-    end
-    out[i] = item == '...' and item or letter
-  end
-  return table.concat(out)
-end
-
--- x, {0, 1}, y, {1, 2}, {0, 2} as an equation and operands.
-local function from_sublists(...)
-  local given, count, inputs, operands = {...}, select('#', ...), {}, {}
-  for i = 1, count - 1, 2 do
-    operands[#operands + 1] = given[i]
-    inputs[#inputs + 1] = subscripts(given[i + 1])
-  end
-  local equation = table.concat(inputs, ',')
-  if count % 2 == 1 then equation = equation .. '->' .. subscripts(given[count]) end
-  return equation, operands
-end
-
----Sums of products in Einstein's notation. Counterpart: torch.einsum.
----Arguments: equation, tensors one by one or as a list; or tensor, subscripts, tensor, subscripts, …, {output subscripts}
----with subscripts as lists of integers from 0 and '...'.
----@param ... any
----@return torch.Tensor
----
----```lua
----local torch = require 'torch'
----local x = torch.arange(6):view(2, 3)
----assert(torch.equal(torch.einsum('ij,kj->ik', x, x), x:matmul(x.T)))
----assert(torch.equal(torch.einsum(x, {0, 1}, {1, 0}), x.T))
----```
-function functional.einsum(...)
-  if type((...)) == 'string' then return aten.einsum((...), of_tensors('einsum', select(2, ...))) end
-  if select('#', ...) < 2 then errors.raise('argument', 'einsum: expected an equation and tensors') end
-  return aten.einsum(from_sublists(...))
-end
+function functional.block_diag(...) return aten.block_diag(checks.tensors('block_diag', ...)) end
 
 local split = args.signature('split', {'tensor', 'split_size_or_sections', {'dim', 0}})
 
@@ -177,47 +97,6 @@ local split = args.signature('split', {'tensor', 'split_size_or_sections', {'dim
 function functional.split(...)
   local p = split:bind(...)
   return aten.split(p.tensor, p.split_size_or_sections, p.dim)
-end
-
-local function first_dims(count, first)
-  local out = {}
-  for i = 1, count do out[i] = first + i - 1 end
-  return out
-end
-
-local function check_tensordot_count(p)
-  local count = p.dims
-  checks.tensor('tensordot: a', p.a)
-  checks.tensor('tensordot: b', p.b)
-  if count < 0 or count % 1 ~= 0 or count > math.min(p.a:dim(), p.b:dim()) then
-    errors.raise('argument', ('tensordot: dims must lie between 0 and the dimensions of both tensors (%d and %d), got %s')
-      :format(p.a:dim(), p.b:dim(), tostring(count)))
-  end
-end
-
-local tensordot = args.signature('tensordot', {'a', 'b', {'dims', 2}})
-
----Contracts dimensions of two tensors. Counterpart: torch.tensordot.
----Arguments: a, b, dims = 2: how many of a's last and b's first dimensions, or {dims of a, dims of b}.
----@param ... any
----@return torch.Tensor
----
----```lua
----local torch = require 'torch'
----local a, b = torch.ones(2, 3, 4), torch.ones(4, 3, 5)
----assert(torch.tensordot(a, b, {dims = {{1, 2}, {1, 0}}}).shape == torch.Size{2, 5})
----```
-function functional.tensordot(...)
-  local p = tensordot:bind(...)
-  if C.is_tensor(p.dims) then p.dims = p.dims:numel() == 1 and tonumber(p.dims:item()) or p.dims:tolist() end
-  if type(p.dims) == 'number' then
-    check_tensordot_count(p)
-    return aten.tensordot(p.a, p.b, first_dims(p.dims, -p.dims), first_dims(p.dims, 0))
-  end
-  if type(p.dims) ~= 'table' or #p.dims ~= 2 then
-    errors.raise('argument', 'tensordot: dims is a number or two lists {dims of a, dims of b}')
-  end
-  return aten.tensordot(p.a, p.b, p.dims[1], p.dims[2])
 end
 
 local CDIST_MODES = {use_mm_for_euclid_dist_if_necessary = 0, use_mm_for_euclid_dist = 1,
@@ -300,33 +179,16 @@ function functional.unravel_index(indices, shape)
   return (quotients % C.tensor(shape, options)):unbind(-1)
 end
 
----The rows of x, as `for row in x:iter() do`. Counterpart: iterating over a tensor.
----@param input torch.Tensor of at least one dimension
----@return fun(): torch.Tensor?
----
----```lua
----local torch = require 'torch'
----local sum = 0
----for row in torch.arange(4):iter() do sum = sum + row:item() end
----assert(sum == 6)
----```
-function functional.iter(input)
-  if checks.tensor('iter: input', input):dim() == 0 then errors.raise('argument', 'iter: a 0-dim tensor has no rows') end
-  local rows, i = input:unbind(0), 0
-  return function()
-    i = i + 1
-    return rows[i]
-  end
-end
-
 ---The elements that are not zero, by their coordinates. Counterpart: Tensor.to_sparse_coo; x:to_sparse() has options.
 ---@param input torch.Tensor
 ---@return torch.Tensor of layout torch.sparse_coo
 function functional.to_sparse_coo(input) return aten.to_sparse(input) end
 
----size(0), as #x.
----@param input torch.Tensor of at least one dimension
----@return integer
-function functional.len(input) return #checks.tensor('len: input', input) end
-
-return require 'rtrain.namespace'('torch.functional', nil, functional)
+return require 'rtrain.namespace'('torch.functional', {
+  files = {
+    {'torch.products', 'chain_matmul', 'einsum', 'tensordot'},
+    {'torch.unique', 'unique', 'unique_consecutive'},
+    {'torch.spectrogram', 'stft'},
+    {'torch.factorizations', 'svd_lowrank', 'pca_lowrank', 'lu'},
+  },
+}, functional)

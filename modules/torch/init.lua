@@ -40,7 +40,8 @@ local SUBMODULES = {
 -- Functions in files of their own, read at the first use of one.
 local FILES = {
   {'torch.functional', 'broadcast_tensors', 'broadcast_shapes', 'atleast_1d', 'atleast_2d', 'atleast_3d', 'meshgrid',
-   'cartesian_prod', 'block_diag', 'chain_matmul', 'einsum', 'tensordot', 'cdist', 'norm', 'nonzero', 'split', 'unravel_index'},
+   'cartesian_prod', 'block_diag', 'cdist', 'norm', 'nonzero', 'split', 'unravel_index'},
+  {'torch.products', 'chain_matmul', 'einsum', 'tensordot'},
   {'torch.unique', 'unique', 'unique_consecutive'},
   {'torch.spectrogram', 'stft'},
   {'torch.factorizations', 'svd_lowrank', 'pca_lowrank', 'lu'},

@@ -3,7 +3,8 @@
 local methods = {}
 
 local FILES = {
-  {'torch.functional', 'norm', 'nonzero', 'iter', 'len', 'to_sparse_coo'},
+  {'torch.functional', 'norm', 'nonzero', 'to_sparse_coo'},
+  {'torch.rows', 'iter', 'len'},
   {'torch.unique', 'unique', 'unique_consecutive'},
   {'torch.spectrogram', 'stft'},
   {'torch.factorizations', 'lu'},

@@ -106,7 +106,7 @@ function TestNamespaces:test_unknown_names_are_refused()
   lu.assertStrContains(message(function() return torch.linalg.invv end), "torch.linalg has no 'invv': did you mean 'inv'?")
   lu.assertStrContains(message(function() return torch.fft.rftt end), "torch.fft has no 'rftt': did you mean 'rfft'?")
   lu.assertStrContains(message(function() return torch.random.fork end), "torch.random has no 'fork'")
-  lu.assertStrContains(message(function() return torch.nn.utils.clip_grad_norm end), "did you mean 'clip_grad_norm_'?")
+  lu.assertStrContains(message(function() return torch.nn.utils.clip_grad_nrm_ end), "did you mean 'clip_grad_norm_'?")
   lu.assertStrContains(message(function() return require('rtrain').collective.barier end), "did you mean 'barrier'?")
 end
 
@@ -222,7 +222,7 @@ function TestElements:test_rows()
   local sums = {}
   for row in torch.arange(6):view(3, 2):iter() do sums[#sums + 1] = row:sum():item() end
   lu.assertEquals(sums, {1, 5, 9})
-  lu.assertErrorMsgContains('0-dim', torch.functional.iter, torch.tensor(1))
+  lu.assertErrorMsgContains('0-dim', torch.Tensor.iter, torch.tensor(1))
 end
 
 function TestElements:test_data()
