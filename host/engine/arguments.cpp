@@ -37,6 +37,10 @@ std::string ordinal(size_t n) {
   return n <= 3 ? kNames[n - 1] : cat(n, "th");
 }
 
+std::string expected(const Param& param) {
+  return param.kind == Kind::kReduction ? "0 (none), 1 (mean) or 2 (sum)" : param.type;
+}
+
 // Pushes a list made from the table's items, each by the function; false when one does not fit.
 template <class T, class Read>
 bool push_list(lua_State* L, int table, Stack& stack, Read read) {
@@ -66,6 +70,15 @@ bool push_scalars(lua_State* L, int table, Stack& stack) {
   }
   stack.emplace_back(std::move(out));
   return true;
+}
+
+// A list "int[3]" has three items, or one for all of them, or none where that is the default:
+// kernels count on it.
+bool is_length_of(const Param& param, size_t length) {
+  const auto size = static_cast<size_t>(param.fixed_size);
+  if (size < 2 || length == size || length == 1) return true;
+  return length == 0 && param.has_default && param.default_value.isList() &&
+         param.default_value.toListRef().empty();
 }
 
 template <class T>
@@ -239,6 +252,12 @@ bool Arguments::convert(int index, const Param& param, Stack& stack) const {
       if (number) stack.emplace_back(*number);
       return number.has_value();
     }
+    case Kind::kReduction: {
+      const auto number = to_int(L_, index);
+      if (!number || *number < 0 || *number > 2) return false;
+      stack.emplace_back(*number);
+      return true;
+    }
     case Kind::kFloat: {
       const auto number = to_double(L_, index);
       if (number) stack.emplace_back(*number);
@@ -316,6 +335,7 @@ bool Arguments::convert_table(int index, const Param& param, Stack& stack) const
     if (tensor == nullptr || !tensor->defined()) return std::nullopt;
     return *tensor;
   };
+  if (!is_length_of(param, lua_objlen(L_, index))) return false;
   switch (param.kind) {
     case Kind::kIntList:
       return push_list<int64_t>(L_, index, stack, [this](int item) { return to_int(L_, item); });
@@ -373,7 +393,7 @@ std::string Arguments::mismatch(const Overload& overload) const {
     }
     const bool gathered = slots.gathered && static_cast<int>(i) == overload.varargs;
     if (gathered ? gather(index, stack) : convert(index, param, stack)) continue;
-    return cat("argument '", param.name, "' (", ordinal(i + 1), "): expected ", param.type,
+    return cat("argument '", param.name, "' (", ordinal(i + 1), "): expected ", expected(param),
                ", got ", describe_value(L_, index));
   }
   return "arguments do not fit";

@@ -131,6 +131,7 @@ int push_results(Vm& vm, lua_State* L, const Overload& overload, Stack& stack, b
 bool try_call(const Op& op, const Overload& overload, const Arguments& arguments, Stack& stack,
               bool may_retry) {
   try {
+    if (op.family->check != nullptr) op.family->check(stack);
     overload.op.callBoxed(stack);
     return true;
   } catch (const c10::OutOfMemoryError& e) {

@@ -27,9 +27,23 @@ std::string_view text_of(const std::exception& e) {
   return torch == nullptr ? e.what() : torch->what_without_backtrace();
 }
 
+// "x INTERNAL ASSERT FAILED at "file":12, please report a bug to PyTorch. More." is no text for
+// users.
+std::string assertion_text(std::string_view text, size_t mark) {
+  constexpr std::string_view kEnd = "report a bug to PyTorch.";
+  const size_t end = text.find(kEnd, mark);
+  const std::string_view detail =
+      end == std::string_view::npos ? std::string_view() : trim(text.substr(end + kEnd.size()));
+  return cat("a check inside LibTorch failed: ",
+             detail.empty() ? trim(text.substr(0, mark)) : detail);
+}
+
 // "Could not run 'aten::x' with arguments from the 'Y' backend." is followed by pages about
 // LibTorch's build.
 std::string short_text(std::string_view text) {
+  text = text.substr(0, text.find("\nException raised from "));  // of an error inside this one
+  const size_t mark = text.find("INTERNAL ASSERT FAILED");
+  if (mark != std::string_view::npos) return assertion_text(text, mark);
   const size_t end =
       text.find(" This could be because the operator doesn't exist for this backend");
   return std::string(trim(text.substr(0, end)));

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "host/base/error.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -72,9 +73,9 @@ Kind kind_of(const c10::TypePtr& type) {
 
 std::string type_text(const Param& param) {
   static constexpr const char* kNames[] = {
-      "Tensor",  "Tensor[]", "Tensor?[]",     "int",    "int[]",     "float",
-      "float[]", "number",   "number[]",      "bool",   "bool[]",    "string",
-      "dtype",   "layout",   "memory_format", "device", "Generator", "(internal)"};
+      "Tensor",  "Tensor[]",      "Tensor?[]", "int",       "int",       "int[]",  "float",
+      "float[]", "number",        "number[]",  "bool",      "bool[]",    "string", "dtype",
+      "layout",  "memory_format", "device",    "Generator", "(internal)"};
   std::string out = kNames[static_cast<size_t>(param.kind)];
   if (param.fixed_size > 0) out.insert(out.size() - 1, std::to_string(param.fixed_size));
   return param.optional ? out + "?" : out;
@@ -89,6 +90,7 @@ Param make_param(const c10::Argument& argument) {
     type = type->castRaw<c10::OptionalType>()->getElementType();
   }
   out.kind = kind_of(type);
+  if (out.kind == Kind::kInt && out.name == "reduction") out.kind = Kind::kReduction;
   out.keyword_only = argument.kwarg_only();
   out.fixed_size = argument.N().value_or(0);
   const bool list =
@@ -197,6 +199,7 @@ int preference(Kind kind) {
     case Kind::kBool:
       return 2;
     case Kind::kInt:
+    case Kind::kReduction:
       return 3;
     case Kind::kFloat:
       return 4;
@@ -238,13 +241,17 @@ class Registry {
     if (known != families_.end()) return known->second.get();
     const auto found = names_.find(name);
     if (found == names_.end()) return nullptr;
+    if (const std::string reason = refusal(name); !reason.empty()) {
+      throw Error(Code::kUnsupported, cat("operator '", name, "' is left out: ", reason));
+    }
     return (families_[name] = make_family(name, found->second)).get();
   }
 
   std::vector<std::string> names() const {
     std::vector<std::string> out;
     for (const auto& [name, ops] : names_) {
-      if (!name.starts_with("_") && std::ranges::any_of(ops, &can_be_called)) out.push_back(name);
+      const bool is_public = !name.starts_with("_") && refusal(name).empty();
+      if (is_public && std::ranges::any_of(ops, &can_be_called)) out.push_back(name);
     }
     return out;
   }
@@ -267,6 +274,7 @@ class Registry {
     if (out->overloads.empty()) return nullptr;
     std::ranges::sort(out->overloads, comes_before);
     out->self_place = self_place(*out);
+    out->check = find_safety_check(name);
     return out;
   }
 

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "host/engine/unsafe_operators.h"
+
 namespace rtrain {
 
 enum class Kind : uint8_t {
@@ -19,6 +21,7 @@ enum class Kind : uint8_t {
   kTensorList,
   kOptionalTensorList,
   kInt,
+  kReduction,  // an int: 0 none, 1 mean, 2 sum
   kIntList,
   kFloat,
   kFloatList,
@@ -69,14 +72,15 @@ struct Overload {
 struct Family {
   std::string name;
   std::vector<Overload> overloads;
+  SafetyCheck check = nullptr;  // made before each call
   int self_place = 0;  // whose method it is: the second parameter of where(condition, self, other)
 };
 
 // The operator of that name; a trailing underscore is dropped where Lua reserves the word
-// ("repeat_"). Null if unknown.
+// ("repeat_"). Null if unknown. Throws Error(kUnsupported) for one that is refused.
 const Family* find_family(const std::string& name);
 
-// Every public base name, sorted.
+// Every public base name that can be called, sorted.
 std::vector<std::string> family_names();
 
 // One operator as one Lua state uses it: the family and which overload fitted which kinds of

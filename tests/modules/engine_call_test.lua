@@ -177,6 +177,33 @@ function TestCallErrors:test_arguments_that_fit_nothing_are_shown()
   lu.assertStrContains(text, 'called with (float32 [2, 3], 2)')
 end
 
+function TestCallErrors:test_what_kernels_do_not_check_is_checked_before()
+  local image, kernel = ones(1, 1, 4, 4, 4), ones(1, 1, 2, 2, 2)
+  lu.assertEquals(C.op 'slow_conv3d'(image, kernel, {2, 2, 2}).shape, {1, 1, 3, 3, 3})
+  local text = message(function() C.op 'slow_conv3d'(image, kernel, {2, 2}) end)
+  lu.assertStrContains(text, "'kernel_size' (3rd): expected int[3], got {2, 2}")
+  lu.assertEquals(C.op 'max_pool2d'(ones(1, 1, 4, 4), {2}, {}).shape, {1, 1, 2, 2})
+  text = message(function() C.op 'mse_loss'(ones(2), ones(2), 3) end)
+  lu.assertStrContains(text, "'reduction' (3rd): expected 0 (none), 1 (mean) or 2 (sum), got 3")
+  text = message(function() C.op 'lu_unpack'(zeros(0, 2, 1), ones({1}, {dtype = 'int32'})) end)
+  lu.assertStrContains(text, 'lu_unpack: LU_pivots must be of shape')
+  lu.assertStrContains(text, 'float32 [0, 2, 1]')
+end
+
+function TestCallErrors:test_operators_that_do_not_survive_wrong_arguments_are_left_out()
+  local text, err = message(C.op, 'align_tensors')
+  lu.assertStrContains(text, "operator 'align_tensors' is left out: dims have no names here")
+  lu.assertEquals(err.code, 'unsupported')
+  lu.assertStrContains(message(function() ones(2):gelu_backward(ones(2)) end), 'call the operator itself')
+end
+
+function TestCallErrors:test_a_check_inside_libtorch_asks_nobody_to_report_it()
+  local text, err = message(C.op 'batch_norm', ones(3, 1, 3, 0):to 'uint16', nil, nil, nil, nil, true, 0.1, 0.1, false)
+  lu.assertStrContains(text, 'batch_norm: a check inside LibTorch failed: Unrecognized ScalarType')
+  lu.assertNotStrContains(text, 'report')
+  lu.assertEquals(err.code, 'internal')
+end
+
 function TestCallErrors:test_an_error_of_the_operator_names_shapes_and_dtypes()
   local text = message(function() ones(2, 3):matmul(ones(2, 3)) end)
   lu.assertStrContains(text, 'matmul: ')
