@@ -206,8 +206,7 @@ end
 ---```
 function args.definer(fields)
   return function(name, parameters, fn)
-    local signature = args.signature(name, parameters)
-    fields[name] = function(...) return fn(signature:bind(...)) end
+    fields[name] = require 'rtrain.plain_call'(args.signature(name, parameters), fn)
   end
 end
 

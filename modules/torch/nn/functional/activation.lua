@@ -47,6 +47,7 @@ end)
 
 ---x · Φ(x) (Hendrycks and Gimpel 2016). Arguments: input, {approximate = 'none' or 'tanh'}.
 defined('gelu', {'input', {'approximate', 'none'}}, function(p)
+  if p.approximate == 'none' then return torch.gelu(p.input) end
   return torch.gelu(p.input, {approximate = p.approximate})
 end)
 

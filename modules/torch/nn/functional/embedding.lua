@@ -9,12 +9,10 @@ local defined = args.definer(embedding)
 
 -- Rows that the indices name are scaled down to max_norm, in place, as PyTorch does.
 local function limit_norms(weight, indices, p)
-  if p.max_norm == nil then return end
   torch.no_grad(torch.embedding_renorm_, weight:detach(), indices:contiguous(), p.max_norm, p.norm_type)
 end
 
 local function row_of(padding_idx, rows)
-  if padding_idx == nil then return -1 end
   if padding_idx >= rows or padding_idx < -rows then
     errors.raise('argument', ('embedding: padding_idx = %d must be within num_embeddings = %d'):format(padding_idx, rows))
   end
@@ -25,8 +23,8 @@ end
 ---scale_grad_by_freq = false, sparse = false}.
 defined('embedding', {'input', 'weight', {'padding_idx'}, {'max_norm'}, {'norm_type', 2}, {'scale_grad_by_freq', false},
                       {'sparse', false}}, function(p)
-  local padding = row_of(p.padding_idx, p.weight:size(0))
-  limit_norms(p.weight, p.input, p)
+  local padding = p.padding_idx and row_of(p.padding_idx, p.weight:size(0)) or -1
+  if p.max_norm then limit_norms(p.weight, p.input, p) end
   return torch.embedding(p.weight, p.input, padding, p.scale_grad_by_freq, p.sparse)
 end)
 
@@ -69,7 +67,7 @@ defined('embedding_bag', {'input', 'weight', {'offsets'}, {'max_norm'}, {'norm_t
                           {'padding_idx'}}, function(p)
   check_bag(p)
   local input, offsets, weights, include_last = bags_of(p)
-  limit_norms(p.weight, input, p)
+  if p.max_norm then limit_norms(p.weight, input, p) end
   local out = torch.embedding_bag(p.weight, input, offsets, p.scale_grad_by_freq, MODES[p.mode], p.sparse, weights,
     include_last, p.padding_idx)
   return out

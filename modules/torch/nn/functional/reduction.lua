@@ -11,7 +11,7 @@ local NUMBERS = {none = 0, mean = 1, sum = 2}
 ---@param value string 'mean' | 'none' | 'sum'
 ---@return integer
 function reduction.number(name, value)
-  return NUMBERS[args.one_of(name .. ': reduction', value, {'mean', 'none', 'sum'})]
+  return NUMBERS[value] or NUMBERS[args.one_of(name .. ': reduction', value, {'mean', 'none', 'sum'})]
 end
 
 ---The mean, the sum, or the losses themselves.
