@@ -134,4 +134,19 @@ function TestPlan:test_casting_the_model_between_steps()
   lu.assertEquals(layer.weight.dtype, 'float64')
 end
 
+-- The state is float32 then: an error as in PyTorch, or numbers in float64, but never a step in float32.
+function TestPlan:test_casting_with_state_does_not_round()
+  local x, y = torch.ones(1, {requires_grad = true}), torch.ones(1, {requires_grad = true})
+  local optimizer = optim.Adadelta{x, y}
+  x.grad, y.grad = torch.ones(1), torch.ones(1)
+  optimizer:step()
+  for _, param in ipairs{x, y} do
+    param.grad = nil
+    param.data = torch.full({1}, 1 + 1e-12, {dtype = 'float64'})
+    param.grad = torch.zeros(1, {dtype = 'float64'})
+  end
+  pcall(optimizer.step, optimizer)
+  lu.assertEquals(x:item(), 1 + 1e-12)
+end
+
 os.exit(lu.LuaUnit.run(), true)

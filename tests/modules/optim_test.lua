@@ -211,6 +211,24 @@ function TestOptimizer:test_hooks()
   lu.assertEquals(optimizer.param_groups[1].lr, 3)
 end
 
+function TestOptimizer:test_an_optimizer_of_ones_own()
+  local Mine = optim.Optimizer:extend('Mine')
+  function Mine:init(params, options) optim.Optimizer.init(self, params, {lr = 1, scale = options.scale}) end
+  function Mine:step(closure)
+    for _, group in ipairs(self.param_groups) do self.seen = (self.seen or 0) + group.scale end
+    return closure and closure()
+  end
+  local optimizer, calls = Mine({{params = {parameter(1)}}, {params = {parameter(2)}, scale = 5}}, {scale = 2}), {}
+  optimizer:register_step_pre_hook(function() calls[#calls + 1] = 'pre' end)
+  optimizer:register_step_post_hook(function() calls[#calls + 1] = 'post' end)
+  lu.assertEquals(optimizer:step(function() return 3 end), 3)
+  lu.assertEquals({optimizer.seen, calls}, {7, {'pre', 'post'}})
+  lu.assertEquals(ordered.keys(optimizer:state_dict().param_groups[2]), {'lr', 'scale', 'params'})
+  optimizer:load_state_dict(optimizer:state_dict())
+  lu.assertStrContains(message_of(optimizer.add_param_group, optimizer, {params = {parameter(1)}, skale = 1}),
+    "did you mean 'scale'?")
+end
+
 function TestOptimizer:test_sparse_gradients()
   local function sparse_parameter()
     local weight = torch.ones(3, 2, {requires_grad = true, dtype = 'float64'})

@@ -31,6 +31,7 @@ local torch = require 'torch'
 ---@class optim.LBFGS: optim.Optimizer
 ---@overload fun(params: optim.Params, lr?: number, ...: any): optim.LBFGS
 local LBFGS = Optimizer:extend('LBFGS')
+LBFGS._runs_hooks = true
 
 local function is_search(value) return value == nil or value == 'strong_wolfe' end
 
@@ -205,6 +206,7 @@ function LBFGS:step(closure)
   local given = hooks.run(self, 'step_pre', {closure})
   local loss = torch.no_grad(minimize, self, given[1])
   hooks.run(self, 'step_post', given)
+  require('torch._C').step_boundary()
   return loss
 end
 

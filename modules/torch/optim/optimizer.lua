@@ -172,6 +172,8 @@ local function update_groups(self)
     local plan, grads = Plan.of(self, group)
     if plan then
       for _, batch in ipairs(plan.batches) do self:_update(group, batch, batch:pick(grads)) end
+      -- These handles are ours alone: zero_grad can free the gradients before the collector comes.
+      for i = 1, #grads do grads[i]:release() end
     end
   end
 end
@@ -201,6 +203,19 @@ function Optimizer:zero_grad(options)
   end
 end
 
+-- The step of an optimizer that a user wrote knows nothing of hooks.
+local function wrap_own_step(self)
+  local step = self.step
+  if class.of(self).step == Optimizer.step or self._runs_hooks then return end
+  self._runs_hooks = true
+  self.step = function(optimizer, closure)
+    local given = hooks.run(optimizer, 'step_pre', {closure})
+    local loss = step(optimizer, given[1])
+    hooks.run(optimizer, 'step_post', given)
+    return loss
+  end
+end
+
 ---Runs fn(optimizer, {closure}) before each step; a list that it returns takes the place of the arguments.
 ---
 ---```lua
@@ -214,12 +229,18 @@ end
 ---```
 ---@param fn fun(optimizer: optim.Optimizer, args: any[]): any[]|nil
 ---@return {remove: fun()} handle
-function Optimizer:register_step_pre_hook(fn) return hooks.add(self, 'step_pre', fn) end
+function Optimizer:register_step_pre_hook(fn)
+  wrap_own_step(self)
+  return hooks.add(self, 'step_pre', fn)
+end
 
 ---Runs fn(optimizer, {closure}) after each step.
 ---@param fn fun(optimizer: optim.Optimizer, args: any[])
 ---@return {remove: fun()} handle
-function Optimizer:register_step_post_hook(fn) return hooks.add(self, 'step_post', fn) end
+function Optimizer:register_step_post_hook(fn)
+  wrap_own_step(self)
+  return hooks.add(self, 'step_post', fn)
+end
 
 local function prepends(options) return args.options(options, {'prepend'}, 'register hook').prepend end
 

@@ -20,6 +20,8 @@ local torch = require 'torch'
 ---@field packed table<string, torch.Tensor> scalars that lie in one tensor
 ---@field indices? integer[] where the gradients are among the plan's; nil when they are all
 ---@field sparse boolean the gradients are sparse
+---@field dtype string
+---@field device string
 ---@field complex boolean
 local Batch = {}
 Batch.__index = Batch
@@ -55,8 +57,8 @@ local Plan = {pack = pack}
 Plan.__index = Plan
 
 local function new_batch(param, grad)
-  return setmetatable({params = {}, states = {}, indices = {}, lists = {}, packed = {}, sparse = grad.is_sparse,
-                       complex = param:is_complex()}, Batch)
+  return setmetatable({params = {}, states = {}, indices = {}, lists = {}, packed = {}, dtype = param.dtype,
+                       device = param.device, sparse = grad.is_sparse, complex = param:is_complex()}, Batch)
 end
 
 -- Parameters with a gradient, by kind, in order.
@@ -146,6 +148,15 @@ local function collect(optimizer, group, plan)
   return grads, fits and n == #plan.params
 end
 
+-- A model may be cast or moved between steps.
+function Plan:_has_kinds()
+  for _, batch in ipairs(self.batches) do
+    local param = batch.params[1]
+    if param.dtype ~= batch.dtype or param.device ~= batch.device then return false end
+  end
+  return true
+end
+
 local function with_gradient(group)
   local params = {}
   for _, param in ipairs(group.params) do
@@ -161,12 +172,11 @@ end
 ---@return torch.Tensor[]? grads
 function Plan.of(optimizer, group)
   local names, plan = optimizer:_names(group), optimizer._plans[group]
-  local known = plan ~= nil
-  if known and plan.names ~= names then plan = nil end
+  if plan and (plan.names ~= names or not plan:_has_kinds()) then plan = nil end
   local grads, fits = collect(optimizer, group, plan)
   if #grads == 0 then return nil end
   if not fits or plan.loose then
-    local loose = known and not fits
+    local loose = plan ~= nil and not fits
     plan = build(optimizer, group, names, {params = with_gradient(group), grads = grads}, loose)
     optimizer._plans[group] = plan
   end
