@@ -6,18 +6,20 @@
 
 local torch = {}
 
----A tensor with a copy of the data. Counterpart: torch.tensor. Lists of unequal lengths are an error that names the
----place.
+---A tensor with a copy of the data. Counterpart: torch.tensor. Lists of unequal lengths and numbers that do not fit the
+---dtype are errors that name the place or the number.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---local x = torch.tensor{{1, 2, 3}, {4, 5, 6}}
 ---assert(x.shape[2] == 3 and x.dtype == 'float32')
 ---assert(torch.tensor({1, 2}, {dtype = torch.int64}).dtype == 'int64')
+---assert(torch.equal(torch.tensor('1 2 3; 4 5 6'), x))
 ---```
----@param data any a number, boolean, string of bytes, or nested lists; torch.none is no element
----@param options? {dtype: torch.dtype, device: torch.device, requires_grad: boolean} numbers give the default float dtype, 1LL
----  int64, booleans bool
+---@param data any a number, boolean, int64 or complex object, nested lists of these, a tensor, or a text: numbers between
+---  spaces or commas are a vector, rows between semicolons a matrix
+---@param options? {dtype: torch.dtype, device: torch.device, requires_grad: boolean, pin_memory: boolean}
+---  numbers give the default float dtype, 1LL int64, booleans bool
 ---@return torch.Tensor # its shape is that of the lists
 function torch.tensor(data, options) end
 
