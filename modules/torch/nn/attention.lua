@@ -6,7 +6,7 @@ local init = require 'torch.nn.init'
 local NonDynamicallyQuantizableLinear = require('torch.nn.linear').NonDynamicallyQuantizableLinear
 local Module = require('torch.nn.module').Module
 local Parameter = require('torch.nn.parameter').Parameter
-local F = require 'torch.nn.functional'
+local attend = require('torch.nn.functional.attention')._run
 local torch = require 'torch'
 
 ---Attention with several heads (Vaswani et al. 2017); the names in state_dict are PyTorch's. Arguments: embed_dim,
@@ -99,13 +99,14 @@ function MultiheadAttention:forward(...)
   local query, key, value = a.query, a.key, a.value
   local swaps = self.batch_first and query:dim() == 3
   if swaps then query, key, value = swapped(query, key, value) end
-  local out, weights = F.multi_head_attention_forward(query, key, value, self.embed_dim, self.num_heads, {
+  local out, weights = attend{
+    query = query, key = key, value = value, embed_dim_to_check = self.embed_dim, num_heads = self.num_heads,
     in_proj_weight = self.in_proj_weight, in_proj_bias = self.in_proj_bias, bias_k = self.bias_k, bias_v = self.bias_v,
     add_zero_attn = self.add_zero_attn, dropout_p = self.dropout, out_proj_weight = self.out_proj.weight,
     out_proj_bias = self.out_proj.bias, training = self.training, key_padding_mask = a.key_padding_mask,
     need_weights = a.need_weights, attn_mask = a.attn_mask, use_separate_proj_weight = not self._qkv_same_embed_dim,
     q_proj_weight = self.q_proj_weight, k_proj_weight = self.k_proj_weight, v_proj_weight = self.v_proj_weight,
-    average_attn_weights = a.average_attn_weights, is_causal = a.is_causal})
+    average_attn_weights = a.average_attn_weights, is_causal = a.is_causal}
   return swaps and out:transpose(0, 1) or out, weights
 end
 

@@ -34,9 +34,7 @@ end
 
 ---Marks a tensor that a module has among its parameters: the mark does not travel to other processes.
 ---@param value torch.Tensor
-function parameter.adopt(value)
-  if not is_parameter[value] then is_parameter[value] = true end
-end
+function parameter.adopt(value) is_parameter[value] = true end
 
 ---Whether the value is a parameter.
 ---@param value any

@@ -34,6 +34,10 @@ end
 
 local function project(p, query, key, value)
   local dim, bias = p.embed_dim_to_check, p.in_proj_bias
+  if query == key and key == value and not p.use_separate_proj_weight then
+    local all = torch.linear(query, p.in_proj_weight, bias)
+    return all:narrow(-1, 0, dim), all:narrow(-1, dim, dim), all:narrow(-1, 2 * dim, dim)
+  end
   local weights = {p.q_proj_weight, p.k_proj_weight, p.v_proj_weight}
   local function part(x, index)
     local weight = p.use_separate_proj_weight and weights[index + 1] or p.in_proj_weight:narrow(0, index * dim, dim)
@@ -110,12 +114,23 @@ local function check_mask(p, mask, batch, length, places)
   check(tostring(mask.shape) == text, 'attn_mask is %s, expected %s', tostring(mask.shape), text)
 end
 
-local function run(p)
+-- One result for what is one tensor, so that the projections see that it is.
+local function unsqueezed(query, key, value)
+  local q = query:unsqueeze(1)
+  local k = key == query and q or key:unsqueeze(1)
+  return q, k, value == key and k or value:unsqueeze(1)
+end
+
+---multi_head_attention_forward with its arguments in one table, all of them set: what nn.MultiheadAttention calls.
+---@param p table
+---@return torch.Tensor output
+---@return torch.Tensor|nil weights
+function attention._run(p)
   check_shapes(p)
   local alone = p.query:dim() == 2
   local query, key, value, padding = p.query, p.key, p.value, p.key_padding_mask
   if alone then
-    query, key, value = query:unsqueeze(1), key:unsqueeze(1), value:unsqueeze(1)
+    query, key, value = unsqueezed(query, key, value)
     padding = padding and padding:unsqueeze(0)
   end
   local batch = query:size(1)
@@ -148,6 +163,6 @@ args.definer(attention)('multi_head_attention_forward', {'query', 'key', 'value'
   {'in_proj_weight'}, {'in_proj_bias'}, {'bias_k'}, {'bias_v'}, {'add_zero_attn', false}, {'dropout_p', 0},
   {'out_proj_weight'}, {'out_proj_bias'}, {'training', true}, {'key_padding_mask'}, {'need_weights', true}, {'attn_mask'},
   {'use_separate_proj_weight', false}, {'q_proj_weight'}, {'k_proj_weight'}, {'v_proj_weight'}, {'static_k'}, {'static_v'},
-  {'average_attn_weights', true}, {'is_causal', false}}, run)
+  {'average_attn_weights', true}, {'is_causal', false}}, attention._run)
 
 return attention
