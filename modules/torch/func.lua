@@ -143,6 +143,7 @@ end
 function func.hessian(fn, options) return func.jacrev(func.grad(fn, options), options) end
 
 return require 'rtrain.namespace'('torch.func', {
+  files = {{'torch.nn.utils.stateless', 'functional_call'}},
   later = {vmap = 'write the batch dimension into the function', jvp = 'use torch.autograd.functional.jvp',
-           jacfwd = 'use jacrev', functional_call = true, linearize = true},
+           jacfwd = 'use jacrev', linearize = true},
 }, func)

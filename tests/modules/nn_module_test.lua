@@ -370,6 +370,9 @@ function TestFunctionalCall:test_the_module_keeps_its_own()
   lu.assertEquals(net(torch.ones(1, 2)):item(), before)
   lu.assertFalse(pcall(call, net, {['0.weight'] = torch.zeros(9, 9)}, torch.ones(1, 2)))
   lu.assertEquals(net(torch.ones(1, 2)):item(), before)
+  local with_two = torch.func.functional_call(net, {zero, {['1.running_mean'] = torch.ones(3)}}, torch.ones(1, 2))
+  lu.assertEquals(with_two:item(), 0)
+  lu.assertStrContains(error_of(call, net, {zero, zero}, torch.ones(1, 2)), 'is in two of the tables')
   lu.assertStrContains(error_of(call, net, {['0.weigth'] = torch.zeros(1)}, torch.ones(1)), "did you mean '0.weight'?")
 end
 

@@ -30,6 +30,19 @@ local function check_names(found, given)
   end
 end
 
+-- Several tables as one.
+local function merged(given)
+  if #given == 0 then return given end
+  local all = {}
+  for _, each in ipairs(given) do
+    for name, tensor in next, each do
+      if all[name] then errors.raise('argument', ("functional_call: '%s' is in two of the tables"):format(name)) end
+      all[name] = tensor
+    end
+  end
+  return all
+end
+
 local signature = args.signature('functional_call', {'module', 'parameters_and_buffers', {'args', {}},
   {'tie_weights', true}})
 
@@ -47,7 +60,7 @@ local function replacements(found, given, ties)
 end
 
 ---Calls a module with other tensors in place of its parameters and buffers, which it keeps. Arguments: module,
----parameters_and_buffers (name → tensor), args (a tensor or a list), {tie_weights = true: shared tensors are replaced under
+---parameters_and_buffers (name → tensor, or a list of such tables), args (a tensor or a list), {tie_weights = true: shared tensors are replaced under
 ---all their names}.
 ---@param ... any
 ---@return any ... what the module returns
@@ -63,6 +76,7 @@ function stateless.functional_call(...)
   -- A map of names would pass for keywords where it is the last argument.
   local first, second = ...
   if type(second) ~= 'table' then errors.raise('argument', 'functional_call: expected a table of names and tensors') end
+  second = merged(second)
   local p = signature:bind(first, setmetatable({}, {}), select(3, ...))
   local found = places(first)
   check_names(found, second)
