@@ -51,7 +51,6 @@ absent.GROUPS = {
   {'Settings of anomaly mode', 'use torch.autograd.set_detect_anomaly', [[
     is_anomaly_check_nan_enabled set_anomaly_enabled]]},
   {'Old names of sparse products', 'use torch.sparse.mm, torch.sparse.addmm and torch.hspmm', 'dsmm hsmm saddmm spmm'},
-  {'Default device', 'pass {device = …} or move the model', 'get_default_device set_default_device'},
   {'Deprecated', 'PyTorch keeps it for old programs only', [[
     legacy_contiguous_format reinforce volatile grad_dtype]]},
   {'Facts about the build', 'they concern the Python package', [[

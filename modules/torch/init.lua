@@ -54,7 +54,8 @@ local FILES = {
    'set_autocast_dtype', 'is_autocast_cache_enabled', 'set_autocast_cache_enabled', 'clear_autocast_cache'},
   {'torch.deepcopy', 'deepcopy'},
   {'torch.serialization', 'save', 'load', 'save_safetensors', 'load_safetensors'},
-  {'torch.settings', 'set_deterministic_debug_mode', 'get_deterministic_debug_mode'},
+  {'torch.settings', 'set_deterministic_debug_mode', 'get_deterministic_debug_mode', 'set_default_device',
+   'get_default_device'},
 }
 local file_of = {}
 for _, entry in ipairs(FILES) do
@@ -65,7 +66,7 @@ end
 local METHODS = {numel = true, get_device = true}
 
 -- Parts of PyTorch that later stages bring.
-local LATER = {compile = true, vmap = true}
+local LATER = {compile = 'call the function or module itself', vmap = true}
 
 local function unknown(name)
   if LATER[name] then require('rtrain.args').no_such('torch', name, {}, LATER) end

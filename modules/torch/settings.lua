@@ -1,6 +1,7 @@
--- torch/settings.lua: torch.set_deterministic_debug_mode and its answer.
+-- torch/settings.lua: torch.set_deterministic_debug_mode, torch.set_default_device and their answers.
 
 local args = require 'rtrain.args'
+local errors = require 'rtrain.errors'
 local C = require 'torch._C'
 
 local settings = {}
@@ -23,5 +24,19 @@ function settings.get_deterministic_debug_mode()
   if not C.are_deterministic_algorithms_enabled() then return 0 end
   return C.is_deterministic_algorithms_warn_only_enabled() and 1 or 2
 end
+
+---Where tensors are made that name no device: the CPU, always in this version. Counterpart: torch.set_default_device.
+---@param device? string 'cpu'; any other raises code 'unsupported': pass {device = …} or move the model
+function settings.set_default_device(device)
+  if device == nil then return end
+  if require('torch').device(device) ~= 'cpu' then
+    errors.raise('unsupported',
+      ("set_default_device: it is 'cpu' in this version, got '%s': pass {device = …} or move the model"):format(device))
+  end
+end
+
+---Counterpart: torch.get_default_device.
+---@return string device 'cpu'
+function settings.get_default_device() return 'cpu' end
 
 return settings

@@ -270,9 +270,12 @@ function TestSettings:test_what_is_set_is_answered()
   lu.assertTrue(torch.is_warn_always_enabled())
   lu.assertEquals(torch.get_float32_matmul_precision(), 'highest')
   lu.assertTrue(torch.get_num_interop_threads() >= 1)
+  torch.set_default_device 'cpu'
+  lu.assertEquals(torch.get_default_device(), 'cpu')
 end
 
 function TestSettings:test_errors()
+  lu.assertErrorMsgContains("it is 'cpu' in this version, got 'cuda:1'", torch.set_default_device, 'cuda:1')
   lu.assertErrorMsgContains("did you mean 'warn'?", torch.set_deterministic_debug_mode, 'wran')
   lu.assertErrorMsgContains("expected 'highest', 'high' or 'medium', got 'low'", torch.set_float32_matmul_precision, 'low')
   lu.assertErrorMsgContains('expected true or false, got 1', torch.set_flush_denormal, 1)
