@@ -11,6 +11,7 @@ local PROFILES = {
   full = {precision = 4, threshold = math.huge, edgeitems = 3, linewidth = 80},
 }
 local COUNTS = {'precision', 'threshold', 'edgeitems', 'linewidth'}
+local MOST = {precision = 1000, threshold = math.huge, edgeitems = 2 ^ 31, linewidth = 2 ^ 31}
 
 local current = {precision = 4, threshold = 1000, edgeitems = 3, linewidth = 80}
 
@@ -23,8 +24,9 @@ local function checked(p)
   for _, name in ipairs(COUNTS) do
     local value = p[name]
     if value == nil then value = (profile or current)[name] end
-    if type(value) ~= 'number' or value < 0 or (value % 1 ~= 0 and value ~= math.huge) then
-      errors.raise('argument', ('set_printoptions: %s must be an integer of at least 0, got %s'):format(name,
+    local is_count = type(value) == 'number' and value >= 0 and value <= MOST[name]
+    if not is_count or (value % 1 ~= 0 and value ~= math.huge) then
+      errors.raise('argument', ('set_printoptions: %s must be an integer from 0 to %g, got %s'):format(name, MOST[name],
         tostring(value)))
     end
     options[name] = value

@@ -249,7 +249,8 @@ end
 
 function TestPrintOptions:test_errors()
   lu.assertErrorMsgContains("did you mean 'edgeitems'?", torch.set_printoptions, {edgeitem = 2})
-  lu.assertErrorMsgContains('precision must be an integer of at least 0, got -1', torch.set_printoptions, {precision = -1})
+  lu.assertErrorMsgContains('precision must be an integer from 0 to 1000, got -1', torch.set_printoptions, {precision = -1})
+  lu.assertErrorMsgContains('edgeitems must be an integer', torch.set_printoptions, {edgeitems = math.huge})
   lu.assertErrorMsgContains("profile cannot be 'long'", torch.set_printoptions, {profile = 'long'})
 end
 
