@@ -44,7 +44,7 @@ def on_terminal(rtrain, *args, columns=80, env=None):
 @pytest.mark.parametrize("name, says", [
     ("torch.matmul", ["torch.matmul(input, other) → torch.Tensor", "x:matmul(other) → torch.Tensor", "(…, n, k)"]),
     ("nn.Linear", ["nn.Linear(in_features, out_features, {bias = true, device, dtype}) → nn.Linear", "(out_features, in_features)"]),
-    ("torch.nn.Linear", ["class of require 'torch.nn', extends nn.Module"]),
+    ("torch.nn.Linear", ["class, extends nn.Module; require 'torch.nn'"]),
     ("F.relu", ["F.relu(input, {inplace = false})"]),
     ("Tensor.view", ["x:view(size) → torch.Tensor", "The same memory in another shape."]),
     ("x:view", ["x:view(size) → torch.Tensor"]),
@@ -115,7 +115,7 @@ def test_json(rtrain):
 def test_what_is_written_in_lua_needs_no_libtorch(rtrain):
     rtrain.env["RTRAIN_LIBTORCH"] = str(rtrain.folder / "nowhere")
     for name in ("nn.Linear", "Linear", "train.report", "ScalingConfig", "torch.optim.AdamW", "vision.models.resnet18"):
-        assert "require '" in doc(rtrain, name)
+        assert "; require '" in doc(rtrain, name)
     # Described operators lose nothing but the overloads that the description does not write out.
     assert "torch.matmul(input, other) → torch.Tensor" in doc(rtrain, "torch.matmul")
 

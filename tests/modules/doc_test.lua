@@ -96,6 +96,17 @@ function TestPages:test_parameters_have_types_defaults_and_words()
   lu.assertEquals(parameter('torch.add', 'other').type, 'torch.Tensor|number')
 end
 
+-- What a layer is called with is documented at its forward, or at that of a class that it extends.
+function TestPages:test_how_a_layer_is_called()
+  local forward = doc.describe('nn.MultiheadAttention').forward
+  lu.assertStrContains(forward.signature, 'forward(query, key, value')
+  lu.assertStrContains(forward.parameters[1].text, 'N, E')
+  lu.assertEquals(forward.returns[1].name, 'output')
+  lu.assertNotNil(doc.describe('nn.LSTM').forward)
+  lu.assertNil(doc.describe('nn.Linear').forward)
+  lu.assertStrContains(layout.text(doc.describe 'nn.MultiheadAttention', 80), '\nCall\n  forward(query, key, value')
+end
+
 function TestPages:test_results()
   local returns = doc.describe('torch.topk').returns
   lu.assertEquals({returns[1].name, returns[2].name, returns[2].text}, {'values', 'indices', 'int64'})
@@ -212,7 +223,7 @@ torch.mm(input, mat2) → torch.Tensor
 torch.mm(input, mat2, out_dtype) → torch.Tensor
 x:mm(mat2) → torch.Tensor
 x:mm(mat2, out_dtype) → torch.Tensor
-operator of require 'torch'
+operator; require 'torch'
 
 The product of two matrices.
 

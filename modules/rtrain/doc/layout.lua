@@ -104,9 +104,9 @@ end
 
 local function headline(page)
   local what = page.type and ('%s: %s'):format(page.kind, plain_type(page.type)) or page.kind
-  if page.kind == 'field' then return what end
-  if page.require and page.kind ~= 'module' then what = ("%s of require '%s'"):format(what, page.require) end
-  return page.extends and ('%s, extends %s'):format(what, page.extends) or what
+  if page.extends then what = ('%s, extends %s'):format(what, page.extends) end
+  if page.kind == 'field' or page.kind == 'module' or not page.require then return what end
+  return ("%s; require '%s'"):format(what, page.require)
 end
 
 local function has_texts(returns)
@@ -114,6 +114,16 @@ local function has_texts(returns)
     if item.text then return true end
   end
   return false
+end
+
+function Sheet:_forward(forward)
+  self:_heading 'Call'
+  self:_paragraph(forward.signature, 2)
+  for _, text in ipairs(forward.text) do self:_paragraph(text, 2) end
+  local rows = {}
+  for _, param in ipairs(forward.parameters) do rows[#rows + 1] = parameter_row(param) end
+  for _, item in ipairs(forward.returns) do rows[#rows + 1] = item_row(item) end
+  self:_rows(rows)
 end
 
 ---@param page DocPage
@@ -132,6 +142,7 @@ function layout.text(page, columns, colour)
   end
   sheet:_section('Parameters', page.parameters, parameter_row)
   if #page.returns > 1 or has_texts(page.returns) then sheet:_section('Returns', page.returns, item_row) end
+  if page.forward then sheet:_forward(page.forward) end
   sheet:_section('Fields', page.fields, item_row)
   sheet:_section('Methods', page.methods, named_row)
   sheet:_section('Names', page.names, named_row)

@@ -18,6 +18,7 @@ local page = {}
 ---@field text string[] paragraphs
 ---@field parameters table[] {name, type, default, text}
 ---@field returns table[] {type, name, text}
+---@field forward? table of a layer: {signature, parameters, returns, text}
 ---@field fields table[] {name, type, text}
 ---@field methods table[] {name, text}
 ---@field names table[] {name, kind, text}
@@ -201,9 +202,24 @@ local function methods_of(thing)
   end
   if thing.kind ~= 'class' or not thing.value then return out end
   for _, method in ipairs(catalog.methods(thing)) do
-    if method.entry then out[#out + 1] = {name = method.name, text = page.summary(method.entry)} end
+    if method.entry then
+      local text = page.summary(method.entry)
+      -- A comment of tags alone: how it is called says what it is.
+      text = text ~= '' and text or signature.text(method.name, page.calls(method)[1])
+      out[#out + 1] = {name = method.name, text = text}
+    end
   end
   return out
+end
+
+-- How instances of a layer are called, where its class or one below nn.Module says so.
+local function forward_of(thing)
+  local forward = thing.kind == 'class' and thing.value and thing.value.forward
+  local entry = type(forward) == 'function' and source.of_function(forward)
+  if not entry or entry.module == 'torch.nn.module' then return nil end
+  local call = signature.of_function(forward, entry)
+  return {signature = signature.text('forward', call), parameters = torch.list(parameters_of{call}),
+          returns = torch.list(items_of(call.results)), text = torch.list(signature.paragraphs(entry))}
 end
 
 local function summary_of(thing)
@@ -263,7 +279,7 @@ function page.of(thing)
     type = field and field.type or nil,
     parameters = torch.list(parameters_of(calls)),
     returns = torch.list(thing.kind == 'class' and {} or returns_of(calls)),
-    fields = torch.list(items_of(doc and doc.fields or {})), methods = torch.list(methods_of(thing)),
+    forward = forward_of(thing), fields = torch.list(items_of(doc and doc.fields or {})), methods = torch.list(methods_of(thing)),
     names = torch.list(names_of(thing)), notes = notes_of(thing),
     examples = torch.list(doc and doc.examples or {}),
   }

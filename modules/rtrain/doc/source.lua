@@ -68,9 +68,14 @@ function source.entries(module)
   return entries_of[module]
 end
 
+local modules
+
 ---The names of all modules, sorted.
 ---@return string[]
-function source.modules() return host.module_names() end
+function source.modules()
+  modules = modules or host.module_names()
+  return modules
+end
 
 ---The module with this path below modules/: 'torch/nn/linear.lua'.
 ---@param path string
