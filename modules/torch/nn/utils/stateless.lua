@@ -60,8 +60,8 @@ local function replacements(found, given, ties)
 end
 
 ---Calls a module with other tensors in place of its parameters and buffers, which it keeps. Arguments: module,
----parameters_and_buffers (name → tensor, or a list of such tables), args (a tensor or a list), {tie_weights = true: shared tensors are replaced under
----all their names}.
+---parameters_and_buffers (name → tensor, or a list of such tables), args (a tensor or a list), {tie_weights = true: shared
+---tensors are replaced under all their names}.
 ---@param ... any
 ---@return any ... what the module returns
 ---
