@@ -61,8 +61,7 @@ local function comparable(actual, expected)
   if actual.layout ~= 'strided' then actual = actual:to_dense() end
   if expected.layout ~= 'strided' then expected = expected:to_dense() end
   local dtype = aten.promote_types(actual.dtype, expected.dtype)
-  if dtype == 'bool' or dtype:match '^uint' then dtype = 'int64' end
-  if TOLERANCES[dtype] then dtype = dtype:match '^complex' and 'complex128' or 'float64' end
+  if not TOLERANCES[dtype] then dtype = dtype:match '^float8' and 'float32' or 'int64' end
   return actual:detach():to('cpu', dtype), expected:detach():to('cpu', dtype)
 end
 
@@ -78,7 +77,7 @@ local function compare_tensors(state, actual, expected)
   local exact = rtol == 0 and atol == 0
   if a:dim() == 0 then
     fail(state, ('Scalars are not %s!\n\nExpected %s but got %s.\nAbsolute difference: %s%s\nRelative difference: %s%s')
-      :format(exact and 'equal' or 'close', tostring(b:item()), tostring(a:item()), tostring(difference:item()),
+      :format(exact and 'equal' or 'close', tostring(expected:item()), tostring(actual:item()), tostring(difference:item()),
       exact and '' or (' (up to %s allowed)'):format(tostring(atol)), tostring(relative:item()),
       exact and '' or (' (up to %s allowed)'):format(tostring(rtol))))
   end
