@@ -49,11 +49,14 @@ local function position(flat_index, shape)
   return ('(%s%s)'):format(table.concat(out, ', '), #out == 1 and ',' or '')
 end
 
-local function greatest(kind, difference, tolerance, shape)
+local function allowed(tolerance)
+  return tolerance > 0 and (' (up to %s allowed)'):format(tostring(tolerance)) or ''
+end
+
+local function greatest(kind, difference, tolerance)
   local value, index = difference:reshape(-1):max(0)
-  local allowed = tolerance > 0 and (' (up to %s allowed)'):format(tostring(tolerance)) or ''
   return ('Greatest %s difference: %s at index %s%s'):format(kind, tostring(value:item()),
-    position(tonumber(index:item()), shape), allowed)
+    position(tonumber(index:item()), difference.shape), allowed(tolerance))
 end
 
 -- Tensors in a dtype in which differences can be computed.
@@ -65,25 +68,32 @@ local function comparable(actual, expected)
   return actual:detach():to('cpu', dtype), expected:detach():to('cpu', dtype)
 end
 
+-- What differs between both, where `close` is false.
+local function difference_text(a, b, close, rtol, atol)
+  local difference = (a - b):abs():masked_fill(close, 0)
+  local relative = (difference / b:abs()):masked_fill(close, 0)
+  if a:dim() == 0 then
+    return ('Absolute difference: %s%s\nRelative difference: %s%s'):format(tostring(difference:item()), allowed(atol),
+      tostring(relative:item()), allowed(rtol))
+  end
+  local bad = aten.logical_not(close):sum():item()
+  return ('Mismatched elements: %d / %d (%.1f%%)\n%s\n%s'):format(bad, a:numel(), 100 * bad / a:numel(),
+    greatest('absolute', difference, atol), greatest('relative', relative, rtol))
+end
+
 local function compare_tensors(state, actual, expected)
   check_attributes(state, actual, expected)
   local rtol, atol = tolerances(state.options, actual.dtype, expected.dtype)
   local a, b = comparable(actual, expected)
   local close = aten.isclose(a, b, rtol, atol, state.options.equal_nan or false)
   if close:all():item() then return end
-  local difference = (a - b):abs():masked_fill(close, 0)
-  local relative = (difference / b:abs()):masked_fill(close, 0)
-  local count, bad = a:numel(), aten.logical_not(close):sum():item()
-  local exact = rtol == 0 and atol == 0
+  local kind = rtol == 0 and atol == 0 and 'equal' or 'close'
+  local title = ('Tensor-likes are not %s!\n\n'):format(kind)
   if a:dim() == 0 then
-    fail(state, ('Scalars are not %s!\n\nExpected %s but got %s.\nAbsolute difference: %s%s\nRelative difference: %s%s')
-      :format(exact and 'equal' or 'close', tostring(expected:item()), tostring(actual:item()), tostring(difference:item()),
-      exact and '' or (' (up to %s allowed)'):format(tostring(atol)), tostring(relative:item()),
-      exact and '' or (' (up to %s allowed)'):format(tostring(rtol))))
+    title = ('Scalars are not %s!\n\nExpected %s but got %s.\n'):format(kind, tostring(expected:item()),
+      tostring(actual:item()))
   end
-  fail(state, ('Tensor-likes are not %s!\n\nMismatched elements: %d / %d (%.1f%%)\n%s\n%s'):format(
-    exact and 'equal' or 'close', bad, count, 100 * bad / count, greatest('absolute', difference, atol, a.shape),
-    greatest('relative', relative, rtol, a.shape)))
+  fail(state, title .. difference_text(a, b, close, rtol, atol))
 end
 
 local function is_number(value)
