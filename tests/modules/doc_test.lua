@@ -1,6 +1,7 @@
 -- rtrain.doc: names, pages, their text, and the declarations for editors.
 local lu = require 'luaunit'
 local catalog = require 'rtrain.doc.catalog'
+local descriptions = require 'rtrain.doc.descriptions'
 local comment = require 'rtrain.doc.comment'
 local doc = require 'rtrain.doc'
 local layout = require 'rtrain.doc.layout'
@@ -151,13 +152,13 @@ TestOperators = {}
 function TestOperators:test_descriptions_fit_the_schemas()
   local wrong, count = {}, 0
   for owner, prefix in next, {torch = '', Tensor = '', linalg = 'linalg_'} do
-    for _, name in ipairs(catalog.described_names(owner)) do
+    for _, name in ipairs(descriptions.names(owner)) do
       local calls, known = operator.calls(prefix .. name), {}
       for _, call in ipairs(calls) do
         for _, param in ipairs(call.params) do known[param.name] = true end
       end
       count = count + 1
-      local entry = catalog.described(owner, name)
+      local entry = descriptions.find(owner, name)
       local exists = owner == 'Tensor' and torch.zeros(1)[name] or owner == 'torch' and torch[name] or #calls > 0
       if not exists then wrong[#wrong + 1] = owner .. '.' .. name .. ' does not exist' end
       local is_engine = owner == 'Tensor' or type(rawget(require 'torch._C', name)) == 'function'
@@ -183,7 +184,7 @@ function TestOperators:test_functions_of_the_engine_are_described()
     local public = type(value) == 'function' and not INTERNAL[name] and not name:match '^_'
     local lua = public and rawget(torch, name)
     local is_lua = type(lua) == 'function' and debug.getinfo(lua, 'S').what ~= 'C'
-    if public and not is_lua and not catalog.described('torch', name) then missing[#missing + 1] = name end
+    if public and not is_lua and not descriptions.find('torch', name) then missing[#missing + 1] = name end
   end
   table.sort(missing)
   lu.assertEquals(missing, {})
@@ -194,7 +195,7 @@ function TestOperators:test_methods_and_attributes_of_the_engine_are_described()
   local fields, missing = {}, {}
   for _, field in ipairs(catalog.find('torch.Tensor').entry.doc.fields) do fields[field.name] = true end
   for _, name in ipairs(methods) do
-    local known = catalog.described('Tensor', name) or catalog.described('torch', name)
+    local known = descriptions.find('Tensor', name) or descriptions.find('torch', name)
     if not known then missing[#missing + 1] = name end
   end
   for _, name in ipairs(attributes) do
@@ -248,6 +249,19 @@ function TestText:test_colour_only_where_it_is_asked_for()
 end
 
 TestComments = {}
+
+function TestComments:test_the_sentence_of_arguments()
+  local notes, rest = require('rtrain.doc.arguments').take{
+    "Sums. Arguments: x (N, C), {dim = 0 (which one), mask (L, S) or (N, L, S), "
+    .. "mode = 'a' | 'b', size, a number or {h, w}, betas = {0.9, 0.99}}. Done; see y."}
+  local said = {}
+  for i, note in ipairs(notes) do said[i] = ('%s|%s|%s'):format(note.name, note.value or '', note.text) end
+  lu.assertEquals(said, {'x||(N, C)', 'dim|0|which one', 'mask||(L, S) or (N, L, S)', "mode|'a'|'a' | 'b'",
+    'size||', 'a||number or {h, w}', 'betas|{0.9, 0.99}|'})
+  lu.assertEquals(rest, {'Sums. Done; see y.'})
+  notes = require('rtrain.doc.arguments').take({'Arguments: size, a number or {h, w}.'}, {size = true})
+  lu.assertEquals({#notes, notes[1].text}, {1, 'a number or {h, w}'})
+end
 
 function TestComments:test_types()
   for text, type in next, {

@@ -54,6 +54,16 @@ local function split(text, from)
   return self.items, #text + 1
 end
 
+-- 'L, N, E', 'C': lengths of dimensions, which keep their parentheses.
+local function is_shape(text)
+  local count = 0
+  for part in (text .. ','):gmatch '%s*([^,]*),' do
+    if part:find '%a%s+%a' then return false end
+    count = count + 1
+  end
+  return count > 1 or text:match '^%u$' ~= nil
+end
+
 -- 'b = 2 (note)' → name, value, note.
 local function parts_of(item)
   local name, rest = item:match '^([%a_][%w_]*)%s*(.*)$'
@@ -62,7 +72,8 @@ local function parts_of(item)
   if not value then value, note = rest:match '^=%s*([^%s(]+)%s*(.*)$' end
   note = note or rest
   if value and note:match '^|' then note = value .. ' ' .. note end
-  return name, value, note:match '^%((.*)%)$' or note
+  local inside = note:match '^%b()$' and note:sub(2, -2)
+  return name, value, inside and not is_shape(inside) and inside or note
 end
 
 -- What the sentence may begin with; after "Options as Adam's; " come those that differ.

@@ -3,12 +3,13 @@
 -- Walks the tables that users see, so that a name is known exactly when a script can use it. LibTorch is loaded only for
 -- operators that modules/torch/operators does not describe.
 
-local absent = require 'torch.absent'
 local class = require 'rtrain.class'
+local descriptions = require 'rtrain.doc.descriptions'
 local errors = require 'rtrain.errors'
-local operator_names = require 'rtrain.doc.operator'
 local source = require 'rtrain.doc.source'
 local tensor_methods = require 'torch.methods'
+local tensor_names = require 'rtrain.doc.tensor_names'
+local written_name = require 'rtrain.doc.written_name'
 
 local catalog = {}
 
@@ -22,16 +23,6 @@ local catalog = {}
 ---@field owner? DocThing the module or class that it belongs to
 
 local TENSOR = 'torch.Tensor'
-local OPERATORS = 'torch.operators'
-
--- The first part of a name as users write it → where that is.
-local ALIASES = {
-  F = 'torch.nn.functional', nn = 'torch.nn', optim = 'torch.optim', data = 'torch.utils.data',
-  dist = 'torch.distributed', init = 'torch.nn.init', lr_scheduler = 'torch.optim.lr_scheduler',
-  autograd = 'torch.autograd', cuda = 'torch.cuda', train = 'rtrain', ['ray.train'] = 'rtrain', torchvision = 'vision',
-  transforms = 'vision.transforms', datasets = 'vision.datasets', models = 'vision.models', Tensor = TENSOR, x = TENSOR,
-  tensor = false,
-}
 
 local ROOTS = {'rtrain', 'torch', 'vision'}
 
@@ -96,42 +87,6 @@ local function thing(owner, name, kind, value, entry)
           owner = owner}
 end
 
--- owner → name → entry, of modules/torch/operators.
-local function read_descriptions()
-  local owners = {}
-  for _, module in ipairs(source.modules()) do
-    if module:sub(1, #OPERATORS + 1) == OPERATORS .. '.' then
-      for _, entry in ipairs(source.entries(module)) do
-        local owner = entry.owner
-        if owner then
-          owners[owner] = owners[owner] or {}
-          owners[owner][entry.name] = entry
-        end
-      end
-    end
-  end
-  return owners
-end
-
-local descriptions
-
----The description of an operator, of a function of the engine or of a method of tensors.
----@param owner string 'torch', 'Tensor' or 'linalg'
----@param name string
----@return DocEntry|nil
-function catalog.described(owner, name)
-  descriptions = descriptions or read_descriptions()
-  return descriptions[owner] and descriptions[owner][name]
-end
-
----The names that are described, sorted.
----@param owner string 'torch', 'Tensor' or 'linalg'
----@return string[]
-function catalog.described_names(owner)
-  descriptions = descriptions or read_descriptions()
-  return key_names(descriptions[owner] or {})
-end
-
 local function kind_of(value)
   if class.is_class(value) then return 'class' end
   if is_module(value) then return 'module' end
@@ -148,7 +103,7 @@ local function operator_behind(module, name)
 end
 
 local function tensor_class(owner)
-  return thing(owner, 'Tensor', 'class', nil, source.find(OPERATORS .. '.tensor', 'Tensor'))
+  return thing(owner, 'Tensor', 'class', nil, source.find('torch.operators.tensor', 'Tensor'))
 end
 
 ---The thing that a module's table has under the name, which catalog.names gave.
@@ -159,8 +114,8 @@ function catalog.member(owner, name)
   if owner.path == 'torch' and name == 'Tensor' then return tensor_class(owner) end
   local named = operator_behind(owner.value, name)
   if named then
-    local entry = catalog.described(owner.name, name) or catalog.described('torch', named)
-      or catalog.described('Tensor', named)
+    local entry = descriptions.find(owner.name, name) or descriptions.find('torch', named)
+      or descriptions.find('Tensor', named)
     local found = thing(owner, name, 'operator', nil, entry)
     found.operator = named
     return found
@@ -171,7 +126,7 @@ function catalog.member(owner, name)
   if kind == 'value' then return thing(owner, name, kind, value) end
   local entry = kind == 'function' and source.of_function(value) or entry_below(place_of(owner, name), name)
   -- F.relu is torch.relu with an option.
-  if kind == 'function' and not entry then entry = catalog.described('torch', name) end
+  if kind == 'function' and not entry then entry = descriptions.find('torch', name) end
   return thing(owner, name, kind, value, entry)
 end
 
@@ -189,14 +144,14 @@ end
 
 -- torch.matmul, torch.tensor: what the engine has. A description is enough to know it.
 local function operator(owner, name)
-  local entry = catalog.described('torch', name)
+  local entry = descriptions.find('torch', name)
   if entry then return thing(owner, name, 'operator', nil, entry) end
   local C = require 'torch._C'
   if type(C[name]) == 'function' or C.op(name) then return thing(owner, name, 'operator') end
 end
 
 local function tensor_member(owner, name)
-  local entry = catalog.described('Tensor', name)
+  local entry = descriptions.find('Tensor', name)
   if entry then return thing(owner, name, 'method', nil, entry) end
   if has(tensor_methods.names(), name) then
     local value = tensor_methods.find(name)
@@ -267,21 +222,6 @@ function catalog.modules()
   return catalog._modules
 end
 
-local function split(text)
-  local parts = {}
-  for part in text:gmatch '[^.]+' do parts[#parts + 1] = part end
-  return parts
-end
-
--- The parts of a name with its alias written out.
-local function full_parts(text)
-  local plain = text:gsub('[%s()]', ''):gsub(':', '.'):gsub('^ray%.train', 'rtrain')
-  local parts = split(plain)
-  local alias = #parts > 0 and ALIASES[parts[1]]
-  if alias and (#parts > 1 or parts[1] ~= 'x') then return split(alias .. plain:sub(#parts[1] + 1)) end
-  return parts
-end
-
 local function walk(found, parts, from)
   for i = from, #parts do
     local child = catalog.find_in(found, parts[i])
@@ -305,7 +245,7 @@ end
 local function search(parts)
   local first = {}
   for i, path in ipairs(FIRST) do first[i] = catalog.module(path) end
-  local owner = search_in(first, parts) or catalog.described('torch', parts[1]) and catalog.module 'torch'
+  local owner = search_in(first, parts) or descriptions.find('torch', parts[1]) and catalog.module 'torch'
     or search_in(catalog.modules(), parts)
   if owner then return walk(owner, parts, 1) end
   if #parts > 1 then return nil end
@@ -314,7 +254,7 @@ local function search(parts)
 end
 
 local function known_names(owner)
-  if owner.path == TENSOR then return catalog.tensor_names() end
+  if owner.path == TENSOR then return tensor_names() end
   if owner.kind == 'module' then return catalog.names(owner.value) end
   local names = {}
   for _, item in ipairs(owner.entry and owner.entry.doc.fields or {}) do names[#names + 1] = item.name end
@@ -345,7 +285,7 @@ end
 ---@param text string
 ---@return DocThing
 function catalog.find(text)
-  local parts = full_parts(text)
+  local parts = written_name(text)
   if #parts == 0 then errors.raise('usage', 'expected the name of a function, class or module') end
   local found, owner, name
   if has(ROOTS, parts[1]) then
@@ -362,7 +302,7 @@ end
 function catalog.methods(owner)
   local methods = {}
   if owner.path == TENSOR then
-    for _, name in ipairs(catalog.tensor_names()) do methods[#methods + 1] = catalog.find_in(owner, name) end
+    for _, name in ipairs(tensor_names()) do methods[#methods + 1] = catalog.find_in(owner, name) end
     return methods
   end
   for _, name in ipairs(key_names(owner.value)) do
@@ -371,36 +311,6 @@ function catalog.methods(owner)
     end
   end
   return methods
-end
-
--- Whether an operator is a method: it takes a tensor, and rtrain does not refuse the name.
-local function is_method(name)
-  if not pcall(absent.check, 'a Tensor', name) then return false end
-  for _, signature in ipairs(require('torch._C').op_signatures(name)) do
-    if signature:match '^[%w_]+%(Tensor ' or signature:find('Tensor self', 1, true) then return true end
-  end
-  return false
-end
-
----The names of a tensor's methods: the engine's own, those written in Lua, and every operator that takes a tensor first.
----@return string[] names sorted, as Lua writes them: repeat_
-function catalog.tensor_names()
-  local C = require 'torch._C'
-  local names, known = {}, {}
-  local methods, attributes = C.tensor_members()
-  for _, name in ipairs(attributes) do known[name] = true end
-  local function add(name)
-    if not known[name] then names[#names + 1] = name end
-    known[name] = true
-  end
-  for _, list in ipairs{methods, tensor_methods.names()} do
-    for _, name in ipairs(list) do add(name) end
-  end
-  for _, name in ipairs(C.op_names()) do
-    if is_method(name) then add(operator_names.lua_name(name)) end
-  end
-  table.sort(names)
-  return names
 end
 
 return catalog

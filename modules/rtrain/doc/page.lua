@@ -1,6 +1,7 @@
 -- rtrain/doc/page.lua: everything that is known about one thing, as plain data: what `rtrain doc --json` prints.
 
 local catalog = require 'rtrain.doc.catalog'
+local descriptions = require 'rtrain.doc.descriptions'
 local operator = require 'rtrain.doc.operator'
 local signature = require 'rtrain.doc.signature'
 local source = require 'rtrain.doc.source'
@@ -195,8 +196,8 @@ end
 local function methods_of(thing)
   local out = {}
   if thing.path == 'torch.Tensor' then
-    for _, name in ipairs(catalog.described_names 'Tensor') do
-      out[#out + 1] = {name = name, text = page.summary(catalog.described('Tensor', name))}
+    for _, name in ipairs(descriptions.names 'Tensor') do
+      out[#out + 1] = {name = name, text = page.summary(descriptions.find('Tensor', name))}
     end
     return out
   end
@@ -233,7 +234,7 @@ end
 local function public_names(thing)
   local names, seen = catalog.names(thing.value), {}
   for _, name in ipairs(names) do seen[name] = true end
-  for _, name in ipairs(thing.path == 'torch' and catalog.described_names 'torch' or {}) do
+  for _, name in ipairs(thing.path == 'torch' and descriptions.names 'torch' or {}) do
     if not seen[name] then names[#names + 1] = name end
   end
   table.sort(names)
@@ -260,7 +261,7 @@ local NOTES = {
 local function notes_of(thing)
   local note = NOTES[thing.path]
   local plain = not thing.entry and thing.name:match '^(.+)_$'
-  if plain and (catalog.described('torch', plain) or catalog.described('Tensor', plain)) then
+  if plain and (descriptions.find('torch', plain) or descriptions.find('Tensor', plain)) then
     note = ('In place: changes the tensor and returns it. What it does: rtrain doc torch.%s.'):format(plain)
   end
   return note and {note}
@@ -279,7 +280,8 @@ function page.of(thing)
     type = field and field.type or nil,
     parameters = torch.list(parameters_of(calls)),
     returns = torch.list(thing.kind == 'class' and {} or returns_of(calls)),
-    forward = forward_of(thing), fields = torch.list(items_of(doc and doc.fields or {})), methods = torch.list(methods_of(thing)),
+    forward = forward_of(thing), fields = torch.list(items_of(doc and doc.fields or {})),
+    methods = torch.list(methods_of(thing)),
     names = torch.list(names_of(thing)), notes = notes_of(thing),
     examples = torch.list(doc and doc.examples or {}),
   }

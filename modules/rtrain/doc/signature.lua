@@ -20,6 +20,7 @@ local TYPES = {
   output_size = 'integer|integer[]', groups = 'integer', ignore_index = 'integer', padding_idx = 'integer',
   num_classes = 'integer', num_layers = 'integer', reduction = "'none'|'mean'|'sum'",
   normalized_shape = 'integer|integer[]', layers = 'integer[]', seed = 'integer', num_heads = 'integer',
+  kdim = 'integer', vdim = 'integer', key_padding_mask = 'torch.Tensor|nil', attn_mask = 'torch.Tensor|nil',
   align_corners = 'boolean', recompute_scale_factor = 'boolean', scale_factor = 'number|number[]',
   size = 'integer|integer[]', device_type = 'string', max_eval = 'integer', max_iter = 'integer', upscale_factor = 'integer',
   hidden_dim = 'integer', mlp_dim = 'integer', num_groups = 'integer', optimizer = 'optim.Optimizer',

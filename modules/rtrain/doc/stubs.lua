@@ -3,6 +3,7 @@
 -- One file for each module, torch.Tensor in one of its own: language servers leave out files above 500 kB.
 
 local catalog = require 'rtrain.doc.catalog'
+local descriptions = require 'rtrain.doc.descriptions'
 local declaration = require 'rtrain.doc.declaration'
 local errors = require 'rtrain.errors'
 local operator = require 'rtrain.doc.operator'
@@ -96,7 +97,7 @@ local function members_of(owner)
   end
   for _, name in ipairs(catalog.names(owner.value)) do add(name) end
   if owner.path == 'torch' then
-    for _, name in ipairs(catalog.described_names 'torch') do add(name) end
+    for _, name in ipairs(descriptions.names 'torch') do add(name) end
     for _, name in ipairs(require('torch._C').op_names()) do
       if is_function(owner.value, operator.lua_name(name)) then add(operator.lua_name(name)) end
     end
