@@ -16,8 +16,7 @@ constexpr uint32_t kEntrySignature = 0x02014b50;
 constexpr uint32_t kEndSignature = 0x06054b50;
 constexpr uint32_t kEnd64Signature = 0x06064b50;
 constexpr uint32_t kLocator64Signature = 0x07064b50;
-constexpr uint64_t kRecordBytes = 30, kEntryBytes = 46, kEndBytes = 22, kEnd64Bytes = 56,
-                   kLocator64Bytes = 20;
+constexpr uint64_t kRecordBytes = 30, kEndBytes = 22, kEnd64Bytes = 56, kLocator64Bytes = 20;
 constexpr uint16_t kZip64Extra = 1;
 // Where a field of 32 or 16 bits has no room, it holds ones and the number is in a zip64 field.
 constexpr uint32_t kFull32 = 0xffffffff;

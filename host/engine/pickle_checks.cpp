@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "host/base/error.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -36,9 +35,10 @@ int height(const Tree& tree, NodeHeights& heights, int depth) {
 
 }  // namespace
 
-void malformed(std::string_view what) {
-  throw Error(Code::kArgument, cat("malformed pickle: ", what));
-}
+MalformedPickle::MalformedPickle(std::string_view what)
+    : Error(Code::kArgument, cat("malformed pickle: ", what)) {}
+
+void malformed(std::string_view what) { throw MalformedPickle(what); }
 
 NodeHeights check_nesting(const Tree& tree) {
   NodeHeights heights;

@@ -4,13 +4,20 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "host/base/error.h"
 #include "host/engine/tree.h"
 
 namespace rtrain {
 
 inline constexpr int kMaxPickleDepth = 60;
 
-// Throws Error(kArgument).
+// An Error(kArgument) that does not say where yet.
+class MalformedPickle final : public Error {
+ public:
+  explicit MalformedPickle(std::string_view what);
+};
+
+// Throws MalformedPickle.
 [[noreturn]] void malformed(std::string_view what);
 
 // Address of a list or map → how many levels of containers it holds, itself counted.

@@ -25,7 +25,11 @@ class Unpickler {
   Unpickler(std::string_view bytes, const StorageLoader& load) : bytes_(bytes), load_(load) {}
 
   Tree run() {
-    while (!finished_) step(static_cast<Opcode>(byte()));
+    try {
+      while (!finished_) step(static_cast<Opcode>(byte()));
+    } catch (const MalformedPickle& error) {
+      throw Error(error.code(), cat(error.message(), " (before byte ", at_, " of its pickle)"));
+    }
     return std::move(result_);
   }
 
@@ -132,8 +136,8 @@ class Unpickler {
       case Opcode::kLongBinGet:
         return get(raw<uint32_t>());
       default:
-        malformed(cat("opcode ", static_cast<int>(code), " at byte ", at_ - 1,
-                      " is not among those that torch.save writes"));
+        malformed(
+            cat("opcode ", static_cast<int>(code), " is not among those that torch.save writes"));
     }
   }
 

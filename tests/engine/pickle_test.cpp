@@ -125,6 +125,7 @@ TEST(Pickle, RefusesMalformedInput) {
   expect_refused("ctorch._utils\n_rebuild_tensor_v2\n)R", "the arguments of");
   expect_refused("K\x01Q", "arguments are missing");
   expect_refused("\xff", "opcode 255");
+  expect_refused("K\x05K\x06K\x01R", "that is no name (before byte 9 of its pickle)");
 }
 
 TEST(Pickle, RefusesCyclesAndDeepNesting) {
