@@ -282,7 +282,7 @@ int call_op(lua_State* L, Op& op) {
 }
 
 void push_op(lua_State* L, Op& op) {
-  lua_CFunction fast = find_fast_op(op.family->name);
+  lua_CFunction fast = op.family->check == nullptr ? find_fast_op(op.family->name) : nullptr;
   lua_pushlightuserdata(L, &op);
   lua_pushcclosure(L, fast != nullptr ? fast : &guarded<&op_function, TorchTranslate>, 1);
 }
