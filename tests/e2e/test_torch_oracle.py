@@ -1,5 +1,6 @@
 """Layers, losses, optimizers, schedules, samplers and files against Python's torch, with the same seeds."""
 
+import copy
 import json
 import math
 
@@ -270,6 +271,73 @@ end
             assert math.isclose(rate, optimizer.param_groups[0]["lr"], rel_tol=1e-12, abs_tol=1e-15), lua
             optimizer.step()
             scheduler.step()
+
+
+STATEFUL = [
+    ("multi", "s.MultiStepLR(o, {2, 2, 5})", lambda o, s: s.MultiStepLR(o, [2, 2, 5])),
+    ("one", "s.OneCycleLR(o, 1, {total_steps = 30})", lambda o, s: s.OneCycleLR(o, 1.0, total_steps=30)),
+    ("cyclic", "s.CyclicLR(o, 0.1, 1, {step_size_up = 4})", lambda o, s: s.CyclicLR(o, 0.1, 1.0, step_size_up=4)),
+    ("lambda", "s.LambdaLR(o, function(e) return 0.9 ^ e end)", lambda o, s: s.LambdaLR(o, lambda e: 0.9**e)),
+    ("sequential", "s.SequentialLR(o, {s.ConstantLR(o), s.ExponentialLR(o, 0.9)}, {4})",
+     lambda o, s: s.SequentialLR(o, [s.ConstantLR(o), s.ExponentialLR(o, 0.9)], [4])),
+    ("swa", "torch.optim.swa_utils.SWALR(o, 0.05)", lambda o, s: torch.optim.swa_utils.SWALR(o, 0.05)),
+]
+
+
+def test_files_of_schedules_both_ways(rtrain):
+    def make_optimizer():
+        return torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=0.4, momentum=0.9)
+
+    def steps(optimizer, scheduler, count):
+        for _ in range(count):
+            optimizer.step()
+            scheduler.step()
+        return optimizer.param_groups[0]["lr"]
+
+    python, wanted = {}, {}
+    for name, _, make in STATEFUL:
+        optimizer = make_optimizer()
+        scheduler = make(optimizer, torch.optim.lr_scheduler)
+        steps(optimizer, scheduler, 3)
+        python[name] = {"optimizer": copy.deepcopy(optimizer.state_dict()), "scheduler": copy.deepcopy(scheduler.state_dict())}
+        wanted[name] = steps(optimizer, scheduler, 3)
+    torch.save(python, rtrain.folder / "python.pt")
+    lines = "\n".join(f"go('{name}', function(o, s) return {lua} end)" for name, lua, _ in STATEFUL)
+    printed = run_lua(rtrain, f"""
+local torch = require 'torch'
+local python, ours, rates = torch.load('python.pt'), {{}}, {{}}
+local function go(name, make)
+  local function new()
+    local o = torch.optim.SGD({{torch.ones(1, {{requires_grad = true}})}}, {{lr = 0.4, momentum = 0.9}})
+    return o, make(o, torch.optim.lr_scheduler)
+  end
+  local function steps(o, s)
+    for _ = 1, 3 do
+      o:step()
+      s:step()
+    end
+  end
+  local optimizer, scheduler = new()
+  steps(optimizer, scheduler)
+  ours[name] = {{optimizer = optimizer:state_dict(), scheduler = scheduler:state_dict()}}
+  optimizer, scheduler = new()
+  scheduler:load_state_dict(python[name].scheduler)
+  optimizer:load_state_dict(python[name].optimizer)
+  steps(optimizer, scheduler)
+  rates[#rates + 1] = ('%q: %.17g'):format(name, optimizer.param_groups[1].lr)
+end
+{lines}
+torch.save(ours, 'ours.pt')
+print('{{' .. table.concat(rates, ', ') .. '}}')
+""")
+    resumed, ours = json.loads(printed), torch.load(rtrain.folder / "ours.pt", weights_only=True)
+    for name, _, make in STATEFUL:
+        assert math.isclose(resumed[name], wanted[name], rel_tol=1e-12), name
+        optimizer = make_optimizer()
+        scheduler = make(optimizer, torch.optim.lr_scheduler)
+        scheduler.load_state_dict(ours[name]["scheduler"])
+        optimizer.load_state_dict(ours[name]["optimizer"])
+        assert math.isclose(steps(optimizer, scheduler, 3), wanted[name], rel_tol=1e-12), name
 
 
 def test_orders_of_samples(rtrain):
