@@ -62,11 +62,12 @@ end
 ---dropped). Refused, by name: whole modules and every other class and function, numpy's numbers and arrays, quantized,
 ---nested and meta tensors, ints beyond 64 bits, dict keys of other types, TorchScript programs, and the format from
 ---before PyTorch 1.6 (load it in Python and save it again).
+---
+---map_location is a device for all tensors, or {saved_device = device}; without it they go where they were saved from.
+---With mmap the values stay in the file until they are used. Changes are private: they never reach the file. It must
+---not be overwritten or shortened meanwhile; saving anew to its path is safe, since that makes a new file.
 ---@param f string path
----@param ... any map_location: a device for all tensors, or {saved_device = device}, default where they were saved;
----then or in its place {map_location: string|table, weights_only: boolean, mmap: boolean}.
----mmap: the tensors' values stay in the file until they are used. Changes are private: they never reach the file. The
----file must not be overwritten or shortened meanwhile (saving anew to its path is safe: that makes a new file).
+---@param ... any see above
 ---@return any value
 ---Errors: 'not_found' without such a file; 'argument' for another or a damaged file, or a value that is no data;
 ---'environment' when a device is not there: pass map_location.
@@ -119,9 +120,11 @@ function serialization.save_safetensors(tensors, f, options)
 end
 
 ---Loads a safetensors file.
+---
+---The tensors go to `device`, by default the CPU. mmap is that of torch.load. With `metadata = true` the file's metadata
+---is a second result.
 ---@param f string path
----@param ... any {device: string, mmap: boolean, metadata: boolean} device: where the tensors go, default 'cpu';
----mmap: as in torch.load; metadata: also give the second result
+---@param ... any see above
 ---@return table tensors ordered map: name → tensor, in the order of the file's header
 ---@return table? metadata ordered map: name → text, empty when the file has none
 ---Errors: 'not_found' without such a file; 'argument' for another or a damaged file, naming the tensor.
