@@ -41,6 +41,12 @@ function TestNames:test_methods_of_a_base_class()
   lu.assertEquals(doc.describe('nn.Linear.parameters').signatures, {'nn.Linear:parameters({recurse}) → torch.Tensor[]'})
 end
 
+function TestNames:test_fields()
+  lu.assertEquals(doc.describe('nn.Linear.weight').text, {'(out_features, in_features)'})
+  lu.assertEquals(doc.describe('nn.BatchNorm2d.running_mean').type, 'torch.Tensor|nil')
+  lu.assertEquals(doc.describe('ScalingConfig.num_workers').type, 'integer')
+end
+
 function TestNames:test_unknown_names_get_the_nearest()
   for name, says in next, {
     ['nn.Liner'] = "torch.nn has no 'Liner': did you mean 'Linear'?",

@@ -150,6 +150,17 @@ local function operator(owner, name)
   if type(C[name]) == 'function' or C.op(name) then return thing(owner, name, 'operator') end
 end
 
+-- A field that the class, or one that it extends, declares.
+local function declared_field(owner, name)
+  local entry = owner.entry
+  while entry do
+    for _, field in ipairs(entry.doc.fields) do
+      if field.name == name then return thing(owner, name, 'field', field) end
+    end
+    entry = entry.doc.base and source.class(entry.doc.base)
+  end
+end
+
 local function tensor_member(owner, name)
   local entry = descriptions.find('Tensor', name)
   if entry then return thing(owner, name, 'method', nil, entry) end
@@ -157,25 +168,10 @@ local function tensor_member(owner, name)
     local value = tensor_methods.find(name)
     return thing(owner, name, 'method', value, source.of_function(value))
   end
-  for _, field in ipairs(owner.entry.doc.fields) do
-    if field.name == name then return thing(owner, name, 'field', field) end
-  end
+  local field = declared_field(owner, name)
+  if field then return field end
   local found = operator(nil, name)
   return found and thing(owner, name, 'method', nil, found.entry)
-end
-
--- The comment of a field in the class or one that it extends.
-local function field_of(of)
-  return function(owner, name)
-    local entry = owner.entry
-    while entry do
-      for _, field in ipairs(entry.doc.fields) do
-        if field.name == name then return thing(owner, name, 'field', field) end
-      end
-      of = rawget(of, '__base')
-      entry = of and source.find(entry.module, of.__name)
-    end
-  end
 end
 
 local function class_member(owner, name)
@@ -183,7 +179,7 @@ local function class_member(owner, name)
   if type(value) == 'function' then
     return thing(owner, name, 'method', value, source.of_function(value))
   end
-  return owner.entry and field_of(owner.value)(owner, name)
+  return declared_field(owner, name)
 end
 
 ---The thing of that name in a module or class; nil when it has none.
