@@ -59,6 +59,8 @@ function TestAutocast:test_refuses_what_is_wrong()
   lu.assertStrContains(message_of(torch.autocast, 'cpu'), 'the last argument is the function to run')
   lu.assertStrContains(message_of(torch.autocast, 'cpu:0', print), "unsupported device_type 'cpu:0'")
   lu.assertStrContains(message_of(torch.autocast, print), "missing argument 'device_type'")
+  lu.assertStrContains(message_of(torch.autocast, 'cpu', {dtype = 5}, print), 'dtype is a dtype, got 5')
+  lu.assertStrContains(message_of(torch.set_autocast_enabled, 'cpu', 1), 'expected true or false')
   lu.assertStrContains(message_of(torch.autocast, 'cpu', {dtipe = 'float16'}, print), "did you mean 'dtype'?")
 end
 

@@ -138,10 +138,22 @@ function TestSchedules:test_refuses_what_is_wrong()
   lu.assertStrContains(message_of(lr_scheduler.StepLR, {}, 1), 'the first argument is an optimizer')
   lu.assertStrContains(message_of(lr_scheduler.StepLR, optim.SGD({parameter(1)}, {lr = 1}), 1, {last_epoch = 3}),
     'has no initial_lr')
+  lu.assertStrContains(message_of(lr_scheduler.StepLR, optimizer, 0), 'step_size is a positive number, got 0')
+  lu.assertStrContains(message_of(lr_scheduler.ExponentialLR, optimizer, '1'), 'gamma is a number, got 1')
   local cycle = lr_scheduler.OneCycleLR(optimizer, 1, {total_steps = 1, cycle_momentum = false})
   optimizer:step()
   cycle:step()
   lu.assertStrContains(message_of(cycle.step, cycle), 'total steps is 1')
+end
+
+function TestSchedules:test_groups_that_come_later()
+  local optimizer = optim.SGD({parameter(1)}, {lr = 1})
+  local lambda, step = lr_scheduler.LambdaLR(optimizer, function() return 1 end), lr_scheduler.StepLR(optimizer, 1)
+  optimizer:add_param_group{params = {parameter(2)}}
+  optimizer:step()
+  step:step()
+  lu.assertEquals(#step:get_last_lr(), 2)
+  lu.assertStrContains(message_of(lambda.step, lambda), 'there are 1 rates for 2 param_groups')
 end
 
 -- What a script that runs `body` writes to stderr.

@@ -19,6 +19,12 @@ local function check_device(name, device)
   return device
 end
 
+local function check_boolean(name, value)
+  if type(value) ~= 'boolean' then
+    errors.raise('argument', ('%s: expected true or false, got %s'):format(name, tostring(value)))
+  end
+end
+
 ---Whether there is autocast for a kind of device. Counterpart: torch.amp.is_autocast_available.
 ---@param device_type string
 ---@return boolean
@@ -35,6 +41,7 @@ end
 ---@param device_type string
 ---@param enabled boolean
 function autocast.set_autocast_enabled(device_type, enabled)
+  check_boolean('set_autocast_enabled', enabled)
   C.set_autocast_enabled(check_device('set_autocast_enabled', device_type), enabled)
 end
 
@@ -59,7 +66,10 @@ function autocast.is_autocast_cache_enabled() return C.is_autocast_cache_enabled
 
 ---Counterpart: torch.set_autocast_cache_enabled.
 ---@param enabled boolean
-function autocast.set_autocast_cache_enabled(enabled) C.set_autocast_cache_enabled(enabled) end
+function autocast.set_autocast_cache_enabled(enabled)
+  check_boolean('set_autocast_cache_enabled', enabled)
+  C.set_autocast_cache_enabled(enabled)
+end
 
 ---Forgets the casts of weights. Counterpart: torch.clear_autocast_cache.
 function autocast.clear_autocast_cache() C.clear_autocast_cache() end
@@ -103,6 +113,8 @@ function autocast.autocast(...)
   local bound = SIGNATURE:bind(unpack(given, 1, count - 1))
   local device = check_device('autocast', bound.device_type)
   local dtype = bound.dtype or C.get_autocast_dtype(device)
+  if type(dtype) ~= 'string' then errors.raise('argument', ('autocast: dtype is a dtype, got %s'):format(tostring(dtype))) end
+  check_boolean('autocast: enabled', bound.enabled)
   local enabled = bound.enabled and is_possible(device, dtype)
   local cache = bound.cache_enabled
   if cache == nil then cache = C.is_autocast_cache_enabled() end

@@ -60,7 +60,7 @@ local function gathered(batch, indices, names)
   return unit
 end
 
--- A unit of one parameter; with `pieces` its state is cut into that many elements each.
+-- A unit of one parameter; when it has more than `piece` elements, it and its state are cut.
 local function single(batch, index, names, piece)
   local state, blocks, can_cut = batch.states[index], {{}}, true
   local unit = {indices = {index}, param = batch.params[index], scalars = {}, first = state, blocks = blocks}

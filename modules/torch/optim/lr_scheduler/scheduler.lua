@@ -85,6 +85,21 @@ function LRScheduler:_initial_step()
   self._is_initial = false
 end
 
+local POSITIVE = {step_size = true, T_max = true}
+
+---Makes numbers among the arguments fields.
+---@param bound table what the signature gave
+---@param names string[]
+function LRScheduler:_take_numbers(bound, names)
+  for _, name in ipairs(names) do
+    local value = bound[name]
+    if type(value) ~= 'number' or POSITIVE[name] and value <= 0 then
+      self:_raise('%s is a %snumber, got %s', name, POSITIVE[name] and 'positive ' or '', tostring(value))
+    end
+    self[name] = value
+  end
+end
+
 ---The groups' fields of a name: `lr`, `initial_lr`.
 ---@param name string
 ---@return number[]
@@ -146,6 +161,10 @@ function LRScheduler:_update_lr(epoch)
 end
 
 function LRScheduler:_set_rates(rates)
+  local count = #self.optimizer.param_groups
+  if #rates ~= count then
+    self:_raise('there are %d rates for %d param_groups: make the schedule after the last add_param_group', #rates, count)
+  end
   for i, group in ipairs(self.optimizer.param_groups) do group.lr = rates[i] end
   self._last_lr = self:_of_groups('lr')
 end
@@ -228,14 +247,16 @@ function LRScheduler:load_state_dict(state)
   end
 end
 
----A schedule whose parameters become fields of the same names before the first step.
+---A schedule whose parameters, numbers, become fields of the same names before the first step.
 ---@param name string
 ---@param parameters (string|table)[] as in rtrain.args, between `optimizer` and `last_epoch`
----@return table class which may define `_prepare(bound)`
+---@return table class which may define `_prepare(bound)` for other parameters, and `_finish(bound)`
 function LRScheduler.define(name, parameters)
   local Schedule = LRScheduler:extend(name)
-  local all = {'optimizer'}
-  for _, parameter in ipairs(parameters) do all[#all + 1] = parameter end
+  local all, fields = {'optimizer'}, {}
+  for i, parameter in ipairs(parameters) do
+    all[i + 1], fields[i] = parameter, type(parameter) == 'table' and parameter[1] or parameter
+  end
   all[#all + 1] = {'last_epoch', -1}
   local signature = args.signature(name, all)
 
@@ -243,14 +264,7 @@ function LRScheduler.define(name, parameters)
     local bound = signature:bind(...)
     self:_check_optimizer(bound.optimizer)
     self.optimizer = bound.optimizer
-    if self._prepare then
-      self:_prepare(bound)
-    else
-      for i = 2, #all - 1 do
-        local field = type(all[i]) == 'table' and all[i][1] or all[i]
-        self[field] = bound[field]
-      end
-    end
+    if self._prepare then self:_prepare(bound) else self:_take_numbers(bound, fields) end
     LRScheduler.init(self, bound.optimizer, bound.last_epoch)
     if self._finish then self:_finish(bound) end
   end

@@ -49,7 +49,8 @@ local MultiStepLR = LRScheduler.define('MultiStepLR', {'milestones', {'gamma', 0
 -- epoch → how often it is in the list: what Python keeps too.
 function MultiStepLR:_prepare(bound)
   if type(bound.milestones) ~= 'table' then self:_raise('milestones is a list of epochs') end
-  self.milestones, self.gamma = setmetatable({}, torch._intmap_meta), bound.gamma
+  self:_take_numbers(bound, {'gamma'})
+  self.milestones = setmetatable({}, torch._intmap_meta)
   for _, epoch in ipairs(bound.milestones) do self.milestones[epoch] = (self.milestones[epoch] or 0) + 1 end
 end
 
@@ -102,7 +103,7 @@ end
 local ConstantLR = LRScheduler.define('ConstantLR', {{'factor', 1 / 3}, {'total_iters', 5}})
 
 function ConstantLR:_prepare(bound)
-  self.factor, self.total_iters = bound.factor, bound.total_iters
+  self:_take_numbers(bound, {'factor', 'total_iters'})
   if self.factor > 1 or self.factor < 0 then self:_raise('factor is from 0 to 1, got %s', tostring(self.factor)) end
 end
 
@@ -132,7 +133,7 @@ end
 local LinearLR = LRScheduler.define('LinearLR', {{'start_factor', 1 / 3}, {'end_factor', 1}, {'total_iters', 5}})
 
 function LinearLR:_prepare(bound)
-  self.start_factor, self.end_factor, self.total_iters = bound.start_factor, bound.end_factor, bound.total_iters
+  self:_take_numbers(bound, {'start_factor', 'end_factor', 'total_iters'})
   if self.start_factor > 1 or self.start_factor <= 0 then
     self:_raise('start_factor is above 0 and at most 1, got %s', tostring(self.start_factor))
   end
