@@ -4,9 +4,7 @@
 #include <c10/util/Exception.h>
 #include <caffe2/serialize/inline_container.h>
 
-#include <algorithm>
 #include <charconv>
-#include <cstring>
 
 #include "host/base/error.h"
 #include "host/base/new_file.h"

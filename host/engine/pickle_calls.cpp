@@ -8,7 +8,6 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "host/base/error.h"

@@ -46,9 +46,7 @@ void check_shared(const NamedTensors& content) {
   for (auto& [storage, places] : storages) {
     std::ranges::stable_sort(places, {}, &Place::begin);
     for (size_t i = 1; i < places.size(); ++i) {
-      if (places[i].begin >= places[i - 1].end) {
-        continue;
-      }
+      if (places[i].begin >= places[i - 1].end) continue;
       throw Error(Code::kArgument,
                   cat("tensors ", *places[i - 1].name, " and ", *places[i].name,
                       " share memory, which safetensors cannot keep: leave one out, or save a "
