@@ -144,6 +144,8 @@ function args.signature_of(fn)
     local name, value = debug.getupvalue(fn, i)
     if name == nil then return nil end
     if type(value) == 'table' and getmetatable(value) == Signature then return value end
+    -- Of rtrain.plain_call.
+    if name == 'bind' and type(value) == 'function' then return args.signature_of(value) end
   end
 end
 

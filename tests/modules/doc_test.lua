@@ -83,6 +83,8 @@ function TestPages:test_signatures()
     ['x:where'] = {'x:where() → torch.Tensor[]', 'x:where(condition, other) → torch.Tensor'},
     ['torch.linalg.qr'] = {"torch.linalg.qr(A, mode = 'reduced') → Q, R"},
     ['F.relu'] = {'F.relu(input, {inplace = false}) → torch.Tensor'},
+    ['F.max_pool1d'] = {'F.max_pool1d(input, kernel_size, {stride, padding = 0, dilation = 1, ceil_mode = false, '
+      .. 'return_indices = false}) → torch.Tensor'},
     ['x:to'] = {'x:to(target?, {dtype, device, copy, non_blocking, memory_format}) → torch.Tensor'},
     ['train.get_checkpoint'] = {'train.get_checkpoint() → checkpoint'},
     ['nn.ConvTranspose2d'] = {'nn.ConvTranspose2d(in_channels, out_channels, kernel_size, {stride = 1, padding = 0, '
@@ -157,7 +159,7 @@ TestOperators = {}
 -- The words in modules/torch/operators are about what there is.
 function TestOperators:test_descriptions_fit_the_schemas()
   local wrong, count = {}, 0
-  for owner, prefix in next, {torch = '', Tensor = '', linalg = 'linalg_'} do
+  for owner, prefix in next, {torch = '', Tensor = '', linalg = 'linalg_', fft = 'fft_'} do
     for _, name in ipairs(descriptions.names(owner)) do
       local calls, known = operator.calls(prefix .. name), {}
       for _, call in ipairs(calls) do
@@ -252,6 +254,14 @@ function TestText:test_colour_only_where_it_is_asked_for()
   local shown = doc.describe 'torch.mm'
   lu.assertNil(layout.text(shown, 80, false):find '\27')
   lu.assertStrContains(layout.text(shown, 80, true), '\27[1mParameters\27[0m')
+end
+
+-- Functions that a loop defines have one comment, which names them.
+function TestPages:test_functions_of_one_comment()
+  for _, name in ipairs{'F.lp_pool1d', 'F.lp_pool3d', 'F.adaptive_max_pool2d_with_indices'} do
+    lu.assertTrue(#doc.describe(name).text > 0, name)
+  end
+  lu.assertStrContains(doc.describe('F.max_pool2d').text[1], 'The largest value of each window')
 end
 
 TestComments = {}

@@ -124,7 +124,8 @@ function catalog.member(owner, name)
   local kind = kind_of(value)
   if kind == 'module' then return thing(owner, name, kind, value) end
   if kind == 'value' then return thing(owner, name, kind, value) end
-  local entry = kind == 'function' and source.of_function(value) or entry_below(place_of(owner, name), name)
+  local plain = name:gsub('_with_indices$', '')
+  local entry = kind == 'function' and source.of_function(value) or entry_below(place_of(owner, name), plain)
   -- F.relu is torch.relu with an option.
   if kind == 'function' and not entry then entry = descriptions.find('torch', name) end
   return thing(owner, name, kind, value, entry)

@@ -53,7 +53,7 @@ local function lua_default(type, text)
   local list = text:match '^%[(.*)%]$'
   if list then return '{' .. list .. '}' end
   local number = not text:match '^%-?%d+$' and tonumber(text)
-  return number and ('%.14g'):format(number) or text
+  return number and (('%.14g'):format(number):gsub('e([-+])0+', 'e%1')) or text
 end
 
 local function add_parameter(params, text, keyword)

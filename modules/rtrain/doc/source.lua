@@ -10,6 +10,7 @@ local source = {}
 ---@field name? string what the line under the comment defines
 ---@field owner? string the table in front of the name: 'Module' of `function Module:train()`
 ---@field is_method? boolean `function Owner:name()`
+---@field names? table<string, boolean> those that a loop defines: 'a, b: what they do'
 ---@field parameters? string as they are written between the parentheses
 ---@field line integer of what it defines
 ---@field doc DocComment
@@ -28,6 +29,16 @@ local function subject_of(line)
   return {name = line:match "^[%w_.]+%(?%s*'([%w_]+)'"}
 end
 
+-- A comment above a loop names what the loop defines, 'max_pool1d, max_pool2d: …'; the words behind are for all of them.
+local function take_names(entry)
+  local first = entry.doc.paragraphs[1] or ''
+  local list, rest = first:match '^([%w_]+, [%w_, ]+): (.*)$'
+  if not list then return end
+  entry.names = {}
+  for name in list:gmatch '[%w_]+' do entry.names[name] = true end
+  entry.doc.paragraphs[1] = rest:sub(1, 1):upper() .. rest:sub(2)
+end
+
 local function read_entries(module, text)
   local entries, lines, number = {}, nil, 0
   for line in (text .. '\n'):gmatch '(.-)\n' do
@@ -39,6 +50,7 @@ local function read_entries(module, text)
     elseif lines then
       local entry = subject_of(line)
       entry.module, entry.line, entry.doc = module, number, comment.read(lines)
+      if line:match '^for ' then take_names(entry) end
       entries[#entries + 1] = entry
       lines = nil
     end
@@ -108,7 +120,7 @@ function source.find(module, name)
   for _, entry in ipairs(source.entries(module)) do
     local class = entry.doc.class
     if class and class:match '[%w_]+$' == name then return entry end
-    if not class and entry.name == name then return entry end
+    if not class and (entry.name == name or entry.names and entry.names[name]) then return entry end
   end
 end
 

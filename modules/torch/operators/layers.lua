@@ -96,6 +96,163 @@ function torch.conv3d(input, weight, bias, stride, padding, dilation, groups) en
 ---@return torch.Tensor # (N, out, H′, W′), H′ = (H - 1) · stride - 2 · padding + dilation · (kh - 1) + output_padding + 1
 function torch.conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation) end
 
+---Transposed convolution over one dimension.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.conv_transpose1d(torch.ones(1, 3, 4), torch.ones(3, 2, 2), nil, 2).shape[3] == 8)
+---```
+---@param input torch.Tensor (N, C, L)
+---@param weight torch.Tensor (C, out / groups, k)
+---@param bias? torch.Tensor|nil (out)
+---@param stride? integer|integer[]
+---@param padding? integer|integer[]
+---@param output_padding? integer|integer[]
+---@param groups? integer
+---@param dilation? integer|integer[]
+---@return torch.Tensor # (N, out, L′)
+function torch.conv_transpose1d(input, weight, bias, stride, padding, output_padding, groups, dilation) end
+
+---Transposed convolution over three dimensions.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.conv_transpose3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2), nil, 2).shape[5] == 4)
+---```
+---@param input torch.Tensor (N, C, D, H, W)
+---@param weight torch.Tensor (C, out / groups, kd, kh, kw)
+---@param bias? torch.Tensor|nil (out)
+---@param stride? integer|integer[]
+---@param padding? integer|integer[]
+---@param output_padding? integer|integer[]
+---@param groups? integer
+---@param dilation? integer|integer[]
+---@return torch.Tensor # (N, out, D′, H′, W′)
+function torch.conv_transpose3d(input, weight, bias, stride, padding, output_padding, groups, dilation) end
+
+---Convolution over one dimension with the channels last.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.conv_tbc(torch.ones(5, 1, 2), torch.ones(3, 2, 4), torch.zeros(4)).shape[3] == 4)
+---```
+---@param input torch.Tensor (L, N, C)
+---@param weight torch.Tensor (k, C, out)
+---@param bias torch.Tensor (out)
+---@param pad? integer on both sides
+---@return torch.Tensor # (L′, N, out)
+function torch.conv_tbc(input, weight, bias, pad) end
+
+---The mean of each window.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.avg_pool1d(torch.ones(1, 1, 4), 2).shape[3] == 2)
+---```
+---@param input torch.Tensor (N, C, L) or (C, L)
+---@param kernel_size integer|integer[]
+---@param stride? integer|integer[] default: kernel_size
+---@param padding? integer|integer[]
+---@param ceil_mode? boolean
+---@param count_include_pad? boolean whether padding counts
+---@return torch.Tensor # (N, C, L′)
+function torch.avg_pool1d(input, kernel_size, stride, padding, ceil_mode, count_include_pad) end
+
+---The mean of each window.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.avg_pool3d(torch.ones(1, 1, 2, 2, 2), 2).shape[5] == 1)
+---```
+---@param input torch.Tensor (N, C, D, H, W) or (C, D, H, W)
+---@param kernel_size integer|integer[]
+---@param stride? integer|integer[] default: kernel_size
+---@param padding? integer|integer[]
+---@param ceil_mode? boolean
+---@param count_include_pad? boolean whether padding counts
+---@param divisor_override? integer instead of the size of the window
+---@return torch.Tensor # (N, C, D′, H′, W′)
+function torch.avg_pool3d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) end
+
+---Means such that the output has the given length.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.adaptive_avg_pool1d(torch.ones(1, 2, 7), 3).shape[3] == 3)
+---```
+---@param input torch.Tensor (N, C, L) or (C, L)
+---@param output_size integer|integer[]
+---@return torch.Tensor # (N, C, output_size)
+function torch.adaptive_avg_pool1d(input, output_size) end
+
+---Puts the channels of the groups between one another (Zhang et al. 2018).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.channel_shuffle(torch.arange(4):view(1, 4, 1), 2)[0][1]:item() == 2)
+---```
+---@param input torch.Tensor (N, C, …)
+---@param groups integer divides C
+---@return torch.Tensor # of the shape of input
+function torch.channel_shuffle(input, groups) end
+
+---channel_shuffle with a kernel of its own.
+---@param input torch.Tensor (N, C, …)
+---@param groups integer divides C
+---@return torch.Tensor # of the shape of input
+function torch.native_channel_shuffle(input, groups) end
+
+---The distances between vectors, row by row.
+---
+---```lua
+---local torch = require 'torch'
+---assert(math.abs(torch.pairwise_distance(torch.zeros(1, 2), torch.tensor{{3, 4}}):item() - 5) < 1e-4)
+---```
+---@param x1 torch.Tensor (N, D) or (D)
+---@param x2 torch.Tensor (N, D) or (D)
+---@param p? number of the norm
+---@param eps? number added to the difference
+---@param keepdim? boolean
+---@return torch.Tensor # (N)
+function torch.pairwise_distance(x1, x2, p, eps, keepdim) end
+
+---The distances between all pairs of rows.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.pdist(torch.ones(4, 2)).shape[1] == 6)
+---```
+---@param input torch.Tensor (N, D)
+---@param p? number of the norm
+---@return torch.Tensor # (N · (N - 1) / 2)
+function torch.pdist(input, p) end
+
+---input where it is above the threshold, else value.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.threshold(torch.tensor{1, 3}, 2, 0)[0]:item() == 0)
+---```
+---@param input torch.Tensor any shape
+---@param threshold number
+---@param value number
+---@return torch.Tensor # of the shape of input
+function torch.threshold(input, threshold, value) end
+
+---Leaky ReLU with a random slope in training (Xu et al. 2015).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.rrelu(torch.ones(1)):item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param lower? number
+---@param upper? number
+---@param training? boolean
+---@param generator? torch.Generator where the random numbers come from
+---@return torch.Tensor # of the shape of input
+function torch.rrelu(input, lower, upper, training, generator) end
+
 ---The greatest value of each window.
 ---
 ---```lua

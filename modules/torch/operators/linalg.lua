@@ -6,15 +6,53 @@
 
 local linalg = {}
 
----The inverse of a matrix. Raises code 'argument' for a singular one.
+---The lower triangular L with input = L · Lᵀ. Raises code 'argument' where input is not positive definite.
 ---
 ---```lua
 ---local torch = require 'torch'
----assert(torch.allclose(torch.linalg.inv(torch.eye(2) * 2), torch.eye(2) * 0.5))
+---assert(torch.equal(torch.linalg.cholesky(torch.eye(2) * 4), torch.eye(2) * 2))
 ---```
----@param A torch.Tensor (…, n, n)
+---@param input torch.Tensor (…, n, n), symmetric and positive definite
+---@param upper? boolean
 ---@return torch.Tensor # (…, n, n)
-function linalg.inv(A) end
+function linalg.cholesky(input, upper) end
+
+---cholesky that reports instead of raising.
+---
+---```lua
+---local torch = require 'torch'
+---local _, info = torch.linalg.cholesky_ex(torch.eye(2))
+---assert(info:item() == 0)
+---```
+---@param input torch.Tensor (…, n, n)
+---@param upper? boolean
+---@param check_errors? boolean true raises
+---@return torch.Tensor L (…, n, n)
+---@return torch.Tensor # info (…) int32: 0, or the order of the minor that is not positive
+function linalg.cholesky_ex(input, upper, check_errors) end
+
+---The condition number: how much errors grow when a system is solved.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.linalg.cond(torch.eye(2)):item() == 1)
+---```
+---@param input torch.Tensor (…, n, n)
+---@param p? number|string the norm: nil is the 2-norm
+---@return torch.Tensor # (…)
+function linalg.cond(input, p) end
+
+---The cross product of vectors of 3 elements.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.equal(torch.linalg.cross(torch.tensor{1, 0, 0}, torch.tensor{0, 1, 0}), torch.tensor{0, 0, 1}))
+---```
+---@param input torch.Tensor (…, 3, …)
+---@param other torch.Tensor (…, 3, …)
+---@param dim? integer of length 3
+---@return torch.Tensor # of the broadcast shape
+function linalg.cross(input, other, dim) end
 
 ---The determinant.
 ---
@@ -26,17 +64,254 @@ function linalg.inv(A) end
 ---@return torch.Tensor # (…)
 function linalg.det(A) end
 
----The X of A · X = B: better than inv(A) · B.
+---The diagonals of matrices.
 ---
 ---```lua
 ---local torch = require 'torch'
----assert(torch.allclose(torch.linalg.solve(torch.eye(2) * 2, torch.ones(2)), torch.full({2}, 0.5)))
+---assert(torch.linalg.diagonal(torch.eye(3)):sum():item() == 3)
+---```
+---@param A torch.Tensor (…, n, m)
+---@param offset? integer
+---@param dim1? integer
+---@param dim2? integer
+---@return torch.Tensor # a view, the diagonal in its last dimension
+function linalg.diagonal(A, offset, dim1, dim2) end
+
+---Eigenvalues and eigenvectors of a square matrix. For symmetric ones eigh is faster and exact.
+---
+---```lua
+---local torch = require 'torch'
+---local values = torch.linalg.eig(torch.eye(2) * 3)
+---assert(math.abs(torch.real(values)[0]:item() - 3) < 1e-6)
+---```
+---@param input torch.Tensor (…, n, n)
+---@return torch.Tensor eigenvalues (…, n) complex, in no order
+---@return torch.Tensor eigenvectors (…, n, n) complex, in columns
+function linalg.eig(input) end
+
+---Eigenvalues and eigenvectors of a symmetric matrix.
+---
+---```lua
+---local torch = require 'torch'
+---local values = torch.linalg.eigh(torch.eye(2) * 3)
+---assert(math.abs(values[0]:item() - 3) < 1e-6)
+---```
+---@param input torch.Tensor (…, n, n), symmetric or Hermitian
+---@param UPLO? 'L'|'U' the triangle that is read
+---@return torch.Tensor eigenvalues (…, n), rising
+---@return torch.Tensor eigenvectors (…, n, n), in columns
+function linalg.eigh(input, UPLO) end
+
+---The eigenvalues of a square matrix.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.linalg.eigvals(torch.eye(2)).shape[1] == 2)
+---```
+---@param input torch.Tensor (…, n, n)
+---@return torch.Tensor # (…, n) complex
+function linalg.eigvals(input) end
+
+---The eigenvalues of a symmetric matrix.
+---
+---```lua
+---local torch = require 'torch'
+---assert(math.abs(torch.linalg.eigvalsh(torch.eye(2) * 3)[1]:item() - 3) < 1e-6)
+---```
+---@param input torch.Tensor (…, n, n)
+---@param UPLO? 'L'|'U' the triangle that is read
+---@return torch.Tensor # (…, n), rising
+function linalg.eigvalsh(input, UPLO) end
+
+---The first columns of a product of Householder matrices, as torch.geqrf gives them.
+---@param input torch.Tensor (…, n, m), m ≤ n
+---@param tau torch.Tensor (…, k), k ≤ m
+---@return torch.Tensor # (…, n, m)
+function linalg.householder_product(input, tau) end
+
+---The inverse of a matrix. Raises code 'argument' for a singular one.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.allclose(torch.linalg.inv(torch.eye(2) * 2), torch.eye(2) * 0.5))
 ---```
 ---@param A torch.Tensor (…, n, n)
----@param B torch.Tensor (…, n) or (…, n, k)
+---@return torch.Tensor # (…, n, n)
+function linalg.inv(A) end
+
+---inv that reports instead of raising.
+---
+---```lua
+---local torch = require 'torch'
+---local _, info = torch.linalg.inv_ex(torch.zeros(2, 2))
+---assert(info:item() ~= 0)
+---```
+---@param A torch.Tensor (…, n, n)
+---@param check_errors? boolean true raises
+---@return torch.Tensor # inverse (…, n, n)
+---@return torch.Tensor # info (…) int32: 0 where it exists
+function linalg.inv_ex(A, check_errors) end
+
+---The LDL decomposition of a symmetric matrix, in compact form.
+---@param input torch.Tensor (…, n, n)
+---@param hermitian? boolean
+---@return torch.Tensor # LD (…, n, n)
+---@return torch.Tensor # pivots (…, n)
+function linalg.ldl_factor(input, hermitian) end
+
+---ldl_factor that reports instead of raising.
+---@param input torch.Tensor (…, n, n)
+---@param hermitian? boolean
+---@param check_errors? boolean true raises
+---@return torch.Tensor # LD (…, n, n)
+---@return torch.Tensor # pivots (…, n)
+---@return torch.Tensor # info (…)
+function linalg.ldl_factor_ex(input, hermitian, check_errors) end
+
+---Solves a system with what ldl_factor gave.
+---@param LD torch.Tensor (…, n, n) from ldl_factor
+---@param pivots torch.Tensor (…, n)
+---@param B torch.Tensor (…, n, k)
+---@param hermitian? boolean
+---@return torch.Tensor # (…, n, k)
+function linalg.ldl_solve(LD, pivots, B, hermitian) end
+
+---The least-squares solution of input · X = b.
+---
+---```lua
+---local torch = require 'torch'
+---local solution = torch.linalg.lstsq(torch.ones(3, 1), torch.ones(3, 1))
+---assert(math.abs(solution:item() - 1) < 1e-5)
+---```
+---@param input torch.Tensor (…, n, m)
+---@param b torch.Tensor (…, n) or (…, n, k)
+---@param rcond? number singular values below it, relative to the largest, count as 0
+---@param driver? 'gels'|'gelsy'|'gelsd'|'gelss'
+---@return torch.Tensor # solution (…, m, k)
+---@return torch.Tensor # residuals
+---@return torch.Tensor # rank
+---@return torch.Tensor # singular_values
+function linalg.lstsq(input, b, rcond, driver) end
+
+---The LU decomposition A = P · L · U.
+---
+---```lua
+---local torch = require 'torch'
+---local p, l, u = torch.linalg.lu(torch.eye(2))
+---assert(torch.equal(p:matmul(l):matmul(u), torch.eye(2)))
+---```
+---@param A torch.Tensor (…, n, m)
+---@param pivot? boolean
+---@return torch.Tensor # P (…, n, n), a permutation
+---@return torch.Tensor # L (…, n, k)
+---@return torch.Tensor U (…, k, m)
+function linalg.lu(A, pivot) end
+
+---The LU decomposition in compact form.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.linalg.lu_factor(torch.eye(2)).shape[1] == 2)
+---```
+---@param A torch.Tensor (…, n, m)
+---@param pivot? boolean
+---@return torch.Tensor # LU (…, n, m), both triangles
+---@return torch.Tensor # pivots (…, k) int32, from 1
+function linalg.lu_factor(A, pivot) end
+
+---lu_factor that reports instead of raising.
+---@param A torch.Tensor (…, n, m)
+---@param pivot? boolean
+---@param check_errors? boolean true raises
+---@return torch.Tensor # LU (…, n, m)
+---@return torch.Tensor # pivots (…, k)
+---@return torch.Tensor # info (…)
+function linalg.lu_factor_ex(A, pivot, check_errors) end
+
+---Solves a system with what lu_factor gave.
+---
+---```lua
+---local torch = require 'torch'
+---local lu, pivots = torch.linalg.lu_factor(torch.eye(2) * 2)
+---assert(torch.linalg.lu_solve(lu, pivots, torch.ones(2, 1))[0][0]:item() == 0.5)
+---```
+---@param LU torch.Tensor (…, n, n) from lu_factor
+---@param pivots torch.Tensor (…, n)
+---@param B torch.Tensor (…, n, k)
 ---@param left? boolean false solves X · A = B
----@return torch.Tensor X of the shape of B
-function linalg.solve(A, B, left) end
+---@param adjoint? boolean of the adjoint matrix
+---@return torch.Tensor # (…, n, k)
+function linalg.lu_solve(LU, pivots, B, left, adjoint) end
+
+---The matrix product, as torch.matmul.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.linalg.matmul(torch.ones(2, 3), torch.ones(3, 2))[0][0]:item() == 3)
+---```
+---@param input torch.Tensor (…, n, k), or (k)
+---@param other torch.Tensor (…, k, m), or (k)
+---@return torch.Tensor # (…, n, m)
+function linalg.matmul(input, other) end
+
+---The exponential of a matrix.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.equal(torch.linalg.matrix_exp(torch.zeros(2, 2)), torch.eye(2)))
+---```
+---@param input torch.Tensor (…, n, n)
+---@return torch.Tensor # (…, n, n)
+function linalg.matrix_exp(input) end
+
+---The norm of matrices.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.linalg.matrix_norm(torch.ones(2, 2)):item() == 2)
+---```
+---@param input torch.Tensor (…, n, m)
+---@param ord? number|string 'fro', 'nuc', ±inf, ±1, ±2
+---@param dim? integer[] the two of the matrices
+---@param keepdim? boolean
+---@param dtype? torch.dtype
+---@return torch.Tensor # without dim
+function linalg.matrix_norm(input, ord, dim, keepdim, dtype) end
+
+---A matrix multiplied with itself.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.linalg.matrix_power(torch.eye(2) * 2, 3)[0][0]:item() == 8)
+---```
+---@param input torch.Tensor (…, n, n)
+---@param n integer negative: of the inverse
+---@return torch.Tensor # (…, n, n)
+function linalg.matrix_power(input, n) end
+
+---The rank of matrices.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.linalg.matrix_rank(torch.ones(3, 3)):item() == 1)
+---```
+---@param input torch.Tensor (…, n, m)
+---@param tol? number|torch.Tensor singular values up to it count as 0
+---@param atol? number|torch.Tensor
+---@param rtol? number|torch.Tensor relative to the largest
+---@param hermitian? boolean
+---@return torch.Tensor # (…) int64
+function linalg.matrix_rank(input, tol, atol, rtol, hermitian) end
+
+---The product of several matrices, in the cheapest order.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.linalg.multi_dot{torch.ones(2, 3), torch.ones(3, 4), torch.ones(4, 1)}[0]:item() == 12)
+---```
+---@param tensors torch.Tensor[] matrices; the first and the last may be vectors
+---@return torch.Tensor
+function linalg.multi_dot(tensors) end
 
 ---The norm of vectors or matrices.
 ---
@@ -51,6 +326,80 @@ function linalg.solve(A, B, left) end
 ---@param dtype? torch.dtype
 ---@return torch.Tensor # without dim
 function linalg.norm(input, ord, dim, keepdim, dtype) end
+
+---The pseudoinverse (Moore-Penrose).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.allclose(torch.linalg.pinv(torch.eye(2) * 2), torch.eye(2) * 0.5))
+---```
+---@param input torch.Tensor (…, n, m)
+---@param rcond? number|torch.Tensor relative to the largest
+---@param atol? number|torch.Tensor
+---@param rtol? number|torch.Tensor
+---@param hermitian? boolean
+---@return torch.Tensor # (…, m, n)
+function linalg.pinv(input, rcond, atol, rtol, hermitian) end
+
+---The QR decomposition.
+---
+---```lua
+---local torch = require 'torch'
+---local q, r = torch.linalg.qr(torch.ones(3, 2))
+---assert(torch.allclose(q:matmul(r), torch.ones(3, 2), {atol = 1e-5}))
+---```
+---@param A torch.Tensor (…, n, m)
+---@param mode? 'reduced'|'complete'|'r'
+---@return torch.Tensor Q (…, n, k)
+---@return torch.Tensor R (…, k, m)
+function linalg.qr(A, mode) end
+
+---Sign and logarithm of the determinant, where that itself is too large or small.
+---
+---```lua
+---local torch = require 'torch'
+---local sign = torch.linalg.slogdet(torch.eye(2))
+---assert(sign:item() == 1)
+---```
+---@param A torch.Tensor (…, n, n)
+---@return torch.Tensor # sign (…)
+---@return torch.Tensor # logabsdet (…)
+function linalg.slogdet(A) end
+
+---The X of A · X = B: better than inv(A) · B.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.allclose(torch.linalg.solve(torch.eye(2) * 2, torch.ones(2)), torch.full({2}, 0.5)))
+---```
+---@param A torch.Tensor (…, n, n)
+---@param B torch.Tensor (…, n) or (…, n, k)
+---@param left? boolean false solves X · A = B
+---@return torch.Tensor X of the shape of B
+function linalg.solve(A, B, left) end
+
+---solve that reports instead of raising.
+---@param A torch.Tensor (…, n, n)
+---@param B torch.Tensor (…, n) or (…, n, k)
+---@param left? boolean false solves X · A = B
+---@param check_errors? boolean true raises
+---@return torch.Tensor # result of the shape of B
+---@return torch.Tensor # info (…)
+function linalg.solve_ex(A, B, left, check_errors) end
+
+---Solves a system with a triangular matrix.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.linalg.solve_triangular(torch.eye(2) * 2, torch.ones(2, 1), {upper = true})[0][0]:item() == 0.5)
+---```
+---@param input torch.Tensor (…, n, n), triangular
+---@param B torch.Tensor (…, n, k)
+---@param upper boolean
+---@param left? boolean false solves X · input = B
+---@param unitriangular? boolean the diagonal counts as 1
+---@return torch.Tensor # of the shape of B
+function linalg.solve_triangular(input, B, upper, left, unitriangular) end
 
 ---The singular value decomposition A = U · diag(S) · Vh; k = min(n, m).
 ---
@@ -67,41 +416,65 @@ function linalg.norm(input, ord, dim, keepdim, dtype) end
 ---@return torch.Tensor Vh (…, m, m) or (…, k, m)
 function linalg.svd(A, full_matrices, driver) end
 
----Eigenvalues and eigenvectors of a symmetric matrix.
+---The singular values.
 ---
 ---```lua
 ---local torch = require 'torch'
----local values = torch.linalg.eigh(torch.eye(2) * 3)
----assert(math.abs(values[0]:item() - 3) < 1e-6)
----```
----@param input torch.Tensor (…, n, n), symmetric or Hermitian
----@param UPLO? 'L'|'U' the triangle that is read
----@return torch.Tensor eigenvalues (…, n), rising
----@return torch.Tensor eigenvectors (…, n, n), in columns
-function linalg.eigh(input, UPLO) end
-
----The QR decomposition.
----
----```lua
----local torch = require 'torch'
----local q, r = torch.linalg.qr(torch.ones(3, 2))
----assert(torch.allclose(q:matmul(r), torch.ones(3, 2), {atol = 1e-5}))
+---assert(math.abs(torch.linalg.svdvals(torch.eye(2) * 3)[0]:item() - 3) < 1e-6)
 ---```
 ---@param A torch.Tensor (…, n, m)
----@param mode? 'reduced'|'complete'|'r'
----@return torch.Tensor Q (…, n, k)
----@return torch.Tensor R (…, k, m)
-function linalg.qr(A, mode) end
+---@param driver? string on a GPU
+---@return torch.Tensor # (…, k), falling
+function linalg.svdvals(A, driver) end
 
----The lower triangular L with input = L · Lᵀ. Raises code 'argument' where input is not positive definite.
+---The inverse for torch.tensordot.
+---@param input torch.Tensor of which the first ind dimensions hold as many elements as the others
+---@param ind? integer
+---@return torch.Tensor
+function linalg.tensorinv(input, ind) end
+
+---The X with torch.tensordot(input, X) = other.
+---@param input torch.Tensor
+---@param other torch.Tensor
+---@param dims? integer[] of input that are moved to its end
+---@return torch.Tensor
+function linalg.tensorsolve(input, other, dims) end
+
+---The matrix of the powers of x, from 0 on.
 ---
 ---```lua
 ---local torch = require 'torch'
----assert(torch.equal(torch.linalg.cholesky(torch.eye(2) * 4), torch.eye(2) * 2))
+---assert(torch.linalg.vander(torch.tensor{2, 3})[1][1]:item() == 3)
 ---```
----@param input torch.Tensor (…, n, n), symmetric and positive definite
----@param upper? boolean
----@return torch.Tensor # (…, n, n)
-function linalg.cholesky(input, upper) end
+---@param x torch.Tensor (…, n)
+---@param N? integer columns, default n
+---@return torch.Tensor # (…, n, N)
+function linalg.vander(x, N) end
+
+---The dot products of vectors.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.linalg.vecdot(torch.ones(2, 3), torch.ones(2, 3))[1]:item() == 3)
+---```
+---@param x torch.Tensor (…, n)
+---@param y torch.Tensor (…, n)
+---@param dim? integer
+---@return torch.Tensor # (…)
+function linalg.vecdot(x, y, dim) end
+
+---The norm of vectors.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.linalg.vector_norm(torch.tensor{3, 4}):item() == 5)
+---```
+---@param input torch.Tensor any shape
+---@param ord? number p, ±inf, 0
+---@param dim? integer|integer[] default: all
+---@param keepdim? boolean
+---@param dtype? torch.dtype
+---@return torch.Tensor # without dim
+function linalg.vector_norm(input, ord, dim, keepdim, dtype) end
 
 return linalg
