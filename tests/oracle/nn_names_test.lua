@@ -65,7 +65,7 @@ function TestNnNames:test_refused_names_are_real_and_missing()
 end
 
 function TestNnNames:test_the_document_lists_the_refused_names()
-  local file = assert(io.open(FOLDER .. '../../modules/torch/ABSENT.md'))
+  local file = assert(io.open(FOLDER .. '../../modules/torch/nn/ABSENT.md'))
   local text = file:read '*a'
   file:close()
   for _, group in ipairs(absent.GROUPS) do

@@ -1,5 +1,5 @@
 -- torch/nn/absent.lua: the names of torch.nn and its parts that rtrain does not have, each with the reason or with what to
--- write instead. Using one is an error that says so; modules/torch/ABSENT.md lists them.
+-- write instead. Using one is an error that says so; ABSENT.md lists them.
 
 local absent = {}
 

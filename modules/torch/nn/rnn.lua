@@ -106,7 +106,7 @@ local function check_input(self, x, dims)
     fail(self, 'expected an input of size %d, got %d', self.input_size, x:size(-1))
   end
   local weight = self[self._weight_names[1][1]]
-  if x.dtype ~= weight.dtype and not x.is_cuda then
+  if x.dtype ~= weight.dtype and not torch.is_autocast_enabled(x.is_cuda and 'cuda' or 'cpu') then
     fail(self, 'input is %s, the weights are %s: convert one of them', x.dtype, weight.dtype)
   end
 end
