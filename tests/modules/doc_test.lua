@@ -105,6 +105,19 @@ function TestPages:test_parameters_have_types_defaults_and_words()
   lu.assertEquals(parameter('torch.add', 'other').type, 'torch.Tensor|number')
 end
 
+-- Whatever a module lists is described; functions in place by the note that points at the others.
+function TestPages:test_every_public_name_has_words()
+  local missing = {}
+  for _, module in ipairs(catalog.modules()) do
+    for _, name in ipairs(catalog.names(module.value)) do
+      local found = catalog.find_in(module, name)
+      local silent = found.kind ~= 'module' and found.kind ~= 'value' and not found.entry
+      if silent and not page.of(found).notes then missing[#missing + 1] = found.path end
+    end
+  end
+  lu.assertEquals(missing, {})
+end
+
 -- What a layer is called with is documented at its forward, or at that of a class that it extends.
 function TestPages:test_how_a_layer_is_called()
   local forward = doc.describe('nn.MultiheadAttention').forward
@@ -159,7 +172,7 @@ TestOperators = {}
 -- The words in modules/torch/operators are about what there is.
 function TestOperators:test_descriptions_fit_the_schemas()
   local wrong, count = {}, 0
-  for owner, prefix in next, {torch = '', Tensor = '', linalg = 'linalg_', fft = 'fft_'} do
+  for owner, prefix in next, {torch = '', Tensor = '', linalg = 'linalg_', fft = 'fft_', special = 'special_'} do
     for _, name in ipairs(descriptions.names(owner)) do
       local calls, known = operator.calls(prefix .. name), {}
       for _, call in ipairs(calls) do

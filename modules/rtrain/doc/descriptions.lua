@@ -25,7 +25,7 @@ end
 
 local known
 
----@param owner string 'torch', 'Tensor', 'linalg' or 'fft'
+---@param owner string 'torch', 'Tensor', 'linalg', 'fft' or 'special'
 ---@param name string
 ---@return DocEntry|nil
 function descriptions.find(owner, name)
@@ -34,7 +34,7 @@ function descriptions.find(owner, name)
 end
 
 ---The names that are described, sorted.
----@param owner string 'torch', 'Tensor', 'linalg' or 'fft'
+---@param owner string 'torch', 'Tensor', 'linalg', 'fft' or 'special'
 ---@return string[]
 function descriptions.names(owner)
   known = known or read()

@@ -26,7 +26,7 @@ local function subject_of(line)
   owner, name = line:match '^([%w_]+)%.([%w_]+) = '
   if owner then return {owner = owner, name = name} end
   -- defined('name', …): files that make their functions in rows.
-  return {name = line:match "^[%w_.]+%(?%s*'([%w_]+)'"}
+  return {name = line:match "^[%w_.]+%(?%s*'([%w_]+)'" or line:match "^[%w_.]+%([%w_]+%)%('([%w_]+)'"}
 end
 
 -- A comment above a loop names what the loop defines, 'max_pool1d, max_pool2d: …'; the words behind are for all of them.

@@ -1,0 +1,361 @@
+-- torch/operators/special.lua: torch.special: functions of mathematics.
+--
+-- Words for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+
+---@meta
+
+local special = {}
+
+---The Airy function Ai.
+---@param x torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.airy_ai(x) end
+
+---The Bessel function of the first kind, order 0.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.special.bessel_j0(torch.zeros(1)):item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.bessel_j0(input) end
+
+---The Bessel function of the first kind, order 1.
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.bessel_j1(input) end
+
+---The Bessel function of the second kind, order 0.
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.bessel_y0(input) end
+
+---The Bessel function of the second kind, order 1.
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.bessel_y1(input) end
+
+---The modified Bessel function of the first kind, order 0.
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.modified_bessel_i0(input) end
+
+---The modified Bessel function of the first kind, order 1.
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.modified_bessel_i1(input) end
+
+---The modified Bessel function of the second kind, order 0.
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.modified_bessel_k0(input) end
+
+---The modified Bessel function of the second kind, order 1.
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.modified_bessel_k1(input) end
+
+---exp(x) · modified_bessel_k0(x).
+---@param x torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.scaled_modified_bessel_k0(x) end
+
+---exp(x) · modified_bessel_k1(x).
+---@param x torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.scaled_modified_bessel_k1(x) end
+
+---The spherical Bessel function of order 0: sin(x) / x.
+---@param x torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.spherical_bessel_j0(x) end
+
+---The modified Bessel function of the first kind, order 0.
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.i0(input) end
+
+---exp(-|input|) · i0(input).
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.i0e(input) end
+
+---The modified Bessel function of the first kind, order 1.
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.i1(input) end
+
+---exp(-|input|) · i1(input).
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.i1e(input) end
+
+---The Chebyshev (first kind) polynomial of degree n at x.
+---@param x torch.Tensor|number
+---@param n torch.Tensor|number degree
+---@return torch.Tensor # of the broadcast shape
+function special.chebyshev_polynomial_t(x, n) end
+
+---The Chebyshev (second kind) polynomial of degree n at x.
+---@param x torch.Tensor|number
+---@param n torch.Tensor|number degree
+---@return torch.Tensor # of the broadcast shape
+function special.chebyshev_polynomial_u(x, n) end
+
+---The Chebyshev (third kind) polynomial of degree n at x.
+---@param x torch.Tensor|number
+---@param n torch.Tensor|number degree
+---@return torch.Tensor # of the broadcast shape
+function special.chebyshev_polynomial_v(x, n) end
+
+---The Chebyshev (fourth kind) polynomial of degree n at x.
+---@param x torch.Tensor|number
+---@param n torch.Tensor|number degree
+---@return torch.Tensor # of the broadcast shape
+function special.chebyshev_polynomial_w(x, n) end
+
+---The shifted Chebyshev (first kind) polynomial of degree n at x.
+---@param x torch.Tensor|number
+---@param n torch.Tensor|number degree
+---@return torch.Tensor # of the broadcast shape
+function special.shifted_chebyshev_polynomial_t(x, n) end
+
+---The shifted Chebyshev (second kind) polynomial of degree n at x.
+---@param x torch.Tensor|number
+---@param n torch.Tensor|number degree
+---@return torch.Tensor # of the broadcast shape
+function special.shifted_chebyshev_polynomial_u(x, n) end
+
+---The shifted Chebyshev (third kind) polynomial of degree n at x.
+---@param x torch.Tensor|number
+---@param n torch.Tensor|number degree
+---@return torch.Tensor # of the broadcast shape
+function special.shifted_chebyshev_polynomial_v(x, n) end
+
+---The shifted Chebyshev (fourth kind) polynomial of degree n at x.
+---@param x torch.Tensor|number
+---@param n torch.Tensor|number degree
+---@return torch.Tensor # of the broadcast shape
+function special.shifted_chebyshev_polynomial_w(x, n) end
+
+---The physicists' Hermite polynomial of degree n at x.
+---@param x torch.Tensor|number
+---@param n torch.Tensor|number degree
+---@return torch.Tensor # of the broadcast shape
+function special.hermite_polynomial_h(x, n) end
+
+---The probabilists' Hermite polynomial of degree n at x.
+---@param x torch.Tensor|number
+---@param n torch.Tensor|number degree
+---@return torch.Tensor # of the broadcast shape
+function special.hermite_polynomial_he(x, n) end
+
+---The Laguerre polynomial of degree n at x.
+---@param x torch.Tensor|number
+---@param n torch.Tensor|number degree
+---@return torch.Tensor # of the broadcast shape
+function special.laguerre_polynomial_l(x, n) end
+
+---The Legendre polynomial of degree n at x.
+---@param x torch.Tensor|number
+---@param n torch.Tensor|number degree
+---@return torch.Tensor # of the broadcast shape
+function special.legendre_polynomial_p(x, n) end
+
+---The derivative of the logarithm of the gamma function.
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.digamma(input) end
+
+---The derivative of the logarithm of the gamma function, as digamma.
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.psi(input) end
+
+---The logarithm of the absolute gamma function.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.special.gammaln(torch.ones(1)):item() == 0)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.gammaln(input) end
+
+---The lower incomplete gamma function, regularized.
+---@param input torch.Tensor|number
+---@param other torch.Tensor|number
+---@return torch.Tensor # of the broadcast shape
+function special.gammainc(input, other) end
+
+---The upper incomplete gamma function, regularized.
+---@param input torch.Tensor|number
+---@param other torch.Tensor|number
+---@return torch.Tensor # of the broadcast shape
+function special.gammaincc(input, other) end
+
+---The logarithm of the gamma function in p dimensions.
+---@param input torch.Tensor any shape
+---@param p integer dimensions
+---@return torch.Tensor # of that shape
+function special.multigammaln(input, p) end
+
+---The n-th derivative of digamma.
+---@param n integer which derivative
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function special.polygamma(n, input) end
+
+----input · ln(input): the entropy of each element.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.special.entr(torch.ones(1)):item() == 0)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.entr(input) end
+
+---The error function.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.special.erf(torch.zeros(1)):item() == 0)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.erf(input) end
+
+---1 - erf(input).
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.erfc(input) end
+
+---exp(input²) · erfc(input).
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.erfcx(input) end
+
+---The inverse of erf.
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.erfinv(input) end
+
+---2 to the power of input.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.special.exp2(torch.tensor{3}):item() == 8)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.exp2(input) end
+
+---1 / (1 + exp(-input)), as torch.sigmoid.
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.expit(input) end
+
+---exp(input) - 1, exact for small values.
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.expm1(input) end
+
+---log(1 + input), exact for small values.
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.log1p(input) end
+
+---ln(input / (1 - input)): the inverse of expit.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.special.logit(torch.tensor{0.5}):item() == 0)
+---```
+---@param input torch.Tensor any shape
+---@param eps? number input is put between eps and 1 - eps first
+---@return torch.Tensor # of that shape
+function special.logit(input, eps) end
+
+---The distribution function of the standard normal distribution.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.special.ndtr(torch.zeros(1)):item() == 0.5)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.ndtr(input) end
+
+---The logarithm of ndtr, computed stably.
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.log_ndtr(input) end
+
+---The inverse of ndtr.
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.ndtri(input) end
+
+---The logarithm of softmax, computed stably.
+---@param input torch.Tensor any shape
+---@param dim integer
+---@param dtype? torch.dtype of the result
+---@return torch.Tensor # of that shape
+function special.log_softmax(input, dim, dtype) end
+
+---exp(input) / Σ exp(input) along dim.
+---@param input torch.Tensor any shape
+---@param dim integer
+---@param dtype? torch.dtype of the result
+---@return torch.Tensor # of that shape
+function special.softmax(input, dim, dtype) end
+
+---log(Σ exp(input)), computed stably.
+---@param input torch.Tensor any shape
+---@param dim integer|integer[]
+---@param keepdim? boolean
+---@return torch.Tensor # without dim
+function special.logsumexp(input, dim, keepdim) end
+
+---The nearest integer, halves to the even one.
+---@param input torch.Tensor any shape
+---@param decimals? integer digits to keep behind the point
+---@return torch.Tensor # of that shape
+function special.round(input, decimals) end
+
+---sin(π · input) / (π · input), 1 at 0.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.special.sinc(torch.zeros(1)):item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of that shape
+function special.sinc(input) end
+
+---input · log1p(other), 0 where input is 0.
+---@param input torch.Tensor|number
+---@param other torch.Tensor|number
+---@return torch.Tensor # of the broadcast shape
+function special.xlog1py(input, other) end
+
+---input · log(other), 0 where input is 0.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.special.xlogy(torch.zeros(1), torch.zeros(1)):item() == 0)
+---```
+---@param input torch.Tensor|number
+---@param other torch.Tensor|number
+---@return torch.Tensor # of the broadcast shape
+function special.xlogy(input, other) end
+
+---The Hurwitz zeta function: Σ (k + other)^(-input).
+---@param input torch.Tensor|number
+---@param other torch.Tensor|number
+---@return torch.Tensor # of the broadcast shape
+function special.zeta(input, other) end
+
+return special
