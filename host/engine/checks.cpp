@@ -29,6 +29,12 @@ std::string_view check_text(lua_State* L, int index, std::string_view what) {
   return text_of(L, index, what, "a string");
 }
 
+void check_callable(lua_State* L, int index, std::string_view what) {
+  if (lua_type(L, index) == LUA_TFUNCTION) return;
+  if (luaL_getmetafield(L, index, "__call") == 0) refuse(L, index, what, "a function");
+  lua_pop(L, 1);
+}
+
 bool check_boolean(lua_State* L, int index, std::string_view what) {
   if (lua_type(L, index) != LUA_TBOOLEAN) refuse(L, index, what, "true or false");
   return lua_toboolean(L, index) != 0;

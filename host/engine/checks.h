@@ -16,6 +16,8 @@ namespace rtrain {
 
 // The text lives as long as the value on the stack.
 std::string_view check_text(lua_State* L, int index, std::string_view what);
+// A function, or an object that can be called like one.
+void check_callable(lua_State* L, int index, std::string_view what);
 bool check_boolean(lua_State* L, int index, std::string_view what);
 at::ScalarType check_dtype(lua_State* L, int index, std::string_view what);
 c10::Device check_device(lua_State* L, int index, std::string_view what);

@@ -261,6 +261,15 @@ function TestAnomaly:test_set_detect_anomaly()
   lu.assertStrContains(tostring(err), 'autograd_test.lua:')
 end
 
+TestModes = {}
+
+function TestModes:test_a_module_can_take_the_place_of_a_function()
+  local layer = nn.Linear(2, 1)
+  lu.assertFalse(torch.no_grad(layer, torch.ones(1, 2)).requires_grad)
+  lu.assertErrorMsgContains('no_grad: fn: expected a function, got', torch.no_grad, 3)
+  lu.assertErrorMsgContains('register_hook: hook: expected a function, got nothing', leaf(1).register_hook, leaf(1))
+end
+
 TestSavedTensors = {}
 
 function TestSavedTensors:test_pack_and_unpack()

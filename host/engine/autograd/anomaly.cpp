@@ -4,6 +4,7 @@
 
 #include "host/engine/autograd/autograd.h"
 #include "host/engine/autograd/lua_engine.h"
+#include "host/engine/checks.h"
 #include "host/engine/guard.h"
 #include "host/lua/main_state.h"
 
@@ -35,7 +36,7 @@ class Detection {
 
 // detect_anomaly(check_nan, fn, …): calls the function and passes its results through.
 int detect_anomaly(lua_State* L) {
-  luaL_checktype(L, 2, LUA_TFUNCTION);
+  check_callable(L, 2, "detect_anomaly: fn");
   const Detection detection(L, true, lua_toboolean(L, 1) != 0);
   lua_call(L, lua_gettop(L) - 2, LUA_MULTRET);
   return lua_gettop(L) - 1;
@@ -43,8 +44,7 @@ int detect_anomaly(lua_State* L) {
 
 // set_detect_anomaly(enabled, check_nan)
 int set_detect_anomaly(lua_State* L) {
-  luaL_checktype(L, 1, LUA_TBOOLEAN);
-  const bool enabled = lua_toboolean(L, 1) != 0;
+  const bool enabled = check_boolean(L, 1, "set_detect_anomaly: enabled");
   AnomalyMode::set_enabled(enabled, lua_toboolean(L, 2) != 0);
   set_anomaly_state(enabled ? main_state(L) : nullptr);
   return 0;

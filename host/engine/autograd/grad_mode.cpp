@@ -3,14 +3,15 @@
 #include <c10/core/InferenceMode.h>
 
 #include "host/engine/autograd/autograd.h"
+#include "host/engine/checks.h"
 #include "host/engine/guard.h"
 
 namespace rtrain {
 namespace {
 
 // Calls the function at 1 with the arguments after it and passes its results through.
-int call_through(lua_State* L) {
-  luaL_checktype(L, 1, LUA_TFUNCTION);
+int call_through(lua_State* L, const char* what) {
+  check_callable(L, 1, what);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
   return lua_gettop(L);
 }
@@ -18,23 +19,23 @@ int call_through(lua_State* L) {
 // The guards are C++ objects: a Lua error unwinds through here and restores the mode.
 int no_grad(lua_State* L) {
   const at::NoGradGuard guard;
-  return call_through(L);
+  return call_through(L, "no_grad: fn");
 }
 
 int enable_grad(lua_State* L) {
   const at::AutoGradMode guard(true);
-  return call_through(L);
+  return call_through(L, "enable_grad: fn");
 }
 
 int inference_mode(lua_State* L) {
   const c10::InferenceMode guard;
-  return call_through(L);
+  return call_through(L, "inference_mode: fn");
 }
 
 int set_grad_enabled(lua_State* L) {
-  luaL_checktype(L, 1, LUA_TBOOLEAN);
+  const bool enabled = check_boolean(L, 1, "set_grad_enabled: mode");
   lua_pushboolean(L, at::GradMode::is_enabled() ? 1 : 0);
-  at::GradMode::set_enabled(lua_toboolean(L, 1) != 0);
+  at::GradMode::set_enabled(enabled);
   return 1;
 }
 

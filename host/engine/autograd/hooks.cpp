@@ -6,6 +6,7 @@
 
 #include "host/engine/autograd/autograd.h"
 #include "host/engine/callback.h"
+#include "host/engine/checks.h"
 #include "host/engine/guard.h"
 #include "host/engine/tensor.h"
 
@@ -91,7 +92,7 @@ struct Class<HookHandle> {
 
 int register_hook(lua_State* L) {
   const at::Tensor& self = check_tensor(L, 1);
-  luaL_checktype(L, 2, LUA_TFUNCTION);
+  check_callable(L, 2, "register_hook: hook");
   lua_settop(L, 2);
   const auto callback = std::make_shared<Callback>(L);
   const unsigned position = self.register_hook(
@@ -102,7 +103,7 @@ int register_hook(lua_State* L) {
 
 int register_post_accumulate_grad_hook(lua_State* L) {
   const at::Tensor& self = check_tensor(L, 1);
-  luaL_checktype(L, 2, LUA_TFUNCTION);
+  check_callable(L, 2, "register_post_accumulate_grad_hook: hook");
   if (!self.is_leaf() || !self.requires_grad()) {
     throw Error(Code::kArgument,
                 "register_post_accumulate_grad_hook: only a leaf that requires grad accumulates "

@@ -1,6 +1,7 @@
 // saved_tensors_hooks: how the tensors that backward needs are kept until then.
 #include "host/engine/autograd/autograd.h"
 #include "host/engine/autograd/lua_engine.h"
+#include "host/engine/checks.h"
 #include "host/engine/guard.h"
 
 namespace rtrain {
@@ -11,14 +12,14 @@ namespace {
 int saved_tensors_hooks(lua_State* L) {
   SavedTensorHooks hooks;
   if (!lua_isnil(L, 1)) {
-    luaL_checktype(L, 1, LUA_TFUNCTION);
-    luaL_checktype(L, 2, LUA_TFUNCTION);
+    check_callable(L, 1, "saved_tensors_hooks: pack");
+    check_callable(L, 2, "saved_tensors_hooks: unpack");
     lua_pushvalue(L, 1);
     hooks.pack = std::make_shared<Callback>(L);
     lua_pushvalue(L, 2);
     hooks.unpack = std::make_shared<Callback>(L);
   }
-  luaL_checktype(L, 3, LUA_TFUNCTION);
+  check_callable(L, 3, "saved_tensors_hooks: fn");
   const SavedTensorHooksGuard guard(std::move(hooks));
   lua_call(L, lua_gettop(L) - 3, LUA_MULTRET);
   return lua_gettop(L) - 2;

@@ -1,4 +1,5 @@
 // torch.scope: releases the tensors made inside a function call.
+#include "host/engine/checks.h"
 #include "host/engine/memory/open.h"
 #include "host/engine/tensor.h"
 #include "host/engine/vm.h"
@@ -87,7 +88,7 @@ int keep(lua_State* L) {
 // scope(fn): calls fn(keep) and releases every tensor made inside but the results and those given
 // to keep().
 int scope(lua_State* L) {
-  luaL_checktype(L, 1, LUA_TFUNCTION);
+  check_callable(L, 1, "scope: fn");
   lua_settop(L, 1);
   lua_newtable(L);
   lua_insert(L, 1);

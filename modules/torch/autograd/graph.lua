@@ -24,11 +24,6 @@ local graph = {}
 ---assert(x.grad:sum():item() == 6)
 ---```
 function graph.saved_tensors_hooks(pack, unpack, fn, ...)
-  for name, value in next, {pack = pack, unpack = unpack, fn = fn} do
-    if type(value) ~= 'function' then
-      errors.raise('argument', ('saved_tensors_hooks: %s must be a function, got %s'):format(name, type(value)))
-    end
-  end
   return require('torch._C').saved_tensors_hooks(pack, unpack, fn, ...)
 end
 

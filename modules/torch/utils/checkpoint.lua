@@ -122,12 +122,10 @@ function checkpoint.checkpoint(fn, ...)
   check_options(options)
   local given = {n = count, ...}
   if not torch.is_grad_enabled() then return fn(unpack(given, 1, count)) end
-  -- A module is no function, and the hooks want one.
-  local function call(...) return fn(...) end
-  local segment = {fn = call, args = given, count = 0, shapes = {}, autocast = autocast_state()}
+  local segment = {fn = fn, args = given, count = 0, shapes = {}, autocast = autocast_state()}
   if options.preserve_rng_state ~= false then segment.rng_state = torch.get_rng_state() end
   local pack, unpack_index = hooks_of(segment, options.determinism_check ~= 'none')
-  return torch.autograd.graph.saved_tensors_hooks(pack, unpack_index, call, unpack(given, 1, count))
+  return torch.autograd.graph.saved_tensors_hooks(pack, unpack_index, fn, unpack(given, 1, count))
 end
 
 ---Calls the functions one after the other in `segments` checkpointed groups; the last group keeps its activations.
