@@ -4,6 +4,7 @@
 
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -82,6 +83,9 @@ Error TorchTranslate::from(const std::exception& e) {
   if (const auto* own = dynamic_cast<const Error*>(&e)) return *own;
   if (const auto lost = lost_peer(text_of(e))) return *lost;
   if (const auto* torch = dynamic_cast<const c10::Error*>(&e)) return torch_error(*torch);
+  if (dynamic_cast<const std::length_error*>(&e) != nullptr) {
+    return Error(Code::kArgument, "a number of items is out of range");
+  }
   if (dynamic_cast<const std::bad_alloc*>(&e) != nullptr) {
     return Error(Code::kOutOfMemory, "out of memory");
   }

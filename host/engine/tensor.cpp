@@ -6,6 +6,7 @@
 #include "host/base/text.h"
 #include "host/engine/dtype.h"
 #include "host/engine/memory/collector.h"
+#include "host/engine/scalars.h"
 
 namespace rtrain {
 namespace {
@@ -126,6 +127,9 @@ std::string describe_value(lua_State* L, int index) {
       return "userdata";
     case LUA_TNONE:
       return "nothing";
+    case kCdata:
+      if (const auto number = to_int(L, index)) return cat(*number, "LL");
+      return "cdata";
     default:
       return luaL_typename(L, index);
   }

@@ -1,7 +1,7 @@
 // host/engine/unsafe_operators.h: operators of LibTorch that end the process when their arguments
 // are wrong, and what is done about each: refused, or checked before the call.
 //
-// tests/fuzz finds them. Python's torch ends with the same crash.
+// tests/random_calls finds them. Python's torch ends with the same crash.
 #pragma once
 
 #include <ATen/core/stack.h>
