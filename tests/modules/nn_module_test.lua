@@ -90,6 +90,7 @@ function TestState:test_every_problem_is_named()
   local result = net:load_state_dict(state, {strict = false})
   lu.assertEquals(result.missing_keys, {'0.weight', '1.running_mean', '2.0.bias'})
   lu.assertEquals(result.unexpected_keys, {'extra', '2.more.x'})
+  lu.assertStrContains(tostring(result), 'unexpected_keys=["extra", "2.more.x"]')
 end
 
 function TestState:test_assign_takes_the_tensors_themselves()

@@ -134,6 +134,7 @@ function TestStateDict:test_round_trip()
   local a, b = Net(), Net()
   local result = b:load_state_dict(a:state_dict())
   lu.assertEquals(result, {missing_keys = {}, unexpected_keys = {}})
+  lu.assertEquals(tostring(result), '<All keys matched successfully>')
   local x = torch.randn(4, 2)
   lu.assertTrue(torch.equal(a(x), b(x)))
 end

@@ -214,13 +214,22 @@ local function copy_of(state, keys)
   return copy
 end
 
+-- What load_state_dict returns prints as in Python.
+local IncompatibleKeys = {}
+
+function IncompatibleKeys.__tostring(result)
+  if #result.missing_keys + #result.unexpected_keys == 0 then return '<All keys matched successfully>' end
+  return ('IncompatibleKeys(missing_keys=[%s], unexpected_keys=[%s])'):format(quoted(result.missing_keys),
+    quoted(result.unexpected_keys))
+end
+
 local load_signature = args.signature('load_state_dict', {'state_dict', {'strict', true}, {'assign', false}})
 
 ---Copies the tensors of a state_dict into the module. Nothing is changed when it raises. Arguments: state_dict,
 ---{strict = true (missing and unexpected names are errors), assign = false (true: the module takes the tensors
 ---themselves; make the optimizer after that)}.
 ---@param ... any
----@return {missing_keys: string[], unexpected_keys: string[]}
+---@return {missing_keys: string[], unexpected_keys: string[]} result prints as Python's
 ---Raises code 'argument' with every missing and unexpected name and every wrong shape. A post-hook runs after the copy,
 ---and what it leaves in the lists of names is judged then.
 function Module:load_state_dict(...)
@@ -235,7 +244,7 @@ function Module:load_state_dict(...)
   plan_module(load, self, '', keys)
   raise_incompatible(self, load, options.strict and #load.hooked == 0)
   carry_out(load.plan, options.assign)
-  local result = {missing_keys = load.missing, unexpected_keys = load.unexpected}
+  local result = setmetatable({missing_keys = load.missing, unexpected_keys = load.unexpected}, IncompatibleKeys)
   for _, module in ipairs(load.hooked) do run_hooks(module, '_load_post_hooks', result) end
   if #load.hooked > 0 then raise_incompatible(self, load, options.strict) end
   return result
