@@ -78,6 +78,7 @@ function TestPages:test_signatures()
   for name, signatures in next, {
     ['nn.Linear'] = {'nn.Linear(in_features, out_features, {bias = true, device, dtype}) → nn.Linear'},
     ['torch.matmul'] = {'torch.matmul(input, other) → torch.Tensor', 'x:matmul(other) → torch.Tensor'},
+    ['torch.float32'] = {"torch.float32 = 'float32'"}, ['torch.inf'] = {'torch.inf = inf'},
     ['x:matmul'] = {'x:matmul(other) → torch.Tensor'},
     ['torch.cumsum'] = {'torch.cumsum(input, dim, {dtype}) → torch.Tensor', 'x:cumsum(dim, {dtype}) → torch.Tensor'},
     ['x:where'] = {'x:where() → torch.Tensor[]', 'x:where(condition, other) → torch.Tensor'},

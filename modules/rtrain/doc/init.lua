@@ -3,7 +3,6 @@
 local catalog = require 'rtrain.doc.catalog'
 local layout = require 'rtrain.doc.layout'
 local page = require 'rtrain.doc.page'
-local source = require 'rtrain.doc.source'
 local torch = require 'torch'
 
 local doc = {}
@@ -22,9 +21,9 @@ local INTRODUCTION = 'The modules of rtrain. `rtrain doc NAME` explains a functi
 local function overview()
   local names = {}
   for i, module in ipairs(catalog.modules()) do
-    names[i] = {name = module.path, kind = 'module', text = source.summary(module.path)}
+    names[i] = {name = module.path, kind = 'module', text = page.module_summary(module.path)}
   end
-  return {name = 'rtrain doc', path = '', kind = 'modules', signatures = torch.list{}, text = {INTRODUCTION},
+  return {name = 'Modules', path = '', kind = 'modules', signatures = torch.list{}, text = {INTRODUCTION},
           parameters = torch.list{}, returns = torch.list{}, fields = torch.list{}, methods = torch.list{}, names = names,
           examples = torch.list{}}
 end

@@ -135,7 +135,7 @@ function layout.text(page, columns, colour)
   local sheet = setmetatable({lines = {}, width = width, colour = colour}, Sheet)
   for _, text in ipairs(page.signatures) do sheet:_signature(text) end
   if #page.signatures == 0 then sheet:_line(sheet:_bold(page.name)) end
-  sheet:_line(headline(page))
+  if page.path ~= '' then sheet:_line(headline(page)) end
   for _, text in ipairs(page.text) do
     sheet:_gap()
     sheet:_paragraph(text, 0)

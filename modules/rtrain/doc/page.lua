@@ -139,7 +139,13 @@ local function written_name(thing)
   return short(thing.owner.path) .. separator .. thing.name
 end
 
+local function value_text(value)
+  if type(value) == 'string' then return ("'%s'"):format(value) end
+  return type(value) == 'number' and ('%.17g'):format(value) or type(value)
+end
+
 local function signatures_of(thing, calls)
+  if thing.kind == 'value' then return {('%s = %s'):format(short(thing.path), value_text(thing.value))} end
   local out = {}
   for _, call in ipairs(calls) do add_once(out, signature.text(written_name(thing), call)) end
   if thing.kind ~= 'operator' or thing.owner.path ~= 'torch' then return out end
@@ -223,9 +229,17 @@ local function forward_of(thing)
           returns = torch.list(items_of(call.results)), text = torch.list(signature.paragraphs(entry))}
 end
 
+---What a module is, in one sentence.
+---@param path string
+---@return string
+function page.module_summary(path)
+  local text = first_sentence(source.summary(path))
+  return text:sub(1, 1):upper() .. text:sub(2)
+end
+
 local function summary_of(thing)
-  if thing.kind == 'module' then return first_sentence(source.summary(thing.path)) end
-  if thing.kind == 'value' then return type(thing.value) == 'string' and ("'%s'"):format(thing.value) or nil end
+  if thing.kind == 'module' then return page.module_summary(thing.path) end
+  if thing.kind == 'value' then return value_text(thing.value) end
   local text = page.summary(thing.entry)
   return text ~= '' and text or nil
 end
@@ -267,17 +281,22 @@ local function notes_of(thing)
   return note and {note}
 end
 
+local function text_of(thing)
+  if thing.kind == 'field' then return {thing.value.text} end
+  if thing.kind == 'module' then return {page.module_summary(thing.path)} end
+  return thing.entry and signature.paragraphs(thing.entry) or {}
+end
+
 ---@param thing DocThing
 ---@return DocPage page lists that are empty are marked as lists
 function page.of(thing)
   local entry, calls = thing.entry, page.calls(thing)
   local doc = entry and entry.doc
-  local field = thing.kind == 'field' and thing.value
   return {
     name = written_name(thing), path = thing.path, kind = thing.kind, require = module_of(thing),
     extends = doc and doc.base, signatures = torch.list(signatures_of(thing, calls)),
-    text = torch.list(entry and signature.paragraphs(entry) or field and {field.text} or {}),
-    type = field and field.type or nil,
+    text = torch.list(text_of(thing)),
+    type = thing.kind == 'field' and thing.value.type or nil,
     parameters = torch.list(parameters_of(calls)),
     returns = torch.list(thing.kind == 'class' and {} or returns_of(calls)),
     forward = forward_of(thing), fields = torch.list(items_of(doc and doc.fields or {})),
