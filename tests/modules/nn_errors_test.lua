@@ -124,6 +124,14 @@ local CASES = {
   end},
   {'dirac_: only tensors with 3, 4 or 5 dimensions are supported', function() nn.init.dirac_(X) end},
   {"calculate_gain: nonlinearity cannot be 'rely': did you mean 'relu'?", function() nn.init.calculate_gain 'rely' end},
+  {'prune: amount is a share between 0 and 1 or a number of elements, got 1.5', function()
+    nn.utils.prune.l1_unstructured(nn.Linear(2, 2), 'weight', 1.5)
+  end},
+  {'prune: amount = 9 is more than the 4 that are there', function()
+    nn.utils.prune.l1_unstructured(nn.Linear(2, 2), 'weight', 9)
+  end},
+  {"prune: Linear has no parameter 'wait'", function() nn.utils.prune.identity(nn.Linear(2, 2), 'wait') end},
+  {"pruning of 'weight' not found in Linear", function() nn.utils.prune.remove(nn.Linear(2, 2), 'weight') end},
   {"torch.nn has no 'Conv2D': did you mean 'Conv2d'?", function() return nn.Conv2D end},
   {"torch.nn.functional has no 'cross_entopy': did you mean 'cross_entropy'?", function() return F.cross_entopy end},
   {"torch.nn.utils.rnn has no 'pad_sequences': did you mean 'pad_sequence'?", function()

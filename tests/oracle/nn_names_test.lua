@@ -15,8 +15,8 @@ end
 
 local OBJECTS = {
   nn = nn, functional = nn.functional, init = nn.init, utils = nn.utils, rnn = nn.utils.rnn,
-  parametrize = nn.utils.parametrize, parametrizations = nn.utils.parametrizations, stateless = nn.utils.stateless,
-  Module = nn.Identity(), Sequential = nn.Sequential(), ModuleList = nn.ModuleList(), ModuleDict = nn.ModuleDict(),
+  prune = nn.utils.prune, parametrize = nn.utils.parametrize, parametrizations = nn.utils.parametrizations,
+  stateless = nn.utils.stateless, Module = nn.Identity(), Sequential = nn.Sequential(), ModuleList = nn.ModuleList(), ModuleDict = nn.ModuleDict(),
   ParameterList = nn.ParameterList(), ParameterDict = nn.ParameterDict(),
   PackedSequence = nn.utils.rnn.pack_sequence({torch.ones(1), torch.ones(2)}, {enforce_sorted = false}),
 }
@@ -26,7 +26,7 @@ local FILES = 'common_types factory_kwargs modules parameter clip_grad convert_p
 local TEXTS = 'reproducibility_notes sparse_support_notes tf32_notes GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES'
 local IMPORTS = 'BroadcastingList1 BroadcastingList2 BroadcastingList3 DType np grad ParamSpec PackedSequence_ bind F Module '
   .. 'ModuleDict ModuleList Parameter copy_method_params deepcopy get_swap_module_params_on_conversion parametrize '
-  .. 'is_traceable_wrapper_subclass NamedMemberAccessor deprecated'
+  .. 'is_traceable_wrapper_subclass NamedMemberAccessor deprecated ABC abstractmethod'
 local OF_CLASSES = 'T_destination call_super_init dump_patches count index'
 local LEFT_OUT = {}
 for name in table.concat({FILES, TEXTS, IMPORTS, OF_CLASSES}, ' '):gmatch '%S+' do LEFT_OUT[name] = true end
@@ -49,7 +49,7 @@ local PLACES = {['torch.nn'] = 'nn', ['torch.nn.functional'] = 'functional', ['t
                 ['torch.nn.utils'] = 'utils', ['torch.nn.utils.parametrize'] = 'parametrize', ['nn.Module'] = 'Module'}
 
 -- PyTorch's names that its table imports when it is asked for them.
-local HIDDEN = {prune = true, attention = true}
+local HIDDEN = {attention = true}
 
 function TestNnNames:test_refused_names_are_real_and_missing()
   for _, group in ipairs(absent.GROUPS) do

@@ -22,7 +22,6 @@ absent.GROUPS = {
   {'torch.nn.init', 'Deprecated', 'use the name with _ behind it', [[
     constant dirac eye kaiming_normal kaiming_uniform normal orthogonal sparse uniform xavier_normal xavier_uniform]]},
   {'torch.nn.utils', 'Deprecated', 'use clip_grad_norm_', 'clip_grad_norm'},
-  {'torch.nn.utils', 'Pruning', 'write the mask as a parametrization: torch.nn.utils.parametrize', 'prune'},
   {'torch.nn.utils.parametrize', 'Copies of parametrizations', 'use deepcopy, or register them on the other module', [[
     transfer_parametrizations_and_params]]},
   {'nn.Module', 'Compiler', 'it works on Python code: operators run as they are called', 'compile'},

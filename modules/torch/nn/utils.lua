@@ -12,6 +12,7 @@ return require 'rtrain.namespace'('torch.nn.utils', {
     {'torch.nn.utils.skip_init', 'skip_init'},
   },
   modules = {rnn = 'torch.nn.utils.rnn', parametrize = 'torch.nn.utils.parametrize',
-             parametrizations = 'torch.nn.utils.parametrizations', stateless = 'torch.nn.utils.stateless'},
+             parametrizations = 'torch.nn.utils.parametrizations', stateless = 'torch.nn.utils.stateless',
+             prune = 'torch.nn.utils.prune'},
   later = require('torch.nn.absent').of 'torch.nn.utils',
 })

@@ -2,7 +2,7 @@
 
 import torch
 from torch import nn
-from torch.nn.utils import parametrizations
+from torch.nn.utils import parametrizations, prune
 from torch.nn.utils import rnn as sequences
 
 from harness import T, module
@@ -325,9 +325,42 @@ CONTAINERS = [
 ]
 
 
-def weight_norm(of):
-    return of(nn.Linear(4, 3))
+def pruned(*calls):
+    """A layer after calls of torch.nn.utils.prune."""
 
+    def make():
+        layer = nn.Linear(4, 6)
+        for call in calls:
+            call(layer)
+        return layer
+
+    return make
+
+
+def scores():
+    return torch.arange(24.0).reshape(6, 4)
+
+
+PRUNED = [
+    ("identity", "prune.identity(m, 'bias')", pruned(lambda m: prune.identity(m, "bias"))),
+    ("random", "prune.random_unstructured(m, 'weight', 0.4)", pruned(lambda m: prune.random_unstructured(m, "weight", 0.4))),
+    ("l1", "prune.l1_unstructured(m, 'weight', 0.3)", pruned(lambda m: prune.l1_unstructured(m, "weight", 0.3))),
+    ("l1_scores", "prune.l1_unstructured(m, 'weight', 5, {importance_scores = torch.arange(24):float():view(6, 4)})",
+     pruned(lambda m: prune.l1_unstructured(m, "weight", 5, importance_scores=scores()))),
+    ("random_channels", "prune.random_structured(m, 'weight', 2, 0)", pruned(lambda m: prune.random_structured(m, "weight", 2, 0))),
+    ("ln_channels", "prune.ln_structured(m, 'weight', 0.5, 2, 1)", pruned(lambda m: prune.ln_structured(m, "weight", 0.5, 2, 1))),
+    ("twice", "prune.l1_unstructured(m, 'weight', 0.25) prune.l1_unstructured(m, 'weight', 4)",
+     pruned(lambda m: prune.l1_unstructured(m, "weight", 0.25), lambda m: prune.l1_unstructured(m, "weight", 4))),
+    ("mixed", "prune.ln_structured(m, 'weight', 2, 1, 0) prune.random_unstructured(m, 'weight', 3) prune.ln_structured(m, 'weight', 1, 2, -1)",
+     pruned(lambda m: prune.ln_structured(m, "weight", 2, 1, 0), lambda m: prune.random_unstructured(m, "weight", 3),
+            lambda m: prune.ln_structured(m, "weight", 1, 2, -1))),
+    ("mask", "prune.custom_from_mask(m, 'bias', torch.tensor{1, 0, 1, 1, 0, 1})",
+     pruned(lambda m: prune.custom_from_mask(m, "bias", torch.tensor([1, 0, 1, 1, 0, 1])))),
+    ("global", "prune.global_unstructured({{m, 'weight'}, {m, 'bias'}}, prune.L1Unstructured, {amount = 0.5})",
+     pruned(lambda m: prune.global_unstructured([(m, "weight"), (m, "bias")], prune.L1Unstructured, amount=0.5))),
+    ("removed", "prune.remove(prune.l1_unstructured(m, 'weight', 7), 'weight')",
+     pruned(lambda m: prune.remove(prune.l1_unstructured(m, "weight", 7), "weight"))),
+]
 
 UTILITIES = [
     built("weight_norm_hook", "nn.utils.weight_norm(nn.Linear(4, 3))", lambda: nn.utils.weight_norm(nn.Linear(4, 3)), [ROWS]),
@@ -350,6 +383,8 @@ UTILITIES = [
           lambda: parametrizations.orthogonal(nn.Linear(4, 3), orthogonal_map="matrix_exp", use_trivialization=False), [ROWS]),
     built("orthogonal_householder", "nn.utils.parametrizations.orthogonal(nn.Linear(4, 3), {use_trivialization = false})",
           lambda: parametrizations.orthogonal(nn.Linear(4, 3), use_trivialization=False), [ROWS], init=False),
+    *[built(f"prune_{name}", f"(function() local prune, m = nn.utils.prune, nn.Linear(4, 6) {lua} return m end)()", python, [ROWS])
+      for name, lua, python in PRUNED],
     built("fuse_conv_bn_eval", "nn.utils.fuse_conv_bn_eval(nn.Conv2d(4, 3, 2, {bias = false}):eval(), nn.BatchNorm2d(3):eval())",
           lambda: nn.utils.fuse_conv_bn_eval(nn.Conv2d(4, 3, 2, bias=False).eval(), nn.BatchNorm2d(3).eval()), [X2]),
     built("fuse_linear_bn_eval", "nn.utils.fuse_linear_bn_eval(nn.Linear(4, 3):eval(), nn.BatchNorm1d(3):eval())",

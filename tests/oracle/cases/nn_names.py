@@ -1,12 +1,12 @@
 """The public names of Python's torch.nn and its parts: nn_names_test.lua says what becomes of each."""
 
 from torch import nn
-from torch.nn.utils import parametrizations, parametrize, rnn, stateless
+from torch.nn.utils import parametrizations, parametrize, prune, rnn, stateless
 
 from cases.names import Names
 
-OWNERS = {"nn": nn, "functional": nn.functional, "init": nn.init, "utils": nn.utils, "rnn": rnn, "parametrize": parametrize,
-          "parametrizations": parametrizations, "stateless": stateless, "Module": nn.Module, "Sequential": nn.Sequential,
+OWNERS = {"nn": nn, "functional": nn.functional, "init": nn.init, "utils": nn.utils, "rnn": rnn, "prune": prune,
+          "parametrize": parametrize, "parametrizations": parametrizations, "stateless": stateless, "Module": nn.Module, "Sequential": nn.Sequential,
           "ModuleList": nn.ModuleList, "ModuleDict": nn.ModuleDict, "ParameterList": nn.ParameterList,
           "ParameterDict": nn.ParameterDict, "PackedSequence": rnn.PackedSequence}
 
