@@ -41,6 +41,11 @@ function TestRegistration:test_a_buffer_is_registered_by_assignment()
   lu.assertEquals(ordered.keys(net:state_dict()), {'seen'})
   net.seen = torch.ones(2)
   lu.assertEquals(net:state_dict().seen:sum():item(), 2)
+  net.seen = nn.Buffer(torch.ones(2), {persistent = false})
+  lu.assertEquals(ordered.keys(net:state_dict()), {})
+  net.plain = false
+  net.plain = nn.Buffer(torch.ones(1))
+  lu.assertEquals(ordered.keys(net:state_dict()), {'plain'})
   lu.assertStrContains(error_of(function() net.seen = 'x' end), "cannot assign string as buffer 'seen'")
 end
 

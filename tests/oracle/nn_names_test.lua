@@ -16,7 +16,8 @@ end
 local OBJECTS = {
   nn = nn, functional = nn.functional, init = nn.init, utils = nn.utils, rnn = nn.utils.rnn,
   prune = nn.utils.prune, parametrize = nn.utils.parametrize, parametrizations = nn.utils.parametrizations,
-  stateless = nn.utils.stateless, Module = nn.Identity(), Sequential = nn.Sequential(), ModuleList = nn.ModuleList(), ModuleDict = nn.ModuleDict(),
+  stateless = nn.utils.stateless, Module = nn.Identity(),
+  Sequential = nn.Sequential(), ModuleList = nn.ModuleList(), ModuleDict = nn.ModuleDict(),
   ParameterList = nn.ParameterList(), ParameterDict = nn.ParameterDict(),
   PackedSequence = nn.utils.rnn.pack_sequence({torch.ones(1), torch.ones(2)}, {enforce_sorted = false}),
 }

@@ -81,7 +81,8 @@ function Module.__newindex(self, name, value)
     enlist(self, name, 'module')
   elseif parameter.is_parameter(value) then
     enlist(self, name, 'parameter')
-  elseif parameter.is_buffer(value) and kind ~= 'buffer' then
+  elseif parameter.is_buffer(value) and (kind == nil or kind == 'buffer') then
+    self._fields[name] = nil
     return self:register_buffer(name, value, {persistent = parameter.is_persistent(value)})
   elseif value ~= nil and (kind == 'parameter' or kind == 'module' or (kind == 'buffer' and not is_tensor(value))) then
     errors.raise('argument', ("cannot assign %s as %s '%s' (%s or nil expected)"):format(Module._describe(value), kind,
