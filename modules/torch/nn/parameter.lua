@@ -86,6 +86,7 @@ function parameter.zero_grads(params, set_to_none)
     if grad ~= nil then
       if set_to_none and not has_fixed_grad[param] then
         param.grad = nil
+        grad:release()  -- this handle is ours: without it the memory would wait for the collector
       else
         zeroed[#zeroed + 1] = grad:detach()
       end
