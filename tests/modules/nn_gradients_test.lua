@@ -3,6 +3,9 @@ local lu = require 'luaunit'
 local torch = require 'torch'
 local nn, F = torch.nn, torch.nn.functional
 
+-- The tensors are small: a second thread would only wait.
+torch.set_num_threads(1)
+
 TestGradients = {}
 
 local function random(shape) return torch.randn(shape, {dtype = 'float64', requires_grad = true}) end
