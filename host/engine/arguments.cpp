@@ -4,9 +4,7 @@
 #include <ATen/core/List.h>
 #include <ATen/core/ivalue.h>
 
-#include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
@@ -32,13 +30,35 @@ bool names(std::string_view keyword, const std::string& param) {
   return keyword == param || plain_name(keyword) == param;
 }
 
-std::string ordinal(size_t n) {
-  static constexpr const char* kNames[] = {"1st", "2nd", "3rd"};
-  return n <= 3 ? kNames[n - 1] : cat(n, "th");
+template <class T>
+bool push_if(const std::optional<T>& number, Stack& stack) {
+  if (number) stack.emplace_back(*number);
+  return number.has_value();
 }
 
-std::string expected(const Param& param) {
-  return param.kind == Kind::kReduction ? "0 (none), 1 (mean) or 2 (sum)" : param.type;
+// As in PyTorch, a 0-dim tensor that needs no gradient will do for a number.
+std::optional<at::Scalar> item_of(const Vm& vm, lua_State* L, int index) {
+  const at::Tensor* tensor = test_tensor(vm, L, index);
+  if (tensor == nullptr || !tensor->defined() || tensor->dim() != 0 || tensor->requires_grad())
+    return std::nullopt;
+  return tensor->item();
+}
+
+std::optional<int64_t> read_int(const Vm& vm, lua_State* L, int index) {
+  if (lua_type(L, index) != LUA_TUSERDATA) return to_int(L, index);
+  const auto item = item_of(vm, L, index);
+  return item && item->isIntegral(/*includeBool=*/false) ? std::optional(item->toLong())
+                                                         : std::nullopt;
+}
+
+std::optional<double> read_double(const Vm& vm, lua_State* L, int index) {
+  if (lua_type(L, index) != LUA_TUSERDATA) return to_double(L, index);
+  const auto item = item_of(vm, L, index);
+  return item && !item->isComplex() ? std::optional(item->toDouble()) : std::nullopt;
+}
+
+std::optional<at::Scalar> read_scalar(const Vm& vm, lua_State* L, int index) {
+  return lua_type(L, index) == LUA_TUSERDATA ? item_of(vm, L, index) : to_scalar(L, index);
 }
 
 // Pushes a list made from the table's items, each by the function; false when one does not fit.
@@ -247,26 +267,17 @@ bool Arguments::convert(int index, const Param& param, Stack& stack) const {
       stack.emplace_back(*tensor);
       return true;
     }
-    case Kind::kInt: {
-      const auto number = to_int(L_, index);
-      if (number) stack.emplace_back(*number);
-      return number.has_value();
-    }
+    case Kind::kInt:
+      return push_if(read_int(vm_, L_, index), stack);
+    case Kind::kFloat:
+      return push_if(read_double(vm_, L_, index), stack);
+    case Kind::kScalar:
+      return push_if(read_scalar(vm_, L_, index), stack);
     case Kind::kReduction: {
       const auto number = to_int(L_, index);
       if (!number || *number < 0 || *number > 2) return false;
       stack.emplace_back(*number);
       return true;
-    }
-    case Kind::kFloat: {
-      const auto number = to_double(L_, index);
-      if (number) stack.emplace_back(*number);
-      return number.has_value();
-    }
-    case Kind::kScalar: {
-      const auto scalar = to_scalar(L_, index);
-      if (scalar) stack.emplace_back(*scalar);
-      return scalar.has_value();
     }
     case Kind::kBool:
       if (type != LUA_TBOOLEAN) return false;
@@ -315,12 +326,12 @@ bool Arguments::convert_string(const char* text, const Param& param, Stack& stac
 bool Arguments::convert_repeated(int index, const Param& param, Stack& stack) const {
   if (param.fixed_size == 0) return false;
   if (param.kind == Kind::kIntList) {
-    const auto number = to_int(L_, index);
+    const auto number = read_int(vm_, L_, index);
     if (number) push_repeated(*number, param.fixed_size, stack);
     return number.has_value();
   }
   if (param.kind == Kind::kFloatList) {
-    const auto number = to_double(L_, index);
+    const auto number = read_double(vm_, L_, index);
     if (number) push_repeated(*number, param.fixed_size, stack);
     return number.has_value();
   }
@@ -338,9 +349,11 @@ bool Arguments::convert_table(int index, const Param& param, Stack& stack) const
   if (!is_length_of(param, lua_objlen(L_, index))) return false;
   switch (param.kind) {
     case Kind::kIntList:
-      return push_list<int64_t>(L_, index, stack, [this](int item) { return to_int(L_, item); });
+      return push_list<int64_t>(L_, index, stack,
+                                [this](int item) { return read_int(vm_, L_, item); });
     case Kind::kFloatList:
-      return push_list<double>(L_, index, stack, [this](int item) { return to_double(L_, item); });
+      return push_list<double>(L_, index, stack,
+                               [this](int item) { return read_double(vm_, L_, item); });
     case Kind::kBoolList:
       return push_list<bool>(L_, index, stack, [this](int item) -> std::optional<bool> {
         if (lua_type(L_, item) != LUA_TBOOLEAN) return std::nullopt;
@@ -361,76 +374,6 @@ bool Arguments::convert_table(int index, const Param& param, Stack& stack) const
     default:
       return false;
   }
-}
-
-std::string Arguments::mismatch(const Overload& overload) const {
-  Slots slots;
-  const Keyword* culprit = nullptr;
-  switch (assign(overload, slots, &culprit)) {
-    case Fit::kTooMany:
-      return cat("takes at most ", overload.positional, " positional arguments, got ", positional_);
-    case Fit::kGivenTwice:
-      return cat("argument '", std::string_view(culprit->name),
-                 "' is given by position and by keyword");
-    case Fit::kUnknownKeyword: {
-      std::vector<std::string> known;
-      for (const Param& p : overload.params) known.push_back(p.name);
-      return cat("unknown keyword '", std::string_view(culprit->name), "'",
-                 suggestion(culprit->name, known));
-    }
-    case Fit::kOk:
-      break;
-  }
-  Stack stack;
-  for (size_t i = 0; i < overload.params.size(); ++i) {
-    const Param& param = overload.params[i];
-    const int index = slots.index[i];
-    if (is_none(index)) {
-      if (param.has_default || param.optional) continue;
-      if (param.keyword_only)
-        return cat("keyword '", param.name, "' (", param.type, ") is missing");
-      return cat("argument '", param.name, "' (", ordinal(i + 1), ", ", param.type, ") is missing");
-    }
-    const bool gathered = slots.gathered && static_cast<int>(i) == overload.varargs;
-    if (gathered ? gather(index, stack) : convert(index, param, stack)) continue;
-    return cat("argument '", param.name, "' (", ordinal(i + 1), "): expected ", expected(param),
-               ", got ", describe_value(L_, index));
-  }
-  return "arguments do not fit";
-}
-
-std::string Arguments::describe(const Overload& overload) const {
-  Slots slots;
-  const Keyword* culprit = nullptr;
-  if (assign(overload, slots, &culprit) != Fit::kOk) return {};
-  std::string out;
-  for (size_t i = 0; i < overload.params.size(); ++i) {
-    if (slots.index[i] == 0) continue;
-    const bool gathered = slots.gathered && static_cast<int>(i) == overload.varargs;
-    out += cat(out.empty() ? "" : ", ", overload.params[i].name, ": ",
-               gathered ? join_numbers(slots.index[i]) : describe_value(L_, slots.index[i]));
-  }
-  return out;
-}
-
-std::string Arguments::given() const {
-  std::string out;
-  for (int i = 1; i <= positional_; ++i) out += cat(i > 1 ? ", " : "", describe_value(L_, i));
-  std::vector<Keyword> keywords(keywords_, keywords_ + keyword_count_);
-  std::ranges::sort(keywords, {}, [](const Keyword& k) { return std::string_view(k.name); });
-  for (const Keyword& k : keywords) {
-    out +=
-        cat(out.empty() ? "" : ", ", std::string_view(k.name), " = ", describe_value(L_, k.index));
-  }
-  return out;
-}
-
-std::string Arguments::join_numbers(int first) const {
-  std::string out;
-  for (int i = first; i <= positional_; ++i) {
-    out += cat(out.empty() ? "" : ", ", to_double(L_, i).value_or(0));
-  }
-  return cat("{", out, "}");
 }
 
 int Arguments::keyword(std::string_view name) const {

@@ -127,6 +127,16 @@ function TestCall:test_an_operator_with_nothing_to_do_gives_its_argument_back()
   lu.assertFalse(rawequal(x:t():contiguous(), x))
 end
 
+function TestCall:test_a_tensor_without_dims_will_do_for_a_number()
+  local five = C.tensor(5):long()
+  lu.assertEquals(arange(five):tolist(), {0, 1, 2, 3, 4})
+  lu.assertEquals(ones(10):view({five, 2}).shape, {5, 2})
+  lu.assertEquals(ones(2):add(ones(2), {alpha = five}):tolist(), {6, 6})
+  lu.assertErrorMsgContains('expected int', function() ones(2):unsqueeze(C.tensor(1)) end)
+  lu.assertErrorMsgContains('expected int', function() ones(2):unsqueeze(C.tensor{1LL}) end)
+  lu.assertErrorMsgContains('expected number', C.op 'arange', C.tensor(5):requires_grad_())
+end
+
 function TestCall:test_every_listed_operator_can_be_found()
   for _, name in ipairs(C.op_names()) do
     lu.assertTrue(#C.op_signatures(name) > 0, name)

@@ -20,7 +20,7 @@ METHOD, FUNCTION = {"_": {"forms": "m"}}, {"_": {"forms": "f"}}
 VIEWS = {
     "view": [(CUBE, 6, 4), (CUBE, [2, 12]), (CUBE, -1), (CUBE, 4, -1), (I, torch.float64), (T(2, 4), torch.complex64), (S, 1)],
     "view_as": [(X, T(3, 2))],
-    "reshape": [(CUBE, [6, 4]), (CUBE, [-1]), (T(0, 3), [3, 0])],
+    "reshape": [(CUBE, [6, 4]), (T(1, 1), [T(dtype="int64", fill="ones"), 1, -1]), (CUBE, [-1]), (T(0, 3), [3, 0])],
     "reshape_as": [(X, T(3, 2))],
     "expand": [(T(3, 1), 3, 4), (T(3), [2, 3]), (T(1, 3), 2, -1), (S, 2, 2)],
     "expand_as": [(T(3), X)],
