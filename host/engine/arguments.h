@@ -1,9 +1,10 @@
 // host/engine/arguments.h: the marshaller: Lua arguments as the values that an operator's schema
 // asks for.
 //
-// Strict: nothing is coerced but a 0-dim tensor to a number, because boxed kernels check nothing themselves (a missing argument is
-// undefined behaviour, a wrong one an internal assertion of LibTorch). Arguments are the positions
-// 1…n of the Lua stack; a last table with string keys only holds keywords.
+// Strict: nothing is coerced but a 0-dim tensor to a number, because boxed kernels check nothing
+// themselves (a missing argument is undefined behaviour, a wrong one an internal assertion of
+// LibTorch). Arguments are the positions 1…n of the Lua stack; a last table with string keys only
+// holds keywords.
 #pragma once
 
 #include <string>
