@@ -127,11 +127,20 @@ int push_results(Vm& vm, lua_State* L, const Overload& overload, Stack& stack, b
   return count;
 }
 
+void check_safety(const Op& op, const Overload& overload, const Arguments& arguments,
+                  const Stack& stack) {
+  try {
+    op.family->check(stack);
+  } catch (const Error& e) {
+    throw operator_error(op.family->name, e, arguments.describe(overload));
+  }
+}
+
 // True when the boxed call ran; false when it ran out of memory and may be tried again.
 bool try_call(const Op& op, const Overload& overload, const Arguments& arguments, Stack& stack,
               bool may_retry) {
+  if (op.family->check != nullptr) check_safety(op, overload, arguments, stack);
   try {
-    if (op.family->check != nullptr) op.family->check(stack);
     overload.op.callBoxed(stack);
     return true;
   } catch (const c10::OutOfMemoryError& e) {

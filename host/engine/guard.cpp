@@ -42,6 +42,7 @@ std::string assertion_text(std::string_view text, size_t mark) {
 // "Could not run 'aten::x' with arguments from the 'Y' backend." is followed by pages about
 // LibTorch's build.
 std::string short_text(std::string_view text) {
+  text = text.substr(0, text.find("  (Could this error message be improved?"));
   text = text.substr(0, text.find("\nException raised from "));  // of an error inside this one
   const size_t mark = text.find("INTERNAL ASSERT FAILED");
   if (mark != std::string_view::npos) return assertion_text(text, mark);

@@ -14,7 +14,8 @@ namespace rtrain {
 // Why Lua cannot call the operator of that name; empty when it can.
 std::string refusal(std::string_view name);
 
-// Throws Error(kArgument) for arguments that the operator does not survive.
+// Throws Error(kArgument) for arguments that the operator does not survive; the caller adds which
+// operator it is and the arguments.
 using SafetyCheck = void (*)(const torch::jit::Stack&);
 
 // The check to make before calls of the operator; null when there is none.

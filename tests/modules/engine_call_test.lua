@@ -203,6 +203,26 @@ function TestCallErrors:test_what_kernels_do_not_check_is_checked_before()
   lu.assertStrContains(text, 'float32 [0, 2, 1]')
 end
 
+function TestCallErrors:test_recurrent_networks_need_all_their_states_and_parameters()
+  local gru = C.op 'gru'
+  local input, hx, params = ones(5, 2, 3), ones(1, 2, 4), {ones(12, 3), ones(12, 4)}
+  lu.assertEquals(gru(input, hx, params, false, 1, 0, false, false, false).shape, {5, 2, 4})
+  local text = message(gru, input, hx, params, false, 2, 0, false, false, false)
+  lu.assertStrContains(text, 'gru: hx must be [num_layers * directions, batch, hidden_size], it is float32 [1, 2, 4]')
+  text = message(gru, input, hx, params, true, 1, 0, false, false, false)
+  lu.assertStrContains(text, 'params: 4 tensors for each layer and direction are needed, got 2')
+  local data, sizes = ones(5, 3), C.tensor{2LL, 2LL, 1LL}
+  lu.assertEquals(gru(data, sizes, hx, params, false, 1, 0, false, false).shape, {5, 4})
+  text = message(gru, data, C.tensor{2LL, 2LL}, hx, params, false, 1, 0, false, false)
+  lu.assertStrContains(text, 'batch_sizes add up to 4, the data has 5 rows')
+  text = message(gru, data, C.tensor{1LL, 4LL}, hx, params, false, 1, 0, false, false)
+  lu.assertStrContains(text, 'never grow')
+  text = message(C.op 'embedding_bag', ones(3, 3), C.tensor{0LL}, C.tensor{{0LL}})
+  lu.assertStrContains(text, 'embedding_bag: offsets must have 1 dim, it is int64 [1, 1]')
+  text = message(C.op 'range', 0, 5, 0.5, {dtype = 'int8'})
+  lu.assertStrContains(text, 'range: a step of 0.5 is 0 in int8')
+end
+
 function TestCallErrors:test_operators_that_do_not_survive_wrong_arguments_are_left_out()
   local text, err = message(C.op, 'align_tensors')
   lu.assertStrContains(text, "operator 'align_tensors' is left out: dims have no names here")
