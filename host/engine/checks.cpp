@@ -4,8 +4,8 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
-#include "host/engine/dtype.h"
-#include "host/engine/tensor.h"
+#include "host/engine/tensor/dtype.h"
+#include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
 namespace {

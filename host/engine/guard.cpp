@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "host/engine/peer_error.h"
+#include "host/engine/distributed/peer_error.h"
 
 namespace rtrain {
 namespace {

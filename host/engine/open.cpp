@@ -5,7 +5,7 @@
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
 #include "host/engine/memory/collector.h"
-#include "host/engine/scalars.h"
+#include "host/engine/tensor/scalars.h"
 #include "host/engine/vm.h"
 
 extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(

@@ -8,12 +8,12 @@
 #include <torch/headeronly/version.h>
 
 #include "host/engine/checks.h"
-#include "host/engine/dtype.h"
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
-#include "host/engine/options.h"
-#include "host/engine/scalars.h"
-#include "host/engine/tensor.h"
+#include "host/engine/operators/options.h"
+#include "host/engine/tensor/dtype.h"
+#include "host/engine/tensor/scalars.h"
+#include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "host/base/error.h"
 #include "host/engine/engine.h"
-#include "host/engine/overloads.h"
+#include "host/engine/operators/overloads.h"
 
 namespace rtrain {
 namespace {

@@ -13,7 +13,7 @@
 #include <unordered_map>
 
 #include "host/base/host_api.h"
-#include "host/engine/wrapped_number.h"
+#include "host/engine/tensor/wrapped_number.h"
 #include "host/lua/lua.h"
 
 namespace rtrain {

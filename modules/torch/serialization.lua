@@ -1,6 +1,6 @@
 -- torch/serialization.lua: torch.save and torch.load, and the same for safetensors.
 --
--- The work is the engine's (host/engine/archive.h, host/engine/safetensors.h); here are the arguments.
+-- The work is the engine's (host/engine/files/archive.h, host/engine/files/safetensors.h); here are the arguments.
 
 local args = require 'rtrain.args'
 local class = require 'rtrain.class'

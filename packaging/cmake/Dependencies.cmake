@@ -27,7 +27,7 @@ endif()
 add_library(torch_headers INTERFACE)
 target_include_directories(torch_headers SYSTEM INTERFACE
   ${TORCH_ROOT}/include ${TORCH_ROOT}/include/torch/csrc/api/include
-  ${PROJECT_SOURCE_DIR}/host/engine/gloo_stub)
+  ${PROJECT_SOURCE_DIR}/host/engine/distributed/gloo_stub)
 target_compile_definitions(torch_headers INTERFACE
   USE_DISTRIBUTED USE_C10D_GLOO USE_RPC USE_TENSORPIPE _GLIBCXX_USE_CXX11_ABI=1)
 

@@ -1,4 +1,4 @@
-#include "host/engine/archive.h"
+#include "host/engine/files/archive.h"
 
 #include <gtest/gtest.h>
 

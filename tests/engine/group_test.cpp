@@ -1,4 +1,4 @@
-#include "host/engine/group.h"
+#include "host/engine/distributed/group.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>

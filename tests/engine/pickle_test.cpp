@@ -5,8 +5,8 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
-#include "host/engine/pickle_reader.h"
-#include "host/engine/pickle_writer.h"
+#include "host/engine/files/pickle_reader.h"
+#include "host/engine/files/pickle_writer.h"
 #include "tests/engine/ranks.h"
 
 namespace rtrain {

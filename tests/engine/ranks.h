@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "host/base/text.h"
-#include "host/engine/group.h"
+#include "host/engine/distributed/group.h"
 
 namespace rtrain {
 

@@ -1,4 +1,4 @@
-#include "host/engine/reducer.h"
+#include "host/engine/distributed/reducer.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>

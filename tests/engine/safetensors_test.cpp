@@ -1,9 +1,9 @@
-#include "host/engine/safetensors.h"
+#include "host/engine/files/safetensors.h"
 
 #include <gtest/gtest.h>
 
 #include "host/base/error.h"
-#include "host/engine/safetensors_header.h"
+#include "host/engine/files/safetensors_header.h"
 #include "tests/fuzz/memory_source.h"
 #include "tests/unit/zip_bytes.h"
 

@@ -1,5 +1,5 @@
 // torch.load: the zip archive and the pickle and storages in it.
-#include "host/engine/archive.h"
+#include "host/engine/files/archive.h"
 #include "tests/fuzz/memory_source.h"
 #include "tests/fuzz/run_reader.h"
 #include "tests/fuzz/touch.h"

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "host/engine/pickle_reader.h"
+#include "host/engine/files/pickle_reader.h"
 #include "tests/fuzz/run_reader.h"
 #include "tests/fuzz/touch.h"
 

@@ -1,5 +1,5 @@
 // torch.load_safetensors: the length, the JSON header and the tensors behind it.
-#include "host/engine/safetensors.h"
+#include "host/engine/files/safetensors.h"
 #include "tests/fuzz/memory_source.h"
 #include "tests/fuzz/run_reader.h"
 #include "tests/fuzz/touch.h"

@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "host/base/error.h"
-#include "host/engine/tree.h"
+#include "host/engine/files/tree.h"
 
 namespace rtrain {
 

@@ -9,9 +9,9 @@
 
 #include "host/engine/autograd/autograd.h"
 #include "host/engine/autograd/lua_engine.h"
-#include "host/engine/call.h"
 #include "host/engine/guard.h"
-#include "host/engine/tensor.h"
+#include "host/engine/operators/call.h"
+#include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
 namespace {

@@ -14,7 +14,7 @@
 #include "host/engine/autograd/autograd.h"
 #include "host/engine/callback.h"
 #include "host/engine/guard.h"
-#include "host/engine/tensor.h"
+#include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
 namespace {

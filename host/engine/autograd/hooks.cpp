@@ -8,7 +8,7 @@
 #include "host/engine/callback.h"
 #include "host/engine/checks.h"
 #include "host/engine/guard.h"
-#include "host/engine/tensor.h"
+#include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "host/engine/guard.h"
-#include "host/engine/tensor.h"
+#include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
 namespace {

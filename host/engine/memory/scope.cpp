@@ -1,7 +1,7 @@
 // torch.scope: releases the tensors made inside a function call.
 #include "host/engine/checks.h"
 #include "host/engine/memory/open.h"
-#include "host/engine/tensor.h"
+#include "host/engine/tensor/tensor.h"
 #include "host/engine/vm.h"
 
 namespace rtrain {

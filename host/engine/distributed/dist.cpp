@@ -1,0 +1,272 @@
+// host/engine/distributed/dist.cpp: torch._C.distributed: the process group of a Lua state,
+// collectives and the DDP reducer.
+#include <array>
+#include <memory>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
+
+#include "host/base/text.h"
+#include "host/engine/distributed/group.h"
+#include "host/engine/distributed/host_store.h"
+#include "host/engine/distributed/reducer.h"
+#include "host/engine/engine.h"
+#include "host/engine/files/tree.h"
+#include "host/engine/guard.h"
+#include "host/engine/operators/options.h"
+#include "host/engine/tensor/tensor.h"
+
+namespace rtrain {
+namespace {
+
+// The state's group, a userdata in the registry.
+constexpr const char* kGroupKey = "rtrain.Group";
+
+int before_forward(lua_State* L);
+int after_forward(lua_State* L);
+int register_comm_hook(lua_State* L);
+
+}  // namespace
+
+template <>
+struct Class<Group> {
+  using Slot = std::shared_ptr<Group>;
+  static constexpr const char* kName = "torch.distributed.Group";
+  static constexpr std::array<Method, 0> kMethods = {};
+};
+
+template <>
+struct Class<Reducer> {
+  using Slot = std::shared_ptr<Reducer>;
+  static constexpr const char* kName = "torch.distributed.Reducer";
+  static constexpr std::array kMethods = {torch_method<&before_forward>("before_forward"),
+                                          torch_method<&after_forward>("after_forward"),
+                                          torch_method<&register_comm_hook>("register_comm_hook")};
+};
+
+namespace {
+
+std::shared_ptr<Group> find_group(lua_State* L) {
+  lua_getfield(L, LUA_REGISTRYINDEX, kGroupKey);
+  const auto* slot = test<Group>(L, lua_gettop(L));
+  std::shared_ptr<Group> out = slot == nullptr ? nullptr : *slot;
+  lua_pop(L, 1);
+  return out;
+}
+
+std::shared_ptr<Group> check_group(lua_State* L) {
+  std::shared_ptr<Group> out = find_group(L);
+  if (out == nullptr) {
+    throw Error(
+        Code::kArgument,
+        "there is no process group: a train function that a trainer runs has one, elsewhere "
+        "call torch.distributed.init_process_group first");
+  }
+  return out;
+}
+
+c10::intrusive_ptr<c10d::Store> make_store(const HostApi& api, const GroupOptions& options) {
+  if (api.store_get != nullptr) return c10::make_intrusive<HostStore>(api, options.timeout);
+  if (options.world_size > 1) {
+    throw Error(
+        Code::kUnsupported,
+        "a process group of several ranks is made by a trainer (rtrain run); this process has "
+        "no controller to meet the others at");
+  }
+  return c10::make_intrusive<c10d::HashStore>();
+}
+
+int init_process_group(lua_State* L) {
+  const Options given(L, 1, "init_process_group",
+                      {"backend", "rank", "world_size", "timeout_s", "prefix"});
+  const std::string backend = given.text("backend", "gloo");
+  if (backend != "gloo") {
+    throw Error(Code::kUnsupported, cat("init_process_group: backend '", backend,
+                                        "' is not supported by this version; use 'gloo'"));
+  }
+  if (find_group(L) != nullptr) {
+    throw Error(Code::kArgument, "init_process_group: this process has a process group already");
+  }
+  GroupOptions options;
+  options.rank = static_cast<int>(given.integer("rank", 0));
+  options.world_size = static_cast<int>(given.integer("world_size", 1));
+  options.timeout = given.seconds("timeout_s", options.timeout);
+  options.prefix = given.text("prefix", "default");
+  const HostApi& api = host(L);
+  push<Group>(L, std::make_shared<Group>(options, make_store(api, options), api));
+  lua_setfield(L, LUA_REGISTRYINDEX, kGroupKey);
+  return 0;
+}
+
+int destroy_process_group(lua_State* L) {
+  if (const std::shared_ptr<Group> group = find_group(L)) group->close();
+  lua_pushnil(L);
+  lua_setfield(L, LUA_REGISTRYINDEX, kGroupKey);
+  return 0;
+}
+
+int is_initialized(lua_State* L) {
+  lua_pushboolean(L, find_group(L) != nullptr);
+  return 1;
+}
+
+int get_rank(lua_State* L) {
+  lua_pushinteger(L, check_group(L)->rank());
+  return 1;
+}
+
+int get_world_size(lua_State* L) {
+  lua_pushinteger(L, check_group(L)->world_size());
+  return 1;
+}
+
+int all_reduce(lua_State* L) {
+  const at::Tensor& tensor = check_tensor(L, 1);
+  check_group(L)->all_reduce(tensor, luaL_optstring(L, 2, "sum"));
+  lua_settop(L, 1);
+  return 1;
+}
+
+int all_gather(lua_State* L) {
+  const std::vector<at::Tensor> out = check_group(L)->all_gather(check_tensor(L, 1));
+  lua_createtable(L, static_cast<int>(out.size()), 0);
+  for (size_t i = 0; i < out.size(); ++i) {
+    push_tensor(L, out[i]);
+    lua_rawseti(L, -2, static_cast<int>(i) + 1);
+  }
+  return 1;
+}
+
+int broadcast(lua_State* L) {
+  const at::Tensor& tensor = check_tensor(L, 1);
+  check_group(L)->broadcast(tensor, static_cast<int>(luaL_optnumber(L, 2, 0)));
+  lua_settop(L, 1);
+  return 1;
+}
+
+int reduce_scatter(lua_State* L) {
+  const at::Tensor& output = check_tensor(L, 1);
+  check_group(L)->reduce_scatter(output, check_tensors(L, 2), luaL_optstring(L, 3, "sum"));
+  lua_settop(L, 1);
+  return 1;
+}
+
+int barrier(lua_State* L) {
+  check_group(L)->barrier();
+  return 0;
+}
+
+std::vector<std::string> names_of(lua_State* L, const Options& given) {
+  std::vector<std::string> out;
+  given.push("names");
+  if (!lua_isnil(L, -1)) {
+    luaL_checktype(L, -1, LUA_TTABLE);
+    for (int i = 1; i <= static_cast<int>(lua_objlen(L, -1)); ++i) {
+      lua_rawgeti(L, -1, i);
+      out.emplace_back(luaL_checkstring(L, -1));
+      lua_pop(L, 1);
+    }
+  }
+  lua_pop(L, 1);
+  return out;
+}
+
+std::vector<at::Tensor> tensors_of(lua_State* L, const Options& given, const char* name) {
+  given.push(name);
+  std::vector<at::Tensor> out;
+  if (!lua_isnil(L, -1)) out = check_tensors(L, lua_gettop(L));
+  lua_pop(L, 1);
+  return out;
+}
+
+int new_reducer(lua_State* L) {
+  std::vector<at::Tensor> params = check_tensors(L, 1);
+  const Options given(L, 2, "DistributedDataParallel",
+                      {"names", "buffers", "find_unused_parameters", "gradient_as_bucket_view",
+                       "bucket_cap_mb", "static_graph", "broadcast_buffers", "frozen"});
+  ReducerOptions options;
+  options.names = names_of(L, given);
+  options.buffers = tensors_of(L, given, "buffers");
+  options.frozen = tensors_of(L, given, "frozen");
+  options.find_unused_parameters = given.boolean("find_unused_parameters", false);
+  options.gradient_as_bucket_view = given.boolean("gradient_as_bucket_view", true);
+  options.static_graph = given.boolean("static_graph", false);
+  options.broadcast_buffers = given.boolean("broadcast_buffers", true);
+  options.bucket_cap_mb = given.number("bucket_cap_mb", options.bucket_cap_mb);
+  push<Reducer>(L, Reducer::create(check_group(L), std::move(params), std::move(options)));
+  return 1;
+}
+
+bool sync_argument(lua_State* L, int index) {
+  return lua_isnoneornil(L, index) || lua_toboolean(L, index) != 0;
+}
+
+int before_forward(lua_State* L) {
+  check<Reducer>(L, 1)->before_forward(sync_argument(L, 2));
+  return 0;
+}
+
+// Applies the function to every tensor of the tree, in order; lists and maps are copied.
+template <class Replace>
+Tree with_tensors(const Tree& tree, Replace& replace) {
+  if (const auto* tensor = std::get_if<at::Tensor>(&tree)) return replace(*tensor);
+  if (const auto* list = std::get_if<std::shared_ptr<TreeList>>(&tree)) {
+    auto out = std::make_shared<TreeList>();
+    for (const Tree& item : (*list)->items) out->items.push_back(with_tensors(item, replace));
+    return out;
+  }
+  if (const auto* map = std::get_if<std::shared_ptr<TreeMap>>(&tree)) {
+    auto out = std::make_shared<TreeMap>();
+    out->ordered = (*map)->ordered;
+    for (const auto& [key, item] : (*map)->entries) {
+      out->entries.emplace_back(key, with_tensors(item, replace));
+    }
+    return out;
+  }
+  return tree;
+}
+
+int after_forward(lua_State* L) {
+  const std::shared_ptr<Reducer> reducer = check<Reducer>(L, 1);
+  const bool sync = sync_argument(L, 3);
+  if (!sync || !reducer->replaces_outputs()) {
+    reducer->after_forward({}, sync);
+    lua_pushvalue(L, 2);
+    return 1;
+  }
+  const Tree output = to_tree(L, 2, "output");
+  std::vector<at::Tensor> tensors;
+  const auto collect = [&](const at::Tensor& tensor) { return tensors.emplace_back(tensor); };
+  with_tensors(output, collect);
+  const std::vector<at::Tensor> replaced = reducer->after_forward(tensors, sync);
+  size_t next = 0;
+  const auto replace = [&](const at::Tensor&) { return replaced[next++]; };
+  push_tree(L, with_tensors(output, replace));
+  return 1;
+}
+
+int register_comm_hook(lua_State* L) {
+  check<Reducer>(L, 1)->register_comm_hook(luaL_checkstring(L, 2));
+  return 0;
+}
+
+}  // namespace
+
+void open_dist(lua_State* L) {
+  static constexpr std::array kFunctions = {
+      torch_method<&init_process_group>("init_process_group"),
+      torch_method<&destroy_process_group>("destroy_process_group"),
+      torch_method<&is_initialized>("is_initialized"),
+      torch_method<&get_rank>("get_rank"),
+      torch_method<&get_world_size>("get_world_size"),
+      torch_method<&all_reduce>("all_reduce"),
+      torch_method<&all_gather>("all_gather"),
+      torch_method<&broadcast>("broadcast"),
+      torch_method<&reduce_scatter>("reduce_scatter"),
+      torch_method<&barrier>("barrier"),
+      torch_method<&new_reducer>("Reducer")};
+  register_class<Group>(L);
+  register_class<Reducer>(L);
+  push_functions(L, kFunctions);
+  lua_setfield(L, -2, "distributed");  // not "dist", an operator
+}
+
+}  // namespace rtrain

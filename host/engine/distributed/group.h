@@ -1,0 +1,85 @@
+// host/engine/distributed/group.h: a process group of one attempt and its collectives.
+//
+// Gloo on loopback over a c10d::Store. Owned by one Lua state and used by its thread only. Every
+// collective must be called by all ranks in the same order. When one fails on another rank's
+// account, Error(kPeerLost) or, at the group's deadline, Error(kTimeout) says so, and every later
+// collective raises the same: the group is dead.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "host/base/error.h"
+#include "host/base/host_api.h"
+
+namespace rtrain {
+
+class Reducer;
+
+struct GroupOptions {
+  int rank = 0;
+  int world_size = 1;
+  std::chrono::milliseconds timeout = std::chrono::minutes(30);
+  // Distinguishes attempts in the store: nothing is shared with a dead attempt.
+  std::string prefix;
+};
+
+class Group {
+ public:
+  // Connects to all ranks; waits for them at most 60 s, or the timeout when that is shorter. `host`
+  // may lack its blocking functions; both must outlive the group.
+  Group(const GroupOptions& options, const c10::intrusive_ptr<c10d::Store>& store,
+        const HostApi& host);
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  int rank() const { return options_.rank; }
+  int world_size() const { return options_.world_size; }
+  const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return group_; }
+
+  // In place. op: "sum", "avg", "min", "max", "product".
+  void all_reduce(const at::Tensor& tensor, std::string_view op);
+  // Every rank's tensor, by rank. All must have the same shape and dtype.
+  std::vector<at::Tensor> all_gather(const at::Tensor& tensor);
+  // In place: rank src's values on every rank.
+  void broadcast(const at::Tensor& tensor, int src);
+  // output = rank's entry of the elementwise reduction of every rank's list. One input a rank, all
+  // shaped like output.
+  void reduce_scatter(const at::Tensor& output, const std::vector<at::Tensor>& inputs,
+                      std::string_view op);
+  void barrier();
+
+  // Runs something that communicates inside LibTorch, with this group's errors.
+  void call(const char* operation, const std::function<void()>& body);
+
+  // Reducers are closed before the group they use.
+  void add_reducer(const std::shared_ptr<Reducer>& reducer) { reducers_.push_back(reducer); }
+
+  // Ordered teardown: reducers, groups, store. Never throws; later collectives raise. Calling it
+  // again does nothing.
+  void close() noexcept;
+
+ private:
+  void connect(const c10::intrusive_ptr<c10d::Store>& store);
+  void check_usable(const char* operation) const;
+  Error located(const char* operation, const Error& error, double waited_s) const;
+
+  GroupOptions options_;
+  const HostApi& host_;
+  c10::intrusive_ptr<c10d::ProcessGroup> group_;
+  std::vector<std::weak_ptr<Reducer>> reducers_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace rtrain

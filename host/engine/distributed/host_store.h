@@ -1,0 +1,43 @@
+// host/engine/distributed/host_store.h: the c10d::Store of a worker: the attempt's key-value store
+// that the controller keeps.
+//
+// Any thread may wait in it. Waits end at their deadline with Error(kTimeout), and with
+// Error(kPeerLost) once the channel to the controller is closed; set and deleteKey then do nothing,
+// since LibTorch's destructors call them.
+#pragma once
+
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "host/base/host_api.h"
+
+namespace rtrain {
+
+class HostStore final : public c10d::Store {
+ public:
+  // REQUIRES: the api has its store functions, and outlives the store.
+  HostStore(const HostApi& api, std::chrono::milliseconds timeout) : Store(timeout), api_(api) {}
+
+  using c10d::Store::set;
+  c10::intrusive_ptr<c10d::Store> clone() override;
+  void set(const std::string& key, const std::vector<uint8_t>& value) override;
+  std::vector<uint8_t> compareSet(const std::string& key, const std::vector<uint8_t>& expected,
+                                  const std::vector<uint8_t>& desired) override;
+  std::vector<uint8_t> get(const std::string& key) override;
+  int64_t add(const std::string& key, int64_t delta) override;
+  bool deleteKey(const std::string& key) override;
+  bool check(const std::vector<std::string>& keys) override;
+  int64_t getNumKeys() override;
+  void wait(const std::vector<std::string>& keys) override;
+  void wait(const std::vector<std::string>& keys,
+            const std::chrono::milliseconds& timeout) override;
+
+ private:
+  const HostApi& api_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,244 @@
+#include "host/engine/distributed/reducer.h"
+
+#include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/engine.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <torch/csrc/distributed/c10d/logger.hpp>
+#include <torch/csrc/distributed/c10d/reducer.hpp>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+
+// Keeps no reducer alive: a graph may outlive it.
+struct SinkState : torch::CustomClassHolder {
+  explicit SinkState(std::weak_ptr<Reducer> owner) : reducer(std::move(owner)) {}
+
+  void on_backward() const {
+    const auto live = reducer.lock();
+    if (live == nullptr || !live->options_.static_graph || live->delay_queued_) return;
+    live->delay_queued_ = true;
+    torch::autograd::Engine::get_default_engine().queue_callback([weak = reducer] {
+      if (const auto owner = weak.lock()) owner->delay_all_reduce();
+    });
+  }
+
+  std::weak_ptr<Reducer> reducer;
+};
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+constexpr size_t kBroadcastBytes = size_t{250} << 20;
+constexpr double kDefaultBucketMb = 25;
+constexpr std::string_view kUnfinished = "Expected to have finished reduction";
+
+// The identity, whose backward runs before that of everything that made the output.
+struct Sink : torch::autograd::Function<Sink> {
+  static variable_list forward(AutogradContext* context, at::TensorList outputs,
+                               const c10::intrusive_ptr<SinkState>& state) {
+    context->saved_data["state"] = c10::IValue::make_capsule(state);
+    context->set_materialize_grads(false);
+    variable_list out;
+    for (const at::Tensor& output : outputs) out.push_back(output.view_as(output));
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    const auto state =
+        c10::static_intrusive_pointer_cast<SinkState>(context->saved_data["state"].toCapsule());
+    state->on_backward();
+    grads.emplace_back();  // of the state argument
+    return grads;
+  }
+};
+
+int64_t bucket_bytes(double megabytes) { return static_cast<int64_t>(megabytes * 1024 * 1024); }
+
+}  // namespace
+
+std::shared_ptr<Reducer> Reducer::create(const std::shared_ptr<Group>& group,
+                                         std::vector<at::Tensor> params, ReducerOptions options) {
+  std::shared_ptr<Reducer> out(new Reducer(group, std::move(params), std::move(options)));
+  group->add_reducer(out);
+  return out;
+}
+
+Reducer::Reducer(std::shared_ptr<Group> group, std::vector<at::Tensor> params,
+                 ReducerOptions options)
+    : group_(std::move(group)), params_(std::move(params)), options_(std::move(options)) {
+  check_params();
+  group_->call("DistributedDataParallel", [this] {
+    c10d::verify_params_across_processes(group_->process_group(), params_, std::nullopt);
+    equalize_ranks();
+    build();
+  });
+}
+
+void Reducer::check_params() const {
+  if (params_.empty()) {
+    throw Error(Code::kArgument,
+                "DistributedDataParallel: the module has no parameter that requires a gradient");
+  }
+  if (!options_.names.empty() && options_.names.size() != params_.size()) {
+    throw Error(Code::kArgument, cat(options_.names.size(), " names for ", params_.size(),
+                                     " parameters: give one for each, or none"));
+  }
+  if (!(options_.bucket_cap_mb > 0)) {
+    throw Error(Code::kArgument, "bucket_cap_mb must be above 0");
+  }
+  std::unordered_set<const void*> seen;
+  for (size_t i = 0; i < params_.size(); ++i) {
+    const std::string name = options_.names.empty() ? cat("number ", i) : options_.names[i];
+    if (!params_[i].requires_grad()) {
+      throw Error(Code::kArgument, cat("parameter ", name, " does not require a gradient"));
+    }
+    if (!seen.insert(params_[i].unsafeGetTensorImpl()).second) {
+      throw Error(Code::kArgument, cat("parameter ", name, " is given twice"));
+    }
+  }
+}
+
+void Reducer::equalize_ranks() {
+  std::vector<at::Tensor> state;
+  for (const at::Tensor& param : params_) state.push_back(param.detach());
+  for (const at::Tensor& buffer : options_.buffers) state.push_back(buffer.detach());
+  for (const at::Tensor& tensor : options_.frozen) state.push_back(tensor.detach());
+  c10d::broadcast_coalesced(group_->process_group(), state, kBroadcastBytes, 0);
+}
+
+void Reducer::build() {
+  const bool default_cap = options_.bucket_cap_mb == kDefaultBucketMb;
+  const int64_t cap = bucket_bytes(options_.bucket_cap_mb);
+  const int64_t first_cap = default_cap ? int64_t{c10d::kDefaultFirstBucketBytes} : cap;
+  std::vector<size_t> limits;
+  if (options_.static_graph || !options_.find_unused_parameters) {
+    limits = {
+        SIZE_MAX};  // one bucket, until the first backward has shown the order of the gradients
+  } else if (default_cap) {
+    limits = {static_cast<size_t>(first_cap), static_cast<size_t>(cap)};
+  } else {
+    limits = {static_cast<size_t>(cap)};
+  }
+  const std::vector<bool> dense(params_.size(), false);
+  auto buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(params_, limits, dense));
+  // Gradients are ready in about the reverse order of the parameters.
+  std::reverse(buckets.begin(), buckets.end());
+  std::unordered_map<size_t, std::string> names;
+  for (size_t i = 0; i < params_.size(); ++i) {
+    names[i] = options_.names.empty() ? cat("parameter ", i) : options_.names[i];
+  }
+  reducer_ = std::make_shared<c10d::Reducer>(
+      params_, std::move(buckets), group_->process_group(), dense, cap,
+      options_.find_unused_parameters, options_.gradient_as_bucket_view, std::move(names),
+      first_cap,
+      /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
+      /*bucket_bytes_cap_list=*/std::vector<int64_t>{});
+  logger_ = std::make_shared<c10d::Logger>(reducer_);
+  reducer_->set_logger(std::weak_ptr<c10d::Logger>(logger_));
+  logger_->set_construction_data_and_log("DistributedDataParallel", {}, -1,
+                                         options_.broadcast_buffers, /*has_sync_bn=*/false,
+                                         options_.static_graph);
+  if (!options_.static_graph) return;
+  reducer_->set_static_graph();
+  logger_->set_static_graph();
+}
+
+void Reducer::check_open() const {
+  if (reducer_ == nullptr) {
+    throw Error(Code::kArgument,
+                "DistributedDataParallel: its process group was destroyed, so it cannot be used");
+  }
+}
+
+void Reducer::call(const char* operation, const std::function<void()>& body) {
+  check_open();
+  try {
+    group_->call(operation, body);
+  } catch (const c10::Error& error) {
+    if (!std::string_view(error.what_without_backtrace()).starts_with(kUnfinished)) throw;
+    throw Error(Code::kUser,
+                "DistributedDataParallel: some parameters had no gradient in the step before this "
+                "one: call backward on every forward's output, use no_sync for forwards that only "
+                "accumulate, and where parameters may stay unused pass "
+                "parallel_strategy_kwargs = {find_unused_parameters = true}");
+  }
+}
+
+void Reducer::before_forward(bool sync) {
+  call("DistributedDataParallel forward", [&] {
+    if (c10::GradMode::is_enabled()) {
+      if (sync) {
+        logger_->set_runtime_stats_and_log();
+        reducer_->prepare_for_forward();
+      }
+      reducer_->rebuild_buckets();
+    }
+    if (!buffers_due_ || !options_.broadcast_buffers || options_.buffers.empty()) return;
+    std::vector<at::Tensor> buffers;
+    for (const at::Tensor& buffer : options_.buffers) buffers.push_back(buffer.detach());
+    c10d::broadcast_coalesced(group_->process_group(), buffers, kBroadcastBytes, 0);
+  });
+}
+
+bool Reducer::replaces_outputs() const {
+  return options_.static_graph ? !delay_queued_ : options_.find_unused_parameters;
+}
+
+std::vector<at::Tensor> Reducer::after_forward(const std::vector<at::Tensor>& outputs, bool sync) {
+  check_open();
+  buffers_due_ = c10::GradMode::is_enabled() && sync;
+  std::vector<at::Tensor> out = outputs;
+  if (!buffers_due_) return out;
+  const bool search = options_.find_unused_parameters && !options_.static_graph;
+  call("DistributedDataParallel forward",
+       [&] { reducer_->prepare_for_backward(search ? outputs : std::vector<at::Tensor>{}); });
+  if (!replaces_outputs()) return out;
+  std::vector<at::Tensor> tracked;
+  for (const at::Tensor& output : outputs) {
+    if (output.requires_grad()) tracked.push_back(output);
+  }
+  if (tracked.empty()) return out;
+  const auto state = c10::make_intrusive<SinkState>(weak_from_this());
+  const variable_list sunk = Sink::apply(at::TensorList(tracked), state);
+  for (size_t i = 0, next = 0; i < out.size(); ++i) {
+    if (out[i].requires_grad()) out[i] = sunk[next++];
+  }
+  return out;
+}
+
+void Reducer::delay_all_reduce() {
+  if (reducer_ != nullptr) reducer_->delay_all_reduce();
+}
+
+void Reducer::register_comm_hook(std::string_view name) {
+  check_open();
+  if (name == "allreduce") {
+    reducer_->register_builtin_comm_hook(c10d::BuiltinCommHookType::ALLREDUCE);
+  } else if (name == "fp16_compress") {
+    reducer_->register_builtin_comm_hook(c10d::BuiltinCommHookType::FP16_COMPRESS);
+  } else {
+    throw Error(Code::kArgument,
+                cat("unknown communication hook '", name, "': use allreduce or fp16_compress"));
+  }
+}
+
+void Reducer::close() noexcept {
+  try {
+    if (reducer_ != nullptr) reducer_->remove_autograd_hooks();
+  } catch (const std::exception&) {
+    // A hook that is already gone needs no removal.
+  }
+  logger_.reset();  // before the reducer, which it reads in its destructor
+  reducer_.reset();
+}
+
+}  // namespace rtrain

@@ -1,0 +1,128 @@
+// host/engine/files/files.cpp: torch._C.save, load, save_safetensors and load_safetensors.
+#include <c10/util/Exception.h>
+
+#include <array>
+
+#include "host/base/error.h"
+#include "host/base/input_file.h"
+#include "host/base/text.h"
+#include "host/engine/engine.h"
+#include "host/engine/files/archive.h"
+#include "host/engine/files/safetensors.h"
+#include "host/engine/files/tree.h"
+#include "host/engine/guard.h"
+#include "host/engine/tensor/dtype.h"
+
+namespace rtrain {
+namespace {
+
+// Runs a reader on the file; what it finds wrong is told with the path.
+template <class Reader>
+auto read_file(lua_State* L, int path_index, int mmap_index, const Reader& reader) {
+  const std::string path = luaL_checkstring(L, path_index);
+  const bool map = lua_toboolean(L, mmap_index) != 0;
+  const InputFile file(path, map ? InputFile::Access::kMap : InputFile::Access::kCopy);
+  try {
+    return reader(file);
+  } catch (const Error& error) {
+    throw Error(error.code(), cat("cannot load '", path, "': ", error.message()));
+  } catch (const c10::OutOfMemoryError&) {
+    throw;
+  } catch (const c10::Error& error) {
+    throw Error(Code::kArgument, cat("cannot load '", path, "': it is damaged (",
+                                     split(error.what_without_backtrace(), '\n').front(), ")"));
+  }
+}
+
+// Nothing, a device, or a table from the device that a tensor was saved on to its new one.
+DeviceChoice device_choice(lua_State* L, int index) {
+  DeviceChoice out;
+  if (lua_isnoneornil(L, index)) return out;
+  if (lua_type(L, index) != LUA_TTABLE) {
+    out.all = parse_device(luaL_checkstring(L, index));
+    return out;
+  }
+  for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING) {
+      throw Error(Code::kArgument, "map_location: expected {saved_device = device}, both strings");
+    }
+    out.by_location.insert_or_assign(lua_tostring(L, -2), parse_device(lua_tostring(L, -1)));
+  }
+  return out;
+}
+
+int save(lua_State* L) {
+  const std::string path = luaL_checkstring(L, 2);
+  save_archive(to_tree(L, 1, "value"), path);
+  return 0;
+}
+
+int load(lua_State* L) {
+  const DeviceChoice devices = device_choice(L, 2);
+  push_tree(L, read_file(L, 1, 3,
+                         [&](const ByteSource& source) { return load_archive(source, devices); }));
+  return 1;
+}
+
+// The named values of a table, each of which has to hold a T.
+template <class T>
+std::vector<std::pair<std::string, T>> named(lua_State* L, int index, const char* what,
+                                             const char* type) {
+  const Tree tree = to_tree(L, index, what);
+  const auto* map = std::get_if<std::shared_ptr<TreeMap>>(&tree);
+  if (map == nullptr) {
+    throw Error(Code::kArgument, cat(what, ": expected a table {name = ", type, "}"));
+  }
+  std::vector<std::pair<std::string, T>> out;
+  for (const auto& [key, value] : (*map)->entries) {
+    const auto* name = std::get_if<std::string>(&key);
+    const auto* item = std::get_if<T>(&value);
+    if (name == nullptr) throw Error(Code::kArgument, cat(what, ": names have to be strings"));
+    if (item == nullptr) throw Error(Code::kArgument, cat(what, ".", *name, ": expected a ", type));
+    out.emplace_back(*name, *item);
+  }
+  return out;
+}
+
+template <class T>
+void push_named(lua_State* L, const std::vector<std::pair<std::string, T>>& items) {
+  auto map = std::make_shared<TreeMap>();
+  map->ordered = true;
+  for (const auto& [name, item] : items) map->entries.emplace_back(name, item);
+  push_tree(L, map);
+}
+
+int save_named(lua_State* L) {
+  const std::string path = luaL_checkstring(L, 2);
+  NamedTensors content;
+  content.tensors = named<at::Tensor>(L, 1, "tensors", "tensor");
+  if (!lua_isnoneornil(L, 3)) content.metadata = named<std::string>(L, 3, "metadata", "string");
+  save_safetensors(content, path);
+  return 0;
+}
+
+int load_named(lua_State* L) {
+  const c10::Device device =
+      lua_isnoneornil(L, 2) ? c10::Device(c10::kCPU) : parse_device(luaL_checkstring(L, 2));
+  const NamedTensors content = read_file(
+      L, 1, 3, [&](const ByteSource& source) { return load_safetensors(source, device); });
+  push_named(L, content.tensors);
+  push_named(L, content.metadata);
+  return 2;
+}
+
+}  // namespace
+
+void open_files(lua_State* L) {
+  static constexpr std::array kFunctions = {
+      torch_method<&save>("save"), torch_method<&load>("load"),
+      torch_method<&save_named>("save_safetensors"), torch_method<&load_named>("load_safetensors")};
+  lua_getfield(L, -1, "none");
+  lua_setfield(L, LUA_REGISTRYINDEX, kNoneKey);
+  for (const Method& function : kFunctions) {
+    lua_pushcfunction(L, function.function());
+    lua_setfield(L, -2, function.name());
+  }
+}
+
+}  // namespace rtrain

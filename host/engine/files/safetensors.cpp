@@ -1,0 +1,139 @@
+#include "host/engine/files/safetensors.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <map>
+
+#include "host/base/error.h"
+#include "host/base/new_file.h"
+#include "host/base/text.h"
+#include "host/engine/files/file_storage.h"
+#include "host/engine/files/safetensors_header.h"
+
+namespace rtrain {
+namespace {
+
+constexpr size_t kLengthBytes = 8;
+
+void check_dense(const std::string& name, const at::Tensor& tensor) {
+  if (tensor.layout() == c10::kStrided && tensor.has_storage() && !tensor.is_quantized()) return;
+  throw Error(Code::kArgument, cat("tensor ", name, ": safetensors holds dense tensors only, not ",
+                                   std::string_view(tensor.toString())));
+}
+
+// The bytes of its storage from the tensor's first element to its last.
+std::pair<int64_t, int64_t> extent(const at::Tensor& tensor) {
+  int64_t last = tensor.storage_offset();
+  for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
+    last += (tensor.size(dim) - 1) * tensor.stride(dim);
+  }
+  const auto item_size = static_cast<int64_t>(tensor.element_size());
+  return {tensor.storage_offset() * item_size, (last + 1) * item_size};
+}
+
+void check_shared(const NamedTensors& content) {
+  struct Place {
+    const std::string* name;
+    int64_t begin, end;
+  };
+  std::map<const void*, std::vector<Place>> storages;
+  for (const auto& [name, tensor] : content.tensors) {
+    if (tensor.numel() == 0) continue;
+    const auto [begin, end] = extent(tensor);
+    storages[tensor.storage().unsafeGetStorageImpl()].push_back({&name, begin, end});
+  }
+  for (auto& [storage, places] : storages) {
+    std::ranges::stable_sort(places, {}, &Place::begin);
+    for (size_t i = 1; i < places.size(); ++i) {
+      if (places[i].begin >= places[i - 1].end) continue;
+      throw Error(Code::kArgument,
+                  cat("tensors ", *places[i - 1].name, " and ", *places[i].name,
+                      " share memory, which safetensors cannot keep: leave one out, or save a "
+                      "clone of it"));
+    }
+  }
+}
+
+// Indices of the tensors, those of the largest elements first.
+std::vector<size_t> file_order(const NamedTensors& content) {
+  std::vector<size_t> out(content.tensors.size());
+  for (size_t i = 0; i < out.size(); ++i) out[i] = i;
+  std::ranges::stable_sort(out, std::ranges::greater(),
+                           [&](size_t i) { return content.tensors[i].second.element_size(); });
+  return out;
+}
+
+SafetensorsHeader header_of(const NamedTensors& content, const std::vector<size_t>& order) {
+  SafetensorsHeader out;
+  out.metadata = content.metadata;
+  for (const auto& [name, tensor] : content.tensors) {
+    out.tensors.push_back({name, tensor.scalar_type(), tensor.sizes().vec()});
+  }
+  uint64_t at = 0;
+  for (const size_t i : order) {
+    out.tensors[i].begin = at;
+    at += content.tensors[i].second.nbytes();
+    out.tensors[i].end = at;
+  }
+  return out;
+}
+
+at::Tensor tensor_of(const ByteSource& source, uint64_t data_at, const SafetensorsEntry& entry,
+                     c10::Device device) {
+  const c10::Storage stored = file_storage(source, data_at + entry.begin, entry.end - entry.begin,
+                                           c10::elementSize(entry.dtype));
+  const c10::Storage storage = storage_on(stored, device, "cpu");
+  at::Tensor out = at::empty({0}, at::TensorOptions().dtype(entry.dtype).device(storage.device()));
+  std::vector<int64_t> strides(entry.shape.size(), 1);
+  for (size_t i = entry.shape.size(); i > 1; --i) {
+    strides[i - 2] = strides[i - 1] * std::max<int64_t>(entry.shape[i - 1], 1);
+  }
+  return out.set_(storage, 0, entry.shape, strides);
+}
+
+uint64_t header_size(const ByteSource& source) {
+  if (source.size() < kLengthBytes) throw Error(Code::kArgument, "it is too short for safetensors");
+  uint64_t out = 0;
+  source.read(0, &out, kLengthBytes);
+  if (out <= kMaxSafetensorsHeader && out <= source.size() - kLengthBytes) return out;
+  const bool zip = source.text(0, 4) == "PK\x03\x04";
+  throw Error(
+      Code::kArgument,
+      zip ? std::string("it is no safetensors file but a zip archive: try torch.load")
+          : cat("it is no safetensors file, or cut off: its header would have ", out, " bytes"));
+}
+
+}  // namespace
+
+void save_safetensors(const NamedTensors& content, const std::string& path) {
+  for (const auto& [name, tensor] : content.tensors) check_dense(name, tensor);
+  check_shared(content);
+  const std::vector<size_t> order = file_order(content);
+  const std::string header = safetensors_header_text(header_of(content, order));
+  const uint64_t size = header.size();
+  NewFile file(path);
+  file.write(&size, kLengthBytes);
+  file.write(header.data(), header.size());
+  for (const size_t i : order) {
+    const at::Tensor values =
+        content.tensors[i].second.detach().resolve_conj().resolve_neg().cpu().contiguous();
+    file.write(values.const_data_ptr(), values.nbytes());
+  }
+  file.commit();
+}
+
+NamedTensors load_safetensors(const ByteSource& source, c10::Device device) {
+  const uint64_t size = header_size(source);
+  const uint64_t data_at = kLengthBytes + size;
+  SafetensorsHeader header =
+      parse_safetensors_header(source.text(kLengthBytes, size), source.size() - data_at);
+  NamedTensors out;
+  out.metadata = std::move(header.metadata);
+  for (const SafetensorsEntry& entry : header.tensors) {
+    out.tensors.emplace_back(entry.name, tensor_of(source, data_at, entry, device));
+  }
+  return out;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,163 @@
+// host/engine/files/serialize.cpp: how tensors travel to other processes and threads.
+#include <ATen/ops/empty.h>
+
+#include <array>
+#include <cstring>
+
+#include "host/base/error.h"
+#include "host/engine/engine.h"
+#include "host/engine/files/file_storage.h"
+#include "host/engine/files/tree.h"
+#include "host/engine/guard.h"
+#include "host/engine/tensor/dtype.h"
+#include "host/engine/tensor/tensor.h"
+
+namespace rtrain {
+namespace {
+
+// Weak table: address of a storage → its userdata, so that a storage that several tensors share
+// travels once.
+constexpr const char* kStoragesKey = "rtrain.storages";
+
+void push_storage(lua_State* L, const c10::Storage& storage);
+
+int storage_pack(lua_State* L);
+
+}  // namespace
+
+// A storage on its way to another state; Lua can only pass it on.
+template <>
+struct Class<c10::StorageImpl> {
+  using Slot = c10::intrusive_ptr<c10::StorageImpl>;
+  static constexpr const char* kName = "torch.Storage";
+  static constexpr std::array kMethods = {torch_method<&storage_pack>("__pack")};
+};
+
+namespace {
+
+int storage_pack(lua_State* L) {
+  const c10::Storage storage(check<c10::StorageImpl>(L, 1));
+  const at::Tensor bytes = host_bytes(storage);
+  lua_pushliteral(L, "torch._C");
+  lua_pushliteral(L, "unpack_storage");
+  lua_createtable(L, 0, 2);
+  lua_pushlstring(L, static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes());
+  lua_setfield(L, -2, "bytes");
+  lua_pushstring(L, storage.device().str().c_str());
+  lua_setfield(L, -2, "device");
+  return 3;
+}
+
+int unpack_storage(lua_State* L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_getfield(L, 1, "device");
+  const c10::Device device = parse_device(luaL_checkstring(L, -1));
+  lua_getfield(L, 1, "bytes");
+  size_t size = 0;
+  const char* data = luaL_checklstring(L, -1, &size);
+  at::Tensor bytes = at::empty({static_cast<int64_t>(size)}, at::TensorOptions().dtype(at::kByte));
+  if (size > 0) std::memcpy(bytes.mutable_data_ptr(), data, size);
+  push_storage(L, bytes.to(device).storage());
+  return 1;
+}
+
+// One userdata for each storage while any is reachable.
+void push_storage(lua_State* L, const c10::Storage& storage) {
+  lua_getfield(L, LUA_REGISTRYINDEX, kStoragesKey);
+  lua_pushlightuserdata(L, storage.unsafeGetStorageImpl());
+  lua_rawget(L, -2);
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    push<c10::StorageImpl>(L, storage.getWeakStorageImpl().lock());
+    lua_pushlightuserdata(L, storage.unsafeGetStorageImpl());
+    lua_pushvalue(L, -2);
+    lua_rawset(L, -4);
+  }
+  lua_remove(L, -2);
+}
+
+void set_integers(lua_State* L, const char* name, at::IntArrayRef values) {
+  lua_createtable(L, static_cast<int>(values.size()), 0);
+  for (size_t i = 0; i < values.size(); ++i) {
+    lua_pushnumber(L, static_cast<double>(values[i]));
+    lua_rawseti(L, -2, static_cast<int>(i) + 1);
+  }
+  lua_setfield(L, -2, name);
+}
+
+int tensor_pack(lua_State* L) {
+  const at::Tensor& given = check_tensor(L, 1);
+  if (given.layout() != c10::kStrided || !given.has_storage()) {
+    throw Error(Code::kArgument,
+                "a sparse tensor cannot travel to another process: use x:to_dense()");
+  }
+  const at::Tensor tensor = given.detach().resolve_conj().resolve_neg();
+  lua_pushliteral(L, "torch._C");
+  lua_pushliteral(L, "unpack_tensor");
+  lua_createtable(L, 0, 6);
+  push_storage(L, tensor.storage());
+  lua_setfield(L, -2, "storage");
+  lua_pushstring(L, dtype_name(tensor.scalar_type()).c_str());
+  lua_setfield(L, -2, "dtype");
+  set_integers(L, "size", tensor.sizes());
+  set_integers(L, "stride", tensor.strides());
+  lua_pushnumber(L, static_cast<double>(tensor.storage_offset()));
+  lua_setfield(L, -2, "offset");
+  lua_pushboolean(L, given.requires_grad());
+  lua_setfield(L, -2, "requires_grad");
+  return 3;
+}
+
+std::vector<int64_t> integers(lua_State* L, int table, const char* name) {
+  lua_getfield(L, table, name);
+  luaL_checktype(L, -1, LUA_TTABLE);
+  std::vector<int64_t> out(lua_objlen(L, -1));
+  for (size_t i = 0; i < out.size(); ++i) {
+    lua_rawgeti(L, -1, static_cast<int>(i) + 1);
+    out[i] = static_cast<int64_t>(luaL_checknumber(L, -1));
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return out;
+}
+
+int unpack_tensor(lua_State* L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  lua_getfield(L, 1, "storage");
+  const c10::Storage storage(check<c10::StorageImpl>(L, 2));
+  lua_getfield(L, 1, "dtype");
+  const at::ScalarType dtype = parse_dtype(luaL_checkstring(L, 3));
+  lua_getfield(L, 1, "offset");
+  const auto offset = static_cast<int64_t>(luaL_checknumber(L, 4));
+  lua_getfield(L, 1, "requires_grad");
+  at::Tensor out = at::empty({0}, at::TensorOptions().dtype(dtype).device(storage.device()));
+  out.set_(storage, offset, integers(L, 1, "size"), integers(L, 1, "stride"));
+  if (lua_toboolean(L, 5) != 0) out.requires_grad_(true);
+  push_tensor(L, std::move(out));
+  return 1;
+}
+
+}  // namespace
+
+void open_serialize(lua_State* L) {
+  static constexpr std::array kFunctions = {torch_method<&unpack_storage>("unpack_storage"),
+                                            torch_method<&unpack_tensor>("unpack_tensor")};
+  register_class<c10::StorageImpl>(L);
+  lua_newtable(L);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "v");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+  lua_setfield(L, LUA_REGISTRYINDEX, kStoragesKey);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, vm(L).tensor_meta_ref);
+  lua_pushcfunction(L, torch_method<&tensor_pack>("__pack").function());
+  lua_setfield(L, -2, "__pack");
+  lua_pop(L, 1);
+  for (const Method& function : kFunctions) {
+    lua_pushcfunction(L, function.function());
+    lua_setfield(L, -2, function.name());
+  }
+}
+
+}  // namespace rtrain

@@ -1,0 +1,97 @@
+// What messages say about the arguments of a call.
+#include <algorithm>
+#include <vector>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/engine/operators/arguments.h"
+#include "host/engine/tensor/scalars.h"
+#include "host/engine/tensor/tensor.h"
+
+namespace rtrain {
+namespace {
+
+using torch::jit::Stack;
+
+std::string ordinal(size_t n) {
+  static constexpr const char* kNames[] = {"1st", "2nd", "3rd"};
+  return n <= 3 ? kNames[n - 1] : cat(n, "th");
+}
+
+std::string expected(const Param& param) {
+  return param.kind == Kind::kReduction ? "0 (none), 1 (mean) or 2 (sum)" : param.type;
+}
+
+}  // namespace
+
+std::string Arguments::mismatch(const Overload& overload) const {
+  Slots slots;
+  const Keyword* culprit = nullptr;
+  switch (assign(overload, slots, &culprit)) {
+    case Fit::kTooMany:
+      return cat("takes at most ", overload.positional, " positional arguments, got ", positional_);
+    case Fit::kGivenTwice:
+      return cat("argument '", std::string_view(culprit->name),
+                 "' is given by position and by keyword");
+    case Fit::kUnknownKeyword: {
+      std::vector<std::string> known;
+      for (const Param& p : overload.params) known.push_back(p.name);
+      return cat("unknown keyword '", std::string_view(culprit->name), "'",
+                 suggestion(culprit->name, known));
+    }
+    case Fit::kOk:
+      break;
+  }
+  Stack stack;
+  for (size_t i = 0; i < overload.params.size(); ++i) {
+    const Param& param = overload.params[i];
+    const int index = slots.index[i];
+    if (is_none(index)) {
+      if (param.has_default || param.optional) continue;
+      if (param.keyword_only)
+        return cat("keyword '", param.name, "' (", param.type, ") is missing");
+      return cat("argument '", param.name, "' (", ordinal(i + 1), ", ", param.type, ") is missing");
+    }
+    const bool gathered = slots.gathered && static_cast<int>(i) == overload.varargs;
+    if (gathered ? gather(index, stack) : convert(index, param, stack)) continue;
+    return cat("argument '", param.name, "' (", ordinal(i + 1), "): expected ", expected(param),
+               ", got ", describe_value(L_, index));
+  }
+  return "arguments do not fit";
+}
+
+std::string Arguments::describe(const Overload& overload) const {
+  Slots slots;
+  const Keyword* culprit = nullptr;
+  if (assign(overload, slots, &culprit) != Fit::kOk) return {};
+  std::string out;
+  for (size_t i = 0; i < overload.params.size(); ++i) {
+    if (slots.index[i] == 0) continue;
+    const bool gathered = slots.gathered && static_cast<int>(i) == overload.varargs;
+    out += cat(out.empty() ? "" : ", ", overload.params[i].name, ": ",
+               gathered ? join_numbers(slots.index[i]) : describe_value(L_, slots.index[i]));
+  }
+  return out;
+}
+
+std::string Arguments::given() const {
+  std::string out;
+  for (int i = 1; i <= positional_; ++i) out += cat(i > 1 ? ", " : "", describe_value(L_, i));
+  std::vector<Keyword> keywords(keywords_, keywords_ + keyword_count_);
+  std::ranges::sort(keywords, {}, [](const Keyword& k) { return std::string_view(k.name); });
+  for (const Keyword& k : keywords) {
+    out +=
+        cat(out.empty() ? "" : ", ", std::string_view(k.name), " = ", describe_value(L_, k.index));
+  }
+  return out;
+}
+
+std::string Arguments::join_numbers(int first) const {
+  std::string out;
+  for (int i = first; i <= positional_; ++i) {
+    out += cat(out.empty() ? "" : ", ", to_double(L_, i).value_or(0));
+  }
+  return cat("{", out, "}");
+}
+
+}  // namespace rtrain

@@ -1,0 +1,81 @@
+// host/engine/operators/arguments.h: the marshaller: Lua arguments as the values that an operator's
+// schema asks for.
+//
+// Strict: nothing is coerced but a 0-dim tensor to a number, because boxed kernels check nothing
+// themselves (a missing argument is undefined behaviour, a wrong one an internal assertion of
+// LibTorch). Arguments are the positions 1…n of the Lua stack; a last table with string keys only
+// holds keywords.
+#pragma once
+
+#include <string>
+
+#include "host/engine/operators/overloads.h"
+#include "host/engine/vm.h"
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+class Arguments {
+ public:
+  // Takes the values on the stack of the running C function. Throws Error(kArgument) for a table
+  // that mixes items and names.
+  Arguments(Vm& vm, lua_State* L);
+
+  // A number that is equal for calls with the same kinds of arguments.
+  uint64_t kinds() const;
+
+  // Fills the stack with one value for each parameter. False, with the stack empty, when the
+  // arguments do not fit.
+  bool bind(const Overload& overload, torch::jit::Stack& stack) const;
+
+  // Why the arguments do not fit: "argument 'other' (2nd): expected Tensor, got string".
+  std::string mismatch(const Overload& overload) const;
+
+  // "self: float32 [2, 3], other: number 2": the arguments for a message.
+  std::string describe(const Overload& overload) const;
+
+  // "float32 [2, 3], 2, alpha = 0.5": all that was given, for a message.
+  std::string given() const;
+
+  // The keyword's value on the stack; 0 when it was not given.
+  int keyword(std::string_view name) const;
+
+  // Takes an empty table at the end away: keywords whose values are all nil. False when there is
+  // none.
+  bool drop_empty_table();
+
+  // Takes the keyword away, so that no overload sees it.
+  void drop_keyword(std::string_view name);
+
+ private:
+  static constexpr int kMaxKeywords = 32;
+  struct Keyword {
+    const char* name;
+    int index;
+  };
+  // Where each parameter's value lies on the stack; 0 for one that is not given.
+  struct Slots {
+    int index[64];
+    bool gathered = false;  // the varargs parameter takes all positions from its own on
+  };
+  enum class Fit { kOk, kTooMany, kUnknownKeyword, kGivenTwice };
+
+  void read_keywords();
+  Fit assign(const Overload& overload, Slots& slots, const Keyword** culprit) const;
+  bool takes_varargs(const Overload& overload) const;
+  bool gather(int first, torch::jit::Stack& stack) const;
+  bool convert(int index, const Param& param, torch::jit::Stack& stack) const;
+  bool convert_table(int index, const Param& param, torch::jit::Stack& stack) const;
+  bool convert_string(const char* text, const Param& param, torch::jit::Stack& stack) const;
+  bool convert_repeated(int index, const Param& param, torch::jit::Stack& stack) const;
+  bool is_none(int index) const;
+  std::string join_numbers(int first) const;
+
+  Vm& vm_;
+  lua_State* L_;
+  int positional_;
+  int keyword_count_ = 0;
+  Keyword keywords_[kMaxKeywords];
+};
+
+}  // namespace rtrain

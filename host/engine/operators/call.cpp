@@ -1,0 +1,312 @@
+#include "host/engine/operators/call.h"
+
+#include <ATen/core/ivalue.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "host/engine/engine.h"
+#include "host/engine/guard.h"
+#include "host/engine/memory/collector.h"
+#include "host/engine/operators/arguments.h"
+#include "host/engine/operators/fast/fast_ops.h"
+#include "host/engine/tensor/dtype.h"
+#include "host/engine/tensor/scalars.h"
+#include "host/engine/tensor/tensor.h"
+
+namespace rtrain {
+namespace {
+
+using torch::jit::Stack;
+
+constexpr size_t kMemoSize = 16;
+
+[[noreturn]] void no_overload(const Op& op, const Arguments& arguments) {
+  const Family& family = *op.family;
+  if (family.overloads.size() == 1) {
+    const Overload& only = family.overloads[0];
+    throw Error(Code::kArgument, cat(family.name, ": ", arguments.mismatch(only), "; it is ",
+                                     only.signature, ", called with (", arguments.given(), ")"));
+  }
+  std::string text = cat(family.name, ": no form of it takes (", arguments.given(), "):");
+  for (const Overload& overload : family.overloads) {
+    text += cat("\n  ", overload.signature, ": ", arguments.mismatch(overload));
+  }
+  throw Error(Code::kArgument, text);
+}
+
+// The overload that fits, with its arguments left in the stack; null when none does.
+const Overload* find_overload(Op& op, const Arguments& arguments, Stack& stack) {
+  const auto& overloads = op.family->overloads;
+  if (overloads.size() == 1) return arguments.bind(overloads[0], stack) ? &overloads[0] : nullptr;
+  const uint64_t key = arguments.kinds();
+  for (const auto& memo : op.memo) {
+    if (memo.key == key && arguments.bind(overloads[memo.overload], stack))
+      return &overloads[memo.overload];
+  }
+  for (uint32_t i = 0; i < overloads.size(); ++i) {
+    if (!arguments.bind(overloads[i], stack)) continue;
+    if (op.memo.size() == kMemoSize) op.memo.clear();
+    op.memo.push_back({key, i});
+    return &overloads[i];
+  }
+  return nullptr;
+}
+
+const Overload& bind_overload(Op& op, Arguments& arguments, Stack& stack) {
+  const Overload* found = find_overload(op, arguments, stack);
+  if (found == nullptr && arguments.drop_empty_table()) found = find_overload(op, arguments, stack);
+  if (found == nullptr) no_overload(op, arguments);
+  return *found;
+}
+
+// Tensor-making operators take a Lua number as the default dtype's, not as the int64 that
+// arithmetic makes of it.
+void apply_creation_rule(const Op& op, const Overload& overload, lua_State* L,
+                         const Arguments& arguments, Stack& stack) {
+  if (!overload.factory || op.family->name != "full") return;
+  const int fill = arguments.keyword("fill_value") != 0 ? arguments.keyword("fill_value") : 2;
+  if (lua_type(L, fill) != LUA_TNUMBER) return;
+  for (size_t i = 0; i < overload.params.size(); ++i) {
+    if (overload.params[i].kind == Kind::kDtype && stack[i].isNone()) {
+      stack[i] = static_cast<int64_t>(c10::get_default_dtype_as_scalartype());
+    }
+  }
+}
+
+void push_result(Vm& vm, lua_State* L, c10::IValue&& value, const Return& kind);
+
+template <class List>
+void push_items(Vm& vm, lua_State* L, const List& list) {
+  lua_createtable(L, static_cast<int>(list.size()), 0);
+  for (size_t i = 0; i < list.size(); ++i) {
+    push_result(vm, L, c10::IValue(list[i]), {});
+    lua_rawseti(L, -2, static_cast<int>(i) + 1);
+  }
+}
+
+void push_result(Vm& vm, lua_State* L, c10::IValue&& value, const Return& kind) {
+  if (value.isTensor()) {
+    push_tensor(vm, L, std::move(value).toTensor());
+  } else if (kind.is_dtype) {
+    lua_pushstring(L, dtype_name(static_cast<at::ScalarType>(value.toInt())).c_str());
+  } else if (value.isNone()) {
+    lua_pushnil(L);
+  } else if (value.isBool()) {
+    lua_pushboolean(L, value.toBool() ? 1 : 0);
+  } else if (value.isScalar()) {
+    push_scalar(L, value.toScalar());
+  } else if (value.isList()) {
+    push_items(vm, L, value.toListRef());
+  } else if (value.isString()) {
+    lua_pushstring(L, value.toStringRef().c_str());
+  } else if (value.isDevice()) {
+    lua_pushstring(L, value.toDevice().str().c_str());
+  } else {
+    throw Error(Code::kUnsupported,
+                cat("a result of type ", value.tagKind(), " has no form in Lua"));
+  }
+}
+
+int push_results(Vm& vm, lua_State* L, const Overload& overload, Stack& stack, bool requires_grad) {
+  const int count = static_cast<int>(stack.size());
+  luaL_checkstack(L, count + 8, "too many results");
+  for (int i = 0; i < count; ++i) {
+    const Return& kind = overload.returns[static_cast<size_t>(i)];
+    const int given = kind.same_as + 1;
+    c10::IValue& value = stack[static_cast<size_t>(i)];
+    const at::Tensor* written = given > 0 ? test_tensor(vm, L, given) : nullptr;
+    if (written != nullptr && value.isTensor() && written->is_same(value.toTensor())) {
+      lua_pushvalue(L, given);
+      continue;
+    }
+    push_result(vm, L, std::move(value), kind);
+    if (requires_grad) test_tensor(vm, L, -1)->set_requires_grad(true);
+  }
+  return count;
+}
+
+void check_safety(const Op& op, const Overload& overload, const Arguments& arguments,
+                  const Stack& stack) {
+  try {
+    op.family->check(stack);
+  } catch (const Error& e) {
+    throw operator_error(op.family->name, e, arguments.describe(overload));
+  }
+}
+
+// True when the boxed call ran; false when it ran out of memory and may be tried again.
+bool try_call(const Op& op, const Overload& overload, const Arguments& arguments, Stack& stack,
+              bool may_retry) {
+  if (op.family->check != nullptr) check_safety(op, overload, arguments, stack);
+  try {
+    overload.op.callBoxed(stack);
+    return true;
+  } catch (const c10::OutOfMemoryError& e) {
+    if (!may_retry || overload.is_mutable) {
+      throw operator_error(op.family->name, e, arguments.describe(overload));
+    }
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw operator_error(op.family->name, e, arguments.describe(overload));
+  }
+  return false;
+}
+
+bool take_requires_grad(const Op& op, lua_State* L, Arguments& arguments) {
+  const int index = arguments.keyword("requires_grad");
+  if (index == 0 || !op.family->overloads[0].factory) return false;
+  arguments.drop_keyword("requires_grad");
+  return lua_toboolean(L, index) != 0;
+}
+
+Op& own_op(lua_State* L) { return *static_cast<Op*>(lua_touserdata(L, lua_upvalueindex(1))); }
+
+int op_function(lua_State* L) { return call_op(L, own_op(L)); }
+
+// Pushes a copy of the keywords at the index with self = the value on top, which it takes away.
+void push_with_self(lua_State* L, int keywords) {
+  lua_newtable(L);
+  lua_insert(L, -2);
+  lua_setfield(L, -2, "self");
+  lua_pushnil(L);
+  while (lua_next(L, keywords) != 0) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, -4);
+  }
+}
+
+// x:where(condition, other) is where(condition, x, other).
+int method_function(lua_State* L) {
+  Op& op = own_op(L);
+  const int place = op.family->self_place;
+  lua_pushvalue(L, 1);
+  lua_remove(L, 1);
+  const int given = lua_gettop(L) - 1;
+  if (given > 0 && given <= place && lua_type(L, given) == LUA_TTABLE) {
+    push_with_self(L, given);
+    lua_replace(L, given);
+  } else {
+    lua_insert(L, std::min(place, given) + 1);
+  }
+  return call_op(L, op);
+}
+
+int op(lua_State* L) {
+  size_t size = 0;
+  const char* name = luaL_checklstring(L, 1, &size);
+  Op* found = find_op(vm(L), std::string(name, size));
+  if (found == nullptr) {
+    lua_pushnil(L);
+  } else {
+    push_op(L, *found);
+  }
+  return 1;
+}
+
+int op_names(lua_State* L) {
+  const auto names = family_names();
+  lua_createtable(L, static_cast<int>(names.size()), 0);
+  for (size_t i = 0; i < names.size(); ++i) {
+    lua_pushlstring(L, names[i].data(), names[i].size());
+    lua_rawseti(L, -2, static_cast<int>(i) + 1);
+  }
+  return 1;
+}
+
+// "max(Tensor self, int dim, bool keepdim=False) -> Tensor values, Tensor indices", one for each
+// overload in the order of preference.
+int op_signatures(lua_State* L) {
+  const Family* family = find_family(luaL_checkstring(L, 1));
+  lua_newtable(L);
+  for (size_t i = 0; family != nullptr && i < family->overloads.size(); ++i) {
+    const Overload& overload = family->overloads[i];
+    lua_pushstring(L, cat(overload.signature, " -> ", overload.results).c_str());
+    lua_rawseti(L, -2, static_cast<int>(i) + 1);
+  }
+  return 1;
+}
+
+// op_overload(name, ...): which overload a call with these arguments takes, as "add.Tensor".
+int op_overload(lua_State* L) {
+  Op* found = find_op(vm(L), luaL_checkstring(L, 1));
+  if (found == nullptr) return 0;
+  lua_remove(L, 1);
+  Arguments arguments(vm(L), L);
+  take_requires_grad(*found, L, arguments);
+  StackLease stack(vm(L));
+  const auto& name = bind_overload(*found, arguments, *stack).op.operator_name();
+  const std::string text = cat(found->family->name, ".", name.overload_name);
+  lua_pushlstring(L, text.data(), text.size());
+  return 1;
+}
+
+constexpr Method kFunctions[] = {torch_method<&op>("op"), torch_method<&op_names>("op_names"),
+                                 torch_method<&op_signatures>("op_signatures"),
+                                 torch_method<&op_overload>("op_overload")};
+
+}  // namespace
+
+Error operator_error(const std::string& name, const std::exception& e,
+                     const std::string& arguments) {
+  const Error error = TorchTranslate::from(e);
+  const std::string detail = arguments.empty() ? "" : cat(" (", arguments, ")");
+  // Some kernels begin with the operator's name themselves.
+  const std::string prefix = error.message().starts_with(name + ":") ? "" : name + ": ";
+  return Error(error.code(), cat(prefix, error.message(), detail));
+}
+
+Op* find_op(Vm& vm, const std::string& name) {
+  auto& slot = vm.ops[name];
+  if (slot == nullptr) {
+    const Family* family = find_family(name);
+    if (family == nullptr) {
+      vm.ops.erase(name);
+      return nullptr;
+    }
+    slot = std::make_unique<Op>();
+    slot->family = family;
+  }
+  return slot.get();
+}
+
+int call_op(lua_State* L, Op& op) {
+  Vm& state = vm(L);
+  Arguments arguments(state, L);
+  const bool requires_grad = take_requires_grad(op, L, arguments);
+  StackLease stack(state);
+  for (bool may_retry : {true, false}) {
+    const Overload& overload = bind_overload(op, arguments, *stack);
+    apply_creation_rule(op, overload, L, arguments, *stack);
+    if (try_call(op, overload, arguments, *stack, may_retry)) {
+      return push_results(state, L, overload, *stack, requires_grad);
+    }
+    stack->clear();
+    collect_all(state, L);
+  }
+  return 0;
+}
+
+void push_op(lua_State* L, Op& op) {
+  lua_CFunction fast = op.family->check == nullptr ? find_fast_op(op.family->name) : nullptr;
+  lua_pushlightuserdata(L, &op);
+  lua_pushcclosure(L, fast != nullptr ? fast : &guarded<&op_function, TorchTranslate>, 1);
+}
+
+void push_method(lua_State* L, Op& op) {
+  if (op.family->self_place == 0) return push_op(L, op);
+  lua_pushlightuserdata(L, &op);
+  lua_pushcclosure(L, &guarded<&method_function, TorchTranslate>, 1);
+}
+
+void open_ops(lua_State* L) {
+  for (const Method& f : kFunctions) {
+    lua_pushcfunction(L, f.function());
+    lua_setfield(L, -2, f.name());
+  }
+}
+
+}  // namespace rtrain

@@ -1,0 +1,149 @@
+// host/engine/operators/fast/fast_op.h: what the typed paths are made of.
+//
+// A path takes the plain forms of its operator's arguments (positions, at most one keyword), makes
+// LibTorch's typed call and pushes the results; for all else it gives kNotHere, with the stack as
+// it was, and the boxed call follows, which also words the errors of arguments.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/Exception.h>
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "host/engine/guard.h"
+#include "host/engine/operators/call.h"
+#include "host/engine/tensor/scalars.h"
+#include "host/engine/tensor/sizes.h"
+#include "host/engine/tensor/tensor.h"
+
+namespace rtrain::fast {
+
+inline constexpr int kNotHere = -1;
+
+inline const at::Tensor* plain_tensor(const Vm& vm, lua_State* L, int index) {
+  const at::Tensor* tensor = test_tensor(vm, L, index);
+  return tensor != nullptr && tensor->defined() ? tensor : nullptr;
+}
+
+inline int push_one(Vm& vm, lua_State* L, at::Tensor result) {
+  push_tensor(vm, L, std::move(result));
+  return 1;
+}
+
+inline int push_self(lua_State* L) {
+  lua_settop(L, 1);
+  return 1;
+}
+
+inline int push_list(Vm& vm, lua_State* L, std::vector<at::Tensor>&& list) {
+  lua_createtable(L, static_cast<int>(list.size()), 0);
+  for (size_t i = 0; i < list.size(); ++i) {
+    push_tensor(vm, L, std::move(list[i]));
+    lua_rawseti(L, -2, static_cast<int>(i) + 1);
+  }
+  return 1;
+}
+
+// The value pushed, when the table holds the keyword of that name and nothing else.
+inline bool push_only_keyword(lua_State* L, int table, std::string_view name) {
+  if (lua_type(L, table) != LUA_TTABLE) return false;
+  lua_pushnil(L);
+  if (lua_next(L, table) == 0) return false;
+  if (lua_type(L, -2) != LUA_TSTRING || name != lua_tostring(L, -2)) {
+    lua_pop(L, 2);
+    return false;
+  }
+  lua_pushvalue(L, -2);
+  if (lua_next(L, table) == 0) return true;  // the next key is gone: the key and value are left
+  lua_pop(L, 4);
+  return false;
+}
+
+// A boolean by position, or as the only keyword.
+inline std::optional<bool> bool_or_keyword(lua_State* L, int index, std::string_view name) {
+  if (lua_type(L, index) == LUA_TBOOLEAN) return lua_toboolean(L, index) != 0;
+  if (!push_only_keyword(L, index, name)) return std::nullopt;
+  const bool is_bool = lua_type(L, -1) == LUA_TBOOLEAN;
+  const bool value = lua_toboolean(L, -1) != 0;
+  lua_pop(L, 2);
+  return is_bool ? std::optional(value) : std::nullopt;
+}
+
+// A Lua number that is the only keyword.
+inline std::optional<at::Scalar> scalar_keyword(lua_State* L, int index, std::string_view name) {
+  if (!push_only_keyword(L, index, name)) return std::nullopt;
+  const auto value = lua_type(L, -1) == LUA_TNUMBER ? to_scalar(L, -1) : std::nullopt;
+  lua_pop(L, 2);
+  return value;
+}
+
+inline std::optional<at::Scalar> plain_number(lua_State* L, int index) {
+  return lua_type(L, index) == LUA_TNUMBER ? to_scalar(L, index) : std::nullopt;
+}
+
+inline std::optional<int64_t> plain_int(lua_State* L, int index) {
+  return lua_type(L, index) == LUA_TNUMBER ? to_int(L, index) : std::nullopt;
+}
+
+template <auto Fn>
+int unary(Vm& vm, lua_State* L, int count) {
+  const at::Tensor* self = count == 1 ? plain_tensor(vm, L, 1) : nullptr;
+  return self == nullptr ? kNotHere : push_one(vm, L, Fn(*self));
+}
+
+template <auto Fn>
+int unary_in_place(Vm& vm, lua_State* L, int count) {
+  at::Tensor* self = count == 1 ? test_tensor(vm, L, 1) : nullptr;
+  if (self == nullptr || !self->defined()) return kNotHere;
+  Fn(*self);
+  return push_self(L);
+}
+
+template <auto Fn>
+int binary(Vm& vm, lua_State* L, int count) {
+  if (count != 2) return kNotHere;
+  const at::Tensor* a = plain_tensor(vm, L, 1);
+  const at::Tensor* b = plain_tensor(vm, L, 2);
+  return a == nullptr || b == nullptr ? kNotHere : push_one(vm, L, Fn(*a, *b));
+}
+
+// The C function of a path: its upvalue is the Op.
+template <auto Try>
+int fast_op(lua_State* L) {
+  Op& op = *static_cast<Op*>(lua_touserdata(L, lua_upvalueindex(1)));
+  const int count = lua_gettop(L);
+  try {
+    const int results = Try(vm(L), L, count);
+    if (results != kNotHere) return results;
+  } catch (const c10::OutOfMemoryError& e) {
+    if (op.family->overloads[0].is_mutable)
+      throw operator_error(op.family->name, e, describe_stack(L, count));
+    lua_settop(L, count);  // the boxed call collects garbage and tries again
+  } catch (const c10::Error& e) {
+    throw operator_error(op.family->name, e, describe_stack(L, count));
+  }
+  return call_op(L, op);
+}
+
+struct FastOp {
+  std::string_view name;
+  lua_CFunction function;
+};
+
+template <auto Try>
+constexpr FastOp fast(std::string_view name) {
+  return {name, &guarded<&fast_op<Try>, TorchTranslate>};
+}
+
+// One file each.
+std::span<const FastOp> arithmetic_ops();
+std::span<const FastOp> creation_ops();
+std::span<const FastOp> layer_ops();
+std::span<const FastOp> reduction_ops();
+std::span<const FastOp> selection_ops();
+std::span<const FastOp> shape_ops();
+
+}  // namespace rtrain::fast

@@ -1,0 +1,149 @@
+#include "host/engine/operators/operators.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/div.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/neg.h>
+#include <ATen/ops/pow.h>
+#include <ATen/ops/reciprocal.h>
+#include <ATen/ops/remainder.h>
+#include <ATen/ops/sub.h>
+#include <c10/util/Exception.h>
+
+#include "host/engine/guard.h"
+#include "host/engine/memory/collector.h"
+#include "host/engine/operators/call.h"
+#include "host/engine/tensor/scalars.h"
+#include "host/engine/tensor/tensor.h"
+
+namespace rtrain {
+namespace {
+
+using at::Scalar;
+using at::Tensor;
+
+// Each operator takes two tensors (a number is a wrapped one); pow and 1 / x have better forms for
+// numbers.
+struct Add {
+  static constexpr const char* kName = "add";
+  static Tensor call(const Tensor& a, const Tensor& b) { return at::add(a, b); }
+};
+struct Sub {
+  static constexpr const char* kName = "sub";
+  static Tensor call(const Tensor& a, const Tensor& b) { return at::sub(a, b); }
+};
+struct Mul {
+  static constexpr const char* kName = "mul";
+  static Tensor call(const Tensor& a, const Tensor& b) { return at::mul(a, b); }
+};
+struct Div {
+  static constexpr const char* kName = "div";
+  static Tensor call(const Tensor& a, const Tensor& b) { return at::div(a, b); }
+};
+struct Remainder {
+  static constexpr const char* kName = "remainder";
+  static Tensor call(const Tensor& a, const Tensor& b) { return at::remainder(a, b); }
+};
+struct Pow {
+  static constexpr const char* kName = "pow";
+  static Tensor call(const auto& a, const auto& b) { return at::pow(a, b); }
+};
+
+Error bad_operands(lua_State* L, const char* name) {
+  return Error(Code::kArgument,
+               cat(name, ": expected tensors or numbers, got ", describe_stack(L, 2)));
+}
+
+const Tensor& defined(const Tensor& tensor, const char* name) {
+  if (!tensor.defined()) throw Error(Code::kArgument, cat(name, ": this Tensor was released"));
+  return tensor;
+}
+
+// A number on one side. Lua numbers first: they are nearly all of them.
+std::optional<Scalar> number(lua_State* L, int index) {
+  return lua_type(L, index) == LUA_TTABLE ? std::nullopt : to_scalar(L, index);
+}
+
+template <class Operator>
+Tensor apply(Vm& vm, lua_State* L) {
+  const Tensor* a = test_tensor(vm, L, 1);
+  const Tensor* b = test_tensor(vm, L, 2);
+  if (a != nullptr && b != nullptr) {
+    return Operator::call(defined(*a, Operator::kName), defined(*b, Operator::kName));
+  }
+  const auto scalar = number(L, a != nullptr ? 2 : 1);
+  if (!scalar) throw bad_operands(L, Operator::kName);
+  const Tensor& tensor = defined(a != nullptr ? *a : *b, Operator::kName);
+  if constexpr (std::is_same_v<Operator, Pow>) {
+    return a != nullptr ? Operator::call(tensor, *scalar) : Operator::call(*scalar, tensor);
+  } else {
+    if (std::is_same_v<Operator, Div> && a == nullptr) {
+      // As PyTorch does it, to the last bit.
+      const Tensor reciprocal = at::reciprocal(tensor);
+      return at::mul(reciprocal, vm.numbers.get(*scalar, reciprocal));
+    }
+    const Tensor& wrapped = vm.numbers.get(*scalar, tensor);
+    return a != nullptr ? Operator::call(tensor, wrapped) : Operator::call(wrapped, tensor);
+  }
+}
+
+template <class Operator>
+int binary(lua_State* L) {
+  Vm& state = vm(L);
+  try {
+    push_tensor(state, L, apply<Operator>(state, L));
+    return 1;
+  } catch (const c10::OutOfMemoryError&) {
+    lua_settop(L, 2);
+  } catch (const c10::Error& e) {
+    throw operator_error(Operator::kName, e, describe_stack(L, 2));
+  }
+  collect_all(state, L);
+  push_tensor(state, L, apply<Operator>(state, L));
+  return 1;
+}
+
+int negate(lua_State* L) {
+  push_tensor(L, at::neg(check_tensor(L, 1)));
+  return 1;
+}
+
+template <const char* Text>
+int refuse(lua_State*) {
+  throw Error(Code::kArgument, Text);
+}
+
+constexpr char kUseLt[] = "tensors are compared elementwise: use x:lt(y) or x:gt(y), not x < y";
+constexpr char kUseLe[] = "tensors are compared elementwise: use x:le(y) or x:ge(y), not x <= y";
+constexpr char kNoConcat[] = "a Tensor cannot be concatenated with '..': use tostring(x)";
+
+int same_tensor(lua_State* L) {
+  const Tensor* a = test_tensor(L, 1);
+  const Tensor* b = test_tensor(L, 2);
+  lua_pushboolean(L, a != nullptr && b != nullptr && a->defined() && a->is_same(*b) ? 1 : 0);
+  return 1;
+}
+
+constexpr Method kOperators[] = {torch_method<&binary<Add>>("__add"),
+                                 torch_method<&binary<Sub>>("__sub"),
+                                 torch_method<&binary<Mul>>("__mul"),
+                                 torch_method<&binary<Div>>("__div"),
+                                 torch_method<&binary<Remainder>>("__mod"),
+                                 torch_method<&binary<Pow>>("__pow"),
+                                 torch_method<&negate>("__unm"),
+                                 torch_method<&same_tensor>("__eq"),
+                                 torch_method<&refuse<kUseLt>>("__lt"),
+                                 torch_method<&refuse<kUseLe>>("__le"),
+                                 torch_method<&refuse<kNoConcat>>("__concat")};
+
+}  // namespace
+
+void add_operators(lua_State* L) {
+  for (const Method& m : kOperators) {
+    lua_pushcfunction(L, m.function());
+    lua_setfield(L, -2, m.name());
+  }
+}
+
+}  // namespace rtrain

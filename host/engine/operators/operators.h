@@ -1,0 +1,12 @@
+// host/engine/operators/operators.h: the metatable's arithmetic: + - * / % ^ and unary minus, on
+// tensors and numbers.
+#pragma once
+
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+// Adds __add, __sub, … to the metatable at the top of the stack.
+void add_operators(lua_State* L);
+
+}  // namespace rtrain

@@ -1,0 +1,206 @@
+#include "host/engine/operators/unsafe_operators.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/isfinite.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/engine/tensor/dtype.h"
+#include "host/engine/tensor/tensor.h"
+
+namespace rtrain {
+namespace {
+
+using torch::jit::Stack;
+
+struct Refusal {
+  std::string_view
+      names;  // separated by spaces; "mkldnn_*" are all that begin so, "*_jvp" all that end so
+  std::string_view reason;
+};
+
+constexpr Refusal kRefusals[] = {
+    {"align_tensors align_as align_to refine_names rename rename_", "dims have no names here"},
+    {"copy_sparse_to_sparse copy_sparse_to_sparse_", "it is internal: use copy_"},
+    {"*_backward *_forward *_jvp",
+     "it is a part of autograd's formulas: call the operator itself and backward()"},
+    {"mkldnn_* to_mkldnn mps_* *_mps miopen_* cudnn_* fbgemm_*",
+     "it is LibTorch's entry to another library: use the operator without that prefix"},
+    {"quantized_lstm_cell quantized_gru_cell quantized_rnn_relu_cell quantized_rnn_tanh_cell "
+     "choose_qparams_optimized fused_moving_avg_obs_fake_quant",
+     "it is a part of quantization, which is not here"},
+};
+
+bool matches(std::string_view pattern, std::string_view name) {
+  if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
+  if (pattern.starts_with('*')) return name.ends_with(pattern.substr(1));
+  return name == pattern;
+}
+
+bool holds_match(std::string_view patterns, std::string_view name) {
+  while (!patterns.empty()) {
+    const size_t end = std::min(patterns.find(' '), patterns.size());
+    if (matches(patterns.substr(0, end), name)) return true;
+    patterns.remove_prefix(std::min(end + 1, patterns.size()));
+  }
+  return false;
+}
+
+void require(bool condition, const std::string& message) {
+  if (!condition) throw Error(Code::kArgument, message);
+}
+
+void check_lu_unpack(const Stack& stack) {
+  const at::Tensor& data = stack[0].toTensor();
+  const at::Tensor& pivots = stack[1].toTensor();
+  const bool fits = data.dim() >= 2 && pivots.dim() == data.dim() - 1 &&
+                    pivots.size(-1) == std::min(data.size(-2), data.size(-1)) &&
+                    data.sizes().slice(0, static_cast<size_t>(data.dim() - 2)) ==
+                        pivots.sizes().slice(0, static_cast<size_t>(pivots.dim() - 1));
+  require(fits, "LU_pivots must be of shape (*, min(m, n)) where LU_data is (*, m, n)");
+}
+
+// A complex matrix that is not finite ends in LAPACK.
+void check_finite_matrix(const Stack& stack) {
+  const at::Tensor& self = stack[0].toTensor();
+  require(!self.is_cpu() || at::isfinite(self).all().item<bool>(),
+          "the matrix holds infinities or NaN");
+}
+
+// The lowest int64 has no opposite: LibTorch halves it for ever.
+void check_matrix_power(const Stack& stack) {
+  constexpr int64_t kMost = int64_t{1} << 62;
+  const int64_t n = stack[1].toInt();
+  require(-kMost <= n && n <= kMost, cat("n is out of range: ", n));
+}
+
+void check_native_batch_norm(const Stack& stack) {
+  const at::Tensor& input = stack[0].toTensor();
+  require(input.dim() >= 2, cat("input needs 2 dims or more, it is ", describe(input)));
+  const auto given = [&stack](size_t i) {
+    return stack[i].isTensor() && stack[i].toTensor().defined();
+  };
+  for (size_t i = 1; i <= 4; ++i) {
+    require(!given(i) || stack[i].toTensor().numel() == input.size(1),
+            cat("weight, bias, running_mean and running_var have one element "
+                "for each of the ",
+                input.size(1), " channels of the input"));
+  }
+  require(stack[5].toBool() || (given(3) && given(4)),
+          "running_mean and running_var are needed where training is false");
+}
+
+void check_channel_shuffle(const Stack& stack) {
+  const int64_t groups = stack[1].toInt();
+  require(groups > 0, cat("groups must be positive, got ", groups));
+}
+
+void check_tensorsolve(const Stack& stack) {
+  require(stack[0].toTensor().dim() >= stack[1].toTensor().dim(),
+          "self needs as many dims as other or more");
+}
+
+// A step that the dtype rounds to 0 divides by it.
+void check_range(const Stack& stack) {
+  constexpr size_t kWithStep = 7;
+  if (stack.size() != kWithStep || !stack[3].isInt()) return;
+  const auto dtype = static_cast<at::ScalarType>(stack[3].toInt());
+  const double step = stack[2].toScalar().to<double>();
+  require(!c10::isIntegralType(dtype, /*includeBool=*/true) || std::abs(step) >= 1,
+          cat("a step of ", step, " is 0 in ", dtype_name(dtype)));
+}
+
+void check_embedding_bag(const Stack& stack) {
+  const at::Tensor& offsets = stack[2].toTensor();
+  const int64_t mode = stack[4].toInt();
+  require(offsets.dim() == 1, cat("offsets must have 1 dim, it is ", describe(offsets)));
+  require(0 <= mode && mode <= 2, cat("mode is 0 (sum), 1 (mean) or 2 (max), got ", mode));
+}
+
+void check_batch_sizes(const at::Tensor& data, const at::Tensor& sizes) {
+  const bool fits = sizes.dim() == 1 && sizes.scalar_type() == at::kLong && sizes.is_cpu() &&
+                    sizes.numel() > 0 && data.dim() == 2;
+  require(fits,
+          cat("batch_sizes must be int64 with 1 dim, and the data have 2 dims: batch_sizes is ",
+              describe(sizes), ", data ", describe(data)));
+  const at::Tensor counts = sizes.contiguous();
+  const int64_t* count = counts.const_data_ptr<int64_t>();
+  int64_t total = 0;
+  for (int64_t i = 0; i < counts.numel(); ++i) {
+    require(count[i] > 0 && (i == 0 || count[i] <= count[i - 1]),
+            "batch_sizes must be positive and never grow");
+    total += count[i];
+  }
+  require(total == data.size(0),
+          cat("batch_sizes add up to ", total, ", the data has ", data.size(0), " rows"));
+}
+
+// Recurrent networks: (input, hx, params, …) of padded batches, (data, batch_sizes, hx, params, …)
+// of packed ones. Layers take their parameters and states without looking whether there are any.
+void check_recurrent(const Stack& stack) {
+  const bool packed = stack[3].isList();
+  const size_t first = packed ? 2 : 1;  // hx, params, has_biases, num_layers
+  if (packed) check_batch_sizes(stack[0].toTensor(), stack[1].toTensor());
+  require(packed || stack[0].toTensor().dim() == 3,
+          cat("the input must have 3 dims, it is ", describe(stack[0].toTensor())));
+  const auto states = stack[first].isTensor() ? std::vector<at::Tensor>{stack[first].toTensor()}
+                                              : stack[first].toTensorVector();
+  const int64_t layers = stack[first + 3].toInt();
+  const int64_t directions = stack[packed ? 8 : 7].toBool() ? 2 : 1;
+  require(layers > 0, cat("num_layers must be positive, got ", layers));
+  for (const at::Tensor& state : states) {
+    require(
+        state.dim() == 3 && state.size(0) / directions == layers && state.size(0) % directions == 0,
+        cat("hx must be [num_layers * directions, batch, hidden_size], it is ", describe(state)));
+  }
+  const bool projected = states.size() == 2 && states[0].size(2) != states[1].size(2);
+  const int64_t weights = (stack[first + 2].toBool() ? 4 : 2) + (projected ? 1 : 0);
+  const auto given = static_cast<int64_t>(stack[first + 1].toListRef().size());
+  require(
+      given / weights / directions == layers && given % (weights * directions) == 0,
+      cat("params: ", weights, " tensors for each layer and direction are needed, got ", given));
+}
+
+struct Check {
+  std::string_view name;
+  SafetyCheck check;
+};
+
+constexpr Check kChecks[] = {
+    {"lu_unpack", &check_lu_unpack},
+    {"linalg_eig", &check_finite_matrix},
+    {"linalg_eigvals", &check_finite_matrix},
+    {"matrix_power", &check_matrix_power},
+    {"linalg_matrix_power", &check_matrix_power},
+    {"native_batch_norm", &check_native_batch_norm},
+    {"native_channel_shuffle", &check_channel_shuffle},
+    {"linalg_tensorsolve", &check_tensorsolve},
+    {"range", &check_range},
+    {"embedding_bag", &check_embedding_bag},
+    {"lstm", &check_recurrent},
+    {"gru", &check_recurrent},
+    {"rnn_tanh", &check_recurrent},
+    {"rnn_relu", &check_recurrent},
+};
+
+}  // namespace
+
+std::string refusal(std::string_view name) {
+  for (const Refusal& r : kRefusals) {
+    if (holds_match(r.names, name)) return std::string(r.reason);
+  }
+  return {};
+}
+
+SafetyCheck find_safety_check(std::string_view name) {
+  for (const Check& c : kChecks) {
+    if (c.name == name) return c.check;
+  }
+  return nullptr;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,29 @@
+// host/engine/tensor/conversion.h: tensors of another dtype, device or memory format: x:to(…),
+// x:float(), x:cpu(), … The tensor itself comes back where nothing changes.
+#pragma once
+
+#include <c10/core/MemoryFormat.h>
+#include <c10/core/ScalarType.h>
+
+#include <optional>
+
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+// to(self, device, dtype, non_blocking, copy), to(self, dtype, …), to(self, other, …), and all of
+// them with keywords.
+int to(lua_State* L);
+
+// x:float{memory_format = …}
+int to_dtype(lua_State* L, at::ScalarType dtype);
+
+int cpu(lua_State* L);
+
+// x:cuda(), x:cuda(1), x:cuda('cuda:1')
+int cuda(lua_State* L);
+
+// A memory format alone or as the only keyword of a table; nothing for nil.
+std::optional<at::MemoryFormat> read_memory_format(lua_State* L, int index, const char* function);
+
+}  // namespace rtrain

@@ -1,0 +1,42 @@
+// host/engine/tensor/number_format.h: the numbers of one tensor as text of one width and notation,
+// the way PyTorch prints them.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rtrain {
+
+// What torch.set_printoptions changes.
+struct PrintOptions {
+  int precision = 4;        // digits behind the point
+  double threshold = 1000;  // more elements than this are summarised
+  int64_t edgeitems = 3;    // shown at each end of a summarised dimension
+  int64_t linewidth = 80;
+  std::optional<bool> scientific;  // by the values when empty
+};
+
+// The elements of a tensor on the CPU, in order.
+class ElementTexts {
+ public:
+  ElementTexts(const at::Tensor& shown, const PrintOptions& options);
+
+  // How wide an element counts when lines are filled; a complex number may be shorter.
+  size_t width() const { return width_; }
+  const std::string& take() { return texts_[next_++]; }
+
+ private:
+  void format_complex(const at::Tensor& flat, const PrintOptions& options);
+  void format_integers(const at::Tensor& flat);
+
+  std::vector<std::string> texts_;
+  size_t width_ = 1;
+  size_t next_ = 0;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,161 @@
+#include "host/engine/tensor/random.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
+
+#include <memory>
+#include <mutex>
+
+#include "host/engine/engine.h"
+#include "host/engine/guard.h"
+#include "host/engine/tensor/scalars.h"
+#include "host/engine/tensor/tensor.h"
+
+namespace rtrain {
+namespace {
+
+int64_t check_seed(lua_State* L, int index) {
+  if (const auto seed = to_int(L, index)) return *seed;
+  throw Error(Code::kArgument, cat("seed: expected an integer, got ", describe_value(L, index)));
+}
+
+const at::Generator& default_generator() { return at::detail::getDefaultCPUGenerator(); }
+
+int push_seed(lua_State* L, at::Generator generator) {
+  const std::lock_guard lock(generator.mutex());
+  push_uint(L, generator.current_seed());
+  return 1;
+}
+
+at::Tensor state_of(at::Generator generator) {
+  const std::lock_guard lock(generator.mutex());
+  return generator.get_state();
+}
+
+void set_state(at::Generator generator, const at::Tensor& state) {
+  const std::lock_guard lock(generator.mutex());
+  generator.set_state(state);
+}
+
+int initial_seed(lua_State* L) { return push_seed(L, default_generator()); }
+
+int seed_anew(lua_State* L, at::Generator generator) {
+  {
+    const std::lock_guard lock(generator.mutex());
+    generator.seed();
+  }
+  return push_seed(L, generator);
+}
+
+int seed(lua_State* L) { return seed_anew(L, default_generator()); }
+
+int get_rng_state(lua_State* L) {
+  push_tensor(L, state_of(default_generator()));
+  return 1;
+}
+
+int set_rng_state(lua_State* L) {
+  set_state(default_generator(), check_tensor(L, 1));
+  return 0;
+}
+
+}  // namespace
+
+template <>
+struct Class<at::Generator> {
+  using Slot = std::unique_ptr<at::Generator>;
+  static constexpr const char* kName = "torch.Generator";
+
+  static int seed_with(lua_State* L) {
+    at::Generator& self = *check<at::Generator>(L, 1);
+    const auto number = static_cast<uint64_t>(check_seed(L, 2));
+    const std::lock_guard lock(self.mutex());
+    self.set_current_seed(number);
+    lua_settop(L, 1);
+    return 1;
+  }
+  static int seed(lua_State* L) { return seed_anew(L, *check<at::Generator>(L, 1)); }
+  static int clone(lua_State* L) {
+    const at::Generator& self = *check<at::Generator>(L, 1);
+    push<at::Generator>(L, std::make_unique<at::Generator>(self.clone()));
+    return 1;
+  }
+  static int to_string(lua_State* L) {
+    const std::string text =
+        cat("torch.Generator(", check<at::Generator>(L, 1)->device().str(), ")");
+    lua_pushlstring(L, text.data(), text.size());
+    return 1;
+  }
+  static int get_seed(lua_State* L) { return push_seed(L, *check<at::Generator>(L, 1)); }
+  static int get_state(lua_State* L) {
+    push_tensor(L, state_of(*check<at::Generator>(L, 1)));
+    return 1;
+  }
+  static int change_state(lua_State* L) {
+    set_state(*check<at::Generator>(L, 1), check_tensor(L, 2));
+    lua_settop(L, 1);
+    return 1;
+  }
+
+  static constexpr Method kMethods[] = {
+      torch_method<&seed_with>("manual_seed"), torch_method<&get_seed>("initial_seed"),
+      torch_method<&to_string>("__tostring"),  torch_method<&seed>("seed"),
+      torch_method<&clone>("clone_state"),     torch_method<&get_state>("get_state"),
+      torch_method<&change_state>("set_state")};
+};
+
+at::Generator* test_generator(lua_State* L, int index) {
+  auto* slot = test<at::Generator>(L, index);
+  return slot != nullptr ? slot->get() : nullptr;
+}
+
+namespace {
+
+// generator(seed?): its own stream of random numbers, for the operators' keyword `generator`.
+int generator(lua_State* L) {
+  auto out = std::make_unique<at::Generator>(at::detail::createCPUGenerator());
+  if (!lua_isnoneornil(L, 1)) out->set_current_seed(static_cast<uint64_t>(check_seed(L, 1)));
+  push<at::Generator>(L, std::move(out));
+  return 1;
+}
+
+int push_default_generator(lua_State* L) {
+  push<at::Generator>(L, std::make_unique<at::Generator>(default_generator()));
+  return 1;
+}
+
+int manual_seed(lua_State* L) {
+  at::manual_seed(static_cast<uint64_t>(check_seed(L, 1)));
+  return push_default_generator(L);
+}
+
+constexpr Method kFunctions[] = {torch_method<&manual_seed>("manual_seed"),
+                                 torch_method<&initial_seed>("initial_seed"),
+                                 torch_method<&seed>("seed"),
+                                 torch_method<&get_rng_state>("get_rng_state"),
+                                 torch_method<&set_rng_state>("set_rng_state"),
+                                 torch_method<&generator>("generator")};
+
+// Every generator here is one of the CPU's.
+void add_device(lua_State* L) {
+  luaL_getmetatable(L, Class<at::Generator>::kName);
+  lua_getfield(L, -1, "__index");
+  lua_pushliteral(L, "cpu");
+  lua_setfield(L, -2, "device");
+  lua_pop(L, 2);
+}
+
+}  // namespace
+
+void open_random(lua_State* L) {
+  register_class<at::Generator>(L);
+  for (const Method& f : kFunctions) {
+    lua_pushcfunction(L, f.function());
+    lua_setfield(L, -2, f.name());
+  }
+  add_device(L);
+  push_default_generator(L);
+  lua_setfield(L, -2, "default_generator");
+}
+
+}  // namespace rtrain

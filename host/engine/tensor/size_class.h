@@ -1,0 +1,12 @@
+// host/engine/tensor/size_class.h: torch.Size: what x.shape, x:size() and x:stride() give: a list
+// of integers with a metatable of its own.
+#pragma once
+
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+// Makes the metatable that push_sizes (tensor.h) uses; adds Size to the table at the top.
+void open_size(lua_State* L);
+
+}  // namespace rtrain

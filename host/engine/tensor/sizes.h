@@ -1,0 +1,43 @@
+// host/engine/tensor/sizes.h: lists of integers (sizes, dims) from Lua: x:view(2, 3) and x:view{2,
+// 3}.
+#pragma once
+
+#include <c10/util/SmallVector.h>
+
+#include "host/engine/tensor/scalars.h"
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+using Sizes = c10::SmallVector<int64_t, 6>;
+
+// Whether the table holds nothing but its items 1 … size.
+inline bool is_list(lua_State* L, int table, int size) {
+  // A key behind the last item in the order of lua_next: a name, as a rule.
+  if (size > 0) {
+    lua_pushnumber(L, size);
+  } else {
+    lua_pushnil(L);
+  }
+  if (lua_next(L, table) == 0) return true;
+  lua_pop(L, 2);
+  return false;
+}
+
+// Reads the arguments first … last, all integers, or one table of integers; false for anything
+// else.
+inline bool read_sizes(lua_State* L, int first, int last, Sizes& out) {
+  const bool table = first == last && lua_type(L, first) == LUA_TTABLE;
+  const int size = table ? static_cast<int>(lua_objlen(L, first)) : last - first + 1;
+  for (int i = 0; i < size; ++i) {
+    if (table) lua_rawgeti(L, first, i + 1);
+    const auto item = to_int(L, table ? -1 : first + i);
+    if (table) lua_pop(L, 1);
+    if (!item) return false;
+    out.push_back(*item);
+  }
+  // Keywords are nothing that the caller takes.
+  return !table || is_list(L, first, size);
+}
+
+}  // namespace rtrain
