@@ -203,7 +203,7 @@ function TestCallErrors:test_what_kernels_do_not_check_is_checked_before()
   lu.assertStrContains(text, 'float32 [0, 2, 1]')
 end
 
-function TestCallErrors:test_recurrent_networks_need_all_their_states_and_parameters()
+function TestCallErrors:test_sizes_that_kernels_trust_are_checked()
   local gru = C.op 'gru'
   local input, hx, params = ones(5, 2, 3), ones(1, 2, 4), {ones(12, 3), ones(12, 4)}
   lu.assertEquals(gru(input, hx, params, false, 1, 0, false, false, false).shape, {5, 2, 4})
@@ -219,6 +219,11 @@ function TestCallErrors:test_recurrent_networks_need_all_their_states_and_parame
   lu.assertStrContains(text, 'never grow')
   text = message(C.op 'embedding_bag', ones(3, 3), C.tensor{0LL}, C.tensor{{0LL}})
   lu.assertStrContains(text, 'embedding_bag: offsets must have 1 dim, it is int64 [1, 1]')
+  text = message(C.op 'max_pool1d', ones(1, 3, 4), {9223372036854775807LL})
+  lu.assertStrContains(text, "'kernel_size' (2nd): expected int[1], got {9223372036854775807LL}")
+  lu.assertStrContains(message(function() ones(2):random_(9223372036854775807LL, nil) end), 'from is out of range')
+  text = message(C.op 'batch_norm_update_stats', ones(3, 4), nil, ones(0), 0.1)
+  lu.assertStrContains(text, 'one element for each channel')
   text = message(C.op 'range', 0, 5, 0.5, {dtype = 'int8'})
   lu.assertStrContains(text, 'range: a step of 0.5 is 0 in int8')
 end

@@ -51,6 +51,13 @@ std::optional<int64_t> read_int(const Vm& vm, lua_State* L, int index) {
                                                          : std::nullopt;
 }
 
+// An item of a kernel's size, stride, padding, …: kernels add and multiply them without looking.
+std::optional<int64_t> read_size(const Vm& vm, lua_State* L, int index) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  const auto number = read_int(vm, L, index);
+  return number && -kMost <= *number && *number <= kMost ? number : std::nullopt;
+}
+
 std::optional<double> read_double(const Vm& vm, lua_State* L, int index) {
   if (lua_type(L, index) != LUA_TUSERDATA) return to_double(L, index);
   const auto item = item_of(vm, L, index);
@@ -326,7 +333,7 @@ bool Arguments::convert_string(const char* text, const Param& param, Stack& stac
 bool Arguments::convert_repeated(int index, const Param& param, Stack& stack) const {
   if (param.fixed_size == 0) return false;
   if (param.kind == Kind::kIntList) {
-    const auto number = read_int(vm_, L_, index);
+    const auto number = read_size(vm_, L_, index);
     if (number) push_repeated(*number, param.fixed_size, stack);
     return number.has_value();
   }
@@ -349,8 +356,9 @@ bool Arguments::convert_table(int index, const Param& param, Stack& stack) const
   if (!is_length_of(param, lua_objlen(L_, index))) return false;
   switch (param.kind) {
     case Kind::kIntList:
-      return push_list<int64_t>(L_, index, stack,
-                                [this](int item) { return read_int(vm_, L_, item); });
+      return push_list<int64_t>(L_, index, stack, [&](int item) {
+        return param.fixed_size > 0 ? read_size(vm_, L_, item) : read_int(vm_, L_, item);
+      });
     case Kind::kFloatList:
       return push_list<double>(L_, index, stack,
                                [this](int item) { return read_double(vm_, L_, item); });

@@ -94,6 +94,24 @@ void check_native_batch_norm(const Stack& stack) {
           "running_mean and running_var are needed where training is false");
 }
 
+void check_batch_norm_update_stats(const Stack& stack) {
+  const at::Tensor& input = stack[0].toTensor();
+  require(input.dim() >= 2, "input needs 2 dims or more");
+  for (size_t i = 1; i <= 2; ++i) {
+    const bool given = stack[i].isTensor() && stack[i].toTensor().defined();
+    require(!given || stack[i].toTensor().numel() == input.size(1),
+            "running_mean and running_var have one element for each channel of the input");
+  }
+}
+
+// Looks for a number above `from` that the dtype holds, for ever when there is none.
+void check_random(const Stack& stack) {
+  constexpr size_t kFrom = 4;
+  if (stack.size() != kFrom) return;
+  constexpr int64_t kMost = int64_t{1} << 62;
+  require(stack[1].toInt() <= kMost, cat("from is out of range: ", stack[1].toInt()));
+}
+
 void check_channel_shuffle(const Stack& stack) {
   const int64_t groups = stack[1].toInt();
   require(groups > 0, cat("groups must be positive, got ", groups));
@@ -179,6 +197,8 @@ constexpr Check kChecks[] = {
     {"native_batch_norm", &check_native_batch_norm},
     {"native_channel_shuffle", &check_channel_shuffle},
     {"linalg_tensorsolve", &check_tensorsolve},
+    {"batch_norm_update_stats", &check_batch_norm_update_stats},
+    {"random_", &check_random},
     {"range", &check_range},
     {"embedding_bag", &check_embedding_bag},
     {"lstm", &check_recurrent},
