@@ -198,6 +198,7 @@ constexpr Check kChecks[] = {
     {"native_channel_shuffle", &check_channel_shuffle},
     {"linalg_tensorsolve", &check_tensorsolve},
     {"batch_norm_update_stats", &check_batch_norm_update_stats},
+    {"random", &check_random},
     {"random_", &check_random},
     {"range", &check_range},
     {"embedding_bag", &check_embedding_bag},
