@@ -123,9 +123,9 @@ class BasicIndex {
   // The view for the value at the index; nothing when it is not of this kind, or does not fit the
   // tensor, for which the general form has the words.
   std::optional<at::Tensor> apply(int index) {
-    if (lua_type(L_, index) != LUA_TTABLE || is_slice(vm_, L_, index)) {
-      if (!apply_entry(index, 0)) return std::nullopt;
-      return out_;
+    if (is_slice(vm_, L_, index)) return apply_slice(index) ? std::optional(out_) : std::nullopt;
+    if (lua_type(L_, index) != LUA_TTABLE) {
+      return apply_entry(index, 0) ? std::optional(out_) : std::nullopt;
     }
     const int size = static_cast<int>(lua_objlen(L_, index));
     for (int i = 1; i <= size; ++i) {

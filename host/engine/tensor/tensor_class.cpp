@@ -24,14 +24,12 @@ local methods, attributes, find, index, type = ...
 return function(self, key)
   local method = methods[key]
   if method ~= nil then return method end
+  if type(key) ~= 'string' or key == '...' then return index(self, key) end
   local attribute = attributes[key]
   if attribute ~= nil then return attribute(self) end
-  if type(key) == 'string' and key ~= '...' then
-    method = find(key)
-    methods[key] = method
-    return method
-  end
-  return index(self, key)
+  method = find(key)
+  methods[key] = method
+  return method
 end
 )";
 
