@@ -68,6 +68,17 @@ function ordered.keys(map)
   return keys
 end
 
+---The keys of any table: in their order where it is an ordered map, else sorted by their text.
+---@param map table
+---@return any[] keys
+function ordered.keys_of(map)
+  if ordered.is(map) then return ordered.keys(map) end
+  local keys = {}
+  for key in next, map do keys[#keys + 1] = key end
+  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+  return keys
+end
+
 ---Iterates over key, value in the order of addition. Deleting keys during the walk is allowed; added ones are not
 ---seen.
 ---@param map table

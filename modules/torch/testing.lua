@@ -2,6 +2,7 @@
 
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
+local ordered = require 'rtrain.ordered'
 local aten = require 'torch.aten'
 local C = require 'torch._C'
 
@@ -102,21 +103,14 @@ end
 
 local compare
 
-local function sorted_keys(table_)
-  local keys = {}
-  for key in next, table_ do keys[#keys + 1] = key end
-  table.sort(keys, function(x, y) return tostring(x) < tostring(y) end)
-  return keys
-end
-
 local function compare_tables(state, actual, expected)
   local path = state.path
-  for _, key in ipairs(sorted_keys(expected)) do
+  for _, key in ipairs(ordered.keys_of(expected)) do
     state.path = ('%s[%s]'):format(path, type(key) == 'string' and ("'%s'"):format(key) or tostring(key))
     if actual[key] == nil then fail(state, 'It is missing.') end
     compare(state, actual[key], expected[key])
   end
-  for _, key in ipairs(sorted_keys(actual)) do
+  for _, key in ipairs(ordered.keys_of(actual)) do
     state.path = ('%s[%s]'):format(path, tostring(key))
     if expected[key] == nil then fail(state, 'It is not expected.') end
   end

@@ -47,6 +47,11 @@ function TestOrdered:test_metatable_tells_the_order()
   lu.assertFalse(ordered.is{})
 end
 
+function TestOrdered:test_keys_of_any_table()
+  lu.assertEquals(ordered.keys_of(ordered.new{{'b', 1}, {'a', 2}}), {'b', 'a'})
+  lu.assertEquals(ordered.keys_of{b = 1, a = 2, [3] = 0}, {3, 'a', 'b'})
+end
+
 function TestOrdered:test_travels_through_pack()
   local m = ordered.new{{'b', {1}}, {'a', 2}}
   local module, name, state = getmetatable(m).__pack(m)

@@ -1,6 +1,7 @@
 -- torch/optim/hooks.lua: lists of functions that run around an optimizer's steps and dictionaries.
 
 local errors = require 'rtrain.errors'
+local handle = require 'rtrain.handle'
 
 local hooks = {}
 
@@ -20,13 +21,7 @@ function hooks.add(object, name, fn, prepend)
   all[name] = list
   local entry = {fn}
   table.insert(list, prepend and 1 or #list + 1, entry)
-  return {
-    remove = function()
-      for i, other in ipairs(list) do
-        if other == entry then return table.remove(list, i) end
-      end
-    end,
-  }
+  return handle(list, entry)
 end
 
 ---Calls the functions of a list in order; what one returns takes the place of `value` for the next.

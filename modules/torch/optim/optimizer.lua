@@ -83,7 +83,7 @@ end
 -- The defaults of an optimizer that a user wrote: sorted names where the table has no order of its own.
 local function defaults_of(given)
   local defaults = ordered.new()
-  for _, name in ipairs(state_dict.keys(given or {})) do defaults[name] = given[name] end
+  for _, name in ipairs(ordered.keys_of(given or {})) do defaults[name] = given[name] end
   return defaults
 end
 

@@ -12,17 +12,6 @@ local IGNORED = {capturable = true, differentiable = true}
 
 local function is_tensor(value) return type(value) == 'userdata' and torch.is_tensor(value) end
 
----The keys of a map in its order, sorted where it has none.
----@param map table
----@return any[]
-function state_dict.keys(map)
-  if ordered.is(map) then return ordered.keys(map) end
-  local keys = {}
-  for key in next, map do keys[#keys + 1] = key end
-  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
-  return keys
-end
-
 ---The fields of a group as Python has them, without `params`: the optimizer's options, then what came later
 ---(initial_lr, …). Options that are None are among them.
 ---@param optimizer optim.Optimizer
@@ -95,7 +84,7 @@ local function adopt(name, value, param)
   end
   if type(value) ~= 'table' then return value end
   local copy = ordered.is(value) and ordered.new() or setmetatable({}, getmetatable(value))
-  for _, key in ipairs(state_dict.keys(value)) do copy[key] = adopt(key, value[key], param) end
+  for _, key in ipairs(ordered.keys_of(value)) do copy[key] = adopt(key, value[key], param) end
   return copy
 end
 
@@ -106,7 +95,7 @@ local function adopted_state(optimizer, given)
       local param, loaded = optimizer.param_groups[i].params[k], given.state[tonumber(index)]
       if loaded then
         state[param] = ordered.new()
-        for _, name in ipairs(state_dict.keys(loaded)) do state[param][name] = adopt(name, loaded[name], param) end
+        for _, name in ipairs(ordered.keys_of(loaded)) do state[param][name] = adopt(name, loaded[name], param) end
       end
     end
   end
@@ -120,7 +109,7 @@ local function merged(optimizer, own, loaded)
     optional[spec[1]] = spec[2] == nil
     if not optional[spec[1]] then fields[spec[1]] = own[spec[1]] end
   end
-  for _, name in ipairs(state_dict.keys(loaded)) do
+  for _, name in ipairs(ordered.keys_of(loaded)) do
     if name ~= 'params' and not IGNORED[name] and loaded[name] ~= torch.none then fields[name] = loaded[name] end
   end
   if fields.param_names == nil then fields.param_names = own.param_names end

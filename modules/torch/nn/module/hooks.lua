@@ -3,7 +3,7 @@
 local args = require 'rtrain.args'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
-local handle = require 'torch.nn.module.handle'
+local handle = require 'rtrain.handle'
 
 ---@class nn.Module
 local Module = require 'torch.nn.module.base'

@@ -33,7 +33,7 @@ local function add_hook(module, list, fn)
   local entries, entry = module._fields[list] or {}, {fn = fn}
   module._fields[list] = entries
   entries[#entries + 1] = entry
-  return require('torch.nn.module.handle')(entries, entry)
+  return require('rtrain.handle')(entries, entry)
 end
 
 ---A value that belongs to the state and is no tensor; a class that has one defines both of get_extra_state and
@@ -74,14 +74,6 @@ end
 function Module:state_dict(options)
   options = args.options(options, {'destination', 'prefix', 'keep_vars'}, 'state_dict')
   return collect(self, options.destination or ordered.new(), options.prefix or '', options.keep_vars)
-end
-
-local function sorted_keys(map)
-  if ordered.is(map) then return ordered.keys(map) end
-  local keys = {}
-  for key in next, map do keys[#keys + 1] = key end
-  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
-  return keys
 end
 
 local function quoted(names)
@@ -157,7 +149,7 @@ local function plan_module(load, module, prefix, keys)
   if module._prepare_state then module:_prepare_state(load.state, prefix) end
   if module._fields._load_pre_hooks then
     run_hooks(module, '_load_pre_hooks', load.state, prefix, {}, true, load.missing, load.unexpected, load.problems)
-    keys = below(sorted_keys(load.state), prefix)
+    keys = below(ordered.keys_of(load.state), prefix)
   end
   local own_names = {}
   each_own(module, function(name, tensor)
@@ -239,7 +231,7 @@ function Module:load_state_dict(...)
   end
   -- A state_dict with string keys alone would pass for keywords.
   local options = select('#', ...) > 1 and load_signature:bind('', select(2, ...)) or {strict = true, assign = false}
-  local keys = sorted_keys(first)
+  local keys = ordered.keys_of(first)
   local load = {state = copy_of(first, keys), missing = {}, unexpected = {}, problems = {}, plan = {}, hooked = {}}
   plan_module(load, self, '', keys)
   raise_incompatible(self, load, options.strict and #load.hooked == 0)

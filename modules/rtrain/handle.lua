@@ -1,4 +1,4 @@
--- torch/nn/module/handle.lua: what registering a hook gives back.
+-- rtrain/handle.lua: what registering a hook gives back.
 
 ---A handle that takes an entry off its list: `handle:remove()`, as often as one likes.
 ---@param list table[]
