@@ -83,6 +83,7 @@ function TestPages:test_signatures()
     ['torch.cumsum'] = {'torch.cumsum(input, dim, {dtype}) → torch.Tensor', 'x:cumsum(dim, {dtype}) → torch.Tensor'},
     ['x:where'] = {'x:where() → torch.Tensor[]', 'x:where(condition, other) → torch.Tensor'},
     ['torch.linalg.qr'] = {"torch.linalg.qr(A, mode = 'reduced') → Q, R"},
+    ['torch.slice'] = {'torch.slice(start?, stop?, step?) → userdata'},  -- ours, not the operator
     ['F.relu'] = {'F.relu(input, {inplace = false}) → torch.Tensor'},
     ['F.max_pool1d'] = {'F.max_pool1d(input, kernel_size, {stride, padding = 0, dilation = 1, ceil_mode = false, '
       .. 'return_indices = false}) → torch.Tensor'},

@@ -95,9 +95,11 @@ local function described(calls, entry)
   return calls
 end
 
--- Methods of the engine come before the operators of the same name.
-local function is_own_method(name)
-  for _, other in ipairs((require('torch._C').tensor_members())) do
+-- The engine's own functions and methods come before the operators of the same name.
+local function is_own(name, is_method)
+  local C = require 'torch._C'
+  if not is_method then return type(C[name]) == 'function' end
+  for _, other in ipairs((C.tensor_members())) do
     if other == name then return true end
   end
   return false
@@ -114,7 +116,9 @@ function page.calls(thing)
   end
   if thing.kind == 'operator' or (thing.kind == 'method' and is_method) then
     local has_engine = pcall(require, 'torch._C')
-    if not has_engine or (is_method and is_own_method(thing.name)) then return entry and {signature.of_comment(entry)} or {} end
+    if not has_engine or is_own(thing.operator or thing.name, is_method) then
+      return entry and {signature.of_comment(entry)} or {}
+    end
     local calls = described(operator.calls(thing.operator or thing.name), entry)
     if #calls == 0 then return entry and {signature.of_comment(entry)} or {} end
     return is_method and as_methods(calls) or calls
