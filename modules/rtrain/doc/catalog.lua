@@ -98,8 +98,10 @@ local function operator_behind(module, name)
   local meta = getmetatable(module)
   local named = meta and meta.__operators and meta.__operators(name)
   if named then return named end
-  local value = rawget(module, name)
-  return type(value) == 'function' and debug.getinfo(value, 'S').what == 'C' and name or nil
+  local value, engine = rawget(module, name), package.loaded['torch._C']
+  if type(value) ~= 'function' then return nil end
+  local is_engines = debug.getinfo(value, 'S').what == 'C' or engine ~= nil and engine[name] == value
+  return is_engines and name or nil
 end
 
 local function tensor_class(owner)
