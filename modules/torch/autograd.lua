@@ -62,7 +62,9 @@ return require 'rtrain.namespace'('torch.autograd', {
   files = {
     {'torch.autograd.function', 'Function'},
     {'torch.autograd.gradcheck', 'gradcheck', 'gradgradcheck'},
+    {'torch', 'no_grad', 'enable_grad', 'inference_mode', 'set_grad_enabled'},
   },
   modules = {functional = 'torch.autograd.functional', graph = 'torch.autograd.graph'},
-  later = {forward_ad = 'use torch.autograd.functional.jvp', profiler = true},
+  later = {forward_ad = 'use torch.autograd.functional.jvp', profiler = true, Variable = 'every tensor is one',
+           set_multithreading_enabled = 'backward runs on the thread that calls it'},
 }, autograd)

@@ -450,6 +450,8 @@ end
 function TestDerivatives:test_unknown_names()
   lu.assertErrorMsgContains("did you mean 'gradcheck'", function() return torch.autograd.gradchek end)
   lu.assertErrorMsgContains('functional.jvp', function() return torch.autograd.forward_ad end)
+  lu.assertErrorMsgContains('register_hook', function() return torch.autograd.graph.register_multi_grad_hook end)
+  lu.assertFalse(torch.autograd.no_grad(function() return leaf(1) * 2 end).requires_grad)
 end
 
 os.exit(lu.LuaUnit.run(), true)

@@ -1,4 +1,7 @@
 // saved_tensors_hooks: how the tensors that backward needs are kept until then.
+#include <string>
+#include <utility>
+
 #include "host/engine/autograd/autograd.h"
 #include "host/engine/autograd/lua_engine.h"
 #include "host/engine/checks.h"
@@ -7,25 +10,55 @@
 namespace rtrain {
 namespace {
 
+// Why hooks are an error on this thread now; empty where they are not.
+thread_local std::string refusal;
+
+// Hooks are refused, and none are in force, for its lifetime.
+class Disabled {
+ public:
+  explicit Disabled(std::string message)
+      : before_(std::exchange(refusal, std::move(message))), no_hooks_({}) {}
+  ~Disabled() { refusal = std::move(before_); }
+  Disabled(const Disabled&) = delete;
+  Disabled& operator=(const Disabled&) = delete;
+
+ private:
+  std::string before_;
+  SavedTensorHooksGuard no_hooks_;
+};
+
 // saved_tensors_hooks(pack, unpack, fn, …): calls the function with the hooks in force and passes
-// its results through. Without pack and unpack no hooks are in force.
+// its results through.
 int saved_tensors_hooks(lua_State* L) {
-  SavedTensorHooks hooks;
-  if (!lua_isnil(L, 1)) {
-    check_callable(L, 1, "saved_tensors_hooks: pack");
-    check_callable(L, 2, "saved_tensors_hooks: unpack");
-    lua_pushvalue(L, 1);
-    hooks.pack = std::make_shared<Callback>(L);
-    lua_pushvalue(L, 2);
-    hooks.unpack = std::make_shared<Callback>(L);
-  }
+  check_callable(L, 1, "saved_tensors_hooks: pack");
+  check_callable(L, 2, "saved_tensors_hooks: unpack");
   check_callable(L, 3, "saved_tensors_hooks: fn");
+  if (!refusal.empty()) throw Error(Code::kArgument, refusal);
+  SavedTensorHooks hooks;
+  lua_pushvalue(L, 1);
+  hooks.pack = std::make_shared<Callback>(L);
+  lua_pushvalue(L, 2);
+  hooks.unpack = std::make_shared<Callback>(L);
   const SavedTensorHooksGuard guard(std::move(hooks));
   lua_call(L, lua_gettop(L) - 3, LUA_MULTRET);
   return lua_gettop(L) - 2;
 }
 
-constexpr Method kFunctions[] = {torch_method<&saved_tensors_hooks>("saved_tensors_hooks")};
+// disable_saved_tensors_hooks(message, fn, …): calls the function, in which hooks are an error with
+// that message.
+int disable_saved_tensors_hooks(lua_State* L) {
+  const std::string_view message = check_text(L, 1, "disable_saved_tensors_hooks: message");
+  check_callable(L, 2, "disable_saved_tensors_hooks: fn");
+  const Disabled disabled(message.empty() ? "saved tensor hooks are disabled"
+                                          : std::string(message));
+  lua_call(L, lua_gettop(L) - 2, LUA_MULTRET);
+  return lua_gettop(L) - 1;
+}
+
+constexpr Method kFunctions[] = {
+    torch_method<&saved_tensors_hooks>("saved_tensors_hooks"),
+    torch_method<&disable_saved_tensors_hooks>("disable_saved_tensors_hooks"),
+};
 
 }  // namespace
 

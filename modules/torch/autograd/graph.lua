@@ -1,7 +1,6 @@
 -- torch/autograd/graph.lua: torch.autograd.graph: how the tensors that backward needs are kept until then.
 
 local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
 
 local graph = {}
 
@@ -52,12 +51,10 @@ end
 ---@param ... any arguments of fn
 ---@return any ... what fn returned
 function graph.disable_saved_tensors_hooks(message, fn, ...)
-  local before = graph.saved_tensors_hooks
-  graph.saved_tensors_hooks = function() errors.raise('argument', message) end
-  local results = {pcall(require('torch._C').saved_tensors_hooks, nil, nil, fn, ...)}
-  graph.saved_tensors_hooks = before
-  if not results[1] then error(results[2], 0) end
-  return unpack(results, 2)
+  return require('torch._C').disable_saved_tensors_hooks(message, fn, ...)
 end
 
-return graph
+return require 'rtrain.namespace'('torch.autograd.graph', {
+  later = {Node = 'x.grad_fn is the name of the node', register_multi_grad_hook = 'use x:register_hook on each tensor',
+           GradientEdge = true, get_gradient_edge = true, allow_mutation_on_saved_tensors = 'clone before the change'},
+}, graph)
