@@ -179,6 +179,18 @@ function functional.hessian(fn, inputs, options)
   return single and out or (#inputs == 1 and {out} or out)
 end
 
+-- The value of fn, and what multiply(slopes, leaves, options) makes of its gradient.
+local function with_slopes(name, fn, inputs, options, multiply)
+  options = args.options(options, OPTIONS, name)
+  return torch.enable_grad(function()
+    local leaves, single = prepare(inputs, options.create_graph)
+    local value = check_scalar(name, outputs_of(name, fn, leaves))
+    local slopes = gradients({value}, leaves, nil, true, options.strict, name)
+    local products = multiply(slopes, leaves, options)
+    return finish({value}, true, options.create_graph), finish(products, single, options.create_graph)
+  end)
+end
+
 ---The product of v with the Hessian: vᵀ H. Counterpart: torch.autograd.functional.vhp.
 ---@param fn fun(...): torch.Tensor
 ---@param inputs torch.Tensor|torch.Tensor[]
@@ -187,14 +199,8 @@ end
 ---@return torch.Tensor output
 ---@return torch.Tensor|torch.Tensor[] products shaped like the inputs
 function functional.vhp(fn, inputs, v, options)
-  options = args.options(options, OPTIONS, 'vhp')
-  return torch.enable_grad(function()
-    local leaves, single = prepare(inputs, options.create_graph)
-    local value = check_scalar('vhp', outputs_of('vhp', fn, leaves))
-    local slopes = gradients({value}, leaves, nil, true, options.strict, 'vhp')
-    local products = gradients(slopes, leaves, weights_like('vhp', slopes, v), options.create_graph, options.strict,
-      'vhp')
-    return finish({value}, true, options.create_graph), finish(products, single, options.create_graph)
+  return with_slopes('vhp', fn, inputs, options, function(slopes, leaves, given)
+    return gradients(slopes, leaves, weights_like('vhp', slopes, v), given.create_graph, given.strict, 'vhp')
   end)
 end
 
@@ -206,13 +212,8 @@ end
 ---@return torch.Tensor output
 ---@return torch.Tensor|torch.Tensor[] products shaped like the inputs
 function functional.hvp(fn, inputs, v, options)
-  options = args.options(options, OPTIONS, 'hvp')
-  return torch.enable_grad(function()
-    local leaves, single = prepare(inputs, options.create_graph)
-    local value = check_scalar('hvp', outputs_of('hvp', fn, leaves))
-    local slopes = gradients({value}, leaves, nil, true, options.strict, 'hvp')
-    local products = forward_product(slopes, leaves, weights_like('hvp', leaves, v), options, 'hvp')
-    return finish({value}, true, options.create_graph), finish(products, single, options.create_graph)
+  return with_slopes('hvp', fn, inputs, options, function(slopes, leaves, given)
+    return forward_product(slopes, leaves, weights_like('hvp', leaves, v), given, 'hvp')
   end)
 end
 
