@@ -221,6 +221,14 @@ function TestCallErrors:test_sizes_that_kernels_trust_are_checked()
   lu.assertStrContains(text, 'embedding_bag: offsets must have 1 dim, it is int64 [1, 1]')
   text = message(C.op 'max_pool1d', ones(1, 3, 4), {9223372036854775807LL})
   lu.assertStrContains(text, "'kernel_size' (2nd): expected int[1], got {9223372036854775807LL}")
+  local far = 9223372036854775807LL
+  for _, size in ipairs{{{2}, {far}, 1}, {{far}, {2}}, {{2}, {1}, far}, {{2, 2}, {far, 1}, 0}} do
+    for _, name in ipairs{'as_strided', 'as_strided_', 'as_strided_copy'} do
+      lu.assertStrContains(message(function() C.op(name)(ones(4), unpack(size)) end), 'beyond any storage')
+    end
+  end
+  lu.assertStrContains(message(function() ones(4):set_(ones(2), far, {2}, {1}) end), 'beyond any storage')
+  lu.assertStrContains(message(function() C.op 'rrelu'(ones(4), -1 / 0, 1, true) end), 'must be finite')
   lu.assertStrContains(message(function() ones(2):random_(9223372036854775807LL, nil) end), 'from is out of range')
   text = message(C.op 'batch_norm_update_stats', ones(3, 4), nil, ones(0), 0.1)
   lu.assertStrContains(text, 'one element for each channel')

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "host/base/error.h"
@@ -183,6 +184,48 @@ void check_recurrent(const Stack& stack) {
       cat("params: ", weights, " tensors for each layer and direction are needed, got ", given));
 }
 
+// LibTorch compares the end of a view with its storage in sums that wrap round.
+void check_extent(const Stack& stack, size_t first, int64_t offset) {
+  if (!stack[first].isIntList() || !stack[first + 1].isIntList()) return;
+  const auto sizes = stack[first].toIntVector();
+  const auto strides = stack[first + 1].toIntVector();
+  if (sizes.size() != strides.size() || std::ranges::count(sizes, 0) > 0) return;
+  constexpr int64_t kMostBytesOfElement = 16;
+  int64_t end = offset;
+  bool wraps = false;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    int64_t extent = 0;
+    wraps |= __builtin_mul_overflow(sizes[i] - 1, strides[i], &extent);
+    wraps |= __builtin_add_overflow(end, extent, &end);
+  }
+  require(!wraps && end < std::numeric_limits<int64_t>::max() / kMostBytesOfElement,
+          "size, stride and storage_offset reach beyond any storage");
+}
+
+// (self, size, stride, storage_offset); as_strided_scatter has its source behind self.
+void check_as_strided(const Stack& stack) {
+  const size_t first = stack[1].isTensor() ? 2 : 1;
+  const at::Tensor& self = stack[0].toTensor();
+  const bool given = stack[first + 2].isInt();
+  const int64_t own = !given && self.layout() == at::kStrided ? self.storage_offset() : 0;
+  check_extent(stack, first, given ? stack[first + 2].toInt() : own);
+}
+
+// (self, source, storage_offset, size, stride)
+void check_set(const Stack& stack) {
+  constexpr size_t kWithSizes = 5;
+  if (stack.size() == kWithSizes && stack[2].isInt()) check_extent(stack, 3, stack[2].toInt());
+}
+
+// The range of the slopes: (self, lower, upper, …), rrelu_with_noise has its noise behind self.
+void check_rrelu(const Stack& stack) {
+  const size_t first = stack[1].isTensor() ? 2 : 1;
+  const double lower = stack[first].toScalar().to<double>();
+  const double upper = stack[first + 1].toScalar().to<double>();
+  require(std::isfinite(upper - lower),
+          cat("lower and upper must be finite, got ", lower, " and ", upper));
+}
+
 struct Check {
   std::string_view name;
   SafetyCheck check;
@@ -201,6 +244,15 @@ constexpr Check kChecks[] = {
     {"random", &check_random},
     {"random_", &check_random},
     {"range", &check_range},
+    {"as_strided", &check_as_strided},
+    {"as_strided_", &check_as_strided},
+    {"as_strided_copy", &check_as_strided},
+    {"as_strided_scatter", &check_as_strided},
+    {"set_", &check_set},
+    {"rrelu", &check_rrelu},
+    {"rrelu_", &check_rrelu},
+    {"rrelu_with_noise", &check_rrelu},
+    {"rrelu_with_noise_", &check_rrelu},
     {"embedding_bag", &check_embedding_bag},
     {"lstm", &check_recurrent},
     {"gru", &check_recurrent},
