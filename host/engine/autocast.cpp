@@ -2,6 +2,7 @@
 // thread; modules/torch/amp.lua checks the arguments and says what they mean.
 #include <ATen/autocast_mode.h>
 
+#include "host/engine/checks.h"
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
 #include "host/engine/tensor/dtype.h"
@@ -13,8 +14,8 @@ namespace {
 
 namespace ac = at::autocast;
 
-at::DeviceType check_device(lua_State* L, int index) {
-  return parse_device(luaL_checkstring(L, index)).type();
+at::DeviceType device_type(lua_State* L, int index) {
+  return check_device(L, index, "autocast: device_type").type();
 }
 
 // What one autocast() changes, put back when it ends: also when a Lua error unwinds through it.
@@ -54,39 +55,39 @@ class AutocastGuard {
 // autocast(device, dtype, enabled, cache_enabled, fn, …): the results of fn(…).
 int autocast(lua_State* L) {
   constexpr int kFunction = 5;
-  const AutocastGuard::Mode mode{check_device(L, 1), parse_dtype(luaL_checkstring(L, 2)),
+  const AutocastGuard::Mode mode{device_type(L, 1), check_dtype(L, 2, "autocast: dtype"),
                                  lua_toboolean(L, 3) != 0, lua_toboolean(L, 4) != 0};
-  luaL_checktype(L, kFunction, LUA_TFUNCTION);
+  check_callable(L, kFunction, "autocast: fn");
   const AutocastGuard guard(mode);
   lua_call(L, lua_gettop(L) - kFunction, LUA_MULTRET);
   return lua_gettop(L) - kFunction + 1;
 }
 
 int is_autocast_available(lua_State* L) {
-  lua_pushboolean(L, ac::is_autocast_available(check_device(L, 1)) ? 1 : 0);
+  lua_pushboolean(L, ac::is_autocast_available(device_type(L, 1)) ? 1 : 0);
   return 1;
 }
 
 int is_autocast_enabled(lua_State* L) {
   // Without a device the question is about CUDA, as in Python.
-  const at::DeviceType device = lua_isnoneornil(L, 1) ? at::kCUDA : check_device(L, 1);
+  const at::DeviceType device = lua_isnoneornil(L, 1) ? at::kCUDA : device_type(L, 1);
   lua_pushboolean(L, ac::is_autocast_enabled(device) ? 1 : 0);
   return 1;
 }
 
 int set_autocast_enabled(lua_State* L) {
-  luaL_checktype(L, 2, LUA_TBOOLEAN);
-  ac::set_autocast_enabled(check_device(L, 1), lua_toboolean(L, 2) != 0);
+  const bool enabled = check_boolean(L, 2, "set_autocast_enabled: enabled");
+  ac::set_autocast_enabled(device_type(L, 1), enabled);
   return 0;
 }
 
 int get_autocast_dtype(lua_State* L) {
-  lua_pushstring(L, dtype_name(ac::get_autocast_dtype(check_device(L, 1))).c_str());
+  lua_pushstring(L, dtype_name(ac::get_autocast_dtype(device_type(L, 1))).c_str());
   return 1;
 }
 
 int set_autocast_dtype(lua_State* L) {
-  ac::set_autocast_dtype(check_device(L, 1), parse_dtype(luaL_checkstring(L, 2)));
+  ac::set_autocast_dtype(device_type(L, 1), check_dtype(L, 2, "autocast: dtype"));
   return 0;
 }
 
@@ -96,8 +97,7 @@ int is_autocast_cache_enabled(lua_State* L) {
 }
 
 int set_autocast_cache_enabled(lua_State* L) {
-  luaL_checktype(L, 1, LUA_TBOOLEAN);
-  ac::set_autocast_cache_enabled(lua_toboolean(L, 1) != 0);
+  ac::set_autocast_cache_enabled(check_boolean(L, 1, "set_autocast_cache_enabled: enabled"));
   return 0;
 }
 
@@ -120,11 +120,6 @@ constexpr Method kFunctions[] = {
 
 }  // namespace
 
-void open_autocast(lua_State* L) {
-  for (const Method& f : kFunctions) {
-    lua_pushcfunction(L, f.function());
-    lua_setfield(L, -2, f.name());
-  }
-}
+void open_autocast(lua_State* L) { add_functions(L, kFunctions); }
 
 }  // namespace rtrain

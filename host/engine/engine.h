@@ -4,6 +4,8 @@
 // for each Lua state.
 #pragma once
 
+#include <span>
+
 #include "host/base/host_api.h"
 #include "host/lua/lua.h"
 
@@ -11,6 +13,11 @@ namespace rtrain {
 
 // What the executable offers, as given when the engine was opened in this state.
 const HostApi& host(lua_State* L);
+
+class Method;
+
+// Adds the functions to the table at the top of the stack.
+void add_functions(lua_State* L, std::span<const Method> functions);
 
 void open_tensor(lua_State* L);        // Tensor, is_tensor
 void open_ops(lua_State* L);           // op, op_names

@@ -8,6 +8,13 @@
 #include "host/engine/tensor/scalars.h"
 #include "host/engine/vm.h"
 
+void rtrain::add_functions(lua_State* L, std::span<const Method> functions) {
+  for (const Method& f : functions) {
+    lua_pushcfunction(L, f.function());
+    lua_setfield(L, -2, f.name());
+  }
+}
+
 extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
     lua_State* L, const rtrain::HostApi* host) {
   using namespace rtrain;

@@ -154,10 +154,7 @@ constexpr Method kFunctions[] = {
 }  // namespace
 
 void open_settings(lua_State* L) {
-  for (const Method& f : kFunctions) {
-    lua_pushcfunction(L, f.function());
-    lua_setfield(L, -2, f.name());
-  }
+  add_functions(L, kFunctions);
   lua_pushliteral(L, TORCH_VERSION);
   lua_setfield(L, -2, "__version__");
 }

@@ -9,10 +9,7 @@ void open_autograd(lua_State* L) {
   register_hook_class(L);
   for (const auto& functions : {backward_functions(), grad_mode_functions(), function_functions(),
                                 anomaly_functions(), saved_tensors_functions()}) {
-    for (const Method& f : functions) {
-      lua_pushcfunction(L, f.function());
-      lua_setfield(L, -2, f.name());
-    }
+    add_functions(L, functions);
   }
 }
 

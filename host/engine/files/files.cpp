@@ -6,6 +6,7 @@
 #include "host/base/error.h"
 #include "host/base/input_file.h"
 #include "host/base/text.h"
+#include "host/engine/checks.h"
 #include "host/engine/engine.h"
 #include "host/engine/files/archive.h"
 #include "host/engine/files/safetensors.h"
@@ -19,7 +20,7 @@ namespace {
 // Runs a reader on the file; what it finds wrong is told with the path.
 template <class Reader>
 auto read_file(lua_State* L, int path_index, int mmap_index, const Reader& reader) {
-  const std::string path = luaL_checkstring(L, path_index);
+  const std::string path(check_text(L, path_index, "load: path"));
   const bool map = lua_toboolean(L, mmap_index) != 0;
   const InputFile file(path, map ? InputFile::Access::kMap : InputFile::Access::kCopy);
   try {
@@ -39,7 +40,7 @@ DeviceChoice device_choice(lua_State* L, int index) {
   DeviceChoice out;
   if (lua_isnoneornil(L, index)) return out;
   if (lua_type(L, index) != LUA_TTABLE) {
-    out.all = parse_device(luaL_checkstring(L, index));
+    out.all = check_device(L, index, "load: map_location");
     return out;
   }
   for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
@@ -52,7 +53,7 @@ DeviceChoice device_choice(lua_State* L, int index) {
 }
 
 int save(lua_State* L) {
-  const std::string path = luaL_checkstring(L, 2);
+  const std::string path(check_text(L, 2, "save: path"));
   save_archive(to_tree(L, 1, "value"), path);
   return 0;
 }
@@ -93,7 +94,7 @@ void push_named(lua_State* L, const std::vector<std::pair<std::string, T>>& item
 }
 
 int save_named(lua_State* L) {
-  const std::string path = luaL_checkstring(L, 2);
+  const std::string path(check_text(L, 2, "save: path"));
   NamedTensors content;
   content.tensors = named<at::Tensor>(L, 1, "tensors", "tensor");
   if (!lua_isnoneornil(L, 3)) content.metadata = named<std::string>(L, 3, "metadata", "string");
@@ -102,8 +103,8 @@ int save_named(lua_State* L) {
 }
 
 int load_named(lua_State* L) {
-  const c10::Device device =
-      lua_isnoneornil(L, 2) ? c10::Device(c10::kCPU) : parse_device(luaL_checkstring(L, 2));
+  const c10::Device device = lua_isnoneornil(L, 2) ? c10::Device(c10::kCPU)
+                                                   : check_device(L, 2, "load_safetensors: device");
   const NamedTensors content = read_file(
       L, 1, 3, [&](const ByteSource& source) { return load_safetensors(source, device); });
   push_named(L, content.tensors);
@@ -119,10 +120,7 @@ void open_files(lua_State* L) {
       torch_method<&save_named>("save_safetensors"), torch_method<&load_named>("load_safetensors")};
   lua_getfield(L, -1, "none");
   lua_setfield(L, LUA_REGISTRYINDEX, kNoneKey);
-  for (const Method& function : kFunctions) {
-    lua_pushcfunction(L, function.function());
-    lua_setfield(L, -2, function.name());
-  }
+  add_functions(L, kFunctions);
 }
 
 }  // namespace rtrain

@@ -6,10 +6,7 @@ namespace rtrain {
 
 void open_memory(lua_State* L) {
   for (const auto& functions : {scope_functions(), stats_functions()}) {
-    for (const Method& f : functions) {
-      lua_pushcfunction(L, f.function());
-      lua_setfield(L, -2, f.name());
-    }
+    add_functions(L, functions);
   }
 }
 

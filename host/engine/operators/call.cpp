@@ -302,11 +302,6 @@ void push_method(lua_State* L, Op& op) {
   lua_pushcclosure(L, &guarded<&method_function, TorchTranslate>, 1);
 }
 
-void open_ops(lua_State* L) {
-  for (const Method& f : kFunctions) {
-    lua_pushcfunction(L, f.function());
-    lua_setfield(L, -2, f.name());
-  }
-}
+void open_ops(lua_State* L) { add_functions(L, kFunctions); }
 
 }  // namespace rtrain

@@ -257,11 +257,6 @@ at::Tensor tensor_from_index_list(lua_State* L, int index) {
   return reader.numbers().build_index(reader.sizes());
 }
 
-void open_constructors(lua_State* L) {
-  for (const Method& f : kFunctions) {
-    lua_pushcfunction(L, f.function());
-    lua_setfield(L, -2, f.name());
-  }
-}
+void open_constructors(lua_State* L) { add_functions(L, kFunctions); }
 
 }  // namespace rtrain

@@ -149,10 +149,7 @@ void add_device(lua_State* L) {
 
 void open_random(lua_State* L) {
   register_class<at::Generator>(L);
-  for (const Method& f : kFunctions) {
-    lua_pushcfunction(L, f.function());
-    lua_setfield(L, -2, f.name());
-  }
+  add_functions(L, kFunctions);
   add_device(L);
   push_default_generator(L);
   lua_setfield(L, -2, "default_generator");
