@@ -108,6 +108,25 @@ function args.split(count, ...)
   return {}, ...
 end
 
+---Keywords behind any number of arguments that go on to another function.
+---@param name string the function, for the message
+---@param allowed string[] the names they may hold
+---@param ... any
+---@return table keywords empty when there are none
+---@return integer count how many arguments stand before them
+---
+---```lua
+---local args = require 'rtrain.args'
+---local options, count = args.trailing('run', {'times'}, print, 'a', {times = 2})
+---assert(options.times == 2 and count == 2)
+---```
+function args.trailing(name, allowed, ...)
+  local count = select('#', ...)
+  local last = count > 0 and select(count, ...) or nil
+  if not args.is_keywords(last) then return {}, count end
+  return args.options(last, allowed, name), count - 1
+end
+
 local Signature = {}
 Signature.__index = Signature
 

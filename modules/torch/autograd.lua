@@ -41,13 +41,8 @@ function autograd.grad(outputs, inputs, ...) return require('torch._C').grad(out
 ---assert(not ok and tostring(err):find 'SqrtBackward0')
 ---```
 function autograd.detect_anomaly(fn, ...)
-  local count, check_nan = select('#', ...), true
-  local last = count > 0 and select(count, ...) or nil
-  if args.is_keywords(last) then
-    count = count - 1
-    check_nan = args.options(last, {'check_nan'}, 'detect_anomaly').check_nan ~= false
-  end
-  return require('torch._C').detect_anomaly(check_nan, fn, unpack({...}, 1, count))
+  local options, count = args.trailing('detect_anomaly', {'check_nan'}, ...)
+  return require('torch._C').detect_anomaly(options.check_nan ~= false, fn, unpack({...}, 1, count))
 end
 
 ---Switches anomaly mode on or off from here on.

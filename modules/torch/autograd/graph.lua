@@ -31,14 +31,10 @@ end
 ---@param ... any arguments of fn, then {pin_memory = false}
 ---@return any ... what fn returned
 function graph.save_on_cpu(fn, ...)
-  local count, options = select('#', ...), nil
-  local last = count > 0 and select(count, ...) or nil
-  if args.is_keywords(last) then
-    options, count = args.options(last, {'pin_memory'}, 'save_on_cpu'), count - 1
-  end
+  local options, count = args.trailing('save_on_cpu', {'pin_memory'}, ...)
   local function pack(x)
     local copy = x:to('cpu')
-    if options and options.pin_memory then copy = copy:pin_memory() end
+    if options.pin_memory then copy = copy:pin_memory() end
     return {device = x.device, tensor = copy}
   end
   local function unpack_packed(packed) return packed.tensor:to(packed.device) end

@@ -82,12 +82,6 @@ local function hooks_of(segment, check)
   return pack, unpack_index
 end
 
-local function read_options(count, ...)
-  local last = count > 0 and select(count, ...) or nil
-  if not args.is_keywords(last) then return {}, count end
-  return args.options(last, OPTIONS, 'checkpoint'), count - 1
-end
-
 local function check_options(options)
   if options.use_reentrant then
     errors.raise('unsupported', 'checkpoint: use_reentrant=true is not in this version: leave it out')
@@ -118,7 +112,7 @@ local checkpoint = {}
 ---assert(x.grad:equal(again))
 ---```
 function checkpoint.checkpoint(fn, ...)
-  local options, count = read_options(select('#', ...), ...)
+  local options, count = args.trailing('checkpoint', OPTIONS, ...)
   check_options(options)
   local given = {n = count, ...}
   if not torch.is_grad_enabled() then return fn(unpack(given, 1, count)) end
