@@ -49,7 +49,7 @@ end
 function fetch.worker(dataset, collate_fn, num_workers)
   return function(request)
     local info = {num_workers = num_workers, seed = request.seed, dataset = dataset}
-    worker.begin(info, request.indices[1])
+    worker.begin_batch(info, request.indices)
     local current
     local function before_sample(index)
       current = index

@@ -7,7 +7,7 @@ local torch = require 'torch'
 
 local worker = {}
 
-local current_info, current_generator
+local current_info, current_generator, current_indices
 
 ---In a worker thread {num_workers, seed, dataset}; elsewhere nil.
 ---@return {num_workers: integer, seed: integer, dataset: data.Dataset}|nil
@@ -25,12 +25,30 @@ local function mixed(seed, index)
   return tonumber(bit.rshift(bit.bxor(z, bit.rshift(z, 31)), 12))
 end
 
----Called in the worker threads before each batch, with its first index, and before each sample.
+---Called in the worker threads before each sample.
 ---@param info table
 ---@param index integer
 function worker.begin(info, index)
-  current_info = info
+  current_info, current_indices = info, nil
   current_generator = torch.Generator(mixed(info.seed, index))
+end
+
+---Called in the worker threads before each batch, with the indices of its samples.
+---@param info table
+---@param indices integer[]
+function worker.begin_batch(info, indices)
+  worker.begin(info, indices[1])
+  current_indices = indices
+end
+
+---The seeds that the generators of the batch's samples have, in order, for transforms that draw for a whole batch at once;
+---nil outside a worker thread and while single samples are made.
+---@return integer[]|nil
+function worker.batch_seeds()
+  if not current_indices then return nil end
+  local seeds = {}
+  for i, index in ipairs(current_indices) do seeds[i] = mixed(current_info.seed, index) end
+  return seeds
 end
 
 return worker
