@@ -1,7 +1,9 @@
 #include "host/bind/worker.h"
 
 #include <array>
+#include <chrono>
 
+#include "host/bind/services.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
 #include "host/worker/worker_process.h"
@@ -52,6 +54,33 @@ int make_tempdir(lua_State* L) {
   return 1;
 }
 
+std::string bytes_at(lua_State* L, int index) {
+  size_t size = 0;
+  const char* data = luaL_checklstring(L, index, &size);
+  return {data, size};
+}
+
+int store_set(lua_State* L) {
+  worker();
+  host_api().store_set(bytes_at(L, 1), bytes_at(L, 2));
+  return 0;
+}
+
+int store_get(lua_State* L) {
+  worker();
+  const std::chrono::duration<double> timeout(luaL_checknumber(L, 2));
+  const std::string value =
+      host_api().store_get(bytes_at(L, 1), std::chrono::ceil<std::chrono::milliseconds>(timeout));
+  lua_pushlstring(L, value.data(), value.size());
+  return 1;
+}
+
+int store_delete(lua_State* L) {
+  worker();
+  lua_pushboolean(L, host_api().store_delete(bytes_at(L, 1)));
+  return 1;
+}
+
 }  // namespace
 
 int open_worker(lua_State* L) {
@@ -62,6 +91,9 @@ int open_worker(lua_State* L) {
       method<&report>("report"),
       method<&starting_checkpoint>("starting_checkpoint"),
       method<&make_tempdir>("make_tempdir"),
+      method<&store_set>("store_set"),
+      method<&store_get>("store_get"),
+      method<&store_delete>("store_delete"),
   };
   push_functions(L, kFunctions);
   return 1;

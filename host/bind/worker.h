@@ -1,11 +1,15 @@
 // host/bind/worker.h: the module `rtrain._worker`: the train function's side of the run.
 //
 //   context() → table            world_size, world_rank, …, starting point of every getter of
-//   get_context() functions() → bytes          what the controller got as spec.functions
+//                                get_context()
+//   functions() → bytes          what the controller got as spec.functions
 //   phase(name)                  'engine_loaded', 'group_ready', 'running'
 //   report(metrics, {checkpoint, temporary, checkpoint_dir_name}) → path of the committed
-//   checkpoint, or nil starting_checkpoint() → {path, name, metrics, index} or nil make_tempdir() →
-//   path
+//                                checkpoint, or nil
+//   starting_checkpoint() → {path, name, metrics, index} or nil
+//   make_tempdir() → path
+//   store_set(key, value), store_get(key, timeout_s) → value, store_delete(key) → existed
+//                                the attempt's key-value store; store_get waits for the key
 // In a process that is no worker each of them raises `argument`.
 #pragma once
 
