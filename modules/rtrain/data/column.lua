@@ -1,0 +1,168 @@
+-- rtrain/data/column.lua: what the three kinds of columns have in common: a tensor whose first dimension is the rows,
+-- Strings, Objects.
+
+local class = require 'rtrain.class'
+local Objects = require 'rtrain.data.objects'
+local Strings = require 'rtrain.data.strings'
+local torch = require 'torch'
+
+local column = {}
+
+---@alias data.Column torch.Tensor|data.Strings|data.Objects
+
+local function is_tensor(value) return type(value) == 'userdata' and torch.is_tensor(value) end
+
+---Whether a column is a tensor.
+---@param value any
+---@return boolean
+function column.is_tensor(value) return is_tensor(value) end
+
+---Whether a column holds strings.
+---@param value any
+---@return boolean
+function column.is_strings(value) return class.is(value, Strings) end
+
+---Whether a value is a column.
+---@param value any
+---@return boolean
+function column.is(value) return is_tensor(value) or class.is(value, Strings) or class.is(value, Objects) end
+
+---@param of data.Column
+---@return integer rows
+function column.len(of) return is_tensor(of) and of:size(0) or of:len() end
+
+---Rows start … start + length - 1, without a copy where that is possible.
+---@param of data.Column
+---@param start integer from 0
+---@param length integer
+---@return data.Column
+function column.narrow(of, start, length)
+  if is_tensor(of) then return of:narrow(0, start, length) end
+  return of:narrow(start, length)
+end
+
+---The rows at the given places, in that order.
+---@param of data.Column
+---@param indices torch.Tensor int64
+---@return data.Column
+function column.take(of, indices)
+  if is_tensor(of) then return of:index_select(0, indices) end
+  return of:take(indices)
+end
+
+---One row: a Lua number, boolean or string, a tensor of one dimension less, a table; nil where it is null.
+---@param of data.Column
+---@param i integer from 0
+---@return any value
+function column.value(of, i)
+  if not is_tensor(of) then return of:value(i) end
+  local row = of:select(0, i)
+  return row:dim() == 0 and row:item() or row
+end
+
+---All rows as a Lua list, see `value`; null rows are holes.
+---@param of data.Column
+---@return any[]
+function column.values(of)
+  if not is_tensor(of) then return of:values() end
+  if of:dim() == 1 then return of:tolist() end
+  local out = {}
+  for i = 0, of:size(0) - 1 do out[i + 1] = of:select(0, i) end
+  return out
+end
+
+---The column as a batch shows it: the tensor itself, else a list with torch.none where a row is null.
+---@param of data.Column
+---@return torch.Tensor|any[]
+function column.to_batch(of)
+  if is_tensor(of) then return of end
+  local out = of:values()
+  for i = 1, of:len() do
+    if out[i] == nil then out[i] = torch.none end
+  end
+  return out
+end
+
+local function same_rows(list)
+  local shape = list[1]:size()
+  for i = 2, #list do
+    local other = list[i]:size()
+    if #other ~= #shape then return false end
+    for k = 2, #shape do
+      if other[k] ~= shape[k] then return false end
+    end
+  end
+  return true
+end
+
+local function all(list, test)
+  for _, item in ipairs(list) do
+    if not test(item) then return false end
+  end
+  return true
+end
+
+local function to_objects(of)
+  if class.is(of, Objects) then return of end
+  return Objects(column.values(of), column.len(of))
+end
+
+---The rows of several columns behind each other: of one kind where they agree, else as Objects.
+---@param list data.Column[]
+---@return data.Column
+function column.concat(list)
+  if #list == 1 then return list[1] end
+  if all(list, is_tensor) and same_rows(list) then return torch.cat(list) end
+  if all(list, column.is_strings) then return Strings.concat(list) end
+  local objects = {}
+  for i, part in ipairs(list) do objects[i] = to_objects(part) end
+  return Objects.concat(objects)
+end
+
+---@param of data.Column
+---@return integer bytes
+function column.size_bytes(of)
+  if is_tensor(of) then return of:numel() * of:element_size() end
+  return of:size_bytes()
+end
+
+---The type of a column in words: 'int64', 'float32 (3, 32, 32)', 'string', 'binary', 'object'.
+---@param of data.Column
+---@return string
+function column.type_of(of)
+  if class.is(of, Strings) then return of.binary and 'binary' or 'string' end
+  if class.is(of, Objects) then return 'object' end
+  local shape = of:size()
+  if #shape == 1 then return of.dtype end
+  return ('tensor<%s>[%s]'):format(of.dtype, table.concat(shape, ',', 2))
+end
+
+---A plain value that crosses threads, for `unpack`.
+---@param of data.Column
+---@return torch.Tensor|table
+function column.pack(of)
+  if is_tensor(of) then return of end
+  if class.is(of, Strings) then
+    return {kind = 'strings', offsets = of.offsets, bytes = of.bytes, binary = of.binary, valid = of.valid}
+  end
+  return {kind = 'objects', values = column.to_batch(of), n = of.n}
+end
+
+local function without_none(values, n)
+  local out = {}
+  for i = 1, n do
+    if values[i] ~= torch.none then out[i] = values[i] end
+  end
+  return out
+end
+
+---The column that `pack` took apart, or one of those that come from Arrow: kinds 'strings', 'binary', 'objects'.
+---@param packed torch.Tensor|table
+---@return data.Column
+function column.unpack(packed)
+  if is_tensor(packed) then return packed end
+  if packed.kind == 'objects' then return Objects(without_none(packed.values, packed.n), packed.n) end
+  return Strings(packed.offsets, packed.bytes, {binary = packed.binary or packed.kind ~= 'strings', valid = packed.valid})
+end
+
+return column

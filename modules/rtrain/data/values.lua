@@ -1,0 +1,153 @@
+-- rtrain/data/values.lua: a column made of Lua values: what rows, lists and the results of users' functions become.
+
+local column = require 'rtrain.data.column'
+local errors = require 'rtrain.errors'
+local ffi = require 'ffi'
+local Objects = require 'rtrain.data.objects'
+local Strings = require 'rtrain.data.strings'
+local torch = require 'torch'
+
+local values = {}
+
+local int64 = ffi.typeof('int64_t')
+
+local INTEGERS = {uint8 = true, int8 = true, int16 = true, int32 = true, int64 = true, uint16 = true, uint32 = true,
+                  uint64 = true}
+
+local function kind_of_value(value, name)
+  local kind = type(value)
+  if value == nil or value == torch.none then return 'null' end
+  if kind == 'number' or kind == 'boolean' or kind == 'string' or kind == 'table' then return kind end
+  if kind == 'cdata' and ffi.istype(int64, value) then return 'int64' end
+  if kind == 'userdata' and torch.is_tensor(value) then return 'tensor' end
+  errors.raise('argument', ("column '%s': a %s cannot be a value of a row"):format(name, kind))
+end
+
+-- Which kinds of values there are, and whether all numbers are integral.
+local function survey(list, n, name)
+  local kinds, integral = {}, true
+  for i = 1, n do
+    local value = list[i]
+    local kind = type(value)
+    if kind ~= 'number' then
+      kind = kind_of_value(value, name)
+    elseif value % 1 ~= 0 then
+      integral = false
+    end
+    kinds[kind] = true
+  end
+  return kinds, integral
+end
+
+local function only(kinds, a, b, c)
+  for kind in next, kinds do
+    if kind ~= a and kind ~= b and kind ~= c then return false end
+  end
+  return true
+end
+
+local function refuse_fraction(list, n, column_of)
+  for i = 1, n do
+    if type(list[i]) == 'number' and list[i] % 1 ~= 0 then
+      errors.raise('argument', ("column '%s' holds %s, and row %d gives %s: say {dtypes = {['%s'] = 'float32'}}, or put the value "
+        .. 'into a column of another name'):format(column_of.name, column_of.dtype, i - 1, tostring(list[i]), column_of.name))
+    end
+  end
+end
+
+local function refuse_null(list, n, column_of)
+  for i = 1, n do
+    if list[i] == nil or list[i] == torch.none then
+      errors.raise('argument', ("column '%s' holds %s, and row %d has no value: say {dtypes = {['%s'] = 'float32'}} to make it NaN")
+        :format(column_of.name, column_of.dtype, i - 1, column_of.name))
+    end
+  end
+end
+
+-- nil becomes NaN, which only floats have.
+local function without_null(list, n)
+  local out = {}
+  for i = 1, n do
+    local value = list[i]
+    out[i] = (value == nil or value == torch.none) and 0 / 0 or value
+  end
+  return out
+end
+
+local function wanted_dtype(kinds, integral, of)
+  if of.dtype then return of.dtype end
+  local like = of.like
+  if like and column.is_tensor(like) and like:dim() == 1 and like.dtype ~= 'bool' then return like.dtype end
+  if of.default == 'number' then return integral and not kinds.null and 'int64' or 'float64' end
+  return kinds.int64 and not kinds.null and only(kinds, 'int64') and 'int64' or 'float32'
+end
+
+local function numbers(list, n, of, kinds, integral)
+  local dtype = wanted_dtype(kinds, integral, of)
+  if INTEGERS[dtype] then
+    local named = {name = of.name, dtype = dtype}
+    if not integral then refuse_fraction(list, n, named) end
+    if kinds.null then refuse_null(list, n, named) end
+  end
+  local ok, result = pcall(torch.tensor, kinds.null and without_null(list, n) or list, {dtype = dtype})
+  if ok then return result end
+  errors.raise('argument', ("column '%s': %s; {dtypes = {['%s'] = …}} chooses another dtype"):format(of.name,
+    type(result) == 'table' and result.message or tostring(result), of.name))
+end
+
+local function same_shape(list)
+  local shape = list[1]:size()
+  for i = 2, #list do
+    local other = list[i]:size()
+    if #other ~= #shape then return false end
+    for k = 1, #shape do
+      if other[k] ~= shape[k] then return false end
+    end
+  end
+  return true
+end
+
+local function tensors(list, n, of)
+  if not same_shape(list) then return Objects(list, n) end
+  local stacked = torch.stack(list):detach()
+  return of.dtype and stacked:to(of.dtype) or stacked
+end
+
+-- A column without any value: of the kind it had before, where that has nulls.
+local function nulls(n, of)
+  if n == 0 and of.like then return column.narrow(of.like, 0, 0) end
+  if column.is_strings(of.like) then return Strings.from_list({}, n, of.like.binary) end
+  local dtype = of.dtype or (column.is_tensor(of.like) and of.like:dim() == 1 and of.like.dtype)
+  if dtype == 'float32' or dtype == 'float64' then return torch.full({n}, 0 / 0, {dtype = dtype}) end
+  return Objects({}, n)
+end
+
+local function plain(list, n)
+  local out = {}
+  for i = 1, n do
+    if list[i] ~= torch.none then out[i] = list[i] end
+  end
+  return out
+end
+
+---A column of a list of values; nil and torch.none are null. Numbers become a tensor of `dtype`, else of the dtype of
+---`like`, else float32 (int64 where all are int64 cdata); with default = 'number', int64 where all are integral, else
+---float64. Null numbers are NaN. Booleans become a bool tensor, strings Strings, tensors of one shape are stacked; what has several types, or tables, becomes
+---Objects. Raises code 'argument', naming the column and the row, when a value does not fit the column's dtype.
+---@param list any[] may have holes
+---@param n integer rows
+---@param of {name: string, like: data.Column?, dtype: string?, default: string?}
+---@return data.Column
+function values.to_column(list, n, of)
+  local kinds, integral = survey(list, n, of.name)
+  if only(kinds, 'null') then return nulls(n, of) end
+  if only(kinds, 'number', 'int64', 'null') then return numbers(list, n, of, kinds, integral) end
+  if only(kinds, 'boolean') then return torch.tensor(list, {dtype = of.dtype or 'bool'}) end
+  if only(kinds, 'string', 'null') then
+    return Strings.from_list(list, n, column.is_strings(of.like) and of.like.binary)
+  end
+  if only(kinds, 'tensor') then return tensors(list, n, of) end
+  return Objects(plain(list, n), n)
+end
+
+return values
