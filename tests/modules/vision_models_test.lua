@@ -87,6 +87,80 @@ function TestResNet:test_refuses_what_is_wrong()
   lu.assertStrContains(message_of(function() return models.resnet19 end), "did you mean 'resnet18'?")
 end
 
+TestRegistry = {}
+
+function TestRegistry:test_get_model()
+  lu.assertEquals(models.get_model('SqueezeNet1_1', {num_classes = 3}).num_classes, 3)
+  lu.assertStrContains(message_of(models.get_model, 'resnet19'), "did you mean 'resnet18'?")
+  lu.assertStrContains(message_of(models.get_model, 'resnet18', {num_clases = 3}), "did you mean 'num_classes'?")
+  lu.assertStrContains(message_of(models.get_model), "get_model: name cannot be 'nil'")
+end
+
+function TestRegistry:test_list_models()
+  lu.assertEquals(#models.list_models(), 27)
+  lu.assertEquals(models.list_models{include = {'squeeze*', 'alex*'}, exclude = '*1_0'}, {'alexnet', 'squeezenet1_1'})
+  lu.assertEquals(models.list_models{include = 'resnet'}, {})
+  lu.assertStrContains(message_of(models.list_models, {includes = '*'}), "did you mean 'include'?")
+end
+
+-- The keywords that make a variant are not given again: the class takes them.
+function TestRegistry:test_names_stand_for_what_they_say()
+  lu.assertStrContains(message_of(models.resnet18, {layers = {1, 1, 1, 1}}), "resnet18: 'layers' is what the name stands for")
+  lu.assertStrContains(message_of(models.vit_b_16, {patch_size = 8}), "vit_b_16: 'patch_size' is what")
+  lu.assertStrContains(message_of(models.squeezenet1_0, {version = '1_1'}), "'version' is what")
+  for _, name in ipairs{'alexnet', 'mobilenet_v2', 'squeezenet1_0', 'vgg11_bn', 'vit_b_16'} do
+    lu.assertStrContains(message_of(models[name], {weights = 'DEFAULT'}), name .. ': rtrain downloads no weights')
+  end
+end
+
+TestClassics = {}
+
+function TestClassics:test_shapes()
+  local x = torch.randn(2, 3, 64, 64)
+  for name, make in next, {
+    squeezenet = function() return models.squeezenet1_0{num_classes = 5, dropout = 0} end,
+    mobilenet = function() return models.mobilenet_v2{num_classes = 5, width_mult = 0.1} end,
+    alexnet = function() return models.AlexNet(5, 0.1) end,
+  } do
+    lu.assertEquals(make()(x).shape, torch.empty(2, 5).shape, name)
+  end
+end
+
+function TestClassics:test_every_parameter_gets_a_gradient()
+  for _, model in ipairs{models.squeezenet1_1{num_classes = 3}, models.mobilenet_v2{num_classes = 3, width_mult = 0.1}} do
+    model(torch.randn(2, 3, 32, 32)):square():sum():backward()
+    for name, parameter in model:named_parameters() do lu.assertNotNil(parameter.grad, name) end
+  end
+end
+
+function TestClassics:test_vgg_of_other_features()
+  local features = nn.Sequential(nn.Conv2d(1, 512, 3), nn.ReLU())
+  local model = models.VGG(features, {init_weights = true, num_classes = 2, dropout = 0})
+  lu.assertEquals(model.features[1].bias:abs():max():item(), 0)
+  lu.assertAlmostEquals(model.classifier[1].weight:std():item(), 0.01, 0.0001)
+  lu.assertEquals(model(torch.randn(1, 1, 9, 9)).shape[2], 2)
+end
+
+function TestClassics:test_other_blocks_of_mobilenet()
+  local seen = {}
+  local model = models.MobileNetV2{num_classes = 2, inverted_residual_setting = {{2, 16, 2, 2}},
+    norm_layer = function(planes) return nn.GroupNorm(4, planes) end,
+    block = function(inp, oup, stride, options)
+      seen[#seen + 1] = {inp, oup, stride, options.expand_ratio}
+      return nn.Conv2d(inp, oup, 3, {stride = stride, padding = 1})
+    end}
+  lu.assertEquals(seen, {{32, 16, 2, 2}, {16, 16, 1, 2}})
+  lu.assertEquals(model(torch.randn(1, 3, 16, 16)).shape[2], 2)
+  lu.assertNil(model:state_dict()['features.0.1.running_mean'])
+end
+
+function TestClassics:test_refuses_what_is_wrong()
+  lu.assertStrContains(message_of(models.SqueezeNet, '1_2'), "SqueezeNet: version cannot be '1_2'")
+  lu.assertStrContains(message_of(models.MobileNetV2, {inverted_residual_setting = {{1, 2}}}), 'list of {expansion')
+  lu.assertStrContains(message_of(models.MobileNetV2, {inverted_residual_setting = {{1, 16, 1, 3}}}), 'stride = 3')
+  lu.assertStrContains(message_of(models.vgg11, {dropuot = 0.1}), "did you mean 'dropout'?")
+end
+
 TestConvNet = {}
 
 function TestConvNet:test_log_probabilities()

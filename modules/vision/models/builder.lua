@@ -5,21 +5,42 @@ local errors = require 'rtrain.errors'
 local NO_WEIGHTS = '%s: rtrain downloads no weights: save state_dict() in Python and load it here: '
   .. 'model:load_state_dict(torch.load(path))'
 
--- A function(options) that makes a model of the class: what the options say is put over the keywords of this variant.
--- torchvision's `weights` and `progress` are accepted as long as they ask for nothing.
+local function check_options(name, options, fixed)
+  if type(options) ~= 'table' then
+    errors.raise('argument', ('%s takes one table of keywords, got %s'):format(name, type(options)))
+  end
+  if options.weights then errors.raise('unsupported', NO_WEIGHTS:format(name)) end
+  for _, key in ipairs(fixed) do
+    if options[key] ~= nil then
+      errors.raise('argument', ("%s: '%s' is what the name stands for: another one needs the class itself"):format(name,
+        key))
+    end
+  end
+end
+
+local function keys_of(map)
+  local keys = {}
+  for key in next, map do keys[#keys + 1] = key end
+  table.sort(keys)
+  return keys
+end
+
+-- A function(options) that makes a model of the class: the keywords of this variant cannot be given again, the defaults
+-- can. torchvision's `weights` and `progress` are accepted as long as they ask for nothing.
 ---@param name string
 ---@param Model table class whose constructor takes one table of keywords
----@param preset table<string, any> keywords of the variant
+---@param preset table<string, any> keywords of the variant; a function is called for its value at each use
+---@param defaults? table<string, any> keywords with another default than the class's
 ---@return fun(options?: table): nn.Module
-local function builder(name, Model, preset)
+local function builder(name, Model, preset, defaults)
+  local fixed = keys_of(preset)
   return function(options)
-    if options ~= nil and type(options) ~= 'table' then
-      errors.raise('argument', ('%s takes one table of keywords, got %s'):format(name, type(options)))
-    end
+    options = options == nil and {} or options
+    check_options(name, options, fixed)
     local keywords = {}
-    for key, value in next, preset do keywords[key] = value end
-    for key, value in next, options or {} do keywords[key] = value end
-    if keywords.weights then errors.raise('unsupported', NO_WEIGHTS:format(name)) end
+    for key, value in next, defaults or {} do keywords[key] = value end
+    for key, value in next, options do keywords[key] = value end
+    for key, value in next, preset do keywords[key] = type(value) == 'function' and value() or value end
     keywords.weights, keywords.progress = nil, nil
     return Model(keywords)
   end

@@ -4,6 +4,7 @@ local args = require 'rtrain.args'
 local builder = require 'vision.models.builder'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
+local initialize = require 'vision.models.initialize'
 local nn = require 'torch.nn'
 local torch = require 'torch'
 
@@ -140,20 +141,11 @@ local function make_stage(self, a, planes, index)
   return nn.Sequential(blocks)
 end
 
-local function initialize(self, zero_init_residual)
-  local init = nn.init
-  for _, module in ipairs(self:modules()) do
-    if class.is(module, nn.Conv2d) then
-      init.kaiming_normal_(module.weight, {mode = 'fan_out', nonlinearity = 'relu'})
-    elseif (class.is(module, nn.BatchNorm2d) or class.is(module, nn.GroupNorm)) and module.weight ~= nil then
-      init.ones_(module.weight)
-      init.zeros_(module.bias)
-    end
-  end
-  if not zero_init_residual then return end
+-- Each block begins as its shortcut.
+local function zero_last_norms(self)
   for _, module in ipairs(self:modules()) do
     local last = class.is(module, Bottleneck) and module.bn3 or class.is(module, BasicBlock) and module.bn2
-    if last and last.weight ~= nil then init.zeros_(last.weight) end
+    if last and last.weight ~= nil then nn.init.zeros_(last.weight) end
   end
 end
 
@@ -174,7 +166,8 @@ function ResNet:init(...)
   self.layer4 = make_stage(self, a, 512, 4)
   self.avgpool = nn.AdaptiveAvgPool2d{1, 1}
   self.fc = nn.Linear(512 * a.block.expansion, a.num_classes)
-  initialize(self, a.zero_init_residual)
+  initialize(self)
+  if a.zero_init_residual then zero_last_norms(self) end
 end
 
 function ResNet:forward(x)

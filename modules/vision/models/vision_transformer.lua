@@ -164,8 +164,8 @@ function VisionTransformer:forward(x)
 end
 
 local function variant(name, patch_size, num_layers, num_heads, hidden_dim, mlp_dim)
-  return builder(name, VisionTransformer, {image_size = 224, patch_size = patch_size, num_layers = num_layers,
-    num_heads = num_heads, hidden_dim = hidden_dim, mlp_dim = mlp_dim})
+  return builder(name, VisionTransformer, {patch_size = patch_size, num_layers = num_layers, num_heads = num_heads,
+    hidden_dim = hidden_dim, mlp_dim = mlp_dim}, {image_size = 224})
 end
 
 local vision_transformer = {VisionTransformer = VisionTransformer}
