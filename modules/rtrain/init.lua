@@ -34,6 +34,8 @@ local LATER = {
 ---@field tempdir fun(fn: fun(path: string): any): any
 ---@field torch rtrain.torch
 ---@field collective rtrain.collective
+---@field psutil rtrain.psutil
+---@field time rtrain.time
 local train = require 'rtrain.namespace'('train', {
   files = {
     {'rtrain.trainer', 'TorchTrainer', 'DataParallelTrainer'},
@@ -52,6 +54,8 @@ local train = require 'rtrain.namespace'('train', {
     tempdir = 'rtrain.tempdir',
     torch = 'rtrain.torch',
     collective = 'rtrain.collective',
+    psutil = 'rtrain.psutil',
+    time = 'rtrain.time',
   },
   later = LATER,
 })

@@ -18,46 +18,53 @@ end
 -- A list of patterns that is empty means that there is none, as in Python.
 local function has(filters) return filters ~= nil and #filters > 0 end
 
--- The functions of vision.models that go by a name.
----@param models table the namespace
----@param names string[] the functions that make models
----@return table functions get_model, list_models
-local function registry(models, names)
-  local functions = {}
-  table.sort(names)
-
-  ---The model of a name ('resnet18', in any case), made with the keywords of its function.
-  ---@param name string
-  ---@param config? table
-  ---@return nn.Module
-  ---
-  ---```lua
-  ---local model = require('vision.models').get_model('resnet18', {num_classes = 10})
-  ---assert(model.fc.out_features == 10)
-  ---```
-  function functions.get_model(name, config)
-    return models[args.one_of('get_model: name', tostring(name):lower(), names)](config)
-  end
-
-  ---The sorted names that get_model takes. Arguments: {include, exclude}: a shell's pattern or a list of them.
-  ---@param options? {include?: string|string[], exclude?: string|string[]}
-  ---@return string[]
-  ---
-  ---```lua
-  ---local names = require('vision.models').list_models{include = 'vgg1?_bn', exclude = 'vgg19*'}
-  ---assert(table.concat(names, ' ') == 'vgg11_bn vgg13_bn vgg16_bn')
-  ---```
-  function functions.list_models(options)
-    options = args.options(options, {'include', 'exclude'}, 'list_models')
-    local found = {}
-    for _, name in ipairs(names) do
-      local included = not has(options.include) or matches(name, options.include)
-      if included and not (has(options.exclude) and matches(name, options.exclude)) then found[#found + 1] = name end
+-- The functions that make models, sorted.
+local function builder_names()
+  local names = {}
+  for _, file in ipairs(require 'vision.models.files') do
+    for i = 2, #file do
+      if file[i]:match '^%l' then names[#names + 1] = file[i] end
     end
-    return found
   end
+  table.sort(names)
+  return names
+end
 
-  return functions
+local registry = {}
+
+---The model of a name ('resnet18', in any case), made with the keywords of its function.
+---@param name string
+---@param config? table
+---@return nn.Module
+---Counterpart: torchvision.models.get_model.
+---
+---```lua
+---local model = require('vision.models').get_model('resnet18', {num_classes = 10})
+---assert(model.fc.out_features == 10)
+---```
+function registry.get_model(name, config)
+  name = args.one_of('get_model: name', tostring(name):lower(), builder_names())
+  return require('vision.models')[name](config)
+end
+
+---The sorted names that get_model takes; with patterns, as a shell has them, those that match one of `include` and none of
+---`exclude`.
+---@param options? {include?: string|string[], exclude?: string|string[]}
+---@return string[]
+---Counterpart: torchvision.models.list_models.
+---
+---```lua
+---local names = require('vision.models').list_models{include = 'vgg1?_bn', exclude = 'vgg19*'}
+---assert(table.concat(names, ' ') == 'vgg11_bn vgg13_bn vgg16_bn')
+---```
+function registry.list_models(options)
+  options = args.options(options, {'include', 'exclude'}, 'list_models')
+  local found = {}
+  for _, name in ipairs(builder_names()) do
+    local included = not has(options.include) or matches(name, options.include)
+    if included and not (has(options.exclude) and matches(name, options.exclude)) then found[#found + 1] = name end
+  end
+  return found
 end
 
 return registry
