@@ -1,15 +1,17 @@
-// host/engine/data/data.cpp: torch._C.read_idx and torch._C.data.Loader.
+// host/engine/data/data.cpp: torch._C.read_idx and torch._C.data.Pool.
 #include <array>
+#include <cmath>
 #include <memory>
 
 #include "host/base/text.h"
 #include "host/engine/data/idx.h"
-#include "host/engine/data/loader.h"
+#include "host/engine/data/pool.h"
 #include "host/engine/engine.h"
 #include "host/engine/files/tree.h"
 #include "host/engine/guard.h"
 #include "host/engine/operators/options.h"
 #include "host/engine/tensor/tensor.h"
+#include "host/lua/guard.h"
 
 namespace rtrain {
 namespace {
@@ -18,16 +20,19 @@ int submit(lua_State* L);
 int next(lua_State* L);
 int clear(lua_State* L);
 int in_flight(lua_State* L);
+int stats(lua_State* L);
+int close(lua_State* L);
 
 }  // namespace
 
 template <>
-struct Class<Loader> {
-  using Slot = std::unique_ptr<Loader>;
-  static constexpr const char* kName = "torch.data.Loader";
+struct Class<Pool> {
+  using Slot = std::unique_ptr<Pool>;
+  static constexpr const char* kName = "torch.data.Pool";
   static constexpr std::array kMethods = {
-      torch_method<&submit>("submit"), torch_method<&next>("next"), torch_method<&clear>("clear"),
-      torch_method<&in_flight>("in_flight")};
+      torch_method<&submit>("submit"), torch_method<&next>("next"),
+      torch_method<&clear>("clear"),   torch_method<&in_flight>("in_flight"),
+      torch_method<&stats>("stats"),   torch_method<&close>("close")};
 };
 
 namespace {
@@ -37,49 +42,122 @@ int read_idx_file(lua_State* L) {
   return 1;
 }
 
-int new_loader(lua_State* L) {
-  const Options given(L, 1, "Loader", {"blob", "num_workers", "prefetch_factor", "timeout_s"});
+// The dumped option `fn`, whose tensors the workers share with this thread.
+void dump_function(lua_State* L, const Options& given, PoolOptions& options) {
+  const ShareStorages share(options.storages);
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "rtrain._closure");
+  protected_call(L, 1, 1);
+  lua_getfield(L, -1, "dump");
+  given.push("fn");
+  protected_call(L, 1, 1);
+  size_t size = 0;
+  const char* bytes = lua_tolstring(L, -1, &size);
+  options.function.assign(bytes, size);
+  lua_pop(L, 2);
+}
+
+int64_t at_least_one(const Options& given, const std::string& owner, const char* name,
+                     int64_t fallback) {
+  const int64_t value = given.integer(name, fallback);
+  if (value < 1 || value > INT32_MAX) {
+    throw Error(Code::kArgument, cat(owner, ": ", name, " must be at least 1, got ", value));
+  }
+  return value;
+}
+
+PoolOptions read_options(lua_State* L) {
+  const Options given(L, 1, "Pool",
+                      {"fn", "blob", "name", "num_workers", "capacity", "capacity_bytes",
+                       "in_order", "timeout_s", "timeout_name"});
+  PoolOptions options;
+  options.name = given.text("name", options.name);
+  options.num_workers = static_cast<int>(at_least_one(given, options.name, "num_workers", 1));
+  options.board.capacity = static_cast<size_t>(
+      at_least_one(given, options.name, "capacity", 2 * int64_t{options.num_workers}));
+  const double bytes = given.number("capacity_bytes", INFINITY);
+  if (!(bytes >= 1)) throw Error(Code::kArgument, "Pool: capacity_bytes must be at least 1");
+  if (bytes < 0x1p63) options.board.capacity_bytes = static_cast<size_t>(bytes);
+  options.board.in_order = given.boolean("in_order", true);
+  options.timeout = given.seconds("timeout_s", options.timeout);
+  options.timeout_name = given.text("timeout_name", options.timeout_name);
+  options.function = given.text("blob", "");
+  if (options.function.empty()) dump_function(L, given, options);
+  return options;
+}
+
+// Pool{fn = function(request, worker_id), …}, or blob = what rtrain._closure.dump gave for it.
+int new_pool(lua_State* L) {
   const HostApi& api = host(L);
   if (api.new_state == nullptr || api.close_state == nullptr) {
-    throw Error(Code::kUnsupported, "this program has no worker threads for a DataLoader");
+    throw Error(Code::kUnsupported, "this program has no worker threads");
   }
-  LoaderOptions options;
-  options.function = given.text("blob", "");
-  options.num_workers = static_cast<int>(given.integer("num_workers", 1));
-  options.prefetch_factor = static_cast<int>(given.integer("prefetch_factor", 2));
-  options.timeout = given.seconds("timeout_s", options.timeout);
-  push<Loader>(L, std::make_unique<Loader>(api, std::move(options)));
+  push<Pool>(L, std::make_unique<Pool>(api, read_options(L)));
   return 1;
 }
 
 int submit(lua_State* L) {
-  Loader& loader = *check<Loader>(L, 1);
-  lua_pushboolean(L, loader.submit(to_tree(L, 2, "request")));
+  Pool& pool = *check<Pool>(L, 1);
+  lua_pushboolean(L, pool.submit(to_tree(L, 2, "request")) ? 1 : 0);
   return 1;
 }
 
 int next(lua_State* L) {
-  const std::vector<Tree> values = check<Loader>(L, 1)->next();
-  luaL_checkstack(L, static_cast<int>(values.size()), "too many values in a batch");
+  const Values values = check<Pool>(L, 1)->next();
+  luaL_checkstack(L, static_cast<int>(values.size()), "too many values in a result");
   for (const Tree& value : values) push_tree(L, value);
   return static_cast<int>(values.size());
 }
 
 int clear(lua_State* L) {
-  check<Loader>(L, 1)->clear();
+  check<Pool>(L, 1)->clear();
   return 0;
 }
 
 int in_flight(lua_State* L) {
-  lua_pushnumber(L, static_cast<double>(check<Loader>(L, 1)->in_flight()));
+  lua_pushnumber(L, static_cast<double>(check<Pool>(L, 1)->in_flight()));
+  return 1;
+}
+
+int close(lua_State* L) {
+  check<Pool>(L, 1)->close();
+  return 0;
+}
+
+void set_number(lua_State* L, const char* name, double value) {
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, name);
+}
+
+double seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+int stats(lua_State* L) {
+  const BoardStats out = check<Pool>(L, 1)->stats();
+  lua_createtable(L, 0, 5);
+  lua_createtable(L, static_cast<int>(out.workers.size()), 0);
+  for (size_t i = 0; i < out.workers.size(); ++i) {
+    lua_createtable(L, 0, 4);
+    set_number(L, "busy_s", seconds(out.workers[i].busy));
+    set_number(L, "wait_s", seconds(out.workers[i].idle));
+    set_number(L, "blocked_s", seconds(out.workers[i].blocked));
+    set_number(L, "results", static_cast<double>(out.workers[i].results));
+    lua_rawseti(L, -2, static_cast<int>(i) + 1);
+  }
+  lua_setfield(L, -2, "workers");
+  set_number(L, "next_wait_s", seconds(out.owner_wait));
+  set_number(L, "in_flight", static_cast<double>(out.in_flight));
+  set_number(L, "results_waiting", static_cast<double>(out.results_waiting));
+  set_number(L, "bytes_waiting", static_cast<double>(out.bytes_waiting));
   return 1;
 }
 
 }  // namespace
 
 void open_data(lua_State* L) {
-  static constexpr std::array kFunctions = {torch_method<&new_loader>("Loader")};
-  register_class<Loader>(L);
+  static constexpr std::array kFunctions = {torch_method<&new_pool>("Pool")};
+  register_class<Pool>(L);
   push_functions(L, kFunctions);
   lua_setfield(L, -2, "data");
   lua_pushcfunction(L, torch_method<&read_idx_file>("read_idx").function());

@@ -12,6 +12,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/text.h"
+#include "host/engine/blocking.h"
 #include "host/engine/distributed/peer_error.h"
 #include "host/engine/distributed/reducer.h"
 
@@ -35,22 +36,6 @@ c10d::ReduceOp reduce_op(std::string_view name) {
   throw Error(Code::kArgument,
               cat("unknown reduce operation '", name, "': use sum, avg, min, max or product"));
 }
-
-// Tells the controller where this rank waits, as far as the host wants to know.
-class BlockingRegion {
- public:
-  BlockingRegion(const HostApi& host, const char* operation) : host_(host) {
-    if (host_.enter_blocking != nullptr) host_.enter_blocking(operation);
-  }
-  ~BlockingRegion() {
-    if (host_.leave_blocking != nullptr) host_.leave_blocking();
-  }
-  BlockingRegion(const BlockingRegion&) = delete;
-  BlockingRegion& operator=(const BlockingRegion&) = delete;
-
- private:
-  const HostApi& host_;
-};
 
 // Gloo writes to its sockets without MSG_NOSIGNAL: unless the program ignores SIGPIPE, a lost peer
 // would kill this rank.

@@ -7,6 +7,7 @@
 #include "host/base/error.h"
 #include "host/engine/engine.h"
 #include "host/engine/files/file_storage.h"
+#include "host/engine/files/shared_storages.h"
 #include "host/engine/files/tree.h"
 #include "host/engine/guard.h"
 #include "host/engine/tensor/dtype.h"
@@ -18,6 +19,9 @@ namespace {
 // Weak table: address of a storage → its userdata, so that a storage that several tensors share
 // travels once.
 constexpr const char* kStoragesKey = "rtrain.storages";
+
+thread_local StorageList* shared_to = nullptr;
+thread_local const StorageList* shared_from = nullptr;
 
 void push_storage(lua_State* L, const c10::Storage& storage);
 
@@ -37,10 +41,16 @@ namespace {
 
 int storage_pack(lua_State* L) {
   const c10::Storage storage(check<c10::StorageImpl>(L, 1));
-  const at::Tensor bytes = host_bytes(storage);
   lua_pushliteral(L, "torch._C");
   lua_pushliteral(L, "unpack_storage");
   lua_createtable(L, 0, 2);
+  if (shared_to != nullptr) {
+    lua_pushnumber(L, static_cast<double>(shared_to->size()));
+    lua_setfield(L, -2, "place");
+    shared_to->push_back(storage);
+    return 3;
+  }
+  const at::Tensor bytes = host_bytes(storage);
   lua_pushlstring(L, static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes());
   lua_setfield(L, -2, "bytes");
   lua_pushstring(L, storage.device().str().c_str());
@@ -48,8 +58,19 @@ int storage_pack(lua_State* L) {
   return 3;
 }
 
+// Pushes the storage that another thread left at the place.
+int push_shared(lua_State* L, size_t place) {
+  if (shared_from == nullptr || place >= shared_from->size()) {
+    throw Error(Code::kInternal, "a function with shared tensors was loaded in another process");
+  }
+  push_storage(L, (*shared_from)[place]);
+  return 1;
+}
+
 int unpack_storage(lua_State* L) {
   luaL_checktype(L, 1, LUA_TTABLE);
+  lua_getfield(L, 1, "place");
+  if (!lua_isnil(L, -1)) return push_shared(L, static_cast<size_t>(luaL_checknumber(L, -1)));
   lua_getfield(L, 1, "device");
   const c10::Device device = parse_device(luaL_checkstring(L, -1));
   lua_getfield(L, 1, "bytes");
@@ -139,6 +160,12 @@ int unpack_tensor(lua_State* L) {
 }
 
 }  // namespace
+
+ShareStorages::ShareStorages(StorageList& list) : outer_(shared_to) { shared_to = &list; }
+ShareStorages::~ShareStorages() { shared_to = outer_; }
+
+UseStorages::UseStorages(const StorageList& list) : outer_(shared_from) { shared_from = &list; }
+UseStorages::~UseStorages() { shared_from = outer_; }
 
 void open_serialize(lua_State* L) {
   static constexpr std::array kFunctions = {torch_method<&unpack_storage>("unpack_storage"),

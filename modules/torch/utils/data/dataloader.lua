@@ -135,9 +135,9 @@ end
 
 local function threads(self)
   if not self._threads then
-    local blob = require('rtrain._closure').dump(fetch.worker(self.dataset, self.collate_fn, self.num_workers))
-    self._threads = require('torch._C').data.Loader{blob = blob, num_workers = self.num_workers,
-                                                    prefetch_factor = self.prefetch_factor or 2}
+    self._threads = require('torch._C').data.Pool{
+      fn = fetch.worker(self.dataset, self.collate_fn, self.num_workers), name = 'DataLoader',
+      num_workers = self.num_workers, capacity = self.num_workers * (self.prefetch_factor or 2)}
   end
   self._threads:clear()
   return self._threads

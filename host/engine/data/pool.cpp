@@ -1,0 +1,220 @@
+#include "host/engine/data/pool.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+
+#include <optional>
+
+#include "host/base/text.h"
+#include "host/engine/blocking.h"
+#include "host/engine/guard.h"
+#include "host/lua/guard.h"
+
+namespace rtrain {
+namespace {
+
+constexpr size_t kShownSamples = 8;
+constexpr std::chrono::seconds kCloseGrace{5};
+
+const Tree* field(const Tree& request, const char* name) {
+  const auto* map = std::get_if<std::shared_ptr<TreeMap>>(&request);
+  if (map == nullptr) return nullptr;
+  for (const auto& [key, item] : (*map)->entries) {
+    if (key == Key(name)) return &item;
+  }
+  return nullptr;
+}
+
+// "samples 3, 7, 9"; nothing for what is no list of integers.
+std::optional<std::string> describe_samples(const Tree& request) {
+  const auto* list = std::get_if<std::shared_ptr<TreeList>>(&request);
+  if (list == nullptr) return std::nullopt;
+  std::string out = "samples ";
+  const auto& items = (*list)->items;
+  for (size_t i = 0; i < items.size() && i < kShownSamples; ++i) {
+    const auto* index = std::get_if<int64_t>(&items[i]);
+    if (index == nullptr) return std::nullopt;
+    out += cat(i == 0 ? "" : ", ", *index);
+  }
+  return items.size() > kShownSamples ? cat(out, ", … (", items.size(), " in all)") : out;
+}
+
+// What a request asks for: its field `name`, or the samples that it, or its field `indices`, lists.
+std::string describe_request(const Tree& request) {
+  if (const Tree* name = field(request, "name")) {
+    if (const auto* text = std::get_if<std::string>(name)) return *text;
+  }
+  const Tree* indices = field(request, "indices");
+  return describe_samples(indices != nullptr ? *indices : request).value_or("a request");
+}
+
+// The values from the index to the top.
+Values values_from(lua_State* L, int first) {
+  Values out;
+  for (int i = first; i <= lua_gettop(L); ++i) out.push_back(to_tree(L, i, "result"));
+  return out;
+}
+
+}  // namespace
+
+// Outlives the pool while a worker that was left behind runs.
+struct Pool::Shared {
+  explicit Shared(PoolOptions given)
+      : options(std::move(given)), board(options.board, options.num_workers) {}
+  const PoolOptions options;
+  JobBoard board;
+};
+
+// A thread's side: everything here is that thread's own, but the board.
+class Pool::Worker {
+ public:
+  Worker(const HostApi& host, std::shared_ptr<Shared> shared, int number)
+      : host_(host), shared_(std::move(shared)), number_(number) {}
+
+  void run() {
+    at::set_num_threads(1);  // the training thread uses the cores
+    const c10::NoGradGuard no_grad;
+    lua_State* L = nullptr;
+    try {
+      L = host_.new_state();
+      serve(L);
+    } catch (const std::exception& e) {
+      board().fail(located(TorchTranslate::from(e), ""));
+    }
+    if (L != nullptr) host_.close_state(L);
+    board().leave(number_);
+  }
+
+ private:
+  JobBoard& board() { return shared_->board; }
+
+  Error located(const Error& error, const std::string& request) const {
+    return Error(error.code(),
+                 cat(shared_->options.name, " worker ", number_, request.empty() ? "" : ", ",
+                     request, ": ", error.message()),
+                 error.traceback());
+  }
+
+  void load(lua_State* L) {
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "rtrain._closure");
+    protected_call(L, 1, 1);
+    lua_getfield(L, -1, "load");
+    lua_pushlstring(L, shared_->options.function.data(), shared_->options.function.size());
+    protected_call(L, 1, 1);
+  }
+
+  void serve(lua_State* L) {
+    // A storage is found as a userdata of the engine, which the function's text may not mention.
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "torch._C");
+    protected_call(L, 1, 0);
+    const UseStorages use(shared_->options.storages);
+    load(L);
+    const int function = lua_gettop(L);
+    while (const std::shared_ptr<Job> job = board().take(number_)) {
+      try {
+        serve_job(L, *job, function);
+      } catch (const std::exception& e) {
+        board().publish_last(*job,
+                             located(TorchTranslate::from(e), describe_request(job->request)));
+      }
+      lua_settop(L, function);
+    }
+  }
+
+  void serve_job(lua_State* L, Job& job, int function) {
+    lua_pushvalue(L, function);
+    push_tree(L, job.request);
+    lua_pushnumber(L, number_);
+    protected_call(L, 2, LUA_MULTRET);
+    const int first = function + 1;
+    if (lua_gettop(L) == first && lua_isfunction(L, first)) return serve_stream(L, job, first);
+    board().publish_last(job, values_from(L, first));
+  }
+
+  void serve_stream(lua_State* L, Job& job, int stream) {
+    while (board().has_room(job, number_)) {
+      lua_pushvalue(L, stream);
+      protected_call(L, 0, LUA_MULTRET);
+      if (lua_gettop(L) == stream || lua_isnil(L, stream + 1)) break;
+      if (!board().publish(job, values_from(L, stream + 1))) break;
+      lua_settop(L, stream);
+    }
+    board().finish(job);
+  }
+
+  const HostApi& host_;
+  const std::shared_ptr<Shared> shared_;
+  const int number_;
+};
+
+Pool::Pool(const HostApi& host, PoolOptions options)
+    : host_(host), shared_(std::make_shared<Shared>(std::move(options))) {
+  at::get_num_threads();  // settled for this thread before a worker asks for one
+  const PoolOptions& given = shared_->options;
+  try {
+    for (int i = 0; i < given.num_workers; ++i) {
+      threads_.emplace_back(
+          [&host = host_, shared = shared_, i] { Worker(host, shared, i).run(); });
+    }
+  } catch (const std::exception&) {
+    for (size_t i = threads_.size(); i < static_cast<size_t>(given.num_workers); ++i) {
+      shared_->board.leave(static_cast<int>(i));
+    }
+    shared_->board.fail(Error(Code::kEnvironment,
+                              cat(given.name, ": the system gave only ", threads_.size(), " of ",
+                                  given.num_workers, " worker threads: ask for fewer")));
+  }
+}
+
+Pool::~Pool() { close(); }
+
+bool Pool::submit(Tree request) {
+  if (is_closed_) {
+    throw Error(Code::kArgument, cat(shared_->options.name, ": submit() after close()"));
+  }
+  return shared_->board.submit(std::move(request));
+}
+
+Values Pool::next() {
+  const PoolOptions& options = shared_->options;
+  const BlockingRegion region(host_, options.name.c_str());
+  JobBoard::Taken taken = shared_->board.next(options.timeout);
+  if (taken.kind != JobBoard::Taken::Kind::kTimeout) return std::move(taken.values);
+  const double waited_s = std::chrono::duration<double>(options.timeout).count();
+  const std::string worker =
+      taken.worker ? cat("worker ", *taken.worker, " has it") : "no worker has begun it";
+  throw Error(Code::kTimeout,
+              cat(options.name, ": ", describe_request(taken.job->request), " took longer than ",
+                  waited_s, " s (", worker, "): look for a wait in what the workers run, or raise ",
+                  options.timeout_name));
+}
+
+void Pool::clear() { shared_->board.clear(); }
+
+size_t Pool::in_flight() const { return shared_->board.in_flight(); }
+
+BoardStats Pool::stats() const { return shared_->board.stats(); }
+
+void Pool::close() {
+  if (is_closed_) return;
+  is_closed_ = true;
+  JobBoard& board = shared_->board;
+  board.stop();
+  if (!board.wait_until_left(kCloseGrace) && host_.warn != nullptr) {
+    host_.warn(cat(shared_->options.name, ": a worker thread did not end within ",
+                   int64_t{kCloseGrace.count()},
+                   " s and is left behind: its function is still busy"));
+  }
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    if (board.has_left(static_cast<int>(i))) {
+      threads_[i].join();
+    } else {
+      threads_[i].detach();
+    }
+  }
+  threads_.clear();
+}
+
+}  // namespace rtrain
