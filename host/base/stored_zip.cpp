@@ -67,7 +67,9 @@ struct Entry {
   std::string name;
   uint64_t header = 0;  // where the record's own header begins
   uint64_t size = 0;    // in the archive
-  bool compressed = false;
+  uint64_t unpacked_size = 0;
+  uint32_t checksum = 0;
+  uint16_t method = StoredZip::kStored;
 };
 
 // Whether the bytes from the offset on begin with the signature.
@@ -169,7 +171,8 @@ Entry read_entry(Fields& fields) {
   if (fields.u32() != kEntrySignature) damaged("its directory has a wrong entry");
   fields.skip(4);
   const uint16_t flags = fields.u16(), method = fields.u16();
-  fields.skip(8);
+  fields.skip(4);
+  const uint32_t checksum = fields.u32();
   uint64_t packed = fields.u32(), size = fields.u32();
   const uint16_t name_size = fields.u16(), extra_size = fields.u16(), comment_size = fields.u16();
   fields.skip(8);
@@ -179,10 +182,13 @@ Entry read_entry(Fields& fields) {
   fields.skip(comment_size);
   check_name(out.name);
   if ((flags & kEncryptedFlags) != 0) damaged(cat("the record ", out.name, " is encrypted"));
-  if (method == 0 && packed != size) damaged(cat("the record ", out.name, " has two sizes"));
+  if (method == StoredZip::kStored && packed != size)
+    damaged(cat("the record ", out.name, " has two sizes"));
   out.header = header;
   out.size = packed;
-  out.compressed = method != 0;
+  out.unpacked_size = size;
+  out.checksum = checksum;
+  out.method = method;
   return out;
 }
 
@@ -226,8 +232,8 @@ StoredZip::StoredZip(const ByteSource& source) {
     places.emplace_back(entry.header, offset + entry.size);
     const std::string folder = first_folder(entry.name);
     root_ = i == 0 || root_ == folder ? folder : std::string();
-    const auto [place, fresh] =
-        records_.try_emplace(entry.name, Record{offset, entry.size, entry.compressed});
+    const Record record{offset, entry.size, entry.unpacked_size, entry.checksum, entry.method};
+    const auto [place, fresh] = records_.try_emplace(entry.name, record);
     if (!fresh) damaged(cat("the record ", place->first, " is there twice"));
   }
   if (!fields.empty()) damaged("its directory has more records than it says");
@@ -240,7 +246,7 @@ StoredZip::StoredZip(const ByteSource& source) {
 const StoredZip::Record* StoredZip::find(std::string_view name) const {
   const auto found = records_.find(name);
   if (found == records_.end()) return nullptr;
-  if (found->second.compressed) {
+  if (found->second.method != kStored) {
     throw Error(Code::kArgument,
                 cat("its record ", name, " is compressed, which torch.save never does"));
   }

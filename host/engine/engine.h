@@ -31,6 +31,8 @@ void open_warnings(lua_State* L);      // adds nothing: LibTorch's warnings go t
 void open_files(lua_State* L);         // save, load, save_safetensors, load_safetensors
 void open_serialize(lua_State* L);     // unpack_tensor, unpack_storage
 void open_dist(lua_State* L);          // dist
-void open_data(lua_State* L);          // data, read_idx
+void open_data(lua_State* L);          // data
+void open_arrays(lua_State* L);        // read_idx; adds read_npy, read_npz to data
+void open_images(lua_State* L);        // adds decode_images, encode_jpeg, … to data
 
 }  // namespace rtrain

@@ -37,5 +37,6 @@ extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
   open_serialize(L);
   open_dist(L);
   open_data(L);
+  open_arrays(L);
   return 1;
 }

@@ -1,15 +1,18 @@
--- torch/serialization.lua: torch.save and torch.load, and the same for safetensors.
+-- torch/serialization.lua: torch.save and torch.load, the same for safetensors, and NumPy's files.
 --
--- The work is the engine's (host/engine/files/archive.h, host/engine/files/safetensors.h); here are the arguments.
+-- The work is the engine's (host/engine/files/archive.h, host/engine/files/safetensors.h, host/engine/data/npy.h); here
+-- are the arguments.
 
 local args = require 'rtrain.args'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
+local ordered = require 'rtrain.ordered'
 
 local serialization = {}
 
 local load_signature = args.signature('torch.load', {'f', {'map_location'}, {'weights_only', true}, {'mmap', false}})
 local load_named_signature = args.signature('torch.load_safetensors', {'f', {'device'}, {'mmap', false}, {'metadata', false}})
+local load_numpy_signature = args.signature('torch.load_numpy', {'f', {'mmap', false}})
 
 local function check_path(owner, f)
   if type(f) == 'string' then return end
@@ -146,6 +149,37 @@ function serialization.load_safetensors(f, ...)
   -- Only on demand, so that model:load_state_dict(torch.load_safetensors(path)) gets one argument.
   if given.metadata then return tensors, metadata end
   return tensors
+end
+
+local function begins_with(path, bytes)
+  local file = io.open(path, 'rb')
+  local found = file and file:read(#bytes)
+  if file then file:close() end
+  return found == bytes
+end
+
+---Loads arrays that NumPy saved: torch.from_numpy(numpy.load(f)).
+---
+---A `.npy` file gives one tensor, with the array's dtype, shape and order of memory; a `.npz` archive, packed or not,
+---a map of them. Big-endian numbers are turned around. With mmap the values of a `.npy` stay in the file until they are
+---used, as with torch.load. Refused: objects (pickles, which run code as they are read), texts, dates, records and long
+---doubles.
+---@param f string path; the content says which of the two it is
+---@param ... any see above
+---@return userdata|table arrays a tensor, or an ordered map: name → tensor
+---Errors: 'not_found' without such a file; 'argument' for another or a damaged file, or an array that is refused.
+function serialization.load_numpy(f, ...)
+  local given = load_numpy_signature:bind(f, ...)
+  check_path('torch.load_numpy', given.f)
+  check_boolean('torch.load_numpy', 'mmap', given.mmap)
+  local data = require('torch._C').data
+  if not begins_with(given.f, 'PK\3\4') and not begins_with(given.f, 'PK\5\6') then
+    return data.read_npy(given.f, given.mmap)
+  end
+  local names, tensors = data.read_npz(given.f)
+  local arrays = {}
+  for i, name in ipairs(names) do arrays[i] = {name, tensors[i]} end
+  return ordered.new(arrays)
 end
 
 return serialization

@@ -39,6 +39,31 @@ function TestIdx:test_plain_and_compressed_files()
   end
 end
 
+-- The type byte, the bytes of two numbers, what they are.
+local TYPES = {
+  {'\8', '\1\255', 'uint8', {1, 255}}, {'\9', '\1\255', 'int8', {1, -1}},
+  {'\11', '\0\1\255\254', 'int16', {1, -2}}, {'\12', '\0\0\1\2\255\255\255\255', 'int32', {258, -1}},
+  {'\13', '\63\128\0\0\192\0\0\0', 'float32', {1, -2}},
+  {'\14', '\63\240\0\0\0\0\0\0\192\0\0\0\0\0\0\0', 'float64', {1, -2}},
+}
+
+function TestIdx:test_all_types_of_numbers()
+  for _, row in ipairs(TYPES) do
+    local path = write('\0\0' .. row[1] .. '\1\0\0\0\2' .. row[2])
+    local x = C.read_idx(path)
+    os.remove(path)
+    lu.assertEquals(x.dtype, row[3])
+    lu.assertEquals(x:tolist(), row[4])
+  end
+end
+
+function TestIdx:test_many_numbers_are_turned_around()
+  local path = write('\0\0\11\1\0\0\3\233' .. ('\1\2'):rep(1001))
+  local x = C.read_idx(path)
+  os.remove(path)
+  lu.assertEquals({x:size(0), x:min():item(), x:max():item()}, {1001, 258, 258})
+end
+
 function TestIdx:test_damaged_files_are_named()
   assert_refused(CUBE:sub(1, -2), 'truncated')
   assert_refused(CUBE:sub(1, 9), 'truncated')
@@ -46,7 +71,10 @@ function TestIdx:test_damaged_files_are_named()
   assert_refused('', 'truncated')
   assert_refused(CUBE .. 'x', 'longer than its header')
   assert_refused('PNG!' .. CUBE, 'no idx file')
-  assert_refused('\0\0\13\1\0\0\0\1abcd', 'idx type 13')
+  assert_refused('\0\0\13\1\0\0\0\1abc', 'truncated')
+  assert_refused('\0\0\13\1\0\0\0\1abcde', 'longer than its header')
+  assert_refused('\0\0\10\1\0\0\0\1abcd', 'idx type 10')
+  assert_refused('\0\0\8\65' .. ('\0\0\0\1'):rep(65) .. 'a', '65 dimensions')
 end
 
 function TestIdx:test_a_truncated_compressed_file_is_named()

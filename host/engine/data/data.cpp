@@ -1,16 +1,14 @@
-// host/engine/data/data.cpp: torch._C.read_idx and torch._C.data.Pool.
+// host/engine/data/data.cpp: torch._C.data.Pool.
 #include <array>
 #include <cmath>
 #include <memory>
 
 #include "host/base/text.h"
-#include "host/engine/data/idx.h"
 #include "host/engine/data/pool.h"
 #include "host/engine/engine.h"
 #include "host/engine/files/tree.h"
 #include "host/engine/guard.h"
 #include "host/engine/operators/options.h"
-#include "host/engine/tensor/tensor.h"
 #include "host/lua/guard.h"
 
 namespace rtrain {
@@ -36,11 +34,6 @@ struct Class<Pool> {
 };
 
 namespace {
-
-int read_idx_file(lua_State* L) {
-  push_tensor(L, read_idx(luaL_checkstring(L, 1)));
-  return 1;
-}
 
 // The dumped option `fn`, whose tensors the workers share with this thread.
 void dump_function(lua_State* L, const Options& given, PoolOptions& options) {
@@ -160,8 +153,6 @@ void open_data(lua_State* L) {
   register_class<Pool>(L);
   push_functions(L, kFunctions);
   lua_setfield(L, -2, "data");
-  lua_pushcfunction(L, torch_method<&read_idx_file>("read_idx").function());
-  lua_setfield(L, -2, "read_idx");
 }
 
 }  // namespace rtrain

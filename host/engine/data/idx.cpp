@@ -7,17 +7,39 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/engine/data/byte_order.h"
 
 namespace rtrain {
 namespace {
 
-constexpr uint8_t kUnsignedByte = 0x08;
+// The dtype of an idx type byte; nothing for another byte.
+std::optional<at::ScalarType> idx_dtype(uint8_t type) {
+  switch (type) {
+    case 0x08:
+      return at::kByte;
+    case 0x09:
+      return at::kChar;
+    case 0x0B:
+      return at::kShort;
+    case 0x0C:
+      return at::kInt;
+    case 0x0D:
+      return at::kFloat;
+    case 0x0E:
+      return at::kDouble;
+    default:
+      return std::nullopt;
+  }
+}
+
 constexpr int64_t kMaxExpansion = 1100;  // deflate's own limit is 1032
 constexpr unsigned kChunkBytes = 1U << 20;
+constexpr int kMaxDims = 64;  // LibTorch's own limit in many operators
 
 class IdxFile {
  public:
@@ -35,38 +57,53 @@ class IdxFile {
   IdxFile& operator=(const IdxFile&) = delete;
 
   at::Tensor read_all() {
-    const std::vector<int64_t> shape = read_header();
-    at::Tensor out = at::empty(shape, at::TensorOptions().dtype(at::kByte));
-    read(static_cast<uint8_t*>(out.mutable_data_ptr()), out.numel());
+    const Header header = read_header();
+    at::Tensor out = at::empty(header.shape, at::TensorOptions().dtype(header.dtype));
+    read(static_cast<uint8_t*>(out.mutable_data_ptr()), static_cast<int64_t>(out.nbytes()));
     uint8_t extra = 0;
-    if (gzread(file_, &extra, 1) > 0) fail("it is longer than its header says");
+    const int rest = gzread(file_, &extra, 1);
+    if (rest < 0) fail_read();
+    if (rest > 0) fail("it is longer than its header says");
+    swap_bytes(out.mutable_data_ptr(), static_cast<size_t>(out.numel()), out.element_size());
     return out;
   }
 
  private:
+  struct Header {
+    at::ScalarType dtype;
+    std::vector<int64_t> shape;
+  };
+
   [[noreturn]] void fail(std::string_view what) {
     throw Error(Code::kArgument, cat("cannot read '", path_, "': ", what));
   }
 
-  std::vector<int64_t> read_header() {
+  Header read_header() {
     uint8_t magic[4];
     read(magic, 4);
     if (magic[0] != 0 || magic[1] != 0 || magic[3] == 0) {
       fail(cat("it is no idx file: it begins with bytes ", magic[0], " ", magic[1], " ", magic[2],
-               " ", magic[3], " where 0 0 8 and the number of dimensions should be"));
+               " ", magic[3], " where 0 0, the type and the number of dimensions should be"));
     }
-    if (magic[2] != kUnsignedByte) {
-      fail(cat("its elements have idx type ", magic[2], "; only 8, unsigned bytes, is read"));
+    const std::optional<at::ScalarType> dtype = idx_dtype(magic[2]);
+    if (!dtype) {
+      fail(cat("its elements have idx type ", magic[2],
+               ", which idx does not know: 8, 9, 11, 12, 13 and 14 are read"));
     }
+    if (magic[3] > kMaxDims) fail(cat("it has ", magic[3], " dimensions; 64 are read at most"));
+    return {*dtype, read_shape(magic[3], static_cast<int64_t>(c10::elementSize(*dtype)))};
+  }
+
+  std::vector<int64_t> read_shape(int dims, int64_t element_bytes) {
     std::vector<int64_t> shape;
-    int64_t numel = 1;
-    for (int i = 0; i < magic[3]; ++i) {
+    int64_t bytes = element_bytes;
+    for (int i = 0; i < dims; ++i) {
       uint8_t size[4];
       read(size, 4);
       shape.push_back(int64_t{size[0]} << 24 | size[1] << 16 | size[2] << 8 | size[3]);
       // Checked before the memory is taken: a damaged header may ask for anything.
-      if (__builtin_mul_overflow(numel, shape.back(), &numel) ||
-          numel / kMaxExpansion > size_bytes_) {
+      if (__builtin_mul_overflow(bytes, shape.back(), &bytes) ||
+          bytes / kMaxExpansion > size_bytes_) {
         fail(
             cat("it is truncated: its header promises more than its ", size_bytes_, " bytes hold"));
       }

@@ -7,9 +7,10 @@
 
 namespace rtrain {
 
-// The file's bytes as a uint8 tensor of the shape in its header. Throws Error(kNotFound) without
-// such a file, Error(kArgument) with the path when it is no idx file of unsigned bytes, is
-// truncated, longer than its header says, or when its compressed data is damaged.
+// The file's numbers as a tensor of the shape and type in its header: uint8, int8, int16, int32,
+// float32 or float64. Throws Error(kNotFound) without such a file, Error(kArgument) with the path
+// when it is no idx file, is truncated, longer than its header says, or when its compressed data is
+// damaged.
 at::Tensor read_idx(const std::string& path);
 
 }  // namespace rtrain

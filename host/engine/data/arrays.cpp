@@ -1,0 +1,67 @@
+// host/engine/data/arrays.cpp: torch._C.read_idx and torch._C.data.read_npy, read_npz.
+#include <array>
+#include <string>
+
+#include "host/base/error.h"
+#include "host/base/input_file.h"
+#include "host/base/text.h"
+#include "host/engine/checks.h"
+#include "host/engine/data/idx.h"
+#include "host/engine/data/npy.h"
+#include "host/engine/engine.h"
+#include "host/engine/guard.h"
+#include "host/engine/tensor/tensor.h"
+
+namespace rtrain {
+namespace {
+
+int read_idx_file(lua_State* L) {
+  push_tensor(L, read_idx(std::string(check_text(L, 1, "read_idx: path"))));
+  return 1;
+}
+
+template <class Reader>
+auto read_array_file(const std::string& path, bool map, const Reader& reader) {
+  const InputFile file(path, map ? InputFile::Access::kMap : InputFile::Access::kCopy);
+  try {
+    return reader(file);
+  } catch (const Error& error) {
+    throw Error(error.code(), cat("cannot read '", path, "': ", error.message()));
+  }
+}
+
+// (path, map) → tensor
+int read_npy_file(lua_State* L) {
+  const std::string path(check_text(L, 1, "read_npy: path"));
+  push_tensor(L, read_array_file(path, lua_toboolean(L, 2) != 0, read_npy));
+  return 1;
+}
+
+// (path) → list of names, list of tensors
+int read_npz_file(lua_State* L) {
+  const std::string path(check_text(L, 1, "read_npz: path"));
+  const auto arrays = read_array_file(path, false, read_npz);
+  lua_createtable(L, static_cast<int>(arrays.size()), 0);
+  lua_createtable(L, static_cast<int>(arrays.size()), 0);
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    lua_pushlstring(L, arrays[i].first.data(), arrays[i].first.size());
+    lua_rawseti(L, -3, static_cast<int>(i) + 1);
+    push_tensor(L, arrays[i].second);
+    lua_rawseti(L, -2, static_cast<int>(i) + 1);
+  }
+  return 2;
+}
+
+}  // namespace
+
+void open_arrays(lua_State* L) {
+  static constexpr std::array kReadIdx = {torch_method<&read_idx_file>("read_idx")};
+  static constexpr std::array kFunctions = {torch_method<&read_npy_file>("read_npy"),
+                                            torch_method<&read_npz_file>("read_npz")};
+  add_functions(L, kReadIdx);
+  lua_getfield(L, -1, "data");
+  add_functions(L, kFunctions);
+  lua_pop(L, 1);
+}
+
+}  // namespace rtrain
