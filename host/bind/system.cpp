@@ -48,6 +48,24 @@ int copy_folder(lua_State* L) {
   return 0;
 }
 
+// path_kind(path) → 'file' | 'folder' | 'other' | nil
+int kind_of_path(lua_State* L) {
+  const std::string kind = path_kind(luaL_checkstring(L, 1));
+  if (kind.empty()) return 0;
+  lua_pushlstring(L, kind.data(), kind.size());
+  return 1;
+}
+
+int list_folder(lua_State* L) {
+  const std::vector<std::string> names = folder_entries(luaL_checkstring(L, 1));
+  lua_createtable(L, static_cast<int>(names.size()), 0);
+  for (size_t i = 0; i < names.size(); ++i) {
+    lua_pushlstring(L, names[i].data(), names[i].size());
+    lua_rawseti(L, -2, static_cast<int>(i + 1));
+  }
+  return 1;
+}
+
 int make_temp(lua_State* L) {
   const std::string path = make_temp_folder(luaL_checkstring(L, 1));
   lua_pushlstring(L, path.data(), path.size());
@@ -78,6 +96,8 @@ int open_system(lua_State* L) {
                                             method<&remove_folder>("remove_tree"),
                                             method<&make_folder>("make_folders"),
                                             method<&copy_folder>("copy_tree"),
+                                            method<&kind_of_path>("path_kind"),
+                                            method<&list_folder>("list_folder"),
                                             method<&make_temp>("make_temp"),
                                             method<&get_metadata>("get_metadata"),
                                             method<&set_metadata>("set_metadata"),

@@ -106,6 +106,13 @@ bool path_exists(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0;
 }
 
+std::string path_kind(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return "";
+  if (S_ISDIR(info.st_mode)) return "folder";
+  return S_ISREG(info.st_mode) ? "file" : "other";
+}
+
 std::vector<std::string> folder_entries(const std::string& path) {
   DIR* folder = ::opendir(path.c_str());
   if (folder == nullptr) {

@@ -51,6 +51,8 @@ void sync_folder_tree(const std::string& path);
 bool remove_tree(const std::string& path) noexcept;
 
 bool path_exists(const std::string& path);
+// "file", "folder" or "other" (a pipe, a device), symlinks followed; "" when there is nothing.
+std::string path_kind(const std::string& path);
 // The entries of a folder, sorted, without "." and ".."; empty when it does not exist.
 std::vector<std::string> folder_entries(const std::string& path);
 std::string read_text(const std::string& path);
