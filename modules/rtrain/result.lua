@@ -4,6 +4,7 @@ local Checkpoint = require 'rtrain.checkpoint'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local failure = require 'rtrain.failure'
+local metrics_text = require 'rtrain.metrics_text'
 local system = require 'rtrain._system'
 
 ---What `fit()` gives back. Counterpart: ray.train.Result.
@@ -37,6 +38,14 @@ local Result = class('Result')
 ---@param fields table
 function Result:init(fields)
   for name, value in next, fields do self[name] = value end
+end
+
+-- 'Result(metrics={epoch=1 loss=0.5}, checkpoint=Checkpoint(…), path=…)', with the error where there is one.
+function Result:__tostring()
+  local parts = {('metrics={%s}'):format(metrics_text.line(self.metrics)), 'checkpoint=' .. tostring(self.checkpoint)}
+  if self.error then parts[3] = 'error=' .. tostring(self.error) end
+  parts[#parts + 1] = 'path=' .. tostring(self.path)
+  return ('Result(%s)'):format(table.concat(parts, ', '))
 end
 
 ---@class DataFrame

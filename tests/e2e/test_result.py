@@ -30,6 +30,7 @@ local function describe(result)
   print('best', result:get_best_checkpoint('accuracy', 'max').path)
   print('rows', table.concat(accuracies, ' '))
   print('path', result.path)
+  print('text', tostring(result))
 end
 """
 
@@ -50,6 +51,8 @@ def test_the_result_and_its_copy_from_the_store(rtrain):
     assert printed["last"] == ["0.5", "nil", "2"]
     assert printed["rows"] == ["0.5 0.9 0.5"]
     assert printed["path"] == [str(folder)]
+    assert printed["text"][0].startswith("Result(metrics={accuracy=0.5 config={") and printed["text"][0].endswith(
+        f"}}, checkpoint=Checkpoint({printed['checkpoint'][0]}), path={folder})")
     assert printed["returned"] == ["42", "0"]
     by_index = {row["index"]: row for row in rtrain.json("checkpoints", "mine")}
     assert printed["checkpoint"] == [by_index[2]["path"]]
@@ -57,7 +60,7 @@ def test_the_result_and_its_copy_from_the_store(rtrain):
 
     script = RUN + f"describe(train.Result.from_path('{folder}'))"
     restored = values(rtrain("exec", rtrain.script(script)))
-    for key in ("last", "checkpoint", "best", "rows", "path"):
+    for key in ("last", "checkpoint", "best", "rows", "path", "text"):
         assert restored[key] == printed[key]
 
 
