@@ -38,5 +38,6 @@ extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
   open_dist(L);
   open_data(L);
   open_arrays(L);
+  open_batches(L);
   return 1;
 }

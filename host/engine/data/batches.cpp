@@ -1,0 +1,70 @@
+// host/engine/data/batches.cpp: torch._C.data.gather_images and draw_samples.
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <array>
+#include <string_view>
+
+#include "host/base/text.h"
+#include "host/engine/data/fused_images.h"
+#include "host/engine/data/sample_draws.h"
+#include "host/engine/engine.h"
+#include "host/engine/guard.h"
+#include "host/engine/operators/options.h"
+#include "host/engine/tensor/random.h"
+#include "host/engine/tensor/sizes.h"
+#include "host/engine/tensor/tensor.h"
+
+namespace rtrain {
+namespace {
+
+Sizes check_integers(lua_State* L, int index, std::string_view what) {
+  Sizes out;
+  if (lua_type(L, index) == LUA_TTABLE && read_sizes(L, index, index, out)) return out;
+  throw Error(Code::kArgument, cat(what, ": expected a list of integers"));
+}
+
+// (images, indices, {levels, places, height, width}) → batch
+int gather(lua_State* L) {
+  const Options options(L, 3, "gather_images", {"levels", "places", "height", "width"});
+  ImagePlan plan;
+  options.push("levels");
+  plan.levels = check_tensor(L, -1);
+  options.push("places");
+  if (!lua_isnil(L, -1)) plan.places = check_tensor(L, -1);
+  plan.height = options.integer("height", 0);
+  plan.width = options.integer("width", 0);
+  push_tensor(L, gather_images(check_tensor(L, 1), check_tensor(L, 2), plan));
+  return 1;
+}
+
+const at::Generator& generator_at(lua_State* L, int index) {
+  const at::Generator* given = test_generator(L, index);
+  return given != nullptr ? *given : at::detail::getDefaultCPUGenerator();
+}
+
+// (limits, list of seeds) or (limits, number of samples, generator?) → numbers
+int draw(lua_State* L) {
+  const Sizes limits = check_integers(L, 1, "draw_samples: limits");
+  if (lua_type(L, 2) == LUA_TTABLE) {
+    push_tensor(L, draw_samples(limits, check_integers(L, 2, "draw_samples: seeds")));
+    return 1;
+  }
+  const auto count = to_int(L, 2);
+  if (!count || *count < 0) {
+    throw Error(Code::kArgument, "draw_samples: expected a number of samples or a list of seeds");
+  }
+  push_tensor(L, draw_samples(limits, *count, generator_at(L, 3)));
+  return 1;
+}
+
+}  // namespace
+
+void open_batches(lua_State* L) {
+  static constexpr std::array kFunctions = {torch_method<&gather>("gather_images"),
+                                            torch_method<&draw>("draw_samples")};
+  lua_getfield(L, -1, "data");
+  add_functions(L, kFunctions);
+  lua_pop(L, 1);
+}
+
+}  // namespace rtrain

@@ -1,0 +1,60 @@
+#include "host/engine/data/sample_draws.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/DistributionsHelper.h>
+#include <ATen/ops/empty.h>
+
+#include <mutex>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+at::Tensor empty_for(c10::ArrayRef<int64_t> limits, int64_t count) {
+  for (const int64_t limit : limits) {
+    if (limit < 0) {
+      throw Error(Code::kArgument, cat("draw_samples: a limit is 0 or more, got ", limit));
+    }
+  }
+  const auto size = static_cast<int64_t>(limits.size());
+  return at::empty({count, size}, at::TensorOptions().dtype(at::kDouble));
+}
+
+// As ATen's serial kernels of uniform_ and random_ draw one number.
+double draw(int64_t limit, at::CPUGeneratorImpl* generator) {
+  if (limit == 0) return at::uniform_real_distribution<float>(0, 1)(generator);
+  return static_cast<double>(
+      at::uniform_int_from_to_distribution<int64_t>(static_cast<uint64_t>(limit), 0)(generator));
+}
+
+double* draw_row(c10::ArrayRef<int64_t> limits, at::CPUGeneratorImpl* generator, double* out) {
+  for (const int64_t limit : limits) *out++ = draw(limit, generator);
+  return out;
+}
+
+}  // namespace
+
+at::Tensor draw_samples(c10::ArrayRef<int64_t> limits, int64_t count, at::Generator generator) {
+  at::Tensor numbers = empty_for(limits, count);
+  auto* out = numbers.mutable_data_ptr<double>();
+  const std::lock_guard lock(generator.mutex());
+  auto* impl = at::check_generator<at::CPUGeneratorImpl>(generator);
+  for (int64_t i = 0; i < count; ++i) out = draw_row(limits, impl, out);
+  return numbers;
+}
+
+at::Tensor draw_samples(c10::ArrayRef<int64_t> limits, c10::ArrayRef<int64_t> seeds) {
+  at::Tensor numbers = empty_for(limits, static_cast<int64_t>(seeds.size()));
+  auto* out = numbers.mutable_data_ptr<double>();
+  at::Generator generator = at::detail::createCPUGenerator();
+  auto* impl = at::check_generator<at::CPUGeneratorImpl>(generator);
+  for (const int64_t seed : seeds) {
+    impl->set_current_seed(static_cast<uint64_t>(seed));
+    out = draw_row(limits, impl, out);
+  }
+  return numbers;
+}
+
+}  // namespace rtrain
