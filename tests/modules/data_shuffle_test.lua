@@ -73,6 +73,9 @@ function TestIntervals.test_sets()
   lu.assertEquals(intervals.pick(list, {0, 1, 4, 5, 14}), {{0, 2}, {6, 7}, {10, 11}, {19, 20}})
   lu.assertEquals(rows_of(intervals.slice(list, 3, 4)), {3, 6, 10, 11})
   lu.assertEquals(intervals.slice(list, 15, 4), {})
+  lu.assertEquals(intervals.within(list, 2, 10), {{2, 4}, {6, 7}, {10, 12}})
+  lu.assertEquals(intervals.within(list, 7, 3), {})
+  lu.assertEquals({intervals.coarse(list, 3)}, {{{0, 7}, {10, 20}}, {{0, 4}, {6, 17}}})
 end
 
 TestPermutation = {}

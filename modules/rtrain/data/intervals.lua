@@ -82,6 +82,51 @@ function intervals.partition(num_rows, world_size, rank)
   return part[1], part[2] - part[1]
 end
 
+-- The first interval that ends behind a row.
+local function first_behind(list, row)
+  local low, high = 1, #list + 1
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if list[middle][2] > row then high = middle else low = middle + 1 end
+  end
+  return low
+end
+
+---What lies in first … first + count - 1.
+---@param list data.Interval[]
+---@param first integer
+---@param count integer
+---@return data.Interval[]
+function intervals.within(list, first, count)
+  local out, last = {}, first + count
+  for k = first_behind(list, first), #list do
+    if list[k][1] >= last then break end
+    append(out, math.max(list[k][1], first), math.min(list[k][2], last))
+  end
+  return out
+end
+
+---Fewer intervals that hold all of these rows: those with less than `gap` rows between them are joined.
+---@param list data.Interval[]
+---@param gap integer
+---@return data.Interval[] coarse
+---@return data.Interval[] places the rows of `list` as places of the sequence `coarse`
+function intervals.coarse(list, gap)
+  local coarse, places, before = {}, {}, 0
+  for _, interval in ipairs(list) do
+    local current = coarse[#coarse]
+    if current and interval[1] - current[2] < gap then
+      current[2] = interval[2]
+    else
+      if current then before = before + current[2] - current[1] end
+      current = {interval[1], interval[2]}
+      coarse[#coarse + 1] = current
+    end
+    append(places, before + interval[1] - current[1], before + interval[2] - current[1])
+  end
+  return coarse, places
+end
+
 ---The rows of the list that are not in the other one.
 ---@param list data.Interval[]
 ---@param taken data.Interval[]

@@ -1,0 +1,52 @@
+-- rtrain/data/loop.lua: what `for batch in shard:iter_batches{…} do` runs over: batches of an iterator, epoch by epoch.
+
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local monotonic = require('rtrain._system').monotonic
+
+---Batches of a dataset. Each `for` over it is a new epoch and ends the one before, as does any other loop over the same
+---iterator. Outside of `for`: `local next_batch = loop:iter()`.
+---@class data.Loop
+local Loop = class('Loop', nil, {userdata = true})
+
+---@param iterator data.DataIterator
+---@param batching data.Batching with drop_last
+---@param convert fun(block: data.Block): any what the loop's body gets
+function Loop:init(iterator, batching, convert)
+  self._iterator, self._batching, self._convert = iterator, batching, convert
+end
+
+---Begins an epoch.
+---@return fun(): any next_batch nil at the end
+function Loop:iter()
+  local iterator, convert = self._iterator, self._convert
+  local epoch = iterator:_begin(self._batching)
+  local times = iterator._times
+  self._next = function()
+    if iterator._epoch ~= epoch then
+      if epoch.ended then return nil end
+      errors.raise('argument', ('%s: this loop was ended by a newer one over the same data'):format(tostring(iterator)))
+    end
+    local before = monotonic()
+    times:away(before)
+    local block = epoch.next_batch()
+    if block == nil then
+      iterator:_finish(epoch)
+      return nil
+    end
+    local fetched = monotonic()
+    local batch = convert(block)
+    times:add(block:num_rows(), fetched - before, monotonic() - fetched)
+    epoch.advance(block:num_rows())
+    return batch
+  end
+  return self._next
+end
+
+-- `for batch in loop do`: Lua calls the object with two values, the second nil at the beginning.
+function Loop:__call(...)
+  if not self._next or (select('#', ...) == 2 and select(2, ...) == nil) then self:iter() end
+  return self._next()
+end
+
+return Loop

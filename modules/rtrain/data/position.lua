@@ -1,0 +1,168 @@
+-- rtrain/data/position.lua: which rows of which epoch a rank takes, and how far it is: plain data that a checkpoint holds.
+--
+-- The rows of an epoch are dealt out as intervals of its order, equally many to each rank. All ranks take equal steps, so
+-- that one rank's state says what every rank has had: a run that goes on with another number of workers deals out anew what
+-- none of them has had, each row once. With the same number each rank goes on exactly where it was.
+
+local args = require 'rtrain.args'
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local intervals = require 'rtrain.data.intervals'
+local LocalShuffle = require 'rtrain.data.local_shuffle'
+local seeds = require 'rtrain.seed'
+
+local VERSION = 1
+local STATE_FIELDS = {'version', 'epoch', 'finished', 'rows', 'num_rows', 'world_size', 'remaining', 'batch_size',
+                      'shuffle_size', 'shuffle_seed'}
+
+---@class data.Batching
+---@field batch_size? integer nil: whole blocks
+---@field shuffle_size? integer of the local shuffle
+---@field shuffle_seed? integer
+
+---Arguments: name of the dataset, world_size, rank.
+---@class data.Position
+---@overload fun(name: string, world_size: integer, rank: integer): data.Position
+local Position = class('Position')
+
+function Position:init(name, world_size, rank)
+  self._name, self._world_size, self._rank = name, world_size, rank
+  self._next_epoch = 0
+end
+
+-- The local shuffle of a rank in an epoch; nil without one.
+local function shuffle_of(batching, epoch, rank)
+  if not batching.shuffle_size then return nil end
+  return LocalShuffle(batching.shuffle_size, batching.batch_size, seeds.of(batching.shuffle_seed, epoch, rank))
+end
+
+local function whole(state) return state.remaining or intervals.all(state.num_rows) end
+
+-- The rows that a rank has not had, of the part that it was dealt.
+local function left_of(state, rank)
+  local own = intervals.deal(whole(state), state.world_size, rank)
+  local count = intervals.count(own)
+  local shuffle = shuffle_of(state, state.epoch, rank)
+  if not shuffle then return intervals.slice(own, state.rows, count) end
+  local places, first = shuffle:remaining(count, shuffle:position(count, math.min(state.rows, count)))
+  return intervals.union {intervals.pick(own, places), intervals.slice(own, first, count)}
+end
+
+-- The rows that no rank has had, those included that were dealt to nobody.
+local function left_of_all(state)
+  local list, lists = whole(state), {}
+  local dealt = math.floor(intervals.count(list) / state.world_size) * state.world_size
+  for rank = 0, state.world_size - 1 do lists[rank + 1] = left_of(state, rank) end
+  lists[#lists + 1] = intervals.slice(list, dealt, intervals.count(list))
+  return intervals.union(lists)
+end
+
+local function same_batching(state, batching)
+  return state.batch_size == batching.batch_size and state.shuffle_size == batching.shuffle_size
+    and state.shuffle_seed == batching.shuffle_seed
+end
+
+local function check_dealt_anew(self, state)
+  if state.num_rows == nil then
+    errors.raise('unsupported', ("dataset '%s': its operators change the number of rows, so that the middle of an epoch can only "
+      .. 'be gone on from with as many workers (%d, now %d) and the same local shuffle: materialize() it first, or go on at '
+      .. 'the next epoch'):format(self._name, state.world_size, self._world_size))
+  end
+  if state.batch_size == nil and state.world_size > 1 then
+    errors.raise('unsupported', ("dataset '%s': with batch_size = nil each rank has had another number of rows, so that they "
+      .. 'cannot be dealt out to %d workers in the middle of an epoch'):format(self._name, self._world_size))
+  end
+end
+
+-- What an epoch begins with: new, or what was loaded.
+local function start_of(self, num_rows, batching)
+  local state = self._loaded
+  self._loaded = nil
+  local out = {version = VERSION, num_rows = num_rows, world_size = self._world_size, finished = false,
+               batch_size = batching.batch_size, shuffle_size = batching.shuffle_size, shuffle_seed = batching.shuffle_seed}
+  if not state or state.finished then
+    out.epoch, out.rows = self._next_epoch, 0
+    return out
+  end
+  if state.num_rows ~= num_rows then
+    errors.raise('argument', ("dataset '%s' has %s rows, and %s when the state was saved"):format(self._name,
+      tostring(num_rows or 'an unknown number of'), tostring(state.num_rows or 'an unknown number')))
+  end
+  out.epoch = state.epoch
+  local shuffled = state.shuffle_size or batching.shuffle_size
+  if state.world_size == self._world_size and (same_batching(state, batching) or (num_rows == nil and not shuffled)) then
+    out.remaining, out.rows = state.remaining, state.rows
+    return out
+  end
+  check_dealt_anew(self, state)
+  out.remaining, out.rows = left_of_all(state), 0
+  return out
+end
+
+---@class data.Start
+---@field epoch integer
+---@field rows? data.Interval[] what the stream has to bring; nil where the number of rows is not known
+---@field skip integer rows at the beginning that were taken already, where `rows` is nil
+---@field shuffle? data.LocalShuffle
+---@field shuffle_position? data.ShufflePosition
+
+---Begins an epoch: the one after the last, or the rest of the one that was loaded.
+---@param num_rows? integer of the whole epoch; nil where it is not known
+---@param batching data.Batching
+---@return data.Start
+function Position:begin(num_rows, batching)
+  local state = start_of(self, num_rows, batching)
+  self._state, self._next_epoch = state, state.epoch + 1
+  local out = {epoch = state.epoch, skip = 0, shuffle = shuffle_of(batching, state.epoch, self._rank)}
+  if num_rows == nil then
+    out.skip = state.rows
+    return out
+  end
+  local own = intervals.deal(whole(state), self._world_size, self._rank)
+  local count = intervals.count(own)
+  if not out.shuffle then
+    out.rows = intervals.slice(own, state.rows, count)
+    return out
+  end
+  local position = out.shuffle:position(count, math.min(state.rows, count))
+  out.shuffle_position = position
+  out.rows = intervals.union {intervals.pick(own, position.carried:sort():tolist()),
+                              intervals.slice(own, position.next, count)}
+  return out
+end
+
+---So many rows were handed out.
+---@param rows integer
+function Position:advance(rows) self._state.rows = self._state.rows + rows end
+
+---The epoch is over.
+function Position:finish() self._state.finished = true end
+
+local function copy(value)
+  if type(value) ~= 'table' then return value end
+  local out = {}
+  for key, item in next, value do out[key] = copy(item) end
+  return out
+end
+
+---Where the rank is: plain data.
+---@return table state
+function Position:state()
+  local state = self._state or self._loaded
+  if state then return copy(state) end
+  return {version = VERSION, epoch = self._next_epoch - 1, finished = true, rows = 0, world_size = self._world_size}
+end
+
+---Makes the next epoch go on where a state was taken.
+---@param state table what `state` gave, on any rank
+function Position:load_state(state)
+  args.options(state, STATE_FIELDS, 'load_state')
+  if state.version ~= VERSION or type(state.epoch) ~= 'number' or type(state.rows) ~= 'number'
+    or type(state.world_size) ~= 'number' then
+    errors.raise('argument', 'load_state: this is no state of a dataset shard')
+  end
+  self._loaded, self._state = copy(state), nil
+  self._next_epoch = state.epoch + 1
+end
+
+return Position
