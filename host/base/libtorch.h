@@ -1,14 +1,12 @@
-// host/base/libtorch.h: finding the LibTorch that the engine will run on. Looks at files only;
-// loads nothing.
-//
-// Order: $RTRAIN_LIBTORCH, the folder recorded at build time, lib/ beside the executable, then
-// Python environments
-// ($VIRTUAL_ENV, $CONDA_PREFIX, the user's and the system's site-packages).
+// host/base/libtorch.h: finding the LibTorch that the engine will run on, in the places of
+// library_search.h ($RTRAIN_LIBTORCH). Looks at files only; loads nothing.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "host/base/library_search.h"
 
 namespace rtrain {
 
@@ -16,20 +14,12 @@ struct LibTorch {
   std::string lib;      // folder that holds libtorch_cpu.so
   std::string version;  // "2.11.0+cu130"
   std::string cuda;     // "13.0", empty for a CPU build
-  std::string
-      source;  // why we looked there: "RTRAIN_LIBTORCH", "build", "executable", "VIRTUAL_ENV", …
-};
-
-// A place that was looked at, and what was there: "no libtorch_cpu.so", "version 2.9.1, need 2.11".
-struct LibTorchPlace {
-  std::string path;
-  std::string source;
-  std::string finding;
+  std::string source;   // LibraryPlace::source
 };
 
 struct LibTorchSearch {
   std::optional<LibTorch> found;
-  std::vector<LibTorchPlace> places;  // all that were looked at, in order
+  std::vector<LibraryPlace> places;  // all that were looked at, in order
 };
 
 LibTorchSearch find_libtorch();

@@ -6,6 +6,7 @@
 #include "host/bind/services.h"
 #include "host/bind/system.h"
 #include "host/bind/worker.h"
+#include "host/lua/arrow_loader.h"
 #include "host/lua/engine_loader.h"
 #include "host/lua/guard.h"
 
@@ -18,6 +19,7 @@ int open_engine_module(lua_State* L) { return open_engine(L, &host_api()); }
 
 void add_host_modules(State& state) {
   state.preload("torch._C", &guarded<&open_engine_module>);
+  state.preload("rtrain._arrow", &guarded<&open_arrow>);
   state.preload("rtrain._host", &guarded<&open_host>);
   state.preload("rtrain._closure", &guarded<&open_closure>);
   state.preload("rtrain._controller", &guarded<&open_controller>);

@@ -1,4 +1,4 @@
-// rtrain env: versions, LibTorch, cores, memory, GPUs.
+// rtrain env: versions, LibTorch, Arrow, cores, memory, GPUs.
 #include <iostream>
 #include <memory>
 
@@ -15,15 +15,15 @@ void print_field(std::string_view label, std::string_view text) {
   std::cout << label << std::string(kLabelWidth - label.size(), ' ') << text << "\n";
 }
 
-void print_libtorch(const Value& libtorch) {
-  if (libtorch["found"].as_bool()) {
-    print_field("LibTorch", cat(libtorch["version"].as_string(), "  ", libtorch["path"].as_string(),
-                                "  (", libtorch["source"].as_string(), ")"));
+void print_library(std::string_view name, const Value& library) {
+  if (library["found"].as_bool()) {
+    print_field(name, cat(library["version"].as_string(), "  ", library["path"].as_string(), "  (",
+                          library["source"].as_string(), ")"));
   } else {
-    print_field("LibTorch", "none found");
+    print_field(name, "none found");
   }
-  for (const Value& place : libtorch["places"].as_list()) {
-    if (place["path"] == libtorch["path"]) continue;
+  for (const Value& place : library["places"].as_list()) {
+    if (place["path"] == library["path"]) continue;
     print_field("", cat(place["path"].as_string(), "  (", place["source"].as_string(),
                         "): ", place["finding"].as_string()));
   }
@@ -49,7 +49,8 @@ void print_environment(const Value& environment) {
   print_field("built on",
               cat(environment["luajit"].as_string(), ", libuv ", environment["libuv"].as_string(),
                   ", SQLite ", environment["sqlite"].as_string()));
-  print_libtorch(environment["libtorch"]);
+  print_library("LibTorch", environment["libtorch"]);
+  print_library("Arrow", environment["arrow"]);
   print_field("host", environment["hostname"].as_string());
   print_field("cores", cat(environment["cores"].as_int()));
   print_field("memory",
@@ -64,7 +65,8 @@ void print_environment(const Value& environment) {
 
 void add_env(CLI::App& app, CommandResult&) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("env", "Show versions, LibTorch, cores, memory and GPUs");
+  CLI::App* command =
+      app.add_subcommand("env", "Show versions, LibTorch, Arrow, cores, memory and GPUs");
   command->add_flag("--json", *json, "one JSON document");
   command->final_callback([json] {
     const Value environment = describe_environment();

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 
+#include "host/base/arrow_library.h"
 #include "host/base/libtorch.h"
 #include "host/base/machine.h"
 #include "host/lua/lua.h"
@@ -15,22 +16,32 @@
 namespace rtrain {
 namespace {
 
+List describe_places(const std::vector<LibraryPlace>& places) {
+  List out;
+  for (const LibraryPlace& place : places) {
+    out.push_back(Map{{"path", place.path}, {"source", place.source}, {"finding", place.finding}});
+  }
+  return out;
+}
+
+Value text_or_nil(const std::string& text) { return text.empty() ? Value() : Value(text); }
+
 Value describe_libtorch() {
   const LibTorchSearch search = find_libtorch();
-  List places;
-  for (const LibTorchPlace& place : search.places) {
-    places.push_back(
-        Map{{"path", place.path}, {"source", place.source}, {"finding", place.finding}});
-  }
-  Map out{{"found", search.found.has_value()}};
   const LibTorch found = search.found.value_or(LibTorch{});
-  const auto text = [](const std::string& part) { return part.empty() ? Value() : Value(part); };
-  out.set("version", text(found.version));
-  out.set("cuda", text(found.cuda));
-  out.set("path", text(found.lib));
-  out.set("source", text(found.source));
-  out.set("places", std::move(places));
-  return out;
+  return Map{{"found", search.found.has_value()},   {"version", text_or_nil(found.version)},
+             {"cuda", text_or_nil(found.cuda)},     {"path", text_or_nil(found.lib)},
+             {"source", text_or_nil(found.source)}, {"places", describe_places(search.places)}};
+}
+
+Value describe_arrow() {
+  const ArrowLibrarySearch search = find_arrow_library();
+  const ArrowLibrary found = search.found.value_or(ArrowLibrary{});
+  return Map{{"found", search.found.has_value()},
+             {"version", text_or_nil(found.version)},
+             {"path", text_or_nil(found.lib)},
+             {"source", text_or_nil(found.source)},
+             {"places", describe_places(search.places)}};
 }
 
 Value describe_platform() {
@@ -59,6 +70,7 @@ Value describe_environment() {
              {"libuv", uv_version_string()},
              {"sqlite", sqlite3_libversion()},
              {"libtorch", describe_libtorch()},
+             {"arrow", describe_arrow()},
              {"hostname", hostname()},
              {"cores", available_cores()},
              {"memory_bytes", memory_bytes()},

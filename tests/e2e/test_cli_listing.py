@@ -206,10 +206,14 @@ def test_a_wrong_command_line_names_the_nearest(rtrain, args, hint):
     assert result.stdout == ""
 
 
-def test_env_names_every_place_of_libtorch(rtrain):
+def test_env_names_every_place_of_the_libraries(rtrain):
     rtrain.env["RTRAIN_LIBTORCH"] = "/nowhere/at/all"
+    rtrain.env["RTRAIN_ARROW"] = "/no/arrow/here"
     document = rtrain.json("env")
-    assert {"version", "libtorch", "cores", "memory_bytes", "gpus", "gpu_reason"} <= set(document)
+    assert document["arrow"]["places"] == [
+        {"path": "/no/arrow/here", "source": "RTRAIN_ARROW", "finding": "no libarrow.so.2600"}]
+    assert "/no/arrow/here" in rtrain("env").stdout
+    assert {"version", "libtorch", "arrow", "cores", "memory_bytes", "gpus", "gpu_reason"} <= set(document)
     assert document["libtorch"]["places"][0]["path"].startswith("/nowhere/at/all")
     assert document["cores"] >= 1 and document["memory_bytes"] > 0
     assert bool(document["gpus"]) != bool(document["gpu_reason"])

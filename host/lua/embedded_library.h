@@ -1,0 +1,43 @@
+// host/lua/embedded_library.h: a shared library whose bytes lie in the executable, brought into the
+// process from a sealed memory file.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+namespace rtrain {
+
+// Loads a library by path. Throws Error(kEnvironment) with the dynamic linker's message.
+void* open_library(const std::string& path, int flags);
+
+class EmbeddedLibrary {
+ public:
+  struct Image {
+    const char* name;  // "rtrain-engine": what /proc/self/maps shows
+    const unsigned char* begin;
+    const unsigned char* end;
+    const char* path_variable;       // environment variable: load this file instead, for debugging
+    const char* inherited_variable;  // environment variable: number of the memory file's descriptor
+                                     // that a parent made; null for none
+  };
+
+  explicit constexpr EmbeddedLibrary(const Image& image) : image_(image) {}
+
+  // The descriptor of the sealed memory file, made on first call and never closed: a re-used
+  // descriptor number would make the dynamic linker return the old library. -1 when there can be
+  // none.
+  int file();
+
+  // The function of that name, from the library loaded with RTLD_LOCAL. Throws Error(kEnvironment)
+  // when it cannot be loaded.
+  void* load(const char* function);
+
+ private:
+  int make_file() const;
+
+  const Image image_;
+  std::once_flag once_;
+  int fd_ = -1;
+};
+
+}  // namespace rtrain
