@@ -39,5 +39,6 @@ extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
   open_data(L);
   open_arrays(L);
   open_batches(L);
+  open_arrow_columns(L);
   return 1;
 }

@@ -26,18 +26,19 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 std::atomic<int64_t> live_bytes{0};
 std::atomic<int64_t> peak_bytes{0};
 
+void note_taken(int64_t bytes) {
+  thread_debt_bytes += bytes;
+  const int64_t live = live_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (live > peak_bytes.load(std::memory_order_relaxed)) {
+    peak_bytes.store(live, std::memory_order_relaxed);
+  }
+}
+
 class CountingAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t size) override {
     void* data = allocate_bytes(size);
-    if (data != nullptr) {
-      const auto usable = static_cast<int64_t>(malloc_usable_size(data));
-      thread_debt_bytes += usable;
-      const int64_t live = live_bytes.fetch_add(usable, std::memory_order_relaxed) + usable;
-      if (live > peak_bytes.load(std::memory_order_relaxed)) {
-        peak_bytes.store(live, std::memory_order_relaxed);
-      }
-    }
+    if (data != nullptr) note_taken(static_cast<int64_t>(malloc_usable_size(data)));
     return {data, data, &free_bytes, c10::Device(c10::kCPU)};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &free_bytes; }
@@ -80,6 +81,11 @@ void install_allocator() {
     static CountingAllocator allocator;
     c10::SetCPUAllocator(&allocator, /*priority=*/100);
   });
+}
+
+void note_foreign_bytes(int64_t bytes) {
+  if (bytes >= 0) return note_taken(bytes);
+  live_bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 DeviceMemory cpu_memory() {

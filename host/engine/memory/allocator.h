@@ -14,6 +14,10 @@ extern thread_local constinit int64_t thread_debt_bytes;
 // Makes LibTorch use this allocator. First call of the process; later ones do nothing.
 void install_allocator();
 
+// Counts memory that another library allocated and a tensor keeps (negative: gives up) with the
+// tensors' own.
+void note_foreign_bytes(int64_t bytes);
+
 struct DeviceMemory {
   std::string name;             // "cpu", "cuda:0"
   int64_t allocated_bytes = 0;  // held by tensors

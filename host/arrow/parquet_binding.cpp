@@ -1,0 +1,99 @@
+// host/arrow/parquet_binding.cpp: open_parquet and its two classes for Lua.
+#include "host/arrow/bindings.h"
+#include "host/arrow/parquet_reader.h"
+#include "host/lua/arrow_batch.h"
+
+namespace rtrain {
+namespace {
+
+int schema(lua_State* L);
+int num_rows(lua_State* L);
+int num_row_groups(lua_State* L);
+int row_group_rows(lua_State* L);
+int row_group_bytes(lua_State* L);
+int read(lua_State* L);
+int next(lua_State* L);
+
+}  // namespace
+
+template <>
+struct Class<ParquetReader> {
+  using Slot = std::shared_ptr<ParquetReader>;
+  static constexpr const char* kName = "rtrain.ParquetReader";
+  static constexpr std::array kMethods = {method<&schema>("schema"),
+                                          method<&num_rows>("num_rows"),
+                                          method<&num_row_groups>("num_row_groups"),
+                                          method<&row_group_rows>("row_group_rows"),
+                                          method<&row_group_bytes>("row_group_bytes"),
+                                          method<&read>("read")};
+};
+
+template <>
+struct Class<ParquetCursor> {
+  using Slot = std::unique_ptr<ParquetCursor>;
+  static constexpr const char* kName = "rtrain.ParquetCursor";
+  static constexpr std::array kMethods = {method<&next>("next")};
+};
+
+namespace {
+
+int schema(lua_State* L) {
+  push_schema(L, check<ParquetReader>(L, 1)->schema());
+  return 1;
+}
+
+int num_rows(lua_State* L) {
+  lua_pushnumber(L, static_cast<double>(check<ParquetReader>(L, 1)->num_rows()));
+  return 1;
+}
+
+int num_row_groups(lua_State* L) {
+  lua_pushinteger(L, check<ParquetReader>(L, 1)->num_row_groups());
+  return 1;
+}
+
+int row_group_rows(lua_State* L) {
+  const auto& reader = check<ParquetReader>(L, 1);
+  const int64_t group = check_integer(L, 2, "row_group_rows: row group");
+  lua_pushnumber(L, static_cast<double>(reader->row_group_rows(group)));
+  return 1;
+}
+
+int row_group_bytes(lua_State* L) {
+  const auto& reader = check<ParquetReader>(L, 1);
+  const int64_t group = check_integer(L, 2, "row_group_bytes: row group");
+  lua_pushnumber(L, static_cast<double>(reader->row_group_bytes(group)));
+  return 1;
+}
+
+int read(lua_State* L) {
+  const auto& reader = check<ParquetReader>(L, 1);
+  const int64_t group = check_integer(L, 2, "read: row group");
+  std::optional<std::vector<std::string>> columns;
+  if (!lua_isnoneornil(L, 3)) columns = check_texts(L, 3, "read: columns");
+  const int64_t max_rows = lua_isnoneornil(L, 4) ? 0 : check_integer(L, 4, "read: max_rows");
+  push<ParquetCursor>(L, reader->read(group, columns, max_rows));
+  return 1;
+}
+
+int next(lua_State* L) {
+  auto batch = check<ParquetCursor>(L, 1)->next();
+  if (batch == nullptr) return 0;
+  push<ArrowBatch>(L, std::move(batch));
+  return 1;
+}
+
+int open_parquet(lua_State* L) {
+  push<ParquetReader>(L, std::make_shared<ParquetReader>(check_path(L, 1, "open_parquet")));
+  return 1;
+}
+
+}  // namespace
+
+void add_parquet_reader(lua_State* L) {
+  register_class<ParquetReader>(L);
+  register_class<ParquetCursor>(L);
+  add_function(L, method<&open_parquet>("open_parquet"));
+}
+
+}  // namespace rtrain

@@ -1,0 +1,81 @@
+// host/arrow/parquet_reader.h: a Parquet file and cursors over its row groups.
+//
+// Everything happens in the caller's thread; nothing is read ahead. A cursor holds one page of each
+// column and the batch being made, whatever the row group's size. Errors name the file, the row
+// group and, where it is known, the column.
+#pragma once
+
+#include <arrow/record_batch.h>
+#include <parquet/arrow/reader.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/base/arrow_batch.h"
+
+namespace rtrain {
+
+class ParquetCursor;
+
+class ParquetReader : public std::enable_shared_from_this<ParquetReader> {
+ public:
+  // Throws Error(kNotFound) without such a file, Error(kArgument) for anything but a well-formed
+  // Parquet file.
+  explicit ParquetReader(std::string path);
+
+  const std::string& path() const { return path_; }
+  const arrow::Schema& schema() const { return *schema_; }
+  int64_t num_rows() const;
+  int num_row_groups() const;
+  // Both throw Error(kArgument) for a number out of range.
+  int64_t row_group_rows(int64_t group) const;
+  int64_t row_group_bytes(int64_t group) const;  // uncompressed
+
+  // The rows of a row group from the beginning; columns in this order, all without a list. At most
+  // max_rows a batch; 0: as many as make a few MiB. Throws Error(kArgument) for an unknown column.
+  std::unique_ptr<ParquetCursor> read(int64_t group,
+                                      const std::optional<std::vector<std::string>>& columns,
+                                      int64_t max_rows);
+
+ private:
+  friend class ParquetCursor;
+
+  void check_metadata() const;
+  int check_group(int64_t group) const;
+  int64_t fitting_rows(int group) const;
+  std::unique_ptr<parquet::arrow::FileReader> open(int64_t batch_rows) const;
+
+  std::string path_;
+  std::shared_ptr<arrow::io::RandomAccessFile> file_;
+  std::shared_ptr<parquet::FileMetaData> metadata_;
+  std::shared_ptr<arrow::Schema> schema_;
+  std::vector<std::vector<int>> leaves_;  // of each field of the schema
+};
+
+class ParquetCursor {
+ public:
+  // Null at the end.
+  std::shared_ptr<ArrowBatch> next();
+
+ private:
+  friend class ParquetReader;
+  ParquetCursor(std::shared_ptr<ParquetReader> reader, int group, std::vector<int> fields,
+                int64_t batch_rows);
+
+  std::shared_ptr<arrow::RecordBatch> read_next();
+  // The column that cannot be read; throws its error.
+  void blame_column() const;
+
+  std::shared_ptr<ParquetReader> file_;
+  int group_;
+  std::vector<int> fields_;
+  int64_t batch_rows_;
+  int64_t rows_left_;
+  std::unique_ptr<parquet::arrow::FileReader> reader_;
+  std::unique_ptr<arrow::RecordBatchReader> batches_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,21 @@
+// host/arrow/plain_columns.h: batches on their way from Arrow to the C data interface.
+//
+// The engine knows few types: bool, integers, floats, strings, binary, lists, structs and null.
+// Dictionaries are decoded, decimals become float64, dates and times int64 in their unit, maps
+// lists of structs of key and value.
+#pragma once
+
+#include <arrow/record_batch.h>
+
+#include <memory>
+
+#include "host/arrow/status.h"
+#include "host/base/arrow_batch.h"
+
+namespace rtrain {
+
+// Throws Error(kUnsupported) that names the column for types that have no such form (unions,
+// intervals).
+std::shared_ptr<ArrowBatch> to_plain(const arrow::RecordBatch& batch, const FileTask& task);
+
+}  // namespace rtrain

@@ -1,0 +1,265 @@
+"""Parquet, CSV, JSON and Arrow files between rtrain and pyarrow, both ways."""
+
+import datetime
+import decimal
+import json
+import math
+import os
+import pathlib
+
+import pytest
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not here: scripts/test --oracle installs it")
+np = pytest.importorskip("numpy")
+pq = pytest.importorskip("pyarrow.parquet")
+
+ROWS = 1000
+NUMBERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
+
+# Prints the rows of all batches as JSON: one list for each column. Bytes are printed in hexadecimal, NaN as null.
+DUMP = """
+local torch = require 'torch'
+local data = require('torch._C').data
+
+local function text(v)
+  local kind = type(v)
+  if v == nil or v == torch.none or v ~= v then return 'null' end
+  if kind == 'number' then return string.format('%.17g', v) end
+  if kind == 'boolean' then return tostring(v) end
+  if kind == 'cdata' then return (tostring(v):gsub('U?LL$', '')) end
+  if kind == 'string' then return '"' .. v:gsub('.', function(c) return string.format('%02x', c:byte()) end) .. '"' end
+  local parts = {}
+  if #v > 0 or next(v) == nil then
+    for i = 1, #v do parts[i] = text(v[i]) end
+    return '[' .. table.concat(parts, ',') .. ']'
+  end
+  local keys = {}
+  for key in next, v do keys[#keys + 1] = key end
+  table.sort(keys)
+  for i, key in ipairs(keys) do parts[i] = string.format('%q:%s', key, text(v[key])) end
+  return '{' .. table.concat(parts, ',') .. '}'
+end
+
+local function rows_of(column)
+  local rows = {}
+  if type(column) ~= 'table' then
+    for i, value in ipairs(column:tolist()) do rows[i] = text(value) end
+  elseif column.kind == 'objects' then
+    for i = 1, column.n do rows[i] = text(column.values[i]) end
+  else
+    local offsets, bytes = column.offsets:tolist(), string.char(unpack(column.bytes:tolist()))
+    for i = 1, #offsets - 1 do
+      local valid = not column.valid or column.valid[i - 1]:item()
+      rows[i] = valid and text(bytes:sub(offsets[i] + 1, offsets[i + 1])) or 'null'
+    end
+  end
+  return rows
+end
+
+local columns, order, kinds = {}, {}, {}
+return {
+  add = function(batch)
+    local names, values = data.from_arrow(batch)
+    for i, name in ipairs(names) do
+      if not columns[name] then columns[name], order[#order + 1] = {}, name end
+      local value = values[i]
+      kinds[name] = type(value) == 'table' and value.kind or value.dtype
+      for _, row in ipairs(rows_of(value)) do table.insert(columns[name], row) end
+    end
+  end,
+  print = function()
+    for i, name in ipairs(order) do
+      io.write(i > 1 and ',\\n' or '{\\n', string.format('%q', name), ': ["', kinds[name], '", [', table.concat(columns[name], ','), ']]')
+    end
+    print '}'
+  end,
+}
+"""
+
+READ_PARQUET = """
+local dump = dofile 'dump.lua'
+local reader = require('rtrain._arrow').open_parquet(arg[1])
+for group = 0, reader:num_row_groups() - 1 do
+  local cursor = reader:read(group, nil, 128)
+  for batch in function() return cursor:next() end do
+    assert(batch:num_rows() <= 128)
+    dump.add(batch)
+  end
+end
+dump.print()
+"""
+
+
+def execute(rtrain, text, *args):
+    rtrain.script(DUMP, "dump.lua")
+    result = rtrain("exec", rtrain.script(text), *args)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def read_parquet(rtrain, path):
+    return json.loads(execute(rtrain, READ_PARQUET, path))
+
+
+def plain(value):
+    """A value of pyarrow as the dump prints it."""
+    if isinstance(value, str):
+        return value.encode().hex()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, decimal.Decimal):
+        return float(value)
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
+
+
+def some_nulls(values, dtype):
+    return pa.array([None if i % 7 == 3 else value for i, value in enumerate(values)], dtype)
+
+
+def table_of_all_types():
+    rng = np.random.default_rng(0)
+    columns = {}
+    for name in NUMBERS:
+        values = rng.integers(0, 100, ROWS).astype(name)
+        columns[name] = pa.array(values)
+        columns[name + "_null"] = some_nulls(values.tolist(), columns[name].type)
+    columns["int64_large"] = pa.array([2**62 + i for i in range(ROWS)])
+    columns["float16"] = pa.array(np.arange(ROWS).astype("float16"))
+    columns["bool"] = pa.array([i % 3 == 0 for i in range(ROWS)])
+    columns["bool_null"] = some_nulls([i % 3 == 0 for i in range(ROWS)], pa.bool_())
+    texts = [f"söme text {i}" * (i % 4) for i in range(ROWS)]
+    columns["string"] = pa.array(texts)
+    columns["string_null"] = some_nulls(texts, pa.string())
+    columns["large_string"] = pa.array(texts, pa.large_string())
+    columns["string_view"] = pa.array(texts, pa.string_view())
+    columns["binary"] = pa.array([bytes([i % 256]) * (i % 5) for i in range(ROWS)], pa.binary())
+    columns["fixed_binary"] = pa.array([i.to_bytes(4, "big") for i in range(ROWS)], pa.binary(4))
+    columns["dictionary"] = pa.array([f"c{i % 5}" for i in range(ROWS)]).dictionary_encode()
+    columns["dictionary_null"] = some_nulls([f"c{i % 5}" for i in range(ROWS)], pa.string()).dictionary_encode()
+    columns["dictionary_int"] = pa.array([i % 5 for i in range(ROWS)]).dictionary_encode()
+    columns["decimal"] = pa.array([decimal.Decimal(i) / 4 for i in range(ROWS)], pa.decimal128(10, 2))
+    columns["timestamp"] = pa.array(np.arange(ROWS).astype("datetime64[us]"))
+    columns["date"] = pa.array([datetime.date(2020, 1, 1) + datetime.timedelta(i) for i in range(ROWS)])
+    columns["list"] = pa.array([[float(j) if j % 3 else None for j in range(i % 4)] if i % 5 else None
+                                for i in range(ROWS)], pa.list_(pa.float32()))
+    columns["struct"] = pa.array([{"a": i, "b": f"s{i}" if i % 3 else None, "c": [{"d": i}]} for i in range(ROWS)])
+    columns["map"] = pa.array([[(f"k{i}", i)] * (i % 3) for i in range(ROWS)], pa.map_(pa.string(), pa.int32()))
+    columns["image"] = pa.array([{"bytes": b"abc" * (i % 3), "path": None} if i % 9 else None for i in range(ROWS)],
+                                pa.struct([("bytes", pa.binary()), ("path", pa.string())]))
+    columns["fixed_list"] = pa.FixedSizeListArray.from_arrays(pa.array(np.arange(ROWS * 4, dtype="float32")), 4)
+    columns["tensor"] = pa.FixedShapeTensorArray.from_numpy_ndarray(
+        np.arange(ROWS * 24, dtype="float32").reshape(ROWS, 2, 3, 4))
+    columns["null"] = pa.nulls(ROWS)
+    return pa.table(columns)
+
+
+def expected_rows(column, name):
+    if name == "tensor":
+        return column.combine_chunks().to_numpy_ndarray().tolist()
+    if name == "image":
+        return [plain(row["bytes"]) if row else None for row in column.to_pylist()]
+    if name == "map":
+        return [[{"key": plain(key), "value": value} for key, value in row] for row in column.to_pylist()]
+    if name in ("timestamp", "date"):
+        return column.cast(pa.int32() if name == "date" else pa.int64()).to_pylist()
+    return plain(column.to_pylist())
+
+
+@pytest.mark.parametrize("compression, version", [
+    ("none", "1.0"), ("snappy", "2.0"), ("gzip", "1.0"), ("zstd", "2.0"), ("lz4", "1.0"), ("brotli", "2.0")])
+def test_every_type_and_codec_of_parquet(rtrain, compression, version):
+    path = rtrain.folder / "all.parquet"
+    table = table_of_all_types()
+    pq.write_table(table, path, row_group_size=300, compression=compression, data_page_version=version)
+    found = read_parquet(rtrain, path)
+    assert list(found) == table.column_names
+    for name in table.column_names:
+        assert found[name][1] == expected_rows(table[name], name), name
+    kinds = {name: kind for name, (kind, _) in found.items()}
+    for name in NUMBERS:
+        assert kinds[name] == name
+        assert kinds[name + "_null"] == (name if name.startswith("float") else "float64")
+    assert {kinds[name] for name in ("string", "large_string", "dictionary", "string_view")} == {"strings"}
+    assert (kinds["image"], kinds["binary"], kinds["bool"], kinds["bool_null"]) == ("image", "binary", "bool", "objects")
+
+
+def test_a_schema_needs_no_libtorch(rtrain):
+    path = rtrain.folder / "x.parquet"
+    pq.write_table(table_of_all_types(), path, row_group_size=400)
+    out = execute(rtrain, """
+        local reader = require('rtrain._arrow').open_parquet(arg[1])
+        local types = {}
+        for i, column in ipairs(reader:schema()) do types[i] = column.name .. '=' .. column.type end
+        print(table.concat(types, '; '))
+        print(reader:num_rows(), reader:num_row_groups(), reader:row_group_rows(2), reader:row_group_bytes(0) > 1000)
+        local maps = io.open '/proc/self/maps':read '*a'
+        print(maps:find 'libarrow' ~= nil, maps:find 'libtorch' ~= nil)
+    """, path).splitlines()
+    types = dict(item.split("=", 1) for item in out[0].split("; "))
+    assert types["int8"] == "int8" and types["float16"] == "float16" and types["dictionary"] == "string"
+    assert types["image"] == "image" and types["list"] == "list<float32>" and types["timestamp"] == "timestamp[us]"
+    assert types["tensor"] == "tensor<float32>[2,3,4]" and types["decimal"] == "decimal128(10, 2)"
+    assert types["struct"] == "struct<a: int64, b: string, c: list<struct<d: int64>>>"
+    assert out[1].split() == ["1000", "3", "200", "true"]
+    assert out[2].split() == ["true", "false"]
+
+
+def test_columns_may_be_chosen(rtrain):
+    path = rtrain.folder / "x.parquet"
+    pq.write_table(table_of_all_types(), path)
+    out = execute(rtrain, """
+        local dump = dofile 'dump.lua'
+        local reader = require('rtrain._arrow').open_parquet(arg[1])
+        local cursor = reader:read(0, {'struct', 'image', 'int8'}, 10)
+        dump.add(cursor:next())
+        dump.print()
+        print(pcall(reader.read, reader, 0, {'imgae'}))
+        print(pcall(reader.read, reader, 1))
+        local none, rows = reader:read(0, {}), 0
+        for batch in function() return none:next() end do rows = rows + batch:num_rows() end
+        assert(rows == 1000)
+    """, path)
+    document, _, errors = out.rpartition("}\n")
+    found = json.loads(document + "}")
+    assert list(found) == ["struct", "image", "int8"] and len(found["int8"][1]) == 10
+    assert "has no column 'imgae': did you mean 'image'?" in errors
+    assert "has 1 row groups, counted from 0: there is no 1" in errors
+
+
+def test_cifar10(rtrain):
+    if "RTRAIN_DATA" not in os.environ:
+        pytest.skip("RTRAIN_DATA is not set")
+    path = sorted(pathlib.Path(os.environ["RTRAIN_DATA"], "cifar10").glob("test*.parquet"))[0]
+    found = read_parquet(rtrain, path)
+    table = pq.read_table(path)
+    assert list(found) == table.column_names
+    for name in found:
+        rows = table[name].to_pylist()
+        assert found[name][1] == [plain(row["bytes"]) if isinstance(row, dict) else plain(row) for row in rows]
+    assert {kind for kind, _ in found.values()} == {"image", "int64"}
+
+
+@pytest.mark.parametrize("data, says", [
+    (b"", "it is 0 bytes"), (b"PAR1", "Parquet"), (b"x" * 100, "Parquet magic bytes not found"),
+    (b"PAR1" + b"\xff" * 50 + b"\x20\0\0\0PAR1", "cannot read"),
+])
+def test_what_is_no_parquet_is_refused(rtrain, data, says):
+    path = rtrain.folder / "bad.parquet"
+    path.write_bytes(data)
+    out = execute(rtrain, "print(pcall(require('rtrain._arrow').open_parquet, arg[1]))", path)
+    assert out.startswith("false") and str(path) in out and "\n" not in out.strip(), out
+
+
+def test_a_missing_arrow_is_told_with_every_place(rtrain):
+    rtrain.env["RTRAIN_ARROW"] = "/no/arrow/here"
+    out = execute(rtrain, "print(pcall(require, 'rtrain._arrow'))")
+    assert "no usable Apache Arrow 26.0 found" in out and "/no/arrow/here (RTRAIN_ARROW): no libarrow.so.2600" in out
+    rtrain.env["RTRAIN_ARROW"] = str(rtrain.folder)
+    (rtrain.folder / "libarrow.so.2500").touch()
+    assert "version 25.0, need 26.0" in execute(rtrain, "print(pcall(require, 'rtrain._arrow'))")
