@@ -7,8 +7,20 @@ import os
 import sys
 from types import SimpleNamespace
 
-from benchmarks import cold_start, kill_recovery, listing, memory, operators, report, single_process, step
-from harness.benchmark import BenchError, measure
+from benchmarks import (
+    cifar_epoch,
+    cold_start,
+    examples,
+    kill_recovery,
+    listing,
+    memory,
+    operators,
+    report,
+    single_process,
+    step,
+    vit_curve,
+)
+from harness.benchmark import BenchError, Skipped, measure
 from harness.machine import describe
 from harness.summary import print_summary, summarise
 
@@ -25,12 +37,17 @@ BUILDERS = {
     "optimizers": single_process.build_optimizers,
     "memory_growth": single_process.build_memory_growth,
     "report": report.build,
+    "mnist_accuracy": examples.build_mnist,
+    "vit_learns": examples.build_vit,
+    "vit_curve": vit_curve.build,
+    "cifar_epoch": cifar_epoch.build,
 }
+LONG = ("mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch")  # only where they are named: each takes many minutes
 
 
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="benchmark", help=f"of {', '.join(BUILDERS)}; default all")
+    parser.add_argument("names", nargs="*", metavar="benchmark", help=f"of {', '.join(BUILDERS)}; default all but {', '.join(LONG)}")
     parser.add_argument("-n", "--rounds", type=int, default=5, help="samples of each side (default 5)")
     parser.add_argument("--batch", type=int, default=64, help="samples a worker and step (default 64)")
     parser.add_argument("--threads", type=int, help="threads a worker (default: cores / 2)")
@@ -82,7 +99,8 @@ def show_progress(benchmark, index, side, sample):
 def run_one(name, config, options):
     benchmark = BUILDERS[name](config)
     keep_sides(benchmark, options.sides)
-    samples = measure(benchmark, 1 if options.quick else options.rounds, show_progress)
+    rounds = 1 if options.quick else min(options.rounds, benchmark.rounds or options.rounds)
+    samples = measure(benchmark, rounds, show_progress)
     summary = summarise(benchmark, samples)
     print_summary(benchmark, summary)
     return summary
@@ -98,12 +116,15 @@ def write_json(path, result):
 def main():
     options = parse(sys.argv[1:])
     config = configure(options)
-    result = {"machine": describe(config), "benchmarks": [], "failed": {}}
+    result = {"machine": describe(config), "benchmarks": [], "skipped": {}, "failed": {}}
     for key, value in result["machine"].items():
         print(f"{key:16} {value}")
-    for name in options.names or BUILDERS:
+    for name in options.names or (name for name in BUILDERS if name not in LONG):
         try:
             result["benchmarks"].append(run_one(name, config, options))
+        except Skipped as reason:
+            result["skipped"][name] = str(reason)
+            print(f"\n{name}: skipped: {reason}", file=sys.stderr)
         except BenchError as error:
             result["failed"][name] = str(error)
             print(f"\n{name}: FAILED: {error}", file=sys.stderr)

@@ -13,7 +13,7 @@ class BenchError(Exception):
 
 
 class Skipped(Exception):
-    """A side cannot be measured on this machine; the text says why."""
+    """A benchmark cannot be measured on this machine; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Benchmark:
     goals: list
     sides: dict  # name -> function() -> {metric: value}
     warm_up: bool = False
+    rounds: int = 0  # at most so many, where one takes minutes; 0: as many as asked for
     skipped: dict = field(default_factory=dict)  # side -> why
     notes: list = field(default_factory=list)
 
