@@ -38,6 +38,7 @@ extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
   open_dist(L);
   open_data(L);
   open_arrays(L);
+  open_images(L);
   open_batches(L);
   open_arrow_columns(L);
   return 1;

@@ -1,4 +1,4 @@
--- vision/init.lua: data sets, transforms and models of images, as torchvision.
+-- vision/init.lua: data sets, files, transforms and models of images, as torchvision.
 return require 'rtrain.namespace'('vision', {
-  modules = {datasets = 'vision.datasets', transforms = 'vision.transforms', models = 'vision.models'},
+  modules = {datasets = 'vision.datasets', io = 'vision.io', transforms = 'vision.transforms', models = 'vision.models'},
 })

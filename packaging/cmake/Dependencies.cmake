@@ -8,10 +8,24 @@ function(rtrain_static name header library)
   set_target_properties(dep::${name} PROPERTIES IMPORTED_LOCATION ${${name}_ARCHIVE})
 endfunction()
 
+# The same for an archive that Debian compiles for executables alone: its one reference to another library's data,
+# stderr, cannot go into a shared library. host/engine/data/no_stderr.cpp defines what takes its place.
+function(rtrain_static_for_engine name header library)
+  rtrain_static(${name} ${header} ${library})
+  set(copy ${PROJECT_BINARY_DIR}/${library})
+  if(${${name}_ARCHIVE} IS_NEWER_THAN ${copy})
+    execute_process(COMMAND ${CMAKE_OBJCOPY} --redefine-sym stderr=rtrain_no_stderr ${${name}_ARCHIVE} ${copy}
+                    COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+  set_target_properties(dep::${name} PROPERTIES IMPORTED_LOCATION ${copy})
+endfunction()
+
 rtrain_static(luajit lua.hpp libluajit-5.1.a)
 rtrain_static(uv uv.h libuv_a.a)
 rtrain_static(sqlite sqlite3.h libsqlite3.a)
 rtrain_static(z zlib.h libz.a)
+rtrain_static_for_engine(jpeg jpeglib.h libjpeg.a)
+rtrain_static_for_engine(png png.h libpng16.a)
 rtrain_static(jemalloc jemalloc/jemalloc.h libjemalloc_pic.a)
 find_package(Threads REQUIRED)
 find_package(GTest REQUIRED)
