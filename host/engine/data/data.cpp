@@ -61,11 +61,12 @@ int64_t at_least_one(const Options& given, const std::string& owner, const char*
 
 PoolOptions read_options(lua_State* L) {
   const Options given(L, 1, "Pool",
-                      {"fn", "blob", "name", "num_workers", "capacity", "capacity_bytes",
-                       "in_order", "timeout_s", "timeout_name"});
+                      {"fn", "blob", "name", "num_workers", "first_worker", "capacity",
+                       "capacity_bytes", "in_order", "timeout_s", "timeout_name"});
   PoolOptions options;
   options.name = given.text("name", options.name);
   options.num_workers = static_cast<int>(at_least_one(given, options.name, "num_workers", 1));
+  options.first_worker = static_cast<int>(given.integer("first_worker", 0));
   options.board.capacity = static_cast<size_t>(
       at_least_one(given, options.name, "capacity", 2 * int64_t{options.num_workers}));
   const double bytes = given.number("capacity_bytes", INFINITY);

@@ -7,6 +7,7 @@
 
 #include "host/base/text.h"
 #include "host/engine/blocking.h"
+#include "host/engine/data/loader_thread.h"
 #include "host/engine/guard.h"
 #include "host/lua/guard.h"
 
@@ -69,11 +70,15 @@ struct Pool::Shared {
 class Pool::Worker {
  public:
   Worker(const HostApi& host, std::shared_ptr<Shared> shared, int number)
-      : host_(host), shared_(std::move(shared)), number_(number) {}
+      : host_(host),
+        shared_(std::move(shared)),
+        number_(number),
+        id_(shared_->options.first_worker + number) {}
 
   void run() {
     at::set_num_threads(1);  // the training thread uses the cores
     const c10::NoGradGuard no_grad;
+    const LoaderThread no_default_generator;
     lua_State* L = nullptr;
     try {
       L = host_.new_state();
@@ -90,8 +95,8 @@ class Pool::Worker {
 
   Error located(const Error& error, const std::string& request) const {
     return Error(error.code(),
-                 cat(shared_->options.name, " worker ", number_, request.empty() ? "" : ", ",
-                     request, ": ", error.message()),
+                 cat(shared_->options.name, " worker ", id_, request.empty() ? "" : ", ", request,
+                     ": ", error.message()),
                  error.traceback());
   }
 
@@ -126,7 +131,7 @@ class Pool::Worker {
   void serve_job(lua_State* L, Job& job, int function) {
     lua_pushvalue(L, function);
     push_tree(L, job.request);
-    lua_pushnumber(L, number_);
+    lua_pushnumber(L, id_);
     protected_call(L, 2, LUA_MULTRET);
     const int first = function + 1;
     if (lua_gettop(L) == first && lua_isfunction(L, first)) return serve_stream(L, job, first);
@@ -146,7 +151,8 @@ class Pool::Worker {
 
   const HostApi& host_;
   const std::shared_ptr<Shared> shared_;
-  const int number_;
+  const int number_;  // in the pool
+  const int id_;      // in messages and for the function
 };
 
 Pool::Pool(const HostApi& host, PoolOptions options)
@@ -183,8 +189,9 @@ Values Pool::next() {
   JobBoard::Taken taken = shared_->board.next(options.timeout);
   if (taken.kind != JobBoard::Taken::Kind::kTimeout) return std::move(taken.values);
   const double waited_s = std::chrono::duration<double>(options.timeout).count();
-  const std::string worker =
-      taken.worker ? cat("worker ", *taken.worker, " has it") : "no worker has begun it";
+  const std::string worker = taken.worker
+                                 ? cat("worker ", options.first_worker + *taken.worker, " has it")
+                                 : "no worker has begun it";
   throw Error(Code::kTimeout,
               cat(options.name, ": ", describe_request(taken.job->request), " took longer than ",
                   waited_s, " s (", worker, "): look for a wait in what the workers run, or raise ",

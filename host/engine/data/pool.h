@@ -29,6 +29,7 @@ struct PoolOptions {
   std::string function;       // bytes of rtrain._closure.dump: function(request, worker_id)
   StorageList storages;  // what the function's tensors lie in, as far as it was dumped for threads
   int num_workers = 1;
+  int first_worker = 0;  // the id of the first one
   BoardOptions board;
   std::chrono::milliseconds timeout = std::chrono::minutes(30);
   std::string timeout_name = "timeout_s";  // the user's setting, for messages

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "host/engine/data/loader_thread.h"
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
 #include "host/engine/memory/collector.h"
@@ -136,10 +137,28 @@ void check_safety(const Op& op, const Overload& overload, const Arguments& argum
   }
 }
 
+// Whether the call draws from the default generator: it was given no other, and is not told to let
+// all through (dropout with train = false or p = 0).
+bool draws_from_default(const Overload& overload, const Stack& stack) {
+  for (size_t i = 0; i < overload.params.size() && i < stack.size(); ++i) {
+    const Param& param = overload.params[i];
+    const c10::IValue& value = stack[i];
+    if (param.kind == Kind::kGenerator && !value.isNone()) return false;
+    const bool is_switch = param.name == "train" || param.name == "training";
+    if (is_switch && value.isBool() && !value.toBool()) return false;
+    const bool is_rate = param.name == "p" || param.name == "dropout" || param.name == "dropout_p";
+    if (is_rate && value.isDouble() && value.toDouble() == 0) return false;
+  }
+  return true;
+}
+
 // True when the boxed call ran; false when it ran out of memory and may be tried again.
 bool try_call(const Op& op, const Overload& overload, const Arguments& arguments, Stack& stack,
               bool may_retry) {
   if (op.family->check != nullptr) check_safety(op, overload, arguments, stack);
+  if (overload.is_random && in_loader_thread() && draws_from_default(overload, stack)) {
+    refuse_in_loader_thread(op.family->name);
+  }
   try {
     overload.op.callBoxed(stack);
     return true;

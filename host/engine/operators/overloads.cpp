@@ -169,6 +169,7 @@ Overload make_overload(const std::string& name, c10::OperatorHandle op) {
         {kind_of(result.real_type()) == Kind::kDtype, shared_argument(schema, result)});
   }
   out.is_mutable = schema.is_mutable();
+  out.is_random = op.hasTag(at::Tag::nondeterministic_seeded);
   while (out.positional < out.params.size() && !out.params[out.positional].keyword_only)
     ++out.positional;
   const size_t first = out.positional > 0 && out.params[0].name == "self" ? 1 : 0;

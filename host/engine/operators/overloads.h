@@ -66,6 +66,7 @@ struct Overload {
   int varargs = -1;  // the param that takes the rest of the positions: zeros(2, 3), x:view(2, 3)
   bool factory = false;  // makes a tensor from nothing: takes requires_grad too
   bool is_mutable = false;
+  bool is_random = false;  // draws random numbers, unless an argument tells it not to
   std::string signature;  // "add(Tensor self, Tensor other, *, Scalar alpha=1)"
   std::string results;    // "Tensor values, Tensor indices"; "" for none
 };

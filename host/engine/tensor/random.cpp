@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "host/engine/data/loader_thread.h"
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
 #include "host/engine/tensor/scalars.h"
@@ -47,7 +48,10 @@ int seed_anew(lua_State* L, at::Generator generator) {
   return push_seed(L, generator);
 }
 
-int seed(lua_State* L) { return seed_anew(L, default_generator()); }
+int seed(lua_State* L) {
+  refuse_in_loader_thread("torch.seed");
+  return seed_anew(L, default_generator());
+}
 
 int get_rng_state(lua_State* L) {
   push_tensor(L, state_of(default_generator()));
@@ -55,6 +59,7 @@ int get_rng_state(lua_State* L) {
 }
 
 int set_rng_state(lua_State* L) {
+  refuse_in_loader_thread("torch.set_rng_state");
   set_state(default_generator(), check_tensor(L, 1));
   return 0;
 }
@@ -125,6 +130,7 @@ int push_default_generator(lua_State* L) {
 }
 
 int manual_seed(lua_State* L) {
+  refuse_in_loader_thread("torch.manual_seed");
   at::manual_seed(static_cast<uint64_t>(check_seed(L, 1)));
   return push_default_generator(L);
 }
