@@ -60,6 +60,58 @@ function TestDatasets:test_random_split_is_a_partition()
   lu.assertStrContains(message_of(data.random_split, Squares(10), {3, 4}), 'add up to 7')
 end
 
+function TestDatasets:test_fractions_of_random_split()
+  local function sizes(total, lengths)
+    local out = {}
+    for i, part in ipairs(data.random_split(Squares(total), lengths)) do out[i] = #part end
+    return out
+  end
+  -- As Python's torch.
+  lu.assertEquals(sizes(10, {0.35, 0.35, 0.3}), {4, 3, 3})
+  lu.assertEquals(sizes(1, {0.5, 0.5}), {1, 0})
+  lu.assertEquals(sizes(1, {1}), {1})
+  lu.assertEquals(sizes(3, {3, 0}), {3, 0})
+  lu.assertStrContains(message_of(data.random_split, Squares(3), {-0.5, 1.5}), 'fraction number 1')
+  lu.assertStrContains(message_of(data.random_split, Squares(3), {0.5, 0.4}), 'add up to')
+end
+
+function TestDatasets:test_stack()
+  local named = data.StackDataset{n = data.TensorDataset(torch.arange(4)), s = Squares(4)}
+  lu.assertEquals(named[3].n:item(), 3)
+  lu.assertEquals(named[3].s[2], 9)
+  local batch = data.DataLoader(named, {batch_size = 4}):iter()()
+  lu.assertEquals(batch.n:tolist(), {0, 1, 2, 3})
+  lu.assertEquals(batch.s[2]:tolist(), {0, 1, 4, 9})
+  local Labelled = Squares:extend('Labelled')
+  Labelled.dtypes = {[2] = 'int64'}
+  local x, s = data.DataLoader(data.StackDataset(data.TensorDataset(torch.arange(4)), Labelled(4)), {batch_size = 3}):iter()()
+  lu.assertEquals(x:tolist(), {0, 1, 2})
+  lu.assertEquals(s[2].dtype, 'int64')
+  local both = data.StackDataset(data.TensorDataset(torch.arange(4)), data.TensorDataset(torch.arange(4) * 2))
+  lu.assertEquals(select(2, both:get_batch(torch.tensor({1, 3}, {dtype = 'int64'}))):tolist(), {2, 6})
+  lu.assertStrContains(message_of(data.StackDataset, Squares(3), Squares(4)), 'size mismatch')
+  lu.assertStrContains(message_of(data.StackDataset), 'at least one dataset')
+end
+
+function TestDatasets:test_a_subclass_that_redefines_get_is_asked_for_samples()
+  local Odd = data.TensorDataset:extend('Odd')
+  function Odd:get(i) return self.tensors[1][i] * 2 + 1 end
+  local set = Odd(torch.arange(3))
+  lu.assertEquals(data.DataLoader(set, {batch_size = 3}):iter()():tolist(), {1, 3, 5})
+  lu.assertEquals(data.DataLoader(data.Subset(set, {2, 0}), {batch_size = 2}):iter()():tolist(), {5, 1})
+end
+
+function TestDatasets:test_subsets_of_subsets_and_indices_from_the_end()
+  local inner = data.Subset(data.TensorDataset(torch.arange(10)), {9, 8, 7, 6})
+  local outer = data.Subset(inner, {3, 0})
+  lu.assertEquals(data.DataLoader(outer, {batch_size = 2}):iter()():tolist(), {6, 9})
+  lu.assertEquals(outer[-1]:item(), 9)
+  lu.assertEquals(#data.Subset(inner, {}), 0)
+  local both = data.ConcatDataset{Squares(2), Squares(3)}
+  lu.assertEquals(select(2, both:get(-4)), 1)
+  lu.assertStrContains(message_of(both.get, both, -6), 'out of range')
+end
+
 function TestDatasets:test_missing_methods_are_named()
   local Empty = data.Dataset:extend('Empty')
   lu.assertStrContains(message_of(function() return #Empty() end), 'define function Empty:len()')
@@ -69,6 +121,12 @@ TestSamplers = {}
 
 -- randperm(10) of Python's torch after manual_seed(0) and manual_seed(1).
 local EPOCH_0 = {4, 1, 7, 5, 3, 9, 0, 8, 6, 2}
+-- Of its samplers, as test_orders_of_pythons_torch seeds them.
+local SUBSET = {50, 10, 40, 30, 20, 60}
+local WEIGHTED = {0, 1, 3, 1, 3, 3, 1, 2}
+local SUBSET_EPOCHS = {{60, 10, 20, 40, 50, 30}, {50, 40, 20, 30, 10, 60}}
+local RANDOM = {7, 0, 5, 4, 6, 1, 3, 2}
+local RANDOM_SOME = {1, 3, 0, 4, 2, 1, 3}
 
 function TestSamplers:test_distributed_has_pytorchs_numbers()
   local zero = data.DistributedSampler(Squares(10), {num_replicas = 2, rank = 0})
@@ -125,6 +183,30 @@ end
 function TestSamplers:test_weights_are_respected()
   local sampler = data.WeightedRandomSampler({0, 1, 0, 3}, 100)
   for index in sampler:iter() do lu.assertTrue(index == 1 or index == 3) end
+end
+
+function TestSamplers:test_orders_of_pythons_torch()
+  -- manual_seed(3), then the sampler's first epoch without a generator of its own; two epochs with Generator(5).
+  torch.manual_seed(3)
+  lu.assertEquals(data.SubsetRandomSampler({10, 20, 30, 40, 50, 60}):indices():tolist(), SUBSET)
+  torch.manual_seed(3)
+  lu.assertEquals(data.WeightedRandomSampler({1, 2, 3, 4}, 8):indices():tolist(), WEIGHTED)
+  local own = data.SubsetRandomSampler({10, 20, 30, 40, 50, 60}, {generator = torch.Generator(5)})
+  lu.assertEquals({own:indices():tolist(), own:indices():tolist()}, SUBSET_EPOCHS)
+  torch.manual_seed(3)
+  lu.assertEquals(data.RandomSampler(Squares(8)):indices():tolist(), RANDOM)
+  lu.assertEquals(data.RandomSampler(Squares(5), {num_samples = 7, generator = torch.Generator(5)}):indices():tolist(),
+    RANDOM_SOME)
+end
+
+function TestSamplers:test_wrong_arguments()
+  lu.assertStrContains(message_of(data.RandomSampler, Squares(3), {num_samples = 0}), 'num_samples')
+  lu.assertStrContains(message_of(data.RandomSampler, Squares(0)), 'no samples')
+  lu.assertStrContains(message_of(data.RandomSampler, Squares(3), {replacement = 1}), 'replacement')
+  lu.assertStrContains(message_of(data.WeightedRandomSampler, {1, 2}, 0), 'num_samples')
+  lu.assertStrContains(message_of(data.WeightedRandomSampler, torch.ones(2, 2), 1), '2 dimensions')
+  lu.assertStrContains(message_of(data.BatchSampler, data.SequentialSampler(Squares(3)), 0, false), 'positive integer')
+  lu.assertStrContains(message_of(data.BatchSampler, data.SequentialSampler(Squares(3)), 2, 'yes'), 'drop_last')
 end
 
 function TestSamplers:test_batches()
@@ -257,55 +339,6 @@ function TestLoader:test_refuses_what_is_wrong()
   lu.assertStrContains(message_of(data.DataLoader, set, {timeout = 3}), 'timeout')
   lu.assertStrContains(message_of(data.DataLoader, set, {batch_size = 0}), 'positive integer')
   lu.assertStrContains(message_of(function() return data.Dataloader end), "did you mean 'DataLoader'?")
-end
-
-TestThreads = {}
-
-function TestThreads:test_same_batches_as_without_threads()
-  local function columns(num_workers)
-    local generator = torch.Generator(2)
-    return first_column(data.DataLoader(Squares(50), {batch_size = 7, shuffle = true, generator = generator,
-                                                      num_workers = num_workers}))
-  end
-  lu.assertEquals(columns(2), columns(0))
-end
-
-function TestThreads:test_several_epochs_and_break()
-  local loader = data.DataLoader(Squares(20), {batch_size = 3, num_workers = 2, prefetch_factor = 3})
-  loader:iter()()
-  lu.assertEquals(first_column(loader), numbers(20))
-  lu.assertEquals(first_column(loader), numbers(20))
-end
-
-function TestThreads:test_error_names_the_sample()
-  local Broken = Squares:extend('Broken')
-  function Broken:get(i)
-    if i == 5 then error('no such file') end
-    return i
-  end
-  local loader = data.DataLoader(Broken(20), {batch_size = 4, num_workers = 2})
-  local text = message_of(first_column, loader)
-  lu.assertStrContains(text, 'sample 5')
-  lu.assertStrContains(text, 'no such file')
-end
-
-function TestThreads:test_samples_have_generators_of_their_own()
-  local Noise = Squares:extend('Noise')
-  function Noise:get()
-    local worker = require 'torch.utils.data.worker'
-    return torch.rand({1}, {generator = worker.generator()})
-  end
-  local function draws(num_workers)
-    torch.manual_seed(4)
-    local loader = data.DataLoader(Noise(12), {batch_size = 3, num_workers = num_workers})
-    return first_column(loader), first_column(loader)
-  end
-  local first, second = draws(1)
-  local again = draws(3)
-  lu.assertEquals(first, again)
-  lu.assertNotEquals(first, second)
-  table.sort(first)
-  for i = 2, #first do lu.assertTrue(first[i] > first[i - 1]) end
 end
 
 os.exit(lu.LuaUnit.run(), true)

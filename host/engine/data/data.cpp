@@ -96,8 +96,19 @@ int submit(lua_State* L) {
   return 1;
 }
 
+// A worker's error says where it arose; where the owner met it is its user's line.
+Values next_values(lua_State* L, Pool& pool) {
+  try {
+    return pool.next();
+  } catch (const Error& e) {
+    const std::string line = user_position(L);
+    if (e.traceback().empty() || line.empty()) throw;
+    throw Error(e.code(), cat(line, ": ", e.message()), e.traceback());
+  }
+}
+
 int next(lua_State* L) {
-  const Values values = check<Pool>(L, 1)->next();
+  const Values values = next_values(L, *check<Pool>(L, 1));
   luaL_checkstack(L, static_cast<int>(values.size()), "too many values in a result");
   for (const Tree& value : values) push_tree(L, value);
   return static_cast<int>(values.size());

@@ -2,12 +2,14 @@
 
 return require 'rtrain.namespace'('torch.utils.data', {
   files = {
-    {'torch.utils.data.dataset', 'Dataset', 'TensorDataset', 'Subset', 'ConcatDataset', 'random_split'},
+    {'torch.utils.data.dataset', 'Dataset', 'IterableDataset', 'TensorDataset', 'Subset', 'random_split'},
+    {'torch.utils.data.combined', 'ConcatDataset', 'StackDataset', 'ChainDataset'},
     {'torch.utils.data.sampler', 'Sampler', 'SequentialSampler', 'RandomSampler', 'SubsetRandomSampler',
-     'WeightedRandomSampler', 'BatchSampler'},
-    {'torch.utils.data.distributed', 'DistributedSampler'},
-    {'torch.utils.data.collate', 'default_collate'},
-    {'torch.utils.data.worker', 'get_worker_info'},
+     'WeightedRandomSampler'},
+    {'torch.utils.data.batch_sampler', 'BatchSampler'},
+    {'torch.utils.data.distributed', 'DistributedSampler', 'DistributedSamplerWrapper'},
+    {'torch.utils.data.collate', 'default_collate', 'default_convert'},
+    {'torch.utils.data.worker', 'get_worker_info', 'sample_generator'},
     {'torch.utils.data.dataloader', 'DataLoader'},
   },
 })

@@ -9,6 +9,7 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "host/engine/data/loader_thread.h"
 #include "host/engine/operators/fast/fast_op.h"
 
 namespace rtrain::fast {
@@ -20,6 +21,12 @@ template <auto Fn>
 int of_size(Vm& vm, lua_State* L, int count) {
   Sizes sizes;
   return count >= 1 && read_sizes(L, 1, count, sizes) ? push_one(vm, L, Fn(sizes)) : kNotHere;
+}
+
+// Where a generator has to be given, the general path says so.
+template <auto Fn>
+int random_of_size(Vm& vm, lua_State* L, int count) {
+  return in_loader_thread() ? kNotHere : of_size<Fn>(vm, L, count);
 }
 
 // arange(end), arange(start, end), arange(start, end, step)
@@ -47,8 +54,8 @@ Tensor empty_like(const Tensor& x) { return at::empty_like(x); }
 
 constexpr FastOp kOps[] = {
     fast<&of_size<&zeros>>("zeros"),         fast<&of_size<&ones>>("ones"),
-    fast<&of_size<&empty>>("empty"),         fast<&of_size<&rand>>("rand"),
-    fast<&of_size<&randn>>("randn"),         fast<&arange>("arange"),
+    fast<&of_size<&empty>>("empty"),         fast<&random_of_size<&rand>>("rand"),
+    fast<&random_of_size<&randn>>("randn"),  fast<&arange>("arange"),
     fast<&unary<&zeros_like>>("zeros_like"), fast<&unary<&ones_like>>("ones_like"),
     fast<&unary<&empty_like>>("empty_like"),
 };

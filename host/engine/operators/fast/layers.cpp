@@ -11,6 +11,7 @@
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/tanh.h>
 
+#include "host/engine/data/loader_thread.h"
 #include "host/engine/operators/fast/fast_op.h"
 
 namespace rtrain::fast {
@@ -76,6 +77,7 @@ int dropout(Vm& vm, lua_State* L, int count) {
   const Tensor* x = count == 3 ? plain_tensor(vm, L, 1) : nullptr;
   if (x == nullptr || lua_type(L, 2) != LUA_TNUMBER || lua_type(L, 3) != LUA_TBOOLEAN)
     return kNotHere;
+  if (in_loader_thread()) return kNotHere;  // the general path refuses it
   return push_one(vm, L, at::dropout(*x, lua_tonumber(L, 2), lua_toboolean(L, 3) != 0));
 }
 

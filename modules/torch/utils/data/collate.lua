@@ -24,7 +24,7 @@ local function collate_maps(values, dtype)
     if #column ~= #values then
       errors.raise('argument', ("default_collate: only some samples have the field '%s'"):format(tostring(key)))
     end
-    out[key] = collate_values(column, dtype)
+    out[key] = collate_values(column, type(dtype) == 'table' and dtype[key] or dtype)
   end
   return out
 end
@@ -34,6 +34,7 @@ end
 function collate_values(values, dtype)
   local first = values[1]
   if type(first) == 'userdata' and torch.is_tensor(first) then return torch.stack(values) end
+  if type(dtype) == 'table' and type(first) ~= 'table' then dtype = dtype[1] end
   if is_number(first) then return torch.tensor(values, {dtype = dtype}) end
   if type(first) == 'boolean' then return torch.tensor(values) end
   if type(first) == 'string' then return values end
@@ -44,7 +45,7 @@ end
 ---Joins samples into a batch: tensors are stacked along a new first dimension, numbers become float32 (or `dtype`),
 ---booleans bool, int64 cdata int64, strings a list, tables are joined field by field.
 ---@param samples any[] one value for each sample
----@param dtype? string of plain numbers
+---@param dtype? string|table of plain numbers; a table: of the fields of tables
 ---@return any batch
 ---
 ---```lua
@@ -55,9 +56,15 @@ end
 ---```
 function collate.default_collate(samples, dtype) return collate_values(samples, dtype) end
 
----Joins samples that have several values each; `dtypes[k]` is the dtype of the plain numbers at place k.
+---A sample that is not put into a batch, as it is: what Python makes tensors of here (NumPy's arrays) has no counterpart.
+---@param data any
+---@return any data
+function collate.default_convert(data) return data end
+
+---Joins samples that have several values each; `dtypes[k]` is the dtype of the plain numbers at place k, or a table of dtypes
+---for the fields of a table there.
 ---@param samples any[][] each with n values
----@param dtypes? table<integer, string>
+---@param dtypes? table<integer, string|table>
 ---@return any ... one batch for each place
 function collate.columns(samples, dtypes)
   local out, count = {}, samples[1].n

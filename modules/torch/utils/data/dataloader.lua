@@ -1,20 +1,34 @@
 -- torch/utils/data/dataloader.lua: DataLoader.
 --
--- An epoch is an object with next_batch(): batches come from the dataset's get_batch where it has one, else from get
--- and collate; with num_workers > 0 they come from threads, each with a Lua state of its own.
+-- A loop is an epoch: torch.utils.data.position says which one and where it begins, torch.utils.data.epoch where its
+-- batches come from.
 
 local args = require 'rtrain.args'
 local class = require 'rtrain.class'
+local dataset = require 'torch.utils.data.dataset'
+local epoch = require 'torch.utils.data.epoch'
 local errors = require 'rtrain.errors'
-local fetch = require 'torch.utils.data.fetch'
+local position = require 'torch.utils.data.position'
 local sampler = require 'torch.utils.data.sampler'
 local torch = require 'torch'
+local BatchSampler = require('torch.utils.data.batch_sampler').BatchSampler
 
----Batches of a dataset. Arguments: dataset, {batch_size = 1, shuffle = false, sampler, batch_sampler, num_workers =
----0, collate_fn, drop_last = false, generator, prefetch_factor = 2}. Each loop is a new epoch and ends the one
----before it. num_workers counts threads; with 0 the batches are made where they are used. What concerns Python's worker
----processes is refused: timeout, worker_init_fn, multiprocessing_context, persistent_workers, pin_memory_device; pin_memory
----needs a GPU.
+---Batches of a dataset. Counterpart: torch.utils.data.DataLoader. Arguments: dataset, {batch_size = 1, shuffle = false,
+---sampler, batch_sampler, num_workers = 0, collate_fn, pin_memory = false, drop_last = false, timeout = 0,
+---worker_init_fn, generator, prefetch_factor = 2, persistent_workers = false, in_order = true}.
+---
+---Each loop is a new epoch and ends the one before it. The order is a function of the seed and the epoch alone, and
+---what a sample draws from `sample_generator` one of the seed, the epoch and its index: the number of workers changes
+---nothing.
+---* batch_size = torch.none: samples one by one, not collated; a sampler that gives lists of indices asks get_batch.
+---* num_workers counts threads, each with a Lua state and a copy of the dataset; its tensors are shared. With 0 the batches
+---  are made where they are used. The threads end with the loop, or stay with persistent_workers = true.
+---* timeout: seconds that a batch may take; 0 means half an hour.
+---* in_order = false gives the batch that is finished first.
+---* pin_memory and pin_memory_device have no effect without a GPU; multiprocessing_context is refused, there are no
+---  processes.
+---
+---An error in a worker is raised where the loop takes the batch, with the worker's id and the sample's index.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -27,163 +41,100 @@ local torch = require 'torch'
 ---```
 ---@class data.DataLoader
 ---@field dataset data.Dataset
----@field sampler data.Sampler
+---@field sampler? data.Sampler
+---@field batch_sampler? data.Sampler
 ---@field batch_size? integer
+---@field num_workers integer
+---@field drop_last boolean
 ---@overload fun(dataset: data.Dataset, options?: table): data.DataLoader
 local DataLoader = class('DataLoader', nil, {userdata = true})
 
 local signature = args.signature('DataLoader', {'dataset', {'batch_size'}, {'shuffle'}, {'sampler'}, {'batch_sampler'},
   {'num_workers', 0}, {'collate_fn'}, {'pin_memory', false}, {'drop_last', false}, {'timeout', 0}, {'worker_init_fn'},
   {'multiprocessing_context'}, {'generator'}, {'prefetch_factor'}, {'persistent_workers', false},
-  {'pin_memory_device', ''}})
+  {'pin_memory_device', ''}, {'in_order', true}})
 
--- Options of PyTorch that mean nothing here, or do not work yet.
-local function refuse_others(a)
-  local refused = {
-    {a.timeout ~= 0, 'timeout: batches have a deadline of 30 minutes in this version'},
-    {a.worker_init_fn ~= nil, 'worker_init_fn: workers are threads that are seeded per sample'},
-    {a.multiprocessing_context ~= nil, 'multiprocessing_context: workers are threads'},
-    {a.persistent_workers, 'persistent_workers: worker threads always live as long as the loader'},
-    {a.pin_memory_device ~= '', 'pin_memory_device: pinned memory needs a GPU build'},
-    {a.pin_memory and not torch.cuda.is_available(), 'pin_memory: there is no GPU to copy to'},
-  }
-  for _, entry in ipairs(refused) do
-    if entry[1] then errors.raise('argument', 'DataLoader: cannot use ' .. entry[2]) end
-  end
-end
+-- Taken over as they are.
+local FIELDS = {'dataset', 'num_workers', 'collate_fn', 'pin_memory', 'timeout', 'worker_init_fn', 'generator',
+                'prefetch_factor', 'persistent_workers', 'pin_memory_device', 'in_order'}
 
-local function check(a)
-  refuse_others(a)
-  if a.batch_sampler and (a.batch_size ~= nil or a.shuffle or a.sampler or a.drop_last) then
-    errors.raise('argument', 'DataLoader: batch_sampler excludes batch_size, shuffle, sampler and drop_last')
+local function set_samplers(self, a)
+  self.is_single = a.batch_size == torch.none
+  if a.batch_sampler then
+    self.batch_sampler, self.sampler = a.batch_sampler, a.batch_sampler.sampler
+    return
   end
-  if a.sampler and a.shuffle then errors.raise('argument', 'DataLoader: sampler excludes shuffle') end
-  if a.prefetch_factor and a.num_workers == 0 then
-    errors.raise('argument', 'DataLoader: prefetch_factor needs num_workers > 0')
+  if not self.is_single then self.batch_size = a.batch_size or 1 end
+  if self.is_iterable then
+    return  -- it has an order of its own
   end
-  if type(a.num_workers) ~= 'number' or a.num_workers < 0 or a.num_workers % 1 ~= 0 then
-    errors.raise('argument', ('DataLoader: num_workers is a number from 0 on, got %s'):format(tostring(a.num_workers)))
-  end
+  self.sampler = a.sampler or (a.shuffle and sampler.RandomSampler(a.dataset, {generator = a.generator}))
+    or sampler.SequentialSampler(a.dataset)
+  if not self.is_single then self.batch_sampler = BatchSampler(self.sampler, self.batch_size, a.drop_last) end
 end
 
 function DataLoader:init(...)
   local a = signature:bind(...)
-  check(a)
-  self.dataset, self.num_workers, self.collate_fn = a.dataset, a.num_workers, a.collate_fn
-  self.generator, self.prefetch_factor, self.drop_last = a.generator, a.prefetch_factor, a.drop_last
-  self.pin_memory, self.shuffle = a.pin_memory, a.shuffle or false
-  if a.batch_sampler then
-    self.batch_sampler = a.batch_sampler
-    self.sampler = a.batch_sampler.sampler
-  else
-    self.sampler = a.sampler or (a.shuffle and sampler.RandomSampler(a.dataset, {generator = a.generator}))
-      or sampler.SequentialSampler(a.dataset)
-    self.batch_size = a.batch_size or 1
-    self.batch_sampler = sampler.BatchSampler(self.sampler, self.batch_size, a.drop_last)
-  end
-  self._epochs = 0
+  self.is_iterable = class.is(a.dataset, dataset.IterableDataset)
+  require 'torch.utils.data.loader_checks'(a, self.is_iterable)
+  for _, name in ipairs(FIELDS) do self[name] = a[name] end
+  self.drop_last, self.shuffle = a.drop_last, a.shuffle or false
+  set_samplers(self, a)
 end
 
 ---The loader's arguments as a table that DataLoader{…} takes again: for a loader that differs in some of them.
 ---@return table options
 function DataLoader:options()
-  local own_batches = self.batch_size == nil
-  return {
-    dataset = self.dataset, num_workers = self.num_workers, collate_fn = self.collate_fn, generator = self.generator,
-    prefetch_factor = self.prefetch_factor, pin_memory = self.pin_memory,
-    batch_sampler = own_batches and self.batch_sampler or nil,
-    batch_size = self.batch_size, drop_last = not own_batches and self.drop_last or nil,
-    sampler = not own_batches and not self.shuffle and self.sampler or nil,
-    shuffle = not own_batches and self.shuffle or nil,
-  }
+  local options = {}
+  for _, name in ipairs(FIELDS) do options[name] = self[name] end
+  if self.batch_sampler and self.batch_size == nil then
+    options.batch_sampler = self.batch_sampler
+    return options
+  end
+  options.batch_size = self.is_single and torch.none or self.batch_size
+  options.drop_last, options.shuffle = self.drop_last, self.shuffle
+  if not self.shuffle then options.sampler = self.sampler end
+  return options
 end
 
----@return integer number of batches of an epoch
-function DataLoader:len() return self.batch_sampler:len() end
+---@return integer number of batches of an epoch; of an IterableDataset what its len() makes of it
+function DataLoader:len()
+  if self.batch_sampler then return self.batch_sampler:len() end
+  if not self.is_iterable then return self.sampler:len() end
+  local batches = self.dataset:len() / (self.batch_size or 1)
+  return self.drop_last and math.floor(batches) or math.ceil(batches)
+end
 
 function DataLoader:__len() return self:len() end
 
--- Batches of indices as int64 tensors, cut from the sampler's order.
-local function tensor_batches(order, batch_size, drop_last)
-  local start, count = 0, order:size(0)
-  return function()
-    local size = math.min(batch_size, count - start)
-    if size <= 0 or (size < batch_size and drop_last) then return nil end
-    local batch = order:narrow(0, start, size)
-    start = start + size
-    return batch
+-- Counts what is taken.
+local function counted(self, ...)
+  if (...) == nil then
+    position.finish(self)
+  else
+    position.advance(self)
   end
-end
-
--- Iterates over batches of indices: tensors where the sampler gives one, else lists.
-local function index_batches(self)
-  local batches = self.batch_sampler
-  if class.is(batches, sampler.BatchSampler) and batches.sampler.indices then
-    return tensor_batches(batches.sampler:indices(), batches.batch_size, batches.drop_last)
-  end
-  return batches:iter()
-end
-
-local function own_epoch(self)
-  local next_indices, dataset, collate_fn = index_batches(self), self.dataset, self.collate_fn
-  return function()
-    local indices = next_indices()
-    if indices == nil then return nil end
-    return fetch.batch(dataset, collate_fn, indices)
-  end
-end
-
-local function threads(self)
-  if not self._threads then
-    self._threads = require('torch._C').data.Pool{
-      fn = fetch.worker(self.dataset, self.collate_fn, self.num_workers), name = 'DataLoader',
-      num_workers = self.num_workers, capacity = self.num_workers * (self.prefetch_factor or 2)}
-  end
-  self._threads:clear()
-  return self._threads
-end
-
--- Asks for more batches before the one just taken is used.
-local function refilled(fill, ...)
-  fill()
   return ...
-end
-
-local function threaded_epoch(self)
-  local next_indices, loader = index_batches(self), threads(self)
-  local seed = self._seed + self._epochs
-  local waiting
-  local function fill()
-    while true do
-      waiting = waiting or next_indices()
-      if waiting == nil then return end
-      local indices = type(waiting) == 'table' and waiting or waiting:tolist()
-      if not loader:submit{indices = indices, seed = seed} then return end
-      waiting = nil
-    end
-  end
-  return function()
-    fill()
-    if loader:in_flight() == 0 then return nil end
-    return refilled(fill, loader:next())
-  end
 end
 
 ---Begins an epoch.
 ---@return fun(): ... iterator over batches: what the dataset's get returns, collated
 function DataLoader:iter()
-  -- Drawn in every epoch, before the sampler's, as PyTorch does: dropout after it gets the same numbers.
-  local seed = sampler.draw_seed(self.generator)
-  self._seed = self._seed or seed:bitwise_and(0xFFFFFFFF):item()
-  local next_batch = self.num_workers > 0 and threaded_epoch(self) or own_epoch(self)
-  self._epochs = self._epochs + 1
-  self._next = next_batch
-  return function()
-    if self._next ~= next_batch then
+  local next_batch = epoch.batches(self, position.begin(self))
+  local is_ended = false
+  local function take(...)
+    is_ended = (...) == nil
+    return counted(self, ...)
+  end
+  local function next_of_loop()
+    if self._next ~= next_of_loop then
       errors.raise('argument', 'DataLoader: this loop was ended by a newer one over the same loader')
     end
-    return next_batch()
+    if is_ended then return nil end
+    return take(next_batch())
   end
+  self._next = next_of_loop
+  return next_of_loop
 end
 
 -- `for x, y in loader do`: Lua calls the object with the first value of the batch before, nil at the beginning.
@@ -204,10 +155,39 @@ function DataLoader:enumerate()
   return function() return numbered(next_batch()) end
 end
 
--- The threads stay behind: a loader that travels starts its own.
+---Where the loop stands, as plain data that torch.save keeps: after k batches, in the loop's body, the rest of the
+---epoch; between two loops, the next epoch. Put it into the checkpoint and give it to load_state() of a loader over
+---the same dataset. With a DistributedSampler every rank has the same state, which any number of ranks can go on from.
+---@return table state
+---
+---```lua
+---local torch = require 'torch'
+---local data = require 'torch.utils.data'
+---local function new_loader()
+---  return data.DataLoader(data.TensorDataset(torch.arange(6)), {batch_size = 2, shuffle = true})
+---end
+---local loader, state, rest = new_loader(), nil, {}
+---for i, x in loader:enumerate() do
+---  if i == 0 then state = loader:state() else rest[i] = x end
+---end
+---local restored = new_loader()
+---restored:load_state(state)
+---for i, x in restored:enumerate() do assert(torch.equal(x, rest[i + 1])) end
+---```
+function DataLoader:state() return position.state(self) end
+
+---Makes the next loop go on where the state was taken; `set_epoch` with another epoch than the state's begins that one
+---instead. Raises code 'argument' for a state that does not fit the dataset or the sampler.
+---@param state table what state() gave
+function DataLoader:load_state(state) position.load(self, state) end
+
+---Ends the worker threads, those of persistent_workers too; the next loop starts new ones.
+function DataLoader:close() epoch.close(self) end
+
+-- Threads and the loop stay behind: a loader that travels starts its own.
 function DataLoader.__pack(self)
   local module, name, state = class.pack(self)
-  state.fields._threads, state.fields._next = nil, nil
+  state.fields._pools, state.fields._next, state.fields._begun = nil, nil, nil
   return module, name, state
 end
 

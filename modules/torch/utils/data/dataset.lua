@@ -1,4 +1,4 @@
--- torch/utils/data/dataset.lua: Dataset and those made of others.
+-- torch/utils/data/dataset.lua: Dataset, IterableDataset, tensors as a dataset and parts of one.
 --
 -- A dataset has get(i), i from 0, and len(). get_batch(indices), with an int64 tensor of indices, may return a whole
 -- batch at once; nil as its first result means that it cannot, and the loader calls get for each sample.
@@ -7,6 +7,7 @@ local args = require 'rtrain.args'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local torch = require 'torch'
+local warnings = require 'rtrain.warnings'
 
 ---Base of the datasets; instances are userdata, so `#dataset` works. Define `get(i)` with i from 0, which returns
 ---one or more values, and `len()`. `dtypes`, optional, gives the dtype of the plain numbers at each place: {[2] =
@@ -39,6 +40,47 @@ function Dataset:__len() return self:len() end
 
 -- `dataset[i]`, i from 0.
 function Dataset:__item(i) return self:get(i) end
+
+-- Whether the loader may ask for whole batches: a class that redefines get alone means its own samples.
+local function makes_batches(dataset)
+  if not dataset.get_batch then return false end
+  local of = class.of(dataset)
+  while of do
+    if rawget(of, 'get_batch') then return true end
+    if rawget(of, 'get') then return false end
+    of = rawget(of, '__base')
+  end
+  return true
+end
+
+---Base of the datasets that are read from beginning to end: define `iter()`, a function that gives the values of the
+---next sample at each call, nil at the end; and `len()` if it is known. Each worker of a loader has an iterator of its own:
+---`get_worker_info()` says which part to read, or every sample comes once from each of them.
+---
+---```lua
+---local data = require 'torch.utils.data'
+---local Range = data.IterableDataset:extend('Range')
+---function Range:init(stop) self.stop = stop end
+---function Range:iter()
+---  local info = data.get_worker_info()
+---  local i, step = info and info.id or 0, info and info.num_workers or 1
+---  return function()
+---    if i >= self.stop then return nil end
+---    i = i + step
+---    return i - step
+---  end
+---end
+---local seen = {}
+---for x in data.DataLoader(Range(6), {batch_size = 2, num_workers = 2}) do seen[#seen + 1] = x:tolist() end
+---assert(table.concat(seen[1], ' ') == '0 2' and table.concat(seen[2], ' ') == '1 3')
+---```
+---@class data.IterableDataset: data.Dataset
+local IterableDataset = Dataset:extend('IterableDataset')
+
+---@return fun(): ... next_sample
+function IterableDataset:iter()
+  errors.raise('argument', ('%s: define function %s:iter()'):format(class.of(self).__name, class.of(self).__name))
+end
 
 ---The i-th of several tensors of the same first size.
 ---
@@ -107,44 +149,17 @@ function Subset:len() return self.indices:size(0) end
 function Subset:get(i) return self.dataset:get(self.indices:select(0, i):item()) end
 
 function Subset:get_batch(indices)
-  if not self.dataset.get_batch then return nil end
+  if not makes_batches(self.dataset) then return nil end
   return self.dataset:get_batch(self.indices:index_select(0, indices))
 end
 
----Datasets one after the other.
----@class data.ConcatDataset: data.Dataset
----@overload fun(datasets: data.Dataset[]): data.ConcatDataset
-local ConcatDataset = Dataset:extend('ConcatDataset')
-
----@param datasets data.Dataset[]
-function ConcatDataset:init(datasets)
-  if #datasets == 0 then errors.raise('argument', 'ConcatDataset: expected a list of datasets') end
-  self.datasets, self.cumulative_sizes = datasets, {}
-  local total = 0
-  for i, dataset in ipairs(datasets) do
-    total = total + dataset:len()
-    self.cumulative_sizes[i] = total
-  end
-  self.dtypes = datasets[1].dtypes
-end
-
-function ConcatDataset:len() return self.cumulative_sizes[#self.datasets] end
-
-function ConcatDataset:get(i)
-  if i < 0 then i = i + self:len() end
-  for k, stop in ipairs(self.cumulative_sizes) do
-    if i < stop then return self.datasets[k]:get(i - (self.cumulative_sizes[k - 1] or 0)) end
-  end
-  errors.raise('argument', ('ConcatDataset: index %d is out of range for %d samples'):format(i, self:len()))
-end
-
 -- Fractions of the whole as numbers of samples; what rounding leaves goes to the first ones, one each.
-local function split_sizes(total, lengths)
-  local sum = 0
-  for _, length in ipairs(lengths) do sum = sum + length end
-  if sum > 1 + 1e-9 or total == 1 then return lengths, sum end
+local function fraction_sizes(total, fractions)
   local sizes, given = {}, 0
-  for i, fraction in ipairs(lengths) do
+  for i, fraction in ipairs(fractions) do
+    if fraction < 0 or fraction > 1 then
+      errors.raise('argument', ('random_split: fraction number %d is not between 0 and 1: %s'):format(i, tostring(fraction)))
+    end
     sizes[i] = math.floor(total * fraction)
     given = given + sizes[i]
   end
@@ -152,10 +167,20 @@ local function split_sizes(total, lengths)
     local k = i % #sizes + 1
     sizes[k] = sizes[k] + 1
   end
-  return sizes, total
+  for i, size in ipairs(sizes) do
+    if size == 0 then warnings.warn(('random_split: part %d has no samples'):format(i)) end
+  end
+  return sizes
 end
 
----Splits a dataset at random. Lengths are numbers of samples or fractions that add up to 1.
+local function sum_of(list)
+  local sum = 0
+  for _, value in ipairs(list) do sum = sum + value end
+  return sum
+end
+
+---Splits a dataset at random. Lengths are numbers of samples, or fractions that add up to 1: what rounding leaves goes
+---to the first parts, one sample each. Counterpart: torch.utils.data.random_split.
 ---@param dataset data.Dataset
 ---@param lengths number[]
 ---@param options? {generator: userdata}
@@ -169,9 +194,10 @@ end
 ---```
 local function random_split(dataset, lengths, options)
   options = args.options(options, {'generator'}, 'random_split')
-  local total = dataset:len()
-  local sizes, sum = split_sizes(total, lengths)
-  if sum ~= total then
+  local total, sum = dataset:len(), sum_of(lengths)
+  local sizes = lengths
+  if sum <= 1 and 1 - sum <= 1e-9 then sizes = fraction_sizes(total, lengths) end
+  if sum_of(sizes) ~= total then
     errors.raise('argument', ('random_split: the lengths add up to %s, the dataset has %d samples'):format(
       tostring(sum), total))
   end
@@ -184,5 +210,5 @@ local function random_split(dataset, lengths, options)
   return out
 end
 
-return {Dataset = Dataset, TensorDataset = TensorDataset, Subset = Subset, ConcatDataset = ConcatDataset,
-        random_split = random_split}
+return {Dataset = Dataset, IterableDataset = IterableDataset, TensorDataset = TensorDataset, Subset = Subset,
+        random_split = random_split, makes_batches = makes_batches}

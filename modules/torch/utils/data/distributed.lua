@@ -1,14 +1,19 @@
 -- torch/utils/data/distributed.lua: the part of a dataset that one rank takes.
 
 local args = require 'rtrain.args'
+local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
-local Sampler = require('torch.utils.data.sampler').Sampler
+local samplers = require 'torch.utils.data.sampler'
 local torch = require 'torch'
+local Sampler = samplers.Sampler
 
 ---Every num_replicas-th sample, beginning at `rank`, of an order that all ranks share: the same numbers as
 ---PyTorch's. Call set_epoch before each epoch, or every epoch has the same order. Arguments: dataset, {num_replicas,
 ---rank (default: the process group's), shuffle = true, seed = 0, drop_last = false}. Without drop_last the first
----samples are repeated so that all ranks have equally many.
+---samples are repeated so that all ranks have equally many; with it the last ones are left out.
+---
+---Its state can be loaded with another number of ranks: the samples that nobody has seen yet are dealt out anew, and
+---padded or dropped by the same rule.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -24,6 +29,12 @@ local DistributedSampler = Sampler:extend('DistributedSampler')
 local signature = args.signature('DistributedSampler', {'dataset', {'num_replicas'}, {'rank'}, {'shuffle', true},
   {'seed', 0}, {'drop_last', false}})
 
+-- How many of `count` samples each rank takes.
+local function share(self, count)
+  local part = count / self.num_replicas
+  return self.drop_last and math.floor(part) or math.ceil(part)
+end
+
 function DistributedSampler:init(...)
   local a = signature:bind(...)
   self.dataset, self.shuffle, self.seed, self.drop_last = a.dataset, a.shuffle, a.seed, a.drop_last
@@ -33,36 +44,131 @@ function DistributedSampler:init(...)
     errors.raise('argument', ('DistributedSampler: rank %d is not one of 0 … %d'):format(self.rank,
       self.num_replicas - 1))
   end
-  self.epoch = 0
-  local total = self.dataset:len()
-  local shared = total
-  if self.drop_last and total % self.num_replicas ~= 0 then shared = total - self.num_replicas end
-  self.num_samples = math.max(0, math.ceil(shared / self.num_replicas))
+  self.epoch, self._seen = 0, 0
+  self.num_samples = share(self, self:count())
   self.total_size = self.num_samples * self.num_replicas
 end
 
----Chooses the order of the next loop.
----@param epoch integer
-function DistributedSampler:set_epoch(epoch) self.epoch = epoch end
-
 function DistributedSampler:len() return self.num_samples end
 
-local function whole_order(self)
-  local total = self.dataset:len()
+---@return integer count of the samples that all ranks share
+function DistributedSampler:count() return self.dataset:len() end
+
+---The order that all ranks share.
+---@return torch.Tensor indices int64
+function DistributedSampler:order()
+  local total = self:count()
   if not self.shuffle then return torch.arange(total) end
-  return torch.randperm(total, {generator = torch.Generator(self.seed + self.epoch)})
+  return torch.randperm(total, {generator = samplers.epoch_generator(self.seed, self.epoch, self._first)})
+end
+
+-- The order without its first `seen` samples, padded from the order's beginning or cut to what all ranks can share.
+local function dealt(self, order, seen)
+  local count = order:size(0)
+  local left = math.max(count - seen, 0)
+  local rest = order:narrow(0, count - left, left)
+  local size = share(self, left) * self.num_replicas
+  if size <= left then return rest:narrow(0, 0, size) end
+  local padding = size - left
+  return torch.cat{rest, order:tile{math.ceil(padding / count)}:narrow(0, 0, padding)}
 end
 
 function DistributedSampler:indices()
-  local order = whole_order(self)
-  local count = order:size(0)
-  if self.drop_last or count == 0 then
-    order = order:narrow(0, 0, self.total_size)
-  elseif self.total_size > count then
-    local padding = self.total_size - count
-    order = torch.cat{order, order:tile{math.ceil(padding / count)}:narrow(0, 0, padding)}
-  end
-  return order:slice(0, self.rank, self.total_size, self.num_replicas)
+  self._seen = samplers.is_replay(self) and self._seen_before or 0
+  local mine = dealt(self, self:order(), self._seen)
+  if mine:size(0) == 0 then return mine end
+  return mine:slice(0, self.rank, mine:size(0), self.num_replicas)
 end
 
-return {DistributedSampler = DistributedSampler}
+-- What all ranks have seen: they take equal steps.
+function DistributedSampler:state(taken)
+  return {kind = 'DistributedSampler', shuffle = self.shuffle, seed = self.seed, first = self._first, epoch = self.epoch,
+          samples = taken and self._seen + taken * self.num_replicas}
+end
+
+function DistributedSampler:load_state(state)
+  if state.shuffle ~= self.shuffle then
+    errors.raise('argument', ('load_state: the state is that of a %s with shuffle = %s, this sampler has shuffle = %s')
+      :format(tostring(state.kind), tostring(state.shuffle), tostring(self.shuffle)))
+  end
+  self.epoch, self.seed, self._first = state.epoch or 0, state.seed or self.seed, state.first
+  self._resumed = state.samples
+end
+
+-- The next order is the rest itself: nothing of it is left out.
+function DistributedSampler:resume()
+  self._seen_before = Sampler.resume(self)
+  return self._seen_before and 0
+end
+
+---A rank's part of another sampler's order, for orders that a DistributedSampler does not know: every num_replicas-th
+---sample, padded or cut as there. All ranks must get one order from it: a sampler that draws from the default
+---generator is given the same random numbers everywhere, by the seed and the epoch; one with a generator of its own
+---needs that seeded alike. Arguments: sampler, {num_replicas, rank, seed = 0, drop_last = false}.
+---
+---```lua
+---local data = require 'torch.utils.data'
+---local weighted = data.WeightedRandomSampler({1, 1, 2, 4}, 6)
+---local half = data.DistributedSamplerWrapper(weighted, {num_replicas = 2, rank = 0})
+---assert(#half == 3 and half:indices():size(0) == 3)
+---```
+---@class data.DistributedSamplerWrapper: data.DistributedSampler
+---@overload fun(sampler: data.Sampler, options?: table): data.DistributedSamplerWrapper
+local DistributedSamplerWrapper = DistributedSampler:extend('DistributedSamplerWrapper')
+
+local wrapper_signature = args.signature('DistributedSamplerWrapper', {'sampler', {'num_replicas'}, {'rank'},
+  {'seed', 0}, {'drop_last', false}})
+
+function DistributedSamplerWrapper:init(...)
+  local a = wrapper_signature:bind(...)
+  self.sampler = a.sampler
+  DistributedSampler.init(self, false, {num_replicas = a.num_replicas, rank = a.rank, shuffle = false, seed = a.seed,
+                                        drop_last = a.drop_last})
+end
+
+function DistributedSamplerWrapper:count() return self.sampler:len() end
+
+function DistributedSamplerWrapper:set_epoch(epoch)
+  DistributedSampler.set_epoch(self, epoch)
+  if self.sampler.set_epoch then self.sampler:set_epoch(epoch) end
+end
+
+local function listed(sampler)
+  local out = {}
+  for index in sampler:iter() do out[#out + 1] = index end
+  return torch.tensor(out, {dtype = 'int64'})
+end
+
+local function drawn(sampler)
+  local has_indices = sampler.indices and sampler.iter == Sampler.iter
+  return has_indices and sampler:indices() or listed(sampler)
+end
+
+function DistributedSamplerWrapper:order()
+  return torch.random.fork_rng(function()
+    torch.manual_seed(self.seed + self.epoch)
+    return drawn(self.sampler)
+  end)
+end
+
+function DistributedSamplerWrapper:state(taken)
+  local state = DistributedSampler.state(self, taken)
+  state.kind, state.inner = 'DistributedSamplerWrapper', self.sampler.state and self.sampler:state(taken and 0)
+  return state
+end
+
+function DistributedSamplerWrapper:load_state(state)
+  if state.kind ~= 'DistributedSamplerWrapper' then
+    errors.raise('argument', ('load_state: the state is that of a %s, this sampler splits a %s'):format(
+      tostring(state.kind), class.of(self.sampler) and class.of(self.sampler).__name or 'sampler'))
+  end
+  DistributedSampler.load_state(self, state)
+  if state.inner and self.sampler.load_state then self.sampler:load_state(state.inner) end
+end
+
+function DistributedSamplerWrapper:resume()
+  if self.sampler.resume then self.sampler:resume() end
+  return DistributedSampler.resume(self)
+end
+
+return {DistributedSampler = DistributedSampler, DistributedSamplerWrapper = DistributedSamplerWrapper}

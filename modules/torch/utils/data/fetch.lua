@@ -2,6 +2,7 @@
 
 local collate = require 'torch.utils.data.collate'
 local errors = require 'rtrain.errors'
+local makes_batches = require('torch.utils.data.dataset').makes_batches
 local torch = require 'torch'
 local worker = require 'torch.utils.data.worker'
 
@@ -10,9 +11,22 @@ local fetch = {}
 local function packed(...) return {n = select('#', ...), ...} end
 
 -- What a collate_fn sees of a sample: the value, or a list when get returns several.
-local function plain_sample(...)
-  if select('#', ...) == 1 then return (...) end
-  return {...}
+local function plain_sample(sample)
+  if sample.n == 1 then return sample[1] end
+  sample.n = nil
+  return sample
+end
+
+-- Values as a batch: what batch_size = torch.none gives.
+local function converted(collate_fn, sample)
+  if collate_fn then return collate_fn(plain_sample(sample)) end
+  return unpack(sample, 1, sample.n)
+end
+
+local function joined(collate_fn, samples, dtypes)
+  if not collate_fn then return collate.columns(samples, dtypes) end
+  for i, sample in ipairs(samples) do samples[i] = plain_sample(sample) end
+  return collate_fn(samples)
 end
 
 local function whole_batch(dataset, indices)
@@ -20,48 +34,153 @@ local function whole_batch(dataset, indices)
   return packed(dataset:get_batch(tensor))
 end
 
----The batch of the given indices: the dataset's own, or its samples joined.
----@param dataset data.Dataset
----@param collate_fn? fun(samples: any[]): ...
----@param indices integer[]|torch.Tensor
----@param before_sample? fun(index: integer)
----@return any ... batch
-function fetch.batch(dataset, collate_fn, indices, before_sample)
-  if dataset.get_batch and not collate_fn then
+-- The work of one loader: what workers and the training thread have in common.
+---@class data.Fetcher
+---@field dataset data.Dataset
+---@field collate_fn? fun(samples: any[]): ...
+---@field makes_batches boolean
+---@field current? integer the sample being made, for messages
+local Fetcher = {}
+Fetcher.__index = Fetcher
+
+-- A batch made of samples, or by the dataset at once.
+local function batch(self, making, indices)
+  local dataset = self.dataset
+  worker.begin_batch(making, indices)
+  if self.makes_batches and not self.collate_fn then
     local whole = whole_batch(dataset, indices)
     if whole[1] ~= nil then return unpack(whole, 1, whole.n) end
   end
-  local samples, gather = {}, collate_fn and plain_sample or packed
+  local samples = {}
   for i, index in ipairs(type(indices) == 'table' and indices or indices:tolist()) do
-    if before_sample then before_sample(index) end
-    samples[i] = gather(dataset:get(index))
+    self.current = index
+    worker.begin(making, index)
+    samples[i] = packed(dataset:get(index))
   end
-  if collate_fn then return collate_fn(samples) end
-  return collate.columns(samples, dataset.dtypes)
+  self.current = nil
+  return joined(self.collate_fn, samples, dataset.dtypes)
 end
 
----The function that a worker thread runs for each request {indices, seed}. An error names the sample at which it
----arose.
----@param dataset data.Dataset
----@param collate_fn? fun(samples: any[]): ...
----@param num_workers integer
----@return fun(request: table): ... the values of the batch
-function fetch.worker(dataset, collate_fn, num_workers)
-  return function(request)
-    local info = {num_workers = num_workers, seed = request.seed, dataset = dataset}
-    worker.begin_batch(info, request.indices)
-    local current
-    local function before_sample(index)
-      current = index
-      worker.begin(info, index)
+-- Without batches: what the dataset gives for an index, or for a list of them.
+local function one(self, making, index)
+  if type(index) == 'table' then
+    if not self.dataset.get_batch then
+      errors.raise('argument', 'DataLoader: the sampler gives lists of indices, so the dataset needs get_batch(indices)')
     end
-    local results = packed(xpcall(function()
-      return fetch.batch(dataset, collate_fn, request.indices, before_sample)
-    end, errors.wrap))
-    if results[1] then return unpack(results, 2, results.n) end
-    local err = results[2]
-    if current then err.message = ('sample %d: %s'):format(current, err.message) end
+    worker.begin_batch(making, index)
+    return converted(self.collate_fn, whole_batch(self.dataset, index))
+  end
+  self.current = index
+  worker.begin(making, index)
+  return converted(self.collate_fn, packed(self.dataset:get(index)))
+end
+
+local function finished(self, ok, ...)
+  local current = self.current
+  self.current = nil
+  worker.finish()
+  if ok then return ... end
+  local err = ...
+  if current then err.message = ('sample %d: %s'):format(current, err.message) end
+  error(err, 0)
+end
+
+---The values of a request; an error names the sample at which it arose.
+---@param making {seed: integer, info: data.WorkerInfo?}
+---@param request integer[]|torch.Tensor|integer
+---@return any ... values
+function Fetcher:fetch(making, request)
+  local method = self.is_single and one or batch
+  return finished(self, xpcall(method, errors.wrap, self, making, request))
+end
+
+---@param loader {dataset: data.Dataset, collate_fn: function?, is_single: boolean}
+---@return data.Fetcher
+function fetch.fetcher(loader)
+  return setmetatable({dataset = loader.dataset, collate_fn = loader.collate_fn, is_single = loader.is_single,
+                       makes_batches = makes_batches(loader.dataset)}, Fetcher)
+end
+
+-- Batches of an IterableDataset, or its samples one by one: next_batch(making) → true and values; false at its end.
+local Stream = {}
+Stream.__index = Stream
+
+local function next_sample(self, making)
+  self.count = self.count + 1
+  local info = making.info
+  worker.begin(making, (self.count - 1) * (info and info.num_workers or 1) + (info and info.id or 0))
+  local sample = packed(self.next())
+  if sample[1] == nil then
+    self.is_ended = true
+    return nil
+  end
+  return sample
+end
+
+local function stream_batch(self, making)
+  self.next = self.next or self.dataset:iter()
+  if self.is_single then
+    local sample = next_sample(self, making)
+    if sample == nil then return false end
+    return true, converted(self.collate_fn, sample)
+  end
+  local samples = {}
+  while #samples < self.batch_size do
+    local sample = next_sample(self, making)
+    if sample == nil then break end
+    samples[#samples + 1] = sample
+  end
+  if #samples == 0 or (self.drop_last and #samples < self.batch_size) then return false end
+  return true, joined(self.collate_fn, samples, self.dataset.dtypes)
+end
+
+---@param making {seed: integer, info: data.WorkerInfo?}
+---@return boolean more
+---@return any ... values
+function Stream:next_batch(making)
+  if self.is_ended then return false end
+  worker.begin(making, -1)
+  return finished(self, xpcall(stream_batch, errors.wrap, self, making))
+end
+
+---One pass over an IterableDataset.
+---@param loader table
+---@return table stream
+function fetch.stream(loader)
+  return setmetatable({dataset = loader.dataset, collate_fn = loader.collate_fn, is_single = loader.is_single,
+                       batch_size = loader.batch_size, drop_last = loader.drop_last, count = 0}, Stream)
+end
+
+-- worker_init_fn, once in each worker, before its first sample.
+local function initialize(loader, info)
+  if not loader.worker_init_fn then return end
+  worker.begin({seed = info.seed, info = info}, -1)
+  local ok, err = xpcall(loader.worker_init_fn, errors.wrap, info.id)
+  worker.finish()
+  if not ok then
+    err.message = 'worker_init_fn: ' .. err.message
     error(err, 0)
+  end
+end
+
+---The function that a worker thread runs for each request {indices, seed} or, of an IterableDataset, {loop, seed}.
+---@param loader table plain: dataset, collate_fn, is_single, batch_size, drop_last, num_workers, worker_init_fn
+---@return fun(request: table, worker_id: integer): ... the values of the batch
+function fetch.worker(loader)
+  local fetcher, stream, loop, is_initialized
+  return function(request, id)
+    local info = {id = id, num_workers = loader.num_workers, seed = request.seed + id, dataset = loader.dataset}
+    local making = {seed = request.seed, info = info}
+    if not is_initialized then
+      initialize(loader, info)
+      is_initialized = true
+    end
+    if request.indices then
+      fetcher = fetcher or fetch.fetcher(loader)
+      return fetcher:fetch(making, request.indices)
+    end
+    if loop ~= request.loop then stream, loop = fetch.stream(loader), request.loop end
+    return stream:next_batch(making)
   end
 end
 

@@ -1,14 +1,19 @@
 -- torch/utils/data/sampler.lua: the order in which samples are taken.
 --
--- A sampler has len() and iter(), an iterator over indices from 0. Those here also have indices(), the indices of
+-- A sampler has len() and iter(), an iterator over indices from 0. Those here have indices() instead: the indices of
 -- the next epoch as one int64 tensor, which the loader cuts into batches without making Lua numbers of them.
+--
+-- state(taken) and load_state(state) carry an order over to another process, in the middle of it when `taken` samples of
+-- it were used. After load_state, resume() says once how many samples of the next order to leave out, and that order is
+-- drawn again without touching a generator.
 
 local args = require 'rtrain.args'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local torch = require 'torch'
 
----Base of the samplers: define `len()` and `iter()`, or `indices()` instead of `iter()`.
+---Base of the samplers: define `len()` and `iter()`, or `indices()` instead of `iter()`. One whose order is random also
+---needs `state(taken)` and `load_state(state)` for a loader that can be resumed.
 ---
 ---```lua
 ---local data = require 'torch.utils.data'
@@ -25,6 +30,7 @@ local torch = require 'torch'
 ---assert(#Backwards(3) == 3 and Backwards(3):iter()() == 2)
 ---```
 ---@class data.Sampler
+---@field epoch? integer
 local Sampler = class('Sampler', nil, {userdata = true})
 
 ---@return integer number of samples of an epoch
@@ -34,10 +40,13 @@ end
 
 function Sampler:__len() return self:len() end
 
----Chooses the epoch of the next loop. Here it does nothing; samplers whose order depends on the epoch define it, so that a
----script may call it on any loader's sampler.
+---Chooses the epoch of the next loop, for samplers whose order depends on it; the others only remember it, so that a script
+---may call it on any loader's sampler.
 ---@param epoch integer from 0
-function Sampler:set_epoch(epoch) end
+function Sampler:set_epoch(epoch)
+  if epoch ~= self.epoch then self._resumed = nil end
+  self.epoch = epoch
+end
 
 ---Iterates over the indices of the next epoch.
 ---@return fun(): integer|nil
@@ -47,6 +56,38 @@ function Sampler:iter()
     i = i + 1
     return list[i]
   end
+end
+
+---Where the sampler stands, as plain data.
+---@param taken? integer samples used of the order that was drawn last; nil between two epochs
+---@return table state
+function Sampler:state(taken) return {kind = class.of(self).__name, epoch = self.epoch, samples = taken} end
+
+---Goes on where `state` was taken. Raises for the state of another kind of sampler.
+---@param state table
+function Sampler:load_state(state)
+  local kind = class.of(self).__name
+  if state.kind ~= kind then
+    errors.raise('argument', ('load_state: the state is that of a %s, this sampler is a %s'):format(
+      tostring(state.kind), kind))
+  end
+  self.epoch = state.epoch
+  self._resumed = state.samples
+end
+
+---After load_state in the middle of an epoch, once: how many samples to leave out.
+---@return integer|nil samples nil: the next order is a new one
+function Sampler:resume()
+  local samples = self._resumed
+  self._resumed, self._replay = nil, samples ~= nil
+  return samples
+end
+
+-- Whether this order was drawn before, by the run that is resumed.
+local function is_replay(self)
+  local replay = self._replay
+  self._replay = nil
+  return replay
 end
 
 ---0, 1, 2, … len - 1.
@@ -61,14 +102,48 @@ function SequentialSampler:len() return self.data_source:len() end
 
 function SequentialSampler:indices() return torch.arange(self:len()) end
 
+function SequentialSampler:state(taken)
+  return {kind = 'SequentialSampler', shuffle = false, epoch = self.epoch, samples = taken}
+end
+
+-- Orders that a RandomSampler, a SequentialSampler and a DistributedSampler have in common can be handed on: a run may
+-- go on with another number of workers.
+local function check_shuffle(self, state, shuffle)
+  if state.shuffle == shuffle then return end
+  errors.raise('argument', ('load_state: the state is that of a %s, which %s, this sampler is a %s, which %s'):format(
+    tostring(state.kind), state.shuffle and 'shuffles' or 'does not shuffle', class.of(self).__name,
+    shuffle and 'shuffles' or 'does not'))
+end
+
+function SequentialSampler:load_state(state)
+  check_shuffle(self, state, false)
+  self.epoch, self._resumed = state.epoch, state.samples
+end
+
 -- A seed from the generator, or from the default one.
 local function draw_seed(generator)
   return torch.empty({}, {dtype = 'int64'}):random_{generator = generator}
 end
 
----A random order. The seed is drawn once, as PyTorch draws it for a first epoch; epoch e uses seed + e, so that the
----order is a function of the seed and the epoch alone. Arguments: data_source, {replacement = false, num_samples,
----generator}.
+-- The number that the sampler's own generator stands at, as far as it has one.
+local function generator_state(generator) return generator and generator:get_state() end
+
+local function restore_generator(generator, state)
+  if generator and state then generator:set_state(state) end
+end
+
+-- A random order of an epoch. The first one of a generator of the user's own is drawn from that (`first` is its state),
+-- as PyTorch draws it; every other one is a function of the seed and the epoch.
+local function epoch_generator(seed, epoch, first)
+  if epoch ~= 0 or not first then return torch.Generator(seed + epoch) end
+  local generator = torch.Generator()
+  generator:set_state(first)
+  return generator
+end
+
+---A random order. Without a generator the seed is drawn once, as PyTorch draws it for a first epoch, and epoch e uses
+---seed + e; with one the first epoch's order is drawn from it, as PyTorch does, and the later ones' seed too: the order
+---is a function of the seed and the epoch alone. Arguments: data_source, {replacement = false, num_samples, generator}.
 ---@class data.RandomSampler: data.Sampler
 ---@overload fun(data_source: data.Dataset, options?: table): data.RandomSampler
 local RandomSampler = Sampler:extend('RandomSampler')
@@ -80,12 +155,15 @@ function RandomSampler:init(...)
   local a = random_signature:bind(...)
   self.data_source, self.replacement, self.generator = a.data_source, a.replacement, a.generator
   self._num_samples, self.epoch = a.num_samples, 0
-  if self:len() <= 0 then errors.raise('argument', 'RandomSampler: there are no samples to draw from') end
+  if type(self.replacement) ~= 'boolean' then
+    errors.raise('argument', ('RandomSampler: replacement is true or false, got %s'):format(tostring(a.replacement)))
+  end
+  local count = self:len()
+  if type(count) ~= 'number' or count <= 0 or count % 1 ~= 0 then
+    errors.raise('argument', a.num_samples == nil and 'RandomSampler: there are no samples to draw from'
+      or ('RandomSampler: num_samples is a positive integer, got %s'):format(tostring(count)))
+  end
 end
-
----The next loop runs this epoch (from 0).
----@param epoch integer
-function RandomSampler:set_epoch(epoch) self.epoch = epoch end
 
 function RandomSampler:len() return self._num_samples or self.data_source:len() end
 
@@ -100,20 +178,74 @@ local function permutations(self, count, options)
   return torch.cat(parts):narrow(0, 0, count)
 end
 
-function RandomSampler:indices()
-  -- Drawn in every epoch, as PyTorch does, so that what the generator gives others afterwards is the same.
+-- Draws what the orders of all epochs are made of; once, and then as often as PyTorch does, so that what the generator gives
+-- others afterwards is the same.
+local function draw_seeds(self)
+  local first = generator_state(self.generator)
   local seed = draw_seed(self.generator)
-  self._seed = self._seed or seed
-  local options = {generator = torch.Generator((self._seed + self.epoch):item())}
+  if self._seed then return end
+  self._seed, self._first = seed:item(), first
+end
+
+function RandomSampler:indices()
+  if not is_replay(self) then draw_seeds(self) end
+  local options = {generator = epoch_generator(self._seed, self.epoch, self._first)}
+  self._drawn = self.epoch
   self.epoch = self.epoch + 1
   if self.replacement then return with_replacement(self, self:len(), options) end
   return permutations(self, self:len(), options)
 end
 
+-- Whether the order is the permutation that other samplers know too.
+local function is_plain(self) return not self.replacement and self._num_samples == nil end
+
+function RandomSampler:state(taken)
+  return {kind = 'RandomSampler', shuffle = is_plain(self) or nil, seed = self._seed, first = self._first,
+          epoch = taken and self._drawn or self.epoch, samples = taken, generator = generator_state(self.generator)}
+end
+
+function RandomSampler:load_state(state)
+  if is_plain(self) then
+    check_shuffle(self, state, true)
+    -- A DistributedSampler's epoch is the last one, a RandomSampler's the next one.
+    local is_past = state.kind == 'DistributedSampler' and state.samples == nil
+    self.epoch, self._resumed = state.epoch + (is_past and 1 or 0), state.samples
+  else
+    Sampler.load_state(self, state)
+  end
+  self._seed, self._first = state.seed, state.first
+  restore_generator(self.generator, state.generator)
+end
+
+-- Samplers that draw each epoch's order from the generator itself, as PyTorch's do: they remember where it stood.
+local DrawingSampler = Sampler:extend('DrawingSampler')
+
+function DrawingSampler:indices()
+  if not is_replay(self) then
+    self._start = generator_state(self.generator) or torch.get_rng_state()
+    return self:draw(self.generator)
+  end
+  local generator = torch.Generator()
+  generator:set_state(self._start)
+  return self:draw(generator)
+end
+
+function DrawingSampler:state(taken)
+  local state = Sampler.state(self, taken)
+  state.start, state.generator = taken and self._start, generator_state(self.generator)
+  return state
+end
+
+function DrawingSampler:load_state(state)
+  Sampler.load_state(self, state)
+  self._start = state.start
+  restore_generator(self.generator, state.generator)
+end
+
 ---The given indices in random order. Arguments: indices, {generator}.
 ---@class data.SubsetRandomSampler: data.Sampler
 ---@overload fun(indices: integer[]|torch.Tensor, options?: table): data.SubsetRandomSampler
-local SubsetRandomSampler = Sampler:extend('SubsetRandomSampler')
+local SubsetRandomSampler = DrawingSampler:extend('SubsetRandomSampler')
 
 local subset_signature = args.signature('SubsetRandomSampler', {'indices', {'generator'}})
 
@@ -125,73 +257,51 @@ end
 
 function SubsetRandomSampler:len() return self._indices:size(0) end
 
-function SubsetRandomSampler:indices()
-  local order = torch.randperm(self:len(), {generator = self.generator})
-  return self._indices:index_select(0, order)
+---@param generator userdata|nil
+---@return torch.Tensor order
+function SubsetRandomSampler:draw(generator)
+  return self._indices:index_select(0, torch.randperm(self:len(), {generator = generator}))
 end
 
 ---Draws each index with a probability in proportion to its weight. Arguments: weights (a list or tensor),
 ---num_samples, {replacement = true, generator}.
 ---@class data.WeightedRandomSampler: data.Sampler
 ---@overload fun(weights: number[]|torch.Tensor, num_samples: integer, options?: table): data.WeightedRandomSampler
-local WeightedRandomSampler = Sampler:extend('WeightedRandomSampler')
+local WeightedRandomSampler = DrawingSampler:extend('WeightedRandomSampler')
 
 local weighted_signature = args.signature('WeightedRandomSampler', {'weights', 'num_samples', {'replacement', true},
   {'generator'}})
 
+local function check_weighted(a, weights)
+  if type(a.num_samples) ~= 'number' or a.num_samples <= 0 or a.num_samples % 1 ~= 0 then
+    errors.raise('argument', ('WeightedRandomSampler: num_samples is a positive integer, got %s'):format(
+      tostring(a.num_samples)))
+  end
+  if type(a.replacement) ~= 'boolean' then
+    errors.raise('argument', ('WeightedRandomSampler: replacement is true or false, got %s'):format(
+      tostring(a.replacement)))
+  end
+  if weights:dim() ~= 1 then
+    errors.raise('argument', ('WeightedRandomSampler: weights are a list of numbers, got a tensor of %d dimensions'):format(
+      weights:dim()))
+  end
+end
+
 function WeightedRandomSampler:init(...)
   local a = weighted_signature:bind(...)
   self.weights = type(a.weights) == 'table' and torch.tensor(a.weights, {dtype = 'float64'}) or a.weights:double()
+  check_weighted(a, self.weights)
   self.num_samples, self.replacement, self.generator = a.num_samples, a.replacement, a.generator
 end
 
 function WeightedRandomSampler:len() return self.num_samples end
 
-function WeightedRandomSampler:indices()
-  return torch.multinomial(self.weights, self.num_samples, self.replacement, {generator = self.generator})
-end
-
----Lists of indices, batch_size at a time. Arguments: sampler, batch_size, drop_last.
----
----```lua
----local data = require 'torch.utils.data'
----local torch = require 'torch'
----local order = data.SequentialSampler(data.TensorDataset(torch.arange(5)))
----local batches = data.BatchSampler(order, 2, false)
----assert(#batches == 3 and batches:iter()()[2] == 1)
----```
----@class data.BatchSampler: data.Sampler
----@overload fun(sampler: data.Sampler, batch_size: integer, drop_last: boolean): data.BatchSampler
-local BatchSampler = Sampler:extend('BatchSampler')
-
-local batch_signature = args.signature('BatchSampler', {'sampler', 'batch_size', 'drop_last'})
-
-function BatchSampler:init(...)
-  local a = batch_signature:bind(...)
-  if type(a.batch_size) ~= 'number' or a.batch_size < 1 or a.batch_size % 1 ~= 0 then
-    errors.raise('argument', ('batch_size is a positive integer, got %s'):format(tostring(a.batch_size)))
-  end
-  self.sampler, self.batch_size, self.drop_last = a.sampler, a.batch_size, a.drop_last
-end
-
-function BatchSampler:len()
-  local batches = self.sampler:len() / self.batch_size
-  return self.drop_last and math.floor(batches) or math.ceil(batches)
-end
-
-function BatchSampler:iter()
-  local next_index = self.sampler:iter()
-  return function()
-    local batch = {}
-    for index in next_index do
-      batch[#batch + 1] = index
-      if #batch == self.batch_size then return batch end
-    end
-    if #batch > 0 and not self.drop_last then return batch end
-    return nil
-  end
+---@param generator userdata|nil
+---@return torch.Tensor order
+function WeightedRandomSampler:draw(generator)
+  return torch.multinomial(self.weights, self.num_samples, self.replacement, {generator = generator})
 end
 
 return {Sampler = Sampler, SequentialSampler = SequentialSampler, RandomSampler = RandomSampler,
         SubsetRandomSampler = SubsetRandomSampler, WeightedRandomSampler = WeightedRandomSampler,
-        BatchSampler = BatchSampler, draw_seed = draw_seed}
+        draw_seed = draw_seed, is_replay = is_replay, epoch_generator = epoch_generator}

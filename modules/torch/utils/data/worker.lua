@@ -1,46 +1,78 @@
--- torch/utils/data/worker.lua: what a loader's worker thread knows about itself, and its random numbers.
+-- torch/utils/data/worker.lua: what a loader's worker thread knows about itself, and the random numbers of samples.
 --
--- The default generator belongs to the process, so that threads drawing from it would make the data depend on their
--- timing: in a worker every sample has a generator of its own, seeded by the loader's seed, the epoch and the index.
+-- While a loader makes a sample it has a generator of its own, seeded by the loader's seed, the epoch and the index: what
+-- it draws depends neither on the number of workers nor on their timing, and is the same after a restart in the middle
+-- of an epoch. Worker threads refuse to draw from the default generator, which belongs to the process.
 
 local mixed = require('rtrain.seed').mixed
 local torch = require 'torch'
 
 local worker = {}
 
-local current_info, current_generator, current_indices
+-- What is being made: {seed, info}, and the sample's index or those of the whole batch.
+local context, current_index, current_indices, current_generator
 
----In a worker thread {num_workers, seed, dataset}; elsewhere nil.
----@return {num_workers: integer, seed: integer, dataset: data.Dataset}|nil
-function worker.get_worker_info() return current_info end
+---@class data.WorkerInfo
+---@field id integer from 0
+---@field num_workers integer
+---@field seed integer changes with the epoch and the worker
+---@field dataset data.Dataset this thread's copy
 
----The generator that random transforms draw from: the sample's in a worker thread, else nil (the default one).
+---In a worker thread what it knows about itself; elsewhere nil. Counterpart: torch.utils.data.get_worker_info.
+---@return data.WorkerInfo|nil
+function worker.get_worker_info() return context and context.info end
+
+---The generator of the sample that a loader is making, for the random operators that a dataset or transform of your own
+---calls; nil outside of a loader, which means the default generator.
 ---@return userdata|nil
-function worker.generator() return current_generator end
-
----Called in the worker threads before each sample.
----@param info table
----@param index integer
-function worker.begin(info, index)
-  current_info, current_indices = info, nil
-  current_generator = torch.Generator(mixed(info.seed, index))
+---
+---```lua
+---local torch = require 'torch'
+---local data = require 'torch.utils.data'
+---local Noisy = data.Dataset:extend('Noisy')
+---function Noisy:len() return 4 end
+---function Noisy:get() return torch.rand({1}, {generator = data.sample_generator()}) end
+---local function epoch(num_workers)
+---  torch.manual_seed(1)
+---  return data.DataLoader(Noisy(), {batch_size = 4, num_workers = num_workers}):iter()()
+---end
+---assert(torch.equal(epoch(0), epoch(2)))
+---```
+function worker.sample_generator()
+  if current_index == nil then return nil end
+  if not current_generator then current_generator = torch.Generator(mixed(context.seed, current_index)) end
+  return current_generator
 end
 
----Called in the worker threads before each batch, with the indices of its samples.
----@param info table
----@param indices integer[]
-function worker.begin_batch(info, indices)
-  worker.begin(info, indices[1])
+worker.generator = worker.sample_generator
+
+---Called before each sample.
+---@param making {seed: integer, info: data.WorkerInfo?} what the loop has in common
+---@param index integer
+function worker.begin(making, index)
+  context, current_index, current_indices, current_generator = making, index, nil, nil
+end
+
+---Called before each batch.
+---@param making {seed: integer, info: data.WorkerInfo?}
+---@param indices integer[]|torch.Tensor of its samples
+function worker.begin_batch(making, indices)
+  local first = type(indices) == 'table' and indices[1] or indices:select(0, 0):item()
+  worker.begin(making, first)
   current_indices = indices
 end
 
+---Called when the batch is made: nothing is being made any more.
+function worker.finish() context, current_index, current_indices, current_generator = nil, nil, nil, nil end
+
 ---The seeds that the generators of the batch's samples have, in order, for transforms that draw for a whole batch at once;
----nil outside a worker thread and while single samples are made.
+---nil outside of a loader and while single samples are made.
 ---@return integer[]|nil
 function worker.batch_seeds()
   if not current_indices then return nil end
   local seeds = {}
-  for i, index in ipairs(current_indices) do seeds[i] = mixed(current_info.seed, index) end
+  local indices = type(current_indices) == 'table' and current_indices or current_indices:tolist()
+  for i, index in ipairs(indices) do seeds[i] = mixed(context.seed, index) end
   return seeds
 end
 

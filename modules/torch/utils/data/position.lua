@@ -1,0 +1,127 @@
+-- torch/utils/data/position.lua: how far a DataLoader has come: which epoch a loop is, and the state that another process
+-- goes on from.
+
+local errors = require 'rtrain.errors'
+local sampler = require 'torch.utils.data.sampler'
+
+local position = {}
+
+local VERSION = 1
+
+-- The sampler whose order is cut into batches; nil for an IterableDataset.
+local function order_of(loader) return loader.batch_sampler and loader.batch_sampler.sampler or loader.sampler end
+
+-- The epoch that the script chose by set_epoch, if that is a new one; else the one after the last.
+local function next_epoch(loader, given)
+  if given ~= nil and given ~= loader._given then return given end
+  return (loader._epoch or -1) + 1
+end
+
+local function begin_anew(loader)
+  -- Drawn in every epoch, before the sampler's, as PyTorch does: dropout after it gets the same numbers.
+  local drawn = sampler.draw_seed(loader.generator)
+  loader._seed = loader._seed or drawn:bitwise_and(0xFFFFFFFF):item()
+  local order = order_of(loader)
+  local given = order and order.epoch
+  loader._epoch, loader._given = next_epoch(loader, given), given
+  return {samples = 0, batches = 0}
+end
+
+-- What the state that was loaded leaves of its epoch; nil when the script chose another epoch since.
+local function resumed(loader)
+  local state = loader._resumed
+  loader._resumed = nil
+  if not state then return nil end
+  local order = order_of(loader)
+  local samples = state.samples
+  if order and order.resume then samples = order:resume() end
+  if samples == nil then return nil end
+  loader._epoch, loader._given = state.epoch, order and order.epoch
+  -- A sampler that gives the rest itself leaves nothing to leave out.
+  return {samples = samples, batches = samples > 0 and state.batches or 0}
+end
+
+---Begins an epoch.
+---@param loader data.DataLoader
+---@return table begun seed; loop: counts; samples, batches to leave out
+function position.begin(loader)
+  local begun = resumed(loader) or begin_anew(loader)
+  loader._loop = (loader._loop or 0) + 1
+  begun.loop, begun.seed = loader._loop, loader._seed + loader._epoch
+  loader._begun = {samples = begun.samples, batches = begun.batches, taken = 0}
+  return begun
+end
+
+---A batch was taken.
+---@param loader data.DataLoader
+function position.advance(loader) loader._begun.taken = loader._begun.taken + 1 end
+
+---The loop came to its end.
+---@param loader data.DataLoader
+function position.finish(loader) loader._begun = nil end
+
+-- Samples used of the sampler's order, those that the loop left out among them.
+local function samples_used(loader, begun, batches)
+  local size = loader.batch_sampler and loader.batch_sampler.batch_size or 1
+  local order = order_of(loader)
+  local used = begun.samples + batches * size
+  if order and order.len then used = math.min(used, math.max(order:len(), begun.samples)) end
+  return used
+end
+
+local function length_of(loader)
+  return not loader.is_iterable and loader.dataset:len() or nil
+end
+
+---@param loader data.DataLoader
+---@param ahead? integer batches that were taken and not used yet
+---@return table state plain data
+function position.state(loader, ahead)
+  if loader._resumed then return loader._resumed end
+  local begun = loader._begun
+  if begun and not loader.in_order and loader.num_workers > 0 then
+    errors.raise('argument', 'DataLoader:state(): with in_order = false the batches that were taken are not the first ones: '
+      .. 'take the state between two epochs, or use in_order = true')
+  end
+  local taken = begun and begun.taken - (ahead or 0)
+  local used = begun and samples_used(loader, begun, taken)
+  local order = order_of(loader)
+  return {version = VERSION, seed = loader._seed, epoch = loader._epoch, given = loader._given,
+          length = length_of(loader), batches = begun and begun.batches + taken, samples = used,
+          sampler = order and order.state and order:state(used) or nil,
+          generator = loader.generator and loader.generator:get_state()}
+end
+
+local function check(loader, state)
+  if type(state) ~= 'table' or state.version == nil then
+    errors.raise('argument', ('DataLoader:load_state: expected what loader:state() gave, got a %s'):format(type(state)))
+  end
+  if state.version ~= VERSION then
+    errors.raise('argument', ('DataLoader:load_state: the state has version %s, this one reads version %d'):format(
+      tostring(state.version), VERSION))
+  end
+  if state.length ~= length_of(loader) then
+    errors.raise('argument', ('DataLoader:load_state: the state is that of a dataset with %s samples, this one has %s'):format(
+      tostring(state.length), tostring(length_of(loader))))
+  end
+end
+
+---The next loop goes on where the state was taken: in the middle of an epoch with the rest of it.
+---@param loader data.DataLoader
+---@param state table
+function position.load(loader, state)
+  check(loader, state)
+  local order = order_of(loader)
+  if order and order.load_state then
+    if not state.sampler then
+      errors.raise('argument', 'DataLoader:load_state: the state is that of a loader without a sampler that has a state')
+    end
+    order:load_state(state.sampler)
+  end
+  loader._seed, loader._epoch, loader._given = state.seed, state.epoch, state.given
+  loader._begun, loader._next = nil, nil
+  loader._resumed = state.samples and state or nil
+  if loader.generator and state.generator then loader.generator:set_state(state.generator) end
+end
+
+return position
