@@ -60,10 +60,7 @@ function TestThreads:test_several_epochs_and_break()
   for _, persistent in ipairs{false, true} do
     local loader = data.DataLoader(Squares(20), {batch_size = 3, num_workers = 2, prefetch_factor = 3,
                                                  persistent_workers = persistent})
-    for x in loader do
-      lu.assertEquals(x[0][0]:item(), 0)
-      break
-    end
+    lu.assertEquals(loader:iter()()[0][0]:item(), 0)
     lu.assertEquals(first_column(loader), numbers(20))
     lu.assertEquals(first_column(loader), numbers(20))
     loader:close()
@@ -196,10 +193,8 @@ end
 function TestThreads:test_without_order_every_batch_comes_once()
   local loader = data.DataLoader(Squares(40), {batch_size = 3, num_workers = 3, in_order = false})
   lu.assertEquals(sorted(first_column(loader)), numbers(40))
-  for _ in loader do
-    lu.assertStrContains(message_of(loader.state, loader), 'in_order')
-    break
-  end
+  loader:iter()()
+  lu.assertStrContains(message_of(loader.state, loader), 'in_order')
 end
 
 function TestThreads:test_tensors_of_the_dataset_are_shared()
@@ -319,7 +314,7 @@ end
 function TestIterable:test_epochs()
   for _, persistent in ipairs{false, true} do
     local loader = data.DataLoader(Range(0, 9, true), {num_workers = 2, persistent_workers = persistent, prefetch_factor = 3})
-    for _ in loader do break end
+    loader:iter()()
     lu.assertEquals(first_column(loader), numbers(9))
     lu.assertEquals(first_column(loader), numbers(9))
   end

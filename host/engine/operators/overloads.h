@@ -67,8 +67,8 @@ struct Overload {
   bool factory = false;  // makes a tensor from nothing: takes requires_grad too
   bool is_mutable = false;
   bool is_random = false;  // draws random numbers, unless an argument tells it not to
-  std::string signature;  // "add(Tensor self, Tensor other, *, Scalar alpha=1)"
-  std::string results;    // "Tensor values, Tensor indices"; "" for none
+  std::string signature;   // "add(Tensor self, Tensor other, *, Scalar alpha=1)"
+  std::string results;     // "Tensor values, Tensor indices"; "" for none
 };
 
 struct Family {

@@ -27,7 +27,7 @@ local function check_workers(a)
     refuse('num_workers is a number from 0 on, got %s; with 0 the batches are made in the training thread',
       tostring(a.num_workers))
   end
-  if type(a.timeout) ~= 'number' or not (a.timeout >= 0) then
+  if type(a.timeout) ~= 'number' or a.timeout < 0 or a.timeout ~= a.timeout then
     refuse('timeout is a number of seconds from 0 on, got %s', tostring(a.timeout))
   end
   if a.timeout > 0 and a.num_workers == 0 then
