@@ -67,26 +67,15 @@ function train_torch.unwrap(model)
   return model
 end
 
-local function distributed_sampler(loader, context)
-  local data = require 'torch.utils.data'
-  local sampler = loader.sampler
-  local is_random = class.is(sampler, data.RandomSampler)
-  local is_default = is_random or class.is(sampler, data.SequentialSampler)
-  if not is_default and context.world_rank == 0 then
-    io.stderr:write(('prepare_data_loader: %s is replaced by a DistributedSampler; add_dist_sampler = false keeps it\n')
-      :format(tostring(sampler)))
-  end
-  return data.DistributedSampler(loader.dataset, {
-    num_replicas = context.world_size, rank = context.world_rank, shuffle = is_random,
-  })
-end
-
----Gives each worker its part of the loader's dataset: with several workers a loader with the same options and a
----DistributedSampler, shuffled where the loader was. Call `loader.sampler:set_epoch(epoch)` before each epoch.
+---Gives each worker its part of the loader's dataset: with several workers a loader with the same options whose
+---sampler is split: a DistributedSampler, shuffled where the loader was, or a DistributedSamplerWrapper around a sampler of
+---another kind. Call `loader.sampler:set_epoch(epoch)` before each epoch. An IterableDataset is not split: it asks
+---`train.get_context()` for its rank itself. Batches are moved to the worker's device where that is not the CPU, the next
+---one while the loop computes (auto_transfer).
 ---@param loader data.DataLoader
 ---@param options? {add_dist_sampler: boolean, move_to_device: boolean, auto_transfer: boolean} all true
 ---@return data.DataLoader
----Counterpart: ray.train.torch.prepare_data_loader. Raises code 'argument' for a loader with a batch_sampler of its own.
+---Counterpart: ray.train.torch.prepare_data_loader. Raises code 'argument' for a batch_sampler of a class of its own.
 ---
 ---```lua
 ---local torch, train = require 'torch', require 'rtrain'
@@ -105,19 +94,7 @@ end
 function train_torch.prepare_data_loader(loader, options)
   local context = session.get('train.torch.prepare_data_loader()').context
   options = args.options(options, {'add_dist_sampler', 'move_to_device', 'auto_transfer'}, 'prepare_data_loader')
-  local data = require 'torch.utils.data'
-  if not class.is(loader, data.DataLoader) then
-    errors.raise('argument', ('prepare_data_loader: expected a DataLoader, got a %s'):format(type(loader)))
-  end
-  local is_split = class.is(loader.sampler, data.DistributedSampler)
-  if context.world_size == 1 or options.add_dist_sampler == false or is_split then return loader end
-  local given = loader:options()
-  if given.batch_sampler then
-    errors.raise('argument', 'prepare_data_loader: the loader has a batch_sampler of its own: make it of a DistributedSampler, '
-      .. 'or pass add_dist_sampler = false')
-  end
-  given.shuffle, given.sampler = nil, distributed_sampler(loader, context)
-  return data.DataLoader(given)
+  return require 'rtrain.torch.prepare_loader'(loader, context, train_torch.get_device(), options)
 end
 
 ---Seeds torch and Lua's math.random alike on every worker. For numbers that differ between workers, seed with

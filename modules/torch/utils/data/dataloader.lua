@@ -187,7 +187,7 @@ function DataLoader:close() epoch.close(self) end
 -- Threads and the loop stay behind: a loader that travels starts its own.
 function DataLoader.__pack(self)
   local module, name, state = class.pack(self)
-  state.fields._pools, state.fields._next, state.fields._begun = nil, nil, nil
+  for _, name in ipairs{'_pools', '_next', '_begun', '_finished'} do state.fields[name] = nil end
   return module, name, state
 end
 

@@ -58,7 +58,7 @@ function position.advance(loader) loader._begun.taken = loader._begun.taken + 1 
 
 ---The loop came to its end.
 ---@param loader data.DataLoader
-function position.finish(loader) loader._begun = nil end
+function position.finish(loader) loader._begun, loader._finished = nil, loader._begun end
 
 -- Samples used of the sampler's order, those that the loop left out among them.
 local function samples_used(loader, begun, batches)
@@ -75,10 +75,11 @@ end
 
 ---@param loader data.DataLoader
 ---@param ahead? integer batches that were taken and not used yet
+---@param is_used? boolean the last batch is still in use, although there is none after it
 ---@return table state plain data
-function position.state(loader, ahead)
+function position.state(loader, ahead, is_used)
   if loader._resumed then return loader._resumed end
-  local begun = loader._begun
+  local begun = loader._begun or (is_used and loader._finished) or nil
   if begun and not loader.in_order and loader.num_workers > 0 then
     errors.raise('argument', 'DataLoader:state(): with in_order = false the batches that were taken are not the first ones: '
       .. 'take the state between two epochs, or use in_order = true')
@@ -119,7 +120,7 @@ function position.load(loader, state)
     order:load_state(state.sampler)
   end
   loader._seed, loader._epoch, loader._given = state.seed, state.epoch, state.given
-  loader._begun, loader._next = nil, nil
+  loader._begun, loader._finished, loader._next = nil, nil, nil
   loader._resumed = state.samples and state or nil
   if loader.generator and state.generator then loader.generator:set_state(state.generator) end
 end

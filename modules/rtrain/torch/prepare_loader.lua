@@ -1,0 +1,58 @@
+-- rtrain/torch/prepare_loader.lua: a DataLoader of which each rank takes its part.
+
+local class = require 'rtrain.class'
+local data = require 'torch.utils.data'
+local errors = require 'rtrain.errors'
+
+-- The sampler of one rank: the same kind of order as before, split.
+local function split(sampler, dataset, context)
+  local place = {num_replicas = context.world_size, rank = context.world_rank}
+  local kind = class.of(sampler)
+  if kind == data.SequentialSampler then
+    place.shuffle = false
+    return data.DistributedSampler(dataset, place)
+  end
+  if kind == data.RandomSampler and not sampler.replacement and sampler:len() == dataset:len() then
+    return data.DistributedSampler(dataset, place)
+  end
+  return data.DistributedSamplerWrapper(sampler, place)
+end
+
+local function split_batches(batches, dataset, context)
+  if class.of(batches) ~= data.BatchSampler then
+    errors.raise('argument', ('prepare_data_loader: the batch_sampler is a %s, whose batches cannot be dealt out: make it of a '
+      .. 'DistributedSampler, or pass add_dist_sampler = false'):format(tostring(batches)))
+  end
+  return data.BatchSampler(split(batches.sampler, dataset, context), batches.batch_size, batches.drop_last)
+end
+
+---@param loader data.DataLoader
+---@param context table world_size, world_rank
+---@return data.DataLoader
+local function distributed(loader, context)
+  local is_split = class.is(loader.sampler, data.DistributedSampler)
+  if context.world_size == 1 or is_split or loader.is_iterable then return loader end
+  local given = loader:options()
+  if given.batch_sampler then
+    given.batch_sampler = split_batches(given.batch_sampler, loader.dataset, context)
+  else
+    given.shuffle, given.sampler = nil, split(loader.sampler, loader.dataset, context)
+  end
+  return data.DataLoader(given)
+end
+
+---@param loader data.DataLoader
+---@param context table world_size, world_rank
+---@param device string
+---@param options table add_dist_sampler, move_to_device, auto_transfer
+---@return data.DataLoader
+local function prepare(loader, context, device, options)
+  if not class.is(loader, data.DataLoader) then
+    errors.raise('argument', ('prepare_data_loader: expected a DataLoader, got a %s'):format(type(loader)))
+  end
+  if options.add_dist_sampler ~= false then loader = distributed(loader, context) end
+  if device == 'cpu' or options.move_to_device == false then return loader end
+  return require 'rtrain.torch.device_loader'(loader, device, options.auto_transfer ~= false)
+end
+
+return prepare
