@@ -97,7 +97,9 @@ end
 function Idx:get_batch(indices)
   local on_batch = self.transform == nil and transforms.identity or transforms.batched(self.transform)
   if not on_batch or self.target_transform then return nil end
-  return on_batch(self.data:index_select(0, indices)), self.targets:index_select(0, indices)
+  local images = on_batch(self.data, indices)
+  if images == nil then return nil end
+  return images, self.targets:index_select(0, indices)
 end
 
 function Idx.__tostring(self)

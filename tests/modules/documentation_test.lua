@@ -12,6 +12,7 @@ local OVERRIDES = {
   init = true, forward = true, extra_repr = true, reset_parameters = true, batch = true, len = true, get = true,
   get_batch = true, backward = true, right_inverse = true, iter = true, indices = true, set_epoch = true, get_lr = true,
   step = true, compute_mask = true, state = true, load_state = true, resume = true, count = true, order = true,
+  fuse = true,
 }
 -- Tables of handlers that are called by name from their own file.
 local OWN_TABLES = {show = true}

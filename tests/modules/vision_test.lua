@@ -1,4 +1,4 @@
--- Image data sets and transforms.
+-- Image data sets.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local data = torch.utils.data
@@ -88,41 +88,6 @@ function TestDatasets:test_refuses_what_is_wrong()
   lu.assertStrContains(message_of(datasets.MNIST, self.folder, {transforms = 1}), "did you mean 'transform'?")
   lu.assertStrContains(message_of(function() return datasets.FashionMNST end), "did you mean 'FashionMNIST'?")
   lu.assertStrContains(message_of(function() return datasets.CIFAR10 end), 'CIFAR10 is not in this version')
-end
-
-TestTransforms = {}
-
-function TestTransforms:test_to_tensor()
-  local gray = T.ToTensor()(torch.full({2, 3}, 255, {dtype = 'uint8'}))
-  lu.assertEquals({gray.dtype, gray.shape[1], gray:max():item()}, {'float32', 1, 1})
-  local color = T.ToTensor()(torch.zeros(4, 5, 3, {dtype = 'uint8'}))
-  lu.assertEquals({color.shape[1], color.shape[2], color.shape[3]}, {3, 4, 5})
-end
-
-function TestTransforms:test_normalize_by_channel()
-  local y = T.Normalize({1, 2}, {1, 4})(torch.full({2, 1, 1}, 10))
-  lu.assertEquals(y:view(-1):tolist(), {9, 2})
-  lu.assertStrContains(message_of(T.Normalize(0.5, 1), torch.zeros(1, 2, 2, {dtype = 'uint8'})), 'put ToTensor before it')
-  lu.assertStrContains(message_of(T.Normalize, 0.5, 0), 'std must not be 0')
-end
-
-function TestTransforms:test_random_flip()
-  local x = torch.arange(3):view{1, 1, 3}
-  lu.assertEquals(T.RandomHorizontalFlip(1)(x):view(-1):tolist(), {2, 1, 0})
-  lu.assertEquals(T.RandomHorizontalFlip{p = 0}(x):view(-1):tolist(), {0, 1, 2})
-end
-
-function TestTransforms:test_random_crop()
-  local x = torch.ones(1, 4, 4)
-  local y = T.RandomCrop(4, {padding = 2})(x)
-  lu.assertEquals({y.shape[1], y.shape[2], y.shape[3]}, {1, 4, 4})
-  lu.assertTrue(y:sum():item() >= 4)
-  lu.assertStrContains(message_of(T.RandomCrop(5), x), 'larger than the image')
-end
-
-function TestTransforms:test_functions_and_names()
-  lu.assertEquals(T.Compose{T.Lambda(function(x) return x + 1 end), function(x) return x * 2 end}(3), 8)
-  lu.assertStrContains(message_of(function() return T.Resiz end), "has no 'Resiz'")
 end
 
 os.exit(lu.LuaUnit.run(), true)

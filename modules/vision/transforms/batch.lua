@@ -1,0 +1,75 @@
+-- vision/transforms/batch.lua: transforms on whole batches of images that lie in memory.
+
+local class = require 'rtrain.class'
+local compose = require 'vision.transforms.compose'
+local FusedPlan = require 'vision.transforms.fused_plan'
+local Transform = require('vision.transforms.transform').Transform
+
+local batch = {}
+
+-- The transforms one after the other, lists in lists taken apart; nil when one is no transform of the library.
+local function chain_of(value, out)
+  if not class.is(value, Transform) then return nil end
+  if class.of(value) ~= compose.Compose then
+    out[#out + 1] = value
+    return out
+  end
+  for _, item in ipairs(value.transforms) do
+    if not chain_of(item, out) then return nil end
+  end
+  return out
+end
+
+local function all_take_batches(chain)
+  local makes_tensors = false
+  for _, item in ipairs(chain) do
+    -- A class that extends one of the library may do anything.
+    if not rawget(class.of(item), 'takes_batches') then return false end
+    makes_tensors = makes_tensors or item.makes_tensors
+  end
+  -- Before ToTensor images keep a layout that batches do not.
+  return makes_tensors
+end
+
+local function step_by_step(chain, images)
+  if images:dim() == 3 then images = images:unsqueeze(1) else images = images:movedim(-1, 1):contiguous() end
+  for _, item in ipairs(chain) do
+    images = item.batch and item:batch(images) or item(images)
+  end
+  return images
+end
+
+---A function (images, indices) that gives the batch of these samples as the transform makes them, or nil where only single
+---images can be transformed; nil instead of a function when that is so for all images. `images` is uint8 (n, h, w) or (n, h,
+---w, c), `indices` an int64 tensor.
+---
+---Random transforms draw for each sample what they would draw for it alone: in a loader from the sample's generator, else
+---from the default one, sample by sample.
+---@param transform any
+---@return nil|fun(images: torch.Tensor, indices: torch.Tensor): torch.Tensor|nil
+---
+---```lua
+---local torch = require 'torch'
+---local T = require 'vision.transforms'
+---local on_batch = T.batched(T.Compose{T.ToTensor(), T.Normalize(0.5, 0.5)})
+---local x = on_batch(torch.zeros(10, 28, 28, {dtype = 'uint8'}), torch.arange(4))
+---assert(x.shape[1] == 4 and x.shape[2] == 1 and x:max():item() == -1)
+---```
+function batch.batched(transform)
+  local chain = chain_of(transform, {})
+  if not chain then return nil end
+  return function(images, indices)
+    local plan = FusedPlan.of(chain, images)
+    if plan then return plan:run(images, indices) end
+    if not all_take_batches(chain) then return nil end
+    return step_by_step(chain, images:index_select(0, indices))
+  end
+end
+
+---The images of the given samples as they are: what `batched` would give without a transform.
+---@param images torch.Tensor
+---@param indices torch.Tensor int64
+---@return torch.Tensor
+function batch.identity(images, indices) return images:index_select(0, indices) end
+
+return batch

@@ -1,0 +1,85 @@
+-- vision/transforms/conversion.lua: ToTensor, PILToTensor, ToPILImage, ConvertImageDtype.
+
+local errors = require 'rtrain.errors'
+local F = require 'vision.transforms.functional.conversion'
+local transform = require 'vision.transforms.transform'
+
+---An image uint8 (h, w) or (h, w, c) in 0 … 255 → floats of the default dtype, (c, h, w) in 0 … 1. Images of other dtypes
+---keep their numbers.
+---
+---```lua
+---local torch = require 'torch'
+---local T = require 'vision.transforms'
+---local x = T.ToTensor()(torch.full({28, 28}, 255, {dtype = 'uint8'}))
+---assert(x.shape[1] == 1 and x:max():item() == 1 and x.dtype == 'float32')
+---```
+---@class vision.ToTensor
+---@overload fun(): vision.ToTensor
+local ToTensor = transform.define('ToTensor', {})
+ToTensor.takes_batches, ToTensor.makes_tensors = true, true
+
+function ToTensor:forward(image) return F.to_tensor(image) end
+
+---A batch that is (n, c, h, w) already: only its numbers change.
+---@param images torch.Tensor
+---@return torch.Tensor
+function ToTensor:batch(images)
+  return images.dtype == 'uint8' and F.convert_image_dtype(images, require('torch').get_default_dtype()) or images
+end
+
+function ToTensor:fuse(plan)
+  return plan:to_tensor(function(levels) return self:batch(levels) end)
+end
+
+---An image (h, w) or (h, w, c) → (c, h, w), dtype and numbers as they are.
+---@class vision.PILToTensor
+---@overload fun(): vision.PILToTensor
+local PILToTensor = transform.define('PILToTensor', {})
+PILToTensor.takes_batches, PILToTensor.makes_tensors = true, true
+
+function PILToTensor:forward(image) return F.pil_to_tensor(image) end
+
+---A batch that is (n, c, h, w) already.
+---@param images torch.Tensor
+---@return torch.Tensor
+function PILToTensor:batch(images) return images end
+
+function PILToTensor:fuse(plan)
+  return plan:to_tensor(function(levels) return levels end)
+end
+
+---(c, h, w) → uint8 (h, w, c), or (h, w) for one channel: what datasets give, and what ToTensor takes. There are no PIL images
+---here, and so no `mode` but the one that the number of channels says. Arguments: mode (nil).
+---@class vision.ToPILImage
+---@overload fun(): vision.ToPILImage
+local ToPILImage = transform.define('ToPILImage', {{'mode'}}, function(self)
+  if self.mode ~= nil then
+    errors.raise('unsupported', 'ToPILImage: there are no PIL modes: an image has the channels that its tensor has')
+  end
+end, {})
+
+function ToPILImage:forward(image) return F.to_pil_image(image) end
+
+---The image in another dtype, its levels spread over that dtype's range. Arguments: dtype.
+---
+---```lua
+---local torch = require 'torch'
+---local T = require 'vision.transforms'
+---assert(T.ConvertImageDtype('float32')(torch.full({3, 2, 2}, 51, {dtype = 'uint8'})):max():item() > 0.19)
+---```
+---@class vision.ConvertImageDtype
+---@overload fun(dtype: torch.dtype): vision.ConvertImageDtype
+local ConvertImageDtype = transform.define('ConvertImageDtype', {'dtype'}, function(self)
+  if type(self.dtype) ~= 'string' then
+    errors.raise('argument', ('ConvertImageDtype: expected a dtype, got a %s'):format(type(self.dtype)))
+  end
+end, {})
+ConvertImageDtype.takes_batches = true
+
+function ConvertImageDtype:forward(image) return F.convert_image_dtype(image, self.dtype) end
+
+function ConvertImageDtype:fuse(plan)
+  return plan:change_tensor(function(levels) return self:forward(levels) end)
+end
+
+return {ToTensor = ToTensor, PILToTensor = PILToTensor, ToPILImage = ToPILImage, ConvertImageDtype = ConvertImageDtype}

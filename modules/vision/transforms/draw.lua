@@ -1,0 +1,77 @@
+-- vision/transforms/draw.lua: the random numbers of transforms: while a loader makes a sample its generator gives them,
+-- otherwise the default one.
+--
+-- torchvision's transforms draw the same numbers in the same order, so that equal seeds give equal parameters.
+
+local torch = require 'torch'
+local worker = require 'torch.utils.data.worker'
+
+local draw = {}
+
+---A number in [0, 1).
+---@return number
+function draw.real() return torch.rand({1}, {generator = worker.sample_generator()}):item() end
+
+---An integer from `low` to `high` - 1.
+---@param low integer
+---@param high integer
+---@return integer
+function draw.integer(low, high) return torch.randint(low, high, {1}, {generator = worker.sample_generator()}):item() end
+
+---Several integers from `low` to `high` - 1.
+---@param low integer
+---@param high integer
+---@param count integer
+---@return integer[]
+function draw.integers(low, high, count)
+  return torch.randint(low, high, {count}, {generator = worker.sample_generator()}):tolist()
+end
+
+---A number between the two.
+---@param from number
+---@param to number
+---@return number
+function draw.uniform(from, to)
+  return torch.empty{1}:uniform_(from, to, {generator = worker.sample_generator()}):item()
+end
+
+---A number whose logarithm lies evenly between those of the two.
+---@param range number[] {from, to}
+---@return number
+function draw.ratio(range)
+  local bounds = torch.tensor(range):log():tolist()
+  return torch.empty{1}:uniform_(bounds[1], bounds[2], {generator = worker.sample_generator()}):exp():item()
+end
+
+---0 … count - 1 in random order.
+---@param count integer
+---@return integer[]
+function draw.permutation(count) return torch.randperm(count, {generator = worker.sample_generator()}):tolist() end
+
+---One of 0 … #weights - 1, in proportion to the weights.
+---@param weights number[]
+---@return integer
+function draw.choice(weights)
+  return torch.multinomial(torch.tensor(weights), 1, {generator = worker.sample_generator()}):item()
+end
+
+---Positive numbers that add up to 1 in each row.
+---@param concentration torch.Tensor (rows, numbers)
+---@return torch.Tensor
+function draw.dirichlet(concentration)
+  return torch._sample_dirichlet(concentration, {generator = worker.sample_generator()})
+end
+
+---Normally distributed numbers.
+---@param shape integer[]
+---@return torch.Tensor float32
+function draw.normal(shape)
+  return torch.empty(shape, {dtype = 'float32'}):normal_{generator = worker.sample_generator()}
+end
+
+---Numbers in [0, 1).
+---@param shape integer[]
+---@return torch.Tensor
+function draw.reals(shape) return torch.rand(shape, {generator = worker.sample_generator()}) end
+
+return draw

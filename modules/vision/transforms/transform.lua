@@ -1,0 +1,92 @@
+-- vision/transforms/transform.lua: the base of the transforms.
+--
+-- A transform is called with one image (image.lua says what that is) and gives one. Those whose `takes_batches` is true give
+-- the same for many images at once, (n, c, h, w). A method fuse(plan), where there is one, enters the transform into a
+-- fused_plan.lua and says whether that was possible.
+
+local args = require 'rtrain.args'
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local repr = require 'torch.nn.repr'
+
+local transform = {}
+
+---The base of the transforms.
+---@class vision.Transform
+---@field takes_batches boolean
+local Transform = class('Transform')
+Transform.takes_batches = false
+
+function Transform:__call(image) return self:forward(image) end
+
+---Enters the transform into a plan for one pass over a batch of bytes.
+---@param plan vision.FusedPlan
+---@return boolean possible
+function Transform:fuse(plan) return false end
+
+---What stands between the brackets of the printed transform.
+---@return string
+function Transform:extra_repr()
+  local fields = {}
+  for i, name in ipairs(self._shown) do fields[i] = {name, self[name]} end
+  return repr.fields(fields)
+end
+
+function Transform.__tostring(self) return ('%s(%s)'):format(class.of(self).__name, self:extra_repr()) end
+
+transform.Transform = Transform
+
+---A class of transforms whose arguments become its fields.
+---@param name string
+---@param parameters (string|table)[] as args.signature takes them
+---@param check? fun(self: table) checks the fields, and puts them into one form
+---@param shown? string[] the fields that are printed (default: all parameters)
+---@return table class
+function transform.define(name, parameters, check, shown)
+  local Class, signature = Transform:extend(name), args.signature(name, parameters)
+  Class._parameters, Class._shown = signature.names, shown or signature.names
+  function Class:init(...)
+    local bound = signature:bind(...)
+    for _, parameter in ipairs(signature.names) do self[parameter] = bound[parameter] end
+    if check then check(self) end
+  end
+  return Class
+end
+
+---Whether the value can be called like a transform.
+---@param value any
+---@return boolean
+function transform.is_callable(value)
+  if type(value) == 'function' then return true end
+  local meta = getmetatable(value)
+  return type(meta) == 'table' and rawget(meta, '__call') ~= nil and not class.is_class(value)
+end
+
+---Checks a list of transforms.
+---@param owner string for the message
+---@param list any
+---@return any[] list
+function transform.check_list(owner, list)
+  if type(list) ~= 'table' or class.of(list) then
+    errors.raise('argument', ('%s: expected a list of transforms: %s{a, b}'):format(owner, owner))
+  end
+  for i, item in ipairs(list) do
+    if not transform.is_callable(item) then
+      local hint = class.is_class(item) and (': write %s()'):format(item.__name) or ''
+      errors.raise('argument', ('%s: item %d is no transform but %s%s'):format(owner, i,
+        class.is_class(item) and 'a class' or 'a ' .. type(item), hint))
+    end
+  end
+  return list
+end
+
+---The lines of a printed list of transforms.
+---@param list any[]
+---@return string
+function transform.lines(list)
+  local out = {}
+  for i, item in ipairs(list) do out[i] = '\n    ' .. (type(item) == 'function' and '<function>' or tostring(item)) end
+  return table.concat(out)
+end
+
+return transform

@@ -1,0 +1,6 @@
+-- vision.transforms against torchvision's: cases/transforms.py.
+local lu = require 'luaunit'
+
+require('oracle').define('TestTransforms', 'transforms')
+
+os.exit(lu.LuaUnit.run(), true)
