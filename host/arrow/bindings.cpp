@@ -85,6 +85,8 @@ extern "C" __attribute__((visibility("default"))) int rtrain_arrow_open(lua_Stat
   register_class<ArrowBatch>(L);
   lua_newtable(L);
   add_parquet_reader(L);
+  add_readers(L);
+  add_writers(L);
   add_function(L, method<&bytes_allocated>("bytes_allocated"));
   return 1;
 }

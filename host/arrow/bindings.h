@@ -15,6 +15,8 @@ namespace rtrain {
 
 // Each adds its functions to the table at the top of the stack; called once for each Lua state.
 void add_parquet_reader(lua_State* L);  // open_parquet
+void add_readers(lua_State* L);         // open_csv, open_json, open_ipc
+void add_writers(lua_State* L);         // parquet_writer, csv_writer, ipc_writer
 
 void add_function(lua_State* L, const Method& function);
 

@@ -1,7 +1,7 @@
 // host/arrow/parquet_binding.cpp: open_parquet and its two classes for Lua.
 #include "host/arrow/bindings.h"
+#include "host/arrow/cursor_class.h"
 #include "host/arrow/parquet_reader.h"
-#include "host/lua/arrow_batch.h"
 
 namespace rtrain {
 namespace {
@@ -12,7 +12,6 @@ int num_row_groups(lua_State* L);
 int row_group_rows(lua_State* L);
 int row_group_bytes(lua_State* L);
 int read(lua_State* L);
-int next(lua_State* L);
 
 }  // namespace
 
@@ -26,13 +25,6 @@ struct Class<ParquetReader> {
                                           method<&row_group_rows>("row_group_rows"),
                                           method<&row_group_bytes>("row_group_bytes"),
                                           method<&read>("read")};
-};
-
-template <>
-struct Class<ParquetCursor> {
-  using Slot = std::unique_ptr<ParquetCursor>;
-  static constexpr const char* kName = "rtrain.ParquetCursor";
-  static constexpr std::array kMethods = {method<&next>("next")};
 };
 
 namespace {
@@ -72,14 +64,7 @@ int read(lua_State* L) {
   std::optional<std::vector<std::string>> columns;
   if (!lua_isnoneornil(L, 3)) columns = check_texts(L, 3, "read: columns");
   const int64_t max_rows = lua_isnoneornil(L, 4) ? 0 : check_integer(L, 4, "read: max_rows");
-  push<ParquetCursor>(L, reader->read(group, columns, max_rows));
-  return 1;
-}
-
-int next(lua_State* L) {
-  auto batch = check<ParquetCursor>(L, 1)->next();
-  if (batch == nullptr) return 0;
-  push<ArrowBatch>(L, std::move(batch));
+  push<TableCursor>(L, reader->read(group, columns, max_rows));
   return 1;
 }
 
@@ -92,7 +77,6 @@ int open_parquet(lua_State* L) {
 
 void add_parquet_reader(lua_State* L) {
   register_class<ParquetReader>(L);
-  register_class<ParquetCursor>(L);
   add_function(L, method<&open_parquet>("open_parquet"));
 }
 

@@ -151,10 +151,13 @@ ParquetCursor::ParquetCursor(std::shared_ptr<ParquetReader> reader, int group,
       batch_rows_(batch_rows),
       rows_left_(file_->row_group_rows(group)) {
   std::vector<int> leaves;
+  arrow::FieldVector chosen;
   for (const int field : fields_) {
+    chosen.push_back(file_->schema().field(field));
     const auto& more = file_->leaves_[static_cast<size_t>(field)];
     leaves.insert(leaves.end(), more.begin(), more.end());
   }
+  schema_ = arrow::schema(chosen);
   const FileTask task = reading(file_->path()).with(group_text(group_));
   in_file(task, [&] {
     reader_ = file_->open(batch_rows_);
@@ -207,15 +210,10 @@ std::shared_ptr<ArrowBatch> ParquetCursor::next() {
   return in_file(task, [&] {
     // Columns come in the file's order.
     arrow::ArrayVector arrays;
-    arrow::FieldVector out_fields;
-    for (const int field : fields_) {
-      const std::string& name = file_->schema().field(field)->name();
-      const int at = batch->schema()->GetFieldIndex(name);
-      arrays.push_back(batch->column(at));
-      out_fields.push_back(batch->schema()->field(at));
+    for (const auto& field : schema_->fields()) {
+      arrays.push_back(batch->GetColumnByName(field->name()));
     }
-    return to_plain(*arrow::RecordBatch::Make(arrow::schema(out_fields), batch->num_rows(), arrays),
-                    task);
+    return to_plain(*arrow::RecordBatch::Make(schema_, batch->num_rows(), arrays), task);
   });
 }
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/base/arrow_batch.h"
+#include "host/arrow/table_cursor.h"
 
 namespace rtrain {
 
@@ -55,10 +55,10 @@ class ParquetReader : public std::enable_shared_from_this<ParquetReader> {
   std::vector<std::vector<int>> leaves_;  // of each field of the schema
 };
 
-class ParquetCursor {
+class ParquetCursor final : public TableCursor {
  public:
-  // Null at the end.
-  std::shared_ptr<ArrowBatch> next();
+  const arrow::Schema& schema() const override { return *schema_; }
+  std::shared_ptr<ArrowBatch> next() override;
 
  private:
   friend class ParquetReader;
@@ -72,6 +72,7 @@ class ParquetCursor {
   std::shared_ptr<ParquetReader> file_;
   int group_;
   std::vector<int> fields_;
+  std::shared_ptr<arrow::Schema> schema_;
   int64_t batch_rows_;
   int64_t rows_left_;
   std::unique_ptr<parquet::arrow::FileReader> reader_;

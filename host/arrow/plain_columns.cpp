@@ -141,4 +141,47 @@ std::shared_ptr<ArrowBatch> to_plain(const arrow::RecordBatch& batch, const File
   return out;
 }
 
+namespace {
+
+// Copies that hold the column instead of owning its memory: Arrow takes what it imports.
+ArrowArray lend_array(const std::shared_ptr<ArrowColumn>& column) {
+  using Holder = std::shared_ptr<ArrowColumn>;
+  ArrowArray out = column->array;
+  out.private_data = new Holder(column);
+  out.release = [](ArrowArray* array) {
+    delete static_cast<Holder*>(array->private_data);
+    array->release = nullptr;
+  };
+  return out;
+}
+
+ArrowSchema lend_schema(const ArrowColumn& column) {
+  ArrowSchema out = column.schema;
+  out.release = [](ArrowSchema* schema) { schema->release = nullptr; };
+  return out;
+}
+
+ArrayPtr import_column(const std::shared_ptr<ArrowColumn>& column, const FileTask& task) {
+  ArrowArray array = lend_array(column);
+  ArrowSchema schema = lend_schema(*column);
+  const ArrayPtr out = take(arrow::ImportArray(&array, &schema), task);
+  if (out->type_id() == Type::LARGE_STRING) check(out->ValidateFull(), task);
+  if (column->shape.empty() || out->type_id() != Type::FIXED_SIZE_LIST) return out;
+  const auto& list = static_cast<const arrow::FixedSizeListType&>(*out->type());
+  return arrow::ExtensionType::WrapArray(
+      take(TensorType::Make(list.value_type(), column->shape, column->permutation), task), out);
+}
+
+}  // namespace
+
+std::shared_ptr<arrow::RecordBatch> from_plain(const ArrowBatch& batch, const FileTask& task) {
+  arrow::FieldVector fields;
+  arrow::ArrayVector arrays;
+  for (const auto& column : batch.columns) {
+    arrays.push_back(import_column(column, task.with(cat("column '", column->name, "'"))));
+    fields.push_back(arrow::field(column->name, arrays.back()->type()));
+  }
+  return arrow::RecordBatch::Make(arrow::schema(fields), batch.num_rows, arrays);
+}
+
 }  // namespace rtrain

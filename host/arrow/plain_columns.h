@@ -1,4 +1,4 @@
-// host/arrow/plain_columns.h: batches on their way from Arrow to the C data interface.
+// host/arrow/plain_columns.h: batches on their way between Arrow and the C data interface.
 //
 // The engine knows few types: bool, integers, floats, strings, binary, lists, structs and null.
 // Dictionaries are decoded, decimals become float64, dates and times int64 in their unit, maps
@@ -17,5 +17,9 @@ namespace rtrain {
 // Throws Error(kUnsupported) that names the column for types that have no such form (unions,
 // intervals).
 std::shared_ptr<ArrowBatch> to_plain(const arrow::RecordBatch& batch, const FileTask& task);
+
+// The batch as Arrow's; shares its memory and may be called again. Columns of tensors become
+// arrow.fixed_shape_tensor. Throws Error(kArgument) naming a column of strings that are no UTF-8.
+std::shared_ptr<arrow::RecordBatch> from_plain(const ArrowBatch& batch, const FileTask& task);
 
 }  // namespace rtrain

@@ -46,9 +46,10 @@ void NewFile::write(const void* data, size_t size) noexcept {
   }
 }
 
-void NewFile::commit() {
+void NewFile::commit(Durability durability) {
   if (error_ != 0) fail(error_);
-  if (fdatasync(fd_) != 0 || rename(path_.c_str(), target_.c_str()) != 0) fail(errno);
+  if (durability == Durability::kSynced && fdatasync(fd_) != 0) fail(errno);
+  if (rename(path_.c_str(), target_.c_str()) != 0) fail(errno);
   close(std::exchange(fd_, -1));
 }
 

@@ -11,6 +11,11 @@ namespace rtrain {
 
 class NewFile {
  public:
+  enum class Durability {
+    kSynced,
+    kUnsynced,  // a temporary file: after a power loss nobody asks for it
+  };
+
   // Throws Error(kEnvironment) with the target and the system's reason.
   explicit NewFile(std::string target);
   ~NewFile();
@@ -20,9 +25,12 @@ class NewFile {
   // A failed write is kept for commit(), for callers that may not be interrupted.
   void write(const void* data, size_t size) noexcept;
 
+  // The system's number of the first write that failed; 0 while all went well.
+  int error() const { return error_; }
+
   // Throws Error(kEnvironment) when anything failed up to here. The folder is not synced: after a
   // power loss the target may be the older file, never a part of the new one.
-  void commit();
+  void commit(Durability durability = Durability::kSynced);
 
  private:
   [[noreturn]] void fail(int reason) const;

@@ -47,7 +47,9 @@ local function rows_of(column)
   elseif column.kind == 'objects' then
     for i = 1, column.n do rows[i] = text(column.values[i]) end
   else
-    local offsets, bytes = column.offsets:tolist(), string.char(unpack(column.bytes:tolist()))
+    local offsets, values, parts = column.offsets:tolist(), column.bytes:tolist(), {}
+    for i = 1, #values, 4096 do parts[#parts + 1] = string.char(unpack(values, i, math.min(i + 4095, #values))) end
+    local bytes = table.concat(parts)
     for i = 1, #offsets - 1 do
       local valid = not column.valid or column.valid[i - 1]:item()
       rows[i] = valid and text(bytes:sub(offsets[i] + 1, offsets[i + 1])) or 'null'
@@ -87,6 +89,33 @@ for group = 0, reader:num_row_groups() - 1 do
   end
 end
 dump.print()
+"""
+
+
+# Reads with one function of rtrain._arrow and writes every batch, through tensors, with another.
+COPY = """
+local arrow, data = require 'rtrain._arrow', require('torch._C').data
+local from, to, read, write = arg[1], arg[2], arg[3], arg[4]
+local options = loadstring('return ' .. (arg[5] or '{}'))()
+local function batches()
+  if read ~= 'open_parquet' then
+    local cursor = arrow[read](from)
+    return function() return cursor:next() end
+  end
+  local reader, group, cursor = arrow.open_parquet(from), -1, nil
+  return function()
+    while true do
+      local batch = cursor and cursor:next()
+      if batch then return batch end
+      group = group + 1
+      if group == reader:num_row_groups() then return nil end
+      cursor = reader:read(group)
+    end
+  end
+end
+local writer = arrow[write](to, options)
+for batch in batches() do writer:write(data.to_arrow(data.from_arrow(batch))) end
+writer:close()
 """
 
 
@@ -254,6 +283,94 @@ def test_what_is_no_parquet_is_refused(rtrain, data, says):
     path.write_bytes(data)
     out = execute(rtrain, "print(pcall(require('rtrain._arrow').open_parquet, arg[1]))", path)
     assert out.startswith("false") and str(path) in out and "\n" not in out.strip(), out
+
+
+def copied_rows(table, name):
+    """What pyarrow reads of a column that went through tensors."""
+    column = table[name]
+    if name == "tensor":
+        return column.combine_chunks().to_numpy_ndarray().tolist()
+    if name == "fixed_list":
+        return column.combine_chunks().to_numpy_ndarray().tolist()
+    return plain(column.to_pylist())
+
+
+def compare_copy(table, copy):
+    assert copy.column_names == table.column_names and copy.num_rows == table.num_rows
+    for name in table.column_names:
+        expected = expected_rows(table[name], name)
+        if name == "image":
+            expected = plain(table[name].to_pylist())
+        if name == "struct":
+            expected = [{key: item for key, item in row.items() if item is not None} for row in expected]
+        assert copied_rows(copy, name) == expected, name
+
+
+@pytest.mark.parametrize("options", ["{}", "{compression='zstd', compression_level=9, row_group_size=300}",
+                                     "{compression='gzip'}", "{compression='lz4', use_dictionary=false}",
+                                     "{compression='none', row_group_bytes=1}", "{compression='brotli'}"])
+def test_pyarrow_reads_parquet_that_rtrain_wrote(rtrain, options):
+    table = table_of_all_types()
+    source, path = rtrain.folder / "source.parquet", rtrain.folder / "copy.parquet"
+    pq.write_table(table, source, row_group_size=400)
+    execute(rtrain, COPY, source, path, "open_parquet", "parquet_writer", options)
+    compare_copy(table, pq.read_table(path))
+    metadata = pq.ParquetFile(path).metadata
+    assert metadata.num_row_groups == {"row_group_size=300": 4, "row_group_bytes=1": 3}.get(
+        options.strip("{}").split(", ")[-1], 1)
+    codec = options.split("'")[1] if "'" in options else "snappy"
+    assert metadata.row_group(0).column(0).compression == {"none": "UNCOMPRESSED"}.get(codec, codec.upper())
+    assert str(pq.read_schema(path).field("tensor").type) == (
+        "extension<arrow.fixed_shape_tensor[value_type=float, shape=[2,3,4]]>")
+
+
+@pytest.mark.parametrize("options", ["{}", "{stream=true}", "{compression='lz4'}", "{stream=true, compression='zstd'}"])
+def test_ipc_both_ways(rtrain, options):
+    table = table_of_all_types()
+    source, path = rtrain.folder / "source.arrow", rtrain.folder / "copy.arrow"
+    stream = "stream" in options
+    with (pa.ipc.new_stream if stream else pa.ipc.new_file)(source, table.schema) as writer:
+        writer.write_table(table, max_chunksize=300)
+    execute(rtrain, COPY, source, path, "open_ipc", "ipc_writer", options)
+    with (pa.ipc.open_stream if stream else pa.ipc.open_file)(path) as reader:
+        compare_copy(table, reader.read_all())
+
+
+def test_csv_both_ways(rtrain):
+    csv = pytest.importorskip("pyarrow.csv")
+    names = [*NUMBERS, "int64_large", "bool", "string", "large_string", "float64_null", "string_null", "dictionary"]
+    table = table_of_all_types().select(names)
+    table = table.append_column("quoted", pa.array([f'a "{i}", b\nc' for i in range(ROWS)]))
+    source, path = rtrain.folder / "source.csv", rtrain.folder / "copy.csv"
+    csv.write_csv(pa.table({name: column.cast(pa.string()) if name == "dictionary" else column
+                            for name, column in zip(table.column_names, table.columns)}), source)
+    execute(rtrain, COPY, source, path, "open_csv", "csv_writer")
+    copy = csv.read_csv(path, parse_options=csv.ParseOptions(newlines_in_values=True),
+                        convert_options=csv.ConvertOptions(null_values=["", "nan"]))
+    assert copy.column_names == table.column_names
+    for name in table.column_names:
+        expected = table[name].to_pylist()
+        if name == "string_null":
+            expected = [item or "" for item in expected]
+        assert copy[name].to_pylist() == expected, name
+
+
+def test_json_lines(rtrain):
+    path = rtrain.folder / "x.jsonl"
+    rows = [{"a": i, "b": i / 4, "c": f"söme {i}", "d": [i, i + 1], "e": {"f": None if i % 3 else i, "g": [{"h": True}]}}
+            for i in range(5000)]
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    found = json.loads(execute(rtrain, """
+        local dump = dofile 'dump.lua'
+        local cursor = require('rtrain._arrow').open_json(arg[1], {block_bytes = 1000})
+        local types = {}
+        for i, column in ipairs(cursor:schema()) do types[i] = column.type end
+        assert(table.concat(types, ' ') == 'int64 float64 string list<int64> struct<f: int64, g: list<struct<h: bool>>>')
+        for batch in function() return cursor:next() end do dump.add(batch) end
+        dump.print()
+    """, path))
+    for name in "abcde":
+        assert found[name][1] == [plain(row[name]) for row in rows]
 
 
 def test_a_missing_arrow_is_told_with_every_place(rtrain):

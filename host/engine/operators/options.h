@@ -1,42 +1,4 @@
-// host/engine/operators/options.h: the option table of an engine function: {rank = 0, world_size =
-// 2}.
+// host/engine/operators/options.h: moved to host/lua/options.h.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-#include <initializer_list>
-#include <string>
-#include <string_view>
-
-#include "host/lua/lua.h"
-
-namespace rtrain {
-
-// Reads the table at an index, which must stay on the stack; nil counts as an empty table. Every
-// reader throws Error(kArgument) with the function's and the option's name when the value has
-// another type.
-class Options {
- public:
-  // Throws Error(kArgument) with "did you mean" for an unknown option.
-  Options(lua_State* L, int index, std::string_view function,
-          std::initializer_list<const char*> known);
-
-  std::string text(const char* name, std::string_view fallback) const;
-  double number(const char* name, double fallback) const;
-  int64_t integer(const char* name, int64_t fallback) const;
-  bool boolean(const char* name, bool fallback) const;
-  std::chrono::milliseconds seconds(const char* name, std::chrono::milliseconds fallback) const;
-  // Pushes the value; nil when absent.
-  void push(const char* name) const;
-
- private:
-  // Pushes the value; false, with nothing pushed, when it is absent.
-  bool push_present(const char* name) const;
-  [[noreturn]] void refuse(const char* name, std::string_view wanted) const;
-
-  lua_State* L_;
-  int index_;
-  std::string function_;
-};
-
-}  // namespace rtrain
+#include "host/lua/options.h"

@@ -1,4 +1,4 @@
-#include "host/engine/operators/options.h"
+#include "host/lua/options.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,149 @@
+// host/arrow/text_binding.cpp: open_csv, open_json and open_ipc for Lua.
+#include <algorithm>
+#include <optional>
+
+#include "host/arrow/bindings.h"
+#include "host/arrow/csv_reader.h"
+#include "host/arrow/cursor_class.h"
+#include "host/arrow/ipc_reader.h"
+#include "host/arrow/json_reader.h"
+#include "host/arrow/type_name.h"
+#include "host/base/text.h"
+#include "host/lua/arrow_batch.h"
+#include "host/lua/options.h"
+
+namespace rtrain {
+
+int cursor_schema(lua_State* L) {
+  push_schema(L, check<TableCursor>(L, 1)->schema());
+  return 1;
+}
+
+int cursor_next(lua_State* L) {
+  auto batch = check<TableCursor>(L, 1)->next();
+  if (batch == nullptr) return 0;
+  push<ArrowBatch>(L, std::move(batch));
+  return 1;
+}
+
+namespace {
+
+constexpr int64_t kMostBlockBytes = int64_t{256} << 20;
+
+using NamedTypes = std::vector<std::pair<std::string, std::shared_ptr<arrow::DataType>>>;
+
+std::optional<std::vector<std::string>> texts(lua_State* L, const Options& options,
+                                              const char* name, std::string_view function) {
+  options.push(name);
+  std::optional<std::vector<std::string>> out;
+  if (!lua_isnil(L, -1)) out = check_texts(L, lua_gettop(L), cat(function, ": ", name));
+  lua_pop(L, 1);
+  return out;
+}
+
+// {column = 'int64'}, sorted by name.
+NamedTypes column_types(lua_State* L, const Options& options, std::string_view function) {
+  NamedTypes out;
+  options.push("column_types");
+  const int table = lua_gettop(L);
+  if (!lua_isnil(L, table) && lua_type(L, table) != LUA_TTABLE) {
+    throw Error(Code::kArgument, cat(function, ": column_types: expected {column = 'type'}"));
+  }
+  if (lua_istable(L, table)) {
+    for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
+      if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING) {
+        throw Error(Code::kArgument,
+                    cat(function, ": column_types: expected {column = 'type'}, both strings"));
+      }
+      const std::string name = lua_tostring(L, -2);
+      out.emplace_back(name,
+                       type_from_name(lua_tostring(L, -1), cat(function, ": column_types.", name)));
+    }
+  }
+  lua_pop(L, 1);
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return out;
+}
+
+int64_t block_bytes(const Options& options, std::string_view function, int64_t fallback) {
+  const int64_t out = options.integer("block_bytes", fallback);
+  if (out < 1 || out > kMostBlockBytes) {
+    throw Error(Code::kArgument, cat(function, ": block_bytes has to lie between 1 and ",
+                                     kMostBlockBytes, ", not ", out));
+  }
+  return out;
+}
+
+// One byte, or the fallback.
+char letter(const Options& options, const char* name, char fallback) {
+  const std::string text = options.text(name, std::string_view(&fallback, 1));
+  if (text.size() == 1 && text[0] != '\n' && text[0] != '\r') return text[0];
+  throw Error(Code::kArgument, cat("open_csv: ", std::string_view(name),
+                                   " has to be one character, not '", text, "'"));
+}
+
+bool is_false(lua_State* L, const Options& options, const char* name) {
+  options.push(name);
+  const bool out = lua_isboolean(L, -1) && lua_toboolean(L, -1) == 0;
+  lua_pop(L, 1);
+  return out;
+}
+
+CsvOptions csv_options(lua_State* L, const Options& given) {
+  CsvOptions out;
+  out.parse.delimiter = letter(given, "delimiter", ',');
+  out.parse.quoting = !is_false(L, given, "quote");
+  if (out.parse.quoting) out.parse.quote_char = letter(given, "quote", '"');
+  given.push("escape");
+  out.parse.escaping = !lua_isnil(L, -1);
+  lua_pop(L, 1);
+  if (out.parse.escaping) out.parse.escape_char = letter(given, "escape", '\\');
+  out.parse.newlines_in_values = given.boolean("newlines_in_values", true);
+  out.convert.strings_can_be_null = given.boolean("strings_can_be_null", false);
+  if (auto nulls = texts(L, given, "null_values", "open_csv")) out.convert.null_values = *nulls;
+  for (auto& [name, type] : column_types(L, given, "open_csv")) {
+    out.convert.column_types.emplace(name, std::move(type));
+  }
+  out.header = given.boolean("header", true);
+  out.column_names = texts(L, given, "column_names", "open_csv");
+  out.columns = texts(L, given, "columns", "open_csv");
+  out.skip_rows = given.integer("skip_rows", 0);
+  out.block_bytes = block_bytes(given, "open_csv", out.block_bytes);
+  return out;
+}
+
+int open_csv_file(lua_State* L) {
+  const std::string path = check_path(L, 1, "open_csv");
+  const Options given(
+      L, 2, "open_csv",
+      {"delimiter", "quote", "escape", "newlines_in_values", "null_values", "strings_can_be_null",
+       "column_types", "header", "column_names", "columns", "skip_rows", "block_bytes"});
+  push<TableCursor>(L, open_csv(path, csv_options(L, given)));
+  return 1;
+}
+
+int open_json_file(lua_State* L) {
+  const std::string path = check_path(L, 1, "open_json");
+  const Options given(L, 2, "open_json", {"column_types", "block_bytes"});
+  JsonOptions options;
+  options.column_types = column_types(L, given, "open_json");
+  options.block_bytes = block_bytes(given, "open_json", options.block_bytes);
+  push<TableCursor>(L, open_json(path, options));
+  return 1;
+}
+
+int open_ipc_file(lua_State* L) {
+  push<TableCursor>(L, open_ipc(check_path(L, 1, "open_ipc")));
+  return 1;
+}
+
+}  // namespace
+
+void add_readers(lua_State* L) {
+  register_class<TableCursor>(L);
+  add_function(L, method<&open_csv_file>("open_csv"));
+  add_function(L, method<&open_json_file>("open_json"));
+  add_function(L, method<&open_ipc_file>("open_ipc"));
+}
+
+}  // namespace rtrain
