@@ -7,6 +7,7 @@
 
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
+local monotonic = require('rtrain._system').monotonic
 
 -- Batches that a rank gathers before it asks again: few at first, so that the first batch is there soon.
 local FIRST_BATCHES, MOST_BATCHES = 1, 8
@@ -19,14 +20,14 @@ local MOST_BYTES = 64 * 2 ^ 20
 ---@field world_size integer
 ---@field timeout_s number
 
----Arguments: one table of options.
+---Arguments: options; on_wait, a function that is told how many seconds each round took.
 ---@class data.Agreement
----@overload fun(options: data.AgreementOptions): data.Agreement
+---@overload fun(options: data.AgreementOptions, on_wait?: fun(seconds: number)): data.Agreement
 local Agreement = class('Agreement')
 
-function Agreement:init(options)
+function Agreement:init(options, on_wait)
   for name, value in next, options do self['_' .. name] = value end
-  self._loops = 0
+  self._loops, self._on_wait = 0, on_wait
 end
 
 local function key_of(self, loop, round, rank) return ('data/%s/%d/%d/%d'):format(self._name, loop, round, rank) end
@@ -36,13 +37,14 @@ local function told_by(self, loop, round, rank)
   if ok then return value end
   local err = errors.wrap(value)
   if err.code ~= 'timeout' then error(err, 0) end
-  errors.raise('timeout', ("dataset '%s': rank %d has not asked for more batches of loop %d within %g s (TorchConfig.timeout_s), "
-    .. 'rank %d waits for it: every rank loops over the dataset equally often and as far'):format(self._name, rank, loop,
+  errors.raise('timeout', ("dataset '%s': rank %d has not asked for more batches of loop %d within %g s "
+    .. '(TorchConfig.timeout_s), rank %d waits for it: every rank loops over the dataset equally often and as far'):format(self._name, rank, loop,
     self._timeout_s, self._rank))
 end
 
 -- One round: the number of rows that every rank can give, and whether there are no more.
 local function meet(self, state)
+  local before = monotonic()
   state.round = state.round + 1
   self._store.store_set(key_of(self, state.loop, state.round, self._rank),
     ('%d %s'):format(state.ready, state.ended and 'last' or 'more'))
@@ -56,6 +58,7 @@ local function meet(self, state)
   -- All ranks have written this round, so that all have read the one before.
   if state.round > 1 then self._store.store_delete(key_of(self, state.loop, state.round - 1, self._rank)) end
   state.limit, state.is_last = least, is_last
+  if self._on_wait then self._on_wait(monotonic() - before) end
 end
 
 local function gather(state, rows)

@@ -150,4 +150,14 @@ function exchange.sort(next_block, keys, descending, options)
   end)
 end
 
+---The rows of a stream at some places of its own order.
+---@param next_block fun(): data.Block|nil
+---@param keep data.Interval[]|{every: integer, from: integer} intervals, ascending, or each `every`-th row from `from` on,
+---  which needs no number of rows
+---@return fun(): data.Block|nil
+function exchange.select(next_block, keep)
+  if keep.every then return Selection.strided(next_block, keep.every, keep.from) end
+  return Selection(keep):blocks(next_block)
+end
+
 return exchange

@@ -28,7 +28,7 @@ function Loop:iter()
       errors.raise('argument', ('%s: this loop was ended by a newer one over the same data'):format(tostring(iterator)))
     end
     local before = monotonic()
-    times:away(before)
+    times:ask(before)
     local block = epoch.next_batch()
     if block == nil then
       iterator:_finish(epoch)
@@ -36,7 +36,7 @@ function Loop:iter()
     end
     local fetched = monotonic()
     local batch = convert(block)
-    times:add(block:num_rows(), fetched - before, monotonic() - fetched)
+    times:hand_out(block:num_rows(), fetched - before, monotonic() - fetched)
     epoch.advance(block:num_rows())
     return batch
   end

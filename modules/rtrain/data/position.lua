@@ -13,7 +13,7 @@ local seeds = require 'rtrain.seed'
 
 local VERSION = 1
 local STATE_FIELDS = {'version', 'epoch', 'finished', 'rows', 'num_rows', 'world_size', 'remaining', 'batch_size',
-                      'shuffle_size', 'shuffle_seed'}
+                      'shuffle_size', 'shuffle_seed', 'base'}
 
 ---@class data.Batching
 ---@field batch_size? integer nil: whole blocks
@@ -30,8 +30,12 @@ function Position:init(name, world_size, rank)
   self._next_epoch = 0
 end
 
--- The local shuffle of a rank in an epoch; nil without one.
-local function shuffle_of(batching, epoch, rank)
+---The local shuffle of a rank in an epoch; nil without one.
+---@param batching data.Batching
+---@param epoch integer
+---@param rank integer
+---@return data.LocalShuffle|nil
+function Position.shuffle_of(batching, epoch, rank)
   if not batching.shuffle_size then return nil end
   return LocalShuffle(batching.shuffle_size, batching.batch_size, seeds.of(batching.shuffle_seed, epoch, rank))
 end
@@ -42,7 +46,7 @@ local function whole(state) return state.remaining or intervals.all(state.num_ro
 local function left_of(state, rank)
   local own = intervals.deal(whole(state), state.world_size, rank)
   local count = intervals.count(own)
-  local shuffle = shuffle_of(state, state.epoch, rank)
+  local shuffle = Position.shuffle_of(state, state.epoch, rank)
   if not shuffle then return intervals.slice(own, state.rows, count) end
   local places, first = shuffle:remaining(count, shuffle:position(count, math.min(state.rows, count)))
   return intervals.union {intervals.pick(own, places), intervals.slice(own, first, count)}
@@ -63,13 +67,8 @@ local function same_batching(state, batching)
 end
 
 local function check_dealt_anew(self, state)
-  if state.num_rows == nil then
-    errors.raise('unsupported', ("dataset '%s': its operators change the number of rows, so that the middle of an epoch can only "
-      .. 'be gone on from with as many workers (%d, now %d) and the same local shuffle: materialize() it first, or go on at '
-      .. 'the next epoch'):format(self._name, state.world_size, self._world_size))
-  end
   if state.batch_size == nil and state.world_size > 1 then
-    errors.raise('unsupported', ("dataset '%s': with batch_size = nil each rank has had another number of rows, so that they "
+    errors.raise('unsupported', ("dataset '%s': without a batch_size each rank has had another number of rows, so that they "
       .. 'cannot be dealt out to %d workers in the middle of an epoch'):format(self._name, self._world_size))
   end
 end
@@ -89,20 +88,20 @@ local function start_of(self, num_rows, batching)
       tostring(num_rows or 'an unknown number of'), tostring(state.num_rows or 'an unknown number')))
   end
   out.epoch = state.epoch
-  local shuffled = state.shuffle_size or batching.shuffle_size
-  if state.world_size == self._world_size and (same_batching(state, batching) or (num_rows == nil and not shuffled)) then
-    out.remaining, out.rows = state.remaining, state.rows
+  if state.world_size == self._world_size and same_batching(state, batching) then
+    out.remaining, out.base, out.rows = state.remaining, state.base, state.rows
     return out
   end
   check_dealt_anew(self, state)
-  out.remaining, out.rows = left_of_all(state), 0
+  out.rows = 0
+  if num_rows then out.remaining = left_of_all(state) else out.base = state end
   return out
 end
 
 ---@class data.Start
 ---@field epoch integer
 ---@field rows? data.Interval[] what the stream has to bring; nil where the number of rows is not known
----@field skip integer rows at the beginning that were taken already, where `rows` is nil
+---@field state? table where the number of rows is not known: what Rest goes on from
 ---@field shuffle? data.LocalShuffle
 ---@field shuffle_position? data.ShufflePosition
 
@@ -113,11 +112,8 @@ end
 function Position:begin(num_rows, batching)
   local state = start_of(self, num_rows, batching)
   self._state, self._next_epoch = state, state.epoch + 1
-  local out = {epoch = state.epoch, skip = 0, shuffle = shuffle_of(batching, state.epoch, self._rank)}
-  if num_rows == nil then
-    out.skip = state.rows
-    return out
-  end
+  if num_rows == nil then return {epoch = state.epoch, state = state} end
+  local out = {epoch = state.epoch, shuffle = Position.shuffle_of(batching, state.epoch, self._rank)}
   local own = intervals.deal(whole(state), self._world_size, self._rank)
   local count = intervals.count(own)
   if not out.shuffle then

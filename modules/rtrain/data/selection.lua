@@ -65,4 +65,21 @@ function Selection:blocks(next_block, first)
   end
 end
 
+---Each `every`-th row of a stream.
+---@param next_block fun(): data.Block|nil
+---@param every integer
+---@param from integer the first one
+---@return fun(): data.Block|nil
+function Selection.strided(next_block, every, from)
+  local at = 0
+  return function()
+    for block in next_block do
+      local rows = block:num_rows()
+      local first = (from - at) % every
+      at = at + rows
+      if first < rows then return block:take(torch.arange(first, rows, every)) end
+    end
+  end
+end
+
 return Selection

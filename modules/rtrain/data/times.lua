@@ -1,6 +1,7 @@
--- rtrain/data/times.lua: where a rank's time goes between batches: waiting for rows, batching, collating, or training.
+-- rtrain/data/times.lua: where a rank's time goes between batches: to rows, other ranks, batching, collating, or training.
 
 local class = require 'rtrain.class'
+local monotonic = require('rtrain._system').monotonic
 
 ---What stats() gives. Seconds, over all loops.
 ---@class data.Times
@@ -8,6 +9,7 @@ local class = require 'rtrain.class'
 ---@field batches integer
 ---@field rows integer
 ---@field wait_s number the loop stood still for rows to be read and computed
+---@field ranks_s number the loop stood still until the other ranks said how many rows they have
 ---@field batching_s number cutting, joining and shuffling
 ---@field collate_s number making what the body gets of a batch: dtypes, device, collate_fn
 ---@field body_s number in the loop's body
@@ -16,7 +18,7 @@ local Times = class('Times')
 
 function Times:init()
   self.loops, self.batches, self.rows = 0, 0, 0
-  self.wait_s, self.batching_s, self.collate_s, self.body_s = 0, 0, 0, 0
+  self.wait_s, self.ranks_s, self.batching_s, self.collate_s, self.body_s = 0, 0, 0, 0, 0
   self.stall_percent = 0
 end
 
@@ -27,33 +29,40 @@ end
 
 ---The loop's body asks for a batch.
 ---@param now number
-function Times:away(now)
+function Times:ask(now)
   if self._left then self.body_s = self.body_s + now - self._left end
-  self._left = nil
-  self._waited = 0
+  self._left, self._within = nil, 0
 end
 
----Rows were waited for, within the making of a batch.
+---Rows were waited for, while a batch was made.
 ---@param seconds number
-function Times:waited(seconds) self._waited = (self._waited or 0) + seconds end
+function Times:waited(seconds)
+  self.wait_s, self._within = self.wait_s + seconds, (self._within or 0) + seconds
+end
+
+---Other ranks were waited for, while a batch was made.
+---@param seconds number
+function Times:waited_for_ranks(seconds)
+  self.ranks_s, self._within = self.ranks_s + seconds, (self._within or 0) + seconds
+end
 
 ---A batch is handed out.
 ---@param rows integer
 ---@param fetch_s number
 ---@param collate_s number
-function Times:add(rows, fetch_s, collate_s)
+function Times:hand_out(rows, fetch_s, collate_s)
   self.batches, self.rows = self.batches + 1, self.rows + rows
-  self.wait_s = self.wait_s + self._waited
-  self.batching_s = self.batching_s + math.max(0, fetch_s - self._waited)
+  self.batching_s = self.batching_s + math.max(0, fetch_s - self._within)
   self.collate_s = self.collate_s + collate_s
-  local stalled = self.wait_s + self.batching_s + self.collate_s
+  local stalled = self.wait_s + self.ranks_s + self.batching_s + self.collate_s
   self.stall_percent = stalled > 0 and 100 * stalled / (stalled + self.body_s) or 0
-  self._left = require('rtrain._system').monotonic()
+  self._left = monotonic()
 end
 
 function Times:__tostring()
-  return ('%d loops, %d batches, %d rows; data stall %.1f %% (waiting %.3f s, batching %.3f s, collating %.3f s, loop body %.3f s)')
-    :format(self.loops, self.batches, self.rows, self.stall_percent, self.wait_s, self.batching_s, self.collate_s, self.body_s)
+  return ('%d loops, %d batches, %d rows; data stall %.1f %% (waiting for rows %.3f s, for other ranks %.3f s, '
+    .. 'batching %.3f s, collating %.3f s; loop body %.3f s)'):format(self.loops, self.batches, self.rows, self.stall_percent,
+    self.wait_s, self.ranks_s, self.batching_s, self.collate_s, self.body_s)
 end
 
 return Times

@@ -1,0 +1,479 @@
+-- Shards of a dataset: whatever the world size, batches, shuffles and resumptions, each row of an epoch is seen once or left
+-- out by the rule, and all ranks take equal steps. Ranks are iterators of one process over a feed without files.
+local lu = require 'luaunit'
+local torch = require 'torch'
+local Block = require 'rtrain.data.block'
+local class = require 'rtrain.class'
+local DataIterator = require 'rtrain.data.iterator'
+local exchange = require 'rtrain.data.exchange'
+local intervals = require 'rtrain.data.intervals'
+
+-- Rows 0 … n - 1 in blocks of the given sizes; in another order for each epoch where `shuffled`. With `keeps` it is a plan
+-- that filters: the number of rows is not known, and a rank takes its part of what goes in.
+local Feed = class('Feed')
+
+function Feed:init(fields)
+  for name, value in next, fields do self[name] = value end
+  self.open, self.streams = 0, 0
+end
+
+function Feed:num_rows() return not self.keeps and self.n or nil end
+
+function Feed:stats() return {} end
+
+function Feed:schema() return {{name = 'id', type = 'int64'}} end
+
+-- The rows that go into a rank's part: all of them are dealt, some ranks have one more.
+local function part_of(n, part)
+  local first, last = math.floor(n * part.rank / part.world_size), math.floor(n * (part.rank + 1) / part.world_size)
+  return first < last and {{first, last}} or {}
+end
+
+local function rows_of(self, options)
+  local list = options.rows or (options.part and part_of(self.n, options.part)) or intervals.all(self.n)
+  local places = {}
+  for _, interval in ipairs(list) do
+    for place = interval[1], interval[2] - 1 do places[#places + 1] = place end
+  end
+  local ids = torch.tensor(places, {dtype = 'int64'})
+  if self.shuffled then ids = exchange.permutation(self.n, 3, options.epoch):row_at(ids) end
+  if self.keeps then ids = ids:index_select(0, self.keeps(ids):nonzero():flatten()) end
+  return ids
+end
+
+function Feed:stream(options)
+  local ids, at, k = rows_of(self, options), 0, 0
+  local feed, closed = self, false
+  self.open, self.streams = self.open + 1, self.streams + 1
+  return {
+    next = function()
+      lu.assertFalse(closed)
+      if at >= ids:size(0) then return nil end
+      k = k + 1
+      local size = math.min(feed.sizes[(k - 1) % #feed.sizes + 1], ids:size(0) - at)
+      at = at + size
+      return Block({'id'}, {ids:narrow(0, at - size, size)})
+    end,
+    close = function()
+      if not closed then feed.open = feed.open - 1 end
+      closed = true
+    end,
+  }
+end
+
+-- The attempt's store among coroutines: a rank that waits lets others run.
+local function new_store()
+  local values = {}
+  return {
+    values = values,
+    store_set = function(key, value) values[key] = value end,
+    store_get = function(key)
+      while not values[key] do coroutine.yield() end
+      return values[key]
+    end,
+    store_delete = function(key) values[key] = nil end,
+  }
+end
+
+local function ranks_of(feed, world_size)
+  local out, store = {}, new_store()
+  for rank = 0, world_size - 1 do
+    out[rank + 1] = DataIterator {feed = feed, name = 'train', seed = 17, world_size = world_size, rank = rank,
+                                  agreement = {store = store, name = 'train', rank = rank, world_size = world_size,
+                                               timeout_s = 1}}
+  end
+  return out, store
+end
+
+-- Runs one function for each rank until all are done.
+local function together(count, fn)
+  local waiting, results = {}, {}
+  for i = 1, count do waiting[i] = coroutine.create(fn) end
+  local left = count
+  while left > 0 do
+    left = 0
+    for i, thread in ipairs(waiting) do
+      if coroutine.status(thread) ~= 'dead' then
+        local ok, value = coroutine.resume(thread, i)
+        if not ok then error(value, 0) end
+        if coroutine.status(thread) == 'dead' then results[i] = value else left = left + 1 end
+      end
+    end
+  end
+  return results
+end
+
+-- The batches of one loop of each rank, at most `most` of them, as lists of ids.
+local function loops(ranks, options, most)
+  return together(#ranks, function(i)
+    local out = {}
+    local loop = ranks[i]:iter_batches(options)
+    local next_batch = loop:iter()
+    while #out < (most or math.huge) do
+      local batch = next_batch()
+      if batch == nil then break end
+      out[#out + 1] = batch.id:tolist()
+    end
+    return out
+  end)
+end
+
+local function flat(...)
+  local out = {}
+  local function add(value)
+    if type(value) ~= 'table' then out[#out + 1] = value return end
+    for _, item in ipairs(value) do add(item) end
+  end
+  for i = 1, select('#', ...) do add((select(i, ...))) end
+  return out
+end
+
+local function seen_once(ids, n)
+  local seen = {}
+  for _, id in ipairs(ids) do
+    lu.assertNil(seen[id], id)
+    lu.assertTrue(id >= 0 and id < n)
+    seen[id] = true
+  end
+  return #ids
+end
+
+local function check_batches(batches, batch_size, drop_last)
+  for _, rank in ipairs(batches) do
+    lu.assertEquals(#rank, #batches[1])
+    for k, batch in ipairs(rank) do
+      lu.assertEquals(#batch, #batches[1][k])
+      if k < #rank or drop_last then lu.assertEquals(#batch, batch_size) end
+    end
+  end
+end
+
+-- Calls with each combination of the settings.
+local function each_setting(fn)
+  for _, n in ipairs {0, 4, 23, 60} do
+    for _, batch_size in ipairs {1, 4, 7} do
+      for _, drop_last in ipairs {false, true} do
+        for _, shuffle in ipairs {'none', 'local', 'global', 'both'} do
+          local options = {batch_size = batch_size, drop_last = drop_last}
+          if shuffle == 'local' or shuffle == 'both' then options.local_shuffle_buffer_size = 5 end
+          fn(n, options, Feed {n = n, sizes = {3, 1, 8, 0, 2}, shuffled = shuffle == 'global' or shuffle == 'both'})
+        end
+      end
+    end
+  end
+end
+
+TestShards = {}
+
+function TestShards.test_each_row_once_and_equal_steps()
+  each_setting(function(n, options, feed)
+    for world_size = 1, 5 do
+      local ranks = ranks_of(feed, world_size)
+      for _ = 1, 2 do
+        local batches = loops(ranks, options)
+        check_batches(batches, options.batch_size, options.drop_last)
+        local share = math.floor(n / world_size)
+        if options.drop_last then share = share - share % options.batch_size end
+        lu.assertEquals(seen_once(flat(batches), n), share * world_size)
+      end
+      lu.assertEquals(feed.open, 0)
+    end
+  end)
+end
+
+function TestShards.test_a_restored_shard_gives_exactly_the_rest()
+  each_setting(function(n, options, feed)
+    for _, world_size in ipairs {1, 3} do
+      local whole = loops(ranks_of(feed, world_size), options)
+      local following
+      for taken = 0, #whole[1] do
+        local first = ranks_of(feed, world_size)
+        lu.assertEquals(flat(loops(first, options, taken)), flat((function()
+          local out = {}
+          for i, rank in ipairs(whole) do out[i] = {unpack(rank, 1, taken)} end
+          return out
+        end)()))
+        local states = {}
+        for i, rank in ipairs(first) do states[i] = rank:state() end
+        local second = ranks_of(feed, world_size)
+        -- Rank 0's state serves all.
+        for _, rank in ipairs(second) do rank:load_state(states[1]) end
+        local rest = loops(second, options)
+        for i, rank in ipairs(whole) do lu.assertEquals(rest[i], {unpack(rank, taken + 1)}, n) end
+        local next_epoch = loops(second, options)
+        following = following or next_epoch
+        lu.assertEquals(next_epoch, following)
+      end
+    end
+  end)
+end
+
+function TestShards.test_another_world_size_takes_what_nobody_has_had()
+  each_setting(function(n, options, feed)
+    local sizes = {3, 2, 5}
+    local ranks = ranks_of(feed, sizes[1])
+    local seen, state = {}, nil
+    for k, world_size in ipairs(sizes) do
+      if state then
+        ranks = ranks_of(feed, world_size)
+        for _, rank in ipairs(ranks) do rank:load_state(state) end
+      end
+      local batches = loops(ranks, options, k < #sizes and 1 or nil)
+      check_batches(batches, options.batch_size, options.drop_last)
+      seen = flat(seen, batches)
+      state = ranks[#ranks]:state()
+    end
+    local count = seen_once(seen, n)
+    -- At the end less than one row for each rank is left, or less than a batch where the last is dropped.
+    local last = sizes[#sizes]
+    lu.assertTrue(n - count < (options.drop_last and options.batch_size * last or last), n - count)
+  end)
+end
+
+function TestShards.test_the_state_is_plain_data_that_checkpoints_keep()
+  local feed = Feed {n = 40, sizes = {6}}
+  local options = {batch_size = 4, local_shuffle_buffer_size = 6}
+  local ranks = ranks_of(feed, 2)
+  loops(ranks, options, 2)
+  local path = os.tmpname()
+  torch.save({shard = ranks[1]:state()}, path)
+  local rest = {}
+  for i, state in ipairs {ranks[1]:state(), torch.load(path).shard} do
+    local other = ranks_of(feed, 3)
+    for _, rank in ipairs(other) do rank:load_state(state) end
+    rest[i] = loops(other, options)
+  end
+  os.remove(path)
+  lu.assertEquals(rest[1], rest[2])
+end
+
+function TestShards.test_states_that_do_not_fit_are_refused()
+  local function message(f, ...)
+    local ok, err = pcall(f, ...)
+    lu.assertFalse(ok)
+    return err.message
+  end
+  local function state_of(feed, world_size)
+    local ranks = ranks_of(feed, world_size)
+    loops(ranks, {batch_size = 2}, 1)
+    return ranks[1]:state()
+  end
+  local state = state_of(Feed {n = 20, sizes = {5}}, 1)
+  local other = ranks_of(Feed {n = 21, sizes = {5}}, 1)[1]
+  other:load_state(state)
+  lu.assertStrContains(message(loops, {other}, {batch_size = 2}),
+    "dataset 'train' has 21 rows, and 20 when the state was saved")
+  lu.assertStrContains(message(other.load_state, other, {epoch = 1}), 'no state of a dataset shard')
+  lu.assertStrContains(message(other.load_state, other, {epochs = 1}), "did you mean 'epoch'?")
+  local ranks = ranks_of(Feed {n = 20, sizes = {5}}, 2)
+  loops(ranks, {batch_size = 'none'}, 1)
+  local alone = ranks_of(Feed {n = 20, sizes = {5}}, 1)[1]
+  alone:load_state(ranks[1]:state())
+  lu.assertStrContains(message(loops, {alone}, {batch_size = 2}), 'without a batch_size each rank has had another number')
+end
+
+TestAgreement = {}
+
+local function odd(ids) return ids:bitwise_and(1):to('bool') end
+
+-- Rows that pass lie in the first half, so that the ranks have unequal numbers.
+local function early(ids) return ids:lt(31) end
+
+function TestAgreement.test_equal_steps_where_the_number_of_rows_is_not_known()
+  for _, keeps in ipairs {odd, early, function(ids) return ids:lt(0) end} do
+    for _, options in ipairs {{batch_size = 1}, {batch_size = 4}, {batch_size = 4, drop_last = true},
+                              {batch_size = 7, local_shuffle_buffer_size = 5}} do
+      for world_size = 1, 4 do
+        local feed = Feed {n = 61, sizes = {3, 9, 1}, keeps = keeps}
+        local ranks, store = ranks_of(feed, world_size)
+        -- What each rank would have alone.
+        local least = math.huge
+        for rank = 0, world_size - 1 do
+          local part = part_of(61, {rank = rank, world_size = world_size})[1]
+          least = math.min(least, keeps(torch.arange(part[1], part[2])):sum():item())
+        end
+        if options.drop_last then least = least - least % options.batch_size end
+        for _ = 1, 2 do
+          local batches = loops(ranks, options)
+          check_batches(batches, options.batch_size, options.drop_last)
+          lu.assertEquals(seen_once(flat(batches), 61), least * world_size)
+        end
+        local keys = 0
+        for _ in next, store.values do keys = keys + 1 end
+        lu.assertTrue(keys <= 2 * world_size)
+      end
+    end
+  end
+end
+
+function TestAgreement.test_a_restored_shard_gives_exactly_the_rest()
+  local feed = Feed {n = 61, sizes = {3, 9, 1}, keeps = odd, shuffled = true}
+  local options = {batch_size = 3, local_shuffle_buffer_size = 4}
+  local whole = loops(ranks_of(feed, 2), options)
+  for taken = 0, #whole[1] do
+    local first = ranks_of(feed, 2)
+    loops(first, options, taken)
+    local second = ranks_of(feed, 2)
+    for i, rank in ipairs(second) do rank:load_state(first[i]:state()) end
+    local rest = loops(second, options)
+    for i, rank in ipairs(whole) do lu.assertEquals(rest[i], {unpack(rank, taken + 1)}) end
+  end
+end
+
+function TestAgreement.test_another_world_size_takes_what_nobody_has_had()
+  for _, options in ipairs {{batch_size = 3}, {batch_size = 2, local_shuffle_buffer_size = 4}} do
+    local feed = Feed {n = 80, sizes = {3, 9, 1}, keeps = odd, shuffled = true}
+    local seen, state, left = {}, nil, 40
+    for k, world_size in ipairs {3, 2, 4} do
+      local ranks = ranks_of(feed, world_size)
+      for _, rank in ipairs(state and ranks or {}) do rank:load_state(state) end
+      local batches = loops(ranks, options, k < 3 and 2 or nil)
+      check_batches(batches, options.batch_size, false)
+      seen = flat(seen, batches)
+      left, state = 40 - #seen, ranks[1]:state()
+      for _, rank in ipairs(ranks) do rank:close() end
+    end
+    seen_once(seen, 80)
+    lu.assertTrue(left < 4, left)
+    lu.assertEquals(feed.open, 0)
+  end
+end
+
+function TestAgreement.test_the_missing_rank_is_named()
+  local feed = Feed {n = 20, sizes = {5}, keeps = odd}
+  local ranks, store = ranks_of(feed, 2)
+  store.store_get = nil
+  local late = setmetatable({store_get = function(key)
+    if store.values[key] then return store.values[key] end
+    require('rtrain.errors').raise('timeout', 'waited 1 s for ' .. key)
+  end}, {__index = store})
+  ranks[1]._agreement._store = late
+  local ok, err = pcall(loops, {ranks[1]}, {})
+  lu.assertFalse(ok)
+  lu.assertEquals(err.code, 'timeout')
+  lu.assertStrContains(err.message, "dataset 'train': rank 1 has not asked for more batches of loop 1 within 1 s")
+end
+
+TestLoops = {}
+
+local function single(n, sizes) return DataIterator {feed = Feed {n = n, sizes = sizes or {4}}, name = 'train', seed = 1} end
+
+function TestLoops.test_each_for_is_a_new_epoch()
+  local iterator = single(10)
+  local loop = iterator:iter_batches {batch_size = 4}
+  for _ = 1, 2 do
+    local sizes = {}
+    for batch in loop do sizes[#sizes + 1] = #batch.id end
+    lu.assertEquals(sizes, {4, 4, 2})
+  end
+  for _ in loop do break end
+  lu.assertEquals(iterator._feed.open, 1)
+  local first = loop:iter()
+  lu.assertEquals(first().id:tolist(), {0, 1, 2, 3})
+  local rows = 0
+  for row in iterator:iter_rows() do rows = rows + row.id end
+  lu.assertEquals(rows, 45)
+  local ok, err = pcall(first)
+  lu.assertFalse(ok)
+  lu.assertStrContains(err.message, 'ended by a newer one')
+  lu.assertEquals({iterator._feed.open, iterator._feed.streams}, {0, 5})
+end
+
+function TestLoops.test_an_abandoned_loop_is_closed()
+  local iterator = single(10)
+  local feed = iterator._feed
+  for _ in iterator:iter_batches {batch_size = 4} do break end
+  iterator:close()
+  lu.assertEquals(feed.open, 0)
+  for _ in iterator:iter_batches {batch_size = 4} do break end
+  lu.assertEquals(feed.open, 1)
+  iterator = nil -- luacheck: ignore
+  for _ = 1, 3 do collectgarbage() end
+  lu.assertEquals(feed.open, 0)
+end
+
+function TestLoops.test_whole_blocks()
+  local sizes = {}
+  for batch in single(10, {4, 0, 3}):iter_batches {batch_size = torch.none} do sizes[#sizes + 1] = #batch.id end
+  lu.assertEquals(sizes, {4, 3, 3})
+  sizes = {}
+  for batch in single(600, {100}):iter_batches() do sizes[#sizes + 1] = #batch.id end
+  lu.assertEquals(sizes, {256, 256, 88})
+end
+
+-- An iterator over one block.
+local function over(block)
+  local feed = Feed {n = block:num_rows(), sizes = {1}}
+  feed.stream = function()
+    local once = block
+    return {
+      next = function()
+        local out = once
+        once = nil
+        return out
+      end,
+      close = function() end,
+    }
+  end
+  return DataIterator {feed = feed, name = 'train', seed = 1}
+end
+
+function TestLoops.test_torch_batches()
+  local Strings, Objects = require 'rtrain.data.strings', require 'rtrain.data.objects'
+  local x = torch.arange(6):view({3, 2})
+  local block = Block({'x', 'word', 'same'}, {x, Strings.from_list({'a', nil, 'c'}, 3),
+    Objects({torch.ones(2), torch.zeros(2), torch.ones(2)}, 3)})
+  local iterator = over(block)
+  for batch in iterator:iter_torch_batches {dtypes = {x = 'float32'}} do
+    lu.assertEquals(batch.x.dtype, 'float32')
+    lu.assertEquals(batch.word, {'a', torch.none, 'c'})
+    lu.assertEquals(batch.same.shape, {3, 2})
+  end
+  for batch in iterator:iter_torch_batches() do batch.x:zero_() end
+  lu.assertEquals(x:sum():item(), 15)
+  local got = {}
+  for sum, count in iterator:iter_torch_batches {collate_fn = function(batch) return batch.x:sum():item() end} do
+    got = {sum, count}
+  end
+  lu.assertEquals(got, {15})
+end
+
+function TestLoops.test_refusals()
+  local Objects = require 'rtrain.data.objects'
+  local iterator = over(Block({'tokens', 'x'}, {Objects({{1}, {1, 2}}, 2), torch.ones(2)}))
+  local function message(f, ...)
+    local ok, err = pcall(f, ...)
+    lu.assertFalse(ok)
+    return err.message
+  end
+  local function torch_batches(options)
+    for _ in iterator:iter_torch_batches(options) do break end
+  end
+  lu.assertStrContains(message(torch_batches), "column 'tokens' make no tensor")
+  lu.assertStrContains(message(torch_batches, {dtypes = {xx = 'float32'}}),
+    "a column 'xx' that is not there: did you mean 'x'?")
+  lu.assertStrContains(message(torch_batches, {dtypes = 'float32', collate_fn = print}), 'collate_fn excludes dtypes')
+  lu.assertStrContains(message(torch_batches, {batchsize = 1}), "did you mean 'batch_size'?")
+  lu.assertStrContains(message(torch_batches, {batch_size = 0}), 'batch_size is an integer from 1 on, got 0')
+  lu.assertStrContains(message(torch_batches, {batch_size = 'none', local_shuffle_buffer_size = 4}), 'needs a batch_size')
+  lu.assertStrContains(message(torch_batches, {local_shuffle_seed = 4}), 'without local_shuffle_buffer_size')
+  lu.assertStrContains(message(iterator.iter_batches, iterator, {batch_format = 'pandas'}), 'a table of tensors')
+  lu.assertStrContains(message(iterator.iter_batches, iterator, {batch_format = 'nump'}), "did you mean 'numpy'?")
+  if not torch.cuda.is_available() then
+    lu.assertStrContains(message(torch_batches, {pin_memory = true}), 'no GPU')
+  end
+end
+
+function TestLoops.test_stats_tell_where_the_time_went()
+  local iterator = single(100)
+  for _ in iterator:iter_batches {batch_size = 10} do
+    local until_s = os.clock() + 0.002
+    while os.clock() < until_s do end
+  end
+  local stats = iterator:stats()
+  lu.assertEquals({stats.loops, stats.batches, stats.rows}, {1, 10, 100})
+  lu.assertTrue(stats.body_s > 0 and stats.wait_s > 0 and stats.stall_percent > 0 and stats.stall_percent < 100)
+  lu.assertStrContains(tostring(stats), '1 loops, 10 batches, 100 rows; data stall ')
+end
+
+os.exit(lu.LuaUnit.run(), true)
