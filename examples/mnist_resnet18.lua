@@ -5,13 +5,13 @@
 -- checkpoint into a model of its own and lets it read images that it has not seen.
 --
 -- MNIST's idx files lie in $RTRAIN_DATA/mnist; --set dataset=fashion-mnist takes the images of Debian's package
--- dataset-fashion-mnist. Shorter: --set limit=2000 --set test_limit=500. One epoch is about 5 minutes on 2 cores. Ends with:
+-- dataset-fashion-mnist. Shorter: --set limit=2000 --set test_limit=500. One epoch is 2 to 3 minutes on 2 cores. Ends with:
 --
 --   epoch,loss
---   0,0.041…
+--   0,0.02…
 --   labels      7 2 1 0 4 1 4 9
 --   predictions 7 2 1 0 4 1 4 9
---   accuracy on 10000 new images: 0.98…
+--   accuracy on 10000 new images: 0.99…
 local torch = require 'torch'
 local train = require 'rtrain'
 local data = require 'torch.utils.data'
@@ -68,6 +68,9 @@ local function train_loop_ray_train(config)
   local optimizer = torch.optim.Adam(model:parameters(), {lr = config.lr})
   local batch_size = math.floor(config.global_batch_size / train.get_context():get_world_size())
   local data_loader = build_data_loader_ray_train(config, batch_size)
+  -- Up and down again in all: one epoch is enough then.
+  local scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, {max_lr = config.lr, epochs = config.num_epochs,
+                                                                    steps_per_epoch = #data_loader})
 
   for epoch = 0, config.num_epochs - 1 do
     data_loader.sampler:set_epoch(epoch)  -- another order in each epoch
@@ -77,6 +80,7 @@ local function train_loop_ray_train(config)
       optimizer:zero_grad()
       loss:backward()
       optimizer:step()
+      scheduler:step()
     end
     save_checkpoint_and_metrics_ray_train(model, print_metrics_ray_train(loss, epoch))
   end
@@ -84,7 +88,7 @@ end
 
 local trainer = train.TorchTrainer {
   train_loop_per_worker = train_loop_ray_train,
-  train_loop_config = {num_epochs = 1, global_batch_size = 128, lr = 1e-3, seed = 1, dataset = 'mnist', limit = 60000,
+  train_loop_config = {num_epochs = 1, global_batch_size = 128, lr = 3e-3, seed = 1, dataset = 'mnist', limit = 60000,
                        test_limit = 10000},
   scaling_config = train.ScalingConfig {num_workers = 2, use_gpu = false},
   run_config = train.RunConfig {storage_path = os.getenv 'RTRAIN_STORAGE' or '~/rtrain_results'},
