@@ -10,11 +10,12 @@ CORE = 1
 TIMEOUT_S = 600
 
 
-def sampler(config, side, command):
+def sampler(config, side, command, core=CORE):
+    """With core = None on all cores, for programs that have workers."""
     environment = {**os.environ, **sides.rtrain_environment(config), "OMP_NUM_THREADS": "1"}
 
     def sample():
-        pinned = ["taskset", "-c", str(CORE), *command]
+        pinned = command if core is None else ["taskset", "-c", str(core), *command]
         done = subprocess.run(pinned, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
         if done.returncode != 0:
             raise BenchError(f"{side}: ended with {done.returncode}:\n{done.stderr[-2000:]}")

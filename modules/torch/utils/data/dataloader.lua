@@ -187,7 +187,7 @@ function DataLoader:close() epoch.close(self) end
 -- Threads and the loop stay behind: a loader that travels starts its own.
 function DataLoader.__pack(self)
   local module, name, state = class.pack(self)
-  for _, name in ipairs{'_pools', '_next', '_begun', '_finished'} do state.fields[name] = nil end
+  for _, field in ipairs{'_pools', '_next', '_begun', '_finished'} do state.fields[field] = nil end
   return module, name, state
 end
 
