@@ -95,6 +95,10 @@ function Block:narrow(start, length)
   return map_columns(self, length, function(of) return column.narrow(of, start, length) end)
 end
 
+---A block that may be written to without changing this one.
+---@return data.Block
+function Block:copy() return map_columns(self, self._num_rows, column.copy) end
+
 ---The rows at the given places, in that order.
 ---@param indices torch.Tensor int64 (n), from 0
 ---@return data.Block
@@ -263,8 +267,8 @@ end
 ---where its values are int64 cdata. Tensors of one shape are stacked; other values stay Lua values.
 ---@param rows table<string, any>[]
 ---@param like? data.Block the block the rows came from
----@param options? {dtypes: table<string, string>, default_dtype: string} default_dtype = 'number' takes int64 where all numbers are integral, else
----  float64
+---@param options? {dtypes: table<string, string>, default_dtype: string} default_dtype = 'number' takes int64 where all
+---  numbers are integral, else float64
 ---@return data.Block
 function Block.from_rows(rows, like, options)
   local names, columns = names_of_rows(rows, like), {}

@@ -83,6 +83,14 @@ function column.to_batch(of)
   return out
 end
 
+---A column that may be written to without changing this one. Strings cannot be written to.
+---@param of data.Column
+---@return data.Column
+function column.copy(of)
+  if is_tensor(of) then return of:clone() end
+  return class.is(of, Objects) and of:copy() or of
+end
+
 local function same_rows(list)
   local shape = list[1]:size()
   for i = 2, #list do
@@ -162,7 +170,8 @@ end
 function column.unpack(packed)
   if is_tensor(packed) then return packed end
   if packed.kind == 'objects' then return Objects(without_none(packed.values, packed.n), packed.n) end
-  return Strings(packed.offsets, packed.bytes, {binary = packed.binary or packed.kind ~= 'strings', valid = packed.valid})
+  local is_binary = packed.binary or packed.kind ~= 'strings'
+  return Strings(packed.offsets, packed.bytes, {binary = is_binary, valid = packed.valid})
 end
 
 return column

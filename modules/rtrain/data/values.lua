@@ -49,8 +49,9 @@ end
 local function refuse_fraction(list, n, column_of)
   for i = 1, n do
     if type(list[i]) == 'number' and list[i] % 1 ~= 0 then
-      errors.raise('argument', ("column '%s' holds %s, and row %d gives %s: say {dtypes = {['%s'] = 'float32'}}, or put the value "
-        .. 'into a column of another name'):format(column_of.name, column_of.dtype, i - 1, tostring(list[i]), column_of.name))
+      errors.raise('argument', ("column '%s' holds %s, and row %d gives %s: say {dtypes = {['%s'] = 'float32'}}, or put the "
+        .. 'value into a column of another name'):format(column_of.name, column_of.dtype, i - 1, tostring(list[i]),
+        column_of.name))
     end
   end
 end
@@ -58,8 +59,8 @@ end
 local function refuse_null(list, n, column_of)
   for i = 1, n do
     if list[i] == nil or list[i] == torch.none then
-      errors.raise('argument', ("column '%s' holds %s, and row %d has no value: say {dtypes = {['%s'] = 'float32'}} to make it NaN")
-        :format(column_of.name, column_of.dtype, i - 1, column_of.name))
+      errors.raise('argument', ("column '%s' holds %s, and row %d has no value: say {dtypes = {['%s'] = 'float32'}} to make "
+        .. 'it NaN'):format(column_of.name, column_of.dtype, i - 1, column_of.name))
     end
   end
 end
@@ -132,8 +133,8 @@ end
 
 ---A column of a list of values; nil and torch.none are null. Numbers become a tensor of `dtype`, else of the dtype of
 ---`like`, else float32 (int64 where all are int64 cdata); with default = 'number', int64 where all are integral, else
----float64. Null numbers are NaN. Booleans become a bool tensor, strings Strings, tensors of one shape are stacked; what has several types, or tables, becomes
----Objects. Raises code 'argument', naming the column and the row, when a value does not fit the column's dtype.
+---float64. Null numbers are NaN. Booleans become a bool tensor, strings Strings, tensors of one shape are stacked; what has
+---several types, or tables, becomes Objects. Raises code 'argument', naming the column and the row, when a value does not fit the column's dtype.
 ---@param list any[] may have holes
 ---@param n integer rows
 ---@param of {name: string, like: data.Column?, dtype: string?, default: string?}

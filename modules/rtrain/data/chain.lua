@@ -1,0 +1,116 @@
+-- rtrain/data/chain.lua: the fused operators of a plan over one fragment: what a thread of the pool runs.
+
+local Block = require 'rtrain.data.block'
+local class = require 'rtrain.class'
+local monotonic = require('rtrain._system').monotonic
+
+---A request: {fragment, number, name} of the chain's source, or {block, first_row, number, name}.
+---@class data.Request
+---@field fragment? table
+---@field block? table what Block:pack() gave
+---@field first_row? integer of the block
+---@field number integer of the fragment
+---@field name string where the rows lie, for messages; '' where there is nothing to say
+
+---Reads a fragment and applies fused operators. Arguments: source (nil: requests carry blocks), operators, {seed, max_bytes,
+---max_rows}.
+---@class data.Chain
+---@overload fun(source: data.Source|nil, operators: data.Operator[], options: table): data.Chain
+local Chain = class('Chain')
+
+function Chain:init(source, operators, options)
+  self.source, self.operators, self._options = source, operators, options
+end
+
+---@return string[] names of what the stats count, in order
+function Chain:names()
+  local out = {}
+  if self.source then out[1] = self.source.name end
+  for _, operator in ipairs(self.operators) do out[#out + 1] = operator.name end
+  return out
+end
+
+-- Leaves out the rows before `skip` and ends behind `count`.
+local function cut(next_block, skip, count)
+  local missing = count
+  return function()
+    while missing > 0 do
+      local block = next_block()
+      if block == nil then return nil end
+      local rows = block:num_rows()
+      local from = math.min(skip, rows)
+      local length = math.min(rows - from, missing)
+      skip, missing = skip - from, missing - length
+      if length > 0 then return block:narrow(from, length) end
+    end
+  end
+end
+
+local function once(block)
+  return function()
+    local out = block
+    block = nil
+    return out
+  end
+end
+
+local function input(self, request)
+  if request.block then return once(Block.unpack(request.block)) end
+  local fragment = request.fragment
+  local next_block = self.source:read(fragment, self._options)
+  return fragment.count and cut(next_block, fragment.skip, fragment.count) or next_block
+end
+
+local function counted(entry, next_block)
+  return function()
+    local start = monotonic()
+    local block = next_block()
+    entry.total_s = entry.total_s + monotonic() - start
+    if block then
+      entry.rows, entry.blocks = entry.rows + block:num_rows(), entry.blocks + 1
+      entry.bytes = entry.bytes + block:size_bytes()
+    end
+    return block
+  end
+end
+
+local function new_entry() return {rows = 0, blocks = 0, bytes = 0, total_s = 0} end
+
+---The blocks that become of a request.
+---@param request data.Request
+---@return fun(): data.Block|nil
+---@return table[] counts one for each name of `names`, complete at the end: rows, blocks, bytes, total_s (with all before it)
+function Chain:run(request)
+  local counts, next_block = {}, input(self, request)
+  if self.source then
+    counts[1] = new_entry()
+    next_block = counted(counts[1], next_block)
+  end
+  local fragment = request.fragment or request
+  local position = {label = request.name, number = request.number, seed = self._options.seed,
+                    first_row = (fragment.first_row or fragment.start or 0) + (fragment.skip or 0)}
+  for _, operator in ipairs(self.operators) do
+    local entry = new_entry()
+    counts[#counts + 1] = entry
+    next_block = counted(entry, operator:stream(next_block, position))
+  end
+  return next_block, counts
+end
+
+---The chain as a function for torch._C.data.Pool: each request is a stream of {block}, and {counts} at its end.
+---@return fun(request: data.Request): fun(): table|nil
+function Chain:worker()
+  return function(request)
+    local next_block, counts = self:run(request)
+    local is_done = false
+    return function()
+      if is_done then return nil end
+      local block = next_block()
+      if block then return {block = block:pack()} end
+      is_done = true
+      return {counts = counts}
+    end
+  end
+end
+
+return Chain

@@ -1,0 +1,54 @@
+-- rtrain/data/context.lua: DataContext: how executions run in this process.
+
+local errors = require 'rtrain.errors'
+
+local FIELDS = {'num_threads', 'memory_bytes', 'target_max_block_size'}
+
+-- How many threads are of use is known when the engine is loaded: torch.get_num_threads() at the first execution.
+local values = {memory_bytes = 256 * 2 ^ 20, target_max_block_size = 8 * 2 ^ 20}
+
+local LIMITS = {num_threads = 0, memory_bytes = 2 ^ 20, target_max_block_size = 2 ^ 10}
+
+local function check(name, value)
+  local least = LIMITS[name]
+  if least == nil then
+    errors.raise('argument', ("DataContext has no '%s'%s"):format(tostring(name), errors.suggestion(tostring(name), FIELDS)))
+  end
+  if type(value) ~= 'number' or value % 1 ~= 0 or value < least then
+    errors.raise('argument', ('DataContext.%s is a whole number from %d on, got %s'):format(name, least, tostring(value)))
+  end
+end
+
+---How datasets are executed in this process: num_threads (default: those of PyTorch; 0 runs everything where it is used),
+---memory_bytes (256 MiB: blocks that wait to be used), target_max_block_size (8 MiB: blocks are read in pieces of at most
+---about this size). Counterpart: ray.data.DataContext.
+---@class rtrain.data.DataContext
+---@field num_threads integer
+---@field memory_bytes integer
+---@field target_max_block_size integer
+local current = setmetatable({}, {
+  __name = 'DataContext',
+  __index = function(_, name)
+    if name == 'num_threads' then return values.num_threads or require('torch').get_num_threads() end
+    if LIMITS[name] == nil then check(name) end
+    return values[name]
+  end,
+  __newindex = function(_, name, value)
+    check(name, value)
+    values[name] = value
+  end,
+})
+
+local DataContext = {}
+
+---The context of this process: a table with fields to read and to set.
+---@return rtrain.data.DataContext
+---
+---```lua
+---local data = require 'rtrain.data'
+---local context = data.DataContext.get_current()
+---context.memory_bytes = 64 * 2 ^ 20
+---```
+function DataContext.get_current() return current end
+
+return DataContext

@@ -1,0 +1,75 @@
+-- rtrain/data/dataset/base.lua: the class Dataset: what it is made of, and how it is run.
+
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local executor = require 'rtrain.data.executor'
+local Plan = require 'rtrain.data.plan'
+
+---Rows with named columns. Lazy: methods that transform give a new dataset at once, and nothing is read before rows are asked
+---for; then they stream through threads, bounded by bytes. Made by rtrain.data's functions from_items, read_parquet, …
+---Counterpart: ray.data.Dataset.
+---
+---```lua
+---local data = require 'rtrain.data'
+---local squares = data.range(5):map(function(row) return {id = row.id, square = row.id * row.id} end)
+---local rows = squares:take(3)
+---assert(rows[3].square == 4 and squares:count() == 5)
+---```
+---@class rtrain.data.Dataset
+---@overload fun(plan: data.Plan): rtrain.data.Dataset
+local Dataset = class('Dataset')
+
+function Dataset:init(plan) self._plan, self._epochs = plan, {n = 0} end
+
+-- Runs the dataset's plan in the consuming loop.
+function Dataset:_execute(options)
+  local execution = executor.execute(self._plan, options)
+  self._stats = execution:stats()
+  return execution
+end
+
+-- A dataset with one operator more.
+function Dataset:_with(operator) return Dataset(self._plan:with(operator)) end
+
+-- A dataset of another source with the same operators.
+function Dataset:_over(source) return Dataset(Plan(source, self._plan.operators)) end
+
+---Checks a count that the user gave.
+---@param owner string the method, for messages
+---@param name string
+---@param value any
+---@param least integer
+---@return integer value
+function Dataset.check_count(owner, name, value, least)
+  if type(value) ~= 'number' or value % 1 ~= 0 or value < least then
+    errors.raise('argument', ('%s: %s is a whole number from %d on, got %s'):format(owner, name, least, tostring(value)))
+  end
+  return value
+end
+
+---Checks that a value is a dataset.
+---@param owner string the method, for messages
+---@param value any
+---@return rtrain.data.Dataset value
+function Dataset.check_dataset(owner, value)
+  if not class.is(value, Dataset) then
+    errors.raise('argument', ('%s: expected a Dataset, got a %s'):format(owner, type(value)))
+  end
+  return value
+end
+
+function Dataset:__tostring()
+  local plan = self._plan
+  local steps, rows, schema = {}, plan:num_rows(), plan:schema()
+  for i, operator in ipairs(plan.operators) do steps[i] = operator.name end
+  local columns = 'Unknown schema'
+  if schema then
+    local parts = {}
+    for i, entry in ipairs(schema) do parts[i] = entry.name .. ': ' .. entry.type end
+    columns = '{' .. table.concat(parts, ', ') .. '}'
+  end
+  return ('Dataset(num_rows=%s, schema=%s%s)'):format(rows or '?', columns,
+    #steps > 0 and ', steps=' .. plan.source.name .. ' -> ' .. table.concat(steps, ' -> ') or '')
+end
+
+return Dataset

@@ -1,0 +1,333 @@
+-- rtrain/data/dataset/transforms.lua: Dataset: what gives other rows: map, filter, columns, order, union.
+
+local args = require 'rtrain.args'
+local batch_operators = require 'rtrain.data.operators.batches'
+local column_operators = require 'rtrain.data.operators.columns'
+local combine = require 'rtrain.data.operators.combine'
+local errors = require 'rtrain.errors'
+local Limit = require 'rtrain.data.operators.limit'
+local order = require 'rtrain.data.operators.order'
+local row_operators = require 'rtrain.data.operators.rows'
+local sources = require 'rtrain.data.derived_sources'
+local UserFunction = require 'rtrain.data.user_function'
+
+---@class rtrain.data.Dataset
+local Dataset = require 'rtrain.data.dataset.base'
+
+-- Ray's options of functions. Threads are shared by all operators, so that those about resources change nothing.
+local FUNCTION_OPTIONS = {{'fn_args'}, {'fn_kwargs'}, {'fn_constructor_args'}, {'fn_constructor_kwargs'}, {'compute'},
+                          {'num_cpus'}, {'num_gpus'}, {'memory'}, {'concurrency'}, {'dtypes'}}
+
+local function signature(name, parameters)
+  for _, option in ipairs(FUNCTION_OPTIONS) do parameters[#parameters + 1] = option end
+  return args.signature(name, parameters)
+end
+
+local function user_function(name, a)
+  if a.num_gpus and a.num_gpus ~= 0 then
+    errors.raise('unsupported', ('%s: num_gpus: functions of a dataset run on the CPU'):format(name))
+  end
+  if a.dtypes ~= nil and type(a.dtypes) ~= 'table' then
+    errors.raise('argument', ("%s: dtypes is a table {column = 'float32', …}, got a %s"):format(name, type(a.dtypes)))
+  end
+  return UserFunction(a.fn, {operator = name, fn_args = a.fn_args, fn_kwargs = a.fn_kwargs,
+    fn_constructor_args = a.fn_constructor_args, fn_constructor_kwargs = a.fn_constructor_kwargs})
+end
+
+local map_signature = signature('map', {'fn'})
+local flat_map_signature = signature('flat_map', {'fn'})
+local filter_signature = signature('filter', {'fn'})
+local map_batches_signature = signature('map_batches', {'fn', {'batch_size'}, {'batch_format', 'default'},
+                                                        {'zero_copy_batch', true}})
+local add_column_signature = signature('add_column', {'col', 'fn', {'batch_format', 'default'}})
+
+---Calls a function for each row; what it returns is the new row. A row is a table column → Lua value or tensor; it may be
+---changed and returned. Numbers of a column keep the column's dtype; a new column of Lua numbers is float32 (int64
+---for int64 cdata), `dtypes` chooses otherwise. `fn` may be a class, or a table {init = …, call = …}: each thread makes one. It
+---runs in threads, on a copy of what it captures. Arguments: fn, {fn_args, fn_kwargs, fn_constructor_args,
+---fn_constructor_kwargs, dtypes}; compute, num_cpus, memory and concurrency are accepted and change nothing: all
+---operators share the threads of DataContext. Counterpart: Dataset.map.
+---
+---```lua
+---local data = require 'rtrain.data'
+---local ds = data.from_items{{x = 1}, {x = 2}}:map(function(row)
+---  row.half = row.x / 2
+---  return row
+---end)
+---assert(ds:take(2)[2].half == 1 and ds:schema().types[2] == 'float32')
+---```
+---@return rtrain.data.Dataset
+function Dataset:map(...)
+  local a = map_signature:bind(...)
+  return self:_with(row_operators.MapRows(user_function('map', a), {dtypes = a.dtypes}))
+end
+
+---Calls a function for each row; it returns a list of any number of rows. Arguments as of `map`. Counterpart: Dataset.flat_map.
+---
+---```lua
+---local data = require 'rtrain.data'
+---local twice = data.range(2):flat_map(function(row) return {row, {id = row.id + 10}} end)
+---assert(twice:count() == 4 and twice:take_all()[2].id == 10)
+---```
+---@return rtrain.data.Dataset
+function Dataset:flat_map(...)
+  local a = flat_map_signature:bind(...)
+  return self:_with(row_operators.FlatMapRows(user_function('flat_map', a), {dtypes = a.dtypes}))
+end
+
+---The rows for which a function returns true. Arguments as of `map`. Counterpart: Dataset.filter.
+---
+---```lua
+---local data = require 'rtrain.data'
+---assert(data.range(10):filter(function(row) return row.id % 2 == 0 end):count() == 5)
+---```
+---@return rtrain.data.Dataset
+function Dataset:filter(...)
+  local a = filter_signature:bind(...)
+  return self:_with(row_operators.FilterRows(user_function('filter', a)))
+end
+
+local function check_format(owner, format)
+  if format == 'pandas' or format == 'pyarrow' then
+    errors.raise('unsupported', ("%s: batch_format = '%s': a batch is a table of tensors and lists"):format(owner, format))
+  end
+  args.one_of(owner .. ': batch_format', format, {'default', 'torch', 'numpy'})
+end
+
+---Calls a function for each batch: a table column → tensor (its first dimension is the rows), or a list for strings and
+---Lua values. It returns such a table, or a function that gives one after the other. Arguments: fn, {batch_size (nil: the
+---blocks as they are read), batch_format = 'default' ('torch' and 'numpy' are the same), zero_copy_batch}, and those of
+---`map`. The last batch of a file or row group may be shorter. Counterpart: Dataset.map_batches.
+---
+---```lua
+---local data = require 'rtrain.data'
+---local ds = data.range(6):map_batches(function(batch)
+---  batch.square = batch.id * batch.id
+---  return batch
+---end, {batch_size = 2})
+---assert(ds:take(6)[6].square == 25)
+---```
+---@return rtrain.data.Dataset
+function Dataset:map_batches(...)
+  local a = map_batches_signature:bind(...)
+  check_format('map_batches', a.batch_format)
+  local size = a.batch_size
+  if size == 'default' then size = 1024 end
+  if size ~= nil then Dataset.check_count('map_batches', 'batch_size', size, 1) end
+  return self:_with(batch_operators.MapBatches(user_function('map_batches', a), {batch_size = size, dtypes = a.dtypes}))
+end
+
+---One more column: what a function makes of each batch, a tensor or list with one value a row, or one value for all.
+---Arguments: col, fn, {batch_format}, and those of `map`. Counterpart: Dataset.add_column.
+---
+---```lua
+---local data = require 'rtrain.data'
+---local ds = data.range(3):add_column('next', function(batch) return batch.id + 1 end)
+---assert(ds:take(3)[3].next == 3)
+---```
+---@return rtrain.data.Dataset
+function Dataset:add_column(...)
+  local a = add_column_signature:bind(...)
+  check_format('add_column', a.batch_format)
+  if type(a.col) ~= 'string' then
+    errors.raise('argument', ('add_column: the name of a column is a string, got a %s'):format(type(a.col)))
+  end
+  return self:_with(batch_operators.AddColumn(a.col, user_function('add_column', a), {dtypes = a.dtypes}))
+end
+
+local function names_list(owner, cols)
+  local list = type(cols) == 'string' and {cols} or cols
+  if type(list) ~= 'table' then
+    errors.raise('argument', ('%s: expected the name of a column or a list of names, got a %s'):format(owner, type(cols)))
+  end
+  local seen = {}
+  for i, name in ipairs(list) do
+    if type(name) ~= 'string' then
+      errors.raise('argument', ('%s: name %d is a %s, not a string'):format(owner, i, type(name)))
+    end
+    if seen[name] then errors.raise('argument', ("%s: column '%s' is named twice"):format(owner, name)) end
+    seen[name] = true
+  end
+  return list
+end
+
+-- Wrong names are told at once where the columns are known.
+local function with_columns(self, operator)
+  local schema = self._plan:schema()
+  if schema then operator:schema_of(schema) end
+  return self:_with(operator)
+end
+
+---The columns of these names, in this order; others are not even read where the file allows it. Counterpart:
+---Dataset.select_columns.
+---@param cols string|string[]
+---@return rtrain.data.Dataset
+function Dataset:select_columns(cols)
+  local names = names_list('select_columns', cols)
+  local selected = with_columns(self, column_operators.SelectColumns(names))
+  local narrower = #self._plan.operators == 0 and self._plan.source:select(names)
+  return narrower and selected:_over(narrower) or selected
+end
+
+---All columns but these. Counterpart: Dataset.drop_columns.
+---@param cols string|string[]
+---@return rtrain.data.Dataset
+function Dataset:drop_columns(cols)
+  return with_columns(self, column_operators.DropColumns(names_list('drop_columns', cols)))
+end
+
+---Other names for columns. Counterpart: Dataset.rename_columns.
+---@param names table<string, string>|string[] old name → new name, or new names for all columns
+---@return rtrain.data.Dataset
+---
+---```lua
+---local data = require 'rtrain.data'
+---assert(data.range(1):rename_columns{id = 'number'}:columns()[1] == 'number')
+---```
+function Dataset:rename_columns(names)
+  if type(names) ~= 'table' then
+    errors.raise('argument', ('rename_columns: expected {old = new, …} or a list of names, got a %s'):format(type(names)))
+  end
+  return with_columns(self, column_operators.RenameColumns(names))
+end
+
+---The first rows; what comes after them is not read. Counterpart: Dataset.limit.
+---@param limit integer
+---@return rtrain.data.Dataset
+function Dataset:limit(limit)
+  Dataset.check_count('limit', 'limit', limit, 0)
+  local plan = self._plan
+  local rows = plan:preserves_rows() and plan.source:num_rows()
+  if rows then return self:_over(sources.SlicedSource(plan.source, 0, math.min(limit, rows))) end
+  return self:_with(Limit(limit))
+end
+
+-- Whether a shuffle may as well come before all operators.
+local function commutes(plan)
+  for _, operator in ipairs(plan.operators) do
+    if operator.is_global or not operator.row_wise then return false end
+  end
+  return true
+end
+
+local shuffle_signature = args.signature('random_shuffle', {{'seed'}})
+
+---All rows in a random order, a new one in each epoch. Arguments: {seed}: with a seed the order is a function of the seed and
+---the epoch, without one also of the execution's seed. Rows in memory are not moved: only their numbers are permuted. Others
+---are gathered, in temporary files beyond DataContext's memory_bytes. Counterpart: Dataset.random_shuffle.
+---
+---```lua
+---local data = require 'rtrain.data'
+---local ds = data.range(100):random_shuffle{seed = 1}
+---assert(ds:count() == 100 and ds:take(1)[1].id == data.range(100):random_shuffle{seed = 1}:take(1)[1].id)
+---```
+---@return rtrain.data.Dataset
+function Dataset:random_shuffle(...)
+  local seed = shuffle_signature:bind(...).seed
+  if seed ~= nil then Dataset.check_count('random_shuffle', 'seed', seed, 0) end
+  local plan = self._plan
+  if plan.source.random_access and commutes(plan) then
+    return self:_over(sources.PermutedSource(plan.source, {seed = seed, index = #plan.operators}))
+  end
+  return self:_with(order.RandomShuffle(seed, #plan.operators))
+end
+
+local block_order_signature = args.signature('randomize_block_order', {{'seed'}})
+
+---The same rows with files, row groups or other pieces in a random order, a new one in each epoch: cheaper than
+---random_shuffle. Arguments: {seed}. Counterpart: Dataset.randomize_block_order.
+---@return rtrain.data.Dataset
+function Dataset:randomize_block_order(...)
+  local seed = block_order_signature:bind(...).seed
+  if seed ~= nil then Dataset.check_count('randomize_block_order', 'seed', seed, 0) end
+  local plan = self._plan
+  if plan:last_global() == 0 then
+    return self:_over(sources.ReorderedSource(plan.source, {seed = seed, index = #plan.operators}))
+  end
+  return self:_with(order.RandomizeBlocks(seed, #plan.operators))
+end
+
+local sort_signature = args.signature('sort', {'key', {'descending', false}})
+
+---All rows in the order of one or more columns. Rows with equal keys keep their order; nulls and NaN come last. Arguments:
+---key (a name or a list of names), {descending = false} (a boolean, or a list of one for each name). Counterpart:
+---Dataset.sort.
+---
+---```lua
+---local data = require 'rtrain.data'
+---local ds = data.from_items{{x = 2, y = 'b'}, {x = 3, y = 'a'}}:sort('y')
+---assert(ds:take(1)[1].x == 3)
+---```
+---@return rtrain.data.Dataset
+function Dataset:sort(...)
+  local a = sort_signature:bind(...)
+  local keys = names_list('sort', a.key)
+  local schema = self._plan:schema()
+  if schema then column_operators.SelectColumns(keys, 'sort'):schema_of(schema) end
+  return self:_with(order.Sort(keys, a.descending))
+end
+
+-- Sources behind each other where all operators are fused: their fragments then run on the threads together.
+local function as_source(dataset)
+  local plan = dataset._plan
+  if plan:last_global() > 0 then return nil end
+  return #plan.operators == 0 and plan.source or sources.PlanSource(plan)
+end
+
+---The rows of other datasets behind those of this one. Counterpart: Dataset.union.
+---@param ... rtrain.data.Dataset
+---@return rtrain.data.Dataset
+---
+---```lua
+---local data = require 'rtrain.data'
+---assert(data.range(2):union(data.range(3)):count() == 5)
+---```
+function Dataset:union(...)
+  local list, plans = {as_source(self)}, {}
+  for i = 1, select('#', ...) do
+    local other = Dataset.check_dataset('union', (select(i, ...)))
+    plans[i] = other._plan
+    list[#list + 1] = as_source(other)
+  end
+  if #plans == 0 then return self end
+  if #list == #plans + 1 then return Dataset(require 'rtrain.data.plan'(sources.UnionSource(list))) end
+  return self:_with(combine.Union(plans))
+end
+
+---The columns of other datasets beside those of this one, row by row; all have equally many rows. A name that is taken
+---gets '_1'. Counterpart: Dataset.zip.
+---@param ... rtrain.data.Dataset
+---@return rtrain.data.Dataset
+---
+---```lua
+---local data = require 'rtrain.data'
+---local both = data.range(3):zip(data.range(3):rename_columns{id = 'other'})
+---assert(both:take(3)[3].other == 2)
+---```
+function Dataset:zip(...)
+  local out = self
+  for i = 1, select('#', ...) do
+    out = out:_with(combine.Zip(Dataset.check_dataset('zip', (select(i, ...)))._plan))
+  end
+  return out
+end
+
+local repartition_signature = args.signature('repartition', {{'num_blocks'}, {'target_num_rows_per_block'},
+                                                             {'shuffle', false}})
+
+---The same rows in `num_blocks` blocks of equal size, or in blocks of `target_num_rows_per_block` rows. Arguments:
+---num_blocks, {target_num_rows_per_block, shuffle = false}. Counterpart: Dataset.repartition.
+---@return rtrain.data.Dataset
+function Dataset:repartition(...)
+  local a = repartition_signature:bind(...)
+  if (a.num_blocks == nil) == (a.target_num_rows_per_block == nil) then
+    errors.raise('argument', 'repartition: expected one of num_blocks and target_num_rows_per_block')
+  end
+  for _, name in ipairs{'num_blocks', 'target_num_rows_per_block'} do
+    if a[name] ~= nil then Dataset.check_count('repartition', name, a[name], 1) end
+  end
+  local dataset = a.shuffle and self:random_shuffle() or self
+  return dataset:_with(combine.Repartition(a.num_blocks, a.target_num_rows_per_block))
+end
+
+return Dataset

@@ -1,0 +1,50 @@
+-- rtrain/data/fragments.lua: what all sources' fragments have in common: their rows are counted and cut.
+
+local intervals = require 'rtrain.data.intervals'
+
+local fragments = {}
+
+---Fills in the rows of the fragments that do not know them. What was counted is remembered in the source.
+---@param source data.Source
+---@param list table[]
+---@return table[] list the same one
+function fragments.counted(source, list)
+  for _, fragment in ipairs(list) do
+    if fragment.rows == nil then
+      local known = source._counted and fragment.path and source._counted[fragment.path]
+      fragment.rows = known or source:count_rows(fragment)
+      if fragment.path then
+        source._counted = source._counted or {}
+        source._counted[fragment.path] = fragment.rows
+      end
+    end
+  end
+  return list
+end
+
+---@param list table[] with rows
+---@return integer
+function fragments.num_rows(list)
+  local rows = 0
+  for _, fragment in ipairs(list) do rows = rows + fragment.rows end
+  return rows
+end
+
+---The fragments that hold the rows of some intervals, cut to them.
+---@param source data.Source
+---@param list table[] all fragments of the source
+---@param keep data.Interval[] ascending, in rows of the source
+---@return table[]
+function fragments.cut(source, list, keep)
+  local out, first = {}, 0
+  for _, fragment in ipairs(fragments.counted(source, list)) do
+    for _, part in ipairs(intervals.within(keep, first, fragment.rows)) do
+      local count = part[2] - part[1]
+      out[#out + 1] = count == fragment.rows and fragment or source:cut(fragment, part[1] - first, count)
+    end
+    first = first + fragment.rows
+  end
+  return out
+end
+
+return fragments

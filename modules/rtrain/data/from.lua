@@ -1,0 +1,137 @@
+-- rtrain/data/from.lua: datasets of what is there already: from_items, from_torch, from_tensors, range.
+
+local args = require 'rtrain.args'
+local Block = require 'rtrain.data.block'
+local class = require 'rtrain.class'
+local Dataset = require 'rtrain.data.dataset'
+local DatasetSource = require 'rtrain.data.dataset_source'
+local errors = require 'rtrain.errors'
+local MemorySource = require 'rtrain.data.memory_source'
+local ordered = require 'rtrain.ordered'
+local Plan = require 'rtrain.data.plan'
+local RangeSource = require 'rtrain.data.range_source'
+local torch = require 'torch'
+
+local from = {}
+
+local function num_blocks(owner, a)
+  return a.override_num_blocks and Dataset.check_count(owner, 'override_num_blocks', a.override_num_blocks, 1)
+end
+
+local function is_row(item)
+  if type(item) ~= 'table' or item == torch.none then return false end
+  return ordered.is(item) or (getmetatable(item) == nil and type(next(item)) == 'string')
+end
+
+-- Tables with names are rows, anything else goes into the column `item`.
+local function rows_of(items)
+  local rows = {}
+  local has_names = is_row(items[1])
+  for i, item in ipairs(items) do
+    if is_row(item) ~= has_names then
+      errors.raise('argument', ('from_items: item %d is %s, the first one is %s'):format(i,
+        is_row(item) and 'a row' or 'no row', has_names and 'a row {column = value}' or 'none'))
+    end
+    rows[i] = has_names and item or {item = item}
+  end
+  return rows
+end
+
+local items_signature = args.signature('from_items', {'items', {'parallelism'}, {'override_num_blocks'}})
+
+---A dataset of a list: tables with names are rows, other values go into the column `item`. Numbers become int64 where all of
+---a column are whole, else float64. Arguments: items, {override_num_blocks}. Counterpart: ray.data.from_items.
+---
+---```lua
+---local data = require 'rtrain.data'
+---local ds = data.from_items{{x = 1, name = 'one'}, {x = 2, name = 'two'}}
+---assert(ds:count() == 2 and data.from_items{10, 20}:take(1)[1].item == 10)
+---```
+---@return rtrain.data.Dataset
+function from.from_items(...)
+  local a
+  local first = ...
+  -- A list of rows looks like keywords nowhere, but {x = 1} alone is no list.
+  a = items_signature:bind(...)
+  if type(a.items) ~= 'table' or (a.items[1] == nil and next(a.items) ~= nil) then
+    errors.raise('argument', ('from_items: expected a list of items, got %s'):format(
+      type(first) == 'table' and 'a table without list entries' or type(first)))
+  end
+  local block = Block.from_rows(rows_of(a.items), nil, {default_dtype = 'number'})
+  local source = MemorySource({block}, {name = 'FromItems', num_blocks = num_blocks('from_items', a)})
+  return Dataset(Plan(source))
+end
+
+local range_signature = args.signature('range', {'n', {'parallelism'}, {'concurrency'}, {'override_num_blocks'}})
+
+---The numbers 0 … n - 1 in the int64 column `id`. Arguments: n, {override_num_blocks}. Counterpart: ray.data.range.
+---@return rtrain.data.Dataset
+function from.range(...)
+  local a = range_signature:bind(...)
+  local n = Dataset.check_count('range', 'n', a.n, 0)
+  return Dataset(Plan(RangeSource(n, {num_blocks = num_blocks('range', a)})))
+end
+
+local range_tensor_signature = args.signature('range_tensor', {'n', {'shape', {1}}, {'override_num_blocks'}})
+
+---Tensors of int64 in the column `data`, the i-th one filled with i. Arguments: n, {shape = {1}, override_num_blocks}. Counterpart:
+---ray.data.range_tensor.
+---
+---```lua
+---local data = require 'rtrain.data'
+---local row = data.range_tensor(5, {shape = {2, 2}}):take(4)[4]
+---assert(row.data:sum():item() == 12)
+---```
+---@return rtrain.data.Dataset
+function from.range_tensor(...)
+  local a = range_tensor_signature:bind(...)
+  local n = Dataset.check_count('range_tensor', 'n', a.n, 0)
+  if type(a.shape) ~= 'table' or #a.shape == 0 then
+    errors.raise('argument', 'range_tensor: shape is a list of sizes: {2, 2}')
+  end
+  for i, size in ipairs(a.shape) do Dataset.check_count('range_tensor', ('size %d of shape'):format(i), size, 1) end
+  return Dataset(Plan(RangeSource(n, {shape = a.shape, num_blocks = num_blocks('range_tensor', a)})))
+end
+
+---The samples of a torch.utils.data.Dataset in the column `item`: the value that get(i) returns, or a list where it returns
+---several. Labels that the dataset declares as int64 are int64 cdata, so that they keep their type in a column of their own.
+---Samples are made in threads. Counterpart: ray.data.from_torch.
+---@param dataset data.Dataset
+---@return rtrain.data.Dataset
+---
+---```lua
+---local data = require 'rtrain.data'
+---local torch = require 'torch'
+---local pairs_of = torch.utils.data.TensorDataset(torch.rand(4, 3), torch.arange(4))
+---local ds = data.from_torch(pairs_of):map(function(row) return {x = row.item[1], y = row.item[2]} end)
+---assert(ds:take(3)[3].y == 2)
+---```
+function from.from_torch(dataset)
+  if not class.is(dataset, torch.utils.data.Dataset) then
+    errors.raise('argument', ('from_torch: expected a torch.utils.data.Dataset, got a %s'):format(type(dataset)))
+  end
+  return Dataset(Plan(DatasetSource(dataset)))
+end
+
+---A dataset of tensors: name → tensor, its first dimension is the rows. They are not copied. In place of Ray's
+---from_numpy.
+---@param columns table<string, torch.Tensor>|torch.Tensor a tensor alone becomes the column `data`
+---@return rtrain.data.Dataset
+---
+---```lua
+---local data = require 'rtrain.data'
+---local torch = require 'torch'
+---local ds = data.from_tensors{x = torch.rand(4, 3), y = torch.arange(4)}
+---assert(ds:count() == 4 and ds:schema().types[1] == 'tensor<float32>[3]')
+---```
+function from.from_tensors(columns)
+  if torch.is_tensor(columns) then columns = {data = columns} end
+  return Dataset.from_blocks({Block.from_batch(columns)}, {name = 'FromTensors'})
+end
+
+---A dataset of blocks, for those who make them.
+---@param blocks data.Block[]
+---@return rtrain.data.Dataset
+function from.from_blocks(blocks) return Dataset.from_blocks(blocks) end
+
+return from

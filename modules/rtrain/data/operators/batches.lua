@@ -1,0 +1,101 @@
+-- rtrain/data/operators/batches.lua: map_batches and add_column: a function of the user for each batch.
+
+local batches = require 'rtrain.data.batches'
+local Block = require 'rtrain.data.block'
+local errors = require 'rtrain.errors'
+local Operator = require 'rtrain.data.operator'
+local torch = require 'torch'
+
+---Batches for batches. The function gets {column = tensor or list} and returns the same, or an iterator of such (then it
+---may give several). Batches end where a fragment ends.
+---@class data.MapBatches: data.Operator
+local MapBatches = Operator:extend('MapBatches')
+MapBatches.calls_user = true
+
+function MapBatches:init(fn, options)
+  self._fn, self._batch_size, self._dtypes = fn, options.batch_size, options.dtypes
+  self.name = ('%s(%s)'):format(fn.operator, fn:name())
+end
+
+local function check_result(operator, value)
+  if type(value) == 'table' then return value end
+  errors.raise('argument', ('%s: expected the function to return a batch {column = tensor or list, …}, got a %s')
+    :format(operator, type(value)))
+end
+
+-- The blocks of one result, one after the other: a function gives batches until nil.
+local function results_of(self, block, result)
+  local function to_block(batch)
+    return Block.from_batch(check_result(self._fn.operator, batch), block, {dtypes = self._dtypes})
+  end
+  if type(result) ~= 'function' then
+    local once = to_block(result)
+    return function()
+      local out = once
+      once = nil
+      return out
+    end
+  end
+  return function()
+    local batch = result()
+    return batch ~= nil and to_block(batch) or nil
+  end
+end
+
+function MapBatches:stream(upstream, position)
+  local fn, at = self._fn:callable(), position.first_row
+  local next_batch = batches.of(upstream, self._batch_size)
+  local pending, first
+  local function call(what) return self._fn:call_batch(position, first, at - first, what) end
+  return function()
+    while true do
+      local block = pending and call(pending)
+      if block == nil then
+        local batch = next_batch()
+        if batch == nil then return nil end
+        first, at = at, at + batch:num_rows()
+        pending = call(function() return results_of(self, batch, fn(batch:to_batch())) end)
+      elseif block:num_rows() > 0 then
+        return block
+      end
+    end
+  end
+end
+
+---One more column, made of the others by the function.
+---@class data.AddColumn: data.Operator
+local AddColumn = Operator:extend('AddColumn')
+AddColumn.calls_user = true
+AddColumn.preserves_rows = true
+
+function AddColumn:init(column, fn, options)
+  self._column, self._fn, self._dtypes = column, fn, options and options.dtypes
+  self.name = ('%s(%s)'):format(fn.operator, fn:name())
+end
+
+-- The column as a batch of one; a number or string stands for all rows.
+local function column_of(self, block, value)
+  local kind = type(value)
+  if kind == 'number' or kind == 'boolean' or kind == 'string' or kind == 'cdata' then
+    local list = {}
+    for i = 1, block:num_rows() do list[i] = value end
+    value = list
+  end
+  if kind == 'userdata' and torch.is_tensor(value) and value:dim() == 0 then value = value:expand{block:num_rows()} end
+  return Block.from_batch({[self._column] = value}, block, {dtypes = self._dtypes}):column(self._column)
+end
+
+function AddColumn:stream(upstream, position)
+  local fn, at = self._fn:callable(), position.first_row
+  return function()
+    local block = upstream()
+    if block == nil then return nil end
+    local first = at
+    at = at + block:num_rows()
+    return self._fn:call_batch(position, first, block:num_rows(), function()
+      return block:with(self._column, column_of(self, block, fn(block:to_batch())))
+    end)
+  end
+end
+
+return {MapBatches = MapBatches, AddColumn = AddColumn}
