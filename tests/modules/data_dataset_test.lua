@@ -200,7 +200,7 @@ function TestErrors.test_wrong_arguments()
   lu.assertStrContains(message_of(data.range(3).take, data.range(3), 0), 'limit is a whole number from 1 on')
   lu.assertStrContains(message_of(data.range(3).union, data.range(3), 5), 'expected a Dataset, got a number')
   lu.assertStrContains(message_of(data.range(3).map_batches, data.range(3), print, {batch_format = 'pandas'}), 'pandas')
-  lu.assertStrContains(message_of(function() return data.read_parqet end), "did you mean 'read_parquet'?")
+  lu.assertStrContains(message_of(function() return data.from_item end), "did you mean 'from_items'?")
   lu.assertStrContains(message_of(function() context.num_thread = 1 end), "did you mean 'num_threads'?")
   lu.assertStrContains(message_of(function() context.memory_bytes = 'x' end), 'whole number')
 end

@@ -14,8 +14,20 @@ local OVERRIDES = {
   step = true, compute_mask = true, state = true, load_state = true, resume = true, count = true, order = true,
   fuse = true,
 }
+-- What sources and operators of rtrain.data define anew.
+local DATA_OVERRIDES = {
+  stream = true, apply = true, schema = true, schema_of = true, rows_of = true, num_rows = true, count_rows = true,
+  is_random = true, fragments = true, read = true, cut = true, describe = true, input_files = true, select = true,
+  size_bytes = true, blocks = true,
+}
 -- Tables of handlers that are called by name from their own file.
 local OWN_TABLES = {show = true}
+
+local function is_override(file, name)
+  if OVERRIDES[name] then return true end
+  local is_part = file:match '^rtrain/data/operators/' or file:match '^rtrain/data/[%w_]+_sources?%.lua$'
+  return is_part and DATA_OVERRIDES[name]
+end
 
 local files = {}
 for path in io.popen(("find '%s' -name '*.lua' | sort"):format(MODULES)):lines() do
@@ -38,7 +50,7 @@ local function complaints(check)
     for number, line in ipairs(file.lines) do
       local owner, name, parameters = line:match '^function ([%w_.]+)[.:]([%w_]+)%(([^)]*)%)'
       if owner and not name:match '^_' and not OWN_TABLES[owner] then
-        local problem = check(comment_above(file.lines, number), owner, name, parameters)
+        local problem = check(comment_above(file.lines, number), owner, name, parameters, file.name)
         if problem then out[#out + 1] = ('%s:%d: %s.%s %s'):format(file.name, number, owner, name, problem) end
       end
     end
@@ -49,8 +61,8 @@ end
 TestDocumentation = {}
 
 function TestDocumentation.test_every_public_function_has_a_comment()
-  lu.assertEquals(complaints(function(comment, _, name)
-    if not comment:match '^%-%-%-' and not OVERRIDES[name] then return 'has no documentation' end
+  lu.assertEquals(complaints(function(comment, _, name, _, file)
+    if not comment:match '^%-%-%-' and not is_override(file, name) then return 'has no documentation' end
   end), '')
 end
 

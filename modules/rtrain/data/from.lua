@@ -49,13 +49,9 @@ local items_signature = args.signature('from_items', {'items', {'parallelism'}, 
 ---```
 ---@return rtrain.data.Dataset
 function from.from_items(...)
-  local a
-  local first = ...
-  -- A list of rows looks like keywords nowhere, but {x = 1} alone is no list.
-  a = items_signature:bind(...)
-  if type(a.items) ~= 'table' or (a.items[1] == nil and next(a.items) ~= nil) then
-    errors.raise('argument', ('from_items: expected a list of items, got %s'):format(
-      type(first) == 'table' and 'a table without list entries' or type(first)))
+  local a = items_signature:bind(...)
+  if type(a.items) ~= 'table' then
+    errors.raise('argument', ('from_items: expected a list of items, got a %s'):format(type(a.items)))
   end
   local block = Block.from_rows(rows_of(a.items), nil, {default_dtype = 'number'})
   local source = MemorySource({block}, {name = 'FromItems', num_blocks = num_blocks('from_items', a)})
@@ -74,8 +70,8 @@ end
 
 local range_tensor_signature = args.signature('range_tensor', {'n', {'shape', {1}}, {'override_num_blocks'}})
 
----Tensors of int64 in the column `data`, the i-th one filled with i. Arguments: n, {shape = {1}, override_num_blocks}. Counterpart:
----ray.data.range_tensor.
+---Tensors of int64 in the column `data`, the i-th one filled with i. Arguments: n, {shape = {1}, override_num_blocks}.
+---Counterpart: ray.data.range_tensor.
 ---
 ---```lua
 ---local data = require 'rtrain.data'

@@ -6,6 +6,7 @@
 --   skip   rows to leave out at its beginning, count  rows to use behind them: fragments.cut sets them, Chain obeys
 
 local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
 
 ---What `fragments` may depend on: a new order for each epoch.
 ---@class data.ExecutionContext
@@ -32,7 +33,7 @@ Source.is_random = false
 ---@param context data.ExecutionContext
 ---@return table[]
 function Source:fragments(context)
-  require('rtrain.errors').raise('internal', ('%s has no fragments(%s)'):format(self.name, tostring(context)))
+  errors.raise('internal', ('%s has no fragments(%s)'):format(self.name, tostring(context)))
 end
 
 ---The rows of a fragment. May run in a thread of the pool.
@@ -40,7 +41,7 @@ end
 ---@param options {max_bytes: integer, max_rows: integer?, seed: integer?} of a block; seed of the execution and epoch
 ---@return fun(): data.Block|nil
 function Source:read(fragment, options)
-  require('rtrain.errors').raise('internal', ('%s has no read(%s, %s)'):format(self.name, tostring(fragment), tostring(options)))
+  errors.raise('internal', ('%s has no read(%s, %s)'):format(self.name, tostring(fragment), tostring(options)))
 end
 
 ---The number of rows, where it is known without reading the data.

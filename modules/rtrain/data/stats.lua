@@ -16,7 +16,7 @@ function Stats:init() self._entries, self._started, self.wait_s, self.total_s = 
 function Stats:add_stage(names, is_stage)
   local out = {}
   for i, name in ipairs(names) do
-    local entry = {name = name, rows = 0, blocks = 0, bytes = 0, total_s = 0, wait_s = 0, is_first = i == 1, is_fused = is_stage}
+    local entry = {name = name, rows = 0, blocks = 0, bytes = 0, total_s = 0, is_first = i == 1, is_fused = is_stage}
     out[i], self._entries[#self._entries + 1] = entry, entry
   end
   return out
@@ -34,10 +34,8 @@ end
 ---A stream that counts its blocks for an operator which runs in this thread.
 ---@param entry table
 ---@param next_block fun(): data.Block|nil
----@param upstream? table entry of the operator before it
 ---@return fun(): data.Block|nil
-function Stats:counted(entry, next_block, upstream)
-  entry.upstream = upstream
+function Stats:counted(entry, next_block)
   return function()
     local start = monotonic()
     local block = next_block()
@@ -59,7 +57,7 @@ function Stats:finish() self.total_s = monotonic() - self._started end
 function Stats:to_table()
   local out = {}
   for i, entry in ipairs(self._entries) do
-    local before = entry.is_fused and not entry.is_first and self._entries[i - 1].total_s or entry.input_s or 0
+    local before = entry.is_fused and not entry.is_first and self._entries[i - 1].total_s or 0
     out[i] = {operator = entry.name, rows = entry.rows, blocks = entry.blocks, bytes = entry.bytes,
               time_s = math.max(0, entry.total_s - before), wait_s = before}
   end

@@ -98,15 +98,15 @@ local mean_signature, std_signature = signature 'mean', args.signature('std', {{
 ---@return number|table|nil
 function Dataset:sum(...) return aggregate(self, 'sum', sum_signature:bind(...)) end
 
----The smallest value. Arguments as of `sum`. Counterpart: Dataset.min.
+---The smallest value. Arguments: on, {ignore_nulls = true}. Counterpart: Dataset.min.
 ---@return number|table|nil
 function Dataset:min(...) return aggregate(self, 'min', min_signature:bind(...)) end
 
----The largest value. Arguments as of `sum`. Counterpart: Dataset.max.
+---The largest value. Arguments: on, {ignore_nulls = true}. Counterpart: Dataset.max.
 ---@return number|table|nil
 function Dataset:max(...) return aggregate(self, 'max', max_signature:bind(...)) end
 
----The mean. Arguments as of `sum`. Counterpart: Dataset.mean.
+---The mean. Arguments: on, {ignore_nulls = true}. Counterpart: Dataset.mean.
 ---@return number|table|nil
 function Dataset:mean(...) return aggregate(self, 'mean', mean_signature:bind(...)) end
 

@@ -62,7 +62,8 @@ function Dataset:map(...)
   return self:_with(row_operators.MapRows(user_function('map', a), {dtypes = a.dtypes}))
 end
 
----Calls a function for each row; it returns a list of any number of rows. Arguments as of `map`. Counterpart: Dataset.flat_map.
+---Calls a function for each row; it returns a list of any number of rows. Arguments: fn, options as of `map`. Counterpart:
+---Dataset.flat_map.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -75,7 +76,7 @@ function Dataset:flat_map(...)
   return self:_with(row_operators.FlatMapRows(user_function('flat_map', a), {dtypes = a.dtypes}))
 end
 
----The rows for which a function returns true. Arguments as of `map`. Counterpart: Dataset.filter.
+---The rows for which a function returns true. Arguments: fn, options as of `map`. Counterpart: Dataset.filter.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
