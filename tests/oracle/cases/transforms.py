@@ -1,5 +1,7 @@
 """vision.transforms against torchvision's transforms of tensors: functions, classes, and the same random numbers."""
 
+import numpy
+import PIL.Image
 import torch
 import torchvision.transforms as T_
 import torchvision.transforms.functional as F_
@@ -214,3 +216,40 @@ def printed(text):
 
 
 CASES += [printed(text) for text in PRINTED]
+
+
+def pil(x):
+    """What (h, w) or (h, w, c) stands for."""
+    return PIL.Image.fromarray(x.numpy())
+
+
+def tensor_of(value):
+    return value if isinstance(value, torch.Tensor) else F_.pil_to_tensor(value)
+
+
+def on_images(lua_list, python, times=4, _=None):
+    """A pipeline on images as datasets give them, against torchvision's on PIL images."""
+    text = (f"local T = require 'vision.transforms' local t = T.Compose{{{lua_list}}} local out = {{}} "
+            f"for i = 1, {times} do out[i] = t(x) end return out, torch.rand(2)")
+    return [code("image", text, lambda x: ([tensor_of(python(pil(x))) for _ in range(times)], torch.rand(2)), _=_, x=x)
+            for x in (T(20, 16, 3, dtype="uint8", fill="index:256"), T(20, 16, dtype="uint8", fill="index:256"))]
+
+
+CASES += [
+    *on_images("T.ToTensor()", T_.ToTensor(), 1), *on_images("T.PILToTensor()", T_.PILToTensor(), 1),
+    *on_images("T.RandomCrop(16, {padding = 4}), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize(0.5, 0.25)",
+               T_.Compose([T_.RandomCrop(16, padding=4), T_.RandomHorizontalFlip(), T_.ToTensor(), T_.Normalize([0.5], [0.25])])),
+    *on_images("T.RandomCrop(16, {padding = {1, 2, 3, 4}, fill = 99, padding_mode = 'constant'}), T.PILToTensor()",
+               T_.Compose([T_.RandomCrop(16, [1, 2, 3, 4], fill=99), T_.PILToTensor()])),
+    *on_images("T.Pad({3, 2}, {padding_mode = 'reflect'}), T.RandomVerticalFlip(), T.CenterCrop(18), T.PILToTensor()",
+               T_.Compose([T_.Pad([3, 2], padding_mode="reflect"), T_.RandomVerticalFlip(), T_.CenterCrop(18), T_.PILToTensor()])),
+    *on_images("T.Resize(12), T.PILToTensor()", T_.Compose([T_.Resize(12), T_.PILToTensor()]), 1, LEVEL),
+    *on_images("T.RandomResizedCrop(10), T.RandomHorizontalFlip(), T.PILToTensor()",
+               T_.Compose([T_.RandomResizedCrop(10), T_.RandomHorizontalFlip(), T_.PILToTensor()]), 4, LEVEL),
+    *on_images("T.RandomInvert(), T.RandomPosterize(3), T.RandomSolarize(128), T.PILToTensor()",
+               T_.Compose([T_.RandomInvert(), T_.RandomPosterize(3), T_.RandomSolarize(128), T_.PILToTensor()]), 8),
+    *on_images("T.ColorJitter(0.4, 0.4, 0.4), T.PILToTensor()", T_.Compose([T_.ColorJitter(0.4, 0.4, 0.4), T_.PILToTensor()]), 8,
+               {"tol": (0, 3)}),
+    code("to_pil_image", "return require('vision.transforms.functional').to_pil_image(x)",
+         lambda x: torch.from_numpy(numpy.array(F_.to_pil_image(x))), x=floats(3, 4, 5)),
+]
