@@ -13,6 +13,28 @@ function seed.mixed(base, index)
   return tonumber(bit.rshift(bit.bxor(z, bit.rshift(z, 31)), 12))
 end
 
+-- Constants and masks of int64 tensors, whose products wrap around like unsigned ones and whose shifts keep the sign.
+local STEP, FIRST, SECOND = 0x9E3779B97F4A7C15LL, 0xBF58476D1CE4E5B9LL, 0x94D049BB133111EBLL
+
+local function shifted(z, bits) return z:bitwise_right_shift(bits):bitwise_and(2 ^ (64 - bits) - 1) end
+
+---seed.mixed of many numbers at once.
+---@param base integer from 0
+---@param indices torch.Tensor int64, from 0
+---@return torch.Tensor seeds int64
+---
+---```lua
+---local torch = require 'torch'
+---local seed = require 'rtrain.seed'
+---assert(seed.mixed_all(7, torch.arange(3)):tolist()[3] == seed.mixed(7, 2))
+---```
+function seed.mixed_all(base, indices)
+  local z = (indices + 1):mul_(STEP):add_(base)
+  z = z:bitwise_xor(shifted(z, 30)):mul_(FIRST)
+  z = z:bitwise_xor(shifted(z, 27)):mul_(SECOND)
+  return shifted(z:bitwise_xor(shifted(z, 31)), 12)
+end
+
 ---A seed of several numbers; their order matters.
 ---@param first integer from 0
 ---@param ... integer from 0

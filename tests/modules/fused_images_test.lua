@@ -119,7 +119,7 @@ function TestDrawSamples.test_equals_single_draws_of_the_default_generator()
 end
 
 function TestDrawSamples.test_a_generator_for_each_seed()
-  local rows = data.draw_samples({0, 3, 0}, {7, 2 ^ 45 + 1, 7}):tolist()
+  local rows = data.draw_samples({0, 3, 0}, torch.tensor({7, 2 ^ 45 + 1, 7}, {dtype = 'int64'})):tolist()
   for i, seed in ipairs{7, 2 ^ 45 + 1, 7} do
     lu.assertEquals(rows[i], drawn_singly({0, 3, 0}, torch.Generator(seed)))
   end
@@ -131,6 +131,7 @@ function TestDrawSamples.test_refuses_what_is_wrong()
   lu.assertErrorMsgContains('a limit is 0 or more', data.draw_samples, {-1}, 3)
   lu.assertErrorMsgContains('limits: expected a list of integers', data.draw_samples, 3, 3)
   lu.assertErrorMsgContains('expected a number of samples', data.draw_samples, {0}, 'x')
+  lu.assertErrorMsgContains('expected seeds int64 (samples)', data.draw_samples, {0}, torch.zeros(2))
 end
 
 os.exit(lu.LuaUnit.run(), true)

@@ -2,7 +2,6 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include <array>
-#include <string_view>
 
 #include "host/base/text.h"
 #include "host/engine/data/fused_images.h"
@@ -17,10 +16,10 @@
 namespace rtrain {
 namespace {
 
-Sizes check_integers(lua_State* L, int index, std::string_view what) {
+Sizes check_limits(lua_State* L, int index) {
   Sizes out;
   if (lua_type(L, index) == LUA_TTABLE && read_sizes(L, index, index, out)) return out;
-  throw Error(Code::kArgument, cat(what, ": expected a list of integers"));
+  throw Error(Code::kArgument, "draw_samples: limits: expected a list of integers");
 }
 
 // (images, indices, {levels, places, height, width}) → batch
@@ -42,16 +41,16 @@ const at::Generator& generator_at(lua_State* L, int index) {
   return given != nullptr ? *given : at::detail::getDefaultCPUGenerator();
 }
 
-// (limits, list of seeds) or (limits, number of samples, generator?) → numbers
+// (limits, seeds int64) or (limits, number of samples, generator?) → numbers
 int draw(lua_State* L) {
-  const Sizes limits = check_integers(L, 1, "draw_samples: limits");
-  if (lua_type(L, 2) == LUA_TTABLE) {
-    push_tensor(L, draw_samples(limits, check_integers(L, 2, "draw_samples: seeds")));
+  const Sizes limits = check_limits(L, 1);
+  if (const at::Tensor* seeds = test_tensor(L, 2)) {
+    push_tensor(L, draw_samples(limits, *seeds));
     return 1;
   }
   const auto count = to_int(L, 2);
   if (!count || *count < 0) {
-    throw Error(Code::kArgument, "draw_samples: expected a number of samples or a list of seeds");
+    throw Error(Code::kArgument, "draw_samples: expected a number of samples or a tensor of seeds");
   }
   push_tensor(L, draw_samples(limits, *count, generator_at(L, 3)));
   return 1;

@@ -8,6 +8,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
 namespace {
@@ -45,13 +46,18 @@ at::Tensor draw_samples(c10::ArrayRef<int64_t> limits, int64_t count, at::Genera
   return numbers;
 }
 
-at::Tensor draw_samples(c10::ArrayRef<int64_t> limits, c10::ArrayRef<int64_t> seeds) {
-  at::Tensor numbers = empty_for(limits, static_cast<int64_t>(seeds.size()));
+at::Tensor draw_samples(c10::ArrayRef<int64_t> limits, const at::Tensor& seeds) {
+  if (seeds.scalar_type() != at::kLong || seeds.dim() != 1 || !seeds.is_cpu()) {
+    throw Error(Code::kArgument,
+                cat("draw_samples: expected seeds int64 (samples), got ", describe(seeds)));
+  }
+  const at::Tensor list = seeds.contiguous();
+  at::Tensor numbers = empty_for(limits, list.size(0));
   auto* out = numbers.mutable_data_ptr<double>();
   at::Generator generator = at::detail::createCPUGenerator();
   auto* impl = at::check_generator<at::CPUGeneratorImpl>(generator);
-  for (const int64_t seed : seeds) {
-    impl->set_current_seed(static_cast<uint64_t>(seed));
+  for (int64_t i = 0; i < list.size(0); ++i) {
+    impl->set_current_seed(static_cast<uint64_t>(list.const_data_ptr<int64_t>()[i]));
     out = draw_row(limits, impl, out);
   }
   return numbers;

@@ -12,8 +12,9 @@ namespace rtrain {
 // [0, 1), k > 0 for randint(0, k, 1). float64 (samples, limits).
 //
 // With a generator all samples draw from it, one after the other; with seeds each sample has a
-// generator of its own. Throws Error(kArgument) for a limit below 0.
+// generator of its own. Throws Error(kArgument) for a limit below 0, and for seeds that are not
+// int64 (samples).
 at::Tensor draw_samples(c10::ArrayRef<int64_t> limits, int64_t count, at::Generator generator);
-at::Tensor draw_samples(c10::ArrayRef<int64_t> limits, c10::ArrayRef<int64_t> seeds);
+at::Tensor draw_samples(c10::ArrayRef<int64_t> limits, const at::Tensor& seeds);
 
 }  // namespace rtrain

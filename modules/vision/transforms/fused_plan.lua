@@ -107,7 +107,7 @@ end
 local function drawn(limits, count)
   local draw_samples = require('torch._C').data.draw_samples
   local seeds = worker.batch_seeds()
-  if seeds then return #seeds == count and draw_samples(limits, seeds) or nil end
+  if seeds then return seeds:size(0) == count and draw_samples(limits, seeds) or nil end
   if worker.sample_generator() then return nil end
   return draw_samples(limits, count)
 end

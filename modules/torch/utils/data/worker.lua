@@ -4,7 +4,7 @@
 -- it draws depends neither on the number of workers nor on their timing, and is the same after a restart in the middle
 -- of an epoch. Worker threads refuse to draw from the default generator, which belongs to the process.
 
-local mixed = require('rtrain.seed').mixed
+local mixed, mixed_all = require('rtrain.seed').mixed, require('rtrain.seed').mixed_all
 local torch = require 'torch'
 
 local worker = {}
@@ -67,13 +67,12 @@ function worker.finish() context, current_index, current_indices, current_genera
 
 ---The seeds that the generators of the batch's samples have, in order, for transforms that draw for a whole batch at once;
 ---nil outside of a loader and while single samples are made.
----@return integer[]|nil
+---@return torch.Tensor|nil int64
 function worker.batch_seeds()
   if not current_indices then return nil end
-  local seeds = {}
-  local indices = type(current_indices) == 'table' and current_indices or current_indices:tolist()
-  for i, index in ipairs(indices) do seeds[i] = mixed(context.seed, index) end
-  return seeds
+  local indices = current_indices
+  if type(indices) == 'table' then indices = torch.tensor(indices, {dtype = 'int64'}) end
+  return mixed_all(context.seed, indices)
 end
 
 return worker
