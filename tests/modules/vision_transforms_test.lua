@@ -197,6 +197,14 @@ function TestBatches:test_subsets_in_worker_threads()
   lu.assertTrue(torch.equal(out[1], out[2]))
 end
 
+function TestBatches:test_all_images()
+  local images = bytes(5, 8, 8)
+  for _, list in ipairs{{to_tensor, normalize}, {T.Resize(4), to_tensor}} do
+    local on_batch = T.batched(T.Compose(list))
+    lu.assertTrue(torch.equal(on_batch(images), on_batch(images, torch.arange(5))))
+  end
+end
+
 function TestBatches:test_steps_on_whole_batches()
   for _, list in ipairs{{T.Resize({4, 5}), to_tensor, normalize}, {to_tensor, T.Grayscale(), T.Pad(1, 0, 'reflect')},
     {T.PILToTensor(), T.Resize(6), T.CenterCrop(4)}} do
@@ -289,6 +297,7 @@ function TestErrors:test_wrong_images()
   refused('1 or 3 channels, got 2', T.ColorJitter(0.5), torch.rand(2, 8, 8))
   refused('takes uint8 images, got float32', T.RandomEqualize(1), torch.rand(1, 8, 8))
   refused('put ToTensor before it', T.RandomErasing(1), bytes(8, 8, 3))
+  refused('put PILToTensor before it', T.ConvertImageDtype('float32'), bytes(8, 8, 3))
   refused('fill has 2 values, the image 3 channels', T.RandomRotation(10, {fill = {1, 2}}), torch.rand(3, 8, 8))
   refused('padding 9 is too large', T.Pad(9, 0, 'reflect'), torch.rand(1, 8, 8))
   refused('too large for an image of 2 x 2', T.GaussianBlur(5), torch.rand(1, 2, 2))

@@ -3,6 +3,7 @@
 local class = require 'rtrain.class'
 local compose = require 'vision.transforms.compose'
 local FusedPlan = require 'vision.transforms.fused_plan'
+local torch = require 'torch'
 local Transform = require('vision.transforms.transform').Transform
 
 local batch = {}
@@ -41,12 +42,12 @@ end
 
 ---A function (images, indices) that gives the batch of these samples as the transform makes them, or nil where only single
 ---images can be transformed; nil instead of a function when that is so for all images. `images` is uint8 (n, h, w) or (n, h,
----w, c), `indices` an int64 tensor.
+---w, c), `indices` an int64 tensor; without it all images.
 ---
 ---Random transforms draw for each sample what they would draw for it alone: in a loader from the sample's generator, else
 ---from the default one, sample by sample.
 ---@param transform any
----@return nil|fun(images: torch.Tensor, indices: torch.Tensor): torch.Tensor|nil
+---@return nil|fun(images: torch.Tensor, indices?: torch.Tensor): torch.Tensor|nil
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -60,16 +61,16 @@ function batch.batched(transform)
   if not chain then return nil end
   return function(images, indices)
     local plan = FusedPlan.of(chain, images)
-    if plan then return plan:run(images, indices) end
+    if plan then return plan:run(images, indices or torch.arange(images:size(0))) end
     if not all_take_batches(chain) then return nil end
-    return step_by_step(chain, images:index_select(0, indices))
+    return step_by_step(chain, batch.identity(images, indices))
   end
 end
 
 ---The images of the given samples as they are: what `batched` would give without a transform.
 ---@param images torch.Tensor
----@param indices torch.Tensor int64
+---@param indices? torch.Tensor int64
 ---@return torch.Tensor
-function batch.identity(images, indices) return images:index_select(0, indices) end
+function batch.identity(images, indices) return indices and images:index_select(0, indices) or images end
 
 return batch

@@ -2,6 +2,7 @@
 
 local errors = require 'rtrain.errors'
 local F = require 'vision.transforms.functional.conversion'
+local image_layout = require 'vision.transforms.image'
 local transform = require 'vision.transforms.transform'
 
 ---An image uint8 (h, w) or (h, w, c) in 0 … 255 → floats of the default dtype, (c, h, w) in 0 … 1. Images of other dtypes
@@ -76,7 +77,14 @@ local ConvertImageDtype = transform.define('ConvertImageDtype', {'dtype'}, funct
 end, {})
 ConvertImageDtype.takes_batches = true
 
-function ConvertImageDtype:forward(image) return F.convert_image_dtype(image, self.dtype) end
+function ConvertImageDtype:forward(image)
+  -- Of another dtype than uint8 it would be read as (c, h, w).
+  if image_layout.is_channels_last(image_layout.check('ConvertImageDtype', image)) then
+    errors.raise('argument', ('ConvertImageDtype: expected (…, c, h, w), got shape %s: put PILToTensor before it'):format(
+      tostring(image.shape)))
+  end
+  return F.convert_image_dtype(image, self.dtype)
+end
 
 function ConvertImageDtype:fuse(plan)
   return plan:change_tensor(function(levels) return self:forward(levels) end)
