@@ -29,7 +29,7 @@ arrow::ipc::IpcReadOptions read_options() {
 
 class IpcCursor final : public TableCursor {
  public:
-  explicit IpcCursor(std::string path) : task_{"read", std::move(path)} {
+  explicit IpcCursor(std::string path) : task_{"read", std::move(path), "", "it is damaged: "} {
     const auto file = open_input(task_.path);
     in_file(task_, [&] {
       constexpr std::string_view kMagic = "ARROW1";

@@ -86,7 +86,10 @@ class JsonCursor final : public TableCursor {
       (status.ok() ? good : bad) = cut;
       if (!status.ok()) reason = status;
     }
-    fail(reason, task_.with(cat("line ", blocks_.line_of(good))));
+    // Arrow counts the rows of the block.
+    const std::string text_of_reason = reason.message();
+    fail(reason.WithMessage(text_of_reason.substr(0, text_of_reason.rfind(" in row "))),
+         task_.with(cat("line ", blocks_.line_of(good))));
   }
 
   FileTask task_;

@@ -26,7 +26,7 @@ constexpr int64_t kReadBufferBytes = 8 * kMiB;  // shared by the columns
 constexpr int32_t kThriftStringBytes = 64 * kMiB;
 constexpr int32_t kThriftItems = 1000 * 1000;
 
-FileTask reading(const std::string& path) { return {"read", path}; }
+FileTask reading(const std::string& path) { return {"read", path, "", "it is damaged: "}; }
 
 std::string group_text(int64_t group) { return cat("row group ", group); }
 
@@ -34,6 +34,7 @@ parquet::ReaderProperties file_properties(int num_columns) {
   parquet::ReaderProperties out(memory_pool());
   out.enable_buffered_stream();
   out.set_buffer_size(std::clamp(kReadBufferBytes / std::max(num_columns, 1), 16 * kKiB, kMiB));
+  out.set_page_checksum_verification(true);  // of pages that have one
   out.set_thrift_string_size_limit(kThriftStringBytes);
   out.set_thrift_container_size_limit(kThriftItems);
   return out;

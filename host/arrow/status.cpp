@@ -21,7 +21,7 @@ std::string_view short_text(std::string_view text) {
         "Couldn't deserialize thrift: ", "TProtocolException: "}) {
     if (text.starts_with(noise)) text.remove_prefix(noise.size());
   }
-  while (!text.empty() && text.back() == '.') text.remove_suffix(1);
+  while (text.ends_with('.') || text.ends_with(':') || text.ends_with(' ')) text.remove_suffix(1);
   return text;
 }
 
@@ -35,7 +35,7 @@ Code code_of(const arrow::Status& status, const FileTask& task) {
 
 }  // namespace
 
-FileTask FileTask::with(std::string more) const { return {verb, path, std::move(more)}; }
+FileTask FileTask::with(std::string more) const { return {verb, path, std::move(more), prefix}; }
 
 std::string failure_text(const FileTask& task, std::string_view detail) {
   return cat("cannot ", std::string_view(task.verb), " '", task.path, "'",
@@ -43,7 +43,9 @@ std::string failure_text(const FileTask& task, std::string_view detail) {
 }
 
 void fail(const arrow::Status& status, const FileTask& task) {
-  throw Error(code_of(status, task), failure_text(task, short_text(status.message())));
+  const Code code = code_of(status, task);
+  const std::string_view prefix = code == Code::kArgument ? task.prefix : "";
+  throw Error(code, failure_text(task, cat(prefix, short_text(status.message()))));
 }
 
 void rethrow(const FileTask& task) {
@@ -56,7 +58,8 @@ void rethrow(const FileTask& task) {
   } catch (const std::bad_alloc&) {
     throw Error(Code::kOutOfMemory, failure_text(task, "not enough memory"));
   } catch (const std::exception& e) {
-    throw Error(Code::kArgument, failure_text(task, short_text(e.what())));
+    throw Error(Code::kArgument,
+                failure_text(task, cat(std::string_view(task.prefix), short_text(e.what()))));
   }
 }
 

@@ -14,6 +14,8 @@ struct FileTask {
   const char* verb;  // "read", "write"
   std::string path;
   std::string part = {};  // "row group 3", "column 'x'"; may be empty
+  // Goes before Arrow's reason where that names a detail of the format: "it is damaged: ".
+  const char* prefix = "";
 
   FileTask with(std::string more) const;
 };

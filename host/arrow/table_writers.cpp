@@ -52,6 +52,7 @@ class ParquetWriter final : public TableWriter {
     builder.compression(static_cast<Compression::type>(codec));
     if (options.compression_level) builder.compression_level(*options.compression_level);
     if (!options.use_dictionary) builder.disable_dictionary();
+    builder.enable_page_checksum();
     builder.max_row_group_length(options.row_group_size);
     properties_ = builder.build();
   }

@@ -1,0 +1,149 @@
+"""Damaged Parquet, Arrow, CSV and JSON files: an error that names the file, or values, and never a crash or much memory."""
+
+import pytest
+
+# Writes small files of many kinds of columns: one for each codec of Parquet, Arrow's two formats, CSV.
+MAKE_SEEDS = """
+local arrow, data, torch = require 'rtrain._arrow', require('torch._C').data, require 'torch'
+local function strings(kind)
+  local offsets, bytes = {0}, {}
+  for i = 1, 40 do
+    for _ = 1, i % 5 do bytes[#bytes + 1] = 97 + i % 3 end
+    offsets[i + 1] = #bytes
+  end
+  return {kind = kind, offsets = torch.tensor(offsets, {dtype = 'int64'}), bytes = torch.tensor(bytes, {dtype = 'uint8'}),
+    valid = torch.arange(40):remainder(7):ne(0)}
+end
+local lists, tables, numbers = {}, {}, {}
+for i = 1, 40 do
+  lists[i] = i % 4 > 0 and {i, i + 1} or nil
+  tables[i] = {a = i % 3 > 0 and i or nil, b = {{c = 'x'}, {}}}
+  numbers[i] = i % 5 > 0 and i / 2 or nil
+end
+local flat = {'i', 'f', 'b', 's', 'n'}
+local flat_columns = {torch.arange(40), torch.rand(40), torch.rand(40):gt(0.5), strings 'strings',
+  {kind = 'objects', n = 40, values = numbers}}
+local names = {'i', 'f', 'b', 's', 'n', 'r', 'p', 't', 'l', 'o'}
+local columns = {unpack(flat_columns)}
+for i, column in ipairs{strings 'binary', strings 'image', torch.rand(40, 2, 3), {kind = 'objects', n = 40, values = lists},
+  {kind = 'objects', n = 40, values = tables}} do columns[5 + i] = column end
+local function write(name, writer, n, c, options)
+  local out = arrow[writer](name, options)
+  out:write(data.to_arrow(n, c))
+  out:write(data.to_arrow(n, c))
+  out:close()
+end
+for _, codec in ipairs{'none', 'snappy', 'gzip', 'zstd', 'lz4', 'brotli'} do
+  write(codec .. '.parquet', 'parquet_writer', names, columns, {compression = codec, row_group_bytes = 1})
+end
+write('plain.arrow', 'ipc_writer', names, columns)
+write('zstd.arrow', 'ipc_writer', names, columns, {stream = true, compression = 'zstd'})
+write('x.csv', 'csv_writer', flat, flat_columns)
+"""
+
+# Reads COUNT damaged forms of the file arg[2] with the reader arg[1].
+READ_DAMAGED = """
+local arrow, data, bit = require 'rtrain._arrow', require('torch._C').data, require 'bit'
+local open, count, path = arg[1], tonumber(arg[3]), 'damaged'
+math.randomseed(11)
+local file = assert(io.open(arg[2], 'rb'))
+local bytes = file:read '*a'
+file:close()
+
+-- Some bits, and now and then a piece left out, put in or cut off; most often near the end, where the metadata lies.
+local function damaged()
+  local out = bytes
+  for _ = 1, math.random(1, 3) do
+    local at = math.random() < 0.5 and math.random(1, #out) or math.random(math.max(1, #out - 2000), #out)
+    local kind = math.random(10)
+    if kind == 1 then
+      out = out:sub(1, at) .. out:sub(at + math.random(1, 50))
+    elseif kind == 2 then
+      out = out:sub(1, at) .. string.char(math.random(0, 255)):rep(math.random(1, 20)) .. out:sub(at + 1)
+    elseif kind == 3 then
+      out = out:sub(1, at)
+    else
+      local byte = kind < 8 and bit.bxor(out:byte(at), 2 ^ math.random(0, 7)) or math.random(0, 255)
+      out = out:sub(1, at - 1) .. string.char(byte) .. out:sub(at + 1)
+    end
+  end
+  return out
+end
+
+local function read_all()
+  local cursors = {}
+  if open == 'open_parquet' then
+    local reader = arrow.open_parquet(path)
+    for group = 0, reader:num_row_groups() - 1 do cursors[group + 1] = reader:read(group) end
+  else
+    cursors[1] = arrow[open](path)
+  end
+  for _, cursor in ipairs(cursors) do
+    local rows = 0
+    for batch in function() return rows < 1e6 and cursor:next() or nil end do
+      data.from_arrow(batch)
+      rows = rows + batch:num_rows()
+    end
+  end
+end
+
+local errors = 0
+for _ = 1, count do
+  local out = assert(io.open(path, 'wb'))
+  out:write(damaged())
+  out:close()
+  local ok, err = pcall(read_all)
+  if not ok then
+    errors = errors + 1
+    local code = err.code == 'argument' or err.code == 'unsupported' or err.code == 'out_of_memory'
+    assert(code and err.message:find(path, 1, true) and not err.message:find '\\n', tostring(err))
+  end
+end
+collectgarbage()
+collectgarbage()
+for line in io.lines '/proc/self/status' do
+  local peak = line:match '^VmHWM:%s*(%d+) kB'
+  if peak then print(errors, peak, arrow.bytes_allocated()) end
+end
+"""
+
+
+def read_damaged(rtrain, reader, file, count):
+    result = rtrain("exec", rtrain.script(READ_DAMAGED), reader, file, str(count))
+    assert result.returncode == 0, result.stdout + result.stderr
+    errors, peak_kb, bytes_left = map(int, result.stdout.split())
+    assert errors > count / 10
+    assert peak_kb < 600_000 and bytes_left == 0
+
+
+@pytest.mark.parametrize("reader, file", [
+    *[("open_parquet", f"{codec}.parquet") for codec in ("none", "snappy", "gzip", "zstd", "lz4", "brotli")],
+    ("open_ipc", "plain.arrow"), ("open_ipc", "zstd.arrow"), ("open_csv", "x.csv")])
+def test_damaged_files_of_our_writers(rtrain, reader, file):
+    assert rtrain("exec", rtrain.script(MAKE_SEEDS)).returncode == 0
+    read_damaged(rtrain, reader, file, 400)
+
+
+def test_damaged_json(rtrain):
+    lines = ['{"a": %d, "b": "%s", "c": [%d, 1], "d": {"e": %s}}' % (i, "x" * i, i, i / 3) for i in range(30)]
+    (rtrain.folder / "x.jsonl").write_text("\n".join(lines))
+    read_damaged(rtrain, "open_json", "x.jsonl", 400)
+
+
+def test_damaged_files_of_pyarrow(rtrain):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not here: scripts/test --oracle installs it")
+    pq = pytest.importorskip("pyarrow.parquet")
+    texts = pa.array([f"c{i % 5}" for i in range(40)])
+    table = pa.table({
+        "dictionary": texts.dictionary_encode(), "fixed": pa.array([b"abcd"] * 40, pa.binary(4)),
+        "decimal": pa.array(range(40), pa.decimal128(20, 2)), "map": pa.array([[("k", i)] for i in range(40)],
+                                                                              pa.map_(pa.string(), pa.int32())),
+        "view": texts.cast(pa.string_view()), "half": pa.array(range(40), pa.int32()).cast(pa.float16()),
+        "time": pa.array(range(40), pa.time32("s")), "stamp": pa.array(range(40), pa.timestamp("us", "UTC"))})
+    pq.write_table(table, rtrain.folder / "v2.parquet", row_group_size=20, data_page_version="2.0", compression="zstd")
+    pq.write_table(table, rtrain.folder / "delta.parquet", use_dictionary=False, column_encoding={
+        "view": "DELTA_BYTE_ARRAY", "time": "DELTA_BINARY_PACKED", "fixed": "BYTE_STREAM_SPLIT"})
+    with pa.ipc.new_file(rtrain.folder / "x.arrow", table.schema) as writer:
+        writer.write_table(table)
+    for reader, file in (("open_parquet", "v2.parquet"), ("open_parquet", "delta.parquet"), ("open_ipc", "x.arrow")):
+        read_damaged(rtrain, reader, file, 400)
