@@ -241,6 +241,35 @@ function TestOrder:test_first_epoch_of_pythons_torch()
   lu.assertEquals(order{sampler = drawn}:sub(-7), '2157445')
 end
 
+function TestOrder:test_lists_are_samplers()
+  lu.assertEquals(first_column(data.DataLoader(Squares(5), {batch_size = 2, sampler = {4, 0, 2}})), {4, 0, 2})
+  lu.assertEquals(first_column(data.DataLoader(Squares(5), {sampler = torch.tensor({3, 3}, {dtype = 'int64'})})), {3, 3})
+  local sizes = {}
+  for x in data.DataLoader(Squares(5), {batch_sampler = {{1, 2, 3}, {4}}}) do sizes[#sizes + 1] = x:size(0) end
+  lu.assertEquals(sizes, {3, 1})
+  lu.assertStrContains(message_of(data.DataLoader, Squares(5), {sampler = 3}), 'a Sampler or a list, got a number')
+end
+
+function TestOrder:test_any_object_with_iter_and_len_is_a_sampler()
+  local plain = {len = function() return 4 end, iter = function()
+    local i = 4
+    return function()
+      i = i - 1
+      if i >= 0 then return i end
+    end
+  end}
+  local function new() return data.DataLoader(Squares(5), {batch_size = 2, sampler = plain}) end
+  local loader = new()
+  lu.assertEquals(#loader, 2)
+  local next_batch = loader:iter()
+  next_batch()
+  local state = loader:state()
+  lu.assertEquals(next_batch()[0][0]:item(), 1)
+  local restored = new()
+  restored:load_state(state)
+  lu.assertEquals(first_column(restored), {1, 0})
+end
+
 TestSingles = {}
 
 function TestSingles:test_samples_without_batches()

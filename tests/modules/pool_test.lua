@@ -123,6 +123,19 @@ function TestPool:test_close_release_and_collection_end_the_threads()
   collectgarbage()
 end
 
+function TestPool:test_a_thread_that_does_not_come_back_is_left_behind()
+  local flag = torch.zeros(1)
+  local pool = pool_of(function()
+    flag[0] = 1
+    while flag[0]:item() == 1 do end
+  end, {close_timeout_s = 0.05})
+  pool:submit{1}
+  while flag[0]:item() == 0 do end
+  pool:close()
+  lu.assertEquals(pool:in_flight(), 0)
+  flag[0] = 2
+end
+
 function TestPool:test_a_function_that_does_not_load_fails_every_request()
   local pool = C.data.Pool{blob = 'no closure', name = 'DataLoader'}
   pool:submit{1}

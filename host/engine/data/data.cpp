@@ -60,9 +60,10 @@ int64_t at_least_one(const Options& given, const std::string& owner, const char*
 }
 
 PoolOptions read_options(lua_State* L) {
-  const Options given(L, 1, "Pool",
-                      {"fn", "blob", "name", "num_workers", "first_worker", "capacity",
-                       "capacity_bytes", "in_order", "timeout_s", "timeout_name"});
+  const Options given(
+      L, 1, "Pool",
+      {"fn", "blob", "name", "num_workers", "first_worker", "capacity", "capacity_bytes",
+       "in_order", "timeout_s", "close_timeout_s", "timeout_name"});
   PoolOptions options;
   options.name = given.text("name", options.name);
   options.num_workers = static_cast<int>(at_least_one(given, options.name, "num_workers", 1));
@@ -74,6 +75,7 @@ PoolOptions read_options(lua_State* L) {
   if (bytes < 0x1p63) options.board.capacity_bytes = static_cast<size_t>(bytes);
   options.board.in_order = given.boolean("in_order", true);
   options.timeout = given.seconds("timeout_s", options.timeout);
+  options.close_timeout = given.seconds("close_timeout_s", options.close_timeout);
   options.timeout_name = given.text("timeout_name", options.timeout_name);
   options.function = given.text("blob", "");
   if (options.function.empty()) dump_function(L, given, options);

@@ -15,7 +15,6 @@ namespace rtrain {
 namespace {
 
 constexpr size_t kShownSamples = 8;
-constexpr std::chrono::seconds kCloseGrace{5};
 
 const Tree* field(const Tree& request, const char* name) {
   const auto* map = std::get_if<std::shared_ptr<TreeMap>>(&request);
@@ -26,18 +25,48 @@ const Tree* field(const Tree& request, const char* name) {
   return nullptr;
 }
 
-// "samples 3, 7, 9"; nothing for what is no list of integers.
-std::optional<std::string> describe_samples(const Tree& request) {
-  const auto* list = std::get_if<std::shared_ptr<TreeList>>(&request);
-  if (list == nullptr) return std::nullopt;
-  std::string out = "samples ";
-  const auto& items = (*list)->items;
+// The first samples that a list of integers or a tensor of them names, and how many there are;
+// nothing for anything else.
+struct Samples {
+  std::vector<int64_t> first;
+  size_t count = 0;
+};
+
+std::optional<Samples> samples_of(const std::vector<Tree>& items) {
+  Samples out{{}, items.size()};
   for (size_t i = 0; i < items.size() && i < kShownSamples; ++i) {
     const auto* index = std::get_if<int64_t>(&items[i]);
     if (index == nullptr) return std::nullopt;
-    out += cat(i == 0 ? "" : ", ", *index);
+    out.first.push_back(*index);
   }
-  return items.size() > kShownSamples ? cat(out, ", … (", items.size(), " in all)") : out;
+  return out;
+}
+
+std::optional<Samples> samples_of(const at::Tensor& indices) {
+  if (indices.dim() != 1 || indices.scalar_type() != at::kLong || !indices.is_cpu()) {
+    return std::nullopt;
+  }
+  Samples out{{}, static_cast<size_t>(indices.size(0))};
+  for (int64_t i = 0; i < indices.size(0) && out.first.size() < kShownSamples; ++i) {
+    out.first.push_back(indices.const_data_ptr<int64_t>()[i * indices.stride(0)]);
+  }
+  return out;
+}
+
+// "samples 3, 7, 9"; nothing for what names none.
+std::optional<std::string> describe_samples(const Tree& request) {
+  std::optional<Samples> samples;
+  if (const auto* list = std::get_if<std::shared_ptr<TreeList>>(&request)) {
+    samples = samples_of((*list)->items);
+  } else if (const auto* tensor = std::get_if<at::Tensor>(&request)) {
+    samples = samples_of(*tensor);
+  }
+  if (!samples) return std::nullopt;
+  std::string out = "samples ";
+  for (size_t i = 0; i < samples->first.size(); ++i) {
+    out += cat(i == 0 ? "" : ", ", samples->first[i]);
+  }
+  return samples->count > kShownSamples ? cat(out, ", … (", samples->count, " in all)") : out;
 }
 
 // What a request asks for: its field `name`, or the samples that it, or its field `indices`, lists.
@@ -46,6 +75,9 @@ std::string describe_request(const Tree& request) {
     if (const auto* text = std::get_if<std::string>(name)) return *text;
   }
   const Tree* indices = field(request, "indices");
+  if (indices != nullptr && std::holds_alternative<int64_t>(*indices)) {
+    return cat("sample ", std::get<int64_t>(*indices));
+  }
   return describe_samples(indices != nullptr ? *indices : request).value_or("a request");
 }
 
@@ -209,9 +241,10 @@ void Pool::close() {
   is_closed_ = true;
   JobBoard& board = shared_->board;
   board.stop();
-  if (!board.wait_until_left(kCloseGrace) && host_.warn != nullptr) {
+  const auto grace = shared_->options.close_timeout;
+  if (!board.wait_until_left(grace) && host_.warn != nullptr) {
     host_.warn(cat(shared_->options.name, ": a worker thread did not end within ",
-                   int64_t{kCloseGrace.count()},
+                   std::chrono::duration<double>(grace).count(),
                    " s and is left behind: its function is still busy"));
   }
   for (size_t i = 0; i < threads_.size(); ++i) {

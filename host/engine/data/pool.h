@@ -32,6 +32,7 @@ struct PoolOptions {
   int first_worker = 0;  // the id of the first one
   BoardOptions board;
   std::chrono::milliseconds timeout = std::chrono::minutes(30);
+  std::chrono::milliseconds close_timeout = std::chrono::seconds(5);
   std::string timeout_name = "timeout_s";  // the user's setting, for messages
 };
 
@@ -63,8 +64,8 @@ class Pool {
   BoardStats stats() const;
 
   // Forgets all and ends the threads; again has no effect. Waits for the results being made at that
-  // moment, at most some seconds: a thread that a user's function keeps longer is left behind, with
-  // a warning, and ends when the function does.
+  // moment, at most close_timeout: a thread that a user's function keeps longer is left behind,
+  // with a warning, and ends when the function does.
   void close();
 
  private:

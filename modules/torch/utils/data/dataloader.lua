@@ -4,6 +4,7 @@
 -- batches come from.
 
 local args = require 'rtrain.args'
+local as_sampler = require 'torch.utils.data.list_sampler'
 local class = require 'rtrain.class'
 local dataset = require 'torch.utils.data.dataset'
 local epoch = require 'torch.utils.data.epoch'
@@ -27,6 +28,8 @@ local BatchSampler = require('torch.utils.data.batch_sampler').BatchSampler
 ---* in_order = false gives the batch that is finished first.
 ---* pin_memory and pin_memory_device have no effect without a GPU; multiprocessing_context is refused, there are no
 ---  processes.
+---
+---A sampler is an object with iter() and len(), or a list of indices; a batch_sampler one of lists of them.
 ---
 ---An error in a worker is raised where the loop takes the batch, with the worker's id and the sample's index.
 ---
@@ -61,14 +64,15 @@ local FIELDS = {'dataset', 'num_workers', 'collate_fn', 'pin_memory', 'timeout',
 local function set_samplers(self, a)
   self.is_single = a.batch_size == torch.none
   if a.batch_sampler then
-    self.batch_sampler, self.sampler = a.batch_sampler, a.batch_sampler.sampler
+    self.batch_sampler = as_sampler(a.batch_sampler)
+    self.sampler = self.batch_sampler.sampler
     return
   end
   if not self.is_single then self.batch_size = a.batch_size or 1 end
   if self.is_iterable then
     return  -- it has an order of its own
   end
-  self.sampler = a.sampler or (a.shuffle and sampler.RandomSampler(a.dataset, {generator = a.generator}))
+  self.sampler = as_sampler(a.sampler) or (a.shuffle and sampler.RandomSampler(a.dataset, {generator = a.generator}))
     or sampler.SequentialSampler(a.dataset)
   if not self.is_single then self.batch_sampler = BatchSampler(self.sampler, self.batch_size, a.drop_last) end
 end

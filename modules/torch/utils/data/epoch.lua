@@ -142,8 +142,7 @@ local function threaded_map(loader, begun)
     while true do
       waiting = waiting or next_request()
       if waiting == nil then return end
-      local indices = type(waiting) == 'userdata' and waiting:tolist() or waiting
-      if not pool:submit{indices = indices, seed = begun.seed} then return end
+      if not pool:submit{indices = waiting, seed = begun.seed} then return end
       waiting = nil
     end
   end

@@ -55,6 +55,15 @@ local function check_iterable(a)
   if a.shuffle then refuse('an IterableDataset has an order of its own: leave shuffle out') end
 end
 
+local function check_samplers(a)
+  for _, name in ipairs{'sampler', 'batch_sampler'} do
+    local kind = type(a[name])
+    if kind ~= 'nil' and kind ~= 'userdata' and kind ~= 'table' then
+      refuse('%s is a Sampler or a list, got a %s', name, kind)
+    end
+  end
+end
+
 local function check_batches(a)
   if a.batch_sampler and (a.batch_size ~= nil and a.batch_size ~= 1 or a.shuffle or a.sampler or a.drop_last) then
     refuse('batch_sampler excludes batch_size, shuffle, sampler and drop_last')
@@ -85,6 +94,7 @@ local function check(a, is_iterable)
   check_flags(a)
   check_workers(a)
   if is_iterable then check_iterable(a) end
+  check_samplers(a)
   check_batches(a)
   check_pinning(a)
 end
