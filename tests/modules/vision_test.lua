@@ -87,7 +87,7 @@ function TestDatasets:test_refuses_what_is_wrong()
   lu.assertStrContains(message_of(datasets.MNIST, self.folder, {download = true}), 'downloads no data')
   lu.assertStrContains(message_of(datasets.MNIST, self.folder, {transforms = 1}), "did you mean 'transform'?")
   lu.assertStrContains(message_of(function() return datasets.FashionMNST end), "did you mean 'FashionMNIST'?")
-  lu.assertStrContains(message_of(function() return datasets.CIFAR10 end), 'CIFAR10 is not in this version')
+  lu.assertStrContains(message_of(function() return datasets.SVHN end), 'SVHN is not in this version')
 end
 
 os.exit(lu.LuaUnit.run(), true)

@@ -1,8 +1,11 @@
-// host/engine/data/images.cpp: torch._C.data.decode_images, gather_strings, decode_image,
-// encode_jpeg, encode_png, read_file and write_file.
+// host/engine/data/images.cpp: torch._C.data.decode_images, decode_files, gather_strings,
+// decode_image, encode_jpeg, encode_png, read_file and write_file.
+#include <ATen/Parallel.h>
 #include <ATen/ops/stack.h>
 
 #include <array>
+#include <exception>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -77,23 +80,32 @@ bool all_of_one_size(const std::vector<at::Tensor>& images) {
   return !images.empty();
 }
 
-std::vector<at::Tensor> decode_rows(const ByteRows& rows, const ImageOptions& options) {
-  std::vector<at::Tensor> out;
-  for (int64_t i = 0; i < rows.size(); ++i) {
-    try {
-      out.push_back(decode_image(rows[i], options));
-    } catch (const Error& error) {
-      throw Error(error.code(), cat("image ", i, ": ", error.message()));
+using Decoder = at::Tensor (*)(ImageBytes, const ImageOptions&);
+using Decode = std::function<at::Tensor(int64_t)>;
+
+// The images 0 … count - 1, on all threads that this one may use: in a pool's threads that is one.
+// Throws what the first of those that failed threw.
+std::vector<at::Tensor> decode_all(int64_t count, const Decode& decode) {
+  std::vector<at::Tensor> out(static_cast<size_t>(count));
+  std::vector<std::exception_ptr> failures(static_cast<size_t>(count));
+  at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      try {
+        out[static_cast<size_t>(i)] = decode(i);
+      } catch (...) {
+        failures[static_cast<size_t>(i)] = std::current_exception();
+        return;
+      }
     }
+  });
+  for (const std::exception_ptr& failure : failures) {
+    if (failure != nullptr) std::rethrow_exception(failure);
   }
   return out;
 }
 
-// (offsets, bytes, options) → uint8 (n, h, w, c), or a list of (h, w, c) when sizes differ
-int decode_images(lua_State* L) {
-  const ByteRows rows(check_tensor(L, 1), check_tensor(L, 2));
-  const ImageOptions options = image_options(L, 3, "decode_images", "RGB");
-  const std::vector<at::Tensor> images = decode_rows(rows, options);
+// One tensor (n, h, w, c), or a list of (h, w, c) when sizes differ.
+int push_images(lua_State* L, const std::vector<at::Tensor>& images) {
   if (all_of_one_size(images)) {
     push_tensor(L, at::stack(images));
     return 1;
@@ -106,16 +118,18 @@ int decode_images(lua_State* L) {
   return 1;
 }
 
-// (offsets, bytes, indices) → offsets, bytes
-int gather_strings(lua_State* L) {
+// (offsets, bytes, options) → images
+int decode_images(lua_State* L) {
   const ByteRows rows(check_tensor(L, 1), check_tensor(L, 2));
-  auto [offsets, bytes] = rows.take(check_tensor(L, 3));
-  push_tensor(L, std::move(offsets));
-  push_tensor(L, std::move(bytes));
-  return 2;
+  const ImageOptions options = image_options(L, 3, "decode_images", "RGB");
+  return push_images(L, decode_all(rows.size(), [&](int64_t i) {
+                       try {
+                         return decode_image(rows[i], options);
+                       } catch (const Error& error) {
+                         throw Error(error.code(), cat("image ", i, ": ", error.message()));
+                       }
+                     }));
 }
-
-using Decoder = at::Tensor (*)(ImageBytes, const ImageOptions&);
 
 at::Tensor decode_file(const std::string& path, const ImageOptions& options, Decoder decoder) {
   const InputFile file(path, InputFile::Access::kCopy);
@@ -126,6 +140,30 @@ at::Tensor decode_file(const std::string& path, const ImageOptions& options, Dec
   } catch (const Error& error) {
     throw Error(error.code(), cat("cannot read '", path, "': ", error.message()));
   }
+}
+
+// (list of paths, options) → images
+int decode_files(lua_State* L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  const ImageOptions options = image_options(L, 2, "decode_files", "RGB");
+  std::vector<std::string> paths(lua_objlen(L, 1));
+  for (size_t i = 0; i < paths.size(); ++i) {
+    lua_rawgeti(L, 1, static_cast<int>(i) + 1);
+    paths[i] = check_text(L, -1, "decode_files: path");
+    lua_pop(L, 1);
+  }
+  return push_images(L, decode_all(static_cast<int64_t>(paths.size()), [&](int64_t i) {
+                       return decode_file(paths[static_cast<size_t>(i)], options, &decode_image);
+                     }));
+}
+
+// (offsets, bytes, indices) → offsets, bytes
+int gather_strings(lua_State* L) {
+  const ByteRows rows(check_tensor(L, 1), check_tensor(L, 2));
+  auto [offsets, bytes] = rows.take(check_tensor(L, 3));
+  push_tensor(L, std::move(offsets));
+  push_tensor(L, std::move(bytes));
+  return 2;
 }
 
 // (path or bytes, options, "jpeg", "png" or nil) → (c, h, w), uint8 or uint16
@@ -209,6 +247,7 @@ int write_file(lua_State* L) {
 void open_images(lua_State* L) {
   static constexpr std::array kFunctions = {torch_method<&decode_images>("decode_images"),
                                             torch_method<&gather_strings>("gather_strings"),
+                                            torch_method<&decode_files>("decode_files"),
                                             torch_method<&decode_one>("decode_image"),
                                             torch_method<&encode_to_jpeg>("encode_jpeg"),
                                             torch_method<&encode_to_png>("encode_png"),

@@ -1,0 +1,61 @@
+-- vision/datasets/location.lua: where the files of a data set lie, and what is said when they are nowhere.
+
+local errors = require 'rtrain.errors'
+local system = require 'rtrain._system'
+
+local location = {}
+
+---The path with the home folder in place of a leading "~".
+---@param path string
+---@return string
+function location.expand_home(path)
+  local home = os.getenv 'HOME'
+  return (home and path:gsub('^~', home) or path)
+end
+
+---Refuses `download = true`.
+---@param name string the data set
+---@param download any
+function location.refuse_download(name, download)
+  if not download then return end
+  errors.raise('argument', name .. ': rtrain downloads no data: fetch its files yourself and pass {root = …} or set '
+    .. 'RTRAIN_DATA')
+end
+
+---Whether there is a file of that path.
+---@param path string
+---@return boolean
+function location.is_file(path) return system.path_kind(path) == 'file' end
+
+---Folders in the order in which they are tried. With a root only those below it: a wrong path must not go unnoticed.
+---@param root? string
+---@param subfolders string[] tried below the root, beside it itself
+---@param places {folders: string[], package_folder?: string} below $RTRAIN_DATA, and of a Debian package
+---@return string[]
+function location.folders(root, subfolders, places)
+  local list = {}
+  if root ~= nil then
+    root = location.expand_home(root)
+    list[1] = root
+    for _, name in ipairs(subfolders) do list[#list + 1] = root .. '/' .. name end
+    return list
+  end
+  local variable = os.getenv 'RTRAIN_DATA'
+  for _, name in ipairs(variable and variable ~= '' and places.folders or {}) do
+    list[#list + 1] = location.expand_home(variable) .. '/' .. name
+  end
+  list[#list + 1] = places.package_folder
+  return list
+end
+
+---Raises that the files were found nowhere.
+---@param name string the data set
+---@param wanted string what was looked for
+---@param tried string[]
+---@param hint string what to do: 'the folder that holds mnist/'
+function location.refuse_missing(name, wanted, tried, hint)
+  errors.raise('environment', ('%s: no folder with %s\n  looked in: %s\n  set RTRAIN_DATA to %s'):format(name, wanted,
+    #tried > 0 and table.concat(tried, ', ') or '(nowhere: RTRAIN_DATA is not set)', hint))
+end
+
+return location

@@ -1,0 +1,155 @@
+-- vision/datasets/mnist.lua: MNIST and the data sets in its form: idx files, plain or .gz, that lie on this machine.
+
+local args = require 'rtrain.args'
+local base = require 'vision.datasets.vision_dataset'
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local location = require 'vision.datasets.location'
+
+local mnist = {}
+
+local FILES = {
+  train = {'train-images-idx3-ubyte', 'train-labels-idx1-ubyte'},
+  test = {'t10k-images-idx3-ubyte', 't10k-labels-idx1-ubyte'},
+}
+
+-- The file in the folder, plain or compressed; nil when there is none.
+local function find_file(folder, name)
+  for _, path in ipairs{folder .. '/' .. name, folder .. '/' .. name .. '.gz'} do
+    if location.is_file(path) then return path end
+  end
+  return nil
+end
+
+local function locate(self, root, names)
+  local name = class.of(self).__name
+  local tried = location.folders(root, {self._folder, name .. '/raw'},
+    {folders = {self._folder}, package_folder = self._package_folder})
+  for _, folder in ipairs(tried) do
+    local images, labels = find_file(folder, names[1]), find_file(folder, names[2])
+    if images and labels then return folder, images, labels end
+  end
+  local package = self._package and (' or install the Debian package ' .. self._package) or ''
+  return location.refuse_missing(name, ('%s[.gz] and %s[.gz]'):format(names[1], names[2]), tried,
+    ('the folder that holds %s/, pass {root = …}%s'):format(self._folder, package))
+end
+
+local Idx = base.VisionDataset:extend('Idx')
+
+local OPTIONS = {'root', 'train', 'transform', 'target_transform', 'download'}
+
+-- The images and the labels of the two files.
+local function read(self, root, names)
+  local name = class.of(self).__name
+  local images, labels
+  self.folder, images, labels = locate(self, root, names)
+  local C = require 'torch._C'
+  self.data, self.targets = C.read_idx(images), C.read_idx(labels):long()
+  if self.data.dtype ~= 'uint8' or self.data:dim() ~= 3 or self.targets:dim() ~= 1
+    or self.data:size(0) ~= self.targets:size(0) then
+    errors.raise('environment', ('%s: %s and %s do not belong together'):format(name, images, labels))
+  end
+end
+
+local function init(self, root, options)
+  location.refuse_download(class.of(self).__name, options.download)
+  self.train = options.train ~= false
+  read(self, root, self:_files(options))
+  base.VisionDataset.init(self, self.folder, options)
+  self.class_to_idx = base.class_to_idx(self.classes)
+end
+
+function Idx:_files() return FILES[self.train and 'train' or 'test'] end
+
+-- `root` may be the first argument, as in torchvision, or among the options.
+function Idx:init(root, options)
+  init(self, base.options(class.of(self).__name, OPTIONS, root, options))
+end
+
+---Handwritten digits: 60,000 training and 10,000 test images. Arguments: root (or nil), {train = true, transform,
+---target_transform}. Looks below `root` if given, else in $RTRAIN_DATA/mnist; `.folder` says which was taken.
+---Raises code 'environment' with every folder that was looked at when the files are missing or broken.
+---@class vision.MNIST: vision.VisionDataset
+---@overload fun(root?: string, options?: table): vision.MNIST
+---@field data torch.Tensor uint8 (n, 28, 28)
+---@field targets torch.Tensor int64 (n)
+---@field folder string
+local MNIST = Idx:extend('MNIST')
+MNIST._folder = 'mnist'
+MNIST.classes = {'0 - zero', '1 - one', '2 - two', '3 - three', '4 - four', '5 - five', '6 - six', '7 - seven',
+                 '8 - eight', '9 - nine'}
+
+---Images of clothes, in the form of MNIST. Arguments as MNIST's; looks below `root` if given, else in
+---$RTRAIN_DATA/fashion-mnist, then in the folder of Debian's package dataset-fashion-mnist.
+---
+---```lua
+---local data = require 'torch.utils.data'
+---local datasets, transforms = require 'vision.datasets', require 'vision.transforms'
+---local train_set = datasets.FashionMNIST{transform = transforms.ToTensor()}
+---local x, y = data.DataLoader(train_set, {batch_size = 64}):iter()()
+---assert(x.shape[2] == 1 and x.shape[4] == 28 and y.dtype == 'int64')
+---```
+---@class vision.FashionMNIST: vision.MNIST
+---@overload fun(root?: string, options?: table): vision.FashionMNIST
+local FashionMNIST = Idx:extend('FashionMNIST')
+FashionMNIST._folder = 'fashion-mnist'
+FashionMNIST._package_folder = '/usr/share/datasets/fashion-mnist'
+FashionMNIST._package = 'dataset-fashion-mnist'
+FashionMNIST.classes = {'T-shirt/top', 'Trouser', 'Pullover', 'Dress', 'Coat', 'Sandal', 'Shirt', 'Sneaker', 'Bag',
+                        'Ankle boot'}
+
+---Handwritten Japanese characters, in the form of MNIST. Arguments as MNIST's; looks below `root` if given, else in
+---$RTRAIN_DATA/kmnist.
+---@class vision.KMNIST: vision.MNIST
+---@overload fun(root?: string, options?: table): vision.KMNIST
+local KMNIST = Idx:extend('KMNIST')
+KMNIST._folder = 'kmnist'
+KMNIST.classes = {'o', 'ki', 'su', 'tsu', 'na', 'ha', 'ma', 'ya', 're', 'wo'}
+
+---Handwritten letters and digits, in the form of MNIST. Arguments: root (or nil), split, {train = true, transform,
+---target_transform}, with split one of 'byclass', 'bymerge', 'balanced', 'letters', 'digits', 'mnist'. Looks below
+---`root` if given, else in $RTRAIN_DATA/emnist. Images lie on their side, as in the files and in torchvision.
+---@class vision.EMNIST: vision.MNIST
+---@overload fun(root?: string, split: string, options?: table): vision.EMNIST
+---@field split string
+local EMNIST = Idx:extend('EMNIST')
+EMNIST._folder = 'emnist'
+
+local SPLITS = {'byclass', 'bymerge', 'balanced', 'letters', 'digits', 'mnist'}
+
+local function characters(text)
+  local list = {}
+  for character in text:gmatch '.' do list[#list + 1] = character end
+  return list
+end
+
+local DIGITS, CAPITALS, LOWER = '0123456789', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz'
+-- Letters whose two forms look alike are one class.
+local MERGED = characters(DIGITS .. CAPITALS .. 'abdefghnqrt')
+local CLASSES = {
+  byclass = characters(DIGITS .. CAPITALS .. LOWER), bymerge = MERGED, balanced = MERGED,
+  letters = {'N/A', unpack(characters(LOWER))}, digits = characters(DIGITS), mnist = characters(DIGITS),
+}
+
+local EMNIST_OPTIONS = {'root', 'split', 'train', 'transform', 'target_transform', 'download'}
+
+function EMNIST:init(root, split, options)
+  if type(split) == 'table' then split, options = nil, split end
+  root, options = base.options('EMNIST', EMNIST_OPTIONS, root, options)
+  split = split or options.split
+  if split == nil then
+    errors.raise('argument', "EMNIST: missing argument 'split': one of " .. table.concat(SPLITS, ', '))
+  end
+  self.split = args.one_of('EMNIST: split', split, SPLITS)
+  self.classes = CLASSES[split]
+  init(self, root, options)
+end
+
+function EMNIST:_files()
+  local stem = ('emnist-%s-%s-'):format(self.split, self.train and 'train' or 'test')
+  return {stem .. 'images-idx3-ubyte', stem .. 'labels-idx1-ubyte'}
+end
+
+mnist.MNIST, mnist.FashionMNIST, mnist.KMNIST, mnist.EMNIST = MNIST, FashionMNIST, KMNIST, EMNIST
+
+return mnist
