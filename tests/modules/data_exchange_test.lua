@@ -141,4 +141,104 @@ function TestSort.test_refusals()
   lu.assertStrContains(message({a = torch.zeros(2)}, {}), 'the name of a column')
 end
 
+-- With so little memory that the rows go through files: the results are those of sorting in memory.
+TestSpill = {}
+
+local SMALL = 64 * 1024
+
+local function has_arrow()
+  local ok, err = pcall(require, 'rtrain._arrow')
+  if not ok then lu.skip(tostring(err)) end
+end
+
+function TestSpill:setUp()
+  has_arrow()
+  self.tmpdir = os.getenv 'TMPDIR' or '/tmp'
+  self.before = self:folders()
+end
+
+-- The temporary folders of spills.
+function TestSpill:folders()
+  local pipe = io.popen(("ls -d '%s'/rtrain-data-* 2>/dev/null | wc -l"):format(self.tmpdir))
+  local count = tonumber(pipe:read '*a')
+  pipe:close()
+  return count
+end
+
+function TestSpill:tearDown() lu.assertEquals(self:folders(), self.before) end
+
+local function many(rows, size)
+  local out = {}
+  for i = 1, rows / size do out[i] = size end
+  return out
+end
+
+function TestSpill:test_a_shuffle_through_files()
+  local sizes = many(6000, 50)
+  local expected = exchange.permutation(6000, 4, 2):row_at(torch.arange(6000)):tolist()
+  for _, num_rows in ipairs {6000, false} do
+    local shuffled = exchange.shuffle(stream(sizes, numbered), {
+      seed = 4, epoch = 2, num_rows = num_rows or nil, memory_bytes = SMALL})
+    local ids = {}
+    for block in shuffled do
+      for _, row in ipairs(block:rows()) do
+        ids[#ids + 1] = row.id
+        lu.assertEquals({row.word, row.list[1], row.square:item()}, {'word ' .. row.id, row.id, row.id * row.id})
+      end
+    end
+    lu.assertEquals(ids, expected)
+  end
+  local keep = {{100, 200}, {5990, 6000}}
+  local part = values(exchange.shuffle(stream(sizes, numbered), {
+    seed = 4, epoch = 2, num_rows = 6000, keep = keep, memory_bytes = SMALL}), 'id')
+  lu.assertEquals(#part, 110)
+  lu.assertEquals({part[1], part[110]}, {expected[101], expected[6000]})
+end
+
+local function with_keys(first, count)
+  local id = torch.arange(first, first + count)
+  local key = (id * 7919):remainder(13):double()
+  key = key:masked_fill(key:eq(5), 0 / 0)
+  local words = {}
+  for i, k in ipairs(((id * 31):remainder(11)):tolist()) do words[i] = k ~= 3 and ('w%d'):format(k) or nil end
+  return Block({'id', 'key', 'word'}, {id, key, Strings.from_list(words, count)})
+end
+
+function TestSpill:test_sorting_through_files_is_sorting()
+  local sizes = many(20000, 100)
+  for _, case in ipairs {{'key'}, {'key', true}, {'word'}, {{'word', 'key'}, {true, false}}, {{'key', 'word'}, true},
+                         {'id', true}} do
+    local held = values(exchange.sort(stream(sizes, with_keys), case[1], case[2]), 'id')
+    local spilled = values(exchange.sort(stream(sizes, with_keys), case[1], case[2], {memory_bytes = SMALL}), 'id')
+    lu.assertEquals(#spilled, 20000)
+    lu.assertTrue(torch.equal(torch.tensor(spilled), torch.tensor(held)))
+  end
+end
+
+function TestSpill:test_equal_keys_do_not_make_one_bucket()
+  local function same(first, count) return Block({'id', 'key'}, {torch.arange(first, first + count), torch.zeros(count)}) end
+  local most = 0
+  local ids = {}
+  for block in exchange.sort(stream(many(40000, 1000), same), 'key', false, {memory_bytes = SMALL}) do
+    most = math.max(most, block:size_bytes())
+    for _, id in ipairs(block:column('id'):tolist()) do ids[#ids + 1] = id end
+  end
+  lu.assertEquals(#ids, 40000)
+  for i, id in ipairs(ids) do if id ~= i - 1 then lu.assertEquals(id, i - 1) end end
+  lu.assertTrue(most < SMALL)
+end
+
+function TestSpill:test_nothing_stays_behind_after_an_error()
+  local function broken(first, count)
+    if first >= 3000 then error('a bad block') end
+    return numbered(first, count)
+  end
+  local ok, err = pcall(values, exchange.shuffle(stream(many(6000, 50), broken), {seed = 1, memory_bytes = SMALL}), 'id')
+  lu.assertFalse(ok)
+  lu.assertStrContains(tostring(err), 'a bad block')
+  local next_block = exchange.sort(stream(many(6000, 50), numbered), 'id', true, {memory_bytes = SMALL})
+  lu.assertEquals(next_block():row(0).id, 5999)
+  lu.assertEquals(self:folders(), self.before)
+end
+
 os.exit(lu.LuaUnit.run(), true)

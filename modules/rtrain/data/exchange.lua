@@ -17,7 +17,7 @@ local exchange = {}
 exchange.MEMORY_BYTES = 256 * 2 ^ 20
 
 -- No user's column is named like this.
-local KEY = '\0rtrain.order'
+local KEY = '\1rtrain.order'
 
 -- Begins at the first block that is asked for. What is written is removed when anything fails.
 local function lazily(order, begin)

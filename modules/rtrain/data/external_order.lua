@@ -11,8 +11,9 @@ local row_order = require 'rtrain.data.row_order'
 local Spill = require 'rtrain.data.spill'
 local torch = require 'torch'
 
--- A run is written in so many blocks: merging holds one of each run. Of each it gives so many samples.
-local PIECES, SAMPLES = 64, 256
+-- A run is written in so many blocks, or fewer that are not tiny: merging holds one of each run. Of each it gives so many
+-- samples.
+local PIECES, PIECE_BYTES, SAMPLES = 64, 2 ^ 12, 256
 local OUTPUT_BYTES, OUTPUT_ROWS = 4 * 2 ^ 20, 4096
 
 ---Arguments: keys, of which the last is different for any two rows; memory_bytes.
@@ -44,10 +45,11 @@ local function flush(self)
   local run = sorted(self, self._blocks)
   self._blocks, self._bytes = {}, 0
   local rows = run:num_rows()
+  local piece_rows = math.max(rows / PIECES, rows * PIECE_BYTES / run:size_bytes())
   for i = 1, SAMPLES do
     self._samples[#self._samples + 1] = row_order.key_of(run, self._keys, math.floor((i - 0.5) * rows / SAMPLES))
   end
-  self._spill:write(pieces(run, math.ceil(rows / PIECES)))
+  self._spill:write(pieces(run, math.ceil(piece_rows)))
 end
 
 ---Adds rows.

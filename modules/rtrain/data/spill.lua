@@ -6,6 +6,7 @@
 local Block = require 'rtrain.data.block'
 local class = require 'rtrain.class'
 local column = require 'rtrain.data.column'
+local Objects = require 'rtrain.data.objects'
 local session = require 'rtrain.session'
 local Strings = require 'rtrain.data.strings'
 
@@ -14,7 +15,7 @@ local Strings = require 'rtrain.data.strings'
 ---@overload fun(): data.Spill
 local Spill = class('Spill', nil, {userdata = true})
 
-function Spill:init() self._runs = 0 end
+function Spill:init() self._runs, self._objects = 0, {} end
 
 local function make_folder()
   if session.peek() then return require('rtrain._worker').make_tempdir() end
@@ -23,49 +24,52 @@ end
 
 local function path_of(self, run) return ('%s/run-%d.arrow'):format(self._folder, run) end
 
--- Lua values travel as bytes, one string for each row: whatever they are, they come back the same.
+-- Lua values travel as bytes, all those of a block in its first row: whatever they are, they come back the same.
 local function encoded(of)
   if column.is_tensor(of) or column.is_strings(of) then return of end
-  local closure, values, out = require 'rtrain._closure', of:values(), {}
-  for i = 1, of:len() do
-    if values[i] ~= nil then out[i] = closure.dump(values[i]) end
-  end
-  return Strings.from_list(out, of:len(), true)
+  return Strings.from_list({(require('rtrain._closure').dump(of:values()))}, of:len(), true)
 end
 
-local function decoded(of)
-  local closure, values, out = require 'rtrain._closure', of:values(), {}
-  for i = 1, of:len() do
-    if values[i] ~= nil then out[i] = closure.load(values[i]) end
-  end
-  return require 'rtrain.data.objects'(out, of:len())
+local function decoded(of) return Objects(require('rtrain._closure').load(of:value(0)), of:len()) end
+
+local function arrow_column(of)
+  if column.is_tensor(of) then return of end
+  local compact = of:compact()
+  return {kind = of.binary and 'binary' or 'strings', offsets = compact.offsets, bytes = compact.bytes, valid = of.valid}
 end
 
-local function encoded_block(block)
-  local objects = {}
-  for _, name in ipairs(block:names()) do
+-- The block as an Arrow batch, and which of its columns were Lua values.
+local function to_arrow(block)
+  local names, columns, is_objects = block:names(), {}, {}
+  for i, name in ipairs(names) do
     local of = block:column(name)
     local plain = encoded(of)
-    if plain ~= of then
-      block = block:with(name, plain)
-      objects[#objects + 1] = name
-    end
+    columns[i], is_objects[i] = arrow_column(plain), plain ~= of
   end
-  return block, objects
+  return require('torch._C').data.to_arrow(names, columns), is_objects
+end
+
+local function from_arrow(batch, is_objects)
+  local names, columns = require('torch._C').data.from_arrow(batch)
+  for i, of in ipairs(columns) do
+    columns[i] = column.unpack(of)
+    if is_objects[i] then columns[i] = decoded(columns[i]) end
+  end
+  return Block(names, columns)
 end
 
 ---Writes a run.
 ---@param blocks data.Block[] with the same columns
 function Spill:write(blocks)
   self._folder = self._folder or make_folder()
-  self._objects = self._objects or {}
   self._runs = self._runs + 1
+  local objects = {}
+  self._objects[self._runs] = objects
   local writer = require('rtrain._arrow').ipc_writer(path_of(self, self._runs))
   for i, block in ipairs(blocks) do
-    local plain, objects = encoded_block(block)
-    self._objects[self._runs] = self._objects[self._runs] or {}
-    self._objects[self._runs][i] = objects
-    writer:write(plain:to_arrow())
+    local batch, is_objects = to_arrow(block)
+    objects[i] = is_objects
+    writer:write(batch)
   end
   writer:close()
 end
@@ -79,9 +83,7 @@ local function reader(self, run)
     local batch = cursor:next()
     if batch == nil then return nil end
     i = i + 1
-    local block = Block.from_arrow(batch)
-    for _, name in ipairs(self._objects[run][i]) do block = block:with(name, decoded(block:column(name))) end
-    return block
+    return from_arrow(batch, self._objects[run][i])
   end
 end
 
