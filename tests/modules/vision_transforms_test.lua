@@ -111,8 +111,17 @@ function Images:get_batch(indices)
   return images, indices:float()
 end
 
+-- One transform after the other: nothing is joined.
+local function stepwise(transform, image)
+  for _, item in ipairs(transform.transforms) do
+    if item.transforms then image = stepwise(item, image) else image = item(image) end
+  end
+  return image
+end
+
 -- The same, one sample after the other.
 local Singly = Images:extend('Singly')
+function Singly:get(i) return stepwise(self.transform, self.images:select(0, i)), i end
 function Singly:get_batch() return nil end
 
 local to_tensor, normalize = T.ToTensor(), T.Normalize(0.3, 0.7)
@@ -155,6 +164,49 @@ function TestBatches:test_one_pass_gives_the_same_bits_and_draws_the_same_number
       lu.assertTrue(torch.equal(whole, single), 'chain ' .. i)
       lu.assertEquals(whole.dtype, single.dtype)
       lu.assertTrue(torch.equal(after_whole, after_single), 'chain ' .. i)
+    end
+  end
+end
+
+function TestBatches:test_single_images_in_one_pass_too()
+  for _, images in ipairs{bytes(4, 8, 9), bytes(4, 8, 9, 3)} do
+    for i, list in ipairs(FUSED) do
+      local transform = T.Compose(list)
+      local out = {}
+      for k, call in ipairs{transform, function(x) return stepwise(transform, x) end} do
+        torch.manual_seed(4)
+        out[k] = {}
+        for n = 0, 3 do out[k][n + 1] = call(images[n]) end
+        out[k][5] = torch.rand(2)
+      end
+      for n = 1, 5 do lu.assertTrue(torch.equal(out[1][n], out[2][n]), ('chain %d, image %d'):format(i, n)) end
+      lu.assertTrue(out[1][1]:is_contiguous() and out[1][4]:is_contiguous())
+    end
+  end
+end
+
+function TestBatches:test_one_pass_between_other_transforms()
+  local double = function(x) return x * 2 end
+  local transform = T.Compose{T.RandomResizedCrop(6), T.RandomHorizontalFlip(), to_tensor, normalize, T.RandomErasing(1),
+                              double}
+  local images, out = bytes(5, 12, 16, 3), {}
+  for k, call in ipairs{transform, function(x)
+    for _, item in ipairs(transform.transforms) do x = item(x) end
+    return x
+  end} do
+    torch.manual_seed(4)
+    out[k] = {}
+    for n = 0, 4 do out[k][n + 1] = call(images[n]) end
+  end
+  lu.assertTrue(torch.equal(torch.stack(out[1]), torch.stack(out[2])))
+end
+
+function TestBatches:test_images_of_many_sizes()
+  local transform = T.Compose{T.Pad(1), to_tensor}
+  for _ = 1, 3 do
+    for _, size in ipairs{8, 8, 9, 10, 10, 10} do
+      local image = bytes(size, 7, 3)
+      lu.assertTrue(torch.equal(transform(image), stepwise(transform, image)))
     end
   end
 end
@@ -234,10 +286,18 @@ function TestBatches:test_changed_transforms_count()
   local before = T.batched(transform)(images, all)
   transform.transforms[2].mean = {0.25}
   lu.assertTrue(torch.allclose(T.batched(transform)(images, all), before + 0.25))
+  transform.transforms[2].std[1] = 2
+  lu.assertTrue(torch.allclose(T.batched(transform)(images, all), (before + 0.25) / 2))
   transform.transforms[2] = nil
   lu.assertTrue(torch.allclose(T.batched(transform)(images, all), before + 0.5))
   table.insert(transform.transforms, 1, T.CenterCrop(4))
   lu.assertEquals(shape_of(T.batched(transform)(images, all)), '4 1 4 4')
+  transform.transforms[1].size = {2, 3}
+  lu.assertEquals(shape_of(T.batched(transform)(images, all)), '4 1 2 3')
+  local padded = T.Compose{T.Pad(1), to_tensor}
+  lu.assertEquals(shape_of(T.batched(padded)(images, all)), '4 1 10 10')
+  padded.transforms[1].padding = {1, 0}
+  lu.assertEquals(shape_of(T.batched(padded)(images, all)), '4 1 8 10')
 end
 
 function TestBatches:test_double_precision_as_default()

@@ -2,7 +2,7 @@
 
 local class = require 'rtrain.class'
 local compose = require 'vision.transforms.compose'
-local FusedPlan = require 'vision.transforms.fused_plan'
+local plan_cache = require 'vision.transforms.plan_cache'
 local torch = require 'torch'
 local Transform = require('vision.transforms.transform').Transform
 
@@ -19,6 +19,16 @@ local function chain_of(value, out)
     if not chain_of(item, out) then return nil end
   end
   return out
+end
+
+-- The plan for images in memory; nil where they cannot be done in one pass.
+local function plan_of(chain, images)
+  local dims = images:dim()
+  if #chain == 0 or images.dtype ~= 'uint8' or images.device ~= 'cpu' or (dims ~= 3 and dims ~= 4) then return nil end
+  for _, item in ipairs(chain) do
+    if not plan_cache.is_fusible(item) then return nil end
+  end
+  return plan_cache.of(chain, {channels = dims == 4 and images:size(3) or 1, height = images:size(1), width = images:size(2)})
 end
 
 local function all_take_batches(chain)
@@ -60,7 +70,7 @@ function batch.batched(transform)
   local chain = chain_of(transform, {})
   if not chain then return nil end
   return function(images, indices)
-    local plan = FusedPlan.of(chain, images)
+    local plan = plan_of(chain, images)
     if plan then return plan:run(images, indices or torch.arange(images:size(0))) end
     if not all_take_batches(chain) then return nil end
     return step_by_step(chain, batch.identity(images, indices))

@@ -3,21 +3,23 @@
 local class = require 'rtrain.class'
 local draw = require 'vision.transforms.draw'
 local errors = require 'rtrain.errors'
+local image_layout = require 'vision.transforms.image'
+local plan_cache = require 'vision.transforms.plan_cache'
 local sizes = require 'vision.transforms.sizes'
 local torch = require 'torch'
 local transform = require 'vision.transforms.transform'
 
 local repr = require 'torch.nn.repr'
 
-local function apply(list, image)
-  for _, item in ipairs(list) do image = item(image) end
+local function apply(list, image, first, last)
+  for i = first, last do image = list[i](image) end
   return image
 end
 
 ---Several transforms one after the other. Arguments: transforms (a list; functions too).
 ---
----A batch of images in memory takes one pass over its bytes where all of the list are RandomCrop, CenterCrop, Pad, flips,
----ToTensor, ConvertImageDtype and Normalize.
+---What the list has of RandomCrop, CenterCrop, Pad, flips, ToTensor, ConvertImageDtype and Normalize around ToTensor is done in
+---one pass over the image's bytes; where that is the whole list, so are batches of images in memory.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -36,7 +38,38 @@ end)
 
 function Compose:extra_repr() return transform.lines(self.transforms) .. '\n' end
 
-function Compose:forward(image) return apply(self.transforms, image) end
+-- The first run of transforms, one of which makes a tensor of the image, that one pass over its bytes can do.
+local function fusible_run(list)
+  local first, makes_tensors
+  for i, item in ipairs(list) do
+    if not plan_cache.is_fusible(item) then
+      if makes_tensors then return first, i - 1 end
+      first = nil
+    else
+      first, makes_tensors = first or i, makes_tensors or item.makes_tensors
+    end
+  end
+  return makes_tensors and first, #list
+end
+
+-- The result of list[first … last] in one pass; nil where it takes steps.
+local function in_one_pass(list, first, last, image)
+  if not torch.is_tensor(image) or image.dtype ~= 'uint8' or image.device ~= 'cpu' then return nil end
+  if image:dim() ~= 2 and not (image:dim() == 3 and image_layout.is_channels_last(image)) then return nil end
+  local size = {height = image:size(0), width = image:size(1), channels = image:dim() == 3 and image:size(2) or 1}
+  local plan = plan_cache.of({unpack(list, first, last)}, size, true)
+  return plan and plan:run_one(image)
+end
+
+function Compose:forward(image)
+  local list = self.transforms
+  local first, last = fusible_run(list)
+  if not first then return apply(list, image, 1, #list) end
+  image = apply(list, image, 1, first - 1)
+  local fused = in_one_pass(list, first, last, image)
+  if fused then return apply(list, fused, last + 1, #list) end
+  return apply(list, image, first, #list)
+end
 
 ---Applies a list of transforms with probability p. Arguments: transforms, p = 0.5.
 ---
@@ -57,7 +90,7 @@ end
 
 function RandomApply:forward(image)
   if self.p < draw.real() then return image end
-  return apply(self.transforms, image)
+  return apply(self.transforms, image, 1, #self.transforms)
 end
 
 ---Applies a list of transforms in random order. Arguments: transforms.

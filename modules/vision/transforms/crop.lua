@@ -50,7 +50,7 @@ end
 local RandomCrop = transform.define('RandomCrop', {'size', {'padding'}, {'pad_if_needed', false}, {'fill', 0},
   {'padding_mode', 'constant'}}, function(self)
     self.size = sizes.pair('RandomCrop: size', self.size)
-    if self.padding ~= nil then self._sides = pad._sides('RandomCrop', self.padding) end
+    if self.padding ~= nil then pad._sides('RandomCrop', self.padding) end
     pad._mode('RandomCrop', self.padding_mode)
     sizes.fill('RandomCrop', self.fill)
   end, {'size', 'padding'})
@@ -85,7 +85,8 @@ end
 
 function RandomCrop:fuse(plan)
   local h, w = self.size[1], self.size[2]
-  if self._sides and not (self.padding_mode == 'constant' and plan:pad(self._sides, self.fill)) then return false end
+  local sides = self.padding ~= nil and pad._sides('RandomCrop', self.padding)
+  if sides and not (self.padding_mode == 'constant' and plan:pad(sides, self.fill)) then return false end
   if plan.height < h or plan.width < w then return false end
   if plan.height == h and plan.width == w then return true end
   local top, left = plan:draw(plan.height - h + 1), plan:draw(plan.width - w + 1)

@@ -9,10 +9,7 @@ local transform = require 'vision.transforms.transform'
 local function flip_class(name, flip, axis)
   local Flip = transform.define(name, {{'p', 0.5}}, function(self) sizes.probability(name, self.p) end)
   function Flip:forward(image) return draw.real() < self.p and flip(image) or image end
-  function Flip:fuse(plan)
-    local place, p = plan:draw(0), self.p
-    return plan:flip(axis, function(number) return number(place):lt(p) end)
-  end
+  function Flip:fuse(plan) return plan:flip(axis, plan:draw(0), self.p) end
   return Flip
 end
 

@@ -5,6 +5,7 @@
 -- image each row and column of the result lies: at start + step · i. torch._C.data.gather_images does the rest.
 
 local class = require 'rtrain.class'
+local draw = require 'vision.transforms.draw'
 local torch = require 'torch'
 local worker = require 'torch.utils.data.worker'
 
@@ -67,7 +68,7 @@ end
 
 ---A random number of each sample: 0 for one in [0, 1), k > 0 for an integer below k.
 ---@param limit integer
----@return integer place what `number` of crop and flip takes
+---@return integer place of the number among the sample's
 function FusedPlan:draw(limit)
   self._limits[#self._limits + 1] = limit
   return #self._limits
@@ -76,7 +77,7 @@ end
 ---The chain cuts a part out here.
 ---@param height integer
 ---@param width integer
----@param corner fun(number: fun(place: integer): torch.Tensor): any, any gives top and left: numbers, or one for each sample
+---@param corner fun(number: fun(place: integer): any): any, any gives top and left, from the sample's numbers
 ---@return boolean possible
 function FusedPlan:crop(height, width, corner)
   self._is_cropped = true
@@ -89,16 +90,23 @@ function FusedPlan:crop(height, width, corner)
   return true
 end
 
----The chain mirrors some samples here.
+-- Where a number is below p: 1, else 0; for one sample or for each.
+local function below(number, p)
+  if type(number) == 'number' then return number < p and 1 or 0 end
+  return number:lt(p):double()
+end
+
+---The chain mirrors samples whose number is below p here.
 ---@param axis string 'x' or 'y'
----@param which fun(number: fun(place: integer): torch.Tensor): torch.Tensor gives a bool for each sample
+---@param place integer of `draw`
+---@param p number
 ---@return boolean possible
-function FusedPlan:flip(axis, which)
+function FusedPlan:flip(axis, place, p)
   local last = (axis == 'x' and self.width or self.height) - 1
   self._moves[#self._moves + 1] = function(y, x, number)
-    local moved, mask = axis == 'x' and x or y, which(number):double()
+    local moved, mask = axis == 'x' and x or y, below(number(place), p)
     moved.start = moved.start + moved.step * mask * last
-    moved.step = moved.step * (1 - 2 * mask)
+    moved.step = moved.step * (1 - mask * 2)
   end
   return true
 end
@@ -112,19 +120,20 @@ local function drawn(limits, count)
   return draw_samples(limits, count)
 end
 
-local function column(value, count)
-  return type(value) == 'number' and torch.full({count}, value, {dtype = 'float64'}) or value
+-- Where rows and columns of the result lie, after all moves: numbers, or one for each sample.
+local function moved(self, number)
+  local y, x = {start = 0, step = 1}, {start = 0, step = 1}
+  for _, move in ipairs(self._moves) do move(y, x, number) end
+  return y.start, y.step, x.start, x.step
 end
 
--- int64 (n, 4) of gather_images; nil where they cannot be drawn.
-local function places_of(self, count)
-  local numbers = #self._limits > 0 and drawn(self._limits, count)
-  if numbers == nil then return nil end
-  local y, x = {start = 0, step = 1}, {start = 0, step = 1}
-  local function number(place) return numbers:select(1, place - 1) end
-  for _, move in ipairs(self._moves) do move(y, x, number) end
-  return torch.stack({column(y.start, count), column(y.step, count), column(x.start, count), column(x.step, count)}, 1)
-    :long()
+local function columns(count, ...)
+  local out = {}
+  for i = 1, 4 do
+    local value = select(i, ...)
+    out[i] = type(value) == 'number' and torch.full({count}, value, {dtype = 'float64'}) or value
+  end
+  return torch.stack(out, 1):long()
 end
 
 ---Whether the plan can be run: the chain ended with a tensor, and random numbers are those that operators draw.
@@ -133,78 +142,35 @@ function FusedPlan:is_complete()
   return self.is_tensor == true and (#self._limits == 0 or torch.get_default_dtype() == 'float32')
 end
 
----The batch; nil where its random numbers cannot be those of single samples.
----@param images torch.Tensor uint8 (n, h, w) or (n, h, w, c)
----@param indices torch.Tensor int64 (batch)
----@return torch.Tensor|nil (batch, c, height, width)
-function FusedPlan:run(images, indices)
-  local places
-  if #self._moves > 0 then
-    places = places_of(self, indices:size(0))
-    if places == nil then return nil end
-  end
+local function gather(self, images, indices, places)
   self._flat = self._flat or self._levels:reshape(self.channels, LEVELS):contiguous()
   return require('torch._C').data.gather_images(images, indices,
     {levels = self._flat, places = places, height = self.height, width = self.width})
 end
 
--- Values and lists of values, so that two of these lists are equal when the chains are.
-local function append_fields(out, value)
-  if type(value) ~= 'table' or class.of(value) then
-    out[#out + 1] = value == nil and 'nil' or value
-    return
-  end
-  out[#out + 1] = #value
-  for _, item in ipairs(value) do append_fields(out, item) end
+---The batch; nil where its random numbers cannot be those of single samples.
+---@param images torch.Tensor uint8 (n, h, w) or (n, h, w, c)
+---@param indices torch.Tensor int64 (batch)
+---@return torch.Tensor|nil (batch, c, height, width)
+function FusedPlan:run(images, indices)
+  if #self._moves == 0 then return gather(self, images, indices) end
+  local count = indices:size(0)
+  local numbers = #self._limits > 0 and drawn(self._limits, count)
+  if numbers == nil then return nil end
+  local function number(place) return numbers:select(1, place - 1) end
+  return gather(self, images, indices, columns(count, moved(self, number)))
 end
 
-local function key_of(chain, images)
-  local key = {torch.get_default_dtype()}
-  append_fields(key, images:size())
-  for _, item in ipairs(chain) do
-    key[#key + 1] = class.of(item)
-    for _, name in ipairs(item._parameters) do append_fields(key, item[name]) end
+---One image.
+---@param image torch.Tensor uint8 (h, w) or (h, w, c)
+---@return torch.Tensor (c, height, width)
+function FusedPlan:run_one(image)
+  local numbers, places = {}, nil
+  for i, limit in ipairs(self._limits) do numbers[i] = limit == 0 and draw.real() or draw.integer(0, limit) end
+  if #self._moves > 0 then
+    places = torch.tensor({{moved(self, function(place) return numbers[place] end)}}, {dtype = 'int64'})
   end
-  return key
-end
-
-local function equal_lists(a, b)
-  if #a ~= #b then return false end
-  for i = 1, #a do
-    if not rawequal(a[i], b[i]) then return false end
-  end
-  return true
-end
-
-local function planned(chain, images)
-  local plan = FusedPlan(images:dim() == 4 and images:size(3) or 1, images:size(1), images:size(2))
-  for _, item in ipairs(chain) do
-    if not item:fuse(plan) then return false end
-  end
-  return plan:is_complete() and plan
-end
-
--- First transform of a chain → {key, plan}: batches of an epoch share a plan, and a changed transform gets another.
-local plans = setmetatable({}, {__mode = 'k'})
-
----The plan of a chain for images in memory; nil where they cannot be done in one pass.
----@param chain table[] transforms
----@param images torch.Tensor
----@return vision.FusedPlan|nil
-function FusedPlan.of(chain, images)
-  if #chain == 0 or images.dtype ~= 'uint8' or images.device ~= 'cpu' then return nil end
-  if images:dim() ~= 3 and images:dim() ~= 4 then return nil end
-  for _, item in ipairs(chain) do
-    -- A class that extends one of the library may do anything.
-    if not rawget(class.of(item), 'fuse') then return nil end
-  end
-  local key = key_of(chain, images)
-  local kept = plans[chain[1]]
-  if not (kept and equal_lists(kept.key, key)) then
-    kept = {key = key, plan = planned(chain, images)}
-    plans[chain[1]] = kept
-  end
-  return kept.plan or nil
+  return gather(self, image:unsqueeze(0), torch.zeros(1, {dtype = 'int64'}), places):squeeze(0)
 end
 
 return FusedPlan

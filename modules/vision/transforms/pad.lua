@@ -16,7 +16,7 @@ local transform = require 'vision.transforms.transform'
 ---@class vision.Pad
 ---@overload fun(padding: integer|integer[], options?: {fill: number|number[], padding_mode: string}): vision.Pad
 local Pad = transform.define('Pad', {'padding', {'fill', 0}, {'padding_mode', 'constant'}}, function(self)
-  self._sides = pad._sides('Pad', self.padding)
+  pad._sides('Pad', self.padding)
   pad._mode('Pad', self.padding_mode)
   sizes.fill('Pad', self.fill)
 end)
@@ -29,7 +29,7 @@ end
 function Pad:forward(image) return pad.pad(image, self.padding, self.fill, self.padding_mode) end
 
 function Pad:fuse(plan)
-  return self.padding_mode == 'constant' and plan:pad(self._sides, self.fill)
+  return self.padding_mode == 'constant' and plan:pad(pad._sides('Pad', self.padding), self.fill)
 end
 
 return {Pad = Pad}
