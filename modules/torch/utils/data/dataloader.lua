@@ -111,31 +111,26 @@ end
 
 function DataLoader:__len() return self:len() end
 
--- Counts what is taken.
-local function counted(self, ...)
-  if (...) == nil then
-    position.finish(self)
-  else
-    position.advance(self)
-  end
-  return ...
-end
-
 ---Begins an epoch.
 ---@return fun(): ... iterator over batches: what the dataset's get returns, collated
 function DataLoader:iter()
-  local next_batch = epoch.batches(self, position.begin(self))
-  local is_ended = false
-  local function take(...)
-    is_ended = (...) == nil
-    return counted(self, ...)
+  local begun = position.begin(self)
+  local next_batch, is_ended = epoch.batches(self, begun), false
+  local function counted(...)
+    if (...) == nil then
+      is_ended = true
+      position.finish(self)
+    else
+      begun.taken = begun.taken + 1
+    end
+    return ...
   end
   local function next_of_loop()
     if self._next ~= next_of_loop then
       errors.raise('argument', 'DataLoader: this loop was ended by a newer one over the same loader')
     end
     if is_ended then return nil end
-    return take(next_batch())
+    return counted(next_batch())
   end
   self._next = next_of_loop
   return next_of_loop

@@ -31,27 +31,20 @@ end
 
 local function whole_batch(dataset, indices)
   local tensor = type(indices) == 'table' and torch.tensor(indices, {dtype = 'int64'}) or indices
-  return packed(dataset:get_batch(tensor))
+  return dataset:get_batch(tensor)
 end
 
 -- The work of one loader: what workers and the training thread have in common.
 ---@class data.Fetcher
 ---@field dataset data.Dataset
 ---@field collate_fn? fun(samples: any[]): ...
----@field makes_batches boolean
+---@field makes_batches boolean whether to ask the dataset for whole batches
 ---@field current? integer the sample being made, for messages
 local Fetcher = {}
 Fetcher.__index = Fetcher
 
--- A batch made of samples, or by the dataset at once.
-local function batch(self, making, indices)
-  local dataset = self.dataset
-  worker.begin_batch(making, indices)
-  if self.makes_batches and not self.collate_fn then
-    local whole = whole_batch(dataset, indices)
-    if whole[1] ~= nil then return unpack(whole, 1, whole.n) end
-  end
-  local samples = {}
+local function batch_of_samples(self, making, indices)
+  local dataset, samples = self.dataset, {}
   for i, index in ipairs(type(indices) == 'table' and indices or indices:tolist()) do
     self.current = index
     worker.begin(making, index)
@@ -61,6 +54,18 @@ local function batch(self, making, indices)
   return joined(self.collate_fn, samples, dataset.dtypes)
 end
 
+-- What the dataset made at once, if it did.
+local function whole_or_samples(self, making, indices, ...)
+  if (...) ~= nil then return ... end
+  return batch_of_samples(self, making, indices)
+end
+
+local function batch(self, making, indices)
+  if not self.makes_batches then return batch_of_samples(self, making, indices) end
+  worker.begin_batch(making, indices)
+  return whole_or_samples(self, making, indices, whole_batch(self.dataset, indices))
+end
+
 -- Without batches: what the dataset gives for an index, or for a list of them.
 local function one(self, making, index)
   if type(index) == 'table' then
@@ -68,7 +73,7 @@ local function one(self, making, index)
       errors.raise('argument', 'DataLoader: the sampler gives lists of indices, so the dataset needs get_batch(indices)')
     end
     worker.begin_batch(making, index)
-    return converted(self.collate_fn, whole_batch(self.dataset, index))
+    return converted(self.collate_fn, packed(whole_batch(self.dataset, index)))
   end
   self.current = index
   worker.begin(making, index)
@@ -90,15 +95,14 @@ end
 ---@param request integer[]|torch.Tensor|integer
 ---@return any ... values
 function Fetcher:fetch(making, request)
-  local method = self.is_single and one or batch
-  return finished(self, xpcall(method, errors.wrap, self, making, request))
+  return finished(self, xpcall(self.is_single and one or batch, errors.wrap, self, making, request))
 end
 
 ---@param loader {dataset: data.Dataset, collate_fn: function?, is_single: boolean}
 ---@return data.Fetcher
 function fetch.fetcher(loader)
   return setmetatable({dataset = loader.dataset, collate_fn = loader.collate_fn, is_single = loader.is_single,
-                       makes_batches = makes_batches(loader.dataset)}, Fetcher)
+                       makes_batches = makes_batches(loader.dataset) and not loader.collate_fn}, Fetcher)
 end
 
 -- Batches of an IterableDataset, or its samples one by one: next_batch(making) → true and values; false at its end.

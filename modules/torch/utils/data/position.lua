@@ -43,18 +43,14 @@ end
 
 ---Begins an epoch.
 ---@param loader data.DataLoader
----@return table begun seed; loop: counts; samples, batches to leave out
+---@return table begun seed; loop: counts; samples, batches to leave out; taken: batches, which the loop counts up
 function position.begin(loader)
   local begun = resumed(loader) or begin_anew(loader)
   loader._loop = (loader._loop or 0) + 1
   begun.loop, begun.seed = loader._loop, loader._seed + loader._epoch
-  loader._begun = {samples = begun.samples, batches = begun.batches, taken = 0}
+  loader._begun, begun.taken = begun, 0
   return begun
 end
-
----A batch was taken.
----@param loader data.DataLoader
-function position.advance(loader) loader._begun.taken = loader._begun.taken + 1 end
 
 ---The loop came to its end.
 ---@param loader data.DataLoader

@@ -9,7 +9,7 @@ local torch = require 'torch'
 
 local worker = {}
 
--- What is being made: {seed, info}, and the sample's index or those of the whole batch.
+-- What is being made: {seed, info}, and the sample's index or those of the whole batch, a list or a tensor.
 local context, current_index, current_indices, current_generator
 
 ---@class data.WorkerInfo
@@ -21,6 +21,13 @@ local context, current_index, current_indices, current_generator
 ---In a worker thread what it knows about itself; elsewhere nil. Counterpart: torch.utils.data.get_worker_info.
 ---@return data.WorkerInfo|nil
 function worker.get_worker_info() return context and context.info end
+
+-- The sample's, or the first one of the batch.
+local function index_now()
+  if current_index ~= nil then return current_index end
+  if type(current_indices) == 'table' then return current_indices[1] end
+  return current_indices:select(0, 0):item()
+end
 
 ---The generator of the sample that a loader is making, for the random operators that a dataset or transform of your own
 ---calls; nil outside of a loader, which means the default generator.
@@ -39,8 +46,8 @@ function worker.get_worker_info() return context and context.info end
 ---assert(torch.equal(epoch(0), epoch(2)))
 ---```
 function worker.sample_generator()
-  if current_index == nil then return nil end
-  if not current_generator then current_generator = torch.Generator(mixed(context.seed, current_index)) end
+  if context == nil then return nil end
+  if not current_generator then current_generator = torch.Generator(mixed(context.seed, index_now())) end
   return current_generator
 end
 
@@ -57,9 +64,7 @@ end
 ---@param making {seed: integer, info: data.WorkerInfo?}
 ---@param indices integer[]|torch.Tensor of its samples
 function worker.begin_batch(making, indices)
-  local first = type(indices) == 'table' and indices[1] or indices:select(0, 0):item()
-  worker.begin(making, first)
-  current_indices = indices
+  context, current_index, current_indices, current_generator = making, nil, indices, nil
 end
 
 ---Called when the batch is made: nothing is being made any more.
