@@ -327,6 +327,24 @@ function Block.unpack(packed)
   return Block(packed.names, columns, packed.num_rows)
 end
 
+---The block of a batch that a reader of rtrain._arrow gave. Columns of images stay encoded.
+---@param batch userdata
+---@return data.Block
+function Block.from_arrow(batch)
+  local names, packed = require('torch._C').data.from_arrow(batch)
+  local columns = {}
+  for k, of in ipairs(packed) do columns[k] = column.unpack(of) end
+  return Block(names, columns)
+end
+
+---The block as a batch for a writer of rtrain._arrow.
+---@return userdata batch
+function Block:to_arrow()
+  local columns = {}
+  for k, of in ipairs(self._columns) do columns[k] = column.to_arrow(of) end
+  return require('torch._C').data.to_arrow(self._names, columns)
+end
+
 function Block:__tostring()
   local parts = {}
   for k, entry in ipairs(self:schema()) do parts[k] = entry.name .. ': ' .. entry.type end

@@ -156,6 +156,25 @@ function column.pack(of)
   return {kind = 'objects', values = column.to_batch(of), n = of.n}
 end
 
+-- Tensors among Lua values become lists of numbers.
+local function plain_value(value)
+  return is_tensor(value) and value:tolist() or value
+end
+
+---What torch._C.data.to_arrow takes for a column.
+---@param of data.Column
+---@return torch.Tensor|table
+function column.to_arrow(of)
+  if is_tensor(of) then return of end
+  if class.is(of, Strings) then
+    local whole = of:compact()
+    return {kind = whole.binary and 'binary' or 'strings', offsets = whole.offsets, bytes = whole.bytes, valid = whole.valid}
+  end
+  local values = of:values()
+  for i = 1, of.n do values[i] = plain_value(values[i]) end
+  return {kind = 'objects', values = values, n = of.n}
+end
+
 local function without_none(values, n)
   local out = {}
   for i = 1, n do

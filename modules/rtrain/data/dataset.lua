@@ -5,5 +5,6 @@ require 'rtrain.data.dataset.transforms'
 require 'rtrain.data.dataset.consume'
 require 'rtrain.data.dataset.splits'
 require 'rtrain.data.dataset.aggregates'
+require 'rtrain.data.dataset.writes'
 
 return Dataset

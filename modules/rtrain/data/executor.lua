@@ -67,13 +67,19 @@ end
 -- Everything in this thread.
 local function inline_stage(self, chain, requests, entries)
   local next_block, counts, name
+  -- What a request that is left early has counted.
+  local function merge()
+    if counts then self._stats:merge(entries, counts) end
+    counts = nil
+  end
+  self._closers[#self._closers + 1] = merge
   return function()
     while true do
       if next_block then
         local ok, block = xpcall(next_block, errors.wrap)
         if not ok then error(named(block, name), 0) end
         if block then return block end
-        self._stats:merge(entries, counts)
+        merge()
       end
       local request = requests()
       if request == nil then return nil end

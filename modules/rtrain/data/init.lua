@@ -4,6 +4,8 @@
 return require 'rtrain.namespace'('data', {
   files = {
     {'rtrain.data.from', 'from_items', 'from_torch', 'from_tensors', 'from_blocks', 'range', 'range_tensor'},
+    {'rtrain.data.read', 'read_parquet', 'read_csv', 'read_json', 'read_text', 'read_images', 'read_binary_files',
+     'read_idx', 'read_numpy', 'FileShuffleConfig'},
   },
   modules = {
     Dataset = 'rtrain.data.dataset',

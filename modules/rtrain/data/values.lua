@@ -133,8 +133,9 @@ end
 
 ---A column of a list of values; nil and torch.none are null. Numbers become a tensor of `dtype`, else of the dtype of
 ---`like`, else float32 (int64 where all are int64 cdata); with default = 'number', int64 where all are integral, else
----float64. Null numbers are NaN. Booleans become a bool tensor, strings Strings, tensors of one shape are stacked; what has
----several types, or tables, becomes Objects. Raises code 'argument', naming the column and the row, when a value does not fit the column's dtype.
+---float64. Null numbers are NaN. Booleans become a bool tensor, strings Strings, tensors of one shape are stacked; what
+---has several types, or tables, becomes Objects. Raises code 'argument', naming the column and the row, when a value does
+---not fit the column's dtype.
 ---@param list any[] may have holes
 ---@param n integer rows
 ---@param of {name: string, like: data.Column?, dtype: string?, default: string?}

@@ -1,0 +1,152 @@
+-- rtrain/data/dataset/writes.lua: Dataset: write_parquet, write_csv, write_json, write_numpy: a folder of part files.
+--
+-- Each file appears whole under its name. When the dataset fails in the middle, the files that this call wrote are removed.
+
+local args = require 'rtrain.args'
+local errors = require 'rtrain.errors'
+local part_writers = require 'rtrain.data.part_writers'
+local system = require 'rtrain._system'
+
+---@class rtrain.data.Dataset
+local Dataset = require 'rtrain.data.dataset.base'
+
+local FILE_BYTES = 128 * 2 ^ 20
+
+-- Tells the files of one call from those of others.
+local function new_prefix()
+  local seed = (os.time() * 1000003 + math.floor(system.monotonic() * 1e6)) % 2 ^ 32
+  return ('part-%08x'):format(seed)
+end
+
+-- The folder to write into, or nil when there is nothing to do.
+local function prepare(owner, a)
+  if type(a.path) ~= 'string' then
+    errors.raise('argument', ('%s: the path of a folder is a string, got a %s'):format(owner, type(a.path)))
+  end
+  local mode = args.one_of(owner .. ': mode', a.mode, {'append', 'error', 'ignore'})
+  local folder = system.absolute(a.path)
+  local kind = system.path_kind(folder)
+  if kind and kind ~= 'folder' then errors.raise('argument', ("%s: '%s' is no folder"):format(owner, a.path)) end
+  if kind and mode == 'error' then errors.raise('argument', ("%s: '%s' exists already"):format(owner, a.path)) end
+  if kind and mode == 'ignore' then return nil end
+  system.make_folders(folder)
+  return folder
+end
+
+local function remove_all(paths)
+  for _, path in ipairs(paths) do os.remove(path) end
+end
+
+-- Spreads the blocks over files: a new one when the one before has enough rows, or enough bytes.
+local function write_blocks(execution, folder, format)
+  local prefix, written, writer, rows, bytes = new_prefix(), {}, nil, 0, 0
+  local function finish()
+    if writer then writer:close() end
+    writer, rows, bytes = nil, 0, 0
+  end
+  local ok, err = xpcall(function()
+    for block in execution do
+      if not writer then
+        written[#written + 1] = ('%s/%s-%06d.%s'):format(folder, prefix, #written, format.extension)
+        writer = format.open(written[#written])
+      end
+      writer:write(format.convert and format.convert(block) or block)
+      rows, bytes = rows + block:num_rows(), bytes + block:size_bytes()
+      if format.min_rows then
+        if rows >= format.min_rows then finish() end
+      elseif bytes >= FILE_BYTES then
+        finish()
+      end
+    end
+    finish()
+  end, errors.wrap)
+  if ok then return end
+  execution:close()
+  if writer and writer.abort then writer:abort() end
+  writer = nil
+  remove_all(written)
+  error(err, 0)
+end
+
+local function min_rows_of(owner, a)
+  local rows = a.min_rows_per_file or a.num_rows_per_file
+  return rows and Dataset.check_count(owner, 'min_rows_per_file', rows, 1)
+end
+
+local function write(self, owner, a, format)
+  format.min_rows = min_rows_of(owner, a)
+  local folder = prepare(owner, a)
+  if folder then write_blocks(self:_execute(), folder, format) end
+end
+
+local function signature(name, ...)
+  return args.signature(name, {'path', {'min_rows_per_file'}, {'num_rows_per_file'}, {'mode', 'append'}, ...})
+end
+
+-- The options among `names` that were given.
+local function picked(a, names)
+  local out = {}
+  for _, name in ipairs(names) do out[name] = a[name] end
+  return out
+end
+
+local function to_arrow(block) return block:to_arrow() end
+
+local PARQUET = {'compression', 'compression_level', 'row_group_size'}
+local parquet_signature = signature('write_parquet', {'compression'}, {'compression_level'}, {'row_group_size'})
+
+---Writes Parquet files into a folder, one for each 128 MiB. Tensor columns become fixed-shape tensors of Arrow, which
+---read_parquet and pyarrow read back. Arguments: path, {min_rows_per_file, mode = 'append' ('error', 'ignore': when the folder
+---exists), compression = 'snappy' ('zstd', 'gzip', 'lz4', 'none'), compression_level, row_group_size}. Counterpart:
+---Dataset.write_parquet.
+---
+---```lua
+---local data = require 'rtrain.data'
+---local train = require 'rtrain'
+---train.tempdir(function(folder)
+---  data.from_items{{x = 1, s = 'a'}, {x = 2, s = 'b'}}:write_parquet(folder)
+---  assert(data.read_parquet(folder):take(2)[2].s == 'b')
+---end)
+---```
+function Dataset:write_parquet(...)
+  local a = parquet_signature:bind(...)
+  local options = picked(a, PARQUET)
+  write(self, 'write_parquet', a, {extension = 'parquet', convert = to_arrow, open = function(path)
+    return require('rtrain._arrow').parquet_writer(path, options)
+  end})
+end
+
+local CSV = {'delimiter', 'header', 'quoting', 'null_text'}
+local csv_signature = signature('write_csv', {'delimiter'}, {'header'}, {'quoting'}, {'null_text'})
+
+---Writes CSV files into a folder: columns of numbers, booleans and strings. Arguments: path, {min_rows_per_file, mode = 'append',
+---delimiter = ',', header = true, quoting = 'needed' ('all', 'none'), null_text = ''}. Counterpart: Dataset.write_csv.
+function Dataset:write_csv(...)
+  local a = csv_signature:bind(...)
+  local options = picked(a, CSV)
+  write(self, 'write_csv', a, {extension = 'csv', convert = to_arrow, open = function(path)
+    return require('rtrain._arrow').csv_writer(path, options)
+  end})
+end
+
+local json_signature = signature 'write_json'
+
+---Writes files of JSON lines into a folder; tensors become arrays, NaN null. Arguments: path, {min_rows_per_file, mode =
+---'append'}. Counterpart: Dataset.write_json.
+function Dataset:write_json(...)
+  write(self, 'write_json', json_signature:bind(...), {extension = 'json', open = part_writers.json})
+end
+
+local numpy_signature = signature('write_numpy', 'column')
+
+---Writes one column as .npy files into a folder. Arguments: path, {column, min_rows_per_file, mode = 'append'}. Counterpart:
+---Dataset.write_numpy.
+function Dataset:write_numpy(...)
+  local a = numpy_signature:bind(...)
+  local dataset = self:select_columns{a.column}
+  write(dataset, 'write_numpy', a, {extension = 'npy', open = function(path)
+    return part_writers.numpy(path, a.column)
+  end})
+end
+
+return Dataset

@@ -1,0 +1,79 @@
+-- rtrain/data/json_lines.lua: files with one JSON array of objects, as JSON lines, which the reader takes.
+
+local errors = require 'rtrain.errors'
+
+local json_lines = {}
+
+local CHUNK = 2 ^ 16
+
+-- Whether the file's first character that is no blank is '['.
+local function is_array(path)
+  local file = assert(io.open(path, 'rb'))
+  local found
+  repeat
+    local chunk = file:read(CHUNK)
+    found = chunk and chunk:match '[^%s\239\187\191]'
+  until found or chunk == nil
+  file:close()
+  return found == '['
+end
+
+local QUOTE, ESCAPE, OPEN, CLOSE, BEGIN, END = ('"\\{}[]'):byte(1, 6)
+local COMMA, NEWLINE, RETURN = (',\n\r'):byte(1, 3)
+
+-- Copies the elements of the array to lines: outside of strings a line break is a blank, between elements ',' ends a line.
+local function copy_lines(input, output)
+  local depth, is_text, is_escaped = 0, false, false
+  for chunk in function() return input:read(CHUNK) end do
+    local out, first = {}, 1
+    for i = 1, #chunk do
+      local c = chunk:byte(i)
+      local replaced
+      if is_text then
+        if is_escaped then is_escaped = false elseif c == ESCAPE then is_escaped = true elseif c == QUOTE then is_text = false end
+      elseif c == QUOTE then
+        is_text = true
+      elseif c == OPEN or c == BEGIN then
+        depth = depth + 1
+        if depth == 1 then replaced = ' ' end
+      elseif c == CLOSE or c == END then
+        depth = depth - 1
+        if depth == 0 then replaced = '\n' end
+      elseif c == NEWLINE or c == RETURN then
+        replaced = ' '
+      elseif c == COMMA and depth == 1 then
+        replaced = '\n'
+      end
+      if replaced then
+        out[#out + 1] = chunk:sub(first, i - 1)
+        out[#out + 1] = replaced
+        first = i + 1
+      end
+    end
+    out[#out + 1] = chunk:sub(first)
+    output:write(table.concat(out))
+  end
+  return depth == 0 and not is_text
+end
+
+---Opens a file of JSON lines, or of one array of objects, which is copied to a temporary file of lines.
+---@param path string
+---@param options table of rtrain._arrow.open_json
+---@return userdata cursor
+function json_lines.open(path, options)
+  local open_json = require('rtrain._arrow').open_json
+  if not is_array(path) then return open_json(path, options) end
+  local copy = os.tmpname()
+  local input, output = assert(io.open(path, 'rb')), assert(io.open(copy, 'wb'))
+  local is_whole = copy_lines(input, output)
+  input:close()
+  output:close()
+  local ok, cursor = xpcall(open_json, errors.wrap, copy, options)
+  os.remove(copy)
+  if not is_whole then errors.raise('argument', ("cannot read '%s': the JSON array has no end"):format(path)) end
+  if ok then return cursor end
+  cursor.message = cursor.message:gsub(copy:gsub('%p', '%%%0'), (path:gsub('%%', '%%%%')))
+  error(cursor, 0)
+end
+
+return json_lines

@@ -1,0 +1,155 @@
+-- rtrain/data/parquet_source.lua: the rows of Parquet files: a fragment is a row group, so that a file is read by many threads.
+
+local Block = require 'rtrain.data.block'
+local errors = require 'rtrain.errors'
+local FileSource = require('rtrain.data.file_source').FileSource
+local images = require 'rtrain.data.images'
+local SelectColumns = require('rtrain.data.operators.columns').SelectColumns
+
+-- Readers of this thread: the row groups of a file share its footer.
+local readers = setmetatable({}, {__mode = 'v'})
+
+local function reader_of(path)
+  local reader = readers[path] or require('rtrain._arrow').open_parquet(path)
+  readers[path] = reader
+  return reader
+end
+
+---Rows of Parquet files. Arguments: paths, {columns, include_paths, shuffle, image_mode, image_size}.
+---@class data.ParquetSource: data.Source
+---@overload fun(paths: string[], options: table): data.ParquetSource
+local ParquetSource = FileSource:extend('ParquetSource')
+ParquetSource.name = 'ReadParquet'
+
+function ParquetSource:init(paths, options)
+  FileSource.init(self, 'read_parquet', paths, options)
+  self._columns, self._images = options.columns, {mode = options.image_mode, size = options.image_size}
+  self._schema = self:_schema_of(reader_of(paths[1]):schema())
+end
+
+-- The wanted columns of a file's; wrong names are an error.
+function ParquetSource:_schema_of(all)
+  if not self._columns then return all end
+  return SelectColumns(self._columns, 'read_parquet'):schema_of(all)
+end
+
+function ParquetSource:schema()
+  local out = {}
+  for i, entry in ipairs(self._schema) do out[i] = entry end
+  return self:schema_with_path(out)
+end
+
+-- Rows and bytes of a file's row groups, read once.
+local function groups_of(self, path)
+  self._groups = self._groups or {}
+  local groups = self._groups[path]
+  if groups then return groups end
+  groups = {}
+  local reader = reader_of(path)
+  for g = 0, reader:num_row_groups() - 1 do
+    groups[g + 1] = {rows = reader:row_group_rows(g), bytes = reader:row_group_bytes(g)}
+  end
+  self._groups[path] = groups
+  return groups
+end
+
+function ParquetSource:fragments(context)
+  local out = {}
+  for _, path in ipairs(self:ordered_paths(context)) do
+    for i, group in ipairs(groups_of(self, path)) do
+      if group.rows > 0 then
+        out[#out + 1] = {path = path, group = i - 1, rows = group.rows, bytes = group.bytes}
+      end
+    end
+  end
+  return out
+end
+
+function ParquetSource:num_rows()
+  local rows = 0
+  for _, path in ipairs(self._paths) do
+    for _, group in ipairs(groups_of(self, path)) do rows = rows + group.rows end
+  end
+  return rows
+end
+
+---The bytes of all columns as the files count them, decompressed.
+---@return integer
+function ParquetSource:size_bytes()
+  local bytes = 0
+  for _, path in ipairs(self._paths) do
+    for _, group in ipairs(groups_of(self, path)) do bytes = bytes + group.bytes end
+  end
+  return bytes
+end
+
+function ParquetSource:describe(fragment) return ('%s, row group %d'):format(fragment.path, fragment.group) end
+
+-- The names of the columns with images.
+local function image_columns(self)
+  local out = {}
+  for _, entry in ipairs(self._schema) do
+    if entry.type == 'image' then out[#out + 1] = entry.name end
+  end
+  return out
+end
+
+local function decode_error(err, name, first_row)
+  local text = err.message:gsub('image (%d+)', function(i) return ('row %d'):format(first_row + i) end, 1)
+  err.message = ("column '%s': %s"):format(name, text)
+  error(err, 0)
+end
+
+local function decoded(block, names, options, first_row)
+  for _, name in ipairs(names) do
+    local ok, of = xpcall(images.decode, errors.wrap, block:column(name), options)
+    if not ok then decode_error(of, name, first_row) end
+    block = block:with(name, of)
+  end
+  return block
+end
+
+-- Encoded images do not tell how large they are: the pieces are fitted to what the first one took.
+local FIRST_PIECE = 16
+
+local function decoded_pieces(self, next_block, names, options)
+  local block, start, rows, first_row = nil, 0, FIRST_PIECE, 0
+  return function()
+    if block == nil or start == block:num_rows() then
+      first_row = first_row + (block and block:num_rows() or 0)
+      block, start = next_block(), 0
+      if block == nil then return nil end
+    end
+    local count = math.min(rows, block:num_rows() - start, options.max_rows or math.huge)
+    local out = decoded(block:narrow(start, count), names, self._images, first_row + start)
+    start = start + count
+    rows = math.max(1, math.min(1024, math.floor(options.max_bytes * count / math.max(out:size_bytes(), 1))))
+    return out
+  end
+end
+
+function ParquetSource:read(fragment, options)
+  local row_bytes = math.max(fragment.bytes / fragment.rows, 1)
+  local max_rows = math.max(1, math.min(fragment.rows, math.floor(options.max_bytes / row_bytes)))
+  if options.max_rows then max_rows = math.min(max_rows, math.max(options.max_rows, 1)) end
+  local cursor = reader_of(fragment.path):read(fragment.group, self._columns, max_rows)
+  local function next_block()
+    local batch = cursor:next()
+    return batch and self:with_path(Block.from_arrow(batch), fragment.path)
+  end
+  local names = image_columns(self)
+  if #names == 0 then return next_block end
+  return decoded_pieces(self, next_block, names, options)
+end
+
+---A source that reads only these columns.
+---@param names string[]
+---@return data.Source|nil
+function ParquetSource:select(names)
+  if self._include_paths then return nil end
+  local out = self:changed{_columns = names}
+  out._schema = out:_schema_of(self._schema)
+  return out
+end
+
+return ParquetSource

@@ -1,0 +1,103 @@
+-- rtrain/data/paths.lua: which files a read_… function means: files, folders, patterns.
+
+local errors = require 'rtrain.errors'
+local system = require 'rtrain._system'
+
+local paths = {}
+
+-- '*' and '?' within a name, '**' over folders, '[abc]' one of these: as a Lua pattern for the whole path.
+local function pattern_of(glob)
+  local out = glob:gsub('[%^%$%(%)%%%.%+%-]', '%%%0')
+  out = out:gsub('%*%*/?', '\0'):gsub('%*', '[^/]*'):gsub('%?', '[^/]'):gsub('%[!', '[^')
+  return '^' .. out:gsub('%z', '.*') .. '$'
+end
+
+local function is_hidden(name) return name:match '^[._]' ~= nil end
+
+-- All files below a folder, in the order of their names; what begins with '.' or '_' is left out.
+local function walk(folder, out)
+  for _, name in ipairs(system.list_folder(folder)) do
+    local path = folder .. '/' .. name
+    local kind = not is_hidden(name) and system.path_kind(path)
+    if kind == 'folder' then
+      walk(path, out)
+    elseif kind == 'file' then
+      out[#out + 1] = path
+    end
+  end
+end
+
+local function matching(glob)
+  local base = glob:match '^(.-)/?[^/]*[%*%?%[]' or ''
+  local folder = base == '' and '/' or base
+  if system.path_kind(folder) ~= 'folder' then return {} end
+  local all, out, pattern = {}, {}, pattern_of(glob)
+  walk(folder, all)
+  for _, path in ipairs(all) do
+    if path:gsub('^//', '/'):match(pattern) then out[#out + 1] = path end
+  end
+  return out
+end
+
+local function extension_set(extensions)
+  local set = {}
+  for _, extension in ipairs(extensions) do set[extension:lower():gsub('^%.', '')] = true end
+  return set
+end
+
+local function with_extension(list, extensions)
+  if not extensions then return list end
+  local set, out = extension_set(extensions), {}
+  for _, path in ipairs(list) do
+    local name = path:lower():match '[^/]*$'
+    if set[name:match '%.([^.]+)$' or ''] or set[name:match '%.([^.]+%.[^.]+)$' or ''] then out[#out + 1] = path end
+  end
+  return out
+end
+
+local function expand(owner, path, options, out)
+  if type(path) ~= 'string' then
+    errors.raise('argument', ('%s: a path is a string, got a %s'):format(owner, type(path)))
+  end
+  if path:match '^%a[%w+.-]*://' and not path:match '^file://' then
+    errors.raise('unsupported', ("%s: '%s': only files of this machine are read"):format(owner, path))
+  end
+  local absolute = system.absolute((path:gsub('^file://', '')))
+  local kind = system.path_kind(absolute)
+  local found
+  if kind == 'file' then
+    found = {absolute}
+  elseif kind == 'folder' then
+    local all = {}
+    walk(absolute, all)
+    found = with_extension(all, options.file_extensions)
+    if #found == 0 and not options.ignore_missing_paths then
+      local which = options.file_extensions and (' with the extension ' .. table.concat(options.file_extensions, ', ')) or ''
+      errors.raise('not_found', ("%s: no files%s in the folder '%s'"):format(owner, which, path))
+    end
+  elseif path:match '[%*%?%[]' then
+    found = with_extension(matching(absolute), options.file_extensions)
+    if #found == 0 and not options.ignore_missing_paths then
+      errors.raise('not_found', ("%s: no file matches '%s'"):format(owner, path))
+    end
+  elseif not options.ignore_missing_paths then
+    errors.raise('not_found', ("%s: no such file or folder: '%s'"):format(owner, path))
+  end
+  for _, file in ipairs(found or {}) do out[#out + 1] = file end
+end
+
+---The absolute paths of the files that `given` means, in order: a folder gives all files below it, sorted, a pattern those
+---that match. Raises code 'not_found' when there are none.
+---@param owner string the function, for messages
+---@param given string|string[]
+---@param options {file_extensions: string[]?, ignore_missing_paths: boolean?}
+---@return string[]
+function paths.expand(owner, given, options)
+  local out = {}
+  local list = type(given) == 'table' and given or {given}
+  for _, path in ipairs(list) do expand(owner, path, options, out) end
+  if #out == 0 then errors.raise('not_found', owner .. ': no files to read') end
+  return out
+end
+
+return paths

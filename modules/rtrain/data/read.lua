@@ -1,0 +1,201 @@
+-- rtrain/data/read.lua: datasets of files: read_parquet, read_csv, read_json, read_text, read_images, read_binary_files,
+-- read_idx, read_numpy.
+
+local args = require 'rtrain.args'
+local ArraySource = require 'rtrain.data.array_source'
+local binary = require 'rtrain.data.binary_sources'
+local Dataset = require 'rtrain.data.dataset'
+local errors = require 'rtrain.errors'
+local file_source = require 'rtrain.data.file_source'
+local images = require 'rtrain.data.images'
+local ordered = require 'rtrain.ordered'
+local ParquetSource = require 'rtrain.data.parquet_source'
+local paths = require 'rtrain.data.paths'
+local Plan = require 'rtrain.data.plan'
+local text = require 'rtrain.data.text_sources'
+
+local read = {FileShuffleConfig = file_source.FileShuffleConfig}
+
+local function signature(name, ...)
+  return args.signature(name, {'paths', {'include_paths', false}, {'file_extensions'}, {'ignore_missing_paths', false},
+                               {'shuffle'}, ...})
+end
+
+-- The files, by default those with the extensions of the format.
+local function files(owner, a, extensions)
+  return paths.expand(owner, a.paths, {
+    file_extensions = a.file_extensions or extensions, ignore_missing_paths = a.ignore_missing_paths})
+end
+
+local function check_size(owner, name, size)
+  if size == nil then return end
+  if type(size) ~= 'table' or #size ~= 2 then
+    errors.raise('argument', ('%s: %s is {height, width}'):format(owner, name))
+  end
+  for _, value in ipairs(size) do Dataset.check_count(owner, name, value, 1) end
+end
+
+local MODES = {'L', 'LA', 'RGB', 'RGBA', 'UNCHANGED', 'GRAY', 'GRAY_ALPHA', 'RGB_ALPHA'}
+
+local function check_mode(owner, name, mode)
+  if mode ~= nil then args.one_of(('%s: %s'):format(owner, name), mode, MODES) end
+  return images.mode(mode)
+end
+
+local parquet_signature = signature('read_parquet', {'columns'}, {'image_mode'}, {'image_size'})
+
+---The rows of Parquet files. Only the wanted columns are read, row group by row group, in pieces. Columns of images (structs of
+---bytes and path) are decoded to uint8 (h, w, c). Lists and structs become Lua tables. Arguments: paths (a file, a folder, a
+---pattern or a list of these), {columns, include_paths = false, file_extensions = {'parquet'}, ignore_missing_paths = false,
+---shuffle ('files' or a FileShuffleConfig), image_mode ('L', 'RGB', …), image_size ({height, width})}. Counterpart:
+---ray.data.read_parquet.
+---
+---```lua
+---local data = require 'rtrain.data'
+---local train = require 'rtrain'
+---train.tempdir(function(folder)
+---  data.range(100):write_parquet(folder)
+---  assert(data.read_parquet(folder):count() == 100)
+---end)
+---```
+---@return rtrain.data.Dataset
+function read.read_parquet(...)
+  local a = parquet_signature:bind(...)
+  check_size('read_parquet', 'image_size', a.image_size)
+  check_mode('read_parquet', 'image_mode', a.image_mode)
+  if a.columns ~= nil and type(a.columns) ~= 'table' then
+    errors.raise('argument', ('read_parquet: columns is a list of names, got a %s'):format(type(a.columns)))
+  end
+  return Dataset(Plan(ParquetSource(files('read_parquet', a, {'parquet'}), a)))
+end
+
+local CSV_OPTIONS = {'delimiter', 'quote', 'escape', 'newlines_in_values', 'null_values', 'strings_can_be_null',
+                     'column_types', 'header', 'column_names', 'columns', 'skip_rows'}
+
+local csv_parameters = {}
+for i, name in ipairs(CSV_OPTIONS) do csv_parameters[i] = {name} end
+local csv_signature = signature('read_csv', unpack(csv_parameters))
+
+---The rows of CSV files. Types come from the first rows of each file, unless column_types says them. Arguments: paths (a file,
+---a folder, a pattern or a list of these), {include_paths = false, file_extensions = {'csv'}, ignore_missing_paths = false,
+---shuffle, delimiter = ',', quote = '"', escape, newlines_in_values = true, null_values, strings_can_be_null = false,
+---column_types ({name = 'float32'}), header = true, column_names, columns, skip_rows = 0}. Counterpart: ray.data.read_csv.
+---@return rtrain.data.Dataset
+function read.read_csv(...)
+  local a = csv_signature:bind(...)
+  local csv = {}
+  for _, name in ipairs(CSV_OPTIONS) do csv[name] = a[name] end
+  local list = files('read_csv', a, {'csv', 'tsv'})
+  return Dataset(Plan(text.CsvSource(list, {include_paths = a.include_paths, shuffle = a.shuffle, csv = csv})))
+end
+
+local json_signature = signature('read_json', {'lines'}, {'column_types'})
+
+---The rows of files of JSON lines, or of one JSON array of objects each. Lists and objects in them become Lua tables. Arguments:
+---paths (a file, a folder, a pattern or a list of these), {include_paths = false, file_extensions = {'json', 'jsonl'},
+---ignore_missing_paths = false, shuffle, lines (both forms are recognized), column_types}. Counterpart: ray.data.read_json.
+---@return rtrain.data.Dataset
+function read.read_json(...)
+  local a = json_signature:bind(...)
+  return Dataset(Plan(text.JsonSource(files('read_json', a, {'json', 'jsonl'}), a)))
+end
+
+local text_signature = signature('read_text', {'encoding', 'utf-8'}, {'drop_empty_lines', true})
+
+---The lines of text files in the column `text`. Arguments: paths (a file, a folder, a pattern or a list of these),
+---{include_paths = false, file_extensions, ignore_missing_paths = false, shuffle, encoding = 'utf-8', drop_empty_lines = true}.
+---Counterpart: ray.data.read_text.
+---@return rtrain.data.Dataset
+function read.read_text(...)
+  local a = text_signature:bind(...)
+  if not tostring(a.encoding):lower():match '^utf%-?8$' and tostring(a.encoding):lower() ~= 'ascii' then
+    errors.raise('unsupported', ("read_text: encoding '%s': texts are UTF-8 here"):format(tostring(a.encoding)))
+  end
+  return Dataset(Plan(text.TextSource(files('read_text', a), a)))
+end
+
+local images_signature = signature('read_images', {'size'}, {'mode'})
+
+---Image files (JPEG, PNG) in the column `image`: uint8 (h, w, c); of one size they make tensors. Arguments: paths (a file, a
+---folder, a pattern or a list of these), {include_paths = false, file_extensions = {'png', 'jpg', 'jpeg'},
+---ignore_missing_paths = false, shuffle, size ({height, width}), mode ('L', 'RGB', 'RGBA'; default as in the file)}.
+---Counterpart: ray.data.read_images.
+---@return rtrain.data.Dataset
+function read.read_images(...)
+  local a = images_signature:bind(...)
+  check_size('read_images', 'size', a.size)
+  check_mode('read_images', 'mode', a.mode)
+  return Dataset(Plan(binary.ImageSource(files('read_images', a, {'png', 'jpg', 'jpeg'}), a)))
+end
+
+local binary_signature = signature 'read_binary_files'
+
+---Files as they are, in the column `bytes`. Arguments: paths (a file, a folder, a pattern or a list of these),
+---{include_paths = false, file_extensions, ignore_missing_paths = false, shuffle}. Counterpart: ray.data.read_binary_files.
+---@return rtrain.data.Dataset
+function read.read_binary_files(...)
+  local a = binary_signature:bind(...)
+  return Dataset(Plan(binary.BinarySource(files('read_binary_files', a), a)))
+end
+
+local array_parameters = {'paths', {'include_paths', false}, {'file_extensions'}, {'ignore_missing_paths', false}}
+
+-- The columns that `given` names: {name = paths}, else one with the function's own name for it.
+local function array_columns(owner, a, default, extensions)
+  local given = a.paths
+  if type(given) ~= 'table' or (#given > 0 and not ordered.is(given)) then return {{default, files(owner, a, extensions)}} end
+  local out = {}
+  for i, name in ipairs(ordered.keys_of(given)) do
+    local list = paths.expand(owner, given[name], {file_extensions = a.file_extensions or extensions})
+    out[i] = {name, list}
+    if #list ~= #out[1][2] then
+      errors.raise('argument', ("%s: column '%s' has %d files and '%s' has %d"):format(owner, name, #list, out[1][1],
+        #out[1][2]))
+    end
+  end
+  return out
+end
+
+local idx_signature = args.signature('read_idx', array_parameters)
+
+local function load_idx(path) return require('torch._C').read_idx(path) end
+
+---Arrays of idx files, plain or packed with gzip, in the column `data`; or of several, one column each: {image = path, label =
+---path}. They are read into memory as a whole. Arguments: paths, {include_paths = false, file_extensions,
+---ignore_missing_paths = false}.
+---@return rtrain.data.Dataset
+function read.read_idx(...)
+  local first, rest = ...
+  -- A table of columns is positional, though it looks like keywords.
+  local a = idx_signature:bind(args.is_keywords(first) and ordered.new() or first, rest)
+  a.paths = first
+  return Dataset(Plan(ArraySource(array_columns('read_idx', a, 'data'), {
+    name = 'ReadIdx', load = load_idx, include_paths = a.include_paths})))
+end
+
+local numpy_signature = args.signature('read_numpy', array_parameters)
+
+local function load_numpy(path) return require('torch').load_numpy(path) end
+
+---Arrays that NumPy saved: of .npy files in the column `data`, of .npz files one column for each array. They are read into memory
+---as a whole. Arguments: paths (a file, a folder, a pattern, a list of these, or {name = path} for columns beside each other),
+---{include_paths = false, file_extensions = {'npy', 'npz'}, ignore_missing_paths = false}. Counterpart: ray.data.read_numpy.
+---
+---```lua
+---local data = require 'rtrain.data'
+---local train = require 'rtrain'
+---train.tempdir(function(folder)
+---  data.range(10):write_numpy(folder, {column = 'id'})
+---  assert(data.read_numpy(folder):sum('data') == 45)
+---end)
+---```
+---@return rtrain.data.Dataset
+function read.read_numpy(...)
+  local first, rest = ...
+  local a = numpy_signature:bind(args.is_keywords(first) and ordered.new() or first, rest)
+  a.paths = first
+  return Dataset(Plan(ArraySource(array_columns('read_numpy', a, 'data', {'npy', 'npz'}), {
+    name = 'ReadNumpy', load = load_numpy, include_paths = a.include_paths})))
+end
+
+return read

@@ -1,0 +1,132 @@
+-- rtrain/data/text_sources.lua: rows of CSV, JSON and text files. Their rows are only known after reading.
+
+local Block = require 'rtrain.data.block'
+local errors = require 'rtrain.errors'
+local FileSource = require('rtrain.data.file_source').FileSource
+local json_lines = require 'rtrain.data.json_lines'
+local Strings = require 'rtrain.data.strings'
+
+-- Base of what a cursor of rtrain._arrow reads.
+local CursorSource = FileSource:extend('CursorSource')
+
+function CursorSource:schema()
+  if not self._schema then self._schema = self:open(self._paths[1], {}):schema() end
+  local out = {}
+  for i, entry in ipairs(self._schema) do out[i] = entry end
+  return self:schema_with_path(out)
+end
+
+-- A block of the reader in pieces of at most max_rows rows.
+local function pieces(next_block, max_rows)
+  local block, start
+  return function()
+    if block == nil or start == block:num_rows() then
+      block, start = next_block(), 0
+      if block == nil then return nil end
+    end
+    local count = math.min(max_rows or math.huge, block:num_rows() - start)
+    start = start + count
+    return block:narrow(start - count, count)
+  end
+end
+
+function CursorSource:read(fragment, options)
+  local cursor = self:open(fragment.path, {block_bytes = math.max(2 ^ 12, math.min(options.max_bytes, 2 ^ 20))})
+  return pieces(function()
+    local batch = cursor:next()
+    return batch and self:with_path(Block.from_arrow(batch), fragment.path)
+  end, options.max_rows)
+end
+
+local function merged(first, second)
+  local out = {}
+  for key, value in next, first do out[key] = value end
+  for key, value in next, second do out[key] = value end
+  return out
+end
+
+---Rows of CSV files. Arguments: paths, {include_paths, shuffle, csv}: `csv`, options of rtrain._arrow.open_csv.
+---@class data.CsvSource: data.Source
+---@overload fun(paths: string[], options: table): data.CsvSource
+local CsvSource = CursorSource:extend('CsvSource')
+CsvSource.name = 'ReadCSV'
+
+function CsvSource:init(paths, options)
+  FileSource.init(self, 'read_csv', paths, options)
+  self._options = options.csv
+end
+
+---Opens a file.
+---@param path string
+---@param options table
+---@return userdata cursor
+function CsvSource:open(path, options) return require('rtrain._arrow').open_csv(path, merged(self._options, options)) end
+
+function CsvSource:select(names)
+  if self._include_paths then return nil end
+  return self:changed{_options = merged(self._options, {columns = names}), _schema = false}
+end
+
+---Rows of JSON files. Arguments: paths, {include_paths, shuffle, column_types}.
+---@class data.JsonSource: data.Source
+---@overload fun(paths: string[], options: table): data.JsonSource
+local JsonSource = CursorSource:extend('JsonSource')
+JsonSource.name = 'ReadJSON'
+
+function JsonSource:init(paths, options)
+  FileSource.init(self, 'read_json', paths, options)
+  self._options = {column_types = options.column_types}
+end
+
+---Opens a file.
+---@param path string
+---@param options table
+---@return userdata cursor
+function JsonSource:open(path, options) return json_lines.open(path, merged(self._options, options)) end
+
+---Lines of text files in the column `text`. Arguments: paths, {include_paths, shuffle, drop_empty_lines}.
+---@class data.TextSource: data.Source
+---@overload fun(paths: string[], options: table): data.TextSource
+local TextSource = FileSource:extend('TextSource')
+TextSource.name = 'ReadText'
+
+function TextSource:init(paths, options)
+  FileSource.init(self, 'read_text', paths, options)
+  self._drop_empty_lines = options.drop_empty_lines
+end
+
+function TextSource:schema() return self:schema_with_path{{name = 'text', type = 'string'}} end
+
+local function open_file(path)
+  local file, why = io.open(path, 'rb')
+  if not file then errors.raise('not_found', ('cannot read %s'):format(why)) end
+  return file
+end
+
+-- The next lines of the file, about `bytes` of them; nil at its end.
+local function next_lines(file, bytes)
+  local chunk = file:read(bytes)
+  if chunk == nil then return nil end
+  if chunk:sub(-1) == '\n' then return chunk end
+  return chunk .. (file:read '*l' or '') .. '\n'
+end
+
+function TextSource:read(fragment, options)
+  local file = open_file(fragment.path)
+  return function()
+    local lines = {}
+    while #lines == 0 do
+      local chunk = next_lines(file, options.max_rows and 2 ^ 12 or math.min(options.max_bytes, 2 ^ 20))
+      if chunk == nil then
+        file:close()
+        return nil
+      end
+      for line in chunk:gmatch '(.-)\r?\n' do
+        if not self._drop_empty_lines or line:find '%S' then lines[#lines + 1] = line end
+      end
+    end
+    return self:with_path(Block({'text'}, {Strings.from_list(lines, #lines)}), fragment.path)
+  end
+end
+
+return {CsvSource = CsvSource, JsonSource = JsonSource, TextSource = TextSource}
