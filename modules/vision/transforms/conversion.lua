@@ -54,9 +54,7 @@ end
 ---@class vision.ToPILImage
 ---@overload fun(): vision.ToPILImage
 local ToPILImage = transform.define('ToPILImage', {{'mode'}}, function(self)
-  if self.mode ~= nil then
-    errors.raise('unsupported', 'ToPILImage: there are no PIL modes: an image has the channels that its tensor has')
-  end
+  F._check_mode('ToPILImage', self.mode)
 end, {})
 
 function ToPILImage:forward(image) return F.to_pil_image(image) end

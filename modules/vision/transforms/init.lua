@@ -1,7 +1,17 @@
--- vision/transforms/init.lua: what is done to an image before it is put into a batch, as torchvision.transforms: the same
--- names, arguments, numbers and draws from the random generator. image.lua says what an image is.
+-- vision/transforms/init.lua: torchvision.transforms: what is done to an image before it is put into a batch.
+--
+-- Names, arguments, numbers and draws from the random generator are torchvision's; image.lua says what an image is.
 
-local V2 = 'it is a name of torchvision.transforms.v2: these are the transforms of torchvision.transforms'
+local LATER = {
+  v2 = 'use vision.transforms itself', ToImage = 'use PILToTensor', ToDtype = 'use ConvertImageDtype',
+  Identity = 'leave it out', Scale = 'use Resize', RandomSizedCrop = 'use RandomResizedCrop',
+  GaussianNoise = 'use Lambda(function(x) return x + torch.randn_like(x) * sigma end)', RGB = 'use Lambda',
+}
+for name in ([[ClampBoundingBoxes ClampKeyPoints ConvertBoundingBoxFormat CutMix JPEG MixUp RandomChannelPermutation
+    RandomIoUCrop RandomPhotometricDistort RandomResize RandomShortestSize RandomZoomOut SanitizeBoundingBoxes
+    SanitizeKeyPoints ScaleJitter SetClampingMode ToPureTensor Transform UniformTemporalSubsample]]):gmatch '%S+' do
+  LATER[name] = 'it is of torchvision.transforms.v2; these are the transforms of torchvision.transforms'
+end
 
 return require 'rtrain.namespace'('vision.transforms', {
   files = {
@@ -23,10 +33,5 @@ return require 'rtrain.namespace'('vision.transforms', {
     {'vision.transforms.batch', 'batched', 'identity'},
   },
   modules = {functional = 'vision.transforms.functional'},
-  later = {
-    v2 = 'use vision.transforms itself', ToImage = 'use PILToTensor', ToDtype = 'use ConvertImageDtype',
-    MixUp = V2, CutMix = V2, JPEG = V2, RandomIoUCrop = V2, RandomZoomOut = V2, RandomPhotometricDistort = V2,
-    RandomShortestSize = V2, RandomResize = V2, ScaleJitter = V2, RandomChannelPermutation = V2, GaussianNoise = V2,
-    RGB = V2, Identity = 'leave it out', Scale = 'use Resize', RandomSizedCrop = 'use RandomResizedCrop',
-  },
+  later = LATER,
 })

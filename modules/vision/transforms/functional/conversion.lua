@@ -40,15 +40,25 @@ end)
 ---An image (h, w) or (h, w, c) → (c, h, w) with the same dtype and numbers. Arguments: pic.
 defined('pil_to_tensor', {'pic'}, function(p) return to_channels_first('pil_to_tensor', p.pic) end)
 
+---Refuses a PIL mode.
+---@param owner string for the message
+---@param mode any
+function conversion._check_mode(owner, mode)
+  if mode ~= nil then
+    errors.raise('unsupported', owner .. ': there are no PIL modes: an image has the channels that its tensor has')
+  end
+end
+
 ---(c, h, w) or (h, w) → the layout that datasets give: uint8 (h, w, c), or (h, w) for one channel. Floats are taken for 0 … 1
----and cut to whole levels. Arguments: pic.
+---and cut to whole levels. Arguments: pic, mode (nil).
 ---
 ---```lua
 ---local torch = require 'torch'
 ---local F = require 'vision.transforms.functional'
 ---assert(F.to_pil_image(torch.ones(3, 4, 5)).shape[3] == 3)
 ---```
-defined('to_pil_image', {'pic'}, function(p)
+defined('to_pil_image', {'pic', {'mode'}}, function(p)
+  conversion._check_mode('to_pil_image', p.mode)
   local x = image.check('to_pil_image', p.pic)
   if x:dim() > 3 or (x:dim() == 3 and x:size(0) > 4) then
     errors.raise('argument', ('to_pil_image: expected (c, h, w) with at most 4 channels, got shape %s'):format(

@@ -1,5 +1,4 @@
--- vision/transforms/functional/init.lua: torchvision.transforms.functional: transforms without state, with all parameters
--- given.
+-- vision/transforms/functional/init.lua: torchvision.transforms.functional: transforms whose parameters are all given.
 
 return require 'rtrain.namespace'('vision.transforms.functional', {
   files = {
