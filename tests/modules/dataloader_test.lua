@@ -210,6 +210,18 @@ function TestThreads:test_tensors_of_the_dataset_are_shared()
   lu.assertEquals(tensor:tolist(), {1, 2, 3, 4})
 end
 
+function TestThreads:test_a_generator_of_the_dataset_travels_with_its_state()
+  local Noise = Squares:extend('Noise')
+  function Noise:get() return torch.rand({1}, {generator = self.generator}) end
+  local function draws(num_workers)
+    local set = Noise(3)
+    set.generator = torch.Generator(4)
+    torch.rand({1}, {generator = set.generator})
+    return first_column(data.DataLoader(set, {num_workers = num_workers}))
+  end
+  lu.assertEquals(draws(1), draws(0))
+end
+
 function TestThreads:test_items_that_are_no_tensors_cross()
   local Mixed = Squares:extend('Mixed')
   function Mixed:get(i) return {name = 'n' .. i, deep = {x = torch.full({2}, i)}}, i > 0 end

@@ -385,6 +385,11 @@ function TestResume:test_a_state_that_does_not_fit_is_refused()
   lu.assertStrContains(message_of(loader.load_state, loader, loader_of('weighted'):state()), 'WeightedRandomSampler')
   lu.assertStrContains(message_of(loader.load_state, loader, {}), 'loader:state()')
   lu.assertStrContains(message_of(loader.load_state, loader, {version = 9}), 'version 9')
+  for field, value in pairs{samples = -1, batches = 'two', epoch = 0.5, sampler = 3} do
+    local state = data.DataLoader(Numbers(30), {shuffle = true}):state()
+    state[field] = value
+    lu.assertStrContains(message_of(loader.load_state, loader, state), field)
+  end
 end
 
 os.exit(lu.LuaUnit.run(), true)

@@ -70,6 +70,7 @@ std::optional<std::string> describe_samples(const Tree& request) {
 }
 
 // What a request asks for: its field `name`, or the samples that it, or its field `indices`, lists.
+// Empty for one whose name is empty: its errors speak for themselves.
 std::string describe_request(const Tree& request) {
   if (const Tree* name = field(request, "name")) {
     if (const auto* text = std::get_if<std::string>(name)) return *text;
@@ -224,8 +225,9 @@ Values Pool::next() {
   const std::string worker = taken.worker
                                  ? cat("worker ", options.first_worker + *taken.worker, " has it")
                                  : "no worker has begun it";
+  const std::string request = describe_request(taken.job->request);
   throw Error(Code::kTimeout,
-              cat(options.name, ": ", describe_request(taken.job->request), " took longer than ",
+              cat(options.name, ": ", request.empty() ? "a request" : request, " took longer than ",
                   waited_s, " s (", worker, "): look for a wait in what the workers run, or raise ",
                   options.timeout_name));
 }

@@ -96,6 +96,13 @@ struct Class<at::Generator> {
     push_tensor(L, state_of(*check<at::Generator>(L, 1)));
     return 1;
   }
+  // To other processes and threads: a generator of its own that goes on from here.
+  static int pack(lua_State* L) {
+    lua_pushliteral(L, "torch._C");
+    lua_pushliteral(L, "unpack_generator");
+    push_tensor(L, state_of(*check<at::Generator>(L, 1)));
+    return 3;
+  }
   static int change_state(lua_State* L) {
     set_state(*check<at::Generator>(L, 1), check_tensor(L, 2));
     lua_settop(L, 1);
@@ -103,10 +110,10 @@ struct Class<at::Generator> {
   }
 
   static constexpr Method kMethods[] = {
-      torch_method<&seed_with>("manual_seed"), torch_method<&get_seed>("initial_seed"),
-      torch_method<&to_string>("__tostring"),  torch_method<&seed>("seed"),
-      torch_method<&clone>("clone_state"),     torch_method<&get_state>("get_state"),
-      torch_method<&change_state>("set_state")};
+      torch_method<&seed_with>("manual_seed"),  torch_method<&get_seed>("initial_seed"),
+      torch_method<&to_string>("__tostring"),   torch_method<&seed>("seed"),
+      torch_method<&clone>("clone_state"),      torch_method<&get_state>("get_state"),
+      torch_method<&change_state>("set_state"), torch_method<&pack>("__pack")};
 };
 
 at::Generator* test_generator(lua_State* L, int index) {
@@ -120,6 +127,14 @@ namespace {
 int generator(lua_State* L) {
   auto out = std::make_unique<at::Generator>(at::detail::createCPUGenerator());
   if (!lua_isnoneornil(L, 1)) out->set_current_seed(static_cast<uint64_t>(check_seed(L, 1)));
+  push<at::Generator>(L, std::move(out));
+  return 1;
+}
+
+// The generator with this state.
+int unpack_generator(lua_State* L) {
+  auto out = std::make_unique<at::Generator>(at::detail::createCPUGenerator());
+  out->set_state(check_tensor(L, 1));
   push<at::Generator>(L, std::move(out));
   return 1;
 }
@@ -140,7 +155,8 @@ constexpr Method kFunctions[] = {torch_method<&manual_seed>("manual_seed"),
                                  torch_method<&seed>("seed"),
                                  torch_method<&get_rng_state>("get_rng_state"),
                                  torch_method<&set_rng_state>("set_rng_state"),
-                                 torch_method<&generator>("generator")};
+                                 torch_method<&generator>("generator"),
+                                 torch_method<&unpack_generator>("unpack_generator")};
 
 // Every generator here is one of the CPU's.
 void add_device(lua_State* L) {

@@ -89,6 +89,28 @@ function position.state(loader, ahead, is_used)
           generator = loader.generator and loader.generator:get_state()}
 end
 
+local function is_count(value) return type(value) == 'number' and value >= 0 and value % 1 == 0 end
+
+-- A file may hold anything.
+local function check_fields(state)
+  for _, name in ipairs{'seed', 'epoch', 'batches', 'samples'} do
+    if state[name] ~= nil and not is_count(state[name]) then
+      errors.raise('argument', ('DataLoader:load_state: %s is a number from 0 on, got %s'):format(name,
+        tostring(state[name])))
+    end
+  end
+  local is_under_way = state.samples ~= nil
+  if is_under_way and not (state.seed and state.epoch and state.batches) then
+    errors.raise('argument', 'DataLoader:load_state: the state of an epoch under way lacks its seed, epoch or batches')
+  end
+  local order = state.sampler == nil and {} or state.sampler
+  local is_table = type(order) == 'table'
+  if not is_table or not is_count(order.samples or 0) or not is_count(order.epoch or 0) then
+    errors.raise('argument', ("DataLoader:load_state: the sampler's state is damaged: %s"):format(
+      is_table and 'samples and epoch are numbers from 0 on' or 'it is a ' .. type(order)))
+  end
+end
+
 local function check(loader, state)
   if type(state) ~= 'table' or state.version == nil then
     errors.raise('argument', ('DataLoader:load_state: expected what loader:state() gave, got a %s'):format(type(state)))
@@ -97,6 +119,7 @@ local function check(loader, state)
     errors.raise('argument', ('DataLoader:load_state: the state has version %s, this one reads version %d'):format(
       tostring(state.version), VERSION))
   end
+  check_fields(state)
   if state.length ~= length_of(loader) then
     errors.raise('argument', ('DataLoader:load_state: the state is that of a dataset with %s samples, this one has %s'):format(
       tostring(state.length), tostring(length_of(loader))))
