@@ -22,7 +22,9 @@ constexpr int64_t kKiB = 1024;
 constexpr int64_t kMiB = 1024 * kKiB;
 constexpr int64_t kBatchBytes = 8 * kMiB;  // where the caller does not say how many rows
 constexpr int64_t kMaxBatchRows = 64 * kKiB;
-constexpr int64_t kReadBufferBytes = 8 * kMiB;  // shared by the columns
+// Columns that are no larger in the file are read whole, which saves a copy; larger ones through
+// buffers of that size together.
+constexpr int64_t kReadBufferBytes = 16 * kMiB;
 constexpr int32_t kThriftStringBytes = 64 * kMiB;
 constexpr int32_t kThriftItems = 1000 * 1000;
 
@@ -30,21 +32,25 @@ FileTask reading(const std::string& path) { return {"read", path, "", "it is dam
 
 std::string group_text(int64_t group) { return cat("row group ", group); }
 
-parquet::ReaderProperties file_properties(int num_columns) {
+parquet::ReaderProperties file_properties(int64_t bytes, size_t num_columns) {
   parquet::ReaderProperties out(memory_pool());
-  out.enable_buffered_stream();
-  out.set_buffer_size(std::clamp(kReadBufferBytes / std::max(num_columns, 1), 16 * kKiB, kMiB));
+  if (bytes > kReadBufferBytes) {
+    const int64_t share = kReadBufferBytes / static_cast<int64_t>(std::max<size_t>(num_columns, 1));
+    out.enable_buffered_stream();
+    out.set_buffer_size(std::clamp(share, 16 * kKiB, kMiB));
+  }
   out.set_page_checksum_verification(true);  // of pages that have one
   out.set_thrift_string_size_limit(kThriftStringBytes);
   out.set_thrift_container_size_limit(kThriftItems);
   return out;
 }
 
-parquet::ArrowReaderProperties arrow_properties(int64_t batch_rows) {
-  parquet::ArrowReaderProperties out(/*use_threads=*/false);
-  out.set_pre_buffer(false);
-  out.set_batch_size(batch_rows);
-  return out;
+std::unique_ptr<parquet::arrow::FileReader> arrow_reader(
+    std::unique_ptr<parquet::ParquetFileReader> file, int64_t batch_rows, const FileTask& task) {
+  parquet::ArrowReaderProperties properties(/*use_threads=*/false);
+  properties.set_pre_buffer(false);
+  properties.set_batch_size(batch_rows);
+  return take(parquet::arrow::FileReader::Make(memory_pool(), std::move(file), properties), task);
 }
 
 void collect_leaves(const parquet::arrow::SchemaField& field, std::vector<int>& out) {
@@ -58,9 +64,10 @@ ParquetReader::ParquetReader(std::string path) : path_(std::move(path)) {
   const FileTask task = reading(path_);
   file_ = open_input(path_);
   in_file(task, [&] {
-    metadata_ = parquet::ReadMetaData(file_);
+    auto file = parquet::ParquetFileReader::Open(file_, file_properties(0, 1));
+    metadata_ = file->metadata();
     check_metadata();
-    const auto reader = open(1);
+    const auto reader = arrow_reader(std::move(file), 1, task);
     check(reader->GetSchema(&schema_), task);
     for (const auto& field : reader->manifest().schema_fields) {
       collect_leaves(field, leaves_.emplace_back());
@@ -92,12 +99,22 @@ void ParquetReader::check_metadata() const {
   }
 }
 
-std::unique_ptr<parquet::arrow::FileReader> ParquetReader::open(int64_t batch_rows) const {
-  auto file =
-      parquet::ParquetFileReader::Open(file_, file_properties(metadata_->num_columns()), metadata_);
-  return take(parquet::arrow::FileReader::Make(memory_pool(), std::move(file),
-                                               arrow_properties(batch_rows)),
-              reading(path_));
+int64_t ParquetReader::stored_bytes(int group, const std::vector<int>& leaves) const {
+  const auto row_group = metadata_->RowGroup(group);
+  int64_t out = 0;
+  for (const int leaf : leaves) {
+    const int64_t size = row_group->ColumnChunk(leaf)->total_compressed_size();
+    if (size < 0 || __builtin_add_overflow(out, size, &out)) return kReadBufferBytes + 1;
+  }
+  return out;
+}
+
+std::unique_ptr<parquet::arrow::FileReader> ParquetReader::open(const std::vector<int>& leaves,
+                                                                int group,
+                                                                int64_t batch_rows) const {
+  auto file = parquet::ParquetFileReader::Open(
+      file_, file_properties(stored_bytes(group, leaves), leaves.size()), metadata_);
+  return arrow_reader(std::move(file), batch_rows, reading(path_));
 }
 
 int64_t ParquetReader::num_rows() const { return metadata_->num_rows(); }
@@ -161,7 +178,7 @@ ParquetCursor::ParquetCursor(std::shared_ptr<ParquetReader> reader, int group,
   schema_ = arrow::schema(chosen);
   const FileTask task = reading(file_->path()).with(group_text(group_));
   in_file(task, [&] {
-    reader_ = file_->open(batch_rows_);
+    reader_ = file_->open(leaves, group_, batch_rows_);
     batches_ = take(reader_->GetRecordBatchReader({group_}, leaves), task);
   });
 }
@@ -186,9 +203,9 @@ void ParquetCursor::blame_column() const {
         reading(file_->path())
             .with(cat(group_text(group_), ", column '", file_->schema().field(field)->name(), "'"));
     in_file(task, [&] {
-      const auto reader = file_->open(batch_rows_);
-      const auto batches = take(
-          reader->GetRecordBatchReader({group_}, file_->leaves_[static_cast<size_t>(field)]), task);
+      const auto& leaves = file_->leaves_[static_cast<size_t>(field)];
+      const auto reader = file_->open(leaves, group_, batch_rows_);
+      const auto batches = take(reader->GetRecordBatchReader({group_}, leaves), task);
       std::shared_ptr<arrow::RecordBatch> batch;
       do check(batches->ReadNext(&batch), task);
       while (batch != nullptr);

@@ -1,8 +1,8 @@
 // host/arrow/parquet_reader.h: a Parquet file and cursors over its row groups.
 //
-// Everything happens in the caller's thread; nothing is read ahead. A cursor holds one page of each
-// column and the batch being made, whatever the row group's size. Errors name the file, the row
-// group and, where it is known, the column.
+// Everything happens in the caller's thread. A cursor holds one page of each column, the batch
+// being made, and at most 16 MiB of the file, whatever the row group's size. Errors name the file,
+// the row group and, where it is known, the column.
 #pragma once
 
 #include <arrow/record_batch.h>
@@ -46,7 +46,10 @@ class ParquetReader : public std::enable_shared_from_this<ParquetReader> {
   void check_metadata() const;
   int check_group(int64_t group) const;
   int64_t fitting_rows(int group) const;
-  std::unique_ptr<parquet::arrow::FileReader> open(int64_t batch_rows) const;
+  // Bytes that the columns of the row group take in the file.
+  int64_t stored_bytes(int group, const std::vector<int>& leaves) const;
+  std::unique_ptr<parquet::arrow::FileReader> open(const std::vector<int>& leaves, int group,
+                                                   int64_t batch_rows) const;
 
   std::string path_;
   std::shared_ptr<arrow::io::RandomAccessFile> file_;

@@ -7,6 +7,17 @@
 #include "host/base/text.h"
 
 namespace rtrain {
+namespace {
+
+// A loop without branches.
+template <class T>
+bool rises(const T* offsets, int64_t count) {
+  bool falls = false;
+  for (int64_t i = 0; i < count; ++i) falls |= offsets[i + 1] < offsets[i];
+  return !falls;
+}
+
+}  // namespace
 
 ArrowView::ArrowView(const ArrowSchema& schema, const ArrowArray& array, std::string_view column)
     : schema_(schema), array_(array), column_(column), begin_(array.offset), size_(array.length) {
@@ -98,16 +109,29 @@ int64_t ArrowView::offset(int64_t i) const {
 }
 
 void ArrowView::check_offsets() const {
-  if (buffer(1) == nullptr && size_ > 0) fail("no offsets");
-  int64_t last = offset(0);
-  if (last < 0) fail("a negative offset");
-  for (int64_t i = 1; i <= size_; ++i) {
-    const int64_t next = offset(i);
-    if (next < last) fail("falling offsets");
-    last = next;
+  const void* data = buffer(1);
+  if (data == nullptr) {
+    if (size_ > 0) fail("no offsets");
+    return;
   }
+  const bool rising = has_wide_offsets() ? rises(static_cast<const int64_t*>(data) + begin_, size_)
+                                         : rises(static_cast<const int32_t*>(data) + begin_, size_);
+  if (offset(0) < 0) fail("a negative offset");
+  if (!rising) fail("falling offsets");
+  const int64_t last = offset(size_);
   if (is_list() && last > array_.children[0]->length) fail("an offset beyond the items");
   if (!is_list() && bytes() == nullptr && last > 0) fail("no bytes");
+}
+
+void ArrowView::copy_offsets(int64_t* out) const {
+  check_offsets();
+  const int64_t first = offset(0);
+  if (has_wide_offsets() || buffer(1) == nullptr) {
+    for (int64_t i = 0; i <= size_; ++i) out[i] = offset(i) - first;
+    return;
+  }
+  const int32_t* data = static_cast<const int32_t*>(buffer(1)) + begin_;
+  for (int64_t i = 0; i <= size_; ++i) out[i] = data[i] - first;
 }
 
 const char* ArrowView::bytes() const { return static_cast<const char*>(buffer(2)); }

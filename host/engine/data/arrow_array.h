@@ -37,6 +37,8 @@ class ArrowView {
   // when offsets fall or are negative.
   int64_t offset(int64_t i) const;
   void check_offsets() const;
+  // Checks them and writes size() + 1 of them to `out`, the first as 0.
+  void copy_offsets(int64_t* out) const;
   const char* bytes() const;  // of strings and binary
 
   bool is_text() const { return format() == "u" || format() == "U"; }

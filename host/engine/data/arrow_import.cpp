@@ -113,13 +113,11 @@ void set_tensor(lua_State* L, const char* name, at::Tensor tensor) {
 // Pushes {kind =, offsets =, bytes =, valid =}.
 void push_bytes(lua_State* L, const Column& column, const ArrowView& view, const char* kind,
                 const ArrowView& valid) {
-  view.check_offsets();
   at::Tensor offsets = new_tensor({view.size() + 1}, at::kLong);
   auto* data = offsets.mutable_data_ptr<int64_t>();
-  const int64_t first = view.offset(0);
-  for (int64_t i = 0; i <= view.size(); ++i) data[i] = view.offset(i) - first;
+  view.copy_offsets(data);
   const int64_t size = data[view.size()];
-  const char* bytes = size == 0 ? nullptr : view.bytes() + first;
+  const char* bytes = size == 0 ? nullptr : view.bytes() + view.offset(0);
   lua_createtable(L, 0, 4);
   lua_pushstring(L, kind);
   lua_setfield(L, -2, "kind");

@@ -1,4 +1,4 @@
-// host/arrow/text_binding.cpp: open_csv, open_json and open_ipc for Lua.
+// host/arrow/cursor_binding.cpp: open_csv, open_json, open_ipc and their cursors for Lua.
 #include <algorithm>
 #include <optional>
 
@@ -7,6 +7,7 @@
 #include "host/arrow/cursor_class.h"
 #include "host/arrow/ipc_reader.h"
 #include "host/arrow/json_reader.h"
+#include "host/arrow/memory.h"
 #include "host/arrow/type_name.h"
 #include "host/base/text.h"
 #include "host/lua/arrow_batch.h"
@@ -19,10 +20,23 @@ int cursor_schema(lua_State* L) {
   return 1;
 }
 
+// Lua counts a batch as eight bytes, so that its collector has to be told to hurry; the engine does
+// the same for tensors.
+static void pay_debt(lua_State* L, int64_t bytes) {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  static thread_local int64_t debt = 0;
+  debt += std::max<int64_t>(bytes, 0);
+  if (debt < 16 * kMiB) return;
+  lua_gc(L, LUA_GCSTEP, static_cast<int>(std::min<int64_t>(debt / kMiB, 400)));
+  debt = 0;
+}
+
 int cursor_next(lua_State* L) {
+  const int64_t before = memory_pool()->bytes_allocated();
   auto batch = check<TableCursor>(L, 1)->next();
   if (batch == nullptr) return 0;
   push<ArrowBatch>(L, std::move(batch));
+  pay_debt(L, memory_pool()->bytes_allocated() - before);
   return 1;
 }
 
