@@ -15,7 +15,7 @@ local image = {}
 
 local IS_CHANNELS = {[1] = true, [3] = true, [4] = true}
 
----Raises unless the value is a tensor with at least two dimensions.
+---Raises unless the value is a tensor with at least two dimensions and a pixel.
 ---@param owner string the function, for the message
 ---@param value any
 ---@return torch.Tensor value
@@ -26,6 +26,9 @@ function image.check(owner, value)
   if value:dim() < 2 then
     errors.raise('argument', ('%s: an image has at least 2 dimensions, got shape %s'):format(owner,
       tostring(value.shape)))
+  end
+  if value:size(-1) == 0 or value:size(-2) == 0 then
+    errors.raise('argument', ('%s: the image has no pixels: its shape is %s'):format(owner, tostring(value.shape)))
   end
   return value
 end
@@ -80,8 +83,9 @@ end
 ---@param fn fun(x: torch.Tensor): torch.Tensor
 ---@return torch.Tensor
 function image.as_batch(x, dtypes, fn)
-  local shape, dtype = x:size(), x.dtype
-  local y = #shape == 4 and x or x:reshape{-1, shape[#shape - 2], shape[#shape - 1], shape[#shape]}
+  local shape, dtype, count = x:size(), x.dtype, 1
+  for i = 1, #shape - 3 do count = count * shape[i] end
+  local y = #shape == 4 and x or x:reshape{count, shape[#shape - 2], shape[#shape - 1], shape[#shape]}
   if not dtypes[dtype] then y = y:float() end
   y = fn(y)
   if y.dtype ~= dtype then

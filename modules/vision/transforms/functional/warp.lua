@@ -132,7 +132,7 @@ defined('elastic_transform', {'img', 'displacement', {'interpolation', 'bilinear
     if shape ~= ('1, %d, %d, 2'):format(h, w) then
       errors.raise('argument', ('elastic_transform: expected displacement (1, %d, %d, 2), got (%s)'):format(h, w, shape))
     end
-    return geometry.identity_grid(h, w) + p.displacement
+    return geometry.identity_grid(h, w):to(x.device) + p.displacement:to(x.device)
   end)
 end)
 
