@@ -364,17 +364,19 @@ function TestResume:test_another_epoch_begins_anew()
 end
 
 function TestResume:test_a_state_is_plain_data_that_files_keep()
-  local loader = loader_of('subset_own')
-  local next_batch = loader:iter()
-  next_batch()
-  local path = os.tmpname()
-  torch.save(loader:state(), path)
-  local state = torch.load(path)
-  os.remove(path)
-  local rest = batches_of(next_batch)
-  local restored = loader_of('subset_own')
-  restored:load_state(state)
-  lu.assertEquals(batches_of(restored), rest)
+  for _, name in ipairs(NAMES) do
+    local loader = loader_of(name)
+    local next_batch = loader:iter()
+    next_batch()
+    local path = os.tmpname()
+    torch.save(loader:state(), path)
+    local state = torch.load(path)
+    os.remove(path)
+    local rest = batches_of(next_batch)
+    local restored = loader_of(name)
+    restored:load_state(state)
+    lu.assertEquals(batches_of(restored), rest, name)
+  end
 end
 
 function TestResume:test_a_state_that_does_not_fit_is_refused()
