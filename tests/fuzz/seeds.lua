@@ -1,6 +1,7 @@
 -- seeds.lua FOLDER: small valid files for the fuzz targets, in FOLDER/<target>/. Run by tests/fuzz/run.
 local ordered = require 'rtrain.ordered'
 local torch = require 'torch'
+local vision_io = require 'vision.io'
 
 local folder = assert(arg[1], 'usage: seeds.lua FOLDER')
 
@@ -62,5 +63,32 @@ local named = {dtypes = of_dtypes, state = values.state, empty = {}, odd = {['"\
 for name, tensors in pairs(named) do
   torch.save_safetensors(tensors, path, {metadata = name == 'state' and {format = 'pt', note = 'x'} or nil})
   write('safetensors', name, read(path))
+end
+
+local function number32(n) return string.char(0, 0, math.floor(n / 256), n % 256) end
+
+for _, kind in ipairs{{8, 1}, {9, 1}, {11, 2}, {12, 4}, {13, 4}, {14, 8}} do
+  local bytes = '\0\0' .. string.char(kind[1], 2) .. number32(2) .. number32(3) .. ('\1'):rep(6 * kind[2])
+  write('idx', 'type' .. kind[1], bytes)
+end
+write('idx', 'compressed', '\31\139\8\0\0\0\0\0\0\3\99\96\224\96\100\96\96\96\2\0\83\39\183\175\11\0\0\0')
+
+local function npy(descr, shape, values, order)
+  local header = ("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n"):format(descr, order or 'False', shape)
+  return '\147NUMPY\1\0' .. string.char(#header, 0) .. header .. values
+end
+write('npy', 'float', npy('<f4', '(2, 3)', ('\0'):rep(24)))
+write('npy', 'fortran', npy('>i2', '(2, 3)', ('\1'):rep(12), 'True'))
+write('npy', 'bool', npy('|b1', '(3,)', '\0\1\2'))
+write('npy', 'scalar', npy('<c16', '()', ('\0'):rep(16)))
+write('npy', 'archive', read(path))
+
+local function write_image(target, name, bytes)
+  vision_io.write_file(('%s/%s/%s'):format(folder, target, name), bytes)
+end
+for channels = 1, 4 do
+  local image = torch.randint(0, 256, {channels, 9, 7}, {dtype = 'uint8'})
+  write_image('png', 'channels' .. channels, vision_io.encode_png(image))
+  if channels % 2 == 1 then write_image('jpeg', 'channels' .. channels, vision_io.encode_jpeg(image)) end
 end
 os.remove(path)

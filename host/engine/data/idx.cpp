@@ -96,17 +96,18 @@ class IdxFile {
 
   std::vector<int64_t> read_shape(int dims, int64_t element_bytes) {
     std::vector<int64_t> shape;
-    int64_t bytes = element_bytes;
+    int64_t extent = element_bytes;  // what strides are made of: a size of 0 counts as 1
+    bool fits = true, empty = false;
     for (int i = 0; i < dims; ++i) {
       uint8_t size[4];
       read(size, 4);
       shape.push_back(int64_t{size[0]} << 24 | size[1] << 16 | size[2] << 8 | size[3]);
-      // Checked before the memory is taken: a damaged header may ask for anything.
-      if (__builtin_mul_overflow(bytes, shape.back(), &bytes) ||
-          bytes / kMaxExpansion > size_bytes_) {
-        fail(
-            cat("it is truncated: its header promises more than its ", size_bytes_, " bytes hold"));
-      }
+      empty = empty || shape.back() == 0;
+      fits = fits && !__builtin_mul_overflow(extent, std::max<int64_t>(shape.back(), 1), &extent);
+    }
+    // Checked before the memory is taken: a damaged header may ask for anything.
+    if (!fits || (!empty && extent / kMaxExpansion > size_bytes_)) {
+      fail(cat("it is truncated: its header promises more than its ", size_bytes_, " bytes hold"));
     }
     return shape;
   }

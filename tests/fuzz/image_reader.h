@@ -1,0 +1,28 @@
+// tests/fuzz/image_reader.h: decodes bytes in each of the ways that touch other code.
+#pragma once
+
+#include "host/engine/data/image.h"
+#include "tests/fuzz/run_reader.h"
+#include "tests/fuzz/touch.h"
+
+namespace rtrain {
+
+template <class Decoder>
+int run_image_decoder(const uint8_t* data, size_t size, const Decoder& decoder) {
+  ImageOptions whole;
+  whole.max_pixels = 1 << 18;
+  whole.keep_16_bits = true;
+  ImageOptions scaled = whole;
+  scaled.keep_16_bits = false;
+  scaled.apply_exif_orientation = true;
+  scaled.size = {5, 3};
+  for (ImageOptions options : {whole, scaled}) {
+    for (const ImageMode mode : {ImageMode::kUnchanged, ImageMode::kGray, ImageMode::kRgbAlpha}) {
+      options.mode = mode;
+      run_reader([&] { touch(decoder(ImageBytes(data, size), options)); });
+    }
+  }
+  return 0;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,15 @@
+// torch.load_numpy: a .npy, or a .npz with its records.
+#include "host/engine/data/npy.h"
+
+#include "tests/fuzz/memory_source.h"
+#include "tests/fuzz/run_reader.h"
+#include "tests/fuzz/touch.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rtrain;
+  const MemorySource source(std::string(reinterpret_cast<const char*>(data), size));
+  return run_reader([&] {
+    if (size < 1 || data[0] != 'P') return touch(read_npy(source));
+    for (const auto& [name, array] : read_npz(source)) touch(array);
+  });
+}
