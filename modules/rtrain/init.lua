@@ -6,11 +6,9 @@ local errors = require 'rtrain.errors'
 
 local LATER = {
   get_all_reported_checkpoints = 'see result.best_checkpoints or `rtrain checkpoints RUN`',
-  get_dataset_shard = 'make a DataLoader in the train function',
   log = 'use train.report on every rank',
   annotate = 'use train.report',
   stop_requested = 'Ctrl-C stops the whole run',
-  data = 'use torch.utils.data',
   UserCallback = 'use train.report',
   LoggingConfig = "workers' output is kept under logs/",
   ValidationConfig = 'validate in the train function',
@@ -31,9 +29,11 @@ local LATER = {
 ---@field report fun(metrics: table, options?: {checkpoint: Checkpoint, checkpoint_dir_name: string})
 ---@field get_checkpoint fun(): Checkpoint?
 ---@field get_context fun(): TrainContext
+---@field get_dataset_shard fun(dataset_name?: string): data.DataIterator
 ---@field tempdir fun(fn: fun(path: string): any): any
 ---@field torch rtrain.torch
 ---@field collective rtrain.collective
+---@field data rtrain.data
 ---@field psutil rtrain.psutil
 ---@field time rtrain.time
 local train = require 'rtrain.namespace'('train', {
@@ -41,6 +41,7 @@ local train = require 'rtrain.namespace'('train', {
     {'rtrain.trainer', 'TorchTrainer', 'DataParallelTrainer'},
     {'rtrain.report', 'report', 'get_checkpoint'},
     {'rtrain.context', 'get_context'},
+    {'rtrain.datasets', 'get_dataset_shard'},
   },
   modules = {
     ScalingConfig = 'rtrain.config.scaling',
@@ -54,6 +55,7 @@ local train = require 'rtrain.namespace'('train', {
     tempdir = 'rtrain.tempdir',
     torch = 'rtrain.torch',
     collective = 'rtrain.collective',
+    data = 'rtrain.data',
     psutil = 'rtrain.psutil',
     time = 'rtrain.time',
   },

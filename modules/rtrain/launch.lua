@@ -3,6 +3,7 @@
 -- The flags of `rtrain run` override the script; they are in package.loaded['rtrain._flags'], absent under `rtrain exec`.
 
 local closure = require 'rtrain._closure'
+local datasets = require 'rtrain.datasets'
 local Display = require 'rtrain.display'
 local errors = require 'rtrain.errors'
 local system = require 'rtrain._system'
@@ -44,6 +45,7 @@ local function dump_functions(trainer, config)
     train_loop_per_worker = trainer.train_loop_per_worker,
     train_loop_config = config,
     kind = trainer._kind,
+    datasets = datasets.for_workers(trainer.datasets, trainer.dataset_config),
   }
 end
 

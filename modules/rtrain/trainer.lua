@@ -5,6 +5,7 @@
 local args = require 'rtrain.args'
 local class = require 'rtrain.class'
 local DataConfig = require 'rtrain.config.data'
+local datasets = require 'rtrain.datasets'
 local errors = require 'rtrain.errors'
 local ordered = require 'rtrain.ordered'
 local RunConfig = require 'rtrain.config.run'
@@ -30,8 +31,9 @@ local REMOVED = {
 ---@field scaling_config? ScalingConfig how many workers
 ---@field run_config? RunConfig name, folder, checkpoints, failures
 ---@field torch_config? TorchConfig of TorchTrainer: backend and time-out
----@field datasets? table not in this version
----@field dataset_config? DataConfig not in this version
+---@field datasets? table<string, data.Dataset|fun(): data.Dataset> what train.get_dataset_shard gives, by name; a function is
+---  called in each worker, at each start of the group
+---@field dataset_config? DataConfig which of them are split over the workers
 
 ---Runs a function on several worker processes. Counterpart: ray.train.DataParallelTrainer.
 ---
@@ -105,10 +107,6 @@ local function check_fields(self, given)
     end
   end
   args.options(given, self._fields, self.__name, 'config')
-  if given.datasets ~= nil and next(given.datasets) ~= nil then
-    errors.raise('unsupported',
-      ('%s: datasets is not in this version: make a DataLoader in the train function'):format(self.__name))
-  end
 end
 
 ---`TorchTrainer{train_loop_per_worker = f, …}` or `TorchTrainer(f, {…})`.
@@ -131,6 +129,7 @@ function DataParallelTrainer:init(f, options)
   self.scaling_config = schema.coerce(given.scaling_config, ScalingConfig, 'scaling_config')
   self.run_config = schema.coerce(given.run_config, RunConfig, 'run_config')
   self.dataset_config = schema.coerce(given.dataset_config, DataConfig, 'dataset_config')
+  self.datasets = datasets.check(self.__name, given.datasets, self.dataset_config)
   self.torch_config = schema.coerce(given.torch_config, TorchConfig, 'torch_config')
 end
 
@@ -162,6 +161,7 @@ function DataParallelTrainer:to_table()
     {'scaling_config', self.scaling_config:to_table()},
     {'run_config', self.run_config:to_table()},
     {'torch_config', self.torch_config:to_table()},
+    {'dataset_config', self.dataset_config:to_table()},
   }
 end
 

@@ -4,6 +4,7 @@
 -- that a train function without either starts at once.
 
 local Checkpoint = require 'rtrain.checkpoint'
+local datasets = require 'rtrain.datasets'
 local process_group = require 'rtrain.process_group'
 local session = require 'rtrain.session'
 
@@ -38,8 +39,10 @@ function worker.main()
   prepare_engine(host, state.context.threads)
   local job = require('rtrain._closure').load(host.functions())
   state.kind = job.kind
+  datasets.begin(state, job.datasets)
   host.phase('running')
   local returned = job.train_loop_per_worker(job.train_loop_config)
+  datasets.finish(state)
   process_group.destroy()
   session.finish()
   return returned

@@ -20,6 +20,16 @@ function TestDefaults.test_rays_defaults()
   lu.assertEquals(train.DataConfig {}.datasets_to_split, 'all')
 end
 
+function TestDefaults.test_data_config()
+  local config = train.DataConfig {datasets_to_split = {'train'}, execution_options = {
+    threads = 2, valid = {memory_bytes = 2 ^ 21}}}
+  lu.assertEquals({config:is_split 'train', config:is_split 'valid'}, {true, false})
+  lu.assertTrue(train.DataConfig {}:is_split 'anything')
+  lu.assertEquals(config:execution 'train', {threads = 2})
+  lu.assertEquals(config:execution 'valid', {threads = 2, memory_bytes = 2 ^ 21})
+  lu.assertEquals(train.DataConfig {}:execution 'train', {})
+end
+
 function TestDefaults.test_run_config_makes_its_parts()
   local config = train.RunConfig {failure_config = {max_failures = 3}}
   lu.assertEquals(config.failure_config.max_failures, 3)
@@ -40,6 +50,19 @@ function TestDefaults.test_resources()
 end
 
 TestRefusals = {}
+
+function TestRefusals.test_B_122_wrong_types_of_datasets_to_split()
+  for _, value in ipairs {5, true, 'train', {1}, {train = true}, print} do
+    local code, message = refusal(train.DataConfig, {datasets_to_split = value})
+    lu.assertEquals(code, 'config')
+    lu.assertStrContains(message, "expected 'all' or a list of names of datasets")
+  end
+  for _, options in ipairs {{thread = 2}, {threads = -1}, {train = {memory = 2}}, {train = {memory_bytes = 5}}, 3} do
+    local code, message = refusal(train.DataConfig, {execution_options = options})
+    lu.assertEquals(code, 'config')
+    lu.assertStrContains(message, 'DataConfig.execution_options')
+  end
+end
 
 function TestRefusals.test_unknown_field_with_a_hint_at_the_users_line()
   local code, message, where = refusal(function() return train.ScalingConfig {num_wokers = 2} end)
@@ -85,7 +108,6 @@ function TestRefusals.test_known_and_not_in_this_version()
     function() return train.TorchConfig {backend = 'nccl'} end,
     function() return train.FailureConfig {max_preemption_failures = 2} end,
     function() return train.annotate end,
-    function() return train.get_dataset_shard end,
   } do
     local code, message = refusal(make)
     lu.assertEquals(code, 'unsupported')

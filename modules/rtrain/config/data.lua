@@ -1,17 +1,91 @@
--- rtrain/config/data.lua: DataConfig: how datasets are split over the workers.
+-- rtrain/config/data.lua: DataConfig: how the trainer's datasets are split over the workers, and with what they are read.
 
+local errors = require 'rtrain.errors'
 local schema = require 'rtrain.config.schema'
 
-local LATER = 'datasets of the trainer are not in this version: make a DataLoader in the train function'
+local OPTIONS = {'threads', 'memory_bytes'}
+local check_threads, check_memory = schema.integer(0), schema.integer(2 ^ 20)
 
----How the trainer's datasets are split; this version has none. Counterpart: ray.train.DataConfig.
+local function is_list_of_names(value)
+  if type(value) ~= 'table' then return false end
+  local count = 0
+  for key, name in next, value do
+    if type(key) ~= 'number' or type(name) ~= 'string' then return false end
+    count = count + 1
+  end
+  return count == #value
+end
+
+local function check_split(value)
+  if value ~= 'all' and not is_list_of_names(value) then return "expected 'all' or a list of names of datasets" end
+end
+
+local function check_one(options)
+  local problem = options.threads ~= nil and check_threads(options.threads)
+  if problem then return 'threads: ' .. problem end
+  problem = options.memory_bytes ~= nil and check_memory(options.memory_bytes)
+  if problem then return 'memory_bytes: ' .. problem end
+end
+
+local function is_option(name) return name == OPTIONS[1] or name == OPTIONS[2] end
+
+-- {threads = …} for all datasets, or {train = {threads = …}}.
+local function check_execution(value)
+  if type(value) ~= 'table' then return 'expected {threads = …, memory_bytes = …}, or that for names of datasets' end
+  for name, item in next, value do
+    if type(item) == 'table' then
+      for key in next, item do
+        if not is_option(key) then
+          return ("%s: unknown option '%s'%s"):format(tostring(name), tostring(key), errors.suggestion(tostring(key), OPTIONS))
+        end
+      end
+      local problem = check_one(item)
+      if problem then return ('%s.%s'):format(tostring(name), problem) end
+    elseif not is_option(name) then
+      return ("unknown option '%s'%s"):format(tostring(name), errors.suggestion(tostring(name), OPTIONS))
+    end
+  end
+  return check_one(value)
+end
+
+---How the trainer's datasets are split over the workers, and with what they are read. Counterpart: ray.train.DataConfig.
+---
+---```lua
+---local train = require 'rtrain'
+---local config = train.DataConfig {datasets_to_split = {'train'}, execution_options = {threads = 2}}
+---assert(config:is_split('train') and not config:is_split('valid') and config:execution('valid').threads == 2)
+---```
 ---@class DataConfig
 ---@overload fun(fields?: table): DataConfig
----@field datasets_to_split string 'all'
+---@field datasets_to_split string|string[] 'all', or the names of those of which each worker gets an equal part; the others
+---  are whole on every worker
+---@field execution_options? table {threads, memory_bytes} of each worker, or name → such: threads (default 1; 0: in the loop
+---  itself) read and compute ahead, memory_bytes (default 256 MiB) bounds what waits to be used
+---@field enable_shard_locality boolean accepted for Ray's sake: one host has no far data
 local DataConfig = schema.define('DataConfig', {
-  {'datasets_to_split', default = 'all', later = LATER},
-  {'execution_options', later = LATER},
-  {'enable_shard_locality', default = true, later = LATER},
+  {'datasets_to_split', default = 'all', check = check_split},
+  {'execution_options', check = check_execution},
+  {'enable_shard_locality', default = true, check = schema.boolean},
 })
+
+---Whether each worker gets a part of that dataset.
+---@param name string
+---@return boolean
+function DataConfig:is_split(name)
+  if self.datasets_to_split == 'all' then return true end
+  for _, split in ipairs(self.datasets_to_split) do
+    if split == name then return true end
+  end
+  return false
+end
+
+---With what a dataset is read.
+---@param name string
+---@return {threads?: integer, memory_bytes?: integer}
+function DataConfig:execution(name)
+  local options = self.execution_options or {}
+  local own = type(options[name]) == 'table' and options[name] or {}
+  return {threads = own.threads or options.threads, memory_bytes = own.memory_bytes or options.memory_bytes}
+end
 
 return DataConfig

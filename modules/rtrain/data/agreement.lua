@@ -38,8 +38,8 @@ local function told_by(self, loop, round, rank)
   local err = errors.wrap(value)
   if err.code ~= 'timeout' then error(err, 0) end
   errors.raise('timeout', ("dataset '%s': rank %d has not asked for more batches of loop %d within %g s "
-    .. '(TorchConfig.timeout_s), rank %d waits for it: every rank loops over the dataset equally often and as far'):format(self._name, rank, loop,
-    self._timeout_s, self._rank))
+    .. '(TorchConfig.timeout_s), rank %d waits for it: every rank loops over the dataset equally often and as far'):format(
+    self._name, rank, loop, self._timeout_s, self._rank))
 end
 
 -- One round: the number of rows that every rank can give, and whether there are no more.

@@ -3,6 +3,7 @@
 local Block = require 'rtrain.data.block'
 local class = require 'rtrain.class'
 local monotonic = require('rtrain._system').monotonic
+local Selection = require 'rtrain.data.selection'
 
 ---A request: {fragment, number, name} of the chain's source, or {block, first_row, number, name}.
 ---@class data.Request
@@ -58,7 +59,8 @@ local function input(self, request)
   if request.block then return once(Block.unpack(request.block)) end
   local fragment = request.fragment
   local next_block = self.source:read(fragment, self._options)
-  return fragment.count and cut(next_block, fragment.skip, fragment.count) or next_block
+  if fragment.count then next_block = cut(next_block, fragment.skip, fragment.count) end
+  return fragment.keep and Selection(fragment.keep):blocks(next_block) or next_block
 end
 
 local function counted(entry, next_block)

@@ -20,7 +20,7 @@ local executor = {}
 
 ---@class data.ExecutionOptions
 ---@field slices? data.Interval[] only these rows: of the source, or of what the last global operator gives
----@field part? {rank: integer, world_size: integer} a part of each block instead, where their number of rows is not known
+---@field part? {rank: integer, world_size: integer} each world_size-th row instead, where their number is not known
 ---@field epoch? integer default 0
 ---@field seed? integer of shuffles and random transforms; default: drawn from the default generator
 ---@field threads? integer default DataContext's num_threads; 0: all runs where it is used
@@ -197,17 +197,6 @@ local function later_stage(self, plan, first, last, next_block)
 end
 
 -- A global operator's stream; `slices` chooses among its rows.
-local function part_of_blocks(next_block, part)
-  return function()
-    for block in next_block do
-      local rows = block:num_rows()
-      local first = math.floor(rows * part.rank / part.world_size)
-      local last = math.floor(rows * (part.rank + 1) / part.world_size)
-      if first < last then return block:narrow(first, last - first) end
-    end
-  end
-end
-
 local function global_stage(self, plan, place, next_block, slices)
   local operator = plan.operators[place]
   local options = {num_rows = plan:num_rows(false, place - 1), keep = slices}
@@ -235,7 +224,7 @@ function Execution:run(plan, slices, part)
   local next_block = first_stage(self, plan, place - 1, last == 0 and slices or nil)
   while place <= #plan.operators do
     next_block = global_stage(self, plan, place, next_block, place == last and slices or nil)
-    if part and place == last then next_block = part_of_blocks(next_block, part) end
+    if part and place == last then next_block = Selection.strided(next_block, part.world_size, part.rank) end
     local following = next_global(plan.operators, place + 1)
     next_block = later_stage(self, plan, place + 1, following - 1, next_block)
     place = following

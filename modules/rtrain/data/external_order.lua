@@ -9,7 +9,6 @@ local Block = require 'rtrain.data.block'
 local class = require 'rtrain.class'
 local row_order = require 'rtrain.data.row_order'
 local Spill = require 'rtrain.data.spill'
-local torch = require 'torch'
 
 -- A run is written in so many blocks, or fewer that are not tiny: merging holds one of each run. Of each it gives so many
 -- samples.

@@ -30,6 +30,15 @@ function fragments.num_rows(list)
   return rows
 end
 
+-- A fragment cut to several parts of it: a file is read once, and what lies between them is left out (see Chain).
+local function cut_to_parts(source, fragment, first, parts)
+  local from, to = parts[1][1], parts[#parts][2]
+  local out, keep = source:cut(fragment, from - first, to - from), {}
+  for i, part in ipairs(parts) do keep[i] = {part[1] - from, part[2] - from} end
+  out.keep, out.rows = keep, intervals.count(keep)
+  return out
+end
+
 ---The fragments that hold the rows of some intervals, cut to them.
 ---@param source data.Source
 ---@param list table[] all fragments of the source
@@ -38,7 +47,11 @@ end
 function fragments.cut(source, list, keep)
   local out, first = {}, 0
   for _, fragment in ipairs(fragments.counted(source, list)) do
-    for _, part in ipairs(intervals.within(keep, first, fragment.rows)) do
+    local parts = intervals.within(keep, first, fragment.rows)
+    if #parts > 1 and fragment.path then
+      out[#out + 1], parts = cut_to_parts(source, fragment, first, parts), {}
+    end
+    for _, part in ipairs(parts) do
       local count = part[2] - part[1]
       out[#out + 1] = count == fragment.rows and fragment or source:cut(fragment, part[1] - first, count)
     end

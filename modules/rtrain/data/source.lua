@@ -4,6 +4,7 @@
 -- it holds is the source's business, except for
 --   rows   how many rows it has, nil while that is not known
 --   skip   rows to leave out at its beginning, count  rows to use behind them: fragments.cut sets them, Chain obeys
+--   keep   intervals of those rows to leave the others out, set by fragments.cut too
 
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
