@@ -44,8 +44,6 @@ JobBoard::JobBoard(BoardOptions options, int num_workers)
       stats_(static_cast<size_t>(num_workers)),
       busy_since_(static_cast<size_t>(num_workers)) {}
 
-// ---- the owner ----
-
 bool JobBoard::submit(Tree request) {
   {
     const std::lock_guard lock(mutex_);
@@ -154,8 +152,6 @@ bool JobBoard::has_left(int worker) const {
   const std::lock_guard lock(mutex_);
   return left_[static_cast<size_t>(worker)];
 }
-
-// ---- the workers ----
 
 // Whether the owner, in next(), cannot go on before this job has another result.
 bool JobBoard::is_awaited(const Job& job) const {

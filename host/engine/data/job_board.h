@@ -85,7 +85,7 @@ class JobBoard {
   JobBoard(const JobBoard&) = delete;
   JobBoard& operator=(const JobBoard&) = delete;
 
-  // ---- the owner ----
+  // For the owner:
 
   // False, and nothing done, when `capacity` jobs are in flight.
   bool submit(Tree request);
@@ -116,7 +116,7 @@ class JobBoard {
   bool wait_until_left(std::chrono::milliseconds timeout);
   bool has_left(int worker) const;
 
-  // ---- the workers ----
+  // For the workers:
 
   // Waits for a job that may begin; nothing once the board was stopped.
   std::shared_ptr<Job> take(int worker);

@@ -13,8 +13,6 @@ local epoch = {}
 local PREFETCH = 2
 local GENERAL_TIMEOUT_S = 1800
 
--- ---- which samples ----
-
 -- Batches of indices as int64 tensors, cut from the sampler's order.
 local function tensor_batches(order, batches, skip)
   local start, count = math.min(skip, order:size(0)), order:size(0)
@@ -60,8 +58,6 @@ local function requests(loader, begun)
   return batches:batches_of(without_first(batches.sampler:iter(), begun.samples))
 end
 
--- ---- in this thread ----
-
 local function own_map(loader, begun)
   local next_request, fetcher, making = requests(loader, begun), fetch.fetcher(loader), {seed = begun.seed}
   return function()
@@ -79,8 +75,6 @@ local function own_stream(loader, begun)
   local stream, making = fetch.stream(loader), {seed = begun.seed}
   return function() return values_after(stream:next_batch(making)) end
 end
-
--- ---- in worker threads ----
 
 -- Plain fields: what travels to the workers, with the dataset's tensors shared.
 local function plain(loader)
