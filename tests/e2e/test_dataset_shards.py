@@ -171,7 +171,7 @@ local function train_func(config)
   train.report {seen = seen}
 end
 
-local numbers = data.range(60):random_shuffle {seed = 3}
+local numbers = data.range(60):random_shuffle()
 train.TorchTrainer {
   train_loop_per_worker = train_func,
   train_loop_config = {state = 'none', next_state = 'next', batches = 0},

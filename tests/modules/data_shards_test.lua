@@ -36,7 +36,7 @@ local function rows_of(self, options)
     for place = interval[1], interval[2] - 1 do places[#places + 1] = place end
   end
   local ids = torch.tensor(places, {dtype = 'int64'})
-  if self.shuffled then ids = exchange.permutation(self.n, 3, options.epoch):row_at(ids) end
+  if self.shuffled then ids = exchange.permutation(self.n, options.seed, options.epoch):row_at(ids) end
   if self.keeps then ids = ids:index_select(0, self.keeps(ids):nonzero():flatten()) end
   return ids
 end
@@ -75,10 +75,14 @@ local function new_store()
   }
 end
 
-local function ranks_of(feed, world_size)
+-- Each call is another run: with another seed.
+local runs = 0
+
+local function ranks_of(feed, world_size, seed)
+  runs = runs + 1
   local out, store = {}, new_store()
   for rank = 0, world_size - 1 do
-    out[rank + 1] = DataIterator {feed = feed, name = 'train', seed = 17, world_size = world_size, rank = rank,
+    out[rank + 1] = DataIterator {feed = feed, name = 'train', seed = seed or 17 + runs, world_size = world_size, rank = rank,
                                   agreement = {store = store, name = 'train', rank = rank, world_size = world_size,
                                                timeout_s = 1}}
   end
@@ -184,10 +188,10 @@ end
 function TestShards.test_a_restored_shard_gives_exactly_the_rest()
   each_setting(function(n, options, feed)
     for _, world_size in ipairs {1, 3} do
-      local whole = loops(ranks_of(feed, world_size), options)
+      local whole = loops(ranks_of(feed, world_size, 5), options)
       local following
       for taken = 0, #whole[1] do
-        local first = ranks_of(feed, world_size)
+        local first = ranks_of(feed, world_size, 5)
         lu.assertEquals(flat(loops(first, options, taken)), flat((function()
           local out = {}
           for i, rank in ipairs(whole) do out[i] = {unpack(rank, 1, taken)} end
@@ -309,9 +313,9 @@ end
 function TestAgreement.test_a_restored_shard_gives_exactly_the_rest()
   local feed = Feed {n = 61, sizes = {3, 9, 1}, keeps = odd, shuffled = true}
   local options = {batch_size = 3, local_shuffle_buffer_size = 4}
-  local whole = loops(ranks_of(feed, 2), options)
+  local whole = loops(ranks_of(feed, 2, 5), options)
   for taken = 0, #whole[1] do
-    local first = ranks_of(feed, 2)
+    local first = ranks_of(feed, 2, 5)
     loops(first, options, taken)
     local second = ranks_of(feed, 2)
     for i, rank in ipairs(second) do rank:load_state(first[i]:state()) end

@@ -36,9 +36,9 @@ function PlanFeed:num_rows()
 end
 
 -- The rows in pieces: fragments, where there are many, else equally many rows.
-local function pieces_of(self, world_size, num_rows, epoch)
-  local plan, out, first = self._plan, {}, 0
-  local list = plan:last_global() == 0 and plan.source:fragments{seed = self._seed, epoch = epoch} or {}
+local function pieces_of(plan, world_size, num_rows, context)
+  local out, first = {}, 0
+  local list = plan:last_global() == 0 and plan.source:fragments(context) or {}
   if #list >= FRAGMENTS * world_size then
     for i, fragment in ipairs(fragments.counted(plan.source, list)) do
       out[i] = {first, first + fragment.rows}
@@ -53,8 +53,8 @@ end
 
 -- The rank's part of what goes in where the number of rows that come out is not known: of the pieces in a fixed random order,
 -- so that all ranks have about as many rows left, whatever a filter goes by.
-local function slices_of(self, part, num_rows, epoch)
-  local pieces, shuffled = pieces_of(self, part.world_size, num_rows, epoch), {}
+local function slices_of(plan, part, num_rows, context)
+  local pieces, shuffled = pieces_of(plan, part.world_size, num_rows, context), {}
   for i, place in ipairs(Permutation(#pieces, 0):row_at(torch.arange(#pieces)):tolist()) do
     local piece = pieces[place + 1]
     shuffled[i] = {piece[1], piece[2]}
@@ -76,12 +76,12 @@ end
 function PlanFeed:stream(options)
   local slices, part = options.rows, options.part
   local num_rows = part and self._plan:sliceable_rows()
-  local epoch = epoch_of(self, options.epoch)
-  if num_rows then slices, part = slices_of(self, part, num_rows, epoch), nil end
+  local epoch, seed = epoch_of(self, options.epoch), options.seed or self._seed
+  if num_rows then slices, part = slices_of(self._plan, part, num_rows, {seed = seed, epoch = epoch}), nil end
   local threads = self._options.num_threads
   if not options.ahead then threads = 0 end
   self._execution = executor.execute(self._plan, {
-    epoch = epoch, seed = self._seed, slices = slices, part = part, threads = threads,
+    epoch = epoch, seed = seed, slices = slices, part = part, threads = threads,
     memory_bytes = self._options.memory_bytes})
   if self._on_stats then self._on_stats(self._execution:stats()) end
   return self._execution

@@ -29,6 +29,7 @@ local GAP_ROWS = 4096
 
 ---@class data.FeedOptions
 ---@field epoch integer
+---@field seed integer of what has no seed of its own
 ---@field rows? data.Interval[] of the epoch's order; nil: see `part`
 ---@field part? {rank: integer, world_size: integer} nil: everything
 ---@field ahead boolean rows may be made in threads, ahead of their use
@@ -57,7 +58,7 @@ local DataIterator = class('DataIterator', nil, {userdata = true})
 function DataIterator:init(options)
   self._options, self._feed, self._name = options, options.feed, options.name
   self._world_size, self._rank = options.world_size or 1, options.rank or 0
-  self._position = Position(options.name, self._world_size, self._rank)
+  self._position = Position(options.name, {world_size = self._world_size, rank = self._rank}, options.seed)
   self._times = Times()
   if options.agreement then
     local times = self._times
@@ -83,7 +84,8 @@ end
 -- The rank's rows, where their number is known, and what to close.
 local function dealt(self, start, batching)
   local coarse, places = intervals.coarse(start.rows, GAP_ROWS)
-  local stream = self._feed:stream {epoch = start.epoch, rows = coarse, ahead = batching.prefetch_batches > 0}
+  local stream = self._feed:stream {
+    epoch = start.epoch, seed = self._position.seed, rows = coarse, ahead = batching.prefetch_batches > 0}
   local next_block = timed(self, function() return stream:next() end)
   if #places > 1 then next_block = Selection(places):blocks(next_block) end
   if start.shuffle then next_block = start.shuffle:blocks(next_block, start.shuffle_position) end
@@ -92,7 +94,7 @@ end
 
 -- What the rank has left where the number of rows is not known: as much as every other rank has.
 local function agreed(self, start, batching)
-  local rest = Rest(self._feed, start.epoch, batching.prefetch_batches > 0)
+  local rest = Rest(self._feed, start, batching.prefetch_batches > 0)
   local next_block = timed(self, rest:blocks(start.state, self._rank))
   if self._world_size > 1 then next_block = self._agreement:blocks(next_block, batching.batch_size or 1) end
   return next_block, rest
@@ -143,7 +145,7 @@ end
 local function is_none(value) return value == 'none' or value == false or value == require('torch').none end
 
 -- What the batches are like, from a loop's options.
-local function batching_of(self, owner, options)
+local function batching_of(owner, options)
   local batch_size = options.batch_size
   if batch_size == nil then batch_size = 256 end
   if is_none(batch_size) then batch_size = nil end
@@ -160,7 +162,7 @@ local function batching_of(self, owner, options)
   return {
     batch_size = batch_size, drop_last = options.drop_last or false, prefetch_batches = options.prefetch_batches or 1,
     shuffle_size = options.local_shuffle_buffer_size,
-    shuffle_seed = options.local_shuffle_buffer_size and (options.local_shuffle_seed or self._options.seed) or nil,
+    shuffle_seed = options.local_shuffle_seed,
   }
 end
 
@@ -181,9 +183,9 @@ end
 ---Batches as tables column → tensor, or list for strings and Lua values (torch.none where a row is null). All are full but
 ---the last one. Counterpart: DataIterator.iter_batches.
 ---@param options? {prefetch_batches: integer, batch_size: integer|string, batch_format: string, drop_last: boolean,
----  local_shuffle_buffer_size: integer, local_shuffle_seed: integer} batch_size = 256, 'none' for blocks as they come;
----  prefetch_batches = 1: rows are read ahead in threads, with 0 in the loop itself; drop_last = false;
----  local_shuffle_buffer_size: each batch is drawn from at least so many rows
+---  local_shuffle_buffer_size: integer, local_shuffle_seed: integer} batch_size = 256, 'none' for blocks as they come, of
+---  which ranks may have different numbers; prefetch_batches = 1: rows are read ahead in threads, with 0 in the loop itself;
+---  drop_last = false; local_shuffle_buffer_size: each batch is drawn from at least so many rows
 ---@return data.Loop
 ---
 ---```lua
@@ -196,7 +198,7 @@ function DataIterator:iter_batches(options)
   options = args.options(options, BATCH_OPTIONS, 'iter_batches')
   check_format(options.batch_format)
   local convert = torch_batch.owned
-  return Loop(self, batching_of(self, 'iter_batches', options), convert)
+  return Loop(self, batching_of('iter_batches', options), convert)
 end
 
 local function check_pinned(pin_memory)
@@ -231,7 +233,7 @@ function DataIterator:iter_torch_batches(options)
   if device == 'auto' then device = self._options.device and self._options.device() or 'cpu' end
   local convert = torch_batch.converter {
     dtypes = options.dtypes, device = device, collate_fn = options.collate_fn, pin_memory = options.pin_memory}
-  return Loop(self, batching_of(self, 'iter_torch_batches', options), convert)
+  return Loop(self, batching_of('iter_torch_batches', options), convert)
 end
 
 ---@return {name: string, type: string}[] columns

@@ -13,31 +13,33 @@ local seeds = require 'rtrain.seed'
 
 local VERSION = 1
 local STATE_FIELDS = {'version', 'epoch', 'finished', 'rows', 'num_rows', 'world_size', 'remaining', 'batch_size',
-                      'shuffle_size', 'shuffle_seed', 'base'}
+                      'shuffle_size', 'shuffle_seed', 'seed', 'base'}
 
 ---@class data.Batching
 ---@field batch_size? integer nil: whole blocks
 ---@field shuffle_size? integer of the local shuffle
----@field shuffle_seed? integer
+---@field shuffle_seed? integer default: the position's seed
 
----Arguments: name of the dataset, world_size, rank.
+---Arguments: name of the dataset; world_size, rank; seed, of what has none of its own. A state brings its own seed, which
+---counts from then on: the rows that were had are those of its orders.
 ---@class data.Position
----@overload fun(name: string, world_size: integer, rank: integer): data.Position
+---@field seed integer
+---@overload fun(name: string, share: {world_size: integer, rank: integer}, seed: integer): data.Position
 local Position = class('Position')
 
-function Position:init(name, world_size, rank)
-  self._name, self._world_size, self._rank = name, world_size, rank
+function Position:init(name, share, seed)
+  self._name, self._world_size, self._rank, self.seed = name, share.world_size, share.rank, seed
   self._next_epoch = 0
 end
 
 ---The local shuffle of a rank in an epoch; nil without one.
----@param batching data.Batching
+---@param batching data.Batching or a state
 ---@param epoch integer
 ---@param rank integer
 ---@return data.LocalShuffle|nil
 function Position.shuffle_of(batching, epoch, rank)
   if not batching.shuffle_size then return nil end
-  return LocalShuffle(batching.shuffle_size, batching.batch_size, seeds.of(batching.shuffle_seed, epoch, rank))
+  return LocalShuffle(batching.shuffle_size, batching.batch_size, seeds.of(batching.shuffle_seed or batching.seed, epoch, rank))
 end
 
 local function whole(state) return state.remaining or intervals.all(state.num_rows) end
@@ -77,7 +79,7 @@ end
 local function start_of(self, num_rows, batching)
   local state = self._loaded
   self._loaded = nil
-  local out = {version = VERSION, num_rows = num_rows, world_size = self._world_size, finished = false,
+  local out = {version = VERSION, num_rows = num_rows, world_size = self._world_size, finished = false, seed = self.seed,
                batch_size = batching.batch_size, shuffle_size = batching.shuffle_size, shuffle_seed = batching.shuffle_seed}
   if not state or state.finished then
     out.epoch, out.rows = self._next_epoch, 0
@@ -113,7 +115,7 @@ function Position:begin(num_rows, batching)
   local state = start_of(self, num_rows, batching)
   self._state, self._next_epoch = state, state.epoch + 1
   if num_rows == nil then return {epoch = state.epoch, state = state} end
-  local out = {epoch = state.epoch, shuffle = Position.shuffle_of(batching, state.epoch, self._rank)}
+  local out = {epoch = state.epoch, shuffle = Position.shuffle_of(state, state.epoch, self._rank)}
   local own = intervals.deal(whole(state), self._world_size, self._rank)
   local count = intervals.count(own)
   if not out.shuffle then
@@ -146,7 +148,8 @@ end
 function Position:state()
   local state = self._state or self._loaded
   if state then return copy(state) end
-  return {version = VERSION, epoch = self._next_epoch - 1, finished = true, rows = 0, world_size = self._world_size}
+  return {version = VERSION, epoch = self._next_epoch - 1, finished = true, rows = 0, world_size = self._world_size,
+          seed = self.seed}
 end
 
 ---Makes the next epoch go on where a state was taken.
@@ -154,10 +157,10 @@ end
 function Position:load_state(state)
   args.options(state, STATE_FIELDS, 'load_state')
   if state.version ~= VERSION or type(state.epoch) ~= 'number' or type(state.rows) ~= 'number'
-    or type(state.world_size) ~= 'number' then
+    or type(state.world_size) ~= 'number' or type(state.seed) ~= 'number' then
     errors.raise('argument', 'load_state: this is no state of a dataset shard')
   end
-  self._loaded, self._state = copy(state), nil
+  self._loaded, self._state, self.seed = copy(state), nil, state.seed
   self._next_epoch = state.epoch + 1
 end
 

@@ -8,12 +8,14 @@ local class = require 'rtrain.class'
 local exchange = require 'rtrain.data.exchange'
 local Position = require 'rtrain.data.position'
 
----Arguments: feed; epoch; ahead.
+---Arguments: feed; start, of a Position; ahead.
 ---@class data.Rest
----@overload fun(feed: data.Feed, epoch: integer, ahead: boolean): data.Rest
+---@overload fun(feed: data.Feed, start: data.Start, ahead: boolean): data.Rest
 local Rest = class('Rest')
 
-function Rest:init(feed, epoch, ahead) self._feed, self._epoch, self._ahead = feed, epoch, ahead end
+function Rest:init(feed, start, ahead)
+  self._feed, self._epoch, self._seed, self._ahead = feed, start.epoch, start.state.seed, ahead
+end
 
 -- The part of a rank, as it comes from the plan.
 local function part_of(self, state, rank)
@@ -21,7 +23,8 @@ local function part_of(self, state, rank)
   local stream
   return function()
     if not stream then
-      stream = self._feed:stream {epoch = self._epoch, part = part, ahead = self._ahead}
+      stream = self._feed:stream {
+        epoch = self._epoch, seed = self._seed, part = part, ahead = self._ahead}
       self:close()
       self._stream = stream
     end
