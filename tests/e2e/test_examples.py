@@ -3,6 +3,7 @@
 import gzip
 import os
 import random
+import re
 import signal
 import struct
 
@@ -28,18 +29,38 @@ def write_images(folder, name, count):
 
 @pytest.fixture
 def small(rtrain):
-    """rtrain with a FashionMNIST of 512 training and 200 test images."""
-    folder = rtrain.folder / "data" / "fashion-mnist"
-    folder.mkdir(parents=True)
-    write_images(folder, "train", 512)
-    write_images(folder, "t10k", 200)
+    """rtrain with an MNIST and a FashionMNIST of 512 training and 200 test images."""
+    for name in ("mnist", "fashion-mnist"):
+        folder = rtrain.folder / "data" / name
+        folder.mkdir(parents=True)
+        write_images(folder, "train", 512)
+        write_images(folder, "t10k", 200)
     rtrain.env["RTRAIN_DATA"] = str(folder.parent)
     rtrain.env["OMP_NUM_THREADS"] = "1"  # threads that wait for each other are slow beside other tests
     return rtrain
 
 
+@pytest.fixture
+def alone(rtrain):
+    """rtrain without any images: threads that wait for each other are slow beside other tests."""
+    rtrain.env.pop("RTRAIN_DATA", None)
+    rtrain.env["OMP_NUM_THREADS"] = "1"
+    return rtrain
+
+
 def example(name):
     return str(SOURCE / "examples" / f"{name}.lua")
+
+
+EXAMPLES = sorted((SOURCE / "examples").glob("*.lua"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_is_short_and_says_how_to_run_it(path):
+    lines = path.read_text().splitlines()
+    assert len(lines) <= 150 and max(map(len, lines)) <= 128
+    assert re.search(rf"rtrain (run|exec) examples/{path.name}", lines[0])
+    assert f"| `{path.name}` |" in (SOURCE / "examples" / "README.md").read_text()
 
 
 def test_hello(rtrain):
@@ -73,3 +94,139 @@ def test_fashion_mnist_goes_on_exactly_after_a_kill(small, workers):
     assert result.returncode == 0, result.stderr
     assert len(small.json("show", "killed")["attempts"]) == 2
     assert small.reports("killed") == small.reports("whole")
+
+
+@pytest.mark.parametrize("workers, images", [("1", "mnist"), ("2", "fashion-mnist")])
+def test_mnist_resnet18_reads_new_images(small, workers, images):
+    settings = ["limit=128", "test_limit=40", "global_batch_size=16", f"dataset={images}"]
+    result = small("run", example("mnist_resnet18"), "-n", workers, *[part for s in settings for part in ("--set", s)])
+    assert result.returncode == 0, result.stderr
+    (row,) = small.reports()
+    lines = [line for line in result.stdout.splitlines() if not line.startswith("[rank")]
+    assert lines[:2] == ["epoch,loss", f"0,{row['loss']:.17g}"]
+    assert [line.split()[0] for line in lines[2:4]] == ["labels", "predictions"]
+    assert re.fullmatch(r"accuracy on 40 new images: [01]\.\d{4}", lines[4])
+
+
+def test_mnist_resnet18_says_which_images_there_are(small):
+    result = small("run", example("mnist_resnet18"), "--set", "dataset=emnist")
+    assert result.returncode == 1
+    assert "--set dataset: 'mnist' or 'fashion-mnist'" in result.stderr
+
+
+def accuracy_on_new_images(text):
+    return float(re.search(r"Best model from epoch \d+, accuracy on 200 new images: ([\d.]+)", text).group(1))
+
+
+@pytest.mark.parametrize("workers, images", [("1", "fashion-mnist"), ("3", "mnist")])
+def test_mnist_convnet_learns_and_keeps_the_best_two(small, workers, images):
+    settings = ["--set", "batch_size=16", "--set", "epochs=3"]
+    result = small("run", example("mnist_convnet"), "-n", workers, *settings, "--", images)
+    assert result.returncode == 0, result.stderr
+    rows = small.reports()
+    assert [row["epoch"] for row in rows] == [0, 1, 2]
+    assert accuracy_on_new_images(result.stdout) > 0.5
+    best = sorted((row["metrics"]["accuracy"] for row in small.json("checkpoints", "last")), reverse=True)
+    assert best[0] == max(row["accuracy"] for row in rows) and len(best) >= 2
+
+
+def test_mnist_convnet_ends_with_all_epochs_after_a_kill(small):
+    settings = ["--set", "epochs=4", "--set", "batch_size=16", "--name", "killed"]
+    running = small.started("run", example("mnist_convnet"), *settings, "--", "mnist", "256", reports=1)
+    wait_until(lambda: small.json("checkpoints", "killed"), message="the first checkpoint")
+    worker = small.json("show", "killed")["attempts"][-1]["workers"][-1]
+    os.kill(worker["pid"], signal.SIGKILL)
+    result = running.wait()
+    assert result.returncode == 0, result.stderr
+    assert len(small.json("show", "killed")["attempts"]) == 2
+    assert [row["epoch"] for row in small.reports("killed")] == [0, 1, 2, 3]
+    assert re.search(r"Resuming from epoch [1-3]", result.stdout)
+    assert "Best model from epoch" in result.stdout
+
+
+ADVANCED = {
+    "all_off": ["amp=false", "compress=false", "accumulation_steps=1"],
+    "mixed_precision": ["amp=true"],
+    "accumulation": ["accumulation_steps=3"],
+}
+
+
+@pytest.mark.parametrize("settings", ADVANCED.values(), ids=ADVANCED)
+def test_mnist_convnet_advanced(small, settings):
+    given = [part for s in ("batch_size=16", "epochs=2", *settings) for part in ("--set", s)]
+    result = small("run", example("mnist_convnet_advanced"), *given, "--", "mnist")
+    assert result.returncode == 0, result.stderr
+    rows = small.reports()
+    assert [row["epoch"] for row in rows] == [0, 1]
+    assert rows[1]["lr"] == pytest.approx(0.7 * rows[0]["lr"])
+    assert rows[1]["loss"] < rows[0]["loss"]
+    assert 0 < rows[1]["memory_percent"] <= 100 and 0 <= rows[1]["cpu_percent"] <= 100 and rows[1]["epoch_time"] > 0
+    steps = dict(s.split("=") for s in settings).get("accumulation_steps", "2")
+    assert rows[0]["effective_batch_size"] == 16 * 2 * int(steps)
+    assert "best checkpoint: " in result.stdout
+
+
+def test_mnist_convnet_advanced_stops_early_on_all_ranks(small):
+    given = ["--set", "patience=1", "--set", "epochs=20", "--set", "lr=0"]
+    result = small("run", example("mnist_convnet_advanced"), *given, "--", "mnist")
+    assert result.returncode == 0, result.stderr
+    assert "Early stopping at epoch 1" in result.stdout
+    assert len(small.reports()) == 2
+
+
+VIT = ["limit=32", "test_limit=16", "dataset=shapes10"]
+
+
+def assert_saved_transformer(rtrain):
+    (checkpoint,) = rtrain.json("checkpoints", "last")
+    script = rtrain.script(f"""
+        local torch, ordered = require 'torch', require 'rtrain.ordered'
+        local state = torch.load('{checkpoint["path"]}/model.pt')
+        local names = ordered.keys(state)
+        print(#names, names[1], names[#names], state['encoder.pos_embedding'].shape[2])
+        """)
+    assert rtrain("exec", script).stdout.split() == ["152", "class_token", "heads.head.bias", "65"]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_cifar_vit(alone, workers):
+    given = [part for s in (*VIT, "batch_size_per_worker=8") for part in ("--set", s)]
+    result = alone("run", example("cifar_vit"), "-n", workers, *given)
+    assert result.returncode == 0, result.stderr
+    (row,) = alone.reports()
+    assert 1 < row["loss"] < 5 and 0 <= row["accuracy"] <= 1
+    assert f"epoch_num=0 loss={row['loss']:.4f} accuracy={row['accuracy']:.4f}" in result.stdout
+    assert "Training result: Result(metrics={accuracy=" in result.stdout
+    assert_saved_transformer(alone)
+
+
+def test_single_machine(alone):
+    result = alone("exec", example("single_machine"), *VIT, "batch_size=8", "epochs=2")
+    assert result.returncode == 0, result.stderr
+    assert [line.split()[0] for line in result.stdout.splitlines()] == ["epoch_num=0", "epoch_num=1"]
+    refused = alone("exec", example("single_machine"), "limits=3")
+    assert refused.returncode == 1 and "unknown option limits=3" in refused.stderr
+
+
+SHAPES = """
+local data, datasets = require 'rtrain.data', require 'vision.datasets'
+for name, is_train in pairs{train = true, test = false} do
+  local shapes = data.from_torch(datasets.shapes10{train = is_train}):limit(is_train and 40 or 20)
+  shapes:map(function(row) return {image = row.item[1], label = row.item[2]} end):write_parquet('shapes/' .. name)
+end
+"""
+
+
+def test_cifar_vit_data(alone):
+    made = alone("exec", alone.script(SHAPES, "shapes.lua"))
+    assert made.returncode == 0, made.stderr
+    folder = alone.folder / "shapes"
+    for path in [*folder.glob("*/*.parquet")]:
+        path.rename(folder / f"{path.parent.name}-{path.name}")
+    given = ["--set", "batch_size_per_worker=8", "--", str(folder), "32"]
+    result = alone("run", example("cifar_vit_data"), *given)
+    assert result.returncode == 0, result.stderr
+    (row,) = alone.reports()
+    assert 1 < row["loss"] < 5 and 0 <= row["accuracy"] <= 1
+    assert "Training result: Result(metrics={accuracy=" in result.stdout
+    assert_saved_transformer(alone)
