@@ -17,7 +17,7 @@ TEST_IMAGES = 1000
 def build_mnist(config):
     images = "mnist" if has("mnist") else "fashion-mnist"
     error = 1.5 if images == "mnist" else 12
-    convnet = ["--set", "epochs=3"]
+    convnet = ["--set", f"epochs={1 if config.quick else 3}"]
     resnet18 = ["--set", f"dataset={images}", "--set", "num_epochs=1"]
     arguments = [images]
     if config.quick:
