@@ -1,0 +1,123 @@
+"""rtrain.data against pyarrow: what it writes pyarrow reads, what pyarrow writes it reads; memory while it streams."""
+
+import json
+
+import pytest
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not here: scripts/test --oracle installs it")
+np = pytest.importorskip("numpy")
+import pyarrow.csv  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
+
+
+def lua(rtrain, text):
+    result = rtrain("exec", rtrain.script("local data = require 'rtrain.data'\nlocal torch = require 'torch'\n" + text))
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+ROWS = """
+local ds = data.range(1000, {override_num_blocks = 7}):map(function(row)
+  return {id = row.id, name = 'row ' .. row.id, even = row.id % 2 == 0, half = row.id / 2,
+          point = torch.full({2, 3}, row.id), tags = {row.id, row.id + 1}}
+end, {dtypes = {half = 'float64'}})
+"""
+
+
+def test_pyarrow_reads_what_write_parquet_wrote(rtrain):
+    for compression in ["snappy", "zstd", "none"]:
+        folder = rtrain.folder / compression
+        lua(rtrain, ROWS + f"ds:write_parquet('{folder}', {{compression = '{compression}', min_rows_per_file = 300}})")
+        files = sorted(folder.iterdir())
+        assert len(files) > 1 and all(file.name.startswith("part-") for file in files)
+        table = pa.concat_tables([pq.read_table(file) for file in files])
+        assert table.schema.field("id").type == pa.int64() and table.schema.field("half").type == pa.float64()
+        rows = table.drop_columns("point").to_pylist()
+        assert rows == [{"id": i, "name": f"row {i}", "even": i % 2 == 0, "half": i / 2, "tags": [i, i + 1]}
+                        for i in range(1000)]
+        points = table.column("point").combine_chunks().to_numpy_ndarray()
+        assert points.dtype == np.float32 and points.shape == (1000, 2, 3)
+        assert (points == np.arange(1000).reshape(1000, 1, 1)).all()
+
+
+def test_python_reads_what_write_csv_json_and_numpy_wrote(rtrain):
+    lua(rtrain, ROWS + f"""
+ds:drop_columns{{'point', 'tags'}}:write_csv('{rtrain.folder}/csv')
+ds:write_json('{rtrain.folder}/json')
+ds:write_numpy('{rtrain.folder}/numpy', {{column = 'point'}})
+""")
+    table = pa.concat_tables([pyarrow.csv.read_csv(file) for file in sorted((rtrain.folder / "csv").iterdir())])
+    assert table.column("name").to_pylist() == [f"row {i}" for i in range(1000)]
+    assert table.column("half").to_pylist() == [i / 2 for i in range(1000)]
+    rows = [json.loads(line) for file in sorted((rtrain.folder / "json").iterdir()) for line in open(file)]
+    assert rows == [{"id": i, "name": f"row {i}", "even": i % 2 == 0, "half": i / 2, "tags": [i, i + 1],
+                     "point": [[i] * 3] * 2} for i in range(1000)]
+    points = np.concatenate([np.load(file) for file in sorted((rtrain.folder / "numpy").iterdir())])
+    assert points.dtype == np.float32 and (points == np.arange(1000).reshape(1000, 1, 1)).all()
+
+
+def test_read_parquet_reads_what_pyarrow_wrote(rtrain):
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal(5000)
+    labels = rng.integers(0, 10, 5000)
+    table = pa.table({
+        "x": pa.array([None if i % 7 == 0 else v for i, v in enumerate(values)]), "label": labels,
+        "word": pa.array([f"w{i}" for i in labels]).dictionary_encode(),
+        "nested": pa.array([{"a": int(i), "b": [str(i)]} for i in labels]),
+        "at": pa.FixedShapeTensorArray.from_numpy_ndarray(rng.random((5000, 2, 2), dtype=np.float32)),
+    })
+    for i in range(5):
+        pq.write_table(table.slice(1000 * i, 1000), rtrain.folder / f"{i}.parquet", row_group_size=300)
+    out = json.loads(lua(rtrain, f"""
+local ds = data.read_parquet('{rtrain.folder}')
+local row = ds:random_shuffle{{seed = 1}}:filter(function(row) return row.label == 3 end):sort('x'):take(1)[1]
+local words = ds:unique('word')
+table.sort(words)
+print(require('rtrain.data.json_text').of{{
+  count = ds:count(), mean = ds:mean('x'), std = ds:std('x'), low = ds:min('x'), sum = ds:sum('label'), words = words,
+  x = row.x, a = row.nested.a, b = row.nested.b, total = ds:select_columns{{'at'}}:sum('at')}})
+"""))
+    x = np.array([v for i, v in enumerate(values) if i % 7])
+    assert out["count"] == 5000 and out["sum"] == labels.sum()
+    assert out["mean"] == pytest.approx(x.mean(), abs=1e-12) and out["std"] == pytest.approx(x.std(ddof=1), rel=1e-12)
+    assert out["low"] == x.min() and out["words"] == sorted({f"w{i}" for i in labels})
+    assert out["x"] == min(v for i, v in enumerate(values) if i % 7 and labels[i] == 3)
+    assert out["a"] == 3 and out["b"] == ["3"]
+    total = table.column("at").combine_chunks().to_numpy_ndarray().astype(np.float64).sum()
+    assert out["total"] == pytest.approx(total, rel=1e-6)
+
+
+def test_a_damaged_row_group_is_named(rtrain):
+    path = rtrain.folder / "x.parquet"
+    pq.write_table(pa.table({"x": np.random.default_rng(0).integers(0, 1 << 60, 4000)}), path, row_group_size=1000,
+                   compression="zstd", use_dictionary=False)
+    with open(path, "r+b") as file:
+        file.seek(pq.ParquetFile(path).metadata.row_group(2).column(0).data_page_offset + 40)
+        file.write(b"\xff" * 200)
+    result = rtrain("exec", rtrain.script(f"require('rtrain.data').read_parquet('{path}'):materialize()"))
+    assert result.returncode == 1
+    assert str(path) in result.stderr and "row group 2" in result.stderr
+
+
+# 200 and 800 MB of images take the same memory: the full size is in tests/bench.
+def test_streaming_stays_under_a_bound(rtrain):
+    rows = 2000
+    table = pa.table({"image": pa.FixedShapeTensorArray.from_numpy_ndarray(
+        np.random.default_rng(0).random((rows, 3, 64, 64), dtype=np.float32)), "label": np.arange(rows) % 10})
+    pq.write_table(table, rtrain.folder / "part.parquet", row_group_size=250, compression="none")
+    body = f"""
+local context = data.DataContext.get_current()
+context.memory_bytes, context.target_max_block_size, context.num_threads = 32 * 2 ^ 20, 2 ^ 20, 2
+local list = {{}}
+for i = 1, COUNT do list[i] = '{rtrain.folder}/part.parquet' end
+local model = torch.nn.Linear(3 * 64 * 64, 10)
+local seen = 0
+for batch in data.read_parquet(list):iter_torch_batches{{batch_size = 100}} do
+  torch.nn.functional.cross_entropy(model(batch.image:flatten(1)), batch.label):backward()
+  seen = seen + #batch.label
+end
+assert(seen == COUNT * {rows})
+print(io.open('/proc/self/status'):read('*a'):match('VmHWM:%s*(%d+) kB'))
+"""
+    short, long = (int(lua(rtrain, body.replace("COUNT", str(n)))) / 1024 for n in (2, 8))
+    assert long < 600 and long < short + 100, (short, long)
