@@ -69,6 +69,18 @@ function TestGatherImages:test_any_dtype_and_strides()
   check(random_images(4, 8, 5, 3):slice(0, 1, 4, 2):narrow(1, 2, 4), {1, 0}, plan)
 end
 
+function TestGatherImages:test_many_samples_on_several_threads()
+  local images, threads = random_images(300, 28, 28, 3), torch.get_num_threads()
+  local indices, plan = torch.randint(0, 300, {500}), {levels = levels(3), height = 28, width = 28}
+  local want = images:index_select(0, indices):permute{0, 3, 1, 2}:float() + torch.tensor{0, 257, 514}:view{1, 3, 1, 1}
+  for count = 1, 3 do
+    torch.set_num_threads(count)
+    lu.assertTrue(torch.equal(data.gather_images(images, indices, plan), want))
+    lu.assertErrorMsgContains('is out of range for 300 images', data.gather_images, images, indices + 300, plan)
+  end
+  torch.set_num_threads(threads)
+end
+
 function TestGatherImages:test_no_samples()
   local out = data.gather_images(random_images(2, 3, 3), torch.zeros(0, {dtype = 'int64'}),
     {levels = levels(1), height = 3, width = 3})

@@ -1,5 +1,6 @@
 #include "host/engine/data/fused_images.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@ constexpr int64_t kFarthest = int64_t{1} << 31;
 constexpr int64_t kAhead = 2;  // samples
 constexpr int64_t kFetchedBytes = 4096;
 constexpr int64_t kCacheLine = 64;
+constexpr int64_t kPixelsOfThread = 1 << 16;
 
 [[noreturn]] void refuse(std::string_view what) {
   throw Error(Code::kArgument, cat("gather_images: ", what));
@@ -140,17 +142,24 @@ class Gather {
 
   template <typename T>
   void fill() {
-    auto* out = static_cast<T*>(out_.mutable_data_ptr());
-    for (int64_t i = 0; i < indices_.size(0); ++i) {
+    const int64_t pixels = std::max<int64_t>(channels_ * out_.size(2) * out_.size(3), 1);
+    at::parallel_for(0, indices_.size(0), std::max<int64_t>(kPixelsOfThread / pixels, 1),
+                     [&](int64_t from, int64_t to) { fill_samples<T>(from, to); });
+  }
+
+  template <typename T>
+  void fill_samples(int64_t from, int64_t to) {
+    const int64_t plane = out_.size(2) * out_.size(3);
+    T* out = static_cast<T*>(out_.mutable_data_ptr()) + from * channels_ * plane;
+    for (int64_t i = from; i < to; ++i) {
       const uint8_t* pixels = image(i);
       fetch(i + kAhead);
       const Axis rows = axis(i, 0);
       const Axis columns = axis(i, 2);
       const Span x = inside(columns, images_.size(2), out_.size(3));
-      for (int64_t channel = 0; channel < channels_; ++channel) {
+      for (int64_t channel = 0; channel < channels_; ++channel, out += plane) {
         const T* levels = static_cast<const T*>(levels_.const_data_ptr()) + channel * kLevels;
         fill_plane(pixels + channel * channel_stride_, levels, rows, columns, x, out);
-        out += out_.size(2) * out_.size(3);
       }
     }
   }

@@ -1,5 +1,7 @@
 // host/engine/data/fused_images.h: a batch of images in one pass over their bytes: gather by index,
 // crop, pad, mirror, look up what each byte becomes (to float, normalise), and order by channel.
+//
+// Samples are shared among ATen's threads, of which a loader's worker has one.
 #pragma once
 
 #include <ATen/core/Tensor.h>
