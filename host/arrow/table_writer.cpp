@@ -4,6 +4,7 @@
 #include <arrow/compute/cast.h>
 #include <arrow/util/io_util.h>
 
+#include <cstring>
 #include <utility>
 
 #include "host/arrow/memory.h"
@@ -30,7 +31,7 @@ class Sink final : public arrow::io::OutputStream {
     file_->write(data, static_cast<size_t>(size));
     position_ += size;
     if (file_->error() == 0) return arrow::Status::OK();
-    return arrow::internal::IOErrorFromErrno(file_->error(), "it cannot be written");
+    return arrow::internal::IOErrorFromErrno(file_->error(), std::strerror(file_->error()));
   }
 
  private:

@@ -10,10 +10,10 @@
 #include "host/engine/checks.h"
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
-#include "host/engine/operators/options.h"
 #include "host/engine/tensor/dtype.h"
 #include "host/engine/tensor/scalars.h"
 #include "host/engine/tensor/tensor.h"
+#include "host/lua/options.h"
 
 namespace rtrain {
 namespace {

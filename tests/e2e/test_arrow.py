@@ -373,6 +373,106 @@ def test_json_lines(rtrain):
         assert found[name][1] == [plain(row[name]) for row in rows]
 
 
+PEAK = """
+local function peak()
+  for line in io.lines '/proc/self/status' do
+    local found = line:match '^VmHWM:%s*(%d+) kB'
+    if found then return found / 1024 end
+  end
+end
+"""
+
+
+def test_a_large_row_group_is_read_in_little_memory(rtrain):
+    path = rtrain.folder / "large.parquet"
+    rng = np.random.default_rng(0)
+    rows = 2_000_000
+    table = pa.table({**{f"x{i}": rng.standard_normal(rows) for i in range(12)}, "text": pa.array(["0123456789" * (i % 5) for i in range(rows)])})
+    pq.write_table(table, path, row_group_size=rows, compression="none", use_dictionary=False)
+    out = execute(rtrain, PEAK + """
+        local reader = require('rtrain._arrow').open_parquet(arg[1])
+        local before = peak()
+        local cursor, rows = reader:read(0, nil, 4096), 0
+        for batch in function() return cursor:next() end do rows = rows + batch:num_rows() end
+        print(reader:row_group_bytes(0) / 2 ^ 20, rows, peak() - before)
+    """, path)
+    row_group_mib, found, grown_mib = map(float, out.split())
+    assert row_group_mib > 200 and found == rows
+    assert grown_mib < 100
+
+
+def test_writing_takes_little_memory(rtrain):
+    path = rtrain.folder / "large.parquet"
+    out = execute(rtrain, PEAK + """
+        local arrow, data, torch = require 'rtrain._arrow', require('torch._C').data, require 'torch'
+        local writer = arrow.parquet_writer(arg[1], {compression = 'none', row_group_bytes = 16 * 2 ^ 20})
+        local x = torch.rand(1024, 1024)
+        local before = peak()
+        for _ = 1, 100 do writer:write(data.to_arrow({'x'}, {x})) end
+        writer:close()
+        print(peak() - before)
+    """, path)
+    metadata = pq.ParquetFile(path).metadata
+    assert metadata.num_rows == 100 * 1024 and metadata.num_row_groups == 25
+    assert path.stat().st_size > 400 * 2**20
+    assert float(out) < 120
+
+
+def test_a_full_disk_is_an_error_that_leaves_no_file(rtrain):
+    result = rtrain("exec", rtrain.script("""
+        local arrow, data, torch = require 'rtrain._arrow', require('torch._C').data, require 'torch'
+        local ffi = require 'ffi'
+        ffi.cdef 'int setrlimit(int, const uint64_t *); void (*signal(int, void (*)(int)))(int);'
+        ffi.C.signal(25, ffi.cast('void (*)(int)', 1))  -- SIGXFSZ is ignored: writing fails with an error
+        ffi.C.setrlimit(1, ffi.new('uint64_t[2]', 100000, 100000))
+        for _, name in ipairs{'parquet_writer', 'csv_writer', 'ipc_writer'} do
+          local ok, err = pcall(function()
+            local writer = arrow[name]('x.out')
+            for _ = 1, 100 do writer:write(data.to_arrow({'x'}, {torch.rand(10000)})) end
+            writer:close()
+          end)
+          print(ok, err.code, err.message)
+        end
+        collectgarbage()
+        collectgarbage()
+    """))
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        assert line.startswith("false\tenvironment\tcannot write 'x.out'") and "File too large" in line, line
+    assert not list(rtrain.folder.glob("x.out*"))
+
+
+def test_threads_and_states_read_at_once(rtrain):
+    path = rtrain.folder / "x.parquet"
+    pq.write_table(table_of_all_types(), path, row_group_size=100)
+    out = execute(rtrain, """
+        local torch = require 'torch'
+        local path = arg[1]
+        local blob = require('rtrain._closure').dump(function(group)
+          local cursor = require('rtrain._arrow').open_parquet(path):read(group)
+          local total = 0
+          for batch in function() return cursor:next() end do
+            local names, columns = require('torch._C').data.from_arrow(batch)
+            for i, name in ipairs(names) do
+              if name == 'int32' then total = total + columns[i]:sum():item() end
+            end
+          end
+          return total
+        end)
+        local pool = require('torch._C').data.Pool{blob = blob, num_workers = 4, capacity = 40}
+        for round = 1, 4 do
+          for group = 0, 9 do assert(pool:submit(group)) end
+        end
+        local total = 0
+        for _ = 1, 40 do total = total + pool:next() end
+        pool:close()
+        print(total / 4)
+    """, path)
+    assert float(out) == sum(table_of_all_types()["int32"].to_pylist())
+
+
 def test_a_missing_arrow_is_told_with_every_place(rtrain):
     rtrain.env["RTRAIN_ARROW"] = "/no/arrow/here"
     out = execute(rtrain, "print(pcall(require, 'rtrain._arrow'))")

@@ -8,10 +8,10 @@
 #include "host/engine/data/sample_draws.h"
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
-#include "host/engine/operators/options.h"
 #include "host/engine/tensor/random.h"
 #include "host/engine/tensor/sizes.h"
 #include "host/engine/tensor/tensor.h"
+#include "host/lua/options.h"
 
 namespace rtrain {
 namespace {

@@ -9,8 +9,8 @@
 #include "host/engine/files/tree.h"
 #include "host/engine/guard.h"
 #include "host/engine/memory/allocator.h"
-#include "host/engine/operators/options.h"
 #include "host/lua/guard.h"
+#include "host/lua/options.h"
 
 namespace rtrain {
 namespace {

@@ -21,8 +21,8 @@
 #include "host/engine/engine.h"
 #include "host/engine/files/file_storage.h"
 #include "host/engine/guard.h"
-#include "host/engine/operators/options.h"
 #include "host/engine/tensor/tensor.h"
+#include "host/lua/options.h"
 
 namespace rtrain {
 namespace {

@@ -13,12 +13,12 @@
 #include "host/engine/checks.h"
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
-#include "host/engine/operators/options.h"
 #include "host/engine/tensor/dtype.h"
 #include "host/engine/tensor/number_list.h"
 #include "host/engine/tensor/scalars.h"
 #include "host/engine/tensor/sizes.h"
 #include "host/engine/tensor/tensor.h"
+#include "host/lua/options.h"
 
 namespace rtrain {
 namespace {

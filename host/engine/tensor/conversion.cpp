@@ -7,10 +7,10 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/checks.h"
-#include "host/engine/operators/options.h"
 #include "host/engine/tensor/dtype.h"
 #include "host/engine/tensor/scalars.h"
 #include "host/engine/tensor/tensor.h"
+#include "host/lua/options.h"
 
 namespace rtrain {
 namespace {

@@ -65,7 +65,7 @@ function Spill:write(blocks)
   self._runs = self._runs + 1
   local objects = {}
   self._objects[self._runs] = objects
-  local writer = require('rtrain._arrow').ipc_writer(path_of(self, self._runs))
+  local writer = require('rtrain._arrow').ipc_writer(path_of(self, self._runs), {sync = false})
   for i, block in ipairs(blocks) do
     local batch, is_objects = to_arrow(block)
     objects[i] = is_objects
