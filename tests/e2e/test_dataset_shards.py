@@ -280,6 +280,47 @@ def test_abandoned_loops_and_errors_leave_nothing_behind(rtrain):
     assert "a bad row" in result.stderr and "train.lua:13" in result.stderr
     assert "row 7" in result.stderr
 
+@pytest.mark.parametrize("rank_1, code, text", [
+    ("error('no more')", 1, "no more"),
+    ("return", 6, "dataset 'train': rank 1 has not asked for more batches of loop 1 within 2 s (TorchConfig.timeout_s)"),
+])
+def test_a_rank_that_stays_away_is_named(rtrain, rank_1, code, text):
+    result = rtrain.run("""
+        local data, train = require 'rtrain.data', require 'rtrain'
+        train.TorchTrainer {
+          train_loop_per_worker = function()
+            local steps = 0
+            for _ in train.get_dataset_shard('train'):iter_batches {batch_size = 1} do
+              steps = steps + 1
+              if steps == 3 and train.get_context():get_world_rank() == 1 then RANK_1 end
+            end
+          end,
+          scaling_config = train.ScalingConfig {num_workers = 2},
+          torch_config = train.TorchConfig {timeout_s = 2},
+          datasets = {train = data.range(1000):filter(function(row) return row.id % 2 == 0 end)},
+        }:fit()
+        """.replace("RANK_1", rank_1))
+    assert result.returncode == code, result.stderr
+    assert text in result.stderr
+
+
+def test_workers_without_a_process_group_agree_too(rtrain):
+    rtrain.run_ok("""
+        local data, train = require 'rtrain.data', require 'rtrain'
+        train.DataParallelTrainer {
+          train_loop_per_worker = function()
+            local rows = 0
+            for row in train.get_dataset_shard('train'):iter_rows() do rows = rows + 1 end
+            train.report {rows = rows}
+          end,
+          scaling_config = train.ScalingConfig {num_workers = 2},
+          datasets = {train = data.range(100):flat_map(function(row) return row.id < 5 and {row, row, row} or {} end)},
+        }:fit()
+        """)
+    ranks = rtrain.json("metrics", "last", "--ranks")[0]["ranks"]
+    assert ranks[0] == ranks[1] and ranks[0]["rows"] in (3, 6)
+
+
 FILES = """
 local data, torch, train = require 'rtrain.data', require 'torch', require 'rtrain'
 

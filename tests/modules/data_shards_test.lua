@@ -269,6 +269,12 @@ function TestShards.test_states_that_do_not_fit_are_refused()
     "dataset 'train' has 21 rows, and 20 when the state was saved")
   lu.assertStrContains(message(other.load_state, other, {epoch = 1}), 'no state of a dataset shard')
   lu.assertStrContains(message(other.load_state, other, {epochs = 1}), "did you mean 'epoch'?")
+  for name, value in next, {version = 2, rows = -1, world_size = 0, epoch = 'x', seed = 0.5, remaining = {{5, 3}}, base = {},
+                            num_rows = -1, batch_size = 0, shuffle_size = 'many'} do
+    local damaged = state_of(Feed {n = 20, sizes = {5}}, 1)
+    damaged[name] = value
+    lu.assertStrContains(message(other.load_state, other, damaged), ("its field '%s' is missing or wrong"):format(name))
+  end
   local ranks = ranks_of(Feed {n = 20, sizes = {5}}, 2)
   loops(ranks, {batch_size = 'none'}, 1)
   local alone = ranks_of(Feed {n = 20, sizes = {5}}, 1)[1]

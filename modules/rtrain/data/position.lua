@@ -9,11 +9,16 @@ local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local intervals = require 'rtrain.data.intervals'
 local LocalShuffle = require 'rtrain.data.local_shuffle'
+local ordered = require 'rtrain.ordered'
 local seeds = require 'rtrain.seed'
 
 local VERSION = 1
 local STATE_FIELDS = {'version', 'epoch', 'finished', 'rows', 'num_rows', 'world_size', 'remaining', 'batch_size',
                       'shuffle_size', 'shuffle_seed', 'seed', 'base'}
+
+-- Fields that are integers, and the least they can be.
+local COUNTS = {epoch = -1, rows = 0, world_size = 1, seed = 0}
+local OPTIONAL_COUNTS = {num_rows = 0, batch_size = 1, shuffle_size = 1, shuffle_seed = 0}
 
 ---@class data.Batching
 ---@field batch_size? integer nil: whole blocks
@@ -152,13 +157,47 @@ function Position:state()
           seed = self.seed}
 end
 
+local function is_count(value, least) return type(value) == 'number' and value % 1 == 0 and value >= least end
+
+local function is_ascending(list, num_rows)
+  local last = 0
+  for _, interval in ipairs(list) do
+    if type(interval) ~= 'table' or not is_count(interval[1], last) or not is_count(interval[2], interval[1]) then
+      return false
+    end
+    last = interval[2]
+  end
+  return last <= num_rows
+end
+
+local problem_of
+
+-- The field of a state that is wrong, nil when none is.
+function problem_of(state)
+  if state.version ~= VERSION then return 'version' end
+  for _, name in ipairs(ordered.keys_of(COUNTS)) do
+    local least = COUNTS[name]
+    if not is_count(state[name], least) then return name end
+  end
+  for _, name in ipairs(ordered.keys_of(OPTIONAL_COUNTS)) do
+    local least = OPTIONAL_COUNTS[name]
+    if state[name] ~= nil and not is_count(state[name], least) then return name end
+  end
+  local remaining = state.remaining
+  if remaining ~= nil and not (type(remaining) == 'table' and is_ascending(remaining, state.num_rows or 0)) then
+    return 'remaining'
+  end
+  if state.base ~= nil and (type(state.base) ~= 'table' or problem_of(state.base)) then return 'base' end
+end
+
 ---Makes the next epoch go on where a state was taken.
 ---@param state table what `state` gave, on any rank
 function Position:load_state(state)
   args.options(state, STATE_FIELDS, 'load_state')
-  if state.version ~= VERSION or type(state.epoch) ~= 'number' or type(state.rows) ~= 'number'
-    or type(state.world_size) ~= 'number' or type(state.seed) ~= 'number' then
-    errors.raise('argument', 'load_state: this is no state of a dataset shard')
+  local problem = problem_of(state)
+  if problem then
+    errors.raise('argument', ("load_state: this is no state of a dataset shard: its field '%s' is missing or wrong"):format(
+      problem))
   end
   self._loaded, self._state, self.seed = copy(state), nil, state.seed
   self._next_epoch = state.epoch + 1
