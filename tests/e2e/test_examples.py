@@ -71,6 +71,16 @@ def test_hello(rtrain):
     assert losses[-1] < 0.1 < losses[0]
 
 
+def test_image_folder_draws_its_images_once_and_learns(small):
+    for run in "first", "second":
+        result = small("run", example("image_folder"), "--name", run, "--set", "epochs=2")
+        assert result.returncode == 0, result.stderr
+    drawn = small.folder / "shapes10-images"
+    assert len(list(drawn.glob("train/*/*.jpg"))) == 5000 and len(list(drawn.glob("test/crescent/*.jpg"))) == 100
+    assert small.reports("first")[-1]["accuracy"] > 0.2
+    assert small.reports("first") == small.reports("second")
+
+
 @pytest.mark.parametrize("workers", ["1", "3"])
 def test_fashion_mnist_learns_and_keeps_two_checkpoints(small, workers):
     result = small("run", example("fashion_mnist"), "-n", workers, "--set", "batch_size=16")

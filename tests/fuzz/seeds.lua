@@ -73,9 +73,9 @@ for _, kind in ipairs{{8, 1}, {9, 1}, {11, 2}, {12, 4}, {13, 4}, {14, 8}} do
 end
 write('idx', 'compressed', '\31\139\8\0\0\0\0\0\0\3\99\96\224\96\100\96\96\96\2\0\83\39\183\175\11\0\0\0')
 
-local function npy(descr, shape, values, order)
+local function npy(descr, shape, content, order)
   local header = ("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n"):format(descr, order or 'False', shape)
-  return '\147NUMPY\1\0' .. string.char(#header, 0) .. header .. values
+  return '\147NUMPY\1\0' .. string.char(#header, 0) .. header .. content
 end
 write('npy', 'float', npy('<f4', '(2, 3)', ('\0'):rep(24)))
 write('npy', 'fortran', npy('>i2', '(2, 3)', ('\1'):rep(12), 'True'))

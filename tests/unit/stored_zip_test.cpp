@@ -134,6 +134,19 @@ TEST(StoredZip, HostileArchivesAreRefused) {
   }
 }
 
+TEST(StoredZip, RecordsSayHowTheyArePacked) {
+  const std::string bytes = patched(patched(kTwo.bytes, kTwo.entries[0] + kEntryMethod, u16(8)),
+                                    kTwo.entries[0] + kEntrySize, u32(77));
+  const MemorySource source(bytes);
+  const StoredZip zip(source);
+  ASSERT_EQ(zip.records().size(), 2U);
+  const StoredZip::Record& one = zip.records().at("a/one");
+  EXPECT_EQ(one.method, StoredZip::kDeflated);
+  EXPECT_EQ(one.size, 5U);
+  EXPECT_EQ(one.unpacked_size, 77U);
+  EXPECT_EQ(zip.records().at("a/two").unpacked_size, 6U);
+}
+
 TEST(StoredZip, ACompressedRecordIsRefusedWhenItIsAskedFor) {
   // As a bomb would: nine bytes that say they become a gigabyte.
   const std::string bytes = patched(patched(kTwo.bytes, kTwo.entries[0] + kEntryMethod, u16(8)),

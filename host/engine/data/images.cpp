@@ -1,11 +1,6 @@
 // host/engine/data/images.cpp: torch._C.data.decode_images, decode_files, gather_strings,
 // decode_image, encode_jpeg, encode_png, read_file and write_file.
-#include <ATen/Parallel.h>
-#include <ATen/ops/stack.h>
-
 #include <array>
-#include <exception>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,7 +10,7 @@
 #include "host/base/text.h"
 #include "host/engine/checks.h"
 #include "host/engine/data/byte_rows.h"
-#include "host/engine/data/image.h"
+#include "host/engine/data/image_batch.h"
 #include "host/engine/data/jpeg.h"
 #include "host/engine/data/png.h"
 #include "host/engine/engine.h"
@@ -73,41 +68,10 @@ ImageBytes bytes_of(const at::Tensor& tensor, std::string_view what) {
   return {tensor.const_data_ptr<uint8_t>(), static_cast<size_t>(tensor.numel())};
 }
 
-bool all_of_one_size(const std::vector<at::Tensor>& images) {
-  for (const at::Tensor& image : images) {
-    if (image.sizes() != images.front().sizes()) return false;
-  }
-  return !images.empty();
-}
-
-using Decoder = at::Tensor (*)(ImageBytes, const ImageOptions&);
-using Decode = std::function<at::Tensor(int64_t)>;
-
-// The images 0 … count - 1, on all threads that this one may use: in a pool's threads that is one.
-// Throws what the first of those that failed threw.
-std::vector<at::Tensor> decode_all(int64_t count, const Decode& decode) {
-  std::vector<at::Tensor> out(static_cast<size_t>(count));
-  std::vector<std::exception_ptr> failures(static_cast<size_t>(count));
-  at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      try {
-        out[static_cast<size_t>(i)] = decode(i);
-      } catch (...) {
-        failures[static_cast<size_t>(i)] = std::current_exception();
-        return;
-      }
-    }
-  });
-  for (const std::exception_ptr& failure : failures) {
-    if (failure != nullptr) std::rethrow_exception(failure);
-  }
-  return out;
-}
-
 // One tensor (n, h, w, c), or a list of (h, w, c) when sizes differ.
 int push_images(lua_State* L, const std::vector<at::Tensor>& images) {
-  if (all_of_one_size(images)) {
-    push_tensor(L, at::stack(images));
+  if (at::Tensor batch = stacked(images); batch.defined()) {
+    push_tensor(L, std::move(batch));
     return 1;
   }
   lua_createtable(L, static_cast<int>(images.size()), 0);
@@ -121,29 +85,11 @@ int push_images(lua_State* L, const std::vector<at::Tensor>& images) {
 // (offsets, bytes, options) → images
 int decode_images(lua_State* L) {
   const ByteRows rows(check_tensor(L, 1), check_tensor(L, 2));
-  const ImageOptions options = image_options(L, 3, "decode_images", "RGB");
-  return push_images(L, decode_all(rows.size(), [&](int64_t i) {
-                       try {
-                         return decode_image(rows[i], options);
-                       } catch (const Error& error) {
-                         throw Error(error.code(), cat("image ", i, ": ", error.message()));
-                       }
-                     }));
-}
-
-at::Tensor decode_file(const std::string& path, const ImageOptions& options, Decoder decoder) {
-  const InputFile file(path, InputFile::Access::kCopy);
-  std::vector<uint8_t> bytes(file.size());
-  if (!bytes.empty()) file.read(0, bytes.data(), bytes.size());
-  try {
-    return decoder(bytes, options);
-  } catch (const Error& error) {
-    throw Error(error.code(), cat("cannot read '", path, "': ", error.message()));
-  }
+  return push_images(L, decode_rows(rows, image_options(L, 3, "decode_images", "RGB")));
 }
 
 // (list of paths, options) → images
-int decode_files(lua_State* L) {
+int decode_image_files(lua_State* L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   const ImageOptions options = image_options(L, 2, "decode_files", "RGB");
   std::vector<std::string> paths(lua_objlen(L, 1));
@@ -152,9 +98,7 @@ int decode_files(lua_State* L) {
     paths[i] = check_text(L, -1, "decode_files: path");
     lua_pop(L, 1);
   }
-  return push_images(L, decode_all(static_cast<int64_t>(paths.size()), [&](int64_t i) {
-                       return decode_file(paths[static_cast<size_t>(i)], options, &decode_image);
-                     }));
+  return push_images(L, decode_files(paths, options));
 }
 
 // (offsets, bytes, indices) → offsets, bytes
@@ -171,9 +115,9 @@ int decode_one(lua_State* L) {
   ImageOptions options = image_options(L, 2, "decode_image", "UNCHANGED");
   options.keep_16_bits = !options.size.has_value();
   const std::string format(lua_isnoneornil(L, 3) ? "" : check_text(L, 3, "decode_image: format"));
-  const Decoder decoder = format == "jpeg"  ? &decode_jpeg
-                          : format == "png" ? &decode_png
-                                            : &decode_image;
+  const ImageDecoder decoder = format == "jpeg"  ? &decode_jpeg
+                               : format == "png" ? &decode_png
+                                                 : &decode_image;
   const at::Tensor image =
       lua_type(L, 1) == LUA_TSTRING
           ? decode_file(lua_tostring(L, 1), options, decoder)
@@ -247,7 +191,7 @@ int write_file(lua_State* L) {
 void open_images(lua_State* L) {
   static constexpr std::array kFunctions = {torch_method<&decode_images>("decode_images"),
                                             torch_method<&gather_strings>("gather_strings"),
-                                            torch_method<&decode_files>("decode_files"),
+                                            torch_method<&decode_image_files>("decode_files"),
                                             torch_method<&decode_one>("decode_image"),
                                             torch_method<&encode_to_jpeg>("encode_jpeg"),
                                             torch_method<&encode_to_png>("encode_png"),
