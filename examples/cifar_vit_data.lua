@@ -7,8 +7,8 @@
 -- FOLDER holds train-*.parquet and test-*.parquet with the columns image and label ($RTRAIN_DATA/cifar10), COUNT says how
 -- many images are used. One epoch of all 50,000 images is about 25 minutes on 2 cores and ends with:
 --
---   [rank 0] epoch_num=0 loss=1.5… accuracy=0.4…
---   Training result: Result(metrics={accuracy=0.4… loss=1.5…}, checkpoint=Checkpoint(…/checkpoint_000000), path=…)
+--   [rank 0] epoch_num=0 loss=1.7… accuracy=0.3…
+--   Training result: Result(metrics={accuracy=0.3… loss=1.7…}, checkpoint=Checkpoint(…/checkpoint_000000), path=…)
 local torch = require 'torch'
 local train = require 'rtrain'
 local data = require 'rtrain.data'

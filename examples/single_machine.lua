@@ -6,7 +6,7 @@
 -- Images: $RTRAIN_DATA/cifar10; `rtrain exec examples/single_machine.lua dataset=shapes10` needs no files. Shorter:
 -- limit=2000 test_limit=1000. One epoch of all 50,000 images is about 25 minutes on 2 cores and ends with:
 --
---   epoch_num=0 loss=1.5… accuracy=0.4…
+--   epoch_num=0 loss=1.7… accuracy=0.3…
 local torch = require 'torch'
 local DataLoader = require('torch.utils.data').DataLoader
 local Subset = require('torch.utils.data').Subset
