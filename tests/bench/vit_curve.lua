@@ -8,6 +8,7 @@ local data = require 'torch.utils.data'
 local datasets, models, transforms = require 'vision.datasets', require 'vision.models', require 'vision.transforms'
 
 local steps = tonumber(arg[1])
+io.stdout:setvbuf 'line'
 torch.manual_seed(0)
 local model = models.VisionTransformer(32, 4, 12, 8, 384, 768, {num_classes = 10})
 local loss_fn = torch.nn.CrossEntropyLoss()
