@@ -161,6 +161,7 @@ function TestCifar.test_binary_batches()
   lu.assertTrue(set.data:is_contiguous())
   lu.assertEquals(set.classes[set.class_to_idx.frog + 1], 'frog')
   lu.assertEquals(#datasets.CIFAR10(root .. '/cifar-10-batches-bin', {train = false}), 1)
+  lu.assertEquals((datasets.CIFAR10(root, false, T.ToTensor()):get(0)).shape[1], 3)
   local x, y = data.DataLoader(datasets.CIFAR10(root, {transform = T.ToTensor()}), {batch_size = 4}):iter()()
   lu.assertEquals({x.shape[1], x.shape[2], x.shape[4], y.dtype}, {4, 3, 32, 'int64'})
 end

@@ -14,7 +14,7 @@ local ROWS_AT_ONCE = 4096
 
 local Cifar = base.VisionDataset:extend('Cifar')
 
-local OPTIONS = {'root', 'train', 'transform', 'target_transform', 'download'}
+local PARAMETERS = {{'root'}, {'train', true}, {'transform'}, {'target_transform'}, {'download', false}}
 
 local function refuse(self, path, what)
   errors.raise('environment', ("%s: cannot read '%s': %s"):format(class.of(self).__name, path, what))
@@ -127,14 +127,13 @@ local function check_labels(self)
   refuse(self, self.folder, ('it has labels outside of 0 … %d'):format(#self.classes - 1))
 end
 
-function Cifar:init(root, options)
-  local name = class.of(self).__name
-  root, options = base.options(name, OPTIONS, root, options)
-  location.refuse_download(name, options.download)
-  self.train = options.train ~= false
+function Cifar:init(...)
+  local given = base.bind(self, PARAMETERS, ...)
+  location.refuse_download(class.of(self).__name, given.download)
+  self.train = given.train
   local files, read
-  self.folder, files, read = locate(self, root)
-  base.VisionDataset.init(self, self.folder, options)
+  self.folder, files, read = locate(self, given.root)
+  base.VisionDataset.init(self, self.folder, given)
   local images, labels = {}, {}
   for _, path in ipairs(files) do read(self, path, images, labels) end
   self.data, self.targets = torch.cat(images):contiguous(), torch.cat(labels)
@@ -142,14 +141,14 @@ function Cifar:init(root, options)
   check_labels(self)
 end
 
----Small photographs: 50,000 for training and 10,000 for testing. Arguments: root (or nil), {train = true, transform,
----target_transform}. Looks in `root` if given, else in $RTRAIN_DATA/cifar10, for Parquet files (train-*.parquet, with
----a column of images and one named label) and for the original binary batches (data_batch_1.bin, …), there or in
----cifar-10-batches-bin below it. All images are decoded once. `.folder` says which folder was taken.
+---Small photographs: 50,000 for training and 10,000 for testing. Arguments: {root, train = true, transform,
+---target_transform}, by position or by name. Looks in `root` if given, else in $RTRAIN_DATA/cifar10, for Parquet files
+---(train-*.parquet, with a column of images and one named label) and for the original binary batches (data_batch_1.bin,
+---…), there or in cifar-10-batches-bin below it. All images are decoded once. `.folder` says which folder was taken.
 ---Raises code 'environment' with every folder that was looked at when there are no files, and with the file when one is
 ---broken; 'unsupported' for the version for Python.
 ---@class vision.CIFAR10: vision.VisionDataset
----@overload fun(root?: string, options?: table): vision.CIFAR10
+---@overload fun(root?: string, train?: boolean, transform?: function, target_transform?: function): vision.CIFAR10
 ---@field data torch.Tensor uint8 (n, 32, 32, 3)
 ---@field targets torch.Tensor int64 (n)
 ---@field folder string
@@ -166,7 +165,7 @@ CIFAR10._archive = 'cifar-10-binary.tar.gz'
 ---The same with 100 classes. Looks in $RTRAIN_DATA/cifar100; the label of a Parquet file is its fine_label, of a binary
 ---one its second byte.
 ---@class vision.CIFAR100: vision.CIFAR10
----@overload fun(root?: string, options?: table): vision.CIFAR100
+---@overload fun(root?: string, train?: boolean, transform?: function, target_transform?: function): vision.CIFAR100
 local CIFAR100 = Cifar:extend('CIFAR100')
 CIFAR100._data_folders = {'cifar100', 'cifar100/cifar-100-binary', 'cifar-100-binary'}
 CIFAR100._subfolders = {'cifar100', 'cifar-100-binary', 'cifar-100-python'}

@@ -36,7 +36,7 @@ end
 
 local Idx = base.VisionDataset:extend('Idx')
 
-local OPTIONS = {'root', 'train', 'transform', 'target_transform', 'download'}
+local PARAMETERS = {{'root'}, {'train', true}, {'transform'}, {'target_transform'}, {'download', false}}
 
 -- The images and the labels of the two files.
 local function read(self, root, names)
@@ -51,26 +51,23 @@ local function read(self, root, names)
   end
 end
 
-local function init(self, root, options)
-  location.refuse_download(class.of(self).__name, options.download)
-  self.train = options.train ~= false
-  read(self, root, self:_files(options))
-  base.VisionDataset.init(self, self.folder, options)
+local function init(self, given)
+  location.refuse_download(class.of(self).__name, given.download)
+  self.train = given.train
+  read(self, given.root, self:_files())
+  base.VisionDataset.init(self, self.folder, given)
   self.class_to_idx = base.class_to_idx(self.classes)
 end
 
 function Idx:_files() return FILES[self.train and 'train' or 'test'] end
 
--- `root` may be the first argument, as in torchvision, or among the options.
-function Idx:init(root, options)
-  init(self, base.options(class.of(self).__name, OPTIONS, root, options))
-end
+function Idx:init(...) init(self, base.bind(self, PARAMETERS, ...)) end
 
----Handwritten digits: 60,000 training and 10,000 test images. Arguments: root (or nil), {train = true, transform,
----target_transform}. Looks below `root` if given, else in $RTRAIN_DATA/mnist; `.folder` says which was taken.
----Raises code 'environment' with every folder that was looked at when the files are missing or broken.
+---Handwritten digits: 60,000 training and 10,000 test images. Arguments: {root, train = true, transform,
+---target_transform}, by position or by name. Looks below `root` if given, else in $RTRAIN_DATA/mnist; `.folder` says
+---which was taken. Raises code 'environment' with every folder that was looked at when the files are missing or broken.
 ---@class vision.MNIST: vision.VisionDataset
----@overload fun(root?: string, options?: table): vision.MNIST
+---@overload fun(root?: string, train?: boolean, transform?: function, target_transform?: function): vision.MNIST
 ---@field data torch.Tensor uint8 (n, 28, 28)
 ---@field targets torch.Tensor int64 (n)
 ---@field folder string
@@ -90,7 +87,7 @@ MNIST.classes = {'0 - zero', '1 - one', '2 - two', '3 - three', '4 - four', '5 -
 ---assert(x.shape[2] == 1 and x.shape[4] == 28 and y.dtype == 'int64')
 ---```
 ---@class vision.FashionMNIST: vision.MNIST
----@overload fun(root?: string, options?: table): vision.FashionMNIST
+---@overload fun(root?: string, train?: boolean, transform?: function, target_transform?: function): vision.FashionMNIST
 local FashionMNIST = Idx:extend('FashionMNIST')
 FashionMNIST._folder = 'fashion-mnist'
 FashionMNIST._package_folder = '/usr/share/datasets/fashion-mnist'
@@ -101,16 +98,17 @@ FashionMNIST.classes = {'T-shirt/top', 'Trouser', 'Pullover', 'Dress', 'Coat', '
 ---Handwritten Japanese characters, in the form of MNIST. Arguments as MNIST's; looks below `root` if given, else in
 ---$RTRAIN_DATA/kmnist.
 ---@class vision.KMNIST: vision.MNIST
----@overload fun(root?: string, options?: table): vision.KMNIST
+---@overload fun(root?: string, train?: boolean, transform?: function, target_transform?: function): vision.KMNIST
 local KMNIST = Idx:extend('KMNIST')
 KMNIST._folder = 'kmnist'
 KMNIST.classes = {'o', 'ki', 'su', 'tsu', 'na', 'ha', 'ma', 'ya', 're', 'wo'}
 
----Handwritten letters and digits, in the form of MNIST. Arguments: root (or nil), split, {train = true, transform,
----target_transform}, with split one of 'byclass', 'bymerge', 'balanced', 'letters', 'digits', 'mnist'. Looks below
----`root` if given, else in $RTRAIN_DATA/emnist. Images lie on their side, as in the files and in torchvision.
+---Handwritten letters and digits, in the form of MNIST. Arguments: {root, split, train = true, transform,
+---target_transform}, by position or by name, with split one of 'byclass', 'bymerge', 'balanced', 'letters', 'digits',
+---'mnist'. Looks below `root` if given, else in $RTRAIN_DATA/emnist. Images lie on their side, as in the files and in
+---torchvision.
 ---@class vision.EMNIST: vision.MNIST
----@overload fun(root?: string, split: string, options?: table): vision.EMNIST
+---@overload fun(root?: string, split: string, train?: boolean, transform?: function): vision.EMNIST
 ---@field split string
 local EMNIST = Idx:extend('EMNIST')
 EMNIST._folder = 'emnist'
@@ -131,18 +129,16 @@ local CLASSES = {
   letters = {'N/A', unpack(characters(LOWER))}, digits = characters(DIGITS), mnist = characters(DIGITS),
 }
 
-local EMNIST_OPTIONS = {'root', 'split', 'train', 'transform', 'target_transform', 'download'}
+local EMNIST_PARAMETERS = {{'root'}, {'split'}, {'train', true}, {'transform'}, {'target_transform'}, {'download', false}}
 
-function EMNIST:init(root, split, options)
-  if type(split) == 'table' then split, options = nil, split end
-  root, options = base.options('EMNIST', EMNIST_OPTIONS, root, options)
-  split = split or options.split
-  if split == nil then
+function EMNIST:init(...)
+  local given = base.bind(self, EMNIST_PARAMETERS, ...)
+  if given.split == nil then
     errors.raise('argument', "EMNIST: missing argument 'split': one of " .. table.concat(SPLITS, ', '))
   end
-  self.split = args.one_of('EMNIST: split', split, SPLITS)
-  self.classes = CLASSES[split]
-  init(self, root, options)
+  self.split = args.one_of('EMNIST: split', given.split, SPLITS)
+  self.classes = CLASSES[given.split]
+  init(self, given)
 end
 
 function EMNIST:_files()

@@ -3,6 +3,7 @@
 local args = require 'rtrain.args'
 local class = require 'rtrain.class'
 local data = require 'torch.utils.data'
+local errors = require 'rtrain.errors'
 local ordered = require 'rtrain.ordered'
 local transforms = require 'vision.transforms'
 
@@ -40,21 +41,18 @@ function VisionDataset:init(root, options)
   self.root, self.transform, self.target_transform = root, options.transform, options.target_transform
 end
 
----The options of a data set, whose root may be the first argument or among them.
----@param name string
----@param allowed string[]
----@param root any
----@param options any
----@return string? root
----@return table options
-function vision_dataset.options(name, allowed, root, options)
-  if type(root) == 'table' then root, options = nil, root end
-  options = args.options(options, allowed, name)
-  if root == nil then root = options.root end
-  if root ~= nil and type(root) ~= 'string' then
-    require('rtrain.errors').raise('argument', ('%s: root: expected a path, got %s'):format(name, type(root)))
+---The arguments of a data set, in torchvision's order or by name.
+---@param self vision.VisionDataset
+---@param parameters (string|table)[] as those of rtrain.args.signature
+---@param ... any
+---@return table bound parameter name → value
+function vision_dataset.bind(self, parameters, ...)
+  local name = class.of(self).__name
+  local given = args.signature(name, parameters):bind(...)
+  if given.root ~= nil and type(given.root) ~= 'string' then
+    errors.raise('argument', ('%s: root: expected a path, got %s'):format(name, type(given.root)))
   end
-  return root, options
+  return given
 end
 
 ---An ordered map from the name of each class to its label.
