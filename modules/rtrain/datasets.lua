@@ -32,7 +32,7 @@ end
 
 ---Checks the field `datasets` of a trainer.
 ---@param owner string the trainer's class, for messages
----@param given? table<string, data.Dataset|fun(): data.Dataset>
+---@param given? table<string, rtrain.data.Dataset|fun(): rtrain.data.Dataset>
 ---@param config DataConfig
 ---@return {name: string, value: any}[] in the order of their names
 function datasets.check(owner, given, config)
@@ -129,7 +129,7 @@ end
 ---This worker's part of a dataset of the trainer, or all of it where DataConfig does not split it. The same object at each
 ---call. Counterpart: ray.train.get_dataset_shard.
 ---@param dataset_name? string may be left out when there is one dataset
----@return data.DataIterator
+---@return rtrain.data.DataIterator
 ---
 ---```lua
 ---local data, train = require 'rtrain.data', require 'rtrain'

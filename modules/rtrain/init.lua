@@ -29,7 +29,7 @@ local LATER = {
 ---@field report fun(metrics: table, options?: {checkpoint: Checkpoint, checkpoint_dir_name: string})
 ---@field get_checkpoint fun(): Checkpoint?
 ---@field get_context fun(): TrainContext
----@field get_dataset_shard fun(dataset_name?: string): data.DataIterator
+---@field get_dataset_shard fun(dataset_name?: string): rtrain.data.DataIterator
 ---@field tempdir fun(fn: fun(path: string): any): any
 ---@field torch rtrain.torch
 ---@field collective rtrain.collective

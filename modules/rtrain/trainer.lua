@@ -31,8 +31,8 @@ local REMOVED = {
 ---@field scaling_config? ScalingConfig how many workers
 ---@field run_config? RunConfig name, folder, checkpoints, failures
 ---@field torch_config? TorchConfig of TorchTrainer: backend and time-out
----@field datasets? table<string, data.Dataset|fun(): data.Dataset> what train.get_dataset_shard gives, by name; a function is
----  called in each worker, at each start of the group
+---@field datasets? table<string, any> name → rtrain.data.Dataset, or a function that makes one, called in each worker at each
+---  start of the group: what train.get_dataset_shard gives
 ---@field dataset_config? DataConfig which of them are split over the workers
 
 ---Runs a function on several worker processes. Counterpart: ray.train.DataParallelTrainer.

@@ -474,6 +474,17 @@ function TestLoops.test_refusals()
   end
 end
 
+function TestLoops.test_materialize_count_and_schema()
+  local data = require 'rtrain.data'
+  local shuffled = data.range(20):random_shuffle():iterator()
+  local kept = shuffled:materialize()
+  lu.assertEquals({shuffled:count(), kept:count()}, {20, 20})
+  lu.assertEquals(kept:take_all(), kept:take_all())
+  lu.assertNotEquals(kept:take_all(), shuffled:materialize():take_all())
+  lu.assertEquals(shuffled:schema().names, {'id'})
+  lu.assertNil(data.range(4):filter(function() return true end):iterator():count())
+end
+
 function TestLoops.test_stats_tell_where_the_time_went()
   local iterator = single(100)
   for _ in iterator:iter_batches {batch_size = 10} do

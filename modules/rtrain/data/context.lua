@@ -1,5 +1,6 @@
 -- rtrain/data/context.lua: DataContext: how executions run in this process.
 
+local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 
 local FIELDS = {'num_threads', 'memory_bytes', 'target_max_block_size'}
@@ -19,13 +20,7 @@ local function check(name, value)
   end
 end
 
----How datasets are executed in this process: num_threads (default: those of PyTorch; 0 runs everything where it is used),
----memory_bytes (128 MiB: blocks that wait to be used), target_max_block_size (4 MiB: blocks are read in pieces of at most
----about this size). Counterpart: ray.data.DataContext.
----@class rtrain.data.DataContext
----@field num_threads integer
----@field memory_bytes integer
----@field target_max_block_size integer
+-- A table with fields to read and to set.
 local current = setmetatable({}, {
   __name = 'DataContext',
   __index = function(_, name)
@@ -39,7 +34,14 @@ local current = setmetatable({}, {
   end,
 })
 
-local DataContext = {}
+---How datasets are executed in this process: num_threads (default: those of PyTorch; 0 runs everything where it is used),
+---memory_bytes (128 MiB: blocks that wait to be used), target_max_block_size (4 MiB: blocks are read in pieces of at most
+---about this size). Counterpart: ray.data.DataContext.
+---@class rtrain.data.DataContext
+---@field num_threads integer
+---@field memory_bytes integer
+---@field target_max_block_size integer
+local DataContext = class('DataContext')
 
 ---The context of this process: a table with fields to read and to set.
 ---@return rtrain.data.DataContext

@@ -5,10 +5,12 @@ return require 'rtrain.namespace'('data', {
   files = {
     {'rtrain.data.from', 'from_items', 'from_torch', 'from_tensors', 'from_blocks', 'range', 'range_tensor'},
     {'rtrain.data.read', 'read_parquet', 'read_csv', 'read_json', 'read_text', 'read_images', 'read_binary_files',
-     'read_idx', 'read_numpy', 'FileShuffleConfig'},
+     'read_idx', 'read_numpy'},
+    {'rtrain.data.file_source', 'FileShuffleConfig'},
   },
   modules = {
     Dataset = 'rtrain.data.dataset',
+    DataIterator = 'rtrain.data.iterator',
     DataContext = 'rtrain.data.context',
   },
 })

@@ -7,7 +7,8 @@ local errors = require 'rtrain.errors'
 
 local intervals = {}
 
----@alias data.Interval integer[] {first, last + 1}
+-- {first, last + 1}
+---@alias data.Interval integer[]
 
 ---All rows of an epoch.
 ---@param num_rows integer

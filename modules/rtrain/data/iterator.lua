@@ -46,13 +46,13 @@ local GAP_ROWS = 4096
 ---@field rank? integer default 0
 ---@field agreement? data.AgreementOptions needed where world_size > 1
 ---@field device? fun(): string what device = 'auto' means (default the CPU)
----@field materialize? fun(): data.Dataset
+---@field materialize? fun(): rtrain.data.Dataset
 
 ---A dataset as a loop sees it; in a train function the rank's shard of it. Made by train.get_dataset_shard and
----Dataset:iterator. Each loop is a new epoch: the pipeline runs again, with new random orders. Counterpart:
----ray.data.DataIterator.
----@class data.DataIterator
----@overload fun(options: data.IteratorOptions): data.DataIterator
+---Dataset:iterator, which give it its options. Each loop is a new epoch: the pipeline runs again, with new random orders.
+---Counterpart: ray.data.DataIterator.
+---@class rtrain.data.DataIterator
+---@overload fun(options: data.IteratorOptions): rtrain.data.DataIterator
 local DataIterator = class('DataIterator', nil, {userdata = true})
 
 function DataIterator:init(options)
@@ -255,7 +255,7 @@ function DataIterator:stats()
 end
 
 ---The rows of the next epoch as a dataset in memory.
----@return data.Dataset
+---@return rtrain.data.Dataset
 function DataIterator:materialize()
   local list = {}
   for block in Loop(self, {prefetch_batches = 1}, function(block) return block end) do list[#list + 1] = block end

@@ -9,7 +9,7 @@ local monotonic = require('rtrain._system').monotonic
 ---@class data.Loop
 local Loop = class('Loop', nil, {userdata = true})
 
----@param iterator data.DataIterator
+---@param iterator rtrain.data.DataIterator
 ---@param batching data.Batching with drop_last
 ---@param convert fun(block: data.Block): any what the loop's body gets
 function Loop:init(iterator, batching, convert)

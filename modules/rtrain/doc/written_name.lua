@@ -23,7 +23,7 @@ end
 ---assert(table.concat(written_name 'x:view', '.') == 'torch.Tensor.view')
 ---```
 local function written_name(text)
-  local plain = text:gsub('[%s()]', ''):gsub(':', '.'):gsub('^ray%.train', 'rtrain')
+  local plain = text:gsub('[%s()]', ''):gsub(':', '.'):gsub('^ray%.train', 'rtrain'):gsub('^ray%.data', 'rtrain.data')
   local parts = split(plain)
   local alias = ALIASES[parts[1] or '']
   -- `x` alone is no tensor.

@@ -155,7 +155,7 @@ function Dataset.from_blocks(list, options) return Dataset(Plan(MemorySource(lis
 
 ---An iterator over the rows as a train function gets it from train.get_dataset_shard: with its state, to go on in the middle
 ---of an epoch. Each loop over it is a new epoch and ends the one before. Counterpart: Dataset.iterator.
----@return data.DataIterator
+---@return rtrain.data.DataIterator
 function Dataset:iterator()
   local seed = sampler.draw_seed():bitwise_and(0xFFFFFFFF):item()
   local DataIterator = require 'rtrain.data.iterator'
