@@ -87,6 +87,24 @@ function TestIdx:test_a_truncated_compressed_file_is_named()
   assert_refused(bytes:sub(1, -12), 'truncated')
 end
 
+function TestIdx:test_changed_bytes_are_an_error_or_a_tensor()
+  for _, whole in ipairs{CUBE, '\0\0\12\2\0\0\0\2\0\0\0\1' .. ('x'):rep(8)} do
+    for i = 1, #whole do
+      for change = 1, 255, 31 do
+        local path = write(whole:sub(1, i - 1) .. string.char((whole:byte(i) + change) % 256) .. whole:sub(i + 1))
+        local ok, out = pcall(C.read_idx, path)
+        os.remove(path)
+        if ok then
+          lu.assertEquals(out:numel() * out:element_size(), whole == CUBE and 6 or 8)
+        else
+          lu.assertEquals(out.code, 'argument')
+          lu.assertStrContains(tostring(out), path)
+        end
+      end
+    end
+  end
+end
+
 function TestIdx:test_a_missing_file_is_named()
   local ok, err = pcall(C.read_idx, '/no/such/file')
   lu.assertFalse(ok)

@@ -117,6 +117,22 @@ function TestNumpy.test_damaged_files_are_named()
   assert_refused('GIF89a and more', 'no .npy file')
 end
 
+function TestNumpy.test_changed_bytes_are_an_error_or_an_array()
+  local whole = npy(header('>i2', '(2, 3)', true), ('x'):rep(12))
+  for i = 1, #whole do
+    for change = 1, 255, 31 do
+      write(whole:sub(1, i - 1) .. string.char((whole:byte(i) + change) % 256) .. whole:sub(i + 1))
+      local ok, out = pcall(torch.load_numpy, path)
+      if ok then
+        lu.assertEquals(out:numel() * out:element_size(), 12)
+      else
+        lu.assertEquals(out.code, 'argument')
+        lu.assertStrContains(tostring(out), path)
+      end
+    end
+  end
+end
+
 function TestNumpy.test_missing_files_and_wrong_arguments()
   local ok, err = pcall(torch.load_numpy, path .. '.none')
   lu.assertFalse(ok)

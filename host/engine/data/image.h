@@ -47,7 +47,8 @@ void check_image_size(ImageSize size, int64_t max_pixels);
 // (h, w, c), uint8, or uint16 for a PNG of 16 bits that keeps them. With `size` the result is
 // scaled by the antialiased bilinear filter of Pillow's resize(); a JPEG is first decoded at the
 // smallest of 1/2, 1/4 and 1/8 of its size that is not below the wanted one, as Pillow's draft()
-// does it.
+// does it. On photographs that stays within 2 levels on average, over 40 dB, of filtering all
+// pixels; without it the result is within 2 levels everywhere (tests/e2e/test_images.py).
 at::Tensor decode_image(ImageBytes bytes, const ImageOptions& options);
 // The same for bytes that have to be of the one format.
 at::Tensor decode_jpeg(ImageBytes bytes, const ImageOptions& options);
