@@ -321,6 +321,33 @@ def test_workers_without_a_process_group_agree_too(rtrain):
     assert ranks[0] == ranks[1] and ranks[0]["rows"] in (3, 6)
 
 
+def test_a_shuffle_larger_than_the_memory_goes_through_files(rtrain):
+    rtrain.run_ok("""
+        local data, torch, train = require 'rtrain.data', require 'torch', require 'rtrain'
+        local rows = data.range(20000):map_batches(function(batch)
+          return {id = batch.id, wide = batch.id:unsqueeze(1):expand({#batch.id, 50}):contiguous()}
+        end)
+        train.TorchTrainer {
+          train_loop_per_worker = function()
+            local sum, count, first = 0, 0, nil
+            for batch in train.get_dataset_shard('train'):iter_torch_batches {batch_size = 100} do
+              assert(torch.equal(batch.id, batch.wide:select(1, 49)))
+              first = first or batch.id[0]:item()
+              sum, count = sum + batch.id:sum():item(), count + #batch.id
+            end
+            train.report {sum = sum, count = count, first = first}
+          end,
+          scaling_config = train.ScalingConfig {num_workers = 2},
+          datasets = {train = rows:random_shuffle {seed = 1}},
+          dataset_config = train.DataConfig {execution_options = {memory_bytes = 2 ^ 20}},
+        }:fit()
+        """)
+    ranks = rtrain.json("metrics", "last", "--ranks")[0]["ranks"]
+    assert [rank["count"] for rank in ranks] == [10000, 10000]
+    assert sum(rank["sum"] for rank in ranks) == 20000 * 19999 // 2
+    assert ranks[0]["first"] > 0
+
+
 FILES = """
 local data, torch, train = require 'rtrain.data', require 'torch', require 'rtrain'
 
