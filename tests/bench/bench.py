@@ -21,6 +21,7 @@ from benchmarks import (
     report,
     single_process,
     step,
+    stream,
     vit_curve,
 )
 from harness.benchmark import BenchError, Skipped, measure
@@ -43,12 +44,13 @@ BUILDERS = {
     "loader": loader.build,
     "jpeg": jpeg.build,
     "parquet": parquet.build,
+    "stream": stream.build,
     "mnist_accuracy": examples.build_mnist,
     "vit_learns": examples.build_vit,
     "vit_curve": vit_curve.build,
     "cifar_epoch": cifar_epoch.build,
 }
-LONG = ("mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch")  # only where they are named: each takes many minutes
+LONG = ("stream", "mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch")  # only where they are named: each takes many minutes
 
 
 def parse(arguments):

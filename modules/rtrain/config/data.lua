@@ -60,7 +60,7 @@ end
 ---@field datasets_to_split string|string[] 'all', or the names of those of which each worker gets an equal part; the others
 ---  are whole on every worker
 ---@field execution_options? table {threads, memory_bytes} of each worker, or name → such: threads (default 1; 0: in the loop
----  itself) read and compute ahead, memory_bytes (default 128 MiB) bounds what waits to be used
+---  itself) read and compute ahead, memory_bytes (default 64 MiB) bounds what waits to be used
 ---@field enable_shard_locality boolean accepted for Ray's sake: one host has no far data
 local DataConfig = schema.define('DataConfig', {
   {'datasets_to_split', default = 'all', check = check_split},

@@ -27,7 +27,8 @@ local function file_block(self, name, path)
   end
   for i, tensor in ipairs(tensors) do
     if tensor:dim() == 0 then
-      errors.raise('argument', ("cannot read '%s': the array '%s' has no dimensions, so that it has no rows"):format(path, names[i]))
+      errors.raise('argument', ("cannot read '%s': the array '%s' has no dimensions, so that it has no rows")
+        :format(path, names[i]))
     end
   end
   local ok, block = xpcall(Block, errors.wrap, names, tensors)
@@ -46,7 +47,8 @@ local function load(self)
       local name, paths = self._columns[k][1], self._columns[k][2]
       local other = file_block(self, name, paths[i])
       if other:num_rows() ~= block:num_rows() then
-        errors.raise('argument', ("'%s' has %d rows and '%s' has %d"):format(path, block:num_rows(), paths[i], other:num_rows()))
+        errors.raise('argument', ("'%s' has %d rows and '%s' has %d"):format(path, block:num_rows(), paths[i],
+          other:num_rows()))
       end
       block = block:with(name, other:column(name))
     end

@@ -2,7 +2,7 @@
 
 local Block = require 'rtrain.data.block'
 local errors = require 'rtrain.errors'
-local FileSource = require('rtrain.data.file_source').FileSource
+local FileSource = require 'rtrain.data.file_source'
 local images = require 'rtrain.data.images'
 local Strings = require 'rtrain.data.strings'
 

@@ -6,7 +6,7 @@ local errors = require 'rtrain.errors'
 local FIELDS = {'num_threads', 'memory_bytes', 'target_max_block_size'}
 
 -- How many threads are of use is known when the engine is loaded: torch.get_num_threads() at the first execution.
-local values = {memory_bytes = 128 * 2 ^ 20, target_max_block_size = 4 * 2 ^ 20}
+local values = {memory_bytes = 64 * 2 ^ 20, target_max_block_size = 4 * 2 ^ 20}
 
 local LIMITS = {num_threads = 0, memory_bytes = 2 ^ 20, target_max_block_size = 2 ^ 10}
 
@@ -35,7 +35,7 @@ local current = setmetatable({}, {
 })
 
 ---How datasets are executed in this process: num_threads (default: those of PyTorch; 0 runs everything where it is used),
----memory_bytes (128 MiB: blocks that wait to be used), target_max_block_size (4 MiB: blocks are read in pieces of at most
+---memory_bytes (64 MiB: blocks that wait to be used), target_max_block_size (4 MiB: blocks are read in pieces of at most
 ---about this size). Counterpart: ray.data.DataContext.
 ---@class rtrain.data.DataContext
 ---@field num_threads integer

@@ -97,6 +97,17 @@ local function new_pool(self, chain)
   return pool
 end
 
+-- Blocks that the loop is done with are garbage that Lua, seeing a few bytes of each, is slow to collect: whenever
+-- as much was taken as may wait, it is made to.
+local function collected(self, block)
+  self._taken_bytes = (self._taken_bytes or 0) + block:size_bytes()
+  if self._taken_bytes >= self.memory_bytes then
+    self._taken_bytes = 0
+    collectgarbage()
+  end
+  return block
+end
+
 local function pooled_stage(self, chain, requests, entries)
   local pool, waiting, is_drained
   local function fill()
@@ -113,7 +124,7 @@ local function pooled_stage(self, chain, requests, entries)
     while pool:in_flight() > 0 do
       local result = pool:next()
       fill()
-      if result and result.block then return Block.unpack(result.block) end
+      if result and result.block then return collected(self, Block.unpack(result.block)) end
       if result then self._stats:merge(entries, result.counts) end
     end
   end

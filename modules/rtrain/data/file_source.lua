@@ -3,35 +3,11 @@
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local exchange = require 'rtrain.data.exchange'
+local FileShuffleConfig = require 'rtrain.data.file_shuffle_config'
 local seeds = require 'rtrain.seed'
 local Source = require 'rtrain.data.source'
 local Strings = require 'rtrain.data.strings'
 local torch = require 'torch'
-
----A random order of the files for each epoch. Arguments: {seed, reseed_after_execution = true}: without a seed that of the
----execution counts; with reseed_after_execution = false all epochs have the same order. Counterpart:
----ray.data.FileShuffleConfig.
----
----```lua
----local data = require 'rtrain.data'
----local config = data.FileShuffleConfig{seed = 42}
----assert(config.reseed_after_execution)
----```
----@class rtrain.data.FileShuffleConfig
----@field seed? integer
----@field reseed_after_execution boolean
----@overload fun(options?: table): rtrain.data.FileShuffleConfig
-local FileShuffleConfig = class('FileShuffleConfig')
-
-local config_signature = require('rtrain.args').signature('FileShuffleConfig', {{'seed'}, {'reseed_after_execution', true}})
-
-function FileShuffleConfig:init(...)
-  local a = config_signature:bind(...)
-  if a.seed ~= nil and (type(a.seed) ~= 'number' or a.seed % 1 ~= 0 or a.seed < 0) then
-    errors.raise('argument', ('FileShuffleConfig: seed is a whole number from 0 on, got %s'):format(tostring(a.seed)))
-  end
-  self.seed, self.reseed_after_execution = a.seed, a.reseed_after_execution
-end
 
 ---Base of the sources of files. Arguments: owner, the function that made it; paths; {include_paths, shuffle}.
 ---@class data.FileSource: data.Source
@@ -104,4 +80,4 @@ function FileSource:changed(fields)
   return out
 end
 
-return {FileSource = FileSource, FileShuffleConfig = FileShuffleConfig}
+return FileSource

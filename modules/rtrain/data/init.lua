@@ -6,11 +6,11 @@ return require 'rtrain.namespace'('data', {
     {'rtrain.data.from', 'from_items', 'from_torch', 'from_tensors', 'from_blocks', 'range', 'range_tensor'},
     {'rtrain.data.read', 'read_parquet', 'read_csv', 'read_json', 'read_text', 'read_images', 'read_binary_files',
      'read_idx', 'read_numpy'},
-    {'rtrain.data.file_source', 'FileShuffleConfig'},
   },
   modules = {
     Dataset = 'rtrain.data.dataset',
     DataIterator = 'rtrain.data.iterator',
+    FileShuffleConfig = 'rtrain.data.file_shuffle_config',
     DataContext = 'rtrain.data.context',
   },
 })

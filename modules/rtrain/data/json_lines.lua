@@ -29,8 +29,10 @@ local function copy_lines(input, output)
     for i = 1, #chunk do
       local c = chunk:byte(i)
       local replaced
-      if is_text then
-        if is_escaped then is_escaped = false elseif c == ESCAPE then is_escaped = true elseif c == QUOTE then is_text = false end
+      if is_escaped then
+        is_escaped = false
+      elseif is_text then
+        is_escaped, is_text = c == ESCAPE, c ~= QUOTE
       elseif c == QUOTE then
         is_text = true
       elseif c == OPEN or c == BEGIN then

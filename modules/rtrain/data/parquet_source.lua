@@ -2,7 +2,7 @@
 
 local Block = require 'rtrain.data.block'
 local errors = require 'rtrain.errors'
-local FileSource = require('rtrain.data.file_source').FileSource
+local FileSource = require 'rtrain.data.file_source'
 local images = require 'rtrain.data.images'
 local SelectColumns = require('rtrain.data.operators.columns').SelectColumns
 
@@ -128,8 +128,24 @@ local function decoded_pieces(self, next_block, names, options)
   end
 end
 
+local WIDTHS = {bool = 1, int8 = 1, uint8 = 1, int16 = 2, uint16 = 2, float16 = 2, int32 = 4, uint32 = 4, float32 = 4}
+
+-- What a row of numbers takes in memory. In the file a dictionary may make it much smaller.
+local function width_of(entry)
+  local element, sizes = entry.type:match '^tensor<([%w]+)>%[([%d,]+)%]$'
+  local bytes = WIDTHS[element or entry.type] or 8
+  for size in (sizes or ''):gmatch '%d+' do bytes = bytes * tonumber(size) end
+  return bytes
+end
+
+local function bytes_of_row(self, fragment)
+  local bytes = 0
+  for _, entry in ipairs(self._schema) do bytes = bytes + width_of(entry) end
+  return math.max(bytes, fragment.bytes / fragment.rows)
+end
+
 function ParquetSource:read(fragment, options)
-  local row_bytes = math.max(fragment.bytes / fragment.rows, 1)
+  local row_bytes = bytes_of_row(self, fragment)
   local max_rows = math.max(1, math.min(fragment.rows, math.floor(options.max_bytes / row_bytes)))
   if options.max_rows then max_rows = math.min(max_rows, math.max(options.max_rows, 1)) end
   local cursor = reader_of(fragment.path):read(fragment.group, self._columns, max_rows)

@@ -6,7 +6,6 @@ local ArraySource = require 'rtrain.data.array_source'
 local binary = require 'rtrain.data.binary_sources'
 local Dataset = require 'rtrain.data.dataset'
 local errors = require 'rtrain.errors'
-local file_source = require 'rtrain.data.file_source'
 local images = require 'rtrain.data.images'
 local ordered = require 'rtrain.ordered'
 local ParquetSource = require 'rtrain.data.parquet_source'
@@ -14,7 +13,7 @@ local paths = require 'rtrain.data.paths'
 local Plan = require 'rtrain.data.plan'
 local text = require 'rtrain.data.text_sources'
 
-local read = {FileShuffleConfig = file_source.FileShuffleConfig}
+local read = {}
 
 local function signature(name, ...)
   return args.signature(name, {'paths', {'include_paths', false}, {'file_extensions'}, {'ignore_missing_paths', false},
@@ -44,11 +43,11 @@ end
 
 local parquet_signature = signature('read_parquet', {'columns'}, {'image_mode'}, {'image_size'})
 
----The rows of Parquet files. Only the wanted columns are read, row group by row group, in pieces. Columns of images (structs of
----bytes and path) are decoded to uint8 (h, w, c). Lists and structs become Lua tables. Arguments: paths (a file, a folder, a
----pattern or a list of these), {columns, include_paths = false, file_extensions = {'parquet'}, ignore_missing_paths = false,
----shuffle ('files' or a FileShuffleConfig), image_mode ('L', 'RGB', …), image_size ({height, width})}. Counterpart:
----ray.data.read_parquet.
+---The rows of Parquet files. Only the wanted columns are read, row group by row group, in pieces. Columns of images
+---(structs of bytes and path) are decoded to uint8 (h, w, c). Lists and structs become Lua tables. Arguments: paths (a
+---file, a folder, a pattern or a list of these), {columns, include_paths = false, file_extensions = {'parquet'},
+---ignore_missing_paths = false, shuffle ('files' or a FileShuffleConfig), image_mode ('L', 'RGB', …), image_size
+---({height, width})}. Counterpart: ray.data.read_parquet.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -76,10 +75,11 @@ local csv_parameters = {}
 for i, name in ipairs(CSV_OPTIONS) do csv_parameters[i] = {name} end
 local csv_signature = signature('read_csv', unpack(csv_parameters))
 
----The rows of CSV files. Types come from the first rows of each file, unless column_types says them. Arguments: paths (a file,
----a folder, a pattern or a list of these), {include_paths = false, file_extensions = {'csv'}, ignore_missing_paths = false,
----shuffle, delimiter = ',', quote = '"', escape, newlines_in_values = true, null_values, strings_can_be_null = false,
----column_types ({name = 'float32'}), header = true, column_names, columns, skip_rows = 0}. Counterpart: ray.data.read_csv.
+---The rows of CSV files. Types come from the first rows of each file, unless column_types says them. Arguments: paths (a
+---file, a folder, a pattern or a list of these), {include_paths = false, file_extensions = {'csv'}, ignore_missing_paths
+---= false, shuffle, delimiter = ',', quote = '"', escape, newlines_in_values = true, null_values, strings_can_be_null =
+---false, column_types ({name = 'float32'}), header = true, column_names, columns, skip_rows = 0}. Counterpart:
+---ray.data.read_csv.
 ---@return rtrain.data.Dataset
 function read.read_csv(...)
   local a = csv_signature:bind(...)
@@ -91,9 +91,10 @@ end
 
 local json_signature = signature('read_json', {'lines'}, {'column_types'})
 
----The rows of files of JSON lines, or of one JSON array of objects each. Lists and objects in them become Lua tables. Arguments:
----paths (a file, a folder, a pattern or a list of these), {include_paths = false, file_extensions = {'json', 'jsonl'},
----ignore_missing_paths = false, shuffle, lines (both forms are recognized), column_types}. Counterpart: ray.data.read_json.
+---The rows of files of JSON lines, or of one JSON array of objects each. Lists and objects in them become Lua tables.
+---Arguments: paths (a file, a folder, a pattern or a list of these), {include_paths = false, file_extensions = {'json',
+---'jsonl'}, ignore_missing_paths = false, shuffle, lines (both forms are recognized), column_types}. Counterpart:
+---ray.data.read_json.
 ---@return rtrain.data.Dataset
 function read.read_json(...)
   local a = json_signature:bind(...)
@@ -103,8 +104,8 @@ end
 local text_signature = signature('read_text', {'encoding', 'utf-8'}, {'drop_empty_lines', true})
 
 ---The lines of text files in the column `text`. Arguments: paths (a file, a folder, a pattern or a list of these),
----{include_paths = false, file_extensions, ignore_missing_paths = false, shuffle, encoding = 'utf-8', drop_empty_lines = true}.
----Counterpart: ray.data.read_text.
+---{include_paths = false, file_extensions, ignore_missing_paths = false, shuffle, encoding = 'utf-8', drop_empty_lines =
+---true}. Counterpart: ray.data.read_text.
 ---@return rtrain.data.Dataset
 function read.read_text(...)
   local a = text_signature:bind(...)
@@ -116,8 +117,8 @@ end
 
 local images_signature = signature('read_images', {'size'}, {'mode'})
 
----Image files (JPEG, PNG) in the column `image`: uint8 (h, w, c); of one size they make tensors. Arguments: paths (a file, a
----folder, a pattern or a list of these), {include_paths = false, file_extensions = {'png', 'jpg', 'jpeg'},
+---Image files (JPEG, PNG) in the column `image`: uint8 (h, w, c); of one size they make tensors. Arguments: paths (a
+---file, a folder, a pattern or a list of these), {include_paths = false, file_extensions = {'png', 'jpg', 'jpeg'},
 ---ignore_missing_paths = false, shuffle, size ({height, width}), mode ('L', 'RGB', 'RGBA'; default as in the file)}.
 ---Counterpart: ray.data.read_images.
 ---@return rtrain.data.Dataset
@@ -160,8 +161,8 @@ local idx_signature = args.signature('read_idx', array_parameters)
 
 local function load_idx(path) return require('torch._C').read_idx(path) end
 
----Arrays of idx files, plain or packed with gzip, in the column `data`; or of several, one column each: {image = path, label =
----path}. They are read into memory as a whole. Arguments: paths, {include_paths = false, file_extensions,
+---Arrays of idx files, plain or packed with gzip, in the column `data`; or of several, one column each: {image = path,
+---label = path}. They are read into memory as a whole. Arguments: paths, {include_paths = false, file_extensions,
 ---ignore_missing_paths = false}.
 ---@return rtrain.data.Dataset
 function read.read_idx(...)
@@ -177,9 +178,10 @@ local numpy_signature = args.signature('read_numpy', array_parameters)
 
 local function load_numpy(path) return require('torch').load_numpy(path) end
 
----Arrays that NumPy saved: of .npy files in the column `data`, of .npz files one column for each array. They are read into memory
----as a whole. Arguments: paths (a file, a folder, a pattern, a list of these, or {name = path} for columns beside each other),
----{include_paths = false, file_extensions = {'npy', 'npz'}, ignore_missing_paths = false}. Counterpart: ray.data.read_numpy.
+---Arrays that NumPy saved: of .npy files in the column `data`, of .npz files one column for each array. They are read
+---into memory as a whole. Arguments: paths (a file, a folder, a pattern, a list of these, or {name = path} for columns
+---beside each other), {include_paths = false, file_extensions = {'npy', 'npz'}, ignore_missing_paths = false}.
+---Counterpart: ray.data.read_numpy.
 ---
 ---```lua
 ---local data = require 'rtrain.data'

@@ -2,7 +2,7 @@
 
 local Block = require 'rtrain.data.block'
 local errors = require 'rtrain.errors'
-local FileSource = require('rtrain.data.file_source').FileSource
+local FileSource = require 'rtrain.data.file_source'
 local json_lines = require 'rtrain.data.json_lines'
 local Strings = require 'rtrain.data.strings'
 

@@ -96,9 +96,9 @@ local PARQUET = {'compression', 'compression_level', 'row_group_size'}
 local parquet_signature = signature('write_parquet', {'compression'}, {'compression_level'}, {'row_group_size'})
 
 ---Writes Parquet files into a folder, one for each 128 MiB. Tensor columns become fixed-shape tensors of Arrow, which
----read_parquet and pyarrow read back. Arguments: path, {min_rows_per_file, mode = 'append' ('error', 'ignore': when the folder
----exists), compression = 'snappy' ('zstd', 'gzip', 'lz4', 'none'), compression_level, row_group_size}. Counterpart:
----Dataset.write_parquet.
+---read_parquet and pyarrow read back. Arguments: path, {min_rows_per_file, mode = 'append' ('error', 'ignore': when the
+---folder exists), compression = 'snappy' ('zstd', 'gzip', 'lz4', 'none'), compression_level, row_group_size}.
+---Counterpart: Dataset.write_parquet.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -119,8 +119,9 @@ end
 local CSV = {'delimiter', 'header', 'quoting', 'null_text'}
 local csv_signature = signature('write_csv', {'delimiter'}, {'header'}, {'quoting'}, {'null_text'})
 
----Writes CSV files into a folder: columns of numbers, booleans and strings. Arguments: path, {min_rows_per_file, mode = 'append',
----delimiter = ',', header = true, quoting = 'needed' ('all', 'none'), null_text = ''}. Counterpart: Dataset.write_csv.
+---Writes CSV files into a folder: columns of numbers, booleans and strings. Arguments: path, {min_rows_per_file, mode =
+---'append', delimiter = ',', header = true, quoting = 'needed' ('all', 'none'), null_text = ''}. Counterpart:
+---Dataset.write_csv.
 function Dataset:write_csv(...)
   local a = csv_signature:bind(...)
   local options = picked(a, CSV)
@@ -139,8 +140,8 @@ end
 
 local numpy_signature = signature('write_numpy', 'column')
 
----Writes one column as .npy files into a folder. Arguments: path, {column, min_rows_per_file, mode = 'append'}. Counterpart:
----Dataset.write_numpy.
+---Writes one column as .npy files into a folder. Arguments: path, {column, min_rows_per_file, mode = 'append'}.
+---Counterpart: Dataset.write_numpy.
 function Dataset:write_numpy(...)
   local a = numpy_signature:bind(...)
   local dataset = self:select_columns{a.column}
