@@ -79,7 +79,7 @@ function datasets.for_workers(list, config)
     local is_split = config:is_split(entry.name)
     if is_split and type(entry.value) ~= 'function' then entry.value._plan:sliceable_rows() end
     out[i] = {name = entry.name, value = entry.value, is_split = is_split, execution = config:execution(entry.name),
-              seed = seeds.of(seed, i)}
+              seed = seeds.of(seed, i), context = require('rtrain.data.context').settings()}
   end
   return out
 end
@@ -98,11 +98,13 @@ end
 
 local function shard_of(state, entry)
   local context = state.context
+  require('rtrain.data.context').apply(entry.context)
   local dataset = made(entry)
   local is_dealt = entry.is_split and context.world_size > 1
+  local threads = entry.execution.threads or entry.context.num_threads or WORKER_THREADS
   local feed = require 'rtrain.data.feed'(dataset._plan, {
     seed = entry.seed, may_count = entry.is_split,
-    options = {num_threads = entry.execution.threads or WORKER_THREADS, memory_bytes = entry.execution.memory_bytes}})
+    options = {num_threads = threads, memory_bytes = entry.execution.memory_bytes}})
   return require 'rtrain.data.iterator' {
     feed = feed, name = entry.name, seed = entry.seed,
     world_size = is_dealt and context.world_size or 1, rank = is_dealt and context.world_rank or 0,

@@ -237,6 +237,21 @@ def test_a_function_makes_the_dataset_at_each_start_of_the_group(rtrain):
     assert rtrain.reports() == [{"rows": 5}]
 
 
+def test_workers_take_the_data_context_of_the_script(rtrain):
+    rtrain.run_ok("""
+        local data, train = require 'rtrain.data', require 'rtrain'
+        data.DataContext.get_current().memory_bytes = 3 * 2 ^ 20
+        train.TorchTrainer {
+          train_loop_per_worker = function()
+            train.get_dataset_shard()
+            train.report {bytes = data.DataContext.get_current().memory_bytes}
+          end,
+          datasets = {train = data.range(10)},
+        }:fit()
+        """)
+    assert rtrain.reports() == [{"bytes": 3 * 2**20}]
+
+
 def test_what_is_no_dataset_is_refused(rtrain):
     for value in ("{1, 2}", "5", "torch.ones(2)"):
         result = rtrain.run(f"""

@@ -53,4 +53,20 @@ local DataContext = class('DataContext')
 ---```
 function DataContext.get_current() return current end
 
+---What is set, as plain data that travels to the workers of a trainer; num_threads only where somebody set it.
+---@return table<string, integer>
+function DataContext.settings()
+  local out = {}
+  for name in next, LIMITS do out[name] = values[name] end
+  return out
+end
+
+---Sets what `settings` gave.
+---@param settings table<string, integer>
+function DataContext.apply(settings)
+  for name in next, LIMITS do
+    if settings[name] ~= nil then current[name] = settings[name] end
+  end
+end
+
 return DataContext
