@@ -46,8 +46,8 @@ end
 local function meet(self, state)
   local before = monotonic()
   state.round = state.round + 1
-  self._store.store_set(key_of(self, state.loop, state.round, self._rank),
-    ('%d %s'):format(state.ready, state.ended and 'last' or 'more'))
+  local own_key = key_of(self, state.loop, state.round, self._rank)
+  self._store.store_set(own_key, ('%d %s'):format(state.ready, state.ended and 'last' or 'more'))
   local least, is_last = math.huge, false
   for rank = 0, self._world_size - 1 do
     local rows, word = told_by(self, state.loop, state.round, rank):match('^(%d+) (%l+)$')
@@ -56,7 +56,8 @@ local function meet(self, state)
     if rows == least then is_last = is_last or word == 'last' end
   end
   -- All ranks have written this round, so that all have read the one before.
-  if state.round > 1 then self._store.store_delete(key_of(self, state.loop, state.round - 1, self._rank)) end
+  if self._previous_key then self._store.store_delete(self._previous_key) end
+  self._previous_key = own_key
   state.limit, state.is_last = least, is_last
   if self._on_wait then self._on_wait(monotonic() - before) end
 end
