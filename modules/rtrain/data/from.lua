@@ -2,6 +2,7 @@
 
 local args = require 'rtrain.args'
 local Block = require 'rtrain.data.block'
+local checks = require 'rtrain.data.checks'
 local class = require 'rtrain.class'
 local Dataset = require 'rtrain.data.dataset'
 local DatasetSource = require 'rtrain.data.dataset_source'
@@ -15,7 +16,7 @@ local torch = require 'torch'
 local from = {}
 
 local function num_blocks(owner, a)
-  return a.override_num_blocks and Dataset.check_count(owner, 'override_num_blocks', a.override_num_blocks, 1)
+  return a.override_num_blocks and checks.count(owner, 'override_num_blocks', a.override_num_blocks, 1)
 end
 
 local function is_row(item)
@@ -64,7 +65,7 @@ local range_signature = args.signature('range', {'n', {'parallelism'}, {'concurr
 ---@return rtrain.data.Dataset
 function from.range(...)
   local a = range_signature:bind(...)
-  local n = Dataset.check_count('range', 'n', a.n, 0)
+  local n = checks.count('range', 'n', a.n, 0)
   return Dataset(Plan(RangeSource(n, {num_blocks = num_blocks('range', a)})))
 end
 
@@ -81,11 +82,11 @@ local range_tensor_signature = args.signature('range_tensor', {'n', {'shape', {1
 ---@return rtrain.data.Dataset
 function from.range_tensor(...)
   local a = range_tensor_signature:bind(...)
-  local n = Dataset.check_count('range_tensor', 'n', a.n, 0)
+  local n = checks.count('range_tensor', 'n', a.n, 0)
   if type(a.shape) ~= 'table' or #a.shape == 0 then
     errors.raise('argument', 'range_tensor: shape is a list of sizes: {2, 2}')
   end
-  for i, size in ipairs(a.shape) do Dataset.check_count('range_tensor', ('size %d of shape'):format(i), size, 1) end
+  for i, size in ipairs(a.shape) do checks.count('range_tensor', ('size %d of shape'):format(i), size, 1) end
   return Dataset(Plan(RangeSource(n, {shape = a.shape, num_blocks = num_blocks('range_tensor', a)})))
 end
 

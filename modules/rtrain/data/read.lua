@@ -4,6 +4,7 @@
 local args = require 'rtrain.args'
 local ArraySource = require 'rtrain.data.array_source'
 local binary = require 'rtrain.data.binary_sources'
+local checks = require 'rtrain.data.checks'
 local Dataset = require 'rtrain.data.dataset'
 local errors = require 'rtrain.errors'
 local images = require 'rtrain.data.images'
@@ -31,7 +32,7 @@ local function check_size(owner, name, size)
   if type(size) ~= 'table' or #size ~= 2 then
     errors.raise('argument', ('%s: %s is {height, width}'):format(owner, name))
   end
-  for _, value in ipairs(size) do Dataset.check_count(owner, name, value, 1) end
+  for _, value in ipairs(size) do checks.count(owner, name, value, 1) end
 end
 
 local MODES = {'L', 'LA', 'RGB', 'RGBA', 'UNCHANGED', 'GRAY', 'GRAY_ALPHA', 'RGB_ALPHA'}

@@ -70,7 +70,8 @@ local function entry_below(module, name)
   for _, candidate in ipairs(source.modules()) do
     local below = candidate == module or candidate:sub(1, #module + 1) == module .. '.'
     local entry = below and source.find(candidate, name)
-    if entry and entry.doc.class then return entry end
+    -- The other files of a class name it without saying more.
+    if entry and entry.doc.class and #entry.doc.paragraphs > 0 then return entry end
     found = found or entry or nil
   end
   return found

@@ -1,13 +1,12 @@
 -- rtrain/data/dataset/base.lua: the class Dataset: what it is made of, and how it is run.
 
 local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
 local executor = require 'rtrain.data.executor'
 local Plan = require 'rtrain.data.plan'
 
 ---Rows with named columns. Lazy: methods that transform give a new dataset at once, and nothing is read before rows are asked
----for; then they stream through threads, bounded by bytes. Made by rtrain.data's functions from_items, read_parquet, …
----Counterpart: ray.data.Dataset.
+---for; then they stream through threads, bounded by bytes. Made by rtrain.data's functions from_items, read_parquet, …, not
+---of a plan by hand. Counterpart: ray.data.Dataset.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -33,30 +32,6 @@ function Dataset:_with(operator) return Dataset(self._plan:with(operator)) end
 
 -- A dataset of another source with the same operators.
 function Dataset:_over(source) return Dataset(Plan(source, self._plan.operators)) end
-
----Checks a count that the user gave.
----@param owner string the method, for messages
----@param name string
----@param value any
----@param least integer
----@return integer value
-function Dataset.check_count(owner, name, value, least)
-  if type(value) ~= 'number' or value % 1 ~= 0 or value < least then
-    errors.raise('argument', ('%s: %s is a whole number from %d on, got %s'):format(owner, name, least, tostring(value)))
-  end
-  return value
-end
-
----Checks that a value is a dataset.
----@param owner string the method, for messages
----@param value any
----@return rtrain.data.Dataset value
-function Dataset.check_dataset(owner, value)
-  if not class.is(value, Dataset) then
-    errors.raise('argument', ('%s: expected a Dataset, got a %s'):format(owner, type(value)))
-  end
-  return value
-end
 
 function Dataset:__tostring()
   local plan = self._plan

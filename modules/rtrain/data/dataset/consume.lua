@@ -2,6 +2,7 @@
 
 local args = require 'rtrain.args'
 local Block = require 'rtrain.data.block'
+local checks = require 'rtrain.data.checks'
 local errors = require 'rtrain.errors'
 local executor = require 'rtrain.data.executor'
 local MemorySource = require 'rtrain.data.memory_source'
@@ -32,7 +33,7 @@ end
 ---@param limit? integer default 20
 ---@return table<string, any>[]
 function Dataset:take(limit)
-  limit = Dataset.check_count('take', 'limit', limit or 20, 1)
+  limit = checks.count('take', 'limit', limit or 20, 1)
   local block = first_rows(self, limit)
   return block and block:rows() or {}
 end
@@ -41,7 +42,7 @@ end
 ---@param limit? integer
 ---@return table<string, any>[]
 function Dataset:take_all(limit)
-  if limit ~= nil then Dataset.check_count('take_all', 'limit', limit, 0) end
+  if limit ~= nil then checks.count('take_all', 'limit', limit, 0) end
   local out = {}
   local execution = self:_execute()
   for block in execution do
@@ -65,7 +66,7 @@ local take_batch_signature = args.signature('take_batch', {{'batch_size', 20}, {
 ---```
 ---@return table<string, torch.Tensor|any[]>
 function Dataset:take_batch(...)
-  local size = Dataset.check_count('take_batch', 'batch_size', take_batch_signature:bind(...).batch_size, 1)
+  local size = checks.count('take_batch', 'batch_size', take_batch_signature:bind(...).batch_size, 1)
   local block = first_rows(self, size)
   if not block then errors.raise('argument', 'take_batch: the dataset is empty') end
   return block:copy():to_batch()
@@ -74,7 +75,7 @@ end
 ---Prints the first rows. Counterpart: Dataset.show.
 ---@param limit? integer default 20
 function Dataset:show(limit)
-  local block = first_rows(self, Dataset.check_count('show', 'limit', limit or 20, 1))
+  local block = first_rows(self, checks.count('show', 'limit', limit or 20, 1))
   local names = block and block:names()
   for _, row in ipairs(block and block:rows() or {}) do print(row_text(row, names)) end
 end

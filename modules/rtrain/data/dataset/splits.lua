@@ -1,6 +1,7 @@
 -- rtrain/data/dataset/splits.lua: Dataset: parts of the rows: split, train_test_split.
 
 local args = require 'rtrain.args'
+local checks = require 'rtrain.data.checks'
 local errors = require 'rtrain.errors'
 local sampler = require 'torch.utils.data.sampler'
 local sources = require 'rtrain.data.derived_sources'
@@ -40,7 +41,7 @@ local split_signature = args.signature('split', {'n', {'equal', false}, {'locali
 ---@return rtrain.data.Dataset[]
 function Dataset:split(...)
   local a = split_signature:bind(...)
-  local n = Dataset.check_count('split', 'n', a.n, 1)
+  local n = checks.count('split', 'n', a.n, 1)
   local whole = cuttable(self)
   local total, ends, at = whole:count(), {}, 0
   for i = 1, n do
@@ -56,7 +57,7 @@ local function check_indices(indices)
   end
   local before = 0
   for i, index in ipairs(indices) do
-    Dataset.check_count('split_at_indices', ('index %d'):format(i), index, 0)
+    checks.count('split_at_indices', ('index %d'):format(i), index, 0)
     if index < before then errors.raise('argument', 'split_at_indices: the indices must be sorted') end
     before = index
   end
@@ -144,7 +145,7 @@ local train_test_signature = args.signature('train_test_split', {'test_size', {'
 function Dataset:train_test_split(...)
   local a = train_test_signature:bind(...)
   if a.stratify ~= nil then errors.raise('unsupported', 'train_test_split: stratify is not in this version') end
-  if a.seed ~= nil then Dataset.check_count('train_test_split', 'seed', a.seed, 0) end
+  if a.seed ~= nil then checks.count('train_test_split', 'seed', a.seed, 0) end
   local whole = a.shuffle and shuffled_once(self, a.seed) or cuttable(self)
   local total = whole:count()
   local border = total - test_rows(a.test_size, total)

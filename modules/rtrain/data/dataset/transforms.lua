@@ -2,6 +2,7 @@
 
 local args = require 'rtrain.args'
 local batch_operators = require 'rtrain.data.operators.batches'
+local checks = require 'rtrain.data.checks'
 local column_operators = require 'rtrain.data.operators.columns'
 local combine = require 'rtrain.data.operators.combine'
 local errors = require 'rtrain.errors'
@@ -114,7 +115,7 @@ function Dataset:map_batches(...)
   check_format('map_batches', a.batch_format)
   local size = a.batch_size
   if size == 'default' then size = 1024 end
-  if size ~= nil then Dataset.check_count('map_batches', 'batch_size', size, 1) end
+  if size ~= nil then checks.count('map_batches', 'batch_size', size, 1) end
   return self:_with(batch_operators.MapBatches(user_function('map_batches', a), {batch_size = size, dtypes = a.dtypes}))
 end
 
@@ -196,7 +197,7 @@ end
 ---@param limit integer
 ---@return rtrain.data.Dataset
 function Dataset:limit(limit)
-  Dataset.check_count('limit', 'limit', limit, 0)
+  checks.count('limit', 'limit', limit, 0)
   local plan = self._plan
   local rows = plan:preserves_rows() and plan.source:num_rows()
   if rows then return self:_over(sources.SlicedSource(plan.source, 0, math.min(limit, rows))) end
@@ -225,7 +226,7 @@ local shuffle_signature = args.signature('random_shuffle', {{'seed'}})
 ---@return rtrain.data.Dataset
 function Dataset:random_shuffle(...)
   local seed = shuffle_signature:bind(...).seed
-  if seed ~= nil then Dataset.check_count('random_shuffle', 'seed', seed, 0) end
+  if seed ~= nil then checks.count('random_shuffle', 'seed', seed, 0) end
   local plan = self._plan
   if plan.source.random_access and commutes(plan) then
     return self:_over(sources.PermutedSource(plan.source, {seed = seed, index = #plan.operators}))
@@ -240,7 +241,7 @@ local block_order_signature = args.signature('randomize_block_order', {{'seed'}}
 ---@return rtrain.data.Dataset
 function Dataset:randomize_block_order(...)
   local seed = block_order_signature:bind(...).seed
-  if seed ~= nil then Dataset.check_count('randomize_block_order', 'seed', seed, 0) end
+  if seed ~= nil then checks.count('randomize_block_order', 'seed', seed, 0) end
   local plan = self._plan
   if plan:last_global() == 0 then
     return self:_over(sources.ReorderedSource(plan.source, {seed = seed, index = #plan.operators}))
@@ -286,7 +287,7 @@ end
 function Dataset:union(...)
   local list, plans = {as_source(self)}, {}
   for i = 1, select('#', ...) do
-    local other = Dataset.check_dataset('union', (select(i, ...)))
+    local other = checks.dataset('union', (select(i, ...)))
     plans[i] = other._plan
     list[#list + 1] = as_source(other)
   end
@@ -308,7 +309,7 @@ end
 function Dataset:zip(...)
   local out = self
   for i = 1, select('#', ...) do
-    out = out:_with(combine.Zip(Dataset.check_dataset('zip', (select(i, ...)))._plan))
+    out = out:_with(combine.Zip(checks.dataset('zip', (select(i, ...)))._plan))
   end
   return out
 end
@@ -325,7 +326,7 @@ function Dataset:repartition(...)
     errors.raise('argument', 'repartition: expected one of num_blocks and target_num_rows_per_block')
   end
   for _, name in ipairs{'num_blocks', 'target_num_rows_per_block'} do
-    if a[name] ~= nil then Dataset.check_count('repartition', name, a[name], 1) end
+    if a[name] ~= nil then checks.count('repartition', name, a[name], 1) end
   end
   local dataset = a.shuffle and self:random_shuffle() or self
   return dataset:_with(combine.Repartition(a.num_blocks, a.target_num_rows_per_block))

@@ -3,6 +3,7 @@
 -- Each file appears whole under its name. When the dataset fails in the middle, the files that this call wrote are removed.
 
 local args = require 'rtrain.args'
+local checks = require 'rtrain.data.checks'
 local errors = require 'rtrain.errors'
 local part_writers = require 'rtrain.data.part_writers'
 local system = require 'rtrain._system'
@@ -70,7 +71,7 @@ end
 
 local function min_rows_of(owner, a)
   local rows = a.min_rows_per_file or a.num_rows_per_file
-  return rows and Dataset.check_count(owner, 'min_rows_per_file', rows, 1)
+  return rows and checks.count(owner, 'min_rows_per_file', rows, 1)
 end
 
 local function write(self, owner, a, format)

@@ -1,0 +1,30 @@
+-- rtrain/data/checks.lua: checks of what the user gave.
+
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+
+local checks = {}
+
+---@param owner string the function, for messages
+---@param name string
+---@param value any
+---@param least integer
+---@return integer value
+function checks.count(owner, name, value, least)
+  if type(value) ~= 'number' or value % 1 ~= 0 or value < least then
+    errors.raise('argument', ('%s: %s is a whole number from %d on, got %s'):format(owner, name, least, tostring(value)))
+  end
+  return value
+end
+
+---@param owner string the function, for messages
+---@param value any
+---@return rtrain.data.Dataset value
+function checks.dataset(owner, value)
+  if not class.is(value, require 'rtrain.data.dataset.base') then
+    errors.raise('argument', ('%s: expected a Dataset, got a %s'):format(owner, type(value)))
+  end
+  return value
+end
+
+return checks
