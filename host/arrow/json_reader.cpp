@@ -4,6 +4,8 @@
 #include <arrow/json/reader.h>
 #include <arrow/record_batch.h>
 
+#include <algorithm>
+
 #include "host/arrow/line_blocks.h"
 #include "host/arrow/plain_columns.h"
 #include "host/arrow/status.h"
@@ -27,6 +29,44 @@ int64_t line_end(std::string_view text, int64_t place) {
 
 bool is_blank(const arrow::Buffer& text) {
   return std::string_view(text).find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+// Behind the object that the line begins with; npos when it begins with something else or the
+// object does not end in it.
+size_t object_end(std::string_view line) {
+  int depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') quoted = false;
+      continue;
+    }
+    if (c == '{') ++depth;
+    if (depth == 0) return line.npos;
+    if (c == '"') quoted = true;
+    if (c == '}' && --depth == 0) return i + 1;
+  }
+  return line.npos;
+}
+
+// Where the first line begins that is neither blank nor exactly one object; -1 without one. Arrow's
+// parser takes values of other kinds for rows, and does not survive null as the first one.
+int64_t find_no_object(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  for (size_t begin = 0; begin < text.size();) {
+    const auto end = static_cast<size_t>(line_end(text, static_cast<int64_t>(begin)));
+    std::string_view line = text.substr(begin, end - begin);
+    if (line.ends_with('\n')) line.remove_suffix(1);
+    line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
+    const size_t rest = line.empty() ? 0 : object_end(line);
+    if (rest == line.npos || line.find_first_not_of(kBlank, rest) != line.npos) {
+      return static_cast<int64_t>(begin);
+    }
+    begin = end;
+  }
+  return -1;
 }
 
 class JsonCursor final : public TableCursor {
@@ -62,6 +102,12 @@ class JsonCursor final : public TableCursor {
   std::shared_ptr<arrow::RecordBatch> read() {
     while (const auto block = blocks_.next()) {
       if (is_blank(*block)) continue;
+      const int64_t bad = find_no_object(std::string_view(*block));
+      if (bad >= 0) {
+        throw Error(Code::kArgument,
+                    failure_text(task_.with(cat("line ", blocks_.line_of(bad))),
+                                 "it is not one JSON object, with nothing behind it"));
+      }
       auto batch = arrow::json::ParseOne(options_, block);
       if (batch.ok()) return *batch;
       fail_at(batch.status(), block);

@@ -16,7 +16,8 @@ namespace {
 // process allocates with, can often make large ones larger where they are.
 class ProcessPool final : public arrow::MemoryPool {
  public:
-  explicit ProcessPool(int64_t limit) : limit_(limit) {}
+  explicit ProcessPool(int64_t machine_bytes)
+      : limit_(machine_bytes / 10 * 9), largest_(std::max(kAlwaysAllowed, machine_bytes / 4)) {}
 
   using arrow::MemoryPool::Allocate;
   using arrow::MemoryPool::Free;
@@ -24,7 +25,7 @@ class ProcessPool final : public arrow::MemoryPool {
 
   arrow::Status Allocate(int64_t size, int64_t alignment, uint8_t** out) override {
     if (size < 0) return arrow::Status::Invalid("a buffer of ", size, " bytes");
-    ARROW_RETURN_NOT_OK(check_limit(size));
+    ARROW_RETURN_NOT_OK(check_limit(size, size));
     ARROW_RETURN_NOT_OK(allocate(size, alignment, out));
     stats_.DidAllocateBytes(size);
     return arrow::Status::OK();
@@ -33,7 +34,7 @@ class ProcessPool final : public arrow::MemoryPool {
   arrow::Status Reallocate(int64_t old_size, int64_t new_size, int64_t alignment,
                            uint8_t** data) override {
     if (new_size < 0) return arrow::Status::Invalid("a buffer of ", new_size, " bytes");
-    ARROW_RETURN_NOT_OK(check_limit(new_size - old_size));
+    ARROW_RETURN_NOT_OK(check_limit(new_size, new_size - old_size));
     const bool large = std::min(old_size, new_size) >= kLarge;
     ARROW_RETURN_NOT_OK(large ? resize(old_size, new_size, alignment, data)
                               : move(old_size, new_size, alignment, data));
@@ -56,10 +57,14 @@ class ProcessPool final : public arrow::MemoryPool {
   // Smaller pieces lie among others of their size and are always moved.
   static constexpr int64_t kLarge = 32 * 1024;
 
-  arrow::Status check_limit(int64_t more) const {
-    if (more <= 0 || more <= limit_ - stats_.bytes_allocated()) return arrow::Status::OK();
-    return arrow::Status::OutOfMemory("it asks for ", more, " bytes, and ", bytes_allocated(),
-                                      " are in use already");
+  // A page of a Parquet file may say that it is so large, and a few bytes of it prove it wrong.
+  static constexpr int64_t kAlwaysAllowed = int64_t{2} << 30;
+
+  arrow::Status check_limit(int64_t size, int64_t more) const {
+    const bool fits = size <= largest_ && more <= limit_ - stats_.bytes_allocated();
+    if (more <= 0 || fits) return arrow::Status::OK();
+    return arrow::Status::OutOfMemory("it asks for ", size, " bytes at once, and ",
+                                      bytes_allocated(), " are in use already");
   }
 
   static arrow::Status allocate(int64_t size, int64_t alignment, uint8_t** out) {
@@ -100,14 +105,15 @@ class ProcessPool final : public arrow::MemoryPool {
     return move(std::min(old_size, new_size), new_size, alignment, data);
   }
 
-  const int64_t limit_;
+  const int64_t limit_;    // of all buffers
+  const int64_t largest_;  // of one
   arrow::internal::MemoryPoolStats stats_;
 };
 
 }  // namespace
 
 arrow::MemoryPool* memory_pool() {
-  static auto* const pool = new ProcessPool(memory_bytes() / 10 * 9);
+  static auto* const pool = new ProcessPool(memory_bytes());
   return pool;
 }
 

@@ -91,4 +91,25 @@ for channels = 1, 4 do
   write_image('png', 'channels' .. channels, vision_io.encode_png(image))
   if channels % 2 == 1 then write_image('jpeg', 'channels' .. channels, vision_io.encode_jpeg(image)) end
 end
+
+local arrow, data = require 'rtrain._arrow', require('torch._C').data
+local function texts(kind)
+  return {kind = kind, offsets = torch.tensor({0, 1, 1, 4}, {dtype = 'int64'}), bytes = torch.tensor({97, 98, 44, 34}, {dtype = 'uint8'}),
+    valid = torch.tensor{true, false, true}}
+end
+local flat = data.to_arrow({'i', 'f', 'b', 's'}, {torch.arange(3), torch.rand(3), torch.tensor{true, false, true}, texts 'strings'})
+local nested = data.to_arrow({'i', 'p', 't', 'l', 'o'}, {torch.arange(3), texts 'image', torch.rand(3, 2),
+  {kind = 'objects', n = 3, values = {{1, 2}, nil, {}}}, {kind = 'objects', n = 3, values = {{a = {1}}, {b = 'x'}}}})
+for name, batch in pairs{flat = flat, nested = nested} do
+  for writer, options in pairs{parquet_writer = {{}, {compression = 'none', use_dictionary = false}, {compression = 'zstd'}},
+    ipc_writer = {{}, {stream = true}, {stream = true, compression = 'lz4'}}, csv_writer = name == 'flat' and {{}} or {}} do
+    for i, option in ipairs(options) do
+      local out = arrow[writer](path, option)
+      out:write(batch)
+      out:close()
+      write(writer:match '^%a+', name .. i, read(path))
+    end
+  end
+end
+write('json', 'lines', '{"a": 1, "b": [1.5, null], "c": {"d": "x"}}\n\n{"a": 2, "b": [], "c": {}}\n{"c": {"d": "\\u00e4"}}')
 os.remove(path)

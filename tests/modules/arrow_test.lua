@@ -330,6 +330,10 @@ function TestText.test_json_errors_name_the_line()
     write_text(table.concat(copy, '\n'))
     lu.assertStrContains(reading_error(arrow.open_json, path, {block_bytes = 512}), ('line %d: '):format(line))
   end
+  for text, line in next, {['null\n{"a": 1}'] = 1, ['{"a": 1}\n{"a": 2} {"a": 3}'] = 2, ['{"a": "}"}\n\n{"a":\n1}'] = 3} do
+    write_text(text)
+    lu.assertStrContains(reading_error(arrow.open_json, path), ('line %d: it is not one JSON object'):format(line))
+  end
   write_text '\n \n'
   lu.assertStrContains(reading_error(arrow.open_json, path), 'it is empty')
 end

@@ -1,0 +1,10 @@
+// rtrain._arrow.open_ipc: files and streams.
+#include "host/arrow/ipc_reader.h"
+
+#include "tests/fuzz/table_reader.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rtrain;
+  const MemoryFile file(data, size);
+  return run_reader([&] { read_table(*open_ipc(file.path())); });
+}
