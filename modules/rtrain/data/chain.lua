@@ -55,10 +55,19 @@ local function once(block)
   end
 end
 
+-- Rows in memory are the source's own: what a function of the user writes must not reach them.
+local function copies(next_block)
+  return function()
+    local block = next_block()
+    return block and block:copy()
+  end
+end
+
 local function input(self, request)
   if request.block then return once(Block.unpack(request.block)) end
   local fragment = request.fragment
   local next_block = self.source:read(fragment, self._options)
+  if self.source.in_memory then next_block = copies(next_block) end
   if fragment.count then next_block = cut(next_block, fragment.skip, fragment.count) end
   return fragment.keep and Selection(fragment.keep):blocks(next_block) or next_block
 end

@@ -27,6 +27,7 @@ function Derived:cut(fragment, skip, count) return self._source:cut(fragment, sk
 local function inherit(self, source)
   self._source, self.name = source, source.name
   self.in_memory, self.random_access, self.is_random = source.in_memory, source.random_access, source.is_random
+  self.calls_user = source.calls_user
 end
 
 ---Rows first … last - 1 of a source.
@@ -138,6 +139,7 @@ function PlanSource:init(plan)
   inherit(self, plan.source)
   self._plan, self._keeps, self.name = plan, plan:preserves_rows(), 'Union'
   self.in_memory, self.random_access = false, false
+  for _, operator in ipairs(plan.operators) do self.calls_user = self.calls_user or operator.calls_user end
 end
 
 function PlanSource:num_rows() return self._plan:num_rows() end
@@ -179,6 +181,7 @@ function UnionSource:init(sources)
   self._sources, self.in_memory, self.is_random = sources, true, false
   for _, source in ipairs(sources) do
     self.in_memory, self.is_random = self.in_memory and source.in_memory, self.is_random or source.is_random
+    self.calls_user = self.calls_user or source.calls_user
   end
 end
 

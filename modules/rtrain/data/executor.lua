@@ -53,10 +53,10 @@ local function calls_user(operators)
   return false
 end
 
--- The operators with copies of the user's functions and what they captured.
-local function isolated(operators)
+-- Operators, or a source, with copies of the user's functions and what they captured.
+local function isolated(value)
   local closure = require 'rtrain._closure'
-  return closure.load((closure.dump(operators)))
+  return closure.load((closure.dump(value)))
 end
 
 local function named(err, name)
@@ -133,8 +133,10 @@ end
 local function run_stage(self, stage)
   local uses_user = calls_user(stage.operators)
   local threads = (stage.is_in_memory and not uses_user) and 0 or self.threads
-  local operators = (threads == 0 and uses_user) and isolated(stage.operators) or stage.operators
-  local chain = Chain(stage.source, operators, {
+  local source, operators = stage.source, stage.operators
+  if threads == 0 and uses_user then operators = isolated(operators) end
+  if threads == 0 and source and source.calls_user then source = isolated(source) end
+  local chain = Chain(source, operators, {
     seed = seeds.of(self.seed, self.epoch), max_bytes = self._max_bytes, max_rows = self._max_rows})
   local entries = self._stats:add_stage(chain:names(), true)
   return (threads == 0 and inline_stage or pooled_stage)(self, chain, stage.requests, entries)

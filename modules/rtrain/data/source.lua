@@ -30,6 +30,9 @@ Source.random_access = false
 ---Whether seed or epoch change the order of the rows.
 Source.is_random = false
 
+---Whether reading calls a function of the user.
+Source.calls_user = false
+
 ---All fragments, in order.
 ---@param context data.ExecutionContext
 ---@return table[]

@@ -204,6 +204,15 @@ function Dataset:limit(limit)
   return self:_with(Limit(limit))
 end
 
+-- Tells shuffles without a seed apart: two of them, zipped, must not give the same order. A script makes them in the same
+-- sequence each time.
+local shuffles = 0
+
+local function next_shuffle()
+  shuffles = shuffles + 1
+  return shuffles
+end
+
 -- Whether a shuffle may as well come before all operators.
 local function commutes(plan)
   for _, operator in ipairs(plan.operators) do
@@ -229,9 +238,9 @@ function Dataset:random_shuffle(...)
   if seed ~= nil then checks.count('random_shuffle', 'seed', seed, 0) end
   local plan = self._plan
   if plan.source.random_access and commutes(plan) then
-    return self:_over(sources.PermutedSource(plan.source, {seed = seed, index = #plan.operators}))
+    return self:_over(sources.PermutedSource(plan.source, {seed = seed, index = next_shuffle()}))
   end
-  return self:_with(order.RandomShuffle(seed, #plan.operators))
+  return self:_with(order.RandomShuffle(seed, next_shuffle()))
 end
 
 local block_order_signature = args.signature('randomize_block_order', {{'seed'}})
@@ -244,9 +253,9 @@ function Dataset:randomize_block_order(...)
   if seed ~= nil then checks.count('randomize_block_order', 'seed', seed, 0) end
   local plan = self._plan
   if plan:last_global() == 0 then
-    return self:_over(sources.ReorderedSource(plan.source, {seed = seed, index = #plan.operators}))
+    return self:_over(sources.ReorderedSource(plan.source, {seed = seed, index = next_shuffle()}))
   end
-  return self:_with(order.RandomizeBlocks(seed, #plan.operators))
+  return self:_with(order.RandomizeBlocks(seed, next_shuffle()))
 end
 
 local sort_signature = args.signature('sort', {'key', {'descending', false}})
