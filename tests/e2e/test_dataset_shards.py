@@ -180,7 +180,12 @@ train.TorchTrainer {
 """
 
 
-@pytest.mark.parametrize("plan, rows", [("numbers", 60), ("numbers:filter(function(row) return row.id % 2 == 0 end)", 30)])
+EVEN = "filter(function(row) return row.id % 2 == 0 end)"
+
+
+@pytest.mark.parametrize("plan, rows", [
+    ("numbers", 60), (f"numbers:{EVEN}", 30), (f"data.range(60):{EVEN}:random_shuffle()", 30),
+    (f"data.range(60):flat_map(function(row) return {{row}} end):sort('id', true):{EVEN}", 30)])
 def test_a_run_goes_on_with_another_number_of_workers(rtrain, plan, rows):
     seen = []
     for step, workers in enumerate([2, 3, 1]):
