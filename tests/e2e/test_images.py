@@ -139,6 +139,26 @@ def test_few_bits_and_interlacing(rtrain, bits):
         assert torch.equal(both[:1], expected) and (both[1] == 255).all()
 
 
+@pytest.mark.parametrize("chunk", [(b"gAMA", (45455).to_bytes(4, "big")), (b"gAMA", (100000).to_bytes(4, "big")), (b"sRGB", b"\0")])
+def test_gray_of_a_png_that_states_its_gamma(rtrain, chunk):
+    from PIL.PngImagePlugin import PngInfo
+
+    info = PngInfo()
+    info.add(*chunk)
+    Image.fromarray(photograph(31, 17)).save(rtrain.folder / "x.png", pnginfo=info)
+    for mode in "RGB", "GRAY":
+        expected = tv.decode_image(str(rtrain.folder / "x.png"), mode)
+        assert difference(ours(rtrain, "x.png", f"{{mode = '{mode}'}}"), expected).max() == 0, mode
+
+
+def test_batches_take_the_high_bytes_of_16_bits(rtrain):
+    values = np.random.default_rng(4).integers(0, 65536, (9, 14)).astype(np.uint16)
+    Image.fromarray(values).save(rtrain.folder / "x.png")
+    exec_lua(rtrain, "torch.save(D.decode_files({'x.png', 'x.png'}, {mode = 'GRAY'}), 'ours.pt')")
+    out = torch.load(rtrain.folder / "ours.pt", weights_only=True)
+    assert torch.equal(out[1, :, :, 0], torch.from_numpy((values >> 8).astype(np.uint8)))
+
+
 @pytest.mark.parametrize("suffix", ["jpg", "png"])
 def test_exif_orientation(rtrain, suffix):
     image = Image.fromarray(photograph(40, 24))

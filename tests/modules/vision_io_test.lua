@@ -114,6 +114,19 @@ function TestImages.test_changed_bytes_are_an_error_or_an_image()
   end
 end
 
+function TestImages.test_a_chunk_that_claims_a_gigabyte_costs_nothing()
+  local whole = text_of(io_.encode_png(image()))
+  local text = error_of(io_.decode_image, bytes_of(whole:sub(1, 33) .. number32(2 ^ 30) .. 'eXIf' .. whole:sub(34)))
+  lu.assertStrContains(text, 'truncated: its chunk eXIf should have 1073741824 bytes where')
+end
+
+function TestImages.test_bytes_behind_the_end_are_ignored()
+  for _, encode in ipairs{io_.encode_png, io_.encode_jpeg} do
+    local bytes = encode(image())
+    lu.assertTrue(torch.equal(io_.decode_image(torch.cat{bytes, bytes_of 'more than an image'}), io_.decode_image(bytes)))
+  end
+end
+
 function TestImages.test_a_png_with_a_wrong_checksum_is_refused()
   local whole = text_of(io_.encode_png(image()))
   local at = whole:find('IDAT', 1, true) + 20

@@ -19,6 +19,7 @@ namespace {
 constexpr size_t kSignatureBytes = 8;
 constexpr uint64_t kMaxExpansion = 1100;  // deflate's own limit is 1032
 constexpr size_t kMostText = 200;
+constexpr size_t kMaxChunkBytes = 8'000'000;  // libpng's own default
 // What may be long and does not change a pixel is not read.
 constexpr png_byte kSkippedChunks[] = "tEXt\0zTXt\0iTXt\0sPLT";
 constexpr int kNumSkippedChunks = 4;
@@ -56,6 +57,24 @@ void read_bytes(png_structp png, png_bytep to, size_t size) {
   *rest = rest->subspan(size);
 }
 
+// Each chunk is its length, its name, its data and a checksum. libpng takes memory for a length
+// before it looks for the data: those that leave the file are found here.
+void check_chunks(ImageBytes bytes) {
+  constexpr size_t kFrameBytes = 12;
+  for (ImageBytes rest = bytes.subspan(kSignatureBytes); rest.size() >= kFrameBytes;) {
+    const size_t length = size_t{rest[0]} << 24 | rest[1] << 16 | rest[2] << 8 | rest[3];
+    const std::string_view name(reinterpret_cast<const char*>(rest.data()) + 4, 4);
+    if (length > rest.size() - kFrameBytes) {
+      const bool plain = std::ranges::all_of(name, [](char c) { return c >= 'A' && c <= 'z'; });
+      throw Error(Code::kArgument, cat("damaged PNG: it is truncated: its chunk ",
+                                       plain ? name : "without a name", " should have ", length,
+                                       " bytes where ", rest.size() - kFrameBytes, " are left"));
+    }
+    if (name == "IEND") return;  // whatever follows is no part of the image
+    rest = rest.subspan(kFrameBytes + length);
+  }
+}
+
 }  // namespace
 
 bool is_png(ImageBytes bytes) {
@@ -89,6 +108,9 @@ struct PngDecoder::State {
       png_set_read_fn(png, &rest, &read_bytes);
       // Sides are checked against max_pixels; this lifts libpng's own limit of a million.
       png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+      // Debian's libpng has none: a chunk's length, which may be anything, would be taken as
+      // memory.
+      png_set_chunk_malloc_max(png, kMaxChunkBytes);
       png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, kSkippedChunks, kNumSkippedChunks);
       png_read_info(png, info);
     });
@@ -144,6 +166,7 @@ struct PngDecoder::State {
 PngDecoder::PngDecoder(ImageBytes bytes, const ImageOptions& options)
     : state_(std::make_unique<State>(bytes)) {
   if (state_->info == nullptr) no_memory();
+  check_chunks(bytes);
   state_->read_info();
   check_image_size(state_->size(), options.max_pixels);
   state_->check_promise(bytes.size());
