@@ -94,10 +94,11 @@ end
 
 local arrow, data = require 'rtrain._arrow', require('torch._C').data
 local function texts(kind)
-  return {kind = kind, offsets = torch.tensor({0, 1, 1, 4}, {dtype = 'int64'}), bytes = torch.tensor({97, 98, 44, 34}, {dtype = 'uint8'}),
-    valid = torch.tensor{true, false, true}}
+  return {kind = kind, offsets = torch.tensor({0, 1, 1, 4}, {dtype = 'int64'}),
+    bytes = torch.tensor({97, 98, 44, 34}, {dtype = 'uint8'}), valid = torch.tensor{true, false, true}}
 end
-local flat = data.to_arrow({'i', 'f', 'b', 's'}, {torch.arange(3), torch.rand(3), torch.tensor{true, false, true}, texts 'strings'})
+local flat = data.to_arrow({'i', 'f', 'b', 's'},
+  {torch.arange(3), torch.rand(3), torch.tensor{true, false, true}, texts 'strings'})
 local nested = data.to_arrow({'i', 'p', 't', 'l', 'o'}, {torch.arange(3), texts 'image', torch.rand(3, 2),
   {kind = 'objects', n = 3, values = {{1, 2}, nil, {}}}, {kind = 'objects', n = 3, values = {{a = {1}}, {b = 'x'}}}})
 for name, batch in pairs{flat = flat, nested = nested} do
