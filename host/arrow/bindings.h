@@ -1,5 +1,25 @@
 // host/arrow/bindings.h: the parts that together make the module table `rtrain._arrow`, and what
 // they ask of arguments.
+//
+// Readers:
+//   open_parquet(path) → reader: schema(), num_rows(), num_row_groups(), row_group_rows(g),
+//     row_group_bytes(g), read(g, columns or nil, max_rows or nil) → cursor
+//   open_csv(path, options) → cursor. Options: delimiter, quote (false for none), escape, header,
+//     newlines_in_values, column_names, columns, column_types, null_values, strings_can_be_null,
+//     skip_rows, block_bytes
+//   open_json(path, options) → cursor. Options: column_types, block_bytes
+//   open_ipc(path) → cursor
+//   A cursor has schema() and next() → batch, or nothing at the end; a batch num_rows().
+//   torch._C.data.from_arrow and to_arrow turn a batch into tensors and back.
+// Writers, each with write(batch) and close(); release() without close() leaves no file:
+//   parquet_writer(path, options). Options: compression, compression_level, row_group_size,
+//     row_group_bytes, use_dictionary
+//   csv_writer(path, options). Options: delimiter, header, quoting, null_text
+//   ipc_writer(path, options). Options: stream, compression, sync
+// bytes_allocated(): of Arrow's buffers in this process.
+//
+// schema() is a list of {name =, type =}; row groups are counted from 0. All of these belong to the
+// state that made them.
 #pragma once
 
 #include <arrow/type_fwd.h>

@@ -113,6 +113,10 @@ std::string type_name(const arrow::DataType& type) {
     case Type::BINARY_VIEW:
     case Type::FIXED_SIZE_BINARY:
       return "binary";
+    case Type::DATE32:
+      return "date32";
+    case Type::DATE64:
+      return "date64";
     case Type::DICTIONARY:
       return type_name(*static_cast<const arrow::DictionaryType&>(type).value_type());
     case Type::LIST:
@@ -137,6 +141,11 @@ std::string type_name(const arrow::DataType& type) {
 }
 
 std::shared_ptr<arrow::DataType> type_from_name(std::string_view name, std::string_view what) {
+  constexpr std::string_view kList = "list<";
+  if (name.starts_with(kList) && name.ends_with('>')) {
+    return arrow::list(
+        type_from_name(name.substr(kList.size(), name.size() - kList.size() - 1), what));
+  }
   const auto found = named_types().find(name);
   if (found != named_types().end()) return found->second;
   std::vector<std::string> names;

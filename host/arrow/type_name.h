@@ -17,8 +17,8 @@ std::string type_name(const arrow::DataType& type);
 bool is_image(const arrow::DataType& type);
 
 // The type of a simple name ("int64", "float32", "bool", "string", "binary", "date32",
-// "timestamp[ns]", …), also PyTorch's ("float", "long", "double"). Throws Error(kArgument) with
-// "did you mean".
+// "timestamp[ns]", …), also PyTorch's ("float", "long", "double"), and of "list<…>" of them. Throws
+// Error(kArgument) with "did you mean".
 std::shared_ptr<arrow::DataType> type_from_name(std::string_view name, std::string_view what);
 
 }  // namespace rtrain

@@ -272,7 +272,7 @@ function TestText.test_csv_types_and_options()
   local cursor = arrow.open_csv(path, {skip_rows = 1})
   local types = {}
   for i, column in ipairs(cursor:schema()) do types[i] = column.type end
-  lu.assertEquals(types, {'int64', 'float64', 'bool', 'string', 'date32[day]'})
+  lu.assertEquals(types, {'int64', 'float64', 'bool', 'string', 'date32'})
   local found = rows(cursor)
   lu.assertEquals({found.id, found.ok, found.name, found.when}, {{1, 2}, {true, false}, {'x', ''}, {18263, 18264}})
   lu.assertTrue(found.price[1] == 0.5 and found.price[2] ~= found.price[2])
@@ -319,6 +319,18 @@ function TestText.test_csv_errors_name_the_line()
     "column_types.a: unknown type 'int46': did you mean 'int")
   lu.assertEquals(select(2, first_error(arrow.open_csv, '/no/such/file')).code, 'not_found')
   lu.assertStrContains(first_error(arrow.open_csv, '/tmp'), 'it is a folder')
+end
+
+function TestText.test_json_types()
+  write_text '{"a": 1, "b": [], "c": null}\n{"a": 2.5, "b": [1], "c": "x"}\n'
+  local cursor = arrow.open_json(path, {block_bytes = 1, column_types = {a = 'float32', b = 'list<float64>', c = 'string'}})
+  local types = {}
+  for _, column in ipairs(cursor:schema()) do types[column.name] = column.type end
+  lu.assertEquals(types, {a = 'float32', b = 'list<float64>', c = 'string'})
+  local read = 0
+  for part in function() return cursor:next() end do read = read + part:num_rows() end
+  lu.assertEquals(read, 2)
+  lu.assertStrContains(reading_error(arrow.open_json, path, {block_bytes = 1}), 'line 2: ')
 end
 
 function TestText.test_json_errors_name_the_line()
