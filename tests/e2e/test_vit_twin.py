@@ -59,7 +59,8 @@ def losses_of_python(images, labels):
     samples = [(transform(image.numpy()), int(label)) for image, label in zip(images, labels)]
     torch.manual_seed(3)
     model = vision.models.VisionTransformer(**SIZES)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=1e-2)
+    # The kernel that rtrain takes: differences of rounding grow by a factor of about three a step.
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=1e-2, fused=True)
     losses = []
     for _ in range(2):
         for x, y in torch.utils.data.DataLoader(samples, batch_size=BATCH, shuffle=True):
@@ -80,7 +81,7 @@ def losses_of_lua(rtrain, part):
 def assert_same_curve(ours, theirs):
     assert ours.shape == theirs.shape == (2 * STEPS,)
     assert len(set(theirs.tolist())) == len(theirs)
-    assert ((ours - theirs).abs() / theirs).max() <= 1e-3
+    assert ((ours - theirs).abs() / theirs).max() <= 1e-5
 
 
 def test_images_in_memory(rtrain):

@@ -1,7 +1,10 @@
 """The loss at each of the first steps of the VisionTransformer of examples/cifar_vit.lua, batch 64, on CIFAR-10's Parquet
 files, and the median seconds of a step. Prints "name<TAB>number" lines.
 
-Twin of ../vit_curve.lua: torchvision's model, PyTorch's DataLoader, pyarrow and Pillow. vit_curve.py STEPS
+Twin of ../vit_curve.lua: torchvision's model, PyTorch's DataLoader, pyarrow and Pillow. vit_curve.py STEPS fused|default
+
+fused: AdamW is the kernel that rtrain always takes. default: the form that Python takes by itself, whose numbers are rounded
+elsewhere.
 """
 
 import glob
@@ -40,7 +43,8 @@ def main():
     torch.manual_seed(0)
     model = VisionTransformer(32, 4, 12, 8, 384, 768, num_classes=10)
     loss_fn = torch.nn.CrossEntropyLoss()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=1e-2)
+    fused = True if sys.argv[2] == "fused" else None
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=1e-2, fused=fused)
     transform = Compose([ToTensor(), Normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))])
     training_data = Cifar10(os.path.join(os.environ["RTRAIN_DATA"], "cifar10"), transform)
     loader = DataLoader(training_data, batch_size=64, shuffle=True)
@@ -53,7 +57,7 @@ def main():
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        print(f"loss_{index:02d}\t{loss.item():.9g}")
+        print(f"loss_{index:02d}\t{loss.item():.9g}", flush=True)
         times.append(time.perf_counter() - start)
         start = time.perf_counter()
     print(f"step\t{statistics.median(times):.6f}")
