@@ -1,4 +1,4 @@
--- Folders of JPEG files that are like photographs: FOLDER/small/{a,b} of 500 × 375 and FOLDER/large/{a,b} of 1600 × 1200 pixels.
+-- Folders of JPEG files like photographs: FOLDER/small/{a,b} of 500 × 375 and FOLDER/large/{a,b} of 1600 × 1200 pixels.
 --
 --   jpeg_images.lua FOLDER COUNT
 local io_ = require 'vision.io'
