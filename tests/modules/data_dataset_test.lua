@@ -153,6 +153,7 @@ function TestRows.test_columns()
   lu.assertEquals(longer:count(), 2)
   lu.assertStrContains(message_of(ds.select_columns, ds, 'aa'), "no column 'aa': did you mean 'a'?")
   lu.assertStrContains(message_of(ds.drop_columns, ds, {'a', 'a'}), 'named twice')
+  lu.assertStrContains(message_of(ds.select_columns, ds, {}), 'at least one name')
   lu.assertStrContains(message_of(ds.rename_columns, ds, {'x'}), '1 names for 3 columns')
   lu.assertStrContains(message_of(ds.sort, ds, 'd'), "no column 'd'")
 end

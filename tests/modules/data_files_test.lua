@@ -182,6 +182,7 @@ function TestParquet.test_errors_name_file_row_group_and_row()
     lu.assertStrContains(text, 'bad row')
   end
   lu.assertStrContains(message_of(data.read_parquet, folder .. '/parts', {columns = {'nam'}}), "did you mean 'name'?")
+  lu.assertStrContains(message_of(data.read_parquet, folder .. '/parts', {columns = {}}), 'an empty one')
   local path = write_text('broken.parquet', 'PAR1 no parquet PAR1')
   lu.assertStrContains(message_of(data.read_parquet, path), path)
 end

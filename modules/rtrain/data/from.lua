@@ -21,7 +21,7 @@ end
 
 local function is_row(item)
   if type(item) ~= 'table' or item == torch.none then return false end
-  return ordered.is(item) or (getmetatable(item) == nil and type(next(item)) == 'string')
+  return ordered.is(item) or (getmetatable(item) == nil and (next(item) == nil or type(next(item)) == 'string'))
 end
 
 -- Tables with names are rows, anything else goes into the column `item`.

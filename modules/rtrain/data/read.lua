@@ -63,8 +63,9 @@ function read.read_parquet(...)
   local a = parquet_signature:bind(...)
   check_size('read_parquet', 'image_size', a.image_size)
   check_mode('read_parquet', 'image_mode', a.image_mode)
-  if a.columns ~= nil and type(a.columns) ~= 'table' then
-    errors.raise('argument', ('read_parquet: columns is a list of names, got a %s'):format(type(a.columns)))
+  if a.columns ~= nil and (type(a.columns) ~= 'table' or #a.columns == 0) then
+    errors.raise('argument', ('read_parquet: columns is a list of names, got %s'):format(
+      type(a.columns) == 'table' and 'an empty one' or 'a ' .. type(a.columns)))
   end
   return Dataset(Plan(ParquetSource(files('read_parquet', a, {'parquet'}), a)))
 end

@@ -76,6 +76,7 @@ local function aggregate(self, what, a)
   local names = a.on
   if type(names) == 'string' then names = {names} end
   if names == nil then names = self:columns() or {} end
+  if #names == 0 then return ordered.new() end
   local moments = moments_of(self, names, what)
   if type(a.on) == 'string' then return result(what, moments[1], a) end
   local out = ordered.new()

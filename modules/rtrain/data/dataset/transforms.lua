@@ -166,6 +166,7 @@ end
 ---@return rtrain.data.Dataset
 function Dataset:select_columns(cols)
   local names = names_list('select_columns', cols)
+  if #names == 0 then errors.raise('argument', 'select_columns: expected at least one name') end
   local selected = with_columns(self, column_operators.SelectColumns(names))
   local narrower = #self._plan.operators == 0 and self._plan.source:select(names)
   return narrower and selected:_over(narrower) or selected
