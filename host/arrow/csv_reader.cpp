@@ -7,6 +7,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include <algorithm>
 #include <charconv>
 #include <unordered_set>
 #include <utility>
@@ -51,15 +52,19 @@ int64_t row_of(std::string_view message) {
   return out;
 }
 
-// Without what stands in front of the reason: "CSV parse error: Row #3: ".
-std::string_view reason_of(std::string_view message) {
+// Without what stands in front of the reason ("CSV parse error: Row #3: "), and of what it quotes
+// from the file the beginning of the first line.
+std::string reason_of(std::string_view message) {
+  constexpr size_t kMostBytes = 200;
   for (const std::string_view mark : {"CSV parse error: ", "Row #"}) {
     if (message.starts_with(mark)) {
       const size_t end = message.find(": ");
       if (end != message.npos) message.remove_prefix(end + 2);
     }
   }
-  return message;
+  const std::string_view shown =
+      message.substr(0, std::min(message.find_first_of("\r\n"), kMostBytes));
+  return cat(shown, shown.size() < message.size() ? "…" : "");
 }
 
 class CsvCursor final : public TableCursor {

@@ -5,6 +5,7 @@ import pytest
 # Writes small files of many kinds of columns: one for each codec of Parquet, Arrow's two formats, CSV.
 MAKE_SEEDS = """
 local arrow, data, torch = require 'rtrain._arrow', require('torch._C').data, require 'torch'
+torch.manual_seed(0)
 local function strings(kind)
   local offsets, bytes = {0}, {}
   for i = 1, 40 do

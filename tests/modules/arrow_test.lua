@@ -299,6 +299,7 @@ function TestText.test_csv_errors_name_the_line()
   for _, case in ipairs{
     {'a,b\n1,2\n3\n', 'line 3: Expected 2 columns, got 1: 3'},
     {'a,b\n1,2\n\n\n"3\n",4,5\n', 'line 5: Expected 2 columns, got 3'},
+    {'a,b\n"' .. ('x\n'):rep(1000) .. '"\n', 'line 2: Expected 2 columns, got 1: "x…'},
     {'a,a\n1,2\n', "line 1: two columns are called 'a'"},
     {'', 'it is empty'},
   } do
