@@ -21,7 +21,8 @@ end
 
 local function make(folder, gigabytes, images)
   local rows = math.floor(gigabytes * 1e9 / ROW_BYTES)
-  local options = {min_rows_per_file = FILE_ROWS, row_group_size = 4096, compression = 'none'}
+  local options = {min_rows_per_file = FILE_ROWS, row_group_size = 4096, compression = 'none',
+                   use_dictionary = false}
   if not images then
     return data.range(rows):map_batches(drawn, {batch_size = 1024}):write_parquet(folder, options)
   end

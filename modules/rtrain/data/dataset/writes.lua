@@ -93,13 +93,14 @@ end
 
 local function to_arrow(block) return block:to_arrow() end
 
-local PARQUET = {'compression', 'compression_level', 'row_group_size'}
-local parquet_signature = signature('write_parquet', {'compression'}, {'compression_level'}, {'row_group_size'})
+local PARQUET = {'compression', 'compression_level', 'row_group_size', 'use_dictionary'}
+local parquet_signature = signature('write_parquet', {'compression'}, {'compression_level'}, {'row_group_size'},
+                                    {'use_dictionary', true})
 
 ---Writes Parquet files into a folder, one for each 128 MiB. Tensor columns become fixed-shape tensors of Arrow, which
 ---read_parquet and pyarrow read back. Arguments: path, {min_rows_per_file, mode = 'append' ('error', 'ignore': when the
----folder exists), compression = 'snappy' ('zstd', 'gzip', 'lz4', 'none'), compression_level, row_group_size}.
----Counterpart: Dataset.write_parquet.
+---folder exists), compression = 'snappy' ('zstd', 'gzip', 'lz4', 'none'), compression_level, row_group_size, use_dictionary =
+---true}. Counterpart: Dataset.write_parquet.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
