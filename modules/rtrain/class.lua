@@ -20,6 +20,16 @@ local function inherit_metamethods(new, base)
   end
 end
 
+-- Class → its instances' finaliser. LuaJIT throws what a finaliser raises out of whatever was allocating just then.
+local finalisers = setmetatable({}, {__mode = 'k'})
+
+local function finaliser(of)
+  if of.__gc and not finalisers[of] then
+    finalisers[of] = function(self) pcall(of.__gc, self) end
+  end
+  return finalisers[of]
+end
+
 -- Userdata instances keep their fields in a table (of class C) that their own metatable points at.
 local function new_userdata(of)
   local object = newproxy(true)
@@ -35,7 +45,8 @@ local function new_userdata(of)
   end
   object_meta.__fields = fields
   object_meta.__class = of
-  for _, name in ipairs{'__len', '__call', '__tostring', '__gc'} do object_meta[name] = of[name] end
+  for _, name in ipairs{'__len', '__call', '__tostring'} do object_meta[name] = of[name] end
+  object_meta.__gc = finaliser(of)
   object_meta.__pack = of.__pack or class.pack
   return object
 end

@@ -51,7 +51,7 @@ def on_terminal(rtrain, *args, columns=80, env=None):
     ("torch.optim.AdamW", ["lr = ", "weight_decay", "Loshchilov"]),
     ("train.report", ["train.report(metrics, {checkpoint, checkpoint_dir_name})", "Raises code"]),
     ("ScalingConfig", ["train.ScalingConfig({num_workers = 1", "Methods"]),
-    ("vision.transforms.Compose", ["vision.transforms.Compose(list)", "Example"]),
+    ("vision.transforms.Compose", ["vision.transforms.Compose(transforms)", "Example"]),
     ("torch.nn", ["Names", "Linear", "functional"]),
 ])
 def test_pages(rtrain, name, says):

@@ -64,6 +64,19 @@ function TestClass:test_userdata_instances_travel()
   lu.assertIs(copy.items, list.items)
 end
 
+function TestClass:test_what_a_finaliser_raises_reaches_nobody()
+  local Fragile = class('Fragile', nil, {userdata = true})
+  local finalised = 0
+  function Fragile.__gc()
+    finalised = finalised + 1
+    error 'too late'
+  end
+  for _ = 1, 3 do Fragile() end
+  collectgarbage()
+  collectgarbage()
+  lu.assertEquals(finalised, 3)
+end
+
 function TestClass:test_extend_without_a_name_raises()
   lu.assertErrorMsgContains('needs a name', function() class('A'):extend() end)
 end

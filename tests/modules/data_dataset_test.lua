@@ -463,6 +463,11 @@ function TestRunning.test_a_dataset_travels()
   lu.assertEquals(there(), use())
 end
 
+function TestRunning.test_unknown_methods()
+  lu.assertStrContains(message_of(function() return data.range(3):flter() end), "did you mean 'filter'?")
+  lu.assertStrContains(message_of(function() return data.range(3):groupby 'id' end), 'prepare the files before')
+end
+
 function TestRunning.test_from_torch()
   context.num_threads = 2
   local Labelled = torch.utils.data.Dataset:extend('Labelled')
