@@ -2,7 +2,7 @@
 
 local Block = require 'rtrain.data.block'
 local class = require 'rtrain.class'
-local monotonic = require('rtrain._system').monotonic
+local count = require 'rtrain.data.count'
 local Selection = require 'rtrain.data.selection'
 
 ---A request: {fragment, number, name} of the chain's source, or {block, first_row, number, name}.
@@ -31,9 +31,9 @@ function Chain:names()
   return out
 end
 
--- Leaves out the rows before `skip` and ends behind `count`.
-local function cut(next_block, skip, count)
-  local missing = count
+-- Leaves out the rows before `skip` and ends behind `wanted` more.
+local function cut(next_block, skip, wanted)
+  local missing = wanted
   return function()
     while missing > 0 do
       local block = next_block()
@@ -72,21 +72,6 @@ local function input(self, request)
   return fragment.keep and Selection(fragment.keep):blocks(next_block) or next_block
 end
 
-local function counted(entry, next_block)
-  return function()
-    local start = monotonic()
-    local block = next_block()
-    entry.total_s = entry.total_s + monotonic() - start
-    if block then
-      entry.rows, entry.blocks = entry.rows + block:num_rows(), entry.blocks + 1
-      entry.bytes = entry.bytes + block:size_bytes()
-    end
-    return block
-  end
-end
-
-local function new_entry() return {rows = 0, blocks = 0, bytes = 0, total_s = 0} end
-
 ---The blocks that become of a request.
 ---@param request data.Request
 ---@return fun(): data.Block|nil
@@ -94,16 +79,16 @@ local function new_entry() return {rows = 0, blocks = 0, bytes = 0, total_s = 0}
 function Chain:run(request)
   local counts, next_block = {}, input(self, request)
   if self.source then
-    counts[1] = new_entry()
-    next_block = counted(counts[1], next_block)
+    counts[1] = count.new()
+    next_block = count.stream(counts[1], next_block)
   end
   local fragment = request.fragment or request
   local position = {label = request.name, number = request.number, seed = self._options.seed,
                     first_row = (fragment.first_row or fragment.start or 0) + (fragment.skip or 0)}
   for _, operator in ipairs(self.operators) do
-    local entry = new_entry()
+    local entry = count.new()
     counts[#counts + 1] = entry
-    next_block = counted(entry, operator:stream(next_block, position))
+    next_block = count.stream(entry, operator:stream(next_block, position))
   end
   return next_block, counts
 end

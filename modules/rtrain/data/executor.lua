@@ -8,6 +8,7 @@ local Block = require 'rtrain.data.block'
 local Chain = require 'rtrain.data.chain'
 local class = require 'rtrain.class'
 local context = require 'rtrain.data.context'
+local count = require 'rtrain.data.count'
 local errors = require 'rtrain.errors'
 local fragments = require 'rtrain.data.fragments'
 local monotonic = require('rtrain._system').monotonic
@@ -176,7 +177,7 @@ local function in_memory_requests(self, source, list, copies)
       next_block = source:read(list[i], {max_bytes = self._max_bytes, max_rows = self._max_rows, seed = seed})
     end
   end
-  local counted = self._stats:counted(entry, read)
+  local counted = count.stream(entry, read)
   local j, first = 0, nil
   local next_request = of_blocks(counted, copies)
   return function()
@@ -216,7 +217,7 @@ local function global_stage(self, plan, place, next_block, slices)
   local out = operator:stream(next_block, self, options)
   local is_kept = operator.selects and options.num_rows
   if slices and not is_kept then out = Selection(slices):blocks(out) end
-  return self._stats:counted(self._stats:add_stage{operator.name}[1], out)
+  return count.stream(self._stats:add_stage{operator.name}[1], out)
 end
 
 -- The place of the next global operator, one past the end when there is none.

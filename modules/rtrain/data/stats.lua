@@ -1,6 +1,7 @@
 -- rtrain/data/stats.lua: what an execution did: rows, bytes, time and wait of each operator.
 
 local class = require 'rtrain.class'
+local count = require 'rtrain.data.count'
 local monotonic = require('rtrain._system').monotonic
 
 ---What each operator of an execution did so far; prints as text. Counterpart: Dataset.stats().
@@ -16,7 +17,8 @@ function Stats:init() self._entries, self._started, self.wait_s, self.total_s = 
 function Stats:add_stage(names, is_stage)
   local out = {}
   for i, name in ipairs(names) do
-    local entry = {name = name, rows = 0, blocks = 0, bytes = 0, total_s = 0, is_first = i == 1, is_fused = is_stage}
+    local entry = count.new()
+    entry.name, entry.is_first, entry.is_fused = name, i == 1, is_stage
     out[i], self._entries[#self._entries + 1] = entry, entry
   end
   return out
@@ -26,26 +28,7 @@ end
 ---@param entries table[] what add_stage gave
 ---@param counts table[]
 function Stats:merge(entries, counts)
-  for i, entry in ipairs(entries) do
-    for _, name in ipairs{'rows', 'blocks', 'bytes', 'total_s'} do entry[name] = entry[name] + counts[i][name] end
-  end
-end
-
----A stream that counts its blocks for an operator which runs in this thread.
----@param entry table
----@param next_block fun(): data.Block|nil
----@return fun(): data.Block|nil
-function Stats:counted(entry, next_block)
-  return function()
-    local start = monotonic()
-    local block = next_block()
-    entry.total_s = entry.total_s + monotonic() - start
-    if block then
-      entry.rows, entry.blocks = entry.rows + block:num_rows(), entry.blocks + 1
-      entry.bytes = entry.bytes + block:size_bytes()
-    end
-    return block
-  end
+  for i, entry in ipairs(entries) do count.add(entry, counts[i]) end
 end
 
 ---Called when the execution ended.

@@ -5,6 +5,7 @@
 -- move, and prepare_data_loader returns the loader itself.
 
 local class = require 'rtrain.class'
+local DataLoader = require('torch.utils.data.dataloader').DataLoader
 local torch = require 'torch'
 
 local moved
@@ -79,22 +80,8 @@ function DeviceLoader:iter()
   return self._next
 end
 
-function DeviceLoader:__call(_, previous)
-  if previous == nil then self:iter() end
-  return self._next()
-end
-
----Iterates over i, batch with i from 0.
----@return fun(): integer, ...
-function DeviceLoader:enumerate()
-  local next_batch, i = self:iter(), -1
-  local function numbered(...)
-    if (...) == nil then return nil end
-    i = i + 1
-    return i, ...
-  end
-  return function() return numbered(next_batch()) end
-end
+-- Loops over what iter() gives, as a DataLoader's.
+DeviceLoader.__call, DeviceLoader.enumerate = DataLoader.__call, DataLoader.enumerate
 
 ---Where the loop stands; a batch that is only on its way to the device counts as not taken.
 ---@return table state
