@@ -85,6 +85,6 @@ def test_the_commands_and_options_that_a_document_names_exist(rtrain, path):
                 assert re.search(rf"(?<![\w-]){option}(?![\w-])", helps[command]), f"{command} has no {option}: {line}"
 
 
-def test_the_example_of_the_readme_is_short():
-    (script,) = [text for language, text in fences(SOURCE / "README.md") if language == "lua"]
+def test_the_first_example_of_the_readme_is_short():
+    script, *_ = [text for language, text in fences(SOURCE / "README.md") if language == "lua"]
     assert len(script.splitlines()) <= 30
