@@ -123,6 +123,11 @@ CREATE VIEW checkpoint_list AS  -- checkpoints that exist
 SELECT runs.name AS run, checkpoints.name, runs.name || '/checkpoints/' || checkpoints.name AS path, idx, attempt,
        metrics, size_bytes, strftime('%Y-%m-%dT%H:%M:%fZ', created_at / 1000.0, 'unixepoch') AS created_at
 FROM checkpoints JOIN runs USING(run_id) WHERE state = 'kept';
+)sql",
+                                                                 R"sql(
+ALTER TABLE runs ADD COLUMN failures TEXT NOT NULL DEFAULT '{}' CHECK(json_valid(failures));
+  -- spent of each budget: worker, controller, preemption
+ALTER TABLE attempts ADD COLUMN num_workers INTEGER;
 )sql"};
 
 int64_t user_version(Database& database) {

@@ -9,9 +9,11 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
+import tempfile
 import textwrap
 import time
 
@@ -85,8 +87,10 @@ class Rtrain:
         self.storage = self.folder / "storage"
         self.temp = self.folder / "tmp"
         self.temp.mkdir()
+        # Of its own: tests side by side do not wait for each other's cores. Short: sockets have short names.
+        self.runtime = pathlib.Path(tempfile.mkdtemp(prefix="rt-", dir="/tmp"))
         self.env = {**os.environ, "RTRAIN_STORAGE": str(self.storage), "HOME": str(self.folder), "NO_COLOR": "1",
-                    "TMPDIR": str(self.temp)}
+                    "TMPDIR": str(self.temp), "RTRAIN_RUNTIME_DIR": str(self.runtime)}
 
     def script(self, text, name="train.lua"):
         path = self.folder / name
@@ -224,5 +228,8 @@ def rtrain(tmp_path):
         time.sleep(0.02)
     for pid in leaked:
         os.kill(pid, signal.SIGKILL)
+    sockets = [name for name in leftovers(runner.runtime) if name.endswith(".sock")]
+    shutil.rmtree(runner.runtime)
     assert not leaked, f"processes left behind: {leaked}"
+    assert not sockets, f"sockets left behind: {sockets}"
     assert not leftovers(runner.temp), "temporary files left behind"
