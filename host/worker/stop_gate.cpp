@@ -1,0 +1,39 @@
+#include "host/worker/stop_gate.h"
+
+#include "host/base/error.h"
+
+namespace rtrain {
+
+std::optional<bool> StopGate::call(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  const bool free = changed_.wait_for(lock, timeout, [this] { return !held_ || closed_; });
+  if (closed_) throw Error(Code::kPeerLost, "the connection to the controller is closed");
+  if (!free) return std::nullopt;
+  ++calls_;
+  return at_ && calls_ >= *at_;
+}
+
+int64_t StopGate::hold() {
+  const std::lock_guard lock(mutex_);
+  held_ = true;
+  return calls_;
+}
+
+void StopGate::release(std::optional<int64_t> at) {
+  {
+    const std::lock_guard lock(mutex_);
+    held_ = false;
+    at_ = at;
+  }
+  changed_.notify_all();
+}
+
+void StopGate::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  changed_.notify_all();
+}
+
+}  // namespace rtrain
