@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "host/base/error.h"
+#include "host/base/fault.h"
 #include "host/cli/command.h"
 #include "host/cli/unknown_name.h"
 
@@ -20,8 +21,18 @@ void print_error(const Error& error) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
+  try {
+    const char* faults = std::getenv("RTRAIN_FAULT");
+    set_fault_plan(faults == nullptr ? "" : faults);
+  } catch (const Error& e) {
+    print_error(e);
+    return exit_code(e.code());
+  }
   // Not for users, so the parser and its help do not know it.
-  if (argc == 4 && std::string_view(argv[1]) == "--worker") return run_worker(std::atoi(argv[3]));
+  if (argc == 4 && std::string_view(argv[1]) == "--worker") {
+    set_fault_process(std::atoi(argv[2]));
+    return run_worker(std::atoi(argv[3]));
+  }
   CLI::App app("Distributed training scripted in Lua", "rtrain");
   app.require_subcommand(1);
   app.get_formatter()->label("REQUIRED", "");

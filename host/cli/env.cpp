@@ -2,6 +2,7 @@
 #include <iostream>
 #include <memory>
 
+#include "host/base/fault.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
@@ -61,6 +62,15 @@ void print_environment(const Value& environment) {
   print_field("network", environment["network"].as_string());
 }
 
+void print_fault_points() {
+  constexpr size_t kNameWidth = 20;
+  if (!kHasFaultPoints) return;
+  for (const FaultPointInfo& point : kFaultPoints) {
+    std::cout << point.name << std::string(kNameWidth - point.name.size(), ' ') << point.place
+              << "\n";
+  }
+}
+
 }  // namespace
 
 void add_env(CLI::App& app, CommandResult&) {
@@ -68,7 +78,11 @@ void add_env(CLI::App& app, CommandResult&) {
   CLI::App* command =
       app.add_subcommand("env", "Show versions, LibTorch, Arrow, cores, memory and GPUs");
   command->add_flag("--json", *json, "one JSON document");
-  command->final_callback([json] {
+  // For tests: `host/base/fault.h`. No group: the help does not show it.
+  auto fault_points = std::make_shared<bool>(false);
+  command->add_flag("--fault-points", *fault_points)->group("");
+  command->final_callback([json, fault_points] {
+    if (*fault_points) return print_fault_points();
     const Value environment = describe_environment();
     if (*json) return print_json(environment);
     print_environment(environment);

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "host/base/fault.h"
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
 #include "host/lua/convert.h"
@@ -57,6 +58,7 @@ int run_worker(int parent_pid) {
     worker.wait_for_start();
     const Value value = run_main(*state);
     worker.finish(value);
+    fault_point("worker.exit");
   } catch (const Error& e) {
     worker.fail(e);
     leave(exit_code(e.code()));

@@ -11,6 +11,7 @@
 
 #include "host/base/codec.h"
 #include "host/base/error.h"
+#include "host/base/fault.h"
 #include "host/base/text.h"
 #include "host/loop/frame.h"
 #include "host/loop/poll.h"
@@ -99,6 +100,7 @@ Channel::Channel(Loop& loop, int fd, OnMessage on_message, OnClose on_close)
 Channel::~Channel() { close(); }
 
 bool Channel::send(const Value& message) {
+  fault_point("channel.send");
   const Output::Sent sent = output_->send(to_frame(encode(message)));
   if (sent == Output::Sent::kPart) {
     loop_.post([this, alive = std::weak_ptr(output_)] {
@@ -137,6 +139,7 @@ void Channel::read_all() {
       while (!input_->ended) {
         auto body = input_->frames.next();
         if (!body) break;
+        fault_point("channel.read");
         on_message_(decode(*body));
       }
     }

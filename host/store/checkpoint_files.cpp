@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "host/base/fault.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
 
@@ -126,10 +127,6 @@ DirectoryLease::~DirectoryLease() {
 
 CheckpointFiles::CheckpointFiles(std::string run_path) : run_path_(std::move(run_path)) {}
 
-void CheckpointFiles::before(std::string_view step) const {
-  if (hook_) hook_(step);
-}
-
 std::string CheckpointFiles::staging_path(const StageKey& key) const {
   return cat(run_path_, "/staging/", key.attempt, "-", key.nonce, "-", key.index);
 }
@@ -155,9 +152,10 @@ StagedRank CheckpointFiles::stage(const StageKey& key, int64_t rank, const std::
                                   bool temporary) const {
   const std::string folder = staging_path(key);
   make_folders(folder);
-  before("stage");
+  fault_point("ckpt.stage");
   StagedRank staged = stage_folder(source, cat(folder, "/rank-", rank), temporary);
   staged.rank = rank;
+  fault_point("ckpt.staged");
   return staged;
 }
 
@@ -180,7 +178,7 @@ std::string CheckpointFiles::merge(const StageKey& key, Manifest& manifest,
     if (manifest.metadata == Value(Map{}) && !staged->metadata.is_nil()) {
       manifest.metadata = staged->metadata;
     }
-    before("merge");
+    fault_point("ckpt.merge");
     merger.add(*staged);
   }
   manifest.folders = merger.take_folders();
@@ -216,13 +214,13 @@ CommittedCheckpoint CheckpointFiles::commit(const StageKey& key, Manifest manife
   make_folders(run_path_ + "/checkpoints");
   const std::string merged = merge(key, manifest, ranks, out.warnings);
   const auto write_manifest = [&] {
-    before("manifest");
+    fault_point("ckpt.manifest");
     OpenFile file(cat(merged, "/", kManifestName), O_WRONLY | O_CREAT | O_TRUNC);
     file.write(manifest.to_text());
     file.sync_data();
-    before("sync");
+    fault_point("ckpt.sync");
     sync_folder_tree(merged);
-    before("rename");
+    fault_point("ckpt.rename");
   };
   write_manifest();
   const bool name_is_free = !path_exists(checkpoint_path(manifest.name));
@@ -238,10 +236,10 @@ CommittedCheckpoint CheckpointFiles::commit(const StageKey& key, Manifest manife
   } else {
     out.replaced = !name_is_free;
   }
-  before("sync parents");
+  fault_point("ckpt.sync_parents");
   sync_folder(run_path_ + "/checkpoints");
   sync_folder(staging);
-  before("clear");
+  fault_point("ckpt.clear");
   remove_tree(staging);
   out.path = checkpoint_path(manifest.name);
   out.manifest = std::move(manifest);
@@ -255,9 +253,9 @@ bool CheckpointFiles::try_drop(const std::string& name) const {
   if (!unused) return false;
   make_folders(run_path_ + "/staging");
   const std::string trash = cat(run_path_, "/staging/trash-", random_hex(12));
-  before("drop");
+  fault_point("ckpt.drop");
   if (::rename(path.c_str(), trash.c_str()) != 0) throw file_error("remove", path);
-  before("delete");
+  fault_point("ckpt.delete");
   remove_tree(trash);
   return true;
 }

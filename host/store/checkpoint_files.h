@@ -10,7 +10,6 @@
 // run in workers; the rest on the controller's io thread, under the run's lock.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -88,22 +87,15 @@ class CheckpointFiles {
   // Names of the directories under checkpoints/, sorted.
   std::vector<std::string> committed_names() const;
 
-  // Called before each step that changes the disk, with the step's name; tests stop there by
-  // throwing.
-  using StepHook = std::function<void(std::string_view step)>;
-  void set_step_hook(StepHook hook) { hook_ = std::move(hook); }
-
  private:
   std::string staging_path(const StageKey& key) const;
   std::string merge(const StageKey& key, Manifest& manifest, std::span<const StagedRank> ranks,
                     std::vector<std::string>& warnings) const;
   bool publish(const std::string& merged, const Manifest& manifest) const;
   bool try_drop(const std::string& name) const;
-  void before(std::string_view step) const;
 
   std::string run_path_;
   std::vector<std::string> pending_drops_;
-  StepHook hook_;
 };
 
 }  // namespace rtrain

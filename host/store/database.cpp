@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "host/base/fault.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
 #include "host/store/schema.h"
@@ -239,6 +240,7 @@ Error Database::error(int result) const {
 }
 
 Transaction::Transaction(Database& database, Durability durability) : database_(database) {
+  fault_point("db.begin");
   // With WAL "normal" syncs at checkpoints only; with a rollback journal it syncs at every commit.
   database_.execute(durability == Durability::kFull ? "PRAGMA synchronous=FULL"
                                                     : "PRAGMA synchronous=NORMAL");
@@ -250,8 +252,10 @@ Transaction::~Transaction() {
 }
 
 void Transaction::commit() {
+  fault_point("db.commit");
   database_.execute("COMMIT");
   open_ = false;
+  fault_point("db.committed");
 }
 
 }  // namespace rtrain

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "host/base/fault.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -22,6 +23,7 @@ std::string lock_path(const std::string& run_path) { return run_path + "/lock"; 
 }  // namespace
 
 std::optional<RunLock> RunLock::try_take(const std::string& run_path) {
+  fault_point("lock.take");
   OpenFile file(lock_path(run_path), O_RDWR | O_CREAT);
   struct flock range = whole_file(F_WRLCK);
   if (::fcntl(file.fd(), F_OFD_SETLK, &range) != 0) {

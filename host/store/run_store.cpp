@@ -9,6 +9,7 @@
 #include <set>
 
 #include "host/base/clock.h"
+#include "host/base/fault.h"
 #include "host/base/json.h"
 #include "host/base/machine.h"
 #include "host/base/text.h"
@@ -166,6 +167,7 @@ std::unique_ptr<RunStore> RunStore::create(const NewRun& run) {
   store->run_id_ = random_hex(16);
   store->name_ = run.name;
   store->run_path_ = run_path;
+  fault_point("run.create");
   store->insert_run(run);
   folder.keep();
   return store;
@@ -336,6 +338,7 @@ RunStore::Leftover RunStore::sweep_directory(const std::string& name, const std:
       return {false, cat("left alone ", path, ": it belongs to another run")};
     }
     verify_files(path, manifest, true);
+    fault_point("sweep.adopt");
     insert_checkpoint({name, manifest.attempt, manifest.index, manifest.metrics,
                        manifest.size_bytes(), manifest.created_at_ms});
     return {false, cat("adopted the checkpoint ", name, ", committed as its controller ended")};
@@ -346,6 +349,7 @@ RunStore::Leftover RunStore::sweep_directory(const std::string& name, const std:
 }
 
 std::vector<std::string> RunStore::sweep(CheckpointFiles& files, const RetentionPolicy& policy) {
+  fault_point("sweep.begin");
   std::vector<std::string> findings;
   std::vector<std::string> drop;
   Write write(*this, Durability::kFull);
@@ -365,6 +369,7 @@ std::vector<std::string> RunStore::sweep(CheckpointFiles& files, const Retention
   }
   for (std::string& name : apply_retention(policy)) drop.push_back(std::move(name));
   write.commit();
+  fault_point("sweep.clear");
   files.clear_staging();
   files.drop(drop);
   return findings;

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "host/base/clock.h"
+#include "host/base/fault.h"
 #include "host/base/text.h"
 #include "host/loop/message.h"
 
@@ -215,6 +216,7 @@ void Controller::perform(const action::SpawnGroup&) {
 }
 
 void Controller::perform(const action::SendStart& a) {
+  fault_point("group.start");
   WorkerContext context;
   context.world_size = context.local_world_size = seams_.spec.num_workers;
   context.world_rank = context.local_rank = a.rank;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "host/base/clock.h"
+#include "host/base/fault.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -52,6 +53,8 @@ RunRecord::RunRecord(const RunSpec& spec)
       run_name_(spec.name) {}
 
 RunRecord::Attempt RunRecord::begin_attempt(int64_t attempt) {
+  set_fault_attempt(static_cast<int>(attempt));
+  fault_point("attempt.begin");
   Attempt out;
   const auto kept = store_->kept_checkpoints();
   for (auto row = kept.rbegin(); row != kept.rend() && !out.checkpoint; ++row) {
@@ -78,6 +81,7 @@ void RunRecord::set_workers(int64_t attempt, std::span<const WorkerRow> workers)
 }
 
 void RunRecord::end_attempt(int64_t attempt, std::string_view status, const Value& error) {
+  fault_point("attempt.end");
   logs_.clear();
   // Before the row: on a full disk the row needs the room.
   files_->clear_attempt(attempt, nonce_);
@@ -107,6 +111,7 @@ RunRecord::Committed RunRecord::commit(int64_t attempt, const std::vector<Report
   Committed out;
   out.checkpoint = {done.path, done.manifest.name, done.manifest.metrics, done.manifest.index};
   out.warnings = done.warnings;
+  fault_point("ckpt.row");
   out.dropped = store_->add_checkpoint(
       {done.manifest.name, attempt, done.manifest.index, done.manifest.metrics,
        done.manifest.size_bytes(), done.manifest.created_at_ms},
@@ -115,6 +120,7 @@ RunRecord::Committed RunRecord::commit(int64_t attempt, const std::vector<Report
 }
 
 void RunRecord::append_log(int64_t attempt, int rank, std::string_view bytes) {
+  fault_point("log.write");
   auto found = logs_.find(rank);
   if (found == logs_.end()) {
     const std::string path = cat(run_path(), "/logs/attempt-", attempt, "/rank-", rank, ".log");
@@ -136,6 +142,7 @@ RunRecord::Checkpoints RunRecord::checkpoints() {
 }
 
 void RunRecord::end_run(std::string_view status, const Value& error, const Value& return_value) {
+  fault_point("run.end");
   files_->clear_staging();
   store_->end_run(status, error, return_value);
 }

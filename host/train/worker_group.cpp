@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "host/base/error.h"
+#include "host/base/fault.h"
 #include "host/base/text.h"
 #include "host/loop/channel.h"
 #include "host/loop/line_reader.h"
@@ -125,7 +126,10 @@ WorkerGroup::WorkerGroup(Loop& loop, const WorkerGroupOptions& options,
 
 WorkerGroup::~WorkerGroup() { kill(); }
 
-void WorkerGroup::spawn_next() { workers_.push_back(std::make_unique<Worker>(*this, size())); }
+void WorkerGroup::spawn_next() {
+  fault_point("group.spawn");
+  workers_.push_back(std::make_unique<Worker>(*this, size()));
+}
 
 int WorkerGroup::pid(int rank) const { return workers_.at(static_cast<size_t>(rank))->pid(); }
 

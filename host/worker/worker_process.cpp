@@ -12,6 +12,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/codec.h"
+#include "host/base/fault.h"
 #include "host/base/text.h"
 #include "host/loop/frame.h"
 #include "host/loop/process.h"
@@ -68,6 +69,7 @@ WorkerProcess::WorkerProcess(int parent_pid) {
       loop_, kChannelFd, [this](const Value& message) { on_message(message); },
       [](const std::string&) { kill(0, SIGKILL); });
   control_ = std::thread([this] { run_control(); });
+  fault_point("worker.hello");
   send(Map{{"type", "hello"},
            {"version", kProtocolVersion},
            {"build_id", build_id()},
@@ -127,6 +129,7 @@ void WorkerProcess::wait_for_start() {
   if (!start) throw Error(Code::kTimeout, "the controller has not sent 'start'");
   context_ = worker_context_from_value(*start);
   next_index_ = context_.first_index;
+  set_fault_attempt(context_.attempt);
 }
 
 std::string WorkerProcess::functions() const {
@@ -167,6 +170,7 @@ std::optional<std::string> WorkerProcess::report(const Value& metrics,
   // In the kernel's hands before report() returns: a returned report outlives this process.
   if (!channel_->flush(kFlushTimeout))
     throw Error(Code::kTimeout, "the controller takes no reports");
+  fault_point("worker.reported");
   if (!options.checkpoint) return std::nullopt;
   const auto answer = replies_.wait(report_key(index), user_timeout() + kGrace);
   if (!answer)
@@ -208,6 +212,7 @@ std::string WorkerProcess::make_tempdir() const {
 }
 
 void WorkerProcess::finish(const Value& value) {
+  fault_point("worker.returned");
   send(
       Map{{"type", "returned"}, {"value", value}, {"reports", next_index_ - context_.first_index}});
   // As long as any rank needs: only the controller knows. It kills, or its end closes the channel.
@@ -217,6 +222,7 @@ void WorkerProcess::finish(const Value& value) {
 void WorkerProcess::fail(const Error& error) {
   const Error short_error(error.code(), error.message().substr(0, kMaxErrorBytes),
                           error.traceback().substr(0, kMaxErrorBytes));
+  fault_point("worker.failed");
   channel_->send(Map{{"type", "failed"}, {"error", error_to_value(short_error, monotonic_s())}});
   channel_->flush(kFlushTimeout);
 }

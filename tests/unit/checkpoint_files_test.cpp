@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "host/base/fault.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
 #include "tests/unit/temp_folder.h"
@@ -117,15 +118,13 @@ TEST_F(CheckpointFilesTest, RefusesWhatIsNoFile) {
 }
 
 TEST_F(CheckpointFilesTest, StoppedAnywhereItLeavesNothingOrAWholeCheckpoint) {
+  if (!kHasFaultPoints) GTEST_SKIP() << "built without fault points";
   const std::string from = source("src", "a/model.pt", "weights");
   temp.write("src/b/optimizer.pt", "state");
   int steps = 0;
-  for (int stop = 0; stop <= steps; ++stop) {
+  for (bool stopped = true; stopped; ++steps) {
     fs::remove_all(temp / "run");
-    steps = 0;
-    files.set_step_hook([&](std::string_view) {
-      if (steps++ == stop) throw std::runtime_error("killed");
-    });
+    set_fault_plan(cat("ckpt.*:", steps + 1, ":throw"));
     try {
       const StageKey key{1, "n", 0};
       const StagedRank staged = files.stage(key, 0, from, false);
@@ -133,14 +132,17 @@ TEST_F(CheckpointFilesTest, StoppedAnywhereItLeavesNothingOrAWholeCheckpoint) {
       const std::vector<StagedRank> both{staged, other};
       files.commit(key, manifest("c"), both);
       files.drop(std::vector<std::string>{"c"});
-    } catch (const std::runtime_error&) {
+      stopped = false;
+    } catch (const Error& e) {
+      ASSERT_NE(e.message().find("fault point ckpt."), std::string::npos) << e.message();
     }
     for (const std::string& name : files.committed_names()) {
       EXPECT_EQ(CheckpointFiles::verify(files.checkpoint_path(name)).files.size(), 2u)
-          << "stopped before step " << stop;
+          << "stopped at point " << steps + 1;
     }
   }
-  EXPECT_GE(steps, 7);
+  set_fault_plan("");
+  EXPECT_GE(steps, 12);
   EXPECT_TRUE(files.committed_names().empty());
 }
 
