@@ -10,6 +10,8 @@
 namespace rtrain {
 namespace {
 int next_event(lua_State* L);
+int answer(lua_State* L);
+int answer_error(lua_State* L);
 int close(lua_State* L);
 }  // namespace
 
@@ -17,8 +19,9 @@ template <>
 struct Class<Run> {
   using Slot = std::unique_ptr<Run>;
   static constexpr const char* kName = "rtrain.Run";
-  static constexpr std::array kMethods = {method<&next_event>("next_event"),
-                                          method<&close>("close")};
+  static constexpr std::array kMethods = {
+      method<&next_event>("next_event"), method<&answer>("answer"),
+      method<&answer_error>("answer_error"), method<&close>("close")};
 };
 
 namespace {
@@ -33,6 +36,16 @@ int next_event(lua_State* L) {
   const auto event = check<Run>(L, 1)->next_event(luaL_checknumber(L, 2));
   push_value(L, event ? *event : Value());
   return 1;
+}
+
+int answer(lua_State* L) {
+  check<Run>(L, 1)->answer(luaL_checkinteger(L, 2), to_value(L, 3, "the answer"));
+  return 0;
+}
+
+int answer_error(lua_State* L) {
+  check<Run>(L, 1)->answer_error(luaL_checkinteger(L, 2), to_error(L, 3));
+  return 0;
 }
 
 int close(lua_State* L) {

@@ -19,6 +19,7 @@
 #include "host/train/report_handler.h"
 #include "host/train/run_record.h"
 #include "host/train/run_spec.h"
+#include "host/train/script_calls.h"
 #include "host/train/state_machine.h"
 #include "host/train/worker_group.h"
 
@@ -31,6 +32,7 @@ struct ControllerSeams {
   TaskThread& io;
   RunRecord& record;  // only on the io thread
   EventQueue& events;
+  ScriptCalls& calls;
   int functions_fd;
   int engine_fd;
 };

@@ -64,6 +64,7 @@ struct Run::Parts {
   RunSpec spec;
   EventQueue events;
   Loop loop;
+  ScriptCalls calls{events};  // behind the loop, on which its timers are
   int functions_fd = -1;
   std::unique_ptr<RunRecord> record;
   Controller* controller = nullptr;  // while it lives; only on the control thread
@@ -83,8 +84,17 @@ std::optional<Value> Run::next_event(double timeout_s) {
   return parts_->events.next(timeout_s);
 }
 
+void Run::answer(int64_t id, Value value) {
+  if (parts_) parts_->calls.answer(id, std::move(value));
+}
+
+void Run::answer_error(int64_t id, const Error& error) {
+  if (parts_) parts_->calls.answer_error(id, error);
+}
+
 void Run::close() {
   if (!parts_) return;
+  parts_->calls.close();
   parts_->loop.post([parts = parts_.get()] {
     if (parts->controller != nullptr) parts->controller->stop(Code::kInterrupted);
   });
@@ -100,6 +110,7 @@ void Run::supervise() {
                            .io = parts.io,
                            .record = *parts.record,
                            .events = parts.events,
+                           .calls = parts.calls,
                            .functions_fd = parts.functions_fd,
                            .engine_fd = engine_fd()});
     parts.controller = &controller;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <thread>
 
+#include "host/base/error.h"
 #include "host/base/value.h"
 #include "host/train/run_spec.h"
 
@@ -21,6 +22,10 @@ class Run {
 
   // The next event; nothing when none comes within the time. The last one is `finished`.
   std::optional<Value> next_event(double timeout_s);
+  // Answers the event `call` of that id: with a value, or with what the script raised. Nothing
+  // happens when nobody waits for it any more.
+  void answer(int64_t id, Value value);
+  void answer_error(int64_t id, const Error& error);
   void close();
 
  private:

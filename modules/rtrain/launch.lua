@@ -12,6 +12,7 @@ local History = require 'rtrain.history'
 local overrides = require 'rtrain.overrides'
 local Result = require 'rtrain.result'
 local run_name = require 'rtrain.run_name'
+local ScriptCalls = require 'rtrain.script_calls'
 local session = require 'rtrain.session'
 
 local launch = {}
@@ -83,11 +84,13 @@ local function make_spec(trainer, flags)
 end
 
 -- Takes the controller's events until the run has ended.
-local function watch(run, display, history)
+local function watch(run, calls, display, history)
   while true do
     local event = run:next_event(TICK_S)
     if event == nil then
       display:tick()
+    elseif event.type == 'call' then
+      calls:answer(run, event)
     else
       history:add(event)
       display:show(event)
@@ -116,7 +119,7 @@ function launch.fit(trainer)
   if warning then display:notice(warning) end
   local history = History()
   local run = require('rtrain._controller').start(spec)
-  local ok, finished = xpcall(watch, errors.wrap, run, display, history)
+  local ok, finished = xpcall(watch, errors.wrap, run, ScriptCalls(), display, history)
   run:close()
   if not ok then
     display:clear()
