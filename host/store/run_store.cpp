@@ -14,7 +14,9 @@
 #include "host/base/machine.h"
 #include "host/base/text.h"
 #include "host/store/checkpoint_files.h"
+#include "host/store/fenced_write.h"
 #include "host/store/file.h"
+#include "host/store/run_owner.h"
 #include "host/store/stored_metrics.h"
 
 namespace rtrain {
@@ -111,45 +113,7 @@ class NewFolder {
 
 }  // namespace
 
-// A transaction that finds the run still ours, or throws.
-class RunStore::Write {
- public:
-  Write(RunStore& store, Durability durability)
-      : store_(store),
-        durability_(durability),
-        started_s_(monotonic_s()),
-        transaction_(store.database_, durability) {
-    const int64_t rows =
-        store.database_.run("UPDATE runs SET updated_at = ? WHERE run_id = ? AND owner_epoch = ?",
-                            now_ms(), store.run_id_, store.owner_epoch_);
-    if (rows == 1) return;
-    throw Error(Code::kEnvironment, cat("the run '", store.name_,
-                                        "' was taken over by another controller, or removed"));
-  }
-
-  template <class... Args>
-  int64_t run(std::string_view sql, const Args&... args) {
-    return store_.database_.run(sql, args...);
-  }
-  Statement prepare(std::string_view sql) { return store_.database_.prepare(sql); }
-
-  void commit() {
-    transaction_.commit();
-    const double now = monotonic_s();
-    store_.commit_s_ = now - started_s_;
-    store_.unsynced_ = durability_ == Durability::kNormal;
-    if (durability_ == Durability::kFull) store_.last_sync_s_ = now;
-  }
-
- private:
-  RunStore& store_;
-  Durability durability_;
-  double started_s_;
-  Transaction transaction_;
-};
-
-RunStore::RunStore(Database database, RunLock lock)
-    : database_(std::move(database)), lock_(std::move(lock)) {}
+RunStore::RunStore(RunClaim claim) : claim_(std::move(claim)) {}
 
 std::unique_ptr<RunStore> RunStore::create(const NewRun& run) {
   check_run_name(run.name);
@@ -163,10 +127,12 @@ std::unique_ptr<RunStore> RunStore::create(const NewRun& run) {
   for (const char* part : {"/checkpoints", "/staging", "/logs"}) make_folders(run_path + part);
   sync_folder(run.storage_path);
 
-  std::unique_ptr<RunStore> store(new RunStore(std::move(database), std::move(*lock)));
-  store->run_id_ = random_hex(16);
-  store->name_ = run.name;
-  store->run_path_ = run_path;
+  RunClaim claim{.database = std::move(database),
+                 .lock = std::move(*lock),
+                 .run_id = random_hex(16),
+                 .name = run.name,
+                 .run_path = run_path};
+  std::unique_ptr<RunStore> store(new RunStore(std::move(claim)));
   fault_point("run.create");
   store->insert_run(run);
   folder.keep();
@@ -174,76 +140,77 @@ std::unique_ptr<RunStore> RunStore::create(const NewRun& run) {
 }
 
 void RunStore::insert_run(const NewRun& run) {
-  Transaction transaction(database_, Durability::kFull);
-  check_free(database_, run.name);
+  Transaction transaction(claim_.database, Durability::kFull);
+  check_free(claim_.database, run.name);
   const int64_t now = now_ms();
-  database_.run(
+  claim_.database.run(
       "INSERT INTO runs(run_id, name, status, num_workers, script, note, command, tags, config, "
-      "scaling, checkpoint_config, environment, started_at, updated_at, owner_epoch) "
-      "VALUES(?, ?, 'INITIALIZING', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      run_id_, run.name, run.num_workers, run.script, run.note, to_json(list_of(run.command)),
+      "scaling, checkpoint_config, environment, started_at, updated_at, owner_epoch, owner) "
+      "VALUES(?, ?, 'INITIALIZING', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      claim_.run_id, run.name, run.num_workers, run.script, run.note, to_json(list_of(run.command)),
       to_json(list_of(run.tags)), to_json(map_or(run.config)), to_json(map_or(run.scaling)),
-      to_json(map_or(run.checkpoint_config)), to_json(environment_of(run)), now, now, owner_epoch_);
+      to_json(map_or(run.checkpoint_config)), to_json(environment_of(run)), now, now,
+      claim_.owner_epoch, RunOwner::of_this_process().to_json());
   transaction.commit();
 }
 
 void RunStore::set_status(std::string_view status) {
-  Write write(*this, Durability::kNormal);
-  write.run("UPDATE runs SET status = ? WHERE run_id = ?", status, run_id_);
+  FencedWrite write(claim_, Durability::kNormal);
+  write.run("UPDATE runs SET status = ? WHERE run_id = ?", status, claim_.run_id);
   write.commit();
 }
 
 std::string RunStore::begin_attempt(int64_t attempt, std::optional<int64_t> resumed_index) {
   const std::string nonce = random_hex(8);
-  Write write(*this, Durability::kFull);
+  FencedWrite write(claim_, Durability::kFull);
   write.run(
       "INSERT INTO attempts(run_id, attempt, nonce, status, resumed_index, started_at) "
       "VALUES(?, ?, ?, 'RUNNING', ?, ?)",
-      run_id_, attempt, nonce, resumed_index, now_ms());
+      claim_.run_id, attempt, nonce, resumed_index, now_ms());
   write.run("UPDATE reports SET superseded = 1 WHERE run_id = ? AND attempt < ? AND idx > ?",
-            run_id_, attempt, resumed_index.value_or(-1));
+            claim_.run_id, attempt, resumed_index.value_or(-1));
   write.commit();
   return nonce;
 }
 
 void RunStore::set_workers(int64_t attempt, std::span<const WorkerRow> workers) {
-  Write write(*this, Durability::kNormal);
+  FencedWrite write(claim_, Durability::kNormal);
   Statement insert = write.prepare(
       "INSERT OR REPLACE INTO workers(run_id, attempt, rank, pid, host, device, exit_code, signal) "
       "VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   for (const WorkerRow& worker : workers) {
-    insert.add(run_id_).add(attempt).add(worker.rank).add(worker.pid).add(worker.host);
+    insert.add(claim_.run_id).add(attempt).add(worker.rank).add(worker.pid).add(worker.host);
     insert.add(worker.device).add(worker.exit_code).add(worker.signal).run();
   }
   write.commit();
 }
 
 void RunStore::end_attempt(int64_t attempt, std::string_view status, const Value& error) {
-  Write write(*this, Durability::kFull);
+  FencedWrite write(claim_, Durability::kFull);
   write.run(
       "UPDATE attempts SET status = ?, ended_at = ?, error = ? WHERE run_id = ? AND attempt = ?",
-      status, now_ms(), optional_json(error), run_id_, attempt);
+      status, now_ms(), optional_json(error), claim_.run_id, attempt);
   write.commit();
 }
 
 void RunStore::add_reports(std::span<const ReportRow> reports) {
   if (reports.empty()) return;
-  const bool sync_is_due = monotonic_s() - last_sync_s_ >= kSyncIntervalS;
-  Write write(*this, sync_is_due ? Durability::kFull : Durability::kNormal);
+  const bool sync_is_due = monotonic_s() - claim_.last_sync_s >= kSyncIntervalS;
+  FencedWrite write(claim_, sync_is_due ? Durability::kFull : Durability::kNormal);
   Statement insert = write.prepare(
       "INSERT INTO reports(run_id, attempt, idx, rank, time, metrics, nonfinite) "
       "VALUES(?, ?, ?, ?, ?, ?, ?)");
   for (const ReportRow& report : reports) {
     const StoredMetrics stored = store_metrics(map_or(report.metrics));
-    insert.add(run_id_).add(report.attempt).add(report.index).add(report.rank);
+    insert.add(claim_.run_id).add(report.attempt).add(report.index).add(report.rank);
     insert.add(report.time_ms).add(stored.json).add(stored.nonfinite).run();
   }
   write.commit();
 }
 
 void RunStore::sync_reports() {
-  if (!unsynced_) return;
-  Write write(*this, Durability::kFull);
+  if (!claim_.unsynced) return;
+  FencedWrite write(claim_, Durability::kFull);
   write.commit();
 }
 
@@ -253,27 +220,28 @@ double RunStore::batch_delay_s() const {
   constexpr double kLongestS = 5.0;
   // Writing takes at most a fifth of the time, so that readers and other controllers get in
   // between.
-  return std::clamp(4 * commit_s_, database_.on_network() ? kNetworkS : kLocalS, kLongestS);
+  return std::clamp(4 * claim_.commit_s, claim_.database.on_network() ? kNetworkS : kLocalS,
+                    kLongestS);
 }
 
 void RunStore::insert_checkpoint(const CheckpointRow& row) {
   const StoredMetrics stored = store_metrics(map_or(row.metrics));
-  database_.run(
+  claim_.database.run(
       "UPDATE checkpoints SET state = 'superseded' WHERE run_id = ? AND name = ? AND "
       "state IN ('kept', 'missing')",
-      run_id_, row.name);
-  database_.run(
+      claim_.run_id, row.name);
+  claim_.database.run(
       "INSERT INTO checkpoints(run_id, name, attempt, idx, metrics, nonfinite, size_bytes, "
       "created_at, state) VALUES(?, ?, ?, ?, ?, ?, ?, ?, 'kept')",
-      run_id_, row.name, row.attempt, row.index, stored.json, stored.nonfinite, row.size_bytes,
-      row.created_at_ms);
+      claim_.run_id, row.name, row.attempt, row.index, stored.json, stored.nonfinite,
+      row.size_bytes, row.created_at_ms);
 }
 
 std::vector<CheckpointRow> RunStore::read_kept() {
-  Statement query = database_.prepare(
+  Statement query = claim_.database.prepare(
       "SELECT name, attempt, idx, metrics, nonfinite, size_bytes, created_at FROM checkpoints "
       "WHERE run_id = ? AND state = 'kept' ORDER BY idx, attempt, checkpoint_id");
-  query.add(run_id_);
+  query.add(claim_.run_id);
   std::vector<CheckpointRow> rows;
   while (query.next()) {
     CheckpointRow row;
@@ -295,16 +263,16 @@ std::vector<std::string> RunStore::apply_retention(const RetentionPolicy& policy
   std::vector<std::string> dropped;
   for (const size_t position : checkpoints_to_drop(policy, metrics)) {
     dropped.push_back(kept[position].name);
-    database_.run(
+    claim_.database.run(
         "UPDATE checkpoints SET state = 'dropped' WHERE run_id = ? AND name = ? AND state = 'kept'",
-        run_id_, kept[position].name);
+        claim_.run_id, kept[position].name);
   }
   return dropped;
 }
 
 std::vector<std::string> RunStore::add_checkpoint(const CheckpointRow& row,
                                                   const RetentionPolicy& policy) {
-  Write write(*this, Durability::kFull);
+  FencedWrite write(claim_, Durability::kFull);
   insert_checkpoint(row);
   std::vector<std::string> dropped = apply_retention(policy);
   write.commit();
@@ -312,18 +280,18 @@ std::vector<std::string> RunStore::add_checkpoint(const CheckpointRow& row,
 }
 
 void RunStore::set_checkpoint_missing(const std::string& name) {
-  Write write(*this, Durability::kFull);
-  write.run(kMarkMissing, run_id_, name);
+  FencedWrite write(claim_, Durability::kFull);
+  write.run(kMarkMissing, claim_.run_id, name);
   write.commit();
 }
 
 std::vector<CheckpointRow> RunStore::kept_checkpoints() { return read_kept(); }
 
 bool RunStore::was_dropped(const std::string& name, int64_t attempt) {
-  Statement query = database_.prepare(
+  Statement query = claim_.database.prepare(
       "SELECT 1 FROM checkpoints WHERE run_id = ? AND name = ? AND attempt = ? AND "
       "state IN ('dropped', 'superseded')");
-  return query.add(run_id_).add(name).add(attempt).next();
+  return query.add(claim_.run_id).add(name).add(attempt).next();
 }
 
 // One directory without a kept row: left by a crash between the rename and the row, or between the
@@ -334,7 +302,7 @@ RunStore::Leftover RunStore::sweep_directory(const std::string& name, const std:
     if (was_dropped(name, manifest.attempt)) {
       return {true, cat("deleted the dropped checkpoint ", name)};
     }
-    if (manifest.run_id != run_id_ || manifest.owner_epoch > owner_epoch_) {
+    if (manifest.run_id != claim_.run_id || manifest.owner_epoch > claim_.owner_epoch) {
       return {false, cat("left alone ", path, ": it belongs to another run")};
     }
     verify_files(path, manifest, true);
@@ -352,7 +320,7 @@ std::vector<std::string> RunStore::sweep(CheckpointFiles& files, const Retention
   fault_point("sweep.begin");
   std::vector<std::string> findings;
   std::vector<std::string> drop;
-  Write write(*this, Durability::kFull);
+  FencedWrite write(claim_, Durability::kFull);
   std::set<std::pair<std::string, int64_t>> kept;
   for (const CheckpointRow& row : read_kept()) kept.insert({row.name, row.attempt});
   for (const std::string& name : files.committed_names()) {
@@ -364,7 +332,7 @@ std::vector<std::string> RunStore::sweep(CheckpointFiles& files, const Retention
   }
   for (const CheckpointRow& row : read_kept()) {
     if (path_exists(files.checkpoint_path(row.name))) continue;
-    write.run(kMarkMissing, run_id_, row.name);
+    write.run(kMarkMissing, claim_.run_id, row.name);
     findings.push_back(cat("the checkpoint ", row.name, " is missing"));
   }
   for (std::string& name : apply_retention(policy)) drop.push_back(std::move(name));
@@ -376,17 +344,17 @@ std::vector<std::string> RunStore::sweep(CheckpointFiles& files, const Retention
 }
 
 void RunStore::end_run(std::string_view status, const Value& error, const Value& return_value) {
-  Write write(*this, Durability::kFull);
+  FencedWrite write(claim_, Durability::kFull);
   write.run(
       "UPDATE runs SET status = ?, ended_at = ?, error = ?, return_value = ? WHERE run_id = ?",
-      status, now_ms(), optional_json(error), optional_json(return_value), run_id_);
+      status, now_ms(), optional_json(error), optional_json(return_value), claim_.run_id);
   write.commit();
 }
 
 void RunStore::add_event(int64_t attempt, std::string_view level, std::string_view text) {
-  Write write(*this, Durability::kNormal);
-  write.run("INSERT INTO events(run_id, attempt, time, level, text) VALUES(?, ?, ?, ?, ?)", run_id_,
-            attempt, now_ms(), level, text);
+  FencedWrite write(claim_, Durability::kNormal);
+  write.run("INSERT INTO events(run_id, attempt, time, level, text) VALUES(?, ?, ?, ?, ?)",
+            claim_.run_id, attempt, now_ms(), level, text);
   write.commit();
 }
 

@@ -14,10 +14,9 @@
 #include <vector>
 
 #include "host/base/value.h"
-#include "host/store/database.h"
 #include "host/store/manifest.h"
 #include "host/store/retention.h"
-#include "host/store/run_lock.h"
+#include "host/store/run_claim.h"
 
 namespace rtrain {
 
@@ -70,10 +69,12 @@ class RunStore {
   // the storage cannot be written.
   static std::unique_ptr<RunStore> create(const NewRun& run);
 
-  const std::string& run_id() const { return run_id_; }
-  const std::string& name() const { return name_; }
-  const std::string& run_path() const { return run_path_; }
-  int64_t owner_epoch() const { return owner_epoch_; }
+  const std::string& run_id() const { return claim_.run_id; }
+  const std::string& name() const { return claim_.name; }
+  const std::string& run_path() const { return claim_.run_path; }
+  int64_t owner_epoch() const { return claim_.owner_epoch; }
+  // For the small stores beside this one: they write through FencedWrite.
+  RunClaim& claim() { return claim_; }
 
   void set_status(std::string_view status);
 
@@ -116,8 +117,7 @@ class RunStore {
   void add_event(int64_t attempt, std::string_view level, std::string_view text);
 
  private:
-  class Write;
-  RunStore(Database database, RunLock lock);
+  explicit RunStore(RunClaim claim);
   void insert_run(const NewRun& run);
   std::vector<std::string> apply_retention(const RetentionPolicy& policy);
   void insert_checkpoint(const CheckpointRow& row);
@@ -129,15 +129,7 @@ class RunStore {
   Leftover sweep_directory(const std::string& name, const std::string& path);
   bool was_dropped(const std::string& name, int64_t attempt);
 
-  Database database_;
-  RunLock lock_;
-  std::string run_id_;
-  std::string name_;
-  std::string run_path_;
-  int64_t owner_epoch_ = 1;
-  bool unsynced_ = false;
-  double last_sync_s_ = 0;
-  double commit_s_ = 0;
+  RunClaim claim_;
 };
 
 }  // namespace rtrain

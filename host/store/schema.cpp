@@ -127,6 +127,8 @@ FROM checkpoints JOIN runs USING(run_id) WHERE state = 'kept';
                                                                  R"sql(
 ALTER TABLE runs ADD COLUMN failures TEXT NOT NULL DEFAULT '{}' CHECK(json_valid(failures));
   -- spent of each budget: worker, controller, preemption
+ALTER TABLE runs ADD COLUMN owner TEXT CHECK(owner IS NULL OR json_valid(owner));
+  -- the controller that wrote last: pid, host, boot_id, since
 ALTER TABLE attempts ADD COLUMN num_workers INTEGER;
 )sql"};
 

@@ -123,8 +123,16 @@ TEST_F(RunStoreTest, TwoRunsWriteSideBySide) {
 
 TEST_F(RunStoreTest, AFencedControllerWritesNothing) {
   auto store = RunStore::create(new_run("x"));
-  Database::open(temp / "results/rtrain.db").run("UPDATE runs SET owner_epoch = 2");
-  EXPECT_THROW(store->end_run("FINISHED", {}), Error);
+  Database::open(temp / "results/rtrain.db")
+      .run("UPDATE runs SET owner_epoch = 2, owner = '{\"pid\": 71, \"host\": \"gpu-3\"}'");
+  try {
+    store->end_run("FINISHED", {});
+    FAIL() << "written by a controller that lost the run";
+  } catch (const Error& e) {
+    EXPECT_EQ(exit_code(e.code()), 4);
+    EXPECT_NE(e.message().find("taken over by pid 71 on gpu-3"), std::string::npos) << e.message();
+  }
+  EXPECT_THROW(store->claim().check(), Error);
   EXPECT_THROW(store->begin_attempt(1, std::nullopt), Error);
   EXPECT_EQ(cell("SELECT status FROM runs"), "INITIALIZING");
   EXPECT_EQ(cell("SELECT count(*) FROM attempts"), "0");
