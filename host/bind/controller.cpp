@@ -9,6 +9,9 @@
 
 namespace rtrain {
 namespace {
+int run_id(lua_State* L);
+int start(lua_State* L);
+int add_event(lua_State* L);
 int next_event(lua_State* L);
 int answer(lua_State* L);
 int answer_error(lua_State* L);
@@ -20,16 +23,34 @@ struct Class<Run> {
   using Slot = std::unique_ptr<Run>;
   static constexpr const char* kName = "rtrain.Run";
   static constexpr std::array kMethods = {
-      method<&next_event>("next_event"), method<&answer>("answer"),
-      method<&answer_error>("answer_error"), method<&close>("close")};
+      method<&run_id>("run_id"),       method<&start>("start"),
+      method<&add_event>("add_event"), method<&next_event>("next_event"),
+      method<&answer>("answer"),       method<&answer_error>("answer_error"),
+      method<&close>("close")};
 };
 
 namespace {
 
-int start(lua_State* L) {
+int open(lua_State* L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   push<Run>(L, std::make_unique<Run>(RunSpec::from_value(to_value(L, 1, "spec"))));
   return 1;
+}
+
+int run_id(lua_State* L) {
+  push_value(L, check<Run>(L, 1)->run_id());
+  return 1;
+}
+
+int start(lua_State* L) {
+  check<Run>(L, 1)->start();
+  return 0;
+}
+
+int add_event(lua_State* L) {
+  check<Run>(L, 1)->add_event(luaL_checkinteger(L, 2), luaL_checkstring(L, 3),
+                              luaL_checkstring(L, 4));
+  return 0;
 }
 
 int next_event(lua_State* L) {
@@ -56,7 +77,7 @@ int close(lua_State* L) {
 }  // namespace
 
 int open_controller(lua_State* L) {
-  static constexpr std::array kFunctions = {method<&start>("start")};
+  static constexpr std::array kFunctions = {method<&open>("open")};
   register_class<Run>(L);
   push_functions(L, kFunctions);
   return 1;

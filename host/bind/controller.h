@@ -1,6 +1,14 @@
-// host/bind/controller.h: the module `rtrain._controller`: start(spec) → run;
-// run:next_event(timeout_s) → event or nil; run:answer(id, value) and run:answer_error(id, error)
-// for an event {type = "call", id, name, argument}; run:close().
+// host/bind/controller.h: the module `rtrain._controller`: a run as the script's thread sees it.
+//
+//   open(spec) → run             takes the name
+//   run:run_id() → id
+//   run:start()                  begins: from here on there are events
+//   run:next_event(timeout_s) → event or nil; the last one has type "finished"
+//   run:answer(id, value), run:answer_error(id, error)
+//                                answer the event {type = "call", id, name, argument}
+//   run:add_event(attempt, level, text)
+//                                a line in the run's record
+//   run:close()                  stops what still runs
 #pragma once
 
 #include "host/lua/lua.h"

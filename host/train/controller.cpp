@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <future>
 #include <type_traits>
 
@@ -19,8 +20,17 @@ namespace {
 constexpr std::chrono::seconds kKillNotice{5};
 constexpr std::chrono::seconds kLastResort{2};
 
+constexpr const char* kCallbackTimeoutName = "RTRAIN_CALLBACK_TIMEOUT_S";
+constexpr double kCallbackTimeoutS = 60;
+
 std::chrono::milliseconds to_ms(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+std::chrono::milliseconds callback_timeout() {
+  const char* set = std::getenv(kCallbackTimeoutName);
+  const double seconds = set == nullptr ? 0 : std::strtod(set, nullptr);
+  return to_ms(seconds > 0 ? seconds : kCallbackTimeoutS);
 }
 
 std::string host_name() {
@@ -237,7 +247,19 @@ void Controller::perform(const action::SendStart& a) {
 void Controller::perform(const action::SetDeadline& a) { deadline_.start(to_ms(a.seconds)); }
 void Controller::perform(const action::ClearDeadline&) { deadline_.stop(); }
 void Controller::perform(const action::SetVerdictTimer& a) { verdict_.start(to_ms(a.seconds)); }
-void Controller::perform(const action::SetRetryTimer& a) { retry_.start(to_ms(a.seconds)); }
+
+// What failed is told in an event before this: the user's callbacks see it before the next attempt.
+void Controller::perform(const action::SetRetryTimer& a) {
+  const auto delay = to_ms(a.seconds);
+  if (!seams_.spec.has_callbacks) return retry_.start(delay);
+  const ScriptQuestion question{"before_retry", {}, callback_timeout(), kCallbackTimeoutName};
+  seams_.calls.ask(seams_.loop, question,
+                   [this, delay](const auto&, const std::optional<Error>& error) {
+                     if (error) emit_notice("warning", error->message());
+                     retry_.start(delay);
+                   });
+}
+
 void Controller::perform(const action::SendExit&) { group_->send_all(Map{{"type", "exit"}}); }
 void Controller::perform(const action::KillGroup&) {
   if (!group_) return;

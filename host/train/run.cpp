@@ -73,16 +73,25 @@ struct Run::Parts {
 
 Run::Run(RunSpec spec) : parts_(std::make_unique<Parts>(std::move(spec))) {
   parts_->spec.functions.clear();
+}
+
+Run::Parts& Run::parts() const {
+  if (!parts_) throw Error(Code::kArgument, "this run was closed");
+  return *parts_;
+}
+
+const std::string& Run::run_id() const { return parts().record->run_id(); }
+
+void Run::start() {
+  parts();
+  RT_CHECK(!control_.joinable());
   control_ = std::thread([this] { supervise(); });
   pthread_setname_np(control_.native_handle(), "rtrain-control");
 }
 
 Run::~Run() { close(); }
 
-std::optional<Value> Run::next_event(double timeout_s) {
-  if (!parts_) throw Error(Code::kArgument, "this run was closed");
-  return parts_->events.next(timeout_s);
-}
+std::optional<Value> Run::next_event(double timeout_s) { return parts().events.next(timeout_s); }
 
 void Run::answer(int64_t id, Value value) {
   if (parts_) parts_->calls.answer(id, std::move(value));
@@ -92,13 +101,28 @@ void Run::answer_error(int64_t id, const Error& error) {
   if (parts_) parts_->calls.answer_error(id, error);
 }
 
+void Run::add_event(int64_t attempt, std::string level, std::string text) {
+  Parts& p = parts();
+  p.io.post([&p, attempt, level = std::move(level), text = std::move(text)] {
+    try {
+      p.record->add_event(attempt, level, text);
+    } catch (const Error& e) {
+      // The controller ends the run at its own next write.
+      p.events.add(Map{{"type", "notice"},
+                       {"level", "warning"},
+                       {"time", now_ms()},
+                       {"text", cat("an event could not be written: ", e.message())}});
+    }
+  });
+}
+
 void Run::close() {
   if (!parts_) return;
   parts_->calls.close();
   parts_->loop.post([parts = parts_.get()] {
     if (parts->controller != nullptr) parts->controller->stop(Code::kInterrupted);
   });
-  control_.join();
+  if (control_.joinable()) control_.join();
   parts_.reset();
 }
 

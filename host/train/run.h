@@ -14,11 +14,15 @@ namespace rtrain {
 
 class Run {
  public:
-  // Takes the run's name and starts its threads. Raises before any worker exists: kConfig when the
-  // name is taken, kEnvironment when the storage cannot be written.
+  // Takes the run's name. Raises kConfig when the name is taken, kEnvironment when the storage
+  // cannot be written.
   explicit Run(RunSpec spec);
   // Stops a run that still goes on, kills its workers and waits for that.
   ~Run();
+
+  const std::string& run_id() const;
+  // Begins: from here on there are events. Once.
+  void start();
 
   // The next event; nothing when none comes within the time. The last one is `finished`.
   std::optional<Value> next_event(double timeout_s);
@@ -26,10 +30,13 @@ class Run {
   // happens when nobody waits for it any more.
   void answer(int64_t id, Value value);
   void answer_error(int64_t id, const Error& error);
+  // Writes a line into the run's record; also when it has not begun or has ended.
+  void add_event(int64_t attempt, std::string level, std::string text);
   void close();
 
  private:
   struct Parts;
+  Parts& parts() const;
   void supervise();
 
   std::unique_ptr<Parts> parts_;

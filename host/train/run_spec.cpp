@@ -47,6 +47,7 @@ RunSpec RunSpec::from_value(const Value& v) {
   s.scaling = v["scaling"];
   s.checkpoint_config = v["checkpoint_config"];
   s.max_failures = static_cast<int>(v["max_failures"].int_or(0));
+  s.has_callbacks = v["has_callbacks"].bool_or(false);
   s.backend = v["backend"].string_or("gloo");
   if (!v["timeout_s"].is_nil()) s.timeout_s = v["timeout_s"].as_float();
   if (!v["start_timeout_s"].is_nil()) s.start_timeout_s = v["start_timeout_s"].as_float();

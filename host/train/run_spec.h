@@ -24,6 +24,7 @@ struct RunSpec {
   int max_failures = 0;  // -1: without limit
   std::string backend = "gloo";
   double timeout_s = 1800;      // of waits in user code
+  bool has_callbacks = false;   // of the user's, which are to see a failure before the next attempt
   double start_timeout_s = 60;  // of each phase of the start-up
   std::string git_commit;
   bool git_dirty = false;

@@ -58,12 +58,18 @@ void ScriptCalls::ask(Loop& loop, const ScriptQuestion& question, Done done) {
   };
   auto wait = std::make_shared<Wait>();
   wait->done = std::move(done);
-  const int64_t id = add(question, [&loop, wait](auto value, auto error) {
+  const Finish finish_wait = [&loop, wait](auto value, auto error) {
     loop.post([wait, value = std::move(value), error = std::move(error)]() mutable {
       wait->deadline.reset();
       wait->done(std::move(value), std::move(error));
     });
-  });
+  };
+  int64_t id = 0;
+  try {
+    id = add(question, finish_wait);
+  } catch (const Error& e) {
+    return finish_wait(std::nullopt, e);
+  }
   wait->deadline.emplace(
       loop, [this, id, question] { finish(id, std::nullopt, timeout_error(question)); });
   wait->deadline->start(question.timeout);

@@ -40,7 +40,7 @@ class ScriptCalls {
   // answers. Throws what the script raised; kTimeout; kInterrupted once closed.
   Value ask(const ScriptQuestion& question);
   // Calls `done` on the loop's thread, which is the caller's too: with the answer, with what the
-  // script raised, or with kTimeout. Never from inside this call.
+  // script raised, with kTimeout, or with kInterrupted. Never from inside this call.
   void ask(Loop& loop, const ScriptQuestion& question, Done done);
 
   // The answer; nothing happens when nobody waits for it any more.

@@ -9,7 +9,6 @@ local LATER = {
   log = 'use train.report on every rank',
   annotate = 'use train.report',
   stop_requested = 'Ctrl-C stops the whole run',
-  UserCallback = 'use train.report',
   LoggingConfig = "workers' output is kept under logs/",
   ValidationConfig = 'validate in the train function',
   CheckpointUploadMode = 'a reported checkpoint is copied before report() returns',
@@ -26,6 +25,7 @@ local LATER = {
 ---@field DataConfig DataConfig
 ---@field Result Result
 ---@field Checkpoint Checkpoint
+---@field UserCallback UserCallback
 ---@field report fun(metrics: table, options?: {checkpoint: Checkpoint, checkpoint_dir_name: string})
 ---@field get_checkpoint fun(): Checkpoint?
 ---@field get_context fun(): TrainContext
@@ -51,6 +51,7 @@ local train = require 'rtrain.namespace'('train', {
     TorchConfig = 'rtrain.config.torch',
     DataConfig = 'rtrain.config.data',
     Result = 'rtrain.result',
+    UserCallback = 'rtrain.user_callback',
     Checkpoint = 'rtrain.checkpoint',
     tempdir = 'rtrain.tempdir',
     torch = 'rtrain.torch',

@@ -2,22 +2,22 @@
 --
 -- The flags of `rtrain run` override the script; they are in package.loaded['rtrain._flags'], absent under `rtrain exec`.
 
+local Callbacks = require 'rtrain.callbacks'
 local closure = require 'rtrain._closure'
 local datasets = require 'rtrain.datasets'
 local Display = require 'rtrain.display'
 local errors = require 'rtrain.errors'
 local system = require 'rtrain._system'
 local Git = require 'rtrain.git'
-local History = require 'rtrain.history'
 local overrides = require 'rtrain.overrides'
 local Result = require 'rtrain.result'
 local run_name = require 'rtrain.run_name'
-local ScriptCalls = require 'rtrain.script_calls'
 local session = require 'rtrain.session'
+local StopCondition = require 'rtrain.stop_condition'
+local TrainRunContext = require 'rtrain.run_context'
+local Watch = require 'rtrain.watch'
 
 local launch = {}
-
-local TICK_S = 0.2
 
 local function flags_of_command() return package.loaded['rtrain._flags'] or {set = {}, tags = {}} end
 
@@ -41,29 +41,44 @@ local function show_command(spec)
   return command .. ' --storage ' .. path
 end
 
-local function dump_functions(trainer, config)
-  return closure.dump {
-    train_loop_per_worker = trainer.train_loop_per_worker,
-    train_loop_config = config,
+-- The trainer's configs with the flags of the command over them.
+local function job_of(trainer, flags)
+  local run_config, scaling = trainer.run_config, trainer.scaling_config
+  local failures = run_config.failure_config
+  if flags.num_workers then scaling = scaling:with {num_workers = flags.num_workers} end
+  if flags.max_failures then failures = failures:with {max_failures = flags.max_failures} end
+  return {
     kind = trainer._kind,
-    datasets = datasets.for_workers(trainer.datasets, trainer.dataset_config),
+    train_loop_per_worker = trainer.train_loop_per_worker,
+    train_loop_config = overrides.apply(trainer.train_loop_config, flags.set),
+    run_config = run_config:with {
+      name = flags.name or run_config.name or run_name.make(script_path(flags)), failure_config = failures,
+    },
+    scaling_config = scaling,
+    torch_config = trainer.torch_config,
+    datasets = trainer.datasets,
+    dataset_config = trainer.dataset_config,
   }
 end
 
-local function make_spec(trainer, flags)
-  local run_config, scaling = trainer.run_config, trainer.scaling_config
-  if flags.num_workers then scaling = scaling:with {num_workers = flags.num_workers} end
-  local failures = run_config.failure_config
-  if flags.max_failures then failures = failures:with {max_failures = flags.max_failures} end
-  if flags.name then run_config = run_config:with {name = flags.name} end
-  local config = overrides.apply(trainer.train_loop_config, flags.set)
+local function dump_functions(job)
+  return closure.dump {
+    train_loop_per_worker = job.train_loop_per_worker,
+    train_loop_config = job.train_loop_config,
+    kind = job.kind,
+    datasets = datasets.for_workers(job.datasets, job.dataset_config),
+  }
+end
+
+local function make_spec(job, flags)
+  local run_config, scaling = job.run_config, job.scaling_config
   local script = script_path(flags)
   local git = Git.start(script)
-  local functions, warning = dump_functions(trainer, config)
+  local functions, warning = dump_functions(job)
   local commit, dirty = git:finish()
   local resources = scaling.resources_per_worker
   return {
-    name = run_config.name or run_name.make(script),
+    name = run_config.name,
     storage_path = storage_path(flags, run_config),
     script = script,
     command = flags.command or {script},
@@ -72,31 +87,41 @@ local function make_spec(trainer, flags)
     num_workers = scaling.num_workers,
     threads = resources and resources.CPU or 0,
     functions = functions,
-    config = config or {},
+    config = job.train_loop_config or {},
     scaling = scaling:to_table(),
     checkpoint_config = run_config.checkpoint_config:to_table(),
-    max_failures = failures.max_failures,
-    backend = trainer.torch_config.backend or 'gloo',
-    timeout_s = trainer.torch_config.timeout_s,
+    max_failures = run_config.failure_config.max_failures,
+    backend = job.torch_config.backend or 'gloo',
+    timeout_s = job.torch_config.timeout_s,
     git_commit = commit,
     git_dirty = dirty,
   }, warning
 end
 
--- Takes the controller's events until the run has ended.
-local function watch(run, calls, display, history)
-  while true do
-    local event = run:next_event(TICK_S)
-    if event == nil then
-      display:tick()
-    elseif event.type == 'call' then
-      calls:answer(run, event)
-    else
-      history:add(event)
-      display:show(event)
-      if event.type == 'finished' then return event end
-    end
-  end
+-- The operator's callbacks come after the script's.
+local function callbacks_of(job)
+  local list = Callbacks.of_environment()
+  for i, item in ipairs(job.run_config.callbacks or {}) do table.insert(list, i, item) end
+  return list
+end
+
+local function display_of(job, spec, flags)
+  return Display(spec, {
+    quiet = flags.quiet,
+    terminal = flags.terminal,
+    columns = flags.columns,
+    show_command = show_command(spec),
+    score = job.run_config.checkpoint_config,
+  })
+end
+
+-- Carries the run out and returns its Result.
+local function carry_out(run, job, watch, callbacks)
+  callbacks:before_run(TrainRunContext(run:run_id(), job))
+  run:start()
+  local result = Result.from_event(watch:wait(), watch:rows(), job.train_loop_config)
+  callbacks:after_run(result)
+  return result
 end
 
 ---Trains and returns the Result, also of a run that failed. Raises when the run cannot begin.
@@ -108,24 +133,26 @@ function launch.fit(trainer)
   end
   local flags = flags_of_command()
   flags.fitted = true
-  local spec, warning = make_spec(trainer, flags)
-  local display = Display(spec, {
-    quiet = flags.quiet,
-    terminal = flags.terminal,
-    columns = flags.columns,
-    show_command = show_command(spec),
-    score = trainer.run_config.checkpoint_config,
-  })
+  local job = job_of(trainer, flags)
+  local list = callbacks_of(job)
+  local spec, warning = make_spec(job, flags)
+  spec.has_callbacks = #list > 0
+  local display = display_of(job, spec, flags)
   if warning then display:notice(warning) end
-  local history = History()
-  local run = require('rtrain._controller').start(spec)
-  local ok, finished = xpcall(watch, errors.wrap, run, ScriptCalls(), display, history)
+  local run = require('rtrain._controller').open(spec)
+  local watch
+  local callbacks = Callbacks(list, function(text)
+    display:notice(text)
+    run:add_event(watch.attempt, 'warning', text)
+  end)
+  watch = Watch(run, display, callbacks, job.run_config.stop and StopCondition(job.run_config.stop))
+  local ok, result = xpcall(carry_out, errors.wrap, run, job, watch, callbacks)
   run:close()
   if not ok then
     display:clear()
-    error(finished, 0)
+    error(result, 0)
   end
-  return Result.from_event(finished, history:rows(), spec.config)
+  return result
 end
 
 return launch

@@ -88,6 +88,10 @@ function TestRefusals.test_wrong_values()
     function() return train.RunConfig {name = '.hidden'} end,
     function() return train.RunConfig {failure_config = train.CheckpointConfig {}} end,
     function() return train.RunConfig {resume = 'always'} end,
+    function() return train.RunConfig {stop = 5} end,
+    function() return train.RunConfig {stop = {accuracy = 'high'}} end,
+    function() return train.RunConfig {stop = {accuracy = 0 / 0}} end,
+    function() return train.RunConfig {stop = {0.9}} end,
     function() return train.RunConfig 'name' end,
   } do
     lu.assertEquals((refusal(make)), 'config')
@@ -103,7 +107,6 @@ function TestRefusals.test_known_and_not_in_this_version()
     function() return train.ScalingConfig {resources_per_worker = {GPU = 1}} end,
     function() return train.RunConfig {resume = 'auto'} end,
     function() return train.RunConfig {storage_path = 's3://bucket/x'} end,
-    function() return train.RunConfig {stop = {accuracy = 0.9}} end,
     function() return train.RunConfig {worker_env = {A = 'b'}} end,
     function() return train.TorchConfig {backend = 'nccl'} end,
     function() return train.FailureConfig {max_preemption_failures = 2} end,

@@ -1,8 +1,10 @@
 -- rtrain/config/run.lua: RunConfig: the run's name, where its results go, and what is kept of it.
 
+local Callbacks = require 'rtrain.callbacks'
 local CheckpointConfig = require 'rtrain.config.checkpoint'
 local FailureConfig = require 'rtrain.config.failure'
 local schema = require 'rtrain.config.schema'
+local StopCondition = require 'rtrain.stop_condition'
 
 local REMOTE = 'results go to a local folder in this version'
 local SEE_REPORTS = 'every report is in the store: see `rtrain metrics RUN`'
@@ -40,16 +42,19 @@ end
 ---@field resume string 'never': a name that exists is refused
 ---@field checkpoint_config CheckpointConfig
 ---@field failure_config FailureConfig
+---@field callbacks? UserCallback[] called in the script's process while the run goes on
+---@field stop? table|fun(metrics: table): boolean the run ends as FINISHED when rank 0's metrics of a report satisfy the
+---  function, or when one of the metrics is at least its threshold: `stop = {epoch = 10, accuracy = 0.99}`
 local RunConfig = schema.define('RunConfig', {
   {'name', check = check_name},
   {'storage_path', check = check_storage_path},
   {'resume', default = 'never', check = check_resume},
   {'checkpoint_config'},
   {'failure_config'},
-  {'stop', later = 'stop conditions are not in this version: return from the train function instead'},
+  {'stop', check = StopCondition.problem, in_record = false},
   {'worker_env', later = 'workers take the environment of `rtrain run` in this version'},
   {'worker_runtime_env', later = 'workers take the environment of `rtrain run` in this version'},
-  {'callbacks', later = 'callbacks are not in this version'},
+  {'callbacks', check = Callbacks.problem, in_record = false},
   {'logging_config', later = "workers' output is kept as it is under logs/ in this version"},
   {'storage_filesystem', later = REMOTE},
   {'sync_config', removed = REMOTE},

@@ -36,7 +36,7 @@ local function refuse_unknown(self, given)
 end
 
 local function same(a, b)
-  return a == b or (type(a) == 'table' and next(a) == nil and b == nil)
+  return a == b or (type(a) == 'table' and next(a) == nil and class.of(a) == nil and b == nil)
 end
 
 local function check_field(self, field, value)
@@ -68,7 +68,8 @@ function Config:init(given)
   if self._validate then self:_validate() end
 end
 
----The fields as plain data in their order, for the run's record. Fields that are nil, functions and objects are left out.
+---The fields as plain data in their order, for the run's record. Fields that are nil, functions and objects are left out,
+---and those that are not to be in it.
 ---@return table map
 function Config:to_table()
   local out = ordered.new()
@@ -76,7 +77,7 @@ function Config:to_table()
     local value = self[field[1]]
     if class.is(value, Config) then
       out[field[1]] = value:to_table()
-    elseif type(value) ~= 'function' and type(value) ~= 'userdata' then
+    elseif type(value) ~= 'function' and type(value) ~= 'userdata' and field.in_record ~= false then
       out[field[1]] = value
     end
   end
@@ -98,7 +99,7 @@ end
 
 ---Makes a config class.
 ---@param name string
----@param fields table[] {name, default=, check=function(value) → problem, code, later=reason, removed=reason}
+---@param fields table[] {name, default=, check=function(value) → problem, code, later=reason, removed=reason, in_record=}
 ---@return table class
 function schema.define(name, fields)
   local new = Config:extend(name)

@@ -1,0 +1,58 @@
+-- rtrain/watch.lua: what the script's thread does with the events of its run: display, history, callbacks, predicates and
+-- answers to what the controller asks.
+
+local class = require 'rtrain.class'
+local History = require 'rtrain.history'
+local ScriptCalls = require 'rtrain.script_calls'
+
+local TICK_S = 0.2
+
+local Watch = class('Watch')
+
+---@param run table of rtrain._controller
+---@param display Display
+---@param callbacks table rtrain.callbacks
+---@param stop? table rtrain.stop_condition
+function Watch:init(run, display, callbacks, stop)
+  self._run, self._display, self._callbacks, self._stop = run, display, callbacks, stop
+  self._history = History()
+  self.attempt = 0
+  ---What the controller may ask by name.
+  self.calls = ScriptCalls()
+  -- Asked before another attempt begins: by now the callbacks have seen why the last one failed.
+  self.calls:on('before_retry', function() return true end)
+end
+
+function Watch:_check_stop(metrics)
+  local ok, enough = self._callbacks:guard('RunConfig.stop', self._stop.comes_true, self._stop, metrics)
+  if not ok or not enough then return end
+  self._display:notice('RunConfig.stop: enough, the run is asked to end')
+  self._run:request_stop('predicate')
+end
+
+---Takes one event.
+---@param event table
+function Watch:take(event)
+  if event.type == 'call' then return self.calls:answer(self._run, event) end
+  self.attempt = event.attempt or self.attempt
+  self._history:add(event)
+  self._display:show(event)
+  self._callbacks:add(event)
+  if event.type == 'report' and self._stop then self:_check_stop(event.metrics) end
+  if event.type == 'finished' then self.finished = event end
+end
+
+---Takes events until the run has ended.
+---@return table event the last one
+function Watch:wait()
+  while not self.finished do
+    local event = self._run:next_event(TICK_S)
+    if event then self:take(event) else self._display:tick() end
+  end
+  return self.finished
+end
+
+---@return table[] metrics of every report
+function Watch:rows() return self._history:rows() end
+
+return Watch
