@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,8 +28,16 @@ struct RetentionPolicy {
 // joined by "/".
 std::vector<size_t> rank_checkpoints(const RetentionPolicy& policy, std::span<const Value> metrics);
 
-// Positions to drop, ascending: all but the best num_to_keep and the last one.
+// Positions to drop, ascending: all but the best num_to_keep, the last one and the pinned ones
+// (their validation may make them the best).
 std::vector<size_t> checkpoints_to_drop(const RetentionPolicy& policy,
-                                        std::span<const Value> metrics);
+                                        std::span<const Value> metrics,
+                                        const std::set<size_t>& pinned = {});
+
+// Throws kArgument when these metrics have a score that is no number.
+void check_score(const RetentionPolicy& policy, const Value& metrics);
+// "the metrics have no 'acc' …" with the keys they do have; empty when there is a score, or none is
+// wanted.
+std::string missing_score(const RetentionPolicy& policy, const Value& metrics);
 
 }  // namespace rtrain

@@ -130,6 +130,14 @@ ALTER TABLE runs ADD COLUMN failures TEXT NOT NULL DEFAULT '{}' CHECK(json_valid
 ALTER TABLE runs ADD COLUMN owner TEXT CHECK(owner IS NULL OR json_valid(owner));
   -- the controller that wrote last: pid, host, boot_id, since
 ALTER TABLE attempts ADD COLUMN num_workers INTEGER;
+ALTER TABLE checkpoints ADD COLUMN status TEXT NOT NULL DEFAULT 'COMMITTED' CHECK(status IN (
+  'COMMITTED', 'PENDING_VALIDATION', 'VALIDATED', 'VALIDATION_FAILED', 'VALIDATION_TIMEOUT'));
+ALTER TABLE checkpoints ADD COLUMN validation TEXT CHECK(validation IS NULL OR json_valid(validation));
+  -- what its validation is called with: fn_kwargs, timeout_s
+ALTER TABLE checkpoints ADD COLUMN problem TEXT;
+  -- why it is missing, or why its validation failed
+ALTER TABLE checkpoints ADD COLUMN mirrored INTEGER NOT NULL DEFAULT 0;
+  -- 1: storage_filesystem holds a copy, which goes when the checkpoint is dropped
 )sql"};
 
 int64_t user_version(Database& database) {

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "host/base/error.h"
+
 namespace rtrain {
 namespace {
 
@@ -36,11 +38,11 @@ TEST(Retention, OrdersByTheSmallestForMin) {
   EXPECT_EQ(checkpoints_to_drop(policy(1, "acc", false), scores({0.9, 0.1, 0.5})), Positions{0});
 }
 
-TEST(Retention, OfEqualScoresTheNewerIsBetter) {
+TEST(Retention, B_043_OfEqualScoresTheNewerIsBetter) {
   EXPECT_EQ(checkpoints_to_drop(policy(1, "acc"), scores({0.5, 0.5, 0.1})), Positions{0});
 }
 
-TEST(Retention, AMissingOrNaNScoreIsTheWorstInBothOrders) {
+TEST(Retention, B_042_AMissingOrNaNScoreIsTheWorstInBothOrders) {
   std::vector<Value> metrics = scores({5, std::nan(""), -HUGE_VAL, 7});
   metrics.insert(metrics.begin(), Value(Map{{"other", 1}}));
   for (const bool maximize : {true, false}) {
@@ -48,6 +50,32 @@ TEST(Retention, AMissingOrNaNScoreIsTheWorstInBothOrders) {
     const Positions order = rank_checkpoints(policy(2, "acc", maximize), metrics);
     EXPECT_EQ(Positions(order.end() - 2, order.end()), (Positions{2, 0}));
   }
+}
+
+TEST(Retention, B_041_APinnedOneSurvivesAndRanksByItsNewScore) {
+  std::vector<Value> metrics = scores({0.9, 0.1, 0.8, 0.7});
+  EXPECT_EQ(checkpoints_to_drop(policy(1, "acc"), metrics, {1}), Positions{2});
+  metrics[1] = Map{{"acc", 0.99}};
+  EXPECT_EQ(checkpoints_to_drop(policy(1, "acc"), metrics), (Positions{0, 2}));
+}
+
+TEST(Retention, APinnedOneAmongTheBestTakesItsPlace) {
+  EXPECT_EQ(checkpoints_to_drop(policy(1, "acc"), scores({0.9, 0.5, 0.1}), {0}), Positions{1});
+}
+
+TEST(Retention, AScoreThatIsNoNumberIsRefused) {
+  EXPECT_THROW(check_score(policy(1, "acc"), Map{{"acc", "high"}}), Error);
+  EXPECT_NO_THROW(check_score(policy(1, "acc"), Map{{"acc", 1}}));
+  EXPECT_NO_THROW(check_score(policy(1, "acc"), Map{{"loss", "high"}}));
+  EXPECT_NO_THROW(check_score({}, Map{{"acc", "high"}}));
+}
+
+TEST(Retention, AMissingScoreNamesTheKeysThatAreThere) {
+  EXPECT_EQ(missing_score(policy(1, "acc"), Map{{"acc", 1}}), "");
+  EXPECT_EQ(missing_score({}, Map{}), "");
+  const std::string text = missing_score(policy(1, "acc"), Map{{"loss", 1}, {"epoch", 2}});
+  EXPECT_NE(text.find("'acc'"), std::string::npos) << text;
+  EXPECT_NE(text.find("loss, epoch"), std::string::npos) << text;
 }
 
 TEST(Retention, FollowsNestedKeys) {
