@@ -246,6 +246,15 @@ CommittedCheckpoint CheckpointFiles::commit(const StageKey& key, Manifest manife
   return out;
 }
 
+void CheckpointFiles::put_back(const std::string& folder, const std::string& name) const {
+  make_folders(run_path_ + "/checkpoints");
+  sync_folder_tree(folder);
+  if (!rename_to_free(folder, checkpoint_path(name))) {
+    throw Error(Code::kCheckpoint, cat("the checkpoint ", checkpoint_path(name), " is there again"));
+  }
+  sync_folder(run_path_ + "/checkpoints");
+}
+
 bool CheckpointFiles::try_drop(const std::string& name) const {
   const std::string path = checkpoint_path(name);
   if (!path_exists(path)) return true;

@@ -63,6 +63,10 @@ class CheckpointFiles {
   CommittedCheckpoint commit(const StageKey& key, Manifest manifest,
                              std::span<const StagedRank> ranks) const;
 
+  // Moves a complete folder, fetched from elsewhere, to the name of a checkpoint whose folder was
+  // gone. Throws kCheckpoint when something has that name.
+  void put_back(const std::string& folder, const std::string& name) const;
+
   // Moves the directories out of checkpoints/ and deletes them. One that a reader holds is kept and
   // tried again by the next call; a failed deletion is left to the next start.
   void drop(std::span<const std::string> names);

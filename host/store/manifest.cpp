@@ -24,7 +24,7 @@ Value checkpoint_value(const Manifest& manifest) {
   for (const CheckpointFile& file : manifest.files) files.push_back(file.to_value());
   List folders;
   for (const std::string& folder : manifest.folders) folders.push_back(folder);
-  return Map{{"run", manifest.run},
+  Map out{{"run", manifest.run},
              {"run_id", manifest.run_id},
              {"attempt", manifest.attempt},
              {"owner_epoch", manifest.owner_epoch},
@@ -34,6 +34,8 @@ Value checkpoint_value(const Manifest& manifest) {
              {"metrics", manifest.metrics},
              {"files", std::move(files)},
              {"folders", std::move(folders)}};
+  if (!manifest.validation.is_nil()) out.set("validation", manifest.validation);
+  return out;
 }
 
 Manifest manifest_of(const Value& value, const Value& metadata) {
@@ -52,6 +54,7 @@ Manifest manifest_of(const Value& value, const Value& metadata) {
   for (const Value& folder : value["folders"].as_list()) {
     manifest.folders.push_back(folder.as_string());
   }
+  manifest.validation = value["validation"];
   manifest.metadata = metadata;
   return manifest;
 }

@@ -2,7 +2,7 @@
 // and what it holds.
 //
 // {"format": 1, "checkpoint": {run, run_id, attempt, owner_epoch, index, name, created_at, metrics,
-// files, folders},
+// files, folders, validation (where one was asked for)},
 //  "xxh3": hash of the text of "checkpoint", "metadata": {…}}. The metadata is the user's and not
 //  covered by the hash.
 // Errors: kCheckpoint, naming the file and what is wrong with it.
@@ -41,6 +41,7 @@ struct Manifest {
   Value metrics = Map{};
   std::vector<CheckpointFile> files;
   std::vector<std::string> folders;  // those below the checkpoint, parents first
+  Value validation;                  // what its validation is called with; nil: none was asked for
   Value metadata = Map{};
 
   int64_t size_bytes() const;

@@ -351,8 +351,8 @@ List RunReader::metrics(const RunRef& run, bool ranks, bool all) {
 
 List RunReader::checkpoints(const RunRef& run, bool all) {
   Statement query = database_.prepare(
-      "SELECT name, idx, attempt, metrics, nonfinite, size_bytes, created_at, state FROM "
-      "checkpoints WHERE run_id = ? ORDER BY idx, attempt, checkpoint_id");
+      "SELECT name, idx, attempt, metrics, nonfinite, size_bytes, created_at, state, status, "
+      "problem FROM checkpoints WHERE run_id = ? ORDER BY idx, attempt, checkpoint_id");
   query.add(run.run_id);
   Statement config = database_.prepare("SELECT checkpoint_config FROM runs WHERE run_id = ?");
   config.add(run.run_id).next();
@@ -376,8 +376,10 @@ List RunReader::checkpoints(const RunRef& run, bool all) {
             {"metrics", std::move(metrics)},
             {"size_bytes", query.integer(5)},
             {"created_at", time_value(query.integer(6))},
+            {"status", query.text(8)},
             {"latest", false},
             {"best", false}};
+    if (!query.is_null(9)) row.set("problem", query.text(9));
     if (all) row.set("kept", is_kept);
     rows.push_back(std::move(row));
   }

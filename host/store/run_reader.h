@@ -52,8 +52,8 @@ class RunReader {
   // Rows {index, attempt, time, metrics}; ranks adds `ranks`, a list by rank; all adds superseded
   // rows.
   List metrics(const RunRef& run, bool ranks, bool all);
-  // {name, path, index, attempt, metrics, size_bytes, created_at, latest, best}; all adds `kept`
-  // and dropped ones.
+  // {name, path, index, attempt, metrics, size_bytes, created_at, status, latest, best}, `problem`
+  // where its validation failed; all adds `kept` and dropped and missing ones.
   List checkpoints(const RunRef& run, bool all);
 
   // True while a controller owns the run.

@@ -6,14 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <set>
 
 #include "host/base/clock.h"
 #include "host/base/fault.h"
 #include "host/base/json.h"
 #include "host/base/machine.h"
 #include "host/base/text.h"
-#include "host/store/checkpoint_files.h"
 #include "host/store/fenced_write.h"
 #include "host/store/file.h"
 #include "host/store/run_owner.h"
@@ -23,19 +21,6 @@ namespace rtrain {
 namespace {
 
 constexpr double kSyncIntervalS = 1.0;
-constexpr std::string_view kMarkMissing =
-    "UPDATE checkpoints SET state = 'missing' WHERE run_id = ? AND name = ? AND state = 'kept'";
-
-// The attempt that committed the directory; 0 when its manifest does not say.
-int64_t manifest_attempt(const std::string& directory) {
-  try {
-    return Manifest::read(directory).attempt;
-  } catch (const Error& e) {
-    if (e.code() != Code::kCheckpoint) throw;
-    return 0;
-  }
-}
-
 Value map_or(const Value& value) { return value.is_nil() ? Value(Map{}) : value; }
 
 std::optional<std::string> optional_json(const Value& value) {
@@ -222,125 +207,6 @@ double RunStore::batch_delay_s() const {
   // between.
   return std::clamp(4 * claim_.commit_s, claim_.database.on_network() ? kNetworkS : kLocalS,
                     kLongestS);
-}
-
-void RunStore::insert_checkpoint(const CheckpointRow& row) {
-  const StoredMetrics stored = store_metrics(map_or(row.metrics));
-  claim_.database.run(
-      "UPDATE checkpoints SET state = 'superseded' WHERE run_id = ? AND name = ? AND "
-      "state IN ('kept', 'missing')",
-      claim_.run_id, row.name);
-  claim_.database.run(
-      "INSERT INTO checkpoints(run_id, name, attempt, idx, metrics, nonfinite, size_bytes, "
-      "created_at, state) VALUES(?, ?, ?, ?, ?, ?, ?, ?, 'kept')",
-      claim_.run_id, row.name, row.attempt, row.index, stored.json, stored.nonfinite,
-      row.size_bytes, row.created_at_ms);
-}
-
-std::vector<CheckpointRow> RunStore::read_kept() {
-  Statement query = claim_.database.prepare(
-      "SELECT name, attempt, idx, metrics, nonfinite, size_bytes, created_at FROM checkpoints "
-      "WHERE run_id = ? AND state = 'kept' ORDER BY idx, attempt, checkpoint_id");
-  query.add(claim_.run_id);
-  std::vector<CheckpointRow> rows;
-  while (query.next()) {
-    CheckpointRow row;
-    row.name = query.text(0);
-    row.attempt = query.integer(1);
-    row.index = query.integer(2);
-    row.metrics = load_metrics(query.text(3), query.text(4));
-    row.size_bytes = query.integer(5);
-    row.created_at_ms = query.integer(6);
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-std::vector<std::string> RunStore::apply_retention(const RetentionPolicy& policy) {
-  const std::vector<CheckpointRow> kept = read_kept();
-  std::vector<Value> metrics;
-  for (const CheckpointRow& row : kept) metrics.push_back(row.metrics);
-  std::vector<std::string> dropped;
-  for (const size_t position : checkpoints_to_drop(policy, metrics)) {
-    dropped.push_back(kept[position].name);
-    claim_.database.run(
-        "UPDATE checkpoints SET state = 'dropped' WHERE run_id = ? AND name = ? AND state = 'kept'",
-        claim_.run_id, kept[position].name);
-  }
-  return dropped;
-}
-
-std::vector<std::string> RunStore::add_checkpoint(const CheckpointRow& row,
-                                                  const RetentionPolicy& policy) {
-  FencedWrite write(claim_, Durability::kFull);
-  insert_checkpoint(row);
-  std::vector<std::string> dropped = apply_retention(policy);
-  write.commit();
-  return dropped;
-}
-
-void RunStore::set_checkpoint_missing(const std::string& name) {
-  FencedWrite write(claim_, Durability::kFull);
-  write.run(kMarkMissing, claim_.run_id, name);
-  write.commit();
-}
-
-std::vector<CheckpointRow> RunStore::kept_checkpoints() { return read_kept(); }
-
-bool RunStore::was_dropped(const std::string& name, int64_t attempt) {
-  Statement query = claim_.database.prepare(
-      "SELECT 1 FROM checkpoints WHERE run_id = ? AND name = ? AND attempt = ? AND "
-      "state IN ('dropped', 'superseded')");
-  return query.add(claim_.run_id).add(name).add(attempt).next();
-}
-
-// One directory without a kept row: left by a crash between the rename and the row, or between the
-// row and the drop.
-RunStore::Leftover RunStore::sweep_directory(const std::string& name, const std::string& path) {
-  try {
-    const Manifest manifest = Manifest::read(path);
-    if (was_dropped(name, manifest.attempt)) {
-      return {true, cat("deleted the dropped checkpoint ", name)};
-    }
-    if (manifest.run_id != claim_.run_id || manifest.owner_epoch > claim_.owner_epoch) {
-      return {false, cat("left alone ", path, ": it belongs to another run")};
-    }
-    verify_files(path, manifest, true);
-    fault_point("sweep.adopt");
-    insert_checkpoint({name, manifest.attempt, manifest.index, manifest.metrics,
-                       manifest.size_bytes(), manifest.created_at_ms});
-    return {false, cat("adopted the checkpoint ", name, ", committed as its controller ended")};
-  } catch (const Error& e) {
-    if (e.code() != Code::kCheckpoint) throw;
-    return {false, cat("left alone ", path, ": ", e.message())};
-  }
-}
-
-std::vector<std::string> RunStore::sweep(CheckpointFiles& files, const RetentionPolicy& policy) {
-  fault_point("sweep.begin");
-  std::vector<std::string> findings;
-  std::vector<std::string> drop;
-  FencedWrite write(claim_, Durability::kFull);
-  std::set<std::pair<std::string, int64_t>> kept;
-  for (const CheckpointRow& row : read_kept()) kept.insert({row.name, row.attempt});
-  for (const std::string& name : files.committed_names()) {
-    const std::string path = files.checkpoint_path(name);
-    if (kept.contains({name, manifest_attempt(path)})) continue;
-    Leftover leftover = sweep_directory(name, path);
-    if (leftover.drop) drop.push_back(name);
-    findings.push_back(std::move(leftover.finding));
-  }
-  for (const CheckpointRow& row : read_kept()) {
-    if (path_exists(files.checkpoint_path(row.name))) continue;
-    write.run(kMarkMissing, claim_.run_id, row.name);
-    findings.push_back(cat("the checkpoint ", row.name, " is missing"));
-  }
-  for (std::string& name : apply_retention(policy)) drop.push_back(std::move(name));
-  write.commit();
-  fault_point("sweep.clear");
-  files.clear_staging();
-  files.drop(drop);
-  return findings;
 }
 
 void RunStore::end_run(std::string_view status, const Value& error, const Value& return_value) {

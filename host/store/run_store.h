@@ -14,13 +14,9 @@
 #include <vector>
 
 #include "host/base/value.h"
-#include "host/store/manifest.h"
-#include "host/store/retention.h"
 #include "host/store/run_claim.h"
 
 namespace rtrain {
-
-class CheckpointFiles;
 
 struct NewRun {
   std::string name;
@@ -51,15 +47,6 @@ struct ReportRow {
   int64_t rank = 0;
   int64_t time_ms = 0;
   Value metrics;
-};
-
-struct CheckpointRow {
-  std::string name;
-  int64_t attempt = 0;
-  int64_t index = 0;
-  Value metrics;
-  int64_t size_bytes = 0;
-  int64_t created_at_ms = 0;
 };
 
 class RunStore {
@@ -97,19 +84,6 @@ class RunStore {
   // longer on slow disks.
   double batch_delay_s() const;
 
-  // Row and retention marks in one fully durable transaction. Call it after the commit of the
-  // files; returns the names whose directories are now to be dropped.
-  std::vector<std::string> add_checkpoint(const CheckpointRow& row, const RetentionPolicy& policy);
-  // Marks a kept checkpoint whose directory is gone or damaged.
-  void set_checkpoint_missing(const std::string& name);
-  // The kept ones, oldest first.
-  std::vector<CheckpointRow> kept_checkpoints();
-
-  // Makes rows and directories agree after a crash: adopts complete directories without a row,
-  // deletes those of dropped rows, marks kept rows without directory as missing, clears staging.
-  // Returns one line for each thing found.
-  std::vector<std::string> sweep(CheckpointFiles& files, const RetentionPolicy& policy);
-
   // status: FINISHED, ERRORED or ABORTED. Error: nil, or {code, message, traceback, ranks}.
   // return_value: what rank 0's train function returned.
   void end_run(std::string_view status, const Value& error, const Value& return_value = {});
@@ -119,15 +93,6 @@ class RunStore {
  private:
   explicit RunStore(RunClaim claim);
   void insert_run(const NewRun& run);
-  std::vector<std::string> apply_retention(const RetentionPolicy& policy);
-  void insert_checkpoint(const CheckpointRow& row);
-  std::vector<CheckpointRow> read_kept();
-  struct Leftover {
-    bool drop;
-    std::string finding;
-  };
-  Leftover sweep_directory(const std::string& name, const std::string& path);
-  bool was_dropped(const std::string& name, int64_t attempt);
 
   RunClaim claim_;
 };

@@ -323,8 +323,8 @@ void Controller::perform(const action::EndRun& a) {
 }
 
 void Controller::perform(const action::Finish& a) {
-  on_io([](RunRecord& record) { return record.checkpoints(); },
-        [this, a](std::optional<RunRecord::Checkpoints> checkpoints, const std::optional<Error>&) {
+  on_io([](RunRecord& record) { return record.checkpoints().ranked(); },
+        [this, a](std::optional<CheckpointManager::Ranked> checkpoints, const std::optional<Error>&) {
           Map fields{{"status", state_name(a.status)},
                      {"run_id", seams_.record.run_id()},
                      {"name", seams_.spec.name},
@@ -432,7 +432,7 @@ void Controller::commit(std::vector<Report> reports) {
   const int attempt = machine_.attempt;
   on_io(
       [attempt, reports](RunRecord& record) { return record.commit(attempt, reports); },
-      [this, reports](std::optional<RunRecord::Committed> done, const std::optional<Error>& error) {
+      [this, reports](std::optional<CheckpointManager::Committed> done, const std::optional<Error>& error) {
         --commits_;
         Map answer{{"type", "reported"}, {"index", reports.front().index}};
         if (error) {
@@ -441,7 +441,7 @@ void Controller::commit(std::vector<Report> reports) {
           new_checkpoint_ = true;
           answer.set("path", done->checkpoint.path);
           for (const std::string& text : done->warnings) emit_notice("warning", text);
-          on_io([names = done->dropped](RunRecord& record) { record.drop(names); });
+          on_io([names = done->dropped](RunRecord& record) { record.checkpoints().drop(names); });
         }
         group_->send_all(answer);
         emit_report(reports, error ? Value() : Value(done->checkpoint.path));

@@ -28,6 +28,7 @@ struct Report {
   bool has_checkpoint = false;
   Value files;                 // the staged files, as host/store wrote them down
   std::string directory_name;  // the name wanted for the checkpoint, or empty
+  Value validation;            // {fn_kwargs, timeout_s} of the validation that is asked for, or nil
   double deadline_s = 0;       // of the wait, on the caller's clock
 };
 

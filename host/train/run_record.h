@@ -11,22 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "host/store/checkpoint_files.h"
+#include "host/store/file.h"
 #include "host/store/run_store.h"
-#include "host/train/report_handler.h"
+#include "host/train/checkpoint_manager.h"
 #include "host/train/run_spec.h"
 
 namespace rtrain {
-
-// A committed checkpoint as result, events and workers see it: {path, name, metrics, index}.
-struct CheckpointInfo {
-  std::string path;
-  std::string name;
-  Value metrics;
-  int64_t index = 0;
-
-  Value to_value() const;
-};
 
 class RunRecord {
  public:
@@ -41,10 +31,12 @@ class RunRecord {
     int64_t first_index = 0;                   // the number of its first report
     std::optional<CheckpointInfo> checkpoint;  // what it starts from
     std::vector<std::string> notices;
+    // Nothing has begun: this one is to be fetched or given up before (CheckpointManager::Start).
+    std::optional<CheckpointInfo> wanted;
   };
   // The row is on the disk when this returns. Starts from the latest checkpoint whose files are all
   // there.
-  Attempt begin_attempt(int64_t attempt);
+  Attempt begin_attempt(int64_t attempt, bool can_fetch = false);
   void set_workers(int64_t attempt, std::span<const WorkerRow> workers);
   // Also removes what the attempt left in staging. Call it when all its workers are gone.
   void end_attempt(int64_t attempt, std::string_view status, const Value& error);
@@ -53,14 +45,11 @@ class RunRecord {
   double add_reports(std::span<const ReportRow> reports);
   void sync_reports() { store_->sync_reports(); }
 
-  struct Committed {
-    CheckpointInfo checkpoint;
-    std::vector<std::string> dropped;  // names whose directories are to go: drop() them
-    std::vector<std::string> warnings;
-  };
-  // Commits the checkpoint that the ranks staged for one report.
-  Committed commit(int64_t attempt, const std::vector<Report>& reports);
-  void drop(std::span<const std::string> names) { files_->drop(names); }
+  // Commits the checkpoint that the ranks staged for one report of the current attempt.
+  CheckpointManager::Committed commit(int64_t attempt, const std::vector<Report>& reports) {
+    return checkpoints_->commit(attempt, nonce_, reports);
+  }
+  CheckpointManager& checkpoints() { return *checkpoints_; }
 
   void append_log(int64_t attempt, int rank, std::string_view bytes);
   void set_status(std::string_view status) { store_->set_status(status); }
@@ -68,21 +57,11 @@ class RunRecord {
     store_->add_event(attempt, level, text);
   }
 
-  // The kept checkpoints, the best first, and the latest.
-  struct Checkpoints {
-    std::vector<CheckpointInfo> best;
-    std::optional<CheckpointInfo> latest;
-  };
-  Checkpoints checkpoints();
   void end_run(std::string_view status, const Value& error, const Value& return_value);
 
  private:
-  CheckpointInfo info(const CheckpointRow& row) const;
-
   std::unique_ptr<RunStore> store_;
-  std::optional<CheckpointFiles> files_;
-  RetentionPolicy retention_;
-  std::string run_name_;
+  std::optional<CheckpointManager> checkpoints_;
   std::string nonce_;  // of the current attempt
   std::map<int, OpenFile> logs_;
 };

@@ -32,10 +32,6 @@ class RunStoreTest : public ::testing::Test {
     return query.next() ? query.text(0) : "(no row)";
   }
 
-  CheckpointRow checkpoint(const std::string& name, int64_t index, double accuracy) {
-    return {name, 1, index, Map{{"acc", accuracy}}, 10, 1000 + index};
-  }
-
   Error failure_of_create(const NewRun& run) {
     try {
       RunStore::create(run);
@@ -149,59 +145,6 @@ TEST_F(RunStoreTest, ANewAttemptSupersedesLaterReports) {
   store->add_reports({&again, 1});
   EXPECT_EQ(cell("SELECT group_concat(idx || '.' || attempt) FROM metric_list"), "0.1,1.1,2.1,3.2");
   EXPECT_EQ(cell("SELECT count(*) FROM reports"), "6");
-}
-
-TEST_F(RunStoreTest, RetentionIsMarkedWithTheRow) {
-  auto store = RunStore::create(new_run("x"));
-  const RetentionPolicy policy{1, "acc", true};
-  EXPECT_TRUE(store->add_checkpoint(checkpoint("a", 0, 0.9), policy).empty());
-  EXPECT_TRUE(store->add_checkpoint(checkpoint("b", 1, 0.5), policy).empty());
-  EXPECT_EQ(store->add_checkpoint(checkpoint("c", 2, 0.6), policy), std::vector<std::string>{"b"});
-  const auto kept = store->kept_checkpoints();
-  ASSERT_EQ(kept.size(), 2u);
-  EXPECT_EQ(kept[0].name, "a");
-  EXPECT_EQ(kept[1].name, "c");
-}
-
-TEST_F(RunStoreTest, SweepMakesRowsAndDirectoriesAgree) {
-  auto store = RunStore::create(new_run("x"));
-  CheckpointFiles files(store->run_path());
-  const auto commit = [&](const std::string& name, int64_t index) {
-    temp.write("src/model.pt", name);
-    const StageKey key{1, "n", index};
-    const StagedRank staged = files.stage(key, 0, temp / "src", false);
-    Manifest manifest;
-    manifest.run = "x";
-    manifest.run_id = store->run_id();
-    manifest.attempt = 1;
-    manifest.owner_epoch = 1;
-    manifest.index = index;
-    manifest.name = name;
-    manifest.metrics = Map{{"acc", 0.5}};
-    files.commit(key, manifest, {&staged, 1});
-  };
-  commit("kept", 0);
-  commit("gone", 1);
-  commit("tombstone", 2);
-  commit("adopted", 3);
-  commit("torn", 4);
-  for (const char* name : {"kept", "gone", "tombstone"}) {
-    store->add_checkpoint(checkpoint(name, 0, 0.5), {});
-  }
-  fs::remove_all(files.checkpoint_path("gone"));
-  fs::remove(files.checkpoint_path("torn") + "/model.pt");
-  Database::open(temp / "results/rtrain.db")
-      .run("UPDATE checkpoints SET state = 'dropped' WHERE name = 'tombstone'");
-  temp.write("results/x/staging/1-n-9/rank-0/half.pt", "x");
-
-  EXPECT_EQ(store->sweep(files, {}).size(), 4u);
-  std::vector<std::string> names;
-  for (const CheckpointRow& row : store->kept_checkpoints()) names.push_back(row.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"kept", "adopted"}));
-  EXPECT_EQ(files.committed_names(), (std::vector<std::string>{"adopted", "kept", "torn"}));
-  EXPECT_FALSE(fs::exists(temp / "results/x/staging/1-n-9"));
-  EXPECT_EQ(cell("SELECT state FROM checkpoints WHERE name = 'gone'"), "missing");
-  EXPECT_EQ(store->sweep(files, {}).size(), 1u) << "only the torn one is still named";
 }
 
 }  // namespace

@@ -1,0 +1,226 @@
+#include "host/store/checkpoint_store.h"
+
+#include <set>
+#include <utility>
+
+#include "host/base/fault.h"
+#include "host/base/json.h"
+#include "host/base/text.h"
+#include "host/store/checkpoint_files.h"
+#include "host/store/fenced_write.h"
+#include "host/store/file.h"
+#include "host/store/stored_metrics.h"
+
+namespace rtrain {
+namespace {
+
+constexpr std::string_view kMarkMissing =
+    "UPDATE checkpoints SET state = 'missing', problem = ? WHERE run_id = ? AND name = ? AND "
+    "state = 'kept'";
+
+// The attempt that committed the directory; 0 when its manifest does not say.
+int64_t manifest_attempt(const std::string& directory) {
+  try {
+    return Manifest::read(directory).attempt;
+  } catch (const Error& e) {
+    if (e.code() != Code::kCheckpoint) throw;
+    return 0;
+  }
+}
+
+Value map_or(const Value& value) { return value.is_nil() ? Value(Map{}) : value; }
+
+std::optional<std::string> optional_json(const Value& value) {
+  if (value.is_nil()) return std::nullopt;
+  return to_json(value);
+}
+
+CheckpointRow row_of(const Statement& query) {
+  CheckpointRow row;
+  row.name = query.text(0);
+  row.attempt = query.integer(1);
+  row.index = query.integer(2);
+  row.metrics = load_metrics(query.text(3), query.text(4));
+  row.size_bytes = query.integer(5);
+  row.created_at_ms = query.integer(6);
+  row.status = status_from_name(query.text(7)).value_or(CheckpointStatus::kCommitted);
+  if (!query.is_null(8)) row.validation = from_json(query.text(8));
+  row.mirrored = query.integer(9) != 0;
+  return row;
+}
+
+Value merged(const Value& metrics, const Value& validated) {
+  Map out = map_or(metrics).as_map();
+  if (!validated.is_map()) return out;
+  for (const auto& [key, value] : validated.as_map()) out.set(key, value);
+  return out;
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(RunClaim& claim, RetentionPolicy policy)
+    : claim_(claim), policy_(std::move(policy)) {}
+
+void CheckpointStore::insert(const CheckpointRow& row) {
+  const StoredMetrics stored = store_metrics(map_or(row.metrics));
+  claim_.database.run(
+      "UPDATE checkpoints SET state = 'superseded' WHERE run_id = ? AND name = ? AND "
+      "state IN ('kept', 'missing')",
+      claim_.run_id, row.name);
+  claim_.database.run(
+      "INSERT INTO checkpoints(run_id, name, attempt, idx, metrics, nonfinite, size_bytes, "
+      "created_at, state, status, validation) VALUES(?, ?, ?, ?, ?, ?, ?, ?, 'kept', ?, ?)",
+      claim_.run_id, row.name, row.attempt, row.index, stored.json, stored.nonfinite,
+      row.size_bytes, row.created_at_ms, status_name(row.status), optional_json(row.validation));
+}
+
+std::vector<CheckpointRow> CheckpointStore::read(std::string_view condition) {
+  Statement query = claim_.database.prepare(
+      cat("SELECT name, attempt, idx, metrics, nonfinite, size_bytes, created_at, status, "
+          "validation, mirrored FROM checkpoints WHERE run_id = ? AND ",
+          condition, " ORDER BY idx, attempt, checkpoint_id"));
+  query.add(claim_.run_id);
+  std::vector<CheckpointRow> rows;
+  while (query.next()) rows.push_back(row_of(query));
+  return rows;
+}
+
+std::vector<CheckpointRow> CheckpointStore::kept() { return read("state = 'kept'"); }
+
+std::vector<std::string> CheckpointStore::apply_retention() {
+  const std::vector<CheckpointRow> rows = kept();
+  std::vector<Value> metrics;
+  std::set<size_t> pending;
+  for (const CheckpointRow& row : rows) {
+    if (row.status == CheckpointStatus::kPendingValidation) pending.insert(metrics.size());
+    metrics.push_back(row.metrics);
+  }
+  std::vector<std::string> dropped;
+  for (const size_t position : checkpoints_to_drop(policy_, metrics, pending)) {
+    dropped.push_back(rows[position].name);
+    claim_.database.run(
+        "UPDATE checkpoints SET state = 'dropped' WHERE run_id = ? AND name = ? AND state = 'kept'",
+        claim_.run_id, rows[position].name);
+  }
+  return dropped;
+}
+
+std::vector<std::string> CheckpointStore::add(const CheckpointRow& row) {
+  FencedWrite write(claim_, Durability::kFull);
+  insert(row);
+  std::vector<std::string> dropped = apply_retention();
+  write.commit();
+  return dropped;
+}
+
+void CheckpointStore::set_missing(const std::string& name, std::string_view problem) {
+  FencedWrite write(claim_, Durability::kFull);
+  write.run(kMarkMissing, problem, claim_.run_id, name);
+  write.commit();
+}
+
+std::optional<std::vector<std::string>> CheckpointStore::end_validation(
+    const std::string& name, int64_t attempt, const ValidationResult& result) {
+  FencedWrite write(claim_, Durability::kFull);
+  Statement query = write.prepare(
+      "SELECT status, metrics, nonfinite FROM checkpoints WHERE run_id = ? AND name = ? AND "
+      "attempt = ? ORDER BY checkpoint_id DESC");
+  if (!query.add(claim_.run_id).add(name).add(attempt).next()) {
+    throw Error(Code::kInternal,
+                cat("a validation of the checkpoint ", name, " of attempt ", attempt,
+                    " has ended, but the run has no such checkpoint"));
+  }
+  if (query.text(0) != status_name(CheckpointStatus::kPendingValidation)) return std::nullopt;
+  const StoredMetrics stored =
+      store_metrics(merged(load_metrics(query.text(1), query.text(2)), result.metrics));
+  query.reset();
+  std::optional<std::string> problem;
+  if (!result.problem.empty()) problem = result.problem;
+  write.run(
+      "UPDATE checkpoints SET status = ?, metrics = ?, nonfinite = ?, problem = ? WHERE run_id = ? "
+      "AND name = ? AND attempt = ? AND status = 'PENDING_VALIDATION'",
+      status_name(result.status), stored.json, stored.nonfinite, problem, claim_.run_id, name,
+      attempt);
+  std::vector<std::string> dropped = apply_retention();
+  write.commit();
+  return dropped;
+}
+
+void CheckpointStore::set_mirrored(const std::string& name, int64_t attempt, bool mirrored) {
+  FencedWrite write(claim_, Durability::kFull);
+  write.run("UPDATE checkpoints SET mirrored = ? WHERE run_id = ? AND name = ? AND attempt = ?",
+            mirrored ? 1 : 0, claim_.run_id, name, attempt);
+  write.commit();
+}
+
+std::vector<CheckpointRow> CheckpointStore::mirrored_leftovers() {
+  return read(
+      "mirrored = 1 AND state IN ('dropped', 'superseded') AND name NOT IN (SELECT name FROM "
+      "checkpoints AS again WHERE again.run_id = checkpoints.run_id AND again.state = 'kept')");
+}
+
+bool CheckpointStore::was_dropped(const std::string& name, int64_t attempt) {
+  Statement query = claim_.database.prepare(
+      "SELECT 1 FROM checkpoints WHERE run_id = ? AND name = ? AND attempt = ? AND "
+      "state IN ('dropped', 'superseded')");
+  return query.add(claim_.run_id).add(name).add(attempt).next();
+}
+
+// One directory without a kept row: left by a crash between the rename and the row, or between the
+// row and the drop.
+CheckpointStore::Leftover CheckpointStore::sweep_directory(const std::string& name,
+                                                           const std::string& path) {
+  try {
+    const Manifest manifest = Manifest::read(path);
+    if (was_dropped(name, manifest.attempt)) {
+      return {true, cat("deleted the dropped checkpoint ", name)};
+    }
+    if (manifest.run_id != claim_.run_id || manifest.owner_epoch > claim_.owner_epoch) {
+      return {false, cat("left alone ", path, ": it belongs to another run")};
+    }
+    verify_files(path, manifest, true);
+    fault_point("sweep.adopt");
+    CheckpointRow row{.name = name,
+                      .attempt = manifest.attempt,
+                      .index = manifest.index,
+                      .metrics = manifest.metrics,
+                      .size_bytes = manifest.size_bytes(),
+                      .created_at_ms = manifest.created_at_ms,
+                      .validation = manifest.validation};
+    if (!row.validation.is_nil()) row.status = CheckpointStatus::kPendingValidation;
+    insert(row);
+    return {false, cat("adopted the checkpoint ", name, ", committed as its controller ended")};
+  } catch (const Error& e) {
+    if (e.code() != Code::kCheckpoint) throw;
+    return {false, cat("left alone ", path, ": ", e.message())};
+  }
+}
+
+std::vector<std::string> CheckpointStore::sweep(CheckpointFiles& files) {
+  fault_point("sweep.begin");
+  std::vector<std::string> findings;
+  std::vector<std::string> drop;
+  FencedWrite write(claim_, Durability::kFull);
+  std::set<std::pair<std::string, int64_t>> rows;
+  for (const CheckpointRow& row : kept()) rows.insert({row.name, row.attempt});
+  for (const std::string& name : files.committed_names()) {
+    const std::string path = files.checkpoint_path(name);
+    if (rows.contains({name, manifest_attempt(path)})) continue;
+    Leftover leftover = sweep_directory(name, path);
+    if (leftover.drop) drop.push_back(name);
+    findings.push_back(std::move(leftover.finding));
+  }
+  for (const CheckpointRow& row : kept()) {
+    if (row.mirrored || path_exists(files.checkpoint_path(row.name))) continue;
+    write.run(kMarkMissing, "its folder is gone", claim_.run_id, row.name);
+    findings.push_back(cat("the checkpoint ", row.name, " is missing"));
+  }
+  for (std::string& name : apply_retention()) drop.push_back(std::move(name));
+  write.commit();
+  fault_point("sweep.clear");
+  files.clear_staging();
+  files.drop(drop);
+  return findings;
+}
+
+}  // namespace rtrain
