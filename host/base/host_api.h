@@ -8,8 +8,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "host/base/error.h"
 
 struct lua_State;
 
@@ -43,6 +46,11 @@ struct HostApi {
   // close_state.
   lua_State* (*new_state)() = nullptr;
   void (*close_state)(lua_State* L) = nullptr;
+
+  // A file that a thread of the engine writes: a report whose checkpoint holds it waits for the
+  // end. The path is absolute. Null where nobody reports.
+  void (*write_begun)(const std::string& path) = nullptr;
+  void (*write_ended)(const std::string& path, const std::optional<Error>& error) = nullptr;
 
   // One line on the process's stderr (a worker's goes to its log).
   void (*warn)(const std::string& text) = nullptr;

@@ -27,6 +27,20 @@ void close_state(lua_State* L) {
 
 void warn(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
 
+void write_begun(const std::string& path) {
+  WorkerProcess::current()->pending_writes().begin(path);
+}
+
+void write_ended(const std::string& path, const std::optional<Error>& error) {
+  WorkerProcess::current()->pending_writes().end(path, error);
+}
+
+void add_worker_functions(HostApi& api) {
+  add_store_functions(api);
+  api.write_begun = &write_begun;
+  api.write_ended = &write_ended;
+}
+
 }  // namespace
 
 const HostApi& host_api() {
@@ -35,7 +49,7 @@ const HostApi& host_api() {
     out.new_state = &new_state;
     out.close_state = &close_state;
     out.warn = &warn;
-    if (WorkerProcess::current() != nullptr) add_store_functions(out);
+    if (WorkerProcess::current() != nullptr) add_worker_functions(out);
     return out;
   }();
   return api;

@@ -181,6 +181,7 @@ std::optional<std::string> WorkerProcess::report(const Value& metrics,
 }
 
 Map WorkerProcess::stage(const ReportOptions& options) {
+  pending_writes_.wait_for(*options.checkpoint, user_timeout());
   const CheckpointFiles files(context_.run_path);
   const StageKey key{context_.attempt, context_.nonce, next_index_};
   const StagedRank staged =

@@ -18,6 +18,7 @@
 #include "host/base/value.h"
 #include "host/loop/channel.h"
 #include "host/loop/message.h"
+#include "host/worker/pending_writes.h"
 #include "host/worker/replies.h"
 
 namespace rtrain {
@@ -57,6 +58,9 @@ class WorkerProcess {
   // It raised.
   void fail(const Error& error);
 
+  // What threads of the engine are writing: a folder is complete before it is staged.
+  PendingWrites& pending_writes() { return pending_writes_; }
+
   // A Store call that is answered at once.
   Value call_store(Map request);
   // One that waits for keys. Throws kTimeout naming them.
@@ -78,6 +82,7 @@ class WorkerProcess {
   Loop loop_;
   std::unique_ptr<Channel> channel_;
   Replies replies_;
+  PendingWrites pending_writes_;
   std::atomic<int64_t> last_call_{0};
   std::thread control_;
   WorkerContext context_;

@@ -31,6 +31,7 @@ local LATER = {
 ---@field get_context fun(): TrainContext
 ---@field get_dataset_shard fun(dataset_name?: string): rtrain.data.DataIterator
 ---@field tempdir fun(fn: fun(path: string): any): any
+---@field async_save fun(obj: any, f: string): AsyncSave
 ---@field torch rtrain.torch
 ---@field collective rtrain.collective
 ---@field data rtrain.data
@@ -54,6 +55,7 @@ local train = require 'rtrain.namespace'('train', {
     UserCallback = 'rtrain.user_callback',
     Checkpoint = 'rtrain.checkpoint',
     tempdir = 'rtrain.tempdir',
+    async_save = 'rtrain.async_save',
     torch = 'rtrain.torch',
     collective = 'rtrain.collective',
     data = 'rtrain.data',

@@ -8,9 +8,13 @@ import sys
 from types import SimpleNamespace
 
 from benchmarks import (
+    async_stall,
+    checkpoint_report,
     cifar_epoch,
     cold_start,
+    detection,
     examples,
+    hang_verdict,
     jpeg,
     kill_recovery,
     listing,
@@ -34,6 +38,10 @@ BUILDERS = {
     "step_convnet": step.build_convnet,
     "step_mlp": step.build_mlp,
     "kill_recovery": kill_recovery.build,
+    "detection": detection.build,
+    "checkpoint_report": checkpoint_report.build,
+    "async_stall": async_stall.build,
+    "hang_verdict": hang_verdict.build,
     "memory": memory.build,
     "listing": listing.build,
     "operators": operators.build,
@@ -50,7 +58,7 @@ BUILDERS = {
     "vit_curve": vit_curve.build,
     "cifar_epoch": cifar_epoch.build,
 }
-LONG = ("stream", "mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch")  # only where they are named: each takes many minutes
+LONG = ("hang_verdict", "stream", "mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch")  # only where they are named: each takes many minutes
 
 
 def parse(arguments):

@@ -12,7 +12,6 @@
 #include "host/base/text.h"
 #include "host/engine/files/file_storage.h"
 #include "host/engine/files/pickle_reader.h"
-#include "host/engine/files/pickle_writer.h"
 #include "host/engine/tensor/dtype.h"
 
 namespace rtrain {
@@ -142,8 +141,9 @@ class ArchiveReader {
 
 }  // namespace
 
-void save_archive(const Tree& tree, const std::string& path) {
-  const Pickle content = pickle(tree);
+void save_archive(const Tree& tree, const std::string& path) { write_archive(pickle(tree), path); }
+
+void write_archive(const Pickle& content, const std::string& path) {
   NewFile file(path);
   write_records(content, file);
   file.commit();

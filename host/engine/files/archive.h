@@ -12,6 +12,7 @@
 #include <string>
 
 #include "host/base/byte_source.h"
+#include "host/engine/files/pickle_writer.h"
 #include "host/engine/files/tree.h"
 
 namespace rtrain {
@@ -26,6 +27,8 @@ struct DeviceChoice {
 // leaves the older file as it was. Throws Error(kEnvironment) with the path and the system's
 // reason, Error(kArgument) when the value cannot be stored.
 void save_archive(const Tree& tree, const std::string& path);
+// The second half of it: any thread.
+void write_archive(const Pickle& content, const std::string& path);
 
 // Reads what save_archive or Python's torch.save wrote. Tensors in host memory stay in the source's
 // mapping, where it has one.

@@ -1,4 +1,5 @@
-// host/engine/files/files.cpp: torch._C.save, load, save_safetensors and load_safetensors.
+// host/engine/files/files.cpp: torch._C.save, async_save, load, save_safetensors and
+// load_safetensors.
 #include <c10/util/Exception.h>
 
 #include <array>
@@ -6,9 +7,11 @@
 #include "host/base/error.h"
 #include "host/base/input_file.h"
 #include "host/base/text.h"
+#include "host/engine/blocking.h"
 #include "host/engine/checks.h"
 #include "host/engine/engine.h"
 #include "host/engine/files/archive.h"
+#include "host/engine/files/background_save.h"
 #include "host/engine/files/safetensors.h"
 #include "host/engine/files/tree.h"
 #include "host/engine/guard.h"
@@ -16,6 +19,70 @@
 
 namespace rtrain {
 namespace {
+
+int is_done(lua_State* L);
+int result(lua_State* L);
+
+// The state's saver, made at its first use; a state that closes waits for its last save.
+constexpr double kSaveTimeoutS = 1800;
+constexpr const char* kSaverKey = "rtrain.background_saver";
+
+}  // namespace
+
+template <>
+struct Class<BackgroundSave> {
+  using Slot = std::shared_ptr<BackgroundSave>;
+  static constexpr const char* kName = "train.AsyncSave";
+  static constexpr std::array kMethods = {torch_method<&is_done>("done"),
+                                          torch_method<&result>("result")};
+};
+
+template <>
+struct Class<BackgroundSaver> {
+  using Slot = std::unique_ptr<BackgroundSaver>;
+  static constexpr const char* kName = "torch.BackgroundSaver";
+  static constexpr std::array<Method, 0> kMethods = {};
+};
+
+namespace {
+
+int is_done(lua_State* L) {
+  lua_pushboolean(L, check<BackgroundSave>(L, 1)->is_done() ? 1 : 0);
+  return 1;
+}
+
+int result(lua_State* L) {
+  const BackgroundSave& save = *check<BackgroundSave>(L, 1);
+  const std::chrono::duration<double> timeout(luaL_optnumber(L, 2, kSaveTimeoutS));
+  const BlockingRegion region(host(L), "AsyncSave:result");
+  save.wait(std::chrono::ceil<std::chrono::milliseconds>(timeout));
+  return 0;
+}
+
+BackgroundSaver& saver(lua_State* L) {
+  lua_getfield(L, LUA_REGISTRYINDEX, kSaverKey);
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    push<BackgroundSaver>(L, std::make_unique<BackgroundSaver>(host(L)));
+    lua_pushvalue(L, -1);
+    lua_setfield(L, LUA_REGISTRYINDEX, kSaverKey);
+  }
+  BackgroundSaver& out = *check<BackgroundSaver>(L, -1);
+  lua_pop(L, 1);
+  return out;
+}
+
+int async_save(lua_State* L) {
+  const std::string path(check_text(L, 2, "async_save: path"));
+  const Tree tree = to_tree(L, 1, "value");
+  std::shared_ptr<BackgroundSave> save;
+  {
+    const BlockingRegion region(host(L), "train.async_save");
+    save = saver(L).start(tree, path);
+  }
+  push<BackgroundSave>(L, std::move(save));
+  return 1;
+}
 
 // Runs a reader on the file; what it finds wrong is told with the path.
 template <class Reader>
@@ -116,8 +183,11 @@ int load_named(lua_State* L) {
 
 void open_files(lua_State* L) {
   static constexpr std::array kFunctions = {
-      torch_method<&save>("save"), torch_method<&load>("load"),
-      torch_method<&save_named>("save_safetensors"), torch_method<&load_named>("load_safetensors")};
+      torch_method<&save>("save"), torch_method<&async_save>("async_save"),
+      torch_method<&load>("load"), torch_method<&save_named>("save_safetensors"),
+      torch_method<&load_named>("load_safetensors")};
+  register_class<BackgroundSave>(L);
+  register_class<BackgroundSaver>(L);
   lua_getfield(L, -1, "none");
   lua_setfield(L, LUA_REGISTRYINDEX, kNoneKey);
   add_functions(L, kFunctions);

@@ -77,12 +77,16 @@ class Job:
                 self.fail(f"no sign of {what} after {timeout_s} s")
             time.sleep(poll_s)
 
-    def finish(self, timeout_s):
-        """Seconds from the start to the end; fails unless the program ends with status 0."""
+    def wait_end(self, timeout_s):
+        """The program's exit status; fails at the deadline."""
         try:
-            status = self._process.wait(timeout_s)
+            return self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             self.fail(f"still running after {timeout_s} s")
+
+    def finish(self, timeout_s):
+        """Seconds from the start to the end; fails unless the program ends with status 0."""
+        status = self.wait_end(timeout_s)
         if status != 0:
             self.fail(f"ended with status {status}")
         return time.monotonic() - self.started

@@ -26,6 +26,7 @@ def options(arguments=None):
     parser.add_argument("--storage", required=True)
     parser.add_argument("--data", required=True)
     parser.add_argument("--reports", type=int, default=0)
+    parser.add_argument("--megabytes", type=int, default=10)
     parser.add_argument("--gap", type=float, default=0.0)
     parser.add_argument("--spaced", type=int, default=0)
     return parser.parse_args(arguments)

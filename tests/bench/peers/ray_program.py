@@ -1,6 +1,6 @@
 """The Ray Train programs: TorchTrainer over Gloo on CPU workers, Train V2.
 
-  ray_program.py train|report [--max-failures N] [options of common.py]
+  ray_program.py train|report|checkpoint_report [--max-failures N] [options of common.py]
 """
 
 import argparse
@@ -39,13 +39,14 @@ def make_runtime(config):
 
 def train_loop(settings):
     sys.path.insert(0, settings["here"])
+    import checkpoint_report
     import common
     import reporting
 
     config = argparse.Namespace(**settings)
     runtime = make_runtime(config)
-    loop = common.train if config.program == "train" else reporting.run
-    loop(config, runtime)
+    loops = {"train": common.train, "report": reporting.run, "checkpoint_report": checkpoint_report.run}
+    loops[config.program](config, runtime)
 
 
 def parse():
@@ -53,7 +54,7 @@ def parse():
     import common
 
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("program", choices=["train", "report"])
+    parser.add_argument("program", choices=["train", "report", "checkpoint_report"])
     parser.add_argument("--max-failures", type=int, default=0)
     parser.add_argument("--dashboard", action="store_true")
     own, rest = parser.parse_known_args()

@@ -1,0 +1,23 @@
+-- Two workers that meet in a collective at every step; the driver stops one of them for ever.
+local torch = require 'torch'
+local train = require 'rtrain'
+
+local function train_func(config)
+  local clock = require 'events'
+  local events = clock.open(config.events, train.get_context():get_world_rank())
+  local x = torch.ones(1000)
+  for step = 1, math.huge do
+    torch.distributed.all_reduce(x, 'avg')
+    clock.sleep(0.01)
+    if step % 10 == 0 then
+      train.report {step = step}
+      events:mark('step', step)
+    end
+  end
+end
+
+train.TorchTrainer {
+  train_loop_per_worker = train_func,
+  train_loop_config = {events = '.'},
+  scaling_config = train.ScalingConfig {num_workers = 2},
+}:fit()
