@@ -238,7 +238,8 @@ List RunReader::runs(const RunFilter& filter) {
 
 List RunReader::attempts(const RunRef& run) {
   Statement query = database_.prepare(
-      "SELECT attempt, status, error, started_at, ended_at FROM attempts WHERE run_id = ? "
+      "SELECT attempt, status, error, started_at, ended_at, num_workers FROM attempts WHERE run_id "
+      "= ? "
       "ORDER BY attempt");
   query.add(run.run_id);
   Statement workers = database_.prepare(
@@ -259,6 +260,7 @@ List RunReader::attempts(const RunRef& run) {
     }
     out.push_back(Map{{"attempt", query.integer(0)},
                       {"status", query.text(1)},
+                      {"num_workers", optional_value(query.optional_integer(5))},
                       {"error", json_value(query.text(2))},
                       {"started_at", time_value(query.integer(3))},
                       {"ended_at", time_value(query.optional_integer(4))},

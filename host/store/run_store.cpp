@@ -145,13 +145,15 @@ void RunStore::set_status(std::string_view status) {
   write.commit();
 }
 
-std::string RunStore::begin_attempt(int64_t attempt, std::optional<int64_t> resumed_index) {
+std::string RunStore::begin_attempt(int64_t attempt, int num_workers,
+                                    std::optional<int64_t> resumed_index) {
   const std::string nonce = random_hex(8);
   FencedWrite write(claim_, Durability::kFull);
   write.run(
-      "INSERT INTO attempts(run_id, attempt, nonce, status, resumed_index, started_at) "
-      "VALUES(?, ?, ?, 'RUNNING', ?, ?)",
-      claim_.run_id, attempt, nonce, resumed_index, now_ms());
+      "INSERT INTO attempts(run_id, attempt, num_workers, nonce, status, resumed_index, "
+      "started_at) VALUES(?, ?, ?, ?, 'RUNNING', ?, ?)",
+      claim_.run_id, attempt, num_workers, nonce, resumed_index, now_ms());
+  write.run("UPDATE runs SET num_workers = ? WHERE run_id = ?", num_workers, claim_.run_id);
   write.run("UPDATE reports SET superseded = 1 WHERE run_id = ? AND attempt < ? AND idx > ?",
             claim_.run_id, attempt, resumed_index.value_or(-1));
   write.commit();

@@ -68,7 +68,7 @@ class RunStore {
   // Committed in full before it returns: call it before the first spawn. Reports after
   // `resumed_index` (nothing: all) of earlier attempts become superseded. Returns the attempt's
   // nonce.
-  std::string begin_attempt(int64_t attempt, std::optional<int64_t> resumed_index);
+  std::string begin_attempt(int64_t attempt, int num_workers, std::optional<int64_t> resumed_index);
   // Inserts or replaces the workers of the attempt.
   void set_workers(int64_t attempt, std::span<const WorkerRow> workers);
   void update_worker(int64_t attempt, const WorkerRow& worker) {

@@ -49,6 +49,7 @@ Value to_value(const Error& error) {
 Value to_value(const std::optional<GroupError>& error) {
   if (!error) return nullptr;
   Map out = to_value(error->cause).as_map();
+  out.set("kind", error_kind_name(error->kind));
   if (error->rank >= 0) out.set("rank", error->rank);
   Map ranks;
   for (const auto& [rank, each] : error->ranks) ranks.set(int64_t{rank}, to_value(each));
@@ -75,13 +76,19 @@ List values(const std::vector<CheckpointInfo>& checkpoints) {
   return out;
 }
 
+// States that `rtrain ls` shows while they last; the others end within moments, in a row's last
+// status.
+bool is_recorded(RunState state) {
+  return state != RunState::kShuttingDown && state < RunState::kErrored;
+}
+
 }  // namespace
 
 Controller::Controller(const ControllerSeams& seams)
     : seams_(seams),
-      threads_(threads_per_worker(seams.spec)),
-      machine_({seams.spec.num_workers, seams.spec.start_timeout_s},
-               FailurePolicy(seams.spec.max_failures, static_cast<uint64_t>(now_ms()))),
+      machine_(scaling_policy(seams.spec),
+               FailurePolicy(seams.spec.failure_limits, static_cast<uint64_t>(now_ms())),
+               seams.spec.start_timeout_s),
       batch_(seams.loop, seams.io, seams.record,
              [this](const Error& error) { feed(event::StorageFailed{error}); }),
       deadline_(seams.loop, [this] { feed(event::DeadlinePassed{machine_.attempt}); }),
@@ -105,7 +112,9 @@ void Controller::start() {
   feed(event::Started{});
 }
 
-void Controller::stop(Code code) { feed(event::StopRequested{code}); }
+void Controller::request_stop(StopKind kind) { feed(event::StopRequested{kind}); }
+
+void Controller::stop_now(StopKind kind) { feed(event::StopNow{kind}); }
 
 // The first stops the run in order. The second is for when that hangs: it kills what is left, and
 // this process too if the run's end is not on the disk soon after.
@@ -115,7 +124,7 @@ void Controller::on_signal(Code code) {
   if (signals_ == 1) {
     const char* what = code == Code::kInterrupted ? "interrupted" : "terminated";
     emit_notice("warning", cat(what, ": stopping the run (once more: kill it)"));
-    return stop(code);
+    return request_stop(code == Code::kInterrupted ? StopKind::kInterrupt : StopKind::kTerminate);
   }
   if (group_) group_->kill();
   if (signals_ > 2) _exit(exit_code(code));
@@ -134,8 +143,7 @@ void Controller::feed(Event event) {
     machine_ = std::move(next.machine);
     if (machine_.state != before) {
       emit("state", {{"state", state_name(machine_.state)}});
-      if (machine_.state == RunState::kRunning || machine_.state == RunState::kScheduling ||
-          machine_.state == RunState::kRestarting) {
+      if (is_recorded(machine_.state)) {
         on_io([status = std::string(state_name(machine_.state))](RunRecord& r) {
           r.set_status(status);
         });
@@ -179,8 +187,18 @@ void Controller::on_io(Work work) {
       });
 }
 
+void Controller::perform(const action::RequestResources& a) {
+  feed(event::ResourcesGranted{a.max_workers});
+}
+
+void Controller::perform(const action::SetResizeTimer&) {}
+
+void Controller::perform(const action::AskToStop&) { feed(event::GracePassed{machine_.attempt}); }
+
+void Controller::perform(const action::ReportResize&) {}
+
 void Controller::perform(const action::BeginAttempt& a) {
-  on_io([number = a.attempt](RunRecord& record) { return record.begin_attempt(number); },
+  on_io([a](RunRecord& record) { return record.begin_attempt(a.attempt, a.num_workers); },
         [this](std::optional<RunRecord::Attempt> attempt, const std::optional<Error>& error) {
           if (error) feed(event::StorageFailed{*error});
           if (attempt) {
@@ -191,8 +209,9 @@ void Controller::perform(const action::BeginAttempt& a) {
         });
 }
 
-void Controller::perform(const action::SpawnGroup&) {
-  const int size = seams_.spec.num_workers;
+void Controller::perform(const action::SpawnGroup& a) {
+  const int size = a.num_workers;
+  threads_ = threads_per_worker(seams_.spec, size);
   const std::string threads = std::to_string(threads_);
   store_ = {};
   reports_ = std::make_unique<ReportHandler>(size, attempt_.first_index);
@@ -228,7 +247,7 @@ void Controller::perform(const action::SpawnGroup&) {
 void Controller::perform(const action::SendStart& a) {
   fault_point("group.start");
   WorkerContext context;
-  context.world_size = context.local_world_size = seams_.spec.num_workers;
+  context.world_size = context.local_world_size = machine_.num_workers;
   context.world_rank = context.local_rank = a.rank;
   context.experiment_name = seams_.spec.name;
   context.run_id = seams_.record.run_id();
@@ -430,22 +449,23 @@ void Controller::commit(std::vector<Report> reports) {
   ++commits_;
   batch_.flush();
   const int attempt = machine_.attempt;
-  on_io(
-      [attempt, reports](RunRecord& record) { return record.commit(attempt, reports); },
-      [this, reports](std::optional<CheckpointManager::Committed> done, const std::optional<Error>& error) {
-        --commits_;
-        Map answer{{"type", "reported"}, {"index", reports.front().index}};
-        if (error) {
-          answer.set("error", error_to_value(*error, monotonic_s()));
-        } else {
-          new_checkpoint_ = true;
-          answer.set("path", done->checkpoint.path);
-          for (const std::string& text : done->warnings) emit_notice("warning", text);
-          on_io([names = done->dropped](RunRecord& record) { record.checkpoints().drop(names); });
-        }
-        group_->send_all(answer);
-        emit_report(reports, error ? Value() : Value(done->checkpoint.path));
-      });
+  on_io([attempt, reports](RunRecord& record) { return record.commit(attempt, reports); },
+        [this, attempt, reports](std::optional<CheckpointManager::Committed> done,
+                                 const std::optional<Error>& error) {
+          --commits_;
+          Map answer{{"type", "reported"}, {"index", reports.front().index}};
+          if (error) {
+            answer.set("error", error_to_value(*error, monotonic_s()));
+          } else {
+            new_checkpoint_ = true;
+            feed(event::CheckpointCommitted{attempt});
+            answer.set("path", done->checkpoint.path);
+            for (const std::string& text : done->warnings) emit_notice("warning", text);
+            on_io([names = done->dropped](RunRecord& record) { record.checkpoints().drop(names); });
+          }
+          group_->send_all(answer);
+          emit_report(reports, error ? Value() : Value(done->checkpoint.path));
+        });
 }
 
 void Controller::emit_report(const std::vector<Report>& reports, const Value& path) {

@@ -44,8 +44,10 @@ class Controller : public WorkerGroupObserver {
 
   // Begins; the loop is stopped after the event `finished`.
   void start();
-  // As Ctrl-C does.
-  void stop(Code code);
+  // Asks the run to end in order, as the first Ctrl-C does.
+  void request_stop(StopKind kind);
+  // Ends it without asking anybody, as the second does.
+  void stop_now(StopKind kind);
 
  private:
   void on_message(int rank, const Value& message) override;
@@ -54,12 +56,16 @@ class Controller : public WorkerGroupObserver {
   void on_gone(int rank, const WorkerEnd& end) override;
 
   void feed(Event event);
+  void perform(const action::RequestResources& a);
   void perform(const action::BeginAttempt& a);
   void perform(const action::SpawnGroup& a);
   void perform(const action::SendStart& a);
   void perform(const action::SetDeadline& a);
   void perform(const action::ClearDeadline& a);
   void perform(const action::SetVerdictTimer& a);
+  void perform(const action::SetResizeTimer& a);
+  void perform(const action::AskToStop& a);
+  void perform(const action::ReportResize& a);
   void perform(const action::SendExit& a);
   void perform(const action::KillGroup& a);
   void perform(const action::EndAttempt& a);
@@ -91,7 +97,7 @@ class Controller : public WorkerGroupObserver {
   Map event_map(std::string_view type, Map fields) const;
 
   ControllerSeams seams_;
-  int threads_;
+  int threads_ = 1;  // of each worker
   Machine machine_;
   std::deque<Event> waiting_;
   bool feeding_ = false;

@@ -32,30 +32,45 @@ std::string identity(const Error& error) { return cat(error.message(), "\n", err
 
 }  // namespace
 
-FailurePolicy::FailurePolicy(int max_failures, uint64_t seed)
-    : max_failures_(max_failures), random_(seed) {}
+FailurePolicy::FailurePolicy(const FailureLimits& limits, uint64_t seed, const FailureCounts& spent)
+    : limits_(limits), random_(seed), counts_(spent) {}
+
+FailurePolicy::Budget FailurePolicy::budget(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::kController:
+      return {limits_.controller_failure_limit, counts_.controller, "controller_failure_limit"};
+    case FailureKind::kPreemption:
+      return {limits_.max_preemption_failures, counts_.preemption, "max_preemption_failures"};
+    default:
+      return {limits_.max_failures, counts_.worker_group, "max_failures"};
+  }
+}
 
 FailureDecision FailurePolicy::decide(const Failure& failure) {
-  ++failures_;
+  const Budget budget = this->budget(failure.kind);
+  ++budget.count;
   failures_since_progress_ = failure.new_checkpoint ? 1 : failures_since_progress_ + 1;
   const bool repeated = is_repeated(failure);
   last_user_error_ = is_users(failure.error.code()) ? identity(failure.error) : "";
-  if (is_final(failure.error.code())) {
+  if (is_final(failure.error.code()) && !failure.transient) {
     return {.reason =
                 cat("an error of kind '", code_name(failure.error.code()), "' is not retried")};
   }
-  if (max_failures_ >= 0 && failures_ > max_failures_) {
-    return {.reason = max_failures_ == 0
-                          ? ""
-                          : cat(max_failures_ == 1 ? "the retry is"
-                                                   : cat("all ", max_failures_, " retries are"),
-                                " used up")};
-  }
+  if (budget.limit >= 0 && budget.count > budget.limit) return {.reason = used_up(budget)};
   if (repeated) {
     return {.reason = "the same error came twice, without a new checkpoint in between"};
   }
-  const std::string limit = max_failures_ < 0 ? "" : cat(" of ", max_failures_);
-  return {.retry = true, .delay_s = next_delay(), .reason = cat("retry ", failures_, limit)};
+  const std::string limit = budget.limit < 0 ? "" : cat(" of ", budget.limit);
+  return {.retry = true, .delay_s = next_delay(), .reason = cat("retry ", budget.count, limit)};
+}
+
+// Nobody has asked for retries where max_failures is 0: there is nothing to say.
+std::string FailurePolicy::used_up(const Budget& budget) const {
+  if (budget.limit == 0 && &budget.count == &counts_.worker_group) return "";
+  const std::string what = budget.limit == 0   ? "no retry is allowed"
+                           : budget.limit == 1 ? "the retry is used up"
+                                               : cat("all ", budget.limit, " retries are used up");
+  return cat(what, " (", budget.setting, " = ", budget.limit, ")");
 }
 
 bool FailurePolicy::is_repeated(const Failure& failure) const {

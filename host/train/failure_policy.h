@@ -1,23 +1,40 @@
 // host/train/failure_policy.h: decides whether a failed attempt is worth another one, and when.
 // Pure.
 //
-// max_failures counts failed attempts of the whole run, however many ranks failed in each. The
-// first retry after progress (a new checkpoint) is immediate, later ones wait 1 s, 2 s, 4 s, … up
-// to 60 s, each shortened by up to a quarter at random. An error of the user's code that comes
-// again with the same text and no new checkpoint in between is not retried, and never are errors of
-// configuration or environment.
+// Each kind of failure has a budget of its own; they count failed attempts of the whole run,
+// however many ranks failed in each, and never go down. The first retry after progress (a new
+// checkpoint) is immediate, later ones wait 1 s, 2 s, 4 s, … up to 60 s, each shortened by up to a
+// quarter at random. An error of the user's code that comes again with the same text and no new
+// checkpoint in between is not retried, and never are errors of configuration or environment.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "host/base/error.h"
+#include "host/train/group_state.h"
 
 namespace rtrain {
+
+// Attempts after the first that each kind of failure may bring about; -1: any number.
+struct FailureLimits {
+  int max_failures = 0;
+  int controller_failure_limit = -1;
+  int max_preemption_failures = -1;
+};
+
+// How many attempts have failed by now.
+struct FailureCounts {
+  int worker_group = 0;
+  int controller = 0;
+  int preemption = 0;
+};
 
 struct Failure {
   Error error;
   bool new_checkpoint = false;  // one was committed in this attempt
+  FailureKind kind = FailureKind::kWorkerGroup;
+  bool transient = false;  // of the machine, and may pass: retried whatever the error's code
 };
 
 struct FailureDecision {
@@ -28,18 +45,27 @@ struct FailureDecision {
 
 class FailurePolicy {
  public:
-  // max_failures -1: without limit. The seed makes the random part of the delays.
-  FailurePolicy(int max_failures, uint64_t seed);
+  // The seed makes the random part of the delays; `spent` is what earlier controllers of the run
+  // have counted.
+  FailurePolicy(const FailureLimits& limits, uint64_t seed, const FailureCounts& spent = {});
 
   FailureDecision decide(const Failure& failure);
+  const FailureCounts& counts() const { return counts_; }
 
  private:
+  struct Budget {
+    int limit;
+    int& count;
+    const char* setting;
+  };
+  Budget budget(FailureKind kind);
+  std::string used_up(const Budget& budget) const;
   bool is_repeated(const Failure& failure) const;
   double next_delay();
 
-  int max_failures_;
+  FailureLimits limits_;
   uint64_t random_;
-  int failures_ = 0;
+  FailureCounts counts_;
   int failures_since_progress_ = 0;
   std::string last_user_error_;
 };

@@ -120,7 +120,7 @@ void Run::close() {
   if (!parts_) return;
   parts_->calls.close();
   parts_->loop.post([parts = parts_.get()] {
-    if (parts->controller != nullptr) parts->controller->stop(Code::kInterrupted);
+    if (parts->controller != nullptr) parts->controller->stop_now(StopKind::kInterrupt);
   });
   if (control_.joinable()) control_.join();
   parts_.reset();

@@ -15,7 +15,7 @@ NewRun new_run(const RunSpec& spec) {
   NewRun run;
   run.name = spec.name;
   run.storage_path = spec.storage_path;
-  run.num_workers = spec.num_workers;
+  run.num_workers = spec.max_workers;
   run.script = spec.script;
   run.command = spec.command;
   run.tags = spec.tags;
@@ -38,7 +38,7 @@ RunRecord::RunRecord(const RunSpec& spec)
     : store_(RunStore::create(new_run(spec))),
       checkpoints_(std::in_place, *store_, RetentionPolicy::from_value(spec.checkpoint_config)) {}
 
-RunRecord::Attempt RunRecord::begin_attempt(int64_t attempt, bool can_fetch) {
+RunRecord::Attempt RunRecord::begin_attempt(int64_t attempt, int num_workers, bool can_fetch) {
   set_fault_attempt(static_cast<int>(attempt));
   fault_point("attempt.begin");
   Attempt out;
@@ -49,7 +49,7 @@ RunRecord::Attempt RunRecord::begin_attempt(int64_t attempt, bool can_fetch) {
   out.checkpoint = std::move(start.checkpoint);
   std::optional<int64_t> resumed;
   if (out.checkpoint) resumed = out.checkpoint->index;
-  out.nonce = nonce_ = store_->begin_attempt(attempt, resumed);
+  out.nonce = nonce_ = store_->begin_attempt(attempt, num_workers, resumed);
   out.first_index = resumed ? *resumed + 1 : 0;
   make_folders(cat(run_path(), "/logs/attempt-", attempt));
   return out;

@@ -36,7 +36,7 @@ class RunRecord {
   };
   // The row is on the disk when this returns. Starts from the latest checkpoint whose files are all
   // there.
-  Attempt begin_attempt(int64_t attempt, bool can_fetch = false);
+  Attempt begin_attempt(int64_t attempt, int num_workers, bool can_fetch = false);
   void set_workers(int64_t attempt, std::span<const WorkerRow> workers);
   // Also removes what the attempt left in staging. Call it when all its workers are gone.
   void end_attempt(int64_t attempt, std::string_view status, const Value& error);

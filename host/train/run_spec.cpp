@@ -1,11 +1,10 @@
 #include "host/train/run_spec.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdlib>
 
 #include "host/base/error.h"
+#include "host/base/machine.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -23,11 +22,21 @@ void check_range(std::string_view field, double value, double least) {
   throw Error(Code::kConfig, cat(field, " = ", value, ": must be at least ", least));
 }
 
-int available_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
+int limit(const Value& config, std::string_view field, int otherwise) {
+  const auto value = static_cast<int>(config[field].int_or(otherwise));
+  check_range(field, value, -1);
+  return value;
+}
+
+FailureLimits limits_of(const Value& config) {
+  FailureLimits out;
+  if (config.is_nil()) return out;
+  out.max_failures = limit(config, "max_failures", out.max_failures);
+  out.controller_failure_limit =
+      limit(config, "controller_failure_limit", out.controller_failure_limit);
+  out.max_preemption_failures =
+      limit(config, "max_preemption_failures", out.max_preemption_failures);
+  return out;
 }
 
 }  // namespace
@@ -40,30 +49,37 @@ RunSpec RunSpec::from_value(const Value& v) {
   s.command = texts(v["command"]);
   s.tags = texts(v["tags"]);
   s.note = v["note"].string_or("");
-  s.num_workers = static_cast<int>(v["num_workers"].int_or(1));
+  s.min_workers = static_cast<int>(v["min_workers"].int_or(1));
+  s.max_workers = static_cast<int>(v["max_workers"].int_or(s.min_workers));
+  if (!v["resize_interval_s"].is_nil()) s.resize_interval_s = v["resize_interval_s"].as_float();
   s.threads = static_cast<int>(v["threads"].int_or(0));
   s.functions = v["functions"].as_string();
   s.config = v["config"];
   s.scaling = v["scaling"];
   s.checkpoint_config = v["checkpoint_config"];
-  s.max_failures = static_cast<int>(v["max_failures"].int_or(0));
+  s.failure_limits = limits_of(v["failure_config"]);
   s.has_callbacks = v["has_callbacks"].bool_or(false);
   s.backend = v["backend"].string_or("gloo");
   if (!v["timeout_s"].is_nil()) s.timeout_s = v["timeout_s"].as_float();
   if (!v["start_timeout_s"].is_nil()) s.start_timeout_s = v["start_timeout_s"].as_float();
   s.git_commit = v["git_commit"].string_or("");
   s.git_dirty = v["git_dirty"].bool_or(false);
-  check_range("num_workers", s.num_workers, 1);
-  check_range("max_failures", s.max_failures, -1);
+  check_range("min_workers", s.min_workers, 1);
+  check_range("max_workers", s.max_workers, s.min_workers);
   check_range("timeout_s", s.timeout_s, 0);
   return s;
 }
 
-int threads_per_worker(const RunSpec& spec) {
+ScalingPolicy scaling_policy(const RunSpec& spec) {
+  if (spec.min_workers == spec.max_workers) return ScalingPolicy::fixed(spec.max_workers);
+  return ScalingPolicy::elastic(spec.min_workers, spec.max_workers, spec.resize_interval_s);
+}
+
+int threads_per_worker(const RunSpec& spec, int num_workers) {
   if (spec.threads > 0) return spec.threads;
   const char* set = std::getenv("OMP_NUM_THREADS");
   if (set != nullptr && std::atoi(set) > 0) return std::atoi(set);
-  return std::max(1, available_cores() / spec.num_workers);
+  return std::max(1, available_cores() / num_workers);
 }
 
 }  // namespace rtrain

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "host/base/value.h"
+#include "host/train/failure_policy.h"
+#include "host/train/scaling_policy.h"
 
 namespace rtrain {
 
@@ -15,13 +17,15 @@ struct RunSpec {
   std::vector<std::string> command;
   std::vector<std::string> tags;
   std::string note;
-  int num_workers = 1;
+  int min_workers = 1;
+  int max_workers = 1;            // more than min: elastic
+  double resize_interval_s = 60;  // how often an elastic group is looked at
   int threads = 0;        // of each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
   std::string functions;  // the train function and its config, serialized
   Value config;           // plain data, for the record
   Value scaling;
   Value checkpoint_config;
-  int max_failures = 0;  // -1: without limit
+  FailureLimits failure_limits;
   std::string backend = "gloo";
   double timeout_s = 1800;      // of waits in user code
   bool has_callbacks = false;   // of the user's, which are to see a failure before the next attempt
@@ -34,7 +38,9 @@ struct RunSpec {
   static RunSpec from_value(const Value& value);
 };
 
-// Threads for each of the workers, and whether the environment already says so.
-int threads_per_worker(const RunSpec& spec);
+ScalingPolicy scaling_policy(const RunSpec& spec);
+
+// Threads for each of so many workers.
+int threads_per_worker(const RunSpec& spec, int num_workers);
 
 }  // namespace rtrain

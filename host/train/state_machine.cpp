@@ -16,14 +16,9 @@ constexpr double kVerdictAfterSignalS = 0.1;
 // Teardown of a worker after its train function has returned.
 constexpr double kExitTimeoutS = 10;
 
-constexpr std::array kStateNames = {"INITIALIZING", "SCHEDULING", "RESCHEDULING",
-                                    "RUNNING",      "RESTARTING", "SHUTTING_DOWN",
-                                    "ERRORED",      "FINISHED",   "ABORTED"};
-constexpr std::array kPhaseNames = {"spawn", "hello", "engine_loaded", "group_ready", "running"};
-
-bool is_accounted_for(const RankState& rank) {
-  return rank.returned || rank.gone || rank.error.has_value();
-}
+constexpr std::array kStateNames = {"INITIALIZING", "SCHEDULING", "RESCHEDULING", "RUNNING",
+                                    "PREEMPTING",   "RESTARTING", "RESIZING",     "SHUTTING_DOWN",
+                                    "ERRORED",      "FINISHED",   "ABORTED",      "PREEMPTED"};
 
 // One step; the overloads of on() are the transitions.
 class Transition {
@@ -32,20 +27,33 @@ class Transition {
 
   Step take() { return {std::move(m_), std::move(actions_)}; }
 
-  void on(const event::Started&) { schedule(); }
+  void on(const event::Started&) { request_resources(); }
+
+  void on(const event::ResourcesGranted& e) {
+    if (!m_.requesting || m_.run_ending) return;
+    m_.requesting = false;
+    schedule(e.num_workers);
+  }
+
+  void on(const event::ResourcesRefused& e) {
+    if (!m_.requesting || m_.run_ending) return;
+    m_.requesting = false;
+    end_run(RunState::kErrored, controller_error(e.error));
+  }
 
   void on(const event::AttemptBegun&) {
     if (m_.stop || m_.storage_failed) return end_attempt();
-    m_.ranks.assign(static_cast<size_t>(m_.options.num_workers), {});
-    add(action::SpawnGroup{m_.attempt});
-    add(action::SetDeadline{m_.options.start_timeout_s});
+    m_.ranks.assign(static_cast<size_t>(m_.num_workers), {});
+    add(action::SpawnGroup{m_.attempt, m_.num_workers});
+    add(action::SetDeadline{m_.start_timeout_s});
   }
 
   void on(const event::SpawnFailed& e) {
     for (size_t rank = static_cast<size_t>(e.spawned); rank < m_.ranks.size(); ++rank) {
       m_.ranks[rank].gone = true;
     }
-    fail_group(e.error, e.spawned);
+    m_.transient = e.transient;
+    fail_start(e.error, e.spawned);
   }
 
   void on(const event::PhaseReached& e) {
@@ -57,10 +65,9 @@ class Transition {
   }
 
   void on(const event::DeadlinePassed& e) {
-    if (e.attempt != m_.attempt || m_.killed) return;
+    if (e.attempt != m_.attempt || m_.killed || is_running()) return;
     if (m_.state == RunState::kShuttingDown) return kill();  // the teardown took too long
-    if (m_.state == RunState::kRunning) return;
-    fail_start();
+    fail_late_start();
   }
 
   void on(const event::Returned& e) {
@@ -70,7 +77,7 @@ class Transition {
     if (m_.killed) return;
     update_slowest();
     if (m_.failing) return check_verdict();
-    if (!all_returned()) return;
+    if (!all_returned(m_.ranks)) return;
     m_.state = RunState::kShuttingDown;
     add(action::SendExit{});
     add(action::SetDeadline{kExitTimeoutS});
@@ -92,6 +99,7 @@ class Transition {
     const bool expected = m_.killed || m_.state == RunState::kShuttingDown;
     if (!expected && !rank.error) {
       rank.error = e.error;
+      rank.died = true;
       rank.error_time_s = e.time_s;
       start_verdict(e.by_signal ? kVerdictAfterSignalS : kVerdictS);
     }
@@ -103,42 +111,77 @@ class Transition {
     if (e.attempt == m_.attempt && m_.failing) kill();
   }
 
+  void on(const event::CheckpointCommitted& e) {
+    if (!m_.stop || e.attempt != m_.attempt) return;
+    m_.stop->saved = true;
+    if (!m_.failing) kill();
+  }
+
+  void on(const event::ResourcesSeen& e) {
+    if (e.attempt != m_.attempt || m_.state != RunState::kRunning || m_.stop || m_.failing) return;
+    const std::optional<int> wanted = m_.scaling.resize(m_.num_workers, e.room);
+    if (!wanted) return add(action::SetResizeTimer{m_.scaling.resize_interval_s()});
+    m_.resize_to = *wanted;
+    add(action::ReportResize{m_.num_workers, *wanted});
+    ask_to_stop({.kind = StopKind::kResize});
+  }
+
   void on(const event::AttemptEnded& e) {
     m_.ranks.clear();
-    if (m_.stop || m_.storage_failed) return end_run();
-    if (!m_.error) return end_run();
-    const FailureDecision decision = m_.policy.decide({m_.error->cause, e.new_checkpoint});
-    add(action::ReportFailure{*m_.error, decision});
-    if (!decision.retry) return end_run();
-    m_.state = m_.ran ? RunState::kRestarting : RunState::kRescheduling;
-    add(action::SetRetryTimer{decision.delay_s});
+    if (m_.storage_failed) {
+      return end_run(RunState::kErrored, m_.error ? *m_.error : *m_.group_error);
+    }
+    if (m_.error) return charge(*m_.error, e.new_checkpoint);
+    if (m_.stop) return finish_stop(e.new_checkpoint);
+    end_run(RunState::kFinished, std::nullopt);
   }
 
   void on(const event::RetryDue& e) {
     const bool waiting = m_.state == RunState::kRestarting || m_.state == RunState::kRescheduling;
-    if (waiting && e.attempt == m_.attempt && !m_.stop) schedule();
+    if (waiting && e.attempt == m_.attempt && !m_.requesting && !m_.run_ending) request_resources();
   }
 
   void on(const event::RunEnded&) {
-    m_.state = final_state();
+    m_.state = m_.outcome;
     add(action::Finish{m_.state, m_.error});
   }
 
   void on(const event::StopRequested& e) {
-    if (m_.stop || is_over() || (all_returned() && !m_.failing)) return;
-    m_.stop = e.code;
-    stop_everything(Error(e.code, e.code == Code::kInterrupted ? "interrupted" : "terminated"));
+    if (!accept(e.kind)) return;
+    if (m_.ran && !m_.failing && !m_.killed) return ask_to_stop(*m_.stop);
+    stop_at_once();
   }
 
-  // Once writing has failed nothing more can be recorded: the run ends with that error.
+  void on(const event::StopSeen&) {
+    if (m_.stop) m_.stop->seen = true;
+  }
+
+  // A group that only grows has all the time it needs until its next checkpoint.
+  void on(const event::GracePassed& e) {
+    if (!m_.stop || e.attempt != m_.attempt || m_.killed || m_.failing) return;
+    if (m_.stop->kind == StopKind::kResize && m_.resize_to > m_.num_workers) return;
+    m_.stop->out_of_time = true;
+    kill();
+  }
+
+  void on(const event::StopNow& e) {
+    if (accept(e.kind) || (m_.stop && !m_.run_ending)) stop_at_once();
+  }
+
+  // Once writing has failed nothing more can be recorded: the run ends, with that error unless it
+  // had another one before.
   void on(const event::StorageFailed& e) {
     if (m_.storage_failed || is_over()) return;
     m_.storage_failed = true;
+    if (!m_.failing && !m_.error && !m_.group_error) m_.group_error = controller_error(e.error);
     if (m_.run_ending) {
-      if (!m_.error) m_.error = GroupError{e.error, -1, {}};
+      if (m_.error) return;
+      m_.error = m_.group_error;
+      m_.outcome = RunState::kErrored;
       return;
     }
-    stop_everything(e.error);
+    if (is_between_attempts()) return end_run(RunState::kErrored, m_.group_error);
+    if (!m_.ranks.empty()) kill();
   }
 
  private:
@@ -149,55 +192,65 @@ class Transition {
 
   RankState& rank_of(int rank) { return m_.ranks.at(static_cast<size_t>(rank)); }
 
-  bool is_over() const {
-    return m_.state == RunState::kErrored || m_.state == RunState::kFinished ||
-           m_.state == RunState::kAborted;
+  static GroupError controller_error(const Error& error, int rank = -1) {
+    return {.cause = error, .rank = rank, .kind = FailureKind::kController, .ranks = {}};
   }
 
-  bool all_returned() const {
-    return !m_.ranks.empty() &&
-           std::all_of(m_.ranks.begin(), m_.ranks.end(), [](const auto& r) { return r.returned; });
+  bool is_over() const { return m_.state >= RunState::kErrored; }
+
+  bool is_running() const {
+    return m_.state == RunState::kRunning || m_.state == RunState::kPreempting;
   }
 
-  void schedule() {
+  // No process and no row that is being written.
+  bool is_between_attempts() const {
+    return m_.state == RunState::kInitializing || m_.state == RunState::kRestarting ||
+           m_.state == RunState::kRescheduling || m_.state == RunState::kResizing;
+  }
+
+  void request_resources() {
+    m_.requesting = true;
+    add(action::RequestResources{m_.scaling.min_workers(), m_.scaling.max_workers()});
+  }
+
+  void schedule(int num_workers) {
     m_.state = RunState::kScheduling;
     ++m_.attempt;
+    m_.num_workers = num_workers;
     m_.slowest = Phase::kSpawn;
-    m_.ran = m_.failing = m_.killed = m_.attempt_ending = false;
+    m_.ran = m_.failing = m_.killed = m_.attempt_ending = m_.transient = false;
     m_.group_error.reset();
-    m_.group_error_rank = -1;
     m_.error.reset();
-    add(action::BeginAttempt{m_.attempt});
+    add(action::BeginAttempt{m_.attempt, num_workers});
   }
 
   void update_slowest() {
-    Phase slowest = Phase::kRunning;
-    for (const RankState& rank : m_.ranks) slowest = std::min(slowest, rank.phase);
+    const Phase slowest = slowest_phase(m_.ranks);
     if (slowest == m_.slowest) return;
     m_.slowest = slowest;
     if (m_.failing) return;
-    if (slowest != Phase::kRunning) return add(action::SetDeadline{m_.options.start_timeout_s});
+    if (slowest != Phase::kRunning) return add(action::SetDeadline{m_.start_timeout_s});
     m_.ran = true;
     m_.state = RunState::kRunning;
     add(action::ClearDeadline{});
+    if (m_.scaling.is_elastic()) add(action::SetResizeTimer{m_.scaling.resize_interval_s()});
   }
 
-  void fail_start() {
+  void fail_late_start() {
     const auto late =
         std::min_element(m_.ranks.begin(), m_.ranks.end(),
                          [](const auto& a, const auto& b) { return a.phase < b.phase; });
     const int rank = static_cast<int>(late - m_.ranks.begin());
     const int next = static_cast<int>(late->phase) + 1;
-    fail_group(Error(Code::kTimeout,
+    fail_start(Error(Code::kTimeout,
                      cat("rank ", rank, " did not reach '", phase_name(static_cast<Phase>(next)),
-                         "' within ", m_.options.start_timeout_s, " s: it is still at '",
+                         "' within ", m_.start_timeout_s, " s: it is still at '",
                          phase_name(late->phase), "'")),
                rank);
   }
 
-  void fail_group(const Error& error, int rank) {
-    m_.group_error = error;
-    m_.group_error_rank = rank;
+  void fail_start(const Error& error, int rank) {
+    m_.group_error = controller_error(error, rank);
     kill();
   }
 
@@ -211,7 +264,7 @@ class Transition {
   }
 
   void check_verdict() {
-    if (std::all_of(m_.ranks.begin(), m_.ranks.end(), is_accounted_for)) kill();
+    if (all_accounted_for(m_.ranks)) kill();
   }
 
   void kill() {
@@ -224,9 +277,7 @@ class Transition {
   }
 
   void check_all_gone() {
-    const bool all_gone =
-        std::all_of(m_.ranks.begin(), m_.ranks.end(), [](const auto& r) { return r.gone; });
-    if (all_gone && m_.state == RunState::kShuttingDown) end_attempt();
+    if (all_gone(m_.ranks) && m_.state == RunState::kShuttingDown) end_attempt();
   }
 
   void end_attempt() {
@@ -235,35 +286,98 @@ class Transition {
     m_.state = RunState::kShuttingDown;
     add(action::ClearDeadline{});
     if (m_.group_error) {
-      m_.error = GroupError{*m_.group_error, m_.group_error_rank, first_cause(m_.ranks).ranks};
-      if (m_.stop) m_.error->ranks.clear();
+      m_.error = m_.group_error;
+      m_.error->ranks = first_cause(m_.ranks).ranks;
     } else if (m_.failing) {
       m_.error = first_cause(m_.ranks);
+    } else if (m_.stop && all_returned(m_.ranks) && !m_.stop->seen) {
+      m_.stop.reset();  // nobody took notice of it: the train function is done
     }
-    add(action::EndAttempt{final_state(), m_.error});
+    add(attempt_outcome());
   }
 
-  RunState final_state() const {
-    if (m_.stop && m_.error) return RunState::kAborted;
-    return m_.error ? RunState::kErrored : RunState::kFinished;
+  action::EndAttempt attempt_outcome() const {
+    if (m_.error) return {RunState::kErrored, m_.error};
+    if (!m_.stop || !is_from_outside(m_.stop->kind)) return {RunState::kFinished, std::nullopt};
+    return {RunState::kAborted, GroupError{.cause = stop_error(m_.stop->kind)}};
   }
 
-  void end_run() {
-    m_.run_ending = true;
-    m_.state = RunState::kShuttingDown;
-    if (m_.group_error) m_.error = GroupError{*m_.group_error, m_.group_error_rank, {}};
-    add(action::EndRun{final_state(), m_.error});
+  // A failed attempt: another one where its budget allows and nobody outside wants the run stopped.
+  void charge(const GroupError& error, bool new_checkpoint) {
+    const FailureDecision decision =
+        m_.policy.decide({error.cause, new_checkpoint, error.kind, m_.transient});
+    if (decision.retry && m_.stop && is_from_outside(m_.stop->kind)) {
+      add(action::ReportFailure{error, {.reason = "the run is being stopped"}});
+      return finish_stop(new_checkpoint);
+    }
+    add(action::ReportFailure{error, decision});
+    if (!decision.retry) return end_run(RunState::kErrored, error);
+    m_.stop.reset();
+    m_.state = m_.ran ? RunState::kRestarting : RunState::kRescheduling;
+    add(action::SetRetryTimer{decision.delay_s});
   }
 
-  // Where there is no group, the run ends at once; where its row is being written, after that.
-  void stop_everything(const Error& error) {
-    m_.group_error = error;
-    m_.group_error_rank = -1;
-    if (m_.run_ending) return;
-    const bool waiting = m_.state == RunState::kRestarting || m_.state == RunState::kRescheduling ||
-                         m_.state == RunState::kInitializing;
-    if (waiting) return end_run();
+  bool accept(StopKind kind) {
+    if (m_.run_ending || is_over()) return false;
+    const bool returning = m_.stop && m_.stop->seen;
+    if (all_returned(m_.ranks) && !m_.failing && !returning) return false;
+    if (m_.stop && !is_stronger(kind, m_.stop->kind)) return false;
+    if (!m_.stop) m_.stop.emplace();
+    m_.stop->kind = kind;
+    return true;
+  }
+
+  void ask_to_stop(const StopProgress& stop) {
+    m_.stop = stop;
+    if (stop.kind == StopKind::kTerminate) m_.state = RunState::kPreempting;
+    add(action::AskToStop{stop.kind});
+  }
+
+  // Where a row is being written, the stop waits for that.
+  void stop_at_once() {
+    if (is_between_attempts()) return finish_stop(false);
     if (!m_.ranks.empty()) kill();
+  }
+
+  void finish_stop(bool new_checkpoint) {
+    const StopProgress stop = *m_.stop;
+    switch (stop.kind) {
+      case StopKind::kResize:
+        return finish_resize(stop, new_checkpoint);
+      case StopKind::kPredicate:
+        return end_run(RunState::kFinished, std::nullopt);
+      case StopKind::kTerminate:
+        return finish_preemption(stop, new_checkpoint);
+      default:
+        return end_run(RunState::kAborted, GroupError{.cause = stop_error(stop.kind)});
+    }
+  }
+
+  // A group whose cores were wanted back before it could save was preempted.
+  void finish_resize(const StopProgress& stop, bool new_checkpoint) {
+    m_.stop.reset();
+    if (stop.out_of_time && !stop.saved) {
+      return charge(resize_error(m_.num_workers, m_.resize_to), new_checkpoint);
+    }
+    m_.state = RunState::kResizing;
+    request_resources();
+  }
+
+  void finish_preemption(const StopProgress& stop, bool new_checkpoint) {
+    const GroupError error = preemption_error(
+        stop,
+        m_.policy.decide({stop_error(stop.kind), new_checkpoint, FailureKind::kPreemption, true}));
+    const bool saved = error.cause.code() == Code::kPreempted;
+    end_run(saved ? RunState::kPreempted : RunState::kAborted, error);
+  }
+
+  void end_run(RunState outcome, std::optional<GroupError> error) {
+    m_.run_ending = true;
+    m_.requesting = false;
+    m_.state = RunState::kShuttingDown;
+    m_.outcome = outcome;
+    m_.error = std::move(error);
+    add(action::EndRun{outcome, m_.error});
   }
 
   Machine m_;
@@ -274,38 +388,10 @@ class Transition {
 
 std::string_view state_name(RunState state) { return kStateNames[static_cast<size_t>(state)]; }
 
-std::string_view phase_name(Phase phase) { return kPhaseNames[static_cast<size_t>(phase)]; }
-
-std::optional<Phase> phase_from_name(std::string_view name) {
-  for (size_t i = 0; i < kPhaseNames.size(); ++i) {
-    if (name == kPhaseNames[i]) return static_cast<Phase>(i);
-  }
-  return std::nullopt;
-}
-
 Step step(Machine machine, const Event& event) {
   Transition transition(std::move(machine));
   std::visit([&](const auto& e) { transition.on(e); }, event);
   return transition.take();
-}
-
-GroupError first_cause(const std::vector<RankState>& ranks) {
-  GroupError out;
-  const RankState* first = nullptr;
-  const auto is_consequence = [](const RankState& r) { return r.error->code() == Code::kPeerLost; };
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    const RankState& rank = ranks[i];
-    if (!rank.error) continue;
-    out.ranks.emplace(static_cast<int>(i), *rank.error);
-    const bool better =
-        first == nullptr || std::pair(is_consequence(rank), rank.error_time_s) <
-                                std::pair(is_consequence(*first), first->error_time_s);
-    if (!better) continue;
-    first = &rank;
-    out.cause = *rank.error;
-    out.rank = static_cast<int>(i);
-  }
-  return out;
 }
 
 }  // namespace rtrain

@@ -3,17 +3,19 @@
 // Pure: no clock, process or file. The controller performs the actions and feeds back what
 // happened.
 //
-//   INITIALIZING → SCHEDULING → RUNNING → SHUTTING_DOWN → FINISHED
-//                      ↑            └──→ SHUTTING_DOWN → RESTARTING (RESCHEDULING when the group
-//                      never ran) or ERRORED └───────────────────────────────────┘       any →
-//                      SHUTTING_DOWN → ABORTED
+//   INITIALIZING → SCHEDULING → RUNNING → SHUTTING_DOWN → FINISHED, ERRORED, ABORTED or PREEMPTED
+//                      ↑           ├→ PREEMPTING ↗ │
+//                      └── RESTARTING, RESCHEDULING (the group never ran) or RESIZING
 //
-// Invariants: 1 a group is spawned only after its attempt's row is on disk; 2 the next attempt
-// begins only after every process of the last one is gone and its row is closed; 3 an error of kind
-// peer_lost is the cause only when no rank has another one; 4 after Finished nothing comes.
+// Invariants: 1 a group is spawned only after its resources are held and its attempt's row is on
+// disk; 2 the next attempt begins only after every process of the last one is gone and its row is
+// closed; 3 an error of kind peer_lost is the cause only when no rank has another one; 4 a failure
+// that came before another trouble stays the run's error; 5 after Finish nothing comes.
+//
+// A stop of a running group goes through its agreement (AskToStop) and ends when every rank has
+// returned, a checkpoint was committed after the request, or the grace period has passed.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +24,9 @@
 
 #include "host/base/error.h"
 #include "host/train/failure_policy.h"
+#include "host/train/group_state.h"
+#include "host/train/scaling_policy.h"
+#include "host/train/stop_outcome.h"
 
 namespace rtrain {
 
@@ -30,35 +35,32 @@ enum class RunState {
   kScheduling,
   kRescheduling,
   kRunning,
+  kPreempting,
   kRestarting,
+  kResizing,
   kShuttingDown,
   kErrored,
   kFinished,
   kAborted,
+  kPreempted,
 };
 
 // Ray's name of the state: "SHUTTING_DOWN".
 std::string_view state_name(RunState state);
 
-// How far a worker is on its way to the train function.
-enum class Phase { kSpawn, kHello, kEngineLoaded, kGroupReady, kRunning };
-std::string_view phase_name(Phase phase);
-std::optional<Phase> phase_from_name(std::string_view name);
-
-// One failed attempt: the cause, the rank it came from (-1: none in particular), and what each rank
-// said.
-struct GroupError {
-  Error cause{Code::kInternal, ""};
-  int rank = -1;
-  std::map<int, Error> ranks;
-};
-
 namespace event {
-struct Started {};       // the run's row is on disk
+struct Started {};  // the run's row is on disk
+struct ResourcesGranted {
+  int num_workers;
+};  // what RequestResources asked for is held
+struct ResourcesRefused {
+  Error error;
+};                       // it can never be had
 struct AttemptBegun {};  // the attempt's row is on disk
 struct SpawnFailed {
   Error error;
   int spawned;
+  bool transient = false;
 };  // the first `spawned` ranks run
 struct PhaseReached {
   int rank;
@@ -84,6 +86,13 @@ struct Gone {
 struct VerdictDue {
   int attempt;
 };  // armed by SetVerdictTimer
+struct CheckpointCommitted {
+  int attempt;
+};
+struct ResourcesSeen {
+  int attempt;
+  int room;
+};  // asked for by SetResizeTimer: so many workers could run, these included
 struct AttemptEnded {
   bool new_checkpoint;
 };  // all its reports and its row are on disk
@@ -92,24 +101,40 @@ struct RetryDue {
 };  // armed by SetRetryTimer
 struct RunEnded {};
 struct StopRequested {
-  Code code;
-};  // kInterrupted or kTerminated
+  StopKind kind;
+};
+struct StopSeen {};  // stop_requested() has returned true to a rank
+struct GracePassed {
+  int attempt;
+};  // armed by AskToStop
+struct StopNow {
+  StopKind kind;
+};  // a second signal, rtrain stop --now: nobody is asked
 struct StorageFailed {
   Error error;
 };
 }  // namespace event
 using Event =
-    std::variant<event::Started, event::AttemptBegun, event::SpawnFailed, event::PhaseReached,
+    std::variant<event::Started, event::ResourcesGranted, event::ResourcesRefused,
+                 event::AttemptBegun, event::SpawnFailed, event::PhaseReached,
                  event::DeadlinePassed, event::Returned, event::Failed, event::Gone,
-                 event::VerdictDue, event::AttemptEnded, event::RetryDue, event::RunEnded,
-                 event::StopRequested, event::StorageFailed>;
+                 event::VerdictDue, event::CheckpointCommitted, event::ResourcesSeen,
+                 event::AttemptEnded, event::RetryDue, event::RunEnded, event::StopRequested,
+                 event::StopSeen, event::GracePassed, event::StopNow, event::StorageFailed>;
 
 namespace action {
+// Answered with ResourcesGranted as soon as between min and max workers can be had, be it at once.
+struct RequestResources {
+  int min_workers;
+  int max_workers;
+};
 struct BeginAttempt {
   int attempt;
+  int num_workers;
 };
 struct SpawnGroup {
   int attempt;
+  int num_workers;
 };
 struct SendStart {
   int rank;
@@ -120,6 +145,20 @@ struct SetDeadline {
 struct ClearDeadline {};
 struct SetVerdictTimer {
   double seconds;
+};
+// Answered with ResourcesSeen after that time.
+struct SetResizeTimer {
+  double seconds;
+};
+// Begins the agreement of this group, unless it goes on already, and (again) the grace period of
+// this kind of stop.
+struct AskToStop {
+  StopKind kind;
+};
+// The group will get another size.
+struct ReportResize {
+  int from;
+  int to;
 };
 struct SendExit {};
 struct KillGroup {};
@@ -144,43 +183,37 @@ struct Finish {
 };
 }  // namespace action
 using Action =
-    std::variant<action::BeginAttempt, action::SpawnGroup, action::SendStart, action::SetDeadline,
-                 action::ClearDeadline, action::SetVerdictTimer, action::SendExit,
-                 action::KillGroup, action::EndAttempt, action::ReportFailure,
-                 action::SetRetryTimer, action::EndRun, action::Finish>;
-
-struct MachineOptions {
-  int num_workers = 1;
-  double start_timeout_s = 60;
-};
-
-struct RankState {
-  Phase phase = Phase::kSpawn;
-  bool returned = false;
-  bool gone = false;
-  std::optional<Error> error;
-  double error_time_s = 0;
-};
+    std::variant<action::RequestResources, action::BeginAttempt, action::SpawnGroup,
+                 action::SendStart, action::SetDeadline, action::ClearDeadline,
+                 action::SetVerdictTimer, action::SetResizeTimer, action::AskToStop,
+                 action::ReportResize, action::SendExit, action::KillGroup, action::EndAttempt,
+                 action::ReportFailure, action::SetRetryTimer, action::EndRun, action::Finish>;
 
 struct Machine {
-  Machine(MachineOptions options, FailurePolicy policy) : options(options), policy(policy) {}
+  Machine(ScalingPolicy scaling, FailurePolicy policy, double start_timeout_s = 60)
+      : scaling(scaling), policy(std::move(policy)), start_timeout_s(start_timeout_s) {}
 
-  MachineOptions options;
+  ScalingPolicy scaling;
   FailurePolicy policy;
+  double start_timeout_s;
   RunState state = RunState::kInitializing;
+  bool requesting = false;  // RequestResources is not answered
   int attempt = 0;
-  std::vector<RankState> ranks;      // of the attempt; empty while there is no group
-  Phase slowest = Phase::kSpawn;     // the phase that every rank has reached
-  bool ran = false;                  // every rank of the attempt reached its train function
-  bool failing = false;              // a rank has failed; the verdict is due
-  bool killed = false;               // SIGKILL went to the group
-  bool attempt_ending = false;       // EndAttempt was given
-  std::optional<Error> group_error;  // a failure that is no rank's: start-up deadline, storage
-  int group_error_rank = -1;
+  int num_workers = 0;                    // of the attempt
+  int resize_to = 0;                      // what a stop of kind kResize is for
+  std::vector<RankState> ranks;           // of the attempt; empty while there is no group
+  Phase slowest = Phase::kSpawn;          // the phase that every rank has reached
+  bool ran = false;                       // every rank of the attempt reached its train function
+  bool failing = false;                   // a rank has failed; the verdict is due
+  bool killed = false;                    // SIGKILL went to the group
+  bool attempt_ending = false;            // EndAttempt was given
+  std::optional<GroupError> group_error;  // a failure that is no rank's: start-up, storage
+  bool transient = false;                 // of the group error
   bool storage_failed = false;
-  bool run_ending = false;          // EndRun was given
-  std::optional<Code> stop;         // the run is being stopped
-  std::optional<GroupError> error;  // of the attempt that just failed
+  bool run_ending = false;  // EndRun was given
+  std::optional<StopProgress> stop;
+  std::optional<GroupError> error;         // of the attempt that just failed
+  RunState outcome = RunState::kFinished;  // once the run is ending
 };
 
 struct Step {
@@ -189,9 +222,5 @@ struct Step {
 };
 
 Step step(Machine machine, const Event& event);
-
-// The cause among what the ranks said (invariant 3): the earliest error that is not peer_lost, else
-// the earliest.
-GroupError first_cause(const std::vector<RankState>& ranks);
 
 }  // namespace rtrain

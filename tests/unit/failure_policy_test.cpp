@@ -11,25 +11,57 @@ Failure user(const char* text) {
 }
 
 TEST(FailurePolicy, GivesUpWhenTheRetriesAreUsedUp) {
-  FailurePolicy policy(2, 1);
+  FailurePolicy policy({.max_failures = 2}, 1);
   EXPECT_TRUE(policy.decide(lost()).retry);
   EXPECT_TRUE(policy.decide(lost()).retry);
   const FailureDecision last = policy.decide(lost());
   EXPECT_FALSE(last.retry);
-  EXPECT_EQ(last.reason, "all 2 retries are used up");
+  EXPECT_EQ(last.reason, "all 2 retries are used up (max_failures = 2)");
 }
 
-TEST(FailurePolicy, NeverRetriesByDefault) {
-  EXPECT_FALSE(FailurePolicy(0, 1).decide(lost()).retry);
+TEST(FailurePolicy, B_079_MaxFailuresIsHonoured) {
+  for (const int limit : {0, 1, 10}) {
+    FailurePolicy policy({.max_failures = limit}, 1);
+    for (int i = 0; i < limit; ++i) ASSERT_TRUE(policy.decide(lost()).retry);
+    EXPECT_FALSE(policy.decide(lost()).retry);
+  }
+  FailurePolicy without_limit({.max_failures = -1}, 1);
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(without_limit.decide(lost()).retry);
 }
 
-TEST(FailurePolicy, MinusOneIsWithoutLimit) {
-  FailurePolicy policy(-1, 1);
-  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(policy.decide(lost()).retry);
+TEST(FailurePolicy, B_080_EachKindOfFailureHasABudgetOfItsOwn) {
+  FailurePolicy policy(
+      {.max_failures = 1, .controller_failure_limit = 1, .max_preemption_failures = 1}, 1);
+  Failure start{Error(Code::kTimeout, "late"), false, FailureKind::kController};
+  Failure preempted{Error(Code::kPreempted, "gone"), false, FailureKind::kPreemption};
+  for (const Failure& failure : {lost(), start, preempted})
+    EXPECT_TRUE(policy.decide(failure).retry);
+  EXPECT_EQ(policy.counts().worker_group, 1);
+  EXPECT_EQ(policy.counts().controller, 1);
+  EXPECT_EQ(policy.counts().preemption, 1);
+  for (const Failure& failure : {lost(), start, preempted})
+    EXPECT_FALSE(policy.decide(failure).retry);
+}
+
+TEST(FailurePolicy, WhatEarlierControllersSpentIsSpent) {
+  FailurePolicy policy({.max_failures = 3}, 1, {.worker_group = 3});
+  EXPECT_FALSE(policy.decide(lost()).retry);
+}
+
+TEST(FailurePolicy, F_063_ACrashLoopEndsAfterABoundedTime) {
+  FailurePolicy policy({.max_failures = 5}, 1);
+  double waited = 0;
+  int attempts = 1;
+  for (FailureDecision next = policy.decide(lost()); next.retry; next = policy.decide(lost())) {
+    waited += next.delay_s;
+    ++attempts;
+  }
+  EXPECT_EQ(attempts, 6);
+  EXPECT_LE(waited, 0 + 1 + 2 + 4 + 8);
 }
 
 TEST(FailurePolicy, FirstRetryIsImmediateAndLaterOnesWaitLonger) {
-  FailurePolicy policy(-1, 7);
+  FailurePolicy policy({.max_failures = -1}, 7);
   EXPECT_EQ(policy.decide(lost()).delay_s, 0);
   for (double full = 1; full <= 32; full *= 2) {
     const double delay = policy.decide(lost()).delay_s;
@@ -40,7 +72,7 @@ TEST(FailurePolicy, FirstRetryIsImmediateAndLaterOnesWaitLonger) {
 }
 
 TEST(FailurePolicy, ProgressMakesTheNextRetryImmediate) {
-  FailurePolicy policy(-1, 7);
+  FailurePolicy policy({.max_failures = -1}, 7);
   policy.decide(lost());
   EXPECT_GT(policy.decide(lost()).delay_s, 0);
   Failure after_progress = lost();
@@ -49,13 +81,13 @@ TEST(FailurePolicy, ProgressMakesTheNextRetryImmediate) {
 }
 
 TEST(FailurePolicy, TheSameUserErrorTwiceEndsTheRun) {
-  FailurePolicy policy(-1, 1);
+  FailurePolicy policy({.max_failures = -1}, 1);
   EXPECT_TRUE(policy.decide(user("train.lua:3: boom")).retry);
   EXPECT_FALSE(policy.decide(user("train.lua:3: boom")).retry);
 }
 
 TEST(FailurePolicy, AnotherUserErrorOrProgressIsRetried) {
-  FailurePolicy policy(-1, 1);
+  FailurePolicy policy({.max_failures = -1}, 1);
   EXPECT_TRUE(policy.decide(user("train.lua:3: boom")).retry);
   EXPECT_TRUE(policy.decide(user("train.lua:4: bang")).retry);
   Failure again = user("train.lua:4: bang");
@@ -64,14 +96,15 @@ TEST(FailurePolicy, AnotherUserErrorOrProgressIsRetried) {
 }
 
 TEST(FailurePolicy, TheSameLostWorkerTwiceIsRetried) {
-  FailurePolicy policy(5, 1);
+  FailurePolicy policy({.max_failures = 5}, 1);
   EXPECT_TRUE(policy.decide(lost()).retry);
   EXPECT_TRUE(policy.decide(lost()).retry);
 }
 
 TEST(FailurePolicy, EnvironmentAndConfigurationAreNeverRetried) {
   for (const Code code : {Code::kEnvironment, Code::kConfig, Code::kUnsupported}) {
-    const FailureDecision decision = FailurePolicy(-1, 1).decide({Error(code, "disk full")});
+    const FailureDecision decision =
+        FailurePolicy({.max_failures = -1}, 1).decide({Error(code, "disk full")});
     EXPECT_FALSE(decision.retry);
     EXPECT_FALSE(decision.reason.empty());
   }

@@ -47,7 +47,7 @@ class RunStoreTest : public ::testing::Test {
 TEST_F(RunStoreTest, RecordsARun) {
   auto store = RunStore::create(new_run("first"));
   EXPECT_EQ(cell("SELECT status FROM runs"), "INITIALIZING");
-  store->begin_attempt(1, std::nullopt);
+  store->begin_attempt(1, 2, std::nullopt);
   const std::vector<WorkerRow> workers{{0, 100, "host", "cpu", {}, {}},
                                        {1, 101, "host", "cpu", {}, {}}};
   store->set_workers(1, workers);
@@ -108,7 +108,7 @@ TEST_F(RunStoreTest, HoldsTheRunsLockWhileItLives) {
 TEST_F(RunStoreTest, TwoRunsWriteSideBySide) {
   auto a = RunStore::create(new_run("a"));
   auto b = RunStore::create(new_run("b"));
-  for (auto* store : {a.get(), b.get()}) store->begin_attempt(1, std::nullopt);
+  for (auto* store : {a.get(), b.get()}) store->begin_attempt(1, 2, std::nullopt);
   for (int64_t index = 0; index < 50; ++index) {
     const ReportRow row{1, index, 0, index, Map{{"i", index}}};
     a->add_reports({&row, 1});
@@ -129,18 +129,18 @@ TEST_F(RunStoreTest, AFencedControllerWritesNothing) {
     EXPECT_NE(e.message().find("taken over by pid 71 on gpu-3"), std::string::npos) << e.message();
   }
   EXPECT_THROW(store->claim().check(), Error);
-  EXPECT_THROW(store->begin_attempt(1, std::nullopt), Error);
+  EXPECT_THROW(store->begin_attempt(1, 2, std::nullopt), Error);
   EXPECT_EQ(cell("SELECT status FROM runs"), "INITIALIZING");
   EXPECT_EQ(cell("SELECT count(*) FROM attempts"), "0");
 }
 
 TEST_F(RunStoreTest, ANewAttemptSupersedesLaterReports) {
   auto store = RunStore::create(new_run("x"));
-  EXPECT_NE(store->begin_attempt(1, std::nullopt), "");
+  EXPECT_NE(store->begin_attempt(1, 2, std::nullopt), "");
   std::vector<ReportRow> rows;
   for (int64_t index = 0; index < 5; ++index) rows.push_back({1, index, 0, 1, Map{}});
   store->add_reports(rows);
-  store->begin_attempt(2, 2);
+  store->begin_attempt(2, 2, 2);
   const ReportRow again{2, 3, 0, 2, Map{}};
   store->add_reports({&again, 1});
   EXPECT_EQ(cell("SELECT group_concat(idx || '.' || attempt) FROM metric_list"), "0.1,1.1,2.1,3.2");

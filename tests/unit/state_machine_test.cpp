@@ -11,7 +11,9 @@ namespace {
 class Driver {
  public:
   explicit Driver(int workers, int max_failures = 0)
-      : machine_({workers, 60}, FailurePolicy(max_failures, 1)) {}
+      : Driver(ScalingPolicy::fixed(workers), {.max_failures = max_failures}) {}
+  Driver(ScalingPolicy scaling, const FailureLimits& limits)
+      : machine_(scaling, FailurePolicy(limits, 1)) {}
 
   Driver& feed(const Event& event) {
     Step next = step(std::move(machine_), event);
@@ -30,12 +32,12 @@ class Driver {
 
   Driver& start_group() {
     feed(event::Started{});
-    return begin_attempt();
+    return grant(machine_.scaling.max_workers()).begin_attempt();
   }
+  Driver& grant(int workers) { return feed(event::ResourcesGranted{workers}); }
   Driver& begin_attempt() { return feed(event::AttemptBegun{}); }
   Driver& all_reach(Phase phase) {
-    for (int rank = 0; rank < machine_.options.num_workers; ++rank)
-      feed(event::PhaseReached{rank, phase});
+    for (int rank = 0; rank < machine_.num_workers; ++rank) feed(event::PhaseReached{rank, phase});
     return *this;
   }
   Driver& run() { return start_group().all_reach(Phase::kHello).all_reach(Phase::kRunning); }
@@ -46,11 +48,23 @@ class Driver {
     return feed(event::Gone{rank, Error(Code::kWorkerLost, "rank died"), signal != 0, 2});
   }
   Driver& all_gone() {
-    for (int rank = 0; rank < machine_.options.num_workers; ++rank) {
+    for (int rank = 0; rank < machine_.num_workers; ++rank) {
       if (!machine_.ranks[static_cast<size_t>(rank)].gone) die(rank);
     }
     return *this;
   }
+
+  // The attempt fails, its processes end and its row is closed.
+  Driver& lose_attempt(bool new_checkpoint = false) {
+    die(0).feed(event::VerdictDue{machine_.attempt}).all_gone();
+    return feed(event::AttemptEnded{new_checkpoint});
+  }
+  // The next attempt runs.
+  Driver& retry(int workers) {
+    feed(event::RetryDue{machine_.attempt});
+    return resize(workers);
+  }
+  Driver& resize(int workers) { return grant(workers).begin_attempt().all_reach(Phase::kRunning); }
 
   RunState state() const { return machine_.state; }
   int attempt() const { return machine_.attempt; }
@@ -62,9 +76,10 @@ class Driver {
 
 TEST(StateMachine, SpawnsOnlyAfterTheAttemptIsOnDisk) {
   Driver d(2);
-  d.feed(event::Started{});
+  d.feed(event::Started{}).grant(2);
   EXPECT_EQ(d.state(), RunState::kScheduling);
-  EXPECT_TRUE(d.find<action::BeginAttempt>());
+  ASSERT_TRUE(d.find<action::BeginAttempt>());
+  EXPECT_EQ(d.find<action::BeginAttempt>()->num_workers, 2);
   EXPECT_FALSE(d.find<action::SpawnGroup>());
   d.begin_attempt();
   EXPECT_TRUE(d.find<action::SpawnGroup>());
@@ -164,7 +179,7 @@ TEST(StateMachine, ARetryIsANewAttempt) {
   ASSERT_TRUE(d.find<action::ReportFailure>());
   EXPECT_TRUE(d.find<action::ReportFailure>()->decision.retry);
   EXPECT_EQ(d.state(), RunState::kRestarting);
-  d.feed(event::RetryDue{1});
+  d.feed(event::RetryDue{1}).grant(2);
   ASSERT_TRUE(d.find<action::BeginAttempt>());
   EXPECT_EQ(d.attempt(), 2);
   d.begin_attempt().all_reach(Phase::kRunning).die(0).feed(event::VerdictDue{2}).all_gone();
@@ -176,13 +191,13 @@ TEST(StateMachine, ARetryIsANewAttempt) {
 
 TEST(StateMachine, TimersOfAnOlderAttemptDoNothing) {
   Driver d(1, 1);
-  d.run().die(0).feed(event::AttemptEnded{false}).feed(event::RetryDue{1}).begin_attempt();
+  d.run().die(0).feed(event::AttemptEnded{false}).feed(event::RetryDue{1}).grant(1).begin_attempt();
   d.feed(event::VerdictDue{1}).feed(event::DeadlinePassed{1}).feed(event::RetryDue{1});
   EXPECT_EQ(d.state(), RunState::kScheduling);
   EXPECT_FALSE(d.find<action::KillGroup>());
 }
 
-TEST(StateMachine, AStartThatHangsNamesRankAndPhase) {
+TEST(StateMachine, B_084_AStartThatHangsNamesRankAndPhase) {
   Driver d(2, 1);
   d.start_group().all_reach(Phase::kHello).feed(event::PhaseReached{0, Phase::kEngineLoaded});
   d.feed(event::DeadlinePassed{1});
@@ -207,9 +222,96 @@ TEST(StateMachine, AGroupThatCannotBeSpawnedWaitsOnlyForTheRanksThatWere) {
   EXPECT_EQ(d.find<action::EndAttempt>()->error->cause.message(), "no memory");
 }
 
-TEST(StateMachine, StopKillsTheGroupAndAborts) {
+TEST(StateMachine, B_070_StartGoesThroughSchedulingToRunningAndNoRoomKeepsInitializing) {
+  Driver d(2);
+  d.feed(event::Started{});
+  ASSERT_TRUE(d.find<action::RequestResources>());
+  EXPECT_EQ(d.find<action::RequestResources>()->min_workers, 2);
+  EXPECT_EQ(d.state(), RunState::kInitializing);
+  d.grant(2);
+  EXPECT_EQ(d.state(), RunState::kScheduling);
+  d.begin_attempt().all_reach(Phase::kRunning);
+  EXPECT_EQ(d.state(), RunState::kRunning);
+  d.grant(2);
+  EXPECT_FALSE(d.find<action::BeginAttempt>()) << "an answer that nobody waits for";
+}
+
+TEST(StateMachine, B_085_WhatCanNeverBeHadEndsTheRunWithoutARetry) {
+  Driver d(8, -1);
+  d.feed(event::Started{}).feed(event::ResourcesRefused{Error(Code::kEnvironment, "8 cores, 2")});
+  ASSERT_TRUE(d.find<action::EndRun>());
+  EXPECT_EQ(d.find<action::EndRun>()->error->kind, FailureKind::kController);
+  d.feed(event::RunEnded{});
+  EXPECT_EQ(d.state(), RunState::kErrored);
+  EXPECT_EQ(d.find<action::Finish>()->error->cause.message(), "8 cores, 2");
+}
+
+TEST(StateMachine, B_072_WorkerErrorIsRetriedOrRaised) {
+  Driver d(2, 1);
+  d.run().lose_attempt();
+  EXPECT_EQ(d.state(), RunState::kRestarting);
+  d.feed(event::RetryDue{1});
+  EXPECT_EQ(d.state(), RunState::kRestarting) << "until the resources are there";
+  d.grant(2);
+  EXPECT_EQ(d.state(), RunState::kScheduling);
+  d.begin_attempt().all_reach(Phase::kRunning);
+  EXPECT_EQ(d.state(), RunState::kRunning);
+  d.lose_attempt();
+  EXPECT_EQ(d.state(), RunState::kShuttingDown);
+  d.feed(event::RunEnded{});
+  EXPECT_EQ(d.state(), RunState::kErrored);
+}
+
+TEST(StateMachine, B_073_AFailedStartIsRescheduled) {
+  Driver late(2);
+  late.start_group().feed(event::DeadlinePassed{1}).all_gone().feed(event::AttemptEnded{false});
+  EXPECT_EQ(late.state(), RunState::kRescheduling) << "not charged to max_failures = 0";
+  late.retry(2);
+  EXPECT_EQ(late.state(), RunState::kRunning);
+
+  Driver crashed(2);
+  crashed.start_group().all_reach(Phase::kHello).lose_attempt();
+  EXPECT_EQ(crashed.state(), RunState::kRescheduling);
+  EXPECT_EQ(crashed.find<action::ReportFailure>()->error.kind, FailureKind::kController);
+}
+
+TEST(StateMachine, B_083_ACrashWhileStartingTakesTheOthersDown) {
+  Driver d(3);
+  d.start_group().feed(event::PhaseReached{0, Phase::kRunning}).die(1).feed(event::VerdictDue{1});
+  EXPECT_TRUE(d.find<action::KillGroup>());
+  d.all_gone();
+  ASSERT_TRUE(d.find<action::EndAttempt>());
+  EXPECT_EQ(d.find<action::EndAttempt>()->error->kind, FailureKind::kController);
+  EXPECT_EQ(d.find<action::EndAttempt>()->error->ranks.size(), 1U);
+}
+
+TEST(StateMachine, B_080_FailedStartsAndWorkerErrorsHaveBudgetsOfTheirOwn) {
+  Driver d(ScalingPolicy::fixed(1), {.max_failures = 1, .controller_failure_limit = 1});
+  d.start_group().lose_attempt();
+  EXPECT_EQ(d.state(), RunState::kRescheduling);
+  d.retry(1).lose_attempt();
+  EXPECT_EQ(d.state(), RunState::kRestarting);
+  d.feed(event::RetryDue{2}).grant(1).begin_attempt().lose_attempt();
+  EXPECT_EQ(d.state(), RunState::kShuttingDown) << "the second failed start";
+}
+
+TEST(StateMachine, ATransientFailureToSpawnIsRetried) {
+  const Error error(Code::kEnvironment, "fork: try again");
+  Driver d(2);
+  d.start_group().feed(event::SpawnFailed{error, 1, true}).die(0);
+  EXPECT_TRUE(d.feed(event::AttemptEnded{false}).find<action::SetRetryTimer>());
+  Driver for_ever(2);
+  for_ever.start_group().feed(event::SpawnFailed{error, 1}).die(0);
+  EXPECT_TRUE(for_ever.feed(event::AttemptEnded{false}).find<action::EndRun>());
+}
+
+TEST(StateMachine, AStopAsksARunningGroupAndKillsItAfterTheGracePeriod) {
   Driver d(2, -1);
-  d.run().feed(event::StopRequested{Code::kInterrupted});
+  d.run().feed(event::StopRequested{StopKind::kInterrupt});
+  ASSERT_TRUE(d.find<action::AskToStop>());
+  EXPECT_FALSE(d.find<action::KillGroup>());
+  EXPECT_EQ(d.state(), RunState::kRunning);
+  d.feed(event::GracePassed{1});
   EXPECT_TRUE(d.find<action::KillGroup>());
   d.all_gone();
   EXPECT_EQ(d.find<action::EndAttempt>()->status, RunState::kAborted);
@@ -218,18 +320,140 @@ TEST(StateMachine, StopKillsTheGroupAndAborts) {
   EXPECT_EQ(d.find<action::Finish>()->error->cause.code(), Code::kInterrupted);
 }
 
+TEST(StateMachine, B_076_AbortClosesTheAttemptAndEndsInAborted) {
+  Driver d(2, -1);
+  d.run().feed(event::StopNow{StopKind::kOperator});
+  EXPECT_TRUE(d.find<action::KillGroup>());
+  d.all_gone();
+  ASSERT_TRUE(d.find<action::EndAttempt>());
+  EXPECT_EQ(d.find<action::EndAttempt>()->status, RunState::kAborted);
+  EXPECT_FALSE(d.find<action::EndRun>()) << "only when the attempt's row is closed";
+  d.feed(event::AttemptEnded{false});
+  ASSERT_TRUE(d.find<action::EndRun>());
+  EXPECT_FALSE(d.find<action::Finish>());
+  d.feed(event::RunEnded{});
+  EXPECT_EQ(d.state(), RunState::kAborted);
+}
+
+TEST(StateMachine, ACheckpointAfterTheRequestEndsTheGroup) {
+  Driver d(2);
+  d.run().feed(event::CheckpointCommitted{1});
+  EXPECT_FALSE(d.find<action::KillGroup>());
+  d.feed(event::StopRequested{StopKind::kInterrupt}).feed(event::CheckpointCommitted{1});
+  EXPECT_TRUE(d.find<action::KillGroup>());
+  d.all_gone().feed(event::AttemptEnded{true}).feed(event::RunEnded{});
+  EXPECT_EQ(d.state(), RunState::kAborted);
+}
+
+TEST(StateMachine, ATerminatedRunThatSavedIsPreempted) {
+  Driver d(2);
+  d.run().feed(event::StopRequested{StopKind::kTerminate});
+  EXPECT_EQ(d.state(), RunState::kPreempting);
+  d.feed(event::StopSeen{}).feed(event::CheckpointCommitted{1}).all_gone();
+  d.feed(event::AttemptEnded{true}).feed(event::RunEnded{});
+  EXPECT_EQ(d.state(), RunState::kPreempted);
+  EXPECT_EQ(exit_code(d.find<action::Finish>()->error->cause.code()), 75);
+  EXPECT_EQ(d.find<action::Finish>()->error->kind, FailureKind::kPreemption);
+}
+
+TEST(StateMachine, ATerminatedRunThatDidNotSaveIsAborted) {
+  Driver d(2);
+  d.run().feed(event::StopRequested{StopKind::kTerminate}).feed(event::GracePassed{1}).all_gone();
+  d.feed(event::AttemptEnded{false}).feed(event::RunEnded{});
+  EXPECT_EQ(d.state(), RunState::kAborted);
+  EXPECT_EQ(exit_code(d.find<action::Finish>()->error->cause.code()), 143);
+}
+
+TEST(StateMachine, B_105_ACleanReturnDuringAStopFinishesTheRun) {
+  for (const StopKind kind : {StopKind::kTerminate, StopKind::kInterrupt, StopKind::kResize}) {
+    Driver d(2);
+    d.run().feed(event::StopRequested{kind});
+    d.feed(event::Returned{0}).feed(event::Returned{1}).die(0, 0).die(1, 0);
+    EXPECT_EQ(d.find<action::EndAttempt>()->status, RunState::kFinished);
+    d.feed(event::AttemptEnded{false}).feed(event::RunEnded{});
+    EXPECT_EQ(d.state(), RunState::kFinished);
+  }
+}
+
+TEST(StateMachine, ARunThatReturnsBecauseItWasToldToStopIsStopped) {
+  Driver d(1);
+  d.run().feed(event::StopRequested{StopKind::kInterrupt}).feed(event::StopSeen{});
+  d.feed(event::Returned{0}).die(0, 0).feed(event::AttemptEnded{false}).feed(event::RunEnded{});
+  EXPECT_EQ(d.state(), RunState::kAborted);
+}
+
+TEST(StateMachine, APredicateFinishesTheRun) {
+  Driver d(1);
+  d.run().feed(event::StopRequested{StopKind::kPredicate}).feed(event::GracePassed{1}).all_gone();
+  d.feed(event::AttemptEnded{false}).feed(event::RunEnded{});
+  EXPECT_EQ(d.state(), RunState::kFinished);
+  EXPECT_FALSE(d.find<action::Finish>()->error);
+}
+
+TEST(StateMachine, AStrongerStopTakesOver) {
+  Driver d(ScalingPolicy::elastic(1, 2, 60), {});
+  d.feed(event::Started{}).resize(1).feed(event::ResourcesSeen{1, 2});
+  d.feed(event::StopSeen{}).feed(event::Returned{0});
+  d.feed(event::StopRequested{StopKind::kInterrupt}).die(0, 0).feed(event::AttemptEnded{false});
+  ASSERT_TRUE(d.find<action::EndRun>()) << "the run does not go on in another size";
+  EXPECT_EQ(d.find<action::EndRun>()->status, RunState::kAborted);
+
+  Driver two(1);
+  two.run().feed(event::StopRequested{StopKind::kTerminate});
+  two.feed(event::StopRequested{StopKind::kInterrupt}).feed(event::GracePassed{1}).all_gone();
+  EXPECT_EQ(two.find<action::EndAttempt>()->error->cause.code(), Code::kTerminated) << "the first";
+}
+
+TEST(StateMachine, B_109_AUserErrorDuringAStopIsAWorkerFailure) {
+  Driver d(1);
+  d.run().feed(event::StopRequested{StopKind::kTerminate}).fail(0, Code::kUser, "boom").die(0);
+  d.feed(event::AttemptEnded{false});
+  ASSERT_TRUE(d.find<action::EndRun>());
+  EXPECT_EQ(d.find<action::EndRun>()->error->cause.message(), "boom");
+  EXPECT_EQ(d.find<action::EndRun>()->status, RunState::kErrored);
+  EXPECT_EQ(d.find<action::EndRun>()->error->kind, FailureKind::kWorkerGroup);
+
+  Driver retryable(1, 5);
+  retryable.run().feed(event::StopRequested{StopKind::kTerminate}).fail(0, Code::kUser, "boom");
+  retryable.die(0).feed(event::AttemptEnded{false});
+  ASSERT_TRUE(retryable.find<action::ReportFailure>());
+  EXPECT_FALSE(retryable.find<action::ReportFailure>()->decision.retry) << "not on this machine";
+  EXPECT_EQ(retryable.find<action::EndRun>()->status, RunState::kAborted);
+}
+
+TEST(StateMachine, B_108_APreemptionBudgetThatIsUsedUpIsNoInvitationToRunAgain) {
+  Driver d(ScalingPolicy::fixed(1), {.max_preemption_failures = 0});
+  d.run().feed(event::StopRequested{StopKind::kTerminate}).feed(event::CheckpointCommitted{1});
+  d.all_gone().feed(event::AttemptEnded{true}).feed(event::RunEnded{});
+  const auto& error = *d.find<action::Finish>()->error;
+  EXPECT_EQ(error.kind, FailureKind::kPreemption);
+  EXPECT_EQ(error_kind_name(error.kind), "PreemptionError");
+  EXPECT_NE(exit_code(error.cause.code()), 75);
+  EXPECT_NE(error.cause.message().find("max_preemption_failures = 0"), std::string::npos);
+}
+
 TEST(StateMachine, StopEndsTheRunInEveryState) {
-  const Event stop = event::StopRequested{Code::kTerminated};
+  const Event stop = event::StopRequested{StopKind::kTerminate};
+  Driver queued(1);
+  queued.feed(event::Started{}).feed(stop);
+  EXPECT_TRUE(queued.find<action::EndRun>());
+  queued.grant(1);
+  EXPECT_FALSE(queued.find<action::BeginAttempt>());
+
   Driver scheduling(1);
-  scheduling.feed(event::Started{}).feed(stop).begin_attempt();
+  scheduling.feed(event::Started{}).grant(1).feed(stop).begin_attempt();
   EXPECT_TRUE(scheduling.find<action::EndAttempt>());
   EXPECT_FALSE(scheduling.find<action::SpawnGroup>());
+
+  Driver starting(1);
+  starting.start_group().feed(stop);
+  EXPECT_TRUE(starting.find<action::KillGroup>()) << "nothing to save yet";
 
   Driver waiting(1, 1);
   waiting.run().die(0).feed(event::AttemptEnded{false}).feed(stop);
   EXPECT_TRUE(waiting.find<action::EndRun>());
   waiting.feed(event::RetryDue{1});
-  EXPECT_FALSE(waiting.find<action::BeginAttempt>());
+  EXPECT_FALSE(waiting.find<action::RequestResources>());
 
   Driver ending(1, 1);
   ending.run().die(0).feed(stop).feed(event::AttemptEnded{false});
@@ -238,8 +462,92 @@ TEST(StateMachine, StopEndsTheRunInEveryState) {
 
 TEST(StateMachine, AStopAfterAllRanksReturnedComesTooLate) {
   Driver d(1);
-  d.run().feed(event::Returned{0}).feed(event::StopRequested{Code::kInterrupted}).die(0, 0);
+  d.run().feed(event::Returned{0}).feed(event::StopRequested{StopKind::kInterrupt}).die(0, 0);
   EXPECT_EQ(d.find<action::EndAttempt>()->status, RunState::kFinished);
+}
+
+TEST(StateMachine, B_071_AResizeGoesThroughResizingAndSchedulingWithTheNewSize) {
+  Driver d(ScalingPolicy::elastic(1, 4, 60), {});
+  d.feed(event::Started{}).resize(2);
+  ASSERT_EQ(d.state(), RunState::kRunning);
+  d.feed(event::ResourcesSeen{1, 2});
+  EXPECT_TRUE(d.find<action::SetResizeTimer>());
+  EXPECT_FALSE(d.find<action::AskToStop>());
+  d.feed(event::ResourcesSeen{1, 4});
+  ASSERT_TRUE(d.find<action::AskToStop>());
+  EXPECT_EQ(d.find<action::AskToStop>()->kind, StopKind::kResize);
+  EXPECT_EQ(d.find<action::ReportResize>()->to, 4);
+  d.feed(event::CheckpointCommitted{1}).all_gone();
+  EXPECT_EQ(d.find<action::EndAttempt>()->status, RunState::kFinished);
+  d.feed(event::AttemptEnded{true});
+  EXPECT_EQ(d.state(), RunState::kResizing);
+  EXPECT_FALSE(d.find<action::ReportFailure>()) << "no failure, charged to nothing";
+  d.grant(4);
+  EXPECT_EQ(d.state(), RunState::kScheduling);
+  EXPECT_EQ(d.find<action::BeginAttempt>()->num_workers, 4);
+  d.begin_attempt();
+  EXPECT_EQ(d.find<action::SpawnGroup>()->num_workers, 4);
+  EXPECT_EQ(d.attempt(), 2);
+}
+
+TEST(StateMachine, AGroupThatOnlyGrowsWaitsForItsCheckpoint) {
+  Driver d(ScalingPolicy::elastic(1, 4, 60), {});
+  d.feed(event::Started{}).resize(2).feed(event::ResourcesSeen{1, 3}).feed(event::GracePassed{1});
+  EXPECT_FALSE(d.find<action::KillGroup>());
+}
+
+TEST(StateMachine, B_107_AShrinkThatCannotSaveIsAPreemptionAndNoWorkerFailure) {
+  Driver d(ScalingPolicy::elastic(1, 4, 60), {.max_failures = 0, .max_preemption_failures = 1});
+  d.feed(event::Started{}).resize(4).feed(event::ResourcesSeen{1, 2}).feed(event::GracePassed{1});
+  EXPECT_TRUE(d.find<action::KillGroup>());
+  d.all_gone().feed(event::AttemptEnded{false});
+  ASSERT_TRUE(d.find<action::ReportFailure>());
+  EXPECT_EQ(d.find<action::ReportFailure>()->error.kind, FailureKind::kPreemption);
+  EXPECT_TRUE(d.find<action::ReportFailure>()->decision.retry);
+  EXPECT_EQ(d.state(), RunState::kRestarting);
+  d.retry(2);
+  EXPECT_EQ(d.state(), RunState::kRunning);
+}
+
+TEST(StateMachine, AnElasticRunRestartsWithWhatIsThereAndStillPays) {
+  Driver d(ScalingPolicy::elastic(1, 4, 60), {.max_failures = 1});
+  d.feed(event::Started{}).resize(4).lose_attempt().retry(3);
+  EXPECT_EQ(d.state(), RunState::kRunning);
+  d.lose_attempt();
+  EXPECT_TRUE(d.find<action::EndRun>());
+}
+
+TEST(StateMachine, F_062_AStormOfFailuresIsOneDecision) {
+  Driver d(64, 1);
+  d.run();
+  for (int rank = 0; rank < 63; ++rank) d.fail(rank, Code::kUser, "boom", rank);
+  EXPECT_FALSE(d.find<action::KillGroup>());
+  d.fail(63, Code::kUser, "boom", 63).all_gone().feed(event::AttemptEnded{true});
+  ASSERT_TRUE(d.find<action::ReportFailure>());
+  EXPECT_TRUE(d.find<action::ReportFailure>()->decision.retry);
+  EXPECT_EQ(d.find<action::ReportFailure>()->error.ranks.size(), 64U);
+  EXPECT_EQ(d.find<action::ReportFailure>()->error.rank, 0);
+}
+
+TEST(StateMachine, B_077_AFailureWhileShuttingDownAfterSuccessIsTheRunsError) {
+  Driver d(1);
+  d.run().feed(event::Returned{0}).die(0, 0).feed(event::AttemptEnded{false});
+  d.feed(event::StorageFailed{Error(Code::kEnvironment, "disk full")}).feed(event::RunEnded{});
+  EXPECT_EQ(d.state(), RunState::kErrored);
+  EXPECT_EQ(d.find<action::Finish>()->error->kind, FailureKind::kController);
+  EXPECT_EQ(error_kind_name(d.find<action::Finish>()->error->kind), "ControllerError");
+}
+
+TEST(StateMachine, B_078_AFailureWhileShuttingDownAfterAnErrorKeepsTheError) {
+  const Event full = event::StorageFailed{Error(Code::kEnvironment, "disk full")};
+  Driver at_once(1, 3);
+  at_once.run().fail(0, Code::kUser, "boom").feed(full).die(0).feed(event::AttemptEnded{false});
+  ASSERT_TRUE(at_once.find<action::EndRun>()) << "nothing can be recorded any more";
+  EXPECT_EQ(at_once.find<action::EndRun>()->error->cause.message(), "boom");
+
+  Driver later(1);
+  later.run().lose_attempt().feed(full).feed(event::RunEnded{});
+  EXPECT_EQ(later.find<action::Finish>()->error->cause.code(), Code::kWorkerLost);
 }
 
 TEST(StateMachine, AStorageFailureEndsTheRunWithThatError) {
@@ -252,13 +560,6 @@ TEST(StateMachine, AStorageFailureEndsTheRunWithThatError) {
   d.feed(full).feed(event::RunEnded{});
   EXPECT_EQ(d.state(), RunState::kErrored);
   EXPECT_EQ(d.find<action::Finish>()->error->cause.message(), "disk full");
-}
-
-TEST(StateMachine, ALastWriteThatFailsIsTheRunsError) {
-  Driver d(1);
-  d.run().feed(event::Returned{0}).die(0, 0).feed(event::AttemptEnded{false});
-  d.feed(event::StorageFailed{Error(Code::kEnvironment, "disk full")}).feed(event::RunEnded{});
-  EXPECT_EQ(d.state(), RunState::kErrored);
 }
 
 }  // namespace
