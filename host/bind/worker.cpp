@@ -60,6 +60,14 @@ std::string bytes_at(lua_State* L, int index) {
   return {data, size};
 }
 
+// The user's line is the first Lua frame outside the modules.
+int meet(lua_State* L) {
+  const std::string data =
+      worker().collectives().meet(bytes_at(L, 1), user_position(L), bytes_at(L, 2));
+  lua_pushlstring(L, data.data(), data.size());
+  return 1;
+}
+
 int store_set(lua_State* L) {
   worker();
   host_api().store_set(bytes_at(L, 1), bytes_at(L, 2));
@@ -91,6 +99,7 @@ int open_worker(lua_State* L) {
       method<&report>("report"),
       method<&starting_checkpoint>("starting_checkpoint"),
       method<&make_tempdir>("make_tempdir"),
+      method<&meet>("meet"),
       method<&store_set>("store_set"),
       method<&store_get>("store_get"),
       method<&store_delete>("store_delete"),

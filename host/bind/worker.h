@@ -8,6 +8,8 @@
 //                                checkpoint, or nil
 //   starting_checkpoint() → {path, name, metrics, index} or nil
 //   make_tempdir() → path
+//   meet(collective, data) → rank 0's data
+//                                waits until every rank has called that collective
 //   store_set(key, value), store_get(key, timeout_s) → value, store_delete(key) → existed
 //                                the attempt's key-value store; store_get waits for the key
 // In a process that is no worker each of them raises `argument`.

@@ -78,6 +78,7 @@ Value to_value(const WorkerContext& c) {
              {"run_path", c.run_path},
              {"backend", c.backend},
              {"timeout_s", c.timeout_s},
+             {"collective_timeout_s", c.collective_timeout_s},
              {"threads", c.threads},
              {"first_index", c.first_index},
              {"starting_checkpoint", c.starting_checkpoint}};
@@ -99,6 +100,7 @@ WorkerContext worker_context_from_value(const Value& v) {
   c.run_path = v["run_path"].as_string();
   c.backend = v["backend"].as_string();
   c.timeout_s = v["timeout_s"].as_float();
+  c.collective_timeout_s = v["collective_timeout_s"].as_float();
   c.threads = number("threads");
   c.first_index = v["first_index"].as_int();
   c.starting_checkpoint = v["starting_checkpoint"];

@@ -8,6 +8,9 @@
 //   it report    index, time, metrics, checkpoint (true with staged files), directory_name call id,
 //   op, …                       a Store call: set get add check wait delete num_keys compare_set
 //   cancel    id                              the caller of get or wait has stopped waiting
+//   sync      id, sequence, collective, caller, world_size, data
+//                                             it is in train.collective; the reply is {data} of
+//                                             rank 0 or {error}
 //   returned  value, reports                  the train function has returned, after so many
 //   reports failed    error                           it raised
 // controller → worker
@@ -54,6 +57,7 @@ struct WorkerContext {
   std::string run_path;
   std::string backend;
   double timeout_s = 1800;
+  double collective_timeout_s = 1800;  // of train.collective
   int threads = 1;
   int64_t first_index = 0;    // the number of the attempt's first report
   Value starting_checkpoint;  // {path, metrics, index} or nil

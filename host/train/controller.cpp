@@ -214,6 +214,11 @@ void Controller::perform(const action::SpawnGroup& a) {
   threads_ = threads_per_worker(seams_.spec, size);
   const std::string threads = std::to_string(threads_);
   store_ = {};
+  collectives_ = std::make_unique<CollectiveService>(
+      seams_.loop, size, sync_settings(seams_.spec.timeout_s),
+      CollectiveService::Outlets{
+          [this](int rank, const Value& message) { group_->send(rank, message); },
+          [this](const std::string& text) { emit_notice("warning", text); }});
   reports_ = std::make_unique<ReportHandler>(size, attempt_.first_index);
   staged_files_.assign(static_cast<size_t>(size), {});
   workers_.clear();
@@ -257,6 +262,7 @@ void Controller::perform(const action::SendStart& a) {
   context.run_path = seams_.record.run_path();
   context.backend = seams_.spec.backend;
   context.timeout_s = seams_.spec.timeout_s;
+  context.collective_timeout_s = sync_settings(seams_.spec.timeout_s).timeout_s;
   context.threads = threads_;
   context.first_index = attempt_.first_index;
   if (attempt_.checkpoint) context.starting_checkpoint = attempt_.checkpoint->to_value();
@@ -301,6 +307,7 @@ void Controller::perform(const action::EndAttempt& a) {
   verdict_.stop();
   kill_notice_.stop();
   report_deadline_.stop();
+  collectives_.reset();
   if (!a.error && reports_) {
     if (const std::string text = reports_->uneven(); !text.empty()) emit_notice("warning", text);
   }
@@ -368,6 +375,8 @@ void Controller::on_message(int rank, const Value& message) {
       group_->send(answer.rank,
                    Map{{"type", "reply"}, {"id", answer.id}, {"value", std::move(answer.value)}});
     }
+  } else if (type == "sync") {
+    collectives_->on_message(rank, message);
   } else if (type == "cancel") {
     store_.cancel(rank, message["id"].as_int());
   } else if (type == "report") {
@@ -426,6 +435,7 @@ void Controller::on_report(int rank, const Value& message) {
 
 void Controller::on_returned(int rank, const Value& message) {
   reports_->set_returned(rank);
+  collectives_->on_returned(rank);
   if (rank == 0) return_value_ = message["value"];
   feed(event::Returned{rank});
   answer_stuck();

@@ -13,6 +13,7 @@
 #include "host/loop/signal.h"
 #include "host/loop/task_thread.h"
 #include "host/loop/timer.h"
+#include "host/train/collective_service.h"
 #include "host/train/event_queue.h"
 #include "host/train/key_value_store.h"
 #include "host/train/report_batch.h"
@@ -107,6 +108,7 @@ class Controller : public WorkerGroupObserver {
   std::unique_ptr<WorkerGroup> group_;
   std::unique_ptr<ReportHandler> reports_;
   KeyValueStore store_;
+  std::unique_ptr<CollectiveService> collectives_;
   std::vector<WorkerRow> workers_;
   std::vector<List> staged_files_;  // by rank: parts of the report that is being sent
   bool new_checkpoint_ = false;

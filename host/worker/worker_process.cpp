@@ -239,14 +239,23 @@ Value WorkerProcess::wait_store(Map request, std::chrono::milliseconds timeout,
   return call(std::move(request), timeout, keys);
 }
 
-Value WorkerProcess::call(Map request, std::optional<std::chrono::milliseconds> timeout,
-                          const std::string& what) {
+int64_t WorkerProcess::request(Map message) {
   const int64_t id = ++last_call_;
-  request.set("type", "call");
-  request.set("id", id);
+  message.set("id", id);
   replies_.expect(call_key(id));
-  send(request);
-  auto answer = replies_.wait(call_key(id), timeout.value_or(kGrace));
+  send(message);
+  return id;
+}
+
+std::optional<Value> WorkerProcess::wait_reply(int64_t id, std::chrono::milliseconds timeout) {
+  return replies_.wait(call_key(id), timeout);
+}
+
+Value WorkerProcess::call(Map message, std::optional<std::chrono::milliseconds> timeout,
+                          const std::string& what) {
+  message.set("type", "call");
+  const int64_t id = request(std::move(message));
+  auto answer = wait_reply(id, timeout.value_or(kGrace));
   if (answer) return std::move(*answer);
   channel_->send(Map{{"type", "cancel"}, {"id", id}});
   if (!timeout) throw Error(Code::kTimeout, "the controller does not answer");

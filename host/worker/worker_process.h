@@ -18,6 +18,7 @@
 #include "host/base/value.h"
 #include "host/loop/channel.h"
 #include "host/loop/message.h"
+#include "host/worker/collective_client.h"
 #include "host/worker/pending_writes.h"
 #include "host/worker/replies.h"
 
@@ -60,6 +61,10 @@ class WorkerProcess {
 
   // What threads of the engine are writing: a folder is complete before it is staged.
   PendingWrites& pending_writes() { return pending_writes_; }
+  // Sends a message that is answered by a `reply`, and waits for that; nothing at the deadline.
+  int64_t request(Map message);
+  std::optional<Value> wait_reply(int64_t id, std::chrono::milliseconds timeout);
+  CollectiveClient& collectives() { return collectives_; }
 
   // A Store call that is answered at once.
   Value call_store(Map request);
@@ -87,6 +92,7 @@ class WorkerProcess {
   std::thread control_;
   WorkerContext context_;
   int64_t next_index_ = 0;  // main thread only
+  CollectiveClient collectives_{*this};
 };
 
 }  // namespace rtrain

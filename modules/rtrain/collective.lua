@@ -1,6 +1,7 @@
 -- rtrain/collective.lua: a barrier, and one value from rank 0 to all, for the train function.
 --
--- Over the process group of a TorchTrainer. For tensors use torch.distributed.
+-- Over the controller, not the process group: it works before there is one, and without one. For tensors use
+-- torch.distributed.
 
 local closure = require 'rtrain._closure'
 local session = require 'rtrain.session'
@@ -8,23 +9,33 @@ local session = require 'rtrain.session'
 ---@class rtrain.collective
 local collective = {}
 
----Waits until every worker is here. Counterpart: ray.train.collective.barrier.
----Raises code 'timeout' after TorchConfig.timeout_s, 'peer_lost' when another worker is gone.
+---Waits until every worker is here. The first rank's wait is reported each minute (`$RTRAIN_COLLECTIVE_WARN_INTERVAL_S`), with
+---the ranks that are missing. Counterpart: ray.train.collective.barrier.
+---Raises code 'timeout' after TorchConfig.timeout_s (or `$RTRAIN_COLLECTIVE_TIMEOUT_S`), 'user' when the workers are in
+---different collectives or one has returned.
+---
+---```lua
+---local train = require 'rtrain'
+---train.DataParallelTrainer({
+---  train_loop_per_worker = function()
+---    local rank = train.get_context():get_world_rank()
+---    if rank == 0 then io.open('prepared', 'w'):close() end
+---    train.collective.barrier()
+---    assert(io.open 'prepared')
+---  end,
+---  scaling_config = train.ScalingConfig {num_workers = 2},
+---}):fit()
+---```
 function collective.barrier()
   session.get('train.collective.barrier()')
-  require('torch.distributed').barrier()
+  require('rtrain._worker').meet('train.collective.barrier()', '')
 end
 
-local function bytes_of(tensor)
-  local parts = {}
-  for i, byte in ipairs(tensor:tolist()) do parts[i] = string.char(byte) end
-  return table.concat(parts)
-end
-
----Gives every worker rank 0's value; also a barrier. For small values: it travels as a train function does.
+---Gives every worker rank 0's value; also a barrier. For small values, up to 256 KiB: it travels as a train function does.
 ---Counterpart: ray.train.collective.broadcast_from_rank_zero.
 ---@param data any the value on rank 0; the others' is ignored
 ---@return any data rank 0's
+---Raises as `barrier`, and code 'argument' for a value that is too large.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -39,13 +50,8 @@ end
 ---```
 function collective.broadcast_from_rank_zero(data)
   local state = session.get('train.collective.broadcast_from_rank_zero()')
-  local torch, dist = require 'torch', require 'torch.distributed'
-  local is_source = state.context.world_rank == 0
-  local bytes = is_source and closure.dump(data) or ''
-  local size = dist.broadcast(torch.tensor({#bytes}, {dtype = torch.int64}), 0):tolist()[1]
-  local buffer = is_source and require('torch._C').from_bytes(bytes, 'uint8', {#bytes})
-    or torch.zeros(tonumber(size), {dtype = torch.uint8})
-  return closure.load(bytes_of(dist.broadcast(buffer, 0)))
+  local bytes = state.context.world_rank == 0 and closure.dump(data) or ''
+  return closure.load(require('rtrain._worker').meet('train.collective.broadcast_from_rank_zero()', bytes))
 end
 
 return require 'rtrain.namespace'('train.collective', nil, collective)

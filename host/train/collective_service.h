@@ -1,0 +1,40 @@
+// host/train/collective_service.h: train.collective over the workers' channels: the board of one
+// attempt, with a clock.
+//
+// Belongs to the control thread.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "host/loop/timer.h"
+#include "host/train/sync_board.h"
+
+namespace rtrain {
+
+// timeout_s unless $RTRAIN_COLLECTIVE_TIMEOUT_S says otherwise; $RTRAIN_COLLECTIVE_WARN_INTERVAL_S.
+SyncSettings sync_settings(double timeout_s);
+
+class CollectiveService {
+ public:
+  struct Outlets {
+    std::function<void(int rank, const Value& message)> send;
+    std::function<void(const std::string& text)> warn;
+  };
+
+  CollectiveService(Loop& loop, int world_size, const SyncSettings& settings, Outlets outlets);
+
+  // The message `sync`. Throws Error(kArgument) for a malformed one.
+  void on_message(int rank, const Value& message);
+  void on_returned(int rank);
+
+ private:
+  void tell(const std::vector<SyncBoard::Answer>& answers);
+  void look();
+
+  SyncBoard board_;
+  Outlets outlets_;
+  Timer due_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,39 @@
+#include "host/worker/collective_client.h"
+
+#include <chrono>
+
+#include "host/base/text.h"
+#include "host/worker/worker_process.h"
+
+namespace rtrain {
+namespace {
+
+// The controller answers before; this is for the case that it cannot.
+constexpr std::chrono::seconds kGrace{30};
+
+}  // namespace
+
+std::string CollectiveClient::meet(const std::string& collective, const std::string& caller,
+                                   const std::string& data) {
+  if (data.size() > kMaxBroadcastBytes) {
+    throw Error(Code::kArgument, cat(collective, ": the value has ", data.size(),
+                                     " bytes when serialized, the limit is ", kMaxBroadcastBytes,
+                                     ": use torch.distributed.broadcast for tensors, or a file"));
+  }
+  const WorkerContext& context = worker_.context();
+  const std::chrono::duration<double> timeout(context.collective_timeout_s);
+  const int64_t id = worker_.request(Map{{"type", "sync"},
+                                         {"sequence", ++sequence_},
+                                         {"world_size", context.world_size},
+                                         {"collective", collective},
+                                         {"caller", caller},
+                                         {"data", data}});
+  const auto answer =
+      worker_.wait_reply(id, std::chrono::ceil<std::chrono::milliseconds>(timeout) + kGrace);
+  if (!answer) throw Error(Code::kTimeout, cat(collective, ": the controller does not answer"));
+  const Value& error = (*answer)["error"];
+  if (!error.is_nil()) throw error_from_value(error);
+  return (*answer)["data"].as_string();
+}
+
+}  // namespace rtrain

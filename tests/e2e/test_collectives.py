@@ -1,0 +1,144 @@
+"""train.collective: barriers and values of rank 0 over the control channel, with and without a process group."""
+
+
+from conftest import wait_until
+
+SCRIPT = """
+local train = require 'rtrain'
+local collective = train.collective
+train.{trainer}({{
+  train_loop_per_worker = function()
+    local rank = train.get_context():get_world_rank()
+    {body}
+  end,
+  scaling_config = train.ScalingConfig{{num_workers = {workers}}},
+  run_config = train.RunConfig{{name = 'mine'}},
+}}):fit()
+"""
+
+
+def run(rtrain, body, workers=3, trainer="DataParallelTrainer", **env):
+    rtrain.env.update({name: str(value) for name, value in env.items()})
+    return rtrain.run(SCRIPT.format(body=body, workers=workers, trainer=trainer))
+
+
+def test_broadcast_carries_plain_data_and_functions(rtrain):
+    result = run(rtrain, """
+        local value = collective.broadcast_from_rank_zero(rank == 0 and {
+          name = 'run', list = {1, 2, 3}, nested = {deep = {true, 2.5}}, twice = function(x) return 2 * x end} or nil)
+        train.report {text = value.name .. #value.list .. tostring(value.nested.deep[2]), twice = value.twice(rank)}
+        assert(collective.broadcast_from_rank_zero(rank ~= 0) == false)
+        assert(collective.broadcast_from_rank_zero(nil) == nil)
+        """)
+    assert result.returncode == 0, result.stderr
+    ranks = rtrain.json("metrics", "mine", "--ranks")[0]["ranks"]
+    assert ranks == [{"text": "run32.5", "twice": 2 * rank} for rank in range(3)]
+
+
+def test_no_process_group_is_needed_and_none_is_formed(rtrain):
+    result = run(rtrain, """
+        collective.barrier()
+        local torch = require 'torch'
+        assert(not torch.distributed.is_initialized())
+        train.torch.prepare_model(torch.nn.Linear(1, 1))
+        collective.barrier()
+        """, workers=2, trainer="TorchTrainer")
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_barrier_is_one(rtrain):
+    result = run(rtrain, """
+        for i = 1, 20 do
+          io.open(('%d-%d'):format(i, rank), 'w'):close()
+          collective.barrier()
+          for other = 0, 2 do assert(io.open(('%d-%d'):format(i, other)), 'rank ' .. other) end
+        end
+        """)
+    assert result.returncode == 0, result.stderr
+
+
+def test_B_064_barriers_and_reports_back_to_back(rtrain):
+    result = run(rtrain, """
+        for i = 1, 30 do
+          if i % 3 == rank then collective.barrier() end
+          local got = i % 3 ~= rank and collective.barrier() or nil
+          train.report {i = i, rank = rank, got = collective.broadcast_from_rank_zero(('%d of %d'):format(i, rank))}
+          if i % 10 == 0 then
+            train.tempdir(function(dir)
+              train.report({i = -i, rank = rank, got = 'c'}, {checkpoint = train.Checkpoint.from_directory(dir)})
+            end)
+          end
+        end
+        """)
+    assert result.returncode == 0, result.stderr
+    rows = rtrain.json("metrics", "mine", "--ranks")
+    assert len(rows) == 33
+    for row in rows:
+        i = row["metrics"]["i"]
+        got = f"{i} of 0" if i > 0 else "c"
+        assert row["ranks"] == [{"i": i, "rank": rank, "got": got} for rank in range(3)]
+
+
+def test_B_061_a_time_out_lists_the_missing_rank(rtrain):
+    result = run(rtrain, """
+        if rank == 2 then
+          repeat until io.open('give up')
+        else
+          local ok, err = pcall(collective.barrier)
+          io.open('give up', 'w'):close()
+          print(ok, err.code, err.message)
+        end
+        """, RTRAIN_COLLECTIVE_TIMEOUT_S=0.3)
+    assert result.returncode == 0, result.stderr
+    lines = [line for line in result.stdout.splitlines() if "timeout" in line]
+    assert len(lines) == 2
+    for line in lines:
+        assert "for rank 2 for 0.3 s" in line and "RTRAIN_COLLECTIVE_TIMEOUT_S" in line and "train.lua:10" in line, line
+
+
+def test_B_063_missing_ranks_are_warned_about(rtrain):
+    rtrain.env["RTRAIN_COLLECTIVE_WARN_INTERVAL_S"] = "0.1"
+    running = rtrain.start("run", rtrain.script(SCRIPT.format(workers=3, trainer="DataParallelTrainer", body="""
+        if rank == 1 then
+          repeat until io.open('go on')
+        end
+        collective.barrier()
+        """)))
+
+    def warnings():
+        return [line for line in running.stderr.splitlines() if "train.collective.barrier() at" in line]
+
+    wait_until(lambda: len(warnings()) >= 2, 60, "the second warning")
+    (rtrain.folder / "go on").touch()
+    assert running.wait().returncode == 0
+    assert all("for rank 1 for" in line and "train.lua:10" in line for line in warnings()[:2]), running.stderr
+    assert "train.collective.barrier()" in rtrain("show", "mine").stdout
+
+
+def test_different_collectives_are_named(rtrain):
+    result = run(rtrain, """
+        if rank == 1 then
+          collective.broadcast_from_rank_zero('x')
+        else
+          collective.barrier()
+        end
+        """)
+    assert result.returncode == 1
+    assert "meet in different collectives" in result.stderr
+    assert "train.collective.barrier() at" in result.stderr and "rank 1 in train.collective.broadcast_from_rank_zero()" in result.stderr
+
+
+def test_a_rank_that_has_returned_is_not_waited_for(rtrain):
+    result = run(rtrain, "if rank ~= 1 then collective.barrier() end")
+    assert result.returncode == 1
+    assert "for rank 1, which has already returned" in result.stderr
+
+
+def test_B_065_an_oversized_broadcast_is_refused(rtrain):
+    result = run(rtrain, """
+        local ok, err = pcall(collective.broadcast_from_rank_zero, ('x'):rep(300000))
+        if rank == 0 then print(ok, err.code, err.message) end
+        """, workers=1)
+    assert result.returncode == 0, result.stderr
+    assert "false\targument" in result.stdout and "the limit is 262144" in result.stdout
+    assert "torch.distributed.broadcast" in result.stdout
