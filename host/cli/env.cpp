@@ -47,9 +47,12 @@ void print_environment(const Value& environment) {
   print_field("platform",
               cat(platform["system"].as_string(), " ", platform["kernel"].as_string(), " ",
                   platform["machine"].as_string(), ", glibc ", platform["glibc"].as_string()));
-  print_field("built on",
-              cat(environment["luajit"].as_string(), ", libuv ", environment["libuv"].as_string(),
-                  ", SQLite ", environment["sqlite"].as_string()));
+  print_field("built on", cat(environment["luajit"].as_string(),
+                              environment["luajit_hooks_in_compiled_code"].as_bool()
+                                  ? " (hooks in compiled code)"
+                                  : " (Debian's: compiled loops show no Lua stack)",
+                              ", libuv ", environment["libuv"].as_string(), ", SQLite ",
+                              environment["sqlite"].as_string()));
   print_library("LibTorch", environment["libtorch"]);
   print_library("Arrow", environment["arrow"]);
   print_field("host", environment["hostname"].as_string());

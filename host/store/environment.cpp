@@ -10,6 +10,7 @@
 #include "host/base/arrow_library.h"
 #include "host/base/libtorch.h"
 #include "host/base/machine.h"
+#include "host/lua/compiled_hooks.h"
 #include "host/lua/lua.h"
 #include "host/store/file.h"
 
@@ -67,6 +68,7 @@ Value describe_environment() {
   return Map{{"version", rtrain_version()},
              {"platform", describe_platform()},
              {"luajit", LUAJIT_VERSION},
+             {"luajit_hooks_in_compiled_code", hooks_reach_compiled_code()},
              {"libuv", uv_version_string()},
              {"sqlite", sqlite3_libversion()},
              {"libtorch", describe_libtorch()},
