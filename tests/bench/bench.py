@@ -14,6 +14,7 @@ from benchmarks import (
     cold_start,
     detection,
     examples,
+    goodput,
     hang_verdict,
     jpeg,
     kill_recovery,
@@ -42,6 +43,7 @@ BUILDERS = {
     "checkpoint_report": checkpoint_report.build,
     "async_stall": async_stall.build,
     "hang_verdict": hang_verdict.build,
+    "goodput": goodput.build,
     "memory": memory.build,
     "listing": listing.build,
     "operators": operators.build,
@@ -58,7 +60,7 @@ BUILDERS = {
     "vit_curve": vit_curve.build,
     "cifar_epoch": cifar_epoch.build,
 }
-LONG = ("hang_verdict", "stream", "mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch")  # only where they are named: each takes many minutes
+LONG = ("hang_verdict", "goodput", "stream", "mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch")  # only where they are named: each takes many minutes
 
 
 def parse(arguments):
