@@ -28,7 +28,7 @@ struct RunOptions {
   std::string name;
   std::string storage;
   std::string note;
-  std::string resume = "never";
+  std::string resume;
   std::string gpus;
   bool quiet = false;
 };
@@ -42,12 +42,6 @@ int terminal_columns() {
 void refuse_unsupported(const RunOptions& options) {
   if (!options.gpus.empty())
     throw Error(Code::kUnsupported, "--gpus: training on GPUs is not in this version");
-  if (options.resume == "never") return;
-  if (options.resume != "auto" && options.resume != "must") {
-    throw Error(Code::kUsage, cat("--resume ", options.resume, ": expected never, auto or must"));
-  }
-  throw Error(Code::kUnsupported, cat("--resume ", options.resume,
-                                      ": going on with an existing run is not in this version"));
 }
 
 // Until a run takes the signals over, they end the process with the codes of an interrupted run.
@@ -71,6 +65,7 @@ Map flags_of(const RunOptions& options, const std::vector<std::string>& command)
   if (!options.name.empty()) flags.set("name", options.name);
   if (!options.storage.empty()) flags.set("storage", options.storage);
   if (!options.note.empty()) flags.set("note", options.note);
+  if (!options.resume.empty()) flags.set("resume", options.resume);
   flags.set("terminal", isatty(STDERR_FILENO) == 1);
   flags.set("columns", terminal_columns());
   return flags;
@@ -125,7 +120,12 @@ void add_flags(CLI::App& command, RunOptions& options) {
       ->allow_extra_args(false)
       ->take_all();
   command.add_option("--note", options.note, "a note of the run");
-  command.add_option("--resume", options.resume, "never (default)");
+  command
+      .add_option("--resume", options.resume,
+                  "never, auto or must: whether to go on with a run of that name "
+                  "(RunConfig.resume)")
+      ->check(CLI::IsMember({"never", "auto", "must"}).description(""))
+      ->type_name("MODE");
   command.add_option("--gpus", options.gpus, "not in this version");
   command.add_flag("-q,--quiet", options.quiet, "show errors only");
 }

@@ -126,9 +126,8 @@ std::optional<std::vector<std::string>> CheckpointStore::end_validation(
       "SELECT status, metrics, nonfinite FROM checkpoints WHERE run_id = ? AND name = ? AND "
       "attempt = ? ORDER BY checkpoint_id DESC");
   if (!query.add(claim_.run_id).add(name).add(attempt).next()) {
-    throw Error(Code::kInternal,
-                cat("a validation of the checkpoint ", name, " of attempt ", attempt,
-                    " has ended, but the run has no such checkpoint"));
+    throw Error(Code::kInternal, cat("a validation of the checkpoint ", name, " of attempt ",
+                                     attempt, " has ended, but the run has no such checkpoint"));
   }
   if (query.text(0) != status_name(CheckpointStatus::kPendingValidation)) return std::nullopt;
   const StoredMetrics stored =
@@ -166,6 +165,15 @@ bool CheckpointStore::was_dropped(const std::string& name, int64_t attempt) {
   return query.add(claim_.run_id).add(name).add(attempt).next();
 }
 
+// True for a checkpoint behind the one that a later attempt began from: what a controller committed
+// that had lost its run already.
+bool CheckpointStore::was_left_behind(const Manifest& manifest) {
+  Statement query = claim_.database.prepare(
+      "SELECT 1 FROM attempts WHERE run_id = ? AND attempt > ? AND coalesce(resumed_index, -1) < "
+      "?");
+  return query.add(claim_.run_id).add(manifest.attempt).add(manifest.index).next();
+}
+
 // One directory without a kept row: left by a crash between the rename and the row, or between the
 // row and the drop.
 CheckpointStore::Leftover CheckpointStore::sweep_directory(const std::string& name,
@@ -177,6 +185,10 @@ CheckpointStore::Leftover CheckpointStore::sweep_directory(const std::string& na
     }
     if (manifest.run_id != claim_.run_id || manifest.owner_epoch > claim_.owner_epoch) {
       return {false, cat("left alone ", path, ": it belongs to another run")};
+    }
+    if (was_left_behind(manifest)) {
+      return {true, cat("deleted the checkpoint ", name, " of attempt ", manifest.attempt,
+                        ", which a later attempt did not start from")};
     }
     verify_files(path, manifest, true);
     fault_point("sweep.adopt");

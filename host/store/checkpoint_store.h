@@ -14,6 +14,7 @@
 
 #include "host/base/value.h"
 #include "host/store/checkpoint_status.h"
+#include "host/store/manifest.h"
 #include "host/store/retention.h"
 #include "host/store/run_claim.h"
 
@@ -78,6 +79,7 @@ class CheckpointStore {
   };
   Leftover sweep_directory(const std::string& name, const std::string& path);
   bool was_dropped(const std::string& name, int64_t attempt);
+  bool was_left_behind(const Manifest& manifest);
 
   RunClaim& claim_;
   RetentionPolicy policy_;

@@ -31,7 +31,7 @@ std::optional<RunLock> RunLock::try_take(const std::string& run_path) {
     throw file_error("lock", file.path());
   }
   if (::ftruncate(file.fd(), 0) != 0) throw file_error("write", file.path());
-  file.write(cat(static_cast<int64_t>(::getpid()), "\n"));
+  file.write(RunOwner::of_this_process().to_json() + "\n");
   return RunLock(std::move(file));
 }
 
@@ -41,6 +41,11 @@ bool RunLock::is_held(const std::string& run_path) {
   struct flock range = whole_file(F_WRLCK);
   if (::fcntl(file.fd(), F_OFD_GETLK, &range) != 0) throw file_error("look at", file.path());
   return range.l_type != F_UNLCK;
+}
+
+RunOwner RunLock::owner(const std::string& run_path) {
+  if (!path_exists(lock_path(run_path))) return {};
+  return RunOwner::from_json(read_text(lock_path(run_path)));
 }
 
 }  // namespace rtrain

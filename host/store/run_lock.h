@@ -1,14 +1,15 @@
 // host/store/run_lock.h: who owns a run: an open-file-description lock on <run>/lock, held for the
 // controller's life.
 //
-// The kernel drops it with the last descriptor, however the process ends. Process ids in the file
-// are for messages only.
+// The kernel drops it with the last descriptor, however the process ends. The owner in the file is
+// for messages only.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "host/store/file.h"
+#include "host/store/run_owner.h"
 
 namespace rtrain {
 
@@ -18,6 +19,8 @@ class RunLock {
   static std::optional<RunLock> try_take(const std::string& run_path);
   // True while a process owns the run.
   static bool is_held(const std::string& run_path);
+  // Who took it last.
+  static RunOwner owner(const std::string& run_path);
 
  private:
   explicit RunLock(OpenFile file) : file_(std::move(file)) {}

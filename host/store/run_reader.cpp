@@ -11,6 +11,7 @@
 #include "host/store/file.h"
 #include "host/store/retention.h"
 #include "host/store/run_lock.h"
+#include "host/store/run_status.h"
 #include "host/store/stored_metrics.h"
 
 namespace rtrain {
@@ -19,8 +20,7 @@ namespace {
 // One row for each run; started_at and ended_at still in milliseconds.
 constexpr std::string_view kRuns = R"sql(
 SELECT name, runs.run_id AS run_id,
-       CASE WHEN status IN ('FINISHED', 'ERRORED', 'ABORTED') THEN status
-            WHEN run_is_live(name) THEN status ELSE 'ABORTED' END AS status,
+       CASE WHEN is_final(status) OR run_is_live(name) THEN status ELSE 'LOST' END AS status,
        num_workers, started_at, ended_at,
        (coalesce(ended_at, CASE WHEN run_is_live(name) THEN now_ms() ELSE updated_at END)
         - started_at) / 1000.0 AS duration_s,
@@ -82,6 +82,11 @@ void sql_run_is_live(sqlite3_context* context, int, sqlite3_value** values) {
   sqlite3_result_int(context, live ? 1 : 0);
 }
 
+void sql_is_final(sqlite3_context* context, int, sqlite3_value** values) {
+  const auto* status = reinterpret_cast<const char*>(sqlite3_value_text(values[0]));
+  sqlite3_result_int(context, status != nullptr && is_final_status(status) ? 1 : 0);
+}
+
 void sql_now_ms(sqlite3_context* context, int, sqlite3_value**) {
   sqlite3_result_int64(context, now_ms());
 }
@@ -93,6 +98,8 @@ RunReader::RunReader(Database database, std::string storage_path)
       storage_path_(std::make_unique<std::string>(std::move(storage_path))) {
   sqlite3_create_function_v2(database_.handle(), "run_is_live", 1, SQLITE_UTF8, storage_path_.get(),
                              &sql_run_is_live, nullptr, nullptr, nullptr);
+  sqlite3_create_function_v2(database_.handle(), "is_final", 1, SQLITE_UTF8, nullptr, &sql_is_final,
+                             nullptr, nullptr, nullptr);
   sqlite3_create_function_v2(database_.handle(), "now_ms", 0, SQLITE_UTF8, nullptr, &sql_now_ms,
                              nullptr, nullptr, nullptr);
   database_.allow_reads_only();
@@ -237,10 +244,12 @@ List RunReader::runs(const RunFilter& filter) {
 }
 
 List RunReader::attempts(const RunRef& run) {
+  // An attempt without an end is that of a live controller, or of one that was lost.
   Statement query = database_.prepare(
-      "SELECT attempt, status, error, started_at, ended_at, num_workers FROM attempts WHERE run_id "
-      "= ? "
-      "ORDER BY attempt");
+      "SELECT attempt, CASE WHEN a.ended_at IS NULL AND NOT run_is_live(name) THEN 'LOST' ELSE "
+      "a.status END, a.error, a.started_at, a.ended_at, a.num_workers FROM attempts AS a JOIN runs "
+      "USING(run_id) "
+      "WHERE run_id = ? ORDER BY attempt");
   query.add(run.run_id);
   Statement workers = database_.prepare(
       "SELECT rank, pid, host, device, exit_code, signal FROM workers WHERE run_id = ? AND "

@@ -1,20 +1,13 @@
 #include "host/store/run_store.h"
 
-#include <sqlite3.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 
 #include "host/base/clock.h"
 #include "host/base/fault.h"
 #include "host/base/json.h"
-#include "host/base/machine.h"
 #include "host/base/text.h"
 #include "host/store/fenced_write.h"
 #include "host/store/file.h"
-#include "host/store/run_owner.h"
 #include "host/store/stored_metrics.h"
 
 namespace rtrain {
@@ -28,115 +21,17 @@ std::optional<std::string> optional_json(const Value& value) {
   return to_json(value);
 }
 
-Value list_of(const std::vector<std::string>& texts) {
-  List out;
-  for (const std::string& text : texts) out.push_back(text);
-  return out;
-}
-
-void check_run_name(const std::string& name) {
-  const bool control = std::any_of(name.begin(), name.end(),
-                                   [](char c) { return static_cast<unsigned char>(c) < 0x20; });
-  const bool reserved = name == "last" || name.starts_with("rtrain.db");
-  const bool usable = !name.empty() && name.size() <= 200 && name.front() != '.' &&
-                      name.front() != '-' && name.find('/') == std::string::npos;
-  if (usable && !control && !reserved) return;
-  throw Error(Code::kConfig,
-              cat("'", name,
-                  "' cannot be a run's name: it is a folder's name of at most 200 bytes "
-                  "without '/', does not begin with '.' or '-', and is not 'last'"));
-}
-
-Error name_taken(const std::string& name, std::string_view reason) {
-  return Error(Code::kConfig,
-               cat("the run name '", name, "' is taken: ", reason,
-                   ". Give this run another name (--name, or RunConfig.name), or continue that one "
-                   "with resume, which this version does not have yet"));
-}
-
-void check_free(Database& database, const std::string& name) {
-  Statement query = database.prepare("SELECT status, started_at FROM runs WHERE name = ?");
-  if (!query.add(name).next()) return;
-  throw name_taken(name, cat("a run of that name is in ", database.path(), " (", query.text(0),
-                             ", started ", time_text(query.integer(1)), ")"));
-}
-
-Value environment_of(const NewRun& run) {
-  Map out{{"git_commit", nullptr},
-          {"git_dirty", nullptr},
-          {"hostname", hostname()},
-          {"command", list_of(run.command)},
-          {"pid", static_cast<int64_t>(::getpid())}};
-  if (run.environment.is_map()) {
-    for (const auto& [key, value] : run.environment.as_map()) out.set(key, value);
-  }
-  return out;
-}
-
-// The run's folders, taken away again unless keep() is called.
-class NewFolder {
- public:
-  NewFolder(const std::string& name, const std::string& path) : path_(path) {
-    made_ = ::mkdir(path.c_str(), 0777) == 0;
-    if (made_) return;
-    if (errno != EEXIST) throw file_error("make folder", path);
-    for (const std::string& entry : folder_entries(path)) {
-      if (entry != "lock") throw name_taken(name, cat("the folder ", path, " exists"));
-    }
-  }
-  ~NewFolder() {
-    if (made_) remove_tree(path_);
-  }
-  NewFolder(const NewFolder&) = delete;
-  NewFolder& operator=(const NewFolder&) = delete;
-  void keep() { made_ = false; }
-
- private:
-  std::string path_;
-  bool made_;
-};
-
 }  // namespace
 
-RunStore::RunStore(RunClaim claim) : claim_(std::move(claim)) {}
+RunStore::RunStore(OpenedRun opened)
+    : claim_(std::move(opened.claim)),
+      resumed_(opened.resumed),
+      last_attempt_(opened.last_attempt),
+      failures_(std::move(opened.failures)),
+      notice_(std::move(opened.notice)) {}
 
-std::unique_ptr<RunStore> RunStore::create(const NewRun& run) {
-  check_run_name(run.name);
-  make_folders(run.storage_path);
-  Database database = Database::open(run.storage_path + "/rtrain.db");
-  check_free(database, run.name);
-  const std::string run_path = cat(run.storage_path, "/", run.name);
-  NewFolder folder(run.name, run_path);
-  std::optional<RunLock> lock = RunLock::try_take(run_path);
-  if (!lock) throw name_taken(run.name, "another process is starting a run of that name");
-  for (const char* part : {"/checkpoints", "/staging", "/logs"}) make_folders(run_path + part);
-  sync_folder(run.storage_path);
-
-  RunClaim claim{.database = std::move(database),
-                 .lock = std::move(*lock),
-                 .run_id = random_hex(16),
-                 .name = run.name,
-                 .run_path = run_path};
-  std::unique_ptr<RunStore> store(new RunStore(std::move(claim)));
-  fault_point("run.create");
-  store->insert_run(run);
-  folder.keep();
-  return store;
-}
-
-void RunStore::insert_run(const NewRun& run) {
-  Transaction transaction(claim_.database, Durability::kFull);
-  check_free(claim_.database, run.name);
-  const int64_t now = now_ms();
-  claim_.database.run(
-      "INSERT INTO runs(run_id, name, status, num_workers, script, note, command, tags, config, "
-      "scaling, checkpoint_config, environment, started_at, updated_at, owner_epoch, owner) "
-      "VALUES(?, ?, 'INITIALIZING', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      claim_.run_id, run.name, run.num_workers, run.script, run.note, to_json(list_of(run.command)),
-      to_json(list_of(run.tags)), to_json(map_or(run.config)), to_json(map_or(run.scaling)),
-      to_json(map_or(run.checkpoint_config)), to_json(environment_of(run)), now, now,
-      claim_.owner_epoch, RunOwner::of_this_process().to_json());
-  transaction.commit();
+std::unique_ptr<RunStore> RunStore::open(const NewRun& run) {
+  return std::unique_ptr<RunStore>(new RunStore(open_run(run)));
 }
 
 void RunStore::set_status(std::string_view status) {
@@ -217,6 +112,13 @@ void RunStore::end_run(std::string_view status, const Value& error, const Value&
       "UPDATE runs SET status = ?, ended_at = ?, error = ?, return_value = ? WHERE run_id = ?",
       status, now_ms(), optional_json(error), optional_json(return_value), claim_.run_id);
   write.commit();
+}
+
+void RunStore::set_failures(const Value& failures) {
+  FencedWrite write(claim_, Durability::kFull);
+  write.run("UPDATE runs SET failures = ? WHERE run_id = ?", to_json(failures), claim_.run_id);
+  write.commit();
+  failures_ = failures;
 }
 
 void RunStore::add_event(int64_t attempt, std::string_view level, std::string_view text) {

@@ -1,6 +1,6 @@
 // host/store/run_store.h: the record of one run, as its controller writes it.
 //
-// Owned by the controller's io thread. Holds the run's lock from create() to destruction. Each
+// Owned by the controller's io thread. Holds the run's lock from open() to destruction. Each
 // method is one transaction that fails with Error(kEnvironment) when another controller has taken
 // the run over (owner_epoch), so that nothing is written after that. Times are milliseconds since
 // 1970 UTC.
@@ -14,23 +14,9 @@
 #include <vector>
 
 #include "host/base/value.h"
-#include "host/store/run_claim.h"
+#include "host/store/run_opening.h"
 
 namespace rtrain {
-
-struct NewRun {
-  std::string name;
-  std::string storage_path;  // absolute
-  int64_t num_workers = 1;
-  std::string script;
-  std::vector<std::string> command;
-  std::vector<std::string> tags;
-  std::string note;
-  Value config;             // train_loop_config
-  Value scaling;            // ScalingConfig
-  Value checkpoint_config;  // CheckpointConfig
-  Value environment;        // map: git_commit, git_dirty, …; hostname, pid and version are added
-};
 
 struct WorkerRow {
   int64_t rank = 0;
@@ -51,10 +37,14 @@ struct ReportRow {
 
 class RunStore {
  public:
-  // Opens the store, takes the name and the run's lock, makes the run's folders and inserts its row
-  // (status INITIALIZING). Errors: kConfig when the name is taken or unusable; kEnvironment when
-  // the storage cannot be written.
-  static std::unique_ptr<RunStore> create(const NewRun& run);
+  // Begins the run or takes it over, as run.resume says (run_opening.h has the rules and errors).
+  static std::unique_ptr<RunStore> open(const NewRun& run);
+
+  // Of a run that was taken over: what went before.
+  bool resumed() const { return resumed_; }
+  int64_t last_attempt() const { return last_attempt_; }
+  const Value& failures() const { return failures_; }
+  const std::string& notice() const { return notice_; }
 
   const std::string& run_id() const { return claim_.run_id; }
   const std::string& name() const { return claim_.name; }
@@ -87,14 +77,19 @@ class RunStore {
   // status: FINISHED, ERRORED or ABORTED. Error: nil, or {code, message, traceback, ranks}.
   // return_value: what rank 0's train function returned.
   void end_run(std::string_view status, const Value& error, const Value& return_value = {});
+  // What is spent of each retry budget: a controller that takes the run over goes on with it.
+  void set_failures(const Value& failures);
   // level: "info", "warning" or "error".
   void add_event(int64_t attempt, std::string_view level, std::string_view text);
 
  private:
-  explicit RunStore(RunClaim claim);
-  void insert_run(const NewRun& run);
+  explicit RunStore(OpenedRun opened);
 
   RunClaim claim_;
+  bool resumed_;
+  int64_t last_attempt_;
+  Value failures_;
+  std::string notice_;
 };
 
 }  // namespace rtrain

@@ -77,9 +77,7 @@ CheckpointManager::Start CheckpointManager::choose_start(bool can_fetch) {
   return out;
 }
 
-std::string CheckpointManager::make_fetch_folder() const {
-  return files_.make_tempdir(0, "fetch");
-}
+std::string CheckpointManager::make_fetch_folder() const { return files_.make_tempdir(0, "fetch"); }
 
 void CheckpointManager::restore(const CheckpointInfo& wanted, const std::string& folder) {
   const Manifest manifest = CheckpointFiles::verify(folder);
@@ -105,6 +103,8 @@ void CheckpointManager::set_damaged(const std::string& path, std::string_view pr
 CheckpointManager::Committed CheckpointManager::commit(int64_t attempt, const std::string& nonce,
                                                        const std::vector<Report>& reports) {
   check_score(rows_.policy(), reports.front().metrics);
+  // A rename cannot be fenced: an owner that came since would find a directory it knows nothing of.
+  store_.claim().check();
   Manifest manifest;
   manifest.run = store_.name();
   manifest.run_id = store_.run_id();

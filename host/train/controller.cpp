@@ -87,7 +87,8 @@ bool is_recorded(RunState state) {
 Controller::Controller(const ControllerSeams& seams)
     : seams_(seams),
       machine_(scaling_policy(seams.spec),
-               FailurePolicy(seams.spec.failure_limits, static_cast<uint64_t>(now_ms())),
+               FailurePolicy(seams.spec.failure_limits, static_cast<uint64_t>(now_ms()),
+                             FailureCounts::from_value(seams.record.failures())),
                seams.spec.start_timeout_s),
       batch_(seams.loop, seams.io, seams.record,
              [this](const Error& error) { feed(event::StorageFailed{error}); }),
@@ -108,6 +109,10 @@ Controller::~Controller() {
 }
 
 void Controller::start() {
+  machine_.attempt = static_cast<int>(seams_.record.last_attempt());
+  if (const std::string& text = seams_.record.notice(); !text.empty()) {
+    emit("notice", {{"level", "info"}, {"text", text}});
+  }
   emit("state", {{"state", state_name(machine_.state)}});
   feed(event::Started{});
 }
@@ -203,6 +208,8 @@ void Controller::perform(const action::BeginAttempt& a) {
           if (error) feed(event::StorageFailed{*error});
           if (attempt) {
             attempt_ = std::move(*attempt);
+            metrics_ = attempt_.checkpoint ? attempt_.checkpoint->metrics : Value();
+            emit("attempt_begun", {{"first_index", attempt_.first_index}});
             for (const std::string& text : attempt_.notices) emit_notice("warning", text);
           }
           feed(event::AttemptBegun{});
@@ -327,6 +334,9 @@ void Controller::perform(const action::EndAttempt& a) {
 }
 
 void Controller::perform(const action::ReportFailure& a) {
+  on_io([counts = machine_.policy.counts().to_value()](RunRecord& record) {
+    record.set_failures(counts);
+  });
   emit("attempt_failed",
        {{"error", to_value(std::optional(a.error))},
         {"will_retry", a.decision.retry},
@@ -349,23 +359,24 @@ void Controller::perform(const action::EndRun& a) {
 }
 
 void Controller::perform(const action::Finish& a) {
-  on_io([](RunRecord& record) { return record.checkpoints().ranked(); },
-        [this, a](std::optional<CheckpointManager::Ranked> checkpoints, const std::optional<Error>&) {
-          Map fields{{"status", state_name(a.status)},
-                     {"run_id", seams_.record.run_id()},
-                     {"name", seams_.spec.name},
-                     {"path", seams_.record.run_path()},
-                     {"metrics", metrics_},
-                     {"error", to_value(a.error)},
-                     {"return_value", return_value_},
-                     {"attempts", machine_.attempt}};
-          if (checkpoints) {
-            fields.set("best_checkpoints", values(checkpoints->best));
-            if (checkpoints->latest) fields.set("checkpoint", checkpoints->latest->to_value());
-          }
-          emit("finished", std::move(fields));
-          seams_.loop.stop();
-        });
+  on_io(
+      [](RunRecord& record) { return record.checkpoints().ranked(); },
+      [this, a](std::optional<CheckpointManager::Ranked> checkpoints, const std::optional<Error>&) {
+        Map fields{{"status", state_name(a.status)},
+                   {"run_id", seams_.record.run_id()},
+                   {"name", seams_.spec.name},
+                   {"path", seams_.record.run_path()},
+                   {"metrics", metrics_},
+                   {"error", to_value(a.error)},
+                   {"return_value", return_value_},
+                   {"attempts", machine_.attempt}};
+        if (checkpoints) {
+          fields.set("best_checkpoints", values(checkpoints->best));
+          if (checkpoints->latest) fields.set("checkpoint", checkpoints->latest->to_value());
+        }
+        emit("finished", std::move(fields));
+        seams_.loop.stop();
+      });
 }
 
 void Controller::on_message(int rank, const Value& message) {

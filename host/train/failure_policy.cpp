@@ -32,6 +32,16 @@ std::string identity(const Error& error) { return cat(error.message(), "\n", err
 
 }  // namespace
 
+Value FailureCounts::to_value() const {
+  return Map{{"worker", worker_group}, {"controller", controller}, {"preemption", preemption}};
+}
+
+FailureCounts FailureCounts::from_value(const Value& value) {
+  return {.worker_group = static_cast<int>(value["worker"].int_or(0)),
+          .controller = static_cast<int>(value["controller"].int_or(0)),
+          .preemption = static_cast<int>(value["preemption"].int_or(0))};
+}
+
 FailurePolicy::FailurePolicy(const FailureLimits& limits, uint64_t seed, const FailureCounts& spent)
     : limits_(limits), random_(seed), counts_(spent) {}
 

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "host/base/error.h"
+#include "host/base/value.h"
 #include "host/train/group_state.h"
 
 namespace rtrain {
@@ -28,6 +29,10 @@ struct FailureCounts {
   int worker_group = 0;
   int controller = 0;
   int preemption = 0;
+
+  // As runs.failures keeps them.
+  Value to_value() const;
+  static FailureCounts from_value(const Value& value);
 };
 
 struct Failure {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "host/base/clock.h"
 #include "host/base/fault.h"
@@ -20,6 +21,7 @@ NewRun new_run(const RunSpec& spec) {
   run.command = spec.command;
   run.tags = spec.tags;
   run.note = spec.note;
+  run.resume = spec.resume;
   run.config = spec.config;
   run.scaling = spec.scaling;
   run.checkpoint_config = spec.checkpoint_config;
@@ -35,15 +37,18 @@ NewRun new_run(const RunSpec& spec) {
 }  // namespace
 
 RunRecord::RunRecord(const RunSpec& spec)
-    : store_(RunStore::create(new_run(spec))),
-      checkpoints_(std::in_place, *store_, RetentionPolicy::from_value(spec.checkpoint_config)) {}
+    : store_(RunStore::open(new_run(spec))),
+      checkpoints_(std::in_place, *store_, RetentionPolicy::from_value(spec.checkpoint_config)) {
+  if (store_->resumed()) notices_ = checkpoints_->rows().sweep(checkpoints_->files());
+}
 
 RunRecord::Attempt RunRecord::begin_attempt(int64_t attempt, int num_workers, bool can_fetch) {
   set_fault_attempt(static_cast<int>(attempt));
   fault_point("attempt.begin");
   Attempt out;
   CheckpointManager::Start start = checkpoints_->choose_start(can_fetch);
-  out.notices = std::move(start.notices);
+  out.notices = std::exchange(notices_, {});
+  for (std::string& notice : start.notices) out.notices.push_back(std::move(notice));
   out.wanted = std::move(start.wanted);
   if (out.wanted) return out;
   out.checkpoint = std::move(start.checkpoint);
@@ -84,6 +89,7 @@ void RunRecord::append_log(int64_t attempt, int rank, std::string_view bytes) {
 
 void RunRecord::end_run(std::string_view status, const Value& error, const Value& return_value) {
   fault_point("run.end");
+  store_->claim().check();  // staging may be another controller's by now
   checkpoints_->files().clear_staging();
   store_->end_run(status, error, return_value);
 }

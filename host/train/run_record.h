@@ -20,11 +20,18 @@ namespace rtrain {
 
 class RunRecord {
  public:
-  // Takes the name and makes the run's row. Errors as RunStore::create.
+  // Begins the run or takes it over; then rows and directories are made to agree. Errors as
+  // RunStore::open.
   explicit RunRecord(const RunSpec& spec);
 
   const std::string& run_id() const { return store_->run_id(); }
   const std::string& run_path() const { return store_->run_path(); }
+  // Of a run that was taken over: its last attempt, what is spent of its retry budgets, and one
+  // line for people.
+  int64_t last_attempt() const { return store_->last_attempt(); }
+  const Value& failures() const { return store_->failures(); }
+  const std::string& notice() const { return store_->notice(); }
+  void set_failures(const Value& failures) { store_->set_failures(failures); }
 
   struct Attempt {
     std::string nonce;
@@ -64,6 +71,7 @@ class RunRecord {
   std::optional<CheckpointManager> checkpoints_;
   std::string nonce_;  // of the current attempt
   std::map<int, OpenFile> logs_;
+  std::vector<std::string> notices_;  // of the sweep, for the first attempt
 };
 
 }  // namespace rtrain

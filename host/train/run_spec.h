@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "host/base/value.h"
+#include "host/store/new_run.h"
 #include "host/train/failure_policy.h"
 #include "host/train/scaling_policy.h"
 
@@ -17,6 +18,7 @@ struct RunSpec {
   std::vector<std::string> command;
   std::vector<std::string> tags;
   std::string note;
+  ResumeMode resume = ResumeMode::kNever;
   int min_workers = 1;
   int max_workers = 1;            // more than min: elastic
   double resize_interval_s = 60;  // how often an elastic group is looked at

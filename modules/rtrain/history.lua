@@ -4,24 +4,36 @@ local class = require 'rtrain.class'
 
 local History = class('History')
 
-function History:init()
-  self._rows = {}       -- report number + 1 → metrics
+---@param stored fun(): table[] the rows {index, metrics} that earlier controllers of the run left in the store
+function History:init(stored)
+  self._stored = stored
+  self._rows = {}   -- report number + 1 → metrics
   self._last = 0
-  self._committed = 0   -- rows up to the latest checkpoint
+  self._begun = false
+end
+
+function History:_set(index, metrics)
+  self._rows[index + 1] = metrics
+  self._last = math.max(self._last, index + 1)
+end
+
+-- An attempt goes on at first_index: what came from there on is done again.
+function History:_begin_attempt(first_index)
+  if not self._begun and first_index > 0 then
+    for _, row in ipairs(self._stored()) do self:_set(row.index, row.metrics) end
+  end
+  self._begun = true
+  for at = first_index + 1, self._last do self._rows[at] = nil end
+  self._last = math.min(self._last, first_index)
 end
 
 ---Takes an event of the controller.
 ---@param event table
 function History:add(event)
   if event.type == 'report' then
-    local at = event.index + 1
-    self._rows[at] = event.metrics
-    self._last = math.max(self._last, at)
-    if event.checkpoint then self._committed = at end
-  elseif event.type == 'attempt_failed' and event.will_retry then
-    -- What came after the latest checkpoint is done again.
-    for at = self._committed + 1, self._last do self._rows[at] = nil end
-    self._last = self._committed
+    self:_set(event.index, event.metrics)
+  elseif event.type == 'attempt_begun' then
+    self:_begin_attempt(event.first_index)
   end
 end
 

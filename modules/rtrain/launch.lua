@@ -41,18 +41,27 @@ local function show_command(spec)
   return command .. ' --storage ' .. path
 end
 
+-- Without a name of its own a run has a new one each time.
+local function check_resume(flags, run_config)
+  local resume = flags.resume or run_config.resume
+  if resume == 'never' or flags.name or run_config.name then return end
+  errors.raise('config', ("resume = '%s' without a name: give the run to go on with (--name, RunConfig.name)"):format(resume))
+end
+
 -- The trainer's configs with the flags of the command over them.
 local function job_of(trainer, flags)
   local run_config, scaling = trainer.run_config, trainer.scaling_config
   local failures = run_config.failure_config
   if flags.num_workers then scaling = scaling:with {num_workers = flags.num_workers} end
   if flags.max_failures then failures = failures:with {max_failures = flags.max_failures} end
+  check_resume(flags, run_config)
   return {
     kind = trainer._kind,
     train_loop_per_worker = trainer.train_loop_per_worker,
     train_loop_config = overrides.apply(trainer.train_loop_config, flags.set),
     run_config = run_config:with {
       name = flags.name or run_config.name or run_name.make(script_path(flags)), failure_config = failures,
+      resume = flags.resume,
     },
     scaling_config = scaling,
     torch_config = trainer.torch_config,
@@ -84,6 +93,7 @@ local function make_spec(job, flags)
     command = flags.command or {script},
     tags = flags.tags,
     note = flags.note or '',
+    resume = run_config.resume,
     num_workers = scaling.num_workers,
     min_workers = scaling.num_workers,
     threads = resources and resources.CPU or 0,
@@ -146,7 +156,12 @@ function launch.fit(trainer)
     display:notice(text)
     run:add_event(watch.attempt, 'warning', text)
   end)
-  watch = Watch(run, display, callbacks, job.run_config.stop and StopCondition(job.run_config.stop))
+  watch = Watch(run, {
+    display = display,
+    callbacks = callbacks,
+    stop = job.run_config.stop and StopCondition(job.run_config.stop),
+    stored = function() return require('rtrain._host').metrics(spec.storage_path, spec.name, false, false) end,
+  })
   local ok, result = xpcall(carry_out, errors.wrap, run, job, watch, callbacks)
   run:close()
   if not ok then

@@ -10,12 +10,11 @@ local TICK_S = 0.2
 local Watch = class('Watch')
 
 ---@param run table of rtrain._controller
----@param display Display
----@param callbacks table rtrain.callbacks
----@param stop? table rtrain.stop_condition
-function Watch:init(run, display, callbacks, stop)
-  self._run, self._display, self._callbacks, self._stop = run, display, callbacks, stop
-  self._history = History()
+---@param parts {display: Display, callbacks: table, stop: table?, stored: fun(): table[]} `stop` is a
+---  rtrain.stop_condition, `stored` reads the rows that the store has
+function Watch:init(run, parts)
+  self._run, self._display, self._callbacks, self._stop = run, parts.display, parts.callbacks, parts.stop
+  self._history = History(parts.stored)
   self.attempt = 0
   ---What the controller may ask by name.
   self.calls = ScriptCalls()

@@ -163,12 +163,12 @@ def test_logs_of_the_last_attempt_or_one_rank(store):
     assert store("logs", "beta").stdout == ""
 
 
-def test_a_run_whose_controller_is_gone_is_aborted(store):
+def test_a_run_whose_controller_is_gone_is_lost(store):
     with sqlite3.connect(store.storage / "rtrain.db") as db:
         add_run(db, "gone", "cc44", START + 5000, status="RUNNING", ended_at=None)
     db.close()
-    assert store.json("show", "gone")["status"] == "ABORTED"
-    assert [run["name"] for run in store.json("ls", "--where", "status = 'ABORTED'")] == ["gone"]
+    assert store.json("show", "gone")["status"] == "LOST"
+    assert [run["name"] for run in store.json("ls", "--where", "status = 'LOST'")] == ["gone"]
 
 
 def test_without_a_store_there_are_no_runs(rtrain):

@@ -146,17 +146,30 @@ function TestResult.test_rows_to_csv_and_the_best_checkpoint()
   lu.assertNil(result:get_best_checkpoint('loss', 'min'))
 end
 
-function TestResult.test_rows_after_a_retry()
-  local History = require 'rtrain.history'
-  local history = History()
-  for index = 0, 3 do
-    history:add {type = 'report', index = index, metrics = {epoch = index}, checkpoint = index == 1 and 'c' or nil}
-  end
-  history:add {type = 'attempt_failed', will_retry = true}
-  history:add {type = 'report', index = 2, metrics = {epoch = 20}}
+local function epochs_of(history)
   local epochs = {}
   for i, row in ipairs(history:rows()) do epochs[i] = row.epoch end
-  lu.assertEquals(epochs, {0, 1, 20})
+  return epochs
+end
+
+function TestResult.test_rows_after_a_retry()
+  local History = require 'rtrain.history'
+  local history = History(function() error('nothing went before') end)
+  history:add {type = 'attempt_begun', first_index = 0}
+  for index = 0, 3 do history:add {type = 'report', index = index, metrics = {epoch = index}} end
+  history:add {type = 'attempt_begun', first_index = 2}
+  history:add {type = 'report', index = 2, metrics = {epoch = 20}}
+  lu.assertEquals(epochs_of(history), {0, 1, 20})
+end
+
+function TestResult.test_rows_of_earlier_controllers()
+  local History = require 'rtrain.history'
+  local history = History(function()
+    return {{index = 0, metrics = {epoch = 0}}, {index = 1, metrics = {epoch = 1}}, {index = 2, metrics = {epoch = 2}}}
+  end)
+  history:add {type = 'attempt_begun', first_index = 2}
+  history:add {type = 'report', index = 2, metrics = {epoch = 20}}
+  lu.assertEquals(epochs_of(history), {0, 1, 20})
 end
 
 os.exit(lu.LuaUnit.run(), true)

@@ -27,7 +27,7 @@ class CheckpointStoreTest : public ::testing::Test {
     config.set("checkpoint_score_attribute", policy.score_attribute);
     config.set("checkpoint_score_order", policy.maximize ? "max" : "min");
     run.checkpoint_config = config;
-    store = RunStore::create(run);
+    store = RunStore::open(run);
     rows.emplace(store->claim(), policy);
   }
 

@@ -32,9 +32,9 @@ class RunStoreTest : public ::testing::Test {
     return query.next() ? query.text(0) : "(no row)";
   }
 
-  Error failure_of_create(const NewRun& run) {
+  Error failure_of_open(const NewRun& run) {
     try {
-      RunStore::create(run);
+      RunStore::open(run);
     } catch (const Error& e) {
       return e;
     }
@@ -45,7 +45,7 @@ class RunStoreTest : public ::testing::Test {
 };
 
 TEST_F(RunStoreTest, RecordsARun) {
-  auto store = RunStore::create(new_run("first"));
+  auto store = RunStore::open(new_run("first"));
   EXPECT_EQ(cell("SELECT status FROM runs"), "INITIALIZING");
   store->begin_attempt(1, 2, std::nullopt);
   const std::vector<WorkerRow> workers{{0, 100, "host", "cpu", {}, {}},
@@ -68,8 +68,8 @@ TEST_F(RunStoreTest, RecordsARun) {
 }
 
 TEST_F(RunStoreTest, ATakenNameIsRefusedWithBothWaysOut) {
-  { RunStore::create(new_run("same"))->end_run("FINISHED", {}); }
-  const Error refused = failure_of_create(new_run("same"));
+  { RunStore::open(new_run("same"))->end_run("FINISHED", {}); }
+  const Error refused = failure_of_open(new_run("same"));
   EXPECT_EQ(refused.code(), Code::kConfig);
   EXPECT_NE(refused.message().find("--name"), std::string::npos);
   EXPECT_NE(refused.message().find("resume"), std::string::npos);
@@ -78,26 +78,26 @@ TEST_F(RunStoreTest, ATakenNameIsRefusedWithBothWaysOut) {
 
 TEST_F(RunStoreTest, AForeignFolderIsNotTaken) {
   temp.write("results/mine/notes.txt", "x");
-  EXPECT_EQ(failure_of_create(new_run("mine")).code(), Code::kConfig);
+  EXPECT_EQ(failure_of_open(new_run("mine")).code(), Code::kConfig);
   EXPECT_TRUE(fs::exists(temp / "results/mine/notes.txt"));
 }
 
 TEST_F(RunStoreTest, UnusableNamesAreRefused) {
   for (const char* name : {"", ".", "..", "a/b", "last", "rtrain.db", "-n"}) {
-    EXPECT_EQ(failure_of_create(new_run(name)).code(), Code::kConfig) << name;
+    EXPECT_EQ(failure_of_open(new_run(name)).code(), Code::kConfig) << name;
   }
 }
 
 TEST_F(RunStoreTest, AStorageBelowAFileIsAnErrorWithThePath) {
   NewRun run = new_run("x");
   run.storage_path = temp.write("file", "") + "/below";
-  const Error refused = failure_of_create(run);
+  const Error refused = failure_of_open(run);
   EXPECT_EQ(refused.code(), Code::kEnvironment);
   EXPECT_NE(refused.message().find(temp / "file"), std::string::npos) << refused.message();
 }
 
 TEST_F(RunStoreTest, HoldsTheRunsLockWhileItLives) {
-  auto store = RunStore::create(new_run("x"));
+  auto store = RunStore::open(new_run("x"));
   EXPECT_TRUE(RunLock::is_held(store->run_path()));
   const std::string path = store->run_path();
   EXPECT_FALSE(RunLock::try_take(path));
@@ -106,8 +106,8 @@ TEST_F(RunStoreTest, HoldsTheRunsLockWhileItLives) {
 }
 
 TEST_F(RunStoreTest, TwoRunsWriteSideBySide) {
-  auto a = RunStore::create(new_run("a"));
-  auto b = RunStore::create(new_run("b"));
+  auto a = RunStore::open(new_run("a"));
+  auto b = RunStore::open(new_run("b"));
   for (auto* store : {a.get(), b.get()}) store->begin_attempt(1, 2, std::nullopt);
   for (int64_t index = 0; index < 50; ++index) {
     const ReportRow row{1, index, 0, index, Map{{"i", index}}};
@@ -118,7 +118,7 @@ TEST_F(RunStoreTest, TwoRunsWriteSideBySide) {
 }
 
 TEST_F(RunStoreTest, AFencedControllerWritesNothing) {
-  auto store = RunStore::create(new_run("x"));
+  auto store = RunStore::open(new_run("x"));
   Database::open(temp / "results/rtrain.db")
       .run("UPDATE runs SET owner_epoch = 2, owner = '{\"pid\": 71, \"host\": \"gpu-3\"}'");
   try {
@@ -135,7 +135,7 @@ TEST_F(RunStoreTest, AFencedControllerWritesNothing) {
 }
 
 TEST_F(RunStoreTest, ANewAttemptSupersedesLaterReports) {
-  auto store = RunStore::create(new_run("x"));
+  auto store = RunStore::open(new_run("x"));
   EXPECT_NE(store->begin_attempt(1, 2, std::nullopt), "");
   std::vector<ReportRow> rows;
   for (int64_t index = 0; index < 5; ++index) rows.push_back({1, index, 0, 1, Map{}});

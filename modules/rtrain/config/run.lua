@@ -21,13 +21,6 @@ local function check_storage_path(value)
   if value:find('^%a[%w+.-]*://') then return REMOTE, 'unsupported' end
 end
 
-local function check_resume(value)
-  if value == 'auto' or value == 'must' then
-    return 'going on with an existing run is not in this version', 'unsupported'
-  end
-  return schema.one_of('never', 'auto', 'must')(value)
-end
-
 ---The run's name, where its results go and what is kept of it. Counterpart: ray.train.RunConfig.
 ---
 ---```lua
@@ -39,7 +32,9 @@ end
 ---@overload fun(fields?: table): RunConfig
 ---@field name? string the run's name and folder; default `<script>-<date>-<4 hex>`
 ---@field storage_path? string folder of results; default $RTRAIN_STORAGE, then ~/rtrain_results
----@field resume string 'never': a name that exists is refused
+---@field resume string what to do with a run of that name that is there: 'never' (default) refuses it, 'auto' goes on with it
+---  or begins, 'must' goes on with it or refuses. Going on keeps the run's id, its reports and its checkpoints; the first
+---  attempt starts from the latest one. A run that had finished runs again from there
 ---@field checkpoint_config CheckpointConfig
 ---@field failure_config FailureConfig
 ---@field callbacks? UserCallback[] called in the script's process while the run goes on
@@ -48,7 +43,7 @@ end
 local RunConfig = schema.define('RunConfig', {
   {'name', check = check_name},
   {'storage_path', check = check_storage_path},
-  {'resume', default = 'never', check = check_resume},
+  {'resume', default = 'never', check = schema.one_of('never', 'auto', 'must')},
   {'checkpoint_config'},
   {'failure_config'},
   {'stop', check = StopCondition.problem, in_record = false},

@@ -1,0 +1,258 @@
+#include "host/store/run_opening.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "host/base/clock.h"
+#include "host/base/fault.h"
+#include "host/base/json.h"
+#include "host/base/machine.h"
+#include "host/base/text.h"
+#include "host/store/file.h"
+#include "host/store/run_owner.h"
+#include "host/store/run_status.h"
+
+namespace rtrain {
+namespace {
+
+constexpr std::array kParts = {"checkpoints", "staging", "logs"};
+
+Value map_or(const Value& value) { return value.is_nil() ? Value(Map{}) : value; }
+
+Value list_of(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
+
+void check_run_name(const std::string& name) {
+  const bool control = std::any_of(name.begin(), name.end(),
+                                   [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+  const bool reserved = name == "last" || name.starts_with("rtrain.db");
+  const bool usable = !name.empty() && name.size() <= 200 && name.front() != '.' &&
+                      name.front() != '-' && name.find('/') == std::string::npos;
+  if (usable && !control && !reserved) return;
+  throw Error(Code::kConfig,
+              cat("'", name,
+                  "' cannot be a run's name: it is a folder's name of at most 200 bytes "
+                  "without '/', does not begin with '.' or '-', and is not 'last'"));
+}
+
+Error name_taken(const std::string& name, std::string_view reason) {
+  return Error(Code::kConfig,
+               cat("the run name '", name, "' is taken: ", reason,
+                   ". Give this run another name (--name, or RunConfig.name), or go on with that "
+                   "one (--resume auto, or RunConfig.resume = 'auto')"));
+}
+
+Error run_is_live(const std::string& name, const std::string& run_path) {
+  return Error(Code::kEnvironment,
+               cat("the run '", name, "' is being run by ", RunLock::owner(run_path).to_text(),
+                   ": two controllers never write one run. Wait for that one to end, or stop it "
+                   "(rtrain stop ",
+                   name, ")"));
+}
+
+Value environment_of(const NewRun& run) {
+  Map out{{"git_commit", nullptr},
+          {"git_dirty", nullptr},
+          {"hostname", hostname()},
+          {"command", list_of(run.command)},
+          {"pid", static_cast<int64_t>(::getpid())}};
+  if (run.environment.is_map()) {
+    for (const auto& [key, value] : run.environment.as_map()) out.set(key, value);
+  }
+  return out;
+}
+
+// A run as its row says.
+struct FoundRun {
+  std::string run_id;
+  std::string status;
+  int64_t started_at = 0;
+  int64_t updated_at = 0;
+  int64_t owner_epoch = 0;
+  std::string failures;
+  std::string owner;
+  std::string tags;
+};
+
+std::optional<FoundRun> find_run(Database& database, const std::string& name) {
+  Statement query = database.prepare(
+      "SELECT run_id, status, started_at, updated_at, owner_epoch, failures, owner, tags FROM runs "
+      "WHERE name = ?");
+  if (!query.add(name).next()) return std::nullopt;
+  return FoundRun{.run_id = query.text(0),
+                  .status = query.text(1),
+                  .started_at = query.integer(2),
+                  .updated_at = query.integer(3),
+                  .owner_epoch = query.integer(4),
+                  .failures = query.text(5),
+                  .owner = query.text(6),
+                  .tags = query.text(7)};
+}
+
+std::vector<std::string> names_of_runs(Database& database) {
+  std::vector<std::string> names;
+  Statement query = database.prepare("SELECT name FROM runs ORDER BY started_at DESC");
+  while (query.next()) names.push_back(query.text(0));
+  return names;
+}
+
+// Refuses what the mode does not want, before anything is touched.
+void check_mode(Database& database, const NewRun& run, const std::optional<FoundRun>& found) {
+  if (found && run.resume == ResumeMode::kNever) {
+    const std::string run_path = cat(run.storage_path, "/", run.name);
+    const bool lost = !is_final_status(found->status) && !RunLock::is_held(run_path);
+    throw name_taken(run.name, cat("a run of that name is in ", database.path(), " (",
+                                   lost ? "LOST" : found->status, ", started ",
+                                   time_text(found->started_at), ")"));
+  }
+  if (!found && run.resume == ResumeMode::kMust) {
+    throw Error(Code::kConfig, cat("resume = 'must': there is no run '", run.name, "' in ",
+                                   run.storage_path, suggestion(run.name, names_of_runs(database)),
+                                   "; resume = 'auto' begins one where there is none"));
+  }
+}
+
+// The run's folder. One that this makes is taken away again unless keep() is called.
+class RunFolder {
+ public:
+  RunFolder(const NewRun& run, bool is_known) : path_(cat(run.storage_path, "/", run.name)) {
+    made_ = ::mkdir(path_.c_str(), 0777) == 0;
+    if (made_ || is_known) return;
+    if (errno != EEXIST) throw file_error("make folder", path_);
+    for (const std::string& entry : folder_entries(path_)) check_leftover(run, entry);
+  }
+  ~RunFolder() {
+    if (made_) remove_tree(path_);
+  }
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  void keep() { made_ = false; }
+
+ private:
+  // A controller that died before its run's row was written leaves a lock and empty folders.
+  void check_leftover(const NewRun& run, const std::string& entry) {
+    if (entry == "lock") return;
+    const bool is_part = std::find(kParts.begin(), kParts.end(), entry) != kParts.end();
+    const std::string path = cat(path_, "/", entry);
+    if (is_part && path_kind(path) == "folder" && folder_entries(path).empty()) return;
+    if (run.resume == ResumeMode::kNever) {
+      throw name_taken(run.name, cat("the folder ", path_, " exists"));
+    }
+    throw Error(Code::kConfig,
+                cat("the folder ", path_, " exists, and the store ", run.storage_path,
+                    "/rtrain.db knows no such run: `rtrain repair --storage ", run.storage_path,
+                    "` brings a run back from its checkpoints; else take another name"));
+  }
+
+  std::string path_;
+  bool made_;
+};
+
+void insert_run(OpenedRun& opened, const NewRun& run) {
+  const int64_t now = now_ms();
+  opened.claim.run_id = random_hex(16);
+  opened.claim.database.run(
+      "INSERT INTO runs(run_id, name, status, num_workers, script, note, command, tags, config, "
+      "scaling, checkpoint_config, environment, started_at, updated_at, owner_epoch, owner) "
+      "VALUES(?, ?, 'INITIALIZING', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      opened.claim.run_id, run.name, run.num_workers, run.script, run.note,
+      to_json(list_of(run.command)), to_json(list_of(run.tags)), to_json(map_or(run.config)),
+      to_json(map_or(run.scaling)), to_json(map_or(run.checkpoint_config)),
+      to_json(environment_of(run)), now, now, opened.claim.owner_epoch,
+      RunOwner::of_this_process().to_json());
+}
+
+// The tags that the run had, then the new ones.
+std::string joined_tags(const std::string& old_json, const std::vector<std::string>& added) {
+  List tags = from_json(old_json).as_list();
+  for (const std::string& tag : added) {
+    if (std::find(tags.begin(), tags.end(), Value(tag)) == tags.end()) tags.push_back(tag);
+  }
+  return to_json(tags);
+}
+
+void update_row(const RunClaim& claim, Database& database, const FoundRun& found,
+                const NewRun& run) {
+  database.run(
+      "UPDATE runs SET status = 'INITIALIZING', owner_epoch = ?, owner = ?, num_workers = ?, "
+      "script = ?, command = ?, tags = ?, config = ?, scaling = ?, checkpoint_config = ?, "
+      "environment = ?, note = CASE WHEN ? = '' THEN note ELSE ? END, updated_at = ?, "
+      "ended_at = NULL, error = NULL, return_value = NULL WHERE run_id = ?",
+      claim.owner_epoch, RunOwner::of_this_process().to_json(), run.num_workers, run.script,
+      to_json(list_of(run.command)), joined_tags(found.tags, run.tags), to_json(map_or(run.config)),
+      to_json(map_or(run.scaling)), to_json(map_or(run.checkpoint_config)),
+      to_json(environment_of(run)), run.note, run.note, now_ms(), claim.run_id);
+}
+
+void take_over(OpenedRun& opened, const FoundRun& found, const NewRun& run) {
+  RunClaim& claim = opened.claim;
+  claim.run_id = found.run_id;
+  claim.owner_epoch = found.owner_epoch + 1;
+  opened.resumed = true;
+  // A run that had finished begins its budgets anew; one that was cut off goes on with them.
+  if (found.status != "FINISHED") opened.failures = from_json(found.failures);
+  Statement last =
+      claim.database.prepare("SELECT coalesce(max(attempt), 0) FROM attempts WHERE run_id = ?");
+  last.add(claim.run_id).next();
+  opened.last_attempt = last.integer(0);
+  last.reset();
+  opened.notice =
+      cat("going on with the run '", run.name, "' (",
+          is_final_status(found.status) ? found.status : "LOST", ", last written by ",
+          RunOwner::from_json(found.owner).to_text(), "), attempt ", opened.last_attempt + 1);
+  update_row(claim, claim.database, found, run);
+  claim.database.run(
+      "UPDATE attempts SET status = 'LOST', ended_at = ? WHERE run_id = ? AND ended_at IS NULL",
+      found.updated_at, claim.run_id);
+  claim.database.run(
+      "INSERT INTO events(run_id, attempt, time, level, text) VALUES(?, ?, ?, 'info', ?)",
+      claim.run_id, opened.last_attempt, now_ms(), opened.notice);
+}
+
+}  // namespace
+
+ResumeMode resume_mode_from_name(std::string_view name) {
+  if (name == "never") return ResumeMode::kNever;
+  if (name == "auto") return ResumeMode::kAuto;
+  if (name == "must") return ResumeMode::kMust;
+  throw Error(Code::kConfig, cat("resume = '", name, "': expected 'never', 'auto' or 'must'"));
+}
+
+OpenedRun open_run(const NewRun& run) {
+  check_run_name(run.name);
+  make_folders(run.storage_path);
+  Database database = Database::open(run.storage_path + "/rtrain.db");
+  const std::optional<FoundRun> known = find_run(database, run.name);
+  check_mode(database, run, known);
+  RunFolder folder(run, known.has_value());
+  std::optional<RunLock> lock = RunLock::try_take(folder.path());
+  if (!lock) throw run_is_live(run.name, folder.path());
+  for (const char* part : kParts) make_folders(cat(folder.path(), "/", part));
+  sync_folder(run.storage_path);
+
+  OpenedRun opened{.claim = {.database = std::move(database),
+                             .lock = std::move(*lock),
+                             .run_id = {},
+                             .name = run.name,
+                             .run_path = folder.path()}};
+  fault_point("run.create");
+  Transaction transaction(opened.claim.database, Durability::kFull);
+  // Once more: another controller may have begun it since.
+  const std::optional<FoundRun> found = find_run(opened.claim.database, run.name);
+  check_mode(opened.claim.database, run, found);
+  if (found) {
+    take_over(opened, *found, run);
+  } else {
+    insert_run(opened, run);
+  }
+  transaction.commit();
+  folder.keep();
+  return opened;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,242 @@
+"""Going on with a run: never, auto and must; whose it is, what it keeps, and who may not write it."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+
+import pytest
+from conftest import RTRAIN, Running, leftovers, processes_of, wait_until
+
+# Counts epochs in a file of its checkpoints. `config.pause_at` waits for ever in that epoch, before its report.
+COUNTING = """
+local train = require 'rtrain'
+
+local function train_func(config)
+  local first = 1
+  local checkpoint = train.get_checkpoint()
+  if checkpoint then
+    checkpoint:with_directory(function(dir)
+      local file = assert(io.open(dir .. '/epoch'))
+      first = file:read('*n') + 1
+      file:close()
+    end)
+  end
+  local rank = train.get_context():get_world_rank()
+  for epoch = first, config.epochs do
+    if epoch == config.pause_at then
+      train.report{epoch = epoch, without = 'checkpoint'}
+      while true do os.execute('sleep 0.02') end
+    end
+    train.tempdir(function(dir)
+      if rank == 0 then
+        local file = assert(io.open(dir .. '/epoch', 'w'))
+        file:write(epoch)
+        file:close()
+      end
+      train.report({epoch = epoch, first = first}, {checkpoint = train.Checkpoint.from_directory(dir)})
+    end)
+    if epoch == config.fail_at then error('epoch ' .. epoch .. ' fails') end
+  end
+  return 'from ' .. first
+end
+
+local result = train.TorchTrainer{
+  train_loop_per_worker = train_func,
+  train_loop_config = {epochs = 4, pause_at = 0, fail_at = 0},
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  run_config = train.RunConfig{name = 'run', checkpoint_config = {num_to_keep = 2}},
+}:fit()
+local rows = {}
+for i, row in ipairs(result.metrics_dataframe) do rows[i] = row.epoch end
+print('rows', table.concat(rows, ' '))
+print('epoch', result.metrics and result.metrics.epoch)
+print('checkpoint', result.checkpoint.path:match('[^/]*$'))
+"""
+
+
+def one(rtrain, query):
+    with rtrain.database() as db:
+        return db.execute(query).fetchall()
+
+
+def paused(rtrain, *args, epoch=3):
+    """A run that has committed the checkpoint before this epoch and now waits in it."""
+    return rtrain.started("run", rtrain.script(COUNTING), "--set", f"pause_at={epoch}", *args, reports=epoch)
+
+
+def kill(running):
+    """As the machine's death ends a controller: nothing is told to anybody."""
+    running.send(signal.SIGKILL)
+    running.process.wait()
+
+
+def gone_on(rtrain, *args):
+    result = rtrain("run", rtrain.script(COUNTING), "--resume", "auto", *args)
+    assert result.returncode == 0, result.stderr
+    return result
+
+
+def test_a_killed_controller_leaves_a_lost_run_that_goes_on_unbroken(rtrain):
+    running = paused(rtrain)
+    run_id = rtrain.json("show", "run")["run_id"]
+    kill(running)
+    show = rtrain.json("show", "run")
+    assert show["status"] == "LOST" and [a["status"] for a in show["attempts"]] == ["LOST"]
+    assert "LOST" in rtrain("ls").stdout
+    wait_until(lambda: not processes_of(rtrain.storage), 30, "the end of the workers")
+
+    result = gone_on(rtrain)
+    assert f"pid {running.pid} on" in result.stderr, "says whose run it was"
+    assert "rows\t1 2 3 4" in result.stdout, "the history of the script is the run's"
+    show = rtrain.json("show", "run")
+    assert (show["status"], show["run_id"]) == ("FINISHED", run_id)
+    assert [(a["attempt"], a["status"]) for a in show["attempts"]] == [(1, "LOST"), (2, "FINISHED")]
+    assert all(a["ended_at"] for a in show["attempts"])
+    rows = rtrain.json("metrics", "run", "--all")
+    assert [(row["index"], row["attempt"], row["superseded"]) for row in rows] == [
+        (0, 1, False), (1, 1, False), (2, 1, True), (2, 2, False), (3, 2, False)]
+    assert one(rtrain, "SELECT owner_epoch FROM runs") == [(2,)]
+    assert leftovers(rtrain.run_folder("run") / "staging") == []
+
+
+def test_B_027_a_second_fit_goes_on_and_ends_at_once_when_nothing_is_left(rtrain):
+    rtrain.run_ok(COUNTING)
+    again = gone_on(rtrain)
+    assert "rows\t1 2 3 4" in again.stdout and "epoch\t4" in again.stdout
+    assert "checkpoint\tcheckpoint_000003" in again.stdout
+    longer = gone_on(rtrain, "--set", "epochs=6")
+    assert "rows\t1 2 3 4 5 6" in longer.stdout, "a finished run runs again from its last checkpoint"
+    show = rtrain.json("show", "run")
+    assert show["config"]["epochs"] == 6 and len(show["attempts"]) == 3
+    assert [c["index"] for c in show["checkpoints"]] == [4, 5]
+
+
+def test_never_refuses_auto_begins_must_wants_a_run(rtrain):
+    must = rtrain("run", rtrain.script(COUNTING), "--resume", "must")
+    assert must.returncode == 3 and "no run 'run'" in must.stderr
+    assert not rtrain.run_folder("run").exists()
+    gone_on(rtrain)
+    never = rtrain("run", rtrain.script(COUNTING))
+    assert never.returncode == 3
+    assert "--resume auto" in never.stderr and "--name" in never.stderr
+    assert rtrain("run", rtrain.script(COUNTING), "--resume", "must").returncode == 0
+    near = rtrain("run", rtrain.script(COUNTING), "--resume", "must", "--name", "rum")
+    assert near.returncode == 3 and "did you mean 'run'" in near.stderr
+    assert rtrain("run", rtrain.script(COUNTING), "--resume", "aut").returncode == 2
+    nameless = rtrain.script(COUNTING.replace("name = 'run', ", ""))
+    assert rtrain("run", nameless, "--resume", "auto").returncode == 3
+
+
+def test_F_038_a_second_controller_is_refused_and_told_whose_the_run_is(rtrain):
+    running = paused(rtrain)
+    for mode in ("auto", "must"):
+        second = rtrain("run", rtrain.script(COUNTING), "--resume", mode)
+        assert second.returncode == 4
+        assert f"pid {running.pid} on" in second.stderr and "rtrain stop run" in second.stderr
+    assert rtrain("run", rtrain.script(COUNTING)).returncode == 3
+    assert one(rtrain, "SELECT owner_epoch, status FROM runs") == [(1, "RUNNING")]
+    running.kill()
+
+
+def test_a_controller_that_lost_its_run_stops_and_names_the_new_owner(rtrain):
+    running = rtrain.started("run", rtrain.script(COUNTING), "--set", "epochs=1000000", reports=2)
+    # What a controller on another host does that the lock did not keep away.
+    with sqlite3.connect(rtrain.storage / "rtrain.db", timeout=30) as db:
+        db.execute("""UPDATE runs SET owner_epoch = 2, status = 'RUNNING', owner = '{"pid": 71, "host": "gpu-3"}'""")
+    db.close()
+    result = running.wait(60)
+    assert result.returncode == 4, result.stderr
+    assert "taken over by pid 71 on gpu-3" in result.stderr
+    count = one(rtrain, "SELECT count(*) FROM reports")
+    assert one(rtrain, "SELECT status, ended_at FROM runs") == [("RUNNING", None)], "nothing is written any more"
+    assert not processes_of(rtrain.storage)
+    assert one(rtrain, "SELECT count(*) FROM reports") == count
+
+
+def test_F_037_everything_killed_at_once_goes_on(rtrain):
+    running = paused(rtrain)
+    for pid in processes_of(rtrain.storage):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    running.process.wait()
+    staging = rtrain.run_folder("run") / "staging" / "1-dead-7" / "rank-0"
+    staging.mkdir(parents=True)
+    (staging / "half").write_text("x")
+    assert "rows\t1 2 3 4" in gone_on(rtrain).stdout
+    assert not staging.exists(), "half-written files are swept"
+
+
+def test_B_049_workers_start_with_the_latest_checkpoint_and_the_next_report(rtrain):
+    kill(paused(rtrain))
+    gone_on(rtrain)
+    ranks = rtrain.json("metrics", "run", "--ranks")
+    assert [row["metrics"].get("first") for row in ranks] == [1, 1, 3, 3]
+    assert all(rank["first"] == 3 for row in ranks[2:] for rank in row["ranks"])
+
+
+def test_failed_attempts_of_earlier_controllers_count(rtrain):
+    running = rtrain.started("run", rtrain.script(COUNTING), "--max-failures", "2", "--set", "fail_at=1", "--set",
+                             "pause_at=2", reports=2)
+    wait_until(lambda: one(rtrain, "SELECT 1 FROM reports WHERE attempt = 2"), 30, "the second attempt")
+    kill(running)
+    assert json.loads(one(rtrain, "SELECT failures FROM runs")[0][0])["worker"] == 1
+    result = rtrain("run", rtrain.script(COUNTING), "--resume", "must", "--max-failures", "1", "--set", "fail_at=2")
+    assert result.returncode == 1, "one of one is spent"
+    assert [a["status"] for a in rtrain.json("show", "run")["attempts"]] == ["ERRORED", "LOST", "ERRORED"]
+    gone_on(rtrain)
+    again = rtrain("run", rtrain.script(COUNTING), "--resume", "must", "--max-failures", "1", "--set", "fail_at=5",
+                   "--set", "epochs=6")
+    assert again.returncode == 0, "a run that had finished begins its budget anew"
+
+
+def test_a_checkpoint_whose_row_was_never_written_is_adopted(rtrain):
+    kill(paused(rtrain))
+    with sqlite3.connect(rtrain.storage / "rtrain.db") as db:
+        db.execute("DELETE FROM checkpoints WHERE idx = 1")
+    db.close()
+    result = gone_on(rtrain)
+    assert "adopted the checkpoint checkpoint_000001" in result.stderr
+    assert rtrain.reports("run")[2]["first"] == 3
+
+
+def test_a_checkpoint_that_a_later_attempt_left_behind_is_not_adopted(rtrain):
+    kill(paused(rtrain))
+    folder = rtrain.run_folder("run") / "checkpoints"
+    shutil.copytree(folder / "checkpoint_000001", rtrain.folder / "kept")
+    with sqlite3.connect(rtrain.storage / "rtrain.db") as db:
+        db.execute("DELETE FROM checkpoints WHERE idx = 1")
+    db.close()
+    shutil.rmtree(folder / "checkpoint_000001")
+    gone_on(rtrain, "--set", "epochs=1")
+    os.rename(rtrain.folder / "kept", folder / "checkpoint_000001")  # by a controller that came to late
+    assert "rows\t1 2" in gone_on(rtrain, "--set", "epochs=2").stdout
+    assert rtrain.reports("run")[1]["first"] == 2
+
+
+def test_B_050_storage_that_cannot_be_written_fails_before_any_worker(rtrain):
+    (rtrain.folder / "file").write_text("")
+    result = rtrain.run(COUNTING, "--storage", rtrain.folder / "file" / "below", "--resume", "auto")
+    assert result.returncode == 4 and "rank" not in result.stderr
+
+
+# A process namespace of its own: every controller in one is pid 1 there.
+CONTAINED = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"]
+
+
+def test_two_containers_share_a_volume(rtrain):
+    if shutil.which("unshare") is None or subprocess.run([*CONTAINED, "true"], capture_output=True).returncode != 0:
+        pytest.skip("this machine allows no namespaces")
+    command = [*CONTAINED, RTRAIN, "run", str(rtrain.script(COUNTING)), "--resume", "auto"]
+    first = Running([*command, "--set", "pause_at=3"], rtrain.folder, rtrain.env)
+    wait_until(lambda: len(rtrain.json("ls")) == 1 and len(rtrain.reports("run")) == 3, 60, "three reports")
+    second = Running(command, rtrain.folder, rtrain.env).wait(60)
+    assert second.returncode == 4 and "is being run by pid 1 on" in second.stderr
+    assert rtrain.json("show", "run")["status"] == "RUNNING", "seen from outside of both"
+    first.kill()
+    wait_until(lambda: not processes_of(rtrain.storage), 30, "the end of the first container")
+    third = Running(command, rtrain.folder, rtrain.env).wait(60)
+    assert third.returncode == 0 and "rows\t1 2 3 4" in third.stdout
