@@ -3,9 +3,11 @@
 #include <array>
 #include <chrono>
 
+#include "host/base/text.h"
 #include "host/bind/services.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
+#include "host/lua/guard.h"
 #include "host/worker/worker_process.h"
 
 namespace rtrain {
@@ -32,15 +34,65 @@ int phase(lua_State* L) {
   return 0;
 }
 
-int report(lua_State* L) {
-  const Value metrics = to_value(L, 1, "metrics");
-  const Value given = lua_isnoneornil(L, 2) ? Value(Map{}) : to_value(L, 2, "options");
+// The script's line that is running: the nearest one that is no library file's.
+std::string call_site(lua_State* L) {
+  lua_Debug frame;
+  for (int level = 1; lua_getstack(L, level, &frame) != 0; ++level) {
+    lua_getinfo(L, "Sl", &frame);
+    const bool is_library = std::string_view(frame.source).starts_with("@rtrain://");
+    if (frame.currentline > 0 && !is_library) return cat(frame.short_src, ":", frame.currentline);
+  }
+  return "";
+}
+
+UploadMode upload_mode(const std::string& name) {
+  if (name == "ASYNC") return UploadMode::kAsync;
+  return name == "NO_UPLOAD" ? UploadMode::kNoUpload : UploadMode::kSync;
+}
+
+ReportOptions report_options(lua_State* L, int index) {
   ReportOptions options;
+  options.call_site = call_site(L);
+  if (lua_isnoneornil(L, index)) return options;
+  const Value given = to_value(L, index, "options");
   if (!given["checkpoint"].is_nil()) options.checkpoint = given["checkpoint"].as_string();
   options.temporary = given["temporary"].bool_or(false);
+  options.mode = upload_mode(given["checkpoint_upload_mode"].string_or("SYNC"));
+  options.delete_source = given["delete_local_checkpoint_after_upload"].bool_or(false);
   options.directory_name = given["checkpoint_dir_name"].string_or("");
-  const auto path = worker().report(metrics, options);
+  options.validation = given["validation"];
+  return options;
+}
+
+void push_path(lua_State* L, const std::optional<std::string>& path) {
   push_value(L, path ? Value(*path) : Value());
+}
+
+int report(lua_State* L) {
+  const Value metrics = to_value(L, 1, "metrics");
+  push_path(L, worker().reporter().report(metrics, report_options(L, 2)));
+  return 1;
+}
+
+int begin_upload(lua_State* L) {
+  const Value metrics = to_value(L, 1, "metrics");
+  push_value(L, worker().reporter().begin_upload(metrics, report_options(L, 2)));
+  return 1;
+}
+
+int end_upload(lua_State* L) {
+  const std::string folder = luaL_checkstring(L, 1);
+  push_path(L, worker().reporter().end_upload(folder, lua_toboolean(L, 2) != 0));
+  return 1;
+}
+
+int fail_upload(lua_State* L) {
+  worker().reporter().fail_upload(to_error(L, 1));
+  return 0;
+}
+
+int last_checkpoint(lua_State* L) {
+  push_path(L, worker().reporter().last_checkpoint());
   return 1;
 }
 
@@ -97,6 +149,10 @@ int open_worker(lua_State* L) {
       method<&functions>("functions"),
       method<&phase>("phase"),
       method<&report>("report"),
+      method<&begin_upload>("begin_upload"),
+      method<&end_upload>("end_upload"),
+      method<&fail_upload>("fail_upload"),
+      method<&last_checkpoint>("last_checkpoint"),
       method<&starting_checkpoint>("starting_checkpoint"),
       method<&make_tempdir>("make_tempdir"),
       method<&meet>("meet"),

@@ -4,8 +4,12 @@
 //                                get_context()
 //   functions() → bytes          what the controller got as spec.functions
 //   phase(name)                  'engine_loaded', 'group_ready', 'running'
-//   report(metrics, {checkpoint, temporary, checkpoint_dir_name}) → path of the committed
-//                                checkpoint, or nil
+//   report(metrics, {checkpoint, temporary, checkpoint_dir_name, checkpoint_upload_mode,
+//                    delete_local_checkpoint_after_upload, validation}?) → path of the committed
+//                                checkpoint; nil without one, and in mode ASYNC
+//   begin_upload(metrics, options) → name, end_upload(folder, temporary) → path or nil,
+//   fail_upload(error)           the same around a checkpoint_upload_fn
+//   last_checkpoint() → path of the last committed one that this rank attached, or nil
 //   starting_checkpoint() → {path, name, metrics, index} or nil
 //   make_tempdir() → path
 //   meet(collective, data) → rank 0's data

@@ -4,20 +4,26 @@
 // worker → controller
 //   hello     version, build_id, pid          first message
 //   phase     name                            engine_loaded, group_ready, running
-//   files     index, files                    a part of the staged files of report `index`, before
-//   it report    index, time, metrics, checkpoint (true with staged files), directory_name call id,
-//   op, …                       a Store call: set get add check wait delete num_keys compare_set
+//   report    index, time, metrics, …         see worker/reporter.h; `upload` says what it brings:
+//                                             "files" (they follow), "folder" or nothing
+//   files     index, files                    a part of the list of staged files of report `index`
+//   uploaded  index, checkpoint|folder|error  the rest of it; no files follow
+//   call      id, op, …                       a Store call: set get add check wait delete num_keys
+//                                             compare_set
 //   cancel    id                              the caller of get or wait has stopped waiting
 //   sync      id, sequence, collective, caller, world_size, data
 //                                             it is in train.collective; the reply is {data} of
 //                                             rank 0 or {error}
-//   returned  value, reports                  the train function has returned, after so many
-//   reports failed    error                           it raised
+//   returned  value, reports                  the train function returned after so many reports
+//   failed    error                           it raised
 // controller → worker
 //   start     see WorkerContext
 //   reply     id, value
-//   reported  index, path or error            report `index` is registered (with a checkpoint:
-//   committed) exit                                      tear down and leave
+//   taken     count                           the reports below `count` have come from all ranks
+//   named     index, name                     the agreed name of the checkpoint, or ""
+//   seal      index, folder                   the rank is to stage that folder
+//   reported  index, path or error            the checkpoint of report `index` is committed
+//   exit                                      tear down and leave
 //
 // A channel belongs to one attempt, so no message carries its number: what an older attempt says
 // cannot arrive.

@@ -10,10 +10,10 @@
 namespace rtrain {
 namespace {
 
-// The name wanted by the lowest rank that brought one: rank 0's where it has an opinion.
+// The name wanted by the lowest rank that has one: rank 0's where it has an opinion.
 std::string checkpoint_name(const std::vector<Report>& reports) {
   for (const Report& report : reports) {
-    if (report.has_checkpoint && !report.directory_name.empty()) return report.directory_name;
+    if (!report.directory_name.empty()) return report.directory_name;
   }
   return CheckpointFiles::default_name(reports.front().index);
 }

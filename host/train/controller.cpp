@@ -91,11 +91,14 @@ Controller::Controller(const ControllerSeams& seams)
                              FailureCounts::from_value(seams.record.failures())),
                seams.spec.start_timeout_s),
       batch_(seams.loop, seams.io, seams.record,
-             [this](const Error& error) { feed(event::StorageFailed{error}); }),
+             {.on_error = [this](const Error& error) { feed(event::StorageFailed{error}); },
+              .on_written =
+                  [this] {
+                    if (reports_) reports_->on_written();
+                  }}),
       deadline_(seams.loop, [this] { feed(event::DeadlinePassed{machine_.attempt}); }),
       verdict_(seams.loop, [this] { feed(event::VerdictDue{machine_.attempt}); }),
       retry_(seams.loop, [this] { feed(event::RetryDue{machine_.attempt}); }),
-      report_deadline_(seams.loop, [this] { answer_stuck(); }),
       kill_notice_(seams.loop, [this] { name_survivors(); }),
       last_resort_(seams.loop, [this] { _exit(exit_code(signal_code_)); }),
       interrupt_(seams.loop, SIGINT, [this] { on_signal(Code::kInterrupted); }),
@@ -226,8 +229,7 @@ void Controller::perform(const action::SpawnGroup& a) {
       CollectiveService::Outlets{
           [this](int rank, const Value& message) { group_->send(rank, message); },
           [this](const std::string& text) { emit_notice("warning", text); }});
-  reports_ = std::make_unique<ReportHandler>(size, attempt_.first_index);
-  staged_files_.assign(static_cast<size_t>(size), {});
+  make_intake(size);
   workers_.clear();
   new_checkpoint_ = false;
   return_value_ = {};
@@ -313,7 +315,6 @@ void Controller::name_survivors() {
 void Controller::perform(const action::EndAttempt& a) {
   verdict_.stop();
   kill_notice_.stop();
-  report_deadline_.stop();
   collectives_.reset();
   if (!a.error && reports_) {
     if (const std::string text = reports_->uneven(); !text.empty()) emit_notice("warning", text);
@@ -391,10 +392,11 @@ void Controller::on_message(int rank, const Value& message) {
   } else if (type == "cancel") {
     store_.cancel(rank, message["id"].as_int());
   } else if (type == "report") {
-    on_report(rank, message);
+    reports_->on_report(rank, message);
   } else if (type == "files") {
-    List& files = staged_files_.at(static_cast<size_t>(rank));
-    for (const Value& file : message["files"].as_list()) files.push_back(file);
+    reports_->on_files(rank, message);
+  } else if (type == "uploaded") {
+    reports_->on_uploaded(rank, message);
   } else if (type == "hello") {
     on_hello(rank, message);
   } else if (type == "phase") {
@@ -423,47 +425,54 @@ void Controller::on_hello(int rank, const Value& message) {
   feed(event::PhaseReached{rank, Phase::kHello});
 }
 
-void Controller::on_report(int rank, const Value& message) {
-  Report report;
-  report.rank = rank;
-  report.index = message["index"].as_int();
-  report.time_ms = message["time"].as_int();
-  report.metrics = message["metrics"];
-  report.has_checkpoint = message["checkpoint"].is_map();
-  report.directory_name = message["directory_name"].string_or("");
-  report.deadline_s = monotonic_s() + seams_.spec.timeout_s;
-  if (report.has_checkpoint) {
-    Map staged = message["checkpoint"].as_map();
-    staged.set("files", std::exchange(staged_files_.at(static_cast<size_t>(rank)), {}));
-    report.files = std::move(staged);
-  }
-  const ReportRow row{machine_.attempt, report.index, rank, report.time_ms, report.metrics};
-  auto complete_reports = reports_->add(std::move(report));
-  batch_.add(row);
-  if (complete_reports) complete(std::move(*complete_reports));
-  answer_stuck();
+void Controller::make_intake(int size) {
+  reports_ = std::make_unique<ReportIntake>(
+      seams_.loop,
+      ReportIntake::Options{.world_size = size,
+                            .first_index = attempt_.first_index,
+                            .timeout_s = seams_.spec.timeout_s},
+      ReportIntake::Seams{
+          .send = [this](int rank, const Value& message) { group_->send(rank, message); },
+          .on_report =
+              [this](const Report& report) {
+                batch_.add(
+                    {machine_.attempt, report.index, report.rank, report.time_ms, report.metrics});
+              },
+          .on_complete = [this](std::vector<Report> reports) { complete(std::move(reports)); },
+          .on_notice = [this](const std::string& text) { emit_notice("warning", text); },
+          .unwritten_bytes = [this] { return batch_.unwritten_bytes(); }});
 }
 
 void Controller::on_returned(int rank, const Value& message) {
-  reports_->set_returned(rank);
+  reports_->on_returned(rank);
   collectives_->on_returned(rank);
   if (rank == 0) return_value_ = message["value"];
   feed(event::Returned{rank});
-  answer_stuck();
 }
 
 void Controller::complete(std::vector<Report> reports) {
   metrics_ = reports.front().metrics;
+  const Report* failed = failed_upload(reports);
   const bool has_checkpoint =
       std::any_of(reports.begin(), reports.end(), [](const Report& r) { return r.has_checkpoint; });
-  if (has_checkpoint) return commit(std::move(reports));
-  group_->send_all(Map{{"type", "reported"}, {"index", reports.front().index}});
+  if (has_checkpoint && failed == nullptr) return commit(std::move(reports));
+  if (failed != nullptr) answer_failed(*failed);
   if (commits_ == 0) return emit_report(reports, nullptr);
   // Behind the commit of an earlier report, so that events come in the order of their numbers.
   on_io([](RunRecord&) { return true; },
         [this, reports = std::move(reports)](const auto&, const auto&) {
           emit_report(reports, nullptr);
         });
+}
+
+// Without one rank's part the checkpoint would not be whole. The rank itself has its own error.
+void Controller::answer_failed(const Report& failed) {
+  const Error error(Code::kPeerLost,
+                    cat("report() number ", failed.index, ": rank ", failed.rank,
+                        " could not upload its part of the checkpoint: ", failed.error->message()));
+  group_->send_all(Map{{"type", "reported"},
+                       {"index", failed.index},
+                       {"error", error_to_value(error, monotonic_s())}});
 }
 
 void Controller::commit(std::vector<Report> reports) {
@@ -496,17 +505,6 @@ void Controller::emit_report(const std::vector<Report>& reports, const Value& pa
                   {"metrics", reports.front().metrics},
                   {"ranks", std::move(ranks)},
                   {"checkpoint", path}});
-}
-
-// Waits in report() that cannot come true any more raise there.
-void Controller::answer_stuck() {
-  for (const auto& stuck : reports_->take_stuck(monotonic_s())) {
-    group_->send(stuck.rank, Map{{"type", "reported"},
-                                 {"index", stuck.index},
-                                 {"error", error_to_value(stuck.error, monotonic_s())}});
-  }
-  const auto next = reports_->next_deadline();
-  if (next) report_deadline_.start(to_ms(std::max(0.0, *next - monotonic_s()) + 0.001));
 }
 
 void Controller::on_output(int rank, std::string_view bytes) {

@@ -17,7 +17,7 @@
 #include "host/train/event_queue.h"
 #include "host/train/key_value_store.h"
 #include "host/train/report_batch.h"
-#include "host/train/report_handler.h"
+#include "host/train/report_intake.h"
 #include "host/train/run_record.h"
 #include "host/train/run_spec.h"
 #include "host/train/script_calls.h"
@@ -76,12 +76,12 @@ class Controller : public WorkerGroupObserver {
   void perform(const action::Finish& a);
 
   void on_hello(int rank, const Value& message);
-  void on_report(int rank, const Value& message);
   void on_returned(int rank, const Value& message);
   void complete(std::vector<Report> reports);
   void commit(std::vector<Report> reports);
+  void answer_failed(const Report& failed);
   void emit_report(const std::vector<Report>& reports, const Value& path);
-  void answer_stuck();
+  void make_intake(int size);
   void record_workers();
   void on_signal(Code code);
   void name_survivors();
@@ -106,11 +106,10 @@ class Controller : public WorkerGroupObserver {
   // Of the current attempt.
   RunRecord::Attempt attempt_;
   std::unique_ptr<WorkerGroup> group_;
-  std::unique_ptr<ReportHandler> reports_;
+  std::unique_ptr<ReportIntake> reports_;
   KeyValueStore store_;
   std::unique_ptr<CollectiveService> collectives_;
   std::vector<WorkerRow> workers_;
-  std::vector<List> staged_files_;  // by rank: parts of the report that is being sent
   bool new_checkpoint_ = false;
 
   ReportBatch batch_;
@@ -123,7 +122,6 @@ class Controller : public WorkerGroupObserver {
   Timer deadline_;
   Timer verdict_;
   Timer retry_;
-  Timer report_deadline_;
   Timer kill_notice_;
   Timer last_resort_;
   Signal interrupt_;

@@ -11,27 +11,41 @@ std::chrono::milliseconds to_ms(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
+// Of the value in memory or on the disk, whichever; to a factor of two.
+size_t approximate_bytes(const Value& value) {
+  size_t bytes = 16;
+  if (value.is_string()) bytes += value.as_string().size();
+  if (value.is_list()) {
+    for (const Value& item : value.as_list()) bytes += approximate_bytes(item);
+  }
+  if (value.is_map()) {
+    for (const auto& [key, item] : value.as_map()) bytes += 16 + approximate_bytes(item);
+  }
+  return bytes;
+}
+
 }  // namespace
 
-ReportBatch::ReportBatch(Loop& loop, TaskThread& io, RunRecord& record, OnError on_error)
+ReportBatch::ReportBatch(Loop& loop, TaskThread& io, RunRecord& record, Callbacks callbacks)
     : loop_(loop),
       io_(io),
       record_(record),
-      on_error_(std::move(on_error)),
+      callbacks_(std::move(callbacks)),
       timer_(loop, [this] { flush(); }),
       sync_(loop, [this] {
         io_.post([this] {
           try {
             record_.sync_reports();
           } catch (const Error& e) {
-            loop_.post([this, e] { on_error_(e); });
+            loop_.post([this, e] { callbacks_.on_error(e); });
           }
         });
       }) {}
 
 void ReportBatch::add(ReportRow row) {
+  const size_t bytes = approximate_bytes(row.metrics);
   rows_.push_back(std::move(row));
-  gather();
+  gather(bytes);
 }
 
 void ReportBatch::add_log(int64_t attempt, int rank, std::string_view bytes) {
@@ -39,20 +53,23 @@ void ReportBatch::add_log(int64_t attempt, int rank, std::string_view bytes) {
     logs_.push_back({attempt, rank, {}});
   }
   logs_.back().text.append(bytes);
-  gather();
+  gather(bytes.size());
 }
 
-void ReportBatch::gather() {
-  if (!writing_ && !timer_.is_active()) timer_.start(to_ms(delay_s_));
+void ReportBatch::gather(size_t bytes) {
+  gathered_bytes_ += bytes;
+  if (writing_ == 0 && !timer_.is_active()) timer_.start(to_ms(delay_s_));
 }
 
 void ReportBatch::flush() {
   timer_.stop();
   if (rows_.empty() && logs_.empty()) return;
-  writing_ = true;
+  ++writing_;
+  const size_t bytes = std::exchange(gathered_bytes_, 0);
+  writing_bytes_ += bytes;
   auto rows = std::exchange(rows_, {});
   auto logs = std::exchange(logs_, {});
-  io_.post([this, before_s = delay_s_, rows = std::move(rows), logs = std::move(logs)] {
+  io_.post([this, bytes, before_s = delay_s_, rows = std::move(rows), logs = std::move(logs)] {
     double delay_s = before_s;
     std::vector<Error> errors;
     try {
@@ -61,11 +78,13 @@ void ReportBatch::flush() {
     } catch (const Error& e) {
       errors.push_back(e);
     }
-    loop_.post([this, delay_s, errors] {
-      writing_ = false;
+    loop_.post([this, bytes, delay_s, errors] {
+      --writing_;
+      writing_bytes_ -= bytes;
       delay_s_ = delay_s;
-      for (const Error& e : errors) on_error_(e);
-      if (!rows_.empty() || !logs_.empty()) gather();
+      for (const Error& e : errors) callbacks_.on_error(e);
+      callbacks_.on_written();
+      if (!rows_.empty() || !logs_.empty()) gather(0);
       sync_.start(kSyncDelay);
     });
   });

@@ -18,14 +18,19 @@ namespace rtrain {
 
 class ReportBatch {
  public:
-  using OnError = std::function<void(const Error& error)>;
+  struct Callbacks {
+    std::function<void(const Error& error)> on_error;
+    std::function<void()> on_written;
+  };
 
-  ReportBatch(Loop& loop, TaskThread& io, RunRecord& record, OnError on_error);
+  ReportBatch(Loop& loop, TaskThread& io, RunRecord& record, Callbacks callbacks);
 
   void add(ReportRow row);
   void add_log(int64_t attempt, int rank, std::string_view bytes);
   // Hands everything to the io thread now: later work there finds it written.
   void flush();
+  // About how much was added and is not written yet.
+  size_t unwritten_bytes() const { return gathered_bytes_ + writing_bytes_; }
 
  private:
   struct Log {
@@ -33,15 +38,17 @@ class ReportBatch {
     int rank;
     std::string text;
   };
-  void gather();
+  void gather(size_t bytes);
 
   Loop& loop_;
   TaskThread& io_;
   RunRecord& record_;
-  OnError on_error_;
+  Callbacks callbacks_;
   std::vector<ReportRow> rows_;
   std::vector<Log> logs_;
-  bool writing_ = false;
+  size_t gathered_bytes_ = 0;
+  size_t writing_bytes_ = 0;
+  int writing_ = 0;  // batches on the io thread
   double delay_s_ = 0.03;
   Timer timer_;
   Timer sync_;

@@ -9,82 +9,221 @@ namespace {
 
 std::string reports(int64_t count) { return cat(count, count == 1 ? " report" : " reports"); }
 
+bool is_waiting(const std::optional<Report>& report) {
+  return report && report->upload != Upload::kNone && report->upload != Upload::kFailed;
+}
+
 }  // namespace
 
-ReportHandler::ReportHandler(int world_size, int64_t first_index)
-    : first_index_(first_index),
-      counts_(static_cast<size_t>(world_size)),
-      returned_(static_cast<size_t>(world_size)) {}
+const Report* failed_upload(const std::vector<Report>& reports) {
+  for (const Report& report : reports) {
+    if (report.upload == Upload::kFailed) return &report;
+  }
+  return nullptr;
+}
 
-std::optional<std::vector<Report>> ReportHandler::add(Report report) {
-  int64_t& count = counts_.at(static_cast<size_t>(report.rank));
+ReportHandler::ReportHandler(int world_size, int64_t first_index, double notice_s)
+    : first_index_(first_index),
+      notice_s_(notice_s),
+      counts_(static_cast<size_t>(world_size)),
+      returned_(static_cast<size_t>(world_size)),
+      sites_(static_cast<size_t>(world_size)) {}
+
+void ReportHandler::check_index(const Report& report) const {
+  const int64_t count = counts_.at(static_cast<size_t>(report.rank));
   if (report.index != first_index_ + count) {
     throw Error(Code::kArgument, cat("rank ", report.rank, " sent report ", report.index,
                                      ", expected ", first_index_ + count));
   }
   // The worker holds itself back at this distance; a little more may be on its way.
-  if (count - *std::min_element(counts_.begin(), counts_.end()) > 2 * kMaxReportsAhead) {
+  if (report.index - least() > 2 * kMaxReportsAhead) {
     throw Error(Code::kArgument, cat("rank ", report.rank, " is too many reports ahead"));
   }
-  ++count;
+}
+
+ReportHandler::Progress ReportHandler::add(Report report) {
+  check_index(report);
+  const auto rank = static_cast<size_t>(report.rank);
+  ++counts_[rank];
+  if (!report.call_site.empty()) sites_[rank] = report.call_site;
+  report.has_checkpoint = report.upload != Upload::kNone;
   Pending& pending = pending_[report.index];
   pending.reports.resize(counts_.size());
-  const int64_t index = report.index;
-  const auto rank = static_cast<size_t>(report.rank);
+  if (report.has_checkpoint) uploads_.insert(report.index);
   pending.reports[rank] = std::move(report);
-  const bool complete = std::all_of(pending.reports.begin(), pending.reports.end(),
-                                    [](const auto& r) { return r.has_value(); });
-  if (!complete) return std::nullopt;
-  std::vector<Report> out;
-  for (auto& r : pending.reports) out.push_back(std::move(*r));
-  pending_.erase(index);
-  return out;
+  Progress progress;
+  add_names(pending, progress);
+  add_seals(pending, progress);
+  take_complete(progress);
+  return progress;
+}
+
+ReportHandler::Progress ReportHandler::add_upload(Report outcome, double deadline_s) {
+  const auto found = pending_.find(outcome.index);
+  const auto rank = static_cast<size_t>(outcome.rank);
+  const bool known = found != pending_.end() && rank < found->second.reports.size() &&
+                     found->second.reports[rank].has_value();
+  if (!known) {
+    throw Error(Code::kArgument, cat("rank ", outcome.rank, " sent files of report ", outcome.index,
+                                     ", which it has not made"));
+  }
+  Pending& pending = found->second;
+  Report& report = *pending.reports[rank];
+  Progress progress;
+  if (report.upload == Upload::kFailed) return progress;  // it was given up before
+  if (report.upload != Upload::kRunning) {
+    throw Error(Code::kArgument,
+                cat("rank ", outcome.rank, " sent files of report ", outcome.index, " twice"));
+  }
+  report.upload = outcome.upload;
+  report.files = std::move(outcome.files);
+  report.folder = std::move(outcome.folder);
+  report.error = std::move(outcome.error);
+  for (auto& waiting : pending.reports) {
+    if (waiting) waiting->deadline_s = deadline_s;
+  }
+  add_seals(pending, progress);
+  take_complete(progress);
+  return progress;
+}
+
+// Rank 0's name counts; where it has none, the asking rank's own.
+void ReportHandler::add_names(Pending& pending, Progress& progress) const {
+  const auto& first = pending.reports.front();
+  if (!first) return;
+  for (auto& report : pending.reports) {
+    if (!report || !report->asks_name) continue;
+    report->asks_name = false;
+    const std::string& name =
+        first->directory_name.empty() ? report->directory_name : first->directory_name;
+    progress.named.push_back({report->rank, report->index, name});
+  }
+}
+
+// Not before all ranks have made the report: until then one of them may still be writing there.
+void ReportHandler::add_seals(Pending& pending, Progress& progress) const {
+  for (const auto& report : pending.reports) {
+    if (!report || report->upload == Upload::kRunning) return;
+  }
+  std::map<std::string, int> owners;
+  for (auto& report : pending.reports) {
+    if (report->upload != Upload::kInFolder) continue;
+    const bool is_first = owners.emplace(report->folder, report->rank).second;
+    report->upload = is_first ? Upload::kRunning : Upload::kShared;
+    if (is_first) progress.seals.push_back({report->rank, report->index, report->folder});
+  }
+}
+
+void ReportHandler::take_complete(Progress& progress) {
+  while (!pending_.empty()) {
+    auto& [index, pending] = *pending_.begin();
+    for (const auto& report : pending.reports) {
+      if (!report || report->upload == Upload::kRunning || report->upload == Upload::kInFolder) {
+        return;
+      }
+    }
+    std::vector<Report> out;
+    for (auto& report : pending.reports) {
+      report->has_checkpoint = report->upload == Upload::kStaged;
+      out.push_back(std::move(*report));
+    }
+    progress.complete.push_back(std::move(out));
+    uploads_.erase(index);
+    pending_.erase(pending_.begin());
+  }
 }
 
 void ReportHandler::set_returned(int rank) { returned_.at(static_cast<size_t>(rank)) = true; }
 
 std::vector<ReportHandler::Stuck> ReportHandler::take_stuck(double now_s) {
   std::vector<Stuck> out;
-  for (auto& [index, pending] : pending_) {
-    for (auto& report : pending.reports) {
-      if (!report || !report->has_checkpoint) continue;
+  for (const int64_t index : uploads_) {
+    for (auto& report : pending_.at(index).reports) {
+      if (!is_waiting(report)) continue;
       auto error = hopeless(*report, now_s);
       if (!error) continue;
-      report->has_checkpoint = false;  // answered
+      report->upload = Upload::kFailed;  // what the others still bring is no whole checkpoint
+      report->error = *error;
       out.push_back({report->rank, index, std::move(*error)});
     }
   }
   return out;
 }
 
-std::optional<Error> ReportHandler::hopeless(const Report& waiting, double now_s) const {
-  const std::string who =
-      cat("rank ", waiting.rank, " waits in report() number ", waiting.index, " with a checkpoint");
-  std::vector<std::string> behind;
-  for (size_t rank = 0; rank < counts_.size(); ++rank) {
-    if (first_index_ + counts_[rank] > waiting.index) continue;
-    if (returned_[rank]) {
-      return Error(
-          Code::kUser,
-          cat(who, ", but rank ", rank, " has already returned from the train function after ",
-              reports(counts_[rank]), ": every rank must call report() the same number of times"));
-    }
-    behind.push_back(cat(rank, " (", reports(counts_[rank]), ")"));
-  }
-  if (now_s < waiting.deadline_s) return std::nullopt;
-  return Error(Code::kTimeout, cat(who, ", and its deadline (timeout_s) has passed; behind: rank ",
-                                   join(behind, ", rank ")));
+std::string ReportHandler::site(int rank) const {
+  const std::string& site = sites_[static_cast<size_t>(rank)];
+  return site.empty() ? "" : cat(" at ", site);
 }
 
-std::optional<double> ReportHandler::next_deadline() const {
+std::optional<Error> ReportHandler::hopeless(const Report& waiting, double now_s) const {
+  const std::string who = cat("rank ", waiting.rank, " waits in report() number ", waiting.index,
+                              site(waiting.rank), " with a checkpoint");
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    if (first_index_ + counts_[i] > waiting.index || !returned_[i]) continue;
+    const std::string last = counts_[i] > 0 ? cat(", the last", site(static_cast<int>(i))) : "";
+    return Error(
+        Code::kUser,
+        cat(who, ", but rank ", i, " has already returned from the train function after ",
+            reports(counts_[i]), last, ": every rank must call report() the same number of times"));
+  }
+  if (now_s < waiting.deadline_s) return std::nullopt;
+  const std::string missing = behind(waiting.index);
+  return Error(Code::kTimeout, cat(who, ", and its deadline (timeout_s) has passed; ",
+                                   missing.empty() ? uploading(waiting.index) : missing));
+}
+
+// "behind: rank 1 (3 reports, the last at train.lua:12)"
+std::string ReportHandler::behind(int64_t index) const {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    if (first_index_ + counts_[i] > index) continue;
+    const std::string last = site(static_cast<int>(i));
+    parts.push_back(cat("rank ", i, " (", reports(counts_[i]),
+                        counts_[i] > 0 && !last.empty() ? cat(", the last", last) : "", ")"));
+  }
+  return parts.empty() ? "" : cat("behind: ", join(parts, ", "));
+}
+
+std::string ReportHandler::uploading(int64_t index) const {
+  std::vector<std::string> parts;
+  for (const auto& report : pending_.at(index).reports) {
+    if (report && report->upload == Upload::kRunning) parts.push_back(cat("rank ", report->rank));
+  }
+  if (parts.empty()) return "an earlier checkpoint is not complete";
+  return cat("not yet staged: the files of ", join(parts, ", "));
+}
+
+std::optional<std::string> ReportHandler::take_notice(double now_s) {
+  for (const int64_t index : uploads_) {
+    Pending& pending = pending_.at(index);
+    const auto waits = std::find_if(pending.reports.begin(), pending.reports.end(), is_waiting);
+    if (waits == pending.reports.end()) continue;
+    auto& due = pending.notice_due_s;
+    if (!due) due = now_s + notice_s_;
+    if (*due > now_s) return std::nullopt;
+    due = now_s + notice_s_;
+    const std::string missing = behind(index);
+    return cat("the checkpoint of report ", index, " waits since ", notice_s_, " s or more; ",
+               missing.empty() ? uploading(index) : missing);
+  }
+  return std::nullopt;
+}
+
+std::optional<double> ReportHandler::next_due() const {
   std::optional<double> out;
-  for (const auto& [index, pending] : pending_) {
+  for (const int64_t index : uploads_) {
+    const Pending& pending = pending_.at(index);
     for (const auto& report : pending.reports) {
-      if (!report || !report->has_checkpoint) continue;
+      if (!is_waiting(report)) continue;
       out = std::min(out.value_or(report->deadline_s), report->deadline_s);
+      if (pending.notice_due_s) out = std::min(*out, *pending.notice_due_s);
     }
   }
   return out;
+}
+
+int64_t ReportHandler::least() const {
+  return first_index_ + *std::min_element(counts_.begin(), counts_.end());
 }
 
 std::string ReportHandler::uneven() const {

@@ -1,7 +1,5 @@
 #include "host/worker/replies.h"
 
-#include <algorithm>
-
 #include "host/base/error.h"
 
 namespace rtrain {
@@ -44,21 +42,6 @@ void Replies::close() {
     closed_ = true;
   }
   changed_.notify_all();
-}
-
-void Replies::set_registered(int64_t count) {
-  {
-    const std::lock_guard lock(mutex_);
-    registered_ = std::max(registered_, count);
-  }
-  changed_.notify_all();
-}
-
-bool Replies::wait_registered(int64_t at_least, std::chrono::milliseconds timeout) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, timeout, [&] { return closed_ || registered_ >= at_least; });
-  if (closed_) throw_closed();
-  return registered_ >= at_least;
 }
 
 }  // namespace rtrain

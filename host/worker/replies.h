@@ -25,15 +25,10 @@ class Replies {
   void set(const std::string& key, Value value);
   void close();
 
-  // A number that only grows, and a wait for it: how many reports are registered.
-  void set_registered(int64_t count);
-  bool wait_registered(int64_t at_least, std::chrono::milliseconds timeout);
-
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, std::optional<Value>> answers_;
-  int64_t registered_ = 0;
   bool closed_ = false;
 };
 

@@ -21,14 +21,9 @@
 #include "host/worker/collective_client.h"
 #include "host/worker/pending_writes.h"
 #include "host/worker/replies.h"
+#include "host/worker/reporter.h"
 
 namespace rtrain {
-
-struct ReportOptions {
-  std::optional<std::string> checkpoint;  // a folder
-  bool temporary = false;                 // it may be moved instead of copied
-  std::string directory_name;
-};
 
 class WorkerProcess {
  public:
@@ -47,14 +42,12 @@ class WorkerProcess {
   std::string functions() const;
 
   void set_phase(std::string_view name);
-  // Main thread. With a checkpoint it returns when that is committed, else at once (unless this
-  // rank is far ahead of the others). Returns the committed path. Throws kCheckpoint, kEnvironment,
-  // kTimeout, or kUser when another rank has already returned.
-  std::optional<std::string> report(const Value& metrics, const ReportOptions& options);
+  Reporter& reporter() { return *reporter_; }
   // A new empty folder on the run's file system that goes with the attempt.
   std::string make_tempdir() const;
 
-  // The train function has returned. Waits for the controller's `exit`.
+  // The train function has returned. Waits for uploads under way, then for the controller's `exit`.
+  // Throws when a checkpoint could not be committed.
   void finish(const Value& value);
   // It raised.
   void fail(const Error& error);
@@ -77,21 +70,17 @@ class WorkerProcess {
   void run_control();
   void on_message(const Value& message);
   void send(const Value& message);
-  void send_files(int64_t index, const List& files);
-  Map stage(const ReportOptions& options);
   Value call(Map request, std::optional<std::chrono::milliseconds> timeout,
              const std::string& what);
-  void wait_while_ahead();
-  std::chrono::milliseconds user_timeout() const;
 
   Loop loop_;
   std::unique_ptr<Channel> channel_;
   Replies replies_;
   PendingWrites pending_writes_;
+  WorkerContext context_;
+  std::unique_ptr<Reporter> reporter_;
   std::atomic<int64_t> last_call_{0};
   std::thread control_;
-  WorkerContext context_;
-  int64_t next_index_ = 0;  // main thread only
   CollectiveClient collectives_{*this};
 };
 

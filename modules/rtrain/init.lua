@@ -11,7 +11,6 @@ local LATER = {
   stop_requested = 'Ctrl-C stops the whole run',
   LoggingConfig = "workers' output is kept under logs/",
   ValidationConfig = 'validate in the train function',
-  CheckpointUploadMode = 'a reported checkpoint is copied before report() returns',
 }
 
 ---@class rtrain
@@ -26,6 +25,7 @@ local LATER = {
 ---@field Result Result
 ---@field Checkpoint Checkpoint
 ---@field UserCallback UserCallback
+---@field CheckpointUploadMode CheckpointUploadMode
 ---@field report fun(metrics: table, options?: {checkpoint: Checkpoint, checkpoint_dir_name: string})
 ---@field get_checkpoint fun(): Checkpoint?
 ---@field get_context fun(): TrainContext
@@ -54,6 +54,7 @@ local train = require 'rtrain.namespace'('train', {
     Result = 'rtrain.result',
     UserCallback = 'rtrain.user_callback',
     Checkpoint = 'rtrain.checkpoint',
+    CheckpointUploadMode = 'rtrain.checkpoint_upload_mode',
     tempdir = 'rtrain.tempdir',
     async_save = 'rtrain.async_save',
     torch = 'rtrain.torch',

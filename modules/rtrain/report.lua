@@ -11,8 +11,9 @@ local report = {}
 local OPTIONS = {'checkpoint', 'checkpoint_dir_name', 'checkpoint_upload_mode', 'delete_local_checkpoint_after_upload',
                  'checkpoint_upload_fn', 'validation'}
 
+local MODES = {'SYNC', 'ASYNC', 'NO_UPLOAD'}
+
 local LATER = {
-  checkpoint_upload_fn = 'the files are copied to the storage path',
   validation = 'validate in the train function and report the result',
 }
 
@@ -57,38 +58,113 @@ local function plain_metrics(metrics)
   return copy
 end
 
+local function check_types(options)
+  if options.checkpoint ~= nil and not class.is(options.checkpoint, Checkpoint) then
+    errors.raise('argument', 'report: checkpoint is no Checkpoint: use train.Checkpoint.from_directory(dir)')
+  end
+  local fn = options.checkpoint_upload_fn
+  if fn ~= nil and type(fn) ~= 'function' then
+    errors.raise('argument', ('report: checkpoint_upload_fn is a %s: expected a function(checkpoint, dir_name) that returns '
+      .. 'a Checkpoint'):format(type(fn)))
+  end
+  local delete = options.delete_local_checkpoint_after_upload
+  if delete ~= nil and type(delete) ~= 'boolean' then
+    errors.raise('argument', ('report: delete_local_checkpoint_after_upload is a %s: expected true or false')
+      :format(type(delete)))
+  end
+  if options.checkpoint_upload_mode ~= nil then
+    args.one_of('report: checkpoint_upload_mode', options.checkpoint_upload_mode, MODES)
+  end
+end
+
 local function check_options(options)
   options = args.options(options, OPTIONS, 'report')
+  check_types(options)
+  if options.validation and options.checkpoint == nil then
+    errors.raise('argument', 'report: validation without a checkpoint: there is nothing to validate')
+  end
   for _, name in ipairs(OPTIONS) do
     if LATER[name] and options[name] then
       errors.raise('unsupported', ('report: %s is not in this version: %s'):format(name, LATER[name]))
     end
   end
-  local mode = options.checkpoint_upload_mode
-  if mode ~= nil and mode ~= 'SYNC' then
-    errors.raise('unsupported',
-      ("report: checkpoint_upload_mode = '%s': 'SYNC' is the mode of this version"):format(tostring(mode)))
-  end
-  if options.delete_local_checkpoint_after_upload then
-    errors.raise('unsupported', 'report: delete_local_checkpoint_after_upload is not in this version: use train.tempdir')
-  end
-  if options.checkpoint ~= nil and not class.is(options.checkpoint, Checkpoint) then
-    errors.raise('argument', 'report: checkpoint is no Checkpoint: use train.Checkpoint.from_directory(dir)')
-  end
-  if options.checkpoint_dir_name ~= nil and options.checkpoint == nil then
-    errors.raise('argument', 'report: checkpoint_dir_name without a checkpoint')
-  end
   return options
 end
 
+-- Whether the folder is one of train.tempdir, which an upload may have as its own.
+local function is_temporary(state, path)
+  local known = state.tempdirs[path]
+  if known ~= 'taken' then return known == true end
+  errors.raise('argument', ('report: %s is being uploaded as the checkpoint of an earlier report of mode ASYNC'):format(path))
+end
+
+-- With ASYNC the folder outlives the function of train.tempdir.
+local function give_away(state, path, options)
+  if options.checkpoint_upload_mode == 'ASYNC' and is_temporary(state, path) then state.tempdirs[path] = 'taken' end
+end
+
+-- What the host is told.
+local function host_options(state, options)
+  local mode = options.checkpoint_upload_mode or 'SYNC'
+  local delete = options.delete_local_checkpoint_after_upload
+  if delete == nil then delete = mode == 'ASYNC' end
+  local path = options.checkpoint and options.checkpoint.path
+  return {
+    checkpoint = path,
+    temporary = path ~= nil and is_temporary(state, path) and mode ~= 'NO_UPLOAD',
+    checkpoint_dir_name = options.checkpoint_dir_name,
+    checkpoint_upload_mode = mode,
+    delete_local_checkpoint_after_upload = delete,
+    validation = options.validation or nil,
+  }
+end
+
+local function check_uploaded(uploaded)
+  if class.is(uploaded, Checkpoint) then return uploaded end
+  errors.raise('argument', ('report: checkpoint_upload_fn must return a Checkpoint, the one that is to be registered; it '
+    .. 'returned %s'):format(uploaded == nil and 'nil' or 'a ' .. type(uploaded)))
+end
+
+-- Calls the user's function between the two halves of a report; the other ranks learn when it fails.
+local function upload_with(fn, worker, state, metrics, options, checkpoint)
+  local name = worker.begin_upload(metrics, options)
+  local temporary
+  local ok, uploaded = xpcall(function()
+    local given = check_uploaded(fn(checkpoint, name))
+    temporary = is_temporary(state, given.path)
+    return given
+  end, errors.wrap)
+  if not ok then
+    worker.fail_upload(uploaded)
+    error(uploaded, 0)
+  end
+  worker.end_upload(uploaded.path, temporary)
+  give_away(state, uploaded.path, options)
+end
+
+---@class ReportOptions
+---@field checkpoint? Checkpoint
+---@field checkpoint_dir_name? string the folder under checkpoints/, else checkpoint_000000 and so on; rank 0's name counts
+---@field checkpoint_upload_mode? 'SYNC'|'ASYNC'|'NO_UPLOAD' default SYNC
+---@field delete_local_checkpoint_after_upload? boolean default true for ASYNC, else false; without effect with NO_UPLOAD
+---@field checkpoint_upload_fn? fun(checkpoint: Checkpoint, dir_name: string): Checkpoint called in place of the copying, by the
+---  train function's own thread in every mode, since no other one may run Lua; it returns the Checkpoint to register, a folder
+---  inside the run's. Without effect with NO_UPLOAD
+---@field validation? boolean
+
 ---Reports metrics, and a checkpoint if there is one. Every rank calls it equally often; rank 0's metrics are the run's.
----Without a checkpoint it returns at once; with one it returns when the checkpoint is committed, which takes the reports of
----this number from all ranks.
+---Without a checkpoint it returns at once. With one, the checkpoint is committed when every rank has made the report of this
+---number and all that they brought is staged; in the modes SYNC and NO_UPLOAD report() returns then, in ASYNC at once. One
+---upload is under way at a time: the next report with a checkpoint waits for the one before. Uploads that still run when the
+---train function returns are waited for.
+---
+---A rank's files are copied (SYNC, ASYNC) before they count; a folder of train.tempdir is moved instead, and is not there any
+---more afterwards. Files of all ranks are merged into one folder; of files with the same name the lowest rank's is kept, with
+---a warning when they differ.
 ---@param metrics table plain data; 0-dim tensors are converted
----@param options? {checkpoint: Checkpoint, checkpoint_dir_name: string} name of the folder under checkpoints/, else
----  checkpoint_000000 and so on
+---@param options? ReportOptions
 ---Counterpart: ray.train.report. Raises code 'argument' for what is no plain data and 'checkpoint', 'environment' or
----'timeout' when the checkpoint cannot be committed.
+---'timeout' when the checkpoint cannot be committed; an upload of mode ASYNC that fails ends the attempt with that error.
 ---
 ---```lua
 ---local torch, train = require 'torch', require 'rtrain'
@@ -109,22 +185,20 @@ end
 function report.report(metrics, options)
   local state = session.get('train.report()')
   metrics = plain_metrics(metrics)
-  options = check_options(options)
   local worker = require 'rtrain._worker'
-  if options.checkpoint == nil then
-    worker.report(metrics, {})
-    return
+  if options == nil then return worker.report(metrics) and nil end
+  options = check_options(options)
+  local fn = options.checkpoint_upload_fn
+  if fn and options.checkpoint and options.checkpoint_upload_mode ~= 'NO_UPLOAD' then
+    return upload_with(fn, worker, state, metrics, host_options(state, options), options.checkpoint)
   end
-  local path = options.checkpoint.path
-  local committed = worker.report(metrics, {
-    checkpoint = path,
-    temporary = state.tempdirs[path] == true,
-    checkpoint_dir_name = options.checkpoint_dir_name,
-  })
-  if committed then state.checkpoint = Checkpoint(committed) end
+  options = host_options(state, options)
+  worker.report(metrics, options)
+  if options.checkpoint then give_away(state, options.checkpoint, options) end
 end
 
----The checkpoint to go on from: the one the attempt started with, then the last one that this rank attached itself.
+---The checkpoint to go on from: the one the attempt started with, then the last one that this rank attached itself and that
+---is committed. Behind a report of mode ASYNC that may still be the one before.
 ---Counterpart: ray.train.get_checkpoint.
 ---@return Checkpoint? checkpoint nil when there is none
 ---
@@ -149,6 +223,11 @@ end
 ---}):fit()
 ---assert(result.metrics.epoch == 3 and result.metrics.first == 3)
 ---```
-function report.get_checkpoint() return session.get('train.get_checkpoint()').checkpoint end
+function report.get_checkpoint()
+  local state = session.get('train.get_checkpoint()')
+  local own = require('rtrain._worker').last_checkpoint()
+  if own and not (state.checkpoint and state.checkpoint.path == own) then state.checkpoint = Checkpoint(own) end
+  return state.checkpoint
+end
 
 return report

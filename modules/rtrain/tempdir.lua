@@ -6,8 +6,9 @@ local session = require 'rtrain.session'
 
 local function remove_and_return(path, ok, ...)
   local state = session.peek()
+  local is_taken = state and state.tempdirs[path] == 'taken'  -- by an upload that is still under way
   if state then state.tempdirs[path] = nil end
-  system.remove_tree(path)
+  if not is_taken then system.remove_tree(path) end
   if not ok then error((...), 0) end
   return ...
 end

@@ -1,0 +1,60 @@
+// host/train/report_intake.h: takes what the ranks of one attempt say about their reports, and
+// answers them.
+//
+// Belongs to the control thread. Holds the messages' parts together, the deadlines and the flow;
+// what complete reports mean is its owner's business.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host/base/value.h"
+#include "host/loop/timer.h"
+#include "host/train/report_flow.h"
+#include "host/train/report_handler.h"
+
+namespace rtrain {
+
+class ReportIntake {
+ public:
+  struct Options {
+    int world_size = 1;
+    int64_t first_index = 0;
+    double timeout_s = 1800;
+  };
+  struct Seams {
+    std::function<void(int rank, const Value& message)> send;
+    std::function<void(const Report& report)> on_report;  // what is to be written down
+    std::function<void(std::vector<Report> reports)> on_complete;
+    std::function<void(const std::string& text)> on_notice;
+    std::function<size_t()> unwritten_bytes;
+  };
+
+  ReportIntake(Loop& loop, const Options& options, Seams seams);
+
+  // The messages `report`, `files` and `uploaded` of a rank. Throws Error(kArgument) for what makes
+  // no sense.
+  void on_report(int rank, const Value& message);
+  void on_files(int rank, const Value& message);
+  void on_uploaded(int rank, const Value& message);
+  void on_returned(int rank);
+  // Something was written: ranks that were held back may go on.
+  void on_written() { tell_taken(); }
+
+  std::string uneven() const { return handler_.uneven(); }
+
+ private:
+  void carry_out(ReportHandler::Progress progress);
+  void look_at_clock();
+  void tell_taken();
+
+  Options options_;
+  Seams seams_;
+  ReportHandler handler_;
+  ReportFlow flow_;
+  std::vector<List> files_;  // by rank: parts of the upload that is being sent
+  Timer timer_;
+};
+
+}  // namespace rtrain

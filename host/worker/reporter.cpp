@@ -1,0 +1,415 @@
+#include "host/worker/reporter.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/codec.h"
+#include "host/base/fault.h"
+#include "host/base/text.h"
+#include "host/loop/frame.h"
+#include "host/store/checkpoint_files.h"
+#include "host/store/file.h"
+#include "host/worker/checkpoint_source.h"
+
+namespace rtrain {
+namespace {
+
+constexpr size_t kMaxReportsAhead = 1024;
+constexpr size_t kMaxBytesAhead = size_t{8} << 20;
+// So often the controller is asked how far it is.
+constexpr int64_t kAskReports = 256;
+constexpr size_t kAskBytes = size_t{1} << 20;
+constexpr size_t kFilesAMessage = 2000;
+// A report is one message, with room for the rest of it.
+constexpr size_t kMaxMetricsBytes = kMaxFrameBytes - 4096;
+constexpr std::chrono::milliseconds kFlushTimeout{10000};
+// The controller has its own, shorter deadlines and names who is late; these are for the case that
+// it cannot.
+constexpr std::chrono::milliseconds kGrace{30000};
+
+size_t checked_size(const Value& metrics) {
+  const size_t size = encode(metrics).size();
+  if (size <= kMaxMetricsBytes) return size;
+  throw Error(Code::kArgument, cat("report(): the metrics have ", size, " bytes, the limit is ",
+                                   kMaxMetricsBytes, ": put large data into a checkpoint"));
+}
+
+Error closed() { return Error(Code::kPeerLost, "the connection to the controller is closed"); }
+
+Error any_error(const std::exception& e) {
+  if (const auto* known = dynamic_cast<const Error*>(&e)) return *known;
+  return Error(Code::kInternal, e.what());
+}
+
+// A folder that the user has written where it is to be registered has its name already.
+std::string own_name(const std::string& folder) {
+  const std::string name = folder.substr(folder.rfind('/') + 1);
+  CheckpointFiles::check_name(name);
+  return name;
+}
+
+void remove_source(const std::string& folder) {
+  if (folder.empty() || remove_tree(folder)) return;
+  std::fprintf(stderr, "rtrain: cannot delete the checkpoint's folder %s after its upload\n",
+               folder.c_str());
+}
+
+}  // namespace
+
+void Reporter::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  changed_.notify_all();
+}
+
+std::optional<std::string> Reporter::report(const Value& metrics, const ReportOptions& options) {
+  if (!options.checkpoint) {
+    send_report(metrics, options, {});
+    return std::nullopt;
+  }
+  check_options(options);
+  check_is_folder(*options.checkpoint);
+  ReportOptions taken = options;
+  Map message{{"upload", "files"}};
+  if (options.mode == UploadMode::kNoUpload) {
+    taken.delete_source = false;
+    taken.checkpoint = folder_inside_run(*options.checkpoint, context_.run_path,
+                                         "report: with NO_UPLOAD, a checkpoint that");
+    writes_.wait_for(*taken.checkpoint, user_timeout());
+    if (taken.directory_name.empty()) taken.directory_name = own_name(*taken.checkpoint);
+    message = Map{{"upload", "folder"}, {"folder", *taken.checkpoint}};
+  }
+  wait_for_uploads(false);
+  const int64_t index = send_report(metrics, taken, std::move(message));
+  if (options.mode != UploadMode::kNoUpload) uploader_.post([this, index] { stage(index); });
+  return wait_unless_async(index);
+}
+
+std::string Reporter::begin_upload(const Value& metrics, const ReportOptions& options) {
+  check_options(options);
+  wait_for_uploads(false);
+  const bool asks = context_.world_rank != 0;
+  Map message{{"upload", "files"}};
+  if (asks) message.set("asks_name", true);
+  const int64_t index = send_report(metrics, options, std::move(message));
+  const std::string name = asks ? wait_for_name(index) : options.directory_name;
+  return name.empty() ? CheckpointFiles::default_name(index) : name;
+}
+
+std::optional<std::string> Reporter::end_upload(const std::string& folder, bool temporary) {
+  const int64_t index = context_.first_index + made_ - 1;
+  try {
+    deliver(index, folder, temporary);
+  } catch (const Error& e) {
+    fail_upload(e);
+    throw;
+  }
+  return wait_unless_async(index);
+}
+
+void Reporter::deliver(int64_t index, const std::string& folder, bool temporary) {
+  std::string taken = folder;
+  if (!temporary) {
+    taken = folder_inside_run(folder, context_.run_path,
+                              "report: checkpoint_upload_fn returned a checkpoint that");
+    writes_.wait_for(taken, user_timeout());
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    Attached& attached = attached_.at(index);
+    attached.folder = taken;
+    attached.moves = true;
+  }
+  if (temporary) return uploader_.post([this, index] { stage(index); });
+  send(Map{{"type", "uploaded"}, {"index", index}, {"folder", taken}});
+}
+
+void Reporter::fail_upload(const Error& error) {
+  const int64_t index = context_.first_index + made_ - 1;
+  {
+    const std::lock_guard lock(mutex_);
+    if (attached_.erase(index) == 0) return;
+  }
+  channel_.send(
+      Map{{"type", "uploaded"}, {"index", index}, {"error", error_to_value(error, monotonic_s())}});
+}
+
+void Reporter::check_options(const ReportOptions& options) const {
+  if (!options.directory_name.empty()) CheckpointFiles::check_name(options.directory_name);
+  if (options.delete_source && options.mode != UploadMode::kNoUpload) {
+    check_deletable(*options.checkpoint, context_.run_path);
+  }
+}
+
+// The index is taken and the answer awaited from here on, whatever happens to the files.
+int64_t Reporter::send_report(const Value& metrics, const ReportOptions& options, Map message) {
+  const size_t bytes = checked_size(metrics);
+  wait_while_ahead(bytes);
+  const int64_t index = context_.first_index + made_;
+  message.set("type", "report");
+  message.set("index", index);
+  message.set("time", now_ms());
+  message.set("metrics", metrics);
+  if (!options.directory_name.empty()) message.set("directory_name", options.directory_name);
+  if (!options.validation.is_nil()) message.set("validation", options.validation);
+  if (options.call_site != last_site_) message.set("site", last_site_ = options.call_site);
+  unasked_bytes_ += bytes;
+  if (++unasked_reports_ >= kAskReports || unasked_bytes_ >= kAskBytes) {
+    message.set("ask", true);
+    unasked_reports_ = 0;
+    unasked_bytes_ = 0;
+  }
+  if (options.checkpoint) attach(index, options);
+  send(message);
+  ++made_;
+  // In the kernel's hands before report() returns: a returned report outlives this process.
+  if (!channel_.flush(kFlushTimeout)) {
+    throw Error(Code::kTimeout, "the controller takes no reports");
+  }
+  fault_point("worker.reported");
+  return index;
+}
+
+void Reporter::attach(int64_t index, const ReportOptions& options) {
+  Attached attached;
+  attached.is_async = options.mode == UploadMode::kAsync;
+  attached.folder = *options.checkpoint;
+  attached.moves = options.temporary || options.mode == UploadMode::kNoUpload;
+  if (options.delete_source && !options.temporary) attached.source = *options.checkpoint;
+  attached.call_site = options.call_site;
+  const std::lock_guard lock(mutex_);
+  attached_[index] = std::move(attached);
+}
+
+void Reporter::wait_while_ahead(size_t bytes) {
+  std::unique_lock lock(mutex_);
+  const auto may_go = [&] {
+    return closed_ || untaken_.empty() ||
+           (untaken_.size() < kMaxReportsAhead && untaken_bytes_ + bytes <= kMaxBytesAhead);
+  };
+  if (!changed_.wait_for(lock, user_timeout(), may_go)) {
+    throw Error(Code::kTimeout,
+                cat("report() number ", context_.first_index + made_, ": this rank is ",
+                    untaken_.size(), " reports (", untaken_bytes_ >> 10,
+                    " KiB) ahead of the slowest one for ", context_.timeout_s, " s (timeout_s)"));
+  }
+  if (closed_) throw closed();
+  untaken_.push_back(bytes);
+  untaken_bytes_ += bytes;
+}
+
+// One upload at a time: the disk is the same, and so much memory and disk waits at most.
+void Reporter::wait_for_uploads(bool until_committed) {
+  std::unique_lock lock(mutex_);
+  const auto is_done = [&] {
+    return closed_ || failure_ ||
+           std::all_of(attached_.begin(), attached_.end(), [&](const auto& entry) {
+             return entry.second.uploaded && !until_committed;
+           });
+  };
+  const bool done = changed_.wait_for(lock, user_timeout() + kGrace, is_done);
+  if (failure_) throw Error(*failure_);
+  if (closed_) throw closed();
+  if (done) return;
+  throw Error(Code::kTimeout,
+              cat("rank ", context_.world_rank, ": the upload of report ", attached_.begin()->first,
+                  "'s checkpoint (checkpoint_upload_mode ASYNC) is still ", "running after ",
+                  context_.timeout_s, " s (timeout_s)"));
+}
+
+std::string Reporter::wait_for_name(int64_t index) {
+  std::unique_lock lock(mutex_);
+  Attached& attached = attached_.at(index);
+  const bool done = changed_.wait_for(
+      lock, user_timeout() + kGrace, [&] { return closed_ || attached.name || attached.answered; });
+  if (attached.name) return *attached.name;
+  const Error error = attached.error ? *attached.error
+                      : done
+                          ? closed()
+                          : Error(Code::kTimeout, cat("report() number ", index,
+                                                      ": rank 0 has not made this report within ",
+                                                      context_.timeout_s, " s (timeout_s)"));
+  attached_.erase(index);
+  throw Error(error);
+}
+
+std::optional<std::string> Reporter::wait_unless_async(int64_t index) {
+  {
+    const std::lock_guard lock(mutex_);
+    Attached& attached = attached_.at(index);
+    if (attached.is_async && !attached.answered) {
+      attached.is_awaited = false;
+      return std::nullopt;
+    }
+  }
+  return wait_for_answer(index);
+}
+
+std::optional<std::string> Reporter::wait_for_answer(int64_t index) {
+  std::unique_lock lock(mutex_);
+  Attached& attached = attached_.at(index);
+  const auto answered = [&] { return closed_ || attached.answered; };
+  changed_.wait_for(lock, user_timeout() + kGrace, [&] { return answered() || attached.uploaded; });
+  // Only with its own part done does a rank wait for the others.
+  const bool done = changed_.wait_for(lock, user_timeout() + kGrace, answered);
+  const Attached result = std::move(attached);
+  attached_.erase(index);
+  lock.unlock();
+  if (result.error) throw Error(*result.error);
+  if (!done) {
+    throw Error(Code::kTimeout, cat("report() number ", index, ": no answer from the controller"));
+  }
+  if (!result.answered) throw closed();
+  return result.path;
+}
+
+// On the upload thread.
+void Reporter::stage(int64_t index) {
+  std::string folder;
+  bool moves = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = attached_.find(index);
+    if (found == attached_.end()) return;
+    folder = found->second.folder;
+    moves = found->second.moves;
+  }
+  try {
+    send_staged(index, folder, moves);
+  } catch (const std::exception& e) {
+    set_upload_failed(index, any_error(e));
+  }
+}
+
+void Reporter::send_staged(int64_t index, const std::string& folder, bool moves) {
+  writes_.wait_for(folder, user_timeout());
+  const CheckpointFiles files(context_.run_path);
+  const StageKey key{context_.attempt, context_.nonce, index};
+  Map staged = files.stage(key, context_.world_rank, folder, moves).to_value().as_map();
+  const List list = staged["files"].as_list();
+  // In parts: a folder of many files has a longer list than one frame may have.
+  for (size_t begin = 0; begin < list.size(); begin += kFilesAMessage) {
+    const size_t end = std::min(list.size(), begin + kFilesAMessage);
+    send(Map{{"type", "files"},
+             {"index", index},
+             {"files", List(list.begin() + static_cast<std::ptrdiff_t>(begin),
+                            list.begin() + static_cast<std::ptrdiff_t>(end))}});
+  }
+  staged.set("files", List{});
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = attached_.find(index); found != attached_.end()) {
+      found->second.uploaded = true;
+    }
+  }
+  send(Map{{"type", "uploaded"}, {"index", index}, {"checkpoint", std::move(staged)}});
+  changed_.notify_all();
+}
+
+// First its own error, then the word to the controller, which answers all ranks that one of them
+// failed.
+void Reporter::set_upload_failed(int64_t index, const Error& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    set_answer(index, std::nullopt, error);
+  }
+  channel_.send(
+      Map{{"type", "uploaded"}, {"index", index}, {"error", error_to_value(error, monotonic_s())}});
+}
+
+void Reporter::on_message(const Value& message) {
+  const std::string& type = message["type"].as_string();
+  if (type == "taken") return on_taken(message["count"].as_int());
+  const int64_t index = message["index"].as_int();
+  if (type == "named") {
+    const std::lock_guard lock(mutex_);
+    const auto found = attached_.find(index);
+    if (found != attached_.end()) found->second.name = message["name"].as_string();
+    changed_.notify_all();
+  } else if (type == "seal") {
+    uploader_.post([this, index] { stage(index); });
+  } else if (type == "reported") {
+    on_reported(index, message);
+  }
+}
+
+void Reporter::on_taken(int64_t count) {
+  const std::lock_guard lock(mutex_);
+  while (taken_ < count - context_.first_index && !untaken_.empty()) {
+    untaken_bytes_ -= untaken_.front();
+    untaken_.pop_front();
+    ++taken_;
+  }
+  changed_.notify_all();
+}
+
+void Reporter::on_reported(int64_t index, const Value& message) {
+  std::optional<std::string> path;
+  std::optional<Error> error;
+  if (message["error"].is_map()) {
+    error = error_from_value(message["error"]);
+  } else {
+    path = message["path"].string_or("");
+  }
+  std::unique_lock lock(mutex_);
+  const auto found = attached_.find(index);
+  if (found == attached_.end()) return;
+  const Attached& attached = found->second;
+  if (path) last_checkpoint_ = *path;
+  if (error || attached.source.empty()) return set_answer(index, path, error);
+  // Not on this thread: a large folder takes its time.
+  uploader_.post([this, index, path, source = attached.source] {
+    remove_source(source);
+    const std::lock_guard relock(mutex_);
+    set_answer(index, path, std::nullopt);
+  });
+}
+
+// With the lock held. For a call that waits, the answer; else the end of the matter.
+void Reporter::set_answer(int64_t index, const std::optional<std::string>& path,
+                          const std::optional<Error>& error) {
+  const auto found = attached_.find(index);
+  if (found == attached_.end() || found->second.answered) return;
+  Attached& attached = found->second;
+  attached.path = path;
+  attached.error = error;
+  attached.answered = true;
+  if (!attached.is_awaited) {
+    if (error) fail_async(index, attached.call_site, *error);
+    attached_.erase(found);
+  }
+  changed_.notify_all();
+}
+
+// Nobody waits for this upload: what went wrong is this rank's failure at once.
+void Reporter::fail_async(int64_t index, const std::string& call_site, const Error& error) {
+  const std::string where = call_site.empty() ? "" : call_site + ": ";
+  const Error named(error.code(),
+                    cat(where, "the upload of report ", index,
+                        "'s checkpoint (checkpoint_upload_mode ASYNC): ", error.message()));
+  if (error.code() == Code::kPeerLost) {
+    std::fprintf(stderr, "rtrain: %s\n", named.what());
+    return;
+  }
+  failure_ = named;
+  channel_.send(Map{{"type", "failed"}, {"error", error_to_value(named, monotonic_s())}});
+}
+
+std::optional<std::string> Reporter::last_checkpoint() const {
+  const std::lock_guard lock(mutex_);
+  return last_checkpoint_;
+}
+
+void Reporter::finish() { wait_for_uploads(true); }
+
+void Reporter::send(const Value& message) {
+  if (!channel_.send(message)) throw closed();
+}
+
+std::chrono::milliseconds Reporter::user_timeout() const {
+  return std::chrono::milliseconds(static_cast<int64_t>(context_.timeout_s * 1000));
+}
+
+}  // namespace rtrain

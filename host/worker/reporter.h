@@ -1,0 +1,130 @@
+// host/worker/reporter.h: report() as a worker makes it: metrics at once, checkpoints by the upload
+// thread.
+//
+// A report is one message, in the kernel's hands before the call returns. What it brings follows:
+// the upload thread stages the files and says so. report(), begin_upload(), end_upload() and
+// finish() belong to the main thread, on_message() to the control thread. One checkpoint at a time
+// is on its way: the next one waits for the upload of the one before.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "host/base/error.h"
+#include "host/base/value.h"
+#include "host/loop/channel.h"
+#include "host/loop/message.h"
+#include "host/worker/pending_writes.h"
+#include "host/worker/uploader.h"
+
+namespace rtrain {
+
+enum class UploadMode {
+  kSync,      // copied; report() returns when the checkpoint is committed
+  kAsync,     // copied; report() returns at once
+  kNoUpload,  // it lies inside the run's folder and is taken from there; else as kSync
+};
+
+struct ReportOptions {
+  std::optional<std::string> checkpoint;  // a folder
+  bool temporary = false;                 // of train.tempdir: it is the upload's from now on
+  UploadMode mode = UploadMode::kSync;
+  bool delete_source = false;  // once it is staged
+  std::string directory_name;
+  Value validation;
+  std::string call_site;  // "train.lua:12"
+};
+
+class Reporter {
+ public:
+  // `writes`: what threads of this worker may still be writing into a folder that is reported.
+  Reporter(Channel& channel, const WorkerContext& context, PendingWrites& writes)
+      : channel_(channel), context_(context), writes_(writes) {}
+
+  // With a checkpoint that is not asynchronous it returns when that is committed, else at once
+  // (unless this rank is far ahead of the others, or an upload is still running). Returns the
+  // committed path. Throws kArgument, kCheckpoint, kEnvironment, kTimeout, or kUser when another
+  // rank has already returned.
+  std::optional<std::string> report(const Value& metrics, const ReportOptions& options);
+
+  // The same in two steps, around a function of the user's that uploads. begin_upload gives the
+  // folder's agreed name; end_upload takes what the function returned, a folder inside the run's,
+  // or why it failed.
+  std::string begin_upload(const Value& metrics, const ReportOptions& options);
+  std::optional<std::string> end_upload(const std::string& folder, bool temporary);
+  void fail_upload(const Error& error);
+
+  // The last committed checkpoint that this rank attached.
+  std::optional<std::string> last_checkpoint() const;
+  // Waits for the uploads that are under way, until their checkpoints are committed.
+  void finish();
+  int64_t num_reports() const { return made_; }
+
+  // taken, named, seal, reported.
+  void on_message(const Value& message);
+  // Ends every wait with kPeerLost.
+  void close();
+
+ private:
+  // A checkpoint of this rank that is not registered yet.
+  struct Attached {
+    std::string folder;  // what is staged
+    bool moves = false;  // rather than copied
+    std::string source;  // what is deleted when it is committed, or empty
+    std::string call_site;
+    bool is_async = false;
+    bool is_awaited = true;  // the call that made it has not returned
+    bool uploaded = false;   // this rank has done its part
+    bool answered = false;
+    std::optional<std::string> name;
+    std::optional<std::string> path;
+    std::optional<Error> error;
+  };
+
+  int64_t send_report(const Value& metrics, const ReportOptions& options, Map message);
+  void check_options(const ReportOptions& options) const;
+  void attach(int64_t index, const ReportOptions& options);
+  void deliver(int64_t index, const std::string& folder, bool temporary);
+  void wait_while_ahead(size_t bytes);
+  void wait_for_uploads(bool until_committed);
+  std::string wait_for_name(int64_t index);
+  std::optional<std::string> wait_unless_async(int64_t index);
+  std::optional<std::string> wait_for_answer(int64_t index);
+  void stage(int64_t index);
+  void send_staged(int64_t index, const std::string& folder, bool moves);
+  void set_upload_failed(int64_t index, const Error& error);
+  void on_taken(int64_t count);
+  void on_reported(int64_t index, const Value& message);
+  void set_answer(int64_t index, const std::optional<std::string>& path,
+                  const std::optional<Error>& error);
+  void fail_async(int64_t index, const std::string& call_site, const Error& error);
+  void send(const Value& message);
+  std::chrono::milliseconds user_timeout() const;
+
+  Channel& channel_;
+  const WorkerContext& context_;
+  PendingWrites& writes_;
+  int64_t made_ = 0;  // reports of this attempt; main thread only
+  std::string last_site_;
+  size_t unasked_bytes_ = 0;
+  int64_t unasked_reports_ = 0;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool closed_ = false;
+  std::deque<size_t> untaken_;  // bytes of the reports that are not acknowledged
+  size_t untaken_bytes_ = 0;
+  int64_t taken_ = 0;
+  std::map<int64_t, Attached> attached_;
+  std::optional<Error> failure_;  // of an asynchronous upload
+  std::optional<std::string> last_checkpoint_;
+  Uploader uploader_;  // last: its tasks use the others
+};
+
+}  // namespace rtrain

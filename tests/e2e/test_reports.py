@@ -1,0 +1,416 @@
+"""report() in full: which files become a checkpoint, under which name, in which mode, and what happens when they do not."""
+
+import json
+import re
+import time
+
+import pytest
+from conftest import leftovers, wait_until
+
+PREAMBLE = """
+local train = require 'rtrain'
+
+local function write(path, text)
+  local file = assert(io.open(path, 'w'))
+  file:write(text)
+  file:close()
+end
+
+local function exists(path)
+  local file = io.open(path)
+  if file then file:close() end
+  return file ~= nil
+end
+
+local function make(dir, files)
+  os.execute('mkdir -p ' .. dir)
+  for name, text in pairs(files) do write(dir .. '/' .. name, text) end
+  return train.Checkpoint.from_directory(dir)
+end
+"""
+
+FIT = """
+train.TorchTrainer{
+  train_loop_per_worker = train_func,
+  scaling_config = train.ScalingConfig{num_workers = @WORKERS@},
+  torch_config = train.TorchConfig{timeout_s = 60},
+  run_config = train.RunConfig{name = 'run'},
+}:fit()
+"""
+
+
+def script(body, workers=2):
+    return (PREAMBLE + "local function train_func()\n"
+            "  local rank = train.get_context():get_world_rank()\n"
+            "  local run = train.get_context():get_storage().experiment_path\n"
+            + body + "\nend\n" + FIT.replace("@WORKERS@", str(workers)))
+
+
+def checkpoints(rtrain):
+    """Of the run, by the number of their report: name and files."""
+    return {row["index"]: row for row in rtrain.json("checkpoints", "run")}
+
+
+def files_of(rtrain, name):
+    return sorted(set(leftovers(rtrain.run_folder("run") / "checkpoints" / name)) - {".rtrain-checkpoint.json"})
+
+
+def text_of(rtrain, name, file):
+    return (rtrain.run_folder("run") / "checkpoints" / name / file).read_text()
+
+
+def test_B_020_B_021_B_022_any_ranks_may_bring_files(rtrain):
+    rtrain.run_ok(script("""
+      local function attach(...)
+        for _, each in ipairs{...} do
+          if each == rank then return {checkpoint = make('part-' .. rank, {['shard-' .. rank] = 'of ' .. rank})} end
+        end
+      end
+      train.report({by = rank, n = 0}, attach(0))
+      train.report({by = rank, n = 1}, attach(1, 3))
+      train.report({by = rank, n = 2}, attach(1, 2, 3))
+    """, workers=4))
+    rows = checkpoints(rtrain)
+    assert [files_of(rtrain, rows[i]["name"]) for i in range(3)] == [
+        ["shard-0"], ["shard-1", "shard-3"], ["shard-1", "shard-2", "shard-3"]]
+    assert [rows[i]["metrics"] for i in range(3)] == [{"by": 0, "n": i} for i in range(3)]
+
+
+def test_B_024_B_025_names_and_files_of_the_ranks_become_one_folder(rtrain):
+    result = rtrain.run_ok(script("""
+      local function report(names, text)
+        local checkpoint = make('mine-' .. rank, {common = text})
+        train.report({}, {checkpoint = checkpoint, checkpoint_dir_name = names[rank + 1]})
+      end
+      report({'Step 1.5 (best)', 'Step 1.5 (best)'}, 'equal')
+      report({'from rank 0', 'from rank 1'}, 'equal')
+      report({nil, 'only rank 1 has one'}, 'of rank ' .. rank)
+      -- Rank 0 may name what the others bring.
+      train.report({}, {checkpoint_dir_name = rank == 0 and 'named by 0' or nil,
+                        checkpoint = rank == 1 and make('mine-1', {}) or nil})
+    """))
+    rows = checkpoints(rtrain)
+    assert [rows[i]["name"] for i in range(4)] == ["Step 1.5 (best)", "from rank 0", "only rank 1 has one", "named by 0"]
+    assert files_of(rtrain, "from rank 0") == ["common"]
+    assert text_of(rtrain, "only rank 1 has one", "common") == "of rank 0"
+    warnings = [line for line in result.stderr.splitlines() if "differs from a lower rank" in line]
+    assert len(warnings) == 1 and "only rank 1 has one" in warnings[0] and "common" in warnings[0]
+
+
+MODES = """
+      local function checkpoint_for(mode, i)
+        local dir = mode == 'NO_UPLOAD' and run .. '/checkpoint_' .. i or ('local-%d-%d'):format(rank, i)
+        return make(dir, {['shard-' .. rank] = mode .. i})
+      end
+      local modes = {'SYNC', 'ASYNC', 'NO_UPLOAD'}
+      local i = 0
+      for _, mine in ipairs(modes) do
+        for _, other in ipairs(modes) do
+          local mode = rank == 0 and mine or other
+          train.report({i = i}, {
+            checkpoint = checkpoint_for(mode, i),
+            checkpoint_dir_name = 'checkpoint_' .. i,
+            checkpoint_upload_mode = mode,
+          })
+          i = i + 1
+        end
+      end
+      train.report{i = i}
+"""
+
+
+def test_B_029_all_pairs_of_upload_modes_register_in_order(rtrain):
+    rtrain.run_ok(script(MODES))
+    rows = checkpoints(rtrain)
+    assert sorted(rows) == list(range(9))
+    modes = ["SYNC", "ASYNC", "NO_UPLOAD"]
+    for i, (mine, other) in enumerate((a, b) for a in modes for b in modes):
+        assert rows[i]["name"] == f"checkpoint_{i}" and rows[i]["metrics"] == {"i": i}
+        assert files_of(rtrain, f"checkpoint_{i}") == ["shard-0", "shard-1"]
+        assert text_of(rtrain, f"checkpoint_{i}", "shard-0") == f"{mine}{i}"
+        assert text_of(rtrain, f"checkpoint_{i}", "shard-1") == f"{other}{i}"
+    assert [row["metrics"]["i"] for row in rtrain.json("metrics", "run")] == list(range(10))
+    created = [rows[i]["created_at"] for i in range(9)]
+    assert created == sorted(created)
+    assert leftovers(rtrain.run_folder("run") / "staging") == []
+
+
+def test_B_023_B_030_B_031_what_stays_and_what_get_checkpoint_says(rtrain):
+    """The source folder after each mode and delete flag, and get_checkpoint() behind each report."""
+    rtrain.run_ok(script("""
+      local seen = {}
+      local function latest() return train.get_checkpoint() and train.get_checkpoint().path:match('[^/]*$') or 'none' end
+      local function try(mode, delete)
+        local name = mode .. tostring(delete)
+        local dir = mode == 'NO_UPLOAD' and run .. '/' .. name or name
+        local before = latest()
+        train.report({}, {checkpoint = make(dir, {file = name}), checkpoint_dir_name = name, checkpoint_upload_mode = mode,
+                          delete_local_checkpoint_after_upload = delete})
+        seen[#seen + 1] = {name = name, dir = dir, before = before, after = latest()}
+      end
+      for _, mode in ipairs{'SYNC', 'ASYNC', 'NO_UPLOAD'} do
+        for _, delete in ipairs{'default', true, false} do
+          if delete == 'default' then delete = nil end
+          try(train.CheckpointUploadMode[mode], delete)
+        end
+      end
+      for _, each in ipairs(seen) do each.stays = exists(each.dir .. '/file') end
+      return seen
+    """, workers=1))
+    with rtrain.database() as db:
+        seen = json.loads(db.execute("SELECT return_value FROM runs").fetchone()[0])
+    stays = {each["name"]: each["stays"] for each in seen}
+    assert [stays["SYNC" + flag] for flag in ("nil", "true", "false")] == [True, False, True]
+    assert [stays["ASYNC" + flag] for flag in ("nil", "true", "false")] == [False, False, True]
+    # Moved to where it is registered, whatever the flag says.
+    for flag in ("nil", "true", "false"):
+        assert text_of(rtrain, "NO_UPLOAD" + flag, "file") == "NO_UPLOAD" + flag
+    names = [each["name"] for each in seen]
+    for at, each in enumerate(seen):
+        if "ASYNC" not in each["name"]:
+            assert each["after"] == each["name"]
+        elif each["before"] != "none":
+            assert names.index(each["after"]) >= names.index(each["before"]), "never older than before"
+    assert len(checkpoints(rtrain)) == 9
+
+
+def test_async_returns_while_the_files_are_still_uploaded(rtrain):
+    """The upload of report 0 is held up: metrics go on and are stored, the checkpoint is not yet there."""
+    rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:1:sleep=3000"
+    rtrain.run_ok(script("""
+      train.tempdir(function(dir)
+        write(dir .. '/file', 'x')
+        train.report({n = 0}, {checkpoint = train.Checkpoint.from_directory(dir), checkpoint_upload_mode = 'ASYNC'})
+      end)
+      assert(train.get_checkpoint() == nil, 'report() waited for the upload')
+      for n = 1, 2000 do train.report{n = n} end
+      assert(train.get_checkpoint() == nil, 'report() without a checkpoint waited for the upload')
+      write('reported', '')
+    """, workers=1))
+    rows = checkpoints(rtrain)
+    assert files_of(rtrain, rows[0]["name"]) == ["file"], "flushed before the worker counted as finished (SEM-15)"
+    assert len(rtrain.json("metrics", "run")) == 2001
+
+
+def test_a_report_with_a_checkpoint_waits_for_the_upload_before(rtrain):
+    rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:1:sleep=1000"
+    rtrain.run_ok(script("""
+      for n = 0, 2 do
+        train.report({n = n, seen = train.get_checkpoint() ~= nil},
+          {checkpoint = make('mine' .. n, {file = tostring(n)}), checkpoint_upload_mode = 'ASYNC'})
+      end
+    """, workers=1))
+    rows = checkpoints(rtrain)
+    assert [text_of(rtrain, rows[n]["name"], "file") for n in range(3)] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("mode, where", [("ASYNC", "rank 1"), ("SYNC", "train.lua")])
+def test_B_032_an_upload_that_fails_is_the_error_of_its_rank(rtrain, mode, where):
+    rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:2:errno=ENOSPC:rank=1"
+    result = rtrain.run(script("""
+      for n = 0, 1 do
+        train.report({n = n}, {checkpoint = make('mine-' .. rank .. n, {['f' .. rank] = 'x'}), checkpoint_upload_mode = '@MODE@'})
+      end
+      while '@MODE@' == 'ASYNC' do os.execute('sleep 0.05') end  -- ended by the failure
+    """.replace("@MODE@", mode)))
+    assert result.returncode != 0
+    assert "No space left on device" in result.stderr and where in result.stderr
+    (attempt,) = rtrain.json("show", "run")["attempts"]
+    assert attempt["error"]["rank"] == 1, attempt["error"]
+    assert list(checkpoints(rtrain)) == [0], "half a checkpoint is none"
+    assert leftovers(rtrain.run_folder("run") / "staging") == []
+
+
+def test_a_failed_sync_upload_may_be_caught_and_gone_past(rtrain):
+    rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:1:errno=ENOSPC:rank=1"
+    rtrain.run_ok(script("""
+      local errors = {}
+      for n = 0, 1 do
+        local ok, err = pcall(train.report, {n = n}, {checkpoint = make('m' .. rank .. n, {['f' .. rank] = 'x'})})
+        errors[#errors + 1] = ok and 'ok' or err.code
+      end
+      train.report{errors = errors}
+    """))
+    assert list(checkpoints(rtrain)) == [1]
+    (last,) = [row for row in rtrain.json("metrics", "run", "--ranks") if row["index"] == 2]
+    assert [metrics["errors"] for metrics in last["ranks"]] == [["peer_lost", "ok"], ["environment", "ok"]]
+
+
+def test_B_033_what_the_upload_function_returns_is_registered(rtrain):
+    rtrain.run_ok(script("""
+      local function upload(checkpoint, name)
+        local target = run .. '/uploaded-' .. name
+        os.execute(('mkdir -p %q && cp %q/* %q'):format(target, checkpoint.path, target))
+        write(target .. '/by-' .. rank, name)
+        return train.Checkpoint.from_directory(target)
+      end
+      for n, mode in ipairs{'SYNC', 'ASYNC', 'SYNC'} do
+        train.report({n = n}, {
+          checkpoint = make('mine-' .. rank .. n, {['shard-' .. rank] = mode}), checkpoint_upload_mode = mode,
+          checkpoint_upload_fn = upload, checkpoint_dir_name = n > 1 and 'given ' .. n .. ' by ' .. rank or nil})
+      end
+    """))
+    rows = checkpoints(rtrain)
+    assert [rows[i]["name"] for i in range(3)] == ["checkpoint_000000", "given 2 by 0", "given 3 by 0"]
+    for i in range(3):
+        assert files_of(rtrain, rows[i]["name"]) == ["by-0", "by-1", "shard-0", "shard-1"]
+        assert text_of(rtrain, rows[i]["name"], "by-1") == rows[i]["name"], "the agreed name on every rank"
+    assert (rtrain.folder / "mine-01").exists() and not (rtrain.folder / "mine-02").exists(), "deleted in ASYNC only"
+
+
+WRONG = [
+    ("checkpoint_upload_fn = function() end", ["checkpoint_upload_fn must return a Checkpoint", "nil"]),
+    ("checkpoint_upload_fn = function() error('no network') end", ["no network"]),
+    ("checkpoint_upload_fn = function(c) return c end", ["outside the run's folder", "/mine", "/storage/run"]),
+    ("checkpoint_upload_fn = 7", ["checkpoint_upload_fn is a number"]),
+    ("checkpoint_upload_mode = 'NO_UPLOAD'", ["outside the run's folder", "/mine", "/storage/run"]),
+    ("checkpoint_upload_mode = 'NOUPLOAD'", ["did you mean 'NO_UPLOAD'"]),
+    ("checkpoint_upload_mode = train.CheckpointUploadMode.ASNC", ["did you mean 'ASYNC'"]),
+    ("checkpoint_upload_nod = 'SYNC'", ["did you mean 'checkpoint_upload_mode'"]),
+    ("delete_local_checkpoint_after_upload = 'yes'", ["delete_local_checkpoint_after_upload is a string"]),
+    ("checkpoint_dir_name = 'a/b'", ["a/b"]),
+]
+
+
+def test_B_034_B_039_B_040_wrong_reports_are_refused_with_the_rule(rtrain):
+    """One run makes all the mistakes, each raised in report() at the user's line; the last one is not caught."""
+    tries = "\n".join(f"try(function() train.report({{}}, {{checkpoint = make('mine', {{f = 'x'}}), {option}}}) end)"
+                      for option, _ in WRONG)
+    result = rtrain.run(script("""
+      local errors = {}
+      local function try(fn)
+        local ok, err = pcall(fn)
+        errors[#errors + 1] = ok and 'no error' or tostring(err)
+      end
+      @TRIES@
+      try(function() train.report({}, {validation = true}) end)
+      try(function() train.report({}, {checkpoint = 'mine'}) end)
+      try(function()
+        train.report({}, {checkpoint = train.Checkpoint(run), delete_local_checkpoint_after_upload = true})
+      end)
+      train.report{errors = errors}
+      train.report({}, {checkpoint = make('mine', {}), checkpoint_upload_mode = 'NO_UPLOAD'})
+    """.replace("@TRIES@", tries), workers=1))
+    assert result.returncode == 1
+    assert "train.lua" in result.stderr and "outside the run's folder" in result.stderr
+    errors = rtrain.json("metrics", "run")[-1]["metrics"]["errors"]
+    expected = [words for _, words in WRONG] + [
+        ["validation without a checkpoint"], ["no Checkpoint"], ["take files of the run with it"]]
+    assert len(errors) == len(expected)
+    for error, words in zip(errors, expected):
+        for word in words:
+            assert word in error, error
+    assert checkpoints(rtrain) == {}
+
+
+def test_B_038_tensors_in_metrics_are_converted_or_refused_by_name(rtrain):
+    rtrain.run_ok(script("""
+      local torch = require 'torch'
+      train.report{loss = torch.tensor(0.5), deep = {n = torch.tensor(3)}}
+      local ok, err = pcall(train.report, {ok = 1, deep = {loss = torch.zeros{2, 2}}})
+      train.report{error = tostring(err)}
+    """, workers=1))
+    first, second = rtrain.reports("run")
+    assert first == {"loss": 0.5, "deep": {"n": 3}}
+    assert "metrics.deep.loss" in second["error"] and "{2, 2}" in second["error"]
+
+
+KILL = "os.execute('kill -9 $PPID')"
+
+
+def test_B_055_B_058_a_rank_that_dies_before_it_reports(rtrain):
+    """The other one does not hang, nothing of the report is registered, what was complete before is."""
+    started = time.monotonic()
+    result = rtrain.run(script("""
+      train.report({n = 0}, {checkpoint = make('a' .. rank, {['f' .. rank] = 'x'})})
+      train.report{n = 1}
+      if rank == 1 then @KILL@ end
+      train.report({n = 2}, {checkpoint = make('b' .. rank, {['f' .. rank] = 'x'})})
+    """.replace("@KILL@", KILL)))
+    assert result.returncode == 5 and time.monotonic() - started < 55, "not the report's deadline"
+    assert list(checkpoints(rtrain)) == [0]
+    assert [row["metrics"]["n"] for row in rtrain.json("metrics", "run")][:2] == [0, 1]
+    assert leftovers(rtrain.run_folder("run") / "staging") == []
+
+
+@pytest.mark.parametrize("point", ["ckpt.stage", "ckpt.staged"])
+def test_B_056_F_027_a_rank_that_dies_before_its_files_are_delivered(rtrain, point):
+    rtrain.env["RTRAIN_FAULT"] = f"{point}:2:kill:rank=1"
+    result = rtrain.run(script("""
+      for n = 0, 1 do
+        train.report({n = n}, {checkpoint = make('m' .. rank .. n, {['f' .. rank] = 'x'})})
+      end
+    """))
+    assert result.returncode == 5
+    assert list(checkpoints(rtrain)) == [0]
+    folder = rtrain.run_folder("run")
+    assert [path.name for path in (folder / "checkpoints").iterdir()] == ["checkpoint_000000"]
+    assert leftovers(folder / "staging") == [], "the half of rank 0 is gone"
+
+
+def test_B_064_collectives_and_reports_do_not_mix_up(rtrain):
+    rtrain.run_ok(script("""
+      for n = 0, 20 do
+        train.collective.barrier()
+        local checkpoint = n % 5 == 0 and make('m' .. rank, {['f' .. rank] = tostring(n)}) or nil
+        train.report({n = n}, {checkpoint = checkpoint, checkpoint_upload_mode = n % 2 == 0 and 'ASYNC' or 'SYNC',
+                               delete_local_checkpoint_after_upload = false})
+        assert(train.collective.broadcast_from_rank_zero(rank == 0 and 'n' .. n or 'x') == 'n' .. n)
+        if n % 5 == 0 then train.report{again = n} end
+      end
+    """))
+    assert sorted(row["metrics"]["n"] for row in checkpoints(rtrain).values()) == [0, 5, 10, 15, 20]
+
+
+@pytest.mark.parametrize("mode", ["SYNC", "ASYNC", "NO_UPLOAD"])
+def test_B_086_F_066_uploads_are_flushed_when_the_function_returns(rtrain, mode):
+    """Also the one of a rank that is through while the other has not begun its last report."""
+    rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:1:sleep=800:rank=0"
+    rtrain.run_ok(script("""
+      if rank == 1 then os.execute('sleep 0.3') end
+      local dir = ('@MODE@' == 'NO_UPLOAD' and run .. '/' or '') .. 'm' .. rank
+      train.report({n = 0}, {checkpoint = make(dir, {['f' .. rank] = 'x'}), checkpoint_upload_mode = '@MODE@',
+                             checkpoint_dir_name = 'last'})
+    """.replace("@MODE@", mode)))
+    assert files_of(rtrain, "last") == ["f0", "f1"]
+    assert leftovers(rtrain.run_folder("run") / "staging") == []
+
+
+def test_F_066_a_failure_leaves_no_half_of_an_async_upload(rtrain):
+    rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:1:sleep=60000"
+    result = rtrain.run(script("""
+      train.report({}, {checkpoint = make('mine', {f = 'x'}), checkpoint_upload_mode = 'ASYNC'})
+      error('after the report')
+    """, workers=1))
+    assert result.returncode == 1 and "after the report" in result.stderr
+    assert checkpoints(rtrain) == {}
+    assert leftovers(rtrain.run_folder("run") / "staging") == []
+    assert (rtrain.folder / "mine" / "f").exists(), "deleted only after the upload"
+
+
+def test_unequal_counts_name_ranks_counts_and_lines(rtrain):
+    result = rtrain.run(script("""
+      train.report{}
+      train.report{}  -- rank 0's last
+      if rank == 1 then train.report({}, {checkpoint = make('mine', {})}) end
+    """))
+    assert result.returncode == 1
+    lines = (rtrain.folder / "train.lua").read_text().splitlines()
+    last = next(i for i, line in enumerate(lines, 1) if "rank 0's last" in line)
+    waits = next(i for i, line in enumerate(lines, 1) if "if rank == 1" in line)
+    assert re.search(rf"rank 1 waits in report\(\) number 2 at \S*train.lua:{waits} ", result.stderr)
+    assert re.search(rf"rank 0 has already returned .* after 2 reports, the last at \S*train.lua:{last}:", result.stderr)
+
+
+def test_ranks_that_are_behind_are_named_while_a_checkpoint_waits(rtrain):
+    rtrain.env["RTRAIN_REPORT_WARN_INTERVAL_S"] = "0.2"
+    running = rtrain.start("run", rtrain.script(script("""
+      if rank == 1 then
+        while not exists('go') do os.execute('sleep 0.02') end
+      end
+      train.report({}, {checkpoint = make('mine-' .. rank, {})})
+    """)))
+    wait_until(lambda: "behind: rank 1 (0 reports)" in running.stderr, 60, "the notice")
+    (rtrain.folder / "go").touch()
+    assert running.wait().returncode == 0
+    assert list(checkpoints(rtrain)) == [0]
