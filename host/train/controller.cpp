@@ -237,7 +237,9 @@ void Controller::perform(const action::SpawnGroup& a) {
   options.num_workers = size;
   options.functions_fd = seams_.functions_fd;
   options.engine_fd = seams_.engine_fd;
-  options.env = {{"OMP_NUM_THREADS", threads}};
+  options.env = seams_.spec.worker_env;
+  std::erase_if(options.env, [](const auto& each) { return each.first == "OMP_NUM_THREADS"; });
+  options.env.emplace_back("OMP_NUM_THREADS", threads);
   group_ = std::make_unique<WorkerGroup>(seams_.loop, options, *this);
   const std::string host = host_name();
   for (int rank = 0; rank < size; ++rank) {

@@ -55,6 +55,11 @@ RunSpec RunSpec::from_value(const Value& v) {
   if (!v["resize_interval_s"].is_nil()) s.resize_interval_s = v["resize_interval_s"].as_float();
   s.threads = static_cast<int>(v["threads"].int_or(0));
   s.functions = v["functions"].as_string();
+  if (v["worker_env"].is_map()) {
+    for (const auto& [name, value] : v["worker_env"].as_map()) {
+      s.worker_env.emplace_back(std::get<std::string>(name), value.as_string());
+    }
+  }
   s.config = v["config"];
   s.scaling = v["scaling"];
   s.checkpoint_config = v["checkpoint_config"];
@@ -78,6 +83,9 @@ ScalingPolicy scaling_policy(const RunSpec& spec) {
 
 int threads_per_worker(const RunSpec& spec, int num_workers) {
   if (spec.threads > 0) return spec.threads;
+  for (const auto& [name, value] : spec.worker_env) {
+    if (name == "OMP_NUM_THREADS" && std::atoi(value.c_str()) > 0) return std::atoi(value.c_str());
+  }
   const char* set = std::getenv("OMP_NUM_THREADS");
   if (set != nullptr && std::atoi(set) > 0) return std::atoi(set);
   return std::max(1, available_cores() / num_workers);

@@ -23,6 +23,7 @@ local function counted(count, noun) return ('%d %s%s'):format(count, noun, count
 ---@class DisplayOptions
 ---@field quiet? boolean show the workers' output and what is wrong, nothing else
 ---@field terminal? boolean a live block, else one line for each report
+---@field logging? LoggingConfig which messages are shown, default all
 ---@field columns? integer width of the terminal
 ---@field score? CheckpointConfig which metric the summary calls best
 ---@field show_command? string the command that shows the run, default `rtrain show NAME`
@@ -36,7 +37,7 @@ function Display:init(spec, options)
   self._name, self._num_workers = spec.name, spec.num_workers
   self._quiet, self._terminal = options.quiet, options.terminal and not options.quiet
   self._columns = math.max(options.columns or 80, 20)
-  self._score = options.score
+  self._score, self._logging = options.score, options.logging
   self._show_command = options.show_command or 'rtrain show ' .. spec.name
   self._out, self._err = options.out or io.stdout, options.err or io.stderr
   self._clock = options.clock or require('rtrain._system').monotonic
@@ -101,7 +102,12 @@ end
 
 ---Shows a line of rtrain's own.
 ---@param text string
-function Display:notice(text) self:_line(self._err, 'rtrain: ' .. text) end
+---@param level? string 'info', 'warning' (default) or 'error'
+function Display:notice(text, level)
+  level = level or 'warning'
+  if self._quiet and level == 'info' or self._logging and not self._logging:shows(level) then return end
+  self:_line(self._err, 'rtrain: ' .. text)
+end
 
 -- How each type of event is shown.
 local show = {}
@@ -123,10 +129,7 @@ function show:output(event)
   self:_line(is_stdout and self._out or self._err, ('[rank %d] %s'):format(event.rank, event.text))
 end
 
-function show:notice(event)
-  if self._quiet and event.level == 'info' then return end
-  self:notice(event.text)
-end
+function show:notice(event) self:notice(event.text, event.level) end
 
 function show:attempt_failed(event)
   if not event.will_retry then

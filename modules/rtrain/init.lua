@@ -9,7 +9,6 @@ local LATER = {
   log = 'use train.report on every rank',
   annotate = 'use train.report',
   stop_requested = 'Ctrl-C stops the whole run',
-  LoggingConfig = "workers' output is kept under logs/",
   ValidationConfig = 'validate in the train function',
 }
 
@@ -22,6 +21,7 @@ local LATER = {
 ---@field FailureConfig FailureConfig
 ---@field TorchConfig TorchConfig
 ---@field DataConfig DataConfig
+---@field LoggingConfig LoggingConfig
 ---@field Result Result
 ---@field Checkpoint Checkpoint
 ---@field UserCallback UserCallback
@@ -51,6 +51,7 @@ local train = require 'rtrain.namespace'('train', {
     FailureConfig = 'rtrain.config.failure',
     TorchConfig = 'rtrain.config.torch',
     DataConfig = 'rtrain.config.data',
+    LoggingConfig = 'rtrain.config.logging',
     Result = 'rtrain.result',
     UserCallback = 'rtrain.user_callback',
     Checkpoint = 'rtrain.checkpoint',

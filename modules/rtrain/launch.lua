@@ -16,6 +16,7 @@ local session = require 'rtrain.session'
 local StopCondition = require 'rtrain.stop_condition'
 local TrainRunContext = require 'rtrain.run_context'
 local Watch = require 'rtrain.watch'
+local worker_env = require 'rtrain.config.worker_env'
 
 local launch = {}
 
@@ -102,6 +103,7 @@ local function make_spec(job, flags)
     scaling = scaling:to_table(),
     checkpoint_config = run_config.checkpoint_config:to_table(),
     failure_config = run_config.failure_config:to_table(),
+    worker_env = worker_env.of(run_config),
     backend = job.torch_config.backend or 'gloo',
     timeout_s = job.torch_config.timeout_s,
     git_commit = commit,
@@ -123,6 +125,7 @@ local function display_of(job, spec, flags)
     columns = flags.columns,
     show_command = show_command(spec),
     score = job.run_config.checkpoint_config,
+    logging = job.run_config.logging_config,
   })
 end
 

@@ -25,7 +25,7 @@ end
 function Watch:_check_stop(metrics)
   local ok, enough = self._callbacks:guard('RunConfig.stop', self._stop.comes_true, self._stop, metrics)
   if not ok or not enough then return end
-  self._display:notice('RunConfig.stop: enough, the run is asked to end')
+  self._display:notice('RunConfig.stop: enough, the run is asked to end', 'info')
   self._run:request_stop('predicate')
 end
 

@@ -3,8 +3,10 @@
 local Callbacks = require 'rtrain.callbacks'
 local CheckpointConfig = require 'rtrain.config.checkpoint'
 local FailureConfig = require 'rtrain.config.failure'
+local LoggingConfig = require 'rtrain.config.logging'
 local schema = require 'rtrain.config.schema'
 local StopCondition = require 'rtrain.stop_condition'
+local worker_env = require 'rtrain.config.worker_env'
 
 local REMOTE = 'results go to a local folder in this version'
 local SEE_REPORTS = 'every report is in the store: see `rtrain metrics RUN`'
@@ -40,6 +42,9 @@ end
 ---@field callbacks? UserCallback[] called in the script's process while the run goes on
 ---@field stop? table|fun(metrics: table): boolean the run ends as FINISHED when rank 0's metrics of a report satisfy the
 ---  function, or when one of the metrics is at least its threshold: `stop = {epoch = 10, accuracy = 0.99}`
+---@field worker_env? table<string, string> variables of the workers' environment, there before any library is loaded; else they
+---  have the environment of `rtrain run`. Ray's spelling `worker_runtime_env = {env_vars = {…}}` is known too
+---@field logging_config LoggingConfig
 local RunConfig = schema.define('RunConfig', {
   {'name', check = check_name},
   {'storage_path', check = check_storage_path},
@@ -47,10 +52,10 @@ local RunConfig = schema.define('RunConfig', {
   {'checkpoint_config'},
   {'failure_config'},
   {'stop', check = StopCondition.problem, in_record = false},
-  {'worker_env', later = 'workers take the environment of `rtrain run` in this version'},
-  {'worker_runtime_env', later = 'workers take the environment of `rtrain run` in this version'},
+  {'worker_env', check = worker_env.problem, in_record = false},
+  {'worker_runtime_env', check = worker_env.runtime_problem, in_record = false},
   {'callbacks', check = Callbacks.problem, in_record = false},
-  {'logging_config', later = "workers' output is kept as it is under logs/ in this version"},
+  {'logging_config'},
   {'storage_filesystem', later = REMOTE},
   {'sync_config', removed = REMOTE},
   {'verbose', removed = '`rtrain run -q` shows less'},
@@ -61,6 +66,7 @@ local RunConfig = schema.define('RunConfig', {
 function RunConfig:_validate()
   self.checkpoint_config = schema.coerce(self.checkpoint_config, CheckpointConfig, 'RunConfig.checkpoint_config')
   self.failure_config = schema.coerce(self.failure_config, FailureConfig, 'RunConfig.failure_config')
+  self.logging_config = schema.coerce(self.logging_config, LoggingConfig, 'RunConfig.logging_config')
 end
 
 return RunConfig

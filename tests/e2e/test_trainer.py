@@ -1,0 +1,218 @@
+"""A trainer, what its workers get and what fit() gives back."""
+
+import json
+
+import pytest
+
+
+def words(result, first):
+    """The words of the lines that begin with this one, the rank in front taken off."""
+    assert result.returncode == 0, result.stderr
+    lines = [line.split("] ", 1)[-1].split("\t") for line in result.stdout.splitlines()]
+    return sorted(line[1:] for line in lines if line[0] == first)
+
+
+def test_B_001_a_trainer_with_only_a_function_runs_one_worker(rtrain):
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer(function() print('size', train.get_context():get_world_size()) end):fit()
+        """)
+    assert words(result, "size") == [["1"]]
+    assert rtrain.json("show", "last")["num_workers"] == 1
+
+
+def test_B_002_B_003_the_config_and_the_metrics_arrive_as_they_were(rtrain):
+    config = {"lr": 0.1, "layers": [1, 2, 3], "nested": {"name": "x", "flag": False}, "big": 2**53 - 1, "small": 5e-324}
+    rtrain.run_ok("""
+        local train = require 'rtrain'
+        local config = {lr = 0.1, layers = {1, 2, 3}, nested = {name = 'x', flag = false}, big = 2^53 - 1, small = 5e-324}
+        local result = train.DataParallelTrainer({
+          train_loop_per_worker = function(given) train.report(given) end, train_loop_config = config,
+          run_config = {name = 'one'}}):fit()
+        assert(result.metrics.nested.flag == false and result.metrics.small == 5e-324 and #result.metrics.layers == 3)
+        train.DataParallelTrainer({
+          train_loop_per_worker = function(...)
+            assert(debug.getinfo(1, 'u').nparams == 0)
+            train.report {arguments = select('#', ...)}
+          end,
+          train_loop_config = config, run_config = {name = 'none'}}):fit()
+        """)
+    assert rtrain.reports("one") == [config]
+    assert rtrain.json("show", "one")["config"] == config
+
+
+def test_B_004_the_path_is_the_storage_path_and_the_name(rtrain):
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        local result = train.DataParallelTrainer({train_loop_per_worker = function() end,
+          run_config = train.RunConfig{name = 'mine', storage_path = 'somewhere'}}):fit()
+        print('path', result.path)
+        """)
+    assert words(result, "path") == [[str(rtrain.folder / "somewhere" / "mine")]]
+
+
+def test_B_006_an_error_on_rank_0_only_is_raised_with_the_original_error(rtrain):
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        local ok, err = pcall(function()
+          train.DataParallelTrainer({
+            train_loop_per_worker = function()
+              if train.get_context():get_world_rank() == 0 then error('the original text') end
+              train.collective.barrier()
+            end,
+            scaling_config = {num_workers = 3}}):fit()
+        end)
+        local others = 0
+        for rank, each in pairs(err.ranks) do if rank ~= 0 and each.code ~= 'peer_lost' then others = others + 1 end end
+        print('raised', ok, err.code, err.ranks[0].message:match 'the original text', others)
+        """)
+    assert words(result, "raised") == [["false", "user", "the original text", "0"]]
+
+
+def test_B_007_B_008_the_return_value_of_rank_0_and_no_checkpoint_is_no_error(rtrain):
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        local result = train.DataParallelTrainer({
+          train_loop_per_worker = function() return {rank = train.get_context():get_world_rank(), list = {1, 'two'}} end,
+          scaling_config = {num_workers = 2}}):fit()
+        print('result', result.return_value.rank, result.return_value.list[2], result.checkpoint, result.error,
+          result.metrics, #result.metrics_dataframe, #result.best_checkpoints)
+        """)
+    assert words(result, "result") == [["0", "two", "nil", "nil", "nil", "0", "0"]]
+
+
+@pytest.mark.parametrize("wrong, hint", [
+    ("train.RunConfig{sync_config = {}}", "sync_config is not there any more"),
+    ("train.RunConfig{verbose = 1}", "`rtrain run -q` shows less"),
+    ("train.RunConfig{progress_reporter = {}}", "progress_reporter is not there any more"),
+    ("train.RunConfig{log_to_file = true}", "rtrain logs RUN"),
+    ("train.RunConfig{storage_pth = 'x'}", "did you mean 'storage_path'?"),
+    ("train.FailureConfig{fail_fast = true}", "fail_fast is not there any more"),
+    ("train.ScalingConfig{trainer_resources = {}}", "trainer_resources is not there any more"),
+    ("train.TorchTrainer{train_loop_per_worker = print, resume_from_checkpoint = 'x'}", "resume_from_checkpoint"),
+    ("train.TorchTrainer{train_loop_per_worker = print, metadata = {}}", "metadata is not there any more"),
+    ("train.TorchTrainer{train_loop_per_worker = print, num_workers = 2}", "num_workers belongs to ScalingConfig"),
+    ("train.TorchTrainer{train_loop_per_worker = function(a, b) end}", "takes no parameter or one"),
+])
+def test_B_012_deprecated_and_unknown_keys_are_refused(rtrain, wrong, hint):
+    result = rtrain("exec", rtrain.script(f"local train = require 'rtrain'\nlocal _ = {wrong}\n"))
+    assert result.returncode == 3
+    assert "train.lua:2" in result.stderr and hint in result.stderr, result.stderr
+
+
+def test_B_015_B_016_variables_reach_every_worker(rtrain):
+    rtrain.env.update({"OF_THE_DRIVER": "inherited", "BOTH": "driver", "RTRAIN_COLLECTIVE_WARN_INTERVAL_S": "7"})
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer({
+          train_loop_per_worker = function()
+            print('env', os.getenv 'MINE', os.getenv 'NUMBER', os.getenv 'RAYS', os.getenv 'OF_THE_DRIVER', os.getenv 'BOTH',
+              os.getenv 'RTRAIN_COLLECTIVE_WARN_INTERVAL_S', os.getenv 'OMP_NUM_THREADS')
+            local environ = io.open('/proc/self/environ'):read '*a'
+            assert(environ:find('MINE=a b', 1, true), 'not there when the process began')
+            assert(package.path:find('extra_modules', 1, true))
+          end,
+          scaling_config = {num_workers = 2},
+          run_config = train.RunConfig{
+            worker_env = {MINE = 'a b', NUMBER = 3, BOTH = 'worker', OMP_NUM_THREADS = '1', LUA_PATH = './extra_modules/?.lua;;'},
+            worker_runtime_env = {env_vars = {RAYS = 'spelling', MINE = 'no'}}}}):fit()
+        assert(os.getenv 'MINE' == nil and os.getenv 'BOTH' == 'driver')
+        """)
+    assert words(result, "env") == [["a b", "3", "spelling", "inherited", "worker", "7", "1"]] * 2
+
+
+def test_B_091_getters_are_consistent_on_every_worker(rtrain):
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer({
+          train_loop_per_worker = function()
+            local c = train.get_context()
+            assert(train.get_context() == c)
+            local s = c:get_storage()
+            print('context', c:get_world_rank(), c:get_local_rank(), c:get_world_size(), c:get_local_world_size(),
+              c:get_node_rank(), c:get_experiment_name(), s.storage_path, s.experiment_path)
+            for _, name in ipairs{'get_metadata', 'get_trial_name', 'get_trial_id', 'get_trial_resources', 'get_trial_dir'} do
+              local ok, err = pcall(c[name], c)
+              assert(not ok and err.code == 'unsupported')
+            end
+          end,
+          scaling_config = {num_workers = 4}, run_config = {name = 'mine'}}):fit()
+        """)
+    same = ["4", "4", "0", "mine", str(rtrain.storage), str(rtrain.run_folder("mine"))]
+    assert words(result, "context") == [[str(rank), str(rank), *same] for rank in range(4)]
+
+
+def test_B_092_every_worker_has_its_own_log(rtrain):
+    rtrain.run_ok("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer({
+          train_loop_per_worker = function()
+            local rank = train.get_context():get_world_rank()
+            print('to stdout from ' .. rank)
+            io.stderr:write('to stderr from ' .. rank .. '\\n')
+          end,
+          scaling_config = {num_workers = 3}, run_config = {name = 'mine'}}):fit()
+        """)
+    for rank in range(3):
+        log = (rtrain.run_folder("mine") / "logs" / "attempt-1" / f"rank-{rank}.log").read_text()
+        assert sorted(log.splitlines()) == [f"to stderr from {rank}", f"to stdout from {rank}"]
+
+
+def test_the_working_directory_stays(rtrain):
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer(function() print('cwd', io.popen('pwd'):read '*l') end):fit()
+        """)
+    assert words(result, "cwd") == [[str(rtrain.folder)]]
+
+
+def test_train_functions_calls_outside_a_worker_are_refused(rtrain):
+    for call in ("report{}", "get_context()", "get_checkpoint()", "get_dataset_shard('x')", "collective.barrier()",
+                 "collective.broadcast_from_rank_zero(1)", "torch.get_device()"):
+        result = rtrain("exec", rtrain.script(f"require('rtrain').{call}"))
+        assert result.returncode == 1 and "works in the train function only" in result.stderr, call
+
+
+def test_the_log_level_filters_messages_on_the_terminal_only(rtrain):
+    script = """
+        local train = require 'rtrain'
+        train.DataParallelTrainer({
+          train_loop_per_worker = function()
+            for _ = 1, train.get_context():get_world_rank() + 1 do train.report {n = 1} end
+            print('worker output')
+          end,
+          scaling_config = {num_workers = 2},
+          run_config = {name = '%s', logging_config = train.LoggingConfig{log_level = '%s'}}}):fit()
+        """
+    loud = rtrain.run_ok(script % ("loud", "INFO"))
+    quiet = rtrain.run_ok(script % ("quiet", "error"))
+    assert "different numbers of reports" in loud.stderr
+    assert "different numbers of reports" not in quiet.stderr and "worker output" in quiet.stdout
+    with rtrain.database() as db:
+        assert db.execute("SELECT count(*) FROM events WHERE text LIKE '%different numbers%'").fetchone() == (2,)
+
+
+def test_the_table_of_all_reports_as_csv(rtrain):
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        local result = train.DataParallelTrainer(function()
+          train.report {loss = 0.5, note = 'a, "b"', deep = {x = 1}}
+          train.report {loss = 0/0, list = {4, 5}}
+          train.report {loss = 1/0}
+        end):fit()
+        result.metrics_dataframe:to_csv('table.csv')
+        print('rows', #result.metrics_dataframe, result.metrics_dataframe[1].deep.x)
+        assert(train.Result.from_path(result.path).metrics_dataframe:to_csv() == io.open('table.csv'):read '*a')
+        """)
+    assert words(result, "rows") == [["3", "1"]]
+    assert (rtrain.folder / "table.csv").read_text() == (
+        'deep/x,list/1,list/2,loss,note\n1,,,0.5,"a, ""b"""\n,4,5,nan,\n,,,inf,\n')
+
+
+def test_metrics_in_json_are_json(rtrain):
+    rtrain.run_ok("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer({train_loop_per_worker = function() train.report {a = 0/0, b = -1/0} end,
+          run_config = {name = 'mine'}}):fit()
+        """)
+    json.loads(rtrain("metrics", "mine", "--json").stdout, parse_constant=pytest.fail)
