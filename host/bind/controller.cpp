@@ -11,6 +11,7 @@ namespace rtrain {
 namespace {
 int run_id(lua_State* L);
 int start(lua_State* L);
+int request_stop(lua_State* L);
 int add_event(lua_State* L);
 int next_event(lua_State* L);
 int answer(lua_State* L);
@@ -22,11 +23,14 @@ template <>
 struct Class<Run> {
   using Slot = std::unique_ptr<Run>;
   static constexpr const char* kName = "rtrain.Run";
-  static constexpr std::array kMethods = {
-      method<&run_id>("run_id"),       method<&start>("start"),
-      method<&add_event>("add_event"), method<&next_event>("next_event"),
-      method<&answer>("answer"),       method<&answer_error>("answer_error"),
-      method<&close>("close")};
+  static constexpr std::array kMethods = {method<&run_id>("run_id"),
+                                          method<&start>("start"),
+                                          method<&request_stop>("request_stop"),
+                                          method<&add_event>("add_event"),
+                                          method<&next_event>("next_event"),
+                                          method<&answer>("answer"),
+                                          method<&answer_error>("answer_error"),
+                                          method<&close>("close")};
 };
 
 namespace {
@@ -45,6 +49,16 @@ int run_id(lua_State* L) {
 int start(lua_State* L) {
   check<Run>(L, 1)->start();
   return 0;
+}
+
+int request_stop(lua_State* L) {
+  const std::string_view name = luaL_checkstring(L, 2);
+  for (const auto kind : {StopKind::kPredicate, StopKind::kInterrupt, StopKind::kOperator}) {
+    if (stop_name(kind) != name) continue;
+    check<Run>(L, 1)->request_stop(kind);
+    return 0;
+  }
+  throw Error(Code::kArgument, cat("request_stop: unknown kind '", name, "'"));
 }
 
 int add_event(lua_State* L) {

@@ -101,6 +101,13 @@ void Run::answer_error(int64_t id, const Error& error) {
   if (parts_) parts_->calls.answer_error(id, error);
 }
 
+void Run::request_stop(StopKind kind) {
+  Parts& p = parts();
+  p.loop.post([&p, kind] {
+    if (p.controller != nullptr) p.controller->request_stop(kind);
+  });
+}
+
 void Run::add_event(int64_t attempt, std::string level, std::string text) {
   Parts& p = parts();
   p.io.post([&p, attempt, level = std::move(level), text = std::move(text)] {

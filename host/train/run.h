@@ -9,6 +9,7 @@
 #include "host/base/error.h"
 #include "host/base/value.h"
 #include "host/train/run_spec.h"
+#include "host/train/stop_agreement.h"
 
 namespace rtrain {
 
@@ -30,6 +31,8 @@ class Run {
   // happens when nobody waits for it any more.
   void answer(int64_t id, Value value);
   void answer_error(int64_t id, const Error& error);
+  // Asks the run to end in order.
+  void request_stop(StopKind kind);
   // Writes a line into the run's record; also when it has not begun or has ended.
   void add_event(int64_t attempt, std::string level, std::string text);
   void close();

@@ -30,6 +30,15 @@ local function prepare_engine(host, threads)
   end
 end
 
+-- The script's search path came with the function; RunConfig.worker_env may add a LUA_PATH.
+local function add_search_path()
+  for entry in (os.getenv 'LUA_PATH' or ''):gmatch '[^;]+' do
+    if not (';' .. package.path .. ';'):find(';' .. entry .. ';', 1, true) then
+      package.path = package.path .. ';' .. entry
+    end
+  end
+end
+
 ---Rebuilds the train function, runs it and returns what it returned. An error is the rank's error.
 ---@return any return_value plain data
 function worker.main()
@@ -38,6 +47,7 @@ function worker.main()
   local state = session.get('worker')
   prepare_engine(host, state.context.threads)
   local job = require('rtrain._closure').load(host.functions())
+  add_search_path()
   state.kind = job.kind
   datasets.begin(state, job.datasets)
   host.phase('running')

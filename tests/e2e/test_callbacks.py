@@ -1,10 +1,8 @@
 """The user's callbacks and stop conditions: called in the script's process while a run goes on."""
 
-import json
-
 import pytest
 
-# Writes what it is told as lines of JSON.
+# Prints what it is told.
 TRACE = """
 local train = require 'rtrain'
 local Trace = train.UserCallback:extend('Trace')
@@ -199,3 +197,43 @@ def test_the_run_context_has_what_holds(rtrain):
         }):fit()
         """, "--name", "flagged", "--set", "lr=0.25", "-n", "2", "--max-failures", "3")
     assert result.stdout.split() == ["flagged", "true", "0.25", "2", "77", "9", "all", "3"]
+
+
+STOP = """
+    local train = require 'rtrain'
+    local result = train.DataParallelTrainer({
+      train_loop_per_worker = function()
+        for epoch = 1, math.huge do
+          train.tempdir(function(dir)
+            local metrics = {epoch = epoch, rank = train.get_context():get_world_rank(), deep = {loss = 1 / epoch}}
+            train.report(metrics, {checkpoint = train.Checkpoint.from_directory(dir)})
+          end)
+        end
+      end,
+      scaling_config = train.ScalingConfig{num_workers = 2},
+      run_config = train.RunConfig{name = 'mine', stop = %s},
+    }):fit()
+    assert(result.error == nil and result.metrics.epoch >= 3)
+"""
+
+
+@pytest.mark.parametrize("condition", ["{epoch = 3}", "{['deep/loss'] = 2, epoch = 3}",
+                                       "function(metrics) return metrics.epoch >= 3 and metrics.rank == 0 end"])
+def test_a_stop_condition_ends_the_run_as_finished(rtrain, condition):
+    rtrain.run_ok(STOP % condition)
+    assert rtrain.json("show", "mine")["status"] == "FINISHED"
+    assert rtrain.reports("mine")[2]["epoch"] == 3
+
+
+def test_a_stop_condition_that_fails_is_reported_and_the_run_goes_on(rtrain):
+    for condition, message in (("{epoc = 3}", "no metric 'epoc': did you mean 'epoch'?"),
+                               ("function(metrics) return metrics.missing.x end", "train.lua:")):
+        result = rtrain.run_ok("""
+            local train = require 'rtrain'
+            train.DataParallelTrainer({
+              train_loop_per_worker = function() for epoch = 1, 5 do train.report {epoch = epoch} end end,
+              run_config = train.RunConfig{stop = %s},
+            }):fit()
+            """ % condition)
+        assert result.stderr.count("callback degraded: RunConfig.stop") == 1 and message in result.stderr, result.stderr
+        assert len(rtrain.reports()) == 5
