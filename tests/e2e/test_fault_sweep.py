@@ -1,0 +1,25 @@
+"""A sample of the sweeps of tests/faults/sweep.py: kills at system calls, and system calls that fail."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(SOURCE / "tests" / "faults"))
+
+import sweep  # noqa: E402
+from saver import Saver  # noqa: E402
+
+
+@pytest.fixture
+def saver(rtrain):
+    return Saver(rtrain)
+
+
+def test_F_026_killed_at_a_system_call_of_a_save(saver):
+    tally = sweep.Tally()
+    sweep.sample_of_syscalls(saver, tally, 24)
+    assert not tally.broken, "\n".join(tally.broken)
+    assert tally.tried >= 16, "the threads meet in another order each time, so that some calls are never reached"

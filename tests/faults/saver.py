@@ -1,0 +1,78 @@
+"""Runs saver.lua with a fault, and checks what it leaves on the disk and among the processes."""
+
+import contextlib
+import json
+import pathlib
+import shutil
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "e2e"))
+
+import checker  # noqa: E402
+from conftest import RTRAIN, Rtrain, Running, processes_of, wait_until  # noqa: E402
+
+TOOLS = pathlib.Path(RTRAIN).parent / "tests" / "faults"
+FORBIDDEN = 77
+
+
+class Saver:
+    """One folder in which saver.lua runs, again and again from the start."""
+
+    def __init__(self, folder):
+        self.rtrain = folder if isinstance(folder, Rtrain) else Rtrain(folder)
+        self.rtrain.script((HERE / "saver.lua").read_text(), "saver.lua")
+        self.log = self.rtrain.folder / "faults"
+
+    @property
+    def acks(self):
+        return checker.acknowledged(self.rtrain.folder / "acknowledged")
+
+    def clear(self):
+        for path in (self.rtrain.storage, self.rtrain.temp):
+            shutil.rmtree(path, ignore_errors=True)
+        self.rtrain.temp.mkdir()
+        for path in [self.log, self.rtrain.folder / "acknowledged", *self.rtrain.folder.glob("std*-*")]:
+            with contextlib.suppress(FileNotFoundError):
+                path.unlink()
+
+    def run(self, env=None, wrapper=(), options=(), timeout=60):
+        env = {**self.rtrain.env, **(env or {})}
+        command = [*map(str, wrapper), RTRAIN, "run", str(self.rtrain.folder / "saver.lua"), *options]
+        return Running(command, self.rtrain.folder, env).wait(timeout)
+
+    def run_with_point(self, plan, **kwargs):
+        """With a fault at a named point of the code (host/base/fault.h)."""
+        return self.run({"RTRAIN_FAULT": plan, **kwargs})
+
+    def run_with_io(self, rules, options=(), **kwargs):
+        """With system calls that fail (libfaultio.cpp). `fired` then says which did."""
+        return self.run({"RTRAIN_FAULTIO": rules, "RTRAIN_FAULTIO_LOG": str(self.log),
+                         "LD_PRELOAD": str(TOOLS / "libfaultio.so"), **kwargs}, options=options)
+
+    @property
+    def fired(self):
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+    def run_killed_at_syscall(self, role, n):
+        """Killed as it enters its n-th system call (kill_at_syscall.cpp)."""
+        result = self.run(wrapper=(TOOLS / "kill_at_syscall", role, n))
+        if result.returncode == FORBIDDEN:
+            pytest.skip("this machine forbids ptrace")
+        line = next((line for line in result.stdout.splitlines() if line.startswith('{"count"')), None)
+        assert line, result.stdout + result.stderr
+        return json.loads(line)
+
+    def wait_for_processes(self):
+        wait_until(lambda: not processes_of(self.rtrain.storage), 10, "the end of all processes")
+
+    def check(self, controller_died=False):
+        self.wait_for_processes()
+        checker.check(self.rtrain.storage, self.acks, controller_died)
+
+    def close(self):
+        shutil.rmtree(self.rtrain.runtime, ignore_errors=True)
+
+
