@@ -101,6 +101,18 @@ int starting_checkpoint(lua_State* L) {
   return 1;
 }
 
+int reported_checkpoints(lua_State* L) {
+  std::optional<double> timeout_s;
+  if (!lua_isnoneornil(L, 2)) timeout_s = luaL_checknumber(L, 2);
+  push_value(L, worker().checkpoints().reported(lua_toboolean(L, 1) != 0, timeout_s));
+  return 1;
+}
+
+int set_damaged(lua_State* L) {
+  worker().checkpoints().set_damaged(luaL_checkstring(L, 1), luaL_checkstring(L, 2));
+  return 0;
+}
+
 int make_tempdir(lua_State* L) {
   push_value(L, worker().make_tempdir());
   return 1;
@@ -156,6 +168,8 @@ int open_worker(lua_State* L) {
       method<&starting_checkpoint>("starting_checkpoint"),
       method<&make_tempdir>("make_tempdir"),
       method<&meet>("meet"),
+      method<&reported_checkpoints>("reported_checkpoints"),
+      method<&set_damaged>("set_damaged"),
       method<&store_set>("store_set"),
       method<&store_get>("store_get"),
       method<&store_delete>("store_delete"),

@@ -12,6 +12,9 @@
 //   last_checkpoint() → path of the last committed one that this rank attached, or nil
 //   starting_checkpoint() → {path, name, metrics, index} or nil
 //   make_tempdir() → path
+//   reported_checkpoints(validated, timeout_s or nil) → list
+//                                of {path, name, metrics, index, status}
+//   set_damaged(path, problem)
 //   meet(collective, data) → rank 0's data
 //                                waits until every rank has called that collective
 //   store_set(key, value), store_get(key, timeout_s) → value, store_delete(key) → existed

@@ -81,7 +81,8 @@ Value to_value(const WorkerContext& c) {
              {"collective_timeout_s", c.collective_timeout_s},
              {"threads", c.threads},
              {"first_index", c.first_index},
-             {"starting_checkpoint", c.starting_checkpoint}};
+             {"starting_checkpoint", c.starting_checkpoint},
+             {"validation", c.validation}};
 }
 
 WorkerContext worker_context_from_value(const Value& v) {
@@ -104,6 +105,7 @@ WorkerContext worker_context_from_value(const Value& v) {
   c.threads = number("threads");
   c.first_index = v["first_index"].as_int();
   c.starting_checkpoint = v["starting_checkpoint"];
+  c.validation = v["validation"];
   return c;
 }
 

@@ -10,6 +10,9 @@
 //   uploaded  index, checkpoint|folder|error  the rest of it; no files follow
 //   call      id, op, …                       a Store call: set get add check wait delete num_keys
 //                                             compare_set
+//   checkpoints id, reports, validated, repeat, timeout_s, partial
+//                                             get_all_reported_checkpoints(), answered by a reply
+//   damaged   path, problem                   files of a checkpoint are not those of its commit
 //   cancel    id                              the caller of get or wait has stopped waiting
 //   sync      id, sequence, collective, caller, world_size, data
 //                                             it is in train.collective; the reply is {data} of
@@ -19,6 +22,7 @@
 // controller → worker
 //   start     see WorkerContext
 //   reply     id, value
+//   part      id, checkpoints                 a part of the answer to `checkpoints`
 //   taken     count                           the reports below `count` have come from all ranks
 //   named     index, name                     the agreed name of the checkpoint, or ""
 //   seal      index, folder                   the rank is to stage that folder
@@ -67,6 +71,8 @@ struct WorkerContext {
   int threads = 1;
   int64_t first_index = 0;    // the number of the attempt's first report
   Value starting_checkpoint;  // {path, metrics, index} or nil
+  // {checkpoint, fn_kwargs, timeout_s}: the process is no rank, it validates that checkpoint.
+  Value validation;
 };
 
 Value to_value(const WorkerContext& context);

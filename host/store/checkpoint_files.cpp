@@ -250,7 +250,8 @@ void CheckpointFiles::put_back(const std::string& folder, const std::string& nam
   make_folders(run_path_ + "/checkpoints");
   sync_folder_tree(folder);
   if (!rename_to_free(folder, checkpoint_path(name))) {
-    throw Error(Code::kCheckpoint, cat("the checkpoint ", checkpoint_path(name), " is there again"));
+    throw Error(Code::kCheckpoint,
+                cat("the checkpoint ", checkpoint_path(name), " is there again"));
   }
   sync_folder(run_path_ + "/checkpoints");
 }

@@ -6,8 +6,8 @@
 namespace rtrain {
 namespace {
 
-constexpr std::array<std::string_view, 5> kNames = {
-    "COMMITTED", "PENDING_VALIDATION", "VALIDATED", "VALIDATION_FAILED", "VALIDATION_TIMEOUT"};
+constexpr std::array<std::string_view, 5> kNames = {"COMMITTED", "PENDING_VALIDATION", "VALIDATED",
+                                                    "VALIDATION_FAILED", "VALIDATION_TIMEOUT"};
 
 }  // namespace
 

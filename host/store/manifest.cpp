@@ -25,15 +25,15 @@ Value checkpoint_value(const Manifest& manifest) {
   List folders;
   for (const std::string& folder : manifest.folders) folders.push_back(folder);
   Map out{{"run", manifest.run},
-             {"run_id", manifest.run_id},
-             {"attempt", manifest.attempt},
-             {"owner_epoch", manifest.owner_epoch},
-             {"index", manifest.index},
-             {"name", manifest.name},
-             {"created_at", manifest.created_at_ms},
-             {"metrics", manifest.metrics},
-             {"files", std::move(files)},
-             {"folders", std::move(folders)}};
+          {"run_id", manifest.run_id},
+          {"attempt", manifest.attempt},
+          {"owner_epoch", manifest.owner_epoch},
+          {"index", manifest.index},
+          {"name", manifest.name},
+          {"created_at", manifest.created_at_ms},
+          {"metrics", manifest.metrics},
+          {"files", std::move(files)},
+          {"folders", std::move(folders)}};
   if (!manifest.validation.is_nil()) out.set("validation", manifest.validation);
   return out;
 }

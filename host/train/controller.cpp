@@ -86,6 +86,7 @@ bool is_recorded(RunState state) {
 
 Controller::Controller(const ControllerSeams& seams)
     : seams_(seams),
+      io_calls_(seams.io, seams.loop, seams.record),
       machine_(scaling_policy(seams.spec),
                FailurePolicy(seams.spec.failure_limits, static_cast<uint64_t>(now_ms()),
                              FailureCounts::from_value(seams.record.failures())),
@@ -96,6 +97,7 @@ Controller::Controller(const ControllerSeams& seams)
                   [this] {
                     if (reports_) reports_->on_written();
                   }}),
+      checkpoints_(checkpoint_seams()),
       deadline_(seams.loop, [this] { feed(event::DeadlinePassed{machine_.attempt}); }),
       verdict_(seams.loop, [this] { feed(event::VerdictDue{machine_.attempt}); }),
       retry_(seams.loop, [this] { feed(event::RetryDue{machine_.attempt}); }),
@@ -111,18 +113,56 @@ Controller::~Controller() {
   idle.get_future().wait();
 }
 
+CheckpointCoordinator::Seams Controller::checkpoint_seams() {
+  return {.spec = seams_.spec,
+          .loop = seams_.loop,
+          .io = io_calls_,
+          .functions_fd = seams_.functions_fd,
+          .engine_fd = seams_.engine_fd,
+          .run_id = seams_.record.run_id(),
+          .run_path = seams_.record.run_path(),
+          .emit = [this](std::string_view type, Map fields) { emit(type, std::move(fields)); },
+          .log =
+              [this](const CheckpointInfo& checkpoint, std::string_view bytes) {
+                batch_.add_log(checkpoint.attempt, cat("validation-", checkpoint.name), bytes);
+              },
+          .notice = [this](std::string_view level,
+                           const std::string& text) { emit_notice(level, text); },
+          .send =
+              [this](int rank, const Value& message) {
+                if (group_ && rank < group_->size()) group_->send(rank, message);
+              },
+          .progress =
+              [this] {
+                CheckpointProgress out;
+                if (!reports_) return out;
+                out.complete = reports_->complete_below();
+                if (!commits_.empty()) out.complete = std::min(out.complete, *commits_.begin());
+                out.behind = reports_->slowest();
+                return out;
+              },
+          .on_storage_error = [this](const Error& error) { feed(event::StorageFailed{error}); }};
+}
+
 void Controller::start() {
   machine_.attempt = static_cast<int>(seams_.record.last_attempt());
   if (const std::string& text = seams_.record.notice(); !text.empty()) {
     emit("notice", {{"level", "info"}, {"text", text}});
   }
+  checkpoints_.begin_run();
   emit("state", {{"state", state_name(machine_.state)}});
   feed(event::Started{});
 }
 
-void Controller::request_stop(StopKind kind) { feed(event::StopRequested{kind}); }
+void Controller::request_stop(StopKind kind) {
+  if (checkpoints_.is_draining()) checkpoints_.cancel();
+  feed(event::StopRequested{kind});
+}
 
-void Controller::stop_now(StopKind kind) { feed(event::StopNow{kind}); }
+void Controller::stop_now(StopKind kind) {
+  if (checkpoints_.is_draining()) checkpoints_.cancel();
+  feed(event::StopNow{kind});
+}
 
 // The first stops the run in order. The second is for when that hangs: it kills what is left, and
 // this process too if the run's end is not on the disk soon after.
@@ -162,25 +202,6 @@ void Controller::feed(Event event) {
     }
   }
   feeding_ = false;
-}
-
-template <class Work, class Done>
-void Controller::on_io(Work work, Done done) {
-  using Result = std::invoke_result_t<Work, RunRecord&>;
-  seams_.io.post([this, work = std::move(work), done = std::move(done)] {
-    std::optional<Result> result;
-    std::optional<Error> error;
-    try {
-      result = work(seams_.record);
-    } catch (const Error& e) {
-      error = e;
-    } catch (const std::exception& e) {
-      error = Error(Code::kInternal, e.what());
-    }
-    seams_.loop.post([done, result = std::move(result), error = std::move(error)]() mutable {
-      done(std::move(result), std::move(error));
-    });
-  });
 }
 
 template <class Work>
@@ -230,6 +251,7 @@ void Controller::perform(const action::SpawnGroup& a) {
           [this](int rank, const Value& message) { group_->send(rank, message); },
           [this](const std::string& text) { emit_notice("warning", text); }});
   make_intake(size);
+  checkpoints_.begin_attempt();
   workers_.clear();
   new_checkpoint_ = false;
   return_value_ = {};
@@ -348,7 +370,17 @@ void Controller::perform(const action::ReportFailure& a) {
         {"next_attempt", a.decision.retry ? Value(machine_.attempt + 1) : Value()}});
 }
 
+// Validations go on after the training, but not after a run that was stopped.
 void Controller::perform(const action::EndRun& a) {
+  if (a.status == RunState::kFinished || a.status == RunState::kErrored) {
+    return checkpoints_.drain([this, a] { end_run(a); });
+  }
+  checkpoints_.cancel();
+  end_run(a);
+}
+
+void Controller::end_run(const action::EndRun& a) {
+  batch_.flush();
   on_io(
       [status = std::string(state_name(a.status)), error = to_value(a.error),
        return_value = return_value_](RunRecord& record) {
@@ -395,10 +427,16 @@ void Controller::on_message(int rank, const Value& message) {
     store_.cancel(rank, message["id"].as_int());
   } else if (type == "report") {
     reports_->on_report(rank, message);
+    checkpoints_.progressed();
   } else if (type == "files") {
     reports_->on_files(rank, message);
   } else if (type == "uploaded") {
     reports_->on_uploaded(rank, message);
+    checkpoints_.progressed();
+  } else if (type == "checkpoints") {
+    checkpoints_.ask(rank, message);
+  } else if (type == "damaged") {
+    on_damaged(message);
   } else if (type == "hello") {
     on_hello(rank, message);
   } else if (type == "phase") {
@@ -427,6 +465,11 @@ void Controller::on_hello(int rank, const Value& message) {
   feed(event::PhaseReached{rank, Phase::kHello});
 }
 
+void Controller::on_damaged(const Value& message) {
+  on_io([path = message["path"].as_string(), problem = message["problem"].as_string()](
+            RunRecord& record) { record.checkpoints().set_damaged(path, problem); });
+}
+
 void Controller::make_intake(int size) {
   reports_ = std::make_unique<ReportIntake>(
       seams_.loop,
@@ -450,6 +493,7 @@ void Controller::on_returned(int rank, const Value& message) {
   collectives_->on_returned(rank);
   if (rank == 0) return_value_ = message["value"];
   feed(event::Returned{rank});
+  checkpoints_.progressed();
 }
 
 void Controller::complete(std::vector<Report> reports) {
@@ -459,7 +503,7 @@ void Controller::complete(std::vector<Report> reports) {
       std::any_of(reports.begin(), reports.end(), [](const Report& r) { return r.has_checkpoint; });
   if (has_checkpoint && failed == nullptr) return commit(std::move(reports));
   if (failed != nullptr) answer_failed(*failed);
-  if (commits_ == 0) return emit_report(reports, nullptr);
+  if (commits_.empty()) return emit_report(reports, nullptr);
   // Behind the commit of an earlier report, so that events come in the order of their numbers.
   on_io([](RunRecord&) { return true; },
         [this, reports = std::move(reports)](const auto&, const auto&) {
@@ -478,13 +522,13 @@ void Controller::answer_failed(const Report& failed) {
 }
 
 void Controller::commit(std::vector<Report> reports) {
-  ++commits_;
+  const auto committing = commits_.insert(reports.front().index);
   batch_.flush();
   const int attempt = machine_.attempt;
   on_io([attempt, reports](RunRecord& record) { return record.commit(attempt, reports); },
-        [this, attempt, reports](std::optional<CheckpointManager::Committed> done,
-                                 const std::optional<Error>& error) {
-          --commits_;
+        [this, attempt, committing, reports](std::optional<CheckpointManager::Committed> done,
+                                             const std::optional<Error>& error) {
+          commits_.erase(committing);
           Map answer{{"type", "reported"}, {"index", reports.front().index}};
           if (error) {
             answer.set("error", error_to_value(*error, monotonic_s()));
@@ -497,6 +541,8 @@ void Controller::commit(std::vector<Report> reports) {
           }
           group_->send_all(answer);
           emit_report(reports, error ? Value() : Value(done->checkpoint.path));
+          if (done) checkpoints_.committed(done->checkpoint);
+          checkpoints_.progressed();
         });
 }
 
@@ -510,7 +556,7 @@ void Controller::emit_report(const std::vector<Report>& reports, const Value& pa
 }
 
 void Controller::on_output(int rank, std::string_view bytes) {
-  batch_.add_log(machine_.attempt, rank, bytes);
+  batch_.add_log(machine_.attempt, cat("rank-", rank), bytes);
 }
 
 void Controller::on_line(int rank, std::string_view stream, std::string line) {

@@ -9,12 +9,15 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "host/loop/signal.h"
 #include "host/loop/task_thread.h"
 #include "host/loop/timer.h"
+#include "host/train/checkpoint_coordinator.h"
 #include "host/train/collective_service.h"
 #include "host/train/event_queue.h"
+#include "host/train/io_calls.h"
 #include "host/train/key_value_store.h"
 #include "host/train/report_batch.h"
 #include "host/train/report_intake.h"
@@ -76,19 +79,24 @@ class Controller : public WorkerGroupObserver {
   void perform(const action::Finish& a);
 
   void on_hello(int rank, const Value& message);
+  void on_damaged(const Value& message);
   void on_returned(int rank, const Value& message);
   void complete(std::vector<Report> reports);
   void commit(std::vector<Report> reports);
   void answer_failed(const Report& failed);
   void emit_report(const std::vector<Report>& reports, const Value& path);
   void make_intake(int size);
+  CheckpointCoordinator::Seams checkpoint_seams();
+  void end_run(const action::EndRun& a);
   void record_workers();
   void on_signal(Code code);
   void name_survivors();
 
-  // Runs the work on the io thread; its result, or the Error, comes to `done` on this one.
+  // As IoCalls::call.
   template <class Work, class Done>
-  void on_io(Work work, Done done);
+  void on_io(Work work, Done done) {
+    io_calls_.call(std::move(work), std::move(done));
+  }
   // The same for work without a result; an Error ends the run.
   template <class Work>
   void on_io(Work work);
@@ -98,6 +106,7 @@ class Controller : public WorkerGroupObserver {
   Map event_map(std::string_view type, Map fields) const;
 
   ControllerSeams seams_;
+  IoCalls io_calls_;
   int threads_ = 1;  // of each worker
   Machine machine_;
   std::deque<Event> waiting_;
@@ -113,8 +122,9 @@ class Controller : public WorkerGroupObserver {
   bool new_checkpoint_ = false;
 
   ReportBatch batch_;
-  int commits_ = 0;  // on the io thread
-  Value metrics_;    // of the last complete report
+  std::multiset<int64_t> commits_;  // reports whose checkpoints are on the io thread
+  CheckpointCoordinator checkpoints_;
+  Value metrics_;  // of the last complete report
   Value return_value_;
   int signals_ = 0;
   Code signal_code_ = Code::kInterrupted;

@@ -48,9 +48,9 @@ void ReportBatch::add(ReportRow row) {
   gather(bytes);
 }
 
-void ReportBatch::add_log(int64_t attempt, int rank, std::string_view bytes) {
-  if (logs_.empty() || logs_.back().rank != rank || logs_.back().attempt != attempt) {
-    logs_.push_back({attempt, rank, {}});
+void ReportBatch::add_log(int64_t attempt, std::string_view log, std::string_view bytes) {
+  if (logs_.empty() || logs_.back().name != log || logs_.back().attempt != attempt) {
+    logs_.push_back({attempt, std::string(log), {}});
   }
   logs_.back().text.append(bytes);
   gather(bytes.size());
@@ -73,7 +73,7 @@ void ReportBatch::flush() {
     double delay_s = before_s;
     std::vector<Error> errors;
     try {
-      for (const Log& log : logs) record_.append_log(log.attempt, log.rank, log.text);
+      for (const Log& log : logs) record_.append_log(log.attempt, log.name, log.text);
       if (!rows.empty()) delay_s = record_.add_reports(rows);
     } catch (const Error& e) {
       errors.push_back(e);

@@ -26,7 +26,8 @@ class ReportBatch {
   ReportBatch(Loop& loop, TaskThread& io, RunRecord& record, Callbacks callbacks);
 
   void add(ReportRow row);
-  void add_log(int64_t attempt, int rank, std::string_view bytes);
+  // `log`: the file's name without ".log", "rank-0".
+  void add_log(int64_t attempt, std::string_view log, std::string_view bytes);
   // Hands everything to the io thread now: later work there finds it written.
   void flush();
   // About how much was added and is not written yet.
@@ -35,7 +36,7 @@ class ReportBatch {
  private:
   struct Log {
     int64_t attempt;
-    int rank;
+    std::string name;
     std::string text;
   };
   void gather(size_t bytes);

@@ -226,6 +226,25 @@ int64_t ReportHandler::least() const {
   return first_index_ + *std::min_element(counts_.begin(), counts_.end());
 }
 
+int64_t ReportHandler::complete_below() const {
+  std::optional<int64_t> fewest;
+  for (size_t rank = 0; rank < counts_.size(); ++rank) {
+    if (!returned_[rank]) fewest = std::min(fewest.value_or(counts_[rank]), counts_[rank]);
+  }
+  const int64_t made =
+      first_index_ + fewest.value_or(*std::max_element(counts_.begin(), counts_.end()));
+  return uploads_.empty() ? made : std::min(made, *uploads_.begin());
+}
+
+std::string ReportHandler::slowest() const {
+  const int64_t fewest = least() - first_index_;
+  std::vector<std::string> names;
+  for (size_t rank = 0; rank < counts_.size(); ++rank) {
+    if (counts_[rank] == fewest) names.push_back(cat("rank ", rank, " (", reports(fewest), ")"));
+  }
+  return join(names, ", ");
+}
+
 std::string ReportHandler::uneven() const {
   const auto [least, most] = std::minmax_element(counts_.begin(), counts_.end());
   if (*least == *most) return {};

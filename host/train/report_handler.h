@@ -97,6 +97,12 @@ class ReportHandler {
   // Reports that some rank has made and that are not complete.
   size_t num_pending() const { return pending_.size(); }
 
+  // What nobody will add to: the reports below this number have come from every rank that may still
+  // make one, and what they brought was given away as complete.
+  int64_t complete_below() const;
+  // "rank 1 (3 reports)": the ranks that have made the fewest.
+  std::string slowest() const;
+
   // Empty, or a warning that names the ranks when they made different numbers of reports.
   std::string uneven() const;
 

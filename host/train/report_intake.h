@@ -43,6 +43,8 @@ class ReportIntake {
   void on_written() { tell_taken(); }
 
   std::string uneven() const { return handler_.uneven(); }
+  int64_t complete_below() const { return handler_.complete_below(); }
+  std::string slowest() const { return handler_.slowest(); }
 
  private:
   void carry_out(ReportHandler::Progress progress);

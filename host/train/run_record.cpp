@@ -77,12 +77,12 @@ double RunRecord::add_reports(std::span<const ReportRow> reports) {
   return store_->batch_delay_s();
 }
 
-void RunRecord::append_log(int64_t attempt, int rank, std::string_view bytes) {
+void RunRecord::append_log(int64_t attempt, const std::string& log, std::string_view bytes) {
   fault_point("log.write");
-  auto found = logs_.find(rank);
+  const std::string path = cat(run_path(), "/logs/attempt-", attempt, "/", log, ".log");
+  auto found = logs_.find(path);
   if (found == logs_.end()) {
-    const std::string path = cat(run_path(), "/logs/attempt-", attempt, "/rank-", rank, ".log");
-    found = logs_.emplace(rank, OpenFile(path, O_WRONLY | O_CREAT | O_APPEND)).first;
+    found = logs_.emplace(path, OpenFile(path, O_WRONLY | O_CREAT | O_APPEND)).first;
   }
   found->second.write(bytes);
 }

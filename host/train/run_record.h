@@ -58,7 +58,8 @@ class RunRecord {
   }
   CheckpointManager& checkpoints() { return *checkpoints_; }
 
-  void append_log(int64_t attempt, int rank, std::string_view bytes);
+  // To logs/attempt-N/<log>.log.
+  void append_log(int64_t attempt, const std::string& log, std::string_view bytes);
   void set_status(std::string_view status) { store_->set_status(status); }
   void add_event(int64_t attempt, std::string_view level, std::string_view text) {
     store_->add_event(attempt, level, text);
@@ -69,9 +70,9 @@ class RunRecord {
  private:
   std::unique_ptr<RunStore> store_;
   std::optional<CheckpointManager> checkpoints_;
-  std::string nonce_;  // of the current attempt
-  std::map<int, OpenFile> logs_;
-  std::vector<std::string> notices_;  // of the sweep, for the first attempt
+  std::string nonce_;                     // of the current attempt
+  std::map<std::string, OpenFile> logs_;  // by path
+  std::vector<std::string> notices_;      // of the sweep, for the first attempt
 };
 
 }  // namespace rtrain

@@ -41,6 +41,18 @@ FailureLimits limits_of(const Value& config) {
 
 }  // namespace
 
+ValidationSpec ValidationSpec::from_value(const Value& v) {
+  ValidationSpec s;
+  if (v.is_nil()) return s;
+  s.has_function = true;
+  s.max_concurrent = static_cast<int>(v["max_concurrent"].int_or(1));
+  s.threads = static_cast<int>(v["threads"].int_or(1));
+  if (!v["drain_timeout_s"].is_nil()) s.drain_timeout_s = v["drain_timeout_s"].as_float();
+  check_range("max_concurrent", s.max_concurrent, 1);
+  check_range("num_cpus", s.threads, 1);
+  return s;
+}
+
 RunSpec RunSpec::from_value(const Value& v) {
   RunSpec s;
   s.name = v["name"].as_string();
@@ -64,6 +76,7 @@ RunSpec RunSpec::from_value(const Value& v) {
   s.scaling = v["scaling"];
   s.checkpoint_config = v["checkpoint_config"];
   s.failure_limits = limits_of(v["failure_config"]);
+  s.validation = ValidationSpec::from_value(v["validation"]);
   s.has_callbacks = v["has_callbacks"].bool_or(false);
   s.backend = v["backend"].string_or("gloo");
   if (!v["timeout_s"].is_nil()) s.timeout_s = v["timeout_s"].as_float();

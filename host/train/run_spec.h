@@ -12,6 +12,16 @@
 
 namespace rtrain {
 
+// What the run does with checkpoints that are to be validated.
+struct ValidationSpec {
+  bool has_function = false;  // the trainer has a validation_config
+  int max_concurrent = 1;
+  int threads = 1;
+  double drain_timeout_s = 0;  // at the end of the run; 0: without limit
+
+  static ValidationSpec from_value(const Value& value);
+};
+
 struct RunSpec {
   std::string name;
   std::string storage_path;  // absolute
@@ -30,6 +40,7 @@ struct RunSpec {
   Value scaling;
   Value checkpoint_config;
   FailureLimits failure_limits;
+  ValidationSpec validation;
   std::string backend = "gloo";
   double timeout_s = 1800;      // of waits in user code
   bool has_callbacks = false;   // of the user's, which are to see a failure before the next attempt

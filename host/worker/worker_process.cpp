@@ -94,6 +94,8 @@ void WorkerProcess::on_message(const Value& message) {
   const std::string& type = message["type"].as_string();
   if (type == "reply") {
     replies_.set(call_key(message["id"].as_int()), message["value"]);
+  } else if (type == "part") {
+    checkpoints_.on_part(message);
   } else if (type == "start") {
     replies_.set(kStartKey, message);
   } else if (type == "exit") {

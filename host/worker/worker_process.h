@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "host/base/value.h"
 #include "host/loop/channel.h"
 #include "host/loop/message.h"
+#include "host/worker/checkpoint_client.h"
 #include "host/worker/collective_client.h"
 #include "host/worker/pending_writes.h"
 #include "host/worker/replies.h"
@@ -58,6 +60,9 @@ class WorkerProcess {
   int64_t request(Map message);
   std::optional<Value> wait_reply(int64_t id, std::chrono::milliseconds timeout);
   CollectiveClient& collectives() { return collectives_; }
+  CheckpointClient& checkpoints() { return checkpoints_; }
+  // Sends a message without an answer; silent when the channel is closed.
+  void tell(const Value& message) { channel_->send(message); }
 
   // A Store call that is answered at once.
   Value call_store(Map request);
@@ -82,6 +87,12 @@ class WorkerProcess {
   std::atomic<int64_t> last_call_{0};
   std::thread control_;
   CollectiveClient collectives_{*this};
+  CheckpointClient checkpoints_{*this};
+  // What reported_checkpoints() was last asked, and how often; main thread only.
+  std::pair<int64_t, bool> question_{-1, false};
+  int64_t question_repeat_ = 0;
+  std::mutex parts_mutex_;
+  std::map<int64_t, List> parts_;  // of answers that are under way, by call
 };
 
 }  // namespace rtrain

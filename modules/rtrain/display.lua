@@ -126,7 +126,17 @@ end
 
 function show:output(event)
   local is_stdout = event.stream == 'stdout'
-  self:_line(is_stdout and self._out or self._err, ('[rank %d] %s'):format(event.rank, event.text))
+  local who = event.validation and 'validation ' .. event.validation or ('rank %d'):format(event.rank)
+  self:_line(is_stdout and self._out or self._err, ('[%s] %s'):format(who, event.text))
+end
+
+function show:validated(event)
+  if self._quiet or event.status ~= 'VALIDATED' then return end
+  self:_line(self._err, ('validation of %s  %s'):format(event.checkpoint, metrics_text.line(event.metrics)))
+end
+
+function show:draining(event)
+  if not self._quiet then self:notice(('the training is over; waiting for %s'):format(counted(event.validations, 'validation'))) end
 end
 
 function show:notice(event) self:notice(event.text, event.level) end

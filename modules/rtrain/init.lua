@@ -5,11 +5,9 @@
 local errors = require 'rtrain.errors'
 
 local LATER = {
-  get_all_reported_checkpoints = 'see result.best_checkpoints or `rtrain checkpoints RUN`',
   log = 'use train.report on every rank',
   annotate = 'use train.report',
   stop_requested = 'Ctrl-C stops the whole run',
-  ValidationConfig = 'validate in the train function',
 }
 
 ---@class rtrain
@@ -28,6 +26,11 @@ local LATER = {
 ---@field CheckpointUploadMode CheckpointUploadMode
 ---@field report fun(metrics: table, options?: {checkpoint: Checkpoint, checkpoint_dir_name: string})
 ---@field get_checkpoint fun(): Checkpoint?
+---@field get_all_reported_checkpoints fun(options?: {consistency_mode: string, timeout_s: number}): ReportedCheckpoint[]
+---@field CheckpointConsistencyMode rtrain.CheckpointConsistencyMode
+---@field ReportedCheckpointStatus rtrain.ReportedCheckpointStatus
+---@field ValidationConfig ValidationConfig
+---@field ValidationTaskConfig ValidationTaskConfig
 ---@field get_context fun(): TrainContext
 ---@field get_dataset_shard fun(dataset_name?: string): rtrain.data.DataIterator
 ---@field tempdir fun(fn: fun(path: string): any): any
@@ -41,6 +44,8 @@ local train = require 'rtrain.namespace'('train', {
   files = {
     {'rtrain.trainer', 'TorchTrainer', 'DataParallelTrainer'},
     {'rtrain.report', 'report', 'get_checkpoint'},
+    {'rtrain.reported_checkpoints', 'get_all_reported_checkpoints', 'CheckpointConsistencyMode', 'ReportedCheckpointStatus'},
+    {'rtrain.config.validation', 'ValidationConfig', 'ValidationTaskConfig'},
     {'rtrain.context', 'get_context'},
     {'rtrain.datasets', 'get_dataset_shard'},
   },

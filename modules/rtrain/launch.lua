@@ -58,6 +58,7 @@ local function job_of(trainer, flags)
   check_resume(flags, run_config)
   return {
     kind = trainer._kind,
+    validation_config = trainer.validation_config,
     train_loop_per_worker = trainer.train_loop_per_worker,
     train_loop_config = overrides.apply(trainer.train_loop_config, flags.set),
     run_config = run_config:with {
@@ -76,6 +77,7 @@ local function dump_functions(job)
     train_loop_per_worker = job.train_loop_per_worker,
     train_loop_config = job.train_loop_config,
     kind = job.kind,
+    validation_config = job.validation_config,
     datasets = datasets.for_workers(job.datasets, job.dataset_config),
   }
 end
@@ -102,6 +104,7 @@ local function make_spec(job, flags)
     config = job.train_loop_config or {},
     scaling = scaling:to_table(),
     checkpoint_config = run_config.checkpoint_config:to_table(),
+    validation = job.validation_config and job.validation_config:to_spec(),
     failure_config = run_config.failure_config:to_table(),
     worker_env = worker_env.of(run_config),
     backend = job.torch_config.backend or 'gloo',
@@ -142,8 +145,8 @@ end
 ---@param trainer DataParallelTrainer
 ---@return Result
 function launch.fit(trainer)
-  if session.peek() then
-    errors.raise('user', 'fit() inside a train function: a worker cannot start a run')
+  if session.peek() or session.is_validation() then
+    errors.raise('user', 'fit() inside a train or validation function: a worker cannot start a run')
   end
   local flags = flags_of_command()
   flags.fitted = true

@@ -4,7 +4,9 @@ local args = require 'rtrain.args'
 local Checkpoint = require 'rtrain.checkpoint'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
+local plain_metrics = require 'rtrain.plain_metrics'
 local session = require 'rtrain.session'
+local validation = require 'rtrain.validation'
 
 local report = {}
 
@@ -12,51 +14,6 @@ local OPTIONS = {'checkpoint', 'checkpoint_dir_name', 'checkpoint_upload_mode', 
                  'checkpoint_upload_fn', 'validation'}
 
 local MODES = {'SYNC', 'ASYNC', 'NO_UPLOAD'}
-
-local LATER = {
-  validation = 'validate in the train function and report the result',
-}
-
-local function to_number(tensor, key)
-  if tensor:dim() == 0 then return tensor:item() end
-  errors.raise('argument', ('report: metrics.%s is a tensor of shape {%s}: report numbers, such as its :mean():item()')
-    :format(key, table.concat(tensor.shape, ', ')))
-end
-
--- The value with every 0-dim tensor replaced by its number. Tables are copied only where they hold one.
-local function without_tensors(value, is_tensor, key)
-  if type(value) == 'userdata' and is_tensor(value) then return to_number(value, key) end
-  if type(value) ~= 'table' then return value end
-  local changed
-  for k, item in next, value do
-    local plain = without_tensors(item, is_tensor, key == '' and tostring(k) or key .. '.' .. tostring(k))
-    if plain ~= item then
-      changed = changed or {}
-      changed[k] = plain
-    end
-  end
-  if not changed then return value end
-  local copy = setmetatable({}, getmetatable(value))
-  for k, item in next, value do
-    if changed[k] ~= nil then item = changed[k] end
-    rawset(copy, k, item)
-  end
-  return copy
-end
-
-local function plain_metrics(metrics)
-  if type(metrics) ~= 'table' then
-    errors.raise('argument', ('report: expected a table of metrics, got %s'):format(type(metrics)))
-  end
-  -- Without an engine there are no tensors.
-  local engine = package.loaded['torch._C']
-  if type(engine) ~= 'table' then return metrics end
-  local ordered = require 'rtrain.ordered'
-  if not ordered.is(metrics) then return without_tensors(metrics, engine.is_tensor, '') end
-  local copy = ordered.new()
-  for key, value in ordered.items(metrics) do copy[key] = without_tensors(value, engine.is_tensor, key) end
-  return copy
-end
 
 local function check_types(options)
   if options.checkpoint ~= nil and not class.is(options.checkpoint, Checkpoint) then
@@ -82,11 +39,6 @@ local function check_options(options)
   check_types(options)
   if options.validation and options.checkpoint == nil then
     errors.raise('argument', 'report: validation without a checkpoint: there is nothing to validate')
-  end
-  for _, name in ipairs(OPTIONS) do
-    if LATER[name] and options[name] then
-      errors.raise('unsupported', ('report: %s is not in this version: %s'):format(name, LATER[name]))
-    end
   end
   return options
 end
@@ -115,7 +67,7 @@ local function host_options(state, options)
     checkpoint_dir_name = options.checkpoint_dir_name,
     checkpoint_upload_mode = mode,
     delete_local_checkpoint_after_upload = delete,
-    validation = options.validation or nil,
+    validation = validation.spec(options.validation, state.validation_config),
   }
 end
 
@@ -150,7 +102,7 @@ end
 ---@field checkpoint_upload_fn? fun(checkpoint: Checkpoint, dir_name: string): Checkpoint called in place of the copying, by the
 ---  train function's own thread in every mode, since no other one may run Lua; it returns the Checkpoint to register, a folder
 ---  inside the run's. Without effect with NO_UPLOAD
----@field validation? boolean
+---@field validation? boolean|ValidationTaskConfig have it validated beside the training, by the trainer's validation_config
 
 ---Reports metrics, and a checkpoint if there is one. Every rank calls it equally often; rank 0's metrics are the run's.
 ---Without a checkpoint it returns at once. With one, the checkpoint is committed when every rank has made the report of this

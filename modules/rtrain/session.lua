@@ -7,10 +7,17 @@ local errors = require 'rtrain.errors'
 local session = {}
 
 local current
+local is_validation = false
 
 ---Begins the session of this worker.
 ---@param state table {context = …, checkpoint = Checkpoint?, tempdirs = set of paths}
 function session.begin(state) current = state end
+
+---Makes this process one that validates a checkpoint: no train function, and no place for a fit().
+function session.begin_validation() is_validation = true end
+
+---@return boolean
+function session.is_validation() return is_validation end
 
 ---Ends the session: the train function has returned.
 function session.finish() current = nil end

@@ -12,11 +12,11 @@ local RunConfig = require 'rtrain.config.run'
 local ScalingConfig = require 'rtrain.config.scaling'
 local schema = require 'rtrain.config.schema'
 local TorchConfig = require 'rtrain.config.torch'
+local ValidationConfig = require('rtrain.config.validation').ValidationConfig
 
-local FIELDS = {'train_loop_per_worker', 'train_loop_config', 'scaling_config', 'run_config', 'datasets', 'dataset_config'}
+local FIELDS = {'train_loop_per_worker', 'train_loop_config', 'scaling_config', 'run_config', 'datasets', 'dataset_config', 'validation_config'}
 
 local LATER = {
-  validation_config = 'validate in the train function',
   backend_config = "the workers of a DataParallelTrainer have no backend",
 }
 
@@ -33,6 +33,7 @@ local REMOVED = {
 ---@field torch_config? TorchConfig of TorchTrainer: backend and time-out
 ---@field datasets? table<string, any> name → rtrain.data.Dataset, or a function that makes one, called in each worker at each
 ---  start of the group: what train.get_dataset_shard gives
+---@field validation_config? ValidationConfig what report's `validation` does, in processes of its own
 ---@field dataset_config? DataConfig which of them are split over the workers
 
 ---Runs a function on several worker processes. Counterpart: ray.train.DataParallelTrainer.
@@ -130,6 +131,8 @@ function DataParallelTrainer:init(f, options)
   self.run_config = schema.coerce(given.run_config, RunConfig, 'run_config')
   self.dataset_config = schema.coerce(given.dataset_config, DataConfig, 'dataset_config')
   self.datasets = datasets.check(self.__name, given.datasets, self.dataset_config)
+  self.validation_config = given.validation_config
+    and schema.coerce(given.validation_config, ValidationConfig, 'validation_config')
   self.torch_config = schema.coerce(given.torch_config, TorchConfig, 'torch_config')
 end
 
@@ -182,6 +185,6 @@ end
 local TorchTrainer = DataParallelTrainer:extend('TorchTrainer')
 TorchTrainer._kind = 'torch'
 TorchTrainer._fields = {'train_loop_per_worker', 'train_loop_config', 'scaling_config', 'run_config', 'datasets',
-                        'dataset_config', 'torch_config'}
+                        'dataset_config', 'validation_config', 'torch_config'}
 
 return {DataParallelTrainer = DataParallelTrainer, TorchTrainer = TorchTrainer}

@@ -39,16 +39,31 @@ local function add_search_path()
   end
 end
 
+---Validates a checkpoint: this process is no rank.
+---@param host table rtrain._worker
+---@param wanted table what the controller said about it
+---@return table metrics
+function worker.validate(host, wanted)
+  prepare_engine(host, host.context().threads)
+  session.begin_validation()
+  local job = require('rtrain._closure').load(host.functions())
+  add_search_path()
+  return require('rtrain.validation').run(job, wanted)
+end
+
 ---Rebuilds the train function, runs it and returns what it returned. An error is the rank's error.
 ---@return any return_value plain data
 function worker.main()
   local host = require 'rtrain._worker'
+  local wanted = host.context().validation
+  if wanted then return worker.validate(host, wanted) end
   begin_session(host)
   local state = session.get('worker')
   prepare_engine(host, state.context.threads)
   local job = require('rtrain._closure').load(host.functions())
   add_search_path()
   state.kind = job.kind
+  state.validation_config = job.validation_config
   datasets.begin(state, job.datasets)
   host.phase('running')
   local returned = job.train_loop_per_worker(job.train_loop_config)

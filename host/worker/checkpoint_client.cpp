@@ -1,0 +1,54 @@
+#include "host/worker/checkpoint_client.h"
+
+#include <chrono>
+
+#include "host/worker/worker_process.h"
+
+namespace rtrain {
+namespace {
+
+// The controller answers before; this is for the case that it cannot.
+constexpr std::chrono::seconds kGrace{30};
+
+}  // namespace
+
+List CheckpointClient::reported(bool validated, std::optional<double> timeout_s) {
+  const WorkerContext& context = worker_.context();
+  const int64_t reports = context.first_index + worker_.reporter().num_reports();
+  const std::pair question(reports, validated);
+  repeat_ = question == question_ ? repeat_ + 1 : 0;
+  question_ = question;
+  const std::chrono::duration<double> limit(timeout_s.value_or(context.timeout_s));
+  const int64_t id = worker_.request(Map{{"type", "checkpoints"},
+                                         {"reports", reports},
+                                         {"validated", validated},
+                                         {"repeat", repeat_},
+                                         {"timeout_s", limit.count()},
+                                         {"partial", timeout_s.has_value()}});
+  const auto answer =
+      worker_.wait_reply(id, std::chrono::ceil<std::chrono::milliseconds>(limit) + kGrace);
+  List checkpoints;
+  {
+    const std::lock_guard lock(mutex_);
+    auto parts = parts_.extract(id);
+    if (!parts.empty()) checkpoints = std::move(parts.mapped());
+  }
+  if (!answer) {
+    throw Error(Code::kTimeout, "get_all_reported_checkpoints(): the controller does not answer");
+  }
+  const Value& error = (*answer)["error"];
+  if (!error.is_nil()) throw error_from_value(error);
+  return checkpoints;
+}
+
+void CheckpointClient::set_damaged(const std::string& path, const std::string& problem) {
+  worker_.tell(Map{{"type", "damaged"}, {"path", path}, {"problem", problem}});
+}
+
+void CheckpointClient::on_part(const Value& message) {
+  const std::lock_guard lock(mutex_);
+  List& parts = parts_[message["id"].as_int()];
+  for (const Value& each : message["checkpoints"].as_list()) parts.push_back(each);
+}
+
+}  // namespace rtrain

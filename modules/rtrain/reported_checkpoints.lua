@@ -1,0 +1,83 @@
+-- rtrain/reported_checkpoints.lua: get_all_reported_checkpoints(), for the train function.
+
+local args = require 'rtrain.args'
+local Checkpoint = require 'rtrain.checkpoint'
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local namespace = require 'rtrain.namespace'
+local session = require 'rtrain.session'
+
+local reported = {}
+
+---@class rtrain.CheckpointConsistencyMode
+---@field COMMITTED string answer as soon as the checkpoints are committed, with the metrics of their reports
+---@field VALIDATED string wait for their validations too
+reported.CheckpointConsistencyMode = namespace('train.CheckpointConsistencyMode', nil,
+  {COMMITTED = 'COMMITTED', VALIDATED = 'VALIDATED'})
+
+---@class rtrain.ReportedCheckpointStatus
+---@field COMMITTED string
+---@field PENDING_VALIDATION string
+---@field VALIDATED string
+---@field VALIDATION_FAILED string
+---@field VALIDATION_TIMEOUT string
+reported.ReportedCheckpointStatus = namespace('train.ReportedCheckpointStatus', nil, {
+  COMMITTED = 'COMMITTED', PENDING_VALIDATION = 'PENDING_VALIDATION', VALIDATED = 'VALIDATED',
+  VALIDATION_FAILED = 'VALIDATION_FAILED', VALIDATION_TIMEOUT = 'VALIDATION_TIMEOUT',
+})
+
+---A checkpoint that was reported and is kept. Counterpart: ray.train.ReportedCheckpoint.
+---@class ReportedCheckpoint
+---@field checkpoint Checkpoint
+---@field metrics table those of its report and of its validation
+---@field status string one of train.ReportedCheckpointStatus
+local ReportedCheckpoint = class('ReportedCheckpoint')
+
+function ReportedCheckpoint:init(row)
+  self.checkpoint, self.metrics, self.status = Checkpoint(row.path), row.metrics, row.status
+end
+
+function ReportedCheckpoint:__tostring()
+  return ('ReportedCheckpoint(%s, status=%s)'):format(self.checkpoint, self.status)
+end
+
+---The kept checkpoints of all reports that this rank has made, the oldest first. Waits until none of them is on its way any
+---more: every rank has made those reports, and their checkpoints are committed and validated. Ranks that ask after the same
+---report get the same answer. Counterpart: ray.train.get_all_reported_checkpoints.
+---@param options? {consistency_mode: string, timeout_s: number} consistency_mode: 'VALIDATED' (default) or 'COMMITTED', which
+---  waits for no validation; timeout_s: after so many seconds answer with what is there
+---@return ReportedCheckpoint[]
+---Raises code 'timeout' after TorchConfig.timeout_s where no timeout_s is given.
+---
+---```lua
+---local train = require 'rtrain'
+---local result = train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    for epoch = 1, 2 do
+---      train.tempdir(function(dir)
+---        train.report({epoch = epoch}, {checkpoint = train.Checkpoint.from_directory(dir)})
+---      end)
+---    end
+---    local all = train.get_all_reported_checkpoints {consistency_mode = train.CheckpointConsistencyMode.COMMITTED}
+---    assert(#all == 2 and all[1].metrics.epoch == 1 and all[2].status == 'COMMITTED')
+---  end,
+---}):fit()
+---assert(result.error == nil)
+---```
+function reported.get_all_reported_checkpoints(options)
+  local name = 'get_all_reported_checkpoints'
+  session.get(('train.%s()'):format(name))
+  options = args.options(options, {'consistency_mode', 'timeout_s'}, name)
+  local mode = args.one_of(name .. ': consistency_mode', options.consistency_mode or 'VALIDATED', {'COMMITTED', 'VALIDATED'})
+  local timeout_s = options.timeout_s
+  if timeout_s ~= nil and (type(timeout_s) ~= 'number' or not (timeout_s >= 0)) then
+    errors.raise('argument', ('%s: timeout_s is %s, expected seconds'):format(name, tostring(timeout_s)))
+  end
+  local out = {}
+  for i, row in ipairs(require('rtrain._worker').reported_checkpoints(mode == 'VALIDATED', timeout_s)) do
+    out[i] = ReportedCheckpoint(row)
+  end
+  return out
+end
+
+return reported

@@ -1,0 +1,199 @@
+"""Checkpoints validated beside the training, and what ranks are told about all of them."""
+
+import os
+import signal
+
+import pytest
+from conftest import wait_until
+
+# @REPORTS@ runs on rank 0 of each epoch's report, @VALIDATE@ is the body of the validation function.
+SCRIPT = """
+local train = require 'rtrain'
+
+local function save(epoch, validation, metrics)
+  train.tempdir(function(dir)
+    local file = io.open(dir .. '/epoch', 'w')
+    file:write(tostring(epoch))
+    file:close()
+    train.report(metrics or {score = epoch, loss = 1 / epoch},
+      {checkpoint = train.Checkpoint.from_directory(dir), validation = validation})
+  end)
+end
+local function epoch_of(checkpoint)
+  return checkpoint:with_directory(function(dir) return tonumber(io.open(dir .. '/epoch'):read('*a')) end)
+end
+local function statuses(options)
+  local out = {}
+  for i, each in ipairs(train.get_all_reported_checkpoints(options)) do
+    out[i] = epoch_of(each.checkpoint) .. ':' .. each.status .. ':' .. tostring(each.metrics.score)
+  end
+  return table.concat(out, ' ')
+end
+
+train.TorchTrainer{
+  train_loop_per_worker = function()
+    local rank = train.get_context():get_world_rank()
+@TRAIN@
+  end,
+  scaling_config = train.ScalingConfig{num_workers = @WORKERS@},
+  run_config = train.RunConfig{name = 'run', checkpoint_config = {@CONFIG@}},
+  validation_config = train.ValidationConfig{
+    fn = function(checkpoint, options)
+@VALIDATE@
+    end,
+    task_config = train.ValidationTaskConfig{fn_kwargs = {factor = 10, shift = 0}},
+    @OPTIONS@
+  },
+}:fit()
+"""
+
+
+def script(train, validate, config="", workers=1, options=""):
+    return (SCRIPT.replace("@TRAIN@", train).replace("@VALIDATE@", validate).replace("@CONFIG@", config)
+            .replace("@WORKERS@", str(workers)).replace("@OPTIONS@", options))
+
+
+BY_SCORE = "num_to_keep = 1, checkpoint_score_attribute = 'score'"
+
+
+def checkpoints(rtrain, *args):
+    return {row["index"]: row for row in rtrain.json("checkpoints", "run", *args)}
+
+
+def test_B_041_a_validation_rescues_a_checkpoint_of_low_score(rtrain):
+    result = rtrain.run_ok(script("""
+        for epoch = 1, 3 do save(epoch, epoch == 1) end
+        """, """
+        print('validating', epoch_of(checkpoint), options.factor)
+        return {score = 100, extra = require('torch').tensor(2.5)}
+        """, BY_SCORE))
+    kept = checkpoints(rtrain)
+    assert sorted(kept) == [0, 2], "the validated one and the latest"
+    assert kept[0]["metrics"] == {"score": 100, "loss": 1, "extra": 2.5} and kept[0]["best"]
+    assert kept[0]["status"] == "VALIDATED" and kept[2]["status"] == "COMMITTED"
+    folder = rtrain.run_folder("run")
+    assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == ["checkpoint_000000", "checkpoint_000002"]
+    log = folder / "logs" / "attempt-1" / "validation-checkpoint_000000.log"
+    assert log.read_text() == "validating\t1\t10\n"
+    assert "[validation checkpoint_000000] validating" in result.stdout
+    assert "validation of checkpoint_000000" in result.stderr
+
+
+def test_B_044_what_goes_wrong_in_a_validation_does_no_harm(rtrain):
+    result = rtrain.run_ok(script("""
+        for epoch = 1, 4 do
+          save(epoch, epoch == 3 and train.ValidationTaskConfig{timeout_s = 0.2, fn_kwargs = {shift = 1}} or true)
+        end
+        """, """
+        local epoch = epoch_of(checkpoint)
+        if epoch == 1 then error('no data for it') end
+        if epoch == 2 then return 'good' end
+        if epoch == 3 then while true do end end
+        os.exit(3)
+        """))
+    kept = checkpoints(rtrain)
+    assert [kept[i]["status"] for i in range(4)] == [
+        "VALIDATION_FAILED", "VALIDATION_FAILED", "VALIDATION_TIMEOUT", "VALIDATION_FAILED"]
+    assert [kept[i]["metrics"]["score"] for i in range(4)] == [1, 2, 3, 4]
+    for index, text in enumerate(["no data for it", "string", "0.2 s", "exited"]):
+        assert text in kept[index]["problem"], kept[index]
+        assert text in result.stderr
+    assert rtrain.json("show", "run")["status"] == "FINISHED"
+
+
+def test_B_035_B_036_every_rank_is_told_the_same(rtrain):
+    rtrain.run_ok(script("""
+        local told = {}
+        for epoch = 1, 2 do
+          if rank == 0 then save(epoch, true) else train.report{} end
+          told[epoch] = statuses{consistency_mode = train.CheckpointConsistencyMode.COMMITTED}
+        end
+        io.open('go', 'w'):close()
+        told[3] = statuses()
+        train.report{told = told}
+        """, """
+        while not io.open('go') do end
+        return {score = epoch_of(checkpoint) * options.factor}
+        """, workers=3))
+    (row,) = [row for row in rtrain.json("metrics", "run", "--ranks") if row["index"] == 2]
+    assert row["ranks"][0]["told"] == [
+        "1:PENDING_VALIDATION:1", "1:PENDING_VALIDATION:1 2:PENDING_VALIDATION:2", "1:VALIDATED:10 2:VALIDATED:20"]
+    assert row["ranks"][1] == row["ranks"][0] == row["ranks"][2]
+
+
+def test_waiting_for_reported_checkpoints_has_an_end(rtrain):
+    result = rtrain.run(script("""
+        if rank == 0 then
+          save(1, true)
+          train.report{early = statuses{timeout_s = 0.1}}
+          train.get_all_reported_checkpoints{mode = 1}
+        end
+        train.report{}
+        train.report{}
+        """, """
+        while not io.open('go') do end
+        return {}
+        """, workers=2, options="validation_drain_timeout_s = 0.3"))
+    assert result.returncode == 1
+    assert "unknown option 'mode'" in result.stderr and "consistency_mode" in result.stderr
+    assert rtrain.reports("run")[1] == {"early": "1:PENDING_VALIDATION:1"}
+    (row,) = checkpoints(rtrain).values()
+    assert row["status"] == "VALIDATION_TIMEOUT" and "validation_drain_timeout_s" in row["problem"]
+    assert "waiting for 1 validation" in result.stderr
+
+
+def test_an_interrupt_does_not_wait_for_validations(rtrain):
+    text = script("save(1, true)", """
+        io.open('validating', 'w'):close()
+        while true do end
+        """)
+    running = rtrain.start("run", rtrain.script(text))
+    wait_until(lambda: "the training is over" in running.stderr and (rtrain.folder / "validating").exists(), 60)
+    running.send(signal.SIGINT)
+    assert running.wait(60).returncode == 0, "the training itself is done"
+    assert "1 validation was cancelled" in running.stderr
+    (row,) = checkpoints(rtrain).values()
+    assert row["status"] == "PENDING_VALIDATION"
+
+
+def test_a_killed_controller_takes_its_validation_along(rtrain):
+    text = script("save(1, true) while true do train.report{} os.execute('sleep 0.05') end", """
+        io.open('validating', 'w'):close()
+        while true do end
+        """)
+    running = rtrain.start("run", rtrain.script(text))
+    wait_until((rtrain.folder / "validating").exists, 60)
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait(30)
+
+
+@pytest.mark.parametrize("train, reason", [
+    ("train.report({}, {validation = true})", "validation without a checkpoint"),
+    ("save(1, 'yes')", "ValidationTaskConfig"),
+    ("save(1, nil, {score = 'high'})", "checkpoint_score_attribute 'score' is a string"),
+])
+def test_B_040_what_cannot_be_validated_is_refused(rtrain, train, reason):
+    result = rtrain.run(script(train, "return {}", BY_SCORE))
+    assert result.returncode == 1
+    assert reason in result.stderr and "train.lua" in result.stderr
+    assert rtrain.json("checkpoints", "run") == []
+
+
+def test_validation_needs_a_validation_config(rtrain):
+    text = script("save(1, true)", "return {}")
+    result = rtrain.run(text[:text.index("  validation_config =")] + "}:fit()")
+    assert result.returncode == 1
+    assert "validation_config" in result.stderr
+
+
+def test_a_validation_function_starts_no_run(rtrain):
+    rtrain.run_ok(script("save(1, true)", """
+        return train.TorchTrainer(function() end):fit().metrics
+        """))
+    (row,) = checkpoints(rtrain).values()
+    assert row["status"] == "VALIDATION_FAILED" and "cannot start a run" in row["problem"]
+
+
+def test_a_checkpoint_without_a_score_is_named(rtrain):
+    result = rtrain.run_ok(script("save(1, nil, {loss = 1, f1 = 2})", "return {}", BY_SCORE))
+    assert "have no 'score'" in result.stderr and "f1, loss" in result.stderr
