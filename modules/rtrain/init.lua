@@ -35,6 +35,7 @@ local LATER = {
 ---@field get_dataset_shard fun(dataset_name?: string): rtrain.data.DataIterator
 ---@field tempdir fun(fn: fun(path: string): any): any
 ---@field async_save fun(obj: any, f: string): AsyncSave
+---@field state fun(parts: table): TrainState
 ---@field torch rtrain.torch
 ---@field collective rtrain.collective
 ---@field data rtrain.data
@@ -47,6 +48,7 @@ local train = require 'rtrain.namespace'('train', {
     {'rtrain.reported_checkpoints', 'get_all_reported_checkpoints', 'CheckpointConsistencyMode', 'ReportedCheckpointStatus'},
     {'rtrain.config.validation', 'ValidationConfig', 'ValidationTaskConfig'},
     {'rtrain.context', 'get_context'},
+    {'rtrain.state', 'state'},
     {'rtrain.datasets', 'get_dataset_shard'},
   },
   modules = {

@@ -1,0 +1,293 @@
+-- rtrain/state.lua: train.state{…}: everything that a killed run needs to go on as if nothing had happened.
+--
+-- Two kinds of files in a checkpoint: train_state.pt, what all ranks have in common, written by rank 0, and
+-- train_state-rank-R.pt, what each rank has for itself: random generators and positions in the data.
+
+local Checkpoint = require 'rtrain.checkpoint'
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local ordered = require 'rtrain.ordered'
+local session = require 'rtrain.session'
+local warnings = require 'rtrain.warnings'
+
+local VERSION = 1
+local SHARED = 'train_state.pt'
+local METHODS = {save = true, load = true, init = true}
+
+---What train.state makes: parts and plain values as fields, with save and load.
+---@class TrainState
+---@field [string] any a part or a plain value; plain values may be assigned at any time
+local TrainState = class('TrainState')
+
+local function has(value, name)
+  local kind = type(value)
+  if kind ~= 'table' and kind ~= 'userdata' then return false end
+  local ok, found = pcall(function() return value[name] end)
+  return ok and type(found) == 'function'
+end
+
+-- How each kind of part is read and written. `own`: each rank has its own.
+local KINDS = {
+  state_dict = {
+    own = false,
+    get = function(part) return require('rtrain.torch').unwrap(part):state_dict() end,
+    set = function(part, state) require('rtrain.torch').unwrap(part):load_state_dict(state) end,
+  },
+  position = {
+    own = true,
+    get = function(part) return part:state() end,
+    set = function(part, state) part:load_state(state) end,
+  },
+  generator = {
+    own = true,
+    get = function(part) return part:get_state() end,
+    set = function(part, state) part:set_state(state) end,
+  },
+}
+
+-- The name of the part's kind; nil for a plain value.
+local function kind_of(value)
+  if has(value, 'state_dict') and has(value, 'load_state_dict') then return 'state_dict' end
+  if has(value, 'state') and has(value, 'load_state') then return 'position' end
+  if has(value, 'get_state') and has(value, 'set_state') then return 'generator' end
+  return nil
+end
+
+local function check_plain(name, value)
+  local kind = type(value)
+  if kind == 'number' or kind == 'boolean' or kind == 'string' or kind == 'cdata' then return end
+  if kind == 'userdata' and require('torch').is_tensor(value) then return end
+  if kind == 'table' and class.of(value) == nil then return end
+  local found = class.of(value)
+  errors.raise('argument', ('train.state: %s is %s: a part has state_dict and load_state_dict, or state and load_state; '
+    .. 'anything else is a plain value or a tensor'):format(name, found and 'a ' .. found.__name or 'a ' .. kind))
+end
+
+local function check_name(name)
+  if type(name) ~= 'string' or METHODS[name] or name:find('^_') then
+    errors.raise('argument', ("train.state: '%s' cannot be a part's name: a name is a string other than save, load and init "
+      .. "that does not begin with '_'"):format(tostring(name)))
+  end
+end
+
+---@param parts table name → part or plain value
+function TrainState:init(parts)
+  if type(parts) ~= 'table' or class.of(parts) ~= nil then
+    errors.raise('argument', 'train.state: expected a table of parts, such as train.state {model = model, epoch = 0}')
+  end
+  self._parts = {}
+  for name, value in next, parts do
+    check_name(name)
+    local kind = kind_of(value)
+    if kind then self._parts[name] = kind else check_plain(name, value) end
+    self[name] = value
+  end
+end
+
+local function sorted_names(map)
+  local names = {}
+  for name in next, map do
+    if not name:find('^_') then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+local function own_file(rank) return ('train_state-rank-%d.pt'):format(rank) end
+
+-- World size and rank; 1 and 0 outside of a train function.
+local function place()
+  local state = session.peek()
+  if not state then return 1, 0 end
+  return state.context.world_size, state.context.world_rank
+end
+
+-- The states of the parts that each rank has for itself, or of those that all have in common.
+local function states_of(self, own)
+  local states = ordered.new()
+  for _, name in ipairs(sorted_names(self._parts)) do
+    local kind = KINDS[self._parts[name]]
+    if kind.own == own then states[name] = kind.get(self[name]) end
+  end
+  return states
+end
+
+local function values_of(self)
+  local values = ordered.new()
+  for _, name in ipairs(sorted_names(self)) do
+    if not self._parts[name] then
+      check_plain(name, self[name])
+      values[name] = self[name]
+    end
+  end
+  return values
+end
+
+---Writes this rank's files into a folder. Every rank calls it, with the folder that it reports: `report()` puts them
+---together. In the middle of an epoch, inside the loop over a DataLoader or a shard, the batch in use counts as had: save
+---after its step.
+---@param dir string an existing folder, such as that of train.tempdir
+function TrainState:save(dir)
+  if type(dir) ~= 'string' then
+    errors.raise('argument', ('state:save: expected the path of a folder, got a %s'):format(type(dir)))
+  end
+  local torch = require 'torch'
+  local world_size, rank = place()
+  if rank == 0 then
+    torch.save({version = VERSION, world_size = world_size, parts = states_of(self, false), values = values_of(self)},
+      dir .. '/' .. SHARED)
+  end
+  torch.save({version = VERSION, parts = states_of(self, true), random = require('rtrain.random_state').get()},
+    dir .. '/' .. own_file(rank))
+end
+
+local function exists(path)
+  local file = io.open(path, 'rb')
+  if file then file:close() end
+  return file ~= nil
+end
+
+local function read(path)
+  local saved = require('torch').load(path)
+  if type(saved) == 'table' and saved.version == VERSION then return saved end
+  errors.raise('checkpoint', ('%s was written by another version of rtrain (version %s, this one reads %d)'):format(path,
+    tostring(type(saved) == 'table' and saved.version), VERSION))
+end
+
+local function read_shared(dir)
+  local path = dir .. '/' .. SHARED
+  if not exists(path) then
+    errors.raise('checkpoint', ('state:load: %s has no %s: it was not made by state:save on rank 0'):format(dir, SHARED))
+  end
+  return read(path)
+end
+
+-- What this rank had for itself. A rank that has no file, or stands in a group of another size, goes on from rank 0's:
+-- its position says for all ranks what is left. The second result is true for generators that are another rank's.
+local function read_own(dir, shared)
+  local world_size, rank = place()
+  local mine = dir .. '/' .. own_file(rank)
+  local first = dir .. '/' .. own_file(0)
+  if world_size == shared.world_size then
+    if exists(mine) then return read(mine), false end
+    warnings.warn(("the checkpoint has nothing of rank %d: call state:save and report the checkpoint on every rank; its random "
+      .. "numbers begin anew"):format(rank))
+  end
+  if not exists(first) then return nil, true end
+  local own = read(first)
+  if exists(mine) then return {parts = own.parts, random = read(mine).random}, false end
+  return own, true
+end
+
+local function check_same_parts(self, saved, own)
+  for _, name in ipairs(sorted_names(self._parts)) do
+    if KINDS[self._parts[name]].own == own and saved[name] == nil then
+      errors.raise('checkpoint', ("state:load: the checkpoint has no '%s': it was saved with %s"):format(name,
+        table.concat(sorted_names(saved), ', ')))
+    end
+  end
+  for _, name in ipairs(sorted_names(saved)) do
+    if self._parts[name] == nil then
+      warnings.warn(("the checkpoint's '%s' is left out: this train.state has no part of that name"):format(name))
+    end
+  end
+end
+
+local function set_parts(self, saved, own)
+  check_same_parts(self, saved, own)
+  for _, name in ipairs(sorted_names(self._parts)) do
+    local kind = KINDS[self._parts[name]]
+    if kind.own == own then kind.set(self[name], saved[name]) end
+  end
+end
+
+local function load_files(self, dir)
+  local shared = read_shared(dir)
+  local own, is_foreign = read_own(dir, shared)
+  set_parts(self, shared.parts, false)
+  for name, value in ordered.items(shared.values) do self[name] = value end
+  if not own then return end
+  set_parts(self, own.parts, true)
+  -- Last: making and loading the parts may have drawn numbers.
+  local random_state = require 'rtrain.random_state'
+  if is_foreign then
+    local _, rank = place()
+    random_state.derive(own.random, rank)
+  else
+    random_state.set(own.random)
+  end
+end
+
+---Puts everything back as it was when the checkpoint's files were saved. Call it when all parts are made (a model before or
+---after prepare_model, a loader after prepare_data_loader), directly before the loop. Raises code 'checkpoint' for a
+---checkpoint that lacks a part.
+---@param checkpoint? Checkpoint|string what train.get_checkpoint() gave, or a folder; nil: nothing is loaded
+---@return boolean loaded
+function TrainState:load(checkpoint)
+  if checkpoint == nil then return false end
+  if type(checkpoint) == 'string' then
+    load_files(self, checkpoint)
+  elseif class.is(checkpoint, Checkpoint) then
+    checkpoint:with_directory(function(dir) load_files(self, dir) end)
+  else
+    errors.raise('argument', ('state:load: expected a Checkpoint or the path of one, got a %s'):format(type(checkpoint)))
+  end
+  return true
+end
+
+---What a train function needs to go on where a checkpoint was made. It is made of parts with state_dict and
+---load_state_dict (model, optimizer, scheduler, scaler), parts with a position (a DataLoader, a dataset shard, a
+---torch.Generator), and plain values, which are its fields: `state.epoch`. With it a run on CPUs that is killed and goes on
+---ends with the same bits as one that was never killed.
+---
+---What ranks have in common (state dicts, plain values) is rank 0's. Each rank has its own random generators (torch's and
+---math.random's) and its own position in the data. With another number of workers the rest of the epoch is dealt out anew,
+---so that each sample still comes once; ranks that are new get generators of their own.
+---@param parts table name → part or plain value
+---@return TrainState state
+---
+---```lua
+---local torch, train = require 'torch', require 'rtrain'
+---local data = torch.utils.data
+---
+---local function train_func(config)
+---  torch.manual_seed(1)
+---  local model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1))
+---  local optimizer = torch.optim.Adam(model:parameters(), {lr = 0.01})
+---  local scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+---  local loader = data.DataLoader(data.TensorDataset(torch.randn(24, 4)), {batch_size = 4, shuffle = true})
+---  local state = train.state {model = model, optimizer = optimizer, scheduler = scheduler, loader = loader, epoch = 0, step = 0}
+---  state:load(train.get_checkpoint())  -- nil at the first start: nothing to load
+---  while state.epoch < 2 do
+---    for x in loader do
+---      state.step = state.step + 1
+---      if state.step == config.fail_at then config.fail_at = nil; error('killed') end
+---      optimizer:zero_grad()
+---      model(x):pow(2):mean():backward()
+---      optimizer:step()
+---      if state.step % 2 == 0 then
+---        train.tempdir(function(dir)
+---          state:save(dir)
+---          train.report({step = state.step}, {checkpoint = train.Checkpoint.from_directory(dir)})
+---        end)
+---      end
+---    end
+---    scheduler:step()
+---    state.epoch = state.epoch + 1
+---  end
+---  return model:state_dict()['0.weight']:double():sum():item()
+---end
+---
+---local straight = train.TorchTrainer(train_func, {train_loop_config = {}}):fit()
+---local killed = train.TorchTrainer(function(config)
+---  if train.get_checkpoint() then config = {} end
+---  return train_func(config)
+---end, {
+---  train_loop_config = {fail_at = 5},
+---  run_config = train.RunConfig {failure_config = train.FailureConfig {max_failures = 1}},
+---}):fit()
+---assert(killed.return_value == straight.return_value)
+---```
+local function state(parts) return TrainState(parts) end
+
+return {state = state}

@@ -1,0 +1,143 @@
+-- train.state outside of a run: what is kept, what is put back, what is refused.
+local lu = require 'luaunit'
+local torch = require 'torch'
+local train = require 'rtrain'
+local random_state = require 'rtrain.random_state'
+local data = torch.utils.data
+
+local function message_of(fn, ...)
+  local ok, err = pcall(fn, ...)
+  lu.assertFalse(ok)
+  return tostring(err)
+end
+
+local function in_folder(fn) return train.tempdir(fn) end
+
+TestRandomState = {}
+
+function TestRandomState.test_looking_changes_nothing()
+  math.randomseed(7)
+  torch.manual_seed(7)
+  local wanted = {math.random(), math.random(2 ^ 30), torch.rand(1):item()}
+  math.randomseed(7)
+  torch.manual_seed(7)
+  local found = {}
+  for i, draw in ipairs {math.random, function() return math.random(2 ^ 30) end, function() return torch.rand(1):item() end} do
+    random_state.get()
+    found[i] = draw()
+  end
+  lu.assertEquals(found, wanted)
+end
+
+function TestRandomState.test_both_generators_go_on()
+  math.randomseed(3)
+  torch.manual_seed(3)
+  local state = random_state.get()
+  local function draws()
+    local out = {}
+    for i = 1, 200 do out[i] = math.random() + torch.rand(1):item() end
+    return out
+  end
+  local wanted = draws()
+  random_state.set(state)
+  lu.assertEquals(draws(), wanted)
+end
+
+function TestRandomState.test_other_ranks_get_numbers_of_their_own()
+  torch.manual_seed(3)
+  local state = random_state.get()
+  local function of(rank)
+    random_state.derive(state, rank)
+    return {torch.rand(1):item(), math.random()}
+  end
+  lu.assertEquals(of(1), of(1))
+  lu.assertNotEquals(of(1), of(2))
+end
+
+TestTrainState = {}
+
+local function parts()
+  local model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 1))
+  local optimizer = torch.optim.Adam(model:parameters(), {lr = 0.1})
+  return {model = model, optimizer = optimizer, scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1),
+          scaler = torch.amp.GradScaler('cpu', {init_scale = 2 ^ 10, growth_interval = 2}), generator = torch.Generator(5),
+          loader = data.DataLoader(data.TensorDataset(torch.arange(12)), {batch_size = 3, shuffle = true}),
+          epoch = 0, best = {accuracy = 0.5, names = {'a', 'b'}}, weights = torch.ones(2)}
+end
+
+local function train_step(given)
+  given.optimizer:zero_grad()
+  given.scaler:scale(given.model(torch.randn(5, 3)):pow(2):mean()):backward()
+  given.scaler:step(given.optimizer)
+  given.scaler:update()
+end
+
+function TestTrainState.test_every_part_is_put_back()
+  in_folder(function(dir)
+    torch.manual_seed(1)
+    local first = parts()
+    local state = train.state(first)
+    local rest = {}
+    for i, x in first.loader:enumerate() do
+      train_step(first)
+      if i == 1 then
+        first.scheduler:step()
+        state.epoch, state.best = 4, {accuracy = 0.75}
+        state:save(dir)
+        rest.random = torch.rand(2, {generator = first.generator}):tolist()
+      elseif i > 1 then
+        rest[#rest + 1] = x:tolist()
+      end
+    end
+    local weight = first.model[1].weight
+
+    torch.manual_seed(99)
+    local second = parts()
+    local restored = train.state(second)
+    lu.assertTrue(restored:load(train.Checkpoint.from_directory(dir)))
+    lu.assertEquals({restored.epoch, restored.best}, {4, {accuracy = 0.75}})
+    lu.assertEquals(restored.weights:tolist(), {1, 1})
+    lu.assertEquals(torch.rand(2, {generator = second.generator}):tolist(), rest.random)
+    lu.assertEquals(second.scheduler:get_last_lr(), first.scheduler:get_last_lr())
+    local seen = {}
+    for x in second.loader do
+      train_step(second)
+      seen[#seen + 1] = x:tolist()
+    end
+    lu.assertEquals(seen, {rest[1], rest[2]})
+    lu.assertTrue(torch.equal(second.model[1].weight, weight))
+    lu.assertEquals(second.scaler:get_scale(), first.scaler:get_scale())
+  end)
+end
+
+function TestTrainState.test_without_a_checkpoint_nothing_is_loaded()
+  lu.assertFalse(train.state({epoch = 1}):load(nil))
+end
+
+function TestTrainState.test_wrong_parts_are_refused()
+  local model = torch.nn.Linear(1, 1)
+  for text, fn in next, {
+    ["expected a table of parts"] = function() train.state(model) end,
+    ["'save' cannot be a part's name"] = function() train.state {save = 1} end,
+    ["'_x' cannot be a part's name"] = function() train.state {_x = 1} end,
+    ["callback is a function"] = function() train.state {callback = print} end,
+    ["dataset is a TensorDataset"] = function() train.state {dataset = data.TensorDataset(torch.ones(1))} end,
+  } do
+    lu.assertStrContains(message_of(fn), text)
+  end
+end
+
+function TestTrainState.test_a_checkpoint_of_other_parts_is_refused()
+  in_folder(function(dir)
+    local model = torch.nn.Linear(1, 1)
+    lu.assertStrContains(message_of(function() train.state({model = model}):load(dir) end), 'has no train_state.pt')
+    train.state({model = model, epoch = 1}):save(dir)
+    local optimizer = torch.optim.SGD(model:parameters(), {lr = 1})
+    local message = message_of(function() train.state({model = model, optimizer = optimizer}):load(dir) end)
+    lu.assertStrContains(message, "has no 'optimizer': it was saved with model")
+    lu.assertStrContains(message_of(function() train.state({model = model}):load(5) end), 'got a number')
+    lu.assertStrContains(message_of(function() train.state({model = model}):save(nil) end), 'got a nil')
+  end)
+end
+
+os.exit(lu.LuaUnit.run(), true)
