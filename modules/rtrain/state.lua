@@ -1,7 +1,7 @@
 -- rtrain/state.lua: train.state{…}: everything that a killed run needs to go on as if nothing had happened.
 --
 -- Two kinds of files in a checkpoint: train_state.pt, what all ranks have in common, written by rank 0, and
--- train_state-rank-R.pt, what each rank has for itself: random generators and positions in the data.
+-- train_state-rank-R.pt, what each rank has for itself: random generators, buffers, plain values, positions in data.
 
 local Checkpoint = require 'rtrain.checkpoint'
 local class = require 'rtrain.class'
@@ -84,6 +84,25 @@ function TrainState:init(parts)
   end
 end
 
+-- Buffers of a module: without DistributedDataParallel, and after its last step, they differ between ranks.
+local function buffers_of(part)
+  local buffers = ordered.new()
+  local model = require('rtrain.torch').unwrap(part)
+  if not has(model, 'named_buffers') then return buffers end
+  for name, buffer in model:named_buffers() do buffers[name] = buffer end
+  return buffers
+end
+
+local function set_buffers(part, buffers)
+  local torch = require 'torch'
+  local own = buffers_of(part)
+  torch.no_grad(function()
+    for name, buffer in ordered.items(buffers) do
+      if own[name] then own[name]:copy_(buffer) end
+    end
+  end)
+end
+
 local function sorted_names(map)
   local names = {}
   for name in next, map do
@@ -112,6 +131,14 @@ local function states_of(self, own)
   return states
 end
 
+local function all_buffers(self)
+  local buffers = ordered.new()
+  for _, name in ipairs(sorted_names(self._parts)) do
+    if self._parts[name] == 'state_dict' then buffers[name] = buffers_of(self[name]) end
+  end
+  return buffers
+end
+
 local function values_of(self)
   local values = ordered.new()
   for _, name in ipairs(sorted_names(self)) do
@@ -134,11 +161,10 @@ function TrainState:save(dir)
   local torch = require 'torch'
   local world_size, rank = place()
   if rank == 0 then
-    torch.save({version = VERSION, world_size = world_size, parts = states_of(self, false), values = values_of(self)},
-      dir .. '/' .. SHARED)
+    torch.save({version = VERSION, world_size = world_size, parts = states_of(self, false)}, dir .. '/' .. SHARED)
   end
-  torch.save({version = VERSION, parts = states_of(self, true), random = require('rtrain.random_state').get()},
-    dir .. '/' .. own_file(rank))
+  torch.save({version = VERSION, parts = states_of(self, true), values = values_of(self), buffers = all_buffers(self),
+              random = require('rtrain.random_state').get()}, dir .. '/' .. own_file(rank))
 end
 
 local function exists(path)
@@ -170,13 +196,12 @@ local function read_own(dir, shared)
   local first = dir .. '/' .. own_file(0)
   if world_size == shared.world_size then
     if exists(mine) then return read(mine), false end
-    warnings.warn(("the checkpoint has nothing of rank %d: call state:save and report the checkpoint on every rank; its random "
-      .. "numbers begin anew"):format(rank))
+    warnings.warn(("the checkpoint has nothing of rank %d, which goes on from rank 0's values with random numbers of its own: "
+      .. "call state:save and report the checkpoint on every rank"):format(rank))
   end
-  if not exists(first) then return nil, true end
   local own = read(first)
-  if exists(mine) then return {parts = own.parts, random = read(mine).random}, false end
-  return own, true
+  if exists(mine) then own.random = read(mine).random end
+  return own, not exists(mine)
 end
 
 local function check_same_parts(self, saved, own)
@@ -205,9 +230,11 @@ local function load_files(self, dir)
   local shared = read_shared(dir)
   local own, is_foreign = read_own(dir, shared)
   set_parts(self, shared.parts, false)
-  for name, value in ordered.items(shared.values) do self[name] = value end
-  if not own then return end
   set_parts(self, own.parts, true)
+  for name, value in ordered.items(own.values) do self[name] = value end
+  for name, buffers in ordered.items(own.buffers) do
+    if self._parts[name] == 'state_dict' then set_buffers(self[name], buffers) end
+  end
   -- Last: making and loading the parts may have drawn numbers.
   local random_state = require 'rtrain.random_state'
   if is_foreign then
@@ -240,9 +267,10 @@ end
 ---torch.Generator), and plain values, which are its fields: `state.epoch`. With it a run on CPUs that is killed and goes on
 ---ends with the same bits as one that was never killed.
 ---
----What ranks have in common (state dicts, plain values) is rank 0's. Each rank has its own random generators (torch's and
----math.random's) and its own position in the data. With another number of workers the rest of the epoch is dealt out anew,
----so that each sample still comes once; ranks that are new get generators of their own.
+---What ranks have in common, the state dicts, is rank 0's. Each rank has its own random generators (torch's and
+---math.random's), buffers, plain values and position in the data. With another number of workers buffers and values are
+---rank 0's, the rest of the epoch is dealt out anew, so that each sample still comes once, and new ranks get generators of
+---their own.
 ---@param parts table name → part or plain value
 ---@return TrainState state
 ---

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pathlib
 import shutil
 import signal
 import sqlite3
@@ -240,3 +241,69 @@ def test_two_containers_share_a_volume(rtrain):
     wait_until(lambda: not processes_of(rtrain.storage), 30, "the end of the first container")
     third = Running(command, rtrain.folder, rtrain.env).wait(60)
     assert third.returncode == 0 and "rows\t1 2 3 4" in third.stdout
+
+
+RESUMABLE = pathlib.Path(__file__).resolve().parent.parent / "random_kills" / "resumable.lua"
+
+
+def reports_made(rtrain, name):
+    return one(rtrain, "SELECT coalesce(max(idx), -1) + 1 FROM reports JOIN runs USING(run_id) WHERE superseded = 0 AND "
+               f"name = '{name}'")[0][0]
+
+
+def test_killed_three_times_a_run_ends_with_the_same_bits(rtrain):
+    """A worker, rank 0 and the controller, each in the middle of an epoch. tests/random_kills does it at any moment."""
+    straight = rtrain("run", RESUMABLE, "--name", "straight", "--set", "out=straight")
+    assert straight.returncode == 0, straight.stderr
+    command = ("run", RESUMABLE, "--name", "killed", "--set", "out=killed", "--set", "slow_s=0.03")
+    running = rtrain.started(*command, reports=25)
+    for attempt, rank, reports in ((1, 1, 5), (2, 0, 11)):
+        wait_until(lambda reports=reports: reports_made(rtrain, "killed") >= reports, 60, f"{reports} reports")
+        os.kill(rtrain.json("show", "killed")["attempts"][-1]["workers"][rank]["pid"], signal.SIGKILL)
+        wait_until(lambda last=attempt: len(rtrain.json("show", "killed")["attempts"]) > last, 60, "the next attempt")
+    wait_until(lambda: reports_made(rtrain, "killed") >= 16, 60, "16 reports")
+    kill(running)
+    last = rtrain(*command)
+    assert last.returncode == 0, last.stderr
+    assert len(rtrain.json("show", "killed")["attempts"]) == 4
+    assert rtrain.reports("killed") == rtrain.reports("straight"), "every loss is the same"
+    for rank in (0, 1):
+        files = [(rtrain.folder / f"{name}-rank-{rank}").read_bytes() for name in ("straight", "killed")]
+        assert files[0] == files[1], f"rank {rank}"
+
+
+SEEN = """
+local torch, train = require 'torch', require 'rtrain'
+local data = torch.utils.data
+train.TorchTrainer{
+  train_loop_per_worker = function(config)
+    local loader = train.torch.prepare_data_loader(data.DataLoader(data.TensorDataset(torch.arange(24)), {
+      batch_size = 2, shuffle = true}))
+    local state = train.state{loader = loader, had = 0}
+    state:load(train.get_checkpoint())
+    for x in loader do
+      state.had = state.had + 1
+      train.tempdir(function(dir)
+        state:save(dir)
+        train.report({samples = x:tolist(), had = state.had}, {checkpoint = train.Checkpoint.from_directory(dir)})
+      end)
+      while state.had == config.wait_after do os.execute('sleep 0.02') end
+    end
+  end,
+  train_loop_config = {wait_after = 3},
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  run_config = train.RunConfig{name = 'seen'},
+}:fit()
+"""
+
+
+def test_another_number_of_workers_sees_the_rest_of_the_epoch_once(rtrain):
+    running = rtrain.started("run", rtrain.script(SEEN), reports=3)
+    wait_until(lambda: len(rtrain.json("checkpoints", "seen")) == 3, 60, "the third checkpoint")
+    kill(running)
+    result = rtrain("run", rtrain.script(SEEN), "--resume", "must", "-n", "3", "--set", "wait_after=0")
+    assert result.returncode == 0, result.stderr
+    rows = rtrain.json("metrics", "seen", "--ranks")
+    assert [len(row["ranks"]) for row in rows] == [2, 2, 2, 3, 3]
+    assert sorted(i for row in rows for rank in row["ranks"] for i in rank["samples"]) == list(range(24))
+    assert rows[-1]["metrics"]["had"] == 5
