@@ -82,6 +82,14 @@ int set_metadata(lua_State* L) {
   return 0;
 }
 
+int verify(lua_State* L) {
+  const std::string folder = luaL_checkstring(L, 1);
+  const bool committed = is_committed_checkpoint(folder);
+  if (committed) CheckpointFiles::verify(folder);
+  lua_pushboolean(L, committed);
+  return 1;
+}
+
 int lease(lua_State* L) {
   push<DirectoryLease>(L, std::make_unique<DirectoryLease>(luaL_checkstring(L, 1)));
   return 1;
@@ -101,6 +109,7 @@ int open_system(lua_State* L) {
                                             method<&make_temp>("make_temp"),
                                             method<&get_metadata>("get_metadata"),
                                             method<&set_metadata>("set_metadata"),
+                                            method<&verify>("verify"),
                                             method<&lease>("lease")};
   push_functions(L, kFunctions);
   return 1;

@@ -6,6 +6,7 @@
 //   make_folders(path), remove_tree(path), copy_tree(from, to)
 //   make_temp(prefix) → path
 //   get_metadata(folder) → table, set_metadata(folder, table)
+//   verify(folder) → whether it is a committed checkpoint; raises when its files have changed since
 //   lease(folder) → object held against retention until :release()
 #pragma once
 

@@ -160,6 +160,7 @@ Database Database::connect(const std::string& path, const std::string& name, int
 
 Database Database::open(const std::string& path) {
   Database database = connect(path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  check_is_store(database);  // before anything is written
   database.on_network_ = is_network_path(path);
   database.execute(database.on_network_ ? "PRAGMA journal_mode=DELETE" : "PRAGMA journal_mode=WAL");
   database.execute("PRAGMA foreign_keys=ON");
@@ -235,6 +236,12 @@ Error Database::error(int result) const {
   const bool of_system = (result & 0xff) == SQLITE_CANTOPEN || (result & 0xff) == SQLITE_IOERR;
   if (of_system && system_error != 0) {
     reason = cat(reason, " (", std::string_view(std::strerror(system_error)), ")");
+  }
+  if ((result & 0xff) == SQLITE_NOTADB || (result & 0xff) == SQLITE_CORRUPT) {
+    return Error(Code::kEnvironment,
+                 cat("the store ", path_, " is damaged (", reason,
+                     "): restore a copy of it, or move it away; the folders of the runs beside it "
+                     "keep their checkpoints"));
   }
   return Error(Code::kEnvironment, cat("cannot use the store ", path_, ": ", reason));
 }

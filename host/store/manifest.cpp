@@ -128,6 +128,11 @@ Manifest Manifest::read(const std::string& directory) {
   return parse(read_text(path), path);
 }
 
+bool is_committed_checkpoint(const std::string& directory) {
+  const std::string path = manifest_path(directory);
+  return path_exists(path) && !parse_document(read_text(path), path)["checkpoint"].is_nil();
+}
+
 Value get_checkpoint_metadata(const std::string& directory) {
   const std::string path = manifest_path(directory);
   if (!path_exists(path)) return Map{};

@@ -52,6 +52,9 @@ struct Manifest {
   static Manifest read(const std::string& directory);
 };
 
+// Whether the directory has a manifest of a committed checkpoint. Throws when that is damaged.
+bool is_committed_checkpoint(const std::string& directory);
+
 // The user's metadata of a checkpoint directory: also of one that is not committed yet (a folder
 // handed to Checkpoint.from_directory), which then has a manifest of metadata alone.
 Value get_checkpoint_metadata(const std::string& directory);

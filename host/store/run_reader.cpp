@@ -12,6 +12,7 @@
 #include "host/store/retention.h"
 #include "host/store/run_lock.h"
 #include "host/store/run_status.h"
+#include "host/store/schema.h"
 #include "host/store/stored_metrics.h"
 
 namespace rtrain {
@@ -108,6 +109,7 @@ RunReader::RunReader(Database database, std::string storage_path)
 std::optional<RunReader> RunReader::open(const std::string& storage_path) {
   std::optional<Database> database = Database::open_read_only(storage_path + "/rtrain.db");
   if (!database) return std::nullopt;
+  check_is_store(*database);
   Statement tables = database->prepare("SELECT 1 FROM sqlite_master WHERE name = 'runs'");
   if (!tables.next()) return std::nullopt;  // a controller is just making it
   return RunReader(std::move(*database), storage_path);

@@ -146,17 +146,38 @@ int64_t user_version(Database& database) {
   return statement.integer(0);
 }
 
+std::vector<std::string> table_names(Database& database) {
+  Statement query = database.prepare(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY "
+      "name LIMIT 5");
+  std::vector<std::string> names;
+  while (query.next()) names.push_back(query.text(0));
+  return names;
+}
+
 }  // namespace
 
-void migrate(Database& database) {
-  if (user_version(database) == kSchemaVersion) return;
-  Transaction transaction(database, Durability::kFull);
+void check_is_store(Database& database) {
   const int64_t version = user_version(database);
   if (version > kSchemaVersion) {
     throw Error(Code::kEnvironment,
                 cat("the store ", database.path(), " has schema version ", version,
                     ", this rtrain knows up to ", kSchemaVersion, ": use a newer rtrain"));
   }
+  const std::vector<std::string> tables = table_names(database);
+  if (tables.empty()) return;
+  Statement own = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'runs'");
+  if (version > 0 && own.next()) return;
+  throw Error(Code::kEnvironment,
+              cat(database.path(), " is a database of another program (its tables: ",
+                  join(tables, ", "), "): move it away, or keep the runs in another folder"));
+}
+
+void migrate(Database& database) {
+  check_is_store(database);
+  if (user_version(database) == kSchemaVersion) return;
+  Transaction transaction(database, Durability::kFull);
+  const int64_t version = user_version(database);
   for (auto n = static_cast<size_t>(version); n < kMigrations.size(); ++n) {
     database.execute(kMigrations[n]);
   }

@@ -1,7 +1,10 @@
 -- rtrain/checkpoint.lua: Checkpoint: a reference to a folder. What is in the folder is the user's.
 
+local args = require 'rtrain.args'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
+local session = require 'rtrain.session'
+local storage = require 'rtrain.storage'
 local system = require 'rtrain._system'
 
 ---A folder of files that the train function reports and gets back. Counterpart: ray.train.Checkpoint.
@@ -15,16 +18,23 @@ local system = require 'rtrain._system'
 ---end)
 ---```
 ---@class Checkpoint
----@field path string absolute path of the folder
----@overload fun(path: string): Checkpoint
+---@field path string absolute path of the folder; with a filesystem, what that knows it by
+---@field filesystem? StorageFilesystem where it lies, when not on this machine
+---@overload fun(path: string, options?: {filesystem: StorageFilesystem}): Checkpoint
 local Checkpoint = class('Checkpoint')
 
 ---@param path string the folder
-function Checkpoint:init(path)
+---@param options? {filesystem: StorageFilesystem} `get` of it brings the files when they are read
+function Checkpoint:init(path, options)
   if type(path) ~= 'string' then
     errors.raise('argument', ('Checkpoint: expected the path of a folder, got %s'):format(type(path)))
   end
-  self.path = system.absolute(path)
+  self.filesystem = args.options(options, {'filesystem'}, 'Checkpoint').filesystem
+  if self.filesystem then
+    local problem = storage.problem(self.filesystem, 'get')
+    if problem then errors.raise('argument', 'Checkpoint: filesystem: ' .. problem) end
+  end
+  self.path = self.filesystem and path or system.absolute(path)
 end
 
 Checkpoint.__tostring = function(self) return ('Checkpoint(%s)'):format(self.path) end
@@ -34,6 +44,26 @@ Checkpoint.__tostring = function(self) return ('Checkpoint(%s)'):format(self.pat
 ---@return Checkpoint
 function Checkpoint.from_directory(path) return Checkpoint(path) end
 
+-- Folders whose hashes this process has compared.
+local verified = {}
+
+-- The first reader on a host compares the hashes: in a run that is local rank 0.
+local function is_verified(path)
+  local state = session.peek()
+  return verified[path] or (state ~= nil and state.context.local_rank ~= 0)
+end
+
+-- Once for each committed checkpoint, as its files are first read.
+local function verify(path)
+  if is_verified(path) then return end
+  local ok, err = pcall(system.verify, path)
+  if not ok then
+    if session.peek() then require('rtrain._worker').set_damaged(path, err.message or tostring(err)) end
+    error(err, 0)
+  end
+  verified[path] = true
+end
+
 -- Releases what `lease` holds, then passes the results on or the error up.
 local function release_and_return(lease, ok, ...)
   lease:release()
@@ -41,18 +71,36 @@ local function release_and_return(lease, ok, ...)
   return ...
 end
 
+local function remove_and_return(folder, ok, ...)
+  system.remove_tree(folder)
+  if not ok then error((...), 0) end
+  return ...
+end
+
 ---Calls the function with the checkpoint's folder, which stays there until it returns, also when the run would drop it
----meanwhile. Read only: the folder is the checkpoint itself.
+---meanwhile. Read only: the folder is the checkpoint itself; only that of a filesystem is a copy, gone when the function
+---returns. Counterpart: Checkpoint.as_directory.
 ---@param fn fun(path: string): any
 ---@return any ... what the function returned
 ---Raises code 'checkpoint' when the files are not those that were committed, and what the function raises.
 function Checkpoint:with_directory(fn)
+  if self.filesystem then
+    local folder = system.make_temp('checkpoint_tmp_')
+    return remove_and_return(folder, xpcall(function()
+      self.filesystem.get(self.path, folder)
+      system.verify(folder)
+      return fn(folder)
+    end, errors.wrap))
+  end
   local lease = system.lease(self.path)
-  return release_and_return(lease, xpcall(fn, errors.wrap, self.path))
+  return release_and_return(lease, xpcall(function()
+    verify(self.path)
+    return fn(self.path)
+  end, errors.wrap))
 end
 
 ---Copies the files to a folder.
----@param path? string made where missing; default a new temporary folder
+---@param path? string made where missing; default a new temporary folder, checkpoint_tmp_…
 ---@return string path absolute path of the copy
 function Checkpoint:to_directory(path)
   local target = path and system.absolute(path) or system.make_temp('checkpoint_tmp_')
@@ -60,13 +108,25 @@ function Checkpoint:to_directory(path)
   return target
 end
 
+local function check_local(self, what)
+  if not self.filesystem then return end
+  errors.raise('unsupported', ('%s: the checkpoint lies in a filesystem: use to_directory() and a Checkpoint of that folder')
+    :format(what))
+end
+
 ---What set_metadata stored; an empty table when nothing was.
 ---@return table
-function Checkpoint:get_metadata() return system.get_metadata(self.path) end
+function Checkpoint:get_metadata()
+  check_local(self, 'get_metadata()')
+  return system.get_metadata(self.path)
+end
 
 ---Replaces the metadata: plain data, outside the hashed part of the checkpoint.
 ---@param metadata table
-function Checkpoint:set_metadata(metadata) system.set_metadata(self.path, metadata) end
+function Checkpoint:set_metadata(metadata)
+  check_local(self, 'set_metadata()')
+  system.set_metadata(self.path, metadata)
+end
 
 ---Sets some keys of the metadata.
 ---@param metadata table plain data

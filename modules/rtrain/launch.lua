@@ -13,6 +13,7 @@ local overrides = require 'rtrain.overrides'
 local Result = require 'rtrain.result'
 local run_name = require 'rtrain.run_name'
 local session = require 'rtrain.session'
+local storage = require 'rtrain.storage'
 local StopCondition = require 'rtrain.stop_condition'
 local TrainRunContext = require 'rtrain.run_context'
 local Watch = require 'rtrain.watch'
@@ -105,6 +106,8 @@ local function make_spec(job, flags)
     scaling = scaling:to_table(),
     checkpoint_config = run_config.checkpoint_config:to_table(),
     validation = job.validation_config and job.validation_config:to_spec(),
+    mirrors = run_config.storage_filesystem ~= nil,
+    can_fetch = run_config.storage_filesystem ~= nil and run_config.storage_filesystem.get ~= nil,
     failure_config = run_config.failure_config:to_table(),
     worker_env = worker_env.of(run_config),
     backend = job.torch_config.backend or 'gloo',
@@ -168,6 +171,7 @@ function launch.fit(trainer)
     stop = job.run_config.stop and StopCondition(job.run_config.stop),
     stored = function() return require('rtrain._host').metrics(spec.storage_path, spec.name, false, false) end,
   })
+  storage.answer(watch.calls, job.run_config.storage_filesystem)
   local ok, result = xpcall(carry_out, errors.wrap, run, job, watch, callbacks)
   run:close()
   if not ok then

@@ -150,13 +150,31 @@ local function latest_of(checkpoints)
   return nil
 end
 
+-- The storage path and the name of the run whose folder that is.
+local function place_of(path)
+  if type(path) ~= 'string' then
+    errors.raise('argument', ("Result.from_path: expected a run's folder, got %s"):format(type(path)))
+  end
+  local folder = system.absolute(path)
+  if system.path_kind(folder) ~= 'folder' then
+    errors.raise('not_found', ('Result.from_path: there is no folder %s'):format(folder))
+  end
+  local storage, name = folder:match '^(.*)/([^/]+)$'
+  if system.path_kind(storage .. '/rtrain.db') ~= 'file' then
+    errors.raise('usage', ("Result.from_path: %s is no run's folder: there is no registry of runs %s/rtrain.db")
+      :format(folder, storage))
+  end
+  return storage, name
+end
+
 ---The Result of a run in the store, with its error and the metrics of every report.
 ---@param path string the run's folder, result.path
 ---@return Result
----Raises code 'usage' when the folder is no run's.
+---Raises code 'not_found' when there is no such folder, 'usage' when it is no run's, 'environment' when the store is damaged
+---or another program's.
 function Result.from_path(path)
-  local host, folder = require 'rtrain._host', system.absolute(path)
-  local storage, name = folder:match '^(.*)/([^/]+)$'
+  local host = require 'rtrain._host'
+  local storage, name = place_of(path)
   local run, rows = host.run(storage, name), {}
   for i, row in ipairs(host.metrics(storage, name, false, false)) do rows[i] = row.metrics end
   return Result {

@@ -5,6 +5,7 @@ local CheckpointConfig = require 'rtrain.config.checkpoint'
 local FailureConfig = require 'rtrain.config.failure'
 local LoggingConfig = require 'rtrain.config.logging'
 local schema = require 'rtrain.config.schema'
+local storage = require 'rtrain.storage'
 local StopCondition = require 'rtrain.stop_condition'
 local worker_env = require 'rtrain.config.worker_env'
 
@@ -45,6 +46,7 @@ end
 ---@field worker_env? table<string, string> variables of the workers' environment, there before any library is loaded; else they
 ---  have the environment of `rtrain run`. Ray's spelling `worker_runtime_env = {env_vars = {…}}` is known too
 ---@field logging_config LoggingConfig
+---@field storage_filesystem? StorageFilesystem keeps copies of the checkpoints elsewhere; the run itself writes to storage_path
 local RunConfig = schema.define('RunConfig', {
   {'name', check = check_name},
   {'storage_path', check = check_storage_path},
@@ -56,7 +58,7 @@ local RunConfig = schema.define('RunConfig', {
   {'worker_runtime_env', check = worker_env.runtime_problem, in_record = false},
   {'callbacks', check = Callbacks.problem, in_record = false},
   {'logging_config'},
-  {'storage_filesystem', later = REMOTE},
+  {'storage_filesystem', check = function(value) return storage.problem(value, 'put') end, in_record = false},
   {'sync_config', removed = REMOTE},
   {'verbose', removed = '`rtrain run -q` shows less'},
   {'progress_reporter', removed = SEE_REPORTS},

@@ -1,0 +1,187 @@
+"""Checkpoints that were damaged behind rtrain's back: named by file, and passed over for the one before."""
+
+import json
+import shutil
+import sqlite3
+
+import pytest
+
+# Each attempt says where it starts; the first ends with an error after three checkpoints.
+SCRIPT = """
+local train = require 'rtrain'
+train.TorchTrainer{
+  train_loop_per_worker = function(config)
+    local start = 0
+    local checkpoint = train.get_checkpoint()
+    if checkpoint then
+      start = checkpoint:with_directory(function(dir) return tonumber(io.open(dir .. '/epoch'):read('*a')) end)
+    end
+    train.report{start = start}
+    for epoch = start + 1, 3 do
+      train.tempdir(function(dir)
+        local file = io.open(dir .. '/epoch', 'w')
+        file:write(tostring(epoch))
+        file:close()
+        train.report({epoch = epoch}, {checkpoint = train.Checkpoint.from_directory(dir)})
+      end)
+    end
+    if start == 0 then
+      os.execute(config.damage)
+      error('half way')
+    end
+  end,
+  train_loop_config = {damage = '@DAMAGE@'},
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  run_config = train.RunConfig{name = 'run', resume = 'auto', failure_config = {max_failures = @FAILURES@}},
+}:fit()
+"""
+
+DAMAGES = {
+    "F_028_bit_flip": ("printf 9 > storage/run/checkpoints/checkpoint_000003/epoch", "its hash is"),
+    "F_029_truncated_manifest": ("truncate -s 100 storage/run/checkpoints/checkpoint_000003/.rtrain-checkpoint.json", "damaged"),
+    "F_029_empty_file": ("truncate -s 0 storage/run/checkpoints/checkpoint_000003/epoch", "0 bytes, the manifest says 1"),
+    "F_031_deleted": ("rm -r storage/run/checkpoints/checkpoint_000003", ""),
+}
+
+
+def script(damage="true", failures=0):
+    return SCRIPT.replace("@DAMAGE@", damage).replace("@FAILURES@", str(failures))
+
+
+def starts(rtrain):
+    return [row["start"] for row in rtrain.reports("run", "--all") if "start" in row]
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_F_028_F_029_F_031_a_resumed_run_takes_the_checkpoint_before(rtrain, name):
+    damage, reason = DAMAGES[name]
+    assert rtrain.run(script(damage)).returncode == 1
+    result = rtrain.run_ok(script(), "--resume", "must")
+    assert starts(rtrain)[-1] == 2
+    assert "checkpoint_000003" in result.stderr and reason in result.stderr
+    rows = {row["index"]: row for row in rtrain.json("checkpoints", "run", "--all")}
+    assert not rows[3]["kept"] and rows[3]["problem"]
+
+
+def test_F_028_the_reader_finds_the_damage_within_a_run(rtrain):
+    result = rtrain.run_ok(script(DAMAGES["F_028_bit_flip"][0], failures=2))
+    assert starts(rtrain)[-1] == 2
+    assert "checkpoint_000003/epoch is damaged" in result.stderr
+
+
+def test_results_name_the_damaged_file(rtrain):
+    rtrain.run(script("printf 9 > storage/run/checkpoints/checkpoint_000003/epoch"))
+    result = rtrain("exec", rtrain.script(f"""
+        local train = require 'rtrain'
+        local result = train.Result.from_path('{rtrain.run_folder("run")}')
+        local ok, err = pcall(result.checkpoint.with_directory, result.checkpoint, print)
+        print(ok, err.code, err.message)
+        """))
+    assert result.stdout.startswith("false\tcheckpoint\t") and "checkpoint_000003/epoch" in result.stdout
+
+
+def from_path(rtrain, path):
+    result = rtrain("exec", rtrain.script(f"""
+        local ok, err = pcall(require('rtrain').Result.from_path, '{path}')
+        print(ok, err.code, err.message)
+        """, "from_path.lua"))
+    ok, code, message = result.stdout.rstrip("\n").split("\t")
+    assert ok == "false"
+    return code, message
+
+
+def test_B_009_a_missing_folder_and_one_without_a_registry_are_two_errors(rtrain):
+    assert from_path(rtrain, rtrain.folder / "nowhere") == (
+        "not_found", f"Result.from_path: there is no folder {rtrain.folder / 'nowhere'}")
+    (rtrain.folder / "empty").mkdir()
+    code, message = from_path(rtrain, rtrain.folder / "empty")
+    assert code == "usage" and "no registry of runs" in message
+    rtrain.run_ok("local train = require 'rtrain' train.TorchTrainer(function() train.report{} end):fit()", "--name", "run")
+    (rtrain.storage / "other").mkdir()
+    code, message = from_path(rtrain, rtrain.storage / "other")
+    assert code == "usage" and "no run 'other'" in message
+
+
+def test_B_047_damaged_foreign_and_unknown_registries_are_told_apart(rtrain):
+    rtrain.storage.mkdir()
+    (rtrain.storage / "run").mkdir()
+    path = rtrain.storage / "rtrain.db"
+    messages = set()
+    script_text = "local train = require 'rtrain' train.TorchTrainer(function() train.report{} end):fit()"
+
+    def refused(reason):
+        code, message = from_path(rtrain, rtrain.storage / "run")
+        assert code == "environment" and reason in message and str(path) in message
+        messages.add(message)
+        before = path.read_bytes()
+        result = rtrain.run(script_text, "--name", "new")
+        assert result.returncode == 4 and reason in result.stderr
+        assert path.read_bytes() == before, "nothing was written"
+
+    path.write_bytes(b"no database at all" * 1000)
+    refused("is damaged")
+    path.unlink()
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE bookmarks(url)")
+    db.close()
+    refused("another program")
+    path.unlink()
+    rtrain.run_ok(script_text, "--name", "run2")
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA journal_mode=DELETE")
+        db.execute("PRAGMA user_version=99")
+    db.close()
+    refused("schema version 99")
+    assert len(messages) == 3
+
+
+def test_B_051_B_052_B_054_a_checkpoint_as_a_folder(rtrain):
+    result = rtrain("exec", rtrain.script("""
+        local train = require 'rtrain'
+        os.execute('mkdir mine && touch mine/file')
+        local checkpoint = train.Checkpoint.from_directory('mine')
+        local copy = checkpoint:to_directory()
+        print(copy:match '[^/]*$', io.open(copy .. '/file') ~= nil, checkpoint:to_directory('here') == checkpoint.path:gsub('mine$', 'here'))
+        os.execute('rm -r ' .. copy)
+        print(checkpoint:with_directory(function(dir) return dir end) == checkpoint.path, io.open('mine/file') ~= nil)
+        print(next(checkpoint:get_metadata()))
+        checkpoint:set_metadata{a = 1, b = 2}
+        checkpoint:update_metadata{b = 3}
+        print(checkpoint:get_metadata().a, checkpoint:get_metadata().b)
+        checkpoint:set_metadata{c = 4}
+        print(checkpoint:get_metadata().a, checkpoint:get_metadata().c)
+        """))
+    assert result.returncode == 0, result.stderr
+    first, *rest = result.stdout.splitlines()
+    assert first.startswith("checkpoint_tmp_") and first.endswith("true\ttrue")
+    assert rest == ["true\ttrue", "nil", "1\t3", "nil\t4"]
+
+
+def test_B_053_a_checkpoint_of_a_filesystem_is_a_copy_that_goes(rtrain):
+    (rtrain.folder / "remote" / "c").mkdir(parents=True)
+    (rtrain.folder / "remote" / "c" / "file").write_text("far")
+    result = rtrain("exec", rtrain.script("""
+        local train = require 'rtrain'
+        local fs = {get = function(remote, path) os.execute(('cp -r remote/%s/. %s'):format(remote, path)) end}
+        local checkpoint = train.Checkpoint('c', {filesystem = fs})
+        local folder
+        print(checkpoint:with_directory(function(dir)
+          folder = dir
+          return io.open(dir .. '/file'):read('*a')
+        end))
+        print(io.open(folder))
+        print(select(2, pcall(train.Checkpoint, 'c', {filesystem = {got = print}})).message)
+        """))
+    lines = result.stdout.splitlines()
+    assert lines[0] == "far" and lines[1].startswith("nil")
+    assert "unknown function 'got'" in lines[2]
+
+
+def test_a_run_whose_folder_was_copied_elsewhere_keeps_its_checkpoints(rtrain):
+    rtrain.run(script())
+    manifest = json.loads((rtrain.run_folder("run") / "checkpoints" / "checkpoint_000001" / ".rtrain-checkpoint.json").read_text())
+    shutil.move(rtrain.storage, rtrain.folder / "moved")
+    rows = rtrain.json("checkpoints", "run", "--storage", rtrain.folder / "moved")
+    assert [row["index"] for row in rows] == [1, 2, 3] and manifest["checkpoint"]["index"] == 1
+    for row in rows:
+        assert row["path"].startswith(str(rtrain.folder / "moved"))
