@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kBusyTimeoutMs = 5000;
+constexpr std::chrono::milliseconds kBusyTimeout{5000};
 
 bool is_environment(int result) {
   constexpr std::array kResults = {SQLITE_BUSY,     SQLITE_LOCKED, SQLITE_FULL,     SQLITE_IOERR,
@@ -144,7 +144,10 @@ std::optional<int64_t> Statement::optional_integer(int column) const {
 Database::Database(Database&& other) noexcept
     : handle_(std::exchange(other.handle_, nullptr)),
       path_(std::move(other.path_)),
-      on_network_(other.on_network_) {}
+      on_network_(other.on_network_),
+      busy_timeout_(other.busy_timeout_),
+      failure_(other.failure_),
+      sync_failed_(other.sync_failed_) {}
 
 Database::~Database() { sqlite3_close_v2(handle_); }
 
@@ -154,7 +157,7 @@ Database Database::connect(const std::string& path, const std::string& name, int
   Database database(handle, path);
   if (result != SQLITE_OK) throw database.error(result);
   sqlite3_extended_result_codes(handle, 1);
-  sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+  database.set_busy_timeout(kBusyTimeout);
   return database;
 }
 
@@ -224,11 +227,34 @@ void Database::allow_reads_only() {
   sqlite3_set_authorizer(handle_, &authorize_read, nullptr);
 }
 
+void Database::set_busy_timeout(std::chrono::milliseconds timeout) {
+  busy_timeout_ = timeout;
+  sqlite3_busy_timeout(handle_, static_cast<int>(timeout.count()));
+}
+
+bool Database::may_recover() const {
+  const int kind = failure_ & 0xff;
+  return kind == SQLITE_FULL || kind == SQLITE_BUSY || kind == SQLITE_IOERR;
+}
+
+// A sync that failed has dropped pages that the kernel could not write: a second one would succeed
+// and prove nothing. The pages are copied from the log to the file, and that is synced.
+void Database::write_anew() {
+  Statement checkpoint = prepare("PRAGMA wal_checkpoint(TRUNCATE)");
+  if (!checkpoint.next()) throw error(SQLITE_IOERR_FSYNC);
+  const bool was_busy = checkpoint.integer(0) != 0;
+  const int64_t left = checkpoint.integer(1);
+  if (was_busy || left > 0) throw error(SQLITE_BUSY);
+  sync_failed_ = false;
+}
+
 Error Database::error(int result) const {
+  failure_ = result;
+  if (result == SQLITE_IOERR_FSYNC || result == SQLITE_IOERR_DIR_FSYNC) sync_failed_ = true;
   if ((result & 0xff) == SQLITE_BUSY) {
     return Error(Code::kEnvironment,
                  cat("the store ", path_, " has been locked by another process for ",
-                     kBusyTimeoutMs / 1000, " s"));
+                     static_cast<double>(busy_timeout_.count()) / 1000, " s"));
   }
   std::string reason = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);
   const int system_error = handle_ == nullptr ? 0 : sqlite3_system_errno(handle_);
@@ -248,6 +274,8 @@ Error Database::error(int result) const {
 
 Transaction::Transaction(Database& database, Durability durability) : database_(database) {
   fault_point("db.begin");
+  database_.failure_ = 0;
+  if (database_.sync_failed_) database_.write_anew();
   // With WAL "normal" syncs at checkpoints only; with a rollback journal it syncs at every commit.
   database_.execute(durability == Durability::kFull ? "PRAGMA synchronous=FULL"
                                                     : "PRAGMA synchronous=NORMAL");

@@ -7,6 +7,7 @@
 // the rest.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -101,6 +102,11 @@ class Database {
   bool on_network() const { return on_network_; }
   // The error of the last call, as Error.
   Error error(int result) const;
+  // True when the last transaction failed for what may go by: a full disk, another program's lock,
+  // a write that failed.
+  bool may_recover() const;
+  // How long a statement waits for another program's lock.
+  void set_busy_timeout(std::chrono::milliseconds timeout);
   sqlite3* handle() const { return handle_; }
 
  private:
@@ -109,6 +115,11 @@ class Database {
   sqlite3* handle_;
   std::string path_;
   bool on_network_ = false;
+  std::chrono::milliseconds busy_timeout_{0};
+  mutable int failure_ = 0;           // SQLite's code of the last error
+  mutable bool sync_failed_ = false;  // what was written before may be lost
+  friend class Transaction;
+  void write_anew();
 };
 
 // Rolls back when it is destroyed without commit().

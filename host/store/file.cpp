@@ -58,7 +58,11 @@ void OpenFile::write(std::string_view bytes) {
 }
 
 void OpenFile::sync_data() {
-  if (::fdatasync(fd_) != 0) throw file_error("sync", path_);
+  int result = 0;
+  do {
+    result = ::fdatasync(fd_);
+  } while (result != 0 && errno == EINTR);
+  if (result != 0) throw file_error("sync", path_);
 }
 
 void make_folders(const std::string& path) {
@@ -81,7 +85,11 @@ void sync_folder(const std::string& path) {
   OpenFile folder(path, O_RDONLY | O_DIRECTORY);
   // Some network file systems cannot sync a folder and say EINVAL; there is nothing more to be done
   // on them.
-  if (::fsync(folder.fd()) != 0 && errno != EINVAL) throw file_error("sync folder", path);
+  int result = 0;
+  do {
+    result = ::fsync(folder.fd());
+  } while (result != 0 && errno == EINTR);
+  if (result != 0 && errno != EINVAL) throw file_error("sync folder", path);
 }
 
 void sync_folder_tree(const std::string& path) {

@@ -8,6 +8,7 @@
 #include "host/base/text.h"
 #include "host/store/fenced_write.h"
 #include "host/store/file.h"
+#include "host/store/patience.h"
 #include "host/store/stored_metrics.h"
 
 namespace rtrain {
@@ -28,7 +29,9 @@ RunStore::RunStore(OpenedRun opened)
       resumed_(opened.resumed),
       last_attempt_(opened.last_attempt),
       failures_(std::move(opened.failures)),
-      notice_(std::move(opened.notice)) {}
+      notice_(std::move(opened.notice)) {
+  claim_.database.set_busy_timeout(store_patience());
+}
 
 std::unique_ptr<RunStore> RunStore::open(const NewRun& run) {
   return std::unique_ptr<RunStore>(new RunStore(open_run(run)));

@@ -96,6 +96,11 @@ Controller::Controller(const ControllerSeams& seams)
               .on_written =
                   [this] {
                     if (reports_) reports_->on_written();
+                  },
+              .on_waiting =
+                  [this](const Error& error) {
+                    emit_notice("warning", cat("reports wait in memory (RTRAIN_STORE_PATIENCE_S): ",
+                                               error.message()));
                   }}),
       checkpoints_(checkpoint_seams()),
       deadline_(seams.loop, [this] { feed(event::DeadlinePassed{machine_.attempt}); }),

@@ -1,6 +1,10 @@
 #include "host/train/report_batch.h"
 
+#include <thread>
 #include <utility>
+
+#include "host/base/clock.h"
+#include "host/store/patience.h"
 
 namespace rtrain {
 namespace {
@@ -26,6 +30,23 @@ size_t approximate_bytes(const Value& value) {
 
 }  // namespace
 
+// On the io thread. Reports that were acknowledged are not given up because the disk is full for a
+// moment: whatever is posted behind them waits with them.
+template <class Work>
+auto ReportBatch::patiently(Work work) {
+  constexpr std::chrono::milliseconds kPause{200};
+  const double give_up_at = monotonic_s() + std::chrono::duration<double>(store_patience()).count();
+  for (bool told = false;; told = true) {
+    try {
+      return work();
+    } catch (const Error& e) {
+      if (!record_.may_recover() || monotonic_s() >= give_up_at) throw;
+      if (!told) loop_.post([this, e] { callbacks_.on_waiting(e); });
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 ReportBatch::ReportBatch(Loop& loop, TaskThread& io, RunRecord& record, Callbacks callbacks)
     : loop_(loop),
       io_(io),
@@ -35,7 +56,7 @@ ReportBatch::ReportBatch(Loop& loop, TaskThread& io, RunRecord& record, Callback
       sync_(loop, [this] {
         io_.post([this] {
           try {
-            record_.sync_reports();
+            patiently([this] { return record_.sync_reports(), true; });
           } catch (const Error& e) {
             loop_.post([this, e] { callbacks_.on_error(e); });
           }
@@ -73,8 +94,8 @@ void ReportBatch::flush() {
     double delay_s = before_s;
     std::vector<Error> errors;
     try {
+      if (!rows.empty()) delay_s = patiently([&] { return record_.add_reports(rows); });
       for (const Log& log : logs) record_.append_log(log.attempt, log.name, log.text);
-      if (!rows.empty()) delay_s = record_.add_reports(rows);
     } catch (const Error& e) {
       errors.push_back(e);
     }

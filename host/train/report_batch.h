@@ -21,6 +21,8 @@ class ReportBatch {
   struct Callbacks {
     std::function<void(const Error& error)> on_error;
     std::function<void()> on_written;
+    // The store cannot be written now; what is there waits in memory.
+    std::function<void(const Error& error)> on_waiting;
   };
 
   ReportBatch(Loop& loop, TaskThread& io, RunRecord& record, Callbacks callbacks);
@@ -40,6 +42,8 @@ class ReportBatch {
     std::string text;
   };
   void gather(size_t bytes);
+  template <class Work>
+  auto patiently(Work work);
 
   Loop& loop_;
   TaskThread& io_;

@@ -50,6 +50,8 @@ class RunRecord {
 
   // Returns how long to gather reports before the next call, in seconds.
   double add_reports(std::span<const ReportRow> reports);
+  // True when what failed last may succeed later: the disk was full, or the store locked.
+  bool may_recover() const { return store_->claim().database.may_recover(); }
   void sync_reports() { store_->sync_reports(); }
 
   // Commits the checkpoint that the ranks staged for one report of the current attempt.

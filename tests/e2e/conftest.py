@@ -233,3 +233,22 @@ def rtrain(tmp_path):
     assert not leaked, f"processes left behind: {leaked}"
     assert not sockets, f"sockets left behind: {sockets}"
     assert not leftovers(runner.temp), "temporary files left behind"
+
+
+@pytest.fixture
+def small_disk(rtrain):
+    """Mounts a tmpfs of that size."""
+    mounted = []
+
+    def mount(size):
+        folder = rtrain.folder / "disk"
+        folder.mkdir()
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True)
+        if done.returncode != 0:
+            pytest.skip(f"a small disk needs the right to mount: {done.stderr.decode().strip()}")
+        mounted.append(folder)
+        return folder
+
+    yield mount
+    for folder in mounted:
+        wait_until(lambda: subprocess.run(["umount", folder], capture_output=True).returncode == 0)

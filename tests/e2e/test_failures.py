@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import subprocess
 import time
 
 import pytest
@@ -311,25 +310,6 @@ def test_a_taken_name_is_refused_with_the_ways_out(rtrain):
     assert rtrain.reports("taken") == [{"ok": True}]
 
 
-@pytest.fixture
-def small_disk(rtrain):
-    """Mounts a tmpfs of that size."""
-    mounted = []
-
-    def mount(size):
-        folder = rtrain.folder / "disk"
-        folder.mkdir()
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True)
-        if done.returncode != 0:
-            pytest.skip(f"a small disk needs the right to mount: {done.stderr.decode().strip()}")
-        mounted.append(folder)
-        return folder
-
-    yield mount
-    for folder in mounted:
-        wait_until(lambda: subprocess.run(["umount", folder], capture_output=True).returncode == 0)
-
-
 def test_a_disk_that_is_full_at_the_start(rtrain, small_disk):
     disk = small_disk("16k")
     result = rtrain.run(TRIVIAL, "--storage", disk)
@@ -363,7 +343,7 @@ FROM_ANOTHER_DISK = """os.execute('mkdir -p mine')
 
 
 @pytest.mark.parametrize("save", [FROM_THE_STORAGE, FROM_ANOTHER_DISK], ids=["tempdir", "copied"])
-def test_a_disk_too_small_for_the_checkpoint(rtrain, small_disk, save):
+def test_F_020_a_disk_too_small_for_the_checkpoint(rtrain, small_disk, save):
     disk = small_disk("4m")
     result = rtrain.run(CHECKPOINT_OF_8_MB.replace("@SAVE@", save), "--storage", disk)
     assert result.returncode == 4, result.stderr
@@ -374,8 +354,9 @@ def test_a_disk_too_small_for_the_checkpoint(rtrain, small_disk, save):
     assert leftovers(disk / "large" / "staging") == []
 
 
-def test_a_disk_that_fills_with_reports(rtrain, small_disk):
+def test_F_021_a_disk_that_stays_full_of_reports(rtrain, small_disk):
     disk = small_disk("2m")
+    rtrain.env["RTRAIN_STORE_PATIENCE_S"] = "1"
     result = rtrain.run("""
         local train = require 'rtrain'
         train.TorchTrainer{
@@ -416,7 +397,7 @@ def test_no_orphans_when_a_stuck_groups_controller_is_killed(rtrain):
     wait_until(lambda: not processes_of(rtrain.storage), 4, "the end of all workers (promised: 2 s)")
 
 
-def test_a_grandchild_does_not_outlive_its_worker(rtrain):
+def test_F_042_a_grandchild_does_not_outlive_its_worker(rtrain):
     result = rtrain.run("""
         local train = require 'rtrain'
         train.TorchTrainer{

@@ -23,3 +23,11 @@ def test_F_026_killed_at_a_system_call_of_a_save(saver):
     sweep.sample_of_syscalls(saver, tally, 24)
     assert not tally.broken, "\n".join(tally.broken)
     assert tally.tried >= 16, "the threads meet in another order each time, so that some calls are never reached"
+
+
+@pytest.mark.parametrize("reason, every", [("ENOSPC", 17), ("EIO", 23)])
+def test_F_022_one_system_call_fails(saver, reason, every):
+    tally = sweep.Tally()
+    sweep.at_calls(saver, tally, reason, every)
+    assert not tally.broken, "\n".join(tally.broken)
+    assert tally.tried >= 12

@@ -50,7 +50,11 @@ class Saver:
     def run_with_io(self, rules, options=(), **kwargs):
         """With system calls that fail (libfaultio.cpp). `fired` then says which did."""
         return self.run({"RTRAIN_FAULTIO": rules, "RTRAIN_FAULTIO_LOG": str(self.log),
-                         "LD_PRELOAD": str(TOOLS / "libfaultio.so"), **kwargs}, options=options)
+                         "LD_PRELOAD": str(self.library), **kwargs}, options=options)
+
+    @property
+    def library(self):
+        return TOOLS / "libfaultio.so"
 
     @property
     def fired(self):

@@ -1,0 +1,187 @@
+"""What the disk may do to a run: fill up, fail to sync, be slow, be locked, be damaged; and clocks that jump."""
+
+import contextlib
+import os
+import pathlib
+import sqlite3
+import sys
+import time
+
+import pytest
+
+SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(SOURCE / "tests" / "faults"))
+
+import checker  # noqa: E402
+from conftest import leftovers, wait_until  # noqa: E402
+from saver import Saver  # noqa: E402
+
+
+@pytest.fixture
+def saver(rtrain):
+    return Saver(rtrain)
+
+
+def test_F_020_a_full_disk_under_a_checkpoint_leaves_the_one_before(saver):
+    result = saver.run_with_io("write|copy_file_range:1+:ENOSPC:path=rank-1/rank-1:worker,"
+                               "fdatasync:2:ENOSPC:path=/rank-1:rank=1")
+    assert result.returncode == 4 and saver.fired, result.stdout + result.stderr
+    assert "No space left on device" in result.stderr and "/rank-1" in result.stderr
+    saver.check()
+    disk = checker.Disk(saver.rtrain.storage)
+    assert [checker.verified_epoch(path) for path in disk.directories()] == [1]
+    assert leftovers(disk.folder / "staging") == []
+
+
+@pytest.mark.parametrize("call, path", [("rename", "checkpoints/"), ("fsync", "/checkpoints"), ("fsync", "/rank-0")])
+def test_F_022_an_error_as_the_checkpoint_gets_its_name(saver, call, path):
+    result = saver.run_with_io(f"{call}:2:EIO:path={path}:controller")
+    assert saver.fired and result.returncode == 4, result.stdout + result.stderr
+    assert "Input/output error" in result.stderr and "checkpoint" in result.stderr
+    saver.check()
+    assert [checker.verified_epoch(checker.Disk(saver.rtrain.storage).folder / "checkpoints" / name)
+            for name in checker.Disk(saver.rtrain.storage).kept()] == [1]
+
+
+def test_F_024_a_failed_sync_is_never_taken_for_done(saver):
+    # Of a checkpoint's file: no second try, the report fails.
+    result = saver.run_with_io("fdatasync:1:EIO:path=/rank-0/:rank=0")
+    assert result.returncode == 4 and len(saver.fired) == 1, result.stdout + result.stderr
+    assert "cannot sync" in result.stderr
+    saver.check()
+    assert checker.Disk(saver.rtrain.storage).kept() == []
+
+    # Of the store's log: what it held is written to the database file and synced there, before anything else.
+    saver.clear()
+    trace = "fdatasync:5:EIO:path=rtrain.db-wal:controller,fdatasync|ftruncate:1+:sleep=0:path=rtrain.db:controller"
+    saver.run_with_io(trace)
+    calls = [line.split()[1:] for line in saver.fired]
+    failed = next(i for i, call in enumerate(calls) if call[2] == "EIO")
+    after = [(call[0], pathlib.Path(call[1]).name) for call in calls[failed + 1:]]
+    assert ("fdatasync", "rtrain.db") in after, after
+    assert ("fdatasync", "rtrain.db-wal") not in after[1:after.index(("fdatasync", "rtrain.db"))], after
+    saver.check()
+
+
+@pytest.mark.parametrize("rules", ["read|pread|write|pwrite|copy_file_range:25%:short",
+                                   "read|pread|write|pwrite|copy_file_range|fsync:25%:EINTR"])
+def test_F_025_short_and_interrupted_calls_change_nothing(saver, rules):
+    result = saver.run_with_io(rules, RTRAIN_FAULTIO_SEED="7")
+    assert len(saver.fired) > 20
+    assert result.returncode == 0, result.stdout + result.stderr
+    saver.check()
+    checker.check_finished(saver.rtrain.storage, 2)
+
+
+def test_F_032_a_storage_that_cannot_be_written_is_refused_at_once(rtrain):
+    rtrain.storage.mkdir()
+    rtrain.env.update({"LD_PRELOAD": str(Saver(rtrain).library), "RTRAIN_FAULTIO": "open|mkdir:1+:EROFS:path=/storage"})
+    result = rtrain.run("require('rtrain').TorchTrainer{train_loop_per_worker = function() print('started') end}:fit()")
+    assert result.returncode == 4
+    assert str(rtrain.storage) in result.stderr and "started" not in result.stdout
+    assert list(rtrain.storage.iterdir()) == []
+
+
+def test_F_033_a_slow_disk_makes_a_run_late_and_nothing_else(saver):
+    result = saver.run_with_io("write|pwrite|copy_file_range:1+:slow=2000000:path=/storage,fsync|fdatasync:1+:sleep=30")
+    assert result.returncode == 0, result.stdout + result.stderr
+    checker.check_finished(saver.rtrain.storage, 2)
+
+
+@pytest.mark.parametrize("seconds", [3600, -3600])
+def test_F_055_a_clock_that_jumps(saver, seconds):
+    result = saver.run_with_io(f"clock_gettime:12+:jump={seconds}")
+    assert saver.fired and result.returncode == 0, result.stdout + result.stderr
+    checker.check_finished(saver.rtrain.storage, 2)
+    assert saver.rtrain.json("show", "saver")["status"] == "FINISHED"
+
+
+PLAIN = """
+local train = require 'rtrain'
+train.TorchTrainer{
+  train_loop_per_worker = function()
+    local i = 0
+    repeat
+      i = i + 1
+      train.report{i = i}
+      os.execute('sleep 0.02')
+    until io.open('enough')
+    train.report{i = i + 1}
+  end,
+  scaling_config = train.ScalingConfig{num_workers = 1},
+  run_config = train.RunConfig{name = 'plain'},
+}:fit()
+"""
+
+
+def test_F_021_reports_wait_while_the_disk_is_full(rtrain, small_disk):
+    disk = small_disk("2m")
+    rtrain.storage = disk
+    rtrain.env["RTRAIN_STORAGE"] = str(disk)
+    running = rtrain.started("run", rtrain.script(PLAIN), reports=3)
+    filler = disk / "filler"
+    with open(filler, "wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(1 << 12))
+    wait_until(lambda: not running.running or "reports wait in memory" in running.stderr, 60, "the notice")
+    assert running.running, running.stderr
+    filler.unlink()
+    (rtrain.folder / "enough").touch()
+    result = running.wait()
+    assert result.returncode == 0 and "is full" in result.stderr, result.stderr
+    numbers = [row["i"] for row in rtrain.reports("plain")]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def locked_run(rtrain, hold):
+    """A run whose store another program locks in between, for as long as `hold(running)` takes."""
+    running = rtrain.started("run", rtrain.script(PLAIN), reports=3)
+    other = sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None, timeout=10)
+    try:
+        other.execute("BEGIN EXCLUSIVE")
+        hold(running)
+        other.execute("ROLLBACK")
+    finally:
+        other.close()
+    (rtrain.folder / "enough").touch()
+    return running.wait()
+
+
+def test_F_056_another_program_locks_the_store(rtrain):
+    result = locked_run(rtrain, lambda _: time.sleep(1))
+    assert result.returncode == 0, result.stderr
+    numbers = [row["i"] for row in rtrain.reports("plain")]
+    assert numbers == list(range(1, len(numbers) + 1)) and len(numbers) > 5
+
+
+def test_F_056_a_store_that_stays_locked_is_named(rtrain):
+    rtrain.env["RTRAIN_STORE_PATIENCE_S"] = "0.5"
+    result = locked_run(rtrain, lambda running: wait_until(lambda: not running.running, 60, "the end of the run"))
+    assert result.returncode == 4
+    assert "rtrain.db has been locked by another process for 0.5 s" in result.stderr
+
+
+def test_F_057_a_damaged_store_is_refused_loudly(saver):
+    saver.run()
+    path = saver.rtrain.storage / "rtrain.db"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:16] + bytes(200) + whole[216:])
+    for command in (("ls",), ("show", "saver"), ("run", saver.rtrain.folder / "saver.lua")):
+        result = saver.rtrain(*command)
+        assert result.returncode == 4, f"{command}\n{result.stdout}{result.stderr}"
+        assert str(path) in result.stderr, result.stderr
+    assert path.read_bytes() != whole, "nobody repairs what it cannot read"
+    checker.verified_epoch(saver.rtrain.run_folder("saver") / "checkpoints" / "checkpoint_000003")
+
+
+def test_F_058_a_store_of_a_newer_version_is_only_read(saver):
+    saver.run()
+    connection = sqlite3.connect(saver.rtrain.storage / "rtrain.db")
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    connection.execute(f"PRAGMA user_version = {version + 1}")
+    connection.commit()
+    connection.close()
+    result = saver.run(options=("--name", "another"))
+    assert result.returncode == 4 and "newer" in result.stderr, result.stderr
+    assert not saver.rtrain.run_folder("another").exists()
+    assert [row["name"] for row in saver.rtrain.json("ls")] == ["saver"]
