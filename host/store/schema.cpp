@@ -159,11 +159,6 @@ std::vector<std::string> table_names(Database& database) {
 
 void check_is_store(Database& database) {
   const int64_t version = user_version(database);
-  if (version > kSchemaVersion) {
-    throw Error(Code::kEnvironment,
-                cat("the store ", database.path(), " has schema version ", version,
-                    ", this rtrain knows up to ", kSchemaVersion, ": use a newer rtrain"));
-  }
   const std::vector<std::string> tables = table_names(database);
   if (tables.empty()) return;
   Statement own = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'runs'");
@@ -175,6 +170,11 @@ void check_is_store(Database& database) {
 
 void migrate(Database& database) {
   check_is_store(database);
+  if (const int64_t version = user_version(database); version > kSchemaVersion) {
+    throw Error(Code::kEnvironment,
+                cat("the store ", database.path(), " has schema version ", version,
+                    ", this rtrain knows up to ", kSchemaVersion, ": use a newer rtrain"));
+  }
   if (user_version(database) == kSchemaVersion) return;
   Transaction transaction(database, Durability::kFull);
   const int64_t version = user_version(database);

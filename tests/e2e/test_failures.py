@@ -62,7 +62,7 @@ def assert_nothing_left(rtrain, name):
     assert leftovers(rtrain.run_folder(name) / "staging") == []
 
 
-def test_an_error_on_one_rank_is_told_once(rtrain):
+def test_F_006_B_095_an_error_on_one_rank_is_told_once(rtrain):
     result = rtrain.run("""
         local torch = require 'torch'
         local train = require 'rtrain'
@@ -202,7 +202,7 @@ def test_work_after_the_latest_checkpoint_is_done_again_and_superseded(rtrain):
         (1, 1), (2, 1), (3, 1), (3, 2), (4, 2)]
 
 
-def test_leaving_by_os_exit_is_a_lost_worker(rtrain):
+def test_F_007_leaving_by_os_exit_is_a_lost_worker(rtrain):
     result = rtrain.run("""
         local torch = require 'torch'
         local train = require 'rtrain'
