@@ -29,6 +29,11 @@ CheckpointCoordinator::CheckpointCoordinator(Seams seams)
                     .run_id = seams_.run_id,
                     .run_path = seams_.run_path},
                    validation_callbacks()),
+      mirror_({.spec = seams_.spec,
+               .loop = seams_.loop,
+               .io = seams_.io,
+               .calls = seams_.calls,
+               .notice = seams_.notice}),
       query_deadline_(seams_.loop, [this] { progressed(); }),
       drain_deadline_(seams_.loop, [this] { drain_too_long(); }) {}
 
@@ -61,6 +66,7 @@ void CheckpointCoordinator::begin_attempt() { queries_ = {}; }
 
 void CheckpointCoordinator::committed(const CheckpointInfo& checkpoint) {
   if (checkpoint.status == CheckpointStatus::kPendingValidation) validations_.add(checkpoint);
+  mirror_.sync();
 }
 
 void CheckpointCoordinator::end_validation(const CheckpointInfo& checkpoint,
@@ -99,6 +105,7 @@ void CheckpointCoordinator::validated(const CheckpointInfo& checkpoint,
       },
       [this](const auto&, const std::optional<Error>& error) {
         if (error) seams_.on_storage_error(*error);
+        mirror_.sync();
       });
 }
 
@@ -115,7 +122,7 @@ void CheckpointCoordinator::drain(std::function<void()> done) {
 void CheckpointCoordinator::check_drained() {
   if (!drained_ || !validations_.queue().is_empty()) return;
   drain_deadline_.stop();
-  std::exchange(drained_, nullptr)();
+  mirror_.finish(std::exchange(drained_, nullptr));
 }
 
 void CheckpointCoordinator::drain_too_long() {
@@ -134,6 +141,7 @@ void CheckpointCoordinator::cancel() {
                                  " cancelled; when the run is resumed they are done"));
   }
   check_drained();
+  mirror_.cancel();
 }
 
 CheckpointProgress CheckpointCoordinator::progress() const {

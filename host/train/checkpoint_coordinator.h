@@ -1,5 +1,5 @@
 // host/train/checkpoint_coordinator.h: what happens to checkpoints once they are committed:
-// validations, and the ranks' questions about them.
+// validations, copies in storage_filesystem, and the ranks' questions about them.
 //
 // Belongs to the control thread. The controller tells it of commits and of progress; it sees to it
 // that the run does not end before its validations have.
@@ -13,6 +13,7 @@
 #include "host/train/checkpoint_queries.h"
 #include "host/train/io_calls.h"
 #include "host/train/run_spec.h"
+#include "host/train/storage_mirror.h"
 #include "host/train/validation_manager.h"
 
 namespace rtrain {
@@ -23,6 +24,7 @@ class CheckpointCoordinator {
     const RunSpec& spec;
     Loop& loop;
     IoCalls& io;
+    ScriptCalls& calls;
     int functions_fd;
     int engine_fd;
     std::string run_id;
@@ -41,6 +43,10 @@ class CheckpointCoordinator {
   // Of a new worker group: nobody waits any more.
   void begin_attempt();
   void committed(const CheckpointInfo& checkpoint);
+  // Brings a checkpoint back whose folder is gone, or gives it up; then calls `done`.
+  void fetch(const CheckpointInfo& wanted, std::function<void()> done) {
+    mirror_.fetch(wanted, std::move(done));
+  }
   // A rank's message `checkpoints`.
   void ask(int rank, const Value& message);
   // Reports have come, or a rank has returned.
@@ -48,9 +54,9 @@ class CheckpointCoordinator {
 
   // Calls `done` when all validations have ended, or RunConfig's limit for that has passed.
   void drain(std::function<void()> done);
-  bool is_draining() const { return static_cast<bool>(drained_); }
-  // Ends all validations. They stay pending in the store: the run's next controller does them
-  // again.
+  bool is_draining() const { return drained_ || mirror_.is_finishing(); }
+  // Ends all validations and copies. They stay pending in the store: the run's next controller does
+  // them again.
   void cancel();
 
  private:
@@ -67,6 +73,7 @@ class CheckpointCoordinator {
   Seams seams_;
   ValidationManager validations_;
   CheckpointQueries queries_;
+  StorageMirror mirror_;
   std::function<void()> drained_;
   Timer query_deadline_;
   Timer drain_deadline_;

@@ -159,6 +159,20 @@ std::vector<CheckpointInfo> CheckpointManager::kept() {
   return out;
 }
 
+std::vector<CheckpointInfo> CheckpointManager::unmirrored() {
+  std::vector<CheckpointInfo> out;
+  for (const CheckpointRow& row : rows_.kept()) {
+    if (!row.mirrored) out.push_back(info(row));
+  }
+  return out;
+}
+
+std::vector<CheckpointInfo> CheckpointManager::mirrored_leftovers() {
+  std::vector<CheckpointInfo> out;
+  for (const CheckpointRow& row : rows_.mirrored_leftovers()) out.push_back(info(row));
+  return out;
+}
+
 CheckpointManager::Ranked CheckpointManager::ranked() {
   const auto all = kept();
   std::vector<Value> metrics;

@@ -75,6 +75,9 @@ class CheckpointManager {
 
   // The kept ones in the order of their reports.
   std::vector<CheckpointInfo> kept();
+  // What storage_filesystem has yet to get, and what it holds although it was dropped.
+  std::vector<CheckpointInfo> unmirrored();
+  std::vector<CheckpointInfo> mirrored_leftovers();
   // The best first, and the latest.
   struct Ranked {
     std::vector<CheckpointInfo> best;

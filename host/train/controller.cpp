@@ -122,6 +122,7 @@ CheckpointCoordinator::Seams Controller::checkpoint_seams() {
   return {.spec = seams_.spec,
           .loop = seams_.loop,
           .io = io_calls_,
+          .calls = seams_.calls,
           .functions_fd = seams_.functions_fd,
           .engine_fd = seams_.engine_fd,
           .run_id = seams_.record.run_id(),
@@ -231,18 +232,28 @@ void Controller::perform(const action::AskToStop&) { feed(event::GracePassed{mac
 
 void Controller::perform(const action::ReportResize&) {}
 
-void Controller::perform(const action::BeginAttempt& a) {
-  on_io([a](RunRecord& record) { return record.begin_attempt(a.attempt, a.num_workers); },
-        [this](std::optional<RunRecord::Attempt> attempt, const std::optional<Error>& error) {
-          if (error) feed(event::StorageFailed{*error});
-          if (attempt) {
-            attempt_ = std::move(*attempt);
-            metrics_ = attempt_.checkpoint ? attempt_.checkpoint->metrics : Value();
-            emit("attempt_begun", {{"first_index", attempt_.first_index}});
-            for (const std::string& text : attempt_.notices) emit_notice("warning", text);
-          }
-          feed(event::AttemptBegun{});
-        });
+void Controller::perform(const action::BeginAttempt& a) { begin_attempt(a); }
+
+// Once more for each checkpoint that has to be fetched first.
+void Controller::begin_attempt(const action::BeginAttempt& a) {
+  on_io(
+      [a, can_fetch = seams_.spec.can_fetch](RunRecord& record) {
+        return record.begin_attempt(a.attempt, a.num_workers, can_fetch);
+      },
+      [this, a](std::optional<RunRecord::Attempt> attempt, const std::optional<Error>& error) {
+        if (error) feed(event::StorageFailed{*error});
+        if (attempt && attempt->wanted) {
+          for (const std::string& text : attempt->notices) emit_notice("warning", text);
+          return checkpoints_.fetch(*attempt->wanted, [this, a] { begin_attempt(a); });
+        }
+        if (attempt) {
+          attempt_ = std::move(*attempt);
+          metrics_ = attempt_.checkpoint ? attempt_.checkpoint->metrics : Value();
+          emit("attempt_begun", {{"first_index", attempt_.first_index}});
+          for (const std::string& text : attempt_.notices) emit_notice("warning", text);
+        }
+        feed(event::AttemptBegun{});
+      });
 }
 
 void Controller::perform(const action::SpawnGroup& a) {

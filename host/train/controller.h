@@ -87,6 +87,7 @@ class Controller : public WorkerGroupObserver {
   void emit_report(const std::vector<Report>& reports, const Value& path);
   void make_intake(int size);
   CheckpointCoordinator::Seams checkpoint_seams();
+  void begin_attempt(const action::BeginAttempt& a);
   void end_run(const action::EndRun& a);
   void record_workers();
   void on_signal(Code code);

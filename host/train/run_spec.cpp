@@ -76,6 +76,8 @@ RunSpec RunSpec::from_value(const Value& v) {
   s.scaling = v["scaling"];
   s.checkpoint_config = v["checkpoint_config"];
   s.failure_limits = limits_of(v["failure_config"]);
+  s.mirrors = v["mirrors"].bool_or(false);
+  s.can_fetch = v["can_fetch"].bool_or(false);
   s.validation = ValidationSpec::from_value(v["validation"]);
   s.has_callbacks = v["has_callbacks"].bool_or(false);
   s.backend = v["backend"].string_or("gloo");

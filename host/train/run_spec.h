@@ -41,6 +41,8 @@ struct RunSpec {
   Value checkpoint_config;
   FailureLimits failure_limits;
   ValidationSpec validation;
+  bool mirrors = false;    // there is a storage_filesystem
+  bool can_fetch = false;  // with a `get`
   std::string backend = "gloo";
   double timeout_s = 1800;      // of waits in user code
   bool has_callbacks = false;   // of the user's, which are to see a failure before the next attempt
