@@ -96,6 +96,11 @@ int last_checkpoint(lua_State* L) {
   return 1;
 }
 
+int stop_requested(lua_State* L) {
+  lua_pushboolean(L, worker().stop_requested());
+  return 1;
+}
+
 int starting_checkpoint(lua_State* L) {
   push_value(L, worker().context().starting_checkpoint);
   return 1;
@@ -165,6 +170,7 @@ int open_worker(lua_State* L) {
       method<&end_upload>("end_upload"),
       method<&fail_upload>("fail_upload"),
       method<&last_checkpoint>("last_checkpoint"),
+      method<&stop_requested>("stop_requested"),
       method<&starting_checkpoint>("starting_checkpoint"),
       method<&make_tempdir>("make_tempdir"),
       method<&meet>("meet"),

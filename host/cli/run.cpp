@@ -48,7 +48,11 @@ void refuse_unsupported(const RunOptions& options) {
 void exit_on_signals() {
   struct sigaction action {};
   action.sa_handler = [](int number) { _exit(128 + number); };
-  for (const int number : {SIGINT, SIGTERM}) sigaction(number, &action, nullptr);
+  for (const int number : {SIGINT, SIGTERM}) {
+    struct sigaction before {};
+    sigaction(number, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);
+  }
 }
 
 List to_list(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }

@@ -2,32 +2,37 @@
 // `type`.
 //
 // worker → controller
-//   hello     version, build_id, pid          first message
-//   phase     name                            engine_loaded, group_ready, running
-//   report    index, time, metrics, …         see worker/reporter.h; `upload` says what it brings:
-//                                             "files" (they follow), "folder" or nothing
-//   files     index, files                    a part of the list of staged files of report `index`
-//   uploaded  index, checkpoint|folder|error  the rest of it; no files follow
-//   call      id, op, …                       a Store call: set get add check wait delete num_keys
-//                                             compare_set
-//   checkpoints id, reports, validated, repeat, timeout_s, partial
-//                                             get_all_reported_checkpoints(), answered by a reply
-//   damaged   path, problem                   files of a checkpoint are not those of its commit
-//   cancel    id                              the caller of get or wait has stopped waiting
-//   sync      id, sequence, collective, caller, world_size, data
-//                                             it is in train.collective; the reply is {data} of
-//                                             rank 0 or {error}
-//   returned  value, reports                  the train function returned after so many reports
-//   failed    error                           it raised
+//   hello         version, build_id, pid   first message
+//   phase         name                     engine_loaded, group_ready, running
+//   report        index, time, metrics, …  see worker/reporter.h; `upload` says what it brings:
+//                                          "files" (they follow), "folder" or nothing
+//   files         index, files             a part of the list of staged files of report `index`
+//   uploaded      index, checkpoint|folder|error  the rest of it; no files follow
+//   call          id, op, …                a Store call: set get add check wait delete num_keys
+//                                          compare_set
+//   checkpoints   id, reports, validated, repeat, timeout_s, partial
+//                                          get_all_reported_checkpoints(), answered by a reply
+//   damaged       path, problem            files of a checkpoint are not those of its commit
+//   cancel        id                       the caller of get or wait has stopped waiting
+//   sync          id, sequence, collective, caller, world_size, data
+//                                          it is in train.collective; the reply is {data} of rank 0
+//                                          or {error}
+//   stop_calls    round, calls             so many calls of stop_requested() have been made
+//   stop_seen     index                    it has returned true, before the report of that index
+//   signal        number                   this process got it
+//   returned      value, reports           the train function returned after so many reports
+//   failed        error                    it raised
 // controller → worker
-//   start     see WorkerContext
-//   reply     id, value
-//   part      id, checkpoints                 a part of the answer to `checkpoints`
-//   taken     count                           the reports below `count` have come from all ranks
-//   named     index, name                     the agreed name of the checkpoint, or ""
-//   seal      index, folder                   the rank is to stage that folder
-//   reported  index, path or error            the checkpoint of report `index` is committed
-//   exit                                      tear down and leave
+//   start         see WorkerContext
+//   reply         id, value
+//   part          id, checkpoints          a part of the answer to `checkpoints`
+//   taken         count                    the reports below `count` have come from all ranks
+//   named         index, name              the agreed name of the checkpoint, or ""
+//   seal          index, folder            the rank is to stage that folder
+//   reported      index, path or error     the checkpoint of report `index` is committed
+//   stop_prepare  round                    hold the next call of stop_requested()
+//   stop_release  round, at                let it go; `at`: the first call that returns true
+//   exit                                   tear down and leave
 //
 // A channel belongs to one attempt, so no message carries its number: what an older attempt says
 // cannot arrive.

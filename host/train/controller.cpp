@@ -18,7 +18,8 @@ namespace rtrain {
 namespace {
 
 constexpr std::chrono::seconds kKillNotice{5};
-constexpr std::chrono::seconds kLastResort{2};
+// Who presses Ctrl-C waits for it.
+constexpr double kInterruptGraceS = 10;
 
 constexpr const char* kCallbackTimeoutName = "RTRAIN_CALLBACK_TIMEOUT_S";
 constexpr double kCallbackTimeoutS = 60;
@@ -107,9 +108,10 @@ Controller::Controller(const ControllerSeams& seams)
       verdict_(seams.loop, [this] { feed(event::VerdictDue{machine_.attempt}); }),
       retry_(seams.loop, [this] { feed(event::RetryDue{machine_.attempt}); }),
       kill_notice_(seams.loop, [this] { name_survivors(); }),
-      last_resort_(seams.loop, [this] { _exit(exit_code(signal_code_)); }),
-      interrupt_(seams.loop, SIGINT, [this] { on_signal(Code::kInterrupted); }),
-      terminate_(seams.loop, SIGTERM, [this] { on_signal(Code::kTerminated); }) {}
+      signals_(seams.loop,
+               {.on_first = [this](StopKind kind,
+                                   int number) { request_stop(kind, StopSignals::name(number)); },
+                .on_second = [this] { stop_now(StopKind::kInterrupt); }}) {}
 
 // Tasks on the io thread use this object: the last of them has to be over.
 Controller::~Controller() {
@@ -157,32 +159,45 @@ void Controller::start() {
   }
   checkpoints_.begin_run();
   emit("state", {{"state", state_name(machine_.state)}});
+  open_control_server();
   feed(event::Started{});
 }
 
-void Controller::request_stop(StopKind kind) {
+// A run goes on without it.
+void Controller::open_control_server() {
+  try {
+    control_server_ = std::make_unique<ControlServer>(seams_.loop, seams_.record.run_id());
+  } catch (const Error& e) {
+    return emit_notice("warning",
+                       cat("commands such as `rtrain stop` cannot reach this run: ", e.message()));
+  }
+  control_server_->add("stop", [this](const Value& request, const ControlServer::Reply& reply) {
+    reply(stop_for_operator(request));
+  });
+}
+
+Value Controller::stop_for_operator(const Value& request) {
+  const bool now = request["now"].bool_or(false);
+  if (now) {
+    stop_now(StopKind::kOperator);
+  } else {
+    request_stop(StopKind::kOperator, cat("`rtrain stop` (pid ", request["pid"].as_int(), ")"));
+  }
+  return Map{{"grace_s", now ? 0.0 : seams_.spec.preemption_grace_s}};
+}
+
+void Controller::request_stop(StopKind kind, const std::string& by) {
   if (checkpoints_.is_draining()) checkpoints_.cancel();
+  const bool was_stopping = machine_.stop.has_value();
+  stop_by_ = by.empty() ? std::string(stop_name(kind)) : by;
   feed(event::StopRequested{kind});
+  const bool has_course = stop_course_ && stop_course_->is_started();
+  if (machine_.stop && !was_stopping && !has_course) emit_stopping(kind, 0);
 }
 
 void Controller::stop_now(StopKind kind) {
   if (checkpoints_.is_draining()) checkpoints_.cancel();
   feed(event::StopNow{kind});
-}
-
-// The first stops the run in order. The second is for when that hangs: it kills what is left, and
-// this process too if the run's end is not on the disk soon after.
-void Controller::on_signal(Code code) {
-  signal_code_ = code;
-  ++signals_;
-  if (signals_ == 1) {
-    const char* what = code == Code::kInterrupted ? "interrupted" : "terminated";
-    emit_notice("warning", cat(what, ": stopping the run (once more: kill it)"));
-    return request_stop(code == Code::kInterrupted ? StopKind::kInterrupt : StopKind::kTerminate);
-  }
-  if (group_) group_->kill();
-  if (signals_ > 2) _exit(exit_code(code));
-  last_resort_.start(kLastResort);
 }
 
 // Actions may bring about events; those wait until all actions of the step before are performed.
@@ -228,8 +243,6 @@ void Controller::perform(const action::RequestResources& a) {
 
 void Controller::perform(const action::SetResizeTimer&) {}
 
-void Controller::perform(const action::AskToStop&) { feed(event::GracePassed{machine_.attempt}); }
-
 void Controller::perform(const action::ReportResize&) {}
 
 void Controller::perform(const action::BeginAttempt& a) { begin_attempt(a); }
@@ -268,6 +281,13 @@ void Controller::perform(const action::SpawnGroup& a) {
           [this](const std::string& text) { emit_notice("warning", text); }});
   make_intake(size);
   checkpoints_.begin_attempt();
+  stop_course_ = std::make_unique<StopCourse>(
+      seams_.loop, size,
+      StopCourseSeams{
+          .send_all = [this](const Value& message) { group_->send_all(message); },
+          .on_complete = [this] { feed(event::StopComplete{machine_.attempt}); },
+          .on_grace_passed = [this] { feed(event::GracePassed{machine_.attempt}); },
+          .on_notice = [this](const std::string& text) { emit_notice("warning", text); }});
   workers_.clear();
   new_checkpoint_ = false;
   return_value_ = {};
@@ -335,6 +355,21 @@ void Controller::perform(const action::SetRetryTimer& a) {
 }
 
 void Controller::perform(const action::SendExit&) { group_->send_all(Map{{"type", "exit"}}); }
+void Controller::perform(const action::AskToStop& a) {
+  const double most =
+      a.kind == StopKind::kInterrupt ? kInterruptGraceS : seams_.spec.preemption_grace_s;
+  const double grace_s = std::min(most, seams_.spec.preemption_grace_s);
+  emit_stopping(a.kind, grace_s);
+  stop_course_->start(grace_s);
+}
+
+void Controller::emit_stopping(StopKind kind, double grace_s) {
+  emit("stopping", {{"kind", stop_name(kind)}, {"by", stop_by_}, {"grace_s", grace_s}});
+  on_io([attempt = machine_.attempt, text = cat("a stop was requested: ", stop_by_)](RunRecord& r) {
+    r.add_event(attempt, "info", text);
+  });
+}
+
 void Controller::perform(const action::KillGroup&) {
   if (!group_) return;
   group_->kill();
@@ -356,6 +391,7 @@ void Controller::perform(const action::EndAttempt& a) {
   verdict_.stop();
   kill_notice_.stop();
   collectives_.reset();
+  if (stop_course_) stop_course_->close();
   if (!a.error && reports_) {
     if (const std::string text = reports_->uneven(); !text.empty()) emit_notice("warning", text);
   }
@@ -463,8 +499,16 @@ void Controller::on_message(int rank, const Value& message) {
     feed(event::PhaseReached{rank, *phase});
   } else if (type == "returned") {
     on_returned(rank, message);
+  } else if (type == "stop_calls") {
+    stop_course_->on_calls(rank, message);
+  } else if (type == "stop_seen") {
+    stop_course_->on_seen(message);
+    feed(event::StopSeen{});
+  } else if (type == "signal") {
+    signals_.on_forwarded(static_cast<int>(message["number"].as_int()));
   } else if (type == "failed") {
     const Value& error = message["error"];
+    stop_course_->on_left(rank);
     feed(event::Failed{rank, error_from_value(error), error["time"].as_float()});
   } else {
     throw Error(Code::kArgument, cat("unknown message '", type, "'"));
@@ -507,6 +551,7 @@ void Controller::make_intake(int size) {
 void Controller::on_returned(int rank, const Value& message) {
   reports_->on_returned(rank);
   collectives_->on_returned(rank);
+  stop_course_->on_left(rank);
   if (rank == 0) return_value_ = message["value"];
   feed(event::Returned{rank});
   checkpoints_.progressed();
@@ -559,6 +604,7 @@ void Controller::commit(std::vector<Report> reports) {
           emit_report(reports, error ? Value() : Value(done->checkpoint.path));
           if (done) checkpoints_.committed(done->checkpoint);
           checkpoints_.progressed();
+          if (done) stop_course_->on_committed(reports.front().index);
         });
 }
 
@@ -588,6 +634,7 @@ void Controller::on_gone(int rank, const WorkerEnd& end) {
     row.exit_code = end.status.exit_code;
   }
   record_workers();
+  stop_course_->on_left(rank);
   feed(event::Gone{rank, death_error(rank, end), end.status.signal != 0, monotonic_s()});
 }
 

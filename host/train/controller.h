@@ -11,11 +11,11 @@
 #include <optional>
 #include <set>
 
-#include "host/loop/signal.h"
 #include "host/loop/task_thread.h"
 #include "host/loop/timer.h"
 #include "host/train/checkpoint_coordinator.h"
 #include "host/train/collective_service.h"
+#include "host/train/control_server.h"
 #include "host/train/event_queue.h"
 #include "host/train/io_calls.h"
 #include "host/train/key_value_store.h"
@@ -25,6 +25,8 @@
 #include "host/train/run_spec.h"
 #include "host/train/script_calls.h"
 #include "host/train/state_machine.h"
+#include "host/train/stop_course.h"
+#include "host/train/stop_signals.h"
 #include "host/train/worker_group.h"
 
 namespace rtrain {
@@ -48,8 +50,9 @@ class Controller : public WorkerGroupObserver {
 
   // Begins; the loop is stopped after the event `finished`.
   void start();
-  // Asks the run to end in order, as the first Ctrl-C does.
-  void request_stop(StopKind kind);
+  // Asks the run to end in order, as the first Ctrl-C does; with kResize only the group. `by`: who
+  // or what asks, for the user.
+  void request_stop(StopKind kind, const std::string& by = {});
   // Ends it without asking anybody, as the second does.
   void stop_now(StopKind kind);
 
@@ -90,7 +93,9 @@ class Controller : public WorkerGroupObserver {
   void begin_attempt(const action::BeginAttempt& a);
   void end_run(const action::EndRun& a);
   void record_workers();
-  void on_signal(Code code);
+  void open_control_server();
+  Value stop_for_operator(const Value& request);
+  void emit_stopping(StopKind kind, double grace_s);
   void name_survivors();
 
   // As IoCalls::call.
@@ -117,6 +122,7 @@ class Controller : public WorkerGroupObserver {
   RunRecord::Attempt attempt_;
   std::unique_ptr<WorkerGroup> group_;
   std::unique_ptr<ReportIntake> reports_;
+  std::unique_ptr<StopCourse> stop_course_;
   KeyValueStore store_;
   std::unique_ptr<CollectiveService> collectives_;
   std::vector<WorkerRow> workers_;
@@ -127,16 +133,14 @@ class Controller : public WorkerGroupObserver {
   CheckpointCoordinator checkpoints_;
   Value metrics_;  // of the last complete report
   Value return_value_;
-  int signals_ = 0;
-  Code signal_code_ = Code::kInterrupted;
+  std::string stop_by_;
 
   Timer deadline_;
   Timer verdict_;
   Timer retry_;
   Timer kill_notice_;
-  Timer last_resort_;
-  Signal interrupt_;
-  Signal terminate_;
+  StopSignals signals_;
+  std::unique_ptr<ControlServer> control_server_;
 };
 
 }  // namespace rtrain

@@ -30,6 +30,10 @@ bool all_returned(const std::vector<RankState>& ranks) {
          std::all_of(ranks.begin(), ranks.end(), [](const auto& r) { return r.returned; });
 }
 
+bool any_died(const std::vector<RankState>& ranks) {
+  return std::any_of(ranks.begin(), ranks.end(), [](const auto& r) { return r.died; });
+}
+
 bool all_gone(const std::vector<RankState>& ranks) {
   return std::all_of(ranks.begin(), ranks.end(), [](const auto& r) { return r.gone; });
 }

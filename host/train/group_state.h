@@ -46,6 +46,8 @@ struct GroupError {
 };
 
 bool all_returned(const std::vector<RankState>& ranks);
+// A process has ended by itself.
+bool any_died(const std::vector<RankState>& ranks);
 bool all_gone(const std::vector<RankState>& ranks);
 // Every rank has returned, failed or died: nothing more can be learned.
 bool all_accounted_for(const std::vector<RankState>& ranks);

@@ -83,11 +83,15 @@ RunSpec RunSpec::from_value(const Value& v) {
   s.backend = v["backend"].string_or("gloo");
   if (!v["timeout_s"].is_nil()) s.timeout_s = v["timeout_s"].as_float();
   if (!v["start_timeout_s"].is_nil()) s.start_timeout_s = v["start_timeout_s"].as_float();
+  if (const Value& grace = v["failure_config"]["preemption_grace_s"]; !grace.is_nil()) {
+    s.preemption_grace_s = grace.as_float();
+  }
   s.git_commit = v["git_commit"].string_or("");
   s.git_dirty = v["git_dirty"].bool_or(false);
   check_range("min_workers", s.min_workers, 1);
   check_range("max_workers", s.max_workers, s.min_workers);
   check_range("timeout_s", s.timeout_s, 0);
+  check_range("preemption_grace_s", s.preemption_grace_s, 0);
   return s;
 }
 

@@ -44,9 +44,10 @@ struct RunSpec {
   bool mirrors = false;    // there is a storage_filesystem
   bool can_fetch = false;  // with a `get`
   std::string backend = "gloo";
-  double timeout_s = 1800;      // of waits in user code
-  bool has_callbacks = false;   // of the user's, which are to see a failure before the next attempt
-  double start_timeout_s = 60;  // of each phase of the start-up
+  double timeout_s = 1800;     // of waits in user code
+  bool has_callbacks = false;  // of the user's, which are to see a failure before the next attempt
+  double preemption_grace_s = 30;  // from the request to stop to the end of the workers
+  double start_timeout_s = 60;     // of each phase of the start-up
   std::string git_commit;
   bool git_dirty = false;
 

@@ -114,7 +114,10 @@ class Transition {
   void on(const event::CheckpointCommitted& e) {
     if (!m_.stop || e.attempt != m_.attempt) return;
     m_.stop->saved = true;
-    if (!m_.failing) kill();
+  }
+
+  void on(const event::StopComplete& e) {
+    if (m_.stop && e.attempt == m_.attempt && !m_.failing) kill();
   }
 
   void on(const event::ResourcesSeen& e) {
@@ -288,13 +291,16 @@ class Transition {
     if (m_.group_error) {
       m_.error = m_.group_error;
       m_.error->ranks = first_cause(m_.ranks).ranks;
-    } else if (m_.failing) {
+    } else if (m_.failing && !was_taken()) {
       m_.error = first_cause(m_.ranks);
     } else if (m_.stop && all_returned(m_.ranks) && !m_.stop->seen) {
       m_.stop.reset();  // nobody took notice of it: the train function is done
     }
     add(attempt_outcome());
   }
+
+  // A rank that is lost while the run is being stopped from outside went with what stops it.
+  bool was_taken() const { return m_.stop && is_from_outside(m_.stop->kind) && any_died(m_.ranks); }
 
   action::EndAttempt attempt_outcome() const {
     if (m_.error) return {RunState::kErrored, m_.error};

@@ -12,8 +12,8 @@
 // closed; 3 an error of kind peer_lost is the cause only when no rank has another one; 4 a failure
 // that came before another trouble stays the run's error; 5 after Finish nothing comes.
 //
-// A stop of a running group goes through its agreement (AskToStop) and ends when every rank has
-// returned, a checkpoint was committed after the request, or the grace period has passed.
+// A stop of a running group has a course (stop_course.h): it begins with AskToStop and ends when
+// every rank has returned, with StopComplete or with GracePassed.
 #pragma once
 
 #include <optional>
@@ -104,9 +104,12 @@ struct StopRequested {
   StopKind kind;
 };
 struct StopSeen {};  // stop_requested() has returned true to a rank
+struct StopComplete {
+  int attempt;
+};  // what AskToStop began has brought a checkpoint, the group is to end
 struct GracePassed {
   int attempt;
-};  // armed by AskToStop
+};  // it has not within its time
 struct StopNow {
   StopKind kind;
 };  // a second signal, rtrain stop --now: nobody is asked
@@ -114,13 +117,12 @@ struct StorageFailed {
   Error error;
 };
 }  // namespace event
-using Event =
-    std::variant<event::Started, event::ResourcesGranted, event::ResourcesRefused,
-                 event::AttemptBegun, event::SpawnFailed, event::PhaseReached,
-                 event::DeadlinePassed, event::Returned, event::Failed, event::Gone,
-                 event::VerdictDue, event::CheckpointCommitted, event::ResourcesSeen,
-                 event::AttemptEnded, event::RetryDue, event::RunEnded, event::StopRequested,
-                 event::StopSeen, event::GracePassed, event::StopNow, event::StorageFailed>;
+using Event = std::variant<
+    event::Started, event::ResourcesGranted, event::ResourcesRefused, event::AttemptBegun,
+    event::SpawnFailed, event::PhaseReached, event::DeadlinePassed, event::Returned, event::Failed,
+    event::Gone, event::VerdictDue, event::CheckpointCommitted, event::ResourcesSeen,
+    event::AttemptEnded, event::RetryDue, event::RunEnded, event::StopRequested, event::StopSeen,
+    event::StopComplete, event::GracePassed, event::StopNow, event::StorageFailed>;
 
 namespace action {
 // Answered with ResourcesGranted as soon as between min and max workers can be had, be it at once.
@@ -150,8 +152,7 @@ struct SetVerdictTimer {
 struct SetResizeTimer {
   double seconds;
 };
-// Begins the agreement of this group, unless it goes on already, and (again) the grace period of
-// this kind of stop.
+// Begins the course, or only the grace period of this kind anew when it is under way.
 struct AskToStop {
   StopKind kind;
 };

@@ -64,6 +64,7 @@ WorkerProcess::WorkerProcess(int parent_pid) {
 
 WorkerProcess::~WorkerProcess() {
   replies_.close();
+  stop_gate_.close();
   reporter_->close();
   loop_.post([this] {
     channel_->close();
@@ -75,14 +76,17 @@ WorkerProcess::~WorkerProcess() {
 
 WorkerProcess* WorkerProcess::current() { return current_worker; }
 
-// Signals meant for the job (Ctrl-C to a process group, scancel) reach the workers too; only the
-// controller decides what they mean, so here they are taken and dropped.
+// Signals meant for the job (Ctrl-C to a process group, scancel) reach the workers too, and often
+// before the controller, which alone decides what they mean.
 void WorkerProcess::run_control() {
   pthread_setname_np(pthread_self(), "rtrain-control");
-  Signal interrupt(loop_, SIGINT, [] {});
-  Signal terminate(loop_, SIGTERM, [] {});
-  Signal hangup(loop_, SIGHUP, [] {});
-  Signal user(loop_, SIGUSR2, [] {});
+  const auto pass_on = [this](int number) {
+    channel_->send(Map{{"type", "signal"}, {"number", number}});
+  };
+  Signal interrupt(loop_, SIGINT, [&] { pass_on(SIGINT); });
+  Signal terminate(loop_, SIGTERM, [&] { pass_on(SIGTERM); });
+  Signal hangup(loop_, SIGHUP, [&] { pass_on(SIGHUP); });
+  Signal user(loop_, SIGUSR2, [&] { pass_on(SIGUSR2); });
   sigset_t taken;
   sigemptyset(&taken);
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR2}) sigaddset(&taken, number);
@@ -96,6 +100,11 @@ void WorkerProcess::on_message(const Value& message) {
     replies_.set(call_key(message["id"].as_int()), message["value"]);
   } else if (type == "part") {
     checkpoints_.on_part(message);
+  } else if (type == "stop_prepare") {
+    send(Map{{"type", "stop_calls"}, {"round", message["round"]}, {"calls", stop_gate_.hold()}});
+  } else if (type == "stop_release") {
+    const Value& at = message["at"];
+    stop_gate_.release(at.is_nil() ? std::nullopt : std::optional(at.as_int()));
   } else if (type == "start") {
     replies_.set(kStartKey, message);
   } else if (type == "exit") {
@@ -134,6 +143,21 @@ std::string WorkerProcess::functions() const {
 
 void WorkerProcess::set_phase(std::string_view name) {
   send(Map{{"type", "phase"}, {"name", name}});
+}
+
+bool WorkerProcess::stop_requested() {
+  const auto timeout = std::chrono::duration<double>(context_.timeout_s) + kGrace;
+  const auto requested = stop_gate_.call(std::chrono::ceil<std::chrono::milliseconds>(timeout));
+  if (!requested) {
+    throw Error(Code::kTimeout, cat("stop_requested(): the controller has been agreeing with the "
+                                    "other ranks on where to stop for more than ",
+                                    context_.timeout_s, " s (timeout_s)"));
+  }
+  if (*requested && !std::exchange(stop_seen_, true)) {
+    const int64_t index = context_.first_index + reporter_->num_reports();
+    send(Map{{"type", "stop_seen"}, {"index", index}});
+  }
+  return *requested;
 }
 
 std::string WorkerProcess::make_tempdir() const {

@@ -24,6 +24,7 @@
 #include "host/worker/pending_writes.h"
 #include "host/worker/replies.h"
 #include "host/worker/reporter.h"
+#include "host/worker/stop_gate.h"
 
 namespace rtrain {
 
@@ -45,6 +46,9 @@ class WorkerProcess {
 
   void set_phase(std::string_view name);
   Reporter& reporter() { return *reporter_; }
+  // Main thread. True once the run, or this attempt, is to stop: on all ranks from the same call
+  // on. Throws kTimeout.
+  bool stop_requested();
   // A new empty folder on the run's file system that goes with the attempt.
   std::string make_tempdir() const;
 
@@ -93,6 +97,8 @@ class WorkerProcess {
   int64_t question_repeat_ = 0;
   std::mutex parts_mutex_;
   std::map<int64_t, List> parts_;  // of answers that are under way, by call
+  StopGate stop_gate_;
+  bool stop_seen_ = false;  // main thread only
 };
 
 }  // namespace rtrain

@@ -72,6 +72,9 @@ function Display:_block()
   local lines = {self:_cut(('%s  %s  attempt %d  %s  %s'):format(self._name, self._state, self._attempt,
     counted(self._num_workers, 'worker'), seconds_text(self._clock() - self._started)))}
   lines[1] = self:_paint('1', lines[1])
+  if self._stop_at then
+    lines[2] = self:_cut(('stopping, at the latest in %s'):format(seconds_text(math.max(0, self._stop_at - self._clock()))))
+  end
   if self._last then
     local metrics = metrics_text.line(self._last.metrics)
     lines[#lines + 1] = self:_cut(('%s  (%s%s)'):format(metrics, counted(self._reports, 'report'), self:_rate()))
@@ -141,6 +144,21 @@ end
 
 function show:notice(event) self:notice(event.text, event.level) end
 
+-- Who asks for a stop, as the user knows it.
+local STOPPERS = {operator = '`rtrain stop`', predicate = 'RunConfig.stop', resize = 'another size of the group'}
+
+function show:stopping(event)
+  local by = STOPPERS[event.kind] or event.by
+  local text = by .. ': the run is being stopped'
+  if event.grace_s > 0 then
+    self._stop_at = self._clock() + event.grace_s
+    local what = event.kind == 'resize' and 'the attempt' or 'the run'
+    text = ('%s: %s stops at its next checkpoint, at the latest in %s'):format(by, what, seconds_text(event.grace_s))
+  end
+  if event.kind == 'interrupt' then text = text .. ' (once more: kill it)' end
+  self:notice(text, event.kind == 'interrupt' and 'warning' or 'info')
+end
+
 function show:attempt_failed(event)
   if not event.will_retry then
     -- The error itself is the run's; without retries there is no reason to give.
@@ -149,6 +167,7 @@ function show:attempt_failed(event)
   end
   local first = event.error.message:match('^[^\n]*')
   self._attempt = event.next_attempt or self._attempt + 1
+  self._stop_at = nil
   local wait = (event.delay_s or 0) > 0 and ' in ' .. seconds_text(event.delay_s) or ''
   self:notice(('attempt %d failed: %s; attempt %d begins%s'):format(event.attempt, first, self._attempt, wait))
 end

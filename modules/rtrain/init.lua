@@ -7,7 +7,6 @@ local errors = require 'rtrain.errors'
 local LATER = {
   log = 'use train.report on every rank',
   annotate = 'use train.report',
-  stop_requested = 'Ctrl-C stops the whole run',
 }
 
 ---@class rtrain
@@ -32,6 +31,7 @@ local LATER = {
 ---@field ValidationConfig ValidationConfig
 ---@field ValidationTaskConfig ValidationTaskConfig
 ---@field get_context fun(): TrainContext
+---@field stop_requested fun(): boolean
 ---@field get_dataset_shard fun(dataset_name?: string): rtrain.data.DataIterator
 ---@field tempdir fun(fn: fun(path: string): any): any
 ---@field async_save fun(obj: any, f: string): AsyncSave
@@ -49,6 +49,7 @@ local train = require 'rtrain.namespace'('train', {
     {'rtrain.config.validation', 'ValidationConfig', 'ValidationTaskConfig'},
     {'rtrain.context', 'get_context'},
     {'rtrain.state', 'state'},
+    {'rtrain.stop', 'stop_requested'},
     {'rtrain.datasets', 'get_dataset_shard'},
   },
   modules = {

@@ -1,16 +1,63 @@
-"""Ctrl-C and SIGTERM: the first stops the group, the second kills it."""
+"""Signals: the first stops the group in order, the second kills it. Whatever ends the controller, no worker outlives it."""
 
 import contextlib
+import fcntl
+import json
+import os
 import pathlib
+import pty
 import signal
+import subprocess
+import termios
+import time
 
 import pytest
-from conftest import ENDLESS, leftovers, processes_of, wait_until
+from conftest import RTRAIN, leftovers, processes_of, wait_until
 
-REPORTING = ENDLESS.replace("name = 'endless'", "name = 'stopped', failure_config = train.FailureConfig{max_failures = 5}")
+# Two ranks that meet between two calls of stop_requested(): one that was told earlier than the other would hang it.
+TRAIN = """
+local train = require 'rtrain'
+local function save(metrics)
+  train.tempdir(function(dir)
+    local file = assert(io.open(dir .. '/state', 'w'))
+    file:write(metrics.epoch)
+    file:close()
+    train.report(metrics, {checkpoint = train.Checkpoint.from_directory(dir)})
+  end)
+end
+local function is_there(path) local file = io.open(path); return file and file:close() end
+local trainer = train.DataParallelTrainer{
+  train_loop_per_worker = function()
+    local rank = train.get_context():get_world_rank()
+    for epoch = 1, math.huge do
+      train.collective.barrier()
+      BODY
+    end
+  end,
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  run_config = train.RunConfig{name = 'stopped', failure_config = train.FailureConfig{max_failures = 5, GRACE}},
+}
+local ok, err = pcall(trainer.fit, trainer)
+if not ok then print('fit() raised ' .. err.code) error(err, 0) end
+"""
 
+POLLING = """
+      if train.stop_requested() then
+        print('told at ' .. epoch)
+        save{epoch = epoch}
+        return
+      end
+      if epoch % 5 == 0 then train.report{epoch = epoch} end
+      os.execute('sleep 0.01')
+"""
+REPORTING = "train.report{epoch = epoch} os.execute('sleep 0.02')"
+SAVING = "save{epoch = epoch} os.execute('sleep 0.05')"
 # Neither reports nor calls anything after its first report.
-DEAF = REPORTING.replace("os.execute('sleep 0.02')", "while true do end")
+DEAF = "train.report{epoch = 1} while true do end"
+
+
+def script(body, grace="preemption_grace_s = 60"):
+    return TRAIN.replace("BODY", body).replace("GRACE", grace)
 
 
 def is_worker(pid):
@@ -19,26 +66,66 @@ def is_worker(pid):
     return False
 
 
-@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"])
-def test_one_signal_stops_the_run(rtrain, number, code):
-    running = rtrain.started("run", rtrain.script(REPORTING), reports=3)
+def workers_of(rtrain):
+    return sorted(filter(is_worker, processes_of(rtrain.storage)))
+
+
+def wait_for_text(running, text):
+    wait_until(lambda: not running.running or text in running.stderr, 30, text)
+    assert running.running, running.stderr
+
+
+def told_at(result):
+    return [line.split("told at ")[1] for line in result.stdout.splitlines() if "told at" in line]
+
+
+@pytest.mark.parametrize(
+    "number, code, status, raised",
+    [(signal.SIGINT, 130, "ABORTED", "interrupted"), (signal.SIGTERM, 75, "PREEMPTED", "preempted"),
+     (signal.SIGUSR2, 75, "PREEMPTED", "preempted")], ids=["SIGINT", "SIGTERM", "SIGUSR2"])
+def test_B_106_all_ranks_see_the_request_at_the_same_call(rtrain, number, code, status, raised):
+    running = rtrain.started("run", rtrain.script(script(POLLING)))
     running.send(number)
     result = running.wait(30)
     assert result.returncode == code, result.stderr
+    told = told_at(result)
+    assert len(told) == 2 and told[0] == told[1]
     show = rtrain.json("show", "stopped")
-    assert show["status"] == "ABORTED"
+    assert show["status"] == status
     assert len(show["attempts"]) == 1, "a stop is no failure to retry"
-    epochs = [row["epoch"] for row in rtrain.reports("stopped")]
-    assert epochs == list(range(1, len(epochs) + 1)) and len(epochs) >= 3
+    assert show["checkpoints"][-1]["metrics"]["epoch"] == int(told[0])
+    assert f"fit() raised {raised}" in result.stdout
+    assert f"{signal.Signals(number).name}: the run stops at its next checkpoint, at the latest in" in result.stderr
     assert not processes_of(rtrain.storage)
     assert leftovers(rtrain.run_folder("stopped") / "staging") == []
 
 
-def test_a_second_signal_kills_a_group_that_does_not_listen(rtrain):
-    running = rtrain.started("run", rtrain.script(DEAF))
+def test_F_039_a_script_that_does_not_ask_stops_at_its_next_checkpoint(rtrain):
+    running = rtrain.started("run", rtrain.script(script(SAVING)), reports=2)
+    running.send(signal.SIGTERM)
+    result = running.wait(30)
+    assert result.returncode == 75, result.stderr
+    assert rtrain.json("show", "stopped")["status"] == "PREEMPTED"
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"])
+def test_F_039_without_a_checkpoint_the_grace_period_ends_the_run(rtrain, number, code):
+    running = rtrain.started("run", rtrain.script(script(REPORTING, "preemption_grace_s = 0.3")), reports=3)
+    running.send(number)
+    result = running.wait(30)
+    assert result.returncode == code, result.stderr
+    show = rtrain.json("show", "stopped")
+    assert show["status"] == "ABORTED" and len(show["attempts"]) == 1
+    epochs = [row["epoch"] for row in rtrain.reports("stopped")]
+    assert epochs == list(range(1, len(epochs) + 1)) and len(epochs) >= 3
+    assert not processes_of(rtrain.storage)
+
+
+def test_B_097_F_040_a_second_signal_kills_a_group_that_does_not_listen(rtrain):
+    running = rtrain.started("run", rtrain.script(script(DEAF)))
     running.send(signal.SIGINT)
-    # The second must not be merged with the first by the kernel: wait until that one was taken.
-    wait_until(lambda: not running.running or "interrupt" in running.stderr.lower(), 30, "the answer to the first signal")
+    wait_for_text(running, "once more: kill it")
+    time.sleep(0.15)  # signals that come closer together than a hand can are one
     running.send(signal.SIGINT)
     result = running.wait(10)
     assert result.returncode == 130
@@ -47,10 +134,156 @@ def test_a_second_signal_kills_a_group_that_does_not_listen(rtrain):
 
 
 def test_a_signal_before_the_group_is_up_ends_the_run(rtrain):
-    running = rtrain.start("run", rtrain.script(REPORTING))
-    wait_until(lambda: not running.running or any(map(is_worker, processes_of(rtrain.storage))), 30, "the first worker")
+    running = rtrain.start("run", rtrain.script(script(REPORTING, "preemption_grace_s = 0.3")))
+    wait_until(lambda: not running.running or workers_of(rtrain), 30, "the first worker")
     running.send(signal.SIGINT)
     result = running.wait(30)
     assert result.returncode == 130, result.stderr
     assert not processes_of(rtrain.storage)
 
+
+def test_a_signal_that_reaches_a_worker_first_counts_once(rtrain):
+    """As with scancel, which signals every process of a job."""
+    running = rtrain.started("run", rtrain.script(script("""
+      if train.stop_requested() then
+        while not is_there('go') do os.execute('sleep 0.02') end
+        save{epoch = epoch}
+        return
+      end
+      train.report{epoch = epoch}
+      os.execute('sleep 0.02')
+""")))
+    os.kill(workers_of(rtrain)[1], signal.SIGTERM)
+    wait_for_text(running, "SIGTERM: the run stops")
+    for pid in [running.pid, *workers_of(rtrain)]:
+        os.kill(pid, signal.SIGTERM)
+    (rtrain.folder / "go").touch()
+    result = running.wait(30)
+    assert result.returncode == 75, result.stderr
+    assert len(rtrain.json("checkpoints", "stopped")) == 1
+
+
+def test_F_041_a_closed_terminal_stops_the_run(rtrain):
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [RTRAIN, "run", str(rtrain.script(script(POLLING)))], cwd=rtrain.folder, env=rtrain.env, stdin=slave,
+        stdout=slave, stderr=slave, start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(slave)
+    seen = b""
+    while b"told" not in seen and b"epoch=5" not in seen:
+        seen += os.read(master, 65536)
+    os.close(master)
+    assert process.wait(30) == 75
+    assert rtrain.json("show", "stopped")["status"] == "PREEMPTED"
+    assert not processes_of(rtrain.storage)
+
+
+def test_F_041_nohup_keeps_a_run_alive(rtrain):
+    path = rtrain.script(script(POLLING))
+    process = subprocess.Popen(["nohup", RTRAIN, "run", str(path), "--name", "kept"], cwd=rtrain.folder, env=rtrain.env,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def reports():
+        listed = rtrain("metrics", "kept", "--json")
+        return len(json.loads(listed.stdout)) if listed.returncode == 0 else 0
+
+    wait_until(lambda: reports() >= 1, 30, "the first report")
+    process.send_signal(signal.SIGHUP)
+    before = reports()
+    wait_until(lambda: reports() > before + 2, 30, "more reports")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 75
+
+
+def test_B_105_a_clean_return_during_a_stop_finishes_the_run(rtrain):
+    running = rtrain.started("run", rtrain.script(script("""
+      train.report{epoch = epoch}
+      while not is_there('go') do os.execute('sleep 0.02') end
+      return
+""")))
+    running.send(signal.SIGTERM)
+    wait_for_text(running, "SIGTERM: the run stops")
+    (rtrain.folder / "go").touch()
+    result = running.wait(30)
+    assert result.returncode == 0, result.stderr
+    assert rtrain.json("show", "stopped")["status"] == "FINISHED"
+
+
+def test_B_109_a_user_error_during_a_stop_is_a_worker_failure(rtrain):
+    body = POLLING.replace("save{epoch = epoch}", "error('a bug in the saving code')")
+    running = rtrain.started("run", rtrain.script(script(body).replace("max_failures = 5", "max_failures = 0")))
+    running.send(signal.SIGTERM)
+    result = running.wait(30)
+    assert result.returncode == 1, result.stderr
+    assert "a bug in the saving code" in result.stderr
+    assert rtrain.json("show", "stopped")["status"] == "ERRORED"
+
+
+def test_B_110_the_checkpoint_of_survivors_alone_is_not_committed(rtrain):
+    body = """
+      if train.stop_requested() then
+        if rank == 1 then while true do os.execute('sleep 0.05') end end
+        save{epoch = epoch}
+        return
+      end
+      train.report{epoch = epoch}
+      os.execute('sleep 0.02')
+"""
+    running = rtrain.started("run", rtrain.script(script(body)))
+    rank_1 = next(w["pid"] for w in rtrain.json("show", "stopped")["attempts"][0]["workers"] if w["rank"] == 1)
+    running.send(signal.SIGTERM)
+    staging = rtrain.run_folder("stopped") / "staging"
+    wait_until(lambda: any("state" in name for name in leftovers(staging)), 30, "the staged files of rank 0")
+    os.kill(rank_1, signal.SIGKILL)
+    result = running.wait(30)
+    assert result.returncode == 143, result.stderr
+    assert rtrain.json("checkpoints", "stopped") == []
+    assert leftovers(rtrain.run_folder("stopped") / "checkpoints") == []
+
+
+def test_B_088_a_shutdown_does_not_wait_for_the_collective_of_the_living(rtrain):
+    body = "train.report{epoch = epoch} if rank == 1 then while true do os.execute('sleep 0.05') end end"
+    running = rtrain.started("run", rtrain.script(script(body).replace("max_failures = 5", "max_failures = 0")))
+    rank_1 = next(w["pid"] for w in rtrain.json("show", "stopped")["attempts"][0]["workers"] if w["rank"] == 1)
+    os.kill(rank_1, signal.SIGKILL)
+    result = running.wait(30)  # rank 0 would wait for 1800 s
+    assert result.returncode == 5, result.stderr
+    assert "rank 1" in result.stderr and "SIGKILL" in result.stderr
+
+
+def test_F_036_workers_go_on_while_the_controller_is_stopped(rtrain):
+    body = """
+      while not is_there('go') do
+        train.report{epoch = 1}
+        local file = io.open('steps-' .. rank, 'a')
+        file:write('.')
+        file:close()
+        os.execute('sleep 0.02')
+      end
+      return
+"""
+    running = rtrain.started("run", rtrain.script(script(body)))
+    running.send(signal.SIGSTOP)
+    steps = rtrain.folder / "steps-0"
+    wait_until(steps.exists, 30, "the first step")
+    before = steps.stat().st_size
+    wait_until(lambda: steps.stat().st_size > before + 10, 30, "steps without a controller")
+    (rtrain.folder / "go").touch()
+    running.send(signal.SIGCONT)
+    result = running.wait(60)
+    assert result.returncode == 0, result.stderr
+    assert len(rtrain.json("show", "stopped")["attempts"]) == 1
+
+
+def test_F_044_a_worker_holds_nothing_of_the_controllers(rtrain):
+    running = rtrain.started("run", rtrain.script(script(POLLING)))
+    targets = {}
+    for pid in workers_of(rtrain):
+        fds = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+        assert not [name for name in fds if name.startswith(str(rtrain.storage))], "files of the store"
+        targets[pid] = {name for name in fds if name.startswith(("socket:", "pipe:"))}
+    first, second = targets.values()
+    assert not first & second, "the channel or the output of another rank"
+    running.send(signal.SIGTERM)
+    assert running.wait(30).returncode == 75

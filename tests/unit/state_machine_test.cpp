@@ -337,9 +337,11 @@ TEST(StateMachine, B_076_AbortClosesTheAttemptAndEndsInAborted) {
 
 TEST(StateMachine, ACheckpointAfterTheRequestEndsTheGroup) {
   Driver d(2);
-  d.run().feed(event::CheckpointCommitted{1});
+  d.run().feed(event::StopComplete{1});
   EXPECT_FALSE(d.find<action::KillGroup>());
   d.feed(event::StopRequested{StopKind::kInterrupt}).feed(event::CheckpointCommitted{1});
+  EXPECT_FALSE(d.find<action::KillGroup>()) << "the train function may be about to return";
+  d.feed(event::StopComplete{1});
   EXPECT_TRUE(d.find<action::KillGroup>());
   d.all_gone().feed(event::AttemptEnded{true}).feed(event::RunEnded{});
   EXPECT_EQ(d.state(), RunState::kAborted);
@@ -349,7 +351,8 @@ TEST(StateMachine, ATerminatedRunThatSavedIsPreempted) {
   Driver d(2);
   d.run().feed(event::StopRequested{StopKind::kTerminate});
   EXPECT_EQ(d.state(), RunState::kPreempting);
-  d.feed(event::StopSeen{}).feed(event::CheckpointCommitted{1}).all_gone();
+  d.feed(event::StopSeen{}).feed(event::CheckpointCommitted{1});
+  d.feed(event::StopComplete{1}).all_gone();
   d.feed(event::AttemptEnded{true}).feed(event::RunEnded{});
   EXPECT_EQ(d.state(), RunState::kPreempted);
   EXPECT_EQ(exit_code(d.find<action::Finish>()->error->cause.code()), 75);
@@ -421,10 +424,22 @@ TEST(StateMachine, B_109_AUserErrorDuringAStopIsAWorkerFailure) {
   EXPECT_EQ(retryable.find<action::EndRun>()->status, RunState::kAborted);
 }
 
+TEST(StateMachine, ARankThatIsLostDuringAStopWentWithWhatStopsIt) {
+  Driver d(2);
+  d.run().feed(event::StopRequested{StopKind::kTerminate}).feed(event::CheckpointCommitted{1});
+  d.die(1).all_gone().feed(event::AttemptEnded{true}).feed(event::RunEnded{});
+  EXPECT_EQ(d.state(), RunState::kPreempted);
+
+  Driver resized(ScalingPolicy::elastic(1, 4, 60), {});
+  resized.feed(event::Started{}).resize(2).feed(event::ResourcesSeen{1, 4});
+  resized.die(0).all_gone().feed(event::AttemptEnded{false});
+  EXPECT_TRUE(resized.find<action::EndRun>()) << "a wish of the run itself kills nobody";
+}
+
 TEST(StateMachine, B_108_APreemptionBudgetThatIsUsedUpIsNoInvitationToRunAgain) {
   Driver d(ScalingPolicy::fixed(1), {.max_preemption_failures = 0});
   d.run().feed(event::StopRequested{StopKind::kTerminate}).feed(event::CheckpointCommitted{1});
-  d.all_gone().feed(event::AttemptEnded{true}).feed(event::RunEnded{});
+  d.feed(event::StopComplete{1}).all_gone().feed(event::AttemptEnded{true}).feed(event::RunEnded{});
   const auto& error = *d.find<action::Finish>()->error;
   EXPECT_EQ(error.kind, FailureKind::kPreemption);
   EXPECT_EQ(error_kind_name(error.kind), "PreemptionError");
@@ -477,7 +492,7 @@ TEST(StateMachine, B_071_AResizeGoesThroughResizingAndSchedulingWithTheNewSize) 
   ASSERT_TRUE(d.find<action::AskToStop>());
   EXPECT_EQ(d.find<action::AskToStop>()->kind, StopKind::kResize);
   EXPECT_EQ(d.find<action::ReportResize>()->to, 4);
-  d.feed(event::CheckpointCommitted{1}).all_gone();
+  d.feed(event::CheckpointCommitted{1}).feed(event::StopComplete{1}).all_gone();
   EXPECT_EQ(d.find<action::EndAttempt>()->status, RunState::kFinished);
   d.feed(event::AttemptEnded{true});
   EXPECT_EQ(d.state(), RunState::kResizing);

@@ -1,0 +1,39 @@
+// host/cli/control_client.h: a command's connection to the controller of a live run
+// (host/train/control_server.h).
+#pragma once
+
+#include <chrono>
+
+#include "host/base/value.h"
+#include "host/loop/frame.h"
+#include "host/store/run_reader.h"
+
+namespace rtrain {
+
+class ControlClient {
+ public:
+  // Throws kUsage when the run has ended, kEnvironment when its controller cannot be reached from
+  // here: with the reason and, where it is known, the host and pid of the controller.
+  explicit ControlClient(OpenRun& run);
+  ~ControlClient();
+  ControlClient(const ControlClient&) = delete;
+  ControlClient& operator=(const ControlClient&) = delete;
+
+  // Of the process at the other end.
+  int pid() const { return pid_; }
+  // The reply to the request {op, …}. Throws what the controller answers with, kTimeout when it
+  // does not answer, kNotFound when it ended before that.
+  Value ask(const Map& request, std::chrono::milliseconds timeout);
+  // Waits until the run has ended; false when the time has passed before.
+  bool wait_for_end(std::chrono::milliseconds timeout);
+
+ private:
+  enum class Read { kMessage, kEnd, kTimeout };
+  Read read_message(std::chrono::milliseconds timeout, Value& message);
+
+  int fd_ = -1;
+  int pid_ = 0;
+  FrameReader frames_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,64 @@
+// rtrain stop RUN: ends a live run in order, or at once.
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+
+#include "host/base/text.h"
+#include "host/cli/command.h"
+#include "host/cli/control_client.h"
+#include "host/cli/listing.h"
+
+namespace rtrain {
+namespace {
+
+constexpr std::chrono::seconds kAnswer{10};
+// On top of the grace period: for the commit under way and the run's last rows.
+constexpr std::chrono::seconds kEnd{60};
+
+struct Options : ListingOptions {
+  bool now = false;
+};
+
+std::chrono::milliseconds to_ms(double seconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+void stop_run(const Options& options) {
+  OpenRun run = options.open_run();
+  ControlClient controller(run);
+  const Value answer = controller.ask(
+      Map{{"op", "stop"}, {"now", options.now}, {"pid", static_cast<int64_t>(getpid())}}, kAnswer);
+  const double grace_s = answer["grace_s"].as_float();
+  if (!options.json && grace_s > 0) {
+    std::cerr << "run " << run.ref.name << " stops at its next checkpoint, at the latest in "
+              << human_duration(grace_s) << "\n";
+  }
+  if (!controller.wait_for_end(to_ms(grace_s) + kEnd)) {
+    throw Error(Code::kTimeout,
+                cat("run '", run.ref.name, "' (pid ", controller.pid(), ") has not ended ",
+                    human_duration(grace_s), " + ", kEnd.count(),
+                    " s after the request: `rtrain stop --now` kills it"));
+  }
+  const Value document = run.reader.run(run.ref);
+  if (options.json) {
+    return print_json(Map{{"name", run.ref.name},
+                          {"run_id", run.ref.run_id},
+                          {"pid", controller.pid()},
+                          {"status", document["status"]}});
+  }
+  std::cout << "run " << run.ref.name << " " << document["status"].as_string() << "\n";
+}
+
+}  // namespace
+
+void add_stop(CLI::App& app, CommandResult&) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("stop", "Stop a live run at its next checkpoint");
+  add_run_argument(*command, *options);
+  command->add_flag("--now", options->now, "kill its workers, without another checkpoint");
+  add_listing_options(*command, *options);
+  command->final_callback([options] { stop_run(*options); });
+}
+
+}  // namespace rtrain

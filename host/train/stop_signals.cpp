@@ -1,0 +1,66 @@
+#include "host/train/stop_signals.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <string>
+
+#include "host/base/clock.h"
+#include "host/base/error.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+// No hand is that fast; `timeout` signals its child and then the group that the child is in.
+constexpr double kOneSignalS = 0.1;
+// For the run's end to reach the disk after a second signal.
+constexpr std::chrono::seconds kLastResort{2};
+
+StopKind kind_of(int number) {
+  return number == SIGINT ? StopKind::kInterrupt : StopKind::kTerminate;
+}
+
+Code code_of(int number) { return number == SIGINT ? Code::kInterrupted : Code::kTerminated; }
+
+bool is_ignored(int number) {
+  struct sigaction action {};
+  return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+StopSignals::StopSignals(Loop& loop, Seams seams)
+    : seams_(std::move(seams)), last_resort_(loop, [this] { _exit(exit_code_); }) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR2}) {
+    if (is_ignored(number)) continue;
+    signals_.push_back(
+        std::make_unique<Signal>(loop, number, [this, number] { on_signal(number); }));
+  }
+}
+
+std::string StopSignals::name(int number) { return cat("SIG", sigabbrev_np(number)); }
+
+void StopSignals::on_forwarded(int number) { ask(number); }
+
+void StopSignals::on_signal(int number) {
+  const double now_s = monotonic_s();
+  const bool same = own_ > 0 && now_s - last_s_ < kOneSignalS;
+  last_s_ = now_s;
+  if (same) return;
+  exit_code_ = exit_code(code_of(number));
+  ++own_;
+  if (own_ == 1) return ask(number);
+  seams_.on_second();
+  if (own_ > 2) _exit(exit_code_);
+  last_resort_.start(kLastResort);
+}
+
+void StopSignals::ask(int number) {
+  if (asked_) return;
+  asked_ = true;
+  seams_.on_first(kind_of(number), number);
+}
+
+}  // namespace rtrain

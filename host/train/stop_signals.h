@@ -1,0 +1,49 @@
+// host/train/stop_signals.h: what SIGINT, SIGTERM, SIGHUP and SIGUSR2 ask of a run.
+//
+// The first asks for a stop, the second kills, the third leaves at once. A signal for the whole job
+// (scancel, `kill -PGID`, timeout) reaches the workers too, and often first: they pass it on, and
+// it counts as the first only. Signals that come within a moment of each other are one. A signal
+// that was ignored when the process started (nohup, `&` in a script) stays ignored.
+//
+// Belongs to the control thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "host/loop/signal.h"
+#include "host/loop/timer.h"
+#include "host/train/stop_agreement.h"
+
+namespace rtrain {
+
+class StopSignals {
+ public:
+  struct Seams {
+    std::function<void(StopKind kind, int number)> on_first;
+    std::function<void()> on_second;
+  };
+
+  StopSignals(Loop& loop, Seams seams);
+
+  // A worker has got it.
+  void on_forwarded(int number);
+
+  // "SIGINT"
+  static std::string name(int number);
+
+ private:
+  void on_signal(int number);
+  void ask(int number);
+
+  Seams seams_;
+  bool asked_ = false;
+  int own_ = 0;
+  int exit_code_ = 0;
+  double last_s_ = 0;
+  std::vector<std::unique_ptr<Signal>> signals_;
+  Timer last_resort_;
+};
+
+}  // namespace rtrain
