@@ -128,9 +128,14 @@ int traceback_handler(lua_State* L) {
     return 1;
   }
   // A plain value: its text; "file.lua:3: text" keeps the position it begins with.
+  // A table's or function's text would be its address, another one each time.
+  const bool is_plain = lua_type(L, 1) < LUA_TTABLE && lua_type(L, 1) != LUA_TLIGHTUSERDATA;
+  const bool prints = is_plain || luaL_getmetafield(L, 1, "__tostring") != 0;
   lua_getglobal(L, "tostring");
   lua_pushvalue(L, 1);
-  if (lua_pcall(L, 1, 1, 0) != 0 || lua_type(L, -1) != LUA_TSTRING) {
+  if (!prints) {
+    lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
+  } else if (lua_pcall(L, 1, 1, 0) != 0 || lua_type(L, -1) != LUA_TSTRING) {
     lua_pushliteral(L, "(error object that does not print)");
   }
   size_t size = 0;
