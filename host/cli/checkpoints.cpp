@@ -1,4 +1,5 @@
 // rtrain checkpoints RUN: the checkpoints of a run.
+#include <cctype>
 #include <memory>
 
 #include "host/base/text.h"
@@ -10,11 +11,16 @@ namespace {
 
 constexpr size_t kMetricsWidth = 50;
 
+// "best latest", "missing", "validation failed".
 std::string marks(const Value& checkpoint) {
-  std::string text = checkpoint["best"].as_bool() ? "best " : "";
-  if (checkpoint["latest"].as_bool()) text += "latest";
-  if (!checkpoint["kept"].bool_or(true)) text += "dropped";
-  return text;
+  std::vector<std::string> words;
+  if (checkpoint["best"].as_bool()) words.emplace_back("best");
+  if (checkpoint["latest"].as_bool()) words.emplace_back("latest");
+  if (!checkpoint["kept"].bool_or(true)) words.push_back(checkpoint["state"].as_string());
+  std::string status = checkpoint["status"].as_string();
+  for (char& c : status) c = c == '_' ? ' ' : static_cast<char>(std::tolower(c));
+  if (status != "committed") words.push_back(status);
+  return join(words, " ");
 }
 
 void print_checkpoints(const List& checkpoints) {

@@ -394,6 +394,7 @@ List RunReader::checkpoints(const RunRef& run, bool all) {
             {"best", false}};
     if (!query.is_null(9)) row.set("problem", query.text(9));
     if (all) row.set("kept", is_kept);
+    if (all) row.set("state", query.text(7) == "kept" && !is_kept ? "missing" : query.text(7));
     rows.push_back(std::move(row));
   }
   if (kept.empty()) return rows;

@@ -53,7 +53,7 @@ class RunReader {
   // rows.
   List metrics(const RunRef& run, bool ranks, bool all);
   // {name, path, index, attempt, metrics, size_bytes, created_at, status, latest, best}, `problem`
-  // where its validation failed; all adds `kept` and dropped and missing ones.
+  // where its validation failed; all adds `kept`, `state` and dropped and missing ones.
   List checkpoints(const RunRef& run, bool all);
 
   // True while a controller owns the run.

@@ -139,7 +139,8 @@ function show:validated(event)
 end
 
 function show:draining(event)
-  if not self._quiet then self:notice(('the training is over; waiting for %s'):format(counted(event.validations, 'validation'))) end
+  if self._quiet then return end
+  self:notice(('the training is over; waiting for %s'):format(counted(event.validations, 'validation')))
 end
 
 function show:notice(event) self:notice(event.text, event.level) end

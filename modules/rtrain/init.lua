@@ -26,8 +26,8 @@ local LATER = {
 ---@field report fun(metrics: table, options?: {checkpoint: Checkpoint, checkpoint_dir_name: string})
 ---@field get_checkpoint fun(): Checkpoint?
 ---@field get_all_reported_checkpoints fun(options?: {consistency_mode: string, timeout_s: number}): ReportedCheckpoint[]
----@field CheckpointConsistencyMode rtrain.CheckpointConsistencyMode
----@field ReportedCheckpointStatus rtrain.ReportedCheckpointStatus
+---@field CheckpointConsistencyMode CheckpointConsistencyMode
+---@field ReportedCheckpointStatus ReportedCheckpointStatus
 ---@field ValidationConfig ValidationConfig
 ---@field ValidationTaskConfig ValidationTaskConfig
 ---@field get_context fun(): TrainContext

@@ -9,13 +9,13 @@ local session = require 'rtrain.session'
 
 local reported = {}
 
----@class rtrain.CheckpointConsistencyMode
+---@class CheckpointConsistencyMode
 ---@field COMMITTED string answer as soon as the checkpoints are committed, with the metrics of their reports
 ---@field VALIDATED string wait for their validations too
 reported.CheckpointConsistencyMode = namespace('train.CheckpointConsistencyMode', nil,
   {COMMITTED = 'COMMITTED', VALIDATED = 'VALIDATED'})
 
----@class rtrain.ReportedCheckpointStatus
+---@class ReportedCheckpointStatus
 ---@field COMMITTED string
 ---@field PENDING_VALIDATION string
 ---@field VALIDATED string
@@ -70,7 +70,7 @@ function reported.get_all_reported_checkpoints(options)
   options = args.options(options, {'consistency_mode', 'timeout_s'}, name)
   local mode = args.one_of(name .. ': consistency_mode', options.consistency_mode or 'VALIDATED', {'COMMITTED', 'VALIDATED'})
   local timeout_s = options.timeout_s
-  if timeout_s ~= nil and (type(timeout_s) ~= 'number' or not (timeout_s >= 0)) then
+  if timeout_s ~= nil and (type(timeout_s) ~= 'number' or timeout_s ~= timeout_s or timeout_s < 0) then
     errors.raise('argument', ('%s: timeout_s is %s, expected seconds'):format(name, tostring(timeout_s)))
   end
   local out = {}

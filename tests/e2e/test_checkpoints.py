@@ -93,10 +93,11 @@ SCORE = "checkpoint_score_attribute = 'accuracy', checkpoint_score_order = "
     (f"num_to_keep = 2, {SCORE}'max'", [1, 3, 5], 1),
     (f"num_to_keep = 2, {SCORE}'min'", [0, 2, 5], 0),
     (f"num_to_keep = 1, {SCORE}'max'", [1, 5], 1),
+    ("num_to_keep = 1", [5], 5),
     ("num_to_keep = 2", [4, 5], 5),
     ("", [0, 1, 2, 3, 4, 5], 5),
 ])
-def test_retention_keeps_the_best_and_the_latest(rtrain, config, kept, best):
+def test_B_028_retention_keeps_the_best_and_the_latest(rtrain, config, kept, best):
     rtrain.run_ok(SCORED + fit(config))
     rows = rtrain.json("checkpoints", "run")
     assert sorted(row["index"] for row in rows) == kept

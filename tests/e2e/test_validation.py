@@ -156,15 +156,28 @@ def test_an_interrupt_does_not_wait_for_validations(rtrain):
     assert row["status"] == "PENDING_VALIDATION"
 
 
-def test_a_killed_controller_takes_its_validation_along(rtrain):
-    text = script("save(1, true) while true do train.report{} os.execute('sleep 0.05') end", """
-        io.open('validating', 'w'):close()
-        while true do end
+def test_a_killed_controller_takes_its_validation_along_and_the_next_one_does_it_again(rtrain):
+    text = script("""
+        if train.get_checkpoint() then return end
+        save(1, train.ValidationTaskConfig{fn_kwargs = {shift = 5}})
+        while true do train.report{} os.execute('sleep 0.05') end
+        """, """
+        local file = io.open('validating', 'a')
+        file:write('x')
+        file:close()
+        while not io.open('go') do end
+        return {score = 100 + options.shift}
         """)
     running = rtrain.start("run", rtrain.script(text))
     wait_until((rtrain.folder / "validating").exists, 60)
     os.kill(running.pid, signal.SIGKILL)
     running.wait(30)
+    (rtrain.folder / "go").touch()
+    resumed = rtrain("run", rtrain.folder / "train.lua", "--resume", "must")
+    assert resumed.returncode == 0, resumed.stderr
+    (row,) = checkpoints(rtrain).values()
+    assert row["status"] == "VALIDATED" and row["metrics"]["score"] == 105
+    assert (rtrain.folder / "validating").read_text() == "xx"
 
 
 @pytest.mark.parametrize("train, reason", [

@@ -72,7 +72,7 @@ function TestRefusals.test_unknown_field_with_a_hint_at_the_users_line()
   lu.assertStrMatches(where, '.*config_test%.lua:%d+')
 end
 
-function TestRefusals.test_wrong_values()
+function TestRefusals.test_B_014_wrong_values()
   for _, make in ipairs {
     function() return train.ScalingConfig {num_workers = -1} end,
     function() return train.ScalingConfig {num_workers = 1.5} end,
@@ -80,6 +80,12 @@ function TestRefusals.test_wrong_values()
     function() return train.ScalingConfig {resources_per_worker = {cpu = 2}} end,
     function() return train.ScalingConfig {placement_strategy = 'pack'} end,
     function() return train.CheckpointConfig {num_to_keep = 0} end,
+    function() return train.CheckpointConfig {num_to_keep = -1} end,
+    function() return train.ValidationConfig {} end,
+    function() return train.ValidationConfig {fn = 'validate'} end,
+    function() return train.ValidationConfig {fn = print, ray_remote_kwargs = {num_gpus = 1}} end,
+    function() return train.ValidationTaskConfig {timeout_s = 0} end,
+    function() return train.ValidationTaskConfig {fn_kwargs = {1, 2}} end,
     function() return train.CheckpointConfig {checkpoint_score_order = 'best'} end,
     function() return train.FailureConfig {max_failures = -2} end,
     function() return train.TorchConfig {timeout_s = 0} end,
