@@ -21,7 +21,7 @@ namespace {
 
 // Source descriptors are moved up here first, so that giving one its place never overwrites
 // another.
-constexpr int kAbovePlaces = 100;
+constexpr int kAbovePlaces = 16;
 
 [[noreturn]] void fail(std::string_view what, int error) {
   throw Error(Code::kEnvironment, cat(what, ": ", std::string_view(std::strerror(error))));

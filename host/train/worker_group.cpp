@@ -13,6 +13,7 @@
 #include "host/loop/channel.h"
 #include "host/loop/line_reader.h"
 #include "host/loop/message.h"
+#include "host/loop/open_files.h"
 
 namespace rtrain {
 namespace {
@@ -127,6 +128,11 @@ WorkerGroup::WorkerGroup(Loop& loop, const WorkerGroupOptions& options,
 WorkerGroup::~WorkerGroup() { kill(); }
 
 void WorkerGroup::spawn_next() {
+  // A worker's channel, pipes and watch; their other ends and copies while it starts; the store,
+  // logs and files of a commit beside them.
+  constexpr int kForEach = 4;
+  constexpr int kBesides = 32;
+  if (workers_.empty()) provide_open_files(kForEach * options_.num_workers + kBesides);
   fault_point("group.spawn");
   workers_.push_back(std::make_unique<Worker>(*this, size()));
 }

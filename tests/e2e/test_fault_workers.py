@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -139,6 +140,16 @@ def test_F_052_a_worker_that_talks_nonsense_is_ended(rtrain, bytes_):
     assert "rank 1" in result.stderr and "no message" in result.stderr, result.stderr
     assert rtrain.json("show", "talking")["status"] == "ERRORED"
     assert rtrain.reports("talking") == [{"ok": True}]
+
+
+def test_F_046_a_low_limit_of_open_files_is_raised_or_named(saver):
+    assert saver.run(wrapper=("prlimit", "--nofile=24:1024")).returncode == 0
+    checker.check_finished(saver.rtrain.storage, 2)
+    saver.clear()
+    result = saver.run(wrapper=("prlimit", "--nofile=40"))
+    assert result.returncode == 4, result.stdout + result.stderr
+    assert re.search(r"need \d+ open files, allowed are 40.*ulimit -n", result.stderr), result.stderr
+    saver.check()
 
 
 def test_F_048_a_machine_without_shared_memory(saver):
