@@ -45,7 +45,7 @@ local train = require 'rtrain.namespace'('train', {
   files = {
     {'rtrain.trainer', 'TorchTrainer', 'DataParallelTrainer'},
     {'rtrain.report', 'report', 'get_checkpoint'},
-    {'rtrain.reported_checkpoints', 'get_all_reported_checkpoints', 'CheckpointConsistencyMode', 'ReportedCheckpointStatus'},
+    {'rtrain.reported_checkpoints', 'get_all_reported_checkpoints'},
     {'rtrain.config.validation', 'ValidationConfig', 'ValidationTaskConfig'},
     {'rtrain.context', 'get_context'},
     {'rtrain.state', 'state'},
@@ -64,6 +64,8 @@ local train = require 'rtrain.namespace'('train', {
     UserCallback = 'rtrain.user_callback',
     Checkpoint = 'rtrain.checkpoint',
     CheckpointUploadMode = 'rtrain.checkpoint_upload_mode',
+    CheckpointConsistencyMode = 'rtrain.checkpoint_consistency_mode',
+    ReportedCheckpointStatus = 'rtrain.reported_checkpoint_status',
     tempdir = 'rtrain.tempdir',
     async_save = 'rtrain.async_save',
     torch = 'rtrain.torch',

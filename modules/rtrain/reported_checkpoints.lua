@@ -4,27 +4,9 @@ local args = require 'rtrain.args'
 local Checkpoint = require 'rtrain.checkpoint'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
-local namespace = require 'rtrain.namespace'
 local session = require 'rtrain.session'
 
 local reported = {}
-
----@class CheckpointConsistencyMode
----@field COMMITTED string answer as soon as the checkpoints are committed, with the metrics of their reports
----@field VALIDATED string wait for their validations too
-reported.CheckpointConsistencyMode = namespace('train.CheckpointConsistencyMode', nil,
-  {COMMITTED = 'COMMITTED', VALIDATED = 'VALIDATED'})
-
----@class ReportedCheckpointStatus
----@field COMMITTED string
----@field PENDING_VALIDATION string
----@field VALIDATED string
----@field VALIDATION_FAILED string
----@field VALIDATION_TIMEOUT string
-reported.ReportedCheckpointStatus = namespace('train.ReportedCheckpointStatus', nil, {
-  COMMITTED = 'COMMITTED', PENDING_VALIDATION = 'PENDING_VALIDATION', VALIDATED = 'VALIDATED',
-  VALIDATION_FAILED = 'VALIDATION_FAILED', VALIDATION_TIMEOUT = 'VALIDATION_TIMEOUT',
-})
 
 ---A checkpoint that was reported and is kept. Counterpart: ray.train.ReportedCheckpoint.
 ---@class ReportedCheckpoint

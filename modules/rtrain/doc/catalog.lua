@@ -29,7 +29,13 @@ local ROOTS = {'rtrain', 'torch', 'vision'}
 local function is_module(value)
   if type(value) ~= 'table' or class.is_class(value) or class.of(value) then return false end
   local meta = getmetatable(value)
-  if meta and meta.__names then return true end
+  if meta and meta.__names then
+    -- A namespace of strings alone is an enumeration.
+    for _, name in ipairs(meta.__names(value)) do
+      if type(rawget(value, name)) ~= 'string' then return true end
+    end
+    return false
+  end
   for _, field in next, value do
     if type(field) == 'function' then return true end
   end
