@@ -8,6 +8,7 @@
 #include "host/base/fault.h"
 #include "host/cli/command.h"
 #include "host/cli/unknown_name.h"
+#include "host/loop/group_guard.h"
 
 namespace rtrain {
 namespace {
@@ -33,6 +34,7 @@ int run_command_line(int argc, char** argv) {
     set_fault_process(std::atoi(argv[2]));
     return run_worker(std::atoi(argv[3]));
   }
+  if (argc == 2 && std::string_view(argv[1]) == "--guard") return run_group_guard();
   CLI::App app("Distributed training scripted in Lua", "rtrain");
   app.require_subcommand(1);
   app.get_formatter()->label("REQUIRED", "");

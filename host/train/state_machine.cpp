@@ -14,7 +14,7 @@ constexpr double kVerdictS = 0.5;
 // A rank that a signal ended is a cause by itself; the rest is for one that died at the same time.
 constexpr double kVerdictAfterSignalS = 0.1;
 // Teardown of a worker after its train function has returned.
-constexpr double kExitTimeoutS = 10;
+constexpr double kExitTimeoutS = 5;
 
 constexpr std::array kStateNames = {"INITIALIZING", "SCHEDULING", "RESCHEDULING", "RUNNING",
                                     "PREEMPTING",   "RESTARTING", "RESIZING",     "SHUTTING_DOWN",

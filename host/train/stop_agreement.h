@@ -6,9 +6,9 @@
 // many calls it has made; `release` says at which one to stop: the one after the highest count,
 // which nobody has made yet. Both are answered by the ranks' control threads, whatever Lua does.
 //
-// Pure: no clock, no channel. The caller sends the orders to all ranks that have not left, and tells
-// when the deadline of a round has passed: a rank whose process is stopped or stuck in the kernel
-// does not answer. The others are let go then, and its late answer begins the next round.
+// Pure: no clock, no channel. The caller sends the orders to all ranks that have not left, and
+// tells when the deadline of a round has passed: a rank whose process is stopped or stuck in the
+// kernel does not answer. The others are let go then, and its late answer begins the next round.
 #pragma once
 
 #include <cstdint>

@@ -18,6 +18,8 @@
 namespace rtrain {
 namespace {
 
+constexpr const char* kExecutable = "/proc/self/exe";
+
 // A descriptor that is closed unless it was given away.
 class Fd {
  public:
@@ -52,7 +54,8 @@ struct Pipe {
 
 class WorkerGroup::Worker {
  public:
-  Worker(WorkerGroup& group, int rank) : observer_(group.observer_), rank_(rank) {
+  Worker(WorkerGroup& group, int rank)
+      : observer_(group.observer_), guard_(*group.guard_), rank_(rank) {
     const SocketPair sockets = make_socket_pair();
     Fd near(sockets.near);
     const Fd far(sockets.far);
@@ -75,7 +78,7 @@ class WorkerGroup::Worker {
  private:
   void spawn(WorkerGroup& group, std::vector<int> descriptors) {
     ProcessOptions options;
-    options.file = "/proc/self/exe";
+    options.file = kExecutable;
     options.args = {"rtrain", "--worker", std::to_string(rank_), std::to_string(getpid())};
     options.env = group.options_.env;
     if (descriptors.back() < 0) {
@@ -85,6 +88,7 @@ class WorkerGroup::Worker {
     }
     options.descriptors = std::move(descriptors);
     process_.emplace(group.loop_, options, [this](ExitStatus status) { on_exit(status); });
+    guard_.add(pid());
   }
 
   LineReader::Callbacks reader(std::string_view stream) {
@@ -103,6 +107,7 @@ class WorkerGroup::Worker {
   // Everything the worker had written lies in the socket and the pipes by now. Their end may never
   // come: a process that has left the worker's group can hold them open.
   void on_exit(ExitStatus status) {
+    guard_.del(pid());
     channel_->drain();
     channel_->close();
     for (auto* stream : {&*out_, &*err_}) {
@@ -113,6 +118,7 @@ class WorkerGroup::Worker {
   }
 
   WorkerGroupObserver& observer_;
+  GroupGuard& guard_;
   int rank_;
   std::string broken_;
   std::optional<Channel> channel_;
@@ -134,6 +140,7 @@ void WorkerGroup::spawn_next() {
   constexpr int kBesides = 32;
   if (workers_.empty()) provide_open_files(kForEach * options_.num_workers + kBesides);
   fault_point("group.spawn");
+  if (!guard_) guard_ = std::make_unique<GroupGuard>(loop_, kExecutable);
   workers_.push_back(std::make_unique<Worker>(*this, size()));
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host/base/value.h"
+#include "host/loop/group_guard.h"
 #include "host/loop/loop.h"
 #include "host/loop/process.h"
 
@@ -65,6 +66,7 @@ class WorkerGroup {
   Loop& loop_;
   WorkerGroupOptions options_;
   WorkerGroupObserver& observer_;
+  std::unique_ptr<GroupGuard> guard_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 

@@ -252,6 +252,22 @@ def test_B_088_a_shutdown_does_not_wait_for_the_collective_of_the_living(rtrain)
     assert "rank 1" in result.stderr and "SIGKILL" in result.stderr
 
 
+@pytest.mark.parametrize("stopped", [False, True], ids=["running", "stopped"])
+def test_F_035_no_process_outlives_a_killed_controller(rtrain, stopped):
+    body = "train.report{epoch = epoch} os.execute('sleep 600 & sleep 600')"
+    running = rtrain.started("run", rtrain.script(script(body)))
+    wait_until(lambda: len(processes_of(rtrain.storage)) >= 8, 30, "the workers' children")
+    if stopped:
+        os.kill(workers_of(rtrain)[0], signal.SIGSTOP)
+    running.send(signal.SIGKILL)
+    running.process.wait(10)
+    deadline = time.monotonic() + 2
+    while (alive := processes_of(rtrain.storage)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not alive, [pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() for pid in alive]
+    assert rtrain.json("show", "stopped")["status"] == "LOST"
+
+
 def test_F_036_workers_go_on_while_the_controller_is_stopped(rtrain):
     body = """
       while not is_there('go') do

@@ -122,7 +122,7 @@ TEST(StateMachine, FinishesInOrder) {
   EXPECT_EQ(d.state(), RunState::kFinished);
 }
 
-TEST(StateMachine, AWorkerThatDoesNotLeaveIsKilledAndTheRunStillFinishes) {
+TEST(StateMachine, B_087_AWorkerThatDoesNotLeaveIsKilledAndTheRunStillFinishes) {
   Driver d(1);
   d.run().feed(event::Returned{0}).feed(event::DeadlinePassed{1});
   EXPECT_TRUE(d.find<action::KillGroup>());

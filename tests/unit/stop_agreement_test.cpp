@@ -124,7 +124,8 @@ class Collective {
   std::condition_variable changed_;
 };
 
-// Ranks that ask, meet, ask, meet … as threads; the test's thread is controller and control threads.
+// Ranks that ask, meet, ask, meet … as threads; the test's thread is controller and control
+// threads.
 class Stop {
  public:
   explicit Stop(unsigned seed) : random_(seed) {}
