@@ -187,4 +187,23 @@ function TestErrors.test_the_line_is_shown_also_where_lua_cuts_the_name_of_the_s
   lu.assertStrContains(err.message, 'boom\n      error("boom")')
 end
 
+TestStopping = {}
+
+function TestStopping.test_it_says_who_asks_and_for_how_long_it_may_take()
+  local shown, _, err = display {}
+  shown:show {type = 'stopping', attempt = 1, kind = 'terminate', by = 'SIGTERM', grace_s = 30}
+  shown:show {type = 'stopping', attempt = 1, kind = 'resize', by = 'resize', grace_s = 30}
+  shown:show {type = 'stopping', attempt = 1, kind = 'interrupt', by = 'SIGINT', grace_s = 0}
+  lu.assertEquals(err.text, 'rtrain: SIGTERM: the run stops at its next checkpoint, at the latest in 30.0 s\n' ..
+    'rtrain: another size of the group: the attempt stops at its next checkpoint, at the latest in 30.0 s\n' ..
+    'rtrain: SIGINT: the run is being stopped (once more: kill it)\n')
+end
+
+function TestStopping.test_the_live_block_counts_down()
+  local shown, _, err = display {terminal = true}
+  shown:show {type = 'stopping', attempt = 1, kind = 'terminate', by = 'SIGTERM', grace_s = 30}
+  shown:tick()
+  lu.assertStrContains(err.text, 'stopping, at the latest in 2')
+end
+
 os.exit(lu.LuaUnit.run(), true)
