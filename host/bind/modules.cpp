@@ -3,6 +3,7 @@
 #include "host/bind/closure.h"
 #include "host/bind/controller.h"
 #include "host/bind/host.h"
+#include "host/bind/local_worker.h"
 #include "host/bind/services.h"
 #include "host/bind/system.h"
 #include "host/bind/worker.h"
@@ -24,6 +25,7 @@ void add_host_modules(State& state) {
   state.preload("rtrain._closure", &guarded<&open_closure>);
   state.preload("rtrain._controller", &guarded<&open_controller>);
   state.preload("rtrain._worker", &guarded<&open_worker>);
+  state.preload("rtrain._local", &guarded<&open_local>);
   state.preload("rtrain._system", &guarded<&open_system>);
 }
 

@@ -28,17 +28,11 @@ void close_state(lua_State* L) {
 void warn(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
 
 void write_begun(const std::string& path) {
-  WorkerProcess::current()->pending_writes().begin(path);
+  if (auto* worker = WorkerProcess::current()) worker->pending_writes().begin(path);
 }
 
 void write_ended(const std::string& path, const std::optional<Error>& error) {
-  WorkerProcess::current()->pending_writes().end(path, error);
-}
-
-void add_worker_functions(HostApi& api) {
-  add_store_functions(api);
-  api.write_begun = &write_begun;
-  api.write_ended = &write_ended;
+  if (auto* worker = WorkerProcess::current()) worker->pending_writes().end(path, error);
 }
 
 }  // namespace
@@ -49,7 +43,10 @@ const HostApi& host_api() {
     out.new_state = &new_state;
     out.close_state = &close_state;
     out.warn = &warn;
-    if (WorkerProcess::current() != nullptr) add_worker_functions(out);
+    // In every process: the one of the script is a worker itself in local mode.
+    out.write_begun = &write_begun;
+    out.write_ended = &write_ended;
+    add_store_functions(out);
     return out;
   }();
   return api;

@@ -5,8 +5,8 @@
 
 namespace rtrain {
 
-// Filled once; lives as long as the process. In a worker it has the Store of the attempt, elsewhere
-// none: the WorkerProcess must exist before the first call.
+// Filled once; lives as long as the process. The Store of the attempt is there while this process
+// is a worker; else its functions throw kArgument.
 const HostApi& host_api();
 
 }  // namespace rtrain

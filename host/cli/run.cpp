@@ -103,9 +103,12 @@ void run_script(const RunOptions& options, const std::vector<std::string>& comma
 void add_flags(CLI::App& command, RunOptions& options) {
   command.add_option("FILE", options.file, "training script")->required();
   command
-      .add_option("-n,--num-workers", options.num_workers, "workers (ScalingConfig.num_workers)")
-      ->check(CLI::Range(1, INT_MAX).description(""))
+      .add_option("-n,--num-workers", options.num_workers, "workers (ScalingConfig.num_workers); 0 is --local")
+      ->check(CLI::Range(0, INT_MAX).description(""))
       ->type_name("N");
+  command.add_flag_callback(
+      "--local", [&options] { options.num_workers = 0; },
+      "run the train function in this process, without workers");
   command
       .add_option("--set", options.set,
                   "a value of train_loop_config, a.b=VALUE for a nested one; repeatable")

@@ -293,6 +293,7 @@ void Controller::perform(const action::SpawnGroup& a) {
   return_value_ = {};
   WorkerGroupOptions options;
   options.num_workers = size;
+  options.local = seams_.spec.local;
   options.functions_fd = seams_.functions_fd;
   options.engine_fd = seams_.engine_fd;
   options.env = seams_.spec.worker_env;
@@ -315,6 +316,7 @@ void Controller::perform(const action::SpawnGroup& a) {
                         .signal = {}});
     emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kSpawn)}});
   }
+  if (options.local) emit("local_worker", {{"fd", group_->local_fd()}});
   record_workers();
 }
 
@@ -380,6 +382,10 @@ void Controller::perform(const action::KillGroup&) {
 void Controller::name_survivors() {
   for (int rank = 0; rank < group_->size(); ++rank) {
     if (machine_.ranks[static_cast<size_t>(rank)].gone) continue;
+    if (seams_.spec.local) {
+      emit_notice("warning", "the train function, which runs in this process, has not ended yet");
+      continue;
+    }
     emit_notice("warning", cat("rank ", rank, " (pid ", group_->pid(rank), ") has not ended ",
                                kKillNotice.count(),
                                " s after SIGKILL: it waits in the kernel, for a "

@@ -62,6 +62,7 @@ RunSpec RunSpec::from_value(const Value& v) {
   s.tags = texts(v["tags"]);
   s.note = v["note"].string_or("");
   s.resume = resume_mode_from_name(v["resume"].string_or("never"));
+  s.local = v["is_local"].bool_or(false);
   s.min_workers = static_cast<int>(v["min_workers"].int_or(1));
   s.max_workers = static_cast<int>(v["max_workers"].int_or(s.min_workers));
   if (!v["resize_interval_s"].is_nil()) s.resize_interval_s = v["resize_interval_s"].as_float();

@@ -30,6 +30,7 @@ struct RunSpec {
   std::vector<std::string> tags;
   std::string note;
   ResumeMode resume = ResumeMode::kNever;
+  bool local = false;  // one worker: the process that called fit()
   int min_workers = 1;
   int max_workers = 1;            // more than min: elastic
   double resize_interval_s = 60;  // how often an elastic group is looked at

@@ -1,6 +1,7 @@
 #include "host/train/worker_group.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -58,24 +59,37 @@ class WorkerGroup::Worker {
       : observer_(group.observer_), guard_(*group.guard_), rank_(rank) {
     const SocketPair sockets = make_socket_pair();
     Fd near(sockets.near);
-    const Fd far(sockets.far);
+    Fd far(sockets.far);
+    if (group.options_.local) {
+      near_fd_ = near.get();
+      local_fd_ = far.release();
+      open_channel(group, near.release());
+      return;
+    }
     Pipe out;
     Pipe err;
     spawn(group, {out.write->get(), err.write->get(), far.get(), group.options_.functions_fd,
                   group.options_.engine_fd});
-    channel_.emplace(
-        group.loop_, near.release(),
-        [this](const Value& message) { observer_.on_message(rank_, message); },
-        [this](const std::string& reason) { on_channel_closed(reason); });
+    open_channel(group, near.release());
     out_.emplace(group.loop_, out.read->release(), reader("stdout"));
     err_.emplace(group.loop_, err.read->release(), reader("stderr"));
   }
 
-  int pid() const { return process_->pid(); }
-  void kill() { process_->kill_group(SIGKILL); }
+  int pid() const { return process_ ? process_->pid() : getpid(); }
+  int local_fd() const { return local_fd_; }
+  void kill() {
+    if (process_) return process_->kill_group(SIGKILL);
+    if (near_fd_ >= 0) shutdown(near_fd_, SHUT_WR);
+  }
   void send(const Value& message) { channel_->send(message); }
 
  private:
+  void open_channel(WorkerGroup& group, int fd) {
+    channel_.emplace(
+        group.loop_, fd, [this](const Value& message) { observer_.on_message(rank_, message); },
+        [this](const std::string& reason) { on_channel_closed(reason); });
+  }
+
   void spawn(WorkerGroup& group, std::vector<int> descriptors) {
     ProcessOptions options;
     options.file = kExecutable;
@@ -101,6 +115,10 @@ class WorkerGroup::Worker {
   // any more.
   void on_channel_closed(const std::string& reason) {
     broken_ = reason;
+    if (!process_) {
+      near_fd_ = -1;
+      return observer_.on_gone(rank_, {pid(), ExitStatus{}, broken_});
+    }
     kill();
   }
 
@@ -121,6 +139,8 @@ class WorkerGroup::Worker {
   GroupGuard& guard_;
   int rank_;
   std::string broken_;
+  int near_fd_ = -1;  // in local mode, while the channel is open
+  int local_fd_ = -1;
   std::optional<Channel> channel_;
   std::optional<LineReader> out_;
   std::optional<LineReader> err_;
@@ -143,6 +163,8 @@ void WorkerGroup::spawn_next() {
   if (!guard_) guard_ = std::make_unique<GroupGuard>(loop_, kExecutable);
   workers_.push_back(std::make_unique<Worker>(*this, size()));
 }
+
+int WorkerGroup::local_fd() const { return workers_.at(0)->local_fd(); }
 
 int WorkerGroup::pid(int rank) const { return workers_.at(static_cast<size_t>(rank))->pid(); }
 

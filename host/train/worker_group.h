@@ -19,6 +19,7 @@ namespace rtrain {
 
 struct WorkerGroupOptions {
   int num_workers = 1;
+  bool local = false;  // one worker, which is a thread of this process and takes local_fd()
   int functions_fd = -1;
   int engine_fd = -1;
   std::vector<std::pair<std::string, std::string>> env;
@@ -51,13 +52,16 @@ class WorkerGroup {
 
   // Starts the next rank's process. Throws Error(kEnvironment).
   void spawn_next();
+  // In local mode: the worker's end of the channel. Who takes it owns it, and closes it at the end.
+  int local_fd() const;
   int size() const { return static_cast<int>(workers_.size()); }
   int pid(int rank) const;
 
   // Nothing when that worker's channel is closed.
   void send(int rank, const Value& message);
   void send_all(const Value& message);
-  // SIGKILL to every worker's process group.
+  // SIGKILL to every worker's process group. A local worker sees the end of its channel instead,
+  // and ends when its train function looks.
   void kill();
 
  private:

@@ -19,7 +19,7 @@ void Replies::expect(const std::string& key) {
 std::optional<Value> Replies::wait(const std::string& key, std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   const auto answered = [&] { return answers_[key].has_value(); };
-  changed_.wait_for(lock, timeout, [&] { return closed_ || answered(); });
+  idle_.wait_for(changed_, lock, timeout, [&] { return closed_ || answered(); });
   std::optional<Value> answer = std::move(answers_[key]);
   answers_.erase(key);
   if (!answer && closed_) throw_closed();

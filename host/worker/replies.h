@@ -12,11 +12,14 @@
 #include <string>
 
 #include "host/base/value.h"
+#include "host/worker/idle.h"
 
 namespace rtrain {
 
 class Replies {
  public:
+  explicit Replies(const Idle& idle) : idle_(idle) {}
+
   // Announces a wait; before the request is sent.
   void expect(const std::string& key);
   // The answer; nothing when the deadline has passed. Throws kPeerLost once closed.
@@ -26,6 +29,7 @@ class Replies {
   void close();
 
  private:
+  const Idle& idle_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, std::optional<Value>> answers_;

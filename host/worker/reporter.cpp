@@ -189,7 +189,7 @@ void Reporter::wait_while_ahead(size_t bytes) {
     return closed_ || untaken_.empty() ||
            (untaken_.size() < kMaxReportsAhead && untaken_bytes_ + bytes <= kMaxBytesAhead);
   };
-  if (!changed_.wait_for(lock, user_timeout(), may_go)) {
+  if (!idle_.wait_for(changed_, lock, user_timeout(), may_go)) {
     throw Error(Code::kTimeout,
                 cat("report() number ", context_.first_index + made_, ": this rank is ",
                     untaken_.size(), " reports (", untaken_bytes_ >> 10,
@@ -209,7 +209,7 @@ void Reporter::wait_for_uploads(bool until_committed) {
              return entry.second.uploaded && !until_committed;
            });
   };
-  const bool done = changed_.wait_for(lock, user_timeout() + kGrace, is_done);
+  const bool done = idle_.wait_for(changed_, lock, user_timeout() + kGrace, is_done);
   if (failure_) throw Error(*failure_);
   if (closed_) throw closed();
   if (done) return;
@@ -222,8 +222,8 @@ void Reporter::wait_for_uploads(bool until_committed) {
 std::string Reporter::wait_for_name(int64_t index) {
   std::unique_lock lock(mutex_);
   Attached& attached = attached_.at(index);
-  const bool done = changed_.wait_for(
-      lock, user_timeout() + kGrace, [&] { return closed_ || attached.name || attached.answered; });
+  const bool done = idle_.wait_for(changed_, lock, user_timeout() + kGrace,
+                                   [&] { return closed_ || attached.name || attached.answered; });
   if (attached.name) return *attached.name;
   const Error error = attached.error ? *attached.error
                       : done
@@ -251,9 +251,10 @@ std::optional<std::string> Reporter::wait_for_answer(int64_t index) {
   std::unique_lock lock(mutex_);
   Attached& attached = attached_.at(index);
   const auto answered = [&] { return closed_ || attached.answered; };
-  changed_.wait_for(lock, user_timeout() + kGrace, [&] { return answered() || attached.uploaded; });
+  idle_.wait_for(changed_, lock, user_timeout() + kGrace,
+                 [&] { return answered() || attached.uploaded; });
   // Only with its own part done does a rank wait for the others.
-  const bool done = changed_.wait_for(lock, user_timeout() + kGrace, answered);
+  const bool done = idle_.wait_for(changed_, lock, user_timeout() + kGrace, answered);
   const Attached result = std::move(attached);
   attached_.erase(index);
   lock.unlock();

@@ -20,6 +20,7 @@
 #include "host/base/value.h"
 #include "host/loop/channel.h"
 #include "host/loop/message.h"
+#include "host/worker/idle.h"
 #include "host/worker/pending_writes.h"
 #include "host/worker/uploader.h"
 
@@ -44,8 +45,8 @@ struct ReportOptions {
 class Reporter {
  public:
   // `writes`: what threads of this worker may still be writing into a folder that is reported.
-  Reporter(Channel& channel, const WorkerContext& context, PendingWrites& writes)
-      : channel_(channel), context_(context), writes_(writes) {}
+  Reporter(Channel& channel, const WorkerContext& context, PendingWrites& writes, const Idle& idle)
+      : channel_(channel), context_(context), writes_(writes), idle_(idle) {}
 
   // With a checkpoint that is not asynchronous it returns when that is committed, else at once
   // (unless this rank is far ahead of the others, or an upload is still running). Returns the
@@ -110,6 +111,7 @@ class Reporter {
   Channel& channel_;
   const WorkerContext& context_;
   PendingWrites& writes_;
+  const Idle& idle_;
   int64_t made_ = 0;  // reports of this attempt; main thread only
   std::string last_site_;
   size_t unasked_bytes_ = 0;

@@ -10,7 +10,10 @@ namespace {
 
 using Milliseconds = std::chrono::milliseconds;
 
-WorkerProcess& worker() { return *WorkerProcess::current(); }
+WorkerProcess& worker() {
+  if (auto* current = WorkerProcess::current()) return *current;
+  throw Error(Code::kArgument, "the processes' store is there in the train function only");
+}
 
 List to_list(const std::vector<std::string>& keys) { return List(keys.begin(), keys.end()); }
 

@@ -45,16 +45,34 @@ WorkerProcess::WorkerProcess(int parent_pid) {
   block_all_signals();
   setvbuf(stdout, nullptr, _IOLBF,
           0);  // a pipe: lines would come in blocks of 4 KiB, and be lost by a signal
+  // Whatever the train function is doing: without a controller nobody will ever take its results.
+  // The processes that it has started are in this one's group.
+  begin(kChannelFd, [](const std::string&) { kill(0, SIGKILL); });
+}
+
+WorkerProcess::WorkerProcess(LocalSeat seat) : held_open_(dup(seat.channel_fd)) {
+  idle_.set(std::move(seat.idle));
+  begin(seat.channel_fd, [this, closed = std::move(seat.closed)](const std::string&) {
+    replies_.close();
+    reporter_->close();
+    stop_gate_.close();
+    closed();
+  });
+}
+
+void WorkerProcess::begin(int fd, Channel::OnClose on_close) {
+  RT_CHECK(current_worker == nullptr);
   current_worker = this;
   replies_.expect(kStartKey);
   replies_.expect(kExitKey);
-  // Whatever the train function is doing: without a controller nobody will ever take its results.
-  // The processes that it has started are in this one's group.
   channel_ = std::make_unique<Channel>(
-      loop_, kChannelFd, [this](const Value& message) { on_message(message); },
-      [](const std::string&) { kill(0, SIGKILL); });
-  reporter_ = std::make_unique<Reporter>(*channel_, context_, pending_writes_);
-  control_ = std::thread([this] { run_control(); });
+      loop_, fd, [this](const Value& message) { on_message(message); }, std::move(on_close));
+  reporter_ = std::make_unique<Reporter>(*channel_, context_, pending_writes_, idle_);
+  control_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), "rtrain-control");
+    if (held_open_ < 0) return take_signals();
+    loop_.run();
+  });
   fault_point("worker.hello");
   send(Map{{"type", "hello"},
            {"version", kProtocolVersion},
@@ -72,14 +90,14 @@ WorkerProcess::~WorkerProcess() {
   });
   control_.join();
   current_worker = nullptr;
+  if (held_open_ >= 0) ::close(held_open_);
 }
 
 WorkerProcess* WorkerProcess::current() { return current_worker; }
 
 // Signals meant for the job (Ctrl-C to a process group, scancel) reach the workers too, and often
 // before the controller, which alone decides what they mean.
-void WorkerProcess::run_control() {
-  pthread_setname_np(pthread_self(), "rtrain-control");
+void WorkerProcess::take_signals() {
   const auto pass_on = [this](int number) {
     channel_->send(Map{{"type", "signal"}, {"number", number}});
   };

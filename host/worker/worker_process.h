@@ -21,6 +21,7 @@
 #include "host/loop/message.h"
 #include "host/worker/checkpoint_client.h"
 #include "host/worker/collective_client.h"
+#include "host/worker/idle.h"
 #include "host/worker/pending_writes.h"
 #include "host/worker/replies.h"
 #include "host/worker/reporter.h"
@@ -28,11 +29,21 @@
 
 namespace rtrain {
 
+// The process that called fit() as its own worker.
+struct LocalSeat {
+  int channel_fd;
+  std::function<void()> idle;    // called while the train function's thread waits
+  std::function<void()> closed;  // the controller wants the train function to end; control thread
+};
+
 class WorkerProcess {
  public:
   // For the process's main thread, before any other thread exists. Ends the process when its parent
   // is not the given one.
   explicit WorkerProcess(int parent_pid);
+  // For the thread that runs the train function in the controller's own process. Everything is as
+  // in a process of its own, but for signals, and for the end: the process goes on.
+  explicit WorkerProcess(LocalSeat seat);
   ~WorkerProcess();
 
   // The worker of this process; null in every other process.
@@ -76,7 +87,8 @@ class WorkerProcess {
   void post_store(Map request);
 
  private:
-  void run_control();
+  void begin(int fd, Channel::OnClose on_close);
+  void take_signals();
   void on_message(const Value& message);
   void send(const Value& message);
   Value call(Map request, std::optional<std::chrono::milliseconds> timeout,
@@ -84,7 +96,8 @@ class WorkerProcess {
 
   Loop loop_;
   std::unique_ptr<Channel> channel_;
-  Replies replies_;
+  Idle idle_;
+  Replies replies_{idle_};
   PendingWrites pending_writes_;
   WorkerContext context_;
   std::unique_ptr<Reporter> reporter_;
@@ -99,6 +112,8 @@ class WorkerProcess {
   std::map<int64_t, List> parts_;  // of answers that are under way, by call
   StopGate stop_gate_;
   bool stop_seen_ = false;  // main thread only
+  int held_open_ =
+      -1;  // in local mode: the controller sees the channel's end when this object goes
 };
 
 }  // namespace rtrain

@@ -67,6 +67,7 @@ local function job_of(trainer, flags)
       resume = flags.resume,
     },
     scaling_config = scaling,
+    is_local = scaling.num_workers == 0,
     torch_config = trainer.torch_config,
     datasets = trainer.datasets,
     dataset_config = trainer.dataset_config,
@@ -74,12 +75,15 @@ local function job_of(trainer, flags)
 end
 
 local function dump_functions(job)
+  job.worker_datasets = datasets.for_workers(job.datasets, job.dataset_config)
+  -- In local mode nothing travels, except to the processes that validate.
+  if job.is_local and not job.validation_config then return '' end
   return closure.dump {
     train_loop_per_worker = job.train_loop_per_worker,
     train_loop_config = job.train_loop_config,
     kind = job.kind,
     validation_config = job.validation_config,
-    datasets = datasets.for_workers(job.datasets, job.dataset_config),
+    datasets = job.worker_datasets,
   }
 end
 
@@ -98,8 +102,9 @@ local function make_spec(job, flags)
     tags = flags.tags,
     note = flags.note or '',
     resume = run_config.resume,
-    num_workers = scaling.num_workers,
-    min_workers = scaling.num_workers,
+    is_local = job.is_local,
+    num_workers = math.max(scaling.num_workers, 1),
+    min_workers = math.max(scaling.num_workers, 1),
     threads = resources and resources.CPU or 0,
     functions = functions,
     config = job.train_loop_config or {},
@@ -168,6 +173,7 @@ function launch.fit(trainer)
   watch = Watch(run, {
     display = display,
     callbacks = callbacks,
+    serve = function(fd, pump) require('rtrain.local_worker').serve(fd, job, pump) end,
     stop = job.run_config.stop and StopCondition(job.run_config.stop),
     stored = function() return require('rtrain._host').metrics(spec.storage_path, spec.name, false, false) end,
   })

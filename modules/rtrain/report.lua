@@ -94,6 +94,19 @@ local function upload_with(fn, worker, state, metrics, options, checkpoint)
   give_away(state, uploaded.path, options)
 end
 
+local function send(state, metrics, options)
+  local worker = require 'rtrain._worker'
+  if options == nil then return worker.report(metrics) end
+  options = check_options(options)
+  local fn = options.checkpoint_upload_fn
+  if fn and options.checkpoint and options.checkpoint_upload_mode ~= 'NO_UPLOAD' then
+    return upload_with(fn, worker, state, metrics, host_options(state, options), options.checkpoint)
+  end
+  options = host_options(state, options)
+  worker.report(metrics, options)
+  if options.checkpoint then give_away(state, options.checkpoint, options) end
+end
+
 ---@class ReportOptions
 ---@field checkpoint? Checkpoint
 ---@field checkpoint_dir_name? string the folder under checkpoints/, else checkpoint_000000 and so on; rank 0's name counts
@@ -136,17 +149,8 @@ end
 ---```
 function report.report(metrics, options)
   local state = session.get('train.report()')
-  metrics = plain_metrics(metrics)
-  local worker = require 'rtrain._worker'
-  if options == nil then return worker.report(metrics) and nil end
-  options = check_options(options)
-  local fn = options.checkpoint_upload_fn
-  if fn and options.checkpoint and options.checkpoint_upload_mode ~= 'NO_UPLOAD' then
-    return upload_with(fn, worker, state, metrics, host_options(state, options), options.checkpoint)
-  end
-  options = host_options(state, options)
-  worker.report(metrics, options)
-  if options.checkpoint then give_away(state, options.checkpoint, options) end
+  send(state, plain_metrics(metrics), options)
+  if state.pump then state.pump() end
 end
 
 ---The checkpoint to go on from: the one the attempt started with, then the last one that this rank attached itself and that

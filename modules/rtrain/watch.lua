@@ -2,6 +2,7 @@
 -- answers to what the controller asks.
 
 local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
 local History = require 'rtrain.history'
 local ScriptCalls = require 'rtrain.script_calls'
 
@@ -10,9 +11,11 @@ local TICK_S = 0.2
 local Watch = class('Watch')
 
 ---@param run table of rtrain._controller
----@param parts {display: Display, callbacks: table, stop: table?, stored: fun(): table[]} `stop` is a
----  rtrain.stop_condition, `stored` reads the rows that the store has
+---@param parts {display: Display, callbacks: table, stop: table?, serve: fun(fd: integer, pump: function),
+---  stored: fun(): table[]} `stop` is a rtrain.stop_condition, `serve` runs the train function in local mode, `stored` reads
+---  the rows that the store has
 function Watch:init(run, parts)
+  self._serve_attempt = parts.serve
   self._run, self._display, self._callbacks, self._stop = run, parts.display, parts.callbacks, parts.stop
   self._history = History(parts.stored)
   self.attempt = 0
@@ -29,10 +32,29 @@ function Watch:_check_stop(metrics)
   self._run:request_stop('predicate')
 end
 
+function Watch:_take_all()
+  for event in function() return self._run:next_event(0) end do self:take(event) end
+  self._display:tick()
+end
+
+-- Local mode: the train function runs between two events, and in between it the events are taken.
+function Watch:_serve(fd)
+  local is_taking = false
+  local function pump()
+    if is_taking then return end  -- an event has led here
+    is_taking = true
+    local ok, problem = xpcall(self._take_all, errors.wrap, self)
+    is_taking = false
+    if not ok then error(problem, 0) end
+  end
+  self._serve_attempt(fd, pump)
+end
+
 ---Takes one event.
 ---@param event table
 function Watch:take(event)
   if event.type == 'call' then return self.calls:answer(self._run, event) end
+  if event.type == 'local_worker' then return self:_serve(event.fd) end
   self.attempt = event.attempt or self.attempt
   self._history:add(event)
   self._display:show(event)

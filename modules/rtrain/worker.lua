@@ -10,18 +10,22 @@ local session = require 'rtrain.session'
 
 local worker = {}
 
-local function begin_session(host)
+local function begin_session(host, job, pump)
   local starting = host.starting_checkpoint()
   session.begin {
     context = host.context(),
     checkpoint = starting and Checkpoint(starting.path) or nil,
     tempdirs = {},
+    kind = job.kind,
+    validation_config = job.validation_config,
+    pump = pump,
   }
 end
 
 -- Makes the engine, when it is loaded, use the threads that the run gives this worker.
 local function prepare_engine(host, threads)
-  local open = package.preload['torch._C']
+  local loaded, open = package.loaded['torch._C'], package.preload['torch._C']
+  if type(loaded) == 'table' then return loaded.set_num_threads(threads) end
   package.preload['torch._C'] = function(...)
     local engine = open(...)
     engine.set_num_threads(threads)
@@ -51,26 +55,41 @@ function worker.validate(host, wanted)
   return require('rtrain.validation').run(job, wanted)
 end
 
----Rebuilds the train function, runs it and returns what it returned. An error is the rank's error.
+---Runs a train function as this process's part of the attempt. An error is the rank's error.
+---@param job {train_loop_per_worker: function, train_loop_config: table?, kind: string, datasets: table[],
+---  validation_config: table?}
+---@param pump? function in local mode: takes the run's events, after each report
+---@return any return_value plain data
+function worker.run(job, pump)
+  local host = require 'rtrain._worker'
+  begin_session(host, job, pump)
+  local state = session.get('worker')
+  prepare_engine(host, state.context.threads)
+  datasets.begin(state, job.datasets)
+  host.phase('running')
+  local returned = job.train_loop_per_worker(job.train_loop_config)
+  worker.finish()
+  return returned
+end
+
+---Ends what the train function has begun. Calling it again does nothing.
+function worker.finish()
+  local state = session.peek()
+  if state == nil then return end
+  datasets.finish(state)
+  process_group.destroy()
+  session.finish()
+end
+
+---The main function of a worker process: rebuilds the train function, runs it and returns what it returned.
 ---@return any return_value plain data
 function worker.main()
   local host = require 'rtrain._worker'
   local wanted = host.context().validation
   if wanted then return worker.validate(host, wanted) end
-  begin_session(host)
-  local state = session.get('worker')
-  prepare_engine(host, state.context.threads)
   local job = require('rtrain._closure').load(host.functions())
   add_search_path()
-  state.kind = job.kind
-  state.validation_config = job.validation_config
-  datasets.begin(state, job.datasets)
-  host.phase('running')
-  local returned = job.train_loop_per_worker(job.train_loop_config)
-  datasets.finish(state)
-  process_group.destroy()
-  session.finish()
-  return returned
+  return worker.run(job)
 end
 
 return worker

@@ -114,7 +114,6 @@ function TestRefusals.test_known_and_not_in_this_version()
   for _, make in ipairs {
     function() return train.ScalingConfig {num_workers = {1, 4}} end,
     function() return train.ScalingConfig {num_workers = 'auto'} end,
-    function() return train.ScalingConfig {num_workers = 0} end,
     function() return train.ScalingConfig {use_gpu = true} end,
     function() return train.ScalingConfig {resources_per_worker = {GPU = 1}} end,
     function() return train.RunConfig {storage_path = 's3://bucket/x'} end,

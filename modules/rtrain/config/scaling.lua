@@ -5,12 +5,12 @@ local schema = require 'rtrain.config.schema'
 
 local GPU = 'training on GPUs is not in this version'
 local ELASTIC = 'the number of workers is fixed in this version: '
-  .. "give one number of at least 1 (no range, no 'auto', no local mode)"
+  .. "give one number (no range, no 'auto')"
 local CLUSTER = 'this version trains on one host'
 
 local function check_num_workers(value)
-  if type(value) == 'table' or value == 'auto' or value == 0 then return ELASTIC, 'unsupported' end
-  return schema.integer(1)(value)
+  if type(value) == 'table' or value == 'auto' then return ELASTIC, 'unsupported' end
+  return schema.integer(0)(value)
 end
 
 local function check_resources(value)
@@ -35,7 +35,8 @@ end
 ---```
 ---@class ScalingConfig
 ---@overload fun(fields?: table): ScalingConfig
----@field num_workers integer processes that run the train function (default 1)
+---@field num_workers integer processes that run the train function (default 1); 0 is local mode: the process that calls fit()
+---  runs it itself, with all of rtrain around it, for looking into it with print or a debugger
 ---@field use_gpu boolean false in this version
 ---@field resources_per_worker? table `{CPU = n}`: threads of each worker (default: the cores divided by the workers)
 ---@field placement_strategy string accepted for Ray's sake; on one host there is nothing to place
@@ -68,6 +69,6 @@ function ScalingConfig:num_gpus_per_worker() return 0 end
 function ScalingConfig:additional_resources_per_worker() return {} end
 
 ---@return table {CPU = total over all workers}
-function ScalingConfig:total_resources() return {CPU = self:num_cpus_per_worker() * self.num_workers} end
+function ScalingConfig:total_resources() return {CPU = self:num_cpus_per_worker() * math.max(self.num_workers, 1)} end
 
 return ScalingConfig

@@ -1,0 +1,48 @@
+// host/worker/local_worker.h: a worker inside the process of the script: local mode.
+//
+// Belongs to the thread that called fit(), which runs the train function. While that waits for the
+// controller, `pump` is called: a Lua function that takes the run's events. When the controller
+// ends the attempt meanwhile (a second Ctrl-C, a time-out), the train function raises kInterrupted
+// at its next line, or at its next call of rtrain.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "host/lua/lua.h"
+#include "host/lua/ref.h"
+#include "host/worker/worker_process.h"
+
+namespace rtrain {
+
+class LocalWorker {
+ public:
+  // Takes the worker's place at the channel's end and waits for `start`. Pops the pump function.
+  LocalWorker(lua_State* L, int channel_fd);
+  ~LocalWorker();
+  LocalWorker(const LocalWorker&) = delete;
+  LocalWorker& operator=(const LocalWorker&) = delete;
+
+  // The train function is over: nothing interrupts Lua from here on.
+  void disarm();
+  // As in a process of its own; the controller learns of the end by leave().
+  void finish(const Value& value) { worker_->finish(value); }
+  void fail(const Error& error) { worker_->fail(error); }
+  void leave();
+
+ private:
+  void pump();
+  void interrupt();
+
+  lua_State* main_;
+  std::mutex mutex_;
+  bool armed_ = true;
+  // Lua is called while the train function's own coroutine is inside a C function: on a stack
+  // apart.
+  lua_State* pump_state_;
+  Ref pump_thread_;
+  Ref pump_;
+  std::unique_ptr<WorkerProcess> worker_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,201 @@
+"""Local mode: num_workers = 0, the process that calls fit() runs the train function itself, with the whole store."""
+
+import os
+import signal
+
+import pytest
+
+from conftest import wait_until
+
+TRAIN = """
+local torch, train, data = require 'torch', require 'rtrain', require 'rtrain.data'
+local function train_func(config)
+  local context = train.get_context()
+  assert(context:get_world_size() == 1 and context:get_world_rank() == 0 and context:get_local_world_size() == 1)
+  torch.manual_seed(config.seed)
+  local model = train.torch.prepare_model(torch.nn.Linear(1, 1))
+  local first = 1
+  local checkpoint = train.get_checkpoint()
+  if checkpoint then
+    first = checkpoint:with_directory(function(dir)
+      local state = torch.load(dir .. '/state.pt')
+      model:load_state_dict(state.model)
+      return state.epoch + 1
+    end)
+  end
+  local optimizer = torch.optim.SGD(model:parameters(), {lr = config.lr})
+  local shard = train.get_dataset_shard('train')
+  for epoch = first, config.epochs do
+    local loss
+    for batch in shard:iter_torch_batches{batch_size = 4, dtypes = {id = 'float32'}} do
+      local x = batch.id:view(-1, 1) / 8
+      loss = (model(x) - 2 * x):pow(2):mean()
+      optimizer:zero_grad()
+      loss:backward()
+      optimizer:step()
+    end
+    train.collective.barrier()
+    assert(train.collective.broadcast_from_rank_zero(epoch) == epoch)
+    train.tempdir(function(dir)
+      torch.save({model = train.torch.unwrap(model):state_dict(), epoch = epoch}, dir .. '/state.pt')
+      train.report({epoch = epoch, loss = loss:item()}, {checkpoint = train.Checkpoint.from_directory(dir)})
+    end)
+    if epoch == 2 and first == 1 then error('once') end
+  end
+  return context:get_experiment_name()
+end
+local result = train.TorchTrainer({
+  train_loop_per_worker = train_func,
+  train_loop_config = {epochs = 4, lr = 0.1, seed = 1},
+  datasets = {train = data.range(16)},
+  run_config = train.RunConfig{failure_config = {max_failures = 1},
+    checkpoint_config = {num_to_keep = 2, checkpoint_score_attribute = 'loss', checkpoint_score_order = 'min'}},
+}):fit()
+print('returned', result.return_value, #result.metrics_dataframe, #result.best_checkpoints)
+"""
+
+
+def test_local_mode_and_one_worker_leave_the_same_run(rtrain):
+    script = rtrain.script(TRAIN)
+    for name, args in (("local", ["--local"]), ("zero", ["-n", "0"]), ("one", ["-n", "1"])):
+        result = rtrain("run", script, "--name", name, *args)
+        assert result.returncode == 0, result.stderr
+        assert f"returned\t{name}\t4\t2" in result.stdout
+    runs = {name: rtrain.json("show", name) for name in ("local", "zero", "one")}
+    reports = {name: rtrain.reports(name) for name in runs}
+    assert reports["local"] == reports["zero"] == reports["one"] and len(reports["one"]) == 4
+    for name, run in runs.items():
+        assert run["status"] == "FINISHED" and [a["status"] for a in run["attempts"]] == ["ERRORED", "FINISHED"]
+        assert run["num_workers"] == 1
+        kept = [row["name"] for row in rtrain.json("checkpoints", name)]
+        assert kept == [row["name"] for row in rtrain.json("checkpoints", "one")] and len(kept) == 2
+        assert sorted(path.name for path in (rtrain.run_folder(name) / "checkpoints").iterdir()) == sorted(kept)
+    assert rtrain.json("show", "local")["attempts"][0]["error"]["message"].count("once") == 1
+
+
+def test_no_worker_process_is_started(rtrain):
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        local calls = 0
+        train.DataParallelTrainer({
+          train_loop_per_worker = function()
+            calls = calls + 1
+            print('children', io.popen([[cat /proc/$PPID/task/*/children | wc -w]]):read '*n')
+          end,
+          scaling_config = {num_workers = 0}}):fit()
+        print('calls', calls)
+        """)
+    # The shell of popen is the one child.
+    assert "children\t1" in result.stdout and "calls\t1" in result.stdout
+
+
+def test_errors_and_exit_codes_are_those_of_workers(rtrain):
+    body = """
+        local train = require 'rtrain'
+        train.DataParallelTrainer({train_loop_per_worker = function() %s end}):fit()
+        """
+    for code in ("error('broken')", "local t = nil; t.x = 1", "train.report(5)",
+                 "train.get_dataset_shard('x')"):
+        local, one = (rtrain.run(body % code, "-n", n) for n in "01")
+        assert local.returncode == one.returncode == 1, (code, local.stderr)
+        assert local.stderr.splitlines()[-3:] == one.stderr.splitlines()[-3:]
+        assert rtrain.json("show", "last")["status"] == "ERRORED"
+    refused = rtrain.run(body % "return function() end", "-n", "0")
+    assert refused.returncode == 1 and "a function is not plain data" in refused.stderr
+
+
+def test_several_runs_in_one_script(rtrain):
+    result = rtrain.run_ok("""
+        local torch, train = require 'torch', require 'rtrain'
+        local sum = torch.zeros(1)
+        for i, workers in ipairs{0, 2, 0} do
+          local result = train.TorchTrainer({
+            train_loop_per_worker = function()
+              local x = torch.ones(1)
+              torch.distributed.all_reduce(x)
+              sum = sum + x
+              train.report {x = x:item()}
+            end,
+            scaling_config = {num_workers = workers}}):fit()
+          print('run', i, result.metrics.x)
+        end
+        print('sum', sum:item())
+        local ok, err = pcall(train.report, {})
+        print('outside', ok, err.message:match 'works in the train function only')
+        """)
+    lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert lines == [["run", "1", "1"], ["run", "2", "2"], ["run", "3", "1"], ["sum", "2"],
+                     ["outside", "false", "works in the train function only"]]
+
+
+def test_callbacks_and_stop_conditions_run_between_reports(rtrain):
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        local Trace = train.UserCallback:extend('Trace')
+        function Trace:after_report(_, metrics) print('seen', metrics[1].i) end
+        local result = train.DataParallelTrainer({
+          train_loop_per_worker = function()
+            for i = 1, math.huge do
+              train.tempdir(function(dir)
+                train.report({i = i}, {checkpoint = train.Checkpoint.from_directory(dir)})
+              end)
+            end
+          end,
+          scaling_config = {num_workers = 0},
+          run_config = train.RunConfig{callbacks = {Trace()}, stop = {i = 3}}}):fit()
+        print('end', result.error)
+        """)
+    assert "seen\t1\nseen\t2\nseen\t3\n" in result.stdout and result.stdout.endswith("end\tnil\n")
+    assert rtrain.json("show", "last")["status"] == "FINISHED"
+
+
+@pytest.mark.parametrize("loop", ["while true do io.open('x') end", "for i = 1, math.huge do train.report{i = i} end"])
+def test_a_signal_ends_a_train_function_that_does_not_ask(rtrain, loop):
+    running = rtrain.start("run", rtrain.script(f"""
+        local train = require 'rtrain'
+        train.DataParallelTrainer({{
+          train_loop_per_worker = function() io.open('running', 'w'):close() {loop} end,
+          scaling_config = {{num_workers = 0}}}}):fit()
+        """))
+    wait_until(lambda: (rtrain.folder / "running").exists(), 60, "the train function")
+    running.send(signal.SIGINT)
+    assert running.wait(60).returncode == 130, running.stderr
+    assert rtrain.json("show", "last")["status"] == "ABORTED"
+
+
+def test_fit_inside_the_train_function_is_refused(rtrain):
+    result = rtrain.run("""
+        local train = require 'rtrain'
+        local trainer
+        trainer = train.DataParallelTrainer({train_loop_per_worker = function() trainer:fit() end,
+          scaling_config = {num_workers = 0}})
+        trainer:fit()
+        """)
+    assert result.returncode == 1 and "fit() inside a train" in result.stderr
+
+
+def test_a_killed_local_run_is_taken_up_again(rtrain):
+    text = """
+        local train = require 'rtrain'
+        train.DataParallelTrainer({
+          train_loop_per_worker = function()
+            local first = 1
+            local checkpoint = train.get_checkpoint()
+            if checkpoint then first = tonumber(io.open(checkpoint.path .. '/epoch'):read '*a') + 1 end
+            for epoch = first, 5 do
+              train.tempdir(function(dir)
+                io.open(dir .. '/epoch', 'w'):write(epoch):close()
+                train.report({epoch = epoch}, {checkpoint = train.Checkpoint.from_directory(dir)})
+              end)
+              if epoch == 3 and first == 1 then os.execute('kill -9 ' .. KILL) end
+            end
+          end,
+          scaling_config = {num_workers = 0},
+          run_config = train.RunConfig{name = 'mine', resume = 'auto'}}):fit()
+        """.replace("io.open(dir .. '/epoch', 'w'):write(epoch):close()",
+                    "local file = io.open(dir .. '/epoch', 'w'); file:write(epoch); file:close()").replace("KILL", "'$PPID'")
+    assert rtrain.run(text).returncode == -signal.SIGKILL
+    result = rtrain.run_ok(text)
+    assert "FINISHED" in result.stderr
+    assert [row["epoch"] for row in rtrain.reports("mine")] == [1, 2, 3, 4, 5]
+    assert os.path.isdir(rtrain.run_folder("mine") / "checkpoints" / "checkpoint_000004")
