@@ -23,6 +23,13 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kBusyTimeout{5000};
 
+// Files up to this size are looked through whenever a controller opens them: a few milliseconds.
+constexpr int64_t kCheckedBytes = 8 << 20;
+
+bool is_damage(int result) {
+  return (result & 0xff) == SQLITE_CORRUPT || (result & 0xff) == SQLITE_NOTADB;
+}
+
 bool is_environment(int result) {
   constexpr std::array kResults = {SQLITE_BUSY,     SQLITE_LOCKED, SQLITE_FULL,     SQLITE_IOERR,
                                    SQLITE_CANTOPEN, SQLITE_PERM,   SQLITE_READONLY, SQLITE_CORRUPT,
@@ -168,7 +175,20 @@ Database Database::open(const std::string& path) {
   database.execute(database.on_network_ ? "PRAGMA journal_mode=DELETE" : "PRAGMA journal_mode=WAL");
   database.execute("PRAGMA foreign_keys=ON");
   migrate(database);
+  if (fs::file_size(path) <= kCheckedBytes) database.check();
   return database;
+}
+
+void Database::check() {
+  Statement statement = prepare("PRAGMA quick_check(1)");
+  if (statement.next() && statement.text(0) != "ok") throw damaged(statement.text(0));
+}
+
+Error Database::damaged(std::string_view finding) const {
+  const std::string folder = fs::path(path_).parent_path();
+  return Error(Code::kEnvironment,
+               cat("the store ", path_, " is damaged (", finding, "): `rtrain repair --storage ",
+                   folder, "` saves what can be read and brings back what the checkpoints say"));
 }
 
 std::optional<Database> Database::open_read_only(const std::string& path) {
@@ -256,6 +276,7 @@ Error Database::error(int result) const {
                  cat("the store ", path_, " has been locked by another process for ",
                      static_cast<double>(busy_timeout_.count()) / 1000, " s"));
   }
+  if (is_damage(result)) return damaged(sqlite3_errmsg(handle_));
   std::string reason = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);
   const int system_error = handle_ == nullptr ? 0 : sqlite3_system_errno(handle_);
   if (!is_environment(result)) return Error(Code::kInternal, cat("store ", path_, ": ", reason));

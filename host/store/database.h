@@ -94,6 +94,9 @@ class Database {
   void execute(const std::string& script);
   int64_t changes() const;
 
+  // Throws kEnvironment when pages of the file are damaged. Reads all of it.
+  void check();
+
   // From now on refuses everything but reading: for expressions that a user wrote.
   void allow_reads_only();
 
@@ -114,6 +117,7 @@ class Database {
   static Database connect(const std::string& path, const std::string& name, int flags);
   sqlite3* handle_;
   std::string path_;
+  Error damaged(std::string_view finding) const;
   bool on_network_ = false;
   std::chrono::milliseconds busy_timeout_{0};
   mutable int failure_ = 0;           // SQLite's code of the last error

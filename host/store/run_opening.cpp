@@ -229,6 +229,7 @@ OpenedRun open_run(const NewRun& run) {
   Database database = Database::open(run.storage_path + "/rtrain.db");
   const std::optional<FoundRun> known = find_run(database, run.name);
   check_mode(database, run, known);
+  if (known) database.check();
   RunFolder folder(run, known.has_value());
   std::optional<RunLock> lock = RunLock::try_take(folder.path());
   if (!lock) throw run_is_live(run.name, folder.path());

@@ -284,7 +284,9 @@ end
 ---  local optimizer = torch.optim.Adam(model:parameters(), {lr = 0.01})
 ---  local scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)
 ---  local loader = data.DataLoader(data.TensorDataset(torch.randn(24, 4)), {batch_size = 4, shuffle = true})
----  local state = train.state {model = model, optimizer = optimizer, scheduler = scheduler, loader = loader, epoch = 0, step = 0}
+---  local state = train.state {
+---    model = model, optimizer = optimizer, scheduler = scheduler, loader = loader, epoch = 0, step = 0,
+---  }
 ---  state:load(train.get_checkpoint())  -- nil at the first start: nothing to load
 ---  while state.epoch < 2 do
 ---    for x in loader do

@@ -1,0 +1,23 @@
+// rtrain repair: makes a damaged store anew from what can be read of it and from the checkpoints.
+#include <iostream>
+#include <memory>
+
+#include "host/cli/command.h"
+#include "host/cli/listing.h"
+#include "host/store/repair.h"
+
+namespace rtrain {
+
+void add_repair(CLI::App& app, CommandResult&) {
+  auto options = std::make_shared<ListingOptions>();
+  CLI::App* command =
+      app.add_subcommand("repair", "Make a damaged store anew, from its rows and its checkpoints");
+  add_listing_options(*command, *options);
+  command->final_callback([options] {
+    const std::vector<std::string> lines = repair_store(options->storage_path());
+    if (options->json) return print_json(List(lines.begin(), lines.end()));
+    for (const std::string& line : lines) std::cout << line << '\n';
+  });
+}
+
+}  // namespace rtrain
