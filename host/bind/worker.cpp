@@ -2,7 +2,9 @@
 
 #include <array>
 #include <chrono>
+#include <vector>
 
+#include "host/base/clock.h"
 #include "host/base/text.h"
 #include "host/bind/services.h"
 #include "host/lua/class.h"
@@ -32,6 +34,20 @@ int functions(lua_State* L) {
 int phase(lua_State* L) {
   worker().set_phase(luaL_checkstring(L, 1));
   return 0;
+}
+
+std::string bytes_at(lua_State* L, int index) {
+  size_t size = 0;
+  const char* data = luaL_checklstring(L, index, &size);
+  return {data, size};
+}
+
+// The user's line is the first Lua frame outside the modules.
+int meet(lua_State* L) {
+  const std::string data =
+      worker().collectives().meet(bytes_at(L, 1), user_position(L), bytes_at(L, 2));
+  lua_pushlstring(L, data.data(), data.size());
+  return 1;
 }
 
 // The script's line that is running: the nearest one that is no library file's.
@@ -91,6 +107,33 @@ int fail_upload(lua_State* L) {
   return 0;
 }
 
+// Numbers alone; else the first key whose value is none.
+int log(lua_State* L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  std::vector<SeriesLog::Entry> entries;
+  for (lua_pushnil(L); lua_next(L, 1) != 0; lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TNUMBER) {
+      lua_pop(L, 1);
+      return 1;
+    }
+    size_t size = 0;
+    const char* key = lua_tolstring(L, -2, &size);
+    entries.push_back({{key, size}, lua_tonumber(L, -1)});
+  }
+  std::optional<int64_t> step;
+  if (!lua_isnoneornil(L, 2)) step = luaL_checkinteger(L, 2);
+  worker().series_log().add(entries, step);
+  return 0;
+}
+
+int annotate(lua_State* L) {
+  worker().tell(Map{{"type", "annotation"},
+                    {"time", now_ms()},
+                    {"severity", bytes_at(L, 2)},
+                    {"text", bytes_at(L, 1)}});
+  return 0;
+}
+
 int last_checkpoint(lua_State* L) {
   push_path(L, worker().reporter().last_checkpoint());
   return 1;
@@ -120,20 +163,6 @@ int set_damaged(lua_State* L) {
 
 int make_tempdir(lua_State* L) {
   push_value(L, worker().make_tempdir());
-  return 1;
-}
-
-std::string bytes_at(lua_State* L, int index) {
-  size_t size = 0;
-  const char* data = luaL_checklstring(L, index, &size);
-  return {data, size};
-}
-
-// The user's line is the first Lua frame outside the modules.
-int meet(lua_State* L) {
-  const std::string data =
-      worker().collectives().meet(bytes_at(L, 1), user_position(L), bytes_at(L, 2));
-  lua_pushlstring(L, data.data(), data.size());
   return 1;
 }
 
@@ -171,6 +200,8 @@ int open_worker(lua_State* L) {
       method<&fail_upload>("fail_upload"),
       method<&last_checkpoint>("last_checkpoint"),
       method<&stop_requested>("stop_requested"),
+      method<&log>("log"),
+      method<&annotate>("annotate"),
       method<&starting_checkpoint>("starting_checkpoint"),
       method<&make_tempdir>("make_tempdir"),
       method<&meet>("meet"),

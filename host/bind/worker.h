@@ -10,6 +10,8 @@
 //   begin_upload(metrics, options) → name, end_upload(folder, temporary) → path or nil,
 //   fail_upload(error)           the same around a checkpoint_upload_fn
 //   last_checkpoint() → path of the last committed one that this rank attached, or nil
+//   log(metrics, step?) → nothing, or the key of the first value that is no number
+//   annotate(text, severity)
 //   starting_checkpoint() → {path, name, metrics, index} or nil
 //   make_tempdir() → path
 //   reported_checkpoints(validated, timeout_s or nil) → list

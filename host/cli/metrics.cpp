@@ -12,6 +12,7 @@ namespace {
 struct Options : ListingOptions {
   bool ranks = false;
   bool all = false;
+  std::string series;
 };
 
 // One line for each set of metrics: rank 0's, or with --ranks every rank's.
@@ -72,6 +73,22 @@ void print_metrics(const List& reports, const Options& options) {
   print_table(columns, rows);
 }
 
+void print_series(const List& points, bool all) {
+  std::vector<Column> columns{{"STEP", true}, {"TIME (UTC)"}, {"RANK", true}, {"VALUE", true}};
+  if (all) columns.insert(columns.end(), {{"ATTEMPT", true}, {""}});
+  std::vector<std::vector<std::string>> rows;
+  for (const Value& point : points) {
+    std::vector<std::string> row{cat(point["step"].as_int()), human_time(point["time"]),
+                                 cat(point["rank"].as_int()), human_number(point["value"])};
+    if (all) {
+      row.push_back(cat(point["attempt"].as_int()));
+      row.push_back(point["superseded"].as_bool() ? "superseded" : "");
+    }
+    rows.push_back(std::move(row));
+  }
+  print_table(columns, rows);
+}
+
 }  // namespace
 
 void add_metrics(CLI::App& app, CommandResult&) {
@@ -80,9 +97,17 @@ void add_metrics(CLI::App& app, CommandResult&) {
   add_run_argument(*command, *options);
   command->add_flag("--ranks", options->ranks, "every rank's metrics, not rank 0's alone");
   command->add_flag("--all", options->all, "also reports that a later attempt superseded");
+  command
+      ->add_option("--series", options->series, "the points that train.log recorded under this key")
+      ->option_text("KEY");
   add_listing_options(*command, *options);
   command->final_callback([options] {
     OpenRun run = options->open_run();
+    if (!options->series.empty()) {
+      const List points = run.reader.series(run.ref, options->series, options->all);
+      if (options->json) return print_json(points);
+      return print_series(points, options->all);
+    }
     const List reports = run.reader.metrics(run.ref, options->ranks, options->all);
     if (options->json) return print_json(reports);
     print_metrics(reports, *options);

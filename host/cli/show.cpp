@@ -64,6 +64,15 @@ void print_checkpoints(const Value& checkpoints) {
   }
 }
 
+void print_annotations(const Value& annotations) {
+  if (annotations.as_list().empty()) return;
+  std::cout << "\nannotations\n";
+  for (const Value& note : annotations.as_list()) {
+    std::cout << "  " << human_time(note["time"]) << "  rank " << note["rank"].as_int() << "  "
+              << note["severity"].as_string() << ": " << note["text"].as_string() << "\n";
+  }
+}
+
 void print_run(const Value& run, const Value& details) {
   const Value& environment = run["environment"];
   const Value& commit = environment["git_commit"];
@@ -86,6 +95,7 @@ void print_run(const Value& run, const Value& details) {
   print_field("error", error_message(details["error"]));
   print_attempts(run["attempts"]);
   print_checkpoints(run["checkpoints"]);
+  print_annotations(run["annotations"]);
   for (const Value& event : details["events"].as_list()) {
     if (event["level"] == Value("info")) continue;
     std::cout << human_time(event["time"]) << "  " << event["level"].as_string() << ": "

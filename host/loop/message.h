@@ -8,6 +8,9 @@
 //                                          "files" (they follow), "folder" or nothing
 //   files         index, files             a part of the list of staged files of report `index`
 //   uploaded      index, checkpoint|folder|error  the rest of it; no files follow
+//   series        chunk                    of a series of train.log, see store/series_store.h
+//   series_dropped  count                  points that are lost
+//   annotation    time, severity, text     of train.annotate
 //   call          id, op, …                a Store call: set get add check wait delete num_keys
 //                                          compare_set
 //   checkpoints   id, reports, validated, repeat, timeout_s, partial

@@ -93,6 +93,14 @@ Statement& Statement::add(double value) {
   return *this;
 }
 
+Statement& Statement::add(Blob value) {
+  const char* bytes = value.bytes.empty() ? "" : value.bytes.data();
+  const int result =
+      sqlite3_bind_blob64(statement_, ++bound_, bytes, value.bytes.size(), SQLITE_TRANSIENT);
+  if (result != SQLITE_OK) throw database_->error(result);
+  return *this;
+}
+
 Statement& Statement::add(std::string_view value) {
   // A null pointer would bind NULL instead of the empty text.
   const char* bytes = value.empty() ? "" : value.data();
@@ -139,6 +147,12 @@ double Statement::real(int column) const { return sqlite3_column_double(statemen
 
 std::string Statement::text(int column) const {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  if (bytes == nullptr) return {};
+  return std::string(bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
+}
+
+std::string Statement::blob(int column) const {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
   if (bytes == nullptr) return {};
   return std::string(bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
 }

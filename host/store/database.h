@@ -25,6 +25,11 @@ namespace rtrain {
 // last ones.
 enum class Durability { kNormal, kFull };
 
+// Bytes that are no text.
+struct Blob {
+  std::string_view bytes;
+};
+
 class Statement {
  public:
   Statement(Statement&& other) noexcept;
@@ -35,6 +40,7 @@ class Statement {
   Statement& add(int value) { return add(int64_t{value}); }
   Statement& add(double value);
   Statement& add(std::string_view value);
+  Statement& add(Blob value);
   Statement& add(const char* value) { return add(std::string_view(value)); }
   Statement& add(const std::string& value) { return add(std::string_view(value)); }
   Statement& add(std::nullptr_t);
@@ -59,6 +65,7 @@ class Statement {
   int64_t integer(int column) const;
   double real(int column) const;
   std::string text(int column) const;  // empty for NULL
+  std::string blob(int column) const;
   std::optional<int64_t> optional_integer(int column) const;
 
  private:

@@ -8,11 +8,13 @@
 #include "host/base/clock.h"
 #include "host/base/json.h"
 #include "host/base/text.h"
+#include "host/store/annotation_store.h"
 #include "host/store/file.h"
 #include "host/store/retention.h"
 #include "host/store/run_lock.h"
 #include "host/store/run_status.h"
 #include "host/store/schema.h"
+#include "host/store/series_store.h"
 #include "host/store/stored_metrics.h"
 
 namespace rtrain {
@@ -301,6 +303,7 @@ Value RunReader::run(const RunRef& run) {
     best.push_back(existing[position]);
   }
   out.set("best_checkpoints", std::move(best));
+  out.set("annotations", read_annotations(database_, run.run_id));
   out.set("path", run.path);
   const Value environment = json_value(query.text(2));
   Map shown;
@@ -330,6 +333,15 @@ Value RunReader::details(const RunRef& run) {
              {"return_value", json_value(query.text(2))},
              {"checkpoint_config", json_value(query.text(3))},
              {"events", std::move(events)}};
+}
+
+List RunReader::series(const RunRef& run, const std::string& key, bool all) {
+  const std::vector<std::string> keys = series_keys(database_, run.run_id);
+  if (std::find(keys.begin(), keys.end(), key) != keys.end()) {
+    return read_series(database_, run.run_id, key, all);
+  }
+  const std::string hint = keys.empty() ? ": it logged none (train.log)" : suggestion(key, keys);
+  throw Error(Code::kUsage, cat("the run '", run.name, "' has no series '", key, "'", hint));
 }
 
 List RunReader::metrics(const RunRef& run, bool ranks, bool all) {

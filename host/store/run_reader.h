@@ -44,11 +44,15 @@ class RunReader {
 
   // {name, run_id, status, num_workers, started_at, ended_at, duration_s, script, metrics, tags}
   List runs(const RunFilter& filter);
-  // Those keys, config, scaling, attempts, checkpoints, best_checkpoints, path, environment.
+  // Those keys, config, scaling, attempts, checkpoints, best_checkpoints, annotations, path,
+  // environment.
   Value run(const RunRef& run);
   // {note, error, return_value, checkpoint_config, events}: what is for people and for
   // Result.from_path.
   Value details(const RunRef& run);
+  // What train.log wrote under the key: host/store/series_store.h. Error(kUsage) for an unknown
+  // key, with the keys there are.
+  List series(const RunRef& run, const std::string& key, bool all);
   // Rows {index, attempt, time, metrics}; ranks adds `ranks`, a list by rank; all adds superseded
   // rows.
   List metrics(const RunRef& run, bool ranks, bool all);

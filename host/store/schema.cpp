@@ -130,6 +130,33 @@ ALTER TABLE runs ADD COLUMN failures TEXT NOT NULL DEFAULT '{}' CHECK(json_valid
 ALTER TABLE runs ADD COLUMN owner TEXT CHECK(owner IS NULL OR json_valid(owner));
   -- the controller that wrote last: pid, host, boot_id, since
 ALTER TABLE attempts ADD COLUMN num_workers INTEGER;
+ALTER TABLE annotations ADD COLUMN attempt INTEGER;
+
+CREATE TABLE series(            -- what train.log wrote: one row for each key, rank and attempt
+  series_id INTEGER PRIMARY KEY,
+  run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+  key TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  UNIQUE(run_id, key, rank, attempt)
+);
+
+CREATE TABLE series_chunks(     -- up to 4096 points each; `rtrain metrics RUN --series KEY` reads them
+  series_id INTEGER NOT NULL REFERENCES series ON DELETE CASCADE,
+  number INTEGER NOT NULL,      -- from 0
+  count INTEGER NOT NULL,
+  first_step INTEGER NOT NULL,
+  last_step INTEGER NOT NULL,
+  first_time INTEGER NOT NULL,
+  last_time INTEGER NOT NULL,
+  data BLOB NOT NULL,           -- host/store/series_chunk.h
+  PRIMARY KEY(series_id, number)
+);
+
+CREATE VIEW series_list AS      -- the series of each run
+SELECT runs.name AS run, key, rank, attempt, sum(count) AS points, min(first_step) AS first_step,
+       max(last_step) AS last_step, sum(length(data)) AS bytes
+FROM series JOIN series_chunks USING(series_id) JOIN runs USING(run_id) GROUP BY series_id;
 ALTER TABLE checkpoints ADD COLUMN status TEXT NOT NULL DEFAULT 'COMMITTED' CHECK(status IN (
   'COMMITTED', 'PENDING_VALIDATION', 'VALIDATED', 'VALIDATION_FAILED', 'VALIDATION_TIMEOUT'));
 ALTER TABLE checkpoints ADD COLUMN validation TEXT CHECK(validation IS NULL OR json_valid(validation));

@@ -495,6 +495,17 @@ void Controller::on_message(int rank, const Value& message) {
     checkpoints_.ask(rank, message);
   } else if (type == "damaged") {
     on_damaged(message);
+  } else if (type == "series") {
+    SeriesChunk chunk = SeriesChunk::from_value(message["chunk"]);
+    chunk.attempt = machine_.attempt;
+    chunk.rank = rank;
+    batch_.add(std::move(chunk));
+  } else if (type == "series_dropped") {
+    emit_notice("warning", cat("rank ", rank, ": train.log dropped ", message["count"].as_int(),
+                               " points, which came faster than they could be stored"));
+  } else if (type == "annotation") {
+    batch_.add(AnnotationRow{machine_.attempt, rank, message["time"].as_int(),
+                             message["severity"].as_string(), message["text"].as_string()});
   } else if (type == "hello") {
     on_hello(rank, message);
   } else if (type == "phase") {

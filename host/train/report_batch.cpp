@@ -65,15 +65,29 @@ ReportBatch::ReportBatch(Loop& loop, TaskThread& io, RunRecord& record, Callback
 
 void ReportBatch::add(ReportRow row) {
   const size_t bytes = approximate_bytes(row.metrics);
-  rows_.push_back(std::move(row));
+  gathered_.rows.push_back(std::move(row));
+  gather(bytes);
+}
+
+void ReportBatch::add(SeriesChunk chunk) {
+  const size_t bytes = chunk.data.size();
+  std::tuple key(chunk.rank, chunk.key, chunk.number);
+  gathered_.chunks.insert_or_assign(std::move(key), std::move(chunk));
+  gather(bytes);
+}
+
+void ReportBatch::add(AnnotationRow row) {
+  const size_t bytes = row.text.size();
+  gathered_.annotations.push_back(std::move(row));
   gather(bytes);
 }
 
 void ReportBatch::add_log(int64_t attempt, std::string_view log, std::string_view bytes) {
-  if (logs_.empty() || logs_.back().name != log || logs_.back().attempt != attempt) {
-    logs_.push_back({attempt, std::string(log), {}});
+  if (gathered_.logs.empty() || gathered_.logs.back().name != log ||
+      gathered_.logs.back().attempt != attempt) {
+    gathered_.logs.push_back({attempt, std::string(log), {}});
   }
-  logs_.back().text.append(bytes);
+  gathered_.logs.back().text.append(bytes);
   gather(bytes.size());
 }
 
@@ -82,30 +96,45 @@ void ReportBatch::gather(size_t bytes) {
   if (writing_ == 0 && !timer_.is_active()) timer_.start(to_ms(delay_s_));
 }
 
+bool ReportBatch::Gathered::empty() const {
+  return rows.empty() && logs.empty() && chunks.empty() && annotations.empty();
+}
+
+// On the io thread. Returns how long to gather before the next call.
+double ReportBatch::write(const Gathered& gathered) {
+  const double delay_s = patiently([&] { return record_.add_reports(gathered.rows); });
+  if (!gathered.annotations.empty()) {
+    patiently([&] { return record_.add_annotations(gathered.annotations), true; });
+  }
+  std::vector<SeriesChunk> chunks;
+  for (const auto& [key, chunk] : gathered.chunks) chunks.push_back(chunk);
+  patiently([&] { return record_.add_series(chunks), true; });
+  for (const Log& log : gathered.logs) record_.append_log(log.attempt, log.name, log.text);
+  return delay_s;
+}
+
 void ReportBatch::flush() {
   timer_.stop();
-  if (rows_.empty() && logs_.empty()) return;
+  if (gathered_.empty()) return;
   ++writing_;
   const size_t bytes = std::exchange(gathered_bytes_, 0);
   writing_bytes_ += bytes;
-  auto rows = std::exchange(rows_, {});
-  auto logs = std::exchange(logs_, {});
-  io_.post([this, bytes, before_s = delay_s_, rows = std::move(rows), logs = std::move(logs)] {
+  auto gathered = std::make_shared<Gathered>(std::exchange(gathered_, {}));
+  io_.post([this, bytes, before_s = delay_s_, gathered] {
     double delay_s = before_s;
-    std::vector<Error> errors;
+    std::optional<Error> error;
     try {
-      if (!rows.empty()) delay_s = patiently([&] { return record_.add_reports(rows); });
-      for (const Log& log : logs) record_.append_log(log.attempt, log.name, log.text);
+      delay_s = write(*gathered);
     } catch (const Error& e) {
-      errors.push_back(e);
+      error = e;
     }
-    loop_.post([this, bytes, delay_s, errors] {
+    loop_.post([this, bytes, delay_s, error] {
       --writing_;
       writing_bytes_ -= bytes;
       delay_s_ = delay_s;
-      for (const Error& e : errors) callbacks_.on_error(e);
+      if (error) callbacks_.on_error(*error);
       callbacks_.on_written();
-      if (!rows_.empty() || !logs_.empty()) gather(0);
+      if (!gathered_.empty()) gather(0);
       sync_.start(kSyncDelay);
     });
   });

@@ -1,5 +1,5 @@
-// host/train/report_batch.h: gathers report rows and log text and writes them together, a few times
-// a second.
+// host/train/report_batch.h: gathers what the ranks say and print (rows, points, notes, log text)
+// and writes it together, a few times a second.
 //
 // Belongs to the control thread; the writing happens on the io thread. A report is visible to other
 // processes one gather time (30 ms on a local disk) after it came, at most.
@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "host/loop/task_thread.h"
@@ -29,6 +30,8 @@ class ReportBatch {
 
   void add(ReportRow row);
   // `log`: the file's name without ".log", "rank-0".
+  void add(SeriesChunk chunk);
+  void add(AnnotationRow row);
   void add_log(int64_t attempt, std::string_view log, std::string_view bytes);
   // Hands everything to the io thread now: later work there finds it written.
   void flush();
@@ -41,6 +44,17 @@ class ReportBatch {
     std::string name;
     std::string text;
   };
+  // What waits to be written.
+  struct Gathered {
+    std::vector<ReportRow> rows;
+    std::vector<Log> logs;
+    // By rank, key and number: a chunk that grows replaces the one before.
+    std::map<std::tuple<int64_t, std::string, int64_t>, SeriesChunk> chunks;
+    std::vector<AnnotationRow> annotations;
+
+    bool empty() const;
+  };
+  double write(const Gathered& gathered);
   void gather(size_t bytes);
   template <class Work>
   auto patiently(Work work);
@@ -49,8 +63,7 @@ class ReportBatch {
   TaskThread& io_;
   RunRecord& record_;
   Callbacks callbacks_;
-  std::vector<ReportRow> rows_;
-  std::vector<Log> logs_;
+  Gathered gathered_;
   size_t gathered_bytes_ = 0;
   size_t writing_bytes_ = 0;
   int writing_ = 0;  // batches on the io thread

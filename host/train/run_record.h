@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "host/store/annotation_store.h"
 #include "host/store/file.h"
 #include "host/store/run_store.h"
+#include "host/store/series_store.h"
 #include "host/train/checkpoint_manager.h"
 #include "host/train/run_spec.h"
 
@@ -52,6 +54,12 @@ class RunRecord {
   double add_reports(std::span<const ReportRow> reports);
   // True when what failed last may succeed later: the disk was full, or the store locked.
   bool may_recover() const { return store_->claim().database.may_recover(); }
+  void add_series(std::span<const SeriesChunk> chunks) {
+    rtrain::add_series(store_->claim(), chunks);
+  }
+  void add_annotations(std::span<const AnnotationRow> rows) {
+    rtrain::add_annotations(store_->claim(), rows);
+  }
   void sync_reports() { store_->sync_reports(); }
 
   // Commits the checkpoint that the ranks staged for one report of the current attempt.

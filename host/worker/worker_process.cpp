@@ -21,6 +21,7 @@ namespace {
 
 constexpr size_t kMaxErrorBytes = size_t{64} << 10;
 constexpr std::chrono::milliseconds kFlushTimeout{10000};
+constexpr std::chrono::milliseconds kFailFlushTimeout{500};  // the others wait for the error
 // The controller has its own, shorter deadlines and names who is late; these are for the case that
 // it cannot.
 constexpr std::chrono::milliseconds kGrace{30000};
@@ -68,6 +69,7 @@ void WorkerProcess::begin(int fd, Channel::OnClose on_close) {
   channel_ = std::make_unique<Channel>(
       loop_, fd, [this](const Value& message) { on_message(message); }, std::move(on_close));
   reporter_ = std::make_unique<Reporter>(*channel_, context_, pending_writes_, idle_);
+  series_log_ = std::make_unique<SeriesLog>(loop_, *channel_);
   control_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "rtrain-control");
     if (held_open_ < 0) return take_signals();
@@ -184,6 +186,9 @@ std::string WorkerProcess::make_tempdir() const {
 
 void WorkerProcess::finish(const Value& value) {
   reporter_->finish();
+  if (!series_log_->flush(kFlushTimeout)) {
+    throw Error(Code::kTimeout, "train.log: the controller does not take the last points");
+  }
   fault_point("worker.returned");
   send(Map{{"type", "returned"}, {"value", value}, {"reports", reporter_->num_reports()}});
   // As long as any rank needs: only the controller knows. It kills, or its end closes the channel.
@@ -194,6 +199,7 @@ void WorkerProcess::fail(const Error& error) {
   const Error short_error(error.code(), error.message().substr(0, kMaxErrorBytes),
                           error.traceback().substr(0, kMaxErrorBytes));
   fault_point("worker.failed");
+  series_log_->flush(kFailFlushTimeout);
   channel_->send(Map{{"type", "failed"}, {"error", error_to_value(short_error, monotonic_s())}});
   channel_->flush(kFlushTimeout);
 }

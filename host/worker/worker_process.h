@@ -25,6 +25,7 @@
 #include "host/worker/pending_writes.h"
 #include "host/worker/replies.h"
 #include "host/worker/reporter.h"
+#include "host/worker/series_log.h"
 #include "host/worker/stop_gate.h"
 
 namespace rtrain {
@@ -57,6 +58,7 @@ class WorkerProcess {
 
   void set_phase(std::string_view name);
   Reporter& reporter() { return *reporter_; }
+  SeriesLog& series_log() { return *series_log_; }
   // Main thread. True once the run, or this attempt, is to stop: on all ranks from the same call
   // on. Throws kTimeout.
   bool stop_requested();
@@ -101,6 +103,7 @@ class WorkerProcess {
   PendingWrites pending_writes_;
   WorkerContext context_;
   std::unique_ptr<Reporter> reporter_;
+  std::unique_ptr<SeriesLog> series_log_;
   std::atomic<int64_t> last_call_{0};
   std::thread control_;
   CollectiveClient collectives_{*this};

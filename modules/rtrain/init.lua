@@ -4,11 +4,6 @@
 
 local errors = require 'rtrain.errors'
 
-local LATER = {
-  log = 'use train.report on every rank',
-  annotate = 'use train.report',
-}
-
 ---@class rtrain
 ---@field TorchTrainer TorchTrainer
 ---@field DataParallelTrainer DataParallelTrainer
@@ -23,7 +18,9 @@ local LATER = {
 ---@field Checkpoint Checkpoint
 ---@field UserCallback UserCallback
 ---@field CheckpointUploadMode CheckpointUploadMode
----@field report fun(metrics: table, options?: {checkpoint: Checkpoint, checkpoint_dir_name: string})
+---@field report fun(metrics: table, options?: ReportOptions)
+---@field log fun(metrics: table<string, number>, options?: {step: integer})
+---@field annotate fun(text: string, options?: {severity: string, rank_zero_only: boolean})
 ---@field get_checkpoint fun(): Checkpoint?
 ---@field get_all_reported_checkpoints fun(options?: {consistency_mode: string, timeout_s: number}): ReportedCheckpoint[]
 ---@field CheckpointConsistencyMode CheckpointConsistencyMode
@@ -47,6 +44,7 @@ local train = require 'rtrain.namespace'('train', {
     {'rtrain.report', 'report', 'get_checkpoint'},
     {'rtrain.reported_checkpoints', 'get_all_reported_checkpoints'},
     {'rtrain.config.validation', 'ValidationConfig', 'ValidationTaskConfig'},
+    {'rtrain.log', 'log', 'annotate'},
     {'rtrain.context', 'get_context'},
     {'rtrain.state', 'state'},
     {'rtrain.stop', 'stop_requested'},
@@ -74,7 +72,6 @@ local train = require 'rtrain.namespace'('train', {
     psutil = 'rtrain.psutil',
     time = 'rtrain.time',
   },
-  later = LATER,
 })
 
 getmetatable(train).__newindex = function(_, name)

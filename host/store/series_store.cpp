@@ -1,0 +1,149 @@
+#include "host/store/series_store.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/error.h"
+#include "host/store/fenced_write.h"
+#include "host/store/series_chunk.h"
+
+namespace rtrain {
+namespace {
+
+constexpr size_t kMaxKeyBytes = 256;
+
+int64_t series_id(FencedWrite& write, const std::string& run_id, const SeriesChunk& chunk) {
+  write.run("INSERT OR IGNORE INTO series(run_id, key, rank, attempt) VALUES(?, ?, ?, ?)", run_id,
+            chunk.key, chunk.rank, chunk.attempt);
+  Statement query = write.prepare(
+      "SELECT series_id FROM series WHERE run_id = ? AND key = ? AND rank = ? AND attempt = ?");
+  query.add(run_id).add(chunk.key).add(chunk.rank).add(chunk.attempt).next();
+  return query.integer(0);
+}
+
+struct StoredChunk {
+  int64_t rank;
+  int64_t attempt;
+  std::string data;
+};
+
+std::vector<StoredChunk> chunks_of(Database& database, const std::string& run_id,
+                                   const std::string& key) {
+  Statement query = database.prepare(
+      "SELECT rank, attempt, data FROM series JOIN series_chunks USING(series_id) "
+      "WHERE run_id = ? AND key = ? ORDER BY rank, attempt, number");
+  query.add(run_id).add(key);
+  std::vector<StoredChunk> out;
+  while (query.next()) out.push_back({query.integer(0), query.integer(1), query.blob(2)});
+  return out;
+}
+
+// The step from which on a later attempt of the same rank has logged again, met from the back.
+class Horizon {
+ public:
+  void enter(int64_t rank, int64_t attempt) {
+    if (rank != rank_) {
+      end_ = first_ = kNone;
+    } else if (attempt != attempt_) {
+      end_ = std::min(end_, std::exchange(first_, kNone));
+    }
+    rank_ = rank;
+    attempt_ = attempt;
+  }
+
+  bool is_beyond(int64_t step) {
+    first_ = std::min(first_, step);
+    return step >= end_;
+  }
+
+ private:
+  static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+  int64_t rank_ = -1;
+  int64_t attempt_ = -1;
+  int64_t first_ = kNone;  // of the attempt at hand
+  int64_t end_ = kNone;    // of the later ones
+};
+
+}  // namespace
+
+Value SeriesChunk::to_value() const {
+  return Map{{"key", key},
+             {"number", number},
+             {"count", count},
+             {"first_step", first_step},
+             {"last_step", last_step},
+             {"first_time", first_time_ms},
+             {"last_time", last_time_ms},
+             {"data", data}};
+}
+
+SeriesChunk SeriesChunk::from_value(const Value& value) {
+  SeriesChunk chunk;
+  chunk.key = value["key"].as_string();
+  chunk.number = value["number"].as_int();
+  chunk.count = value["count"].as_int();
+  chunk.first_step = value["first_step"].as_int();
+  chunk.last_step = value["last_step"].as_int();
+  chunk.first_time_ms = value["first_time"].as_int();
+  chunk.last_time_ms = value["last_time"].as_int();
+  chunk.data = value["data"].as_string();
+  if (chunk.key.size() <= kMaxKeyBytes) return chunk;
+  throw Error(Code::kArgument, "a series' key is too long");
+}
+
+void add_series(RunClaim& claim, std::span<const SeriesChunk> chunks) {
+  if (chunks.empty()) return;
+  FencedWrite write(claim, Durability::kNormal);
+  for (const SeriesChunk& chunk : chunks) {
+    const int64_t id = series_id(write, claim.run_id, chunk);
+    Statement insert = write.prepare(
+        "INSERT OR REPLACE INTO series_chunks(series_id, number, count, first_step, last_step, "
+        "first_time, last_time, data) VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+    insert.add(id).add(chunk.number).add(chunk.count).add(chunk.first_step).add(chunk.last_step);
+    insert.add(chunk.first_time_ms).add(chunk.last_time_ms).add(Blob{chunk.data}).run();
+  }
+  write.commit();
+}
+
+std::vector<std::string> series_keys(Database& database, const std::string& run_id) {
+  Statement query =
+      database.prepare("SELECT DISTINCT key FROM series WHERE run_id = ? ORDER BY key");
+  query.add(run_id);
+  std::vector<std::string> keys;
+  while (query.next()) keys.push_back(query.text(0));
+  return keys;
+}
+
+List read_series(Database& database, const std::string& run_id, const std::string& key, bool all) {
+  const std::vector<StoredChunk> chunks = chunks_of(database, run_id, key);
+  // From the last attempt back: a later one's first step ends what counts of those before it.
+  std::vector<List> backwards;
+  Horizon horizon;
+  for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
+    horizon.enter(chunk->rank, chunk->attempt);
+    List points;
+    for (const SeriesPoint& point : decode_series(chunk->data)) {
+      const bool superseded = horizon.is_beyond(point.step);
+      if (superseded && !all) continue;
+      Map row{{"step", point.step},
+              {"time", time_text(point.time_ms)},
+              {"rank", chunk->rank},
+              {"value", point.value}};
+      if (all) {
+        row.set("attempt", chunk->attempt);
+        row.set("superseded", superseded);
+      }
+      points.push_back(std::move(row));
+    }
+    backwards.push_back(std::move(points));
+  }
+  List out;
+  for (auto part = backwards.rbegin(); part != backwards.rend(); ++part) {
+    for (Value& row : *part) out.push_back(std::move(row));
+  }
+  return out;
+}
+
+}  // namespace rtrain

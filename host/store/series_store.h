@@ -1,0 +1,48 @@
+// host/store/series_store.h: the series that train.log wrote: compressed chunks of points, written
+// and read.
+//
+// Writing belongs to the io thread and is fenced as everything of a run. An unfinished chunk is
+// written again with more points under its number.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/base/value.h"
+#include "host/store/run_claim.h"
+
+namespace rtrain {
+
+// A part of what one rank logged under one key; what a worker sends.
+struct SeriesChunk {
+  int64_t attempt = 0;
+  int64_t rank = 0;
+  std::string key;
+  int64_t number = 0;  // of the chunk, from 0
+  int64_t count = 0;   // of its points
+  int64_t first_step = 0;
+  int64_t last_step = 0;
+  int64_t first_time_ms = 0;
+  int64_t last_time_ms = 0;
+  std::string data;
+
+  Value to_value() const;
+  // Throws Error(kArgument).
+  static SeriesChunk from_value(const Value& value);
+};
+
+// One transaction.
+void add_series(RunClaim& claim, std::span<const SeriesChunk> chunks);
+
+// The keys of a run, sorted.
+std::vector<std::string> series_keys(Database& database, const std::string& run_id);
+
+// {step, time, rank, value} of every point, by rank, in the order of logging. Points that a later
+// attempt logged again (the same rank, from its first step on) are left out; with `all` they are
+// there, and each point has `attempt` and `superseded`.
+List read_series(Database& database, const std::string& run_id, const std::string& key, bool all);
+
+}  // namespace rtrain

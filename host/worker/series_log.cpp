@@ -1,0 +1,139 @@
+#include "host/worker/series_log.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "host/base/clock.h"
+#include "host/store/series_store.h"
+
+namespace rtrain {
+namespace {
+
+constexpr std::chrono::milliseconds kInterval{500};
+// So many points are sent ahead of the interval.
+constexpr size_t kManyPoints = SeriesLog::kMaxPoints / 8;
+
+}  // namespace
+
+SeriesLog::SeriesLog(Loop& loop, Channel& channel)
+    : loop_(loop), channel_(channel), timer_(loop, [this] { send_all(); }) {}
+
+void SeriesLog::add(std::span<const Entry> entries, std::optional<int64_t> step) {
+  const int64_t time = now_ms();
+  bool wakes = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const int64_t at = step.value_or(next_step_);
+    next_step_ = at + 1;
+    for (const Entry& entry : entries) {
+      if (waiting_ >= kMaxPoints) {
+        ++dropped_;
+        continue;
+      }
+      auto found = series_.find(entry.key);
+      if (found == series_.end()) found = series_.emplace(entry.key, Series{}).first;
+      found->second.points.push_back({at, time, entry.value});
+      ++waiting_;
+    }
+    const bool early = waiting_ >= kManyPoints && !is_early_;
+    if (early) is_early_ = true;
+    wakes = early || !is_due_;
+    is_due_ = true;
+  }
+  if (!wakes) return;
+  loop_.post([this] {
+    bool early = false;
+    {
+      const std::lock_guard lock(mutex_);
+      early = is_early_;
+    }
+    if (early) return send_all();
+    if (!timer_.is_active()) timer_.start(kInterval);
+  });
+}
+
+// Goes round by round, so that one key's many chunks do not keep the others waiting.
+void SeriesLog::send_all() {
+  std::vector<std::string> keys;
+  {
+    const std::lock_guard lock(mutex_);
+    is_early_ = false;
+    for (const auto& [key, series] : series_) {
+      if (series.points.size() > series.sent) keys.push_back(key);
+    }
+  }
+  bool room = true;
+  while (room && !keys.empty()) {
+    std::vector<std::string> unfinished;
+    for (const std::string& key : keys) {
+      // What the socket has not taken lies in memory: more of it is not added.
+      room = channel_.flush(std::chrono::milliseconds(0));
+      if (!room) break;
+      if (send_chunk(key)) unfinished.push_back(key);
+    }
+    keys = std::move(unfinished);
+  }
+  if (room) send_dropped();
+  const std::lock_guard lock(mutex_);
+  is_due_ = waiting_ > 0;
+  if (is_due_) timer_.start(kInterval);
+  changed_.notify_all();
+}
+
+// Sends the open chunk of the key. True when there is another one behind it.
+bool SeriesLog::send_chunk(const std::string& key) {
+  std::vector<SeriesPoint> points;
+  SeriesChunk chunk;
+  {
+    const std::lock_guard lock(mutex_);
+    Series& series = series_.find(key)->second;
+    const size_t count = std::min(series.points.size(), kMaxChunkPoints);
+    points.assign(series.points.begin(),
+                  series.points.begin() + static_cast<std::ptrdiff_t>(count));
+    chunk.number = series.number;
+  }
+  chunk.key = key;
+  chunk.count = static_cast<int64_t>(points.size());
+  chunk.first_step = points.front().step;
+  chunk.last_step = points.back().step;
+  chunk.first_time_ms = points.front().time_ms;
+  chunk.last_time_ms = points.back().time_ms;
+  chunk.data = encode_series(points);
+  Map message{{"type", "series"}, {"chunk", chunk.to_value()}};
+  if (!channel_.send(message)) return false;
+  const std::lock_guard lock(mutex_);
+  Series& series = series_.find(key)->second;
+  waiting_ -= points.size() - series.sent;
+  series.sent = points.size();
+  if (series.sent < kMaxChunkPoints) return false;
+  series.points.erase(series.points.begin(),
+                      series.points.begin() + static_cast<std::ptrdiff_t>(series.sent));
+  series.sent = 0;
+  ++series.number;
+  return !series.points.empty();
+}
+
+void SeriesLog::send_dropped() {
+  size_t dropped = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(dropped, dropped_);
+  }
+  if (dropped > 0) channel_.send(Map{{"type", "series_dropped"}, {"count", dropped}});
+}
+
+bool SeriesLog::flush(std::chrono::milliseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  std::unique_lock lock(mutex_);
+  while (waiting_ > 0 || dropped_ > 0) {
+    loop_.post([this] { send_all(); });
+    if (changed_.wait_until(lock, deadline) == std::cv_status::timeout) return false;
+    lock.unlock();
+    channel_.flush(std::chrono::milliseconds(100));
+    lock.lock();
+  }
+  return true;
+}
+
+}  // namespace rtrain

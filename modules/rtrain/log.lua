@@ -1,0 +1,111 @@
+-- rtrain/log.lua: train.log and train.annotate: what a rank writes into the record of its run beside its reports.
+
+local args = require 'rtrain.args'
+local errors = require 'rtrain.errors'
+local session = require 'rtrain.session'
+
+local log = {}
+
+local MAX_KEY_BYTES = 256
+local MAX_TEXT_BYTES = 65536
+local SEVERITIES = {'info', 'warning', 'error'}
+
+-- The metrics with numbers in place of tensors without dimensions; anything else raises, by its name.
+local function plain(metrics)
+  local engine = package.loaded['torch._C']
+  local out = {}
+  for key, value in next, metrics do
+    if type(key) ~= 'string' then
+      errors.raise('argument', ('log: the key %s is no text: expected {name = number}'):format(tostring(key)))
+    end
+    if type(engine) == 'table' and engine.is_tensor(value) and value:dim() == 0 then value = value:item() end
+    local number = type(value) ~= 'table' and type(value) ~= 'string' and tonumber(value)
+    if not number then
+      errors.raise('argument', ('log: metrics.%s is a %s: expected a number or a tensor without dimensions'):format(key,
+        type(value)))
+    end
+    out[key] = number
+  end
+  return out
+end
+
+local function check_metrics(metrics)
+  if type(metrics) ~= 'table' then
+    errors.raise('argument', ('log: expected a table of numbers, got %s'):format(type(metrics)))
+  end
+  for key in next, metrics do
+    if type(key) == 'string' and #key > MAX_KEY_BYTES then
+      errors.raise('argument', ('log: a key has %d bytes, at most %d are allowed'):format(#key, MAX_KEY_BYTES))
+    end
+  end
+end
+
+local function step_of(options)
+  if options == nil then return nil end
+  local step = args.options(options, {'step'}, 'log').step
+  if step == nil then return nil end
+  if type(step) ~= 'number' or step % 1 ~= 0 then
+    errors.raise('argument', ('log: step = %s: expected an integer'):format(tostring(step)))
+  end
+  return step
+end
+
+---Records numbers of this step: on any rank, as often as one likes. It never waits and concerns no other rank; the run's
+---metrics are what report() says. `rtrain metrics RUN --series NAME` shows the points.
+---
+---Points travel twice a second and are stored compressed. Those of the last half second are lost when the worker is killed. A
+---million points may wait; beyond that, when they come faster than they are stored, points are dropped, and the run's record
+---says how many.
+---@param metrics table<string, number> name → number; tensors without dimensions are converted
+---@param options? {step: integer} default one more than the step before, from 0 in each attempt
+---
+---```lua
+---local train = require 'rtrain'
+---local result = train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    for step = 1, 100 do
+---      train.log({loss = 1 / step, lr = 0.1}, {step = step})
+---    end
+---    train.report {steps = 100}
+---  end,
+---}):fit()
+---assert(result.metrics.steps == 100)
+---```
+function log.log(metrics, options)
+  session.get('train.log()')
+  check_metrics(metrics)
+  local worker = require 'rtrain._worker'
+  local step = step_of(options)
+  if worker.log(metrics, step) == nil then return end
+  worker.log(plain(metrics), step)
+end
+
+---Writes a note into the run's record, with its time: `rtrain show` lists them. Counterpart: ray.train.annotate.
+---@param text string at most 64 KiB
+---@param options? {severity: 'info'|'warning'|'error', rank_zero_only: boolean} default 'info', and true: what other ranks say
+---  is left out
+---
+---```lua
+---local train = require 'rtrain'
+---train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    train.annotate('learning rate lowered by hand', {severity = 'warning'})
+---    train.report {loss = 0.5}
+---  end,
+---}):fit()
+---```
+function log.annotate(text, options)
+  local state = session.get('train.annotate()')
+  options = args.options(options, {'severity', 'rank_zero_only'}, 'annotate')
+  if type(text) ~= 'string' or text == '' then
+    errors.raise('argument', ('annotate: expected a text, got %s'):format(text == '' and 'an empty one' or type(text)))
+  end
+  if #text > MAX_TEXT_BYTES then
+    errors.raise('argument', ('annotate: the text has %d bytes, at most %d are allowed'):format(#text, MAX_TEXT_BYTES))
+  end
+  local severity = args.one_of('annotate: severity', options.severity or 'info', SEVERITIES)
+  if options.rank_zero_only ~= false and state.context.world_rank ~= 0 then return end
+  require('rtrain._worker').annotate(text, severity)
+end
+
+return log
