@@ -135,6 +135,17 @@ int available_cores() {
   return std::max(cores, 1);
 }
 
+std::vector<int> own_processors() {
+  cpu_set_t mask;
+  std::vector<int> out;
+  if (::sched_getaffinity(0, sizeof mask, &mask) != 0) return out;
+  if (available_cores() < CPU_COUNT(&mask)) return out;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(static_cast<size_t>(cpu), &mask)) out.push_back(cpu);
+  }
+  return out;
+}
+
 int64_t memory_bytes() { return std::min(meminfo_bytes("MemTotal"), cgroup_memory()); }
 
 int64_t available_memory_bytes() { return std::min(meminfo_bytes("MemAvailable"), memory_bytes()); }

@@ -13,6 +13,8 @@ std::string hostname();
 // Cores that this process may use: its affinity mask, less what a cgroup's quota takes away; at
 // least 1.
 int available_cores();
+// The processors of the affinity mask, where no quota makes some of them unusable; else none.
+std::vector<int> own_processors();
 
 // Memory this process may use: the machine's, or the cgroup's limit where that is lower.
 int64_t memory_bytes();

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "host/base/clock.h"
+#include "host/base/resource_settings.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
 #include "host/store/checkpoint_files.h"
@@ -95,6 +96,11 @@ int lease(lua_State* L) {
   return 1;
 }
 
+int cores(lua_State* L) {
+  push_value(L, offered_cores());
+  return 1;
+}
+
 }  // namespace
 
 int open_system(lua_State* L) {
@@ -110,7 +116,8 @@ int open_system(lua_State* L) {
                                             method<&get_metadata>("get_metadata"),
                                             method<&set_metadata>("set_metadata"),
                                             method<&verify>("verify"),
-                                            method<&lease>("lease")};
+                                            method<&lease>("lease"),
+                                            method<&cores>("cores")};
   push_functions(L, kFunctions);
   return 1;
 }

@@ -51,6 +51,7 @@ int run_command_line(int argc, char** argv) {
   add_sql(app, result);
   add_stop(app, result);
   add_repair(app, result);
+  add_resources(app, result);
   add_env(app, result);
   add_doc(app, result);
   if (argc == 1) {

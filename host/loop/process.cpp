@@ -1,6 +1,7 @@
 #include "host/loop/process.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -19,27 +20,25 @@ extern char** environ;
 namespace rtrain {
 namespace {
 
-// Source descriptors are moved up here first, so that giving one its place never overwrites
-// another.
-constexpr int kAbovePlaces = 16;
-
-[[noreturn]] void fail(std::string_view what, int error) {
-  throw Error(Code::kEnvironment, cat(what, ": ", std::string_view(std::strerror(error))));
-}
+[[noreturn]] void fail(const std::string& what, int error) { throw SpawnError(what, error); }
 
 class FileActions {
  public:
   explicit FileActions(const std::vector<int>& descriptors) {
     posix_spawn_file_actions_init(&actions_);
     posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
-    int place = 1;
+    // Moved up first, so that giving one its place never overwrites another.
+    const int above = static_cast<int>(descriptors.size()) + 1;
+    int place = 0;
     for (const int fd : descriptors) {
-      const int copy = fcntl(fd, F_DUPFD_CLOEXEC, kAbovePlaces);
+      ++place;
+      if (fd < 0) continue;
+      const int copy = fcntl(fd, F_DUPFD_CLOEXEC, above);
       if (copy < 0) fail("cannot prepare a descriptor for a worker", errno);
       copies_.push_back(copy);
-      posix_spawn_file_actions_adddup2(&actions_, copy, place++);
+      posix_spawn_file_actions_adddup2(&actions_, copy, place);
     }
-    posix_spawn_file_actions_addclosefrom_np(&actions_, place);
+    posix_spawn_file_actions_addclosefrom_np(&actions_, place + 1);
   }
   ~FileActions() {
     for (const int fd : copies_) close(fd);
@@ -50,6 +49,27 @@ class FileActions {
  private:
   posix_spawn_file_actions_t actions_;
   std::vector<int> copies_;
+};
+
+// A child runs where the thread runs that starts it.
+class Affinity {
+ public:
+  explicit Affinity(const std::vector<int>& cpus) {
+    if (cpus.empty() || sched_getaffinity(0, sizeof(before_), &before_) != 0) return;
+    cpu_set_t wanted;
+    CPU_ZERO(&wanted);
+    for (const int cpu : cpus) CPU_SET(static_cast<size_t>(cpu), &wanted);
+    changed_ = sched_setaffinity(0, sizeof(wanted), &wanted) == 0;
+  }
+  ~Affinity() {
+    if (changed_) sched_setaffinity(0, sizeof(before_), &before_);
+  }
+  Affinity(const Affinity&) = delete;
+  Affinity& operator=(const Affinity&) = delete;
+
+ private:
+  cpu_set_t before_;
+  bool changed_ = false;
 };
 
 // A session of its own, no signal blocked and every action the default one.
@@ -95,6 +115,15 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 }  // namespace
 
+SpawnError::SpawnError(const std::string& what, int reason)
+    : Error(
+          Code::kEnvironment,
+          cat(what, ": ", std::string_view(std::strerror(reason)),
+              reason == EAGAIN ? " (the limit of processes, `ulimit -u`, or of the cgroup)" : "")),
+      reason_(reason) {}
+
+bool SpawnError::is_transient() const { return reason_ == EAGAIN || reason_ == ENOMEM; }
+
 std::string to_text(const ExitStatus& status) {
   if (status.signal == 0) return cat("exited with code ", status.exit_code);
   const char* name = sigabbrev_np(status.signal);
@@ -108,6 +137,7 @@ Process::Process(Loop& loop, const ProcessOptions& options, OnExit on_exit)
   const Attributes attributes;
   std::vector<std::string> args = options.args;
   std::vector<std::string> env = child_environment(options);
+  const Affinity affinity(options.cpus);
   const int error = posix_spawn(&pid_, options.file.c_str(), actions.get(), attributes.get(),
                                 pointers(args).data(), pointers(env).data());
   if (error != 0) fail(cat("cannot start ", options.file), error);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/base/error.h"
 #include "host/loop/poll.h"
 
 namespace rtrain {
@@ -20,7 +21,20 @@ struct ProcessOptions {
   std::vector<std::pair<std::string, std::string>>
       env;  // added to this process's environment, or replacing it there
   // Becomes descriptor 1, 2, 3, … of the child; 0 is /dev/null, everything else is closed there.
+  // -1 leaves its place free.
   std::vector<int> descriptors;
+  std::vector<int> cpus;  // the processors it may run on; empty: those of this thread
+};
+
+// The process could not be started.
+class SpawnError : public Error {
+ public:
+  SpawnError(const std::string& what, int reason);
+  // Of the moment: too many processes, too little memory.
+  bool is_transient() const;
+
+ private:
+  int reason_;
 };
 
 // How a process ended: by a signal, or with an exit code.
@@ -36,7 +50,7 @@ class Process {
  public:
   using OnExit = std::function<void(ExitStatus status)>;
 
-  // Throws Error(kEnvironment) when the process cannot be started. The descriptors stay the
+  // Throws SpawnError (kEnvironment) when the process cannot be started. The descriptors stay the
   // caller's.
   Process(Loop& loop, const ProcessOptions& options, OnExit on_exit);
   // Kills and reaps a child that still runs.

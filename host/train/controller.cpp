@@ -92,6 +92,8 @@ Controller::Controller(const ControllerSeams& seams)
                FailurePolicy(seams.spec.failure_limits, static_cast<uint64_t>(now_ms()),
                              FailureCounts::from_value(seams.record.failures())),
                seams.spec.start_timeout_s),
+      cores_({seams.spec, seams.loop, seams.io},
+             [this](const std::string& text) { emit_notice("info", text); }),
       batch_(seams.loop, seams.io, seams.record,
              {.on_error = [this](const Error& error) { feed(event::StorageFailed{error}); },
               .on_written =
@@ -106,6 +108,12 @@ Controller::Controller(const ControllerSeams& seams)
       checkpoints_(checkpoint_seams()),
       deadline_(seams.loop, [this] { feed(event::DeadlinePassed{machine_.attempt}); }),
       verdict_(seams.loop, [this] { feed(event::VerdictDue{machine_.attempt}); }),
+      resize_(seams.loop,
+              [this] {
+                cores_.look([this, attempt = machine_.attempt](int room) {
+                  feed(event::ResourcesSeen{attempt, room});
+                });
+              }),
       retry_(seams.loop, [this] { feed(event::RetryDue{machine_.attempt}); }),
       kill_notice_(seams.loop, [this] { name_survivors(); }),
       signals_(seams.loop,
@@ -211,7 +219,7 @@ void Controller::feed(Event event) {
     waiting_.pop_front();
     machine_ = std::move(next.machine);
     if (machine_.state != before) {
-      emit("state", {{"state", state_name(machine_.state)}});
+      emit("state", {{"state", state_name(machine_.state)}, {"num_workers", machine_.num_workers}});
       if (is_recorded(machine_.state)) {
         on_io([status = std::string(state_name(machine_.state))](RunRecord& r) {
           r.set_status(status);
@@ -237,13 +245,16 @@ void Controller::on_io(Work work) {
       });
 }
 
-void Controller::perform(const action::RequestResources& a) {
-  feed(event::ResourcesGranted{a.max_workers});
+void Controller::perform(const action::RequestResources&) {
+  cores_.request([this](int workers) { feed(event::ResourcesGranted{workers}); });
 }
 
-void Controller::perform(const action::SetResizeTimer&) {}
+void Controller::perform(const action::SetResizeTimer& a) { resize_.start(to_ms(a.seconds)); }
 
-void Controller::perform(const action::ReportResize&) {}
+void Controller::perform(const action::ReportResize& a) {
+  emit_notice("info", cat("the group goes on with ", a.to, a.to == 1 ? " worker" : " workers",
+                          " instead of ", a.from, " after its next checkpoint"));
+}
 
 void Controller::perform(const action::BeginAttempt& a) { begin_attempt(a); }
 
@@ -303,9 +314,10 @@ void Controller::perform(const action::SpawnGroup& a) {
   const std::string host = host_name();
   for (int rank = 0; rank < size; ++rank) {
     try {
-      group_->spawn_next();
+      group_->spawn_next(cores_.place(rank, size));
     } catch (const Error& e) {
-      feed(event::SpawnFailed{e, rank});
+      const auto* refused = dynamic_cast<const SpawnError*>(&e);
+      feed(event::SpawnFailed{e, rank, refused != nullptr && refused->is_transient()});
       break;
     }
     workers_.push_back({.rank = rank,
@@ -395,6 +407,7 @@ void Controller::name_survivors() {
 
 void Controller::perform(const action::EndAttempt& a) {
   verdict_.stop();
+  resize_.stop();
   kill_notice_.stop();
   collectives_.reset();
   if (stop_course_) stop_course_->close();
@@ -430,6 +443,7 @@ void Controller::perform(const action::ReportFailure& a) {
 
 // Validations go on after the training, but not after a run that was stopped.
 void Controller::perform(const action::EndRun& a) {
+  cores_.cancel();
   if (a.status == RunState::kFinished || a.status == RunState::kErrored) {
     return checkpoints_.drain([this, a] { end_run(a); });
   }
@@ -524,12 +538,20 @@ void Controller::on_message(int rank, const Value& message) {
   } else if (type == "signal") {
     signals_.on_forwarded(static_cast<int>(message["number"].as_int()));
   } else if (type == "failed") {
-    const Value& error = message["error"];
-    stop_course_->on_left(rank);
-    feed(event::Failed{rank, error_from_value(error), error["time"].as_float()});
+    on_failed(rank, message["error"]);
   } else {
     throw Error(Code::kArgument, cat("unknown message '", type, "'"));
   }
+}
+
+// Messages cut a long error short: all of it is in the rank's log.
+void Controller::on_failed(int rank, const Value& message) {
+  const Error error = error_from_value(message);
+  stop_course_->on_left(rank);
+  batch_.add_log(
+      machine_.attempt, cat("rank-", rank),
+      cat(error.message(), "\n", error.traceback(), error.traceback().empty() ? "" : "\n"));
+  feed(event::Failed{rank, error, message["time"].as_float()});
 }
 
 void Controller::on_hello(int rank, const Value& message) {

@@ -16,6 +16,7 @@
 #include "host/train/checkpoint_coordinator.h"
 #include "host/train/collective_service.h"
 #include "host/train/control_server.h"
+#include "host/train/core_broker.h"
 #include "host/train/event_queue.h"
 #include "host/train/io_calls.h"
 #include "host/train/key_value_store.h"
@@ -81,6 +82,7 @@ class Controller : public WorkerGroupObserver {
   void perform(const action::EndRun& a);
   void perform(const action::Finish& a);
 
+  void on_failed(int rank, const Value& error);
   void on_hello(int rank, const Value& message);
   void on_damaged(const Value& message);
   void on_returned(int rank, const Value& message);
@@ -115,6 +117,7 @@ class Controller : public WorkerGroupObserver {
   IoCalls io_calls_;
   int threads_ = 1;  // of each worker
   Machine machine_;
+  CoreBroker cores_;
   std::deque<Event> waiting_;
   bool feeding_ = false;
 
@@ -137,6 +140,7 @@ class Controller : public WorkerGroupObserver {
 
   Timer deadline_;
   Timer verdict_;
+  Timer resize_;
   Timer retry_;
   Timer kill_notice_;
   StopSignals signals_;

@@ -46,6 +46,7 @@ int sealed_file(const std::string& bytes) {
 
 struct Run::Parts {
   explicit Parts(RunSpec given) : spec(std::move(given)), io("rtrain-io") {
+    if (const auto error = impossible_request(spec)) throw *error;
     std::promise<std::unique_ptr<RunRecord>> made;
     io.post([&] {
       try {

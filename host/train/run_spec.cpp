@@ -5,6 +5,7 @@
 
 #include "host/base/error.h"
 #include "host/base/machine.h"
+#include "host/base/resource_settings.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -26,6 +27,15 @@ int limit(const Value& config, std::string_view field, int otherwise) {
   const auto value = static_cast<int>(config[field].int_or(otherwise));
   check_range(field, value, -1);
   return value;
+}
+
+// Without a runtime folder nothing can have been set.
+int offered_or_own_cores() {
+  try {
+    return offered_cores();
+  } catch (const Error&) {
+    return available_cores();
+  }
 }
 
 FailureLimits limits_of(const Value& config) {
@@ -108,7 +118,7 @@ int threads_per_worker(const RunSpec& spec, int num_workers) {
   }
   const char* set = std::getenv("OMP_NUM_THREADS");
   if (set != nullptr && std::atoi(set) > 0) return std::atoi(set);
-  return std::max(1, available_cores() / num_workers);
+  return std::max(1, offered_or_own_cores() / num_workers);
 }
 
 }  // namespace rtrain

@@ -10,6 +10,7 @@
 
 #include "host/base/error.h"
 #include "host/base/fault.h"
+#include "host/base/fd.h"
 #include "host/base/text.h"
 #include "host/loop/channel.h"
 #include "host/loop/line_reader.h"
@@ -21,22 +22,6 @@ namespace {
 
 constexpr const char* kExecutable = "/proc/self/exe";
 
-// A descriptor that is closed unless it was given away.
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
-
 struct Pipe {
   Pipe() {
     int fds[2];
@@ -44,18 +29,18 @@ struct Pipe {
       throw Error(Code::kEnvironment,
                   cat("cannot create a pipe: ", std::string_view(std::strerror(errno))));
     }
-    read.emplace(fds[0]);
-    write.emplace(fds[1]);
+    read = Fd(fds[0]);
+    write = Fd(fds[1]);
   }
-  std::optional<Fd> read;
-  std::optional<Fd> write;
+  Fd read;
+  Fd write;
 };
 
 }  // namespace
 
 class WorkerGroup::Worker {
  public:
-  Worker(WorkerGroup& group, int rank)
+  Worker(WorkerGroup& group, int rank, const WorkerPlace& place)
       : observer_(group.observer_), guard_(*group.guard_), rank_(rank) {
     const SocketPair sockets = make_socket_pair();
     Fd near(sockets.near);
@@ -68,11 +53,12 @@ class WorkerGroup::Worker {
     }
     Pipe out;
     Pipe err;
-    spawn(group, {out.write->get(), err.write->get(), far.get(), group.options_.functions_fd,
-                  group.options_.engine_fd});
+    spawn(group, place,
+          {out.write.get(), err.write.get(), far.get(), group.options_.functions_fd,
+           group.options_.engine_fd});
     open_channel(group, near.release());
-    out_.emplace(group.loop_, out.read->release(), reader("stdout"));
-    err_.emplace(group.loop_, err.read->release(), reader("stderr"));
+    out_.emplace(group.loop_, out.read.release(), reader("stdout"));
+    err_.emplace(group.loop_, err.read.release(), reader("stderr"));
   }
 
   int pid() const { return process_ ? process_->pid() : getpid(); }
@@ -90,17 +76,18 @@ class WorkerGroup::Worker {
         [this](const std::string& reason) { on_channel_closed(reason); });
   }
 
-  void spawn(WorkerGroup& group, std::vector<int> descriptors) {
+  void spawn(WorkerGroup& group, const WorkerPlace& place, std::vector<int> descriptors) {
     ProcessOptions options;
     options.file = kExecutable;
     options.args = {"rtrain", "--worker", std::to_string(rank_), std::to_string(getpid())};
     options.env = group.options_.env;
-    if (descriptors.back() < 0) {
-      descriptors.pop_back();
-    } else {
+    if (group.options_.engine_fd >= 0) {
       options.env.emplace_back("RTRAIN_ENGINE_FD", std::to_string(kEngineFd));
     }
     options.descriptors = std::move(descriptors);
+    options.descriptors.insert(options.descriptors.end(), place.lease_fds.begin(),
+                               place.lease_fds.end());
+    options.cpus = place.cpus;
     process_.emplace(group.loop_, options, [this](ExitStatus status) { on_exit(status); });
     guard_.add(pid());
   }
@@ -153,7 +140,7 @@ WorkerGroup::WorkerGroup(Loop& loop, const WorkerGroupOptions& options,
 
 WorkerGroup::~WorkerGroup() { kill(); }
 
-void WorkerGroup::spawn_next() {
+void WorkerGroup::spawn_next(const WorkerPlace& place) {
   // A worker's channel, pipes and watch; their other ends and copies while it starts; the store,
   // logs and files of a commit beside them.
   constexpr int kForEach = 4;
@@ -161,7 +148,7 @@ void WorkerGroup::spawn_next() {
   if (workers_.empty()) provide_open_files(kForEach * options_.num_workers + kBesides);
   fault_point("group.spawn");
   if (!guard_) guard_ = std::make_unique<GroupGuard>(loop_, kExecutable);
-  workers_.push_back(std::make_unique<Worker>(*this, size()));
+  workers_.push_back(std::make_unique<Worker>(*this, size(), place));
 }
 
 int WorkerGroup::local_fd() const { return workers_.at(0)->local_fd(); }

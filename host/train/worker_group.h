@@ -25,6 +25,12 @@ struct WorkerGroupOptions {
   std::vector<std::pair<std::string, std::string>> env;
 };
 
+// What one worker gets beyond that.
+struct WorkerPlace {
+  std::vector<int> lease_fds;  // it holds these as long as it lives
+  std::vector<int> cpus;       // empty: all of them
+};
+
 // How a worker ended.
 struct WorkerEnd {
   int pid = 0;
@@ -50,8 +56,9 @@ class WorkerGroup {
   // Kills what still runs.
   ~WorkerGroup();
 
-  // Starts the next rank's process. Throws Error(kEnvironment).
-  void spawn_next();
+  // Starts the next rank's process. Throws Error(kEnvironment), a SpawnError where the system
+  // refused.
+  void spawn_next(const WorkerPlace& place = {});
   // In local mode: the worker's end of the channel. Who takes it owns it, and closes it at the end.
   int local_fd() const;
   int size() const { return static_cast<int>(workers_.size()); }

@@ -1,6 +1,7 @@
 #include "host/worker/worker_process.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -42,7 +43,8 @@ void block_all_signals() {
 
 WorkerProcess::WorkerProcess(int parent_pid) {
   die_with_parent(parent_pid);
-  for (const int fd : {kChannelFd, kFunctionsFd, kEngineFd}) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  // Ours alone, and the cores that this worker holds: programs that it starts get none of them.
+  close_range(kChannelFd, ~0U, CLOSE_RANGE_CLOEXEC);
   block_all_signals();
   setvbuf(stdout, nullptr, _IOLBF,
           0);  // a pipe: lines would come in blocks of 4 KiB, and be lost by a signal

@@ -115,7 +115,10 @@ end
 -- How each type of event is shown.
 local show = {}
 
-function show:state(event) self._state = event.state end
+function show:state(event)
+  self._state = event.state
+  if (event.num_workers or 0) > 0 then self._num_workers = event.num_workers end
+end
 
 function show:report(event)
   local now = self._clock()

@@ -112,13 +112,11 @@ end
 
 function TestRefusals.test_known_and_not_in_this_version()
   for _, make in ipairs {
-    function() return train.ScalingConfig {num_workers = {1, 4}} end,
-    function() return train.ScalingConfig {num_workers = 'auto'} end,
     function() return train.ScalingConfig {use_gpu = true} end,
     function() return train.ScalingConfig {resources_per_worker = {GPU = 1}} end,
     function() return train.RunConfig {storage_path = 's3://bucket/x'} end,
     function() return train.TorchConfig {backend = 'nccl'} end,
-    function() return train.FailureConfig {max_preemption_failures = 2} end,
+    function() return train.FailureConfig {relax_collectives_on_preemption = true} end,
     function() return train.annotate end,
   } do
     local code, message = refusal(make)

@@ -4,12 +4,30 @@ local errors = require 'rtrain.errors'
 local schema = require 'rtrain.config.schema'
 
 local GPU = 'training on GPUs is not in this version'
-local ELASTIC = 'the number of workers is fixed in this version: '
-  .. "give one number (no range, no 'auto')"
 local CLUSTER = 'this version trains on one host'
+local WORKERS = "expected a number, a range such as {1, 4} or 'auto'"
+
+-- {min, max}, also written {min = …, max = …}.
+local function check_range(range)
+  local count = 0
+  for key in next, range do
+    count = count + 1
+    if key ~= 1 and key ~= 2 and key ~= 'min' and key ~= 'max' then
+      return ("unknown entry '%s' of the range: %s"):format(tostring(key), WORKERS)
+    end
+  end
+  local min, max = range.min or range[1], range.max or range[2]
+  if count ~= 2 or min == nil or max == nil then return WORKERS end
+  local problem = schema.integer(1)(min)
+  if problem then return 'the smaller number: ' .. problem end
+  problem = schema.integer(min)(max)
+  if problem then return 'the larger number: ' .. problem end
+end
 
 local function check_num_workers(value)
-  if type(value) == 'table' or value == 'auto' then return ELASTIC, 'unsupported' end
+  if value == 'auto' then return nil end
+  if type(value) == 'string' then return WORKERS end
+  if type(value) == 'table' then return check_range(value) end
   return schema.integer(0)(value)
 end
 
@@ -28,19 +46,30 @@ end
 ---How many workers, and what each of them has. Counterpart: ray.train.ScalingConfig. Raises code 'config' for an unknown or
 ---wrong field, 'unsupported' for one that this version does not have.
 ---
+---With a range the run is **elastic**: it starts as soon as the smaller number of workers has room, with as many as there is
+---room for, and waits below that, saying for whom. While it trains it looks every `elastic_resize_monitor_interval_s` seconds
+---whether there is room for more or for fewer workers, asks the train function for a checkpoint (`train.stop_requested()`) and
+---goes on from it with the new number. Room is counted in cores, `resources_per_worker.CPU` (or 1) for each worker;
+---`rtrain resources` shows them. What depends on the number of workers (the batch of each, the learning rate) is best computed
+---from `train.get_context():get_world_size()` at each start of the train function.
+---
 ---```lua
 ---local train = require 'rtrain'
 ---local config = train.ScalingConfig {num_workers = 2, resources_per_worker = {CPU = 3}}
 ---assert(config:total_resources().CPU == 6)
+---local elastic = train.ScalingConfig {num_workers = {1, 4}, elastic_resize_monitor_interval_s = 30}
+---assert(elastic:min_workers() == 1 and elastic:max_workers() == 4)
 ---```
 ---@class ScalingConfig
 ---@overload fun(fields?: table): ScalingConfig
----@field num_workers integer processes that run the train function (default 1); 0 is local mode: the process that calls fit()
----  runs it itself, with all of rtrain around it, for looking into it with print or a debugger
+---@field num_workers integer|{min: integer, max: integer}|'auto' processes that run the train function (default 1);
+---  `{min, max}`: as many as there is room for; 'auto': from 1 to what the host has room for; 0 is local mode: the process that
+---  calls fit() runs it itself, with all of rtrain around it, for looking into it with print or a debugger
 ---@field use_gpu boolean false in this version
----@field resources_per_worker? table `{CPU = n}`: threads of each worker (default: the cores divided by the workers)
+---@field resources_per_worker? table `{CPU = n}`: cores and threads of each worker, which is bound to them (default: workers that
+---  share all cores)
 ---@field placement_strategy string accepted for Ray's sake; on one host there is nothing to place
----@field elastic_resize_monitor_interval_s number seconds, 60 in this version
+---@field elastic_resize_monitor_interval_s number seconds between two looks at the room for an elastic group (default 60)
 local ScalingConfig = schema.define('ScalingConfig', {
   {'num_workers', default = 1, check = check_num_workers},
   {'use_gpu', default = false, later = GPU},
@@ -50,9 +79,28 @@ local ScalingConfig = schema.define('ScalingConfig', {
   {'label_selector', later = CLUSTER},
   {'use_tpu', default = false, later = 'there are no TPUs for rtrain'},
   {'topology', later = 'there are no TPUs for rtrain'},
-  {'elastic_resize_monitor_interval_s', default = 60, later = 'the number of workers is fixed in this version'},
+  {'elastic_resize_monitor_interval_s', default = 60, check = schema.positive},
   {'trainer_resources', removed = 'the controller needs none'},
 })
+
+---The least number of workers that the run goes on with; 1 in local mode.
+---@return integer
+function ScalingConfig:min_workers()
+  local workers = self.num_workers
+  if workers == 'auto' then return 1 end
+  return type(workers) == 'table' and (workers.min or workers[1]) or math.max(workers, 1)
+end
+
+---The largest number of workers that the run goes on with; 1 in local mode.
+---@return integer
+function ScalingConfig:max_workers()
+  local workers = self.num_workers
+  if workers == 'auto' then
+    local cores = require('rtrain._system').cores()
+    return math.max(1, math.floor(cores / self:num_cpus_per_worker()))
+  end
+  return type(workers) == 'table' and (workers.max or workers[2]) or math.max(workers, 1)
+end
 
 ---CPUs of each worker as asked for, 1 without resources_per_worker.
 ---@return integer
@@ -68,7 +116,8 @@ function ScalingConfig:num_gpus_per_worker() return 0 end
 ---@return table
 function ScalingConfig:additional_resources_per_worker() return {} end
 
+---What all workers have together, of an elastic run at most.
 ---@return table {CPU = total over all workers}
-function ScalingConfig:total_resources() return {CPU = self:num_cpus_per_worker() * math.max(self.num_workers, 1)} end
+function ScalingConfig:total_resources() return {CPU = self:num_cpus_per_worker() * self:max_workers()} end
 
 return ScalingConfig

@@ -1,0 +1,49 @@
+// host/base/lease_folder.h: the files behind host/base/lease.h, while their common lock is held.
+//
+// <runtime folder>/cores/: `lock` with the number of the next ticket, `core-N` for each core that
+// was ever taken, `ticket-N` for each run that waits. A file that is locked belongs to the run
+// that is written in it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "host/base/fd.h"
+#include "host/base/lease.h"
+
+namespace rtrain {
+
+class LeaseFolder {
+ public:
+  // Takes the lock. Throws kEnvironment, kTimeout after a second.
+  LeaseFolder();
+
+  // Cores that somebody holds, by number.
+  std::vector<HeldCore> held() const;
+  struct Ticket {
+    int64_t number;
+    LeaseHolder holder;
+  };
+  // Those that wait, the earliest first. Tickets of the dead are removed.
+  std::vector<Ticket> tickets() const;
+
+  // A locked file with the holder's name in it; closed when somebody else holds it.
+  Fd take_core(int core, const LeaseHolder& holder) const;
+  struct NewTicket {
+    int64_t number;
+    Fd file;
+  };
+  NewTicket take_ticket(const LeaseHolder& holder) const;
+  void drop_ticket(int64_t number) const;
+
+ private:
+  Fd open(const std::string& name, int flags) const;
+  Fd take(const std::string& name, const LeaseHolder& holder) const;
+  std::vector<int64_t> numbers(const std::string& prefix) const;
+
+  std::string path_;
+  Fd lock_;
+};
+
+}  // namespace rtrain

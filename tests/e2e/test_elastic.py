@@ -1,0 +1,254 @@
+"""Cores shared between runs, and groups that grow and shrink with them."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+from conftest import processes_of, wait_until
+
+# Holds its cores until there is a file `release`.
+HOLDER = """
+local train = require 'rtrain'
+train.DataParallelTrainer{
+  train_loop_per_worker = function()
+    train.report{ok = true}
+    while not io.open 'release' do os.execute 'sleep 0.02' end
+  end,
+  scaling_config = train.ScalingConfig{num_workers = @WORKERS@},
+  run_config = train.RunConfig{name = '@NAME@'},
+}:fit()
+"""
+
+# Each rank notes the world size; rank 0 keeps the step. Goes on until the file `enough`.
+ELASTIC = """
+local train = require 'rtrain'
+train.DataParallelTrainer{
+  train_loop_per_worker = function()
+    local context = train.get_context()
+    local rank, size, step = context:get_world_rank(), context:get_world_size(), 0
+    local checkpoint = train.get_checkpoint()
+    if checkpoint then
+      checkpoint:with_directory(function(dir) step = io.open(dir .. '/step'):read '*n' end)
+    end
+    while true do
+      step = step + 1
+      train.tempdir(function(dir)
+        local options
+        if rank == 0 then
+          local file = io.open(dir .. '/step', 'w')
+          file:write(step)
+          file:close()
+          options = {checkpoint = train.Checkpoint.from_directory(dir)}
+        end
+        train.report({step = step, size = size}, options)
+      end)
+      if train.collective.broadcast_from_rank_zero(io.open 'enough' ~= nil) then return end
+      os.execute 'sleep 0.05'
+    end
+  end,
+  scaling_config = train.ScalingConfig{
+    num_workers = {@RANGE@}, elastic_resize_monitor_interval_s = 0.2, resources_per_worker = {CPU = 1},
+  },
+  run_config = train.RunConfig{
+    name = 'elastic', checkpoint_config = train.CheckpointConfig{num_to_keep = 2},
+    failure_config = train.FailureConfig{max_failures = 1},
+  },
+}:fit()
+"""
+
+
+def holder(name, workers):
+    return HOLDER.replace("@NAME@", name).replace("@WORKERS@", str(workers))
+
+
+def set_cpus(rtrain, cpus):
+    result = rtrain("resources", "--set", f"cpus={cpus}")
+    assert result.returncode == 0, result.stderr
+
+
+def last_size(rtrain):
+    rows = rtrain.reports("elastic") if (rtrain.storage / "rtrain.db").exists() else []
+    return rows[-1]["size"] if rows else None
+
+
+def test_runs_wait_for_each_other_in_order_and_say_for_whom(rtrain):
+    set_cpus(rtrain, 2)
+    rtrain.env["RTRAIN_RESOURCE_NOTICE_S"] = "1"
+    first = rtrain.started("run", rtrain.script(holder("first", 2), "first.lua"))
+    second = rtrain.start("run", rtrain.script(holder("second", 2), "second.lua"))
+    wait_until(lambda: "waiting for 2 cores" in second.stderr, message="the notice of the second run")
+    third = rtrain.start("run", rtrain.script(holder("third", 1), "third.lua"))
+    wait_until(lambda: "1 run was here earlier" in third.stderr, message="the notice of the third run")
+    wait_until(lambda: second.stderr.count("waiting for") >= 2, message="the notice again")
+    assert f"in use by 'first' (pid {first.pid}, 2 cores)" in second.stderr
+    resources = rtrain.json("resources")
+    assert resources["cpus"]["free"] == 0
+    assert resources["leases"] == [{"run": "first", "pid": first.pid, "cores": [0, 1]}]
+    assert [row["run"] for row in resources["waiting"]] == ["second", "third"]
+    assert rtrain.json("show", "second")["status"] == "INITIALIZING"
+    (rtrain.folder / "release").touch()
+    for running in (first, second, third):
+        assert running.wait().returncode == 0, running.stderr
+    assert rtrain.json("resources")["leases"] == []
+    starts = [rtrain.json("show", name)["attempts"][0]["started_at"] for name in ("first", "second", "third")]
+    assert starts == sorted(starts)
+
+
+def test_a_run_that_waits_ends_with_ctrl_c(rtrain):
+    set_cpus(rtrain, 0)
+    running = rtrain.start("run", rtrain.script(ELASTIC.replace("@RANGE@", "1, 2")))
+    wait_until(lambda: "waiting for at least 1 core: 0 of 0 are free" in running.stderr, message="the notice")
+    running.send(signal.SIGINT)
+    assert running.wait(30).returncode == 130
+    assert rtrain.json("show", "elastic")["status"] == "ABORTED"
+    assert rtrain.json("resources")["waiting"] == []
+
+
+def test_the_cores_of_a_killed_controller_are_free_when_its_workers_are_gone(rtrain):
+    set_cpus(rtrain, 1)
+    running = rtrain.started("run", rtrain.script(holder("killed", 1)))
+    os.kill(running.pid, signal.SIGKILL)
+    running.process.wait()
+    wait_until(lambda: not processes_of(rtrain.storage), message="the end of the workers")
+    (rtrain.folder / "release").touch()
+    result = rtrain.run_ok(holder("next", 1))
+    assert "waiting" not in result.stderr
+
+
+def test_B_085_an_impossible_request_is_exit_4_with_the_numbers(rtrain):
+    result = rtrain.run("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer{
+          train_loop_per_worker = function() end,
+          scaling_config = train.ScalingConfig{num_workers = 2, resources_per_worker = {CPU = 3000}},
+        }:fit()
+        """)
+    assert result.returncode == 4
+    assert "2 workers of 3000 cores need 6000 cores, this host has" in result.stderr
+    assert not rtrain.storage.exists(), "refused before there is a run"
+
+
+def test_workers_are_bound_to_the_cores_they_asked_for(rtrain):
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer{
+          train_loop_per_worker = function()
+            for line in io.lines '/proc/self/status' do
+              local list = line:match '^Cpus_allowed_list:%s*(.*)'
+              if list then print('bound to ' .. list) end
+            end
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 1, resources_per_worker = {CPU = 1}},
+        }:fit()
+        """)
+    assert f"bound to {min(os.sched_getaffinity(0))}\n" in result.stdout
+
+
+def test_a_run_inside_a_run_works_on_its_cores(rtrain):
+    set_cpus(rtrain, 1)
+    rtrain.script("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer{train_loop_per_worker = function() train.report{inner = true} end}:fit()
+        """, "inner.lua")
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer{
+          train_loop_per_worker = function()
+            assert(os.execute('@RTRAIN@ run inner.lua') == 0)
+          end,
+        }:fit()
+        """.replace("@RTRAIN@", os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))), timeout=60)
+    assert "waiting for" not in result.stderr
+
+
+def test_without_a_runtime_folder_a_run_goes_on_and_says_so(rtrain):
+    rtrain.runtime.chmod(0o755)
+    result = rtrain.run_ok(holder("open", 1).replace("while", "if false then end while false and"))
+    assert "cores are not shared with other runs" in result.stderr
+    rtrain.runtime.chmod(0o700)
+
+
+def test_B_111_an_elastic_run_waits_starts_at_min_grows_and_shrinks(rtrain):
+    set_cpus(rtrain, 1)
+    running = rtrain.start("run", rtrain.script(ELASTIC.replace("@RANGE@", "2, 3")))
+    try:
+        wait_until(lambda: "waiting for at least 2 cores: 1 of 1 is free" in running.stderr, message="the notice below min")
+        for cpus, size in ((2, 2), (9, 3), (2, 2), (1, 2)):
+            set_cpus(rtrain, cpus)
+            wait_until(lambda: last_size(rtrain) == size, message=f"a group of {size} on {cpus} cores")
+        reached = rtrain.reports("elastic")[-1]["step"]
+        wait_until(lambda: rtrain.reports("elastic")[-1]["step"] > reached + 10, message="a group that goes on below min")
+        (rtrain.folder / "enough").touch()
+        result = running.wait()
+    finally:
+        running.kill()
+    assert result.returncode == 0, result.stderr
+    assert "the group goes on with 3 workers instead of 2 after its next checkpoint" in result.stderr
+    show = rtrain.json("show", "elastic")
+    assert show["status"] == "FINISHED"
+    assert [attempt["num_workers"] for attempt in show["attempts"]] == [2, 3, 2]
+    assert {attempt["status"] for attempt in show["attempts"]} == {"FINISHED"}, "a resize is no failure"
+    rows = rtrain.json("metrics", "elastic", "--all")
+    # B-112: never a size outside of the range; B-111: nothing is lost or done twice.
+    assert {row["metrics"]["size"] for row in rows} == {2, 3}
+    steps = [row["metrics"]["step"] for row in rtrain.json("metrics", "elastic")]
+    assert steps == list(range(1, len(steps) + 1))
+    (latest,) = [row for row in rtrain.json("checkpoints", "elastic") if row["latest"]]
+    assert int((rtrain.folder / latest["path"] / "step").read_text()) == steps[-1]
+
+
+def test_an_elastic_run_that_loses_a_worker_restarts_with_what_is_there(rtrain):
+    set_cpus(rtrain, 2)
+    running = rtrain.started("run", rtrain.script(ELASTIC.replace("@RANGE@", "1, 2")), reports=2)
+    try:
+        # No more than one core is offered from now on; the loss comes before the next look or after it.
+        set_cpus(rtrain, 1)
+        victim = rtrain.json("show", "elastic")["attempts"][-1]["workers"][1]["pid"]
+        os.kill(victim, signal.SIGKILL)
+        wait_until(lambda: last_size(rtrain) == 1, message="a group of 1")
+        (rtrain.folder / "enough").touch()
+        assert running.wait().returncode == 0, running.stderr
+    finally:
+        running.kill()
+
+
+def test_F_046_too_few_open_files_are_refused_with_the_number_needed(rtrain):
+    script = rtrain.script(holder("files", 8))
+    done = subprocess.run(["prlimit", "--nofile=64:64", os.path.abspath(os.environ.get("RTRAIN", "build/rtrain")),
+                           "run", script], cwd=rtrain.folder, env=rtrain.env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 4
+    assert "8 workers need" in done.stderr and "the limit is 64" in done.stderr and "ulimit -n" in done.stderr
+    assert not rtrain.storage.exists()
+
+
+@pytest.mark.parametrize("num_workers, text", [
+    ("{4, 2}", "at least 4"), ("{1}", "a range such as {1, 4}"), ("'all'", "'auto'"), ("{0, 2}", "at least 1"),
+    ("{min = 1, mx = 2}", "unknown entry 'mx'"),
+])
+def test_a_wrong_range_is_refused(rtrain, num_workers, text):
+    result = rtrain.run(f"""
+        local train = require 'rtrain'
+        train.ScalingConfig{{num_workers = {num_workers}}}
+        """)
+    assert result.returncode == 3
+    assert text in result.stderr and "train.lua:2" in result.stderr
+
+
+def test_B_094_a_long_error_is_shortened_and_whole_in_the_log(rtrain):
+    result = rtrain.run("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer{
+          train_loop_per_worker = function()
+            error(('a'):rep(600) .. ('b'):rep(5000) .. ('c'):rep(600))
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+          run_config = train.RunConfig{name = 'long'},
+        }:fit()
+        """)
+    assert result.returncode == 1
+    assert "same error on ranks 0-1" in result.stderr
+    assert "c" * 500 in result.stderr and "b" * 100 not in result.stderr
+    log = rtrain.run_folder("long") / "logs" / "attempt-1" / "rank-0.log"
+    assert str(log) in result.stderr
+    assert "b" * 5000 in log.read_text()
