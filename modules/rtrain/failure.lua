@@ -6,6 +6,8 @@ local failure = {}
 
 local MAX_FRAMES = 4
 local MAX_OTHERS = 3
+-- Of a longer message the first and the last half of it are shown.
+local MAX_CHARACTERS = 1000
 
 -- The text of a line of a file; nil when it cannot be read.
 local function source_line(file, number)
@@ -30,6 +32,20 @@ local function whole_path(file)
   return file
 end
 
+---@class LogPlace
+---@field path string the run's folder
+---@field attempt integer
+
+-- A long text without its middle, which is in the rank's log.
+local function shortened(text, rank, logs)
+  if #text <= MAX_CHARACTERS then return text end
+  local half = MAX_CHARACTERS / 2
+  local where = logs and rank and ('%s/logs/attempt-%d/rank-%d.log'):format(logs.path, logs.attempt, rank)
+    or "the rank's log (`rtrain logs`)"
+  return ('%s ...\n... %d characters left out: all of it is in %s ...\n... %s')
+    :format(text:sub(1, half), #text - MAX_CHARACTERS, where, text:sub(-half))
+end
+
 local function with_source(text)
   local file, number = text:match('^%s*([^:\n]+):(%d+):')
   local line = file and source_line(whole_path(file), tonumber(number))
@@ -48,7 +64,14 @@ local function rank_text(ranks)
   return (#ranks == 1 and 'rank ' or 'ranks ') .. table.concat(parts, ', ')
 end
 
--- Rank → error as sorted groups of equal errors: {ranks = {0, 1}, error = …}. A rank that only lost its peer says nothing.
+-- What is the same for errors that differ in their numbers alone (a size, an address). The line they come from counts.
+local function identity(err)
+  local site, rest = err.message:match '^([^:\n]+:%d+:)(.*)$'
+  return ('%s\n%s%s'):format(err.code, site or '', ((rest or err.message):gsub('%d+', '#')))
+end
+
+-- Rank → error as sorted groups of equal errors: {ranks = {0, 1}, error = the first one, differ = true where the numbers in
+-- them do}. A rank that only lost its peer says nothing.
 local function grouped(ranks)
   local numbers = {}
   for rank in next, ranks do numbers[#numbers + 1] = tonumber(rank) end
@@ -56,13 +79,16 @@ local function grouped(ranks)
   local groups, by_text = {}, {}
   for _, rank in ipairs(numbers) do
     local err = ranks[rank] or ranks[tostring(rank)]
-    local text = err.code .. '\n' .. err.message
+    local key = identity(err)
     if err.code ~= 'peer_lost' then
-      if by_text[text] == nil then
-        by_text[text] = {ranks = {}, error = err}
-        groups[#groups + 1] = by_text[text]
+      local group = by_text[key]
+      if group == nil then
+        group = {ranks = {}, error = err}
+        by_text[key] = group
+        groups[#groups + 1] = group
       end
-      table.insert(by_text[text].ranks, rank)
+      group.differ = group.differ or err.message ~= group.error.message
+      table.insert(group.ranks, rank)
     end
   end
   return groups
@@ -97,31 +123,43 @@ local function error_object(told, message)
   return err
 end
 
----The run's error object from what the controller says about it.
----@param told {code: string, message: string, traceback?: string, ranks?: table} ranks: rank → the same
----@return table error with code, message (who, what, the line), traceback (the frames behind it), ranks
-function failure.make(told)
-  local groups = grouped(told.ranks or {})
-  local own
+-- 'rank 1 raised an error:', 'same error on ranks 0-3 (numbers differ):'.
+local function heading(group)
+  if #group.ranks == 1 then return rank_text(group.ranks) .. ' raised an error:' end
+  return ('same error on %s%s:'):format(rank_text(group.ranks), group.differ and ' (numbers differ)' or '')
+end
+
+-- The group of the cause, among the others' errors.
+local function own_group(groups, told)
   for _, group in ipairs(groups) do
-    if group.error.message == told.message then own = group end
+    if identity(group.error) == identity(told) then return group end
   end
+end
+
+---The run's error object from what the controller says about it. Of a long message it has the beginning and the end.
+---@param told {code: string, message: string, kind?: string, rank?: integer, traceback?: string, ranks?: table} ranks: rank →
+---  the same
+---@param logs? LogPlace where the ranks' logs are
+---@return table error with code, kind ('WorkerGroupError', 'ControllerError' or 'PreemptionError'), message (who, what, the
+---  line), traceback (the frames behind it), ranks (rank → its error, whole)
+function failure.make(told, logs)
+  local groups = grouped(told.ranks or {})
+  local own = own_group(groups, told)
   local lines = {}
-  if own and not told.message:find('^ranks? %d') then
-    lines[1] = #own.ranks == 1 and rank_text(own.ranks) .. ' raised an error:'
-      or ('same error on %s:'):format(rank_text(own.ranks))
-  end
-  lines[#lines + 1] = with_source(told.message)
+  if own and not told.message:find('^ranks? %d') then lines[1] = heading(own) end
+  lines[#lines + 1] = with_source(shortened(told.message, told.rank or own and own.ranks[1], logs))
   local others = 0
   for _, group in ipairs(groups) do
     if group ~= own and own then
       others = others + 1
       if others <= MAX_OTHERS then
-        lines[#lines + 1] = ('also %s: %s'):format(rank_text(group.ranks), first_line(group.error.message))
+        local text = shortened(first_line(group.error.message), group.ranks[1], logs)
+        lines[#lines + 1] = ('also %s: %s'):format(rank_text(group.ranks), text)
       end
     end
   end
   local err = error_object(told, table.concat(lines, '\n'))
+  err.kind = told.kind
   err.ranks = {}
   for rank, each in next, told.ranks or {} do err.ranks[tonumber(rank)] = error_object(each, each.message) end
   return err

@@ -134,7 +134,7 @@ function Result.from_event(finished, rows, config)
   return Result {
     metrics = finished.metrics,
     checkpoint = finished.checkpoint and Checkpoint(finished.checkpoint.path) or nil,
-    error = finished.error and failure.make(finished.error) or nil,
+    error = finished.error and failure.make(finished.error, {path = finished.path, attempt = finished.attempts or 1}) or nil,
     path = finished.path,
     best_checkpoints = as_checkpoints(finished.best_checkpoints),
     metrics_dataframe = as_frame(rows),
@@ -180,7 +180,7 @@ function Result.from_path(path)
   return Result {
     metrics = rows[#rows],
     checkpoint = latest_of(host.checkpoints(storage, name, false)),
-    error = run.error and failure.make(run.error) or nil,
+    error = run.error and failure.make(run.error, {path = run.path, attempt = #run.attempts}) or nil,
     path = run.path,
     best_checkpoints = as_checkpoints(run.best_checkpoints),
     metrics_dataframe = as_frame(rows),

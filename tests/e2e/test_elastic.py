@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 
 import pytest
 from conftest import processes_of, wait_until
@@ -211,15 +210,6 @@ def test_an_elastic_run_that_loses_a_worker_restarts_with_what_is_there(rtrain):
         assert running.wait().returncode == 0, running.stderr
     finally:
         running.kill()
-
-
-def test_F_046_too_few_open_files_are_refused_with_the_number_needed(rtrain):
-    script = rtrain.script(holder("files", 8))
-    done = subprocess.run(["prlimit", "--nofile=64:64", os.path.abspath(os.environ.get("RTRAIN", "build/rtrain")),
-                           "run", script], cwd=rtrain.folder, env=rtrain.env, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 4
-    assert "8 workers need" in done.stderr and "the limit is 64" in done.stderr and "ulimit -n" in done.stderr
-    assert not rtrain.storage.exists()
 
 
 @pytest.mark.parametrize("num_workers, text", [

@@ -206,4 +206,27 @@ function TestStopping.test_the_live_block_counts_down()
   lu.assertStrContains(err.text, 'stopping, at the latest in 2')
 end
 
+function TestErrors.test_B_093_equal_errors_are_grouped_also_where_their_numbers_differ()
+  local ranks = {}
+  for rank = 0, 3 do ranks[rank] = {code = 'user', message = ('a.lua:1: batch %d has 0x%d'):format(rank * 17, rank)} end
+  ranks[4] = {code = 'user', message = 'a.lua:9: batch 1 has 0x1'}
+  local err = failure.make {code = 'user', rank = 2, message = ranks[2].message, ranks = ranks}
+  lu.assertStrContains(err.message, 'same error on ranks 0-3 (numbers differ):\na.lua:1: batch 34 has 0x2')
+  lu.assertStrContains(err.message, 'also rank 4: a.lua:9: batch 1 has 0x1')
+  lu.assertNil(err.message:find('batch 17', 1, true))
+  lu.assertEquals(err.ranks[1].message, ranks[1].message)
+end
+
+function TestErrors.test_B_094_long_errors_are_shortened_with_a_pointer_to_the_log()
+  local text = ('a'):rep(500) .. ('b'):rep(3000) .. ('c'):rep(500)
+  local told = {code = 'user', kind = 'WorkerGroupError', rank = 1, message = text, ranks = {[1] = {code = 'user', message = text}}}
+  local err = failure.make(told, {path = '/runs/x', attempt = 2})
+  lu.assertStrContains(err.message, ('a'):rep(500) .. ' ...')
+  lu.assertStrContains(err.message, '... ' .. ('c'):rep(500))
+  lu.assertNil(err.message:find('b', 500, true) and err.message:find(('b'):rep(10), 1, true))
+  lu.assertStrContains(err.message, '3000 characters left out: all of it is in /runs/x/logs/attempt-2/rank-1.log')
+  lu.assertEquals(#err.ranks[1].message, 4000)
+  lu.assertEquals(err.kind, 'WorkerGroupError')
+end
+
 os.exit(lu.LuaUnit.run(), true)
