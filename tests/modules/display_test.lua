@@ -219,7 +219,8 @@ end
 
 function TestErrors.test_B_094_long_errors_are_shortened_with_a_pointer_to_the_log()
   local text = ('a'):rep(500) .. ('b'):rep(3000) .. ('c'):rep(500)
-  local told = {code = 'user', kind = 'WorkerGroupError', rank = 1, message = text, ranks = {[1] = {code = 'user', message = text}}}
+  local told = {code = 'user', kind = 'WorkerGroupError', rank = 1, message = text}
+  told.ranks = {[1] = {code = 'user', message = text}}
   local err = failure.make(told, {path = '/runs/x', attempt = 2})
   lu.assertStrContains(err.message, ('a'):rep(500) .. ' ...')
   lu.assertStrContains(err.message, '... ' .. ('c'):rep(500))

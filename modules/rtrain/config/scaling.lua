@@ -66,8 +66,8 @@ end
 ---  `{min, max}`: as many as there is room for; 'auto': from 1 to what the host has room for; 0 is local mode: the process that
 ---  calls fit() runs it itself, with all of rtrain around it, for looking into it with print or a debugger
 ---@field use_gpu boolean false in this version
----@field resources_per_worker? table `{CPU = n}`: cores and threads of each worker, which is bound to them (default: workers that
----  share all cores)
+---@field resources_per_worker? table `{CPU = n}`: cores and threads of each worker, which is bound to them (default: workers
+---  that share all cores)
 ---@field placement_strategy string accepted for Ray's sake; on one host there is nothing to place
 ---@field elastic_resize_monitor_interval_s number seconds between two looks at the room for an elastic group (default 60)
 local ScalingConfig = schema.define('ScalingConfig', {
