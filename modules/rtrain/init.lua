@@ -32,6 +32,7 @@ local errors = require 'rtrain.errors'
 ---@field get_dataset_shard fun(dataset_name?: string): rtrain.data.DataIterator
 ---@field tempdir fun(fn: fun(path: string): any): any
 ---@field async_save fun(obj: any, f: string): AsyncSave
+---@field loop train.loop
 ---@field state fun(parts: table): TrainState
 ---@field torch rtrain.torch
 ---@field collective rtrain.collective
@@ -66,6 +67,7 @@ local train = require 'rtrain.namespace'('train', {
     ReportedCheckpointStatus = 'rtrain.reported_checkpoint_status',
     tempdir = 'rtrain.tempdir',
     async_save = 'rtrain.async_save',
+    loop = 'rtrain.loop',
     torch = 'rtrain.torch',
     collective = 'rtrain.collective',
     data = 'rtrain.data',

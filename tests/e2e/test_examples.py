@@ -93,6 +93,17 @@ def test_fashion_mnist_learns_and_keeps_two_checkpoints(small, workers):
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
+def test_fit_loop_learns_and_ends_with_its_epochs(small):
+    result = small("run", example("fit_loop"), "--set", "batch_size=16")
+    assert result.returncode == 0, result.stderr
+    rows = small.reports()
+    assert [row["epoch"] for row in rows] == [0, 1, 2]
+    assert {"loss", "val_loss", "accuracy", "lr-Adadelta"} < set(rows[-1])
+    assert rows[-1]["accuracy"] > 0.9 and rows[-1]["val_loss"] < rows[0]["val_loss"]
+    assert f"test accuracy {rows[-1]['accuracy']:.4f}" in result.stdout
+    assert len(small.json("checkpoints", "last")) == 2
+
+
 def test_fashion_mnist_goes_on_exactly_after_a_kill(small, workers):
     options = ["-n", workers, "--set", "epochs=4", "--max-failures", "1"]
     assert small("run", example("fashion_mnist"), "--name", "whole", *options).returncode == 0

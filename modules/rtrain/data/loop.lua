@@ -43,6 +43,13 @@ function Loop:iter()
   return self._next
 end
 
+---Where the iterator stands, as DataIterator:state().
+---@return table state
+function Loop:state() return self._iterator:state() end
+
+---@param state table what state() gave
+function Loop:load_state(state) self._iterator:load_state(state) end
+
 -- `for batch in loop do`: Lua calls the object with two values, the second nil at the beginning.
 function Loop:__call(...)
   if not self._next or (select('#', ...) == 2 and select(2, ...) == nil) then self:iter() end

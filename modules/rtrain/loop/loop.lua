@@ -1,0 +1,345 @@
+-- rtrain/loop/loop.lua: Loop: epochs of batches, with validation, callbacks, checkpoints and an exact way to go on.
+--
+-- Everything that decides how the loop goes on is the same on every rank: counts of batches, means over all ranks,
+-- stop_requested(). Where a rank went its own way the others would wait in a collective.
+
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local MeanMetrics = require 'rtrain.loop.mean_metrics'
+local ModelCheckpoint = require 'rtrain.loop.model_checkpoint'
+local ordered = require 'rtrain.ordered'
+local Precision = require 'rtrain.loop.precision'
+local Progress = require 'rtrain.loop.progress'
+local torch = require 'torch'
+local train = require 'rtrain'
+
+---What callbacks get, beside its own fields those of its progress.
+---@class train.loop.Loop
+---@field model nn.Module as prepare_model gave it
+---@field optimizer optim.Optimizer
+---@field lr_scheduler? table
+---@field current_epoch integer from 0
+---@field global_step integer steps of the optimizer, of all epochs
+---@field batch_idx integer batches of this epoch that are done
+---@field num_training_batches? integer of an epoch; nil where the loader cannot tell
+---@field callback_metrics table the last epoch's metrics, equal on every rank
+---@field step_metrics table what the last batch gave on this rank
+---@field is_validated? boolean whether this epoch was validated; nil without validation
+---@field is_last_epoch boolean
+---@field is_global_zero boolean this is rank 0
+---@field should_stop boolean set by a callback on every rank: end after this epoch
+---@field stop_reason? string
+local Loop = class('Loop')
+
+local function made(given, ...)
+  if type(given) == 'function' then return given(...) end
+  return given
+end
+
+local function is_wrapped(model) return train.torch.unwrap(model) ~= model end
+
+local function prepared_loader(loader)
+  if class.is(loader, require('torch.utils.data').DataLoader) then return train.torch.prepare_data_loader(loader) end
+  return loader
+end
+
+-- The batches of an epoch; nil where the loader does not know.
+local function length_of(loader, limit)
+  local length = class.of(loader).len and loader:len()
+  if not length then return nil end
+  return limit and math.min(length, limit) or length
+end
+
+local function saving_of(options)
+  local found
+  for _, callback in ipairs(options.callbacks) do
+    if class.is(callback, ModelCheckpoint) then
+      if found then errors.raise('config', 'train.loop: one ModelCheckpoint is enough') end
+      found = callback
+    end
+  end
+  if not options.enable_checkpointing then
+    if found then errors.raise('config', 'train.loop: a ModelCheckpoint with enable_checkpointing = false') end
+    return nil
+  end
+  return found or ModelCheckpoint()
+end
+
+---@param options train.loop.Options
+function Loop:init(options)
+  self._options, self._context = options, train.get_context()
+  self._saving = saving_of(options)
+  self.model = is_wrapped(options.model) and options.model or train.torch.prepare_model(options.model)
+  self.optimizer = made(options.optimizer, self.model)
+  self.lr_scheduler = made(options.lr_scheduler, self.optimizer)
+  self._train_loader = prepared_loader(options.train_dataloader)
+  self._val_loader = options.val_dataloader and prepared_loader(options.val_dataloader)
+  self.num_training_batches = length_of(self._train_loader, options.limit_train_batches)
+  self._precision = Precision(options.precision, train.torch.get_device())
+  self._sums = MeanMetrics()
+  self._progress = Progress(options.callbacks)
+  self.is_global_zero = self._context:get_world_rank() == 0
+  self.callback_metrics, self.step_metrics, self.should_stop = ordered.new(), ordered.new(), false
+  self:_take_counts()
+end
+
+function Loop:_take_counts()
+  local progress = self._progress
+  self.current_epoch, self.batch_idx, self.global_step = progress.epoch, progress.batch_idx, progress.global_step
+  local max_epochs = self._options.max_epochs
+  self.is_last_epoch = max_epochs ~= nil and self.current_epoch + 1 >= max_epochs
+end
+
+function Loop:_call(hook, ...)
+  for _, callback in ipairs(self._options.callbacks) do callback[hook](callback, self, ...) end
+end
+
+-- Everything that a checkpoint holds.
+function Loop:_state()
+  local parts = {model = self.model, optimizer = self.optimizer, loop = self._progress, sums = self._sums}
+  if self.lr_scheduler then parts.scheduler = self.lr_scheduler end
+  if self._precision.scaler then parts.scaler = self._precision.scaler end
+  if class.of(self._train_loader).state then parts.loader = self._train_loader end
+  return train.state(parts)
+end
+
+function Loop:_report(metrics, has_checkpoint)
+  if not has_checkpoint then return train.report(metrics) end
+  train.tempdir(function(dir)
+    self:_state():save(dir)
+    train.report(metrics, {checkpoint = train.Checkpoint.from_directory(dir),
+                           checkpoint_upload_mode = self._saving.checkpoint_upload_mode})
+  end)
+end
+
+-- epoch and step, then the means.
+function Loop:_counted(means)
+  local metrics = ordered.new {{'epoch', self.current_epoch}, {'step', self.global_step}}
+  for key, value in ordered.items(means) do metrics[key] = value end
+  return metrics
+end
+
+-- What a step returned as a loss, with the other metrics and the loss noted under their names.
+local function loss_of(outputs)
+  local loss = outputs
+  if type(outputs) == 'table' then loss = outputs.loss end
+  if type(loss) == 'userdata' and torch.is_tensor(loss) and loss:numel() == 1 then return loss end
+  errors.raise('argument', ('train.loop: training_step returns the loss, a tensor of one element, or a table with it as '
+    .. 'loss; got %s'):format(type(outputs) == 'table' and 'a table without' or type(outputs)))
+end
+
+local function metrics_of(outputs, name)
+  if type(outputs) ~= 'table' then return ordered.new {{name, outputs}} end
+  local metrics = ordered.new()
+  for _, key in ipairs(ordered.keys_of(outputs)) do metrics[tostring(key)] = outputs[key] end
+  return metrics
+end
+
+-- Samples of a batch: the first size of its first tensor.
+local function batch_size(batch)
+  if type(batch) == 'userdata' and torch.is_tensor(batch) then return batch:dim() > 0 and batch:size(0) or 1 end
+  if type(batch) ~= 'table' then return 1 end
+  for _, key in ipairs(ordered.keys_of(batch)) do
+    local value = batch[key]
+    if type(value) == 'userdata' and torch.is_tensor(value) and value:dim() > 0 then return value:size(0) end
+  end
+  return 1
+end
+
+-- What a loader gives for one batch: a value, or several as a list.
+local function packed(...)
+  if select('#', ...) > 1 then return {...} end
+  return (...)
+end
+
+-- Whether the optimizer takes a step after this batch.
+function Loop:_is_boundary(batch_idx)
+  local window = self._options.accumulate_grad_batches
+  return (batch_idx + 1) % window == 0 or batch_idx + 1 == self.num_training_batches
+end
+
+-- Forward and backward of one batch. Gradients that are added to later ones stay on this rank, if it is known that later
+-- ones come.
+function Loop:_backward(batch, batch_idx)
+  local options, outputs = self._options, nil
+  local function run()
+    outputs = self._precision:forward(options.training_step, self.model, batch, batch_idx)
+    self._precision:backward(loss_of(outputs) / options.accumulate_grad_batches)
+  end
+  local is_alone = self.num_training_batches and not self:_is_boundary(batch_idx)
+  if is_alone and is_wrapped(self.model) then self.model:no_sync(run) else run() end
+  return outputs
+end
+
+function Loop:_clip()
+  local options, utils = self._options, torch.nn.utils
+  if not options.gradient_clip_val then return end
+  if options.gradient_clip_algorithm == 'value' then
+    utils.clip_grad_value_(self.model:parameters(), options.gradient_clip_val)
+  else
+    utils.clip_grad_norm_(self.model:parameters(), options.gradient_clip_val)
+  end
+end
+
+function Loop:_optimizer_step()
+  local options = self._options
+  self._precision:unscale(self.optimizer)
+  self:_clip()
+  self:_call('on_before_optimizer_step', self.optimizer)
+  self._precision:step(self.optimizer)
+  self.optimizer:zero_grad()
+  self._progress.global_step = self._progress.global_step + 1
+  if self.lr_scheduler and options.lr_scheduler_interval == 'step' then self.lr_scheduler:step() end
+  self._has_gradients = false
+end
+
+local function plain(metrics)
+  local out = ordered.new()
+  for key, value in ordered.items(metrics) do
+    out[key] = type(value) == 'userdata' and torch.is_tensor(value) and value:detach():item() or value
+  end
+  return out
+end
+
+function Loop:_train_batch(batch, batch_idx)
+  self:_call('on_train_batch_start', batch, batch_idx)
+  local outputs = self:_backward(batch, batch_idx)
+  self._has_gradients = true
+  self.step_metrics = metrics_of(outputs, 'loss')
+  local weight = batch_size(batch)
+  for key, value in ordered.items(self.step_metrics) do self._sums:add(key, value, weight) end
+  local is_step = self:_is_boundary(batch_idx)
+  if is_step then self:_optimizer_step() end
+  self._progress.batch_idx = batch_idx + 1
+  self:_take_counts()
+  local is_logged = is_step and self.global_step % self._options.log_every_n_steps == 0
+  if is_logged then self.step_metrics = plain(self.step_metrics) end
+  self:_call('on_train_batch_end', outputs, batch, batch_idx)
+  if is_logged then train.log(self.step_metrics, {step = self.global_step}) end
+  return is_step
+end
+
+function Loop:_is_out_of_steps()
+  return self._options.max_steps ~= nil and self.global_step >= self._options.max_steps
+end
+
+-- In the middle of an epoch: a checkpoint that is due, or the end because somebody asked for it. Only after a step of the
+-- optimizer: gradients are in no checkpoint.
+function Loop:_is_left_after_step()
+  local is_stopped = train.stop_requested()
+  local is_due = self._saving ~= nil and (is_stopped or self._saving:is_due_at_step(self))
+  if is_due then self:_report(self:_counted(plain(self.step_metrics)), true) end
+  if is_stopped then self.should_stop, self.stop_reason = true, 'stop requested' end
+  return is_stopped
+end
+
+-- The batches of an epoch that are left. True when they were all done.
+function Loop:_train_batches()
+  local loader, limit = self._train_loader, self._options.limit_train_batches
+  local next_batch, batch_idx = loader:iter(), self.batch_idx
+  while not (limit and batch_idx >= limit) and not self:_is_out_of_steps() do
+    local batch = packed(next_batch())
+    if batch == nil then break end
+    local is_step = self:_train_batch(batch, batch_idx)
+    batch_idx = batch_idx + 1
+    if is_step and self:_is_left_after_step() then return false end
+  end
+  -- A loader that could not tell its length has left a part of a step over.
+  if self._has_gradients then self:_optimizer_step() end
+  self:_take_counts()
+  return true
+end
+
+function Loop:_validate()
+  local options, sums = self._options, MeanMetrics()
+  self:_call('on_validation_start')
+  self.model:eval()
+  local next_batch, batch_idx = self._val_loader:iter(), 0
+  torch.no_grad(function()
+    while not (options.limit_val_batches and batch_idx >= options.limit_val_batches) do
+      local batch = packed(next_batch())
+      if batch == nil then return end
+      local outputs = self._precision:forward(options.validation_step, self.model, batch, batch_idx)
+      local weight = batch_size(batch)
+      for key, value in ordered.items(metrics_of(outputs, 'val_loss')) do sums:add(key, value, weight) end
+      batch_idx = batch_idx + 1
+    end
+  end)
+  self.model:train()
+  for key, value in ordered.items(sums:reduce()) do self.callback_metrics[key] = value end
+  self:_call('on_validation_end')
+end
+
+-- At the end of an epoch; a plateau is seen by the metric.
+function Loop:_step_scheduler()
+  local scheduler, options = self.lr_scheduler, self._options
+  if not scheduler or options.lr_scheduler_interval ~= 'epoch' then return end
+  if not class.is(scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau) then return scheduler:step() end
+  local key = options.lr_scheduler_monitor or 'val_loss'
+  local value = self.callback_metrics[key]
+  if value == nil then
+    errors.raise('argument', ("train.loop: lr_scheduler_monitor = '%s' is no metric of this loop%s"):format(key,
+      errors.suggestion(key, ordered.keys(self.callback_metrics))))
+  end
+  scheduler:step(value)
+end
+
+function Loop:_end_epoch()
+  self.callback_metrics = self:_counted(self._sums:reduce())
+  if self._val_loader then
+    self.is_validated = (self.current_epoch + 1) % self._options.check_val_every_n_epoch == 0
+    if self.is_validated then self:_validate() end
+  end
+  self:_call('on_train_epoch_end')
+  self:_step_scheduler()
+  self.is_last_epoch = self.is_last_epoch or self:_is_out_of_steps() or self.should_stop
+  local is_due = self._saving ~= nil and self._saving:is_due_at_epoch(self)
+  local progress = self._progress
+  progress.epoch, progress.batch_idx = progress.epoch + 1, 0
+  progress.should_stop, progress.stop_reason = self.should_stop, self.stop_reason
+  self._sums:reset()
+  self:_report(self.callback_metrics, is_due)
+  self:_take_counts()
+end
+
+-- An epoch, or what was left of it. False when the loop is left in the middle of it.
+function Loop:_run_epoch()
+  local sampler = self._train_loader.sampler
+  if sampler and sampler.set_epoch then sampler:set_epoch(self.current_epoch) end
+  self.model:train()
+  self.optimizer:zero_grad()
+  self._has_gradients = false
+  self:_call('on_train_epoch_start')
+  if not self:_train_batches() then return false end
+  self:_end_epoch()
+  return true
+end
+
+function Loop:_is_over()
+  local max_epochs = self._options.max_epochs
+  return self.should_stop or self:_is_out_of_steps() or (max_epochs ~= nil and self.current_epoch >= max_epochs)
+end
+
+local function reason_of(self)
+  if self.stop_reason then return self.stop_reason end
+  return self:_is_out_of_steps() and 'max_steps' or 'max_epochs'
+end
+
+---Trains to the end.
+---@return {epochs: integer, steps: integer, reason: string, metrics: table}
+function Loop:run()
+  local checkpoint = train.get_checkpoint()
+  if checkpoint then
+    self:_state():load(checkpoint)
+    self.should_stop, self.stop_reason = self._progress.should_stop, self._progress.stop_reason
+    self:_take_counts()
+  end
+  self:_call('on_fit_start')
+  while not self:_is_over() do
+    if not self:_run_epoch() then break end
+  end
+  self:_call('on_fit_end')
+  return {epochs = self.current_epoch, steps = self.global_step, reason = reason_of(self), metrics = self.callback_metrics}
+end
+
+return Loop

@@ -1,0 +1,90 @@
+-- rtrain/loop/mean_metrics.lua: MeanMetrics: weighted means over the batches of all ranks.
+
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local ordered = require 'rtrain.ordered'
+local torch = require 'torch'
+local train = require 'rtrain'
+
+local MeanMetrics = class('MeanMetrics')
+
+function MeanMetrics:init() self:reset() end
+
+---Forgets everything.
+function MeanMetrics:reset() self._sums = ordered.new() end
+
+-- 0-dim tensors stay tensors: reading one would wait for the device at every batch.
+local function as_double(key, value)
+  if type(value) == 'number' then return value end
+  if type(value) == 'userdata' and torch.is_tensor(value) and value:numel() == 1 then
+    return value:detach():reshape({}):double()
+  end
+  errors.raise('argument', ('train.loop: the metric %s is a %s: expected a number or a tensor of one element'):format(key,
+    torch.is_tensor(value) and 'tensor of shape {' .. table.concat(value.shape, ', ') .. '}' or type(value)))
+end
+
+---@param key string
+---@param value number|torch.Tensor
+---@param weight number how many samples it stands for
+function MeanMetrics:add(key, value, weight)
+  local entry = self._sums[key]
+  if not entry then
+    entry = {sum = 0, weight = 0}
+    self._sums[key] = entry
+  end
+  entry.sum, entry.weight = entry.sum + as_double(key, value) * weight, entry.weight + weight
+end
+
+local function number(sum) return type(sum) == 'number' and sum or sum:item() end
+
+---This rank's sums, as a part of train.state that each rank has for itself.
+---@return table state
+function MeanMetrics:state()
+  local sums = ordered.new()
+  for key, entry in ordered.items(self._sums) do sums[key] = {sum = number(entry.sum), weight = entry.weight} end
+  return {rank = train.get_context():get_world_rank(), sums = sums}
+end
+
+---Another rank's sums, of a checkpoint with another number of workers, are left out: they count once.
+---@param state table what state() gave
+function MeanMetrics:load_state(state)
+  self:reset()
+  if state.rank ~= train.get_context():get_world_rank() then return end
+  for key, entry in ordered.items(state.sums) do self._sums[key] = {sum = entry.sum, weight = entry.weight} end
+end
+
+-- The keys of rank 0: a rank without batches has none. Names that only another rank has would be lost.
+local function agreed_keys(self, context)
+  local own = ordered.keys(self._sums)
+  if context:get_world_size() == 1 then return own end
+  local keys = require('rtrain.collective').broadcast_from_rank_zero(own)
+  local known = {}
+  for _, key in ipairs(keys) do known[key] = true end
+  for _, key in ipairs(own) do
+    if not known[key] then
+      errors.raise('argument', ("train.loop: rank %d has the metric '%s' and rank 0 has not: return the same on every rank")
+        :format(context:get_world_rank(), key))
+    end
+  end
+  return keys
+end
+
+---The means over all ranks, which call it together.
+---@return table means ordered, by key
+function MeanMetrics:reduce()
+  local context = train.get_context()
+  local keys, numbers = agreed_keys(self, context), {}
+  for i, key in ipairs(keys) do
+    local entry = self._sums[key] or {sum = 0, weight = 0}
+    numbers[2 * i - 1], numbers[2 * i] = number(entry.sum), entry.weight
+  end
+  local means = ordered.new()
+  if #keys == 0 then return means end
+  local totals = torch.tensor(numbers, {dtype = torch.float64})
+  if context:get_world_size() > 1 then torch.distributed.all_reduce(totals) end
+  local values = totals:tolist()
+  for i, key in ipairs(keys) do means[key] = values[2 * i - 1] / values[2 * i] end
+  return means
+end
+
+return MeanMetrics

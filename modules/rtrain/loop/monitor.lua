@@ -1,0 +1,46 @@
+-- rtrain/loop/monitor.lua: one metric that a callback follows: where it stands and which of two values is better.
+
+local args = require 'rtrain.args'
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+local ordered = require 'rtrain.ordered'
+
+local Monitor = class('Monitor')
+
+---@param owner string the callback, for messages
+---@param key any name of the metric
+---@param mode any 'min' or 'max'
+function Monitor:init(owner, key, mode)
+  if type(key) ~= 'string' or key == '' then
+    errors.raise('argument', ("%s: monitor is the name of a metric, such as 'val_loss', got %s"):format(owner, tostring(key)))
+  end
+  self._owner, self.key = owner, key
+  self.mode = args.one_of(owner .. ': mode', mode, {'min', 'max'})
+end
+
+---The metric's value. Raises code 'argument' with the names there are when the loop has no such metric.
+---@param metrics table the loop's callback_metrics
+---@return number
+function Monitor:value(metrics)
+  local value = metrics[self.key]
+  if type(value) == 'number' then return value end
+  errors.raise('argument', ("%s: monitor = '%s' is no metric of this loop%s"):format(self._owner, self.key,
+    errors.suggestion(self.key, ordered.keys(metrics))))
+end
+
+---Whether a value is better than another by more than min_delta; NaN never is.
+---@param value number
+---@param best number
+---@param min_delta? number
+---@return boolean
+function Monitor:is_better(value, best, min_delta)
+  local delta = min_delta or 0
+  if self.mode == 'min' then return value + delta < best end
+  return value - delta > best
+end
+
+---What every value is better than.
+---@return number
+function Monitor:worst() return self.mode == 'min' and math.huge or -math.huge end
+
+return Monitor

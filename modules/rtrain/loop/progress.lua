@@ -1,0 +1,39 @@
+-- rtrain/loop/progress.lua: Progress: how far a loop has come, equal on all ranks; what a checkpoint keeps of it.
+
+local class = require 'rtrain.class'
+
+local Progress = class('Progress')
+
+---@param callbacks train.loop.Callback[]
+function Progress:init(callbacks)
+  self._callbacks = callbacks
+  self.epoch, self.batch_idx, self.global_step = 0, 0, 0
+  self.should_stop, self.stop_reason = false, nil
+end
+
+---@return table state plain data
+function Progress:state_dict()
+  local callbacks = {}
+  for i, callback in ipairs(self._callbacks) do
+    callbacks[i] = {name = class.of(callback).__name, state = callback.state_dict and callback:state_dict() or false}
+  end
+  return {epoch = self.epoch, batch_idx = self.batch_idx, global_step = self.global_step,
+          should_stop = self.should_stop, stop_reason = self.stop_reason or false, callbacks = callbacks}
+end
+
+-- By place in the list where the class is the same: a script may have changed its callbacks since.
+local function load_callbacks(callbacks, saved)
+  for i, callback in ipairs(callbacks) do
+    local entry = saved[i]
+    if entry and entry.state and entry.name == class.of(callback).__name then callback:load_state_dict(entry.state) end
+  end
+end
+
+---@param state table what state_dict gave
+function Progress:load_state_dict(state)
+  self.epoch, self.batch_idx, self.global_step = state.epoch, state.batch_idx, state.global_step
+  self.should_stop, self.stop_reason = state.should_stop, state.stop_reason or nil
+  load_callbacks(self._callbacks, state.callbacks)
+end
+
+return Progress
