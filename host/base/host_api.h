@@ -6,6 +6,7 @@
 // thread unless it says otherwise, and throws rtrain::Error.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -19,7 +20,7 @@ struct lua_State;
 namespace rtrain {
 
 struct HostApi {
-  static constexpr uint32_t kVersion = 1;
+  static constexpr uint32_t kVersion = 2;
   uint32_t version = kVersion;
 
   // The attempt's key-value store, kept by the controller. All throw kPeerLost once the channel to
@@ -41,6 +42,12 @@ struct HostApi {
   // waits.
   void (*enter_blocking)(const char* operation) = nullptr;
   void (*leave_blocking)() = nullptr;
+  // A collective is about to move data: its name and its tensors as text, the same on every rank.
+  // Throws Error(kUser) when another rank has called another one at this place in the order.
+  void (*enter_collective)(const char* operation, const std::string& tensors) = nullptr;
+  // What this process has done so far, for the controller to see that it goes on.
+  std::atomic<uint64_t>* operators = nullptr;
+  std::atomic<uint64_t>* batches = nullptr;
 
   // A new Lua state with all modules, for a loader thread; closed by the caller's thread with
   // close_state.

@@ -4,6 +4,7 @@
 
 #include "host/bind/modules.h"
 #include "host/lua/state.h"
+#include "host/worker/progress.h"
 #include "host/worker/store_client.h"
 #include "host/worker/worker_process.h"
 
@@ -47,6 +48,7 @@ const HostApi& host_api() {
     out.write_begun = &write_begun;
     out.write_ended = &write_ended;
     add_store_functions(out);
+    Progress::add_functions(out);
     return out;
   }();
   return api;

@@ -161,6 +161,11 @@ int set_damaged(lua_State* L) {
   return 0;
 }
 
+int busy(lua_State* L) {
+  worker().progress().set_busy(luaL_checkstring(L, 1), luaL_checknumber(L, 2));
+  return 0;
+}
+
 int make_tempdir(lua_State* L) {
   push_value(L, worker().make_tempdir());
   return 1;
@@ -203,6 +208,7 @@ int open_worker(lua_State* L) {
       method<&log>("log"),
       method<&annotate>("annotate"),
       method<&starting_checkpoint>("starting_checkpoint"),
+      method<&busy>("busy"),
       method<&make_tempdir>("make_tempdir"),
       method<&meet>("meet"),
       method<&reported_checkpoints>("reported_checkpoints"),

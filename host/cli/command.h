@@ -30,6 +30,6 @@ void add_doc(CLI::App& app, CommandResult& result);
 
 // The process of one rank, `rtrain --worker RANK PARENT_PID`: started by a controller only. Returns
 // its exit code.
-int run_worker(int parent_pid);
+int run_worker(int rank, int parent_pid);
 
 }  // namespace rtrain

@@ -32,7 +32,7 @@ int run_command_line(int argc, char** argv) {
   // Not for users, so the parser and its help do not know it.
   if (argc == 4 && std::string_view(argv[1]) == "--worker") {
     set_fault_process(std::atoi(argv[2]));
-    return run_worker(std::atoi(argv[3]));
+    return run_worker(std::atoi(argv[2]), std::atoi(argv[3]));
   }
   if (argc == 2 && std::string_view(argv[1]) == "--guard") return run_group_guard();
   CLI::App app("Distributed training scripted in Lua", "rtrain");

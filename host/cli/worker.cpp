@@ -48,11 +48,12 @@ Value run_main(State& state) {
 
 }  // namespace
 
-int run_worker(int parent_pid) {
-  WorkerProcess worker(parent_pid);
+int run_worker(int rank, int parent_pid) {
+  WorkerProcess worker(rank, parent_pid);
   std::optional<State> state;
   try {
     state.emplace();
+    worker.progress().set_state(*state);
     add_host_modules(*state);
     replace_os_exit(*state);
     worker.wait_for_start();
@@ -67,6 +68,7 @@ int run_worker(int parent_pid) {
     leave(exit_code(Code::kInternal));
   }
   // Finalizers close process groups and the user's files; the other ranks have returned too.
+  worker.progress().set_state(nullptr);
   state.reset();
   leave(0);
 }

@@ -10,7 +10,8 @@ namespace rtrain {
 namespace {
 
 const char kVmKey = 0;
-thread_local Vm* current = nullptr;  // the Vm that this thread used last
+thread_local Vm* current = nullptr;          // the Vm that this thread used last
+std::atomic<uint64_t>* operators = nullptr;  // the host's count of them, if it wants one
 
 int close_vm(lua_State* L) {
   auto* slot = static_cast<Vm**>(lua_touserdata(L, 1));
@@ -34,7 +35,12 @@ Vm* find_vm(lua_State* L) {
 Vm::Vm() = default;
 Vm::~Vm() = default;
 
+// Every operator comes by here: it is counted where somebody wants to know that this process goes
+// on.
 Vm& vm(lua_State* L) {
+  if (std::atomic<uint64_t>* count = operators) {
+    count->store(count->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   Vm* found = current;
   if (found != nullptr && found->registry == lua_topointer(L, LUA_REGISTRYINDEX)) return *found;
   found = find_vm(L);
@@ -44,6 +50,7 @@ Vm& vm(lua_State* L) {
 }
 
 Vm& create_vm(lua_State* L, const HostApi* host) {
+  if (operators != host->operators) operators = host->operators;
   lua_pushlightuserdata(L, const_cast<char*>(&kVmKey));
   auto** slot = static_cast<Vm**>(lua_newuserdata(L, sizeof(Vm*)));
   *slot = new Vm();

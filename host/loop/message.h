@@ -20,6 +20,7 @@
 //   sync          id, sequence, collective, caller, world_size, data
 //                                          it is in train.collective; the reply is {data} of rank 0
 //                                          or {error}
+//   stack         id, pid, state, lua, threads  the answer to `stack`: where its threads are
 //   stop_calls    round, calls             so many calls of stop_requested() have been made
 //   stop_seen     index                    it has returned true, before the report of that index
 //   signal        number                   this process got it
@@ -29,6 +30,7 @@
 //   start         see WorkerContext
 //   reply         id, value
 //   part          id, checkpoints          a part of the answer to `checkpoints`
+//   stack         id                       asks where the worker is
 //   taken         count                    the reports below `count` have come from all ranks
 //   named         index, name              the agreed name of the checkpoint, or ""
 //   seal          index, folder            the rank is to stage that folder
@@ -53,7 +55,8 @@ inline constexpr int kProtocolVersion = 1;
 // Descriptors of a worker process.
 inline constexpr int kChannelFd = 3;
 inline constexpr int kFunctionsFd = 4;
-inline constexpr int kEngineFd = 5;
+inline constexpr int kProgressFd = 5;
+inline constexpr int kEngineFd = 6;
 
 // {code, message, traceback, time}: time is the monotonic clock's, the same in all processes of the
 // host.

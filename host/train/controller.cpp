@@ -11,8 +11,11 @@
 
 #include "host/base/clock.h"
 #include "host/base/fault.h"
+#include "host/base/oom_kills.h"
 #include "host/base/text.h"
 #include "host/loop/message.h"
+#include "host/train/diag_folder.h"
+#include "host/train/worker_death.h"
 
 namespace rtrain {
 namespace {
@@ -56,19 +59,6 @@ Value to_value(const std::optional<GroupError>& error) {
   for (const auto& [rank, each] : error->ranks) ranks.set(int64_t{rank}, to_value(each));
   out.set("ranks", ranks);
   return out;
-}
-
-// Why a worker's end is a failure, when it has said nothing itself.
-Error death_error(int rank, const WorkerEnd& end) {
-  const std::string who = cat("rank ", rank, " (pid ", end.pid, ")");
-  if (!end.broken.empty()) {
-    return Error(Code::kWorkerLost,
-                 cat(who, " was stopped: it sent what is no message: ", end.broken));
-  }
-  if (end.status.signal != 0)
-    return Error(Code::kWorkerLost, cat(who, " was ", to_text(end.status)));
-  return Error(Code::kWorkerLost, cat(who, " left early: its process ", to_text(end.status),
-                                      " before the train function returned"));
 }
 
 List values(const std::vector<CheckpointInfo>& checkpoints) {
@@ -310,6 +300,8 @@ void Controller::perform(const action::SpawnGroup& a) {
   options.env = seams_.spec.worker_env;
   std::erase_if(options.env, [](const auto& each) { return each.first == "OMP_NUM_THREADS"; });
   options.env.emplace_back("OMP_NUM_THREADS", threads);
+  make_watchdog(size);
+  options.progress_fd = watchdog_->progress_fd();
   group_ = std::make_unique<WorkerGroup>(seams_.loop, options, *this);
   const std::string host = host_name();
   for (int rank = 0; rank < size; ++rank) {
@@ -326,10 +318,31 @@ void Controller::perform(const action::SpawnGroup& a) {
                         .device = "cpu",
                         .exit_code = {},
                         .signal = {}});
+    watchdog_->set_pid(rank, group_->pid(rank));
     emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kSpawn)}});
   }
   if (options.local) emit("local_worker", {{"fd", group_->local_fd()}});
   record_workers();
+}
+
+void Controller::make_watchdog(int size) {
+  oom_kills_before_ = oom_kills().value_or(0);
+  watchdog_ = std::make_unique<Watchdog>(
+      seams_.loop, size, hang_limits(seams_.spec.hang_limits),
+      Watchdog::Outlets{[this](int rank, const Value& message) { group_->send(rank, message); },
+                        [this](const std::string& text) { emit_notice("warning", text); },
+                        [this](auto files) {
+                          const std::string folder =
+                              cat(seams_.record.run_path(), "/diag/",
+                                  DiagFolder::name(now_ms(), machine_.attempt));
+                          on_io([folder, files = std::move(files)](RunRecord&) {
+                            DiagFolder::write(folder, files);
+                          });
+                          return folder;
+                        },
+                        [this](int rank, const Error& error) {
+                          feed(event::Failed{rank, error, monotonic_s()});
+                        }});
 }
 
 void Controller::perform(const action::SendStart& a) {
@@ -386,6 +399,7 @@ void Controller::emit_stopping(StopKind kind, double grace_s) {
 
 void Controller::perform(const action::KillGroup&) {
   if (!group_) return;
+  watchdog_->stop();
   group_->kill();
   kill_notice_.start(kKillNotice);
 }
@@ -527,7 +541,11 @@ void Controller::on_message(int rank, const Value& message) {
     const auto phase = phase_from_name(name);
     if (!phase) throw Error(Code::kArgument, cat("unknown phase '", name, "'"));
     emit("phase", {{"rank", rank}, {"phase", name}});
+    // A local worker shows nothing, and could not be ended.
+    if (*phase == Phase::kRunning && !seams_.spec.local) watchdog_->set_started(rank);
     feed(event::PhaseReached{rank, *phase});
+  } else if (type == "stack") {
+    watchdog_->on_stack(rank, message);
   } else if (type == "returned") {
     on_returned(rank, message);
   } else if (type == "stop_calls") {
@@ -592,6 +610,7 @@ void Controller::on_returned(int rank, const Value& message) {
   collectives_->on_returned(rank);
   stop_course_->on_left(rank);
   if (rank == 0) return_value_ = message["value"];
+  watchdog_->set_returned(rank);
   feed(event::Returned{rank});
   checkpoints_.progressed();
 }
@@ -674,7 +693,10 @@ void Controller::on_gone(int rank, const WorkerEnd& end) {
   }
   record_workers();
   stop_course_->on_left(rank);
-  feed(event::Gone{rank, death_error(rank, end), end.status.signal != 0, monotonic_s()});
+  watchdog_->set_gone(rank);
+  const int64_t new_oom_kills = oom_kills().value_or(oom_kills_before_) - oom_kills_before_;
+  const Error error = worker_death(rank, end, watchdog_->page(rank).crash, new_oom_kills);
+  feed(event::Gone{rank, error, end.status.signal != 0, monotonic_s()});
 }
 
 void Controller::record_workers() {

@@ -28,6 +28,7 @@
 #include "host/train/state_machine.h"
 #include "host/train/stop_course.h"
 #include "host/train/stop_signals.h"
+#include "host/train/watchdog.h"
 #include "host/train/worker_group.h"
 
 namespace rtrain {
@@ -91,6 +92,7 @@ class Controller : public WorkerGroupObserver {
   void answer_failed(const Report& failed);
   void emit_report(const std::vector<Report>& reports, const Value& path);
   void make_intake(int size);
+  void make_watchdog(int size);
   CheckpointCoordinator::Seams checkpoint_seams();
   void begin_attempt(const action::BeginAttempt& a);
   void end_run(const action::EndRun& a);
@@ -123,6 +125,8 @@ class Controller : public WorkerGroupObserver {
 
   // Of the current attempt.
   RunRecord::Attempt attempt_;
+  std::unique_ptr<Watchdog> watchdog_;
+  int64_t oom_kills_before_ = 0;
   std::unique_ptr<WorkerGroup> group_;
   std::unique_ptr<ReportIntake> reports_;
   std::unique_ptr<StopCourse> stop_course_;

@@ -49,6 +49,14 @@ FailureLimits limits_of(const Value& config) {
   return out;
 }
 
+HangLimits hang_limits_of(const Value& config) {
+  HangLimits out;
+  if (config.is_nil()) return out;
+  if (!config["hang_threshold_s"].is_nil()) out.threshold_s = config["hang_threshold_s"].as_float();
+  if (!config["busy_threshold_s"].is_nil()) out.busy_s = config["busy_threshold_s"].as_float();
+  return out;
+}
+
 }  // namespace
 
 ValidationSpec ValidationSpec::from_value(const Value& v) {
@@ -90,6 +98,7 @@ RunSpec RunSpec::from_value(const Value& v) {
   s.mirrors = v["mirrors"].bool_or(false);
   s.can_fetch = v["can_fetch"].bool_or(false);
   s.validation = ValidationSpec::from_value(v["validation"]);
+  s.hang_limits = hang_limits_of(v["failure_config"]);
   s.has_callbacks = v["has_callbacks"].bool_or(false);
   s.backend = v["backend"].string_or("gloo");
   if (!v["timeout_s"].is_nil()) s.timeout_s = v["timeout_s"].as_float();

@@ -8,6 +8,7 @@
 #include "host/base/value.h"
 #include "host/store/new_run.h"
 #include "host/train/failure_policy.h"
+#include "host/train/hang_verdict.h"
 #include "host/train/scaling_policy.h"
 
 namespace rtrain {
@@ -48,7 +49,8 @@ struct RunSpec {
   double timeout_s = 1800;     // of waits in user code
   bool has_callbacks = false;  // of the user's, which are to see a failure before the next attempt
   double preemption_grace_s = 30;  // from the request to stop to the end of the workers
-  double start_timeout_s = 60;     // of each phase of the start-up
+  HangLimits hang_limits;
+  double start_timeout_s = 60;  // of each phase of the start-up
   std::string git_commit;
   bool git_dirty = false;
 

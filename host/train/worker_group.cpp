@@ -55,7 +55,7 @@ class WorkerGroup::Worker {
     Pipe err;
     spawn(group, place,
           {out.write.get(), err.write.get(), far.get(), group.options_.functions_fd,
-           group.options_.engine_fd});
+           group.options_.progress_fd, group.options_.engine_fd});
     open_channel(group, near.release());
     out_.emplace(group.loop_, out.read.release(), reader("stdout"));
     err_.emplace(group.loop_, err.read.release(), reader("stderr"));
@@ -136,7 +136,11 @@ class WorkerGroup::Worker {
 
 WorkerGroup::WorkerGroup(Loop& loop, const WorkerGroupOptions& options,
                          WorkerGroupObserver& observer)
-    : loop_(loop), options_(options), observer_(observer) {}
+    : loop_(loop), options_(options), observer_(observer) {
+  if (options_.progress_fd >= 0) return;
+  own_board_.emplace(options_.num_workers);
+  options_.progress_fd = own_board_->fd();
+}
 
 WorkerGroup::~WorkerGroup() { kill(); }
 

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "host/base/progress_board.h"
 #include "host/base/value.h"
 #include "host/loop/group_guard.h"
 #include "host/loop/loop.h"
@@ -21,6 +23,7 @@ struct WorkerGroupOptions {
   int num_workers = 1;
   bool local = false;  // one worker, which is a thread of this process and takes local_fd()
   int functions_fd = -1;
+  int progress_fd = -1;  // of a ProgressBoard; -1: one that nobody looks at
   int engine_fd = -1;
   std::vector<std::pair<std::string, std::string>> env;
 };
@@ -76,6 +79,7 @@ class WorkerGroup {
 
   Loop& loop_;
   WorkerGroupOptions options_;
+  std::optional<ProgressBoard> own_board_;
   WorkerGroupObserver& observer_;
   std::unique_ptr<GroupGuard> guard_;
   std::vector<std::unique_ptr<Worker>> workers_;

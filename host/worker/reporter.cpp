@@ -164,6 +164,7 @@ int64_t Reporter::send_report(const Value& metrics, const ReportOptions& options
   if (options.checkpoint) attach(index, options);
   send(message);
   ++made_;
+  progress_.count_report();
   // In the kernel's hands before report() returns: a returned report outlives this process.
   if (!channel_.flush(kFlushTimeout)) {
     throw Error(Code::kTimeout, "the controller takes no reports");
@@ -189,7 +190,11 @@ void Reporter::wait_while_ahead(size_t bytes) {
     return closed_ || untaken_.empty() ||
            (untaken_.size() < kMaxReportsAhead && untaken_bytes_ + bytes <= kMaxBytesAhead);
   };
-  if (!idle_.wait_for(changed_, lock, user_timeout(), may_go)) {
+  const auto wait = [&] {
+    const WaitScope waits(progress_, "report()");
+    return idle_.wait_for(changed_, lock, user_timeout(), may_go);
+  };
+  if (!may_go() && !wait()) {
     throw Error(Code::kTimeout,
                 cat("report() number ", context_.first_index + made_, ": this rank is ",
                     untaken_.size(), " reports (", untaken_bytes_ >> 10,
@@ -209,6 +214,7 @@ void Reporter::wait_for_uploads(bool until_committed) {
              return entry.second.uploaded && !until_committed;
            });
   };
+  const WaitScope waits(progress_, "upload of a checkpoint");
   const bool done = idle_.wait_for(changed_, lock, user_timeout() + kGrace, is_done);
   if (failure_) throw Error(*failure_);
   if (closed_) throw closed();
@@ -222,6 +228,7 @@ void Reporter::wait_for_uploads(bool until_committed) {
 std::string Reporter::wait_for_name(int64_t index) {
   std::unique_lock lock(mutex_);
   Attached& attached = attached_.at(index);
+  const WaitScope waits(progress_, "report()");
   const bool done = idle_.wait_for(changed_, lock, user_timeout() + kGrace,
                                    [&] { return closed_ || attached.name || attached.answered; });
   if (attached.name) return *attached.name;
@@ -251,8 +258,12 @@ std::optional<std::string> Reporter::wait_for_answer(int64_t index) {
   std::unique_lock lock(mutex_);
   Attached& attached = attached_.at(index);
   const auto answered = [&] { return closed_ || attached.answered; };
-  idle_.wait_for(changed_, lock, user_timeout() + kGrace,
-                 [&] { return answered() || attached.uploaded; });
+  {
+    const WaitScope waits(progress_, "upload of a checkpoint");
+    idle_.wait_for(changed_, lock, user_timeout() + kGrace,
+                   [&] { return answered() || attached.uploaded; });
+  }
+  const WaitScope waits(progress_, "report()");
   // Only with its own part done does a rank wait for the others.
   const bool done = idle_.wait_for(changed_, lock, user_timeout() + kGrace, answered);
   const Attached result = std::move(attached);

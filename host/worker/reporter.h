@@ -22,6 +22,7 @@
 #include "host/loop/message.h"
 #include "host/worker/idle.h"
 #include "host/worker/pending_writes.h"
+#include "host/worker/progress.h"
 #include "host/worker/uploader.h"
 
 namespace rtrain {
@@ -45,8 +46,9 @@ struct ReportOptions {
 class Reporter {
  public:
   // `writes`: what threads of this worker may still be writing into a folder that is reported.
-  Reporter(Channel& channel, const WorkerContext& context, PendingWrites& writes, const Idle& idle)
-      : channel_(channel), context_(context), writes_(writes), idle_(idle) {}
+  Reporter(Channel& channel, const WorkerContext& context, PendingWrites& writes, const Idle& idle,
+           Progress& progress)
+      : channel_(channel), context_(context), writes_(writes), idle_(idle), progress_(progress) {}
 
   // With a checkpoint that is not asynchronous it returns when that is committed, else at once
   // (unless this rank is far ahead of the others, or an upload is still running). Returns the
@@ -112,6 +114,7 @@ class Reporter {
   const WorkerContext& context_;
   PendingWrites& writes_;
   const Idle& idle_;
+  Progress& progress_;
   int64_t made_ = 0;  // reports of this attempt; main thread only
   std::string last_site_;
   size_t unasked_bytes_ = 0;

@@ -15,7 +15,11 @@
 #include "host/base/text.h"
 #include "host/loop/process.h"
 #include "host/loop/signal.h"
+#include "host/loop/timer.h"
 #include "host/store/checkpoint_files.h"
+#include "host/worker/crash_handler.h"
+#include "host/worker/native_stack.h"
+#include "host/worker/stack_report.h"
 
 namespace rtrain {
 namespace {
@@ -26,6 +30,7 @@ constexpr std::chrono::milliseconds kFailFlushTimeout{500};  // the others wait 
 // The controller has its own, shorter deadlines and names who is late; these are for the case that
 // it cannot.
 constexpr std::chrono::milliseconds kGrace{30000};
+constexpr std::chrono::milliseconds kHeartbeat{1000};
 constexpr const char* kStartKey = "start";
 constexpr const char* kExitKey = "exit";
 
@@ -41,11 +46,14 @@ void block_all_signals() {
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(int parent_pid) {
+WorkerProcess::WorkerProcess(int rank, int parent_pid) {
   die_with_parent(parent_pid);
   // Ours alone, and the cores that this worker holds: programs that it starts get none of them.
   close_range(kChannelFd, ~0U, CLOSE_RANGE_CLOEXEC);
   block_all_signals();
+  progress_ = std::make_unique<Progress>(kProgressFd, rank);
+  install_crash_handler(*progress_);
+  install_stack_signal();
   setvbuf(stdout, nullptr, _IOLBF,
           0);  // a pipe: lines would come in blocks of 4 KiB, and be lost by a signal
   // Whatever the train function is doing: without a controller nobody will ever take its results.
@@ -54,6 +62,7 @@ WorkerProcess::WorkerProcess(int parent_pid) {
 }
 
 WorkerProcess::WorkerProcess(LocalSeat seat) : held_open_(dup(seat.channel_fd)) {
+  progress_ = std::make_unique<Progress>();
   idle_.set(std::move(seat.idle));
   begin(seat.channel_fd, [this, closed = std::move(seat.closed)](const std::string&) {
     replies_.close();
@@ -70,11 +79,11 @@ void WorkerProcess::begin(int fd, Channel::OnClose on_close) {
   replies_.expect(kExitKey);
   channel_ = std::make_unique<Channel>(
       loop_, fd, [this](const Value& message) { on_message(message); }, std::move(on_close));
-  reporter_ = std::make_unique<Reporter>(*channel_, context_, pending_writes_, idle_);
+  reporter_ = std::make_unique<Reporter>(*channel_, context_, pending_writes_, idle_, *progress_);
   series_log_ = std::make_unique<SeriesLog>(loop_, *channel_);
   control_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "rtrain-control");
-    if (held_open_ < 0) return take_signals();
+    if (!is_local()) return take_signals();
     loop_.run();
   });
   fault_point("worker.hello");
@@ -113,6 +122,11 @@ void WorkerProcess::take_signals() {
   sigemptyset(&taken);
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR2}) sigaddset(&taken, number);
   pthread_sigmask(SIG_UNBLOCK, &taken, nullptr);
+  Timer heart(loop_, [this, &heart] {
+    progress_->beat();
+    heart.start(kHeartbeat);
+  });
+  heart.start(std::chrono::milliseconds(0));
   loop_.run();
 }
 
@@ -131,9 +145,23 @@ void WorkerProcess::on_message(const Value& message) {
     replies_.set(kStartKey, message);
   } else if (type == "exit") {
     replies_.set(kExitKey, true);
+  } else if (type == "stack") {
+    send_stacks(message["id"].as_int());
   } else {
     reporter_->on_message(message);
   }
+}
+
+// On a thread of its own: it takes as long as the slowest thread needs to answer. It sends nothing
+// once the channel is closed.
+void WorkerProcess::send_stacks(int64_t id) {
+  std::thread([this, id] {
+    pthread_setname_np(pthread_self(), "rtrain-stack");
+    Map answer = stack_report(*progress_);
+    answer.set("type", "stack");
+    answer.set("id", id);
+    channel_->send(Value(std::move(answer)));
+  }).detach();
 }
 
 void WorkerProcess::send(const Value& message) {
@@ -210,6 +238,7 @@ Value WorkerProcess::call_store(Map request) { return call(std::move(request), s
 
 Value WorkerProcess::wait_store(Map request, std::chrono::milliseconds timeout,
                                 const std::string& keys) {
+  const WaitScope waits(*progress_, "Store");
   return call(std::move(request), timeout, keys);
 }
 

@@ -23,6 +23,7 @@
 #include "host/worker/collective_client.h"
 #include "host/worker/idle.h"
 #include "host/worker/pending_writes.h"
+#include "host/worker/progress.h"
 #include "host/worker/replies.h"
 #include "host/worker/reporter.h"
 #include "host/worker/series_log.h"
@@ -41,7 +42,7 @@ class WorkerProcess {
  public:
   // For the process's main thread, before any other thread exists. Ends the process when its parent
   // is not the given one.
-  explicit WorkerProcess(int parent_pid);
+  WorkerProcess(int rank, int parent_pid);
   // For the thread that runs the train function in the controller's own process. Everything is as
   // in a process of its own, but for signals, and for the end: the process goes on.
   explicit WorkerProcess(LocalSeat seat);
@@ -55,6 +56,12 @@ class WorkerProcess {
   const WorkerContext& context() const { return context_; }
   // The serialized train function and its config.
   std::string functions() const;
+
+  // It is a thread of the controller's process.
+  bool is_local() const { return held_open_ >= 0; }
+
+  // What this process shows of itself to the controller.
+  Progress& progress() { return *progress_; }
 
   void set_phase(std::string_view name);
   Reporter& reporter() { return *reporter_; }
@@ -91,11 +98,13 @@ class WorkerProcess {
  private:
   void begin(int fd, Channel::OnClose on_close);
   void take_signals();
+  void send_stacks(int64_t id);
   void on_message(const Value& message);
   void send(const Value& message);
   Value call(Map request, std::optional<std::chrono::milliseconds> timeout,
              const std::string& what);
 
+  std::unique_ptr<Progress> progress_;
   Loop loop_;
   std::unique_ptr<Channel> channel_;
   Idle idle_;

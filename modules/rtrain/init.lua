@@ -31,6 +31,7 @@ local errors = require 'rtrain.errors'
 ---@field stop_requested fun(): boolean
 ---@field get_dataset_shard fun(dataset_name?: string): rtrain.data.DataIterator
 ---@field tempdir fun(fn: fun(path: string): any): any
+---@field busy fun(reason: string, seconds: number)
 ---@field async_save fun(obj: any, f: string): AsyncSave
 ---@field loop train.loop
 ---@field state fun(parts: table): TrainState
@@ -66,6 +67,7 @@ local train = require 'rtrain.namespace'('train', {
     CheckpointConsistencyMode = 'rtrain.checkpoint_consistency_mode',
     ReportedCheckpointStatus = 'rtrain.reported_checkpoint_status',
     tempdir = 'rtrain.tempdir',
+    busy = 'rtrain.busy',
     async_save = 'rtrain.async_save',
     loop = 'rtrain.loop',
     torch = 'rtrain.torch',

@@ -9,6 +9,7 @@
 
 #include "host/engine/autograd/autograd.h"
 #include "host/engine/autograd/lua_engine.h"
+#include "host/engine/blocking.h"
 #include "host/engine/guard.h"
 #include "host/engine/operators/call.h"
 #include "host/engine/tensor/tensor.h"
@@ -91,6 +92,7 @@ std::string engine_text(std::string text) {
 template <class Body>
 auto run_engine(lua_State* L, const char* name, Body body) {
   const Running running(vm(L), L);
+  const BlockingRegion region(*vm(L).host, name);  // DDP exchanges gradients in there
   try {
     return body();
   } catch (const Error& e) {

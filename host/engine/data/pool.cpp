@@ -220,7 +220,10 @@ Values Pool::next() {
   const PoolOptions& options = shared_->options;
   const BlockingRegion region(host_, options.name.c_str());
   JobBoard::Taken taken = shared_->board.next(options.timeout);
-  if (taken.kind != JobBoard::Taken::Kind::kTimeout) return std::move(taken.values);
+  if (taken.kind != JobBoard::Taken::Kind::kTimeout) {
+    if (host_.batches != nullptr) host_.batches->fetch_add(1, std::memory_order_relaxed);
+    return std::move(taken.values);
+  }
   const double waited_s = std::chrono::duration<double>(options.timeout).count();
   const std::string worker = taken.worker
                                  ? cat("worker ", options.first_worker + *taken.worker, " has it")

@@ -15,6 +15,7 @@
 #include "host/engine/blocking.h"
 #include "host/engine/distributed/peer_error.h"
 #include "host/engine/distributed/reducer.h"
+#include "host/engine/distributed/watched_backend.h"
 
 namespace rtrain {
 namespace {
@@ -77,10 +78,13 @@ void Group::connect(const c10::intrusive_ptr<c10d::Store>& store) {
   const auto scoped = c10::make_intrusive<c10d::PrefixStore>(cat("group/", options_.prefix), store);
   auto gloo_options = c10d::ProcessGroupGloo::Options::create(wait);
   gloo_options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(kLoopback));
-  const c10::intrusive_ptr<c10d::Backend> backend = c10::make_intrusive<c10d::ProcessGroupGloo>(
+  c10::intrusive_ptr<c10d::Backend> backend = c10::make_intrusive<c10d::ProcessGroupGloo>(
       c10::make_intrusive<c10d::PrefixStore>("gloo", scoped), options_.rank, options_.world_size,
       gloo_options);
   backend->setTimeout(options_.timeout);
+  if (host_.enter_collective != nullptr) {
+    backend = c10::make_intrusive<WatchedBackend>(std::move(backend), host_);
+  }
   group_ = c10::make_intrusive<c10d::ProcessGroup>(scoped, options_.rank, options_.world_size);
   group_->setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::GLOO, backend);
   group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);

@@ -24,12 +24,18 @@ local PREEMPTION = 'preemption is not told from other losses in this version'
 ---  a terminated run does not end with exit code 75, which asks to be started again
 ---@field preemption_grace_s number seconds from SIGTERM, or another request to stop, to the end of the workers: 30; after
 ---  Ctrl-C at most 10
+---@field hang_threshold_s number a rank that shows nothing is named after ten times its longest pause, at least 30 s and at
+---most this (default 600); the run ends only when waiting longer cannot help
+---@field busy_threshold_s number work without any operator, batch, collective or report ends the run after this (default
+---600), or ten times its longest pause; `train.busy(reason, seconds)` announces such work
 local FailureConfig = schema.define('FailureConfig', {
   {'max_failures', default = 0, check = schema.integer(-1)},
   {'controller_failure_limit', default = -1, check = schema.integer(-1)},
   {'max_preemption_failures', default = -1, check = schema.integer(-1)},
   {'relax_collectives_on_preemption', default = false, later = PREEMPTION},
   {'preemption_grace_s', default = 30, check = schema.positive},
+  {'hang_threshold_s', default = 600, check = schema.positive},
+  {'busy_threshold_s', default = 600, check = schema.positive},
   {'fail_fast', removed = 'max_failures = 0 ends the run at the first failure'},
 })
 

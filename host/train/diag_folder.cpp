@@ -1,0 +1,27 @@
+#include "host/train/diag_folder.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "host/base/clock.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+
+std::string DiagFolder::name(int64_t unix_ms, int attempt) {
+  std::string out;
+  for (const char c : time_text(unix_ms)) {
+    if (c == 'T') out += '-';
+    if ((c >= '0' && c <= '9') || c == '.') out += c;
+  }
+  return cat(out, "-attempt-", attempt);
+}
+
+void DiagFolder::write(const std::string& folder,
+                       const std::vector<std::pair<std::string, std::string>>& files) {
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  for (const auto& [name, text] : files) std::ofstream(cat(folder, "/", name)) << text;
+}
+
+}  // namespace rtrain

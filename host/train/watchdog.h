@@ -1,0 +1,78 @@
+// host/train/watchdog.h: looks after the workers of one attempt: their pages, their /proc, who
+// hangs.
+//
+// Belongs to the control thread. Every quarter of a second it puts what the ranks show before a
+// HangVerdict; what that finds is named in one line, with every rank's stacks in a folder of the
+// run, and where it is proof the attempt is failed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/base/error.h"
+#include "host/base/progress_board.h"
+#include "host/base/value.h"
+#include "host/loop/timer.h"
+#include "host/train/hang_verdict.h"
+#include "host/train/stack_request.h"
+
+namespace rtrain {
+
+// With $RTRAIN_HANG_THRESHOLD_S, $RTRAIN_BUSY_THRESHOLD_S and
+// $RTRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S where they are set.
+HangLimits hang_limits(const HangLimits& configured);
+
+class Watchdog {
+ public:
+  struct Outlets {
+    std::function<void(int rank, const Value& message)> send;
+    std::function<void(const std::string& text)> warn;
+    // Saves the files, name and text each, in a folder of the run; gives the folder's name.
+    std::function<std::string(std::vector<std::pair<std::string, std::string>> files)> save;
+    // The rank has failed, and its group with it.
+    std::function<void(int rank, const Error& error)> fail;
+  };
+
+  Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, Outlets outlets);
+
+  // What the workers inherit.
+  int progress_fd() const { return board_->fd(); }
+  const ProgressPage& page(int rank) const { return board_->page(rank); }
+
+  void set_pid(int rank, int pid) { at(rank).pid = pid; }
+  void set_started(int rank);
+  void set_returned(int rank) { at(rank).has_returned = true; }
+  // Its process is gone: no stack can be asked of it.
+  void set_gone(int rank) { at(rank).is_gone = true; }
+  void on_stack(int rank, const Value& message) { stacks_.on_answer(rank, message); }
+  // No verdict from here on: the group is being ended.
+  void stop() { timer_.stop(); }
+
+  // Every rank's stacks, of a stopped one what its page shows.
+  void ask_stacks(StackRequest::Done done);
+
+ private:
+  struct Rank {
+    int pid = 0;
+    bool is_started = false;
+    bool has_returned = false;
+    bool is_gone = false;
+  };
+
+  Rank& at(int rank) { return ranks_.at(static_cast<size_t>(rank)); }
+  void look();
+  RankFacts facts(int rank) const;
+  void tell(const HangFinding& finding, const List& stacks);
+
+  std::unique_ptr<ProgressBoard> board_;
+  Outlets outlets_;
+  HangVerdict verdict_;
+  std::vector<Rank> ranks_;
+  StackRequest stacks_;
+  Timer timer_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,64 @@
+#include "host/train/worker_death.h"
+
+#include <csignal>
+
+#include "host/base/native_frame.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+std::string text_of(const NativeFrame& frame) {
+  return native_frame_text(frame.function.view(), frame.module.view(), frame.offset);
+}
+
+// ": std::runtime_error's text, in at::native::add (libtorch_cpu.so+0x12), at train.lua:7"
+std::string crash_text(const Crash& crash) {
+  std::string out;
+  if (!crash.reason.view().empty()) out += cat(": ", crash.reason.view());
+  if (crash.num_lua > 0) out += cat(", at ", crash.lua[0].view());
+  if (!crash.thread.view().empty()) {
+    out += cat(", in its thread ", crash.thread.view());
+  }
+  return out;
+}
+
+std::string crash_stack(const Crash& crash) {
+  std::string out;
+  for (int i = 0; i < crash.num_lua; ++i) {
+    out += cat("  ", crash.lua[static_cast<size_t>(i)].view(), "\n");
+  }
+  for (int i = 0; i < crash.num_native; ++i) {
+    out += cat("  [C] ", text_of(crash.native[static_cast<size_t>(i)]), "\n");
+  }
+  return out;
+}
+
+std::string kill_hint(int64_t oom_kills) {
+  if (oom_kills > 0) {
+    return ": the kernel ended it for want of memory (memory.events counts an oom_kill): use less "
+           "memory, fewer workers, or a higher limit";
+  }
+  return ", by somebody else: an operator, a scheduler, or the kernel for want of memory (dmesg "
+         "tells)";
+}
+
+}  // namespace
+
+Error worker_death(int rank, const WorkerEnd& end, const Crash& crash, int64_t oom_kills) {
+  const std::string who = cat("rank ", rank, " (pid ", end.pid, ")");
+  if (!end.broken.empty()) {
+    return Error(Code::kWorkerLost,
+                 cat(who, " was stopped: it sent what is no message: ", end.broken));
+  }
+  if (end.status.signal == 0) {
+    return Error(Code::kWorkerLost, cat(who, " left early: its process ", to_text(end.status),
+                                        " before the train function returned"));
+  }
+  std::string text = cat(who, " was ", to_text(end.status));
+  if (end.status.signal == SIGKILL) text += kill_hint(oom_kills);
+  if (crash.signal != end.status.signal) return Error(Code::kWorkerLost, text);
+  return Error(Code::kWorkerLost, text + crash_text(crash), crash_stack(crash));
+}
+
+}  // namespace rtrain

@@ -1,0 +1,14 @@
+// host/worker/crash_handler.h: writes into the worker's page what a fatal signal interrupts.
+//
+// The signal then takes its usual way: the exit status and a core file are as without the handler.
+// The text of an exception that nobody catches is kept too.
+#pragma once
+
+#include "host/worker/progress.h"
+
+namespace rtrain {
+
+// For the process's main thread, once. The object must live as long as the process.
+void install_crash_handler(Progress& progress);
+
+}  // namespace rtrain

@@ -1,0 +1,35 @@
+// host/worker/native_stack.h: where the threads of this process are in native code.
+//
+// A thread is interrupted by a signal and writes down its own frames; nothing is stopped and no
+// debugger is needed. Threads that wait in the kernel without taking signals are left out.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host/base/progress_page.h"
+
+namespace rtrain {
+
+struct ThreadStack {
+  int tid = 0;
+  std::string name;
+  std::vector<std::string> frames;  // the innermost first
+};
+
+// Prepares the process; main thread, before any other thread.
+void install_stack_signal();
+
+// Interrupts every thread but the calling one. `on_main_thread` is called by the signal handler on
+// the main thread: it may do only what such a handler may.
+std::vector<ThreadStack> native_stacks(void (*on_main_thread)());
+
+// For the handler of a fatal signal, first thing: does not return when it is the unwinder that has
+// given up on this thread. It aborts at frames of compiled Lua code that it cannot read.
+void leave_unwinder();
+
+// The calling thread's own frames, for a signal handler: without the handler's.
+int native_frames(std::array<NativeFrame, kNativeFrames>& out, int skip);
+
+}  // namespace rtrain

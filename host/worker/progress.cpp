@@ -1,0 +1,146 @@
+#include "host/worker/progress.h"
+
+#include <cstdio>
+
+#include "host/base/clock.h"
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/worker/worker_process.h"
+
+namespace rtrain {
+namespace {
+
+thread_local bool is_main_thread = false;
+
+void enter_blocking(const char* operation) {
+  if (auto* worker = WorkerProcess::current()) worker->progress().enter(operation);
+}
+
+void leave_blocking() {
+  if (auto* worker = WorkerProcess::current()) worker->progress().leave();
+}
+
+void enter_collective(const char* operation, const std::string& tensors) {
+  if (auto* worker = WorkerProcess::current()) {
+    worker->progress().enter_collective(operation, tensors);
+  }
+}
+
+std::string describe(const CollectiveCall& call, int rank) {
+  const std::string_view line = call.line.view();
+  return cat("rank ", rank, " calls ", call.operation.view(), "(", call.tensors.view(), ")",
+             line.empty() ? "" : " at ", line);
+}
+
+}  // namespace
+
+Progress::Progress(int fd, int rank)
+    : board_(ProgressBoard::Inherited{fd}), rank_(rank), page_(board_.page(rank)) {
+  attach();
+}
+
+Progress::Progress() : board_(1), rank_(0), page_(board_.page(0)) { attach(); }
+
+void Progress::attach() {
+  is_main_thread = true;
+  if (pthread_mutex_lock(&page_.alive) != 0) {
+    throw Error(Code::kInternal, "the progress page is in use by another process");
+  }
+  beat();
+  page_.attached.store(1, std::memory_order_release);
+}
+
+int Progress::frames(std::array<PageFrame, kPageFrames>& out) const {
+  if (state_ == nullptr || !is_main_thread) return 0;
+  int count = 0;
+  lua_Debug info;
+  for (int level = 0; count < kPageFrames && lua_getstack(state_, level, &info) != 0; ++level) {
+    if (lua_getinfo(state_, "Sl", &info) == 0 || info.currentline < 0) continue;
+    char number[16];
+    PageFrame& frame = out[static_cast<size_t>(count++)];
+    std::string_view source = info.short_src;
+    std::snprintf(number, sizeof(number), ":%d", info.currentline);
+    char text[sizeof(frame.bytes)];
+    std::snprintf(text, sizeof(text), "%.*s%s", static_cast<int>(source.size()), source.data(),
+                  number);
+    frame.set(text);
+  }
+  return count;
+}
+
+void Progress::enter(const char* operation) {
+  if (!is_main_thread || depth_++ > 0) return;
+  page_.blocked.update([&](BlockedCall& call) {
+    call.depth = 1;
+    call.since_s = monotonic_s();
+    call.operation.set(operation);
+    call.num_frames = frames(call.frames);
+  });
+}
+
+void Progress::leave() {
+  if (!is_main_thread || --depth_ > 0) return;
+  page_.blocked.update([](BlockedCall& call) { call.depth = 0; });
+}
+
+// The innermost line of the user's own code: what lies in the executable is named "=…" or like a
+// module.
+PageFrame Progress::line() const {
+  std::array<PageFrame, kPageFrames> all;
+  const int count = frames(all);
+  for (int i = 0; i < count; ++i) {
+    const std::string_view text = all[static_cast<size_t>(i)].view();
+    if (!text.starts_with("rtrain/") && !text.starts_with("torch/"))
+      return all[static_cast<size_t>(i)];
+  }
+  return count > 0 ? all[0] : PageFrame{};
+}
+
+// Each rank publishes its call before it looks at its neighbours': of two that differ the later
+// one sees it, before any data move. In a ring every difference lies between two neighbours.
+void Progress::enter_collective(std::string_view operation, const std::string& tensors) {
+  const std::lock_guard lock(collectives_);
+  CollectiveCall mine;
+  mine.sequence = page_.collectives.load(std::memory_order_relaxed) + 1;
+  mine.operation.set(operation);
+  mine.tensors.set(tensors);
+  mine.line = line();
+  page_.calls[mine.sequence % ProgressPage::kCollectives].write(mine);
+  add(page_.collectives, 1);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const int size = board_.size();
+  if (size < 2) return;
+  compare(mine, (rank_ + 1) % size);
+  if (size > 2) compare(mine, (rank_ + size - 1) % size);
+}
+
+void Progress::compare(const CollectiveCall& mine, int other) const {
+  const auto theirs = board_.page(other).call(mine.sequence);
+  if (!theirs || theirs->agrees_with(mine)) return;
+  throw Error(Code::kUser,
+              cat("the ranks disagree on collective ", mine.sequence, ": ", describe(mine, rank_),
+                  ", but ", describe(*theirs, other),
+                  ": every rank must call the same collectives in the same order, with tensors of "
+                  "the same shape and dtype"));
+}
+
+void Progress::set_busy(std::string_view reason, double seconds) {
+  BusyCall call;
+  call.until_s = monotonic_s() + seconds;
+  call.reason.set(reason);
+  page_.busy.write(call);
+}
+
+void Progress::beat() { page_.beat_s.store(monotonic_s(), std::memory_order_relaxed); }
+
+void Progress::add_functions(HostApi& api) {
+  api.enter_blocking = &rtrain::enter_blocking;
+  api.leave_blocking = &rtrain::leave_blocking;
+  api.enter_collective = &rtrain::enter_collective;
+  auto* worker = WorkerProcess::current();
+  if (worker == nullptr || worker->is_local()) return;
+  api.operators = &worker->progress().page().operators;
+  api.batches = &worker->progress().page().batches;
+}
+
+}  // namespace rtrain

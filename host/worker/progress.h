@@ -1,0 +1,84 @@
+// host/worker/progress.h: this worker's page: what it does, where it waits, which collectives it
+// has called.
+//
+// One per worker process, made on its main thread before any other thread. The methods may be
+// called by any thread unless they say otherwise; waits are shown of the main thread alone, since
+// only that one holds the others up. Writing costs no system call and no lock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "host/base/host_api.h"
+#include "host/base/progress_board.h"
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+class Progress {
+ public:
+  // Maps the board behind the descriptor and marks the rank as alive. Throws Error(kInternal).
+  Progress(int fd, int rank);
+  // A board of its own, which nobody looks at: for the train function in the controller's process.
+  Progress();
+
+  // The state whose lines are shown; main thread. Null once it is closed.
+  void set_state(lua_State* L) { state_ = L; }
+  lua_State* state() const { return state_; }
+
+  // Brackets a call that may wait for something outside this process. May be nested: the outermost
+  // is shown.
+  void enter(const char* operation);
+  void leave();
+  // A collective is about to move data. Throws Error(kUser) that names both lines when another
+  // rank has called another one at this place.
+  void enter_collective(std::string_view operation, const std::string& tensors);
+  // Nothing of this rank counts as a hang for so long.
+  void set_busy(std::string_view reason, double seconds);
+
+  void beat();
+  void count_report() { add(page_.reports, 1); }
+  void add_bytes(uint64_t count) { add(page_.bytes, count); }
+  // Of the main thread's Lua stack; main thread.
+  int frames(std::array<PageFrame, kPageFrames>& out) const;
+
+  ProgressPage& page() { return page_; }
+
+  // Fills in the functions that show what the engine does; they do nothing outside of a worker. The
+  // counters only in a worker process: they have to outlive the engine.
+  static void add_functions(HostApi& api);
+
+ private:
+  static void add(std::atomic<uint64_t>& counter, uint64_t count) {
+    counter.store(counter.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
+  }
+  void attach();
+  void compare(const CollectiveCall& mine, int other) const;
+  PageFrame line() const;
+
+  ProgressBoard board_;
+  int rank_;
+  ProgressPage& page_;
+  lua_State* state_ = nullptr;
+  int depth_ = 0;  // main thread only
+  std::mutex collectives_;
+};
+
+// Shows for its lifetime that this worker waits in `operation`.
+class WaitScope {
+ public:
+  WaitScope(Progress& progress, const char* operation) : progress_(progress) {
+    progress_.enter(operation);
+  }
+  ~WaitScope() { progress_.leave(); }
+  WaitScope(const WaitScope&) = delete;
+  WaitScope& operator=(const WaitScope&) = delete;
+
+ private:
+  Progress& progress_;
+};
+
+}  // namespace rtrain

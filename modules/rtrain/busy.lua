@@ -1,0 +1,20 @@
+-- rtrain/busy.lua: train.busy: work that shows nothing for long is no hang.
+
+local errors = require 'rtrain.errors'
+local session = require 'rtrain.session'
+
+---Says that this rank is busy for up to `seconds` with work that calls no operator, batch, collective or report: the
+---watchdog neither names it nor ends the run for it until then. Ray Train has no counterpart.
+---@param reason string what it does, for messages
+---@param seconds number how long it may take; a later call replaces it, 0 ends it
+return function(reason, seconds)
+  session.get('train.busy')
+  if type(reason) ~= 'string' or reason == '' then
+    errors.raise('argument', 'train.busy(reason, seconds): reason must be a text')
+  end
+  if type(seconds) ~= 'number' or not (seconds >= 0 and seconds < math.huge) then
+    errors.raise('argument', ('train.busy(reason, seconds): seconds = %s: expected a number of at least 0'):format(
+      tostring(seconds)))
+  end
+  require('rtrain._worker').busy(reason, seconds)
+end

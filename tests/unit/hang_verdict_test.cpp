@@ -1,0 +1,208 @@
+#include "host/train/hang_verdict.h"
+
+#include <gtest/gtest.h>
+
+namespace rtrain {
+namespace {
+
+using Kind = HangFinding::Kind;
+constexpr double kStepS = 0.25;
+constexpr HangLimits kLimits{.threshold_s = 10, .busy_s = 60, .silent_s = 20};
+
+// Ranks whose facts a test changes; time goes on in quarters of a second.
+struct Group {
+  explicit Group(int num_ranks = 2)
+      : ranks(static_cast<size_t>(num_ranks)), verdict(kLimits, num_ranks) {
+    for (RankFacts& rank : ranks) rank.is_started = true;
+  }
+
+  // What is found within so many seconds, while the ranks of `moving` make progress.
+  std::vector<HangFinding> run(double seconds, const std::vector<size_t>& moving = {}) {
+    std::vector<HangFinding> out;
+    for (double t = 0; t < seconds; t += kStepS) {
+      now_s += kStepS;
+      for (RankFacts& rank : ranks) {
+        if (beats) rank.beat_s = now_s;
+        if (!rank.wait) rank.cpu_s += kStepS;
+      }
+      for (const size_t rank : moving) ++ranks[rank].progress;
+      for (HangFinding& each : verdict.decide(now_s, ranks)) out.push_back(std::move(each));
+    }
+    return out;
+  }
+
+  void wait(size_t rank, const std::string& operation, uint64_t collectives) {
+    ranks[rank].wait = WaitFacts{operation, now_s, "train.lua:7"};
+    ranks[rank].collectives = collectives;
+  }
+
+  std::vector<RankFacts> ranks;
+  HangVerdict verdict;
+  double now_s = 100;
+  bool beats = true;
+};
+
+TEST(HangVerdict, F_009_StoppedProcessIsNamedAndProof) {
+  Group group;
+  group.wait(0, "all_reduce", 5);
+  group.ranks[1].state = 'T';
+  EXPECT_TRUE(group.run(9).empty());
+  const auto found = group.run(2);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, Kind::kStopped);
+  EXPECT_EQ(found[0].rank, 1);
+  EXPECT_TRUE(found[0].proof);
+  EXPECT_NE(found[0].text.find("rank 0 waits in all_reduce"), std::string::npos);
+}
+
+TEST(HangVerdict, F_009_ContinuedWithinTheThresholdIsNothing) {
+  Group group;
+  group.ranks[1].state = 'T';
+  group.run(8);
+  group.ranks[1].state = 'S';
+  EXPECT_TRUE(group.run(8, {0, 1}).empty());
+}
+
+TEST(HangVerdict, ReturnedRankThatAnotherWaitsForIsProofAfterTwoSeconds) {
+  Group group;
+  group.wait(0, "all_reduce", 6);
+  group.ranks[1].collectives = 5;
+  group.ranks[1].has_returned = true;
+  EXPECT_TRUE(group.run(2).empty());
+  const auto found = group.run(1);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, Kind::kReturned);
+  EXPECT_EQ(found[0].rank, 1);
+  EXPECT_TRUE(found[0].proof);
+}
+
+TEST(HangVerdict, ReturnedAfterTheSameCollectivesIsNothing) {
+  Group group;
+  group.wait(0, "all_reduce", 5);
+  group.ranks[1].collectives = 5;
+  group.ranks[1].has_returned = true;
+  EXPECT_TRUE(group.run(5).empty());
+}
+
+TEST(HangVerdict, F_013_DifferentCollectivesNameTheRankThatDiffers) {
+  Group group(3);
+  for (size_t i = 0; i < 3; ++i) {
+    group.wait(i, "all_reduce", 4);
+    group.ranks[i].calls = {{4, i == 1 ? "all_gather(float32 [4])" : "all_reduce(float32 [4])",
+                             i == 1 ? "train.lua:9" : "train.lua:7"}};
+  }
+  const auto found = group.run(3);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, Kind::kMismatch);
+  EXPECT_EQ(found[0].rank, 1);
+  EXPECT_TRUE(found[0].proof);
+  EXPECT_NE(found[0].text.find("all_gather(float32 [4]) at train.lua:9 as collective 4"),
+            std::string::npos);
+}
+
+TEST(HangVerdict, CycleOfReportAndCollectiveIsProof) {
+  Group group;
+  group.wait(0, "report()", 5);
+  group.ranks[0].reports = 2;
+  group.wait(1, "all_reduce", 6);
+  group.ranks[1].reports = 1;
+  const auto found = group.run(3);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, Kind::kCycle);
+  EXPECT_TRUE(found[0].proof);
+}
+
+TEST(HangVerdict, AllWaitingWithNothingMovingIsProofAtTheThreshold) {
+  Group group;
+  group.wait(0, "all_reduce", 5);
+  group.wait(1, "backward", 5);
+  EXPECT_TRUE(group.run(9).empty());
+  const auto found = group.run(2);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, Kind::kAllWait);
+  EXPECT_TRUE(found[0].proof);
+}
+
+TEST(HangVerdict, B_100_CountsThatDifferAndAdvanceAreNothing) {
+  Group group;
+  for (int i = 0; i < 200; ++i) {
+    group.wait(0, "all_reduce", static_cast<uint64_t>(i) + 2);
+    group.wait(1, "all_reduce", static_cast<uint64_t>(i) + 1);
+    EXPECT_TRUE(group.run(0.5, {0, 1}).empty());
+  }
+}
+
+TEST(HangVerdict, F_008_BusyRankIsNamedThenProofAfterFarLonger) {
+  Group group;
+  group.wait(0, "all_reduce", 6);
+  const auto named = group.run(12);
+  ASSERT_EQ(named.size(), 1u);
+  EXPECT_EQ(named[0].kind, Kind::kBusy);
+  EXPECT_EQ(named[0].rank, 1);
+  EXPECT_FALSE(named[0].proof);
+  EXPECT_TRUE(group.run(40).empty());
+  const auto ended = group.run(10);
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_TRUE(ended[0].proof);
+}
+
+TEST(HangVerdict, AnnouncedWorkIsNoHang) {
+  Group group;
+  group.wait(0, "all_reduce", 6);
+  group.ranks[1].is_busy = true;
+  EXPECT_TRUE(group.run(100).empty());
+}
+
+TEST(HangVerdict, F_010_StuckLoaderIsDataAndNoProof) {
+  Group group;
+  group.wait(0, "all_reduce", 6);
+  group.wait(1, "DataLoader", 5);
+  const auto found = group.run(20);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, Kind::kData);
+  EXPECT_EQ(found[0].rank, 1);
+  EXPECT_FALSE(found[0].proof);
+}
+
+TEST(HangVerdict, F_011_SlowRankIsNamedWithATable) {
+  Group group;
+  std::vector<HangFinding> all;
+  for (int i = 0; i < 100; ++i) {
+    group.wait(0, "all_reduce", static_cast<uint64_t>(i));
+    for (HangFinding& each : group.run(0.5, {0, 1})) all.push_back(std::move(each));
+  }
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].kind, Kind::kSlow);
+  EXPECT_EQ(all[0].rank, 1);
+  EXPECT_FALSE(all[0].proof);
+  EXPECT_NE(all[0].text.find("rank 0 100 %, rank 1 0 %"), std::string::npos);
+}
+
+TEST(HangVerdict, B_082_SilentProcessIsDeadAfterTheTimeout) {
+  Group group;
+  group.beats = false;
+  EXPECT_TRUE(group.run(19, {0, 1}).empty());
+  const auto found = group.run(2, {0, 1});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].kind, Kind::kSilent);
+  EXPECT_TRUE(found[0].proof);
+}
+
+TEST(HangVerdict, F_036_TimeInWhichTheControllerWasStoppedDoesNotCount) {
+  Group group;
+  group.wait(0, "all_reduce", 5);
+  group.wait(1, "all_reduce", 5);
+  group.run(3);
+  group.now_s += 600;
+  EXPECT_TRUE(group.run(1).empty());
+}
+
+TEST(HangVerdict, UploadIsNeverAHang) {
+  Group group;
+  group.wait(0, "upload of a checkpoint", 5);
+  group.wait(1, "all_reduce", 6);
+  EXPECT_TRUE(group.run(200).empty());
+}
+
+}  // namespace
+}  // namespace rtrain
