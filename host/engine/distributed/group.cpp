@@ -78,13 +78,11 @@ void Group::connect(const c10::intrusive_ptr<c10d::Store>& store) {
   const auto scoped = c10::make_intrusive<c10d::PrefixStore>(cat("group/", options_.prefix), store);
   auto gloo_options = c10d::ProcessGroupGloo::Options::create(wait);
   gloo_options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(kLoopback));
-  c10::intrusive_ptr<c10d::Backend> backend = c10::make_intrusive<c10d::ProcessGroupGloo>(
-      c10::make_intrusive<c10d::PrefixStore>("gloo", scoped), options_.rank, options_.world_size,
-      gloo_options);
+  const c10::intrusive_ptr<c10d::Backend> backend =
+      c10::make_intrusive<Watched<c10d::ProcessGroupGloo>>(
+          host_, c10::make_intrusive<c10d::PrefixStore>("gloo", scoped), options_.rank,
+          options_.world_size, gloo_options);
   backend->setTimeout(options_.timeout);
-  if (host_.enter_collective != nullptr) {
-    backend = c10::make_intrusive<WatchedBackend>(std::move(backend), host_);
-  }
   group_ = c10::make_intrusive<c10d::ProcessGroup>(scoped, options_.rank, options_.world_size);
   group_->setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::GLOO, backend);
   group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
