@@ -41,7 +41,7 @@ struct Pipe {
 class WorkerGroup::Worker {
  public:
   Worker(WorkerGroup& group, int rank, const WorkerPlace& place)
-      : observer_(group.observer_), guard_(*group.guard_), rank_(rank) {
+      : observer_(group.observer_), guard_(group.guard_.get()), rank_(rank) {
     const SocketPair sockets = make_socket_pair();
     Fd near(sockets.near);
     Fd far(sockets.far);
@@ -89,7 +89,7 @@ class WorkerGroup::Worker {
                                place.lease_fds.end());
     options.cpus = place.cpus;
     process_.emplace(group.loop_, options, [this](ExitStatus status) { on_exit(status); });
-    guard_.add(pid());
+    guard_->add(pid());
   }
 
   LineReader::Callbacks reader(std::string_view stream) {
@@ -112,7 +112,7 @@ class WorkerGroup::Worker {
   // Everything the worker had written lies in the socket and the pipes by now. Their end may never
   // come: a process that has left the worker's group can hold them open.
   void on_exit(ExitStatus status) {
-    guard_.del(pid());
+    guard_->del(pid());
     channel_->drain();
     channel_->close();
     for (auto* stream : {&*out_, &*err_}) {
@@ -123,7 +123,7 @@ class WorkerGroup::Worker {
   }
 
   WorkerGroupObserver& observer_;
-  GroupGuard& guard_;
+  GroupGuard* guard_;  // null in local mode, where there is no process to guard
   int rank_;
   std::string broken_;
   int near_fd_ = -1;  // in local mode, while the channel is open
@@ -151,7 +151,7 @@ void WorkerGroup::spawn_next(const WorkerPlace& place) {
   constexpr int kBesides = 32;
   if (workers_.empty()) provide_open_files(kForEach * options_.num_workers + kBesides);
   fault_point("group.spawn");
-  if (!guard_) guard_ = std::make_unique<GroupGuard>(loop_, kExecutable);
+  if (!guard_ && !options_.local) guard_ = std::make_unique<GroupGuard>(loop_, kExecutable);
   workers_.push_back(std::make_unique<Worker>(*this, size(), place));
 }
 
