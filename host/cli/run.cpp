@@ -103,7 +103,8 @@ void run_script(const RunOptions& options, const std::vector<std::string>& comma
 void add_flags(CLI::App& command, RunOptions& options) {
   command.add_option("FILE", options.file, "training script")->required();
   command
-      .add_option("-n,--num-workers", options.num_workers, "workers (ScalingConfig.num_workers); 0 is --local")
+      .add_option("-n,--num-workers", options.num_workers,
+                  "workers (ScalingConfig.num_workers); 0 is --local")
       ->check(CLI::Range(0, INT_MAX).description(""))
       ->type_name("N");
   command.add_flag_callback(

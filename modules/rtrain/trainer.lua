@@ -14,7 +14,8 @@ local schema = require 'rtrain.config.schema'
 local TorchConfig = require 'rtrain.config.torch'
 local ValidationConfig = require('rtrain.config.validation').ValidationConfig
 
-local FIELDS = {'train_loop_per_worker', 'train_loop_config', 'scaling_config', 'run_config', 'datasets', 'dataset_config', 'validation_config'}
+local FIELDS = {'train_loop_per_worker', 'train_loop_config', 'scaling_config', 'run_config', 'datasets',
+                'dataset_config', 'validation_config'}
 
 local LATER = {
   backend_config = "the workers of a DataParallelTrainer have no backend",

@@ -49,7 +49,7 @@ def on_terminal(rtrain, *args, columns=80, env=None):
     ("Tensor.view", ["x:view(size) → torch.Tensor", "The same memory in another shape."]),
     ("x:view", ["x:view(size) → torch.Tensor"]),
     ("torch.optim.AdamW", ["lr = ", "weight_decay", "Loshchilov"]),
-    ("train.report", ["train.report(metrics, {checkpoint, checkpoint_dir_name})", "Raises code"]),
+    ("train.report", ["train.report(metrics, {checkpoint, checkpoint_dir_name, checkpoint_upload_mode", "Raises code"]),
     ("ScalingConfig", ["train.ScalingConfig({num_workers = 1", "Methods"]),
     ("vision.transforms.Compose", ["vision.transforms.Compose(transforms)", "Example"]),
     ("torch.nn", ["Names", "Linear", "functional"]),

@@ -92,7 +92,6 @@ def test_fashion_mnist_learns_and_keeps_two_checkpoints(small, workers):
     assert 2 <= len(small.json("checkpoints", "last")) <= 3
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
 def test_fit_loop_learns_and_ends_with_its_epochs(small):
     result = small("run", example("fit_loop"), "--set", "batch_size=16")
     assert result.returncode == 0, result.stderr
@@ -104,6 +103,7 @@ def test_fit_loop_learns_and_ends_with_its_epochs(small):
     assert len(small.json("checkpoints", "last")) == 2
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
 def test_fashion_mnist_goes_on_exactly_after_a_kill(small, workers):
     options = ["-n", workers, "--set", "epochs=4", "--max-failures", "1"]
     assert small("run", example("fashion_mnist"), "--name", "whole", *options).returncode == 0

@@ -58,7 +58,7 @@ end
 ---local config = train.ScalingConfig {num_workers = 2, resources_per_worker = {CPU = 3}}
 ---assert(config:total_resources().CPU == 6)
 ---local elastic = train.ScalingConfig {num_workers = {1, 4}, elastic_resize_monitor_interval_s = 30}
----assert(elastic:min_workers() == 1 and elastic:max_workers() == 4)
+---assert(elastic:elasticity_enabled() and elastic:min_workers() == 1 and elastic:max_workers() == 4)
 ---```
 ---@class ScalingConfig
 ---@overload fun(fields?: table): ScalingConfig
@@ -101,6 +101,10 @@ function ScalingConfig:max_workers()
   end
   return type(workers) == 'table' and (workers.max or workers[2]) or math.max(workers, 1)
 end
+
+---Whether the number of workers may change while the run goes on.
+---@return boolean
+function ScalingConfig:elasticity_enabled() return type(self.num_workers) == 'table' or self.num_workers == 'auto' end
 
 ---CPUs of each worker as asked for, 1 without resources_per_worker.
 ---@return integer
