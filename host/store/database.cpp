@@ -286,6 +286,7 @@ Error Database::error(int result) const {
   failure_ = result;
   if (result == SQLITE_IOERR_FSYNC || result == SQLITE_IOERR_DIR_FSYNC) sync_failed_ = true;
   if ((result & 0xff) == SQLITE_BUSY) {
+    if (path_exists(path_) && !has_locks(path_)) return no_locks_error(path_);
     return Error(Code::kEnvironment,
                  cat("the store ", path_, " has been locked by another process for ",
                      static_cast<double>(busy_timeout_.count()) / 1000, " s"));

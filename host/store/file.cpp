@@ -29,6 +29,22 @@ Error file_error(std::string_view action, const std::string& path) {
   return file_error(action, path, errno);
 }
 
+bool has_locks(const std::string& path) {
+  const OpenFile file(path, O_RDONLY);
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  if (::fcntl(file.fd(), F_OFD_GETLK, &range) == 0) return true;
+  return errno != ENOLCK && errno != EOPNOTSUPP && errno != ENOSYS;
+}
+
+Error no_locks_error(const std::string& path) {
+  return Error(Code::kEnvironment,
+               cat("cannot lock ", path,
+                   ": its file system has no locks, so that two controllers could write one run; "
+                   "choose a storage on a local disk, or have the file system mounted with locks"));
+}
+
 OpenFile::OpenFile(const std::string& path, int flags)
     : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)), path_(path) {
   if (fd_ >= 0) return;

@@ -16,6 +16,9 @@ namespace rtrain {
 // "cannot <action> <path>: <reason of errno>", the errno of the call before.
 Error file_error(std::string_view action, const std::string& path);
 Error file_error(std::string_view action, const std::string& path, int error_number);
+// False where the file system has no locks, such as NFS without its lock daemon.
+bool has_locks(const std::string& path);
+Error no_locks_error(const std::string& path);
 
 // An owned file descriptor, close-on-exec.
 class OpenFile {

@@ -28,7 +28,9 @@ std::optional<RunLock> RunLock::try_take(const std::string& run_path) {
   struct flock range = whole_file(F_WRLCK);
   if (::fcntl(file.fd(), F_OFD_SETLK, &range) != 0) {
     if (errno == EAGAIN || errno == EACCES) return std::nullopt;
-    throw file_error("lock", file.path());
+    const int reason = errno;
+    if (!has_locks(file.path())) throw no_locks_error(file.path());
+    throw file_error("lock", file.path(), reason);
   }
   if (::ftruncate(file.fd(), 0) != 0) throw file_error("write", file.path());
   file.write(RunOwner::of_this_process().to_json() + "\n");

@@ -141,6 +141,110 @@ def test_a_killed_worker_ends_the_run(rtrain):
     assert not open_sockets(sockets)
 
 
+def test_B_089_what_a_dead_peer_does_to_the_others_shutdown_is_not_their_error(rtrain):
+    result = rtrain.run("""
+        local torch = require 'torch'
+        local train = require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            local model = train.torch.prepare_model(torch.nn.Linear(2, 2))
+            model(torch.ones(1, 2)):sum():backward()
+            if train.get_context():get_world_rank() == 1 then
+              while not io.open 'returned' do os.execute 'sleep 0.02' end
+              os.execute 'kill -9 $PPID'
+            end
+            io.open('returned', 'w'):close()
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+          run_config = train.RunConfig{name = 'shutdown'},
+        }:fit()
+        """)
+    assert result.returncode == 5, result.stdout + result.stderr
+    assert "rank 1" in result.stderr and "SIGKILL" in result.stderr
+    assert "rank 0" not in result.stderr, result.stderr
+    assert_nothing_left(rtrain, "shutdown")
+
+
+def test_F_004_an_abort_in_native_code_is_told_with_its_reason(rtrain):
+    result = rtrain.run("""
+        local ffi = require 'ffi'
+        local train = require 'rtrain'
+        train.DataParallelTrainer{
+          train_loop_per_worker = function()
+            ffi.cdef 'void abort(void);'
+            if train.get_context():get_world_rank() == 1 then ffi.C.abort() end
+            train.report{}
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+        }:fit()
+        """)
+    assert result.returncode == 5, result.stdout + result.stderr
+    assert "rank 1" in result.stderr and "SIGABRT" in result.stderr
+
+
+def test_B_096_an_error_in_a_loaders_thread_ends_the_worker_with_that_error(rtrain):
+    result = rtrain.run("""
+        local torch = require 'torch'
+        local train = require 'rtrain'
+        local data = torch.utils.data
+        local Broken = data.Dataset:extend 'Broken'
+        function Broken:len() return 40 end
+        function Broken:get(i)
+          if i == 13 then error 'no such picture' end
+          return i
+        end
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            local loader = data.DataLoader(Broken(), {batch_size = 4, num_workers = 2})
+            for batch in loader do train.report{batch = batch:tolist()} end
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+        }:fit()
+        """)
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert "sample 13: " in result.stderr and "no such picture" in result.stderr, result.stderr
+    assert "DataLoader worker" in result.stderr and "train.lua:7" in result.stderr, result.stderr
+
+
+def test_F_015_a_gradient_of_nan_on_one_rank_leaves_the_last_good_checkpoint_the_best(rtrain):
+    result = rtrain.run_ok("""
+        local torch = require 'torch'
+        local train = require 'rtrain'
+        local result = train.TorchTrainer{
+          train_loop_per_worker = function()
+            local rank = train.get_context():get_world_rank()
+            local model = train.torch.prepare_model(torch.nn.Linear(4, 1))
+            local optimizer = torch.optim.SGD(model:parameters(), {lr = 0.01})
+            for step = 1, 5 do
+              local x = torch.ones(2, 4)
+              if step == 3 and rank == 1 then x = x * (0 / 0) end
+              optimizer:zero_grad()
+              local loss = model(x):pow(2):mean()
+              loss:backward()
+              optimizer:step()
+              local mean = torch.distributed.all_reduce(loss:detach(), 'avg')
+              train.tempdir(function(dir)
+                torch.save(model:state_dict(), dir .. '/rank-' .. rank .. '.pt')
+                train.report({step = step, loss = mean}, {checkpoint = train.Checkpoint.from_directory(dir)})
+              end)
+            end
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+          run_config = train.RunConfig{name = 'nan', checkpoint_config = train.CheckpointConfig{
+            num_to_keep = 2, checkpoint_score_attribute = 'loss', checkpoint_score_order = 'min'}},
+        }:fit()
+        local checkpoint, metrics = result:get_best_checkpoint('loss', 'min')
+        print('best', checkpoint.path:match '[^/]*$')
+        checkpoint:with_directory(function(dir)
+          for _, weight in pairs(torch.load(dir .. '/rank-1.pt')) do assert(weight:isfinite():all():item()) end
+        end)
+        """)
+    rows = rtrain.json("checkpoints", "nan")
+    assert [row["index"] for row in rows if row["best"]] == [1], rows
+    assert [row["index"] for row in rows if row["latest"]] == [4], rows
+    assert "best\tcheckpoint_000001" in result.stdout
+
+
 def test_a_killed_worker_is_replaced_from_the_latest_checkpoint(rtrain):
     script = RESUMING.replace("@LOSE@", f"if epoch == 4 and rank == 1 and once('lost') then {KILL_SELF} end")
     result = rtrain.run_ok(script, "--max-failures", "2")
@@ -155,6 +259,16 @@ def test_a_killed_worker_is_replaced_from_the_latest_checkpoint(rtrain):
     assert [row["attempt"] for row in rows] == [1, 1, 1, 2, 2]
     assert rows[-1]["metrics"]["first"] == 4
     assert_nothing_left(rtrain, "resuming")
+
+
+def test_B_026_two_failures_in_the_middle_leave_no_gap(rtrain):
+    script = RESUMING.replace("@LOSE@", "if epoch % 2 == 0 and rank == 1 and once('failed-' .. epoch) then error('again') end")
+    rtrain.run_ok(script, "--max-failures", "2")
+    rows = rtrain.json("metrics", "resuming", "--all")
+    assert [(row["metrics"]["epoch"], row["metrics"]["first"], row["attempt"]) for row in rows] == [
+        (1, 1, 1), (2, 2, 2), (3, 2, 2), (4, 4, 3), (5, 4, 3)]
+    assert [attempt["status"] for attempt in rtrain.json("show", "resuming")["attempts"]] == [
+        "ERRORED", "ERRORED", "FINISHED"]
 
 
 def test_an_error_is_retried_and_then_reported(rtrain):
@@ -239,7 +353,7 @@ def test_a_report_that_a_returned_rank_will_never_make_is_an_error(rtrain):
     assert_nothing_left(rtrain, "uneven")
 
 
-def test_a_collective_that_a_returned_rank_will_never_join_is_an_error(rtrain):
+def test_F_012_B_098_a_collective_that_a_returned_rank_will_never_join_is_an_error(rtrain):
     result = rtrain.run("""
         local torch = require 'torch'
         local train = require 'rtrain'

@@ -277,7 +277,7 @@ local torch, train = require 'torch', require 'rtrain'
 local data = torch.utils.data
 train.TorchTrainer{
   train_loop_per_worker = function(config)
-    local loader = train.torch.prepare_data_loader(data.DataLoader(data.TensorDataset(torch.arange(24)), {
+    local loader = train.torch.prepare_data_loader(data.DataLoader(data.TensorDataset(torch.arange(30)), {
       batch_size = 2, shuffle = true}))
     local state = train.state{loader = loader, had = 0}
     state:load(train.get_checkpoint())
@@ -297,13 +297,16 @@ train.TorchTrainer{
 """
 
 
-def test_another_number_of_workers_sees_the_rest_of_the_epoch_once(rtrain):
-    running = rtrain.started("run", rtrain.script(SEEN), reports=3)
-    wait_until(lambda: len(rtrain.json("checkpoints", "seen")) == 3, 60, "the third checkpoint")
-    kill(running)
-    result = rtrain("run", rtrain.script(SEEN), "--resume", "must", "-n", "3", "--set", "wait_after=0")
+def test_F_060_other_numbers_of_workers_see_the_rest_of_the_epoch_once(rtrain):
+    """2, then 1, then 3 of them."""
+    script = rtrain.script(SEEN)
+    for args, steps in (((), 3), (("-n", "1", "--resume", "must", "--set", "wait_after=6"), 6)):
+        running = rtrain.started("run", script, *args, reports=steps)
+        wait_until(lambda: len(rtrain.json("checkpoints", "seen")) == steps, 60, f"checkpoint {steps}")
+        kill(running)
+    result = rtrain("run", script, "--resume", "must", "-n", "3", "--set", "wait_after=0")
     assert result.returncode == 0, result.stderr
     rows = rtrain.json("metrics", "seen", "--ranks")
-    assert [len(row["ranks"]) for row in rows] == [2, 2, 2, 3, 3]
-    assert sorted(i for row in rows for rank in row["ranks"] for i in rank["samples"]) == list(range(24))
-    assert rows[-1]["metrics"]["had"] == 5
+    assert [len(row["ranks"]) for row in rows] == [2] * 3 + [1] * 3 + [3] * 2
+    assert sorted(i for row in rows for rank in row["ranks"] for i in rank["samples"]) == list(range(30))
+    assert rows[-1]["metrics"]["had"] == 8

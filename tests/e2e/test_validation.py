@@ -121,6 +121,21 @@ def test_B_035_B_036_every_rank_is_told_the_same(rtrain):
     assert row["ranks"][1] == row["ranks"][0] == row["ranks"][2]
 
 
+def test_B_037_reports_of_metrics_only_are_not_waited_for(rtrain):
+    rtrain.run_ok(script("""
+        local committed = {consistency_mode = train.CheckpointConsistencyMode.COMMITTED}
+        train.report{only = 'metrics'}
+        local told = {#train.get_all_reported_checkpoints(committed)}
+        if rank == 0 then save(1) else train.report{} end
+        for _ = 1, 3 do train.report{only = 'metrics'} end
+        told[2] = statuses(committed)
+        told[3] = statuses{timeout_s = 30}
+        train.report{told = told}
+        """, "return {}", workers=2))
+    (row,) = [row for row in rtrain.json("metrics", "run", "--ranks") if row["index"] == 5]
+    assert [rank["told"] for rank in row["ranks"]] == [[0, "1:COMMITTED:1", "1:COMMITTED:1"]] * 2
+
+
 def test_waiting_for_reported_checkpoints_has_an_end(rtrain):
     result = rtrain.run(script("""
         if rank == 0 then

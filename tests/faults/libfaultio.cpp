@@ -11,8 +11,8 @@
 // what    an errno: the call fails with it; short: half of the bytes; slow=N: N bytes a second;
 //         sleep=MS: later; jump=S: clock_gettime(CLOCK_REALTIME) is S seconds off
 // filter  path=PART: the file's name contains this; controller, worker, rank=N
-// RTRAIN_FAULTIO_LOG names a file that gets a line "pid call path what" for each, so that a loop
-// over n knows when there is no n-th call any more.
+// RTRAIN_FAULTIO_LOG names a file that gets a line "pid call path what thread" for each, so that a
+// loop over n knows when there is no n-th call any more.
 //
 // Only in processes whose executable is called rtrain or unit_tests. It allocates nothing and calls
 // the kernel itself: the allocator's own mmap passes through here before main().
@@ -270,8 +270,8 @@ void log_fault(const Rule& rule, int call, File& file) {
                      : rule.what == What::kSleep ? "sleep"
                                                  : "jump";
   char line[700];
-  const int size = snprintf(line, sizeof(line), "%d %s %s %s\n", static_cast<int>(getpid()),
-                            kCalls[call], file.text(), what);
+  const int size = snprintf(line, sizeof(line), "%d %s %s %s %d\n", static_cast<int>(getpid()),
+                            kCalls[call], file.text(), what, static_cast<int>(raw(SYS_gettid)));
   const long fd = raw(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (fd < 0) return;
   raw(SYS_write, fd, line, static_cast<size_t>(size));

@@ -2,9 +2,15 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/sched.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <optional>
 #include <thread>
 
@@ -181,6 +187,40 @@ TEST_F(ProcessTest, ItsDestructorKillsAndReaps) {
   }
   EXPECT_EQ(kill(pid, 0), -1);
   EXPECT_EQ(errno, ESRCH);
+}
+
+// A process that gets this free number and leads a group of its own. -1 with errno when the machine
+// allows no choice of numbers.
+pid_t start_stranger(pid_t number) {
+  std::array<pid_t, 1> numbers{number};
+  clone_args args{};
+  args.exit_signal = SIGCHLD;
+  args.set_tid = reinterpret_cast<uintptr_t>(numbers.data());
+  args.set_tid_size = numbers.size();
+  const long pid = syscall(SYS_clone3, &args, sizeof(args));
+  if (pid == 0) {
+    setsid();
+    while (true) pause();
+  }
+  return static_cast<pid_t>(pid);
+}
+
+TEST_F(ProcessTest, F_045_AStrangerWithTheNumberOfAnEndedChildIsLeftAlone) {
+  ProcessOptions options;
+  options.file = "/bin/true";
+  options.args = {"true"};
+  std::optional<Process> process;
+  process.emplace(loop_, options, [this](ExitStatus) { loop_.stop(); });
+  loop_.run();
+  EXPECT_FALSE(process->is_running());
+  const pid_t stranger = start_stranger(process->pid());
+  if (stranger < 0) GTEST_SKIP() << "no choice of process ids here: " << std::strerror(errno);
+  while (getsid(stranger) != stranger) std::this_thread::yield();
+  process->kill_group(SIGKILL);
+  process.reset();
+  EXPECT_EQ(waitpid(stranger, nullptr, WNOHANG), 0) << "it was killed";
+  kill(stranger, SIGKILL);
+  EXPECT_EQ(waitpid(stranger, nullptr, 0), stranger);
 }
 
 }  // namespace

@@ -1,0 +1,195 @@
+"""Groups of workers that cannot start, get ahead of each other, change their size, or fail while they recover."""
+
+import os
+import pathlib
+import re
+import sys
+import time
+
+import pytest
+
+SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(SOURCE / "tests" / "faults"))
+
+import checker  # noqa: E402
+from conftest import processes_of, wait_until  # noqa: E402
+from saver import Saver  # noqa: E402
+
+
+@pytest.fixture
+def saver(rtrain):
+    return Saver(rtrain)
+
+
+def statuses(rtrain, name="last"):
+    return [attempt["status"] for attempt in rtrain.json("show", name)["attempts"]]
+
+
+def test_F_043_workers_are_started_by_the_thread_that_lives_as_long_as_the_run(saver):
+    # The kernel kills a worker when the thread ends that started it.
+    result = saver.run_with_io("posix_spawn:1+:sleep=0:controller", RTRAIN_FAULT="worker.reported:3:kill:rank=1",
+                               SAVER_MAX_FAILURES="1")
+    threads = {tuple(line.split()[i] for i in (0, -1)) for line in saver.fired}
+    assert len(threads) == 1, (saver.fired, result.stderr)
+    assert statuses(saver.rtrain) == ["ERRORED", "FINISHED"] and result.returncode == 0, result.stderr
+
+
+REFUSED = """
+local train = require 'rtrain'
+train.DataParallelTrainer{
+  train_loop_per_worker = function() train.report{size = train.get_context():get_world_size()} end,
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  run_config = train.RunConfig{failure_config = train.FailureConfig{controller_failure_limit = 1}},
+}:fit()
+"""
+
+
+def refuse(rtrain, rules):
+    rtrain.env.update(LD_PRELOAD=str(Saver(rtrain).library), RTRAIN_FAULTIO=rules)
+    return rtrain.run(REFUSED)
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3], ids=["the guard", "rank 0", "rank 1"])
+def test_F_047_a_process_that_cannot_be_started_is_tried_again_with_a_whole_group(rtrain, nth):
+    result = refuse(rtrain, f"posix_spawn:{nth}:EAGAIN:controller")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "Resource temporarily unavailable" in result.stderr and "ulimit -u" in result.stderr, result.stderr
+    assert rtrain.reports() == [{"size": 2}], "no half of a group has run"
+    assert statuses(rtrain) == ["ERRORED", "FINISHED"]
+
+
+def test_F_047_a_limit_of_processes_that_stays_ends_the_run(rtrain):
+    result = refuse(rtrain, "posix_spawn:3+:EAGAIN:controller")
+    assert result.returncode == 4, result.stdout + result.stderr
+    assert "ulimit -u" in result.stderr
+    assert statuses(rtrain) == ["ERRORED", "ERRORED"] and rtrain.reports() == []
+    assert not processes_of(rtrain.storage)
+
+
+@pytest.mark.parametrize("name", ["saver/lock", "rtrain.db"])
+def test_F_034_a_file_system_without_locks_is_refused(saver, name):
+    result = saver.run_with_io(f"lock:1+:ENOLCK:path={name}")
+    assert saver.fired and result.returncode == 4, result.stdout + result.stderr
+    path = saver.rtrain.storage / name
+    assert f"cannot lock {path}: its file system has no locks" in result.stderr, result.stderr
+    assert not saver.acks, "refused before there are workers"
+
+
+def test_F_064_a_failure_while_recovering_counts_once_and_the_next_begins_at_the_same_checkpoint(rtrain):
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        local function attempt_of(checkpoint, rank)
+          return checkpoint:with_directory(function(dir)
+            if rank == 1 and io.open 'trained' and not io.open 'lost' then
+              io.open('lost', 'w'):close()
+              os.execute 'kill -9 $PPID'
+            end
+            return tonumber(io.open(dir .. '/epoch'):read '*a')
+          end)
+        end
+        train.DataParallelTrainer{
+          train_loop_per_worker = function()
+            local rank = train.get_context():get_world_rank()
+            local checkpoint = train.get_checkpoint()
+            local first = checkpoint and attempt_of(checkpoint, rank) + 1 or 1
+            train.collective.barrier()
+            for epoch = first, 3 do
+              if epoch == 3 and first == 1 then
+                train.collective.barrier()
+                io.open('trained', 'w'):close()
+                error 'half way'
+              end
+              train.tempdir(function(dir)
+                local file = io.open(dir .. '/epoch', 'w')
+                file:write(epoch)
+                file:close()
+                train.report({epoch = epoch, first = first}, {checkpoint = train.Checkpoint.from_directory(dir)})
+              end)
+            end
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+          run_config = train.RunConfig{name = 'recovering', failure_config = train.FailureConfig{max_failures = 2}},
+        }:fit()
+        """)
+    assert (rtrain.folder / "lost").exists() and "SIGKILL" in result.stderr
+    assert statuses(rtrain) == ["ERRORED", "ERRORED", "FINISHED"], "two failures, as many as max_failures allows"
+    rows = rtrain.json("metrics", "recovering", "--all")
+    assert [(row["metrics"]["epoch"], row["metrics"]["first"], row["attempt"]) for row in rows] == [
+        (1, 1, 1), (2, 1, 1), (3, 3, 3)]
+
+
+# Rank 1 makes 20,000 reports of 1 KB and notes how far it is; rank 0 makes its own when there is a file `go`.
+FLOOD = """
+local train = require 'rtrain'
+train.DataParallelTrainer{
+  train_loop_per_worker = function()
+    local rank = train.get_context():get_world_rank()
+    train.report{ready = true}
+    if rank == 0 then
+      while not io.open 'go' do os.execute 'sleep 0.02' end
+    end
+    local text = rank == 1 and ('x'):rep(1000) or ''
+    local progress = rank == 1 and io.open('progress', 'w')
+    for i = 1, 20000 do
+      train.report{i = i, text = text}
+      if progress then
+        progress:write '.'
+        progress:flush()
+      end
+    end
+  end,
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  run_config = train.RunConfig{name = 'flood'},
+}:fit()
+"""
+
+
+class Memory:
+    """The most memory that a process had, while it lives, above what it had at first."""
+
+    def __init__(self, pid):
+        self.path = pathlib.Path(f"/proc/{pid}/status")
+        self.first = self.most = self._now()
+
+    def _now(self):
+        found = re.search(r"^VmHWM:\s*(\d+) kB$", self.path.read_text(), re.M)
+        return int(found[1]) / 1024 if found else 0  # none: it has ended
+
+    def look(self):
+        self.most = max(self.most, self._now())
+
+    @property
+    def grown_mb(self):
+        return self.most - self.first
+
+
+def size_of(path):
+    return path.stat().st_size if path.exists() else 0
+
+
+def watch_until(running, memory, condition, message):
+    """Waits for the condition or the end of the run, with an eye on its memory."""
+
+    def reached():
+        memory.look()
+        return not running.running or condition()
+
+    wait_until(reached, 120, message)
+
+
+def test_F_053_a_flood_of_reports_is_held_back_and_hurts_nobody(rtrain):
+    running = rtrain.started("run", rtrain.script(FLOOD))
+    memory = Memory(running.pid)
+    progress = rtrain.folder / "progress"
+    last = -1
+    while last != (last := wait_until(lambda: size_of(progress), 60, "the first of the flood")):
+        memory.look()
+        time.sleep(0.3)
+    (rtrain.folder / "go").touch()
+    watch_until(running, memory, lambda: False, "the end")
+    result = running.wait()
+    assert result.returncode == 0, result.stderr
+    assert last < 5000, "what rank 0 has not reported is held back in rank 1"
+    assert memory.grown_mb < 150
+    with rtrain.database() as db:
+        assert db.execute("SELECT rank, count(*) FROM reports GROUP BY rank").fetchall() == [(0, 20001), (1, 20001)]
