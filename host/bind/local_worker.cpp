@@ -1,10 +1,12 @@
 #include "host/bind/local_worker.h"
 
 #include <array>
+#include <chrono>
 #include <memory>
 
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
+#include "host/worker/join_client.h"
 #include "host/worker/local_worker.h"
 
 namespace rtrain {
@@ -13,6 +15,7 @@ int disarm(lua_State* L);
 int finish(lua_State* L);
 int fail(lua_State* L);
 int leave(lua_State* L);
+int next_seat(lua_State* L);
 }  // namespace
 
 template <>
@@ -23,14 +26,45 @@ struct Class<LocalWorker> {
                                           method<&fail>("fail"), method<&leave>("leave")};
 };
 
+template <>
+struct Class<JoinClient> {
+  using Slot = std::unique_ptr<JoinClient>;
+  static constexpr const char* kName = "rtrain.JoinClient";
+  static constexpr std::array kMethods = {method<&next_seat>("next")};
+};
+
 namespace {
 
 int take_seat(lua_State* L) {
   const int fd = luaL_checkint(L, 1);
   luaL_checktype(L, 2, LUA_TFUNCTION);
+  const bool is_joined = lua_toboolean(L, 3) != 0;
   lua_settop(L, 2);
-  push<LocalWorker>(L, std::make_unique<LocalWorker>(L, fd));
+  push<LocalWorker>(L, std::make_unique<LocalWorker>(L, fd, is_joined));
   return 1;
+}
+
+int open_job(lua_State* L) {
+  const Value given = to_value(L, 1, "place");
+  JoinPlace place;
+  place.socket = given["socket"].as_string();
+  place.rank = static_cast<int>(given["rank"].as_int());
+  place.fit = given["fit"].as_int();
+  place.timeout = std::chrono::ceil<std::chrono::milliseconds>(
+      std::chrono::duration<double>(given["timeout_s"].as_float()));
+  push<JoinClient>(L, std::make_unique<JoinClient>(std::move(place)));
+  return 1;
+}
+
+int next_seat(lua_State* L) {
+  const DescriptorMessage message = check<JoinClient>(L, 1)->next();
+  if (message.fd >= 0) {
+    lua_pushinteger(L, message.fd);
+    return 1;
+  }
+  lua_pushnil(L);
+  push_value(L, message.value);
+  return 2;
 }
 
 int disarm(lua_State* L) {
@@ -56,8 +90,9 @@ int leave(lua_State* L) {
 }  // namespace
 
 int open_local(lua_State* L) {
-  static constexpr std::array kFunctions = {method<&take_seat>("join")};
+  static constexpr std::array kFunctions = {method<&take_seat>("join"), method<&open_job>("job")};
   register_class<LocalWorker>(L);
+  register_class<JoinClient>(L);
   push_functions(L, kFunctions);
   return 1;
 }

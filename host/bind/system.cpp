@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "host/base/clock.h"
+#include "host/base/hash.h"
 #include "host/base/resource_settings.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
@@ -91,6 +92,14 @@ int verify(lua_State* L) {
   return 1;
 }
 
+// hash(text) → 16 hexadecimal digits
+int hash(lua_State* L) {
+  size_t size = 0;
+  const char* text = luaL_checklstring(L, 1, &size);
+  lua_pushstring(L, hash_text(hash64({text, size})).c_str());
+  return 1;
+}
+
 int lease(lua_State* L) {
   push<DirectoryLease>(L, std::make_unique<DirectoryLease>(luaL_checkstring(L, 1)));
   return 1;
@@ -116,6 +125,7 @@ int open_system(lua_State* L) {
                                             method<&get_metadata>("get_metadata"),
                                             method<&set_metadata>("set_metadata"),
                                             method<&verify>("verify"),
+                                            method<&hash>("hash"),
                                             method<&lease>("lease"),
                                             method<&cores>("cores")};
   push_functions(L, kFunctions);

@@ -1,14 +1,10 @@
 #include "host/train/control_server.h"
 
-#include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "host/base/error.h"
@@ -21,45 +17,6 @@ namespace {
 
 constexpr std::string_view kSuffix = ".sock";
 constexpr size_t kNameLength = 16;
-constexpr int kBacklog = 16;
-
-[[noreturn]] void fail(std::string_view what, const std::string& path) {
-  const int reason = errno;
-  throw Error(Code::kEnvironment, cat("cannot ", what, " ", path, ": ", std::strerror(reason)));
-}
-
-// A socket address has room for some hundred bytes: the folder is named by a descriptor.
-class Address {
- public:
-  Address(const std::string& folder, const std::string& name)
-      : folder_(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
-    address_.sun_family = AF_UNIX;
-    const std::string path = cat("/proc/self/fd/", folder_, "/", name);
-    std::strncpy(address_.sun_path, path.c_str(), sizeof(address_.sun_path) - 1);
-  }
-  ~Address() {
-    if (folder_ >= 0) ::close(folder_);
-  }
-  Address(const Address&) = delete;
-  Address& operator=(const Address&) = delete;
-
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address_); }
-  static constexpr socklen_t size() { return sizeof(sockaddr_un); }
-
- private:
-  int folder_;
-  sockaddr_un address_{};
-};
-
-// Not blocking: a controller that is stopped takes no connections.
-int new_socket() { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
-
-bool is_own_user(int fd) {
-  ucred peer{};
-  socklen_t size = sizeof(peer);
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
-  return peer.uid == geteuid() || peer.uid == 0;
-}
 
 // Sockets get their names when they listen already, so one that refuses has no process behind it.
 void remove_stale(const std::string& folder) {
@@ -74,30 +31,6 @@ void remove_stale(const std::string& folder) {
       unlink(entry.path().c_str());
     }
   }
-}
-
-uint64_t inode_of(const std::string& path) {
-  struct stat info {};
-  return lstat(path.c_str(), &info) == 0 ? info.st_ino : 0;
-}
-
-// Listens, and only then gets its name.
-int listen_at(const std::string& folder, const std::string& name) {
-  const std::string early = cat(name, ".", getpid());
-  const std::string path = cat(folder, "/", early);
-  unlink(path.c_str());
-  const int fd = new_socket();
-  if (fd < 0) fail("make the socket", path);
-  const Address address(folder, early);
-  if (bind(fd, address.get(), Address::size()) != 0 || listen(fd, kBacklog) != 0 ||
-      rename(path.c_str(), cat(folder, "/", name).c_str()) != 0) {
-    const int reason = errno;
-    ::close(fd);
-    unlink(path.c_str());
-    errno = reason;
-    fail("listen at the socket", path);
-  }
-  return fd;
 }
 
 }  // namespace
@@ -122,19 +55,10 @@ class ControlServer::Peer {
 };
 
 ControlServer::ControlServer(Loop& loop, const std::string& run_id) : loop_(loop) {
-  const std::string folder = runtime_folder();
-  const std::string name = control_socket_name(run_id);
-  remove_stale(folder);
-  path_ = cat(folder, "/", name);
-  const int fd = listen_at(folder, name);
-  inode_ = inode_of(path_);
-  listener_ = std::make_unique<Poll>(loop, fd, [this](int) { on_ready(); });
+  remove_stale(runtime_folder());
+  socket_ = std::make_unique<RuntimeSocket>(control_socket_name(run_id), SOCK_STREAM);
+  listener_ = std::make_unique<Poll>(loop, socket_->take_fd(), [this](int) { on_ready(); });
   listener_->start(UV_READABLE);
-}
-
-ControlServer::~ControlServer() {
-  // Not that of another controller that has taken the run over.
-  if (inode_of(path_) == inode_) unlink(path_.c_str());
 }
 
 void ControlServer::add(const std::string& op, Handler handler) {
@@ -144,13 +68,8 @@ void ControlServer::add(const std::string& op, Handler handler) {
 void ControlServer::on_ready() {
   remove_closed();
   for (;;) {
-    const int fd = accept4(listener_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0 && errno == EINTR) continue;
+    const int fd = accept_runtime_socket(listener_->fd());
     if (fd < 0) return;
-    if (!is_own_user(fd)) {
-      ::close(fd);
-      continue;
-    }
     auto self = std::make_shared<std::weak_ptr<Peer>>();
     auto peer = std::make_shared<Peer>(loop_, fd, [this, self](const Value& request) {
       if (const auto asking = self->lock()) on_request(asking, request);
@@ -187,13 +106,7 @@ std::string control_socket_name(const std::string& run_id) {
 }
 
 int connect_control_socket(const std::string& name) {
-  const int fd = new_socket();
-  const Address address(runtime_folder(), name);
-  if (fd < 0 || connect(fd, address.get(), Address::size()) == 0) return fd;
-  const int reason = errno;
-  ::close(fd);
-  errno = reason;
-  return -1;
+  return connect_runtime_socket(name, SOCK_STREAM);
 }
 
 }  // namespace rtrain

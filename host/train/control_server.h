@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "host/base/runtime_socket.h"
 #include "host/base/value.h"
 #include "host/loop/channel.h"
 #include "host/loop/poll.h"
@@ -30,7 +31,6 @@ class ControlServer {
   // Takes the place of a socket that a dead controller of this run has left, and removes those of
   // other dead controllers. Throws kEnvironment.
   ControlServer(Loop& loop, const std::string& run_id);
-  ~ControlServer();
 
   void add(const std::string& op, Handler handler);
 
@@ -42,8 +42,7 @@ class ControlServer {
   void on_request(const std::shared_ptr<Peer>& peer, const Value& request);
 
   Loop& loop_;
-  std::string path_;
-  uint64_t inode_ = 0;
+  std::unique_ptr<RuntimeSocket> socket_;
   std::map<std::string, Handler> handlers_;
   std::vector<std::shared_ptr<Peer>> peers_;
   std::unique_ptr<Poll> listener_;

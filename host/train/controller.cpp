@@ -61,6 +61,18 @@ Value to_value(const std::optional<GroupError>& error) {
   return out;
 }
 
+// What the processes of another launcher are told at the end; the rest they read from the store.
+Value ended_message(const Map& finished) {
+  constexpr size_t kMaxText = 16384;
+  Map out{{"type", "ended"}, {"path", finished["path"]}};
+  if (const Value& error = finished["error"]; !error.is_nil()) {
+    out.set("error", Map{{"code", error["code"]},
+                         {"message", error["message"].as_string().substr(0, kMaxText)},
+                         {"traceback", error["traceback"].as_string().substr(0, kMaxText)}});
+  }
+  return out;
+}
+
 List values(const std::vector<CheckpointInfo>& checkpoints) {
   List out;
   for (const CheckpointInfo& checkpoint : checkpoints) out.push_back(checkpoint.to_value());
@@ -158,6 +170,9 @@ void Controller::start() {
   checkpoints_.begin_run();
   emit("state", {{"state", state_name(machine_.state)}});
   open_control_server();
+  if (const auto& join = seams_.spec.join) {
+    join_server_ = std::make_unique<JoinServer>(seams_.loop, *join, seams_.spec.max_workers);
+  }
   feed(event::Started{});
 }
 
@@ -321,7 +336,7 @@ void Controller::perform(const action::SpawnGroup& a) {
     watchdog_->set_pid(rank, group_->pid(rank));
     emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kSpawn)}});
   }
-  if (options.local) emit("local_worker", {{"fd", group_->local_fd()}});
+  if (options.local) offer_seats();
   record_workers();
 }
 
@@ -343,6 +358,13 @@ void Controller::make_watchdog(int size) {
                         [this](int rank, const Error& error) {
                           feed(event::Failed{rank, error, monotonic_s()});
                         }});
+}
+
+void Controller::offer_seats() {
+  for (int rank = 1; rank < group_->size(); ++rank) {
+    join_server_->offer(rank, group_->take_seat(rank));
+  }
+  emit("local_worker", {{"fd", group_->take_seat(0)}});
 }
 
 void Controller::perform(const action::SendStart& a) {
@@ -400,6 +422,7 @@ void Controller::emit_stopping(StopKind kind, double grace_s) {
 void Controller::perform(const action::KillGroup&) {
   if (!group_) return;
   watchdog_->stop();
+  if (join_server_) join_server_->withdraw();
   group_->kill();
   kill_notice_.start(kKillNotice);
 }
@@ -409,7 +432,9 @@ void Controller::name_survivors() {
   for (int rank = 0; rank < group_->size(); ++rank) {
     if (machine_.ranks[static_cast<size_t>(rank)].gone) continue;
     if (seams_.spec.local) {
-      emit_notice("warning", "the train function, which runs in this process, has not ended yet");
+      emit_notice("warning", cat("rank ", rank, " (pid ", group_->pid(rank),
+                                 "): the train function, which runs in the script's process, has "
+                                 "not ended yet"));
       continue;
     }
     emit_notice("warning", cat("rank ", rank, " (pid ", group_->pid(rank), ") has not ended ",
@@ -495,6 +520,7 @@ void Controller::perform(const action::Finish& a) {
           fields.set("best_checkpoints", values(checkpoints->best));
           if (checkpoints->latest) fields.set("checkpoint", checkpoints->latest->to_value());
         }
+        if (join_server_) join_server_->end(ended_message(fields));
         emit("finished", std::move(fields));
         seams_.loop.stop();
       });
@@ -577,6 +603,12 @@ void Controller::on_hello(int rank, const Value& message) {
   const std::string& id = message["build_id"].as_string();
   if (version != kProtocolVersion || id != build_id()) {
     throw Error(Code::kEnvironment, "the worker is another build of rtrain than the controller");
+  }
+  if (seams_.spec.join) {
+    const auto pid = static_cast<int>(message["pid"].as_int());
+    group_->set_pid(rank, pid);
+    workers_.at(static_cast<size_t>(rank)).pid = pid;
+    record_workers();
   }
   emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kHello)}});
   feed(event::PhaseReached{rank, Phase::kHello});
@@ -688,7 +720,7 @@ void Controller::on_gone(int rank, const WorkerEnd& end) {
   WorkerRow& row = workers_.at(static_cast<size_t>(rank));
   if (end.status.signal != 0) {
     row.signal = end.status.signal;
-  } else {
+  } else if (end.is_child) {
     row.exit_code = end.status.exit_code;
   }
   record_workers();

@@ -19,6 +19,7 @@
 #include "host/train/core_broker.h"
 #include "host/train/event_queue.h"
 #include "host/train/io_calls.h"
+#include "host/train/join_server.h"
 #include "host/train/key_value_store.h"
 #include "host/train/report_batch.h"
 #include "host/train/report_intake.h"
@@ -98,6 +99,7 @@ class Controller : public WorkerGroupObserver {
   void end_run(const action::EndRun& a);
   void record_workers();
   void open_control_server();
+  void offer_seats();
   Value stop_for_operator(const Value& request);
   void emit_stopping(StopKind kind, double grace_s);
   void name_survivors();
@@ -149,6 +151,7 @@ class Controller : public WorkerGroupObserver {
   Timer kill_notice_;
   StopSignals signals_;
   std::unique_ptr<ControlServer> control_server_;
+  std::unique_ptr<JoinServer> join_server_;  // under another launcher
 };
 
 }  // namespace rtrain

@@ -81,6 +81,9 @@ RunSpec RunSpec::from_value(const Value& v) {
   s.note = v["note"].string_or("");
   s.resume = resume_mode_from_name(v["resume"].string_or("never"));
   s.local = v["is_local"].bool_or(false);
+  if (const Value& join = v["join"]; !join.is_nil()) {
+    s.join = JoinSpec{join["socket"].as_string(), join["fit"].as_int()};
+  }
   s.min_workers = static_cast<int>(v["min_workers"].int_or(1));
   s.max_workers = static_cast<int>(v["max_workers"].int_or(s.min_workers));
   if (!v["resize_interval_s"].is_nil()) s.resize_interval_s = v["resize_interval_s"].as_float();
@@ -95,6 +98,9 @@ RunSpec RunSpec::from_value(const Value& v) {
   s.scaling = v["scaling"];
   s.checkpoint_config = v["checkpoint_config"];
   s.failure_limits = limits_of(v["failure_config"]);
+  // A process that has left, or never came, is not there for another attempt either: its launcher
+  // starts it anew, with all others.
+  if (s.join) s.failure_limits.controller_failure_limit = 0;
   s.mirrors = v["mirrors"].bool_or(false);
   s.can_fetch = v["can_fetch"].bool_or(false);
   s.validation = ValidationSpec::from_value(v["validation"]);

@@ -1,6 +1,7 @@
 // host/train/run_spec.h: what a run is to do, as rtrain._controller.start() got it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,12 @@ struct ValidationSpec {
   static ValidationSpec from_value(const Value& value);
 };
 
+// The other ranks of a local run are processes that another launcher has started.
+struct JoinSpec {
+  std::string socket;  // where they come to, in the runtime folder
+  int64_t fit = 1;     // the script's first fit(), second, …
+};
+
 struct RunSpec {
   std::string name;
   std::string storage_path;  // absolute
@@ -31,7 +38,8 @@ struct RunSpec {
   std::vector<std::string> tags;
   std::string note;
   ResumeMode resume = ResumeMode::kNever;
-  bool local = false;  // one worker: the process that called fit()
+  bool local = false;  // rank 0 is the process that called fit()
+  std::optional<JoinSpec> join;
   int min_workers = 1;
   int max_workers = 1;            // more than min: elastic
   double resize_interval_s = 60;  // how often an elastic group is looked at

@@ -46,10 +46,14 @@ std::string kill_hint(int64_t oom_kills) {
 }  // namespace
 
 Error worker_death(int rank, const WorkerEnd& end, const Crash& crash, int64_t oom_kills) {
-  const std::string who = cat("rank ", rank, " (pid ", end.pid, ")");
+  const std::string pid = end.pid > 0 ? cat(" (pid ", end.pid, ")") : "";
+  const std::string who = cat("rank ", rank, pid);
   if (!end.broken.empty()) {
     return Error(Code::kWorkerLost,
                  cat(who, " was stopped: it sent what is no message: ", end.broken));
+  }
+  if (!end.is_child) {
+    return Error(Code::kWorkerLost, cat(who, " has gone before its train function returned"));
   }
   if (end.status.signal == 0) {
     return Error(Code::kWorkerLost, cat(who, " left early: its process ", to_text(end.status),

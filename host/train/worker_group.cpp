@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "host/base/error.h"
 #include "host/base/fault.h"
@@ -47,7 +48,8 @@ class WorkerGroup::Worker {
     Fd far(sockets.far);
     if (group.options_.local) {
       near_fd_ = near.get();
-      local_fd_ = far.release();
+      seat_fd_ = far.release();
+      if (rank == 0) pid_ = getpid();
       open_channel(group, near.release());
       return;
     }
@@ -61,8 +63,12 @@ class WorkerGroup::Worker {
     err_.emplace(group.loop_, err.read.release(), reader("stderr"));
   }
 
-  int pid() const { return process_ ? process_->pid() : getpid(); }
-  int local_fd() const { return local_fd_; }
+  ~Worker() {
+    if (seat_fd_ >= 0) close(seat_fd_);
+  }
+  int pid() const { return process_ ? process_->pid() : pid_; }
+  void set_pid(int pid) { pid_ = pid; }
+  int take_seat() { return std::exchange(seat_fd_, -1); }
   void kill() {
     if (process_) return process_->kill_group(SIGKILL);
     if (near_fd_ >= 0) shutdown(near_fd_, SHUT_WR);
@@ -104,7 +110,8 @@ class WorkerGroup::Worker {
     broken_ = reason;
     if (!process_) {
       near_fd_ = -1;
-      return observer_.on_gone(rank_, {pid(), ExitStatus{}, broken_});
+      return observer_.on_gone(rank_,
+                               {.pid = pid(), .is_child = false, .status = {}, .broken = broken_});
     }
     kill();
   }
@@ -119,7 +126,7 @@ class WorkerGroup::Worker {
       stream->drain();
       stream->close();
     }
-    observer_.on_gone(rank_, {pid(), status, broken_});
+    observer_.on_gone(rank_, {.pid = pid(), .is_child = true, .status = status, .broken = broken_});
   }
 
   WorkerGroupObserver& observer_;
@@ -127,7 +134,8 @@ class WorkerGroup::Worker {
   int rank_;
   std::string broken_;
   int near_fd_ = -1;  // in local mode, while the channel is open
-  int local_fd_ = -1;
+  int seat_fd_ = -1;  // until it is taken
+  int pid_ = 0;       // in local mode; 0 until it is known
   std::optional<Channel> channel_;
   std::optional<LineReader> out_;
   std::optional<LineReader> err_;
@@ -155,7 +163,11 @@ void WorkerGroup::spawn_next(const WorkerPlace& place) {
   workers_.push_back(std::make_unique<Worker>(*this, size(), place));
 }
 
-int WorkerGroup::local_fd() const { return workers_.at(0)->local_fd(); }
+int WorkerGroup::take_seat(int rank) { return workers_.at(static_cast<size_t>(rank))->take_seat(); }
+
+void WorkerGroup::set_pid(int rank, int pid) {
+  workers_.at(static_cast<size_t>(rank))->set_pid(pid);
+}
 
 int WorkerGroup::pid(int rank) const { return workers_.at(static_cast<size_t>(rank))->pid(); }
 

@@ -21,7 +21,9 @@ namespace rtrain {
 
 struct WorkerGroupOptions {
   int num_workers = 1;
-  bool local = false;  // one worker, which is a thread of this process and takes local_fd()
+  // No process is started: rank 0 is a thread of this one, the others are processes of another
+  // launcher. Who takes a rank's place takes its take_seat().
+  bool local = false;
   int functions_fd = -1;
   int progress_fd = -1;  // of a ProgressBoard; -1: one that nobody looks at
   int engine_fd = -1;
@@ -37,6 +39,7 @@ struct WorkerPlace {
 // How a worker ended.
 struct WorkerEnd {
   int pid = 0;
+  bool is_child = true;  // else `status` is not known
   ExitStatus status;
   std::string broken;  // why its channel was closed by us ("a message of … bytes …"), else empty
 };
@@ -62,8 +65,10 @@ class WorkerGroup {
   // Starts the next rank's process. Throws Error(kEnvironment), a SpawnError where the system
   // refused.
   void spawn_next(const WorkerPlace& place = {});
-  // In local mode: the worker's end of the channel. Who takes it owns it, and closes it at the end.
-  int local_fd() const;
+  // In local mode, once for each rank: the worker's end of the channel. Who takes it owns it, and
+  // closes it at the end.
+  int take_seat(int rank);
+  void set_pid(int rank, int pid);
   int size() const { return static_cast<int>(workers_.size()); }
   int pid(int rank) const;
 

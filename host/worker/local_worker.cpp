@@ -19,11 +19,12 @@ void interrupt_hook(lua_State* L, lua_Debug*) {
 
 }  // namespace
 
-LocalWorker::LocalWorker(lua_State* L, int channel_fd) : main_(main_state(L)), pump_(L) {
+LocalWorker::LocalWorker(lua_State* L, int channel_fd, bool is_joined)
+    : main_(main_state(L)), pump_(L) {
   pump_state_ = lua_newthread(L);
   pump_thread_ = Ref(L);
   worker_ = std::make_unique<WorkerProcess>(
-      LocalSeat{channel_fd, [this] { pump(); }, [this] { interrupt(); }});
+      LocalSeat{channel_fd, is_joined, [this] { pump(); }, [this] { interrupt(); }});
   try {
     worker_->wait_for_start();
   } catch (const Error&) {

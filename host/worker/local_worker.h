@@ -18,7 +18,8 @@ namespace rtrain {
 class LocalWorker {
  public:
   // Takes the worker's place at the channel's end and waits for `start`. Pops the pump function.
-  LocalWorker(lua_State* L, int channel_fd);
+  // `is_joined`: the controller is another process.
+  LocalWorker(lua_State* L, int channel_fd, bool is_joined);
   ~LocalWorker();
   LocalWorker(const LocalWorker&) = delete;
   LocalWorker& operator=(const LocalWorker&) = delete;

@@ -41,6 +41,10 @@ Progress::Progress(int fd, int rank)
 
 Progress::Progress() : board_(1), rank_(0), page_(board_.page(0)) { attach(); }
 
+// The thread may outlive the page (local mode): the kernel's and the C library's list of its robust
+// mutexes must not lead there.
+Progress::~Progress() { pthread_mutex_unlock(&page_.alive); }
+
 void Progress::attach() {
   is_main_thread = true;
   if (pthread_mutex_lock(&page_.alive) != 0) {

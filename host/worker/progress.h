@@ -24,6 +24,10 @@ class Progress {
   Progress(int fd, int rank);
   // A board of its own, which nobody looks at: for the train function in the controller's process.
   Progress();
+  // On the thread that made it.
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
 
   // The state whose lines are shown; main thread. Null once it is closed.
   void set_state(lua_State* L) { state_ = L; }

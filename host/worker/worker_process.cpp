@@ -61,7 +61,8 @@ WorkerProcess::WorkerProcess(int rank, int parent_pid) {
   begin(kChannelFd, [](const std::string&) { kill(0, SIGKILL); });
 }
 
-WorkerProcess::WorkerProcess(LocalSeat seat) : held_open_(dup(seat.channel_fd)) {
+WorkerProcess::WorkerProcess(LocalSeat seat)
+    : passes_signals_(seat.passes_signals), held_open_(dup(seat.channel_fd)) {
   progress_ = std::make_unique<Progress>();
   idle_.set(std::move(seat.idle));
   begin(seat.channel_fd, [this, closed = std::move(seat.closed)](const std::string&) {
@@ -83,7 +84,7 @@ void WorkerProcess::begin(int fd, Channel::OnClose on_close) {
   series_log_ = std::make_unique<SeriesLog>(loop_, *channel_);
   control_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "rtrain-control");
-    if (!is_local()) return take_signals();
+    if (passes_signals_) return take_signals();
     loop_.run();
   });
   fault_point("worker.hello");

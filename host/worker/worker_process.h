@@ -34,6 +34,7 @@ namespace rtrain {
 // The process that called fit() as its own worker.
 struct LocalSeat {
   int channel_fd;
+  bool passes_signals;           // the controller is another process
   std::function<void()> idle;    // called while the train function's thread waits
   std::function<void()> closed;  // the controller wants the train function to end; control thread
 };
@@ -124,6 +125,7 @@ class WorkerProcess {
   std::map<int64_t, List> parts_;  // of answers that are under way, by call
   StopGate stop_gate_;
   bool stop_seen_ = false;  // main thread only
+  bool passes_signals_ = true;
   int held_open_ =
       -1;  // in local mode: the controller sees the channel's end when this object goes
 };

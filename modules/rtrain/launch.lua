@@ -9,6 +9,7 @@ local Display = require 'rtrain.display'
 local errors = require 'rtrain.errors'
 local system = require 'rtrain._system'
 local Git = require 'rtrain.git'
+local launcher = require 'rtrain.launcher'
 local overrides = require 'rtrain.overrides'
 local Result = require 'rtrain.result'
 local run_name = require 'rtrain.run_name'
@@ -20,6 +21,8 @@ local Watch = require 'rtrain.watch'
 local worker_env = require 'rtrain.config.worker_env'
 
 local launch = {}
+
+local local_fits = 0  -- of this process: its number tells the processes of another launcher that they are at the same one
 
 local function flags_of_command() return package.loaded['rtrain._flags'] or {set = {}, tags = {}} end
 
@@ -57,6 +60,8 @@ local function job_of(trainer, flags)
   if flags.num_workers then scaling = scaling:with {num_workers = flags.num_workers} end
   if flags.max_failures then failures = failures:with {max_failures = flags.max_failures} end
   check_resume(flags, run_config)
+  local is_local = scaling.num_workers == 0
+  if is_local then local_fits = local_fits + 1 end
   return {
     kind = trainer._kind,
     validation_config = trainer.validation_config,
@@ -67,7 +72,9 @@ local function job_of(trainer, flags)
       resume = flags.resume,
     },
     scaling_config = scaling,
-    is_local = scaling.num_workers == 0,
+    is_local = is_local,
+    place = is_local and launcher.place() or nil,
+    fit = local_fits,
     torch_config = trainer.torch_config,
     datasets = trainer.datasets,
     dataset_config = trainer.dataset_config,
@@ -75,7 +82,6 @@ local function job_of(trainer, flags)
 end
 
 local function dump_functions(job)
-  job.worker_datasets = datasets.for_workers(job.datasets, job.dataset_config)
   -- In local mode nothing travels, except to the processes that validate.
   if job.is_local and not job.validation_config then return '' end
   return closure.dump {
@@ -88,7 +94,9 @@ local function dump_functions(job)
 end
 
 local function make_spec(job, flags)
-  local run_config, scaling = job.run_config, job.scaling_config
+  local run_config, scaling, place = job.run_config, job.scaling_config, job.place
+  local most, least = scaling:max_workers(), scaling:min_workers()
+  if place then most, least = place.world_size, place.world_size end
   local script = script_path(flags)
   local git = Git.start(script)
   local functions, warning = dump_functions(job)
@@ -103,9 +111,11 @@ local function make_spec(job, flags)
     note = flags.note or '',
     resume = run_config.resume,
     is_local = job.is_local,
-    num_workers = scaling:max_workers(),
-    min_workers = scaling:min_workers(),
-    max_workers = scaling:max_workers(),
+    join = place and {socket = place.socket, fit = job.fit} or nil,
+    start_timeout_s = place and place.timeout_s or nil,
+    num_workers = most,
+    min_workers = least,
+    max_workers = most,
     resize_interval_s = scaling.elastic_resize_monitor_interval_s,
     threads = resources and resources.CPU or 0,
     functions = functions,
@@ -161,6 +171,8 @@ function launch.fit(trainer)
   local flags = flags_of_command()
   flags.fitted = true
   local job = job_of(trainer, flags)
+  job.worker_datasets = datasets.for_workers(job.datasets, job.dataset_config)
+  if job.place and job.place.rank > 0 then return require('rtrain.joined').fit(job) end
   local list = callbacks_of(job)
   local spec, warning = make_spec(job, flags)
   spec.has_callbacks = #list > 0

@@ -24,9 +24,10 @@ end
 ---@param fd integer of the event 'local_worker'
 ---@param job table what the worker runs
 ---@param pump function takes the run's events; called while the train function waits, and after each report
-function local_worker.serve(fd, job, pump)
-  local joined, seat = pcall(require('rtrain._local').join, fd, pump)
-  if not joined then return end  -- the run is being ended: the controller knows why
+---@param is_joined? boolean the controller is another process
+function local_worker.serve(fd, job, pump, is_joined)
+  local has_seat, seat = pcall(require('rtrain._local').join, fd, pump, is_joined)
+  if not has_seat then return end  -- the run is being ended: the controller knows why
   local attempt = {
     kind = job.kind, train_loop_per_worker = job.train_loop_per_worker, train_loop_config = fresh(job.train_loop_config),
     datasets = job.worker_datasets, validation_config = job.validation_config,

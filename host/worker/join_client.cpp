@@ -1,0 +1,80 @@
+#include "host/worker/join_client.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <thread>
+#include <utility>
+
+#include "host/base/error.h"
+#include "host/base/runtime_socket.h"
+#include "host/base/text.h"
+#include "host/loop/message.h"
+
+namespace rtrain {
+namespace {
+
+constexpr std::chrono::milliseconds kRetry{50};
+
+Error not_there(const JoinPlace& place) {
+  return Error(
+      Code::kTimeout,
+      cat("rank ", place.rank, ": the process of RANK 0 has not begun this fit() (number ",
+          place.fit, " of the script) within ", static_cast<double>(place.timeout.count()) / 1000,
+          " s (RTRAIN_JOIN_TIMEOUT_S); it needs the same script, MASTER_ADDR, MASTER_PORT "
+          "and RTRAIN_RUNTIME_DIR"));
+}
+
+}  // namespace
+
+JoinClient::JoinClient(JoinPlace place) : place_(std::move(place)) {}
+
+JoinClient::~JoinClient() { disconnect(); }
+
+// Until rank 0 has answered, a connection that ends is one to the end of its fit() before.
+DescriptorMessage JoinClient::next() {
+  const auto deadline = std::chrono::steady_clock::now() + place_.timeout;
+  DescriptorMessage message;
+  while (!connect() || !wait(message)) {
+    disconnect();
+    if (is_known_) {
+      throw Error(Code::kWorkerLost, cat("rank ", place_.rank,
+                                         ": the process of rank 0, which keeps the run, has gone"));
+    }
+    if (std::chrono::steady_clock::now() > deadline) throw not_there(place_);
+    std::this_thread::sleep_for(kRetry);
+  }
+  is_known_ = true;
+  if (!message.value["error"].is_nil() && message.value["type"].as_string() == "refused") {
+    throw error_from_value(message.value["error"]);
+  }
+  return message;
+}
+
+bool JoinClient::connect() {
+  if (fd_ >= 0) return true;
+  fd_ = is_known_ ? -1 : connect_runtime_socket(place_.socket, SOCK_SEQPACKET);
+  if (fd_ < 0) return false;
+  return send_descriptor_message(fd_, Map{{"rank", place_.rank},
+                                          {"fit", place_.fit},
+                                          {"build_id", build_id()},
+                                          {"pid", static_cast<int64_t>(getpid())}});
+}
+
+// As long as rank 0's process lives: only it knows when the next attempt begins.
+bool JoinClient::wait(DescriptorMessage& out) const {
+  for (;;) {
+    const Received received = receive_descriptor_message(fd_, out);
+    if (received != Received::kNothing) return received == Received::kMessage;
+    pollfd ready{fd_, POLLIN, 0};
+    ::poll(&ready, 1, -1);
+  }
+}
+
+void JoinClient::disconnect() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+}  // namespace rtrain
