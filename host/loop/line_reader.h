@@ -21,6 +21,8 @@ class LineReader {
 
   // Reads what is there without waiting. False once the other end is closed.
   bool drain();
+  // While held it reads nothing of itself, and a writer waits once the pipe is full.
+  void hold(bool held);
   // Gives the last unfinished line and closes. A writer that goes on (a grandchild) gets SIGPIPE.
   void close();
   bool is_open() const { return open_; }

@@ -21,6 +21,10 @@ void Poll::start(int events) {
   if (fd_ >= 0) uv_poll_start(handle_.get(), events, &Handle<uv_poll_t, int, int>::call);
 }
 
+void Poll::stop() {
+  if (fd_ >= 0) uv_poll_stop(handle_.get());
+}
+
 void Poll::close() {
   if (fd_ < 0) return;
   handle_.close();

@@ -13,6 +13,8 @@ class Poll {
   ~Poll() { close(); }
 
   void start(int events);
+  // Tells nothing until the next start.
+  void stop();
   // Closes the descriptor too. Calling it again does nothing.
   void close();
   int fd() const { return fd_; }

@@ -23,6 +23,7 @@ namespace {
 constexpr std::chrono::seconds kKillNotice{5};
 // Who presses Ctrl-C waits for it.
 constexpr double kInterruptGraceS = 10;
+constexpr size_t kMaxUnwrittenOutput = size_t{8} << 20;
 
 constexpr const char* kCallbackTimeoutName = "RTRAIN_CALLBACK_TIMEOUT_S";
 constexpr double kCallbackTimeoutS = 60;
@@ -101,6 +102,7 @@ Controller::Controller(const ControllerSeams& seams)
               .on_written =
                   [this] {
                     if (reports_) reports_->on_written();
+                    hold_output();
                   },
               .on_waiting =
                   [this](const Error& error) {
@@ -317,6 +319,7 @@ void Controller::perform(const action::SpawnGroup& a) {
   options.env.emplace_back("OMP_NUM_THREADS", threads);
   make_watchdog(size);
   options.progress_fd = watchdog_->progress_fd();
+  holds_output_ = false;
   group_ = std::make_unique<WorkerGroup>(seams_.loop, options, *this);
   const std::string host = host_name();
   for (int rank = 0; rank < size; ++rank) {
@@ -709,11 +712,21 @@ void Controller::emit_report(const std::vector<Report>& reports, const Value& pa
 
 void Controller::on_output(int rank, std::string_view bytes) {
   batch_.add_log(machine_.attempt, cat("rank-", rank), bytes);
+  hold_output();
+}
+
+// Output that comes faster than it is written to the logs waits in the workers.
+void Controller::hold_output() {
+  const bool wanted = batch_.unwritten_bytes() > kMaxUnwrittenOutput;
+  if (!group_ || wanted == holds_output_) return;
+  holds_output_ = wanted;
+  group_->hold_output(wanted);
 }
 
 void Controller::on_line(int rank, std::string_view stream, std::string line) {
+  const size_t bytes = line.size();
   seams_.events.add_output(
-      event_map("output", {{"rank", rank}, {"stream", stream}, {"text", std::move(line)}}));
+      event_map("output", {{"rank", rank}, {"stream", stream}, {"text", std::move(line)}}), bytes);
 }
 
 void Controller::on_gone(int rank, const WorkerEnd& end) {

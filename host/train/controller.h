@@ -65,6 +65,7 @@ class Controller : public WorkerGroupObserver {
   void on_line(int rank, std::string_view stream, std::string line) override;
   void on_gone(int rank, const WorkerEnd& end) override;
 
+  void hold_output();
   void feed(Event event);
   void perform(const action::RequestResources& a);
   void perform(const action::BeginAttempt& a);
@@ -130,6 +131,7 @@ class Controller : public WorkerGroupObserver {
   std::unique_ptr<Watchdog> watchdog_;
   int64_t oom_kills_before_ = 0;
   std::unique_ptr<WorkerGroup> group_;
+  bool holds_output_ = false;  // of this group
   std::unique_ptr<ReportIntake> reports_;
   std::unique_ptr<StopCourse> stop_course_;
   KeyValueStore store_;

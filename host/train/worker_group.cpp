@@ -74,6 +74,10 @@ class WorkerGroup::Worker {
     if (near_fd_ >= 0) shutdown(near_fd_, SHUT_WR);
   }
   void send(const Value& message) { channel_->send(message); }
+  void hold_output(bool held) {
+    if (out_) out_->hold(held);
+    if (err_) err_->hold(held);
+  }
 
  private:
   void open_channel(WorkerGroup& group, int fd) {
@@ -177,6 +181,10 @@ void WorkerGroup::send(int rank, const Value& message) {
 
 void WorkerGroup::send_all(const Value& message) {
   for (const auto& worker : workers_) worker->send(message);
+}
+
+void WorkerGroup::hold_output(bool held) {
+  for (const auto& worker : workers_) worker->hold_output(held);
 }
 
 void WorkerGroup::kill() {

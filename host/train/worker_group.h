@@ -75,6 +75,8 @@ class WorkerGroup {
   // Nothing when that worker's channel is closed.
   void send(int rank, const Value& message);
   void send_all(const Value& message);
+  // While held the workers' output stays in their pipes: who prints more waits.
+  void hold_output(bool held);
   // SIGKILL to every worker's process group. A local worker sees the end of its channel instead,
   // and ends when its train function looks.
   void kill();

@@ -193,3 +193,35 @@ def test_F_053_a_flood_of_reports_is_held_back_and_hurts_nobody(rtrain):
     assert memory.grown_mb < 150
     with rtrain.database() as db:
         assert db.execute("SELECT rank, count(*) FROM reports GROUP BY rank").fetchall() == [(0, 20001), (1, 20001)]
+
+
+OUTPUT = """
+local train = require 'rtrain'
+train.DataParallelTrainer{
+  train_loop_per_worker = function()
+    train.report{ready = true}
+    while not io.open 'go' do os.execute 'sleep 0.02' end
+    local part = ('\\0\\255\\27[2J\\195('):rep(8192)
+    for i = 1, 1024 do io.write(part) end
+    io.flush()
+    io.open('written', 'w'):close()
+    train.report{written = #part * 1024}
+    while not io.open 'enough' do os.execute 'sleep 0.02' end
+  end,
+  scaling_config = train.ScalingConfig{num_workers = 1},
+  run_config = train.RunConfig{name = 'output'},
+}:fit()
+"""
+
+
+def test_F_054_a_flood_of_bytes_without_lines_is_kept_and_not_held_in_memory(rtrain):
+    running = rtrain.started("run", rtrain.script(OUTPUT))
+    memory = Memory(running.pid)
+    (rtrain.folder / "go").touch()
+    log = rtrain.run_folder("output") / "logs" / "attempt-1" / "rank-0.log"
+    watch_until(running, memory, lambda: size_of(log) >= 64 << 20, "the log")
+    (rtrain.folder / "enough").touch()
+    assert running.wait().returncode == 0, running.stderr[-2000:]
+    assert memory.grown_mb < 48
+    written = log.read_bytes()
+    assert len(written) == 64 << 20 and written == b"\0\xff\x1b[2J\xc3(" * (8 << 20)
