@@ -212,6 +212,62 @@ def test_an_elastic_run_that_loses_a_worker_restarts_with_what_is_there(rtrain):
         running.kill()
 
 
+# Two epochs of 40 rows; where a rank is in them is in the checkpoint of each step.
+SHARDED = """
+local torch, train = require 'torch', require 'rtrain'
+local data = torch.utils.data
+train.TorchTrainer{
+  train_loop_per_worker = function()
+    local loader = train.torch.prepare_data_loader(data.DataLoader(data.TensorDataset(torch.arange(40)), {
+      batch_size = 1, shuffle = true}))
+    local model = train.torch.prepare_model(torch.nn.Linear(1, 1))
+    local optimizer = torch.optim.SGD(model:parameters(), {lr = 1e-5, momentum = 0.9})
+    local state = train.state{model = model, optimizer = optimizer, loader = loader, epoch = 0}
+    state:load(train.get_checkpoint())
+    while state.epoch < 2 do
+      for x in loader do
+        optimizer:zero_grad()
+        model(x:to(torch.float32):reshape{-1, 1}):mean():backward()
+        optimizer:step()
+        train.tempdir(function(dir)
+          state:save(dir)
+          train.report({rows = x:tolist(), epoch = state.epoch}, {checkpoint = train.Checkpoint.from_directory(dir)})
+        end)
+        os.execute('sleep ' .. (train.get_context():get_world_size() == 3 and 0.02 or 0.3))
+      end
+      state.epoch = state.epoch + 1
+    end
+  end,
+  scaling_config = train.ScalingConfig{
+    num_workers = {1, 3}, elastic_resize_monitor_interval_s = 0.2, resources_per_worker = {CPU = 1},
+  },
+  run_config = train.RunConfig{name = 'elastic', checkpoint_config = train.CheckpointConfig{num_to_keep = 1}},
+}:fit()
+"""
+
+
+def test_F_061_a_schedule_of_cores_loses_no_row_and_repeats_none(rtrain):
+    set_cpus(rtrain, 2)
+    running = rtrain.started("run", rtrain.script(SHARDED), reports=2)
+    try:
+        for cpus in (1, 3):
+            set_cpus(rtrain, cpus)
+            wait_until(lambda cpus=cpus: not running.running or rtrain.json("show", "elastic")["attempts"][-1][
+                "num_workers"] == cpus and rtrain.reports("elastic"), message=f"a group of {cpus}")
+        result = running.wait()
+    finally:
+        running.kill()
+    assert result.returncode == 0, result.stderr
+    show = rtrain.json("show", "elastic")
+    assert [attempt["num_workers"] for attempt in show["attempts"]] == [2, 1, 3]
+    rows = rtrain.json("metrics", "elastic", "--ranks", "--all")
+    assert not any(row["superseded"] for row in rows), "no step is done twice"
+    for epoch in (0, 1):
+        seen = [x for row in rows for rank in row["ranks"] if rank["epoch"] == epoch for x in rank["rows"]]
+        # The last step of an epoch repeats rows until every rank has one.
+        assert set(seen) == set(range(40)) and len(seen) - 40 < 3, sorted(seen)
+
+
 @pytest.mark.parametrize("num_workers, text", [
     ("{4, 2}", "at least 4"), ("{1}", "a range such as {1, 4}"), ("'all'", "'auto'"), ("{0, 2}", "at least 1"),
     ("{min = 1, mx = 2}", "unknown entry 'mx'"),
