@@ -23,6 +23,9 @@ struct HostApi {
   static constexpr uint32_t kVersion = 2;
   uint32_t version = kVersion;
 
+  // Whether this process is a worker now, so that the store below is there.
+  bool (*has_store)() = nullptr;
+
   // The attempt's key-value store, kept by the controller. All throw kPeerLost once the channel to
   // it is closed, except store_set and store_delete, which then do nothing (destructors call them).
   void (*store_set)(const std::string& key, const std::string& value) = nullptr;

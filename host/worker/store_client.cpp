@@ -64,6 +64,7 @@ std::string compare_set(const std::string& key, const std::string& expected,
 }  // namespace
 
 void add_store_functions(HostApi& api) {
+  api.has_store = [] { return WorkerProcess::current() != nullptr; };
   api.store_set = &set;
   api.store_get = &get;
   api.store_add = &add;

@@ -117,7 +117,6 @@ function TestRefusals.test_known_and_not_in_this_version()
     function() return train.RunConfig {storage_path = 's3://bucket/x'} end,
     function() return train.TorchConfig {backend = 'nccl'} end,
     function() return train.FailureConfig {relax_collectives_on_preemption = true} end,
-    function() return train.annotate end,
   } do
     local code, message = refusal(make)
     lu.assertEquals(code, 'unsupported')

@@ -44,7 +44,7 @@ end
 function TestNames:test_fields()
   lu.assertEquals(doc.describe('nn.Linear.weight').text, {'(out_features, in_features)'})
   lu.assertEquals(doc.describe('nn.BatchNorm2d.running_mean').type, 'torch.Tensor|nil')
-  lu.assertEquals(doc.describe('ScalingConfig.num_workers').type, 'integer')
+  lu.assertEquals(doc.describe('ScalingConfig.use_gpu').type, 'boolean')
 end
 
 function TestNames:test_unknown_names_get_the_nearest()
@@ -99,7 +99,7 @@ end
 
 function TestPages:test_parameters_have_types_defaults_and_words()
   lu.assertEquals(parameter('nn.Conv2d', 'stride'), {name = 'stride', type = 'integer|integer[]', default = '1'})
-  lu.assertEquals(parameter('ScalingConfig', 'num_workers').text, 'processes that run the train function (default 1)')
+  lu.assertEquals(parameter('ScalingConfig', 'use_gpu').text, 'false in this version')
   lu.assertEquals(parameter('torch.zeros', 'requires_grad').default, 'false')
   lu.assertEquals(parameter('torch.mm', 'mat2').text, '(k, m)')
   lu.assertEquals(parameter('nn.BatchNorm2d', 'momentum').text, "false: cumulative mean, Python's None")

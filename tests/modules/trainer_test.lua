@@ -49,7 +49,7 @@ function TestTrainer.test_unknown_and_refused_fields()
   local kind, wrong = refusal(train.TorchTrainer, print, {datasets = {train = {}}})
   lu.assertEquals(kind, 'config')
   lu.assertStrContains(wrong, 'datasets.train is a table: expected a dataset of rtrain.data, or a function that makes one')
-  lu.assertEquals((refusal(train.TorchTrainer, print, {validation_config = {}})), 'unsupported')
+  lu.assertEquals((refusal(train.TorchTrainer, print, {validation_config = {}})), 'config')
   lu.assertEquals((refusal(train.TorchTrainer, print, {resume_from_checkpoint = 'x'})), 'config')
 end
 

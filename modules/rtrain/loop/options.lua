@@ -34,6 +34,53 @@ local function are_callbacks(value)
   end
 end
 
+---What train.loop takes. Counterpart: lightning.pytorch.Trainer, and the methods of a LightningModule.
+---
+---```lua
+---local torch, train = require 'torch', require 'rtrain'
+---local data = torch.utils.data
+---local result = train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    local x = torch.randn(64, 2)
+---    local loader = data.DataLoader(data.TensorDataset(x, x:sum(1, {keepdim = true})), {batch_size = 8, shuffle = true})
+---    local done = train.loop {
+---      model = torch.nn.Linear(2, 1),
+---      optimizer = function(model) return torch.optim.SGD(model:parameters(), {lr = 0.1}) end,
+---      training_step = function(model, batch) return torch.nn.functional.mse_loss(model(batch[1]), batch[2]) end,
+---      train_dataloader = loader,
+---      max_epochs = 50,
+---      callbacks = {train.loop.EarlyStopping {monitor = 'loss', stopping_threshold = 1e-3}},
+---    }
+---    return done.epochs
+---  end,
+---}):fit()
+---assert(result.return_value < 50 and result.metrics.loss < 1e-3 and result.checkpoint)
+---```
+---@class train.loop.Options
+---@field model nn.Module made ready for all workers here (prepare_model), unless it is already
+---@field training_step fun(model: nn.Module, batch: any, batch_idx: integer): torch.Tensor|table the loss (), or a table with
+---  it as `loss` and other metrics, whose means over the epoch are reported
+---@field optimizer optim.Optimizer|fun(model: nn.Module): optim.Optimizer
+---@field train_dataloader any a DataLoader, split over the workers here, or what a shard's iter_torch_batches() gives. A batch
+---  is the loader's value, or the list of its values: `batch[1], batch[2]`
+---@field validation_step? fun(model: nn.Module, batch: any, batch_idx: integer): torch.Tensor|table metrics of a batch, without
+---  gradients; a tensor is `val_loss`. Reported are the means over all ranks, weighted by the batches' sizes
+---@field val_dataloader? any
+---@field lr_scheduler? any one that is made, or fun(optimizer); a ReduceLROnPlateau follows lr_scheduler_monitor
+---@field lr_scheduler_interval? string 'epoch' (default) or 'step'
+---@field lr_scheduler_monitor? string default 'val_loss'
+---@field max_epochs? integer this or max_steps ends the loop
+---@field max_steps? integer steps of the optimizer
+---@field accumulate_grad_batches? integer batches of a step of the optimizer, default 1
+---@field gradient_clip_val? number no clipping without it
+---@field gradient_clip_algorithm? string 'norm' (default) or 'value'
+---@field precision? string '32-true' (default), 'bf16-mixed' or '16-mixed'
+---@field check_val_every_n_epoch? integer default 1
+---@field limit_train_batches? integer of an epoch
+---@field limit_val_batches? integer
+---@field log_every_n_steps? integer steps between two points of train.log, default 50
+---@field enable_checkpointing? boolean default true: as the ModelCheckpoint among the callbacks says, without one each epoch
+---@field callbacks? train.loop.Callback[]
 local Options = schema.define('train.loop', {
   {'model', check = is_model},
   {'training_step', check = is_function},
