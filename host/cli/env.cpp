@@ -83,7 +83,8 @@ void add_env(CLI::App& app, CommandResult&) {
   command->add_flag("--json", *json, "one JSON document");
   // For tests: `host/base/fault.h`. No group: the help does not show it.
   auto fault_points = std::make_shared<bool>(false);
-  command->add_flag("--fault-points", *fault_points, "the places where a test can make a process fail");
+  command->add_flag("--fault-points", *fault_points,
+                    "the places where a test can make a process fail");
   command->final_callback([json, fault_points] {
     if (*fault_points) return print_fault_points();
     const Value environment = describe_environment();

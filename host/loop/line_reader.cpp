@@ -46,9 +46,7 @@ void LineReader::add(std::string_view bytes) {
   }
 }
 
-void LineReader::hold(bool held) {
-  held ? poll_.stop() : poll_.start(UV_READABLE);
-}
+void LineReader::hold(bool held) { held ? poll_.stop() : poll_.start(UV_READABLE); }
 
 void LineReader::close() {
   if (!open_) return;

@@ -64,7 +64,8 @@ std::shared_ptr<Group> check_group(lua_State* L) {
 }
 
 c10::intrusive_ptr<c10d::Store> make_store(const HostApi& api, const GroupOptions& options) {
-  if (api.has_store != nullptr && api.has_store()) return c10::make_intrusive<HostStore>(api, options.timeout);
+  if (api.has_store != nullptr && api.has_store())
+    return c10::make_intrusive<HostStore>(api, options.timeout);
   if (options.world_size > 1) {
     throw Error(
         Code::kUnsupported,
