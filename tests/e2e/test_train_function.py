@@ -21,7 +21,30 @@ def reported(rtrain, body, *args):
     return row["ranks"]
 
 
-def test_no_parameter_and_the_context(rtrain):
+def test_B_005_the_process_group_lives_as_long_as_the_train_function(rtrain):
+    result = rtrain.run_ok("""
+        local torch = require 'torch'
+        local train = require 'rtrain'
+        for _, trainer in ipairs{'TorchTrainer', 'DataParallelTrainer'} do
+          train[trainer]{
+            train_loop_per_worker = function()
+              local dist = torch.distributed
+              local size = trainer == 'TorchTrainer' and dist.get_world_size() or 0  -- its first use forms it
+              train.report{there = dist.is_initialized(), size = size}
+            end,
+            scaling_config = train.ScalingConfig{num_workers = 2},
+            run_config = train.RunConfig{name = trainer},
+          }:fit()
+        end
+        print('in the script', torch.distributed.is_initialized())
+        """)
+    assert rtrain.reports("TorchTrainer") == [{"there": True, "size": 2}]
+    assert rtrain.reports("DataParallelTrainer") == [{"there": False, "size": 0}], "that one forms none"
+    assert "in the script\tfalse" in result.stdout
+    assert "warning" not in result.stderr.lower(), result.stderr
+
+
+def test_B_090_local_ranks_and_the_rest_of_the_context(rtrain):
     ranks = reported(rtrain, """
         local function train_func()
           local context = train.get_context()
