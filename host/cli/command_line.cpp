@@ -50,6 +50,7 @@ int run_command_line(int argc, char** argv) {
   add_logs(app, result);
   add_sql(app, result);
   add_stop(app, result);
+  add_stack(app, result);
   add_repair(app, result);
   add_resources(app, result);
   add_env(app, result);

@@ -15,6 +15,7 @@
 #include "host/base/text.h"
 #include "host/loop/message.h"
 #include "host/train/diag_folder.h"
+#include "host/train/stack_answer.h"
 #include "host/train/worker_death.h"
 
 namespace rtrain {
@@ -189,6 +190,9 @@ void Controller::open_control_server() {
   control_server_->add("stop", [this](const Value& request, const ControlServer::Reply& reply) {
     reply(stop_for_operator(request));
   });
+  control_server_->add("stack", [this](const Value& request, const ControlServer::Reply& reply) {
+    show_stacks(request, reply);
+  });
 }
 
 Value Controller::stop_for_operator(const Value& request) {
@@ -199,6 +203,24 @@ Value Controller::stop_for_operator(const Value& request) {
     request_stop(StopKind::kOperator, cat("`rtrain stop` (pid ", request["pid"].as_int(), ")"));
   }
   return Map{{"grace_s", now ? 0.0 : seams_.spec.preemption_grace_s}};
+}
+
+void Controller::show_stacks(const Value& request, const ControlServer::Reply& reply) {
+  if (seams_.spec.local) {
+    throw Error(Code::kUsage,
+                "the train function runs in the script's own process "
+                "(num_workers = 0): there are no workers to ask");
+  }
+  const auto answer = [this, reply](List ranks) {
+    reply(Map{{"attempt", machine_.attempt},
+              {"state", state_name(machine_.state)},
+              {"ranks", std::move(ranks)}});
+  };
+  if (!watchdog_ || machine_.ranks.empty()) return answer({});
+  const auto rank = asked_rank(request, machine_.ranks.size());
+  watchdog_->ask_stacks([this, rank, answer](const List& stacks) {
+    answer(stack_answer(rank, stacks, machine_.ranks));
+  });
 }
 
 void Controller::request_stop(StopKind kind, const std::string& by) {

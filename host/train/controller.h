@@ -102,6 +102,7 @@ class Controller : public WorkerGroupObserver {
   void open_control_server();
   void offer_seats();
   Value stop_for_operator(const Value& request);
+  void show_stacks(const Value& request, const ControlServer::Reply& reply);
   void emit_stopping(StopKind kind, double grace_s);
   void name_survivors();
 

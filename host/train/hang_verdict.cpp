@@ -31,7 +31,11 @@ std::string where(const std::string& line) { return line.empty() ? "" : cat(" at
 std::string describe(const RankFacts& rank) {
   if (!rank.wait) return cat("is busy", where(rank.line));
   std::string out = cat("waits in ", rank.wait->operation);
-  if (wait_kind(rank.wait->operation) == WaitKind::kPeers && !rank.calls.empty()) {
+  // Those of the controller are not among the collectives of torch.distributed.
+  const bool counted = wait_kind(rank.wait->operation) == WaitKind::kPeers &&
+                       !rank.wait->operation.starts_with("train.collective") &&
+                       rank.wait->operation != "Store";
+  if (counted && !rank.calls.empty()) {
     out += cat(" (collective ", rank.calls.back().sequence, ": ", rank.calls.back().text, ")");
   }
   return out + where(rank.wait->line);
@@ -62,7 +66,9 @@ WaitKind wait_kind(const std::string& operation) {
                                                               "DistributedDataParallel",
                                                               "Store"};
   if (operation.starts_with("report")) return WaitKind::kReport;
-  if (operation.starts_with("upload")) return WaitKind::kUpload;
+  for (const std::string_view name : {"upload", "get_all_reported_checkpoints", "stop_requested"}) {
+    if (operation.starts_with(name)) return WaitKind::kBounded;
+  }
   const bool is_peers = std::any_of(kPeers.begin(), kPeers.end(), [&](std::string_view name) {
     return operation.starts_with(name);
   });
@@ -146,7 +152,7 @@ void HangVerdict::find_silent(const Ranks& ranks) {
     if (!takes_part(ranks[i]) || ranks[i].state == 'T' || silent_s < limits_.silent_s) continue;
     add(Kind::kSilent, i, true,
         cat("has shown no heartbeat for ", seconds(silent_s),
-            ": its control thread does not run (worker_health_check_timeout_s)"));
+            ": its control thread does not run (RTRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S)"));
   }
 }
 
@@ -242,8 +248,8 @@ void HangVerdict::find_quiet(const Ranks& ranks) {
     const RankFacts& rank = ranks[i];
     if (is_exempt(rank) || rank.state == 'T' || quiet_s(i) < threshold_s(i)) continue;
     const bool at_data = rank.wait && wait_kind(rank.wait->operation) == WaitKind::kData;
-    const bool at_upload = rank.wait && wait_kind(rank.wait->operation) == WaitKind::kUpload;
-    if (at_upload || (rank.wait && !at_data && is_idle(ranks, i))) continue;
+    const bool bounded = rank.wait && wait_kind(rank.wait->operation) == WaitKind::kBounded;
+    if (bounded || (rank.wait && !at_data && is_idle(ranks, i))) continue;
     const double limit_s = std::max(limits_.busy_s, kPauses * tracks_[i].longest_pause_s);
     const bool proof = quiet_s(i) >= limit_s;
     const std::string what =

@@ -29,7 +29,12 @@ struct HangLimits {
 };
 
 // What a rank waits for.
-enum class WaitKind { kPeers, kReport, kData, kUpload };
+enum class WaitKind {
+  kPeers,
+  kReport,
+  kData,
+  kBounded,  // an upload, a validation, the agreement on a stop: these have deadlines of their own
+};
 WaitKind wait_kind(const std::string& operation);
 
 struct CollectiveFacts {

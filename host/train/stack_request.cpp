@@ -93,8 +93,9 @@ Map StackRequest::describe(const Target& target) const {
 }
 
 std::string stack_text(const Value& stack) {
-  std::string out = cat("rank ", stack["rank"].as_int(), " (pid ", stack["pid"].as_int(), ") ",
-                        stack["state"].as_string(), "\n");
+  const std::string phase = stack["phase"].is_nil() ? "" : cat(", ", stack["phase"].as_string());
+  std::string out = cat("rank ", stack["rank"].as_int(), " (pid ", stack["pid"].as_int(), phase,
+                        ") ", stack["state"].as_string(), "\n");
   for (const Value& line : stack["lua"].as_list()) out += cat("  ", line.as_string(), "\n");
   for (const Value& call : stack["collectives"].as_list()) {
     out += cat("  collective ", call["sequence"].as_int(), ": ", call["operation"].as_string(), "(",

@@ -28,8 +28,7 @@ CollectiveFacts to_facts(const CollectiveCall& call) {
 // The innermost line that is not of rtrain's own modules.
 std::string users_line(const Value& lua) {
   for (const Value& line : lua.as_list()) {
-    const std::string& text = line.as_string();
-    if (!text.starts_with("rtrain/") && !text.starts_with("torch/")) return text;
+    if (is_users_line(line.as_string())) return line.as_string();
   }
   return lua.as_list().empty() ? "" : lua.as_list()[0].as_string();
 }

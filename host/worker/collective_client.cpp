@@ -28,6 +28,7 @@ std::string CollectiveClient::meet(const std::string& collective, const std::str
                                          {"collective", collective},
                                          {"caller", caller},
                                          {"data", data}});
+  const WaitScope waits(worker_.progress(), collective.c_str());
   const auto answer =
       worker_.wait_reply(id, std::chrono::ceil<std::chrono::milliseconds>(timeout) + kGrace);
   if (!answer) throw Error(Code::kTimeout, cat(collective, ": the controller does not answer"));

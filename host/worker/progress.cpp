@@ -87,15 +87,13 @@ void Progress::leave() {
   page_.blocked.update([](BlockedCall& call) { call.depth = 0; });
 }
 
-// The innermost line of the user's own code: what lies in the executable is named "=…" or like a
-// module.
+// The innermost line of the user's own code.
 PageFrame Progress::line() const {
   std::array<PageFrame, kPageFrames> all;
   const int count = frames(all);
   for (int i = 0; i < count; ++i) {
-    const std::string_view text = all[static_cast<size_t>(i)].view();
-    if (!text.starts_with("rtrain/") && !text.starts_with("torch/"))
-      return all[static_cast<size_t>(i)];
+    const PageFrame& each = all[static_cast<size_t>(i)];
+    if (is_users_line(each.view())) return each;
   }
   return count > 0 ? all[0] : PageFrame{};
 }

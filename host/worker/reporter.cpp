@@ -77,7 +77,7 @@ std::optional<std::string> Reporter::report(const Value& metrics, const ReportOp
     taken.delete_source = false;
     taken.checkpoint = folder_inside_run(*options.checkpoint, context_.run_path,
                                          "report: with NO_UPLOAD, a checkpoint that");
-    writes_.wait_for(*taken.checkpoint, user_timeout());
+    wait_for_writes(*taken.checkpoint);
     if (taken.directory_name.empty()) taken.directory_name = own_name(*taken.checkpoint);
     message = Map{{"upload", "folder"}, {"folder", *taken.checkpoint}};
   }
@@ -114,7 +114,7 @@ void Reporter::deliver(int64_t index, const std::string& folder, bool temporary)
   if (!temporary) {
     taken = folder_inside_run(folder, context_.run_path,
                               "report: checkpoint_upload_fn returned a checkpoint that");
-    writes_.wait_for(taken, user_timeout());
+    wait_for_writes(taken);
   }
   {
     const std::lock_guard lock(mutex_);
@@ -295,8 +295,13 @@ void Reporter::stage(int64_t index) {
   }
 }
 
-void Reporter::send_staged(int64_t index, const std::string& folder, bool moves) {
+void Reporter::wait_for_writes(const std::string& folder) {
+  const WaitScope waits(progress_, "upload of a checkpoint");
   writes_.wait_for(folder, user_timeout());
+}
+
+void Reporter::send_staged(int64_t index, const std::string& folder, bool moves) {
+  wait_for_writes(folder);
   const CheckpointFiles files(context_.run_path);
   const StageKey key{context_.attempt, context_.nonce, index};
   Map staged = files.stage(key, context_.world_rank, folder, moves).to_value().as_map();

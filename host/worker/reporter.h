@@ -100,6 +100,7 @@ class Reporter {
   std::optional<std::string> wait_unless_async(int64_t index);
   std::optional<std::string> wait_for_answer(int64_t index);
   void stage(int64_t index);
+  void wait_for_writes(const std::string& folder);
   void send_staged(int64_t index, const std::string& folder, bool moves);
   void set_upload_failed(int64_t index, const Error& error);
   void on_taken(int64_t count);

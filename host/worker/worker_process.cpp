@@ -124,6 +124,7 @@ void WorkerProcess::take_signals() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR2}) sigaddset(&taken, number);
   pthread_sigmask(SIG_UNBLOCK, &taken, nullptr);
   Timer heart(loop_, [this, &heart] {
+    fault_point("worker.beat");
     progress_->beat();
     heart.start(kHeartbeat);
   });
@@ -198,6 +199,7 @@ void WorkerProcess::set_phase(std::string_view name) {
 
 bool WorkerProcess::stop_requested() {
   const auto timeout = std::chrono::duration<double>(context_.timeout_s) + kGrace;
+  const WaitScope waits(*progress_, "stop_requested()");
   const auto requested = stop_gate_.call(std::chrono::ceil<std::chrono::milliseconds>(timeout));
   if (!requested) {
     throw Error(Code::kTimeout, cat("stop_requested(): the controller has been agreeing with the "

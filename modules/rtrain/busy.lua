@@ -5,6 +5,20 @@ local session = require 'rtrain.session'
 
 ---Says that this rank is busy for up to `seconds` with work that calls no operator, batch, collective or report: the
 ---watchdog neither names it nor ends the run for it until then. Ray Train has no counterpart.
+---
+---```lua
+---local train = require 'rtrain'
+---train.TorchTrainer {
+---  train_loop_per_worker = function()
+---    train.busy('building the vocabulary', 600)
+---    local size = 0
+---    for i = 1, 1000 do size = size + i end
+---    train.busy('done', 0)
+---    train.report {size = size}
+---  end,
+---  scaling_config = train.ScalingConfig {num_workers = 0},
+---}:fit()
+---```
 ---@param reason string what it does, for messages
 ---@param seconds number how long it may take; a later call replaces it, 0 ends it
 return function(reason, seconds)

@@ -1,9 +1,14 @@
-"""Hangs and crashes: who is named, with which line, and how the run ends."""
+"""Hangs and crashes: who is named, with which line, and how the run ends; rtrain stack."""
 
+import json
+import mmap
 import os
+import pathlib
 import signal
 
 import pytest
+
+from conftest import RTRAIN, wait_until
 
 # Two ranks that meet at every step; rank 1 does something else at step 20.
 MEETING = """
@@ -89,6 +94,12 @@ def test_announced_work_is_no_hang(impatient):
     assert result.returncode == 5, result.stderr
 
 
+def is_sanitized():
+    with pathlib.Path(RTRAIN).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as binary:
+        return any(binary.find(name) >= 0 for name in (b"__asan_init", b"__tsan_init"))
+
+
+@pytest.mark.skipif(is_sanitized(), reason="a sanitizer takes the fatal signals itself")
 def test_F_003_segmentation_fault_shows_where_it_was(impatient):
     result = impatient.run(meeting("require('ffi').cast('int*', 8)[0] = 1"))
     assert result.returncode == 5, result.stderr
@@ -96,3 +107,109 @@ def test_F_003_segmentation_fault_shows_where_it_was(impatient):
     with impatient.database() as db:
         error = db.execute("SELECT error FROM attempts").fetchone()[0]
     assert "[C]" in error
+
+
+@pytest.mark.skipif(is_sanitized(), reason="a sanitizer takes the fatal signals itself")
+def test_F_004_abort_in_another_thread_shows_where_it_was(impatient):
+    odd = """
+        local ffi = require 'ffi'
+        ffi.cdef 'int pthread_create(void*, void*, void*, void*); void abort(void);'
+        ffi.C.pthread_create(ffi.new 'long[1]', nil, ffi.cast('void*', ffi.C.abort), nil)
+        os.execute 'sleep 30'"""
+    result = impatient.run(meeting(odd))
+    assert result.returncode == 5, result.stderr
+    assert "rank 1" in result.stderr and "SIGABRT" in result.stderr
+    with impatient.database() as db:
+        error = db.execute("SELECT error FROM attempts").fetchone()[0]
+    assert "abort" in error
+
+
+def test_F_010_stuck_loader_is_named_as_data(impatient):
+    odd = """
+        local Slow = torch.utils.data.Dataset:extend 'Slow'
+        function Slow:len() return 1 end
+        function Slow:get() os.execute 'sleep 30' return 1 end
+        for _ in torch.utils.data.DataLoader(Slow(), {num_workers = 1}) do end"""
+    running = impatient.start("run", impatient.script(meeting(odd)))
+    wait_until(lambda: "watchdog: rank 1" in running.stderr, 30, "the verdict")
+    assert "waits for data in " in running.stderr
+    assert "is busy" not in running.stderr
+    impatient("stop", "meeting", "--now")
+    assert running.wait().returncode == 130
+
+
+def test_F_012_extra_collective_of_a_rank_is_found_with_its_number(impatient):
+    text = meeting("torch.distributed.all_reduce(x, 'avg')")
+    first = "torch.distributed.all_reduce(x, 'avg')\n"
+    result = impatient.run(text.replace(first, first + "      torch.distributed.broadcast(x, 0)\n", 1))
+    assert result.returncode == 1, result.stderr
+    assert "the ranks disagree on collective 42" in result.stderr
+    assert "rank 0 calls broadcast from 0(float32 [4])" in result.stderr
+    assert "rank 1 calls all_reduce(float32 [4])" in result.stderr
+
+
+def test_B_098_collective_whose_peer_never_comes_ends_with_a_timeout(rtrain):
+    text = meeting("train.busy('another thing', 60) os.execute 'sleep 60'")
+    config = "torch_config = train.TorchConfig{timeout_s = 3},\n  run_config ="
+    result = rtrain.run(text.replace("run_config =", config, 1))
+    assert result.returncode == 6, result.stderr
+    assert "rank 0" in result.stderr and "all_reduce" in result.stderr and "timeout_s" in result.stderr
+
+
+def test_B_074_heartbeats_go_on_while_the_train_function_computes(impatient):
+    impatient.env.update(
+        RTRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S="3", RTRAIN_HANG_THRESHOLD_S="60", RTRAIN_BUSY_THRESHOLD_S="60")
+    result = impatient.run(meeting("local till = os.time() + 5 repeat until os.time() >= till os.exit(7)"))
+    assert result.returncode == 5, result.stderr
+    assert "heartbeat" not in result.stderr
+
+
+def test_B_082_worker_whose_control_thread_is_stuck_ends_the_run(impatient):
+    if not impatient("env", "--fault-points").stdout:
+        pytest.skip("built with -DRTRAIN_FAULT_POINTS=OFF")
+    impatient.env.update(RTRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S="3", RTRAIN_FAULT="worker.beat:3:sleep=60000:rank=1")
+    result = impatient.run(meeting())
+    assert result.returncode == 6, result.stderr
+    assert "rank 1 (pid" in result.stderr and "has shown no heartbeat" in result.stderr
+
+
+# --- rtrain stack ---
+
+
+def stack_of(rtrain, rank):
+    result = rtrain("stack", "meeting", "--rank", str(rank), "--json")
+    assert result.returncode == 0, result.stderr
+    (stack,) = json.loads(result.stdout)["ranks"]
+    assert stack["rank"] == rank and stack["pid"] == pid_of(rtrain, rank) and stack["phase"] == "running"
+    return stack
+
+
+def test_stack_shows_busy_waiting_and_stopped_workers(rtrain):
+    running = rtrain.started("run", rtrain.script(meeting("while true do x:add(1) end")))
+    wait_until(lambda: stack_of(rtrain, 0)["state"].startswith("waits in all_reduce"), 30, "the wait")
+    waiting = stack_of(rtrain, 0)
+    assert any("train.lua:" in line for line in waiting["lua"])
+    assert waiting["collectives"][-1]["operation"] == "all_reduce"
+    assert {"rtrain-control"} < {thread["name"] for thread in waiting["threads"]}
+    busy = stack_of(rtrain, 1)
+    assert busy["state"].startswith("busy")
+    assert busy["threads"] and all(thread["frames"] for thread in busy["threads"])
+    os.kill(pid_of(rtrain, 1), signal.SIGSTOP)
+    text = rtrain("stack", "meeting").stdout
+    assert "run meeting, attempt 1, RUNNING" in text
+    assert f"rank 0 (pid {pid_of(rtrain, 0)}, running) waits in all_reduce" in text
+    assert f"rank 1 (pid {pid_of(rtrain, 1)}, running) stopped (SIGSTOP)" in text
+    unknown = rtrain("stack", "meeting", "--rank", "2")
+    assert unknown.returncode == 2 and "the group has the ranks 0 to 1" in unknown.stderr
+    assert rtrain("stop", "meeting", "--now").returncode == 0
+    assert running.wait().returncode == 130
+    over = rtrain("stack", "meeting")
+    assert over.returncode == 2 and "is over: ABORTED" in over.stderr
+
+
+def test_stack_names_the_wait_in_the_controllers_collective(rtrain):
+    barrier = "train.collective.barrier()"
+    running = rtrain.started("run", rtrain.script(meeting(barrier)))
+    wait_until(lambda: stack_of(rtrain, 1)["state"].startswith(f"waits in {barrier}"), 30, "the barrier")
+    assert rtrain("stop", "meeting", "--now").returncode == 0
+    running.wait()

@@ -197,6 +197,28 @@ TEST(HangVerdict, F_036_TimeInWhichTheControllerWasStoppedDoesNotCount) {
   EXPECT_TRUE(group.run(1).empty());
 }
 
+TEST(HangVerdict, WaitsThatTheControllerBoundsAreNeverAHang) {
+  for (const char* operation : {"get_all_reported_checkpoints()", "stop_requested()"}) {
+    Group group;
+    group.wait(0, operation, 5);
+    group.wait(1, "all_reduce", 6);
+    EXPECT_TRUE(group.run(100).empty()) << operation;
+  }
+}
+
+TEST(HangVerdict, WaitInTheControllersCollectiveIsNotShownWithOneOfTheGroup) {
+  Group group;
+  for (size_t i = 0; i < 2; ++i) {
+    group.wait(i, "train.collective.barrier()", 5);
+    group.ranks[i].calls = {{5, "all_reduce(float32 [4])", "train.lua:5"}};
+  }
+  const auto found = group.run(12);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, Kind::kAllWait);
+  EXPECT_NE(found[0].text.find("waits in train.collective.barrier() at train.lua:7"),
+            std::string::npos);
+}
+
 TEST(HangVerdict, UploadIsNeverAHang) {
   Group group;
   group.wait(0, "upload of a checkpoint", 5);

@@ -1,0 +1,60 @@
+// rtrain stack RUN: where the workers of a live run are, in Lua and in native code.
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "host/base/text.h"
+#include "host/cli/command.h"
+#include "host/cli/control_client.h"
+#include "host/cli/listing.h"
+#include "host/train/stack_request.h"
+
+namespace rtrain {
+namespace {
+
+// A worker that does not answer is described after 1.5 s.
+constexpr std::chrono::seconds kAnswer{10};
+
+struct Options : ListingOptions {
+  std::optional<int> rank;
+};
+
+void print_stacks(const std::string& name, const Value& answer) {
+  const List& stacks = answer["ranks"].as_list();
+  std::cout << "run " << name << ", attempt " << answer["attempt"].as_int() << ", "
+            << answer["state"].as_string() << "\n";
+  if (stacks.empty()) std::cout << "it has no worker at the moment\n";
+  for (const Value& stack : stacks) {
+    std::cout << "\n" << stack_text(stack);
+    if (stack["threads_left_out"].bool_or(false)) {
+      std::cout << "  its threads: rtrain stack " << name << " --rank " << stack["rank"].as_int()
+                << "\n";
+    }
+  }
+}
+
+void show_stacks(const Options& options) {
+  OpenRun run = options.open_run();
+  ControlClient controller(run);
+  Map request{{"op", "stack"}};
+  if (options.rank) request.set("rank", *options.rank);
+  const Value answer = controller.ask(request, kAnswer);
+  if (!options.json) return print_stacks(run.ref.name, answer);
+  Map document{{"name", run.ref.name}, {"run_id", run.ref.run_id}};
+  for (const char* key : {"attempt", "state", "ranks"}) document.set(key, answer[key]);
+  print_json(document);
+}
+
+}  // namespace
+
+void add_stack(CLI::App& app, CommandResult&) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("stack", "Show where the workers of a live run are: Lua and native code");
+  add_run_argument(*command, *options);
+  command->add_option("--rank", options->rank, "of this rank only");
+  add_listing_options(*command, *options);
+  command->final_callback([options] { show_stacks(*options); });
+}
+
+}  // namespace rtrain
