@@ -30,7 +30,7 @@ train.TorchTrainer{
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 RUN_KEYS = {"name", "run_id", "status", "num_workers", "started_at", "ended_at", "duration_s", "script", "metrics", "tags"}
 SHOW_KEYS = RUN_KEYS | {"config", "scaling", "attempts", "checkpoints", "best_checkpoints", "annotations", "path", "environment"}
-CHECKPOINT_KEYS = {"name", "path", "index", "attempt", "metrics", "size_bytes", "created_at", "latest", "best"}
+CHECKPOINT_KEYS = {"name", "path", "index", "attempt", "metrics", "size_bytes", "created_at", "status", "latest", "best"}
 
 
 def test_the_documents_have_the_promised_keys(rtrain):
