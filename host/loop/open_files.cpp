@@ -22,7 +22,7 @@ int files_open_now() {
 }  // namespace
 
 void provide_open_files(int count) {
-  const auto needed = static_cast<rlim_t>(files_open_now() + count);
+  const auto needed = static_cast<rlim_t>(files_open_now()) + static_cast<rlim_t>(count);
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
   const rlim_t allowed = limit.rlim_max;
