@@ -71,6 +71,11 @@ def last_size(rtrain):
     return rows[-1]["size"] if rows else None
 
 
+def group_sizes(rtrain):
+    """How many workers each attempt had; none as long as they start."""
+    return [len(attempt["workers"]) for attempt in rtrain.json("show", "elastic")["attempts"]]
+
+
 def test_runs_wait_for_each_other_in_order_and_say_for_whom(rtrain):
     set_cpus(rtrain, 2)
     rtrain.env["RTRAIN_RESOURCE_NOTICE_S"] = "1"
@@ -186,7 +191,7 @@ def test_B_111_an_elastic_run_waits_starts_at_min_grows_and_shrinks(rtrain):
     assert "the group goes on with 3 workers instead of 2 after its next checkpoint" in result.stderr
     show = rtrain.json("show", "elastic")
     assert show["status"] == "FINISHED"
-    assert [len(attempt["workers"]) for attempt in show["attempts"]] == [2, 3, 2]
+    assert group_sizes(rtrain) == [2, 3, 2]
     assert {attempt["status"] for attempt in show["attempts"]} == {"FINISHED"}, "a resize is no failure"
     rows = rtrain.json("metrics", "elastic", "--all")
     # B-112: never a size outside of the range; B-111: nothing is lost or done twice.
@@ -252,14 +257,13 @@ def test_F_061_a_schedule_of_cores_loses_no_row_and_repeats_none(rtrain):
     try:
         for cpus in (1, 3):
             set_cpus(rtrain, cpus)
-            wait_until(lambda cpus=cpus: not running.running or rtrain.json("show", "elastic")["attempts"][-1][
-                "num_workers"] == cpus and rtrain.reports("elastic"), message=f"a group of {cpus}")
+            wait_until(lambda cpus=cpus: not running.running or group_sizes(rtrain)[-1] == cpus,
+                       message=f"a group of {cpus}")
         result = running.wait()
     finally:
         running.kill()
     assert result.returncode == 0, result.stderr
-    show = rtrain.json("show", "elastic")
-    assert [attempt["num_workers"] for attempt in show["attempts"]] == [2, 1, 3]
+    assert group_sizes(rtrain) == [2, 1, 3]
     rows = rtrain.json("metrics", "elastic", "--ranks", "--all")
     assert not any(row["superseded"] for row in rows), "no step is done twice"
     for epoch in (0, 1):
