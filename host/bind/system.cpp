@@ -8,6 +8,7 @@
 #include "host/base/resource_settings.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
+#include "host/lua/cuda_loader.h"
 #include "host/store/checkpoint_files.h"
 #include "host/store/file.h"
 #include "host/store/folder_copy.h"
@@ -110,6 +111,14 @@ int cores(lua_State* L) {
   return 1;
 }
 
+// cuda() → number of devices, why there are none
+int cuda(lua_State* L) {
+  const CudaSupport support = usable_cuda();
+  push_value(L, support.devices);
+  push_value(L, support.reason);
+  return 2;
+}
+
 }  // namespace
 
 int open_system(lua_State* L) {
@@ -127,7 +136,8 @@ int open_system(lua_State* L) {
                                             method<&verify>("verify"),
                                             method<&hash>("hash"),
                                             method<&lease>("lease"),
-                                            method<&cores>("cores")};
+                                            method<&cores>("cores"),
+                                            method<&cuda>("cuda")};
   push_functions(L, kFunctions);
   return 1;
 }

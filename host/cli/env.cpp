@@ -1,4 +1,4 @@
-// rtrain env: versions, LibTorch, Arrow, cores, memory, GPUs.
+// rtrain env: versions, LibTorch, Arrow, cores, memory, GPUs, CUDA.
 #include <iostream>
 #include <memory>
 
@@ -28,6 +28,15 @@ void print_library(std::string_view name, const Value& library) {
     print_field("", cat(place["path"].as_string(), "  (", place["source"].as_string(),
                         "): ", place["finding"].as_string()));
   }
+}
+
+void print_cuda(const Value& environment) {
+  const Value& cuda = environment["cuda"];
+  const int64_t devices = cuda["devices"].as_int();
+  print_field("CUDA", cuda["available"].as_bool()
+                          ? cat(environment["libtorch"]["cuda"].string_or(""), "  ", devices,
+                                devices == 1 ? " device" : " devices")
+                          : cat("not available: ", cuda["reason"].as_string()));
 }
 
 void print_gpus(const Value& environment) {
@@ -61,6 +70,7 @@ void print_environment(const Value& environment) {
               cat(human_size(environment["memory_bytes"].as_int()), ", ",
                   human_size(environment["available_memory_bytes"].as_int()), " available"));
   print_gpus(environment);
+  print_cuda(environment);
   print_field("storage", environment["storage"].as_string());
   print_field("network", environment["network"].as_string());
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "host/engine/cuda/cuda.h"
 #include "host/engine/distributed/peer_error.h"
 
 namespace rtrain {
@@ -46,6 +47,7 @@ std::string short_text(std::string_view text) {
   text = text.substr(0, text.find("\nException raised from "));  // of an error inside this one
   const size_t mark = text.find("INTERNAL ASSERT FAILED");
   if (mark != std::string_view::npos) return assertion_text(text, mark);
+  text = text.substr(0, text.find("\nSearch for `cuda"));  // advice about CUDA's web pages
   const size_t end =
       text.find(" This could be because the operator doesn't exist for this backend");
   return std::string(trim(text.substr(0, end)));
@@ -53,15 +55,16 @@ std::string short_text(std::string_view text) {
 
 bool lacks_cuda(std::string_view text) {
   return text.find("from the 'CUDA' backend") != std::string_view::npos ||
-         text.find("not linked with support for cuda") != std::string_view::npos;
+         text.find("not linked with support for cuda") != std::string_view::npos ||
+         text.find("Found no NVIDIA driver") != std::string_view::npos;
 }
 
 Error torch_error(const c10::Error& e) {
   const std::string_view text = e.what_without_backtrace();
   if (lacks_cuda(text)) {
-    return Error(
-        Code::kEnvironment,
-        "device 'cuda' is not available: no GPU support in this LibTorch or on this machine");
+    return Error(Code::kEnvironment,
+                 cat("device 'cuda' is not available: ",
+                     cuda_api() == nullptr ? cuda_refusal() : "the NVIDIA driver does not answer"));
   }
   return Error(code_of(e), short_text(text));
 }

@@ -2,6 +2,7 @@
 // will use it.
 #include <c10/core/AutogradState.h>
 
+#include "host/engine/cuda/cuda.h"
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
 #include "host/engine/memory/collector.h"
@@ -41,5 +42,6 @@ extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
   open_images(L);
   open_batches(L);
   open_arrow_columns(L);
+  open_cuda(L);
   return 1;
 }

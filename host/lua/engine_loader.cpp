@@ -7,6 +7,7 @@
 
 #include "host/base/error.h"
 #include "host/base/libtorch.h"
+#include "host/lua/cuda_loader.h"
 #include "host/lua/embedded_library.h"
 
 extern "C" {
@@ -25,6 +26,16 @@ EmbeddedLibrary& engine_library() {
   return library;
 }
 
+// Tells the engine what there is of CUDA, or why nothing.
+void connect_cuda(bool has_cuda) {
+  using UseCuda = bool (*)(const void* api, const char* reason);
+  auto use = reinterpret_cast<UseCuda>(engine_library().load("rtrain_engine_use_cuda"));
+  const void* api = has_cuda ? load_cuda_api() : nullptr;
+  if (!use(api, usable_cuda().reason.c_str())) {
+    throw Error(Code::kEnvironment, "librtrain_cuda.so and the engine are not of one build");
+  }
+}
+
 // The libraries that libtorch_cpu.so needs and that lie beside torch/ in the wheels' layout are
 // found by its own RPATH; where the layout is another one, the dynamic linker's message names the
 // missing one.
@@ -32,7 +43,9 @@ EngineOpen load() {
   const LibTorchSearch search = find_libtorch();
   if (!search.found) throw Error(Code::kEnvironment, libtorch_refusal(search));
   open_library(search.found->lib + "/libtorch_cpu.so", RTLD_NOW | RTLD_GLOBAL);
+  const bool has_cuda = load_libtorch_cuda();
   auto open = reinterpret_cast<EngineOpen>(engine_library().load(kEngineOpenName));
+  connect_cuda(has_cuda);
   loaded = true;
   return open;
 }

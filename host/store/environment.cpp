@@ -11,6 +11,7 @@
 #include "host/base/libtorch.h"
 #include "host/base/machine.h"
 #include "host/lua/compiled_hooks.h"
+#include "host/lua/cuda_loader.h"
 #include "host/lua/lua.h"
 #include "host/store/file.h"
 
@@ -45,6 +46,13 @@ Value describe_arrow() {
              {"places", describe_places(search.places)}};
 }
 
+Value describe_cuda() {
+  const CudaSupport& support = cuda_support();
+  return Map{{"available", support.devices > 0},
+             {"devices", support.devices},
+             {"reason", text_or_nil(support.reason)}};
+}
+
 Value describe_platform() {
   utsname system{};
   ::uname(&system);
@@ -73,6 +81,7 @@ Value describe_environment() {
              {"sqlite", sqlite3_libversion()},
              {"libtorch", describe_libtorch()},
              {"arrow", describe_arrow()},
+             {"cuda", describe_cuda()},
              {"hostname", hostname()},
              {"cores", available_cores()},
              {"memory_bytes", memory_bytes()},

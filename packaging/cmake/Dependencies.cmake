@@ -70,3 +70,22 @@ foreach(lib arrow parquet)
   set_target_properties(arrow::${lib} PROPERTIES IMPORTED_LOCATION ${ARROW_ROOT}/lib${lib}.so.2600)
   target_include_directories(arrow::${lib} SYSTEM INTERFACE ${ARROW_ROOT}/include)
 endforeach()
+
+# Headers of the CUDA 13 toolkit for host/cuda/: its own folder, or what the wheels of NVIDIA brought beside LibTorch. Its
+# libraries are not linked: LibTorch's CUDA library brings them when it is loaded.
+find_path(CUDA_INCLUDE cuda_runtime_api.h
+          HINTS $ENV{CUDA_HOME}/include /usr/local/cuda/include /usr/local/cuda-13.0/include
+                ${TORCH_ROOT}/../nvidia/cu13/include NO_DEFAULT_PATH)
+set(cuda_version 0)
+if(CUDA_INCLUDE AND EXISTS ${CUDA_INCLUDE}/cuda.h)
+  file(STRINGS ${CUDA_INCLUDE}/cuda.h cuda_version REGEX "^#define CUDA_VERSION [0-9]+")
+  string(REGEX REPLACE "[^0-9]" "" cuda_version "${cuda_version}")
+endif()
+if(cuda_version GREATER_EQUAL 13000 AND cuda_version LESS 14000)
+  set(RTRAIN_CUDA ON)
+  add_library(cuda_headers INTERFACE)
+  target_include_directories(cuda_headers SYSTEM INTERFACE ${CUDA_INCLUDE})
+else()
+  set(RTRAIN_CUDA OFF)
+  message(NOTICE "CUDA is left out: no CUDA 13 toolkit (CUDA_HOME, /usr/local/cuda)")
+endif()

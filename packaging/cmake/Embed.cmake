@@ -23,11 +23,21 @@ function(rtrain_embed_modules target)
   target_sources(${target} PRIVATE ${out})
 endfunction()
 
-# Defines the symbols <symbol>_begin and <symbol>_end around the bytes of a built library.
+# Defines the symbols <symbol>_begin and <symbol>_end around the bytes of a built library; around nothing where this build
+# has no such library.
 function(rtrain_embed_library target library symbol)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.S)
+  if(NOT TARGET ${library})
+    file(GENERATE OUTPUT ${out} CONTENT "    .section .rodata
+    .globl ${symbol}_begin\n    .hidden ${symbol}_begin\n${symbol}_begin:
+    .globl ${symbol}_end\n    .hidden ${symbol}_end\n${symbol}_end:\n    .byte 0
+    .section .note.GNU-stack, \"\", @progbits\n")
+    set_source_files_properties(${out} PROPERTIES GENERATED TRUE)
+    target_sources(${target} PRIVATE ${out})
+    return()
+  endif()
   # OBJECT_DEPENDS takes no generator expression: the library is built in this very folder.
   set(image ${CMAKE_CURRENT_BINARY_DIR}/${CMAKE_SHARED_LIBRARY_PREFIX}${library}${CMAKE_SHARED_LIBRARY_SUFFIX})
-  set(out ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.S)
   file(GENERATE OUTPUT ${out} CONTENT "    .section .rodata\n    .balign 64
     .globl ${symbol}_begin\n    .hidden ${symbol}_begin\n${symbol}_begin:\n    .incbin \"${image}\"
     .globl ${symbol}_end\n    .hidden ${symbol}_end\n${symbol}_end:\n    .byte 0

@@ -1,0 +1,61 @@
+#include "host/lua/cuda_loader.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+
+#include "host/base/error.h"
+#include "host/lua/embedded_library.h"
+
+extern "C" {
+extern const unsigned char rtrain_cuda_image_begin[];
+extern const unsigned char rtrain_cuda_image_end[];
+}
+
+namespace rtrain {
+namespace {
+
+std::string& failure() {
+  static std::string text;
+  return text;
+}
+
+CudaSupport look() {
+  CudaFacts facts{.driver = cuda_driver(), .libtorch = std::nullopt};
+  if (facts.driver.devices > 0) facts.libtorch = find_libtorch().found;
+  std::error_code ignored;
+  facts.has_library =
+      facts.libtorch && std::filesystem::exists(facts.libtorch->lib + "/libtorch_cuda.so", ignored);
+  facts.is_built = RTRAIN_CUDA;
+  return judge_cuda(facts);
+}
+
+}  // namespace
+
+const CudaSupport& cuda_support() {
+  static const CudaSupport support = look();
+  return support;
+}
+
+bool load_libtorch_cuda() {
+  if (cuda_support().devices == 0) return false;
+  try {
+    open_library(cuda_support().library, RTLD_NOW | RTLD_GLOBAL);
+  } catch (const Error& e) {
+    failure() = e.message();
+    return false;
+  }
+  return true;
+}
+
+CudaSupport usable_cuda() {
+  return failure().empty() ? cuda_support() : CudaSupport{0, failure(), ""};
+}
+
+const void* load_cuda_api() {
+  static EmbeddedLibrary library({"rtrain-cuda", rtrain_cuda_image_begin, rtrain_cuda_image_end,
+                                  "RTRAIN_CUDA_MODULE", nullptr});
+  return reinterpret_cast<const void* (*)()>(library.load("rtrain_cuda_api"))();
+}
+
+}  // namespace rtrain

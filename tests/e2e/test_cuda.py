@@ -1,0 +1,120 @@
+"""CUDA where there is no GPU: what is loaded, and why there is no device.
+
+A driver is played by the library of tests/fake_nvidia; the CUDA library of LibTorch is the real one.
+"""
+
+import ctypes
+import pathlib
+
+import pytest
+from conftest import RTRAIN
+
+FAKE_DRIVER = pathlib.Path(RTRAIN).parent / "tests" / "fake_nvidia"
+
+QUESTIONS = """
+    local torch = require 'torch'
+    print(torch.cuda.is_available(), torch.cuda.device_count())
+    print(select(2, pcall(torch.cuda.get_device_name)).message)
+    print(select(2, pcall(torch.zeros, 1, {device = 'cuda'})).message)
+    print(torch.ones(2):sum():item())
+    """
+
+
+def has_driver():
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+without_driver = pytest.mark.skipif(has_driver(), reason="this machine has an NVIDIA driver")
+
+
+@pytest.fixture
+def driver(rtrain):
+    """A driver that shows two devices."""
+    rtrain.env.update(LD_LIBRARY_PATH=str(FAKE_DRIVER), FAKE_CUDA_DEVICES="2")
+
+
+def cuda_of(rtrain):
+    return rtrain.json("env")["cuda"]
+
+
+def libtorch_folder(rtrain):
+    return pathlib.Path(rtrain.json("env")["libtorch"]["path"])
+
+
+def answers(rtrain):
+    result = rtrain("exec", rtrain.script(QUESTIONS))
+    assert result.returncode == 0, result.stderr
+    return result.stdout.splitlines()
+
+
+@without_driver
+def test_without_a_driver_everything_says_so(rtrain):
+    reason = "no NVIDIA driver: libcuda.so.1 is not there"
+    assert cuda_of(rtrain) == {"available": False, "devices": 0, "reason": reason}
+    assert f"CUDA      not available: {reason}" in rtrain("env").stdout
+    available, name, zeros, total = answers(rtrain)
+    assert available.split() == ["false", "0"]
+    assert name == f"torch.cuda.get_device_name: no CUDA device: {reason}"
+    assert zeros.startswith(f"zeros: device 'cuda' is not available: {reason}")
+    assert total == "2"
+
+
+def test_a_driver_that_does_not_answer_is_quoted(rtrain, driver):
+    rtrain.env["FAKE_CUDA_ERROR"] = "803"
+    reason = cuda_of(rtrain)["reason"]
+    assert reason == "the NVIDIA driver does not answer: the driver is of another version (803)"
+
+
+def test_a_process_that_may_see_no_device_has_none(rtrain, driver):
+    rtrain.env["CUDA_VISIBLE_DEVICES"] = ""
+    assert cuda_of(rtrain) == {
+        "available": False, "devices": 0, "reason": "the NVIDIA driver shows no device (CUDA_VISIBLE_DEVICES='')"}
+
+
+def test_a_libtorch_without_cuda_is_named_with_its_folder(rtrain, driver):
+    folder = libtorch_folder(rtrain)
+    bare = rtrain.folder / "bare"
+    (bare / "torch" / "lib").mkdir(parents=True)
+    (bare / "torch" / "version.py").write_text((folder.parent / "version.py").read_text())
+    (bare / "torch" / "lib" / "libtorch_cpu.so").symlink_to(folder / "libtorch_cpu.so")
+    rtrain.env["RTRAIN_LIBTORCH"] = str(bare)
+    reason = cuda_of(rtrain)["reason"]
+    assert reason.startswith(f"LibTorch without CUDA: libtorch_cuda.so not found beside {bare}/torch/lib/libtorch_cpu.so")
+
+
+@pytest.fixture
+def whole_libtorch(rtrain):
+    if not (libtorch_folder(rtrain) / "libtorch_cuda.so").exists():
+        pytest.skip("this LibTorch has no CUDA library: scripts/setup --gpu")
+
+
+@without_driver
+def test_the_cuda_library_loads_and_computing_goes_on_without_a_device(rtrain, driver, whole_libtorch):
+    assert cuda_of(rtrain) == {"available": True, "devices": 2, "reason": None}
+    # Our library asks CUDA's runtime, which finds that this driver is none.
+    available, name, zeros, total = answers(rtrain)
+    assert available.split() == ["true", "2"]
+    assert "CUDA driver version is insufficient" in name and "Search for" not in name
+    assert "device 'cuda' is not available" in zeros
+    assert total == "2"
+
+
+def test_a_broken_cuda_library_is_the_reason_and_the_cpu_computes(rtrain, driver, whole_libtorch):
+    folder = libtorch_folder(rtrain)
+    broken = rtrain.folder / "broken"
+    (broken / "torch" / "lib").mkdir(parents=True)
+    (broken / "nvidia").symlink_to(folder.parent.parent / "nvidia")
+    (broken / "torch" / "version.py").write_text((folder.parent / "version.py").read_text())
+    for file in folder.glob("lib*.so*"):
+        (broken / "torch" / "lib" / file.name).symlink_to(file)
+    (broken / "torch" / "lib" / "libtorch_cuda.so").unlink()
+    (broken / "torch" / "lib" / "libtorch_cuda.so").write_text("no library")
+    rtrain.env["RTRAIN_LIBTORCH"] = str(broken)
+    available, name, zeros, total = answers(rtrain)
+    assert "libtorch_cuda.so: file too short" in name or "invalid ELF header" in name
+    assert name.split("cannot load")[1] in zeros
+    assert total == "2"
