@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <utility>
 
 #include "host/base/lease_folder.h"
+#include "host/base/process_facts.h"
 #include "host/base/resource_settings.h"
 #include "host/base/runtime_folder.h"
 #include "host/base/text.h"
@@ -14,18 +14,8 @@
 namespace rtrain {
 namespace {
 
-// "pid (name) S ppid …"; the name may hold anything.
-int parent_of(int pid) {
-  std::ifstream file(cat("/proc/", pid, "/stat"));
-  std::string line;
-  std::getline(file, line);
-  const size_t name_end = line.rfind(')');
-  if (name_end == std::string::npos || name_end + 4 >= line.size()) return 0;
-  return std::atoi(line.c_str() + name_end + 4);
-}
-
 bool is_ancestor(int pid) {
-  for (int at = getppid(); at > 1; at = parent_of(at)) {
+  for (int at = getppid(); at > 1; at = process_facts(at).parent) {
     if (at == pid) return true;
   }
   return false;

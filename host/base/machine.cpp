@@ -10,29 +10,20 @@
 #include <fstream>
 #include <memory>
 
+#include "host/base/cgroup.h"
 #include "host/base/text.h"
 
 namespace rtrain {
 namespace {
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-// The folders of this process's cgroup (version 2) and its parents.
+// Where limits of this process are: its cgroup's folder and its parents'.
 std::vector<std::string> cgroup_folders() {
-  std::string group = first_line("/proc/self/cgroup");
-  if (!group.starts_with("0::/")) return {};
-  group = group.substr(3);
   std::vector<std::string> folders;
-  while (true) {
-    folders.push_back("/sys/fs/cgroup" + (group == "/" ? "" : group));
-    if (group == "/" || group.empty()) return folders;
-    group = group.substr(0, std::max<size_t>(group.rfind('/'), 1));
+  std::string folder = cgroup_folder().value_or("");
+  for (; folder.size() >= kCgroupRoot.size(); folder.resize(folder.rfind('/'))) {
+    folders.push_back(folder);
   }
+  return folders;
 }
 
 // "max 100000" or "200000 100000": time per period. Infinite without a quota.

@@ -13,6 +13,7 @@ namespace rtrain {
 // /proc/PID/stat: the name in brackets may hold anything, the fields behind it are counted from 3.
 ProcessFacts process_facts(int pid) {
   constexpr int kFirstField = 3;
+  constexpr int kParent = 4;
   constexpr int kUserTicks = 14;
   constexpr int kKernelTicks = 15;
   constexpr int kExitCode = 52;
@@ -27,6 +28,7 @@ ProcessFacts process_facts(int pid) {
   double ticks = 0;
   for (int number = kFirstField; fields >> field; ++number) {
     if (number == kFirstField) out.state = field[0];
+    if (number == kParent) out.parent = std::stoi(field);
     if (number == kUserTicks || number == kKernelTicks) ticks += std::stod(field);
     if (number == kExitCode) out.exit_status = std::stoi(field);
   }

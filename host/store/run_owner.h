@@ -1,5 +1,4 @@
-// host/store/run_owner.h: which process a run belongs to, for messages and for locks that the
-// kernel does not keep.
+// host/store/run_owner.h: which process a run belongs to, for messages.
 //
 // A process id says little by itself: two containers share a volume and both have a process 7. So
 // it goes with the host, its boot and the process's namespace.
@@ -13,7 +12,6 @@ namespace rtrain {
 
 struct RunOwner {
   int64_t pid = 0;
-  int64_t process_started = 0;  // ticks since boot, from /proc: tells a later process of that pid
   std::string host;
   std::string boot_id;
   std::string pid_namespace;
@@ -25,10 +23,6 @@ struct RunOwner {
   static RunOwner from_json(std::string_view text);
   // "pid 71 on gpu-3 (since 2026-11-21T14:03:05.123Z)"; "another controller" when nothing is known.
   std::string to_text() const;
-
-  // True when the process has certainly ended: it was of this boot and this namespace and is not
-  // there. Of any other process nothing can be proved from here.
-  bool is_certainly_dead() const;
 };
 
 }  // namespace rtrain
