@@ -2,8 +2,9 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <array>
-#include <chrono>
+#include <cmath>
 #include <cstdio>
 
 namespace rtrain {
@@ -30,6 +31,12 @@ double monotonic_s() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+std::chrono::milliseconds to_ms(double seconds) {
+  constexpr double kMostS = 1e9;  // some 30 years
+  return std::chrono::milliseconds(
+      static_cast<int64_t>(std::ceil(std::min(seconds, kMostS) * 1000)));
 }
 
 }  // namespace rtrain

@@ -1,6 +1,7 @@
-// host/base/clock.h: wall-clock times as the store and the messages carry them.
+// host/base/clock.h: times as the store and the messages carry them, and as timers take them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -14,5 +15,8 @@ std::string time_text(int64_t unix_ms);
 
 // Seconds on the monotonic clock, the same clock in every process of this boot.
 double monotonic_s();
+
+// For timers and waits: rounded up, so that none ends early.
+std::chrono::milliseconds to_ms(double seconds);
 
 }  // namespace rtrain

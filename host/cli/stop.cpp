@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "host/base/clock.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/control_client.h"
@@ -19,10 +20,6 @@ constexpr std::chrono::seconds kEnd{60};
 struct Options : ListingOptions {
   bool now = false;
 };
-
-std::chrono::milliseconds to_ms(double seconds) {
-  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
-}
 
 void stop_run(const Options& options) {
   OpenRun run = options.open_run();

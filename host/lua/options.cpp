@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/base/text.h"
 
@@ -95,7 +96,7 @@ std::chrono::milliseconds Options::seconds(const char* name,
     throw Error(Code::kArgument,
                 cat(function_, ": option '", name, "' must be above 0 seconds, not ", out));
   }
-  return std::chrono::milliseconds(static_cast<int64_t>(std::ceil(out * 1000)));
+  return to_ms(out);
 }
 
 }  // namespace rtrain

@@ -1,16 +1,17 @@
 #include "host/store/patience.h"
 
-#include <cstdlib>
+#include <algorithm>
+
+#include "host/base/clock.h"
+#include "host/base/seconds_setting.h"
 
 namespace rtrain {
 
 std::chrono::milliseconds store_patience() {
   constexpr double kDefaultS = 60;
-  const char* text = std::getenv("RTRAIN_STORE_PATIENCE_S");
-  char* end = nullptr;
-  const double given = text == nullptr ? kDefaultS : std::strtod(text, &end);
-  const bool usable = text == nullptr || (end != text && given >= 0 && given < 1e6);
-  return std::chrono::milliseconds(static_cast<int64_t>((usable ? given : kDefaultS) * 1000));
+  constexpr double kMostS = 1e6;  // SQLite counts milliseconds in an int
+  return to_ms(std::min(
+      seconds_setting("RTRAIN_STORE_PATIENCE_S", kDefaultS, ZeroSeconds::kAllowed), kMostS));
 }
 
 }  // namespace rtrain

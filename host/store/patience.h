@@ -6,7 +6,8 @@
 
 namespace rtrain {
 
-// RTRAIN_STORE_PATIENCE_S in the environment, else 60 s.
+// RTRAIN_STORE_PATIENCE_S in the environment (0: not at all), else 60 s. Throws Error(kConfig)
+// where that is no number of seconds.
 std::chrono::milliseconds store_patience();
 
 }  // namespace rtrain

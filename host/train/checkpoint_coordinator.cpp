@@ -14,10 +14,6 @@ namespace {
 // Well below what one message may have.
 constexpr size_t kPartBytes = size_t{256} << 10;
 
-std::chrono::milliseconds to_ms(double seconds) {
-  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
-}
-
 }  // namespace
 
 CheckpointCoordinator::CheckpointCoordinator(Seams seams)

@@ -1,29 +1,11 @@
 #include "host/train/collective_service.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 
 #include "host/base/clock.h"
 #include "host/loop/message.h"
 
 namespace rtrain {
-namespace {
-
-double seconds_from_environment(const char* name, double otherwise) {
-  const char* set = std::getenv(name);
-  const double seconds = set == nullptr ? 0 : std::strtod(set, nullptr);
-  return seconds > 0 ? seconds : otherwise;
-}
-
-}  // namespace
-
-SyncSettings sync_settings(double timeout_s) {
-  const SyncSettings defaults;
-  return {seconds_from_environment("RTRAIN_COLLECTIVE_TIMEOUT_S", timeout_s),
-          seconds_from_environment("RTRAIN_COLLECTIVE_WARN_INTERVAL_S", defaults.warn_interval_s)};
-}
-
 CollectiveService::CollectiveService(Loop& loop, int world_size, const SyncSettings& settings,
                                      Outlets outlets)
     : board_(world_size, settings), outlets_(std::move(outlets)), due_(loop, [this] { look(); }) {}
@@ -52,7 +34,7 @@ void CollectiveService::tell(const std::vector<SyncBoard::Answer>& answers) {
   const auto next = board_.next_due();
   if (!next) return due_.stop();
   const double wait_s = std::max(0.0, *next - monotonic_s());
-  due_.start(std::chrono::milliseconds(static_cast<int64_t>(std::ceil(wait_s * 1000))));
+  due_.start(to_ms(wait_s));
 }
 
 void CollectiveService::look() {

@@ -12,9 +12,6 @@
 
 namespace rtrain {
 
-// timeout_s unless $RTRAIN_COLLECTIVE_TIMEOUT_S says otherwise; $RTRAIN_COLLECTIVE_WARN_INTERVAL_S.
-SyncSettings sync_settings(double timeout_s);
-
 class CollectiveService {
  public:
   struct Outlets {

@@ -1,16 +1,12 @@
 #include "host/train/controller.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <csignal>
-#include <cstdlib>
 #include <future>
 #include <type_traits>
 
 #include "host/base/clock.h"
 #include "host/base/fault.h"
+#include "host/base/machine.h"
 #include "host/base/oom_kills.h"
 #include "host/base/text.h"
 #include "host/loop/message.h"
@@ -25,25 +21,6 @@ constexpr std::chrono::seconds kKillNotice{5};
 // Who presses Ctrl-C waits for it.
 constexpr double kInterruptGraceS = 10;
 constexpr size_t kMaxUnwrittenOutput = size_t{8} << 20;
-
-constexpr const char* kCallbackTimeoutName = "RTRAIN_CALLBACK_TIMEOUT_S";
-constexpr double kCallbackTimeoutS = 60;
-
-std::chrono::milliseconds to_ms(double seconds) {
-  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
-}
-
-std::chrono::milliseconds callback_timeout() {
-  const char* set = std::getenv(kCallbackTimeoutName);
-  const double seconds = set == nullptr ? 0 : std::strtod(set, nullptr);
-  return to_ms(seconds > 0 ? seconds : kCallbackTimeoutS);
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 Value to_value(const Error& error) {
   return Map{{"code", code_name(error.code())},
@@ -315,7 +292,7 @@ void Controller::perform(const action::SpawnGroup& a) {
   const std::string threads = std::to_string(threads_);
   store_ = {};
   collectives_ = std::make_unique<CollectiveService>(
-      seams_.loop, size, sync_settings(seams_.spec.timeout_s),
+      seams_.loop, size, seams_.spec.collectives,
       CollectiveService::Outlets{
           [this](int rank, const Value& message) { group_->send(rank, message); },
           [this](const std::string& text) { emit_notice("warning", text); }});
@@ -343,7 +320,7 @@ void Controller::perform(const action::SpawnGroup& a) {
   options.progress_fd = watchdog_->progress_fd();
   holds_output_ = false;
   group_ = std::make_unique<WorkerGroup>(seams_.loop, options, *this);
-  const std::string host = host_name();
+  const std::string host = hostname();
   for (int rank = 0; rank < size; ++rank) {
     try {
       group_->spawn_next(cores_.place(rank, size));
@@ -368,7 +345,7 @@ void Controller::perform(const action::SpawnGroup& a) {
 void Controller::make_watchdog(int size) {
   oom_kills_before_ = oom_kills().value_or(0);
   watchdog_ = std::make_unique<Watchdog>(
-      seams_.loop, size, hang_limits(seams_.spec.hang_limits),
+      seams_.loop, size, seams_.spec.hang_limits,
       Watchdog::Outlets{[this](int rank, const Value& message) { group_->send(rank, message); },
                         [this](const std::string& text) { emit_notice("warning", text); },
                         [this](auto files) {
@@ -405,7 +382,7 @@ void Controller::perform(const action::SendStart& a) {
   context.run_path = seams_.record.run_path();
   context.backend = seams_.spec.backend;
   context.timeout_s = seams_.spec.timeout_s;
-  context.collective_timeout_s = sync_settings(seams_.spec.timeout_s).timeout_s;
+  context.collective_timeout_s = seams_.spec.collectives.timeout_s;
   context.threads = threads_;
   context.first_index = attempt_.first_index;
   if (attempt_.checkpoint) context.starting_checkpoint = attempt_.checkpoint->to_value();
@@ -420,7 +397,8 @@ void Controller::perform(const action::SetVerdictTimer& a) { verdict_.start(to_m
 void Controller::perform(const action::SetRetryTimer& a) {
   const auto delay = to_ms(a.seconds);
   if (!seams_.spec.has_callbacks) return retry_.start(delay);
-  const ScriptQuestion question{"before_retry", {}, callback_timeout(), kCallbackTimeoutName};
+  const ScriptQuestion question{
+      "before_retry", {}, to_ms(seams_.spec.callback_timeout_s), "RTRAIN_CALLBACK_TIMEOUT_S"};
   seams_.calls.ask(seams_.loop, question,
                    [this, delay](const auto&, const std::optional<Error>& error) {
                      if (error) emit_notice("warning", error->message());
@@ -649,7 +627,8 @@ void Controller::make_intake(int size) {
       seams_.loop,
       ReportIntake::Options{.world_size = size,
                             .first_index = attempt_.first_index,
-                            .timeout_s = seams_.spec.timeout_s},
+                            .timeout_s = seams_.spec.timeout_s,
+                            .notice_s = seams_.spec.report_notice_s},
       ReportIntake::Seams{
           .send = [this](int rank, const Value& message) { group_->send(rank, message); },
           .on_report =

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -18,13 +17,6 @@ namespace {
 constexpr std::chrono::milliseconds kPoll{100};
 // A run that ends just now is not worth a line.
 constexpr double kFirstNoticeS = 0.5;
-constexpr double kNoticeS = 30;
-
-double notice_interval_s() {
-  const char* set = std::getenv("RTRAIN_RESOURCE_NOTICE_S");
-  const double seconds = set == nullptr ? 0 : std::atof(set);
-  return seconds > 0 ? seconds : kNoticeS;
-}
 
 std::string counted(size_t count, std::string_view noun) {
   return cat(count, " ", noun, count == 1 ? "" : "s");
@@ -153,7 +145,7 @@ void CoreBroker::on_answer(const Answer& answer) {
 void CoreBroker::tell_waiting(const std::string& text) {
   const double now = monotonic_s();
   if (now < next_notice_s_) return;
-  next_notice_s_ = now + notice_interval_s();
+  next_notice_s_ = now + seams_.spec.resource_notice_s;
   const auto waited = static_cast<int64_t>(now - waiting_since_s_);
   notice_(waited == 0 ? text : cat(text, " (for ", waited, " s now)"));
 }

@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kSyncDelay{1000};
 
-std::chrono::milliseconds to_ms(double seconds) {
-  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
-}
-
 // Of the value in memory or on the disk, whichever; to a factor of two.
 size_t approximate_bytes(const Value& value) {
   size_t bytes = 16;

@@ -1,8 +1,6 @@
 #include "host/train/report_intake.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <utility>
 
 #include "host/base/clock.h"
@@ -11,14 +9,6 @@
 
 namespace rtrain {
 namespace {
-
-// How long a checkpoint may wait for a rank before a line says so.
-double notice_s() {
-  constexpr double kDefaultS = 60;
-  const char* text = std::getenv("RTRAIN_REPORT_WARN_INTERVAL_S");
-  const double given = text == nullptr ? 0 : std::strtod(text, nullptr);
-  return given > 0 ? given : kDefaultS;
-}
 
 Upload upload_from_name(const std::string& name) {
   if (name.empty()) return Upload::kNone;
@@ -32,7 +22,7 @@ Upload upload_from_name(const std::string& name) {
 ReportIntake::ReportIntake(Loop& loop, const Options& options, Seams seams)
     : options_(options),
       seams_(std::move(seams)),
-      handler_(options.world_size, options.first_index, notice_s()),
+      handler_(options.world_size, options.first_index, options.notice_s),
       flow_(options.first_index),
       files_(static_cast<size_t>(options.world_size)),
       timer_(loop, [this] { look_at_clock(); }) {}
@@ -111,7 +101,7 @@ void ReportIntake::look_at_clock() {
   const auto next = handler_.next_due();
   if (!next) return timer_.stop();
   const double wait_s = std::max(0.0, *next - now);
-  timer_.start(std::chrono::milliseconds(static_cast<int64_t>(std::ceil(wait_s * 1000)) + 1));
+  timer_.start(to_ms(wait_s + 0.001));
 }
 
 void ReportIntake::tell_taken() {

@@ -22,6 +22,7 @@ class ReportIntake {
     int world_size = 1;
     int64_t first_index = 0;
     double timeout_s = 1800;
+    double notice_s = 60;  // how long a checkpoint may wait for a rank before a line says so
   };
   struct Seams {
     std::function<void(int rank, const Value& message)> send;

@@ -6,6 +6,7 @@
 #include "host/base/error.h"
 #include "host/base/machine.h"
 #include "host/base/resource_settings.h"
+#include "host/base/seconds_setting.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -47,6 +48,20 @@ FailureLimits limits_of(const Value& config) {
   out.max_preemption_failures =
       limit(config, "max_preemption_failures", out.max_preemption_failures);
   return out;
+}
+
+// What an operator sets for all runs goes before what the script says.
+void take_settings(RunSpec& s) {
+  HangLimits& hang = s.hang_limits;
+  hang.threshold_s = seconds_setting("RTRAIN_HANG_THRESHOLD_S", hang.threshold_s);
+  hang.busy_s = seconds_setting("RTRAIN_BUSY_THRESHOLD_S", hang.busy_s);
+  hang.silent_s = seconds_setting("RTRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S", hang.silent_s);
+  SyncSettings& sync = s.collectives;
+  sync.timeout_s = seconds_setting("RTRAIN_COLLECTIVE_TIMEOUT_S", s.timeout_s);
+  sync.warn_interval_s = seconds_setting("RTRAIN_COLLECTIVE_WARN_INTERVAL_S", sync.warn_interval_s);
+  s.report_notice_s = seconds_setting("RTRAIN_REPORT_WARN_INTERVAL_S", s.report_notice_s);
+  s.resource_notice_s = seconds_setting("RTRAIN_RESOURCE_NOTICE_S", s.resource_notice_s);
+  s.callback_timeout_s = seconds_setting("RTRAIN_CALLBACK_TIMEOUT_S", s.callback_timeout_s);
 }
 
 HangLimits hang_limits_of(const Value& config) {
@@ -114,6 +129,7 @@ RunSpec RunSpec::from_value(const Value& v) {
   }
   s.git_commit = v["git_commit"].string_or("");
   s.git_dirty = v["git_dirty"].bool_or(false);
+  take_settings(s);
   check_range("min_workers", s.min_workers, 1);
   check_range("max_workers", s.max_workers, s.min_workers);
   check_range("timeout_s", s.timeout_s, 0);

@@ -11,6 +11,7 @@
 #include "host/train/failure_policy.h"
 #include "host/train/hang_verdict.h"
 #include "host/train/scaling_policy.h"
+#include "host/train/sync_board.h"
 
 namespace rtrain {
 
@@ -58,12 +59,16 @@ struct RunSpec {
   bool has_callbacks = false;  // of the user's, which are to see a failure before the next attempt
   double preemption_grace_s = 30;  // from the request to stop to the end of the workers
   HangLimits hang_limits;
-  double start_timeout_s = 60;  // of each phase of the start-up
+  SyncSettings collectives;
+  double report_notice_s = 60;    // how long a checkpoint may wait for a rank before a line says so
+  double resource_notice_s = 30;  // between lines about cores that are waited for
+  double callback_timeout_s = 60;  // of the user's callbacks before a retry
+  double start_timeout_s = 60;     // of each phase of the start-up
   std::string git_commit;
   bool git_dirty = false;
 
-  // Throws Error(kArgument) for a field that is missing or of a wrong type, kConfig for one out of
-  // range.
+  // With what environment variables set. Throws Error(kArgument) for a field that is missing or
+  // of a wrong type, kConfig for one out of range and for a variable that makes no sense.
   static RunSpec from_value(const Value& value);
 };
 

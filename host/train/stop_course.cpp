@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "host/base/clock.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -30,7 +31,7 @@ StopCourse::StopCourse(Loop& loop, int num_workers, StopCourseSeams seams)
 
 void StopCourse::start(double grace_s) {
   started_ = true;
-  grace_.start(std::chrono::milliseconds(static_cast<int64_t>(grace_s * 1000)));
+  grace_.start(to_ms(grace_s));
   send(agreement_.prepare());
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "host/base/clock.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -18,7 +19,7 @@ ScriptQuestion StorageMirror::question(std::string_view function, const Checkpoi
   return {.name = cat("storage_filesystem.", function),
           .argument = Map{{"path", path},
                           {"remote", cat(seams_.spec.name, "/checkpoints/", checkpoint.name)}},
-          .timeout = std::chrono::milliseconds(static_cast<int64_t>(seams_.spec.timeout_s * 1000)),
+          .timeout = to_ms(seams_.spec.timeout_s),
           .setting = "TorchConfig.timeout_s"};
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "host/base/clock.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -22,7 +23,7 @@ ValidationProcess::ValidationProcess(Loop& loop, const WorkerGroupOptions& optio
   group_.spawn_next();
   const Value& timeout_s = context_.validation["timeout_s"];
   if (timeout_s.is_nil()) return;
-  deadline_.start(std::chrono::milliseconds(static_cast<int64_t>(timeout_s.as_float() * 1000)));
+  deadline_.start(to_ms(timeout_s.as_float()));
 }
 
 void ValidationProcess::on_message(int rank, const Value& message) {

@@ -1,7 +1,6 @@
 #include "host/train/watchdog.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "host/base/clock.h"
 #include "host/base/json.h"
@@ -13,12 +12,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kInterval{250};
 constexpr uint64_t kComparedCalls = 4;
-
-double from_environment(const char* name, double otherwise) {
-  const char* text = std::getenv(name);
-  const double value = text == nullptr ? 0 : std::atof(text);
-  return value > 0 ? value : otherwise;
-}
 
 CollectiveFacts to_facts(const CollectiveCall& call) {
   return {call.sequence, cat(call.operation.view(), "(", call.tensors.view(), ")"),
@@ -41,12 +34,6 @@ const Value* stack_of(const List& stacks, int rank) {
 }
 
 }  // namespace
-
-HangLimits hang_limits(const HangLimits& configured) {
-  return {from_environment("RTRAIN_HANG_THRESHOLD_S", configured.threshold_s),
-          from_environment("RTRAIN_BUSY_THRESHOLD_S", configured.busy_s),
-          from_environment("RTRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S", configured.silent_s)};
-}
 
 Watchdog::Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, Outlets outlets)
     : board_(std::make_unique<ProgressBoard>(num_ranks)),

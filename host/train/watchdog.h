@@ -21,10 +21,6 @@
 
 namespace rtrain {
 
-// With $RTRAIN_HANG_THRESHOLD_S, $RTRAIN_BUSY_THRESHOLD_S and
-// $RTRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S where they are set.
-HangLimits hang_limits(const HangLimits& configured);
-
 class Watchdog {
  public:
   struct Outlets {

@@ -425,8 +425,6 @@ void Reporter::send(const Value& message) {
   if (!channel_.send(message)) throw closed();
 }
 
-std::chrono::milliseconds Reporter::user_timeout() const {
-  return std::chrono::milliseconds(static_cast<int64_t>(context_.timeout_s * 1000));
-}
+std::chrono::milliseconds Reporter::user_timeout() const { return to_ms(context_.timeout_s); }
 
 }  // namespace rtrain

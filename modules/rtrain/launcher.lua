@@ -13,6 +13,13 @@ local function whole_number(name, text, least)
   errors.raise('config', ("%s = '%s': expected a whole number from %d on"):format(name, text, least))
 end
 
+local function seconds(name, text, otherwise)
+  if text == nil or text == '' then return otherwise end
+  local number = tonumber(text)
+  if number and number > 0 and number < math.huge then return number end
+  errors.raise('config', ("%s = '%s' in the environment: expected a number of seconds above 0"):format(name, text))
+end
+
 local function check(place)
   if place.rank >= place.world_size then
     errors.raise('config', ('RANK = %d: with WORLD_SIZE = %d the ranks are 0 to %d')
@@ -56,7 +63,7 @@ function launcher.place(getenv)
   check(place)
   if place.world_size == 1 then return nil end
   place.socket = socket_name(getenv)
-  place.timeout_s = tonumber(getenv 'RTRAIN_JOIN_TIMEOUT_S' or '') or DEFAULT_TIMEOUT_S
+  place.timeout_s = seconds('RTRAIN_JOIN_TIMEOUT_S', getenv 'RTRAIN_JOIN_TIMEOUT_S', DEFAULT_TIMEOUT_S)
   return place
 end
 

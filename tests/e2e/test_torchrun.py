@@ -188,7 +188,8 @@ def test_SEM_074_a_missing_rank_is_named(rtrain):
     ({"RANK": "two"}, "RANK = 'two': expected a whole number"),
     ({"RANK": "2", "LOCAL_RANK": "2"}, "with WORLD_SIZE = 2 the ranks are 0 to 1"),
     ({"LOCAL_WORLD_SIZE": "1"}, "this version trains on one host"),
-    ({"LOCAL_RANK": "1"}, "on one host they are the same")])
+    ({"LOCAL_RANK": "1"}, "on one host they are the same"),
+    ({"RTRAIN_JOIN_TIMEOUT_S": "soon"}, "RTRAIN_JOIN_TIMEOUT_S = 'soon' in the environment: expected a number of seconds")])
 def test_SEM_074_wrong_variables_are_named(rtrain, change, text):
     script = rtrain.script(WAITS.replace("STOPS", "true"))
     env = {**rtrain.env, "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2",

@@ -121,6 +121,18 @@ def test_B_015_B_016_variables_reach_every_worker(rtrain):
     assert words(result, "env") == [["a b", "3", "spelling", "inherited", "worker", "7", "1"]] * 2
 
 
+@pytest.mark.parametrize("name", ["RTRAIN_HANG_THRESHOLD_S", "RTRAIN_COLLECTIVE_TIMEOUT_S", "RTRAIN_STORE_PATIENCE_S"])
+def test_a_setting_that_is_no_duration_is_refused(rtrain, name):
+    rtrain.env[name] = "10 minutes"
+    result = rtrain.run("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer({train_loop_per_worker = function() print 'ran' end}):fit()
+        """)
+    assert result.returncode == 3 and "ran" not in result.stdout
+    assert f"{name} = '10 minutes' in the environment: expected a number of seconds" in result.stderr
+    assert "train.lua:2: " in result.stderr, result.stderr
+
+
 def test_B_091_getters_are_consistent_on_every_worker(rtrain):
     result = rtrain.run_ok("""
         local train = require 'rtrain'
