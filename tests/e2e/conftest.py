@@ -13,6 +13,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import textwrap
 import time
@@ -20,6 +21,9 @@ import time
 import pytest
 
 RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
+SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(SOURCE / "tests" / "faults"))
+FAULT_TOOLS = pathlib.Path(RTRAIN).parent / "tests" / "faults"
 
 # Reports for ever, one epoch after the other, and waits for the other ranks in between.
 ENDLESS = """
@@ -127,6 +131,10 @@ class Rtrain:
     def reports(self, run="last", *args):
         return [row["metrics"] for row in self.json("metrics", run, *args)]
 
+    def statuses(self, run="last"):
+        """Of its attempts."""
+        return [attempt["status"] for attempt in self.json("show", run)["attempts"]]
+
     def run_folder(self, name):
         return self.storage / name
 
@@ -138,23 +146,45 @@ class Rtrain:
         finally:
             connection.close()
 
-    def started(self, *args, reports=1):
-        """Starts `rtrain …` and returns once its run has made that many reports."""
-        running = self.start(*args)
+    def query(self, sql, *parameters):
+        """Rows of the store; none as long as nobody has made it."""
+        try:
+            with self.database() as db:
+                return db.execute(sql, parameters).fetchall()
+        except sqlite3.OperationalError as error:
+            if not re.search("unable to open|no such table|locked", str(error)):
+                raise
+            return []
+
+    def pids(self, run):
+        """Of the workers of the newest attempt, by rank; none as long as they start."""
+        return [pid for (pid,) in self.query(
+            "SELECT pid FROM workers JOIN runs USING(run_id) WHERE name = ? AND attempt = "
+            "(SELECT max(attempt) FROM attempts WHERE run_id = runs.run_id) ORDER BY rank", run)]
+
+    def wait_for_reports(self, running, count):
+        """Until rank 0 has made that many, over all runs and attempts."""
 
         def reported():
             if not running.running:
                 pytest.fail(f"the run ended early\n{running.stdout}\n{running.stderr}")
-            with contextlib.suppress(sqlite3.OperationalError), self.database() as db:
-                return db.execute("SELECT count(*) FROM reports WHERE rank = 0").fetchone()[0] >= reports
-            return False
+            return len(self.query("SELECT 1 FROM reports WHERE rank = 0 LIMIT ?", count)) == count
 
+        wait_until(reported, message=f"report {count}")
+
+    def started(self, *args, reports=1):
+        """Starts `rtrain …` and returns once its run has made that many reports."""
+        running = self.start(*args)
         try:
-            wait_until(reported, 60, "the first report")
+            self.wait_for_reports(running, reports)
         except BaseException:
             running.kill()
             raise
         return running
+
+    def wait_for_processes(self):
+        """Until nothing lives that its runs have started."""
+        wait_until(lambda: not processes_of(self.storage), message="the end of all processes")
 
 
 def processes_of(storage):
@@ -208,8 +238,11 @@ def leftovers(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) if folder.exists() else []
 
 
-def wait_until(condition, timeout_s=30, message="the condition"):
-    """Polls until the condition holds and returns its value; fails the test at the deadline."""
+def wait_until(condition, timeout_s=60, message="the condition"):
+    """Polls until the condition holds and returns its value; fails the test at the deadline.
+
+    The deadline is for machines that are busy with other things: no promise of rtrain's is measured with it.
+    """
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         value = condition()
@@ -223,7 +256,7 @@ def wait_until(condition, timeout_s=30, message="the condition"):
 def rtrain(tmp_path):
     runner = Rtrain(tmp_path)
     yield runner
-    deadline = time.monotonic() + 3
+    deadline = time.monotonic() + 30
     while (leaked := processes_of(runner.storage)) and time.monotonic() < deadline:
         time.sleep(0.02)
     for pid in leaked:
@@ -231,6 +264,14 @@ def rtrain(tmp_path):
     shutil.rmtree(runner.runtime)
     assert not leaked, f"processes left behind: {leaked}"
     assert not leftovers(runner.temp), "temporary files left behind"
+
+
+@pytest.fixture
+def saver(rtrain):
+    """Runs tests/faults/saver.lua with faults."""
+    from saver import Saver  # it imports this file
+
+    return Saver(rtrain)
 
 
 @pytest.fixture

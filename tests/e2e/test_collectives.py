@@ -82,25 +82,28 @@ def test_B_064_barriers_and_reports_back_to_back(rtrain):
 def test_B_061_a_time_out_lists_the_missing_rank(rtrain):
     result = run(rtrain, """
         if rank == 2 then
-          repeat until io.open('give up')
+          while not io.open 'give up' do os.execute 'sleep 0.02' end
         else
+          -- Together: the one that comes first would else miss both others.
+          io.open('here-' .. rank, 'w'):close()
+          while not io.open('here-' .. 1 - rank) do os.execute 'sleep 0.02' end
           local ok, err = pcall(collective.barrier)
           io.open('give up', 'w'):close()
           print(ok, err.code, err.message)
         end
-        """, RTRAIN_COLLECTIVE_TIMEOUT_S=0.3)
+        """, RTRAIN_COLLECTIVE_TIMEOUT_S=1)
     assert result.returncode == 0, result.stderr
     lines = [line for line in result.stdout.splitlines() if "timeout" in line]
     assert len(lines) == 2
     for line in lines:
-        assert "for rank 2 for 0.3 s" in line and "RTRAIN_COLLECTIVE_TIMEOUT_S" in line and "train.lua:10" in line, line
+        assert "for rank 2 for 1 s" in line and "RTRAIN_COLLECTIVE_TIMEOUT_S" in line and "train.lua:13" in line, line
 
 
 def test_B_063_missing_ranks_are_warned_about(rtrain):
     rtrain.env["RTRAIN_COLLECTIVE_WARN_INTERVAL_S"] = "0.1"
     running = rtrain.start("run", rtrain.script(SCRIPT.format(workers=3, trainer="DataParallelTrainer", body="""
         if rank == 1 then
-          repeat until io.open('go on')
+          while not io.open 'go on' do os.execute 'sleep 0.02' end
         end
         collective.barrier()
         """)))
@@ -108,7 +111,7 @@ def test_B_063_missing_ranks_are_warned_about(rtrain):
     def warnings():
         return [line for line in running.stderr.splitlines() if "train.collective.barrier() at" in line]
 
-    wait_until(lambda: len(warnings()) >= 2, 60, "the second warning")
+    wait_until(lambda: len(warnings()) >= 2, message="the second warning")
     (rtrain.folder / "go on").touch()
     assert running.wait().returncode == 0
     assert all("for rank 1 for" in line and "train.lua:10" in line for line in warnings()[:2]), running.stderr

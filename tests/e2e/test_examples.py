@@ -103,17 +103,22 @@ def test_fit_loop_learns_and_ends_with_its_epochs(small):
     assert len(small.json("checkpoints", "last")) == 2
 
 
+def killed_after_its_first_checkpoint(rtrain, running):
+    """The result of the run 'killed', whose last worker is killed then."""
+    first = "SELECT 1 FROM checkpoints JOIN runs USING(run_id) WHERE runs.name = 'killed' AND state = 'kept'"
+    wait_until(lambda: not running.running or rtrain.query(first), message="the first checkpoint")
+    os.kill(rtrain.pids("killed")[-1], signal.SIGKILL)
+    result = running.wait()
+    assert rtrain.statuses("killed") == ["ERRORED", "FINISHED"], result.stderr
+    return result
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_fashion_mnist_goes_on_exactly_after_a_kill(small, workers):
     options = ["-n", workers, "--set", "epochs=4", "--max-failures", "1"]
     assert small("run", example("fashion_mnist"), "--name", "whole", *options).returncode == 0
-    running = small.started("run", example("fashion_mnist"), "--name", "killed", *options, reports=4 + 1)
-    wait_until(lambda: small.json("checkpoints", "killed"), message="the first checkpoint")
-    worker = small.json("show", "killed")["attempts"][-1]["workers"][-1]
-    os.kill(worker["pid"], signal.SIGKILL)
-    result = running.wait()
-    assert result.returncode == 0, result.stderr
-    assert len(small.json("show", "killed")["attempts"]) == 2
+    running = small.start("run", example("fashion_mnist"), "--name", "killed", *options)
+    assert killed_after_its_first_checkpoint(small, running).returncode == 0, running.stderr
     assert small.reports("killed") == small.reports("whole")
 
 
@@ -153,13 +158,9 @@ def test_mnist_convnet_learns_and_keeps_the_best_two(small, workers, images):
 
 def test_mnist_convnet_ends_with_all_epochs_after_a_kill(small):
     settings = ["--set", "epochs=4", "--set", "batch_size=16", "--name", "killed"]
-    running = small.started("run", example("mnist_convnet"), *settings, "--", "mnist", "256", reports=1)
-    wait_until(lambda: small.json("checkpoints", "killed"), message="the first checkpoint")
-    worker = small.json("show", "killed")["attempts"][-1]["workers"][-1]
-    os.kill(worker["pid"], signal.SIGKILL)
-    result = running.wait()
+    running = small.start("run", example("mnist_convnet"), *settings, "--", "mnist", "256")
+    result = killed_after_its_first_checkpoint(small, running)
     assert result.returncode == 0, result.stderr
-    assert len(small.json("show", "killed")["attempts"]) == 2
     assert [row["epoch"] for row in small.reports("killed")] == [0, 1, 2, 3]
     assert re.search(r"Resuming from epoch [1-3]", result.stdout)
     assert "Best model from epoch" in result.stdout

@@ -1,28 +1,11 @@
 """Groups of workers that cannot start, get ahead of each other, change their size, or fail while they recover."""
 
-import os
 import pathlib
 import re
-import sys
 import time
 
 import pytest
-
-SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
-sys.path.insert(0, str(SOURCE / "tests" / "faults"))
-
-import checker  # noqa: E402
-from conftest import processes_of, wait_until  # noqa: E402
-from saver import Saver  # noqa: E402
-
-
-@pytest.fixture
-def saver(rtrain):
-    return Saver(rtrain)
-
-
-def statuses(rtrain, name="last"):
-    return [attempt["status"] for attempt in rtrain.json("show", name)["attempts"]]
+from conftest import FAULT_TOOLS, wait_until
 
 
 def test_F_043_workers_are_started_by_the_thread_that_lives_as_long_as_the_run(saver):
@@ -31,7 +14,7 @@ def test_F_043_workers_are_started_by_the_thread_that_lives_as_long_as_the_run(s
                                SAVER_MAX_FAILURES="1")
     threads = {tuple(line.split()[i] for i in (0, -1)) for line in saver.fired}
     assert len(threads) == 1, (saver.fired, result.stderr)
-    assert statuses(saver.rtrain) == ["ERRORED", "FINISHED"] and result.returncode == 0, result.stderr
+    assert saver.rtrain.statuses() == ["ERRORED", "FINISHED"] and result.returncode == 0, result.stderr
 
 
 REFUSED = """
@@ -45,7 +28,7 @@ train.DataParallelTrainer{
 
 
 def refuse(rtrain, rules):
-    rtrain.env.update(LD_PRELOAD=str(Saver(rtrain).library), RTRAIN_FAULTIO=rules)
+    rtrain.env.update(LD_PRELOAD=str(FAULT_TOOLS / "libfaultio.so"), RTRAIN_FAULTIO=rules)
     return rtrain.run(REFUSED)
 
 
@@ -55,15 +38,15 @@ def test_F_047_a_process_that_cannot_be_started_is_tried_again_with_a_whole_grou
     assert result.returncode == 0, result.stdout + result.stderr
     assert "Resource temporarily unavailable" in result.stderr and "ulimit -u" in result.stderr, result.stderr
     assert rtrain.reports() == [{"size": 2}], "no half of a group has run"
-    assert statuses(rtrain) == ["ERRORED", "FINISHED"]
+    assert rtrain.statuses() == ["ERRORED", "FINISHED"]
 
 
 def test_F_047_a_limit_of_processes_that_stays_ends_the_run(rtrain):
     result = refuse(rtrain, "posix_spawn:3+:EAGAIN:controller")
     assert result.returncode == 4, result.stdout + result.stderr
     assert "ulimit -u" in result.stderr
-    assert statuses(rtrain) == ["ERRORED", "ERRORED"] and rtrain.reports() == []
-    assert not processes_of(rtrain.storage)
+    assert rtrain.statuses() == ["ERRORED", "ERRORED"] and rtrain.reports() == []
+    rtrain.wait_for_processes()
 
 
 @pytest.mark.parametrize("name", ["saver/lock", "rtrain.db"])
@@ -112,7 +95,7 @@ def test_F_064_a_failure_while_recovering_counts_once_and_the_next_begins_at_the
         }:fit()
         """)
     assert (rtrain.folder / "lost").exists() and "SIGKILL" in result.stderr
-    assert statuses(rtrain) == ["ERRORED", "ERRORED", "FINISHED"], "two failures, as many as max_failures allows"
+    assert rtrain.statuses() == ["ERRORED", "ERRORED", "FINISHED"], "two failures, as many as max_failures allows"
     rows = rtrain.json("metrics", "recovering", "--all")
     assert [(row["metrics"]["epoch"], row["metrics"]["first"], row["attempt"]) for row in rows] == [
         (1, 1, 1), (2, 1, 1), (3, 3, 3)]
@@ -182,7 +165,7 @@ def test_F_053_a_flood_of_reports_is_held_back_and_hurts_nobody(rtrain):
     memory = Memory(running.pid)
     progress = rtrain.folder / "progress"
     last = -1
-    while last != (last := wait_until(lambda: size_of(progress), 60, "the first of the flood")):
+    while last != (last := wait_until(lambda: size_of(progress), message="the first of the flood")):
         memory.look()
         time.sleep(0.3)
     (rtrain.folder / "go").touch()

@@ -1,20 +1,7 @@
 """SIGKILL at the places that host/base/fault.h names: whatever a process was doing, the disk keeps its promises."""
 
-import os
-import pathlib
-import sys
-
 import pytest
-
-SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
-sys.path.insert(0, str(SOURCE / "tests" / "faults"))
-
-from saver import Saver  # noqa: E402
-
-
-@pytest.fixture
-def saver(rtrain):
-    return Saver(rtrain)
+from conftest import SOURCE
 
 
 def listed_points(rtrain):

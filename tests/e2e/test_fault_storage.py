@@ -1,25 +1,14 @@
 """What the disk may do to a run: fill up, fail to sync, be slow, be locked, be damaged; and clocks that jump."""
 
 import contextlib
-import os
 import pathlib
 import sqlite3
-import sys
 import time
 
 import pytest
+from conftest import FAULT_TOOLS, leftovers, wait_until
 
-SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
-sys.path.insert(0, str(SOURCE / "tests" / "faults"))
-
-import checker  # noqa: E402
-from conftest import leftovers, wait_until  # noqa: E402
-from saver import Saver  # noqa: E402
-
-
-@pytest.fixture
-def saver(rtrain):
-    return Saver(rtrain)
+import checker
 
 
 def test_F_020_a_full_disk_under_a_checkpoint_leaves_the_one_before(saver):
@@ -75,7 +64,7 @@ def test_F_025_short_and_interrupted_calls_change_nothing(saver, rules):
 
 def test_F_032_a_storage_that_cannot_be_written_is_refused_at_once(rtrain):
     rtrain.storage.mkdir()
-    rtrain.env.update({"LD_PRELOAD": str(Saver(rtrain).library), "RTRAIN_FAULTIO": "open|mkdir:1+:EROFS:path=/storage"})
+    rtrain.env.update({"LD_PRELOAD": str(FAULT_TOOLS / "libfaultio.so"), "RTRAIN_FAULTIO": "open|mkdir:1+:EROFS:path=/storage"})
     result = rtrain.run("require('rtrain').TorchTrainer{train_loop_per_worker = function() print('started') end}:fit()")
     assert result.returncode == 4
     assert str(rtrain.storage) in result.stderr and "started" not in result.stdout
@@ -123,7 +112,7 @@ def test_F_021_reports_wait_while_the_disk_is_full(rtrain, small_disk):
     with open(filler, "wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
             file.write(bytes(1 << 12))
-    wait_until(lambda: not running.running or "reports wait in memory" in running.stderr, 60, "the notice")
+    wait_until(lambda: not running.running or "reports wait in memory" in running.stderr, message="the notice")
     assert running.running, running.stderr
     filler.unlink()
     (rtrain.folder / "enough").touch()
@@ -136,7 +125,7 @@ def test_F_021_reports_wait_while_the_disk_is_full(rtrain, small_disk):
 def locked_run(rtrain, hold):
     """A run whose store another program locks in between, for as long as `hold(running)` takes."""
     running = rtrain.started("run", rtrain.script(PLAIN), reports=3)
-    other = sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None, timeout=10)
+    other = sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None, timeout=60)
     try:
         other.execute("BEGIN EXCLUSIVE")
         hold(running)
@@ -156,7 +145,7 @@ def test_F_056_another_program_locks_the_store(rtrain):
 
 def test_F_056_a_store_that_stays_locked_is_named(rtrain):
     rtrain.env["RTRAIN_STORE_PATIENCE_S"] = "0.5"
-    result = locked_run(rtrain, lambda running: wait_until(lambda: not running.running, 60, "the end of the run"))
+    result = locked_run(rtrain, lambda running: wait_until(lambda: not running.running, message="the end of the run"))
     assert result.returncode == 4
     assert "rtrain.db has been locked by another process for 0.5 s" in result.stderr
 

@@ -1,21 +1,9 @@
 """A sample of the sweeps of tests/faults/sweep.py: kills at system calls, and system calls that fail."""
 
-import os
-import pathlib
-import sys
-
+import conftest  # noqa: F401: the path of sweep
 import pytest
 
-SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
-sys.path.insert(0, str(SOURCE / "tests" / "faults"))
-
-import sweep  # noqa: E402
-from saver import Saver  # noqa: E402
-
-
-@pytest.fixture
-def saver(rtrain):
-    return Saver(rtrain)
+import sweep
 
 
 def test_F_026_killed_at_a_system_call_of_a_save(saver):

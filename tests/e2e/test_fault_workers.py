@@ -1,26 +1,16 @@
 """What workers may do to a run: die in the middle of a step, talk nonsense, run out of memory; and lost power."""
 
+import contextlib
 import os
-import pathlib
 import re
 import shutil
 import signal
 import subprocess
-import sys
 
 import pytest
+from conftest import RTRAIN, Running, processes_of, wait_until
 
-SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
-sys.path.insert(0, str(SOURCE / "tests" / "faults"))
-
-import checker  # noqa: E402
-from conftest import RTRAIN, Running, processes_of, wait_until  # noqa: E402
-from saver import Saver  # noqa: E402
-
-@pytest.fixture
-def saver(rtrain):
-    return Saver(rtrain)
-
+import checker
 
 TRAINING = """
 local torch = require 'torch'
@@ -85,7 +75,7 @@ def test_F_001_F_002_a_rank_killed_in_the_middle_of_a_step_changes_no_number(rtr
         name = f"killed-{rank}"
         assert losses(rtrain, name, killed_rank=rank) == undisturbed
         show = rtrain.json("show", name)
-        assert [attempt["status"] for attempt in show["attempts"]] == ["ERRORED", "FINISHED"]
+        assert rtrain.statuses(name) == ["ERRORED", "FINISHED"]
         lost = next(worker for worker in show["attempts"][0]["workers"] if worker["rank"] == rank)
         assert lost["signal"] in (9, "SIGKILL")
         (rtrain.folder / "lost").unlink()
@@ -102,7 +92,7 @@ def test_F_005_the_same_error_twice_at_one_step_is_not_tried_a_third_time(rtrain
           scaling_config = train.ScalingConfig{num_workers = 1},
           run_config = train.RunConfig{name = 'wrong', failure_config = train.FailureConfig{max_failures = 5}},
         }:fit()
-        """, timeout=60)
+        """)
     assert result.returncode == 1
     assert "train.lua:5" in result.stderr and "error object is a table value" in result.stderr, result.stderr
     assert len(rtrain.json("show", "wrong")["attempts"]) == 2
@@ -135,7 +125,7 @@ train.TorchTrainer{
     "'\\0\\0\\0\\0'",
 ], ids=["noise", "longer than a frame may be", "no MessagePack", "a number", "nothing"])
 def test_F_052_a_worker_that_talks_nonsense_is_ended(rtrain, bytes_):
-    result = rtrain.run(TALKING.replace("@BYTES@", bytes_), timeout=60)
+    result = rtrain.run(TALKING.replace("@BYTES@", bytes_))
     assert result.returncode == 5, result.stdout + result.stderr
     assert "rank 1" in result.stderr and "no message" in result.stderr, result.stderr
     assert rtrain.json("show", "talking")["status"] == "ERRORED"
@@ -167,7 +157,7 @@ def test_F_059_an_executable_replaced_during_a_run_does_not_reach_it(rtrain):
     script = TRAINING.replace("@RANK@", "1").replace("@NAME@", "replaced")
     script = script.replace("    torch.manual_seed(100", "    while step == 3 and not io.open('go') do os.execute('sleep 0.02') end\n    torch.manual_seed(100")
     running = Running([str(own), "run", str(rtrain.script(script))], rtrain.folder, rtrain.env)
-    wait_until(lambda: not running.running or "step=2" in running.stderr, 60, "the second report")
+    wait_until(lambda: not running.running or "step=2" in running.stderr, message="the second report")
     own.unlink()
     shutil.copy(shutil.which("true"), own)
     (rtrain.folder / "go").touch()
@@ -226,6 +216,12 @@ def disk_image(rtrain):
             wait_until(lambda: sh("umount", place).returncode == 0)
 
 
+def signal_all(pids, number):
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+            os.kill(pid, number)
+
+
 def test_F_030_after_a_power_cut_every_acknowledged_checkpoint_is_there(saver, disk_image):
     image, folder, after = disk_image
     rtrain = saver.rtrain
@@ -233,20 +229,18 @@ def test_F_030_after_a_power_cut_every_acknowledged_checkpoint_is_there(saver, d
     rtrain.env.update({"RTRAIN_STORAGE": str(rtrain.storage), "SAVER_EPOCHS": "1000"})
     running = rtrain.start("run", rtrain.folder / "saver.lua")
     for cut in range(1, 5):
-        wait_until(lambda: not running.running or len(saver.acks) >= 12 * cut, 60, "the next reports")
+        wait_until(lambda: not running.running or len(saver.acks) >= 12 * cut, message="the next reports")
         assert running.running, running.stderr
         pids = processes_of(rtrain.storage)
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
+        signal_all(pids, signal.SIGSTOP)
         acks = saver.acks
         copy = rtrain.folder / f"copy-{cut}.img"
         shutil.copy(image, copy)
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)
+        signal_all(pids, signal.SIGCONT)
         assert sh("mount", "-o", "loop", copy, after).returncode == 0
         checker.check(after / "storage", acks, controller_died=True)
         wait_until(lambda: sh("umount", after).returncode == 0)
         copy.unlink()
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
-    saver.wait_for_processes()
+    rtrain.wait_for_processes()

@@ -155,11 +155,12 @@ def test_a_signal_ends_a_train_function_that_does_not_ask(rtrain, loop):
         local train = require 'rtrain'
         train.DataParallelTrainer({{
           train_loop_per_worker = function() io.open('running', 'w'):close() {loop} end,
-          scaling_config = {{num_workers = 0}}}}):fit()
+          scaling_config = {{num_workers = 0}},
+          run_config = {{failure_config = {{preemption_grace_s = 0.3}}}}}}):fit()
         """))
-    wait_until(lambda: (rtrain.folder / "running").exists(), 60, "the train function")
+    wait_until(lambda: (rtrain.folder / "running").exists(), message="the train function")
     running.send(signal.SIGINT)
-    assert running.wait(60).returncode == 130, running.stderr
+    assert running.wait().returncode == 130, running.stderr
     assert rtrain.json("show", "last")["status"] == "ABORTED"
 
 

@@ -88,7 +88,7 @@ def test_a_killed_controller_leaves_a_lost_run_that_goes_on_unbroken(rtrain):
     show = rtrain.json("show", "run")
     assert show["status"] == "LOST" and [a["status"] for a in show["attempts"]] == ["LOST"]
     assert "LOST" in rtrain("ls").stdout
-    wait_until(lambda: not processes_of(rtrain.storage), 30, "the end of the workers")
+    rtrain.wait_for_processes()
 
     result = gone_on(rtrain)
     assert f"pid {running.pid} on" in result.stderr, "says whose run it was"
@@ -149,12 +149,12 @@ def test_a_controller_that_lost_its_run_stops_and_names_the_new_owner(rtrain):
     with sqlite3.connect(rtrain.storage / "rtrain.db", timeout=30) as db:
         db.execute("""UPDATE runs SET owner_epoch = 2, status = 'RUNNING', owner = '{"pid": 71, "host": "gpu-3"}'""")
     db.close()
-    result = running.wait(60)
+    result = running.wait()
     assert result.returncode == 4, result.stderr
     assert "taken over by pid 71 on gpu-3" in result.stderr
     count = one(rtrain, "SELECT count(*) FROM reports")
     assert one(rtrain, "SELECT status, ended_at FROM runs") == [("RUNNING", None)], "nothing is written any more"
-    assert not processes_of(rtrain.storage)
+    rtrain.wait_for_processes()
     assert one(rtrain, "SELECT count(*) FROM reports") == count
 
 
@@ -182,7 +182,7 @@ def test_B_049_workers_start_with_the_latest_checkpoint_and_the_next_report(rtra
 def test_failed_attempts_of_earlier_controllers_count(rtrain):
     running = rtrain.started("run", rtrain.script(COUNTING), "--max-failures", "2", "--set", "fail_at=1", "--set",
                              "pause_at=2", reports=2)
-    wait_until(lambda: one(rtrain, "SELECT 1 FROM reports WHERE attempt = 2"), 30, "the second attempt")
+    wait_until(lambda: one(rtrain, "SELECT 1 FROM reports WHERE attempt = 2"), message="the second attempt")
     kill(running)
     assert json.loads(one(rtrain, "SELECT failures FROM runs")[0][0])["worker"] == 1
     result = rtrain("run", rtrain.script(COUNTING), "--resume", "must", "--max-failures", "1", "--set", "fail_at=2")
@@ -233,37 +233,37 @@ def test_two_containers_share_a_volume(rtrain):
         pytest.skip("this machine allows no namespaces")
     command = [*CONTAINED, RTRAIN, "run", str(rtrain.script(COUNTING)), "--resume", "auto"]
     first = Running([*command, "--set", "pause_at=3"], rtrain.folder, rtrain.env)
-    wait_until(lambda: len(rtrain.json("ls")) == 1 and len(rtrain.reports("run")) == 3, 60, "three reports")
-    second = Running(command, rtrain.folder, rtrain.env).wait(60)
+    rtrain.wait_for_reports(first, 3)
+    second = Running(command, rtrain.folder, rtrain.env).wait()
     assert second.returncode == 4 and "is being run by pid 1 on" in second.stderr
     assert rtrain.json("show", "run")["status"] == "RUNNING", "seen from outside of both"
     first.kill()
-    wait_until(lambda: not processes_of(rtrain.storage), 30, "the end of the first container")
-    third = Running(command, rtrain.folder, rtrain.env).wait(60)
+    rtrain.wait_for_processes()
+    third = Running(command, rtrain.folder, rtrain.env).wait()
     assert third.returncode == 0 and "rows\t1 2 3 4" in third.stdout
 
 
 RESUMABLE = pathlib.Path(__file__).resolve().parent.parent / "random_kills" / "resumable.lua"
 
 
-def reports_made(rtrain, name):
-    return one(rtrain, "SELECT coalesce(max(idx), -1) + 1 FROM reports JOIN runs USING(run_id) WHERE superseded = 0 AND "
-               f"name = '{name}'")[0][0]
+def reports_made(rtrain, attempt):
+    """By rank 0 of the killed run."""
+    return len(rtrain.query("SELECT 1 FROM reports JOIN runs USING(run_id) WHERE name = 'killed' AND attempt = ? AND "
+                            "rank = 0", attempt))
 
 
 def test_killed_three_times_a_run_ends_with_the_same_bits(rtrain):
     """A worker, rank 0 and the controller, each in the middle of an epoch. tests/random_kills does it at any moment."""
     straight = rtrain("run", RESUMABLE, "--name", "straight", "--set", "out=straight")
     assert straight.returncode == 0, straight.stderr
-    command = ("run", RESUMABLE, "--name", "killed", "--set", "out=killed", "--set", "slow_s=0.03")
-    running = rtrain.started(*command, reports=25)
-    for attempt, rank, reports in ((1, 1, 5), (2, 0, 11)):
-        wait_until(lambda reports=reports: reports_made(rtrain, "killed") >= reports, 60, f"{reports} reports")
-        os.kill(rtrain.json("show", "killed")["attempts"][-1]["workers"][rank]["pid"], signal.SIGKILL)
-        wait_until(lambda last=attempt: len(rtrain.json("show", "killed")["attempts"]) > last, 60, "the next attempt")
-    wait_until(lambda: reports_made(rtrain, "killed") >= 16, 60, "16 reports")
+    command = ("run", RESUMABLE, "--name", "killed", "--set", "out=killed", "--set", "slow_s=0.05")
+    running = rtrain.start(*command)
+    for attempt, rank in ((1, 1), (2, 0)):
+        wait_until(lambda attempt=attempt: reports_made(rtrain, attempt) >= 5, message=f"5 reports of attempt {attempt}")
+        os.kill(rtrain.pids("killed")[rank], signal.SIGKILL)
+    wait_until(lambda: reports_made(rtrain, 3) >= 5, message="5 reports of attempt 3")
     kill(running)
-    last = rtrain(*command)
+    last = rtrain(*command[:-1], "slow_s=0")
     assert last.returncode == 0, last.stderr
     assert len(rtrain.json("show", "killed")["attempts"]) == 4
     assert rtrain.reports("killed") == rtrain.reports("straight"), "every loss is the same"
@@ -302,7 +302,7 @@ def test_F_060_other_numbers_of_workers_see_the_rest_of_the_epoch_once(rtrain):
     script = rtrain.script(SEEN)
     for args, steps in (((), 3), (("-n", "1", "--resume", "must", "--set", "wait_after=6"), 6)):
         running = rtrain.started("run", script, *args, reports=steps)
-        wait_until(lambda: len(rtrain.json("checkpoints", "seen")) == steps, 60, f"checkpoint {steps}")
+        wait_until(lambda: len(rtrain.json("checkpoints", "seen")) == steps, message=f"checkpoint {steps}")
         kill(running)
     result = rtrain("run", script, "--resume", "must", "-n", "3", "--set", "wait_after=0")
     assert result.returncode == 0, result.stderr

@@ -68,7 +68,7 @@ def test_points_are_seen_while_the_run_goes_on_and_survive_its_death(rtrain):
         result = rtrain("metrics", "run", "--series", "seen", "--json")
         return len(json.loads(result.stdout)) if result.returncode == 0 else 0
 
-    wait_until(lambda: count() >= 10, 60, "ten points in the store")
+    wait_until(lambda: count() >= 10, message="ten points in the store")
     running.kill()
     rows = points(rtrain, "seen")
     assert [row["value"] for row in rows] == list(range(len(rows))) and len(rows) >= 10

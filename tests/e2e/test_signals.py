@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import json
 import os
 import pathlib
 import pty
@@ -12,7 +11,7 @@ import termios
 import time
 
 import pytest
-from conftest import RTRAIN, leftovers, processes_of, wait_until
+from conftest import RTRAIN, Running, leftovers, processes_of, wait_until
 
 # Two ranks that meet between two calls of stop_requested(): one that was told earlier than the other would hang it.
 TRAIN = """
@@ -66,12 +65,8 @@ def is_worker(pid):
     return False
 
 
-def workers_of(rtrain):
-    return sorted(filter(is_worker, processes_of(rtrain.storage)))
-
-
 def wait_for_text(running, text):
-    wait_until(lambda: not running.running or text in running.stderr, 30, text)
+    wait_until(lambda: not running.running or text in running.stderr, message=text)
     assert running.running, running.stderr
 
 
@@ -86,7 +81,7 @@ def told_at(result):
 def test_B_106_all_ranks_see_the_request_at_the_same_call(rtrain, number, code, status, raised):
     running = rtrain.started("run", rtrain.script(script(POLLING)))
     running.send(number)
-    result = running.wait(30)
+    result = running.wait()
     assert result.returncode == code, result.stderr
     told = told_at(result)
     assert len(told) == 2 and told[0] == told[1]
@@ -96,14 +91,14 @@ def test_B_106_all_ranks_see_the_request_at_the_same_call(rtrain, number, code, 
     assert show["checkpoints"][-1]["metrics"]["epoch"] == int(told[0])
     assert f"fit() raised {raised}" in result.stdout
     assert f"{signal.Signals(number).name}: the run stops at its next checkpoint, at the latest in" in result.stderr
-    assert not processes_of(rtrain.storage)
+    rtrain.wait_for_processes()
     assert leftovers(rtrain.run_folder("stopped") / "staging") == []
 
 
 def test_F_039_a_script_that_does_not_ask_stops_at_its_next_checkpoint(rtrain):
     running = rtrain.started("run", rtrain.script(script(SAVING)), reports=2)
     running.send(signal.SIGTERM)
-    result = running.wait(30)
+    result = running.wait()
     assert result.returncode == 75, result.stderr
     assert rtrain.json("show", "stopped")["status"] == "PREEMPTED"
 
@@ -112,13 +107,13 @@ def test_F_039_a_script_that_does_not_ask_stops_at_its_next_checkpoint(rtrain):
 def test_F_039_without_a_checkpoint_the_grace_period_ends_the_run(rtrain, number, code):
     running = rtrain.started("run", rtrain.script(script(REPORTING, "preemption_grace_s = 0.3")), reports=3)
     running.send(number)
-    result = running.wait(30)
+    result = running.wait()
     assert result.returncode == code, result.stderr
     show = rtrain.json("show", "stopped")
     assert show["status"] == "ABORTED" and len(show["attempts"]) == 1
     epochs = [row["epoch"] for row in rtrain.reports("stopped")]
     assert epochs == list(range(1, len(epochs) + 1)) and len(epochs) >= 3
-    assert not processes_of(rtrain.storage)
+    rtrain.wait_for_processes()
 
 
 def test_B_097_F_040_a_second_signal_kills_a_group_that_does_not_listen(rtrain):
@@ -127,19 +122,19 @@ def test_B_097_F_040_a_second_signal_kills_a_group_that_does_not_listen(rtrain):
     wait_for_text(running, "once more: kill it")
     time.sleep(0.15)  # signals that come closer together than a hand can are one
     running.send(signal.SIGINT)
-    result = running.wait(10)
+    result = running.wait()
     assert result.returncode == 130
     assert rtrain.json("show", "stopped")["status"] == "ABORTED"
-    assert not processes_of(rtrain.storage)
+    rtrain.wait_for_processes()
 
 
 def test_a_signal_before_the_group_is_up_ends_the_run(rtrain):
     running = rtrain.start("run", rtrain.script(script(REPORTING, "preemption_grace_s = 0.3")))
-    wait_until(lambda: not running.running or workers_of(rtrain), 30, "the first worker")
+    wait_until(lambda: not running.running or any(map(is_worker, processes_of(rtrain.storage))), message="a worker")
     running.send(signal.SIGINT)
-    result = running.wait(30)
+    result = running.wait()
     assert result.returncode == 130, result.stderr
-    assert not processes_of(rtrain.storage)
+    rtrain.wait_for_processes()
 
 
 def test_a_signal_that_reaches_a_worker_first_counts_once(rtrain):
@@ -153,12 +148,13 @@ def test_a_signal_that_reaches_a_worker_first_counts_once(rtrain):
       train.report{epoch = epoch}
       os.execute('sleep 0.02')
 """)))
-    os.kill(workers_of(rtrain)[1], signal.SIGTERM)
+    workers = rtrain.pids("stopped")
+    os.kill(workers[1], signal.SIGTERM)
     wait_for_text(running, "SIGTERM: the run stops")
-    for pid in [running.pid, *workers_of(rtrain)]:
+    for pid in [running.pid, *workers]:
         os.kill(pid, signal.SIGTERM)
     (rtrain.folder / "go").touch()
-    result = running.wait(30)
+    result = running.wait()
     assert result.returncode == 75, result.stderr
     assert len(rtrain.json("checkpoints", "stopped")) == 1
 
@@ -170,30 +166,30 @@ def test_F_041_a_closed_terminal_stops_the_run(rtrain):
         stdout=slave, stderr=slave, start_new_session=True,
         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
     os.close(slave)
-    seen = b""
-    while b"told" not in seen and b"epoch=5" not in seen:
-        seen += os.read(master, 65536)
+    os.set_blocking(master, False)
+    seen = bytearray()
+
+    def reported():
+        with contextlib.suppress(BlockingIOError):
+            seen.extend(os.read(master, 65536))
+        return b"epoch=5" in seen
+
+    wait_until(reported, message="the first report")
     os.close(master)
-    assert process.wait(30) == 75
+    assert process.wait(60) == 75
     assert rtrain.json("show", "stopped")["status"] == "PREEMPTED"
-    assert not processes_of(rtrain.storage)
+    rtrain.wait_for_processes()
 
 
 def test_F_041_nohup_keeps_a_run_alive(rtrain):
-    path = rtrain.script(script(POLLING))
-    process = subprocess.Popen(["nohup", RTRAIN, "run", str(path), "--name", "kept"], cwd=rtrain.folder, env=rtrain.env,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    def reports():
-        listed = rtrain("metrics", "kept", "--json")
-        return len(json.loads(listed.stdout)) if listed.returncode == 0 else 0
-
-    wait_until(lambda: reports() >= 1, 30, "the first report")
-    process.send_signal(signal.SIGHUP)
-    before = reports()
-    wait_until(lambda: reports() > before + 2, 30, "more reports")
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 75
+    command = ["nohup", RTRAIN, "run", str(rtrain.script(script(POLLING))), "--name", "kept"]
+    running = Running(command, rtrain.folder, rtrain.env)
+    rtrain.wait_for_reports(running, 1)
+    running.send(signal.SIGHUP)
+    before = len(rtrain.reports("kept"))
+    rtrain.wait_for_reports(running, before + 3)
+    running.send(signal.SIGTERM)
+    assert running.wait().returncode == 75
 
 
 def test_B_105_a_clean_return_during_a_stop_finishes_the_run(rtrain):
@@ -205,7 +201,7 @@ def test_B_105_a_clean_return_during_a_stop_finishes_the_run(rtrain):
     running.send(signal.SIGTERM)
     wait_for_text(running, "SIGTERM: the run stops")
     (rtrain.folder / "go").touch()
-    result = running.wait(30)
+    result = running.wait()
     assert result.returncode == 0, result.stderr
     assert rtrain.json("show", "stopped")["status"] == "FINISHED"
 
@@ -214,7 +210,7 @@ def test_B_109_a_user_error_during_a_stop_is_a_worker_failure(rtrain):
     body = POLLING.replace("save{epoch = epoch}", "error('a bug in the saving code')")
     running = rtrain.started("run", rtrain.script(script(body).replace("max_failures = 5", "max_failures = 0")))
     running.send(signal.SIGTERM)
-    result = running.wait(30)
+    result = running.wait()
     assert result.returncode == 1, result.stderr
     assert "a bug in the saving code" in result.stderr
     assert rtrain.json("show", "stopped")["status"] == "ERRORED"
@@ -231,12 +227,12 @@ def test_B_110_the_checkpoint_of_survivors_alone_is_not_committed(rtrain):
       os.execute('sleep 0.02')
 """
     running = rtrain.started("run", rtrain.script(script(body)))
-    rank_1 = next(w["pid"] for w in rtrain.json("show", "stopped")["attempts"][0]["workers"] if w["rank"] == 1)
+    rank_1 = rtrain.pids("stopped")[1]
     running.send(signal.SIGTERM)
     staging = rtrain.run_folder("stopped") / "staging"
-    wait_until(lambda: any("state" in name for name in leftovers(staging)), 30, "the staged files of rank 0")
+    wait_until(lambda: any("state" in name for name in leftovers(staging)), message="the staged files of rank 0")
     os.kill(rank_1, signal.SIGKILL)
-    result = running.wait(30)
+    result = running.wait()
     assert result.returncode == 143, result.stderr
     assert rtrain.json("checkpoints", "stopped") == []
     assert leftovers(rtrain.run_folder("stopped") / "checkpoints") == []
@@ -245,9 +241,8 @@ def test_B_110_the_checkpoint_of_survivors_alone_is_not_committed(rtrain):
 def test_B_088_a_shutdown_does_not_wait_for_the_collective_of_the_living(rtrain):
     body = "train.report{epoch = epoch} if rank == 1 then while true do os.execute('sleep 0.05') end end"
     running = rtrain.started("run", rtrain.script(script(body).replace("max_failures = 5", "max_failures = 0")))
-    rank_1 = next(w["pid"] for w in rtrain.json("show", "stopped")["attempts"][0]["workers"] if w["rank"] == 1)
-    os.kill(rank_1, signal.SIGKILL)
-    result = running.wait(30)  # rank 0 would wait for 1800 s
+    os.kill(rtrain.pids("stopped")[1], signal.SIGKILL)
+    result = running.wait()  # rank 0 would wait for 1800 s
     assert result.returncode == 5, result.stderr
     assert "rank 1" in result.stderr and "SIGKILL" in result.stderr
 
@@ -256,15 +251,12 @@ def test_B_088_a_shutdown_does_not_wait_for_the_collective_of_the_living(rtrain)
 def test_F_035_no_process_outlives_a_killed_controller(rtrain, stopped):
     body = "train.report{epoch = epoch} os.execute('sleep 600 & sleep 600')"
     running = rtrain.started("run", rtrain.script(script(body)))
-    wait_until(lambda: len(processes_of(rtrain.storage)) >= 8, 30, "the workers' children")
+    wait_until(lambda: len(processes_of(rtrain.storage)) >= 8, message="the workers' children")
     if stopped:
-        os.kill(workers_of(rtrain)[0], signal.SIGSTOP)
+        os.kill(rtrain.pids("stopped")[0], signal.SIGSTOP)
     running.send(signal.SIGKILL)
-    running.process.wait(10)
-    deadline = time.monotonic() + 2
-    while (alive := processes_of(rtrain.storage)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not alive, [pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() for pid in alive]
+    running.process.wait()
+    rtrain.wait_for_processes()
     assert rtrain.json("show", "stopped")["status"] == "LOST"
 
 
@@ -282,24 +274,32 @@ def test_F_036_workers_go_on_while_the_controller_is_stopped(rtrain):
     running = rtrain.started("run", rtrain.script(script(body)))
     running.send(signal.SIGSTOP)
     steps = rtrain.folder / "steps-0"
-    wait_until(steps.exists, 30, "the first step")
+    wait_until(steps.exists, message="the first step")
     before = steps.stat().st_size
-    wait_until(lambda: steps.stat().st_size > before + 10, 30, "steps without a controller")
+    wait_until(lambda: steps.stat().st_size > before + 10, message="steps without a controller")
     (rtrain.folder / "go").touch()
     running.send(signal.SIGCONT)
-    result = running.wait(60)
+    result = running.wait()
     assert result.returncode == 0, result.stderr
     assert len(rtrain.json("show", "stopped")["attempts"]) == 1
+
+
+def open_files(pid):
+    found = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # closed in between
+            found.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    return found
 
 
 def test_F_044_a_worker_holds_nothing_of_the_controllers(rtrain):
     running = rtrain.started("run", rtrain.script(script(POLLING)))
     targets = {}
-    for pid in workers_of(rtrain):
-        fds = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+    for pid in rtrain.pids("stopped"):
+        fds = open_files(pid)
         assert not [name for name in fds if name.startswith(str(rtrain.storage))], "files of the store"
         targets[pid] = {name for name in fds if name.startswith(("socket:", "pipe:"))}
     first, second = targets.values()
     assert not first & second, "the channel or the output of another rank"
     running.send(signal.SIGTERM)
-    assert running.wait(30).returncode == 75
+    assert running.wait().returncode == 75

@@ -4,7 +4,7 @@ import json
 import os
 import signal
 
-from conftest import leftovers, processes_of, wait_until
+from conftest import leftovers
 from test_signals import DEAF, POLLING, script, told_at
 
 
@@ -15,7 +15,7 @@ def test_stop_ends_a_run_in_order_and_its_socket_goes_with_it(rtrain):
     assert stop.returncode == 0, stop.stderr
     assert json.loads(stop.stdout)["status"] == "ABORTED"
     assert json.loads(stop.stdout)["pid"] == running.pid
-    result = running.wait(30)
+    result = running.wait()
     assert result.returncode == 130, result.stderr
     assert len(set(told_at(result))) == 1
     assert "`rtrain stop`: the run stops at its next checkpoint" in result.stderr
@@ -29,8 +29,8 @@ def test_stop_now_kills_a_run_that_does_not_listen(rtrain):
     stop = rtrain("stop", "stopped", "--now")
     assert stop.returncode == 0, stop.stderr
     assert stop.stdout == "run stopped ABORTED\n"
-    assert running.wait(30).returncode == 130
-    assert not processes_of(rtrain.storage)
+    assert running.wait().returncode == 130
+    rtrain.wait_for_processes()
 
 
 def test_stop_of_a_run_that_cannot_be_reached_says_where_it_is(rtrain, tmp_path):
@@ -42,14 +42,14 @@ def test_stop_of_a_run_that_cannot_be_reached_says_where_it_is(rtrain, tmp_path)
     assert stop.returncode == 4, stop.stderr
     assert os.uname().nodename in stop.stderr and "RTRAIN_RUNTIME_DIR" in stop.stderr
     running.send(signal.SIGTERM)
-    assert running.wait(30).returncode == 75
+    assert running.wait().returncode == 75
 
 
 def test_sockets_of_killed_controllers_are_removed_by_the_next_run(rtrain):
     running = rtrain.started("run", rtrain.script(script(POLLING)))
     running.send(signal.SIGKILL)
-    running.process.wait(10)
-    wait_until(lambda: not processes_of(rtrain.storage), 30, "the end of the workers")
+    running.process.wait()
+    rtrain.wait_for_processes()
     lost = rtrain("stop", "stopped")
     assert lost.returncode == 2 and "LOST" in lost.stderr
     rtrain.run_ok(script("return"), "--name", "next")

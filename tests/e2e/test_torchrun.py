@@ -2,7 +2,6 @@
 
 import importlib.util
 import signal
-import sqlite3
 import sys
 
 import pytest
@@ -121,18 +120,14 @@ train.TorchTrainer({
 """
 
 
-def has_reports(rtrain, size=2):
+def wait_for_reports(rtrain, size=2):
     """Of every rank."""
-    try:
-        with rtrain.database() as db:
-            return db.execute("SELECT count(DISTINCT rank) FROM reports").fetchone()[0] == size
-    except sqlite3.OperationalError:  # there is no database yet, or no table
-        return False
+    wait_until(lambda: len(rtrain.query("SELECT DISTINCT rank FROM reports")) == size, message="the first reports")
 
 
 def test_SEM_074_a_rank_that_dies_ends_the_job(rtrain):
     job = Job(rtrain, rtrain.script(WAITS.replace("STOPS", "false")), size=3)
-    wait_until(lambda: has_reports(rtrain, 3), 60, "the first report")
+    wait_for_reports(rtrain, 3)
     job.ranks[1].send(signal.SIGKILL)
     results = job.wait()
     assert results[0].returncode == results[2].returncode != 0, results[2].stderr
@@ -142,16 +137,16 @@ def test_SEM_074_a_rank_that_dies_ends_the_job(rtrain):
 
 def test_SEM_074_the_death_of_rank_zero_ends_the_others(rtrain):
     job = Job(rtrain, rtrain.script(WAITS.replace("STOPS", "false")))
-    wait_until(lambda: has_reports(rtrain), 60, "the first report")
+    wait_for_reports(rtrain)
     job.ranks[0].send(signal.SIGKILL)
-    result = job.ranks[1].wait(60)
+    result = job.ranks[1].wait()
     assert result.returncode > 0 and "the process of rank 0, which keeps the run, has gone" in result.stderr
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_SEM_074_a_signal_to_every_rank_ends_all_alike(rtrain, number, code):
     job = Job(rtrain, rtrain.script(WAITS.replace("STOPS", "true")))
-    wait_until(lambda: has_reports(rtrain), 60, "the first report")
+    wait_for_reports(rtrain)
     for rank in reversed(job.ranks):
         rank.send(number)
     assert [result.returncode for result in job.wait()] == [code, code]

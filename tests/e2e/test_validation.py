@@ -163,9 +163,9 @@ def test_an_interrupt_does_not_wait_for_validations(rtrain):
         while true do end
         """)
     running = rtrain.start("run", rtrain.script(text))
-    wait_until(lambda: "the training is over" in running.stderr and (rtrain.folder / "validating").exists(), 60)
+    wait_until(lambda: "the training is over" in running.stderr and (rtrain.folder / "validating").exists(), message="the validation")
     running.send(signal.SIGINT)
-    assert running.wait(60).returncode == 0, "the training itself is done"
+    assert running.wait().returncode == 0, "the training itself is done"
     assert "1 validation was cancelled" in running.stderr
     (row,) = checkpoints(rtrain).values()
     assert row["status"] == "PENDING_VALIDATION"
@@ -184,9 +184,9 @@ def test_a_killed_controller_takes_its_validation_along_and_the_next_one_does_it
         return {score = 100 + options.shift}
         """)
     running = rtrain.start("run", rtrain.script(text))
-    wait_until((rtrain.folder / "validating").exists, 60)
+    wait_until((rtrain.folder / "validating").exists, message="the validation")
     os.kill(running.pid, signal.SIGKILL)
-    running.wait(30)
+    running.wait()
     (rtrain.folder / "go").touch()
     resumed = rtrain("run", rtrain.folder / "train.lua", "--resume", "must")
     assert resumed.returncode == 0, resumed.stderr

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import RTRAIN, wait_until
 
-# Two ranks that meet at every step; rank 1 does something else at step 20.
+# Two ranks that meet at every step; rank 1 does something else at step 20, and leaves a file `odd` before.
 MEETING = """
 local torch = require 'torch'
 local train = require 'rtrain'
@@ -18,10 +18,12 @@ train.TorchTrainer{
   train_loop_per_worker = function()
     local rank = train.get_context():get_world_rank()
     local x = torch.ones(4)
+    train.collective.barrier()
     for step = 1, math.huge do
       torch.distributed.all_reduce(x, 'avg')
       if step == 10 then train.report{pid = require('ffi').C.getpid()} end
       if step == 20 and rank == 1 then
+        io.open('odd', 'w'):close()
         @ODD@
       end
     end
@@ -49,8 +51,7 @@ def stacks(rtrain):
 
 
 def pid_of(rtrain, rank):
-    with rtrain.database() as db:
-        return db.execute("SELECT pid FROM workers WHERE rank = ?", (rank,)).fetchone()[0]
+    return rtrain.pids("meeting")[rank]
 
 
 def test_F_009_stopped_worker_is_named_and_ends_the_run(impatient):
@@ -74,15 +75,15 @@ def test_F_008_B_099_compiled_loop_is_named_with_its_line(impatient):
     assert "thread " in stacks(impatient) and "libtorch_cpu.so" in stacks(impatient)
 
 
-def test_F_013_other_collective_is_refused_before_data_move(impatient):
-    result = impatient.run(meeting("torch.distributed.all_gather(x)"))
+def test_F_013_other_collective_is_refused_before_data_move(rtrain):
+    result = rtrain.run(meeting("torch.distributed.all_gather(x)"))
     assert result.returncode == 1, result.stderr
     assert "the ranks disagree on collective" in result.stderr
     assert "all_gather(float32 [4])" in result.stderr and "all_reduce(float32 [4])" in result.stderr
 
 
-def test_F_014_other_shape_is_refused_before_data_move(impatient):
-    result = impatient.run(meeting("torch.distributed.all_reduce(torch.ones(8, {dtype = torch.float64}))"))
+def test_F_014_other_shape_is_refused_before_data_move(rtrain):
+    result = rtrain.run(meeting("torch.distributed.all_reduce(torch.ones(8, {dtype = torch.float64}))"))
     assert result.returncode == 1, result.stderr
     assert "float64 [8]" in result.stderr and "float32 [4]" in result.stderr
 
@@ -100,26 +101,26 @@ def is_sanitized():
 
 
 @pytest.mark.skipif(is_sanitized(), reason="a sanitizer takes the fatal signals itself")
-def test_F_003_segmentation_fault_shows_where_it_was(impatient):
-    result = impatient.run(meeting("require('ffi').cast('int*', 8)[0] = 1"))
+def test_F_003_segmentation_fault_shows_where_it_was(rtrain):
+    result = rtrain.run(meeting("require('ffi').cast('int*', 8)[0] = 1"))
     assert result.returncode == 5, result.stderr
     assert "SIGSEGV" in result.stderr and "train.lua:" in result.stderr
-    with impatient.database() as db:
+    with rtrain.database() as db:
         error = db.execute("SELECT error FROM attempts").fetchone()[0]
     assert "[C]" in error
 
 
 @pytest.mark.skipif(is_sanitized(), reason="a sanitizer takes the fatal signals itself")
-def test_F_004_abort_in_another_thread_shows_where_it_was(impatient):
+def test_F_004_abort_in_another_thread_shows_where_it_was(rtrain):
     odd = """
         local ffi = require 'ffi'
         ffi.cdef 'int pthread_create(void*, void*, void*, void*); void abort(void);'
         ffi.C.pthread_create(ffi.new 'long[1]', nil, ffi.cast('void*', ffi.C.abort), nil)
         os.execute 'sleep 30'"""
-    result = impatient.run(meeting(odd))
+    result = rtrain.run(meeting(odd))
     assert result.returncode == 5, result.stderr
     assert "rank 1" in result.stderr and "SIGABRT" in result.stderr
-    with impatient.database() as db:
+    with rtrain.database() as db:
         error = db.execute("SELECT error FROM attempts").fetchone()[0]
     assert "abort" in error
 
@@ -131,17 +132,17 @@ def test_F_010_stuck_loader_is_named_as_data(impatient):
         function Slow:get() os.execute 'sleep 30' return 1 end
         for _ in torch.utils.data.DataLoader(Slow(), {num_workers = 1}) do end"""
     running = impatient.start("run", impatient.script(meeting(odd)))
-    wait_until(lambda: "watchdog: rank 1" in running.stderr, 30, "the verdict")
+    wait_until(lambda: "watchdog: rank 1" in running.stderr, message="the verdict")
     assert "waits for data in " in running.stderr
     assert "is busy" not in running.stderr
     impatient("stop", "meeting", "--now")
     assert running.wait().returncode == 130
 
 
-def test_F_012_extra_collective_of_a_rank_is_found_with_its_number(impatient):
+def test_F_012_extra_collective_of_a_rank_is_found_with_its_number(rtrain):
     text = meeting("torch.distributed.all_reduce(x, 'avg')")
     first = "torch.distributed.all_reduce(x, 'avg')\n"
-    result = impatient.run(text.replace(first, first + "      torch.distributed.broadcast(x, 0)\n", 1))
+    result = rtrain.run(text.replace(first, first + "      torch.distributed.broadcast(x, 0)\n", 1))
     assert result.returncode == 1, result.stderr
     assert "the ranks disagree on collective 42" in result.stderr
     assert "rank 0 calls broadcast from 0(float32 [4])" in result.stderr
@@ -156,24 +157,27 @@ def test_B_098_collective_whose_peer_never_comes_ends_with_a_timeout(rtrain):
     assert "rank 0" in result.stderr and "all_reduce" in result.stderr and "timeout_s" in result.stderr
 
 
-def test_B_074_heartbeats_go_on_while_the_train_function_computes(impatient):
-    impatient.env.update(
-        RTRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S="3", RTRAIN_HANG_THRESHOLD_S="60", RTRAIN_BUSY_THRESHOLD_S="60")
-    result = impatient.run(meeting("local till = os.time() + 5 repeat until os.time() >= till os.exit(7)"))
+def test_B_074_heartbeats_go_on_while_the_train_function_computes(rtrain):
+    rtrain.env["RTRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S"] = "3"
+    result = rtrain.run(meeting("local till = os.time() + 5 repeat until os.time() >= till os.exit(7)"))
     assert result.returncode == 5, result.stderr
     assert "heartbeat" not in result.stderr
 
 
-def test_B_082_worker_whose_control_thread_is_stuck_ends_the_run(impatient):
-    if not impatient("env", "--fault-points").stdout:
+def test_B_082_worker_whose_control_thread_is_stuck_ends_the_run(rtrain):
+    if not rtrain("env", "--fault-points").stdout:
         pytest.skip("built with -DRTRAIN_FAULT_POINTS=OFF")
-    impatient.env.update(RTRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S="3", RTRAIN_FAULT="worker.beat:3:sleep=60000:rank=1")
-    result = impatient.run(meeting())
+    rtrain.env.update(RTRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S="3", RTRAIN_FAULT="worker.beat:3:sleep=60000:rank=1")
+    result = rtrain.run(meeting())
     assert result.returncode == 6, result.stderr
     assert "rank 1 (pid" in result.stderr and "has shown no heartbeat" in result.stderr
 
 
 # --- rtrain stack ---
+
+
+def wait_for_odd(rtrain):
+    wait_until((rtrain.folder / "odd").exists, message="what rank 1 does alone")
 
 
 def stack_of(rtrain, rank):
@@ -186,7 +190,8 @@ def stack_of(rtrain, rank):
 
 def test_stack_shows_busy_waiting_and_stopped_workers(rtrain):
     running = rtrain.started("run", rtrain.script(meeting("while true do x:add(1) end")))
-    wait_until(lambda: stack_of(rtrain, 0)["state"].startswith("waits in all_reduce"), 30, "the wait")
+    wait_for_odd(rtrain)
+    wait_until(lambda: stack_of(rtrain, 0)["state"].startswith("waits in all_reduce"), message="the wait")
     waiting = stack_of(rtrain, 0)
     assert any("train.lua:" in line for line in waiting["lua"])
     assert waiting["collectives"][-1]["operation"] == "all_reduce"
@@ -210,6 +215,6 @@ def test_stack_shows_busy_waiting_and_stopped_workers(rtrain):
 def test_stack_names_the_wait_in_the_controllers_collective(rtrain):
     barrier = "train.collective.barrier()"
     running = rtrain.started("run", rtrain.script(meeting(barrier)))
-    wait_until(lambda: stack_of(rtrain, 1)["state"].startswith(f"waits in {barrier}"), 30, "the barrier")
+    wait_until(lambda: stack_of(rtrain, 1)["state"].startswith(f"waits in {barrier}"), message="the barrier")
     assert rtrain("stop", "meeting", "--now").returncode == 0
     running.wait()

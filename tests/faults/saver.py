@@ -12,9 +12,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
 import checker  # noqa: E402
-from conftest import RTRAIN, Rtrain, Running, processes_of, wait_until  # noqa: E402
+from conftest import FAULT_TOOLS, RTRAIN, Rtrain, Running  # noqa: E402
 
-TOOLS = pathlib.Path(RTRAIN).parent / "tests" / "faults"
 FORBIDDEN = 77
 
 
@@ -38,7 +37,7 @@ class Saver:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()
 
-    def run(self, env=None, wrapper=(), options=(), timeout=60):
+    def run(self, env=None, wrapper=(), options=(), timeout=120):
         env = {**self.rtrain.env, **(env or {})}
         command = [*map(str, wrapper), RTRAIN, "run", str(self.rtrain.folder / "saver.lua"), *options]
         return Running(command, self.rtrain.folder, env).wait(timeout)
@@ -50,11 +49,7 @@ class Saver:
     def run_with_io(self, rules, options=(), **kwargs):
         """With system calls that fail (libfaultio.cpp). `fired` then says which did."""
         return self.run({"RTRAIN_FAULTIO": rules, "RTRAIN_FAULTIO_LOG": str(self.log),
-                         "LD_PRELOAD": str(self.library), **kwargs}, options=options)
-
-    @property
-    def library(self):
-        return TOOLS / "libfaultio.so"
+                         "LD_PRELOAD": str(FAULT_TOOLS / "libfaultio.so"), **kwargs}, options=options)
 
     @property
     def fired(self):
@@ -62,18 +57,15 @@ class Saver:
 
     def run_killed_at_syscall(self, role, n):
         """Killed as it enters its n-th system call (kill_at_syscall.cpp)."""
-        result = self.run(wrapper=(TOOLS / "kill_at_syscall", role, n))
+        result = self.run(wrapper=(FAULT_TOOLS / "kill_at_syscall", role, n))
         if result.returncode == FORBIDDEN:
             pytest.skip("this machine forbids ptrace")
         line = next((line for line in result.stdout.splitlines() if line.startswith('{"count"')), None)
         assert line, result.stdout + result.stderr
         return json.loads(line)
 
-    def wait_for_processes(self):
-        wait_until(lambda: not processes_of(self.rtrain.storage), 10, "the end of all processes")
-
     def check(self, controller_died=False):
-        self.wait_for_processes()
+        self.rtrain.wait_for_processes()
         checker.check(self.rtrain.storage, self.acks, controller_died)
 
     def close(self):
