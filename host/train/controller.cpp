@@ -262,6 +262,10 @@ void Controller::perform(const action::ReportResize& a) {
                           " instead of ", a.from, " after its next checkpoint"));
 }
 
+void Controller::perform(const action::ReportDying& a) {
+  emit_notice("warning", dying_notice(a.rank, group_->pid(a.rank), group_->size()));
+}
+
 void Controller::perform(const action::BeginAttempt& a) { begin_attempt(a); }
 
 // Once more for each checkpoint that has to be fetched first.
@@ -359,7 +363,8 @@ void Controller::make_watchdog(int size) {
                         },
                         [this](int rank, const Error& error) {
                           feed(event::Failed{rank, error, monotonic_s()});
-                        }});
+                        },
+                        [this](int rank) { on_dying(rank); }});
 }
 
 void Controller::offer_seats() {
@@ -614,7 +619,15 @@ void Controller::on_hello(int rank, const Value& message) {
     record_workers();
   }
   emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kHello)}});
+  watchdog_->set_attached(rank);
   feed(event::PhaseReached{rank, Phase::kHello});
+}
+
+// In the channels may lie that it has returned, why it ends, or another rank's error before that.
+void Controller::on_dying(int rank) {
+  const double now_s = monotonic_s();
+  group_->drain();
+  feed(event::Dying{rank, now_s});
 }
 
 void Controller::on_damaged(const Value& message) {

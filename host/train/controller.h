@@ -77,6 +77,7 @@ class Controller : public WorkerGroupObserver {
   void perform(const action::SetResizeTimer& a);
   void perform(const action::AskToStop& a);
   void perform(const action::ReportResize& a);
+  void perform(const action::ReportDying& a);
   void perform(const action::SendExit& a);
   void perform(const action::KillGroup& a);
   void perform(const action::EndAttempt& a);
@@ -87,6 +88,7 @@ class Controller : public WorkerGroupObserver {
 
   void on_failed(int rank, const Value& error);
   void on_hello(int rank, const Value& message);
+  void on_dying(int rank);
   void on_damaged(const Value& message);
   void on_returned(int rank, const Value& message);
   void complete(std::vector<Report> reports);

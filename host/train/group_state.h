@@ -20,6 +20,7 @@ struct RankState {
   Phase phase = Phase::kSpawn;
   bool returned = false;
   bool gone = false;
+  std::optional<double> dying_s;  // seen to die by itself; its end comes with its status
   std::optional<Error> error;
   bool died = false;  // the error is its death, it did not say it itself
   double error_time_s = 0;

@@ -91,16 +91,30 @@ class Transition {
     start_verdict(kVerdictS);
   }
 
+  // Waiting for its status would only keep the others from being ended. Nothing they can say is the
+  // cause.
+  void on(const event::Dying& e) {
+    RankState& rank = rank_of(e.rank);
+    const bool over = m_.killed || m_.state == RunState::kShuttingDown;
+    if (over || rank.gone || rank.returned || rank.error) return;
+    rank.dying_s = e.time_s;
+    if (m_.failing) return check_verdict();
+    m_.failing = true;
+    kill();
+    add(action::ReportDying{e.rank});
+  }
+
   void on(const event::Gone& e) {
     RankState& rank = rank_of(e.rank);
     rank.gone = true;
     // A death that we brought about, or after the train function has returned everywhere, is no
     // failure.
-    const bool expected = m_.killed || m_.state == RunState::kShuttingDown;
+    const bool over = m_.killed || m_.state == RunState::kShuttingDown;
+    const bool expected = over && !rank.dying_s;
     if (!expected && !rank.error) {
       rank.error = e.error;
       rank.died = true;
-      rank.error_time_s = e.time_s;
+      rank.error_time_s = rank.dying_s.value_or(e.time_s);
       start_verdict(e.by_signal ? kVerdictAfterSignalS : kVerdictS);
     }
     if (m_.failing) check_verdict();

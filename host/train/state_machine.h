@@ -77,6 +77,10 @@ struct Failed {
   Error error;
   double time_s;
 };  // the rank's train function raised
+struct Dying {
+  int rank;
+  double time_s;
+};  // its main thread has ended, all it had sent is in; Gone follows with its status
 struct Gone {
   int rank;
   Error error;
@@ -120,7 +124,7 @@ struct StorageFailed {
 using Event = std::variant<
     event::Started, event::ResourcesGranted, event::ResourcesRefused, event::AttemptBegun,
     event::SpawnFailed, event::PhaseReached, event::DeadlinePassed, event::Returned, event::Failed,
-    event::Gone, event::VerdictDue, event::CheckpointCommitted, event::ResourcesSeen,
+    event::Dying, event::Gone, event::VerdictDue, event::CheckpointCommitted, event::ResourcesSeen,
     event::AttemptEnded, event::RetryDue, event::RunEnded, event::StopRequested, event::StopSeen,
     event::StopComplete, event::GracePassed, event::StopNow, event::StorageFailed>;
 
@@ -161,6 +165,10 @@ struct ReportResize {
   int from;
   int to;
 };
+// A rank is dying, and the group is ended for it.
+struct ReportDying {
+  int rank;
+};
 struct SendExit {};
 struct KillGroup {};
 struct EndAttempt {
@@ -183,12 +191,12 @@ struct Finish {
   std::optional<GroupError> error;
 };
 }  // namespace action
-using Action =
-    std::variant<action::RequestResources, action::BeginAttempt, action::SpawnGroup,
-                 action::SendStart, action::SetDeadline, action::ClearDeadline,
-                 action::SetVerdictTimer, action::SetResizeTimer, action::AskToStop,
-                 action::ReportResize, action::SendExit, action::KillGroup, action::EndAttempt,
-                 action::ReportFailure, action::SetRetryTimer, action::EndRun, action::Finish>;
+using Action = std::variant<action::RequestResources, action::BeginAttempt, action::SpawnGroup,
+                            action::SendStart, action::SetDeadline, action::ClearDeadline,
+                            action::SetVerdictTimer, action::SetResizeTimer, action::AskToStop,
+                            action::ReportResize, action::ReportDying, action::SendExit,
+                            action::KillGroup, action::EndAttempt, action::ReportFailure,
+                            action::SetRetryTimer, action::EndRun, action::Finish>;
 
 struct Machine {
   Machine(ScalingPolicy scaling, FailurePolicy policy, double start_timeout_s = 60)

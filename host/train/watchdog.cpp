@@ -38,6 +38,10 @@ const Value* stack_of(const List& stacks, int rank) {
 Watchdog::Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, Outlets outlets)
     : board_(std::make_unique<ProgressBoard>(num_ranks)),
       outlets_(std::move(outlets)),
+      deaths_(loop, *board_,
+              [this](int rank) {
+                if (!at(rank).is_gone) outlets_.dying(rank);
+              }),
       verdict_(limits, num_ranks),
       ranks_(static_cast<size_t>(num_ranks)),
       stacks_(loop, *board_, [this](int rank, const Value& m) { outlets_.send(rank, m); }),

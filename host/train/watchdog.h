@@ -1,5 +1,5 @@
 // host/train/watchdog.h: looks after the workers of one attempt: their pages, their /proc, who
-// hangs.
+// dies and who hangs.
 //
 // Belongs to the control thread. Every quarter of a second it puts what the ranks show before a
 // HangVerdict; what that finds is named in one line, with every rank's stacks in a folder of the
@@ -16,6 +16,7 @@
 #include "host/base/progress_board.h"
 #include "host/base/value.h"
 #include "host/loop/timer.h"
+#include "host/train/death_watch.h"
 #include "host/train/hang_verdict.h"
 #include "host/train/stack_request.h"
 
@@ -30,6 +31,8 @@ class Watchdog {
     std::function<std::string(std::vector<std::pair<std::string, std::string>> files)> save;
     // The rank has failed, and its group with it.
     std::function<void(int rank, const Error& error)> fail;
+    // The rank's main thread has ended without leaving its page: its process is going.
+    std::function<void(int rank)> dying;
   };
 
   Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, Outlets outlets);
@@ -39,6 +42,8 @@ class Watchdog {
   const ProgressPage& page(int rank) const { return board_->page(rank); }
 
   void set_pid(int rank, int pid) { at(rank).pid = pid; }
+  // It has taken its page: from here on its death is seen.
+  void set_attached(int rank) { deaths_.start(rank); }
   void set_started(int rank);
   void set_returned(int rank) { at(rank).has_returned = true; }
   // Its process is gone: no stack can be asked of it.
@@ -65,6 +70,7 @@ class Watchdog {
 
   std::unique_ptr<ProgressBoard> board_;
   Outlets outlets_;
+  DeathWatch deaths_;
   HangVerdict verdict_;
   std::vector<Rank> ranks_;
   StackRequest stacks_;

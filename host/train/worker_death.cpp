@@ -65,4 +65,11 @@ Error worker_death(int rank, const WorkerEnd& end, const Crash& crash, int64_t o
   return Error(Code::kWorkerLost, text + crash_text(crash), crash_stack(crash));
 }
 
+std::string dying_notice(int rank, int pid, int num_workers) {
+  const char* others = num_workers == 1   ? ""
+                       : num_workers == 2 ? ": the other rank is being ended"
+                                          : ": the other ranks are being ended";
+  return cat("rank ", rank, " (pid ", pid, ") has died", others);
+}
+
 }  // namespace rtrain

@@ -73,6 +73,7 @@ class WorkerGroup::Worker {
     if (process_) return process_->kill_group(SIGKILL);
     if (near_fd_ >= 0) shutdown(near_fd_, SHUT_WR);
   }
+  void drain() { channel_->drain(); }
   void send(const Value& message) { channel_->send(message); }
   void hold_output(bool held) {
     if (out_) out_->hold(held);
@@ -174,6 +175,10 @@ void WorkerGroup::set_pid(int rank, int pid) {
 }
 
 int WorkerGroup::pid(int rank) const { return workers_.at(static_cast<size_t>(rank))->pid(); }
+
+void WorkerGroup::drain() {
+  for (const auto& worker : workers_) worker->drain();
+}
 
 void WorkerGroup::send(int rank, const Value& message) {
   workers_.at(static_cast<size_t>(rank))->send(message);

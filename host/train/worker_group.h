@@ -72,6 +72,8 @@ class WorkerGroup {
   int size() const { return static_cast<int>(workers_.size()); }
   int pid(int rank) const;
 
+  // Gives the observer all messages that have arrived, without waiting.
+  void drain();
   // Nothing when that worker's channel is closed.
   void send(int rank, const Value& message);
   void send_all(const Value& message);

@@ -173,6 +173,52 @@ TEST(StateMachine, DeathsThatWeBringAboutAreNoErrors) {
   EXPECT_EQ(d.find<action::EndAttempt>()->error->ranks.size(), 1U);
 }
 
+TEST(StateMachine, ADyingRankEndsTheGroupAtOnceAndItsStatusIsTheCause) {
+  Driver d(3);
+  d.run().feed(event::Dying{1, 5.0});
+  ASSERT_TRUE(d.find<action::KillGroup>());
+  ASSERT_TRUE(d.find<action::ReportDying>());
+  EXPECT_EQ(d.find<action::ReportDying>()->rank, 1);
+  EXPECT_EQ(d.state(), RunState::kShuttingDown);
+  d.feed(event::Gone{0, Error(Code::kWorkerLost, "killed with the group"), true, 6.0});
+  d.feed(event::Gone{1, Error(Code::kWorkerLost, "SIGSEGV"), true, 7.0}).all_gone();
+  const auto* end = d.find<action::EndAttempt>();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->error->rank, 1);
+  EXPECT_EQ(end->error->cause.message(), "SIGSEGV");
+  EXPECT_EQ(end->error->ranks.size(), 1U);
+}
+
+TEST(StateMachine, OfTwoThatDieTheFirstIsTheCause) {
+  Driver d(2);
+  d.run().fail(0, Code::kPeerLost, "connection reset by rank 1", 4.9).feed(event::Dying{1, 5.0});
+  EXPECT_TRUE(d.find<action::KillGroup>());
+  EXPECT_FALSE(d.find<action::ReportDying>());
+  d.feed(event::Gone{1, Error(Code::kWorkerLost, "out of memory"), true, 7.0}).all_gone();
+  EXPECT_EQ(d.find<action::EndAttempt>()->error->cause.message(), "out of memory");
+}
+
+TEST(StateMachine, ADeathThatIsExpectedOrKnownIsNoNews) {
+  Driver failed(2);
+  failed.run().fail(1, Code::kUser, "boom").feed(event::Dying{1, 5});
+  EXPECT_FALSE(failed.find<action::KillGroup>());
+  EXPECT_FALSE(failed.find<action::ReportDying>());
+  Driver returned(2);
+  returned.run().feed(event::Returned{1}).feed(event::Dying{1, 5});
+  EXPECT_FALSE(returned.find<action::KillGroup>());
+  Driver finished(1);
+  finished.run().feed(event::Returned{0}).feed(event::Dying{0, 5}).die(0, 0);
+  ASSERT_TRUE(finished.find<action::EndAttempt>());
+  EXPECT_FALSE(finished.find<action::EndAttempt>()->error);
+}
+
+TEST(StateMachine, ARankThatDiesWhileTheGroupStartsIsAFailedStart) {
+  Driver d(2);
+  d.start_group().all_reach(Phase::kHello).feed(event::Dying{1, 5}).die(1).die(0);
+  ASSERT_TRUE(d.find<action::EndAttempt>());
+  EXPECT_EQ(d.find<action::EndAttempt>()->error->kind, FailureKind::kController);
+}
+
 TEST(StateMachine, ARetryIsANewAttempt) {
   Driver d(2, 1);
   d.run().die(1).feed(event::VerdictDue{1}).all_gone().feed(event::AttemptEnded{true});

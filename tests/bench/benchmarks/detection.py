@@ -1,4 +1,7 @@
-"""How soon a killed worker is noticed: from kill -9 to the line that says what the controller does about it."""
+"""How soon a killed worker is noticed: from kill -9 to the line that says who has died and that the group is ended.
+
+How it died comes later, with its exit status: the kernel has freed the worker's memory by then.
+"""
 
 import os
 import signal
@@ -37,7 +40,7 @@ def _sample(config, settings, kills):
             old.update(pids)
             killed = time.monotonic()
             os.kill(pids[attempt % 2], signal.SIGKILL)
-            job.wait_for(lambda: f"attempt {attempt} failed" in job.log(), "the notice", TIMEOUT_S, poll_s=0.0005)
+            job.wait_for(lambda: f"(pid {pids[attempt % 2]}) has died" in job.log(), "the notice", TIMEOUT_S, poll_s=0.0005)
             delays.append(1e3 * (time.monotonic() - killed))
     return {"p50": percentile(delays, 0.5), "worst": max(delays)}
 
