@@ -1,11 +1,14 @@
 #include "host/bind/system.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <memory>
 
 #include "host/base/clock.h"
 #include "host/base/hash.h"
 #include "host/base/resource_settings.h"
+#include "host/base/terminal_text.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
 #include "host/lua/cuda_loader.h"
@@ -119,6 +122,20 @@ int cuda(lua_State* L) {
   return 2;
 }
 
+int is_terminal(lua_State* L) {
+  lua_pushboolean(L, isatty(static_cast<int>(luaL_checkinteger(L, 1))) == 1);
+  return 1;
+}
+
+template <auto Make>
+int terminal(lua_State* L) {
+  size_t size = 0;
+  const char* bytes = luaL_checklstring(L, 1, &size);
+  const std::string shown = Make({bytes, size});
+  lua_pushlstring(L, shown.data(), shown.size());
+  return 1;
+}
+
 }  // namespace
 
 int open_system(lua_State* L) {
@@ -137,7 +154,10 @@ int open_system(lua_State* L) {
                                             method<&hash>("hash"),
                                             method<&lease>("lease"),
                                             method<&cores>("cores"),
-                                            method<&cuda>("cuda")};
+                                            method<&cuda>("cuda"),
+                                            method<&is_terminal>("is_terminal"),
+                                            method<&terminal<&terminal_text>>("terminal_text"),
+                                            method<&terminal<&terminal_line>>("terminal_line")};
   push_functions(L, kFunctions);
   return 1;
 }

@@ -1,5 +1,7 @@
 #include "host/cli/command_line.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <iostream>
 #include <string_view>
@@ -7,6 +9,7 @@
 #include "host/base/error.h"
 #include "host/base/fault.h"
 #include "host/cli/command.h"
+#include "host/cli/terminal_stream.h"
 #include "host/cli/unknown_name.h"
 #include "host/loop/group_guard.h"
 
@@ -35,6 +38,8 @@ int run_command_line(int argc, char** argv) {
     return run_worker(std::atoi(argv[2]), std::atoi(argv[3]));
   }
   if (argc == 2 && std::string_view(argv[1]) == "--guard") return run_group_guard();
+  const TerminalStream out(std::cout, STDOUT_FILENO);
+  const TerminalStream err(std::cerr, STDERR_FILENO);
   CLI::App app("Distributed training scripted in Lua", "rtrain");
   app.require_subcommand(1);
   app.get_formatter()->label("REQUIRED", "");

@@ -45,7 +45,8 @@ struct Failure {
 struct FailureDecision {
   bool retry = false;
   double delay_s = 0;
-  std::string reason;  // why not, or which retry this is: "retry 1 of 3"
+  std::string reason;  // why not, or which retry this is: "retry 1 of 3",
+                       // "retry 7, controller_failure_limit = -1 sets no limit"
 };
 
 class FailurePolicy {

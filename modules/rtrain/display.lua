@@ -5,6 +5,7 @@
 
 local class = require 'rtrain.class'
 local metrics_text = require 'rtrain.metrics_text'
+local system = require 'rtrain._system'
 
 local REDRAW_S = 0.1
 
@@ -20,6 +21,11 @@ end
 -- 1, 'report' → '1 report'; 2 → '2 reports'.
 local function counted(count, noun) return ('%d %s%s'):format(count, noun, count == 1 and '' or 's') end
 
+local function default(value, otherwise)
+  if value == nil then return otherwise end
+  return value
+end
+
 ---@class DisplayOptions
 ---@field quiet? boolean show the workers' output and what is wrong, nothing else
 ---@field terminal? boolean a live block, else one line for each report
@@ -29,6 +35,8 @@ local function counted(count, noun) return ('%d %s%s'):format(count, noun, count
 ---@field show_command? string the command that shows the run, default `rtrain show NAME`
 ---@field out? file* default io.stdout
 ---@field err? file* default io.stderr
+---@field out_is_terminal? boolean nothing is written to `out` that could command a terminal; default: whether stdout is one
+---@field err_is_terminal? boolean the same for `err`
 ---@field clock? fun(): number seconds
 
 ---@param spec table name and num_workers of the run
@@ -40,7 +48,11 @@ function Display:init(spec, options)
   self._score, self._logging = options.score, options.logging
   self._show_command = options.show_command or 'rtrain show ' .. spec.name
   self._out, self._err = options.out or io.stdout, options.err or io.stderr
-  self._clock = options.clock or require('rtrain._system').monotonic
+  self._is_terminal = {
+    [self._out] = default(options.out_is_terminal, system.is_terminal(1)),
+    [self._err] = default(options.err_is_terminal, system.is_terminal(2)),
+  }
+  self._clock = options.clock or system.monotonic
   self._color = self._terminal and (os.getenv 'NO_COLOR' or '') == '' and os.getenv 'TERM' ~= 'dumb'
   self._started, self._drawn_at, self._lines = self._clock(), -1, 0
   self._state, self._attempt, self._reports = 'INITIALIZING', 1, 0
@@ -56,6 +68,7 @@ end
 
 -- Cut to the width, so that no line wraps and the block's height is what was written.
 function Display:_cut(text)
+  text = system.terminal_line(text)
   if #text < self._columns then return text end
   return text:sub(1, self._columns - 4) .. '...'
 end
@@ -98,7 +111,7 @@ function Display:tick() self:_redraw(self._clock()) end
 -- Writes a whole line above the live block.
 function Display:_line(file, text)
   self:clear()
-  file:write(text, '\n')
+  file:write(self._is_terminal[file] and system.terminal_text(text) or text, '\n')
   file:flush()
   self._drawn_at = -1
 end
@@ -122,7 +135,7 @@ end
 
 function show:report(event)
   local now = self._clock()
-  self._reports = self._reports + 1
+  self._reports = event.count or self._reports + 1  -- not every one need come here
   self._first_report_at = self._first_report_at or now
   self._last_report_at, self._last = now, event
   if self._terminal or self._quiet then return end
@@ -173,7 +186,8 @@ function show:attempt_failed(event)
   self._attempt = event.next_attempt or self._attempt + 1
   self._stop_at = nil
   local wait = (event.delay_s or 0) > 0 and ' in ' .. seconds_text(event.delay_s) or ''
-  self:notice(('attempt %d failed: %s; attempt %d begins%s'):format(event.attempt, first, self._attempt, wait))
+  local retry = (event.reason or '') ~= '' and (' (%s)'):format(event.reason) or ''
+  self:notice(('attempt %d failed: %s; attempt %d begins%s%s'):format(event.attempt, first, self._attempt, wait, retry))
 end
 
 function Display:_best(event)
@@ -186,6 +200,7 @@ end
 
 function show:finished(event)
   self:clear()
+  self._reports = event.reports or self._reports
   if self._quiet then return end
   local color = event.status == 'FINISHED' and '32' or '31'
   local lines = {('run %s %s after %s, %s'):format(self._name, self:_paint(color, event.status),

@@ -76,15 +76,54 @@ end
 function TestPipe.test_the_delay_of_a_retry_and_why_there_is_none()
   local shown, _, err = display {}
   shown:show {type = 'attempt_failed', attempt = 2, next_attempt = 3, will_retry = true, delay_s = 1.84,
+              reason = 'retry 2 of 3',
               error = {code = 'user', message = 'a.lua:1: boom\nmore'}}
   shown:show {type = 'attempt_failed', attempt = 3, will_retry = false, delay_s = 0, reason = 'all 2 retries are used up',
               error = {code = 'user', message = 'a.lua:1: boom'}}
   shown:show {type = 'attempt_failed', attempt = 1, will_retry = false, reason = '', error = {message = 'x'}}
-  lu.assertEquals(err.text, 'rtrain: attempt 2 failed: a.lua:1: boom; attempt 3 begins in 1.8 s\n'
+  lu.assertEquals(err.text, 'rtrain: attempt 2 failed: a.lua:1: boom; attempt 3 begins in 1.8 s (retry 2 of 3)\n'
     .. 'rtrain: no further attempt: all 2 retries are used up\n')
 end
 
+function TestPipe.test_reports_that_were_not_shown_are_counted()
+  local shown, _, err = display {}
+  shown:show {type = 'report', index = 999, count = 1000, metrics = {}, ranks = {{}}}
+  shown:show {type = 'finished', status = 'FINISHED', reports = 2000, path = '/r/mine'}
+  lu.assertStrContains(err.text, ', 2000 reports\n')
+end
+
+-- What a worker prints, or names something, could retitle the terminal, move its cursor or type for the user.
+local HOSTILE = 'a\27]0;owned\7\27[2J\0\27[31mred\tb'
+
+local function hostile_text(options)
+  local shown, out, err = display(options)
+  shown:show {type = 'output', rank = 0, stream = 'stdout', text = HOSTILE, attempt = 1}
+  shown:show {type = 'notice', level = 'warning', text = HOSTILE}
+  return out.text, err.text
+end
+
+function TestPipe.test_bytes_are_left_as_they_are()
+  local out, err = hostile_text {out_is_terminal = false, err_is_terminal = false}
+  lu.assertEquals(out, '[rank 0] ' .. HOSTILE .. '\n')
+  lu.assertEquals(err, 'rtrain: ' .. HOSTILE .. '\n')
+end
+
 TestTerminal = {}
+
+local HARMLESS = 'a\\x1b]0;owned\\x07\\x1b[2J\\x00\27[31mred\tb\27[0m'
+
+function TestTerminal.test_nothing_commands_the_terminal_but_colours()
+  local out, err = hostile_text {out_is_terminal = true, err_is_terminal = true}
+  lu.assertEquals({out, err}, {'[rank 0] ' .. HARMLESS .. '\n', 'rtrain: ' .. HARMLESS .. '\n'})
+  out, err = hostile_text {out_is_terminal = true, err_is_terminal = false}
+  lu.assertEquals({out, err}, {'[rank 0] ' .. HARMLESS .. '\n', 'rtrain: ' .. HOSTILE .. '\n'})
+end
+
+function TestTerminal.test_metrics_in_the_live_block_stay_on_their_line()
+  local shown, _, err = display({terminal = true, columns = 100}, 1)
+  shown:show {type = 'report', index = 0, count = 1, metrics = {note = 'x\n\27[2Jy'}, ranks = {{}}, attempt = 1}
+  lu.assertStrContains(err.text, 'note=x\\x0a\\x1b[2Jy')
+end
 
 -- Applies the cursor movements of the live block: what a terminal would show at the end.
 local function screen_of(text)

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace rtrain {
 namespace {
 
@@ -41,6 +43,24 @@ TEST(FailurePolicy, B_080_EachKindOfFailureHasABudgetOfItsOwn) {
   EXPECT_EQ(policy.counts().preemption, 1);
   for (const Failure& failure : {lost(), start, preempted})
     EXPECT_FALSE(policy.decide(failure).retry);
+}
+
+TEST(FailurePolicy, StartsThatFailForEverComeSlowerAndAreCounted) {
+  FailurePolicy policy({.controller_failure_limit = -1}, 1);
+  const Failure start{Error(Code::kWorkerLost, "died"), false, FailureKind::kController};
+  EXPECT_EQ(policy.decide(start).delay_s, 0);
+  double longest = 0;
+  for (int i = 2; i <= 1000; ++i) {
+    const FailureDecision next = policy.decide(start);
+    ASSERT_TRUE(next.retry);
+    EXPECT_GE(next.delay_s, i < 8 ? longest * 0.75 : 45);
+    EXPECT_LE(next.delay_s, 60);
+    longest = std::max(longest, next.delay_s);
+    if (i == 7) {
+      EXPECT_EQ(next.reason, "retry 7, controller_failure_limit = -1 sets no limit");
+    }
+  }
+  EXPECT_GT(longest, 45);
 }
 
 TEST(FailurePolicy, WhatEarlierControllersSpentIsSpent) {
