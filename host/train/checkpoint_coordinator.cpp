@@ -40,8 +40,7 @@ ValidationManager::Callbacks CheckpointCoordinator::validation_callbacks() {
   };
   callbacks.on_line = [this](const CheckpointInfo& checkpoint, std::string_view stream,
                              std::string line) {
-    seams_.emit("output",
-                {{"validation", checkpoint.name}, {"stream", stream}, {"text", std::move(line)}});
+    seams_.output({{"validation", checkpoint.name}, {"stream", stream}, {"text", std::move(line)}});
   };
   callbacks.on_end = [this](const CheckpointInfo& checkpoint, const ValidationResult& result) {
     end_validation(checkpoint, result);

@@ -31,6 +31,7 @@ class CheckpointCoordinator {
     std::string run_path;
     std::function<void(std::string_view type, Map fields)> emit;
     std::function<void(const CheckpointInfo&, std::string_view bytes)> log;
+    std::function<void(Map fields)> output;  // a line that a validation printed
     std::function<void(std::string_view level, const std::string& text)> notice;
     std::function<void(int rank, const Value& message)> send;
     std::function<CheckpointProgress()> progress;  // less first_pending
@@ -51,6 +52,9 @@ class CheckpointCoordinator {
   void ask(int rank, const Value& message);
   // Reports have come, or a rank has returned.
   void progressed();
+
+  // As WorkerGroup::hold_output, for all validations.
+  void hold_output(bool held) { validations_.hold_output(held); }
 
   // Calls `done` when all validations have ended, or RunConfig's limit for that has passed.
   void drain(std::function<void()> done);

@@ -111,35 +111,39 @@ Controller::~Controller() {
 }
 
 CheckpointCoordinator::Seams Controller::checkpoint_seams() {
-  return {.spec = seams_.spec,
-          .loop = seams_.loop,
-          .io = io_calls_,
-          .calls = seams_.calls,
-          .functions_fd = seams_.functions_fd,
-          .engine_fd = seams_.engine_fd,
-          .run_id = seams_.record.run_id(),
-          .run_path = seams_.record.run_path(),
-          .emit = [this](std::string_view type, Map fields) { emit(type, std::move(fields)); },
-          .log =
-              [this](const CheckpointInfo& checkpoint, std::string_view bytes) {
-                batch_.add_log(checkpoint.attempt, cat("validation-", checkpoint.name), bytes);
-              },
-          .notice = [this](std::string_view level,
-                           const std::string& text) { emit_notice(level, text); },
-          .send =
-              [this](int rank, const Value& message) {
-                if (group_ && rank < group_->size()) group_->send(rank, message);
-              },
-          .progress =
-              [this] {
-                CheckpointProgress out;
-                if (!reports_) return out;
-                out.complete = reports_->complete_below();
-                if (!commits_.empty()) out.complete = std::min(out.complete, *commits_.begin());
-                out.behind = reports_->slowest();
-                return out;
-              },
-          .on_storage_error = [this](const Error& error) { feed(event::StorageFailed{error}); }};
+  return {
+      .spec = seams_.spec,
+      .loop = seams_.loop,
+      .io = io_calls_,
+      .calls = seams_.calls,
+      .functions_fd = seams_.functions_fd,
+      .engine_fd = seams_.engine_fd,
+      .run_id = seams_.record.run_id(),
+      .run_path = seams_.record.run_path(),
+      .emit = [this](std::string_view type, Map fields) { emit(type, std::move(fields)); },
+      .log =
+          [this](const CheckpointInfo& checkpoint, std::string_view bytes) {
+            batch_.add_log(checkpoint.attempt, cat("validation-", checkpoint.name), bytes);
+            hold_output();
+          },
+      .output =
+          [this](Map fields) { seams_.events.add_output(event_map("output", std::move(fields))); },
+      .notice = [this](std::string_view level,
+                       const std::string& text) { emit_notice(level, text); },
+      .send =
+          [this](int rank, const Value& message) {
+            if (group_ && rank < group_->size()) group_->send(rank, message);
+          },
+      .progress =
+          [this] {
+            CheckpointProgress out;
+            if (!reports_) return out;
+            out.complete = reports_->complete_below();
+            if (!commits_.empty()) out.complete = std::min(out.complete, *commits_.begin());
+            out.behind = reports_->slowest();
+            return out;
+          },
+      .on_storage_error = [this](const Error& error) { feed(event::StorageFailed{error}); }};
 }
 
 void Controller::start() {
@@ -212,6 +216,10 @@ void Controller::request_stop(StopKind kind, const std::string& by) {
 void Controller::stop_now(StopKind kind) {
   if (checkpoints_.is_draining()) checkpoints_.cancel();
   feed(event::StopNow{kind});
+}
+
+void Controller::events_taken() {
+  if (reports_) reports_->on_written();
 }
 
 // Actions may bring about events; those wait until all actions of the step before are performed.
@@ -521,6 +529,7 @@ void Controller::perform(const action::Finish& a) {
                    {"name", seams_.spec.name},
                    {"path", seams_.record.run_path()},
                    {"metrics", metrics_},
+                   {"reports", num_reports_},
                    {"error", to_value(a.error)},
                    {"return_value", return_value_},
                    {"attempts", machine_.attempt}};
@@ -651,7 +660,8 @@ void Controller::make_intake(int size) {
               },
           .on_complete = [this](std::vector<Report> reports) { complete(std::move(reports)); },
           .on_notice = [this](const std::string& text) { emit_notice("warning", text); },
-          .unwritten_bytes = [this] { return batch_.unwritten_bytes(); }});
+          .unwritten_bytes =
+              [this] { return batch_.unwritten_bytes() + seams_.events.waiting_bytes(); }});
 }
 
 void Controller::on_returned(int rank, const Value& message) {
@@ -718,10 +728,11 @@ void Controller::commit(std::vector<Report> reports) {
 void Controller::emit_report(const std::vector<Report>& reports, const Value& path) {
   List ranks;
   for (const Report& report : reports) ranks.push_back(report.metrics);
-  emit("report", {{"index", reports.front().index},
-                  {"metrics", reports.front().metrics},
-                  {"ranks", std::move(ranks)},
-                  {"checkpoint", path}});
+  seams_.events.add_report(event_map("report", {{"index", reports.front().index},
+                                                {"count", ++num_reports_},
+                                                {"metrics", reports.front().metrics},
+                                                {"ranks", std::move(ranks)},
+                                                {"checkpoint", path}}));
 }
 
 void Controller::on_output(int rank, std::string_view bytes) {
@@ -729,18 +740,18 @@ void Controller::on_output(int rank, std::string_view bytes) {
   hold_output();
 }
 
-// Output that comes faster than it is written to the logs waits in the workers.
+// Output that comes faster than it is written to the logs waits in the workers and validations.
 void Controller::hold_output() {
   const bool wanted = batch_.unwritten_bytes() > kMaxUnwrittenOutput;
+  checkpoints_.hold_output(wanted);
   if (!group_ || wanted == holds_output_) return;
   holds_output_ = wanted;
   group_->hold_output(wanted);
 }
 
 void Controller::on_line(int rank, std::string_view stream, std::string line) {
-  const size_t bytes = line.size();
   seams_.events.add_output(
-      event_map("output", {{"rank", rank}, {"stream", stream}, {"text", std::move(line)}}), bytes);
+      event_map("output", {{"rank", rank}, {"stream", stream}, {"text", std::move(line)}}));
 }
 
 void Controller::on_gone(int rank, const WorkerEnd& end) {

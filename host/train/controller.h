@@ -58,6 +58,8 @@ class Controller : public WorkerGroupObserver {
   void request_stop(StopKind kind, const std::string& by = {});
   // Ends it without asking anybody, as the second does.
   void stop_now(StopKind kind);
+  // The user's thread has caught up: ranks that were held back may go on.
+  void events_taken();
 
  private:
   void on_message(int rank, const Value& message) override;
@@ -145,7 +147,8 @@ class Controller : public WorkerGroupObserver {
   ReportBatch batch_;
   std::multiset<int64_t> commits_;  // reports whose checkpoints are on the io thread
   CheckpointCoordinator checkpoints_;
-  Value metrics_;  // of the last complete report
+  Value metrics_;            // of the last complete report
+  int64_t num_reports_ = 0;  // that became complete under this controller
   Value return_value_;
   std::string stop_by_;
 

@@ -5,24 +5,12 @@
 
 #include "host/base/clock.h"
 #include "host/store/patience.h"
+#include "host/train/value_size.h"
 
 namespace rtrain {
 namespace {
 
 constexpr std::chrono::milliseconds kSyncDelay{1000};
-
-// Of the value in memory or on the disk, whichever; to a factor of two.
-size_t approximate_bytes(const Value& value) {
-  size_t bytes = 16;
-  if (value.is_string()) bytes += value.as_string().size();
-  if (value.is_list()) {
-    for (const Value& item : value.as_list()) bytes += approximate_bytes(item);
-  }
-  if (value.is_map()) {
-    for (const auto& [key, item] : value.as_map()) bytes += 16 + approximate_bytes(item);
-  }
-  return bytes;
-}
 
 }  // namespace
 

@@ -61,10 +61,15 @@ struct Run::Parts {
   ~Parts() {
     if (functions_fd >= 0) ::close(functions_fd);
   }
+  void caught_up() {
+    loop.post([this] {
+      if (controller != nullptr) controller->events_taken();
+    });
+  }
 
   RunSpec spec;
-  EventQueue events;
   Loop loop;
+  EventQueue events{{.keeps_reports = spec.wants_reports, .on_caught_up = [this] { caught_up(); }}};
   ScriptCalls calls{events};  // behind the loop, on which its timers are
   int functions_fd = -1;
   std::unique_ptr<RunRecord> record;

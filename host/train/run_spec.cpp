@@ -121,6 +121,7 @@ RunSpec RunSpec::from_value(const Value& v) {
   s.validation = ValidationSpec::from_value(v["validation"]);
   s.hang_limits = hang_limits_of(v["failure_config"]);
   s.has_callbacks = v["has_callbacks"].bool_or(false);
+  s.wants_reports = v["wants_reports"].bool_or(false);
   s.backend = v["backend"].string_or("gloo");
   if (!v["timeout_s"].is_nil()) s.timeout_s = v["timeout_s"].as_float();
   if (!v["start_timeout_s"].is_nil()) s.start_timeout_s = v["start_timeout_s"].as_float();

@@ -32,6 +32,12 @@ std::vector<CheckpointInfo> ValidationManager::stop_all() {
   return queue_.begin_all();
 }
 
+void ValidationManager::hold_output(bool held) {
+  if (held == holds_output_) return;
+  holds_output_ = held;
+  for (const auto& [name, process] : processes_) process->hold_output(held);
+}
+
 void ValidationManager::start_next() {
   while (const auto next = queue_.next()) {
     if (seams_.spec.validation.has_function) {
@@ -62,8 +68,10 @@ void ValidationManager::start(const CheckpointInfo& checkpoint) {
     callbacks_.on_end(checkpoint, result);
   };
   try {
-    processes_[checkpoint.name] = std::make_unique<ValidationProcess>(
-        seams_.loop, options, context_of(checkpoint), std::move(callbacks));
+    auto process = std::make_unique<ValidationProcess>(seams_.loop, options, context_of(checkpoint),
+                                                       std::move(callbacks));
+    if (holds_output_) process->hold_output(true);
+    processes_[checkpoint.name] = std::move(process);
   } catch (const Error& e) {
     callbacks_.on_end(checkpoint, {CheckpointStatus::kValidationFailed, {}, e.message()});
   }

@@ -43,6 +43,9 @@ class ValidationManager {
   // Kills them and begins no other; each still is to be ended(). Returns those without a result.
   std::vector<CheckpointInfo> stop_all();
 
+  // While held the output of all of them, also of those that begin, stays in their pipes.
+  void hold_output(bool held);
+
   const ValidationQueue& queue() const { return queue_; }
 
  private:
@@ -53,6 +56,7 @@ class ValidationManager {
   Seams seams_;
   Callbacks callbacks_;
   ValidationQueue queue_;
+  bool holds_output_ = false;
   std::map<std::string, std::unique_ptr<ValidationProcess>> processes_;  // by checkpoint
 };
 

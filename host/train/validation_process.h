@@ -28,6 +28,9 @@ class ValidationProcess : private WorkerGroupObserver {
   ValidationProcess(Loop& loop, const WorkerGroupOptions& options, const WorkerContext& context,
                     Callbacks callbacks);
 
+  // As WorkerGroup::hold_output.
+  void hold_output(bool held) { group_.hold_output(held); }
+
  private:
   void on_message(int rank, const Value& message) override;
   void on_output(int rank, std::string_view bytes) override;

@@ -12,7 +12,7 @@ local joined = {}
 -- The store has the whole of it; it may be what the run failed at.
 local function result_of(ended, job)
   local ok, result = pcall(Result.from_path, ended.path)
-  if not ok then result = Result {path = ended.path, best_checkpoints = {}, metrics_dataframe = {}} end
+  if not ok then result = Result {path = ended.path, best_checkpoints = {}} end
   result.error = ended.error and (result.error or failure.make(ended.error)) or nil
   result.config = job.train_loop_config
   return result

@@ -156,7 +156,7 @@ end
 local function carry_out(run, job, watch, callbacks)
   callbacks:before_run(TrainRunContext(run:run_id(), job))
   run:start()
-  local result = Result.from_event(watch:wait(), watch:rows(), job.train_loop_config)
+  local result = Result.from_event(watch:wait(), job.train_loop_config)
   callbacks:after_run(result)
   return result
 end
@@ -176,6 +176,7 @@ function launch.fit(trainer)
   local list = callbacks_of(job)
   local spec, warning = make_spec(job, flags)
   spec.has_callbacks = #list > 0
+  spec.wants_reports = spec.has_callbacks or job.run_config.stop ~= nil
   local display = display_of(job, spec, flags)
   if warning then display:notice(warning) end
   local run = require('rtrain._controller').open(spec)
@@ -189,7 +190,6 @@ function launch.fit(trainer)
     callbacks = callbacks,
     serve = function(fd, pump) require('rtrain.local_worker').serve(fd, job, pump) end,
     stop = job.run_config.stop and StopCondition(job.run_config.stop),
-    stored = function() return require('rtrain._host').metrics(spec.storage_path, spec.name, false, false) end,
   })
   storage.answer(watch.calls, job.run_config.storage_filesystem)
   local ok, result = xpcall(carry_out, errors.wrap, run, job, watch, callbacks)

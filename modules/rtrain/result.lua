@@ -2,6 +2,7 @@
 
 local Checkpoint = require 'rtrain.checkpoint'
 local class = require 'rtrain.class'
+local DataFrame = require 'rtrain.data_frame'
 local errors = require 'rtrain.errors'
 local failure = require 'rtrain.failure'
 local metrics_text = require 'rtrain.metrics_text'
@@ -30,7 +31,7 @@ local system = require 'rtrain._system'
 ---@field error? table nil when the run finished
 ---@field path string the run's folder
 ---@field best_checkpoints {checkpoint: Checkpoint, metrics: table}[] the kept ones, the best last
----@field metrics_dataframe table array of the metrics of every report, with `:to_csv()`
+---@field metrics_dataframe table array of the metrics of every report, with `:to_csv()`; read from the store at its first use
 ---@field return_value any what rank 0's train function returned
 ---@field config? table train_loop_config
 local Result = class('Result')
@@ -48,72 +49,6 @@ function Result:__tostring()
   return ('Result(%s)'):format(table.concat(parts, ', '))
 end
 
----@class DataFrame
----An array of rows, each a map of column → value.
-local DataFrame = class('DataFrame')
-
-local function csv_field(value)
-  if value == nil then return '' end
-  if type(value) == 'number' then
-    return value == math.floor(value) and math.abs(value) < 2 ^ 53 and ('%d'):format(value) or ('%.17g'):format(value)
-  end
-  local text = tostring(value)
-  if text:find('[",\n\r]') then text = '"' .. text:gsub('"', '""') .. '"' end
-  return text
-end
-
--- Nested maps become columns 'outer/inner', lists 'name/1'.
-local function flatten(row, prefix, out)
-  for key, value in next, row do
-    local name = prefix .. tostring(key)
-    if type(value) == 'table' then
-      flatten(value, name .. '/', out)
-    else
-      out[name] = value
-    end
-  end
-  return out
-end
-
----The rows as CSV, columns sorted by name.
----@param path? string file to write; nil: only the text is returned
----@return string text
-function DataFrame:to_csv(path)
-  local columns, seen, rows = {}, {}, {}
-  for i, row in ipairs(self) do
-    rows[i] = flatten(row, '', {})
-    for name in next, rows[i] do
-      if not seen[name] then
-        seen[name] = true
-        columns[#columns + 1] = name
-      end
-    end
-  end
-  table.sort(columns)
-  local header = {}
-  for c, name in ipairs(columns) do header[c] = csv_field(name) end
-  local lines = {table.concat(header, ',')}
-  for _, row in ipairs(rows) do
-    local cells = {}
-    for c, name in ipairs(columns) do cells[c] = csv_field(row[name]) end
-    lines[#lines + 1] = table.concat(cells, ',')
-  end
-  local text = table.concat(lines, '\n') .. '\n'
-  if path then
-    local file, problem = io.open(path, 'w')
-    if not file then errors.raise('environment', 'cannot write ' .. problem) end
-    file:write(text)
-    file:close()
-  end
-  return text
-end
-
-local function as_frame(rows)
-  local frame = DataFrame()
-  for i, row in ipairs(rows) do frame[i] = row end
-  return frame
-end
-
 -- The controller names the best first, Ray's users expect the best last.
 local function as_checkpoints(list)
   local out = {}
@@ -127,17 +62,15 @@ end
 
 ---The Result of a run that has ended.
 ---@param finished table the controller's last event
----@param rows table[] metrics of every report
 ---@param config? table train_loop_config
 ---@return Result
-function Result.from_event(finished, rows, config)
+function Result.from_event(finished, config)
   return Result {
     metrics = finished.metrics,
     checkpoint = finished.checkpoint and Checkpoint(finished.checkpoint.path) or nil,
     error = finished.error and failure.make(finished.error, {path = finished.path, attempt = finished.attempts or 1}) or nil,
     path = finished.path,
     best_checkpoints = as_checkpoints(finished.best_checkpoints),
-    metrics_dataframe = as_frame(rows),
     return_value = finished.return_value,
     config = config,
   }
@@ -150,21 +83,36 @@ local function latest_of(checkpoints)
   return nil
 end
 
--- The storage path and the name of the run whose folder that is.
-local function place_of(path)
+-- The storage path and the name of the run whose folder that is. `who` begins the messages.
+local function place_of(path, who)
   if type(path) ~= 'string' then
-    errors.raise('argument', ("Result.from_path: expected a run's folder, got %s"):format(type(path)))
+    errors.raise('argument', ("%s: expected a run's folder, got %s"):format(who, type(path)))
   end
   local folder = system.absolute(path)
   if system.path_kind(folder) ~= 'folder' then
-    errors.raise('not_found', ('Result.from_path: there is no folder %s'):format(folder))
+    errors.raise('not_found', ('%s: there is no folder %s'):format(who, folder))
   end
   local storage, name = folder:match '^(.*)/([^/]+)$'
   if system.path_kind(storage .. '/rtrain.db') ~= 'file' then
-    errors.raise('usage', ("Result.from_path: %s is no run's folder: there is no registry of runs %s/rtrain.db")
-      :format(folder, storage))
+    errors.raise('usage', ("%s: %s is no run's folder: there is no registry of runs %s/rtrain.db")
+      :format(who, folder, storage))
   end
   return storage, name
+end
+
+-- Read when asked for: a run of weeks has made more reports than a controller should keep.
+local function read_metrics(path)
+  local storage, name = place_of(path, 'Result.metrics_dataframe')
+  local rows = {}
+  for i, row in ipairs(require('rtrain._host').metrics(storage, name, false, false)) do rows[i] = row.metrics end
+  return DataFrame(rows)
+end
+
+function Result:__index(key)
+  if key ~= 'metrics_dataframe' then return Result[key] end
+  local frame = read_metrics(self.path)
+  self.metrics_dataframe = frame
+  return frame
 end
 
 ---The Result of a run in the store, with its error and the metrics of every report.
@@ -174,16 +122,14 @@ end
 ---or another program's.
 function Result.from_path(path)
   local host = require 'rtrain._host'
-  local storage, name = place_of(path)
-  local run, rows = host.run(storage, name), {}
-  for i, row in ipairs(host.metrics(storage, name, false, false)) do rows[i] = row.metrics end
+  local storage, name = place_of(path, 'Result.from_path')
+  local run = host.run(storage, name)
   return Result {
-    metrics = rows[#rows],
+    metrics = next(run.metrics) ~= nil and run.metrics or nil,
     checkpoint = latest_of(host.checkpoints(storage, name, false)),
     error = run.error and failure.make(run.error, {path = run.path, attempt = #run.attempts}) or nil,
     path = run.path,
     best_checkpoints = as_checkpoints(run.best_checkpoints),
-    metrics_dataframe = as_frame(rows),
     return_value = run.return_value,
     config = run.config,
   }

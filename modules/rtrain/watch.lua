@@ -1,9 +1,8 @@
--- rtrain/watch.lua: what the script's thread does with the events of its run: display, history, callbacks, predicates and
+-- rtrain/watch.lua: what the script's thread does with the events of its run: display, callbacks, predicates and
 -- answers to what the controller asks.
 
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
-local History = require 'rtrain.history'
 local ScriptCalls = require 'rtrain.script_calls'
 
 local TICK_S = 0.2
@@ -11,13 +10,11 @@ local TICK_S = 0.2
 local Watch = class('Watch')
 
 ---@param run table of rtrain._controller
----@param parts {display: Display, callbacks: table, stop: table?, serve: fun(fd: integer, pump: function),
----  stored: fun(): table[]} `stop` is a rtrain.stop_condition, `serve` runs the train function in local mode, `stored` reads
----  the rows that the store has
+---@param parts {display: Display, callbacks: table, stop: table?, serve: fun(fd: integer, pump: function)}
+---  `stop` is a rtrain.stop_condition, `serve` runs the train function in local mode
 function Watch:init(run, parts)
   self._serve_attempt = parts.serve
   self._run, self._display, self._callbacks, self._stop = run, parts.display, parts.callbacks, parts.stop
-  self._history = History(parts.stored)
   self.attempt = 0
   ---What the controller may ask by name.
   self.calls = ScriptCalls()
@@ -56,7 +53,6 @@ function Watch:take(event)
   if event.type == 'call' then return self.calls:answer(self._run, event) end
   if event.type == 'local_worker' then return self:_serve(event.fd) end
   self.attempt = event.attempt or self.attempt
-  self._history:add(event)
   self._display:show(event)
   self._callbacks:add(event)
   if event.type == 'report' and self._stop then self:_check_stop(event.metrics) end
@@ -72,8 +68,5 @@ function Watch:wait()
   end
   return self.finished
 end
-
----@return table[] metrics of every report
-function Watch:rows() return self._history:rows() end
 
 return Watch

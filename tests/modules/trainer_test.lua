@@ -139,37 +139,16 @@ function TestResult.test_rows_to_csv_and_the_best_checkpoint()
     status = 'FINISHED', path = '/runs/a', metrics = {loss = 1},
     best_checkpoints = {{path = '/runs/a/1', metrics = {accuracy = 0.9}}, {path = '/runs/a/0', metrics = {accuracy = 0.5}},
                         {path = '/runs/a/2', metrics = {accuracy = 0 / 0}}},
-  }, {{loss = 0.5, name = 'a "b", c'}, {loss = 2, extra = {x = 1}}})
-  lu.assertEquals(result.metrics_dataframe:to_csv(), 'extra/x,loss,name\n,0.5,"a ""b"", c"\n1,2,\n')
+  })
   lu.assertEquals(result:get_best_checkpoint('accuracy', 'max').path, '/runs/a/1')
   lu.assertEquals(result:get_best_checkpoint('accuracy', 'min').path, '/runs/a/0')
   lu.assertNil(result:get_best_checkpoint('loss', 'min'))
 end
 
-local function epochs_of(history)
-  local epochs = {}
-  for i, row in ipairs(history:rows()) do epochs[i] = row.epoch end
-  return epochs
-end
-
-function TestResult.test_rows_after_a_retry()
-  local History = require 'rtrain.history'
-  local history = History(function() error('nothing went before') end)
-  history:add {type = 'attempt_begun', first_index = 0}
-  for index = 0, 3 do history:add {type = 'report', index = index, metrics = {epoch = index}} end
-  history:add {type = 'attempt_begun', first_index = 2}
-  history:add {type = 'report', index = 2, metrics = {epoch = 20}}
-  lu.assertEquals(epochs_of(history), {0, 1, 20})
-end
-
-function TestResult.test_rows_of_earlier_controllers()
-  local History = require 'rtrain.history'
-  local history = History(function()
-    return {{index = 0, metrics = {epoch = 0}}, {index = 1, metrics = {epoch = 1}}, {index = 2, metrics = {epoch = 2}}}
-  end)
-  history:add {type = 'attempt_begun', first_index = 2}
-  history:add {type = 'report', index = 2, metrics = {epoch = 20}}
-  lu.assertEquals(epochs_of(history), {0, 1, 20})
+function TestResult.test_a_data_frame_as_csv()
+  local frame = require 'rtrain.data_frame'({{loss = 0.5, name = 'a "b", c'}, {loss = 2, extra = {x = 1}}})
+  lu.assertEquals(#frame, 2)
+  lu.assertEquals(frame:to_csv(), 'extra/x,loss,name\n,0.5,"a ""b"", c"\n1,2,\n')
 end
 
 os.exit(lu.LuaUnit.run(), true)
