@@ -96,6 +96,20 @@ def test_all_ranks_end_with_bitwise_equal_parameters(rtrain):
     assert len(texts) == 1
 
 
+def test_a_rank_may_leave_as_soon_as_it_is_in_the_group(rtrain):
+    """Also while others still connect to each other: six times, for what has a chance only."""
+    rtrain.run_ok("""
+        local torch, train = require 'torch', require 'rtrain'
+        for _ = 1, 6 do
+          train.TorchTrainer{
+            train_loop_per_worker = function() torch.distributed.get_world_size() end,
+            scaling_config = train.ScalingConfig{num_workers = 4},
+          }:fit()
+        end
+        """)
+    assert [run["status"] for run in rtrain.json("ls")] == ["FINISHED"] * 6
+
+
 def test_gloo_listens_on_loopback_alone(rtrain):
     script = rtrain.script("""
         local torch = require 'torch'

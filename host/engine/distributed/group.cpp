@@ -57,6 +57,15 @@ void in_place(const at::Tensor& tensor, Run run) {
   if (!dense.is_same(target)) target.copy_(dense);
 }
 
+// Returns when every rank is here: one that left as soon as it is connected would break the
+// connections that a slower one still makes.
+void meet(c10d::Store& store, const GroupOptions& options) {
+  std::vector<std::string> keys;
+  for (int rank = 0; rank < options.world_size; ++rank) keys.push_back(cat("connected/", rank));
+  store.set(keys[static_cast<size_t>(options.rank)], std::vector<uint8_t>{1});
+  store.wait(keys);
+}
+
 }  // namespace
 
 Group::Group(const GroupOptions& options, const c10::intrusive_ptr<c10d::Store>& store,
@@ -82,6 +91,7 @@ void Group::connect(const c10::intrusive_ptr<c10d::Store>& store) {
       c10::make_intrusive<Watched<c10d::ProcessGroupGloo>>(
           host_, c10::make_intrusive<c10d::PrefixStore>("gloo", scoped), options_.rank,
           options_.world_size, gloo_options);
+  meet(*scoped, options_);
   backend->setTimeout(options_.timeout);
   group_ = c10::make_intrusive<c10d::ProcessGroup>(scoped, options_.rank, options_.world_size);
   group_->setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::GLOO, backend);
