@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "host/base/background_thread.h"
 #include "host/bind/modules.h"
 #include "host/lua/state.h"
 #include "host/worker/progress.h"
@@ -44,6 +45,7 @@ const HostApi& host_api() {
     out.new_state = &new_state;
     out.close_state = &close_state;
     out.warn = &warn;
+    out.enter_background = &enter_background;
     // In every process: the one of the script is a worker itself in local mode.
     out.write_begun = &write_begun;
     out.write_ended = &write_ended;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 
+#include "host/base/background_thread.h"
 #include "host/loop/task_thread.h"
 
 namespace rtrain {
@@ -17,7 +18,10 @@ class Uploader {
  public:
   void post(std::function<void()> task) {
     const std::lock_guard lock(mutex_);
-    if (!thread_) thread_ = std::make_unique<TaskThread>("rtrain-upload");
+    if (!thread_) {
+      thread_ = std::make_unique<TaskThread>("rtrain-upload");
+      thread_->post(&enter_background);
+    }
     thread_->post(std::move(task));
   }
 

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "host/base/background_thread.h"
 #include "host/base/clock.h"
 #include "host/base/fault.h"
 #include "host/base/text.h"
@@ -48,6 +49,7 @@ void block_all_signals() {
 
 WorkerProcess::WorkerProcess(int rank, int parent_pid) {
   die_with_parent(parent_pid);
+  use_processors_of(parent_pid);
   // Ours alone, and the cores that this worker holds: programs that it starts get none of them.
   close_range(kChannelFd, ~0U, CLOSE_RANGE_CLOEXEC);
   block_all_signals();

@@ -43,6 +43,7 @@ std::shared_ptr<BackgroundSave> BackgroundSaver::start(const Tree& tree, const s
   if (host_.write_begun != nullptr) host_.write_begun(path);
   writer_ = std::thread([this, save, content = std::move(content)] {
     pthread_setname_np(pthread_self(), "rtrain-save");
+    if (host_.enter_background != nullptr) host_.enter_background();
     write(content, *save);
   });
   return save;

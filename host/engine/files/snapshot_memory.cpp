@@ -4,11 +4,11 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/files/file_storage.h"
+#include "host/engine/files/stream_copy.h"
 
 namespace rtrain {
 namespace {
@@ -17,7 +17,7 @@ constexpr size_t kAlignment = 64;
 // Huge pages: 400 MB are 200 of them, and 100,000 small ones.
 constexpr size_t kPage = size_t{2} << 20;
 // What one thread copies at a time.
-constexpr size_t kPart = size_t{4} << 20;
+constexpr size_t kPart = size_t{1} << 20;
 
 size_t rounded(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
 
@@ -28,7 +28,7 @@ void copy(char* target, const at::Tensor& source) {
   at::parallel_for(0, parts, 1, [&](int64_t first, int64_t last) {
     const size_t begin = static_cast<size_t>(first) * kPart;
     const size_t end = std::min(size, static_cast<size_t>(last) * kPart);
-    std::memcpy(target + begin, bytes + begin, end - begin);
+    stream_copy(target + begin, bytes + begin, end - begin);
   });
 }
 
