@@ -324,6 +324,7 @@ def test_B_055_B_058_a_rank_that_dies_before_it_reports(rtrain):
     result = rtrain.run(script("""
       train.report({n = 0}, {checkpoint = make('a' .. rank, {['f' .. rank] = 'x'})})
       train.report{n = 1}
+      train.collective.barrier()
       if rank == 1 then @KILL@ end
       train.report({n = 2}, {checkpoint = make('b' .. rank, {['f' .. rank] = 'x'})})
     """.replace("@KILL@", KILL)))
