@@ -13,6 +13,8 @@ namespace rtrain {
 namespace {
 int disarm(lua_State* L);
 int finish(lua_State* L);
+int pause_output(lua_State* L);
+int resume_output(lua_State* L);
 int fail(lua_State* L);
 int leave(lua_State* L);
 int next_seat(lua_State* L);
@@ -22,8 +24,12 @@ template <>
 struct Class<LocalWorker> {
   using Slot = std::unique_ptr<LocalWorker>;
   static constexpr const char* kName = "rtrain.LocalWorker";
-  static constexpr std::array kMethods = {method<&disarm>("disarm"), method<&finish>("finish"),
-                                          method<&fail>("fail"), method<&leave>("leave")};
+  static constexpr std::array kMethods = {method<&disarm>("disarm"),
+                                          method<&pause_output>("pause_output"),
+                                          method<&resume_output>("resume_output"),
+                                          method<&finish>("finish"),
+                                          method<&fail>("fail"),
+                                          method<&leave>("leave")};
 };
 
 template <>
@@ -69,6 +75,16 @@ int next_seat(lua_State* L) {
 
 int disarm(lua_State* L) {
   check<LocalWorker>(L, 1)->disarm();
+  return 0;
+}
+
+int pause_output(lua_State* L) {
+  check<LocalWorker>(L, 1)->pause_output();
+  return 0;
+}
+
+int resume_output(lua_State* L) {
+  check<LocalWorker>(L, 1)->resume_output();
   return 0;
 }
 

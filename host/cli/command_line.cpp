@@ -12,6 +12,7 @@
 #include "host/cli/terminal_stream.h"
 #include "host/cli/unknown_name.h"
 #include "host/loop/group_guard.h"
+#include "host/loop/output_tee.h"
 
 namespace rtrain {
 namespace {
@@ -38,6 +39,7 @@ int run_command_line(int argc, char** argv) {
     return run_worker(std::atoi(argv[2]), std::atoi(argv[3]));
   }
   if (argc == 2 && std::string_view(argv[1]) == "--guard") return run_group_guard();
+  if (argc == 2 && std::string_view(argv[1]) == "--tee") return run_output_tee();
   const TerminalStream out(std::cout, STDOUT_FILENO);
   const TerminalStream err(std::cerr, STDERR_FILENO);
   CLI::App app("Distributed training scripted in Lua", "rtrain");

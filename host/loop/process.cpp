@@ -131,16 +131,21 @@ std::string to_text(const ExitStatus& status) {
              ")");
 }
 
-Process::Process(Loop& loop, const ProcessOptions& options, OnExit on_exit)
-    : on_exit_(std::move(on_exit)) {
+int spawn(const ProcessOptions& options) {
   const FileActions actions(options.descriptors);
   const Attributes attributes;
   std::vector<std::string> args = options.args;
   std::vector<std::string> env = child_environment(options);
   const Affinity affinity(options.cpus);
-  const int error = posix_spawn(&pid_, options.file.c_str(), actions.get(), attributes.get(),
+  int pid = -1;
+  const int error = posix_spawn(&pid, options.file.c_str(), actions.get(), attributes.get(),
                                 pointers(args).data(), pointers(env).data());
   if (error != 0) fail(cat("cannot start ", options.file), error);
+  return pid;
+}
+
+Process::Process(Loop& loop, const ProcessOptions& options, OnExit on_exit)
+    : pid_(spawn(options)), on_exit_(std::move(on_exit)) {
   running_ = true;
   const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
   if (fd < 0) {

@@ -46,6 +46,10 @@ struct ExitStatus {
 // "killed by signal 9 (SIGKILL)" or "exited with code 3".
 std::string to_text(const ExitStatus& status);
 
+// Starts a process and returns its pid: nobody watches, ends or reaps it but the caller. Throws
+// SpawnError (kEnvironment). The descriptors stay the caller's.
+int spawn(const ProcessOptions& options);
+
 class Process {
  public:
   using OnExit = std::function<void(ExitStatus status)>;

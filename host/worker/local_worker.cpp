@@ -1,5 +1,9 @@
 #include "host/worker/local_worker.h"
 
+#include <cstring>
+#include <iostream>
+
+#include "host/base/text.h"
 #include "host/lua/guard.h"
 #include "host/lua/main_state.h"
 
@@ -17,6 +21,11 @@ void interrupt_hook(lua_State* L, lua_Debug*) {
   lua_call(L, 0, 0);
 }
 
+void warn_about_log(const std::string& reason) {
+  std::cerr << "rtrain: warning: what the train function prints is not all kept in the run's logs: "
+            << reason << "\n";
+}
+
 }  // namespace
 
 LocalWorker::LocalWorker(lua_State* L, int channel_fd, bool is_joined)
@@ -31,6 +40,7 @@ LocalWorker::LocalWorker(lua_State* L, int channel_fd, bool is_joined)
     disarm();
     throw;
   }
+  keep_output();
 }
 
 LocalWorker::~LocalWorker() { leave(); }
@@ -50,7 +60,46 @@ void LocalWorker::disarm() {
 
 void LocalWorker::leave() {
   disarm();
+  output_.reset();
   worker_.reset();
+}
+
+// Training goes on without a log, which the user sees on the screen.
+void LocalWorker::keep_output() {
+  const WorkerContext& context = worker_->context();
+  try {
+    output_.emplace("/proc/self/exe", cat(context.run_path, "/logs/attempt-", context.attempt,
+                                          "/rank-", context.world_rank, ".log"));
+  } catch (const Error& e) {
+    warn_about_log(e.message());
+  }
+}
+
+void LocalWorker::pause_output() {
+  if (output_) output_->pause();
+}
+
+void LocalWorker::resume_output() {
+  if (output_) output_->resume();
+}
+
+void LocalWorker::finish(const Value& value) {
+  end_output();
+  worker_->finish(value);
+}
+
+void LocalWorker::fail(const Error& error) {
+  end_output();
+  worker_->fail(error);
+}
+
+// Before the controller adds to the log.
+void LocalWorker::end_output() {
+  if (!output_) return;
+  output_->pause();
+  const int reason = output_->log_error();
+  output_.reset();
+  if (reason != 0) warn_about_log(std::strerror(reason));
 }
 
 void LocalWorker::pump() {

@@ -8,7 +8,9 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
+#include "host/loop/output_tee.h"
 #include "host/lua/lua.h"
 #include "host/lua/ref.h"
 #include "host/worker/worker_process.h"
@@ -26,14 +28,20 @@ class LocalWorker {
 
   // The train function is over: nothing interrupts Lua from here on.
   void disarm();
+  // What the train function prints goes to the rank's log too, from the start on. Pause that while
+  // others than the train function print.
+  void pause_output();
+  void resume_output();
   // As in a process of its own; the controller learns of the end by leave().
-  void finish(const Value& value) { worker_->finish(value); }
-  void fail(const Error& error) { worker_->fail(error); }
+  void finish(const Value& value);
+  void fail(const Error& error);
   void leave();
 
  private:
   void pump();
   void interrupt();
+  void keep_output();
+  void end_output();
 
   lua_State* main_;
   std::mutex mutex_;
@@ -44,6 +52,7 @@ class LocalWorker {
   Ref pump_thread_;
   Ref pump_;
   std::unique_ptr<WorkerProcess> worker_;
+  std::optional<OutputTee> output_;
 };
 
 }  // namespace rtrain

@@ -26,13 +26,22 @@ end
 ---@param pump function takes the run's events; called while the train function waits, and after each report
 ---@param is_joined? boolean the controller is another process
 function local_worker.serve(fd, job, pump, is_joined)
-  local has_seat, seat = pcall(require('rtrain._local').join, fd, pump, is_joined)
+  local has_seat, seat
+  -- What the display and callbacks print is not the train function's.
+  local function pump_apart()
+    if not has_seat then return pump() end
+    seat:pause_output()
+    local ok, problem = xpcall(pump, errors.wrap)
+    seat:resume_output()
+    if not ok then error(problem, 0) end
+  end
+  has_seat, seat = pcall(require('rtrain._local').join, fd, pump_apart, is_joined)
   if not has_seat then return end  -- the run is being ended: the controller knows why
   local attempt = {
     kind = job.kind, train_loop_per_worker = job.train_loop_per_worker, train_loop_config = fresh(job.train_loop_config),
     datasets = job.worker_datasets, validation_config = job.validation_config,
   }
-  local disarmed, ok, value = pcall(run_and_disarm, seat, attempt, pump)
+  local disarmed, ok, value = pcall(run_and_disarm, seat, attempt, pump_apart)
   if not disarmed then ok, value = false, errors.wrap(ok) end
   if ok then ok, value = xpcall(seat.finish, errors.wrap, seat, value) end
   if not ok then seat:fail(value) end

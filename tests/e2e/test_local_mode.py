@@ -85,8 +85,8 @@ def test_no_worker_process_is_started(rtrain):
           scaling_config = {num_workers = 0}}):fit()
         print('calls', calls)
         """)
-    # The shell of popen is the one child.
-    assert "children\t1" in result.stdout and "calls\t1" in result.stdout
+    # The shell of popen, and what copies the output to the log.
+    assert "children\t2" in result.stdout and "calls\t1" in result.stdout
 
 
 def test_errors_and_exit_codes_are_those_of_workers(rtrain):
@@ -200,3 +200,78 @@ def test_a_killed_local_run_is_taken_up_again(rtrain):
     assert "FINISHED" in result.stderr
     assert [row["epoch"] for row in rtrain.reports("mine")] == [1, 2, 3, 4, 5]
     assert os.path.isdir(rtrain.run_folder("mine") / "checkpoints" / "checkpoint_000004")
+
+
+PRINTS = """
+    local train = require 'rtrain'
+    local Noisy = train.UserCallback:extend('Noisy')
+    function Noisy:after_report() print('of the callback') end
+    train.DataParallelTrainer({
+      train_loop_per_worker = function()
+        for step = 1, 3 do
+          print('step', step)
+          io.stderr:write('warning ', step, '\\n')
+          os.execute('echo of a program')
+          train.report{step = step}
+        end
+        @THEN@
+      end,
+      scaling_config = {num_workers = 0},
+      run_config = train.RunConfig{name = 'mine', callbacks = {Noisy()}}}):fit()
+    print('after the run')
+    """
+PRINTED = "".join(f"step\t{step}\nwarning {step}\nof a program\n" for step in (1, 2, 3))
+
+
+def log_of(rtrain, name="mine"):
+    return (rtrain.run_folder(name) / "logs/attempt-1/rank-0.log").read_text()
+
+
+def test_what_the_train_function_prints_is_in_the_logs(rtrain):
+    result = rtrain.run_ok(PRINTS.replace("@THEN@", ""))
+    log = log_of(rtrain)
+    assert [line for line in log.splitlines() if "warning" not in line] == [
+        line for line in PRINTED.splitlines() if "warning" not in line]
+    assert log.count("warning") == 3 and "callback" not in log and "after the run" not in log
+    shown = rtrain("logs", "mine").stdout
+    assert shown.count("[rank 0] ") == 9 and "[rank 0] step\t3\n" in shown
+    lines = ("step\t%d\nof a program\nof the callback\n" * 3) % (1, 2, 3) + "after the run\n"
+    assert result.stdout == lines, "and on the screen, in order and without a rank"
+    assert result.stderr.count("warning") == 3
+
+
+def test_streams_that_are_one_file_keep_their_order(rtrain):
+    script = rtrain.script(PRINTS.replace("@THEN@", ""))
+    with open(rtrain.folder / "both", "wb") as both:
+        rtrain.popen("run", script, "-q", stdout=both, stderr=both).wait(60)
+    text = (rtrain.folder / "both").read_text()
+    assert text.replace("of the callback\n", "") == PRINTED + "after the run\n"
+    assert log_of(rtrain) == PRINTED
+
+
+@pytest.mark.parametrize("death, code", [("os.execute('kill -9 ' .. '$PPID')", -signal.SIGKILL), ("os.exit(3)", 3),
+                                         ("os.execute('kill -ABRT ' .. '$PPID')", -signal.SIGABRT)])
+def test_what_was_printed_before_a_crash_is_not_lost(rtrain, death, code):
+    body = "for line = 1, 20000 do print('line', line) end io.write('last words\\n') " + death
+    result = rtrain.run(PRINTS.replace("@THEN@", body))
+    assert result.returncode == code
+    expected = "".join(f"line\t{line}\n" for line in range(1, 20001)) + "last words\n"
+    wait_until(lambda: log_of(rtrain).endswith("last words\n"), message="the last line in the log")
+    assert expected in log_of(rtrain)
+    out = next(rtrain.folder.glob("stdout-*"))
+    wait_until(lambda: out.read_text().endswith(expected), message="the last line on the screen")
+
+
+def test_an_error_follows_what_was_printed_in_the_log(rtrain):
+    assert rtrain.run(PRINTS.replace("@THEN@", "print('soon') error('broken')")).returncode == 1
+    wait_until(lambda: "broken" in log_of(rtrain), message="the error in the log")
+    assert log_of(rtrain).index("soon") < log_of(rtrain).index("broken")
+
+
+def test_a_reader_that_takes_its_time_loses_nothing(rtrain):
+    body = "for line = 1, 3000 do print(('x'):rep(1000)) end"
+    process = rtrain.popen("run", rtrain.script(PRINTS.replace("@THEN@", body)), "-q")
+    wait_until(lambda: (rtrain.run_folder("mine") / "logs/attempt-1/rank-0.log").exists(), message="the log")
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0 and out.count("x" * 1000 + "\n") == 3000 and out.endswith("after the run\n")
+    assert log_of(rtrain).count("x" * 1000 + "\n") == 3000
