@@ -270,8 +270,8 @@ void Controller::perform(const action::ReportResize& a) {
                           " instead of ", a.from, " after its next checkpoint"));
 }
 
-void Controller::perform(const action::ReportDying& a) {
-  emit_notice("warning", dying_notice(a.rank, group_->pid(a.rank), group_->size()));
+void Controller::perform(const action::ReportDeath& a) {
+  emit_notice("warning", death_notice(a.rank, group_->pid(a.rank), group_->size()));
 }
 
 void Controller::perform(const action::BeginAttempt& a) { begin_attempt(a); }
@@ -766,7 +766,9 @@ void Controller::on_gone(int rank, const WorkerEnd& end) {
   watchdog_->set_gone(rank);
   const int64_t new_oom_kills = oom_kills().value_or(oom_kills_before_) - oom_kills_before_;
   const Error error = worker_death(rank, end, watchdog_->page(rank).crash, new_oom_kills);
-  feed(event::Gone{rank, error, end.status.signal != 0, monotonic_s()});
+  const double now_s = monotonic_s();
+  group_->drain();
+  feed(event::Gone{rank, error, now_s});
 }
 
 void Controller::record_workers() {

@@ -79,7 +79,7 @@ class Controller : public WorkerGroupObserver {
   void perform(const action::SetResizeTimer& a);
   void perform(const action::AskToStop& a);
   void perform(const action::ReportResize& a);
-  void perform(const action::ReportDying& a);
+  void perform(const action::ReportDeath& a);
   void perform(const action::SendExit& a);
   void perform(const action::KillGroup& a);
   void perform(const action::EndAttempt& a);

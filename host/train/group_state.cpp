@@ -40,7 +40,7 @@ bool all_gone(const std::vector<RankState>& ranks) {
 
 bool all_accounted_for(const std::vector<RankState>& ranks) {
   return std::all_of(ranks.begin(), ranks.end(),
-                     [](const auto& r) { return r.returned || r.gone || r.dying_s || r.error; });
+                     [](const auto& r) { return r.returned || r.gone || r.error; });
 }
 
 Phase slowest_phase(const std::vector<RankState>& ranks) {

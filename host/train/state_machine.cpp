@@ -11,8 +11,6 @@ namespace {
 
 // How long a failed group is left alive so that the other ranks can say what they know.
 constexpr double kVerdictS = 0.5;
-// A rank that a signal ended is a cause by itself; the rest is for one that died at the same time.
-constexpr double kVerdictAfterSignalS = 0.1;
 // Teardown of a worker after its train function has returned.
 constexpr double kExitTimeoutS = 5;
 
@@ -88,20 +86,16 @@ class Transition {
     if (rank.error) return;
     rank.error = e.error;
     rank.error_time_s = e.time_s;
-    start_verdict(kVerdictS);
+    start_verdict();
   }
 
-  // Waiting for its status would only keep the others from being ended. Nothing they can say is the
-  // cause.
+  // Waiting for its status would only keep the others from being ended.
   void on(const event::Dying& e) {
     RankState& rank = rank_of(e.rank);
     const bool over = m_.killed || m_.state == RunState::kShuttingDown;
     if (over || rank.gone || rank.returned || rank.error) return;
     rank.dying_s = e.time_s;
-    if (m_.failing) return check_verdict();
-    m_.failing = true;
-    kill();
-    add(action::ReportDying{e.rank});
+    lose(e.rank);
   }
 
   void on(const event::Gone& e) {
@@ -115,9 +109,8 @@ class Transition {
       rank.error = e.error;
       rank.died = true;
       rank.error_time_s = rank.dying_s.value_or(e.time_s);
-      start_verdict(e.by_signal ? kVerdictAfterSignalS : kVerdictS);
+      if (!over) lose(e.rank);
     }
-    if (m_.failing) check_verdict();
     check_all_gone();
   }
 
@@ -271,13 +264,21 @@ class Transition {
     kill();
   }
 
-  void start_verdict(double seconds) {
+  void start_verdict() {
     if (m_.killed) return;
     if (!m_.failing) {
       m_.failing = true;
-      add(action::SetVerdictTimer{seconds});
+      add(action::SetVerdictTimer{kVerdictS});
     }
     check_verdict();
+  }
+
+  // A death is a cause by itself: nothing that the other ranks have yet to say would be an earlier
+  // one.
+  void lose(int rank) {
+    m_.failing = true;
+    add(action::ReportDeath{rank});
+    kill();
   }
 
   void check_verdict() {

@@ -84,7 +84,6 @@ struct Dying {
 struct Gone {
   int rank;
   Error error;
-  bool by_signal;
   double time_s;
 };  // its process has ended and all it sent is in
 struct VerdictDue {
@@ -165,8 +164,8 @@ struct ReportResize {
   int from;
   int to;
 };
-// A rank is dying, and the group is ended for it.
-struct ReportDying {
+// A rank has died, and the group is ended for it.
+struct ReportDeath {
   int rank;
 };
 struct SendExit {};
@@ -194,7 +193,7 @@ struct Finish {
 using Action = std::variant<action::RequestResources, action::BeginAttempt, action::SpawnGroup,
                             action::SendStart, action::SetDeadline, action::ClearDeadline,
                             action::SetVerdictTimer, action::SetResizeTimer, action::AskToStop,
-                            action::ReportResize, action::ReportDying, action::SendExit,
+                            action::ReportResize, action::ReportDeath, action::SendExit,
                             action::KillGroup, action::EndAttempt, action::ReportFailure,
                             action::SetRetryTimer, action::EndRun, action::Finish>;
 

@@ -34,6 +34,10 @@ std::string crash_stack(const Crash& crash) {
   return out;
 }
 
+std::string rank_text(int rank, int pid) {
+  return cat("rank ", rank, pid > 0 ? cat(" (pid ", pid, ")") : "");
+}
+
 std::string kill_hint(int64_t oom_kills) {
   if (oom_kills > 0) {
     return ": the kernel ended it for want of memory (memory.events counts an oom_kill): use less "
@@ -46,8 +50,7 @@ std::string kill_hint(int64_t oom_kills) {
 }  // namespace
 
 Error worker_death(int rank, const WorkerEnd& end, const Crash& crash, int64_t oom_kills) {
-  const std::string pid = end.pid > 0 ? cat(" (pid ", end.pid, ")") : "";
-  const std::string who = cat("rank ", rank, pid);
+  const std::string who = rank_text(rank, end.pid);
   if (!end.broken.empty()) {
     return Error(Code::kWorkerLost,
                  cat(who, " was stopped: it sent what is no message: ", end.broken));
@@ -65,11 +68,11 @@ Error worker_death(int rank, const WorkerEnd& end, const Crash& crash, int64_t o
   return Error(Code::kWorkerLost, text + crash_text(crash), crash_stack(crash));
 }
 
-std::string dying_notice(int rank, int pid, int num_workers) {
+std::string death_notice(int rank, int pid, int num_workers) {
   const char* others = num_workers == 1   ? ""
                        : num_workers == 2 ? ": the other rank is being ended"
                                           : ": the other ranks are being ended";
-  return cat("rank ", rank, " (pid ", pid, ") has died", others);
+  return cat(rank_text(rank, pid), " has died", others);
 }
 
 }  // namespace rtrain

@@ -15,7 +15,7 @@ namespace rtrain {
 // memory in this cgroup since the attempt began.
 Error worker_death(int rank, const WorkerEnd& end, const Crash& crash, int64_t oom_kills);
 
-// What the user is told while how it ended is not known yet.
-std::string dying_notice(int rank, int pid, int num_workers);
+// What the user is told at once, while how it ended is not known yet.
+std::string death_notice(int rank, int pid, int num_workers);
 
 }  // namespace rtrain

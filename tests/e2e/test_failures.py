@@ -239,7 +239,12 @@ def test_F_015_a_gradient_of_nan_on_one_rank_leaves_the_last_good_checkpoint_the
 
 
 def test_a_killed_worker_is_replaced_from_the_latest_checkpoint(rtrain):
-    script = RESUMING.replace("@LOSE@", f"if epoch == 4 and rank == 1 and once('lost') then {KILL_SELF} end")
+    # Not before rank 0 has its checkpoint of epoch 3.
+    script = RESUMING.replace("@LOSE@", f"""
+        if epoch == 4 then
+          torch.distributed.barrier()
+          if rank == 1 and once('lost') then {KILL_SELF} end
+        end""")
     result = rtrain.run_ok(script, "--max-failures", "2")
     assert "SIGKILL" in result.stderr
     show = rtrain.json("show", "resuming")

@@ -44,8 +44,8 @@ class Driver {
   Driver& fail(int rank, Code code, const char* text, double time_s = 1) {
     return feed(event::Failed{rank, Error(code, text), time_s});
   }
-  Driver& die(int rank, int signal = 9) {
-    return feed(event::Gone{rank, Error(Code::kWorkerLost, "rank died"), signal != 0, 2});
+  Driver& die(int rank) {
+    return feed(event::Gone{rank, Error(Code::kWorkerLost, "rank died"), 2});
   }
   Driver& all_gone() {
     for (int rank = 0; rank < machine_.num_workers; ++rank) {
@@ -111,7 +111,7 @@ TEST(StateMachine, FinishesInOrder) {
   d.feed(event::Returned{1});
   EXPECT_TRUE(d.find<action::SendExit>());
   EXPECT_EQ(d.state(), RunState::kShuttingDown);
-  d.die(0, 0).die(1, 0);
+  d.die(0).die(1);
   ASSERT_TRUE(d.find<action::EndAttempt>());
   EXPECT_EQ(d.find<action::EndAttempt>()->status, RunState::kFinished);
   d.feed(event::AttemptEnded{false});
@@ -177,11 +177,11 @@ TEST(StateMachine, ADyingRankEndsTheGroupAtOnceAndItsStatusIsTheCause) {
   Driver d(3);
   d.run().feed(event::Dying{1, 5.0});
   ASSERT_TRUE(d.find<action::KillGroup>());
-  ASSERT_TRUE(d.find<action::ReportDying>());
-  EXPECT_EQ(d.find<action::ReportDying>()->rank, 1);
+  ASSERT_TRUE(d.find<action::ReportDeath>());
+  EXPECT_EQ(d.find<action::ReportDeath>()->rank, 1);
   EXPECT_EQ(d.state(), RunState::kShuttingDown);
-  d.feed(event::Gone{0, Error(Code::kWorkerLost, "killed with the group"), true, 6.0});
-  d.feed(event::Gone{1, Error(Code::kWorkerLost, "SIGSEGV"), true, 7.0}).all_gone();
+  d.feed(event::Gone{0, Error(Code::kWorkerLost, "killed with the group"), 6.0});
+  d.feed(event::Gone{1, Error(Code::kWorkerLost, "SIGSEGV"), 7.0}).all_gone();
   const auto* end = d.find<action::EndAttempt>();
   ASSERT_TRUE(end);
   EXPECT_EQ(end->error->rank, 1);
@@ -189,12 +189,12 @@ TEST(StateMachine, ADyingRankEndsTheGroupAtOnceAndItsStatusIsTheCause) {
   EXPECT_EQ(end->error->ranks.size(), 1U);
 }
 
-TEST(StateMachine, OfTwoThatDieTheFirstIsTheCause) {
+TEST(StateMachine, WhatADeathDidToAnotherRankIsNotTheCause) {
   Driver d(2);
   d.run().fail(0, Code::kPeerLost, "connection reset by rank 1", 4.9).feed(event::Dying{1, 5.0});
   EXPECT_TRUE(d.find<action::KillGroup>());
-  EXPECT_FALSE(d.find<action::ReportDying>());
-  d.feed(event::Gone{1, Error(Code::kWorkerLost, "out of memory"), true, 7.0}).all_gone();
+  EXPECT_TRUE(d.find<action::ReportDeath>());
+  d.feed(event::Gone{1, Error(Code::kWorkerLost, "out of memory"), 7.0}).all_gone();
   EXPECT_EQ(d.find<action::EndAttempt>()->error->cause.message(), "out of memory");
 }
 
@@ -202,12 +202,12 @@ TEST(StateMachine, ADeathThatIsExpectedOrKnownIsNoNews) {
   Driver failed(2);
   failed.run().fail(1, Code::kUser, "boom").feed(event::Dying{1, 5});
   EXPECT_FALSE(failed.find<action::KillGroup>());
-  EXPECT_FALSE(failed.find<action::ReportDying>());
+  EXPECT_FALSE(failed.find<action::ReportDeath>());
   Driver returned(2);
   returned.run().feed(event::Returned{1}).feed(event::Dying{1, 5});
   EXPECT_FALSE(returned.find<action::KillGroup>());
   Driver finished(1);
-  finished.run().feed(event::Returned{0}).feed(event::Dying{0, 5}).die(0, 0);
+  finished.run().feed(event::Returned{0}).feed(event::Dying{0, 5}).die(0);
   ASSERT_TRUE(finished.find<action::EndAttempt>());
   EXPECT_FALSE(finished.find<action::EndAttempt>()->error);
 }
@@ -323,8 +323,9 @@ TEST(StateMachine, B_073_AFailedStartIsRescheduled) {
 
 TEST(StateMachine, B_083_ACrashWhileStartingTakesTheOthersDown) {
   Driver d(3);
-  d.start_group().feed(event::PhaseReached{0, Phase::kRunning}).die(1).feed(event::VerdictDue{1});
+  d.start_group().feed(event::PhaseReached{0, Phase::kRunning}).die(1);
   EXPECT_TRUE(d.find<action::KillGroup>());
+  EXPECT_TRUE(d.find<action::ReportDeath>());
   d.all_gone();
   ASSERT_TRUE(d.find<action::EndAttempt>());
   EXPECT_EQ(d.find<action::EndAttempt>()->error->kind, FailureKind::kController);
@@ -417,7 +418,7 @@ TEST(StateMachine, B_105_ACleanReturnDuringAStopFinishesTheRun) {
   for (const StopKind kind : {StopKind::kTerminate, StopKind::kInterrupt, StopKind::kResize}) {
     Driver d(2);
     d.run().feed(event::StopRequested{kind});
-    d.feed(event::Returned{0}).feed(event::Returned{1}).die(0, 0).die(1, 0);
+    d.feed(event::Returned{0}).feed(event::Returned{1}).die(0).die(1);
     EXPECT_EQ(d.find<action::EndAttempt>()->status, RunState::kFinished);
     d.feed(event::AttemptEnded{false}).feed(event::RunEnded{});
     EXPECT_EQ(d.state(), RunState::kFinished);
@@ -427,7 +428,7 @@ TEST(StateMachine, B_105_ACleanReturnDuringAStopFinishesTheRun) {
 TEST(StateMachine, ARunThatReturnsBecauseItWasToldToStopIsStopped) {
   Driver d(1);
   d.run().feed(event::StopRequested{StopKind::kInterrupt}).feed(event::StopSeen{});
-  d.feed(event::Returned{0}).die(0, 0).feed(event::AttemptEnded{false}).feed(event::RunEnded{});
+  d.feed(event::Returned{0}).die(0).feed(event::AttemptEnded{false}).feed(event::RunEnded{});
   EXPECT_EQ(d.state(), RunState::kAborted);
 }
 
@@ -443,7 +444,7 @@ TEST(StateMachine, AStrongerStopTakesOver) {
   Driver d(ScalingPolicy::elastic(1, 2, 60), {});
   d.feed(event::Started{}).resize(1).feed(event::ResourcesSeen{1, 2});
   d.feed(event::StopSeen{}).feed(event::Returned{0});
-  d.feed(event::StopRequested{StopKind::kInterrupt}).die(0, 0).feed(event::AttemptEnded{false});
+  d.feed(event::StopRequested{StopKind::kInterrupt}).die(0).feed(event::AttemptEnded{false});
   ASSERT_TRUE(d.find<action::EndRun>()) << "the run does not go on in another size";
   EXPECT_EQ(d.find<action::EndRun>()->status, RunState::kAborted);
 
@@ -523,7 +524,7 @@ TEST(StateMachine, StopEndsTheRunInEveryState) {
 
 TEST(StateMachine, AStopAfterAllRanksReturnedComesTooLate) {
   Driver d(1);
-  d.run().feed(event::Returned{0}).feed(event::StopRequested{StopKind::kInterrupt}).die(0, 0);
+  d.run().feed(event::Returned{0}).feed(event::StopRequested{StopKind::kInterrupt}).die(0);
   EXPECT_EQ(d.find<action::EndAttempt>()->status, RunState::kFinished);
 }
 
@@ -592,7 +593,7 @@ TEST(StateMachine, F_062_AStormOfFailuresIsOneDecision) {
 
 TEST(StateMachine, B_077_AFailureWhileShuttingDownAfterSuccessIsTheRunsError) {
   Driver d(1);
-  d.run().feed(event::Returned{0}).die(0, 0).feed(event::AttemptEnded{false});
+  d.run().feed(event::Returned{0}).die(0).feed(event::AttemptEnded{false});
   d.feed(event::StorageFailed{Error(Code::kEnvironment, "disk full")}).feed(event::RunEnded{});
   EXPECT_EQ(d.state(), RunState::kErrored);
   EXPECT_EQ(d.find<action::Finish>()->error->kind, FailureKind::kController);
