@@ -10,6 +10,12 @@ namespace {
 constexpr std::array kPhaseNames = {"spawn", "hello", "engine_loaded", "group_ready", "running"};
 constexpr std::array kErrorKinds = {"WorkerGroupError", "ControllerError", "PreemptionError"};
 
+Map to_map(const Error& error) {
+  return {{"code", code_name(error.code())},
+          {"message", error.message()},
+          {"traceback", error.traceback()}};
+}
+
 }  // namespace
 
 std::string_view phase_name(Phase phase) { return kPhaseNames[static_cast<size_t>(phase)]; }
@@ -23,6 +29,17 @@ std::optional<Phase> phase_from_name(std::string_view name) {
 
 std::string_view error_kind_name(FailureKind kind) {
   return kErrorKinds[static_cast<size_t>(kind)];
+}
+
+Value to_value(const std::optional<GroupError>& error) {
+  if (!error) return nullptr;
+  Map out = to_map(error->cause);
+  out.set("kind", error_kind_name(error->kind));
+  if (error->rank >= 0) out.set("rank", error->rank);
+  Map ranks;
+  for (const auto& [rank, each] : error->ranks) ranks.set(int64_t{rank}, to_map(each));
+  out.set("ranks", ranks);
+  return out;
 }
 
 bool all_returned(const std::vector<RankState>& ranks) {

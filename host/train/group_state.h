@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/base/error.h"
+#include "host/base/value.h"
 
 namespace rtrain {
 
@@ -45,6 +46,10 @@ struct GroupError {
   FailureKind kind = FailureKind::kWorkerGroup;
   std::map<int, Error> ranks = {};
 };
+
+// {code, message, traceback, kind, rank, ranks}, where `ranks` is what each rank said; null without
+// an error.
+Value to_value(const std::optional<GroupError>& error);
 
 bool all_returned(const std::vector<RankState>& ranks);
 // A process has ended by itself.

@@ -11,6 +11,21 @@
 #include "host/loop/message.h"
 
 namespace rtrain {
+namespace {
+
+// The rest they read from the store.
+Value ended_message(const Map& finished) {
+  constexpr size_t kMaxText = 16384;
+  Map out{{"type", "ended"}, {"path", finished["path"]}};
+  if (const Value& error = finished["error"]; !error.is_nil()) {
+    out.set("error", Map{{"code", error["code"]},
+                         {"message", error["message"].as_string().substr(0, kMaxText)},
+                         {"traceback", error["traceback"].as_string().substr(0, kMaxText)}});
+  }
+  return out;
+}
+
+}  // namespace
 
 struct JoinServer::Peer {
   std::unique_ptr<Poll> poll;
@@ -45,7 +60,8 @@ void JoinServer::withdraw() {
   }
 }
 
-void JoinServer::end(const Value& message) {
+void JoinServer::end(const Map& finished) {
+  const Value message = ended_message(finished);
   for (const Seat& seat : seats_) {
     if (seat.taker != nullptr) send_descriptor_message(seat.taker->poll->fd(), message);
   }

@@ -36,8 +36,8 @@ class JoinServer {
   void offer(int rank, int fd);
   // Closes what nobody has taken.
   void withdraw();
-  // The last message to everybody.
-  void end(const Value& message);
+  // The last message to everybody, out of the event `finished`.
+  void end(const Map& finished);
 
  private:
   struct Peer;

@@ -42,10 +42,10 @@ RunRecord::RunRecord(const RunSpec& spec)
   if (store_->resumed()) notices_ = checkpoints_->rows().sweep(checkpoints_->files());
 }
 
-RunRecord::Attempt RunRecord::begin_attempt(int64_t attempt, int num_workers, bool can_fetch) {
+RunRecord::AttemptStart RunRecord::begin_attempt(int64_t attempt, int num_workers, bool can_fetch) {
   set_fault_attempt(static_cast<int>(attempt));
   fault_point("attempt.begin");
-  Attempt out;
+  AttemptStart out;
   CheckpointManager::Start start = checkpoints_->choose_start(can_fetch);
   out.notices = std::exchange(notices_, {});
   for (std::string& notice : start.notices) out.notices.push_back(std::move(notice));

@@ -35,7 +35,7 @@ class RunRecord {
   const std::string& notice() const { return store_->notice(); }
   void set_failures(const Value& failures) { store_->set_failures(failures); }
 
-  struct Attempt {
+  struct AttemptStart {
     std::string nonce;
     int64_t first_index = 0;                   // the number of its first report
     std::optional<CheckpointInfo> checkpoint;  // what it starts from
@@ -45,7 +45,7 @@ class RunRecord {
   };
   // The row is on the disk when this returns. Starts from the latest checkpoint whose files are all
   // there.
-  Attempt begin_attempt(int64_t attempt, int num_workers, bool can_fetch = false);
+  AttemptStart begin_attempt(int64_t attempt, int num_workers, bool can_fetch = false);
   void set_workers(int64_t attempt, std::span<const WorkerRow> workers);
   // Also removes what the attempt left in staging. Call it when all its workers are gone.
   void end_attempt(int64_t attempt, std::string_view status, const Value& error);

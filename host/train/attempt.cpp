@@ -1,0 +1,342 @@
+#include "host/train/attempt.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/fault.h"
+#include "host/base/oom_kills.h"
+#include "host/base/text.h"
+#include "host/loop/message.h"
+#include "host/train/diag_folder.h"
+#include "host/train/worker_death.h"
+
+namespace rtrain {
+namespace {
+
+constexpr std::chrono::seconds kKillNotice{5};
+
+}  // namespace
+
+Attempt::Attempt(AttemptSeams seams, int number, int num_workers, RunRecord::AttemptStart start)
+    : seams_(std::move(seams)),
+      number_(number),
+      num_workers_(num_workers),
+      start_(std::move(start)),
+      threads_(threads_per_worker(seams_.spec, num_workers)),
+      oom_kills_before_(oom_kills().value_or(0)),
+      watchdog_(seams_.loop, num_workers, seams_.spec.hang_limits, watchdog_outlets()),
+      reports_(seams_.loop,
+               {.world_size = num_workers,
+                .first_index = start_.first_index,
+                .timeout_s = seams_.spec.timeout_s,
+                .notice_s = seams_.spec.report_notice_s},
+               intake_seams()),
+      collectives_(std::in_place, seams_.loop, num_workers, seams_.spec.collectives,
+                   collective_outlets()),
+      stop_course_(seams_.loop, num_workers, stop_seams()),
+      roster_(seams_.io, number),
+      kill_notice_(seams_.loop, [this] { name_survivors(); }),
+      group_(seams_.loop, group_options(), *this) {}
+
+Watchdog::Outlets Attempt::watchdog_outlets() {
+  return {.send = [this](int rank, const Value& message) { send(rank, message); },
+          .warn = [this](const std::string& text) { warn(text); },
+          .save = [this](auto files) { return save_diagnosis(std::move(files)); },
+          .fail =
+              [this](int rank, const Error& error) {
+                seams_.feed(event::Failed{rank, error, monotonic_s()});
+              },
+          .dying = [this](int rank) { on_dying(rank); }};
+}
+
+ReportIntake::Seams Attempt::intake_seams() {
+  return {
+      .send = [this](int rank, const Value& message) { send(rank, message); },
+      .on_report =
+          [this](const Report& report) {
+            seams_.batch.add({number_, report.index, report.rank, report.time_ms, report.metrics});
+          },
+      .on_complete =
+          [this](std::vector<Report> reports) { seams_.on_complete(std::move(reports)); },
+      .on_notice = [this](const std::string& text) { warn(text); },
+      .unwritten_bytes =
+          [this] { return seams_.batch.unwritten_bytes() + seams_.events.waiting_bytes(); }};
+}
+
+CollectiveService::Outlets Attempt::collective_outlets() {
+  return {.send = [this](int rank, const Value& message) { send(rank, message); },
+          .warn = [this](const std::string& text) { warn(text); }};
+}
+
+StopCourseSeams Attempt::stop_seams() {
+  return {.send_all = [this](const Value& message) { send_all(message); },
+          .on_complete = [this] { seams_.feed(event::StopComplete{number_}); },
+          .on_grace_passed = [this] { seams_.feed(event::GracePassed{number_}); },
+          .on_notice = [this](const std::string& text) { warn(text); }};
+}
+
+WorkerGroupOptions Attempt::group_options() const {
+  WorkerGroupOptions options;
+  options.num_workers = num_workers_;
+  options.local = seams_.spec.local;
+  options.functions_fd = seams_.functions_fd;
+  options.progress_fd = watchdog_.progress_fd();
+  options.engine_fd = seams_.engine_fd;
+  options.env = seams_.spec.worker_env;
+  std::erase_if(options.env, [](const auto& each) { return each.first == "OMP_NUM_THREADS"; });
+  options.env.emplace_back("OMP_NUM_THREADS", std::to_string(threads_));
+  return options;
+}
+
+void Attempt::spawn() {
+  for (int rank = 0; rank < num_workers_; ++rank) {
+    if (!spawn_next(rank)) break;
+  }
+  if (seams_.spec.local) offer_seats();
+  roster_.write();
+}
+
+bool Attempt::spawn_next(int rank) {
+  try {
+    group_.spawn_next(seams_.cores.place(rank, num_workers_));
+  } catch (const Error& e) {
+    const auto* refused = dynamic_cast<const SpawnError*>(&e);
+    seams_.feed(event::SpawnFailed{e, rank, refused != nullptr && refused->is_transient()});
+    return false;
+  }
+  roster_.add(group_.pid(rank));
+  watchdog_.set_pid(rank, group_.pid(rank));
+  seams_.events.emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kSpawn)}});
+  return true;
+}
+
+void Attempt::offer_seats() {
+  for (int rank = 1; rank < group_.size(); ++rank) {
+    seams_.join_server->offer(rank, group_.take_seat(rank));
+  }
+  seams_.events.emit("local_worker", {{"fd", group_.take_seat(0)}});
+}
+
+void Attempt::send_start(int rank) {
+  fault_point("group.start");
+  WorkerContext context;
+  context.world_size = context.local_world_size = num_workers_;
+  context.world_rank = context.local_rank = rank;
+  context.experiment_name = seams_.spec.name;
+  context.run_id = seams_.run_id;
+  context.attempt = number_;
+  context.nonce = start_.nonce;
+  context.storage_path = seams_.spec.storage_path;
+  context.run_path = seams_.run_path;
+  context.backend = seams_.spec.backend;
+  context.timeout_s = seams_.spec.timeout_s;
+  context.collective_timeout_s = seams_.spec.collectives.timeout_s;
+  context.threads = threads_;
+  context.first_index = start_.first_index;
+  if (start_.checkpoint) context.starting_checkpoint = start_.checkpoint->to_value();
+  send(rank, to_value(context));
+}
+
+void Attempt::send(int rank, const Value& message) {
+  if (rank < group_.size()) group_.send(rank, message);
+}
+
+void Attempt::kill() {
+  watchdog_.stop();
+  if (seams_.join_server != nullptr) seams_.join_server->withdraw();
+  group_.kill();
+  kill_notice_.start(kKillNotice);
+}
+
+// SIGKILL is no more than a wish for a process that waits in the kernel.
+void Attempt::name_survivors() {
+  for (int rank = 0; rank < roster_.size(); ++rank) {
+    if (roster_.is_gone(rank)) continue;
+    const std::string who = cat("rank ", rank, " (pid ", group_.pid(rank), ")");
+    if (seams_.spec.local) {
+      warn(cat(who, ": the train function, which runs in the script's process, has not ended yet"));
+      continue;
+    }
+    warn(cat(who, " has not ended ", kKillNotice.count(),
+             " s after SIGKILL: it waits in the kernel, for a disk, a network file system or a "
+             "device"));
+  }
+}
+
+std::string Attempt::close() {
+  kill_notice_.stop();
+  collectives_.reset();
+  stop_course_.close();
+  return reports_.uneven();
+}
+
+CheckpointProgress Attempt::progress() const {
+  CheckpointProgress out;
+  out.complete = reports_.complete_below();
+  out.behind = reports_.slowest();
+  return out;
+}
+
+const std::array<Attempt::Route, 19> Attempt::kRoutes = {{
+    {"call", [](Attempt& a, int rank, const Value& m) { a.on_call(rank, m); }},
+    {"cancel", [](Attempt& a, int rank, const Value& m) { a.store_.cancel(rank, m["id"].as_int()); }},
+    {"sync", [](Attempt& a, int rank, const Value& m) { a.collectives_->on_message(rank, m); }},
+    {"report",
+     [](Attempt& a, int rank, const Value& m) {
+       a.reports_.on_report(rank, m);
+       a.seams_.checkpoints.progressed();
+     }},
+    {"files", [](Attempt& a, int rank, const Value& m) { a.reports_.on_files(rank, m); }},
+    {"uploaded",
+     [](Attempt& a, int rank, const Value& m) {
+       a.reports_.on_uploaded(rank, m);
+       a.seams_.checkpoints.progressed();
+     }},
+    {"checkpoints", [](Attempt& a, int rank, const Value& m) { a.seams_.checkpoints.ask(rank, m); }},
+    {"damaged", [](Attempt& a, int, const Value& m) { a.on_damaged(m); }},
+    {"series", [](Attempt& a, int rank, const Value& m) { a.on_series(rank, m); }},
+    {"series_dropped",
+     [](Attempt& a, int rank, const Value& m) {
+       a.warn(cat("rank ", rank, ": train.log dropped ", m["count"].as_int(),
+                  " points, which came faster than they could be stored"));
+     }},
+    {"annotation", [](Attempt& a, int rank, const Value& m) { a.on_annotation(rank, m); }},
+    {"hello", [](Attempt& a, int rank, const Value& m) { a.on_hello(rank, m); }},
+    {"phase", [](Attempt& a, int rank, const Value& m) { a.on_phase(rank, m); }},
+    {"stack", [](Attempt& a, int rank, const Value& m) { a.watchdog_.on_stack(rank, m); }},
+    {"returned", [](Attempt& a, int rank, const Value& m) { a.on_returned(rank, m); }},
+    {"failed", [](Attempt& a, int rank, const Value& m) { a.on_failed(rank, m["error"]); }},
+    {"stop_calls", [](Attempt& a, int rank, const Value& m) { a.stop_course_.on_calls(rank, m); }},
+    {"stop_seen",
+     [](Attempt& a, int, const Value& m) {
+       a.stop_course_.on_seen(m);
+       a.seams_.feed(event::StopSeen{});
+     }},
+    {"signal",
+     [](Attempt& a, int, const Value& m) {
+       a.seams_.signals.on_forwarded(static_cast<int>(m["number"].as_int()));
+     }},
+}};
+
+void Attempt::on_message(int rank, const Value& message) {
+  const std::string& type = message["type"].as_string();
+  const auto* route = std::find_if(kRoutes.begin(), kRoutes.end(),
+                                   [&](const Route& each) { return each.type == type; });
+  if (route == kRoutes.end()) throw Error(Code::kArgument, cat("unknown message '", type, "'"));
+  route->on_message(*this, rank, message);
+}
+
+void Attempt::on_call(int rank, const Value& message) {
+  for (auto& answer : store_.call(rank, message)) {
+    send(answer.rank,
+         Map{{"type", "reply"}, {"id", answer.id}, {"value", std::move(answer.value)}});
+  }
+}
+
+void Attempt::on_hello(int rank, const Value& message) {
+  const int64_t version = message["version"].as_int();
+  const std::string& id = message["build_id"].as_string();
+  if (version != kProtocolVersion || id != build_id()) {
+    throw Error(Code::kEnvironment, "the worker is another build of rtrain than the controller");
+  }
+  if (seams_.spec.join) {
+    const auto pid = static_cast<int>(message["pid"].as_int());
+    group_.set_pid(rank, pid);
+    roster_.set_pid(rank, pid);
+  }
+  seams_.events.emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kHello)}});
+  watchdog_.set_attached(rank);
+  seams_.feed(event::PhaseReached{rank, Phase::kHello});
+}
+
+// In the channels may lie that it has returned, why it ends, or another rank's error before that.
+void Attempt::on_dying(int rank) {
+  const double now_s = monotonic_s();
+  group_.drain();
+  seams_.feed(event::Dying{rank, now_s});
+}
+
+void Attempt::tell_death(int rank) { warn(death_notice(rank, group_.pid(rank), group_.size())); }
+
+void Attempt::on_phase(int rank, const Value& message) {
+  const std::string& name = message["name"].as_string();
+  const auto phase = phase_from_name(name);
+  if (!phase) throw Error(Code::kArgument, cat("unknown phase '", name, "'"));
+  seams_.events.emit("phase", {{"rank", rank}, {"phase", name}});
+  // A local worker shows nothing, and could not be ended.
+  if (*phase == Phase::kRunning && !seams_.spec.local) watchdog_.set_started(rank);
+  seams_.feed(event::PhaseReached{rank, *phase});
+}
+
+void Attempt::on_series(int rank, const Value& message) {
+  SeriesChunk chunk = SeriesChunk::from_value(message["chunk"]);
+  chunk.attempt = number_;
+  chunk.rank = rank;
+  seams_.batch.add(std::move(chunk));
+}
+
+void Attempt::on_annotation(int rank, const Value& message) {
+  seams_.batch.add(AnnotationRow{number_, rank, message["time"].as_int(),
+                                 message["severity"].as_string(), message["text"].as_string()});
+}
+
+void Attempt::on_damaged(const Value& message) {
+  seams_.io.write([path = message["path"].as_string(), problem = message["problem"].as_string()](
+                      RunRecord& record) { record.checkpoints().set_damaged(path, problem); });
+}
+
+void Attempt::on_returned(int rank, const Value& message) {
+  reports_.on_returned(rank);
+  collectives_->on_returned(rank);
+  stop_course_.on_left(rank);
+  if (rank == 0) return_value_ = message["value"];
+  watchdog_.set_returned(rank);
+  seams_.feed(event::Returned{rank});
+  seams_.checkpoints.progressed();
+}
+
+// Messages cut a long error short: all of it is in the rank's log.
+void Attempt::on_failed(int rank, const Value& message) {
+  const Error error = error_from_value(message);
+  stop_course_.on_left(rank);
+  seams_.batch.add_log(
+      number_, cat("rank-", rank),
+      cat(error.message(), "\n", error.traceback(), error.traceback().empty() ? "" : "\n"));
+  seams_.feed(event::Failed{rank, error, message["time"].as_float()});
+}
+
+void Attempt::on_output(int rank, std::string_view bytes) {
+  seams_.batch.add_log(number_, cat("rank-", rank), bytes);
+  seams_.on_logged();
+}
+
+void Attempt::hold_output(bool held) {
+  if (held == holds_output_) return;
+  holds_output_ = held;
+  group_.hold_output(held);
+}
+
+void Attempt::on_line(int rank, std::string_view stream, std::string line) {
+  seams_.events.emit_output({{"rank", rank}, {"stream", stream}, {"text", std::move(line)}});
+}
+
+void Attempt::on_gone(int rank, const WorkerEnd& end) {
+  roster_.set_gone(rank, end);
+  stop_course_.on_left(rank);
+  watchdog_.set_gone(rank);
+  const int64_t new_oom_kills = oom_kills().value_or(oom_kills_before_) - oom_kills_before_;
+  const Error error = worker_death(rank, end, watchdog_.page(rank).crash, new_oom_kills);
+  const double now_s = monotonic_s();
+  group_.drain();
+  seams_.feed(event::Gone{rank, error, now_s});
+}
+
+std::string Attempt::save_diagnosis(std::vector<std::pair<std::string, std::string>> files) {
+  const std::string folder = cat(seams_.run_path, "/diag/", DiagFolder::name(now_ms(), number_));
+  seams_.io.write(
+      [folder, files = std::move(files)](RunRecord&) { DiagFolder::write(folder, files); });
+  return folder;
+}
+
+}  // namespace rtrain

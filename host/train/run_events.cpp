@@ -1,0 +1,39 @@
+#include "host/train/run_events.h"
+
+#include <utility>
+
+#include "host/base/clock.h"
+
+namespace rtrain {
+
+Map RunEvents::with_origin(std::string_view type, Map fields) const {
+  fields.set("type", type);
+  fields.set("attempt", attempt_);
+  fields.set("time", now_ms());
+  return fields;
+}
+
+void RunEvents::emit(std::string_view type, Map fields) {
+  queue_.add(with_origin(type, std::move(fields)));
+}
+
+void RunEvents::emit_output(Map fields) {
+  queue_.add_output(with_origin("output", std::move(fields)));
+}
+
+void RunEvents::emit_report(Map fields) {
+  queue_.add_report(with_origin("report", std::move(fields)));
+}
+
+void RunEvents::record(std::string_view level, const std::string& text) {
+  io_.write([attempt = attempt_, level = std::string(level), text](RunRecord& record) {
+    record.add_event(attempt, level, text);
+  });
+}
+
+void RunEvents::notice(std::string_view level, const std::string& text) {
+  emit("notice", {{"level", level}, {"text", text}});
+  record(level, text);
+}
+
+}  // namespace rtrain

@@ -1,0 +1,37 @@
+#include "host/train/worker_roster.h"
+
+#include "host/base/machine.h"
+
+namespace rtrain {
+
+WorkerRoster::WorkerRoster(IoCalls& io, int attempt)
+    : io_(io), attempt_(attempt), host_(hostname()) {}
+
+void WorkerRoster::add(int pid) {
+  rows_.push_back(
+      {.rank = size(), .pid = pid, .host = host_, .device = "cpu", .exit_code = {}, .signal = {}});
+  is_gone_.push_back(false);
+}
+
+void WorkerRoster::set_pid(int rank, int pid) {
+  rows_.at(static_cast<size_t>(rank)).pid = pid;
+  write();
+}
+
+void WorkerRoster::set_gone(int rank, const WorkerEnd& end) {
+  WorkerRow& row = rows_.at(static_cast<size_t>(rank));
+  if (end.status.signal != 0) {
+    row.signal = end.status.signal;
+  } else if (end.is_child) {
+    row.exit_code = end.status.exit_code;
+  }
+  is_gone_.at(static_cast<size_t>(rank)) = true;
+  write();
+}
+
+void WorkerRoster::write() {
+  io_.write(
+      [attempt = attempt_, rows = rows_](RunRecord& record) { record.set_workers(attempt, rows); });
+}
+
+}  // namespace rtrain
