@@ -20,6 +20,9 @@ import time
 
 import pytest
 
+# In all that a test starts and in Python's torch: threads that wait for each other are slow beside other tests.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
 SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(SOURCE / "tests" / "faults"))

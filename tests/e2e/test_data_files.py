@@ -99,9 +99,9 @@ def test_a_damaged_row_group_is_named(rtrain):
     assert str(path) in result.stderr and "row group 2" in result.stderr
 
 
-# 200 and 800 MB of images take the same memory: the full size is in tests/bench.
+# 100 and 400 MB of images take the same memory: the full size is in tests/bench.
 def test_streaming_stays_under_a_bound(rtrain):
-    rows = 2000
+    rows = 1000
     table = pa.table({"image": pa.FixedShapeTensorArray.from_numpy_ndarray(
         np.random.default_rng(0).random((rows, 3, 64, 64), dtype=np.float32)), "label": np.arange(rows) % 10})
     pq.write_table(table, rtrain.folder / "part.parquet", row_group_size=250, compression="none")

@@ -27,24 +27,33 @@ def write_images(folder, name, count):
         file.write(struct.pack(">ii", 0x801, count) + labels)
 
 
-@pytest.fixture
-def small(rtrain):
-    """rtrain with an MNIST and a FashionMNIST of 512 training and 200 test images."""
+def with_images(rtrain, count, test_count):
+    """rtrain with an MNIST and a FashionMNIST of so many training and test images."""
     for name in ("mnist", "fashion-mnist"):
         folder = rtrain.folder / "data" / name
         folder.mkdir(parents=True)
-        write_images(folder, "train", 512)
-        write_images(folder, "t10k", 200)
+        write_images(folder, "train", count)
+        write_images(folder, "t10k", test_count)
     rtrain.env["RTRAIN_DATA"] = str(folder.parent)
-    rtrain.env["OMP_NUM_THREADS"] = "1"  # threads that wait for each other are slow beside other tests
     return rtrain
 
 
 @pytest.fixture
+def small(rtrain):
+    """With as many images as an example learns from."""
+    return with_images(rtrain, 512, 200)
+
+
+@pytest.fixture
+def tiny(rtrain):
+    """With as many as make some steps."""
+    return with_images(rtrain, 192, 40)
+
+
+@pytest.fixture
 def alone(rtrain):
-    """rtrain without any images: threads that wait for each other are slow beside other tests."""
+    """rtrain without any images."""
     rtrain.env.pop("RTRAIN_DATA", None)
-    rtrain.env["OMP_NUM_THREADS"] = "1"
     return rtrain
 
 
@@ -71,14 +80,15 @@ def test_hello(rtrain):
     assert losses[-1] < 0.1 < losses[0]
 
 
-def test_image_folder_draws_its_images_once_and_learns(small):
+def test_image_folder_draws_its_images_once_and_learns(alone):
+    given = [part for s in ("images=1000", "batch_size=16", "lr=0.004") for part in ("--set", s)]
     for run in "first", "second":
-        result = small("run", example("image_folder"), "--name", run, "--set", "epochs=2")
+        result = alone("run", example("image_folder"), "--name", run, *given)
         assert result.returncode == 0, result.stderr
-    drawn = small.folder / "shapes10-images"
-    assert len(list(drawn.glob("train/*/*.jpg"))) == 5000 and len(list(drawn.glob("test/crescent/*.jpg"))) == 100
-    assert small.reports("first")[-1]["accuracy"] > 0.2
-    assert small.reports("first") == small.reports("second")
+    drawn = alone.folder / "shapes10-images"
+    assert len(list(drawn.glob("train/*/*.jpg"))) == 1000 and len(list(drawn.glob("test/crescent/*.jpg"))) == 20
+    assert alone.reports("first")[-1]["accuracy"] > 0.2
+    assert alone.reports("first") == alone.reports("second")
 
 
 @pytest.mark.parametrize("workers", ["1", "3"])
@@ -114,12 +124,12 @@ def killed_after_its_first_checkpoint(rtrain, running):
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_fashion_mnist_goes_on_exactly_after_a_kill(small, workers):
-    options = ["-n", workers, "--set", "epochs=4", "--max-failures", "1"]
-    assert small("run", example("fashion_mnist"), "--name", "whole", *options).returncode == 0
-    running = small.start("run", example("fashion_mnist"), "--name", "killed", *options)
-    assert killed_after_its_first_checkpoint(small, running).returncode == 0, running.stderr
-    assert small.reports("killed") == small.reports("whole")
+def test_fashion_mnist_goes_on_exactly_after_a_kill(tiny, workers):
+    options = ["-n", workers, "--set", "epochs=4", "--set", "batch_size=16", "--max-failures", "1"]
+    assert tiny("run", example("fashion_mnist"), "--name", "whole", *options).returncode == 0
+    running = tiny.start("run", example("fashion_mnist"), "--name", "killed", *options)
+    assert killed_after_its_first_checkpoint(tiny, running).returncode == 0, running.stderr
+    assert tiny.reports("killed") == tiny.reports("whole")
 
 
 @pytest.mark.parametrize("workers, images", [("1", "mnist"), ("2", "fashion-mnist")])
@@ -196,7 +206,7 @@ def test_mnist_convnet_advanced_stops_early_on_all_ranks(small):
     assert len(small.reports()) == 2
 
 
-VIT = ["limit=32", "test_limit=16", "dataset=shapes10"]
+VIT = ["limit=16", "test_limit=8", "dataset=shapes10"]
 
 
 def assert_saved_transformer(rtrain):
@@ -245,7 +255,7 @@ def test_cifar_vit_data(alone):
     folder = alone.folder / "shapes"
     for path in [*folder.glob("*/*.parquet")]:
         path.rename(folder / f"{path.parent.name}-{path.name}")
-    given = ["--set", "batch_size_per_worker=8", "--", str(folder), "32"]
+    given = ["--set", "batch_size_per_worker=8", "--", str(folder), "16"]
     result = alone("run", example("cifar_vit_data"), *given)
     assert result.returncode == 0, result.stderr
     (row,) = alone.reports()

@@ -176,7 +176,7 @@ def test_B_023_B_030_B_031_what_stays_and_what_get_checkpoint_says(rtrain):
 
 def test_async_returns_while_the_files_are_still_uploaded(rtrain):
     """The upload of report 0 is held up: metrics go on and are stored, the checkpoint is not yet there."""
-    rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:1:sleep=3000"
+    rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:1:sleep=2000"
     rtrain.run_ok(script("""
       train.tempdir(function(dir)
         write(dir .. '/file', 'x')

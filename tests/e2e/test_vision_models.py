@@ -97,52 +97,53 @@ def assert_equal_logits(actual, expected):
     assert (actual - expected).abs().max() <= 1e-5 * scale
 
 
-@pytest.mark.parametrize("name, lua, make, shape", MODELS, ids=[model[0] for model in MODELS])
-def test_first_parameters_are_those_of_python_for_the_seed(rtrain, name, lua, make, shape):
-    exec_lua(rtrain, f"torch.manual_seed(11)\ntorch.save(({lua}):state_dict(), 'ours.pt')")
-    torch.manual_seed(11)
-    expected = make().state_dict()
-    ours = torch.load(rtrain.folder / "ours.pt", weights_only=True)
-    assert list(ours) == list(expected)
-    for key, value in expected.items():
-        assert ours[key].dtype == value.dtype and torch.equal(ours[key], value), key
-
-
-@pytest.mark.parametrize("name, lua, make, shape", MODELS, ids=[model[0] for model in MODELS])
-def test_state_dict_of_python_gives_equal_logits(rtrain, name, lua, make, shape):
-    torch.manual_seed(12)
-    model, x = disturbed(make()), torch.randn(shape)
-    torch.save({"state": model.state_dict(), "x": x}, rtrain.folder / "theirs.pt")
-    exec_lua(rtrain, f"""
+# Begins, answers with the state of Python, trains two steps from there and answers again.
+TWIN = """
 local given = torch.load('theirs.pt')
-local model = {lua}
+torch.manual_seed(11)
+local model = @MODEL@
+local ours = {first = {}}
+for key, value in require('rtrain.ordered').items(model:state_dict()) do
+  ours.first[#ours.first + 1] = {key, value:clone()}
+end
 model:load_state_dict(given.state)
-torch.save(model:eval()(given.x):detach(), 'logits.pt')
-""")
-    with torch.no_grad():
-        expected = model.eval()(x)
-    assert_equal_logits(torch.load(rtrain.folder / "logits.pt", weights_only=True), expected)
-
-
-@pytest.mark.parametrize("name, lua, make, shape", MODELS, ids=[model[0] for model in MODELS])
-def test_trained_state_dict_goes_back_to_python(rtrain, name, lua, make, shape):
-    exec_lua(rtrain, f"""
-torch.manual_seed(13)
-local model, x = {lua}, torch.randn({{{', '.join(map(str, shape))}}})
-local optimizer = torch.optim.SGD(model:parameters(), {{lr = 0.01}})
+ours.logits = model:eval()(given.x):detach()
+local optimizer = torch.optim.SGD(model:train():parameters(), {lr = 0.01})
 for _ = 1, 2 do
   optimizer:zero_grad()
-  torch.nn.functional.cross_entropy(model(x), torch.tensor({{3, 5}}, {{dtype = 'int64'}})):backward()
+  torch.nn.functional.cross_entropy(model(given.x), torch.tensor({3, 5}, {dtype = 'int64'})):backward()
   optimizer:step()
 end
-torch.save({{state = model:state_dict(), x = x, logits = model:eval()(x):detach()}}, 'ours.pt')
-""")
-    ours = torch.load(rtrain.folder / "ours.pt", weights_only=True)
-    model = make()
-    model.load_state_dict(ours["state"], strict=True)
+ours.trained = {state = model:state_dict(), logits = model:eval()(given.x):detach()}
+torch.save(ours, 'ours.pt')
+"""
+
+
+def assert_equal_states(actual, expected):
+    assert [key for key, _ in actual] == list(expected)
+    for key, value in actual:
+        assert value.dtype == expected[key].dtype and torch.equal(value, expected[key]), key
+
+
+@pytest.mark.parametrize("name, lua, make, shape", MODELS, ids=[model[0] for model in MODELS])
+def test_parameters_logits_and_trained_states_are_those_of_python(rtrain, name, lua, make, shape):
+    torch.manual_seed(11)
+    model, x = make(), torch.randn(shape)
+    first = {key: value.clone() for key, value in model.state_dict().items()}
+    torch.save({"state": disturbed(model).state_dict(), "x": x}, rtrain.folder / "theirs.pt")
     with torch.no_grad():
-        expected = model.eval()(ours["x"])
+        expected = model.eval()(x)
+
+    exec_lua(rtrain, TWIN.replace("@MODEL@", lua))
+    ours = torch.load(rtrain.folder / "ours.pt", weights_only=True)
+    assert_equal_states(ours["first"], first)
     assert_equal_logits(ours["logits"], expected)
+
+    trained = ours["trained"]
+    assert not torch.equal(trained["logits"], ours["logits"])
+    model.load_state_dict(trained["state"], strict=True)
+    with torch.no_grad():
+        assert_equal_logits(trained["logits"], model.eval()(x))
 
 
 # Memory that nothing writes costs nothing: ViT-H/14 would take 2.5 GB.
