@@ -4,6 +4,7 @@ import json
 import mmap
 import os
 import pathlib
+import re
 import signal
 
 import pytest
@@ -73,6 +74,42 @@ def test_F_008_B_099_compiled_loop_is_named_with_its_line(impatient):
     if impatient.json("env")["luajit_hooks_in_compiled_code"]:
         assert f"it is at {impatient.folder}/train.lua:{line}" in result.stderr or f"train.lua:{line}" in result.stderr
     assert "thread " in stacks(impatient) and "libtorch_cpu.so" in stacks(impatient)
+
+
+def test_F_011_a_slow_rank_is_named_with_a_table_and_left_alone(impatient):
+    """Four times as slow as the other one, until the watchdog says so."""
+    running = impatient.start("run", impatient.script("""
+        local torch = require 'torch'
+        local train = require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            local rank = train.get_context():get_world_rank()
+            local x = torch.ones(4)
+            local stop = torch.zeros(1)
+            while stop:item() == 0 do
+              os.execute(rank == 1 and 'sleep 0.4' or 'sleep 0.1')
+              torch.distributed.all_reduce(x, 'avg')
+              if io.open 'named' then stop = stop + 1 end
+              torch.distributed.all_reduce(stop)
+            end
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+          run_config = train.RunConfig{name = 'meeting'},
+        }:fit()
+        """))
+    try:
+        wait_until(lambda: not running.running or "is slower than the others" in running.stderr, 60, "the warning")
+        (impatient.folder / "named").touch()
+        result = running.wait()
+    finally:
+        running.kill()
+    assert result.returncode == 0, result.stderr
+    warnings = [line for line in result.stderr.splitlines() if "watchdog" in line]
+    assert len(warnings) == 1, result.stderr
+    assert f"rank 1 (pid {pid_of(impatient, 1)}) is slower than the others, which wait for it" in warnings[0]
+    waiting = {int(rank): int(share) for rank, share in re.findall(r"rank (\d+) (\d+) %", warnings[0])}
+    assert waiting.keys() == {0, 1} and waiting[0] > 50 and waiting[1] < 10, warnings
+    assert "train.lua:" in stacks(impatient)
 
 
 def test_F_013_other_collective_is_refused_before_data_move(rtrain):
