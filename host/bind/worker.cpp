@@ -166,6 +166,11 @@ int busy(lua_State* L) {
   return 0;
 }
 
+int set_returned(lua_State*) {
+  worker().progress().set_returned();
+  return 0;
+}
+
 int make_tempdir(lua_State* L) {
   push_value(L, worker().make_tempdir());
   return 1;
@@ -209,6 +214,7 @@ int open_worker(lua_State* L) {
       method<&annotate>("annotate"),
       method<&starting_checkpoint>("starting_checkpoint"),
       method<&busy>("busy"),
+      method<&set_returned>("set_returned"),
       method<&make_tempdir>("make_tempdir"),
       method<&meet>("meet"),
       method<&reported_checkpoints>("reported_checkpoints"),

@@ -74,11 +74,11 @@ Error torch_error(const c10::Error& e) {
 std::optional<Error> lost_peer(std::string_view text) {
   const std::optional<Error> cause = peer_error(text);
   if (!cause) return std::nullopt;
-  return Error(
-      cause->code(),
-      cat("exchanging gradients failed because another rank ",
-          cause->code() == Code::kTimeout ? "did not come in time" : "is gone", " (",
-          cause->message(), "): look for that rank's own error, or the signal that ended it"));
+  const bool late = cause->code() == Code::kTimeout;
+  return Error(cause->code(),
+               cat("exchanging gradients failed because another rank ",
+                   late ? "did not come in time" : "is gone", " (", cause->message(), ")",
+                   late ? "; a longer wait is set with torch_config = {timeout_s = …}" : ""));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <cstdio>
 
 #include "host/base/clock.h"
-#include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/worker/worker_process.h"
 
@@ -112,6 +111,7 @@ void Progress::enter_collective(std::string_view operation, const std::string& t
   std::atomic_thread_fence(std::memory_order_seq_cst);
   const int size = board_.size();
   if (size < 2) return;
+  check_returned(mine);
   compare(mine, (rank_ + 1) % size);
   if (size > 2) compare(mine, (rank_ + size - 1) % size);
 }
@@ -124,6 +124,36 @@ void Progress::compare(const CollectiveCall& mine, int other) const {
                   ", but ", describe(*theirs, other),
                   ": every rank must call the same collectives in the same order, with tensors of "
                   "the same shape and dtype"));
+}
+
+void Progress::check_returned(const CollectiveCall& mine) const {
+  for (int rank = 0; rank < board_.size(); ++rank) {
+    const ProgressPage& page = board_.page(rank);
+    if (page.returned.load(std::memory_order_acquire) == 0) continue;
+    const uint64_t count = page.collectives.load(std::memory_order_relaxed);
+    if (count >= mine.sequence) continue;
+    throw Error(Code::kUser,
+                cat(describe(mine, rank_), " as collective ", mine.sequence, ", but rank ", rank,
+                    " has already returned from the train function after ", count, " collectives",
+                    ": every rank must call the same collectives"));
+  }
+}
+
+Error Progress::explain(const Error& error) const {
+  if (error.code() != Code::kPeerLost) return error;
+  for (int rank = 0; rank < board_.size(); ++rank) {
+    if (rank == rank_ || board_.page(rank).returned.load(std::memory_order_acquire) == 0) continue;
+    return Error(Code::kUser,
+                 cat("rank ", rank_, " waited for rank ", rank,
+                     ", which has already returned from the train function: every rank must call "
+                     "the same collectives (",
+                     error.message(), ")"),
+                 error.traceback());
+  }
+  return Error(
+      error.code(),
+      cat(error.message(), ": look for that rank's own error, or the signal that ended it"),
+      error.traceback());
 }
 
 void Progress::set_busy(std::string_view reason, double seconds) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "host/base/error.h"
 #include "host/base/host_api.h"
 #include "host/base/progress_board.h"
 #include "host/lua/lua.h"
@@ -37,11 +38,17 @@ class Progress {
   // is shown.
   void enter(const char* operation);
   void leave();
-  // A collective is about to move data. Throws Error(kUser) that names both lines when another
-  // rank has called another one at this place.
+  // A collective is about to move data. Throws Error(kUser) when another rank has called another
+  // one at this place, which it names with both lines, or will never call it.
   void enter_collective(std::string_view operation, const std::string& tensors);
   // Nothing of this rank counts as a hang for so long.
   void set_busy(std::string_view reason, double seconds);
+
+  // The train function has returned. Before anything that another rank may wait for is closed.
+  void set_returned() { page_.returned.store(1, std::memory_order_release); }
+  // What a rank failed of, as far as its peers' pages say: who has returned too early is no lost
+  // peer, but the user's error.
+  Error explain(const Error& error) const;
 
   void beat();
   void count_report() { add(page_.reports, 1); }
@@ -61,6 +68,7 @@ class Progress {
   }
   void attach();
   void compare(const CollectiveCall& mine, int other) const;
+  void check_returned(const CollectiveCall& mine) const;
   PageFrame line() const;
 
   ProgressBoard board_;

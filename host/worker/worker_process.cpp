@@ -230,7 +230,8 @@ void WorkerProcess::finish(const Value& value) {
   while (!replies_.wait(kExitKey, std::chrono::hours(1))) replies_.expect(kExitKey);
 }
 
-void WorkerProcess::fail(const Error& error) {
+void WorkerProcess::fail(const Error& raised) {
+  const Error error = progress_->explain(raised);
   const Error short_error(error.code(), error.message().substr(0, kMaxErrorBytes),
                           error.traceback().substr(0, kMaxErrorBytes));
   fault_point("worker.failed");

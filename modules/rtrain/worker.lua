@@ -68,6 +68,7 @@ function worker.run(job, pump)
   datasets.begin(state, job.datasets)
   host.phase('running')
   local returned = job.train_loop_per_worker(job.train_loop_config)
+  host.set_returned()
   worker.finish()
   return returned
 end

@@ -350,23 +350,30 @@ def test_a_report_that_a_returned_rank_will_never_make_is_an_error(rtrain):
     assert_nothing_left(rtrain, "uneven")
 
 
-def test_F_012_B_098_a_collective_that_a_returned_rank_will_never_join_is_an_error(rtrain):
+@pytest.mark.parametrize("waits", [
+    "torch.distributed.barrier()",
+    "pcall(train.collective.barrier) torch.distributed.barrier()",  # after the other rank has returned
+    "model(torch.ones(1, 2)):sum():backward()",
+], ids=["collective", "later collective", "backward"])
+def test_F_012_B_098_a_collective_that_a_returned_rank_will_never_join_is_an_error(rtrain, waits):
     result = rtrain.run("""
         local torch = require 'torch'
         local train = require 'rtrain'
         train.TorchTrainer{
           train_loop_per_worker = function()
             train.collective.barrier()  -- timeout_s is no limit of the start
+            local model = train.torch.prepare_model(torch.nn.Linear(2, 2))
             torch.distributed.barrier()
             if train.get_context():get_world_rank() == 1 then return end
-            torch.distributed.barrier()
+            @WAITS@
           end,
           scaling_config = train.ScalingConfig{num_workers = 2},
-          torch_config = train.TorchConfig{timeout_s = 3},
+          torch_config = train.TorchConfig{timeout_s = 30},
         }:fit()
-        """)
-    assert result.returncode != 0
-    assert "barrier" in result.stderr and "train.lua:8" in result.stderr
+        """.replace("@WAITS@", waits))
+    assert result.returncode == 1, result.stderr
+    assert "rank 0" in result.stderr and "train.lua:9" in result.stderr
+    assert "rank 1" in result.stderr and "has already returned from the train function" in result.stderr
 
 
 def test_a_misspelt_field_is_refused_before_any_worker(rtrain):

@@ -115,8 +115,7 @@ Error Group::located(const char* operation, const Error& error, double waited_s)
                      "order; a longer wait is set with torch_config = {timeout_s = …}"));
   }
   return Error(Code::kPeerLost,
-               cat(where, " failed because another rank is gone (", error.message(),
-                   "): look for that rank's own error, or the signal that ended it"));
+               cat(where, " failed because another rank is gone (", error.message(), ")"));
 }
 
 void Group::call(const char* operation, const std::function<void()>& body) {
