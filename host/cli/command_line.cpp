@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string_view>
 
 #include "host/base/error.h"
@@ -23,31 +24,19 @@ void print_error(const Error& error) {
     std::cerr << error.traceback() << "\n";
 }
 
-}  // namespace
-
-int run_command_line(int argc, char** argv) {
-  try {
-    const char* faults = std::getenv("RTRAIN_FAULT");
-    set_fault_plan(faults == nullptr ? "" : faults);
-  } catch (const Error& e) {
-    print_error(e);
-    return exit_code(e.code());
-  }
-  // Not for users, so the parser and its help do not know it.
-  if (argc == 4 && std::string_view(argv[1]) == "--worker") {
+// Processes of rtrain's own: not for users, so the parser and its help do not know them.
+std::optional<int> run_helper(int argc, char** argv) {
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  if (argc == 4 && mode == "--worker") {
     set_fault_process(std::atoi(argv[2]));
     return run_worker(std::atoi(argv[2]), std::atoi(argv[3]));
   }
-  if (argc == 2 && std::string_view(argv[1]) == "--guard") return run_group_guard();
-  if (argc == 2 && std::string_view(argv[1]) == "--tee") return run_output_tee();
-  const TerminalStream out(std::cout, STDOUT_FILENO);
-  const TerminalStream err(std::cerr, STDERR_FILENO);
-  CLI::App app("Distributed training scripted in Lua", "rtrain");
-  app.require_subcommand(1);
-  app.get_formatter()->label("REQUIRED", "");
-  app.set_version_flag("--version", "rtrain " RTRAIN_VERSION);
-  CommandResult result;
-  result.command.assign(argv, argv + argc);
+  if (argc == 2 && mode == "--guard") return run_group_guard();
+  if (argc == 2 && mode == "--tee") return run_output_tee();
+  return std::nullopt;
+}
+
+void add_commands(CLI::App& app, CommandResult& result) {
   add_run(app, result);
   add_exec(app, result);
   add_ls(app, result);
@@ -62,6 +51,28 @@ int run_command_line(int argc, char** argv) {
   add_resources(app, result);
   add_env(app, result);
   add_doc(app, result);
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  try {
+    const char* faults = std::getenv("RTRAIN_FAULT");
+    set_fault_plan(faults == nullptr ? "" : faults);
+  } catch (const Error& e) {
+    print_error(e);
+    return exit_code(e.code());
+  }
+  if (const auto code = run_helper(argc, argv)) return *code;
+  const TerminalStream out(std::cout, STDOUT_FILENO);
+  const TerminalStream err(std::cerr, STDERR_FILENO);
+  CLI::App app("Distributed training scripted in Lua", "rtrain");
+  app.require_subcommand(1);
+  app.get_formatter()->label("REQUIRED", "");
+  app.set_version_flag("--version", "rtrain " RTRAIN_VERSION);
+  CommandResult result;
+  result.command.assign(argv, argv + argc);
+  add_commands(app, result);
   if (argc == 1) {
     std::cerr << app.help();
     return exit_code(Code::kUsage);

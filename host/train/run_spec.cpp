@@ -41,7 +41,6 @@ int offered_or_own_cores() {
 
 FailureLimits limits_of(const Value& config) {
   FailureLimits out;
-  if (config.is_nil()) return out;
   out.max_failures = limit(config, "max_failures", out.max_failures);
   out.controller_failure_limit =
       limit(config, "controller_failure_limit", out.controller_failure_limit);
@@ -64,12 +63,55 @@ void take_settings(RunSpec& s) {
   s.callback_timeout_s = seconds_setting("RTRAIN_CALLBACK_TIMEOUT_S", s.callback_timeout_s);
 }
 
-HangLimits hang_limits_of(const Value& config) {
-  HangLimits out;
-  if (config.is_nil()) return out;
-  if (!config["hang_threshold_s"].is_nil()) out.threshold_s = config["hang_threshold_s"].as_float();
-  if (!config["busy_threshold_s"].is_nil()) out.busy_s = config["busy_threshold_s"].as_float();
-  return out;
+double seconds(const Value& config, std::string_view field, double otherwise) {
+  const Value& value = config[field];
+  return value.is_nil() ? otherwise : value.as_float();
+}
+
+void read_record(const Value& v, RunSpec& s) {
+  s.name = v["name"].as_string();
+  s.storage_path = v["storage_path"].as_string();
+  s.script = v["script"].string_or("");
+  s.command = texts(v["command"]);
+  s.tags = texts(v["tags"]);
+  s.note = v["note"].string_or("");
+  s.resume = resume_mode_from_name(v["resume"].string_or("never"));
+  s.config = v["config"];
+  s.scaling = v["scaling"];
+  s.checkpoint_config = v["checkpoint_config"];
+  s.git_commit = v["git_commit"].string_or("");
+  s.git_dirty = v["git_dirty"].bool_or(false);
+}
+
+void read_workers(const Value& v, RunSpec& s) {
+  s.local = v["is_local"].bool_or(false);
+  if (const Value& join = v["join"]; !join.is_nil()) {
+    s.join = JoinSpec{join["socket"].as_string(), join["fit"].as_int()};
+  }
+  s.min_workers = static_cast<int>(v["min_workers"].int_or(1));
+  s.max_workers = static_cast<int>(v["max_workers"].int_or(s.min_workers));
+  s.resize_interval_s = seconds(v, "resize_interval_s", s.resize_interval_s);
+  s.threads = static_cast<int>(v["threads"].int_or(0));
+  s.functions = v["functions"].as_string();
+  if (v["worker_env"].is_map()) {
+    for (const auto& [name, value] : v["worker_env"].as_map()) {
+      s.worker_env.emplace_back(std::get<std::string>(name), value.as_string());
+    }
+  }
+  s.backend = v["backend"].string_or("gloo");
+  s.timeout_s = seconds(v, "timeout_s", s.timeout_s);
+  s.start_timeout_s = seconds(v, "start_timeout_s", s.start_timeout_s);
+}
+
+void read_failures(const Value& config, RunSpec& s) {
+  if (!config.is_nil()) s.failure_limits = limits_of(config);
+  // A process that has left, or never came, is not there for another attempt either: its launcher
+  // starts it anew, with all others.
+  if (s.join) s.failure_limits.controller_failure_limit = 0;
+  if (config.is_nil()) return;
+  s.hang_limits.threshold_s = seconds(config, "hang_threshold_s", s.hang_limits.threshold_s);
+  s.hang_limits.busy_s = seconds(config, "busy_threshold_s", s.hang_limits.busy_s);
+  s.preemption_grace_s = seconds(config, "preemption_grace_s", s.preemption_grace_s);
 }
 
 }  // namespace
@@ -80,7 +122,7 @@ ValidationSpec ValidationSpec::from_value(const Value& v) {
   s.has_function = true;
   s.max_concurrent = static_cast<int>(v["max_concurrent"].int_or(1));
   s.threads = static_cast<int>(v["threads"].int_or(1));
-  if (!v["drain_timeout_s"].is_nil()) s.drain_timeout_s = v["drain_timeout_s"].as_float();
+  s.drain_timeout_s = seconds(v, "drain_timeout_s", s.drain_timeout_s);
   check_range("max_concurrent", s.max_concurrent, 1);
   check_range("num_cpus", s.threads, 1);
   return s;
@@ -88,48 +130,14 @@ ValidationSpec ValidationSpec::from_value(const Value& v) {
 
 RunSpec RunSpec::from_value(const Value& v) {
   RunSpec s;
-  s.name = v["name"].as_string();
-  s.storage_path = v["storage_path"].as_string();
-  s.script = v["script"].string_or("");
-  s.command = texts(v["command"]);
-  s.tags = texts(v["tags"]);
-  s.note = v["note"].string_or("");
-  s.resume = resume_mode_from_name(v["resume"].string_or("never"));
-  s.local = v["is_local"].bool_or(false);
-  if (const Value& join = v["join"]; !join.is_nil()) {
-    s.join = JoinSpec{join["socket"].as_string(), join["fit"].as_int()};
-  }
-  s.min_workers = static_cast<int>(v["min_workers"].int_or(1));
-  s.max_workers = static_cast<int>(v["max_workers"].int_or(s.min_workers));
-  if (!v["resize_interval_s"].is_nil()) s.resize_interval_s = v["resize_interval_s"].as_float();
-  s.threads = static_cast<int>(v["threads"].int_or(0));
-  s.functions = v["functions"].as_string();
-  if (v["worker_env"].is_map()) {
-    for (const auto& [name, value] : v["worker_env"].as_map()) {
-      s.worker_env.emplace_back(std::get<std::string>(name), value.as_string());
-    }
-  }
-  s.config = v["config"];
-  s.scaling = v["scaling"];
-  s.checkpoint_config = v["checkpoint_config"];
-  s.failure_limits = limits_of(v["failure_config"]);
-  // A process that has left, or never came, is not there for another attempt either: its launcher
-  // starts it anew, with all others.
-  if (s.join) s.failure_limits.controller_failure_limit = 0;
+  read_record(v, s);
+  read_workers(v, s);
+  read_failures(v["failure_config"], s);
+  s.validation = ValidationSpec::from_value(v["validation"]);
   s.mirrors = v["mirrors"].bool_or(false);
   s.can_fetch = v["can_fetch"].bool_or(false);
-  s.validation = ValidationSpec::from_value(v["validation"]);
-  s.hang_limits = hang_limits_of(v["failure_config"]);
   s.has_callbacks = v["has_callbacks"].bool_or(false);
   s.wants_reports = v["wants_reports"].bool_or(false);
-  s.backend = v["backend"].string_or("gloo");
-  if (!v["timeout_s"].is_nil()) s.timeout_s = v["timeout_s"].as_float();
-  if (!v["start_timeout_s"].is_nil()) s.start_timeout_s = v["start_timeout_s"].as_float();
-  if (const Value& grace = v["failure_config"]["preemption_grace_s"]; !grace.is_nil()) {
-    s.preemption_grace_s = grace.as_float();
-  }
-  s.git_commit = v["git_commit"].string_or("");
-  s.git_dirty = v["git_dirty"].bool_or(false);
   take_settings(s);
   check_range("min_workers", s.min_workers, 1);
   check_range("max_workers", s.max_workers, s.min_workers);

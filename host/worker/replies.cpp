@@ -1,15 +1,8 @@
 #include "host/worker/replies.h"
 
-#include "host/base/error.h"
+#include "host/worker/controller_lost.h"
 
 namespace rtrain {
-namespace {
-
-[[noreturn]] void throw_closed() {
-  throw Error(Code::kPeerLost, "the connection to the controller is closed");
-}
-
-}  // namespace
 
 void Replies::expect(const std::string& key) {
   const std::lock_guard lock(mutex_);
@@ -22,7 +15,7 @@ std::optional<Value> Replies::wait(const std::string& key, std::chrono::millisec
   idle_.wait_for(changed_, lock, timeout, [&] { return closed_ || answered(); });
   std::optional<Value> answer = std::move(answers_[key]);
   answers_.erase(key);
-  if (!answer && closed_) throw_closed();
+  if (!answer && closed_) throw controller_lost();
   return answer;
 }
 

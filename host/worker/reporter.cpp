@@ -12,15 +12,11 @@
 #include "host/store/checkpoint_files.h"
 #include "host/store/file.h"
 #include "host/worker/checkpoint_source.h"
+#include "host/worker/controller_lost.h"
 
 namespace rtrain {
 namespace {
 
-constexpr size_t kMaxReportsAhead = 1024;
-constexpr size_t kMaxBytesAhead = size_t{8} << 20;
-// So often the controller is asked how far it is.
-constexpr int64_t kAskReports = 256;
-constexpr size_t kAskBytes = size_t{1} << 20;
 constexpr size_t kFilesAMessage = 2000;
 // A report is one message, with room for the rest of it.
 constexpr size_t kMaxMetricsBytes = kMaxFrameBytes - 4096;
@@ -35,8 +31,6 @@ size_t checked_size(const Value& metrics) {
   throw Error(Code::kArgument, cat("report(): the metrics have ", size, " bytes, the limit is ",
                                    kMaxMetricsBytes, ": put large data into a checkpoint"));
 }
-
-Error closed() { return Error(Code::kPeerLost, "the connection to the controller is closed"); }
 
 Error any_error(const std::exception& e) {
   if (const auto* known = dynamic_cast<const Error*>(&e)) return *known;
@@ -59,6 +53,7 @@ void remove_source(const std::string& folder) {
 }  // namespace
 
 void Reporter::close() {
+  backlog_.close();
   const std::lock_guard lock(mutex_);
   closed_ = true;
   changed_.notify_all();
@@ -146,8 +141,8 @@ void Reporter::check_options(const ReportOptions& options) const {
 // The index is taken and the answer awaited from here on, whatever happens to the files.
 int64_t Reporter::send_report(const Value& metrics, const ReportOptions& options, Map message) {
   const size_t bytes = checked_size(metrics);
-  wait_while_ahead(bytes);
   const int64_t index = context_.first_index + made_;
+  backlog_.add(bytes, index, context_.timeout_s);
   message.set("type", "report");
   message.set("index", index);
   message.set("time", now_ms());
@@ -155,12 +150,7 @@ int64_t Reporter::send_report(const Value& metrics, const ReportOptions& options
   if (!options.directory_name.empty()) message.set("directory_name", options.directory_name);
   if (!options.validation.is_nil()) message.set("validation", options.validation);
   if (options.call_site != last_site_) message.set("site", last_site_ = options.call_site);
-  unasked_bytes_ += bytes;
-  if (++unasked_reports_ >= kAskReports || unasked_bytes_ >= kAskBytes) {
-    message.set("ask", true);
-    unasked_reports_ = 0;
-    unasked_bytes_ = 0;
-  }
+  if (backlog_.should_ask(bytes)) message.set("ask", true);
   if (options.checkpoint) attach(index, options);
   send(message);
   ++made_;
@@ -184,27 +174,6 @@ void Reporter::attach(int64_t index, const ReportOptions& options) {
   attached_[index] = std::move(attached);
 }
 
-void Reporter::wait_while_ahead(size_t bytes) {
-  std::unique_lock lock(mutex_);
-  const auto may_go = [&] {
-    return closed_ || untaken_.empty() ||
-           (untaken_.size() < kMaxReportsAhead && untaken_bytes_ + bytes <= kMaxBytesAhead);
-  };
-  const auto wait = [&] {
-    const WaitScope waits(progress_, "report()");
-    return idle_.wait_for(changed_, lock, user_timeout(), may_go);
-  };
-  if (!may_go() && !wait()) {
-    throw Error(Code::kTimeout,
-                cat("report() number ", context_.first_index + made_, ": this rank is ",
-                    untaken_.size(), " reports (", untaken_bytes_ >> 10,
-                    " KiB) ahead of the slowest one for ", context_.timeout_s, " s (timeout_s)"));
-  }
-  if (closed_) throw closed();
-  untaken_.push_back(bytes);
-  untaken_bytes_ += bytes;
-}
-
 // One upload at a time: the disk is the same, and so much memory and disk waits at most.
 void Reporter::wait_for_uploads(bool until_committed) {
   std::unique_lock lock(mutex_);
@@ -217,7 +186,7 @@ void Reporter::wait_for_uploads(bool until_committed) {
   const WaitScope waits(progress_, "upload of a checkpoint");
   const bool done = idle_.wait_for(changed_, lock, user_timeout() + kGrace, is_done);
   if (failure_) throw Error(*failure_);
-  if (closed_) throw closed();
+  if (closed_) throw controller_lost();
   if (done) return;
   throw Error(Code::kTimeout,
               cat("rank ", context_.world_rank, ": the upload of report ", attached_.begin()->first,
@@ -234,7 +203,7 @@ std::string Reporter::wait_for_name(int64_t index) {
   if (attached.name) return *attached.name;
   const Error error = attached.error ? *attached.error
                       : done
-                          ? closed()
+                          ? controller_lost()
                           : Error(Code::kTimeout, cat("report() number ", index,
                                                       ": rank 0 has not made this report within ",
                                                       context_.timeout_s, " s (timeout_s)"));
@@ -273,7 +242,7 @@ std::optional<std::string> Reporter::wait_for_answer(int64_t index) {
   if (!done) {
     throw Error(Code::kTimeout, cat("report() number ", index, ": no answer from the controller"));
   }
-  if (!result.answered) throw closed();
+  if (!result.answered) throw controller_lost();
   return result.path;
 }
 
@@ -338,7 +307,7 @@ void Reporter::set_upload_failed(int64_t index, const Error& error) {
 
 void Reporter::on_message(const Value& message) {
   const std::string& type = message["type"].as_string();
-  if (type == "taken") return on_taken(message["count"].as_int());
+  if (type == "taken") return backlog_.take(message["count"].as_int() - context_.first_index);
   const int64_t index = message["index"].as_int();
   if (type == "named") {
     const std::lock_guard lock(mutex_);
@@ -350,16 +319,6 @@ void Reporter::on_message(const Value& message) {
   } else if (type == "reported") {
     on_reported(index, message);
   }
-}
-
-void Reporter::on_taken(int64_t count) {
-  const std::lock_guard lock(mutex_);
-  while (taken_ < count - context_.first_index && !untaken_.empty()) {
-    untaken_bytes_ -= untaken_.front();
-    untaken_.pop_front();
-    ++taken_;
-  }
-  changed_.notify_all();
 }
 
 void Reporter::on_reported(int64_t index, const Value& message) {
@@ -422,7 +381,7 @@ std::optional<std::string> Reporter::last_checkpoint() const {
 void Reporter::finish() { wait_for_uploads(true); }
 
 void Reporter::send(const Value& message) {
-  if (!channel_.send(message)) throw closed();
+  if (!channel_.send(message)) throw controller_lost();
 }
 
 std::chrono::milliseconds Reporter::user_timeout() const { return to_ms(context_.timeout_s); }

@@ -9,7 +9,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -23,6 +22,7 @@
 #include "host/worker/idle.h"
 #include "host/worker/pending_writes.h"
 #include "host/worker/progress.h"
+#include "host/worker/report_backlog.h"
 #include "host/worker/uploader.h"
 
 namespace rtrain {
@@ -48,7 +48,12 @@ class Reporter {
   // `writes`: what threads of this worker may still be writing into a folder that is reported.
   Reporter(Channel& channel, const WorkerContext& context, PendingWrites& writes, const Idle& idle,
            Progress& progress)
-      : channel_(channel), context_(context), writes_(writes), idle_(idle), progress_(progress) {}
+      : channel_(channel),
+        context_(context),
+        writes_(writes),
+        idle_(idle),
+        progress_(progress),
+        backlog_(idle, progress) {}
 
   // With a checkpoint that is not asynchronous it returns when that is committed, else at once
   // (unless this rank is far ahead of the others, or an upload is still running). Returns the
@@ -94,7 +99,6 @@ class Reporter {
   void check_options(const ReportOptions& options) const;
   void attach(int64_t index, const ReportOptions& options);
   void deliver(int64_t index, const std::string& folder, bool temporary);
-  void wait_while_ahead(size_t bytes);
   void wait_for_uploads(bool until_committed);
   std::string wait_for_name(int64_t index);
   std::optional<std::string> wait_unless_async(int64_t index);
@@ -103,7 +107,6 @@ class Reporter {
   void wait_for_writes(const std::string& folder);
   void send_staged(int64_t index, const std::string& folder, bool moves);
   void set_upload_failed(int64_t index, const Error& error);
-  void on_taken(int64_t count);
   void on_reported(int64_t index, const Value& message);
   void set_answer(int64_t index, const std::optional<std::string>& path,
                   const std::optional<Error>& error);
@@ -118,15 +121,11 @@ class Reporter {
   Progress& progress_;
   int64_t made_ = 0;  // reports of this attempt; main thread only
   std::string last_site_;
-  size_t unasked_bytes_ = 0;
-  int64_t unasked_reports_ = 0;
+  ReportBacklog backlog_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool closed_ = false;
-  std::deque<size_t> untaken_;  // bytes of the reports that are not acknowledged
-  size_t untaken_bytes_ = 0;
-  int64_t taken_ = 0;
   std::map<int64_t, Attached> attached_;
   std::optional<Error> failure_;  // of an asynchronous upload
   std::optional<std::string> last_checkpoint_;

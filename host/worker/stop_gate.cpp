@@ -1,13 +1,13 @@
 #include "host/worker/stop_gate.h"
 
-#include "host/base/error.h"
+#include "host/worker/controller_lost.h"
 
 namespace rtrain {
 
 std::optional<bool> StopGate::call(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   const bool free = changed_.wait_for(lock, timeout, [this] { return !held_ || closed_; });
-  if (closed_) throw Error(Code::kPeerLost, "the connection to the controller is closed");
+  if (closed_) throw controller_lost();
   if (!free) return std::nullopt;
   ++calls_;
   return at_ && calls_ >= *at_;

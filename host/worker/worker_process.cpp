@@ -18,6 +18,7 @@
 #include "host/loop/signal.h"
 #include "host/loop/timer.h"
 #include "host/store/checkpoint_files.h"
+#include "host/worker/controller_lost.h"
 #include "host/worker/crash_handler.h"
 #include "host/worker/native_stack.h"
 #include "host/worker/stack_report.h"
@@ -170,7 +171,7 @@ void WorkerProcess::send_stacks(int64_t id) {
 
 void WorkerProcess::send(const Value& message) {
   if (!channel_->send(message)) {
-    throw Error(Code::kPeerLost, "the connection to the controller is closed");
+    throw controller_lost();
   }
 }
 
