@@ -97,7 +97,8 @@ class Rtrain:
         # Of its own: tests side by side do not wait for each other's cores. Short: sockets have short names.
         self.runtime = pathlib.Path(tempfile.mkdtemp(prefix="rt-", dir="/tmp"))
         self.env = {**os.environ, "RTRAIN_STORAGE": str(self.storage), "HOME": str(self.folder), "NO_COLOR": "1",
-                    "TMPDIR": str(self.temp), "RTRAIN_RUNTIME_DIR": str(self.runtime)}
+                    "TMPDIR": str(self.temp), "RTRAIN_RUNTIME_DIR": str(self.runtime),
+                    "LUA_PATH": f"{SOURCE}/tests/e2e/scripts/?.lua;{os.environ.get('LUA_PATH', ';;')}"}
 
     def script(self, text, name="train.lua"):
         path = self.folder / name

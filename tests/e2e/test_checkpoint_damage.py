@@ -1,32 +1,20 @@
 """Checkpoints that were damaged behind rtrain's back: named by file, and passed over for the one before."""
 
 import json
-import pathlib
 import shutil
 import sqlite3
 
 import pytest
-from conftest import RTRAIN
+from conftest import FAULT_TOOLS
 
 # Each attempt says where it starts; the first ends with an error after three checkpoints.
 SCRIPT = """
-local train = require 'rtrain'
+local epochs, train = require 'epochs', require 'rtrain'
 train.TorchTrainer{
   train_loop_per_worker = function(config)
-    local start = 0
-    local checkpoint = train.get_checkpoint()
-    if checkpoint then
-      start = checkpoint:with_directory(function(dir) return tonumber(io.open(dir .. '/epoch'):read('*a')) end)
-    end
+    local start = epochs.of(train.get_checkpoint())
     train.report{start = start}
-    for epoch = start + 1, 3 do
-      train.tempdir(function(dir)
-        local file = io.open(dir .. '/epoch', 'w')
-        file:write(tostring(epoch))
-        file:close()
-        train.report({epoch = epoch}, {checkpoint = train.Checkpoint.from_directory(dir)})
-      end)
-    end
+    for epoch = start + 1, 3 do epochs.save(epoch) end
     if start == 0 then
       os.execute(config.damage)
       error('half way')
@@ -72,7 +60,7 @@ def test_F_028_the_reader_finds_the_damage_within_a_run(rtrain):
 
 
 def test_F_023_files_that_cannot_be_read_are_passed_over(rtrain):
-    library = pathlib.Path(RTRAIN).parent / "tests" / "faults" / "libfaultio.so"
+    library = FAULT_TOOLS / "libfaultio.so"
     if not library.exists():
         pytest.skip(f"{library} is not built")
     rtrain.run(script())

@@ -1,20 +1,13 @@
 """Checkpoints on disk: complete, verifiable, retained by number and score."""
 
-import ctypes
-import ctypes.util
-import json
-
 import pytest
 from conftest import leftovers
 
+import checker
+
 PREAMBLE = """
 local train = require 'rtrain'
-
-local function write(path, text)
-  local file = assert(io.open(path, 'w'))
-  file:write(text)
-  file:close()
-end
+local write = require('files').write
 """
 
 FIT = """
@@ -28,26 +21,6 @@ train.TorchTrainer{
 
 def fit(config=""):
     return FIT.replace("@CONFIG@", config)
-
-
-def xxh3(data):
-    """XXH3-64 by the system's library, as 16 hexadecimal digits."""
-    library = ctypes.CDLL(ctypes.util.find_library("xxhash"))
-    library.XXH3_64bits.restype = ctypes.c_uint64
-    library.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
-    return f"{library.XXH3_64bits(data, len(data)):016x}"
-
-
-def assert_manifest_verifies(directory):
-    manifest = json.loads((directory / ".rtrain-checkpoint.json").read_text())["checkpoint"]
-    listed = {entry["path"]: entry for entry in manifest["files"]}
-    found = {str(path.relative_to(directory)) for path in directory.rglob("*") if not path.is_dir()}
-    assert found - {".rtrain-checkpoint.json"} == set(listed)
-    for path, entry in listed.items():
-        data = (directory / path).read_bytes()
-        assert entry["size_bytes"] == len(data)
-        assert entry["xxh3"] == xxh3(data)
-    return manifest
 
 
 def test_the_manifest_lists_every_file_of_every_rank(rtrain):
@@ -67,7 +40,7 @@ def test_the_manifest_lists_every_file_of_every_rank(rtrain):
     directory = rtrain.run_folder("run") / "checkpoints" / "mine"
     assert row["name"] == "mine" and row["path"] == str(directory)
     assert row["latest"] and row["best"] and row["metrics"] == {"loss": 0.5}
-    manifest = assert_manifest_verifies(directory)
+    manifest = checker.verified_manifest(directory)
     assert [entry["path"] for entry in manifest["files"]] == sorted(["common", "deep/er/empty", "rank-0", "rank-1"])
     assert manifest["run"] == "run" and manifest["index"] == 0 and manifest["metrics"] == {"loss": 0.5}
     assert row["size_bytes"] == sum(entry["size_bytes"] for entry in manifest["files"])
@@ -107,7 +80,7 @@ def test_B_028_retention_keeps_the_best_and_the_latest(rtrain, config, kept, bes
     folder = rtrain.run_folder("run") / "checkpoints"
     assert sorted(path.name for path in folder.iterdir()) == sorted(row["name"] for row in rows)
     for row in rows:
-        assert_manifest_verifies(folder / row["name"])
+        checker.verified_manifest(folder / row["name"])
     every = rtrain.json("checkpoints", "run", "--all")
     assert sorted(row["index"] for row in every) == [0, 1, 2, 3, 4, 5]
     assert sorted(row["index"] for row in every if row.get("kept", True)) == kept
@@ -183,7 +156,7 @@ def test_a_name_used_twice_is_refused(rtrain):
     assert "same" in result.stderr
     directory = rtrain.run_folder("run") / "checkpoints" / "same"
     assert (directory / "epoch").read_text() == "1"
-    assert_manifest_verifies(directory)
+    checker.verified_manifest(directory)
 
 
 def test_metadata_travels_with_the_checkpoint(rtrain):

@@ -4,7 +4,7 @@
 from conftest import wait_until
 
 SCRIPT = """
-local train = require 'rtrain'
+local files, train = require 'files', require 'rtrain'
 local collective = train.collective
 train.{trainer}({{
   train_loop_per_worker = function()
@@ -82,13 +82,13 @@ def test_B_064_barriers_and_reports_back_to_back(rtrain):
 def test_B_061_a_time_out_lists_the_missing_rank(rtrain):
     result = run(rtrain, """
         if rank == 2 then
-          while not io.open 'give up' do os.execute 'sleep 0.02' end
+          files.wait_for 'give up'
         else
           -- Together: the one that comes first would else miss both others.
-          io.open('here-' .. rank, 'w'):close()
-          while not io.open('here-' .. 1 - rank) do os.execute 'sleep 0.02' end
+          files.write('here-' .. rank, '')
+          files.wait_for('here-' .. 1 - rank)
           local ok, err = pcall(collective.barrier)
-          io.open('give up', 'w'):close()
+          files.write('give up', '')
           print(ok, err.code, err.message)
         end
         """, RTRAIN_COLLECTIVE_TIMEOUT_S=1)
@@ -102,9 +102,7 @@ def test_B_061_a_time_out_lists_the_missing_rank(rtrain):
 def test_B_063_missing_ranks_are_warned_about(rtrain):
     rtrain.env["RTRAIN_COLLECTIVE_WARN_INTERVAL_S"] = "0.1"
     running = rtrain.start("run", rtrain.script(SCRIPT.format(workers=3, trainer="DataParallelTrainer", body="""
-        if rank == 1 then
-          while not io.open 'go on' do os.execute 'sleep 0.02' end
-        end
+        if rank == 1 then files.wait_for 'go on' end
         collective.barrier()
         """)))
 
@@ -114,7 +112,7 @@ def test_B_063_missing_ranks_are_warned_about(rtrain):
     wait_until(lambda: len(warnings()) >= 2, message="the second warning")
     (rtrain.folder / "go on").touch()
     assert running.wait().returncode == 0
-    assert all("for rank 1 for" in line and "train.lua:10" in line for line in warnings()[:2]), running.stderr
+    assert all("for rank 1 for" in line and "train.lua:8" in line for line in warnings()[:2]), running.stderr
     assert "train.collective.barrier()" in rtrain("show", "mine").stdout
 
 

@@ -9,14 +9,9 @@ from conftest import ENDLESS, leftovers, open_sockets, processes_of, sockets_of,
 
 # Each rank keeps the epoch in its checkpoint. `lose(epoch, rank)` decides where a process is lost, once.
 RESUMING = """
+local once = require('files').once
 local torch = require 'torch'
 local train = require 'rtrain'
-
-local function once(name)
-  if io.open(name) then return false end
-  io.open(name, 'w'):close()
-  return true
-end
 
 local function train_func()
   local rank = train.get_context():get_world_rank()
@@ -280,26 +275,13 @@ def test_an_error_is_retried_and_then_reported(rtrain):
 
 def test_work_after_the_latest_checkpoint_is_done_again_and_superseded(rtrain):
     rtrain.run_ok("""
-        local train = require 'rtrain'
+        local epochs, train = require 'epochs', require 'rtrain'
         train.TorchTrainer{
           train_loop_per_worker = function()
-            local first = 1
-            local checkpoint = train.get_checkpoint()
-            if checkpoint then
-              checkpoint:with_directory(function(dir) first = io.open(dir .. '/epoch'):read('*n') + 1 end)
-            end
+            local first = epochs.of(train.get_checkpoint()) + 1
             for epoch = first, 4 do
               if epoch == 4 and first == 1 then error('half way') end
-              train.tempdir(function(dir)
-                local options
-                if epoch == 2 then
-                  local file = io.open(dir .. '/epoch', 'w')
-                  file:write(epoch)
-                  file:close()
-                  options = {checkpoint = train.Checkpoint.from_directory(dir)}
-                end
-                train.report({epoch = epoch}, options)
-              end)
+              if epoch == 2 then epochs.save(epoch) else train.report{epoch = epoch} end
             end
           end,
           scaling_config = train.ScalingConfig{num_workers = 2},

@@ -60,34 +60,23 @@ def test_F_034_a_file_system_without_locks_is_refused(saver, name):
 
 def test_F_064_a_failure_while_recovering_counts_once_and_the_next_begins_at_the_same_checkpoint(rtrain):
     result = rtrain.run_ok("""
-        local train = require 'rtrain'
-        local function attempt_of(checkpoint, rank)
-          return checkpoint:with_directory(function(dir)
-            if rank == 1 and io.open 'trained' and not io.open 'lost' then
-              io.open('lost', 'w'):close()
-              os.execute 'kill -9 $PPID'
-            end
-            return tonumber(io.open(dir .. '/epoch'):read '*a')
-          end)
-        end
+        local epochs, files, train = require 'epochs', require 'files', require 'rtrain'
         train.DataParallelTrainer{
           train_loop_per_worker = function()
             local rank = train.get_context():get_world_rank()
             local checkpoint = train.get_checkpoint()
-            local first = checkpoint and attempt_of(checkpoint, rank) + 1 or 1
+            if checkpoint and rank == 1 and files.exists 'trained' and files.once 'lost' then
+              checkpoint:with_directory(function() os.execute 'kill -9 $PPID' end)
+            end
+            local first = epochs.of(checkpoint) + 1
             train.collective.barrier()
             for epoch = first, 3 do
               if epoch == 3 and first == 1 then
                 train.collective.barrier()
-                io.open('trained', 'w'):close()
+                files.write('trained', '')
                 error 'half way'
               end
-              train.tempdir(function(dir)
-                local file = io.open(dir .. '/epoch', 'w')
-                file:write(epoch)
-                file:close()
-                train.report({epoch = epoch, first = first}, {checkpoint = train.Checkpoint.from_directory(dir)})
-              end)
+              epochs.save(epoch, {epoch = epoch, first = first})
             end
           end,
           scaling_config = train.ScalingConfig{num_workers = 2},
@@ -108,9 +97,7 @@ train.DataParallelTrainer{
   train_loop_per_worker = function()
     local rank = train.get_context():get_world_rank()
     train.report{ready = true}
-    if rank == 0 then
-      while not io.open 'go' do os.execute 'sleep 0.02' end
-    end
+    if rank == 0 then require('files').wait_for 'go' end
     local text = rank == 1 and ('x'):rep(1000) or ''
     local progress = rank == 1 and io.open('progress', 'w')
     for i = 1, 20000 do
@@ -183,13 +170,13 @@ local train = require 'rtrain'
 train.DataParallelTrainer{
   train_loop_per_worker = function()
     train.report{ready = true}
-    while not io.open 'go' do os.execute 'sleep 0.02' end
+    require('files').wait_for 'go'
     local part = ('\\0\\255\\27[2J\\195('):rep(8192)
     for i = 1, 1024 do io.write(part) end
     io.flush()
     io.open('written', 'w'):close()
     train.report{written = #part * 1024}
-    while not io.open 'enough' do os.execute 'sleep 0.02' end
+    require('files').wait_for 'enough'
   end,
   scaling_config = train.ScalingConfig{num_workers = 1},
   run_config = train.RunConfig{name = 'output'},

@@ -13,6 +13,7 @@ from conftest import RTRAIN, Running, processes_of, wait_until
 import checker
 
 TRAINING = """
+local files = require 'files'
 local torch = require 'torch'
 local train = require 'rtrain'
 local nn = torch.nn
@@ -36,10 +37,7 @@ local function train_func()
     torch.manual_seed(100 * step + rank)
     local x = torch.randn(16, 8)
     local loss = model(x):pow(2):mean()
-    if step == 4 and rank == @RANK@ and not io.open('lost') then
-      io.open('lost', 'w'):close()
-      os.execute('kill -9 $PPID')
-    end
+    if step == 4 and rank == @RANK@ and files.once 'lost' then os.execute 'kill -9 $PPID' end
     optimizer:zero_grad()
     loss:backward()
     optimizer:step()
@@ -164,7 +162,7 @@ def test_F_059_an_executable_replaced_during_a_run_does_not_reach_it(rtrain):
     own = rtrain.folder / "rtrain"
     shutil.copy(RTRAIN, own)
     script = TRAINING.replace("@RANK@", "1").replace("@NAME@", "replaced")
-    script = script.replace("    torch.manual_seed(100", "    while step == 3 and not io.open('go') do os.execute('sleep 0.02') end\n    torch.manual_seed(100")
+    script = script.replace("    torch.manual_seed(100", "    if step == 3 then files.wait_for 'go' end\n    torch.manual_seed(100")
     running = Running([str(own), "run", str(rtrain.script(script))], rtrain.folder, rtrain.env)
     wait_until(lambda: not running.running or "step=2" in running.stderr, message="the second report")
     own.unlink()

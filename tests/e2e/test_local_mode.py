@@ -177,24 +177,18 @@ def test_fit_inside_the_train_function_is_refused(rtrain):
 
 def test_a_killed_local_run_is_taken_up_again(rtrain):
     text = """
-        local train = require 'rtrain'
+        local epochs, train = require 'epochs', require 'rtrain'
         train.DataParallelTrainer({
           train_loop_per_worker = function()
-            local first = 1
-            local checkpoint = train.get_checkpoint()
-            if checkpoint then first = tonumber(io.open(checkpoint.path .. '/epoch'):read '*a') + 1 end
+            local first = epochs.of(train.get_checkpoint()) + 1
             for epoch = first, 5 do
-              train.tempdir(function(dir)
-                io.open(dir .. '/epoch', 'w'):write(epoch):close()
-                train.report({epoch = epoch}, {checkpoint = train.Checkpoint.from_directory(dir)})
-              end)
-              if epoch == 3 and first == 1 then os.execute('kill -9 ' .. KILL) end
+              epochs.save(epoch)
+              if epoch == 3 and first == 1 then os.execute 'kill -9 $PPID' end
             end
           end,
           scaling_config = {num_workers = 0},
           run_config = train.RunConfig{name = 'mine', resume = 'auto'}}):fit()
-        """.replace("io.open(dir .. '/epoch', 'w'):write(epoch):close()",
-                    "local file = io.open(dir .. '/epoch', 'w'); file:write(epoch); file:close()").replace("KILL", "'$PPID'")
+        """
     assert rtrain.run(text).returncode == -signal.SIGKILL
     result = rtrain.run_ok(text)
     assert "FINISHED" in result.stderr

@@ -8,19 +8,8 @@ import pytest
 from conftest import leftovers, wait_until
 
 PREAMBLE = """
-local train = require 'rtrain'
-
-local function write(path, text)
-  local file = assert(io.open(path, 'w'))
-  file:write(text)
-  file:close()
-end
-
-local function exists(path)
-  local file = io.open(path)
-  if file then file:close() end
-  return file ~= nil
-end
+local files, train = require 'files', require 'rtrain'
+local write, exists = files.write, files.exists
 
 local function make(dir, files)
   os.execute('mkdir -p ' .. dir)
@@ -406,9 +395,7 @@ def test_unequal_counts_name_ranks_counts_and_lines(rtrain):
 def test_ranks_that_are_behind_are_named_while_a_checkpoint_waits(rtrain):
     rtrain.env["RTRAIN_REPORT_WARN_INTERVAL_S"] = "0.2"
     running = rtrain.start("run", rtrain.script(script("""
-      if rank == 1 then
-        while not exists('go') do os.execute('sleep 0.02') end
-      end
+      if rank == 1 then files.wait_for 'go' end
       train.report({}, {checkpoint = make('mine-' .. rank, {})})
     """)))
     wait_until(lambda: "behind: rank 1 (0 reports)" in running.stderr, message="the notice")

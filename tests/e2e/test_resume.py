@@ -14,18 +14,10 @@ from conftest import RTRAIN, Running, leftovers, processes_of, wait_until
 
 # Counts epochs in a file of its checkpoints. `config.pause_at` waits for ever in that epoch, before its report.
 COUNTING = """
-local train = require 'rtrain'
+local epochs, files, train = require 'epochs', require 'files', require 'rtrain'
 
 local function train_func(config)
-  local first = 1
-  local checkpoint = train.get_checkpoint()
-  if checkpoint then
-    checkpoint:with_directory(function(dir)
-      local file = assert(io.open(dir .. '/epoch'))
-      first = file:read('*n') + 1
-      file:close()
-    end)
-  end
+  local first = epochs.of(train.get_checkpoint()) + 1
   local rank = train.get_context():get_world_rank()
   for epoch = first, config.epochs do
     if epoch == config.pause_at then
@@ -33,11 +25,7 @@ local function train_func(config)
       while true do os.execute('sleep 0.02') end
     end
     train.tempdir(function(dir)
-      if rank == 0 then
-        local file = assert(io.open(dir .. '/epoch', 'w'))
-        file:write(epoch)
-        file:close()
-      end
+      if rank == 0 then files.write(dir .. '/epoch', tostring(epoch)) end
       train.report({epoch = epoch, first = first}, {checkpoint = train.Checkpoint.from_directory(dir)})
     end)
     if epoch == config.fail_at then error('epoch ' .. epoch .. ' fails') end

@@ -15,16 +15,7 @@ from conftest import RTRAIN, Running, leftovers, processes_of, wait_until
 
 # Two ranks that meet between two calls of stop_requested(): one that was told earlier than the other would hang it.
 TRAIN = """
-local train = require 'rtrain'
-local function save(metrics)
-  train.tempdir(function(dir)
-    local file = assert(io.open(dir .. '/state', 'w'))
-    file:write(metrics.epoch)
-    file:close()
-    train.report(metrics, {checkpoint = train.Checkpoint.from_directory(dir)})
-  end)
-end
-local function is_there(path) local file = io.open(path); return file and file:close() end
+local epochs, files, train = require 'epochs', require 'files', require 'rtrain'
 local trainer = train.DataParallelTrainer{
   train_loop_per_worker = function()
     local rank = train.get_context():get_world_rank()
@@ -43,14 +34,14 @@ if not ok then print('fit() raised ' .. err.code) error(err, 0) end
 POLLING = """
       if train.stop_requested() then
         print('told at ' .. epoch)
-        save{epoch = epoch}
+        epochs.save(epoch)
         return
       end
       if epoch % 5 == 0 then train.report{epoch = epoch} end
       os.execute('sleep 0.01')
 """
 REPORTING = "train.report{epoch = epoch} os.execute('sleep 0.02')"
-SAVING = "save{epoch = epoch} os.execute('sleep 0.05')"
+SAVING = "epochs.save(epoch) os.execute('sleep 0.05')"
 # Neither reports nor calls anything after its first report.
 DEAF = "train.report{epoch = 1} while true do end"
 
@@ -141,8 +132,8 @@ def test_a_signal_that_reaches_a_worker_first_counts_once(rtrain):
     """As with scancel, which signals every process of a job."""
     running = rtrain.started("run", rtrain.script(script("""
       if train.stop_requested() then
-        while not is_there('go') do os.execute('sleep 0.02') end
-        save{epoch = epoch}
+        files.wait_for 'go'
+        epochs.save(epoch)
         return
       end
       train.report{epoch = epoch}
@@ -195,7 +186,7 @@ def test_F_041_nohup_keeps_a_run_alive(rtrain):
 def test_B_105_a_clean_return_during_a_stop_finishes_the_run(rtrain):
     running = rtrain.started("run", rtrain.script(script("""
       train.report{epoch = epoch}
-      while not is_there('go') do os.execute('sleep 0.02') end
+      files.wait_for 'go'
       return
 """)))
     running.send(signal.SIGTERM)
@@ -207,7 +198,7 @@ def test_B_105_a_clean_return_during_a_stop_finishes_the_run(rtrain):
 
 
 def test_B_109_a_user_error_during_a_stop_is_a_worker_failure(rtrain):
-    body = POLLING.replace("save{epoch = epoch}", "error('a bug in the saving code')")
+    body = POLLING.replace("epochs.save(epoch)", "error('a bug in the saving code')")
     running = rtrain.started("run", rtrain.script(script(body).replace("max_failures = 5", "max_failures = 0")))
     running.send(signal.SIGTERM)
     result = running.wait()
@@ -220,7 +211,7 @@ def test_B_110_the_checkpoint_of_survivors_alone_is_not_committed(rtrain):
     body = """
       if train.stop_requested() then
         if rank == 1 then while true do os.execute('sleep 0.05') end end
-        save{epoch = epoch}
+        epochs.save(epoch)
         return
       end
       train.report{epoch = epoch}
@@ -230,7 +221,7 @@ def test_B_110_the_checkpoint_of_survivors_alone_is_not_committed(rtrain):
     rank_1 = rtrain.pids("stopped")[1]
     running.send(signal.SIGTERM)
     staging = rtrain.run_folder("stopped") / "staging"
-    wait_until(lambda: any("state" in name for name in leftovers(staging)), message="the staged files of rank 0")
+    wait_until(lambda: any("epoch" in name for name in leftovers(staging)), message="the staged files of rank 0")
     os.kill(rank_1, signal.SIGKILL)
     result = running.wait()
     assert result.returncode == 143, result.stderr
@@ -262,7 +253,7 @@ def test_F_035_no_process_outlives_a_killed_controller(rtrain, stopped):
 
 def test_F_036_workers_go_on_while_the_controller_is_stopped(rtrain):
     body = """
-      while not is_there('go') do
+      while not files.exists 'go' do
         train.report{epoch = 1}
         local file = io.open('steps-' .. rank, 'a')
         file:write('.')

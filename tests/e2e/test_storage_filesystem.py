@@ -3,7 +3,7 @@
 import shutil
 
 SCRIPT = """
-local train = require 'rtrain'
+local epochs, train = require 'epochs', require 'rtrain'
 local calls = io.open('calls', 'a')
 local fails = @FAILS@
 local function call(text)
@@ -16,19 +16,10 @@ local function call(text)
 end
 train.TorchTrainer{
   train_loop_per_worker = function()
-    local start = 0
-    local checkpoint = train.get_checkpoint()
-    if checkpoint then
-      start = checkpoint:with_directory(function(dir) return tonumber(io.open(dir .. '/epoch'):read('*a')) end)
-    end
+    local start = epochs.of(train.get_checkpoint())
     train.report{start = start}
     for epoch = start + 1, start + 3 do
-      train.tempdir(function(dir)
-        local file = io.open(dir .. '/epoch', 'w')
-        file:write(tostring(epoch))
-        file:close()
-        train.report({epoch = epoch}, {checkpoint = train.Checkpoint.from_directory(dir), checkpoint_dir_name = 'e' .. epoch})
-      end)
+      epochs.save(epoch, nil, {checkpoint_dir_name = 'e' .. epoch})
     end
   end,
   run_config = train.RunConfig{

@@ -8,24 +8,19 @@ from conftest import wait_until
 
 # @REPORTS@ runs on rank 0 of each epoch's report, @VALIDATE@ is the body of the validation function.
 SCRIPT = """
-local train = require 'rtrain'
+local epochs, files, train = require 'epochs', require 'files', require 'rtrain'
 
 local function save(epoch, validation, metrics)
   train.tempdir(function(dir)
-    local file = io.open(dir .. '/epoch', 'w')
-    file:write(tostring(epoch))
-    file:close()
+    files.write(dir .. '/epoch', tostring(epoch))
     train.report(metrics or {score = epoch, loss = 1 / epoch},
       {checkpoint = train.Checkpoint.from_directory(dir), validation = validation})
   end)
 end
-local function epoch_of(checkpoint)
-  return checkpoint:with_directory(function(dir) return tonumber(io.open(dir .. '/epoch'):read('*a')) end)
-end
 local function statuses(options)
   local out = {}
   for i, each in ipairs(train.get_all_reported_checkpoints(options)) do
-    out[i] = epoch_of(each.checkpoint) .. ':' .. each.status .. ':' .. tostring(each.metrics.score)
+    out[i] = epochs.of(each.checkpoint) .. ':' .. each.status .. ':' .. tostring(each.metrics.score)
   end
   return table.concat(out, ' ')
 end
@@ -64,7 +59,7 @@ def test_B_041_a_validation_rescues_a_checkpoint_of_low_score(rtrain):
     result = rtrain.run_ok(script("""
         for epoch = 1, 3 do save(epoch, epoch == 1) end
         """, """
-        print('validating', epoch_of(checkpoint), options.factor)
+        print('validating', epochs.of(checkpoint), options.factor)
         return {score = 100, extra = require('torch').tensor(2.5)}
         """, BY_SCORE))
     kept = checkpoints(rtrain)
@@ -85,7 +80,7 @@ def test_B_044_what_goes_wrong_in_a_validation_does_no_harm(rtrain):
           save(epoch, epoch == 3 and train.ValidationTaskConfig{timeout_s = 0.2, fn_kwargs = {shift = 1}} or true)
         end
         """, """
-        local epoch = epoch_of(checkpoint)
+        local epoch = epochs.of(checkpoint)
         if epoch == 1 then error('no data for it') end
         if epoch == 2 then return 'good' end
         if epoch == 3 then while true do end end
@@ -112,8 +107,8 @@ def test_B_035_B_036_every_rank_is_told_the_same(rtrain):
         told[3] = statuses()
         train.report{told = told}
         """, """
-        while not io.open('go') do end
-        return {score = epoch_of(checkpoint) * options.factor}
+        files.wait_for 'go'
+        return {score = epochs.of(checkpoint) * options.factor}
         """, workers=3))
     (row,) = [row for row in rtrain.json("metrics", "run", "--ranks") if row["index"] == 2]
     assert row["ranks"][0]["told"] == [
@@ -146,7 +141,7 @@ def test_waiting_for_reported_checkpoints_has_an_end(rtrain):
         train.report{}
         train.report{}
         """, """
-        while not io.open('go') do end
+        files.wait_for 'go'
         return {}
         """, workers=2, options="validation_drain_timeout_s = 0.3"))
     assert result.returncode == 1
@@ -180,7 +175,7 @@ def test_a_killed_controller_takes_its_validation_along_and_the_next_one_does_it
         local file = io.open('validating', 'a')
         file:write('x')
         file:close()
-        while not io.open('go') do end
+        files.wait_for 'go'
         return {score = 100 + options.shift}
         """)
     running = rtrain.start("run", rtrain.script(text))

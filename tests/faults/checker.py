@@ -20,14 +20,15 @@ def demand(condition, text):
 
 
 def xxh3(data):
+    """XXH3-64 by the system's library, as 16 hexadecimal digits."""
     library = ctypes.CDLL(ctypes.util.find_library("xxhash"))
     library.XXH3_64bits.restype = ctypes.c_uint64
     library.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     return f"{library.XXH3_64bits(data, len(data)):016x}"
 
 
-def verified_epoch(directory):
-    """The epoch of a checkpoint whose every byte is the one that was saved."""
+def verified_manifest(directory):
+    """Of a checkpoint whose every byte is the one that was saved."""
     manifest = json.loads((directory / MANIFEST).read_text())["checkpoint"]
     listed = {entry["path"]: entry for entry in manifest["files"]}
     found = {str(path.relative_to(directory)) for path in directory.rglob("*") if not path.is_dir()} - {MANIFEST}
@@ -35,7 +36,12 @@ def verified_epoch(directory):
     for path, entry in listed.items():
         data = (directory / path).read_bytes()
         demand(len(data) == entry["size_bytes"] and xxh3(data) == entry["xxh3"], f"{directory / path} is torn")
-    epoch = manifest["metrics"]["epoch"]
+    return manifest
+
+
+def verified_epoch(directory):
+    """The epoch of such a checkpoint of saver.lua."""
+    epoch = verified_manifest(directory)["metrics"]["epoch"]
     demand(int((directory / "epoch").read_text()) == epoch, f"{directory} is of another epoch than its metrics")
     for rank in range(WORKERS):
         demand((directory / f"rank-{rank}").read_text() == f"{epoch} " * 20000, f"{directory}: rank {rank}'s file")

@@ -1,22 +1,9 @@
 -- The run that the fault tests hurt: each epoch a plain report and one with a checkpoint of both ranks.
 -- What report() has returned from is written to the file `acknowledged`, a line "rank epoch kind" each.
-local train = require 'rtrain'
+local saved, files, train = require 'epochs', require 'files', require 'rtrain'
 
 local epochs = tonumber(os.getenv('SAVER_EPOCHS') or 2)
 local max_failures = tonumber(os.getenv('SAVER_MAX_FAILURES') or 0)
-
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read('*a')
-  file:close()
-  return text
-end
-
-local function write(path, text)
-  local file = assert(io.open(path, 'w'))
-  assert(file:write(text))
-  assert(file:close())
-end
 
 local function train_func()
   if os.getenv('SAVER_PRINT') then print('one line for the log') end
@@ -28,18 +15,14 @@ local function train_func()
     assert(file:close())
   end
 
-  local first = 1
-  local checkpoint = train.get_checkpoint()
-  if checkpoint then
-    checkpoint:with_directory(function(dir) first = tonumber(read(dir .. '/epoch')) + 1 end)
-  end
+  local first = saved.of(train.get_checkpoint()) + 1
   io.open('window-opens')
   for epoch = first, epochs do
     train.report{epoch = epoch, kind = 'plain'}
     acknowledge(epoch, 'plain')
     train.tempdir(function(dir)
-      write(dir .. '/rank-' .. rank, (epoch .. ' '):rep(20000))
-      if rank == 0 then write(dir .. '/epoch', tostring(epoch)) end
+      files.write(dir .. '/rank-' .. rank, (epoch .. ' '):rep(20000))
+      if rank == 0 then files.write(dir .. '/epoch', tostring(epoch)) end
       train.report({epoch = epoch, kind = 'saved'}, {checkpoint = train.Checkpoint.from_directory(dir)})
     end)
     acknowledge(epoch, 'saved')

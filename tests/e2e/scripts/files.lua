@@ -1,0 +1,34 @@
+-- Files by which scripts of the tests keep numbers and wait for each other. LUA_PATH leads here, in workers too (conftest.py).
+local files = {}
+
+function files.write(path, text)
+  local file = assert(io.open(path, 'w'))
+  assert(file:write(text))
+  assert(file:close())
+end
+
+function files.read(path)
+  local file = assert(io.open(path))
+  local text = file:read '*a'
+  file:close()
+  return text
+end
+
+function files.exists(path)
+  local file = io.open(path)
+  if file then file:close() end
+  return file ~= nil
+end
+
+function files.wait_for(path)
+  while not files.exists(path) do os.execute 'sleep 0.02' end
+end
+
+-- True the first time that any process asks for this name.
+function files.once(name)
+  if files.exists(name) then return false end
+  files.write(name, '')
+  return true
+end
+
+return files
