@@ -15,6 +15,9 @@ namespace rtrain {
 namespace {
 
 constexpr std::chrono::seconds kKillNotice{5};
+// A train function of the script's process has that long to raise what ends it.
+constexpr std::chrono::seconds kSeatPatience{2};
+constexpr std::chrono::seconds kSeatNotice{60};
 
 }  // namespace
 
@@ -146,21 +149,32 @@ void Attempt::kill() {
   watchdog_.stop();
   if (seams_.join_server != nullptr) seams_.join_server->withdraw();
   group_.kill();
-  kill_notice_.start(kKillNotice);
+  kill_notice_.start(seams_.spec.local ? kSeatPatience : kKillNotice);
 }
 
 // SIGKILL is no more than a wish for a process that waits in the kernel.
 void Attempt::name_survivors() {
+  if (seams_.spec.local) return abandon_seats();
   for (int rank = 0; rank < roster_.size(); ++rank) {
     if (roster_.is_gone(rank)) continue;
-    const std::string who = cat("rank ", rank, " (pid ", group_.pid(rank), ")");
-    if (seams_.spec.local) {
-      warn(cat(who, ": the train function, which runs in the script's process, has not ended yet"));
-      continue;
-    }
-    warn(cat(who, " has not ended ", kKillNotice.count(),
+    warn(cat("rank ", rank, " (pid ", group_.pid(rank), ") has not ended ", kKillNotice.count(),
              " s after SIGKILL: it waits in the kernel, for a disk, a network file system or a "
              "device"));
+  }
+}
+
+// A train function in the script's own process cannot be killed alone: a run that is being stopped
+// ends without it, and takes the process with it.
+void Attempt::abandon_seats() {
+  const bool abandons = seams_.abandons();
+  if (!abandons) kill_notice_.start(kSeatNotice);
+  for (int rank = 0; rank < roster_.size(); ++rank) {
+    if (roster_.is_gone(rank)) continue;
+    const int pid = group_.pid(rank);
+    warn(cat("rank ", rank, " (pid ", pid,
+             "): the train function, which runs in the script's process, has not ended",
+             abandons ? ": the run ends without it" : " yet"));
+    if (abandons) on_gone(rank, {.pid = pid, .is_child = false, .status = {}, .broken = {}});
   }
 }
 
@@ -322,6 +336,7 @@ void Attempt::on_line(int rank, std::string_view stream, std::string line) {
 }
 
 void Attempt::on_gone(int rank, const WorkerEnd& end) {
+  if (roster_.is_gone(rank)) return;  // abandoned
   roster_.set_gone(rank, end);
   stop_course_.on_left(rank);
   watchdog_.set_gone(rank);

@@ -50,6 +50,9 @@ struct AttemptSeams {
   std::function<void()> on_logged;  // the batch got text
   std::function<void(Event event)> feed;
   std::function<void(std::vector<Report> reports)> on_complete;
+  // A train function that runs in the script's own process has not ended when it had to: whether
+  // the run ends without it.
+  std::function<bool()> abandons;
 };
 
 class Attempt : public WorkerGroupObserver {
@@ -120,6 +123,7 @@ class Attempt : public WorkerGroupObserver {
   std::string save_diagnosis(std::vector<std::pair<std::string, std::string>> files);
 
   void name_survivors();
+  void abandon_seats();
   void warn(const std::string& text) { seams_.events.notice("warning", text); }
 
   AttemptSeams seams_;

@@ -117,23 +117,31 @@ CheckpointCoordinator::Seams Controller::checkpoint_seams() {
 }
 
 AttemptSeams Controller::attempt_seams() {
-  return {.spec = seams_.spec,
-          .loop = seams_.loop,
-          .io = io_,
-          .events = events_,
-          .batch = batch_,
-          .checkpoints = checkpoints_,
-          .cores = cores_,
-          .signals = signals_,
-          .join_server = join_server_.get(),
-          .functions_fd = seams_.functions_fd,
-          .engine_fd = seams_.engine_fd,
-          .run_id = seams_.record.run_id(),
-          .run_path = seams_.record.run_path(),
-          .on_logged = [this] { hold_output(); },
-          .feed = [this](Event event) { feed(std::move(event)); },
-          .on_complete =
-              [this](std::vector<Report> reports) { commits_.complete(std::move(reports)); }};
+  return {
+      .spec = seams_.spec,
+      .loop = seams_.loop,
+      .io = io_,
+      .events = events_,
+      .batch = batch_,
+      .checkpoints = checkpoints_,
+      .cores = cores_,
+      .signals = signals_,
+      .join_server = join_server_.get(),
+      .functions_fd = seams_.functions_fd,
+      .engine_fd = seams_.engine_fd,
+      .run_id = seams_.record.run_id(),
+      .run_path = seams_.record.run_path(),
+      .on_logged = [this] { hold_output(); },
+      .feed = [this](Event event) { feed(std::move(event)); },
+      .on_complete = [this](std::vector<Report> reports) { commits_.complete(std::move(reports)); },
+      .abandons = [this] { return abandons(); }};
+}
+
+// Another attempt would wait for the same train function.
+bool Controller::abandons() {
+  if (!machine_.stop) return false;
+  abandoned_ = exit_code(Code::kTimeout);
+  return true;
 }
 
 // A checkpoint on its way to the disk is none that a rank could ask for.
@@ -379,6 +387,7 @@ void Controller::perform(const action::Finish& a) {
            [this, a](const std::optional<CheckpointManager::Ranked>& ranked, const auto&) {
              Map fields = finished(a, ranked);
              if (join_server_) join_server_->end(fields);
+             if (abandoned_ && a.error) abandoned_ = exit_code(a.error->cause.code());
              events_.emit("finished", std::move(fields));
              seams_.loop.stop();
            });

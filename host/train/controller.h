@@ -59,6 +59,9 @@ class Controller {
   void stop_now(StopKind kind);
   // The user's thread has caught up: ranks that were held back may go on.
   void events_taken();
+  // The run is over, but not the train function, which runs in the script's process and did not end
+  // when it had to: the process is to end with this code. Nothing in every other case.
+  std::optional<int> abandoned() const { return abandoned_; }
 
  private:
   void feed(Event event);
@@ -92,6 +95,7 @@ class Controller {
   void end_run(const action::EndRun& a);
   Map finished(const action::Finish& a, const std::optional<CheckpointManager::Ranked>& ranked);
   void look_for_room();
+  bool abandons();
   void hold_output();
   void open_commands();
   void tell_stopping(StopKind kind, double grace_s);
@@ -108,6 +112,7 @@ class Controller {
   ReportCommits commits_;
   CheckpointCoordinator checkpoints_;
   std::string stop_by_;
+  std::optional<int> abandoned_;
 
   Timer deadline_;
   Timer verdict_;

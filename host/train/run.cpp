@@ -1,6 +1,7 @@
 #include "host/train/run.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -139,8 +140,32 @@ void Run::close() {
   parts_.reset();
 }
 
+// The thread that called fit() does not come back from the train function. Everything of the run is
+// written; the store is closed, and the lock given back.
+void Run::end_process(int code) {
+  Parts& parts = *parts_;
+  const std::string text =
+      cat("rtrain: the run ", parts.spec.name,
+          " is over, but not the train function, which runs in this process and has not ended when "
+          "it was stopped: the process ends (exit code ",
+          code, ")\n");
+  std::promise<void> closed;
+  parts.io.post([&] {
+    parts.record.reset();
+    closed.set_value();
+  });
+  closed.get_future().wait();
+  // Who reads our stderr may have stopped to.
+  pollfd writable{STDERR_FILENO, POLLOUT, 0};
+  if (poll(&writable, 1, 1000) == 1 && write(STDERR_FILENO, text.data(), text.size()) < 0) {
+    // There is nobody to tell.
+  }
+  _exit(code);
+}
+
 void Run::supervise() {
   Parts& parts = *parts_;
+  std::optional<int> abandoned;
   try {
     Controller controller({.spec = parts.spec,
                            .loop = parts.loop,
@@ -154,6 +179,7 @@ void Run::supervise() {
     controller.start();
     parts.loop.run();
     parts.controller = nullptr;
+    abandoned = controller.abandoned();
   } catch (const std::exception& e) {
     parts.controller = nullptr;
     const auto* known = dynamic_cast<const Error*>(&e);
@@ -166,6 +192,7 @@ void Run::supervise() {
                          {"path", parts.record->run_path()},
                          {"error", Map{{"code", code_name(code)}, {"message", e.what()}}}});
   }
+  if (abandoned) end_process(*abandoned);
 }
 
 }  // namespace rtrain

@@ -41,6 +41,7 @@ class Run {
   struct Parts;
   Parts& parts() const;
   void supervise();
+  [[noreturn]] void end_process(int code);
 
   std::unique_ptr<Parts> parts_;
   std::thread control_;

@@ -269,3 +269,35 @@ def test_a_reader_that_takes_its_time_loses_nothing(rtrain):
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 0 and out.count("x" * 1000 + "\n") == 3000 and out.endswith("after the run\n")
     assert log_of(rtrain).count("x" * 1000 + "\n") == 3000
+
+
+# In C, where nothing can be raised; and one that takes the error and goes on.
+@pytest.mark.parametrize("body, number, code", [
+    ("io.popen('echo $$ > sleeper; exec sleep 1000'):read()", signal.SIGINT, 130),
+    ("while true do pcall(function() while true do io.open('x') end end) end", signal.SIGTERM, 143)])
+def test_a_train_function_that_ignores_a_stop_ends_with_its_process(rtrain, body, number, code):
+    running = rtrain.start("run", rtrain.script("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer({
+          train_loop_per_worker = function()
+            train.report{epoch = 1}
+            io.open('running', 'w'):close()
+            BODY
+          end,
+          scaling_config = {num_workers = 0},
+          run_config = {name = 'mine', failure_config = {preemption_grace_s = 0.3}}}):fit()
+        """.replace("BODY", body)))
+    wait_until(lambda: (rtrain.folder / "running").exists(), message="the train function")
+    if "sleeper" in body:
+        sleeper = wait_until(lambda: (rtrain.folder / "sleeper").exists() and (rtrain.folder / "sleeper").read_text(),
+                             message="the program")
+    running.send(number)
+    result = running.wait()
+    if "sleeper" in body:
+        os.kill(int(sleeper), signal.SIGKILL)
+    assert result.returncode == code, result.stderr
+    assert f"the process ends (exit code {code})" in result.stderr
+    run = rtrain.json("show", "mine")
+    assert run["status"] == "ABORTED" and run["ended_at"] and run["attempts"][0]["ended_at"]
+    assert [row["epoch"] for row in rtrain.reports("mine")] == [1]
+    assert not (rtrain.storage / "rtrain.db-wal").exists(), "the store is closed"

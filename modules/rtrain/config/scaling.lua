@@ -64,7 +64,8 @@ end
 ---@overload fun(fields?: table): ScalingConfig
 ---@field num_workers integer|{min: integer, max: integer}|'auto' processes that run the train function (default 1);
 ---  `{min, max}`: as many as there is room for; 'auto': from 1 to what the host has room for; 0 is local mode: the process that
----  calls fit() runs it itself, with all of rtrain around it, for looking into it with print or a debugger;
+---  calls fit() runs it itself, with all of rtrain around it, for looking into it with print or a debugger
+---  (a train function that has not ended 2 s after a stop and its grace period ends with its process, and the run's exit code);
 ---  under torchrun the processes that it has started are the ranks of one run
 ---@field use_gpu boolean false in this version
 ---@field resources_per_worker? table `{CPU = n}`: cores and threads of each worker, which is bound to them (default: workers
