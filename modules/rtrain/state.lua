@@ -3,6 +3,7 @@
 -- Two kinds of files in a checkpoint: train_state.pt, what all ranks have in common, written by rank 0, and
 -- train_state-rank-R.pt, what each rank has for itself: random generators, buffers, plain values, positions in data.
 
+local args = require 'rtrain.args'
 local Checkpoint = require 'rtrain.checkpoint'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
@@ -153,18 +154,30 @@ end
 ---Writes this rank's files into a folder. Every rank calls it, with the folder that it reports: `report()` puts them
 ---together. In the middle of an epoch, inside the loop over a DataLoader or a shard, the batch in use counts as had: save
 ---after its step.
+---
+---With `async = true` the call returns once the values are copied, as train.async_save does, and a thread writes the file of
+---the model and optimizer. A report of the folder waits for it; with checkpoint_upload_mode = 'ASYNC' the loop does not.
 ---@param dir string an existing folder, such as that of train.tempdir
-function TrainState:save(dir)
+---@param options? {async: boolean}
+---@return AsyncSave? save with `async`, on the rank that writes what all have in common (0)
+function TrainState:save(dir, options)
   if type(dir) ~= 'string' then
     errors.raise('argument', ('state:save: expected the path of a folder, got a %s'):format(type(dir)))
   end
+  local is_async = args.options(options, {'async'}, 'state:save').async
+  if is_async ~= nil and type(is_async) ~= 'boolean' then
+    errors.raise('argument', ('state:save: async is true or false, not a %s'):format(type(is_async)))
+  end
   local torch = require 'torch'
   local world_size, rank = place()
-  if rank == 0 then
-    torch.save({version = VERSION, world_size = world_size, parts = states_of(self, false)}, dir .. '/' .. SHARED)
-  end
+  -- Small, and at once: a second save would wait until the first is written.
   torch.save({version = VERSION, parts = states_of(self, true), values = values_of(self), buffers = all_buffers(self),
               random = require('rtrain.random_state').get()}, dir .. '/' .. own_file(rank))
+  if rank > 0 then return nil end
+  local shared = {version = VERSION, world_size = world_size, parts = states_of(self, false)}
+  if is_async then return require 'rtrain.async_save'(shared, dir .. '/' .. SHARED) end
+  torch.save(shared, dir .. '/' .. SHARED)
+  return nil
 end
 
 local function exists(path)

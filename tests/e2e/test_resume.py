@@ -240,11 +240,13 @@ def reports_made(rtrain, attempt):
                             "rank = 0", attempt))
 
 
-def test_killed_three_times_a_run_ends_with_the_same_bits(rtrain):
+@pytest.mark.parametrize("is_async", ["false", "true"])
+def test_killed_three_times_a_run_ends_with_the_same_bits(rtrain, is_async):
     """A worker, rank 0 and the controller, each in the middle of an epoch. tests/random_kills does it at any moment."""
     straight = rtrain("run", RESUMABLE, "--name", "straight", "--set", "out=straight")
     assert straight.returncode == 0, straight.stderr
-    command = ("run", RESUMABLE, "--name", "killed", "--set", "out=killed", "--set", "slow_s=0.05")
+    command = ("run", RESUMABLE, "--name", "killed", "--set", "out=killed", "--set", f"async={is_async}", "--set",
+               "slow_s=0.05")
     running = rtrain.start(*command)
     for attempt, rank in ((1, 1), (2, 0)):
         wait_until(lambda attempt=attempt: reports_made(rtrain, attempt) >= 5, message=f"5 reports of attempt {attempt}")

@@ -72,24 +72,25 @@ local function train_step(given)
   given.scaler:update()
 end
 
-function TestTrainState.test_every_part_is_put_back()
+local function check_that_every_part_is_put_back(options)
   in_folder(function(dir)
     torch.manual_seed(1)
     local first = parts()
     local state = train.state(first)
-    local rest = {}
+    local rest, save = {}, nil
     for i, x in first.loader:enumerate() do
       train_step(first)
       if i == 1 then
         first.scheduler:step()
         state.epoch, state.best = 4, {accuracy = 0.75}
-        state:save(dir)
+        save = state:save(dir, options)
         rest.random = torch.rand(2, {generator = first.generator}):tolist()
       elseif i > 1 then
         rest[#rest + 1] = x:tolist()
       end
     end
     local weight = first.model[1].weight
+    if save then save:result() end
 
     torch.manual_seed(99)
     local second = parts()
@@ -107,6 +108,20 @@ function TestTrainState.test_every_part_is_put_back()
     lu.assertEquals(seen, {rest[1], rest[2]})
     lu.assertTrue(torch.equal(second.model[1].weight, weight))
     lu.assertEquals(second.scaler:get_scale(), first.scaler:get_scale())
+  end)
+end
+
+function TestTrainState.test_every_part_is_put_back() check_that_every_part_is_put_back() end
+
+function TestTrainState.test_what_was_saved_in_the_background_is_that_moment()
+  check_that_every_part_is_put_back {async = true}
+end
+
+function TestTrainState.test_wrong_options_are_refused()
+  in_folder(function(dir)
+    local state = train.state {epoch = 0}
+    lu.assertStrContains(message_of(state.save, state, dir, {asynk = true}), "did you mean 'async'")
+    lu.assertStrContains(message_of(state.save, state, dir, {async = 1}), 'async is true or false')
   end)
 end
 

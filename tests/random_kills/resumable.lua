@@ -65,8 +65,9 @@ local function train_func(config)
       state.drawn = state.drawn + math.random() + torch.rand(1):item()
       if state.step % config.save_every == 0 then
         train.tempdir(function(dir)
-          state:save(dir)
-          train.report({step = state.step, loss = loss:item()}, {checkpoint = train.Checkpoint.from_directory(dir)})
+          state:save(dir, {async = config.async})
+          train.report({step = state.step, loss = loss:item()}, {
+            checkpoint = train.Checkpoint.from_directory(dir), checkpoint_upload_mode = config.async and 'ASYNC' or 'SYNC'})
         end)
       else
         train.report {step = state.step, loss = loss:item()}
@@ -81,7 +82,7 @@ end
 
 train.TorchTrainer {
   train_loop_per_worker = train_func,
-  train_loop_config = {epochs = 3, samples = 60, save_every = 3, loader_threads = 0, slow_s = 0, out = 'last'},
+  train_loop_config = {epochs = 3, samples = 60, save_every = 3, loader_threads = 0, slow_s = 0, async = false, out = 'last'},
   scaling_config = train.ScalingConfig {num_workers = 2},
   run_config = train.RunConfig {
     name = 'resumable', resume = 'auto', checkpoint_config = {num_to_keep = 2}, failure_config = {max_failures = -1},
