@@ -235,6 +235,7 @@ void Controller::feed(Event event) {
 
 void Controller::tell_state() {
   const std::string name(state_name(machine_.state));
+  if (machine_.state == RunState::kRunning) running_since_s_ = monotonic_s();
   events_.emit("state", {{"state", name}, {"num_workers", machine_.num_workers}});
   if (!is_recorded(machine_.state)) return;
   io_.write([name](RunRecord& record) { record.set_status(name); });
@@ -274,6 +275,7 @@ void Controller::begun_attempt(RunRecord::AttemptStart start) {
 void Controller::perform(const action::SpawnGroup& a) {
   checkpoints_.begin_attempt();
   attempt_ = std::make_unique<Attempt>(attempt_seams(), a.attempt, a.num_workers, start_);
+  running_since_s_.reset();
   attempt_->spawn();
 }
 
@@ -332,6 +334,7 @@ void Controller::perform(const action::EndAttempt& a) {
     if (!a.error && !uneven.empty()) events_.notice("warning", uneven);
   }
   batch_.flush();
+  const double ran_s = running_since_s_ ? monotonic_s() - *running_since_s_ : 0;
   // Behind the reports and commits that are on their way there: those count before the failure
   // does.
   io_.call(
@@ -340,9 +343,9 @@ void Controller::perform(const action::EndAttempt& a) {
         record.end_attempt(number, status, error);
         return true;
       },
-      [this](std::optional<bool>, const std::optional<Error>& error) {
+      [this, ran_s](std::optional<bool>, const std::optional<Error>& error) {
         if (error) feed(event::StorageFailed{*error});
-        feed(event::AttemptEnded{commits_.has_new_checkpoint()});
+        feed(event::AttemptEnded{commits_.has_new_checkpoint(), ran_s});
       });
 }
 

@@ -112,6 +112,7 @@ class Controller {
   ReportCommits commits_;
   CheckpointCoordinator checkpoints_;
   std::string stop_by_;
+  std::optional<double> running_since_s_;  // the attempt, all ranks of it
   std::optional<int> abandoned_;
 
   Timer deadline_;

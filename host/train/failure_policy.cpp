@@ -56,7 +56,15 @@ FailurePolicy::Budget FailurePolicy::budget(FailureKind kind) {
   }
 }
 
+// What went wrong before has nothing to do with a failure after a long time without any.
+void FailurePolicy::forgive() {
+  counts_ = {};
+  failures_since_progress_ = 0;
+  last_user_error_.clear();
+}
+
 FailureDecision FailurePolicy::decide(const Failure& failure) {
+  if (limits_.reset_after_s > 0 && failure.ran_s >= limits_.reset_after_s) forgive();
   const Budget budget = this->budget(failure.kind);
   ++budget.count;
   failures_since_progress_ = failure.new_checkpoint ? 1 : failures_since_progress_ + 1;

@@ -2,7 +2,8 @@
 // Pure.
 //
 // Each kind of failure has a budget of its own; they count failed attempts of the whole run,
-// however many ranks failed in each, and never go down. The first retry after progress (a new
+// however many ranks failed in each, and never go down, unless an attempt has run for as long as
+// FailureLimits::reset_after_s. The first retry after progress (a new
 // checkpoint) is immediate, later ones wait 1 s, 2 s, 4 s, … up to 60 s, each shortened by up to a
 // quarter at random. An error of the user's code that comes again with the same text and no new
 // checkpoint in between is not retried, and never are errors of configuration or environment.
@@ -22,6 +23,8 @@ struct FailureLimits {
   int max_failures = 0;
   int controller_failure_limit = -1;
   int max_preemption_failures = -1;
+  // All counts begin anew with a failure of an attempt that had run that long; 0: never.
+  double reset_after_s = 0;
 };
 
 // How many attempts have failed by now.
@@ -40,6 +43,7 @@ struct Failure {
   bool new_checkpoint = false;  // one was committed in this attempt
   FailureKind kind = FailureKind::kWorkerGroup;
   bool transient = false;  // of the machine, and may pass: retried whatever the error's code
+  double ran_s = 0;        // from when all ranks ran to the attempt's end
 };
 
 struct FailureDecision {
@@ -64,6 +68,7 @@ class FailurePolicy {
     int& count;
     const char* setting;
   };
+  void forgive();
   Budget budget(FailureKind kind);
   std::string used_up(const Budget& budget) const;
   bool is_repeated(const Failure& failure) const;

@@ -46,6 +46,8 @@ FailureLimits limits_of(const Value& config) {
       limit(config, "controller_failure_limit", out.controller_failure_limit);
   out.max_preemption_failures =
       limit(config, "max_preemption_failures", out.max_preemption_failures);
+  const Value& reset = config["reset_after_s"];
+  if (!reset.is_nil()) out.reset_after_s = reset.as_float();
   return out;
 }
 

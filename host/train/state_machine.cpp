@@ -141,8 +141,8 @@ class Transition {
     if (m_.storage_failed) {
       return end_run(RunState::kErrored, m_.error ? *m_.error : *m_.group_error);
     }
-    if (m_.error) return charge(*m_.error, e.new_checkpoint);
-    if (m_.stop) return finish_stop(e.new_checkpoint);
+    if (m_.error) return charge(*m_.error, e);
+    if (m_.stop) return finish_stop(e);
     end_run(RunState::kFinished, std::nullopt);
   }
 
@@ -324,12 +324,12 @@ class Transition {
   }
 
   // A failed attempt: another one where its budget allows and nobody outside wants the run stopped.
-  void charge(const GroupError& error, bool new_checkpoint) {
+  void charge(const GroupError& error, const event::AttemptEnded& end) {
     const FailureDecision decision =
-        m_.policy.decide({error.cause, new_checkpoint, error.kind, m_.transient});
+        m_.policy.decide({error.cause, end.new_checkpoint, error.kind, m_.transient, end.ran_s});
     if (decision.retry && m_.stop && is_from_outside(m_.stop->kind)) {
       add(action::ReportFailure{error, {.reason = "the run is being stopped"}});
-      return finish_stop(new_checkpoint);
+      return finish_stop(end);
     }
     add(action::ReportFailure{error, decision});
     if (!decision.retry) return end_run(RunState::kErrored, error);
@@ -356,38 +356,38 @@ class Transition {
 
   // Where a row is being written, the stop waits for that.
   void stop_at_once() {
-    if (is_between_attempts()) return finish_stop(false);
+    if (is_between_attempts()) return finish_stop({.new_checkpoint = false});
     if (!m_.ranks.empty()) kill();
   }
 
-  void finish_stop(bool new_checkpoint) {
+  void finish_stop(const event::AttemptEnded& end) {
     const StopProgress stop = *m_.stop;
     switch (stop.kind) {
       case StopKind::kResize:
-        return finish_resize(stop, new_checkpoint);
+        return finish_resize(stop, end);
       case StopKind::kPredicate:
         return end_run(RunState::kFinished, std::nullopt);
       case StopKind::kTerminate:
-        return finish_preemption(stop, new_checkpoint);
+        return finish_preemption(stop, end);
       default:
         return end_run(RunState::kAborted, GroupError{.cause = stop_error(stop.kind)});
     }
   }
 
   // A group whose cores were wanted back before it could save was preempted.
-  void finish_resize(const StopProgress& stop, bool new_checkpoint) {
+  void finish_resize(const StopProgress& stop, const event::AttemptEnded& end) {
     m_.stop.reset();
     if (stop.out_of_time && !stop.saved) {
-      return charge(resize_error(m_.num_workers, m_.resize_to), new_checkpoint);
+      return charge(resize_error(m_.num_workers, m_.resize_to), end);
     }
     m_.state = RunState::kResizing;
     request_resources();
   }
 
-  void finish_preemption(const StopProgress& stop, bool new_checkpoint) {
-    const GroupError error = preemption_error(
-        stop,
-        m_.policy.decide({stop_error(stop.kind), new_checkpoint, FailureKind::kPreemption, true}));
+  void finish_preemption(const StopProgress& stop, const event::AttemptEnded& end) {
+    const GroupError error =
+        preemption_error(stop, m_.policy.decide({stop_error(stop.kind), end.new_checkpoint,
+                                                 FailureKind::kPreemption, true, end.ran_s}));
     const bool saved = error.cause.code() == Code::kPreempted;
     end_run(saved ? RunState::kPreempted : RunState::kAborted, error);
   }

@@ -98,7 +98,8 @@ struct ResourcesSeen {
 };  // asked for by SetResizeTimer: so many workers could run, these included
 struct AttemptEnded {
   bool new_checkpoint;
-};  // all its reports and its row are on disk
+  double ran_s = 0;  // from when all ranks ran; 0 when they never did
+};                   // all its reports and its row are on disk
 struct RetryDue {
   int attempt;
 };  // armed by SetRetryTimer

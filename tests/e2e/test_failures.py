@@ -273,6 +273,25 @@ def test_an_error_is_retried_and_then_reported(rtrain):
     assert [row["epoch"] for row in rtrain.reports("resuming")] == [1, 2]
 
 
+@pytest.mark.parametrize("reset, attempts", [("", 2), (", reset_after_s = 0.001", 4)])
+def test_SEM_042_counts_begin_anew_after_an_attempt_that_ran_long(rtrain, reset, attempts):
+    result = rtrain.run("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer({
+          train_loop_per_worker = function()
+            train.report{}
+            os.execute('sleep 0.05; echo x >> attempts')
+            local file = io.open('attempts')
+            local count = #file:read('*a') / 2
+            file:close()
+            if count < 4 then error('attempt ' .. count) end
+          end,
+          run_config = train.RunConfig{name = 'run', failure_config = train.FailureConfig{max_failures = 1RESET}}}):fit()
+        """.replace("RESET", reset))
+    assert (result.returncode == 0) == (attempts == 4), result.stderr
+    assert len(rtrain.json("show", "run")["attempts"]) == attempts
+
+
 def test_work_after_the_latest_checkpoint_is_done_again_and_superseded(rtrain):
     rtrain.run_ok("""
         local epochs, train = require 'epochs', require 'rtrain'

@@ -63,6 +63,29 @@ TEST(FailurePolicy, StartsThatFailForEverComeSlowerAndAreCounted) {
   EXPECT_GT(longest, 45);
 }
 
+TEST(FailurePolicy, SEM_042_CountsBeginAnewAfterALongTimeWithoutAFailure) {
+  FailurePolicy policy({.max_failures = 2, .reset_after_s = 600}, 1);
+  const auto after = [&](double ran_s) {
+    Failure failure = lost();
+    failure.ran_s = ran_s;
+    return policy.decide(failure);
+  };
+  EXPECT_TRUE(after(1).retry);
+  EXPECT_GT(after(599).delay_s, 0);
+  const FailureDecision forgiven = after(600);
+  EXPECT_TRUE(forgiven.retry);
+  EXPECT_EQ(forgiven.delay_s, 0);
+  EXPECT_EQ(forgiven.reason, "retry 1 of 2");
+  EXPECT_EQ(policy.counts().worker_group, 1);
+  EXPECT_TRUE(after(1).retry);
+  EXPECT_FALSE(after(1).retry);
+  FailurePolicy without({.max_failures = 1}, 1);
+  Failure late = lost();
+  late.ran_s = 1e9;
+  EXPECT_TRUE(without.decide(late).retry);
+  EXPECT_FALSE(without.decide(late).retry) << "counts are never reset unless that is asked for";
+}
+
 TEST(FailurePolicy, WhatEarlierControllersSpentIsSpent) {
   FailurePolicy policy({.max_failures = 3}, 1, {.worker_group = 3});
   EXPECT_FALSE(policy.decide(lost()).retry);

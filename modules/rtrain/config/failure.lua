@@ -22,6 +22,8 @@ local PREEMPTION = 'preemption is not told from other losses in this version'
 ---@field controller_failure_limit integer attempts after groups that did not start (default -1: any number)
 ---@field max_preemption_failures integer how often the run may be preempted and go on (default -1: any number); beyond that
 ---  a terminated run does not end with exit code 75, which asks to be started again
+---@field reset_after_s? number all three counts begin anew with a failure of an attempt that had run that many seconds
+---  (default nil: they never do, as in Ray)
 ---@field preemption_grace_s number seconds from SIGTERM, or another request to stop, to the end of the workers: 30; after
 ---  Ctrl-C at most 10
 ---@field hang_threshold_s number a rank that shows nothing is named after ten times its longest pause, at least 30 s and at
@@ -32,6 +34,7 @@ local FailureConfig = schema.define('FailureConfig', {
   {'max_failures', default = 0, check = schema.integer(-1)},
   {'controller_failure_limit', default = -1, check = schema.integer(-1)},
   {'max_preemption_failures', default = -1, check = schema.integer(-1)},
+  {'reset_after_s', check = schema.positive},
   {'relax_collectives_on_preemption', default = false, later = PREEMPTION},
   {'preemption_grace_s', default = 30, check = schema.positive},
   {'hang_threshold_s', default = 600, check = schema.positive},
