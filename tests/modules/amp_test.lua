@@ -3,11 +3,7 @@ local lu = require 'luaunit'
 local ordered = require 'rtrain.ordered'
 local torch = require 'torch'
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err)
-end
+local message_of = require('refusal').message_of
 
 TestAutocast = {}
 

@@ -2,11 +2,7 @@
 local lu = require 'luaunit'
 local args = require 'rtrain.args'
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err), err
-end
+local message_of = require('refusal').message_of
 
 TestOptions = {}
 

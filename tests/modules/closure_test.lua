@@ -218,11 +218,7 @@ end
 
 TestUntransportable = {}
 
-local function refusal(f, ...)
-  local ok, err = pcall(f, ...)
-  lu.assertFalse(ok)
-  return tostring(err), err
-end
+local refusal = require('refusal').message_of
 
 function TestUntransportable.test_open_file_raises_at_first_use()
   local log = assert(io.open('/dev/null', 'w'))

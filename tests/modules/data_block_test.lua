@@ -5,11 +5,7 @@ local Block = require 'rtrain.data.block'
 local Objects = require 'rtrain.data.objects'
 local Strings = require 'rtrain.data.strings'
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err)
-end
+local message_of = require('refusal').message_of
 
 local function sample()
   return Block({'id', 'name', 'point', 'any'}, {

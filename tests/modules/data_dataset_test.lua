@@ -5,11 +5,7 @@ local torch = require 'torch'
 
 local context = data.DataContext.get_current()
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err), err
-end
+local message_of = require('refusal').message_of
 
 local function values(ds, name)
   local out = {}
@@ -17,16 +13,8 @@ local function values(ds, name)
   return out
 end
 
-local function sorted(list)
-  table.sort(list)
-  return list
-end
-
-local function numbers(n)
-  local out = {}
-  for i = 1, n do out[i] = i - 1 end
-  return out
-end
+local sorted = require('lists').sorted
+local numbers = require('lists').numbers
 
 -- Runs a test once without threads and once with two.
 local function with_and_without_threads(fn)

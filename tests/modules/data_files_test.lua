@@ -7,11 +7,7 @@ local torch = require 'torch'
 local context = data.DataContext.get_current()
 local folder
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err), err
-end
+local message_of = require('refusal').message_of
 
 local function write_text(name, text)
   local path = folder .. '/' .. name
@@ -45,11 +41,7 @@ local function ids(rows)
   return out
 end
 
-local function numbers(n)
-  local out = {}
-  for i = 1, n do out[i] = i - 1 end
-  return out
-end
+local numbers = require('lists').numbers
 
 local FileTest = {}
 function FileTest.setUp()

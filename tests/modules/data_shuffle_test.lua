@@ -28,17 +28,8 @@ local function ids(next_block)
   return out, sizes
 end
 
-local function sorted(list)
-  local out = {unpack(list)}
-  table.sort(out)
-  return out
-end
-
-local function range(first, last)
-  local out = {}
-  for i = first, last - 1 do out[#out + 1] = i end
-  return out
-end
+local sorted = require('lists').sorted
+local range = require('lists').range
 
 local function rows_of(list)
   local out = {}

@@ -3,11 +3,7 @@ local lu = require 'luaunit'
 local torch = require 'torch'
 local data = torch.utils.data
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err)
-end
+local message_of = require('refusal').message_of
 
 -- Samples i, i * i, without get_batch.
 local Squares = data.Dataset:extend('Squares')
@@ -23,11 +19,7 @@ local function first_column(loader)
   return out
 end
 
-local function numbers(n)
-  local out = {}
-  for i = 1, n do out[i] = i - 1 end
-  return out
-end
+local numbers = require('lists').numbers
 
 TestDatasets = {}
 

@@ -3,13 +3,8 @@ local lu = require 'luaunit'
 local torch = require 'torch'
 local data = torch.utils.data
 
-local function error_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return err
-end
-
-local function message_of(fn, ...) return tostring(error_of(fn, ...)) end
+local message_of = require('refusal').message_of
+local function error_of(...) return select(2, message_of(...)) end
 
 -- Samples i, i * i, without get_batch.
 local Squares = data.Dataset:extend('Squares')
@@ -33,16 +28,8 @@ local function first_column(loader)
   return out
 end
 
-local function numbers(n)
-  local out = {}
-  for i = 1, n do out[i] = i - 1 end
-  return out
-end
-
-local function sorted(list)
-  table.sort(list)
-  return list
-end
+local numbers = require('lists').numbers
+local sorted = require('lists').sorted
 
 TestThreads = {}
 

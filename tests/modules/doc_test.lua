@@ -10,11 +10,7 @@ local page = require 'rtrain.doc.page'
 local source = require 'rtrain.doc.source'
 local torch = require 'torch'
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err), err
-end
+local message_of = require('refusal').message_of
 
 TestNames = {}
 

@@ -153,11 +153,7 @@ end
 
 TestCallErrors = {}
 
-local function message(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err), err
-end
+local message = require('refusal').message_of
 
 function TestCallErrors:test_an_unknown_keyword_names_the_nearest()
   local text, err = message(function() C.op 'softmax'(ones(2), {dmi = 0}) end)

@@ -9,11 +9,7 @@ function Numbers:init(n) self.n = n end
 function Numbers:len() return self.n end
 function Numbers:get(i) return i end
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err)
-end
+local message_of = require('refusal').message_of
 
 local function append(list, batch)
   for _, i in ipairs(batch:tolist()) do list[#list + 1] = i end

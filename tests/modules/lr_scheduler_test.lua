@@ -5,11 +5,7 @@ local torch = require 'torch'
 local optim = torch.optim
 local lr_scheduler = optim.lr_scheduler
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err)
-end
+local message_of = require('refusal').message_of
 
 local function parameter(value) return torch.tensor({value}, {dtype = 'float64', requires_grad = true}) end
 

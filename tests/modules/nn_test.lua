@@ -4,11 +4,7 @@ local ordered = require 'rtrain.ordered'
 local torch = require 'torch'
 local nn, F = torch.nn, torch.nn.functional
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err)
-end
+local message_of = require('refusal').message_of
 
 local function assert_close(actual, expected, tolerance)
   if type(expected) == 'table' then expected = torch.tensor(expected, {dtype = actual.dtype}) end

@@ -4,11 +4,7 @@ local ordered = require 'rtrain.ordered'
 local torch = require 'torch'
 local optim = torch.optim
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err)
-end
+local message_of = require('refusal').message_of
 
 -- A parameter with one number, whose loss has the gradient g(x) = 2x - 3.
 local function parameter(value) return torch.tensor({value}, {dtype = 'float64', requires_grad = true}) end

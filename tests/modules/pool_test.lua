@@ -32,11 +32,7 @@ local function drained(pool)
   return table.concat(out, ' ')
 end
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err), err
-end
+local message_of = require('refusal').message_of
 
 TestPool = {}
 

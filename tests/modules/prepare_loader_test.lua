@@ -30,11 +30,7 @@ local function joined(loaders)
   return out
 end
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err)
-end
+local message_of = require('refusal').message_of
 
 TestPrepare = {}
 

@@ -5,11 +5,7 @@ local train = require 'rtrain'
 local random_state = require 'rtrain.random_state'
 local data = torch.utils.data
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err)
-end
+local message_of = require('refusal').message_of
 
 local function in_folder(fn) return train.tempdir(fn) end
 

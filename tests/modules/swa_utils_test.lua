@@ -4,11 +4,7 @@ local ordered = require 'rtrain.ordered'
 local torch = require 'torch'
 local nn, swa_utils = torch.nn, torch.optim.swa_utils
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err)
-end
+local message_of = require('refusal').message_of
 
 TestSwa = {}
 

@@ -9,11 +9,7 @@ local datasets, T = require 'vision.datasets', require 'vision.transforms'
 
 local root
 
-local function error_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err), err
-end
+local message_of = require('refusal').message_of
 
 local function write(path, text)
   system.make_folders((root .. '/' .. path):match '^(.*)/')
@@ -101,11 +97,11 @@ function TestFolder.test_a_broken_image_is_named()
   write_image('a/1.png', 8, 8, 1)
   write('a/2.jpg', 'no image')
   local set = datasets.ImageFolder(root)
-  local text = error_of(set.get, set, 1)
+  local text = message_of(set.get, set, 1)
   lu.assertStrContains(text, root .. '/a/2.jpg')
-  text = error_of(function() for _ in data.DataLoader(set, {batch_size = 2, num_workers = 1}) do end end)
+  text = message_of(function() for _ in data.DataLoader(set, {batch_size = 2, num_workers = 1}) do end end)
   lu.assertStrContains(text, root .. '/a/2.jpg')
-  lu.assertStrContains(error_of(set.get, set, 2), 'index 2 is out of range for 2 samples')
+  lu.assertStrContains(message_of(set.get, set, 2), 'index 2 is out of range for 2 samples')
 end
 
 function TestFolder.test_other_files_by_a_loader()
@@ -119,24 +115,24 @@ function TestFolder.test_other_files_by_a_loader()
 end
 
 function TestFolder.test_what_is_missing()
-  lu.assertStrContains(error_of(datasets.ImageFolder, root .. '/none'), 'there is no folder')
-  lu.assertStrContains(error_of(datasets.ImageFolder, root), "Couldn't find any class folder in " .. root)
+  lu.assertStrContains(message_of(datasets.ImageFolder, root .. '/none'), 'there is no folder')
+  lu.assertStrContains(message_of(datasets.ImageFolder, root), "Couldn't find any class folder in " .. root)
   write_image('a/1.png', 2, 2, 0)
   write('b/readme.txt', '')
-  local text, err = error_of(datasets.ImageFolder, root)
+  local text, err = message_of(datasets.ImageFolder, root)
   lu.assertStrContains(text, 'found no valid file for the classes b. Supported extensions are: .jpg')
   lu.assertEquals(err.code, 'not_found')
   lu.assertEquals(#datasets.ImageFolder(root, {allow_empty = true}), 1)
-  lu.assertStrContains(error_of(datasets.DatasetFolder, root, print), 'either extensions or is_valid_file')
-  lu.assertStrContains(error_of(datasets.ImageFolder, root, {tranform = print}), "did you mean 'transform'")
-  lu.assertStrContains(error_of(datasets.ImageFolder, root, {size = 3, loader = print}), 'leave out size or loader')
-  lu.assertStrContains(error_of(datasets.ImageFolder), "missing argument 'root'")
+  lu.assertStrContains(message_of(datasets.DatasetFolder, root, print), 'either extensions or is_valid_file')
+  lu.assertStrContains(message_of(datasets.ImageFolder, root, {tranform = print}), "did you mean 'transform'")
+  lu.assertStrContains(message_of(datasets.ImageFolder, root, {size = 3, loader = print}), 'leave out size or loader')
+  lu.assertStrContains(message_of(datasets.ImageFolder), "missing argument 'root'")
 end
 
 function TestFolder.test_a_link_that_leads_back_is_an_error()
   write_image('a/1.png', 2, 2, 0)
   os.execute(("ln -s ../a '%s/a/again'"):format(root))
-  lu.assertStrContains(error_of(datasets.ImageFolder, root), '/a/again')
+  lu.assertStrContains(message_of(datasets.ImageFolder, root), '/a/again')
 end
 
 TestCifar = {setUp = set_up, tearDown = tear_down}
@@ -176,23 +172,23 @@ function TestCifar.test_cifar100_takes_the_second_label()
 end
 
 function TestCifar.test_what_is_refused()
-  local text, err = error_of(datasets.CIFAR10, root)
+  local text, err = message_of(datasets.CIFAR10, root)
   lu.assertStrContains(text, 'no folder with train-*.parquet or data_batch_1.bin')
   lu.assertStrContains(text, root .. '/cifar-10-batches-bin')
   lu.assertEquals(err.code, 'environment')
   write('cifar-10-batches-py/data_batch_1', 'pickle')
-  text, err = error_of(datasets.CIFAR10, root)
+  text, err = message_of(datasets.CIFAR10, root)
   lu.assertStrContains(text, 'are pickles')
   lu.assertStrContains(text, 'cifar-10-binary.tar.gz')
   lu.assertEquals(err.code, 'unsupported')
   write('test_batch.bin', record(1, 1):sub(1, -2))
-  text = error_of(datasets.CIFAR10, root, {train = false})
+  text = message_of(datasets.CIFAR10, root, {train = false})
   lu.assertStrContains(text, 'test_batch.bin')
   lu.assertStrContains(text, '3072 bytes are no multiple of the 3073')
   write('test_batch.bin', record(10, 1))
-  lu.assertStrContains(error_of(datasets.CIFAR10, root, {train = false}), 'labels outside of 0 … 9')
-  lu.assertStrContains(error_of(datasets.CIFAR10, root, {download = true}), 'downloads no data')
-  lu.assertStrContains(error_of(datasets.CIFAR10, 3), 'root: expected a path')
+  lu.assertStrContains(message_of(datasets.CIFAR10, root, {train = false}), 'labels outside of 0 … 9')
+  lu.assertStrContains(message_of(datasets.CIFAR10, root, {download = true}), 'downloads no data')
+  lu.assertStrContains(message_of(datasets.CIFAR10, 3), 'root: expected a path')
 end
 
 function TestCifar.test_the_real_files()
@@ -212,10 +208,10 @@ function TestMnistKin.test_emnist_has_splits()
   local set = datasets.EMNIST(root, 'letters')
   lu.assertEquals({#set, select(2, set:get(0)), set.classes[27]}, {1, 26, 'z'})
   lu.assertEquals({set.classes[1], set.class_to_idx.a}, {'N/A', 1})
-  lu.assertStrContains(error_of(datasets.EMNIST, root, 'leters'), "did you mean 'letters'")
-  lu.assertStrContains(error_of(datasets.EMNIST, root), "missing argument 'split'")
-  lu.assertStrContains(error_of(datasets.EMNIST, root, {split = 'mnist', train = false}), 'emnist-mnist-test-images')
-  lu.assertStrContains(error_of(datasets.KMNIST, root), 'the folder that holds kmnist/')
+  lu.assertStrContains(message_of(datasets.EMNIST, root, 'leters'), "did you mean 'letters'")
+  lu.assertStrContains(message_of(datasets.EMNIST, root), "missing argument 'split'")
+  lu.assertStrContains(message_of(datasets.EMNIST, root, {split = 'mnist', train = false}), 'emnist-mnist-test-images')
+  lu.assertStrContains(message_of(datasets.KMNIST, root), 'the folder that holds kmnist/')
 end
 
 TestMade = {}
@@ -227,8 +223,8 @@ function TestMade.test_fake_data_is_a_function_of_index_and_offset()
   local again, label_again = datasets.FakeData{size = 5, image_size = {1, 4, 3}, num_classes = 3, random_offset = 2}:get(0)
   lu.assertTrue(torch.equal(image, again))
   lu.assertEquals(label, label_again)
-  lu.assertStrContains(error_of(set.get, set, 5), 'out of range')
-  lu.assertStrContains(error_of(datasets.FakeData, 10, 3), 'image_size')
+  lu.assertStrContains(message_of(set.get, set, 5), 'out of range')
+  lu.assertStrContains(message_of(datasets.FakeData, 10, 3), 'image_size')
 end
 
 function TestMade.test_shapes_are_the_same_everywhere()
@@ -248,8 +244,8 @@ function TestMade.test_shapes_do_not_depend_on_how_many_are_asked_for()
   lu.assertEquals(#datasets.shapes10{n = 0}, 0)
   local gray = datasets.shapes10{n = 2, size = 9, channels = 1}
   lu.assertEquals({gray.data:dim(), gray.data.shape[3]}, {3, 9})
-  lu.assertStrContains(error_of(datasets.shapes10, {size = 4}), 'size must be an integer from 8')
-  lu.assertStrContains(error_of(datasets.shapes10, {n = 1.5}), 'n must be an integer')
+  lu.assertStrContains(message_of(datasets.shapes10, {size = 4}), 'size must be an integer from 8')
+  lu.assertStrContains(message_of(datasets.shapes10, {n = 1.5}), 'n must be an integer')
 end
 
 local function conv(inputs, outputs)

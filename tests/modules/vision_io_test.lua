@@ -18,11 +18,7 @@ end
 
 local function bytes_of(text) return torch.tensor({text:byte(1, -1)}, {dtype = 'uint8'}) end
 
-local function error_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err), err
-end
+local message_of = require('refusal').message_of
 
 local function number32(n)
   return string.char(math.floor(n / 2 ^ 24) % 256, math.floor(n / 2 ^ 16) % 256, math.floor(n / 256) % 256, n % 256)
@@ -81,21 +77,21 @@ end
 
 function TestImages.test_more_pixels_than_allowed_are_refused_by_their_header()
   for _, claim in ipairs{png_claiming, jpeg_claiming} do
-    local text = error_of(io_.decode_image, bytes_of(claim(60000, 60000)))
+    local text = message_of(io_.decode_image, bytes_of(claim(60000, 60000)))
     lu.assertStrContains(text, '60000 × 60000 pixels, more than max_pixels = 178956970')
     -- Few bytes cannot hold many pixels, whatever is allowed.
-    text = error_of(io_.decode_image, bytes_of(claim(60000, 60000)), {max_pixels = 2 ^ 40})
+    text = message_of(io_.decode_image, bytes_of(claim(60000, 60000)), {max_pixels = 2 ^ 40})
     lu.assertStrContains(text, 'bytes cannot hold 60000 × 60000 pixels')
-    lu.assertStrContains(error_of(io_.decode_image, bytes_of(claim(0, 5))), 'damaged')
+    lu.assertStrContains(message_of(io_.decode_image, bytes_of(claim(0, 5))), 'damaged')
   end
-  lu.assertStrContains(error_of(io_.decode_image, io_.encode_png(image()), {max_pixels = 599}), 'max_pixels = 599')
+  lu.assertStrContains(message_of(io_.decode_image, io_.encode_png(image()), {max_pixels = 599}), 'max_pixels = 599')
   lu.assertEquals(io_.decode_image(io_.encode_png(image()), {max_pixels = 600}).shape[3], 30)
 end
 
 function TestImages.test_every_cut_is_an_error()
   for _, whole in ipairs{text_of(io_.encode_png(image())), text_of(io_.encode_jpeg(image(3, 17, 9)))} do
     for size = 0, #whole - 1 do
-      local _, err = error_of(io_.decode_image, bytes_of(whole:sub(1, size)))
+      local _, err = message_of(io_.decode_image, bytes_of(whole:sub(1, size)))
       lu.assertEquals(err.code, 'argument')
     end
   end
@@ -116,7 +112,7 @@ end
 
 function TestImages.test_a_chunk_that_claims_a_gigabyte_costs_nothing()
   local whole = text_of(io_.encode_png(image()))
-  local text = error_of(io_.decode_image, bytes_of(whole:sub(1, 33) .. number32(2 ^ 30) .. 'eXIf' .. whole:sub(34)))
+  local text = message_of(io_.decode_image, bytes_of(whole:sub(1, 33) .. number32(2 ^ 30) .. 'eXIf' .. whole:sub(34)))
   lu.assertStrContains(text, 'truncated: its chunk eXIf should have 1073741824 bytes where')
 end
 
@@ -130,46 +126,46 @@ end
 function TestImages.test_a_png_with_a_wrong_checksum_is_refused()
   local whole = text_of(io_.encode_png(image()))
   local at = whole:find('IDAT', 1, true) + 20
-  lu.assertStrContains(error_of(io_.decode_image,
+  lu.assertStrContains(message_of(io_.decode_image,
     bytes_of(whole:sub(1, at) .. string.char((whole:byte(at + 1) + 1) % 256) .. whole:sub(at + 2))), 'damaged PNG')
 end
 
 function TestImages.test_files_are_named()
   local path = os.tmpname()
   io_.write_file(path, bytes_of 'GIF89a and more')
-  lu.assertStrContains(error_of(io_.read_image, path), ("cannot read '%s': it is a GIF image"):format(path))
+  lu.assertStrContains(message_of(io_.read_image, path), ("cannot read '%s': it is a GIF image"):format(path))
   io_.write_file(path, bytes_of(text_of(io_.encode_jpeg(image())):sub(1, -40)))
-  local text = error_of(io_.decode_image, path)
+  local text = message_of(io_.decode_image, path)
   lu.assertStrContains(text, path)
   lu.assertStrContains(text, 'truncated')
   io_.write_file(path, torch.zeros(0, {dtype = 'uint8'}))
-  lu.assertStrContains(error_of(io_.read_image, path), 'it is empty')
+  lu.assertStrContains(message_of(io_.read_image, path), 'it is empty')
   os.remove(path)
-  local _, err = error_of(io_.read_image, path)
+  local _, err = message_of(io_.read_image, path)
   lu.assertEquals(err.code, 'not_found')
-  _, err = error_of(io_.read_image, '/tmp')
+  _, err = message_of(io_.read_image, '/tmp')
   lu.assertStrContains(err.message, 'it is a folder')
-  _, err = error_of(io_.write_png, image(), '/no/such/folder/x.png')
+  _, err = message_of(io_.write_png, image(), '/no/such/folder/x.png')
   lu.assertEquals(err.code, 'environment')
 end
 
 function TestImages.test_wrong_arguments()
   local png, jpeg = io_.encode_png(image()), io_.encode_jpeg(image())
-  lu.assertStrContains(error_of(io_.decode_image, png, 'RBG'), "did you mean 'RGB'")
-  lu.assertStrContains(error_of(io_.decode_image, png, {mod = 'RGB'}), "did you mean 'mode'")
-  lu.assertStrContains(error_of(io_.decode_image, png, 3), 'mode: expected a name')
-  lu.assertStrContains(error_of(io_.decode_png, jpeg), 'no PNG: it is a JPEG')
-  lu.assertStrContains(error_of(io_.decode_jpeg, png), 'no JPEG: it is a PNG')
-  lu.assertStrContains(error_of(io_.decode_jpeg, jpeg, 'RGB_ALPHA'), 'no transparency')
-  lu.assertStrContains(error_of(io_.decode_image, png:int()), 'uint8')
-  lu.assertStrContains(error_of(io_.decode_image, png, {size = {0, 3}}), 'size')
-  lu.assertStrContains(error_of(io_.encode_jpeg, image(), 0), 'quality must be 1 to 100')
-  lu.assertStrContains(error_of(io_.encode_png, image(), 10), 'compression_level must be 0 to 9')
-  lu.assertStrContains(error_of(io_.encode_jpeg, image(2)), '1 or 3 channels')
-  lu.assertStrContains(error_of(io_.encode_png, image():float()), 'uint8 image')
-  lu.assertStrContains(error_of(io_.encode_jpeg, torch.zeros(1, 1, 70000, {dtype = 'uint8'})), '65500')
-  lu.assertStrContains(error_of(io_.encode_png, torch.zeros(1, 0, 3, {dtype = 'uint8'})), 'uint8 image')
-  lu.assertStrContains(error_of(function() return io_.decode_gif end), 'only JPEG and PNG')
+  lu.assertStrContains(message_of(io_.decode_image, png, 'RBG'), "did you mean 'RGB'")
+  lu.assertStrContains(message_of(io_.decode_image, png, {mod = 'RGB'}), "did you mean 'mode'")
+  lu.assertStrContains(message_of(io_.decode_image, png, 3), 'mode: expected a name')
+  lu.assertStrContains(message_of(io_.decode_png, jpeg), 'no PNG: it is a JPEG')
+  lu.assertStrContains(message_of(io_.decode_jpeg, png), 'no JPEG: it is a PNG')
+  lu.assertStrContains(message_of(io_.decode_jpeg, jpeg, 'RGB_ALPHA'), 'no transparency')
+  lu.assertStrContains(message_of(io_.decode_image, png:int()), 'uint8')
+  lu.assertStrContains(message_of(io_.decode_image, png, {size = {0, 3}}), 'size')
+  lu.assertStrContains(message_of(io_.encode_jpeg, image(), 0), 'quality must be 1 to 100')
+  lu.assertStrContains(message_of(io_.encode_png, image(), 10), 'compression_level must be 0 to 9')
+  lu.assertStrContains(message_of(io_.encode_jpeg, image(2)), '1 or 3 channels')
+  lu.assertStrContains(message_of(io_.encode_png, image():float()), 'uint8 image')
+  lu.assertStrContains(message_of(io_.encode_jpeg, torch.zeros(1, 1, 70000, {dtype = 'uint8'})), '65500')
+  lu.assertStrContains(message_of(io_.encode_png, torch.zeros(1, 0, 3, {dtype = 'uint8'})), 'uint8 image')
+  lu.assertStrContains(message_of(function() return io_.decode_gif end), 'only JPEG and PNG')
 end
 
 TestBatches = {}
@@ -196,20 +192,20 @@ end
 function TestBatches.test_the_bad_image_is_counted()
   local good = io_.encode_png(image())
   local offsets, bytes = rows_of{good, good, good:narrow(0, 0, 50)}
-  lu.assertStrContains(error_of(D.decode_images, offsets, bytes, {}), 'image 2: damaged PNG')
+  lu.assertStrContains(message_of(D.decode_images, offsets, bytes, {}), 'image 2: damaged PNG')
   offsets, bytes = rows_of{good, good:narrow(0, 0, 0)}
-  lu.assertStrContains(error_of(D.decode_images, offsets, bytes, {}), 'image 1: it is empty')
+  lu.assertStrContains(message_of(D.decode_images, offsets, bytes, {}), 'image 1: it is empty')
 end
 
 function TestBatches.test_offsets_are_checked()
   local bytes = torch.zeros(10, {dtype = 'uint8'})
   local function offsets(...) return torch.tensor({...}, {dtype = 'int64'}) end
   for _, wrong in ipairs{offsets(0, 11), offsets(-1, 4), offsets(0, 5, 4), offsets(3, 2)} do
-    lu.assertStrContains(error_of(D.decode_images, wrong, bytes, {}), 'offsets: they fall, or leave the 10 bytes')
+    lu.assertStrContains(message_of(D.decode_images, wrong, bytes, {}), 'offsets: they fall, or leave the 10 bytes')
   end
-  lu.assertStrContains(error_of(D.decode_images, offsets(0, 5):int(), bytes, {}), 'offsets: expected')
-  lu.assertStrContains(error_of(D.decode_images, offsets(0, 5), bytes:int(), {}), 'bytes: expected')
-  lu.assertStrContains(error_of(D.decode_images, offsets(0, 5):narrow(0, 0, 0), bytes, {}), 'at least one')
+  lu.assertStrContains(message_of(D.decode_images, offsets(0, 5):int(), bytes, {}), 'offsets: expected')
+  lu.assertStrContains(message_of(D.decode_images, offsets(0, 5), bytes:int(), {}), 'bytes: expected')
+  lu.assertStrContains(message_of(D.decode_images, offsets(0, 5):narrow(0, 0, 0), bytes, {}), 'at least one')
 end
 
 function TestBatches.test_rows_are_gathered()
@@ -217,7 +213,7 @@ function TestBatches.test_rows_are_gathered()
   local o, b = D.gather_strings(offsets, bytes, torch.tensor({2, 1, 0, 2}, {dtype = 'int64'}))
   lu.assertEquals(o:tolist(), {0, 5, 5, 7, 12})
   lu.assertEquals(text_of(b), 'cdefgabcdefg')
-  lu.assertStrContains(error_of(D.gather_strings, offsets, bytes, torch.tensor({3}, {dtype = 'int64'})), 'no row 3 among 3')
+  lu.assertStrContains(message_of(D.gather_strings, offsets, bytes, torch.tensor({3}, {dtype = 'int64'})), 'no row 3 among 3')
 end
 
 os.exit(lu.LuaUnit.run(), true)

@@ -13,11 +13,7 @@ end
 
 local function keys(model) return require 'rtrain.ordered'.keys(model:state_dict()) end
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err), err
-end
+local message_of = require('refusal').message_of
 
 TestResNet = {}
 

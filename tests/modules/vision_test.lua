@@ -4,11 +4,7 @@ local torch = require 'torch'
 local data = torch.utils.data
 local datasets, T = require 'vision.datasets', require 'vision.transforms'
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err), err
-end
+local message_of = require('refusal').message_of
 
 local function number32(n)
   return string.char(math.floor(n / 2 ^ 24) % 256, math.floor(n / 2 ^ 16) % 256, math.floor(n / 256) % 256, n % 256)

@@ -9,11 +9,7 @@ local function bytes(...) return torch.randint(0, 256, {...}, {dtype = 'uint8'})
 
 local function shape_of(x) return table.concat(x.shape, ' ') end
 
-local function message_of(fn, ...)
-  local ok, err = pcall(fn, ...)
-  lu.assertFalse(ok)
-  return tostring(err)
-end
+local message_of = require('refusal').message_of
 
 TestLayouts = {}
 
