@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <array>
 #include <cstdlib>
 #include <string_view>
 
@@ -42,16 +43,43 @@ std::string refusal(void* library, int code) {
              ")");
 }
 
+std::string uuid_text(const std::array<unsigned char, 16>& bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out = "GPU-";
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    out += kDigits[bytes[i] >> 4];
+    out += kDigits[bytes[i] & 15];
+  }
+  return out;
+}
+
+CudaDevice describe(void* library, int number) {
+  int device = 0;
+  std::array<unsigned char, 16> uuid{};
+  std::array<char, 128> name{};
+  size_t memory = 0;
+  call(library, "cuDeviceGet", &device, number);
+  call(library, "cuDeviceGetUuid_v2", uuid.data(), device);
+  call(library, "cuDeviceGetName", name.data(), static_cast<int>(name.size() - 1), device);
+  call(library, "cuDeviceTotalMem_v2", &memory, device);
+  return {uuid_text(uuid), name.data(), static_cast<int64_t>(memory)};
+}
+
 // The library stays: LibTorch looks for the one that is loaded.
 CudaDriver ask() {
   void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return {0, missing_library()};
+  if (library == nullptr) return {{}, missing_library()};
   int code = call(library, "cuInit", 0U);
   int devices = 0;
   if (code == kSuccess) code = call(library, "cuDeviceGetCount", &devices);
-  if (code == kNoDevice || (code == kSuccess && devices == 0)) return {0, no_device()};
-  if (code != kSuccess) return {0, refusal(library, code)};
-  return {devices, ""};
+  if (code == kNoDevice || (code == kSuccess && devices == 0)) return {{}, no_device()};
+  if (code != kSuccess) return {{}, refusal(library, code)};
+  CudaDriver out;
+  for (int number = 0; number < devices; ++number) {
+    out.devices.push_back(describe(library, number));
+  }
+  return out;
 }
 
 }  // namespace

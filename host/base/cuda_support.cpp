@@ -5,7 +5,7 @@
 namespace rtrain {
 
 CudaSupport judge_cuda(const CudaFacts& facts) {
-  if (facts.driver.devices == 0) return {0, facts.driver.reason, ""};
+  if (facts.driver.devices.empty()) return {0, facts.driver.reason, ""};
   if (!facts.libtorch) return {0, "no usable LibTorch: `rtrain env` lists the places", ""};
   const std::string& lib = facts.libtorch->lib;
   if (!facts.has_library) {
@@ -15,7 +15,7 @@ CudaSupport judge_cuda(const CudaFacts& facts) {
             ""};
   }
   if (!facts.is_built) return {0, "this rtrain was built without the CUDA 13 toolkit", ""};
-  return {facts.driver.devices, "", lib + "/libtorch_cuda.so"};
+  return {static_cast<int>(facts.driver.devices.size()), "", lib + "/libtorch_cuda.so"};
 }
 
 }  // namespace rtrain

@@ -26,6 +26,7 @@ namespace {
 constexpr std::chrono::milliseconds kLockTimeout{1000};
 constexpr std::chrono::milliseconds kLockPause{2};
 constexpr const char* kCore = "core-";
+constexpr const char* kGpu = "gpu-";
 constexpr const char* kTicket = "ticket-";
 
 [[noreturn]] void fail(std::string_view what, const std::string& path) {
@@ -52,19 +53,24 @@ void write_text(const Fd& file, const std::string& text, const std::string& path
   }
 }
 
-// A holder that died between taking and writing has no name.
-LeaseHolder holder_of(const Fd& file) {
+// Nothing where the holder died between taking and writing.
+Value content_of(const Fd& file) {
   try {
-    const Value value = from_json(read_text(file));
-    return {value["run"].as_string(), static_cast<int>(value["pid"].as_int())};
+    return from_json(read_text(file));
   } catch (const Error&) {
-    return {"?", 0};
+    return {};
   }
 }
 
+LeaseHolder holder_of(const Value& content) {
+  return {content["run"].string_or("?"), static_cast<int>(content["pid"].int_or(0))};
+}
+
+Map content_for(const LeaseHolder& holder) { return {{"run", holder.run}, {"pid", holder.pid}}; }
+
 }  // namespace
 
-LeaseFolder::LeaseFolder() : path_(runtime_folder() + "/cores") {
+LeaseFolder::LeaseFolder() : path_(runtime_folder() + "/leases") {
   if (mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) fail("make", path_);
   lock_ = open("lock", O_CREAT);
   const auto deadline = std::chrono::steady_clock::now() + kLockTimeout;
@@ -105,7 +111,20 @@ std::vector<HeldCore> LeaseFolder::held() const {
     const std::string name = cat(kCore, number);
     const Fd file = open(name, 0);
     if (!file.is_open() || try_lock(file, name)) continue;
-    out.push_back({static_cast<int>(number), holder_of(file)});
+    out.push_back({static_cast<int>(number), holder_of(content_of(file))});
+  }
+  return out;
+}
+
+std::vector<HeldGpu> LeaseFolder::held_gpus() const {
+  std::vector<HeldGpu> out;
+  for (const int64_t number : numbers(kGpu)) {
+    const std::string name = cat(kGpu, number);
+    const Fd file = open(name, 0);
+    if (!file.is_open() || try_lock(file, name)) continue;
+    const Value content = content_of(file);
+    out.push_back({content["gpu"].string_or(""), static_cast<int>(content["share"].int_or(0)),
+                   holder_of(content)});
   }
   return out;
 }
@@ -119,21 +138,35 @@ std::vector<LeaseFolder::Ticket> LeaseFolder::tickets() const {
     if (try_lock(file, name)) {
       drop_ticket(number);
     } else {
-      out.push_back({number, holder_of(file)});
+      const Value content = content_of(file);
+      out.push_back({number,
+                     holder_of(content),
+                     {content["wants_gpus"].bool_or(false), content["lacks_gpus"].bool_or(false)}});
     }
   }
   return out;
 }
 
-Fd LeaseFolder::take(const std::string& name, const LeaseHolder& holder) const {
+Fd LeaseFolder::take(const std::string& name, const Value& text) const {
   Fd file = open(name, O_CREAT);
   if (!try_lock(file, name)) return {};
-  write_text(file, to_json(Map{{"run", holder.run}, {"pid", holder.pid}}), name);
+  write_text(file, to_json(text), name);
   return file;
 }
 
 Fd LeaseFolder::take_core(int core, const LeaseHolder& holder) const {
-  return take(cat(kCore, core), holder);
+  return take(cat(kCore, core), content_for(holder));
+}
+
+// Any file that nobody holds: what it stands for is written in it.
+Fd LeaseFolder::take_gpu(const HeldGpu& gpu) const {
+  Map content = content_for(gpu.holder);
+  content.set("gpu", gpu.uuid);
+  content.set("share", gpu.share);
+  for (int number = 0;; ++number) {
+    Fd file = take(cat(kGpu, number), content);
+    if (file.is_open()) return file;
+  }
 }
 
 LeaseFolder::NewTicket LeaseFolder::take_ticket(const LeaseHolder& holder) const {
@@ -141,7 +174,14 @@ LeaseFolder::NewTicket LeaseFolder::take_ticket(const LeaseHolder& holder) const
   int64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   write_text(lock_, std::to_string(number + 1), path_ + "/lock");
-  return {number, take(cat(kTicket, number), holder)};
+  return {number, take(cat(kTicket, number), content_for(holder))};
+}
+
+void LeaseFolder::write_ticket(const Fd& ticket, const LeaseHolder& holder, Wish wish) const {
+  Map content = content_for(holder);
+  content.set("wants_gpus", wish.wants_gpus);
+  content.set("lacks_gpus", wish.lacks_gpus);
+  write_text(ticket, to_json(content), path_ + "/ticket");
 }
 
 void LeaseFolder::drop_ticket(int64_t number) const {

@@ -1,9 +1,12 @@
-// rtrain resources: the cores of this host: how many runs may use, who holds them, who waits.
+// rtrain resources: the cores and GPUs of this host: how many runs may use, who holds them, who
+// waits.
 #include <charconv>
 #include <iostream>
 #include <memory>
 #include <optional>
 
+#include "host/base/cuda_driver.h"
+#include "host/base/gpu_request.h"
 #include "host/base/lease.h"
 #include "host/base/machine.h"
 #include "host/base/resource_settings.h"
@@ -34,21 +37,50 @@ void apply(const std::string& setting) {
   set_cpus_setting(cpus);
 }
 
-// {cpus: {host, offered, free}, leases: [{run, pid, cores}], waiting: [{run, pid}]}.
+double of_whole(int share) { return static_cast<double>(share) / kWholeGpu; }
+
+// The devices that this process sees: [{index, uuid, name, free}].
+List describe_gpus(const LeaseTable& table) {
+  List out;
+  for (const CudaDevice& device : cuda_driver().devices) {
+    int free = kWholeGpu;
+    for (const HeldGpu& gpu : table.gpus) free -= gpu.uuid == device.uuid ? gpu.share : 0;
+    out.emplace_back(Map{{"index", static_cast<int64_t>(out.size())},
+                         {"uuid", device.uuid},
+                         {"name", device.name},
+                         {"free", of_whole(free)}});
+  }
+  return out;
+}
+
+List describe_shares(const std::vector<HeldGpu>& gpus) {
+  List out;
+  for (const HeldGpu& gpu : gpus) {
+    out.emplace_back(Map{{"uuid", gpu.uuid}, {"share", of_whole(gpu.share)}});
+  }
+  return out;
+}
+
+// {cpus: {host, offered, free}, gpus: [{index, uuid, name, free}], leases: [{run, pid, cores,
+// gpus}], waiting: [{run, pid}]}.
 Value describe() {
   const LeaseTable table = read_lease_table();
   List leases;
   for (const LeaseShare& share : table.shares()) {
     leases.emplace_back(Map{{"run", share.holder.run},
                             {"pid", share.holder.pid},
-                            {"cores", List(share.cores.begin(), share.cores.end())}});
+                            {"cores", List(share.cores.begin(), share.cores.end())},
+                            {"gpus", describe_shares(share.gpus)}});
   }
   List waiting;
   for (const LeaseHolder& holder : table.waiting) {
     waiting.emplace_back(Map{{"run", holder.run}, {"pid", holder.pid}});
   }
   const Map cpus{{"host", available_cores()}, {"offered", table.offered}, {"free", table.free()}};
-  return Map{{"cpus", cpus}, {"leases", std::move(leases)}, {"waiting", std::move(waiting)}};
+  return Map{{"cpus", cpus},
+             {"gpus", describe_gpus(table)},
+             {"leases", std::move(leases)},
+             {"waiting", std::move(waiting)}};
 }
 
 void print(const Value& resources) {
@@ -59,16 +91,23 @@ void print(const Value& resources) {
     std::cout << " (the host has " << cpus["host"].as_int() << ": set with --set cpus=)";
   }
   std::cout << "\n";
+  for (const Value& gpu : resources["gpus"].as_list()) {
+    std::cout << "GPU " << gpu["index"].as_int() << "  " << gpu["name"].as_string() << ", "
+              << gpu["free"].as_float() << " free\n";
+  }
   std::vector<std::vector<std::string>> rows;
   for (const Value& lease : resources["leases"].as_list()) {
     std::vector<std::string> cores;
     for (const Value& core : lease["cores"].as_list()) cores.push_back(cat(core.as_int()));
-    rows.push_back({lease["run"].as_string(), cat(lease["pid"].as_int()), join(cores, " ")});
+    double gpus = 0;
+    for (const Value& gpu : lease["gpus"].as_list()) gpus += gpu["share"].as_float();
+    rows.push_back({lease["run"].as_string(), cat(lease["pid"].as_int()), join(cores, " "),
+                    gpus > 0 ? cat(gpus) : ""});
   }
   for (const Value& run : resources["waiting"].as_list()) {
-    rows.push_back({run["run"].as_string(), cat(run["pid"].as_int()), "waits"});
+    rows.push_back({run["run"].as_string(), cat(run["pid"].as_int()), "waits", ""});
   }
-  if (!rows.empty()) print_table({{"RUN"}, {"PID", true}, {"CORES"}}, rows);
+  if (!rows.empty()) print_table({{"RUN"}, {"PID", true}, {"CORES"}, {"GPUS"}}, rows);
 }
 
 }  // namespace
@@ -76,8 +115,9 @@ void print(const Value& resources) {
 void add_resources(CLI::App& app, CommandResult&) {
   auto json = std::make_shared<bool>(false);
   auto setting = std::make_shared<std::string>();
-  CLI::App* command =
-      app.add_subcommand("resources", "Show or set the cores that runs on this host may use");
+  CLI::App* command = app.add_subcommand(
+      "resources",
+      "Show the cores and GPUs of this host and who has them, or set how many cores runs may use");
   command
       ->add_option("--set", *setting,
                    "cpus=N: offer so many cores from now on; cpus=all: the host's")

@@ -38,12 +38,6 @@ int terminal_columns() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-// Options that `rtrain run` has, and this version does not serve yet.
-void refuse_unsupported(const RunOptions& options) {
-  if (!options.gpus.empty())
-    throw Error(Code::kUnsupported, "--gpus: training on GPUs is not in this version");
-}
-
 // Until a run takes the signals over, they end the process with the codes of an interrupted run.
 void exit_on_signals() {
   struct sigaction action {};
@@ -53,6 +47,13 @@ void exit_on_signals() {
     sigaction(number, nullptr, &before);
     if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);
   }
+}
+
+// The message of a wrong value, else nothing.
+std::string check_gpus(const std::string& text) {
+  const bool is_number =
+      text.find_first_not_of("0123456789") == std::string::npos && text.size() < 5;
+  return text == "all" || is_number ? "" : cat("'", text, "': expected all or a number");
 }
 
 List to_list(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
@@ -70,6 +71,7 @@ Map flags_of(const RunOptions& options, const std::vector<std::string>& command)
   if (!options.storage.empty()) flags.set("storage", options.storage);
   if (!options.note.empty()) flags.set("note", options.note);
   if (!options.resume.empty()) flags.set("resume", options.resume);
+  if (!options.gpus.empty()) flags.set("gpus", options.gpus);
   flags.set("terminal", isatty(STDERR_FILENO) == 1);
   flags.set("columns", terminal_columns());
   return flags;
@@ -86,7 +88,6 @@ bool has_trained(lua_State* L) {
 }
 
 void run_script(const RunOptions& options, const std::vector<std::string>& command) {
-  refuse_unsupported(options);
   exit_on_signals();
   State state;
   add_host_modules(state);
@@ -134,7 +135,12 @@ void add_flags(CLI::App& command, RunOptions& options) {
                   "(RunConfig.resume)")
       ->check(CLI::IsMember({"never", "auto", "must"}).description(""))
       ->type_name("MODE");
-  command.add_option("--gpus", options.gpus, "not in this version");
+  command
+      .add_option("--gpus", options.gpus,
+                  "all: a worker for each GPU, with -n one each; N: so many GPUs; 0: none "
+                  "(ScalingConfig.use_gpu)")
+      ->check(CLI::Validator(check_gpus, ""))
+      ->type_name("all|N");
   command.add_flag("-q,--quiet", options.quiet, "show errors only");
 }
 

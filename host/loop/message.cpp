@@ -80,6 +80,7 @@ Value to_value(const WorkerContext& c) {
              {"timeout_s", c.timeout_s},
              {"collective_timeout_s", c.collective_timeout_s},
              {"threads", c.threads},
+             {"gpus", List(c.gpus.begin(), c.gpus.end())},
              {"first_index", c.first_index},
              {"starting_checkpoint", c.starting_checkpoint},
              {"validation", c.validation}};
@@ -103,6 +104,9 @@ WorkerContext worker_context_from_value(const Value& v) {
   c.timeout_s = v["timeout_s"].as_float();
   c.collective_timeout_s = v["collective_timeout_s"].as_float();
   c.threads = number("threads");
+  for (const Value& device : v["gpus"].as_list()) {
+    c.gpus.push_back(static_cast<int>(device.as_int()));
+  }
   c.first_index = v["first_index"].as_int();
   c.starting_checkpoint = v["starting_checkpoint"];
   c.validation = v["validation"];

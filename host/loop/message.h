@@ -80,6 +80,7 @@ struct WorkerContext {
   double timeout_s = 1800;
   double collective_timeout_s = 1800;  // of train.collective
   int threads = 1;
+  std::vector<int> gpus;      // its devices, as this process numbers them
   int64_t first_index = 0;    // the number of the attempt's first report
   Value starting_checkpoint;  // {path, metrics, index} or nil
   // {checkpoint, fn_kwargs, timeout_s}: the process is no rank, it validates that checkpoint.

@@ -22,7 +22,7 @@ std::string& failure() {
 
 CudaSupport look() {
   CudaFacts facts{.driver = cuda_driver(), .libtorch = std::nullopt};
-  if (facts.driver.devices > 0) facts.libtorch = find_libtorch().found;
+  if (!facts.driver.devices.empty()) facts.libtorch = find_libtorch().found;
   std::error_code ignored;
   facts.has_library =
       facts.libtorch && std::filesystem::exists(facts.libtorch->lib + "/libtorch_cuda.so", ignored);

@@ -89,6 +89,9 @@ WorkerGroupOptions Attempt::group_options() const {
   options.env = seams_.spec.worker_env;
   std::erase_if(options.env, [](const auto& each) { return each.first == "OMP_NUM_THREADS"; });
   options.env.emplace_back("OMP_NUM_THREADS", std::to_string(threads_));
+  if (const auto visible = seams_.resources.visible_devices()) {
+    options.env.emplace_back(kVisibleDevices, *visible);
+  }
   return options;
 }
 
@@ -101,14 +104,15 @@ void Attempt::spawn() {
 }
 
 bool Attempt::spawn_next(int rank) {
+  const WorkerPlace place = seams_.resources.place(rank, num_workers_);
   try {
-    group_.spawn_next(seams_.cores.place(rank, num_workers_));
+    group_.spawn_next(place);
   } catch (const Error& e) {
     const auto* refused = dynamic_cast<const SpawnError*>(&e);
     seams_.feed(event::SpawnFailed{e, rank, refused != nullptr && refused->is_transient()});
     return false;
   }
-  roster_.add(group_.pid(rank));
+  roster_.add(group_.pid(rank), place.gpus);
   watchdog_.set_pid(rank, group_.pid(rank));
   seams_.events.emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kSpawn)}});
   return true;
@@ -136,6 +140,7 @@ void Attempt::send_start(int rank) {
   context.timeout_s = seams_.spec.timeout_s;
   context.collective_timeout_s = seams_.spec.collectives.timeout_s;
   context.threads = threads_;
+  context.gpus = seams_.resources.place(rank, num_workers_).gpus;
   context.first_index = start_.first_index;
   if (start_.checkpoint) context.starting_checkpoint = start_.checkpoint->to_value();
   send(rank, to_value(context));

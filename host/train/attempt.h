@@ -16,11 +16,11 @@
 #include "host/loop/timer.h"
 #include "host/train/checkpoint_coordinator.h"
 #include "host/train/collective_service.h"
-#include "host/train/core_broker.h"
 #include "host/train/join_server.h"
 #include "host/train/key_value_store.h"
 #include "host/train/report_batch.h"
 #include "host/train/report_intake.h"
+#include "host/train/resource_broker.h"
 #include "host/train/run_events.h"
 #include "host/train/run_spec.h"
 #include "host/train/state_machine.h"
@@ -40,7 +40,7 @@ struct AttemptSeams {
   RunEvents& events;
   ReportBatch& batch;
   CheckpointCoordinator& checkpoints;
-  const CoreBroker& cores;
+  const ResourceBroker& resources;
   StopSignals& signals;
   JoinServer* join_server;  // under another launcher
   int functions_fd;

@@ -39,8 +39,8 @@ Controller::Controller(const ControllerSeams& seams)
                FailurePolicy(seams.spec.failure_limits, static_cast<uint64_t>(now_ms()),
                              FailureCounts::from_value(seams.record.failures())),
                seams.spec.start_timeout_s),
-      cores_({seams.spec, seams.loop, seams.io},
-             [this](const std::string& text) { events_.notice("info", text); }),
+      resources_({seams.spec, seams.loop, seams.io},
+                 [this](const std::string& text) { events_.notice("info", text); }),
       batch_(seams.loop, seams.io, seams.record, batch_callbacks()),
       commits_(commit_seams()),
       checkpoints_(checkpoint_seams()),
@@ -124,7 +124,7 @@ AttemptSeams Controller::attempt_seams() {
       .events = events_,
       .batch = batch_,
       .checkpoints = checkpoints_,
-      .cores = cores_,
+      .resources = resources_,
       .signals = signals_,
       .join_server = join_server_.get(),
       .functions_fd = seams_.functions_fd,
@@ -242,7 +242,7 @@ void Controller::tell_state() {
 }
 
 void Controller::perform(const action::RequestResources&) {
-  cores_.request([this](int workers) { feed(event::ResourcesGranted{workers}); });
+  resources_.request([this](int workers) { feed(event::ResourcesGranted{workers}); });
 }
 
 void Controller::perform(const action::BeginAttempt& a) { begin_attempt(a); }
@@ -284,7 +284,7 @@ void Controller::perform(const action::SetVerdictTimer& a) { verdict_.start(to_m
 void Controller::perform(const action::SetResizeTimer& a) { resize_.start(to_ms(a.seconds)); }
 
 void Controller::look_for_room() {
-  cores_.look([this, attempt = machine_.attempt](int room) {
+  resources_.look([this, attempt = machine_.attempt](int room) {
     feed(event::ResourcesSeen{attempt, room});
   });
 }
@@ -363,7 +363,7 @@ void Controller::perform(const action::ReportFailure& a) {
 
 // Validations go on after the training, but not after a run that was stopped.
 void Controller::perform(const action::EndRun& a) {
-  cores_.cancel();
+  resources_.cancel();
   if (a.status == RunState::kFinished || a.status == RunState::kErrored) {
     return checkpoints_.drain([this, a] { end_run(a); });
   }

@@ -15,13 +15,13 @@
 #include "host/loop/timer.h"
 #include "host/train/attempt.h"
 #include "host/train/checkpoint_coordinator.h"
-#include "host/train/core_broker.h"
 #include "host/train/event_queue.h"
 #include "host/train/io_calls.h"
 #include "host/train/join_server.h"
 #include "host/train/operator_commands.h"
 #include "host/train/report_batch.h"
 #include "host/train/report_commits.h"
+#include "host/train/resource_broker.h"
 #include "host/train/run_events.h"
 #include "host/train/run_record.h"
 #include "host/train/run_spec.h"
@@ -107,7 +107,7 @@ class Controller {
   Machine machine_;
   std::deque<Event> waiting_;
   bool feeding_ = false;
-  CoreBroker cores_;
+  ResourceBroker resources_;
   ReportBatch batch_;
   ReportCommits commits_;
   CheckpointCoordinator checkpoints_;

@@ -23,6 +23,8 @@ class CoreRequest {
   Amount amount(int offered) const;
   // The workers that this many cores are for.
   int workers(int cores) const;
+  // The cores of an elastic group of this size.
+  int amount_for(int workers) const { return workers * unit(); }
 
   // The error of a request that this host can never fulfil, with the numbers.
   std::optional<Error> impossible(int host_cores) const;

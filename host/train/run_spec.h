@@ -44,7 +44,9 @@ struct RunSpec {
   int min_workers = 1;
   int max_workers = 1;            // more than min: elastic
   double resize_interval_s = 60;  // how often an elastic group is looked at
-  int threads = 0;  // of each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
+  int threads = 0;             // of each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
+  double gpus_per_worker = 0;  // a part of one below 1
+  std::string accelerator_type;                                 // that its GPUs are of; empty: any
   std::vector<std::pair<std::string, std::string>> worker_env;  // added to this process's
   std::string functions;  // the train function and its config, serialized
   Value config;           // plain data, for the record

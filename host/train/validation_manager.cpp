@@ -1,6 +1,7 @@
 #include "host/train/validation_manager.h"
 
 #include "host/base/text.h"
+#include "host/train/run_gpus.h"
 
 namespace rtrain {
 
@@ -56,7 +57,8 @@ void ValidationManager::start(const CheckpointInfo& checkpoint) {
   options.num_workers = 1;
   options.functions_fd = seams_.functions_fd;
   options.engine_fd = seams_.engine_fd;
-  options.env = {{"OMP_NUM_THREADS", threads}};
+  // The devices are the workers'.
+  options.env = {{"OMP_NUM_THREADS", threads}, {kVisibleDevices, ""}};
   ValidationProcess::Callbacks callbacks;
   callbacks.on_output = [this, checkpoint](std::string_view bytes) {
     callbacks_.on_output(checkpoint, bytes);

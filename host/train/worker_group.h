@@ -34,6 +34,7 @@ struct WorkerGroupOptions {
 struct WorkerPlace {
   std::vector<int> lease_fds;  // it holds these as long as it lives
   std::vector<int> cpus;       // empty: all of them
+  std::vector<int> gpus;       // its devices, as it numbers them
 };
 
 // How a worker ended.

@@ -1,15 +1,31 @@
 #include "host/train/worker_roster.h"
 
 #include "host/base/machine.h"
+#include "host/base/text.h"
 
 namespace rtrain {
+namespace {
+
+// "cpu", "cuda:1", "cuda:0,cuda:1".
+std::string device_text(const std::vector<int>& gpus) {
+  if (gpus.empty()) return "cpu";
+  std::vector<std::string> names;
+  for (const int device : gpus) names.push_back(cat("cuda:", device));
+  return join(names, ",");
+}
+
+}  // namespace
 
 WorkerRoster::WorkerRoster(IoCalls& io, int attempt)
     : io_(io), attempt_(attempt), host_(hostname()) {}
 
-void WorkerRoster::add(int pid) {
-  rows_.push_back(
-      {.rank = size(), .pid = pid, .host = host_, .device = "cpu", .exit_code = {}, .signal = {}});
+void WorkerRoster::add(int pid, const std::vector<int>& gpus) {
+  rows_.push_back({.rank = size(),
+                   .pid = pid,
+                   .host = host_,
+                   .device = device_text(gpus),
+                   .exit_code = {},
+                   .signal = {}});
   is_gone_.push_back(false);
 }
 

@@ -16,8 +16,8 @@ class WorkerRoster {
  public:
   WorkerRoster(IoCalls& io, int attempt);
 
-  // The next rank, on this host.
-  void add(int pid);
+  // The next rank, on this host, with the numbers of its GPUs.
+  void add(int pid, const std::vector<int>& gpus);
   void set_pid(int rank, int pid);
   void set_gone(int rank, const WorkerEnd& end);
   bool is_gone(int rank) const { return is_gone_.at(static_cast<size_t>(rank)); }

@@ -53,15 +53,30 @@ local function check_resume(flags, run_config)
   errors.raise('config', ("resume = '%s' without a name: give the run to go on with (--name, RunConfig.name)"):format(resume))
 end
 
+-- --gpus: 'all' is a worker for each device, a number as many devices; with -n they are dealt out to so many workers, and
+-- 'all' is one each. 0 is the CPU.
+local function with_gpus(scaling, gpus, num_workers)
+  if gpus == '0' then return scaling:without_gpus() end
+  local resources = scaling.resources_per_worker
+  local count = tonumber(gpus) or num_workers or math.max(1, (system.cuda()))
+  local each = num_workers and num_workers > 0 and count / num_workers or 1
+  return scaling:with {
+    use_gpu = true, num_workers = num_workers or count,
+    resources_per_worker = {CPU = resources and resources.CPU, GPU = each},
+  }
+end
+
 -- The trainer's configs with the flags of the command over them.
 local function job_of(trainer, flags)
   local run_config, scaling = trainer.run_config, trainer.scaling_config
   local failures = run_config.failure_config
   if flags.num_workers then scaling = scaling:with {num_workers = flags.num_workers} end
+  if flags.gpus then scaling = with_gpus(scaling, flags.gpus, flags.num_workers) end
   if flags.max_failures then failures = failures:with {max_failures = flags.max_failures} end
   check_resume(flags, run_config)
   local is_local = scaling.num_workers == 0
   if is_local then local_fits = local_fits + 1 end
+  local place = is_local and launcher.place() or nil
   return {
     kind = trainer._kind,
     validation_config = trainer.validation_config,
@@ -73,7 +88,8 @@ local function job_of(trainer, flags)
     },
     scaling_config = scaling,
     is_local = is_local,
-    place = is_local and launcher.place() or nil,
+    place = place,
+    gpus = place and scaling.use_gpu and launcher.gpus(place) or nil,
     fit = local_fits,
     torch_config = trainer.torch_config,
     datasets = trainer.datasets,
@@ -118,6 +134,8 @@ local function make_spec(job, flags)
     max_workers = most,
     resize_interval_s = scaling.elastic_resize_monitor_interval_s,
     threads = resources and resources.CPU or 0,
+    gpus_per_worker = place and 0 or scaling:num_gpus_per_worker(),  -- the launcher has dealt them out
+    accelerator_type = scaling.accelerator_type,
     functions = functions,
     config = job.train_loop_config or {},
     scaling = scaling:to_table(),

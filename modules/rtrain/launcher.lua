@@ -67,4 +67,19 @@ function launcher.place(getenv)
   return place
 end
 
+---The devices of this process, which its launcher has given it: where each process sees the devices of all, that of its
+---rank; where it sees one alone, that one.
+---@param place table what place() gave
+---@param count? integer devices that this process sees
+---@return integer[] numbers one device
+function launcher.gpus(place, count)
+  local reason = ''
+  if not count then count, reason = require('rtrain._system').cuda() end
+  if count == 1 then return {0} end
+  if place.rank < count then return {place.rank} end
+  errors.raise('environment', ('use_gpu: rank %d sees %s'):format(place.rank,
+    count == 0 and 'no CUDA device: ' .. reason
+    or ('%d devices: there is none for it; start as many processes as devices'):format(count)))
+end
+
 return launcher

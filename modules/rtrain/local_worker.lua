@@ -39,7 +39,7 @@ function local_worker.serve(fd, job, pump, is_joined)
   if not has_seat then return end  -- the run is being ended: the controller knows why
   local attempt = {
     kind = job.kind, train_loop_per_worker = job.train_loop_per_worker, train_loop_config = fresh(job.train_loop_config),
-    datasets = job.worker_datasets, validation_config = job.validation_config,
+    datasets = job.worker_datasets, validation_config = job.validation_config, gpus = job.gpus,
   }
   local disarmed, ok, value = pcall(run_and_disarm, seat, attempt, pump_apart)
   if not disarmed then ok, value = false, errors.wrap(ok) end

@@ -11,9 +11,10 @@ local session = require 'rtrain.session'
 local worker = {}
 
 local function begin_session(host, job, pump)
-  local starting = host.starting_checkpoint()
+  local starting, context = host.starting_checkpoint(), host.context()
   session.begin {
-    context = host.context(),
+    context = context,
+    gpus = job.gpus or context.gpus,
     checkpoint = starting and Checkpoint(starting.path) or nil,
     tempdirs = {},
     kind = job.kind,
@@ -22,13 +23,19 @@ local function begin_session(host, job, pump)
   }
 end
 
--- Makes the engine, when it is loaded, use the threads that the run gives this worker.
-local function prepare_engine(host, threads)
+-- Makes the engine use the threads and the first of the GPUs that the run gives this worker.
+local function set_up_engine(engine, threads, gpus)
+  engine.set_num_threads(threads)
+  if gpus[1] then engine.cuda_devices.set_device(gpus[1]) end
+end
+
+-- Now, or when the engine is loaded.
+local function prepare_engine(host, threads, gpus)
   local loaded, open = package.loaded['torch._C'], package.preload['torch._C']
-  if type(loaded) == 'table' then return loaded.set_num_threads(threads) end
+  if type(loaded) == 'table' then return set_up_engine(loaded, threads, gpus) end
   package.preload['torch._C'] = function(...)
     local engine = open(...)
-    engine.set_num_threads(threads)
+    set_up_engine(engine, threads, gpus)
     host.phase('engine_loaded')
     return engine
   end
@@ -48,7 +55,7 @@ end
 ---@param wanted table what the controller said about it
 ---@return table metrics
 function worker.validate(host, wanted)
-  prepare_engine(host, host.context().threads)
+  prepare_engine(host, host.context().threads, {})
   session.begin_validation()
   local job = require('rtrain._closure').load(host.functions())
   add_search_path()
@@ -57,14 +64,14 @@ end
 
 ---Runs a train function as this process's part of the attempt. An error is the rank's error.
 ---@param job {train_loop_per_worker: function, train_loop_config: table?, kind: string, datasets: table[],
----  validation_config: table?}
+---  validation_config: table?, gpus: integer[]?} gpus: where the launcher has given them
 ---@param pump? function in local mode: takes the run's events, after each report
 ---@return any return_value plain data
 function worker.run(job, pump)
   local host = require 'rtrain._worker'
   begin_session(host, job, pump)
   local state = session.get('worker')
-  prepare_engine(host, state.context.threads)
+  prepare_engine(host, state.context.threads, state.gpus)
   datasets.begin(state, job.datasets)
   host.phase('running')
   local returned = job.train_loop_per_worker(job.train_loop_config)

@@ -8,7 +8,7 @@ local function support() return require('rtrain._system').cuda() end
 
 -- The engine's functions, in a process that has a device.
 local function engine(name)
-  local C = require('torch._C').cuda  -- first: whether LibTorch's CUDA library loads is part of the answer
+  local C = require('torch._C').cuda_devices  -- first: whether LibTorch's CUDA library loads is part of the answer
   local devices, reason = support()
   if devices == 0 then errors.raise('environment', ('torch.cuda.%s: no CUDA device: %s'):format(name, reason)) end
   return C

@@ -7,9 +7,7 @@ import ctypes
 import pathlib
 
 import pytest
-from conftest import RTRAIN
-
-FAKE_DRIVER = pathlib.Path(RTRAIN).parent / "tests" / "fake_nvidia"
+from fake_driver import play_driver, use_libtorch
 
 QUESTIONS = """
     local torch = require 'torch'
@@ -34,15 +32,11 @@ without_driver = pytest.mark.skipif(has_driver(), reason="this machine has an NV
 @pytest.fixture
 def driver(rtrain):
     """A driver that shows two devices."""
-    rtrain.env.update(LD_LIBRARY_PATH=str(FAKE_DRIVER), FAKE_CUDA_DEVICES="2")
+    play_driver(rtrain, 2)
 
 
 def cuda_of(rtrain):
     return rtrain.json("env")["cuda"]
-
-
-def libtorch_folder(rtrain):
-    return pathlib.Path(rtrain.json("env")["libtorch"]["path"])
 
 
 def answers(rtrain):
@@ -76,19 +70,14 @@ def test_a_process_that_may_see_no_device_has_none(rtrain, driver):
 
 
 def test_a_libtorch_without_cuda_is_named_with_its_folder(rtrain, driver):
-    folder = libtorch_folder(rtrain)
-    bare = rtrain.folder / "bare"
-    (bare / "torch" / "lib").mkdir(parents=True)
-    (bare / "torch" / "version.py").write_text((folder.parent / "version.py").read_text())
-    (bare / "torch" / "lib" / "libtorch_cpu.so").symlink_to(folder / "libtorch_cpu.so")
-    rtrain.env["RTRAIN_LIBTORCH"] = str(bare)
+    lib = use_libtorch(rtrain, None)
     reason = cuda_of(rtrain)["reason"]
-    assert reason.startswith(f"LibTorch without CUDA: libtorch_cuda.so not found beside {bare}/torch/lib/libtorch_cpu.so")
+    assert reason.startswith(f"LibTorch without CUDA: libtorch_cuda.so not found beside {lib}/libtorch_cpu.so")
 
 
 @pytest.fixture
 def whole_libtorch(rtrain):
-    if not (libtorch_folder(rtrain) / "libtorch_cuda.so").exists():
+    if not pathlib.Path(rtrain.json("env")["libtorch"]["path"], "libtorch_cuda.so").exists():
         pytest.skip("this LibTorch has no CUDA library: scripts/setup --gpu")
 
 
@@ -103,18 +92,9 @@ def test_the_cuda_library_loads_and_computing_goes_on_without_a_device(rtrain, d
     assert total == "2"
 
 
-def test_a_broken_cuda_library_is_the_reason_and_the_cpu_computes(rtrain, driver, whole_libtorch):
-    folder = libtorch_folder(rtrain)
-    broken = rtrain.folder / "broken"
-    (broken / "torch" / "lib").mkdir(parents=True)
-    (broken / "nvidia").symlink_to(folder.parent.parent / "nvidia")
-    (broken / "torch" / "version.py").write_text((folder.parent / "version.py").read_text())
-    for file in folder.glob("lib*.so*"):
-        (broken / "torch" / "lib" / file.name).symlink_to(file)
-    (broken / "torch" / "lib" / "libtorch_cuda.so").unlink()
-    (broken / "torch" / "lib" / "libtorch_cuda.so").write_text("no library")
-    rtrain.env["RTRAIN_LIBTORCH"] = str(broken)
-    available, name, zeros, total = answers(rtrain)
-    assert "libtorch_cuda.so: file too short" in name or "invalid ELF header" in name
+def test_a_broken_cuda_library_is_the_reason_and_the_cpu_computes(rtrain, driver):
+    use_libtorch(rtrain, "no library")
+    _, name, zeros, total = answers(rtrain)
+    assert "libtorch_cuda.so: file too short" in name
     assert name.split("cannot load")[1] in zeros
     assert total == "2"

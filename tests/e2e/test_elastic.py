@@ -76,7 +76,7 @@ def test_runs_wait_for_each_other_in_order_and_say_for_whom(rtrain):
     assert f"in use by 'first' (pid {first.pid}, 2 cores)" in second.stderr
     resources = rtrain.json("resources")
     assert resources["cpus"]["free"] == 0
-    assert resources["leases"] == [{"run": "first", "pid": first.pid, "cores": [0, 1]}]
+    assert resources["leases"] == [{"run": "first", "pid": first.pid, "cores": [0, 1], "gpus": []}]
     assert [row["run"] for row in resources["waiting"]] == ["second", "third"]
     assert rtrain.json("show", "second")["status"] == "INITIALIZING"
     (rtrain.folder / "release").touch()

@@ -391,7 +391,7 @@ def test_a_misspelt_field_is_refused_before_any_worker(rtrain):
     assert not rtrain.storage.exists() and not (rtrain.folder / "worker").exists()
 
 
-@pytest.mark.parametrize("config", ["elastic = true", "use_gpu = true"])
+@pytest.mark.parametrize("config", ["elastic = true", "use_tpu = true"])
 def test_a_field_that_does_not_work_yet_is_refused(rtrain, config):
     result = rtrain.run(f"""
         local train = require 'rtrain'

@@ -54,12 +54,12 @@ print('result', result.return_value, result.metrics.epoch, #result.metrics_dataf
 class Job:
     """Processes as torchrun starts them, one for each rank."""
 
-    def __init__(self, rtrain, script, size=2, args=(), **variables):
+    def __init__(self, rtrain, script, size=2, args=(), each=lambda rank: {}, **variables):
         self.ranks = []
         for rank in range(size):
             env = {**rtrain.env, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size),
                    "LOCAL_WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500",
-                   **{name: str(value) for name, value in variables.items()}}
+                   **{name: str(value) for name, value in variables.items()}, **each(rank)}
             self.ranks.append(Running([RTRAIN, "run", str(script), *args], rtrain.folder, env))
 
     def wait(self, timeout=120):

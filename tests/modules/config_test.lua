@@ -49,6 +49,16 @@ function TestDefaults.test_resources()
   lu.assertEquals(config:total_resources(), {CPU = 6})
 end
 
+function TestDefaults.test_gpus()
+  lu.assertEquals(train.ScalingConfig {use_gpu = true, num_workers = 2}:total_resources(), {CPU = 2, GPU = 2})
+  local part = train.ScalingConfig {
+    use_gpu = true, num_workers = 3, resources_per_worker = {CPU = 2, GPU = 0.5}, accelerator_type = 'H100'}
+  lu.assertEquals(part:num_gpus_per_worker(), 0.5)
+  lu.assertEquals(part:total_resources(), {CPU = 6, GPU = 1.5})
+  lu.assertEquals(part:without_gpus():total_resources(), {CPU = 6})
+  lu.assertEquals(train.ScalingConfig {resources_per_worker = {GPU = 0}}:num_gpus_per_worker(), 0)
+end
+
 TestRefusals = {}
 
 function TestRefusals.test_B_122_wrong_types_of_datasets_to_split()
@@ -79,6 +89,13 @@ function TestRefusals.test_B_014_wrong_values()
     function() return train.ScalingConfig {num_workers = '2'} end,
     function() return train.ScalingConfig {resources_per_worker = {cpu = 2}} end,
     function() return train.ScalingConfig {placement_strategy = 'pack'} end,
+    function() return train.ScalingConfig {use_gpu = 1} end,
+    function() return train.ScalingConfig {use_gpu = true, resources_per_worker = {GPU = 1.5}} end,
+    function() return train.ScalingConfig {use_gpu = true, resources_per_worker = {GPU = -1}} end,
+    function() return train.ScalingConfig {use_gpu = true, resources_per_worker = {GPU = 0}} end,
+    function() return train.ScalingConfig {resources_per_worker = {GPU = 1}} end,
+    function() return train.ScalingConfig {accelerator_type = 'H100'} end,
+    function() return train.ScalingConfig {use_gpu = true, accelerator_type = ''} end,
     function() return train.CheckpointConfig {num_to_keep = 0} end,
     function() return train.CheckpointConfig {num_to_keep = -1} end,
     function() return train.ValidationConfig {} end,
@@ -112,8 +129,7 @@ end
 
 function TestRefusals.test_known_and_not_in_this_version()
   for _, make in ipairs {
-    function() return train.ScalingConfig {use_gpu = true} end,
-    function() return train.ScalingConfig {resources_per_worker = {GPU = 1}} end,
+    function() return train.ScalingConfig {label_selector = {zone = 'a'}} end,
     function() return train.RunConfig {storage_path = 's3://bucket/x'} end,
     function() return train.TorchConfig {backend = 'nccl'} end,
     function() return train.FailureConfig {relax_collectives_on_preemption = true} end,

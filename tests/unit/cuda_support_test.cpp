@@ -6,7 +6,7 @@ namespace rtrain {
 namespace {
 
 CudaFacts everything() {
-  return {.driver = {2, ""},
+  return {.driver = {{CudaDevice{}, CudaDevice{}}, ""},
           .libtorch = LibTorch{"/torch/lib", "2.11.0+cu130", "13.0", "user"},
           .has_library = true,
           .is_built = true};

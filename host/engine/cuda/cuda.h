@@ -14,7 +14,7 @@ const CudaApi* cuda_api();
 // Why it has none.
 const std::string& cuda_refusal();
 
-// Adds the table `cuda` to the one at the top of the stack: device_count, current_device,
+// Adds the table `cuda_devices` to the one at the top of the stack: device_count, current_device,
 // set_device, get_device_properties, mem_get_info, synchronize. Without CUDA there are no devices,
 // and the others throw kEnvironment.
 void open_cuda(lua_State* L);

@@ -1,5 +1,6 @@
 #include "host/engine/distributed/group.h"
 
+#include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty_like.h>
@@ -95,6 +96,9 @@ void Group::connect(const c10::intrusive_ptr<c10d::Store>& store) {
   backend->setTimeout(options_.timeout);
   group_ = c10::make_intrusive<c10d::ProcessGroup>(scoped, options_.rank, options_.world_size);
   group_->setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::GLOO, backend);
+  if (at::globalContext().hasCUDA()) {
+    group_->setBackend(c10::kCUDA, c10d::ProcessGroup::BackendType::GLOO, backend);
+  }
   group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
   group_->setGroupName(cat("rtrain/", options_.prefix));
 }

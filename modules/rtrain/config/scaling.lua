@@ -3,7 +3,6 @@
 local errors = require 'rtrain.errors'
 local schema = require 'rtrain.config.schema'
 
-local GPU = 'training on GPUs is not in this version'
 local CLUSTER = 'this version trains on one host'
 local WORKERS = "expected a number, a range such as {1, 4} or 'auto'"
 
@@ -31,15 +30,23 @@ local function check_num_workers(value)
   return schema.integer(0)(value)
 end
 
+local function check_gpus(amount)
+  local is_part = type(amount) == 'number' and amount >= 0 and amount <= 1
+  if not is_part and schema.integer(0)(amount) then return 'expected a part of one up to 1, or a whole number' end
+end
+
+local function check_accelerator(value)
+  if type(value) ~= 'string' or not value:find '%w' then return "expected a name such as 'H100' or 'A100-80G'" end
+end
+
 local function check_resources(value)
-  if type(value) ~= 'table' then return 'expected a table such as {CPU = 2}' end
+  if type(value) ~= 'table' then return 'expected a table such as {CPU = 2, GPU = 1}' end
   for name, amount in next, value do
-    if name == 'GPU' and amount ~= 0 then return GPU, 'unsupported' end
     if name ~= 'CPU' and name ~= 'GPU' then
       return ("unknown resource '%s'%s"):format(tostring(name), errors.suggestion(tostring(name), {'CPU', 'GPU'}))
     end
-    local problem = name == 'CPU' and schema.integer(1)(amount)
-    if problem then return 'CPU: ' .. problem end
+    local problem = name == 'CPU' and schema.integer(1)(amount) or name == 'GPU' and check_gpus(amount)
+    if problem then return ('%s: %s'):format(name, problem) end
   end
 end
 
@@ -50,8 +57,8 @@ end
 ---room for, and waits below that, saying for whom. While it trains it looks every `elastic_resize_monitor_interval_s` seconds
 ---whether there is room for more or for fewer workers, asks the train function for a checkpoint (`train.stop_requested()`) and
 ---goes on from it with the new number. Room is counted in cores, `resources_per_worker.CPU` (or 1) for each worker;
----`rtrain resources` shows them. What depends on the number of workers (the batch of each, the learning rate) is best computed
----from `train.get_context():get_world_size()` at each start of the train function.
+---`rtrain resources` shows them; with use_gpu in GPUs too. What depends on the number of workers (the batch of each, the
+---learning rate) is best computed from `train.get_context():get_world_size()` at each start of the train function.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -67,23 +74,38 @@ end
 ---  calls fit() runs it itself, with all of rtrain around it, for looking into it with print or a debugger
 ---  (a train function that has not ended 2 s after a stop and its grace period ends with its process, and the run's exit code);
 ---  under torchrun the processes that it has started are the ranks of one run
----@field use_gpu boolean false in this version
+---@field use_gpu boolean each worker has a GPU to itself, or what `resources_per_worker.GPU` says; without, it sees none
+---  (default false)
 ---@field resources_per_worker? table `{CPU = n}`: cores and threads of each worker, which is bound to them (default: workers
----  that share all cores)
+---  that share all cores). `{GPU = x}`, with use_gpu: devices of each worker; 0.5 puts two workers on one device
+---@field accelerator_type? string what the GPUs have to be, by words of their names: 'H100', 'A100-80G', 'RTX-4090'
 ---@field placement_strategy string accepted for Ray's sake; on one host there is nothing to place
 ---@field elastic_resize_monitor_interval_s number seconds between two looks at the room for an elastic group (default 60)
 local ScalingConfig = schema.define('ScalingConfig', {
   {'num_workers', default = 1, check = check_num_workers},
-  {'use_gpu', default = false, later = GPU},
+  {'use_gpu', default = false, check = schema.boolean},
   {'resources_per_worker', check = check_resources},
   {'placement_strategy', default = 'PACK', check = schema.one_of('PACK', 'SPREAD', 'STRICT_PACK', 'STRICT_SPREAD')},
-  {'accelerator_type', later = GPU},
+  {'accelerator_type', check = check_accelerator},
   {'label_selector', later = CLUSTER},
   {'use_tpu', default = false, later = 'there are no TPUs for rtrain'},
   {'topology', later = 'there are no TPUs for rtrain'},
   {'elastic_resize_monitor_interval_s', default = 60, check = schema.positive},
   {'trainer_resources', removed = 'the controller needs none'},
 })
+
+function ScalingConfig:_validate()
+  local gpus = self.resources_per_worker and self.resources_per_worker.GPU
+  if not self.use_gpu and gpus and gpus > 0 then
+    errors.raise('config', ('ScalingConfig.resources_per_worker.GPU = %s without use_gpu = true'):format(gpus))
+  end
+  if not self.use_gpu and self.accelerator_type then
+    errors.raise('config', ("ScalingConfig.accelerator_type = '%s' without use_gpu = true"):format(self.accelerator_type))
+  end
+  if self.use_gpu and gpus == 0 then
+    errors.raise('config', 'ScalingConfig.use_gpu = true with resources_per_worker.GPU = 0: which of them?')
+  end
+end
 
 ---The least number of workers that the run goes on with; 1 in local mode.
 ---@return integer
@@ -98,8 +120,10 @@ end
 function ScalingConfig:max_workers()
   local workers = self.num_workers
   if workers == 'auto' then
-    local cores = require('rtrain._system').cores()
-    return math.max(1, math.floor(cores / self:num_cpus_per_worker()))
+    local system, gpus = require 'rtrain._system', self:num_gpus_per_worker()
+    local room = math.floor(system.cores() / self:num_cpus_per_worker())
+    if gpus > 0 then room = math.min(room, math.floor((system.cuda()) / gpus)) end
+    return math.max(1, room)
   end
   return type(workers) == 'table' and (workers.max or workers[2]) or math.max(workers, 1)
 end
@@ -114,16 +138,35 @@ function ScalingConfig:num_cpus_per_worker()
   return self.resources_per_worker and self.resources_per_worker.CPU or 1
 end
 
----GPUs of each worker: none in this version.
----@return integer
-function ScalingConfig:num_gpus_per_worker() return 0 end
+---GPUs of each worker: 0 without use_gpu, a part of one for several workers on one device.
+---@return number
+function ScalingConfig:num_gpus_per_worker()
+  if not self.use_gpu then return 0 end
+  return self.resources_per_worker and self.resources_per_worker.GPU or 1
+end
+
+---The same workers on the CPU.
+---@return ScalingConfig
+function ScalingConfig:without_gpus()
+  local given = {}
+  for _, field in ipairs(self._fields) do given[field[1]] = self[field[1]] end
+  given.use_gpu, given.accelerator_type = nil, nil
+  if given.resources_per_worker then given.resources_per_worker = {CPU = given.resources_per_worker.CPU} end
+  return ScalingConfig(given)
+end
 
 ---Resources per worker other than CPU and GPU: none on one host.
 ---@return table
 function ScalingConfig:additional_resources_per_worker() return {} end
 
 ---What all workers have together, of an elastic run at most.
----@return table {CPU = total over all workers}
-function ScalingConfig:total_resources() return {CPU = self:num_cpus_per_worker() * self:max_workers()} end
+---@return table {CPU = total over all workers, GPU = likewise with use_gpu}
+function ScalingConfig:total_resources()
+  local workers = self:max_workers()
+  return {
+    CPU = self:num_cpus_per_worker() * workers,
+    GPU = self.use_gpu and self:num_gpus_per_worker() * workers or nil,
+  }
+end
 
 return ScalingConfig

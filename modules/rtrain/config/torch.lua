@@ -3,7 +3,9 @@
 local schema = require 'rtrain.config.schema'
 
 local function check_backend(value)
-  if value == 'nccl' or value == 'shm' then return "'gloo' is the backend of this version", 'unsupported' end
+  if value == 'nccl' or value == 'shm' then
+    return "'gloo' is the backend of this version, on GPUs too", 'unsupported'
+  end
   return schema.one_of('gloo')(value)
 end
 

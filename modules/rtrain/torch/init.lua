@@ -10,16 +10,20 @@ local train_torch = {}
 
 local STRATEGIES = {'ddp', 'none'}
 
----The device of this worker. Counterpart: ray.train.torch.get_device.
----@return string device 'cpu' in this version
-function train_torch.get_device()
-  session.get('train.torch.get_device()')
-  return 'cpu'
+local function devices_of(state)
+  local names = {}
+  for i, number in ipairs(state.gpus) do names[i] = ('cuda:%d'):format(number) end
+  return #names > 0 and names or {'cpu'}
 end
 
----The devices of this worker. Counterpart: ray.train.torch.get_devices.
----@return string[] devices {'cpu'} in this version
-function train_torch.get_devices() return {train_torch.get_device()} end
+---The device of this worker, the first of several. Counterpart: ray.train.torch.get_device.
+---@return string device 'cuda:0', 'cuda:1', …; 'cpu' without ScalingConfig.use_gpu
+function train_torch.get_device() return devices_of(session.get('train.torch.get_device()'))[1] end
+
+---The devices of this worker. The workers of a host see the devices of all of them, so that their numbers differ.
+---Counterpart: ray.train.torch.get_devices.
+---@return string[] devices one, unless `resources_per_worker.GPU` is more; {'cpu'} without ScalingConfig.use_gpu
+function train_torch.get_devices() return devices_of(session.get('train.torch.get_devices()')) end
 
 local function check_strategy(strategy)
   if strategy == nil or strategy == 'ddp' then return 'ddp' end
@@ -30,7 +34,8 @@ local function check_strategy(strategy)
   args.one_of('prepare_model: parallel_strategy', strategy, STRATEGIES)
 end
 
----Makes the model train on all workers: with several, a DistributedDataParallel around it; with one, the model itself.
+---Makes the model train on all workers: with several, a DistributedDataParallel around it; with one, the model itself. It is
+---moved to the worker's device first.
 ---@param model nn.Module
 ---@param options? {move_to_device: boolean, parallel_strategy: string|boolean, parallel_strategy_kwargs: table}
 ---  strategy 'ddp' (default), 'none' or false
@@ -55,6 +60,7 @@ function train_torch.prepare_model(model, options)
   local state = session.get('train.torch.prepare_model()')
   options = args.options(options, {'move_to_device', 'parallel_strategy', 'parallel_strategy_kwargs'}, 'prepare_model')
   local strategy = check_strategy(options.parallel_strategy)
+  if #state.gpus > 0 and options.move_to_device ~= false then model:to(train_torch.get_device()) end
   if strategy == 'none' or state.context.world_size == 1 then return model end
   return require('rtrain.torch.ddp')(model, options.parallel_strategy_kwargs)
 end

@@ -1,0 +1,31 @@
+"""The driver that tests/fake_nvidia plays, and a LibTorch to go with it."""
+
+import pathlib
+
+from conftest import RTRAIN
+
+FAKE_DRIVER = pathlib.Path(RTRAIN).parent / "tests" / "fake_nvidia"
+
+
+def uuid(device):
+    return f"GPU-abababab-abab-abab-abab-ababababab{device:02x}"
+
+
+def play_driver(rtrain, devices, **env):
+    rtrain.env.update(LD_LIBRARY_PATH=str(FAKE_DRIVER), FAKE_CUDA_DEVICES=str(devices), **env)
+
+
+def use_libtorch(rtrain, cuda_library):
+    """Gives a test a LibTorch of its own with that text as its libtorch_cuda.so, or none for None; returns its folder."""
+    original = pathlib.Path(rtrain.json("env")["libtorch"]["path"])
+    lib = rtrain.folder / "libtorch" / "torch" / "lib"
+    lib.mkdir(parents=True)
+    (lib.parent.parent / "nvidia").symlink_to(original.parent.parent / "nvidia")
+    (lib.parent / "version.py").write_text((original.parent / "version.py").read_text())
+    for file in original.glob("lib*.so*"):
+        if file.name != "libtorch_cuda.so":
+            (lib / file.name).symlink_to(file)
+    if cuda_library is not None:
+        (lib / "libtorch_cuda.so").write_text(cuda_library)
+    rtrain.env["RTRAIN_LIBTORCH"] = str(lib.parent.parent)
+    return lib

@@ -1,0 +1,54 @@
+#include "host/train/resource_request.h"
+
+#include <gtest/gtest.h>
+
+namespace rtrain {
+namespace {
+
+TEST(ResourceRequest, AFixedGroupIsThereWithAllOrNotAtAll) {
+  const ResourceRequest request(2, 2, 3, 1);
+  const auto grant = request.grant({8, {kWholeGpu, 400, kWholeGpu}}, 8);
+  ASSERT_TRUE(grant);
+  EXPECT_EQ(grant->workers, 2);
+  EXPECT_EQ(grant->cores, 6);
+  EXPECT_EQ(grant->gpus, (GpuPlaces{{0}, {2}}));
+  EXPECT_FALSE(request.grant({5, {kWholeGpu, kWholeGpu}}, 8)) << "too few cores";
+  EXPECT_FALSE(request.grant({8, {kWholeGpu, 999}}, 8)) << "too few devices";
+}
+
+TEST(ResourceRequest, AnElasticGroupIsAsLargeAsTheScarcerOfBoth) {
+  const ResourceRequest request(1, 8, 2, 0.5);
+  const auto by_gpus = request.grant({16, {500, kWholeGpu}}, 16);
+  ASSERT_TRUE(by_gpus);
+  EXPECT_EQ(by_gpus->workers, 3);
+  EXPECT_EQ(by_gpus->cores, 6) << "cores without a device would be idle";
+  EXPECT_EQ(by_gpus->gpus, (GpuPlaces{{0}, {1}, {1}}));
+  const auto by_cores = request.grant({5, {kWholeGpu, kWholeGpu}}, 16);
+  ASSERT_TRUE(by_cores);
+  EXPECT_EQ(by_cores->workers, 2);
+  EXPECT_EQ(by_cores->gpus.size(), 2U);
+  EXPECT_EQ(request.workers({16, {500, kWholeGpu}}), 3);
+  EXPECT_EQ(request.workers({5, {kWholeGpu, kWholeGpu}}), 2);
+}
+
+TEST(ResourceRequest, WithoutDevicesCoresAloneCount) {
+  const ResourceRequest request(5, 5, 0, 0);
+  const auto grant = request.grant({2, {}}, 2);
+  ASSERT_TRUE(grant);
+  EXPECT_EQ(grant->workers, 5);
+  EXPECT_EQ(grant->cores, 2);
+  EXPECT_EQ(grant->gpus, GpuPlaces(5));
+  EXPECT_TRUE(grant->wish(0).gpus.empty());
+}
+
+TEST(ResourceRequest, EveryPartIsHeldByItself) {
+  const ResourceRequest request(2, 2, 1, 0.5);
+  const auto grant = request.grant({2, {kWholeGpu}}, 2);
+  ASSERT_TRUE(grant);
+  const LeaseWish wish = grant->wish(request.gpus().share());
+  EXPECT_EQ(wish.cores, 2);
+  EXPECT_EQ(wish.gpus, (std::vector<GpuPart>{{0, 500}, {0, 500}}));
+}
+
+}  // namespace
+}  // namespace rtrain
