@@ -2,6 +2,7 @@
 
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
+local plain_metrics = require 'rtrain.plain_metrics'
 local session = require 'rtrain.session'
 
 local log = {}
@@ -12,13 +13,11 @@ local SEVERITIES = {'info', 'warning', 'error'}
 
 -- The metrics with numbers in place of tensors without dimensions; anything else raises, by its name.
 local function plain(metrics)
-  local engine = package.loaded['torch._C']
   local out = {}
-  for key, value in next, metrics do
+  for key, value in next, plain_metrics(metrics, 'log') do
     if type(key) ~= 'string' then
       errors.raise('argument', ('log: the key %s is no text: expected {name = number}'):format(tostring(key)))
     end
-    if type(engine) == 'table' and engine.is_tensor(value) and value:dim() == 0 then value = value:item() end
     local number = type(value) ~= 'table' and type(value) ~= 'string' and tonumber(value)
     if not number then
       errors.raise('argument', ('log: metrics.%s is a %s: expected a number or a tensor without dimensions'):format(key,

@@ -149,7 +149,7 @@ end
 ---```
 function report.report(metrics, options)
   local state = session.get('train.report()')
-  send(state, plain_metrics(metrics), options)
+  send(state, plain_metrics(metrics, 'report'), options)
   if state.pump then state.pump() end
 end
 

@@ -39,7 +39,7 @@ function validation.run(job, wanted)
   if type(metrics) ~= 'table' then
     errors.raise('user', ('the validation function returned %s, expected a table of metrics'):format(type(metrics)))
   end
-  return require 'rtrain.plain_metrics'(metrics)
+  return require 'rtrain.plain_metrics'(metrics, 'the validation function')
 end
 
 return validation
