@@ -32,6 +32,31 @@ end
 
 local message_of = require('refusal').message_of
 
+TestBatchSize = {}
+
+local function sizes_with(workers, batch)
+  local session = require 'rtrain.session'
+  session.begin {context = {world_size = workers}}
+  local ok, size, all = pcall(require('rtrain').torch.local_batch_size, batch)
+  session.finish()
+  if not ok then error(size, 0) end
+  return {size, all}
+end
+
+function TestBatchSize:test_SEM_055_the_parts_are_equal_and_near_the_batch()
+  lu.assertEquals(sizes_with(1, 64), {64, 64})
+  lu.assertEquals(sizes_with(4, 64), {16, 64})
+  lu.assertEquals(sizes_with(3, 64), {21, 63})
+  lu.assertEquals(sizes_with(6, 64), {11, 66})
+  lu.assertEquals(sizes_with(5, 5), {1, 5})
+end
+
+function TestBatchSize:test_wrong_sizes()
+  lu.assertStrContains(message_of(sizes_with, 4, 3), 'no sample for each of 4 workers')
+  lu.assertStrContains(message_of(sizes_with, 4, 6.5), 'expected a whole number of samples, got 6.5')
+  lu.assertStrContains(message_of(sizes_with, 4, 'x'), 'expected a whole number')
+end
+
 TestPrepare = {}
 
 function TestPrepare:test_every_option_is_kept()

@@ -103,6 +103,40 @@ function train_torch.prepare_data_loader(loader, options)
   return require 'rtrain.torch.prepare_loader'(loader, context, train_torch.get_device(), options)
 end
 
+---This worker's part of a batch that all workers make together, so that a group that grows or shrinks trains with the same
+---batch. The parts are equal, since workers with unequal ones would make unequal numbers of steps: with a number of workers
+---that does not divide the batch they are rounded, and the second result is what all of them make in fact, by which to scale
+---a learning rate.
+---@param global_batch_size integer
+---@return integer batch_size for the DataLoader
+---@return integer global_batch_size workers * batch_size
+---Ray leaves that to the script. Raises code 'argument' for less than one sample for each worker.
+---
+---```lua
+---local train = require 'rtrain'
+---local result = train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    local batch_size, all = train.torch.local_batch_size(64)
+---    train.report {batch_size = batch_size, lr = 0.1 * all / 64}
+---  end,
+---  scaling_config = train.ScalingConfig {num_workers = 3},
+---}):fit()
+---assert(result.metrics.batch_size == 21 and result.metrics.lr == 0.1 * 63 / 64)
+---```
+function train_torch.local_batch_size(global_batch_size)
+  local workers = session.get('train.torch.local_batch_size()').context.world_size
+  if type(global_batch_size) ~= 'number' or global_batch_size % 1 ~= 0 then
+    errors.raise('argument', ('local_batch_size: expected a whole number of samples, got %s'):format(
+      tostring(global_batch_size)))
+  end
+  if global_batch_size < workers then
+    errors.raise('argument', ('local_batch_size: a batch of %d has no sample for each of %d workers'):format(global_batch_size,
+      workers))
+  end
+  local size = math.floor(global_batch_size / workers + 0.5)
+  return size, size * workers
+end
+
 ---Seeds torch and Lua's math.random alike on every worker. For numbers that differ between workers, seed with
 ---`seed + rank` afterwards.
 ---@param seed? integer default 0
