@@ -52,6 +52,11 @@ void add_checkpoints(CLI::App& app, CommandResult&) {
   add_run_argument(*command, *options);
   command->add_flag("--all", options->all, "also those that were dropped");
   add_listing_options(*command, *options);
+  command->footer(
+      "Keys of --json, for each checkpoint: name, path, index, attempt, metrics, size_bytes,\n"
+      "created_at, status (of its validation: COMMITTED, PENDING_VALIDATION, VALIDATED,\n"
+      "VALIDATION_FAILED, VALIDATION_TIMEOUT), latest, best; problem where the validation failed;\n"
+      "with --all: kept, state");
   command->final_callback([options] {
     OpenRun run = options->open_run();
     const List checkpoints = run.reader.checkpoints(run.ref, options->all);

@@ -145,6 +145,7 @@ void add_logs(CLI::App& app, CommandResult&) {
       ->check(CLI::NonNegativeNumber);
   auto* follow_flag = command->add_flag("-f,--follow", options->follow, "go on until the run ends");
   add_listing_options(*command, *options);
+  command->footer("Keys of --json, for each line: attempt, rank, line");
   command->get_option("--json")->excludes(follow_flag);
   command->final_callback([options] {
     const OpenRun run = options->open_run();

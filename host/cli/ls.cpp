@@ -47,6 +47,10 @@ void add_ls(CLI::App& app, CommandResult&) {
   command->add_option("--limit", options->limit, "at most so many runs")
       ->check(CLI::NonNegativeNumber);
   add_listing_options(*command, *options);
+  command->footer(
+      "Keys of --json, for each run: name, run_id, status, num_workers, started_at, ended_at, "
+      "duration_s, script,\n"
+      "metrics (of the last report), tags");
   command->final_callback([options] {
     if (options->limit >= 0) options->filter.limit = options->limit;
     std::optional<RunReader> reader = options->reader();

@@ -101,6 +101,11 @@ void add_metrics(CLI::App& app, CommandResult&) {
       ->add_option("--series", options->series, "the points that train.log recorded under this key")
       ->option_text("KEY");
   add_listing_options(*command, *options);
+  command->footer(
+      "Keys of --json, for each report: index, attempt, time, metrics; with --ranks: ranks (their\n"
+      "metrics); with --all: superseded. Of --series, for each point: step, time, rank, value; "
+      "with\n"
+      "--all: attempt, superseded");
   command->final_callback([options] {
     OpenRun run = options->open_run();
     if (!options->series.empty()) {

@@ -13,6 +13,7 @@ void add_repair(CLI::App& app, CommandResult&) {
   CLI::App* command =
       app.add_subcommand("repair", "Make a damaged store anew, from its rows and its checkpoints");
   add_listing_options(*command, *options);
+  command->footer("With --json a list of the lines");
   command->final_callback([options] {
     const std::vector<std::string> lines = repair_store(options->storage_path());
     if (options->json) return print_json(List(lines.begin(), lines.end()));

@@ -110,6 +110,17 @@ void add_show(CLI::App& app, CommandResult&) {
   CLI::App* command = app.add_subcommand("show", "Show one run");
   add_run_argument(*command, *options);
   add_listing_options(*command, *options);
+  command->footer(
+      "Keys of --json: name, run_id, status, num_workers, started_at, ended_at, duration_s, "
+      "script,\n"
+      "metrics (of the last report), tags, config, scaling, attempts, checkpoints, "
+      "best_checkpoints,\n"
+      "annotations, path, environment.\n"
+      "attempts: attempt, status, error, started_at, ended_at, workers (rank, pid, host, device,\n"
+      "exit_code, signal). annotations: time, attempt, rank, severity, text.\n"
+      "environment: git_commit, git_dirty, hostname, command. checkpoints, best_checkpoints: as "
+      "those of\n"
+      "`rtrain checkpoints`");
   command->final_callback([options] {
     OpenRun run = options->open_run();
     const Value document = run.reader.run(run.ref);

@@ -47,6 +47,7 @@ void add_sql(CLI::App& app, CommandResult&) {
   command->add_option("QUERY", options->query, "one SELECT");
   command->add_flag("--schema", options->schema, "print the tables and views");
   add_listing_options(*command, *options);
+  command->footer("With --json a list of rows, each a map of column and value");
   command->final_callback([options] {
     if (options->schema) {
       if (options->json) return print_json(Map{{"schema", schema_text()}});

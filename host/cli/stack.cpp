@@ -54,6 +54,7 @@ void add_stack(CLI::App& app, CommandResult&) {
   add_run_argument(*command, *options);
   command->add_option("--rank", options->rank, "of this rank only");
   add_listing_options(*command, *options);
+  command->footer("Keys of --json: name, run_id, attempt, state, ranks");
   command->final_callback([options] { show_stacks(*options); });
 }
 

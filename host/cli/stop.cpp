@@ -55,6 +55,7 @@ void add_stop(CLI::App& app, CommandResult&) {
   add_run_argument(*command, *options);
   command->add_flag("--now", options->now, "kill its workers, without another checkpoint");
   add_listing_options(*command, *options);
+  command->footer("Keys of --json: name, run_id, pid, status");
   command->final_callback([options] { stop_run(*options); });
 }
 

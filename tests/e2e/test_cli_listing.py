@@ -1,6 +1,7 @@
 """The listing commands over a store that Python's sqlite3 wrote, from the schema that rtrain prints."""
 
 import json
+import re
 import os
 import pathlib
 import sqlite3
@@ -108,6 +109,29 @@ def test_show_tells_all_of_a_run(store):
     for word in ("alpha", "the first", "signal 9", "checkpoint_000002", "1 m 02 s"):
         assert word in text
     assert "boom" in store("show", "alphabet").stdout
+
+
+# Below these keys everything is the user's, or described with another command.
+NOT_DESCRIBED = {"metrics", "config", "scaling", "ranks", "checkpoints", "best_checkpoints"}
+
+
+def keys_in(value):
+    if isinstance(value, list):
+        return set().union(*map(keys_in, value))
+    if not isinstance(value, dict):
+        return set()
+    return set(value).union(*(keys_in(item) for key, item in value.items() if key not in NOT_DESCRIBED))
+
+
+@pytest.mark.parametrize("command", [["ls"], ["show", "alpha"], ["metrics", "alpha", "--all", "--ranks"],
+                                     ["checkpoints", "alpha", "--all"], ["logs", "alpha"]])
+def test_the_help_names_every_key_of_json(store, command):
+    folder = store.storage / "alpha/logs/attempt-1"
+    folder.mkdir(parents=True)
+    (folder / "rank-0.log").write_text("line\n")
+    documented = store(command[0], "--help").stdout.split("Keys of --json")[1]
+    found = keys_in(store.json(*command))
+    assert found and found <= set(re.findall("[a-z_]+", documented)), "undocumented keys"
 
 
 def test_metrics_are_those_that_count(store):
