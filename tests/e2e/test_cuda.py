@@ -5,8 +5,11 @@ A driver is played by the library of tests/fake_nvidia; the CUDA library of LibT
 
 import ctypes
 import pathlib
+import shutil
+import subprocess
 
 import pytest
+from conftest import RTRAIN
 from fake_driver import play_driver, use_libtorch
 
 QUESTIONS = """
@@ -73,6 +76,32 @@ def test_a_libtorch_without_cuda_is_named_with_its_folder(rtrain, driver):
     lib = use_libtorch(rtrain, None)
     reason = cuda_of(rtrain)["reason"]
     assert reason.startswith(f"LibTorch without CUDA: libtorch_cuda.so not found beside {lib}/libtorch_cpu.so")
+
+
+# Both lie elsewhere then than when rtrain was built.
+DEPLOY = """
+set -e
+mount --bind "$1" "$2"
+mount -t tmpfs tmpfs "$1"
+exec "$3" exec "$4"
+"""
+
+
+def test_one_file_beside_a_python_environment_is_a_complete_deployment(rtrain):
+    packages = pathlib.Path(rtrain.json("env")["libtorch"]["path"]).parent.parent
+    environment = rtrain.folder / "environment"
+    place = environment / "lib" / "python3.12" / "site-packages"
+    place.mkdir(parents=True)
+    executable = shutil.copy(RTRAIN, rtrain.folder / "rtrain")
+    script = rtrain.script("print(require('torch').ones(3):sum():item(), require('rtrain._host').env().libtorch.source)")
+    command = ["unshare", "--mount", "sh", "-c", DEPLOY, "sh", packages, place, executable, script]
+    variables = {"HOME": rtrain.env["HOME"], "PATH": "/usr/bin:/bin", "VIRTUAL_ENV": str(environment),
+                 "RTRAIN_STORAGE": rtrain.env["RTRAIN_STORAGE"]}
+    result = subprocess.run(command, env=variables, cwd=rtrain.folder, capture_output=True, text=True, timeout=120)
+    if result.returncode != 0 and ("unshare" in result.stderr or "mount:" in result.stderr):
+        pytest.skip(f"hiding a folder needs the right to mount: {result.stderr.strip()}")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == ["3", "VIRTUAL_ENV"]
 
 
 @pytest.fixture
