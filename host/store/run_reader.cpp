@@ -1,110 +1,31 @@
 #include "host/store/run_reader.h"
 
-#include <sqlite3.h>
-
 #include <algorithm>
-#include <map>
+#include <utility>
 
-#include "host/base/clock.h"
-#include "host/base/json.h"
 #include "host/base/text.h"
 #include "host/store/annotation_store.h"
 #include "host/store/file.h"
 #include "host/store/retention.h"
+#include "host/store/row_values.h"
+#include "host/store/run_functions.h"
 #include "host/store/run_lock.h"
-#include "host/store/run_status.h"
 #include "host/store/schema.h"
 #include "host/store/series_store.h"
 #include "host/store/stored_metrics.h"
+#include "host/store/user_statement.h"
 
 namespace rtrain {
 namespace {
 
-// One row for each run; started_at and ended_at still in milliseconds.
-constexpr std::string_view kRuns = R"sql(
-SELECT name, runs.run_id AS run_id,
-       CASE WHEN is_final(status) OR run_is_live(name) THEN status ELSE 'LOST' END AS status,
-       num_workers, started_at, ended_at,
-       (coalesce(ended_at, CASE WHEN run_is_live(name) THEN now_ms() ELSE updated_at END)
-        - started_at) / 1000.0 AS duration_s,
-       script, note, tags, r.metrics AS metrics, r.nonfinite AS nonfinite
-FROM runs LEFT JOIN reports AS r ON r.run_id = runs.run_id AND r.rank = 0 AND r.superseded = 0 AND
-     r.idx = (SELECT max(idx) FROM reports AS l
-              WHERE l.run_id = runs.run_id AND l.rank = 0 AND l.superseded = 0)
-)sql";
-
-const std::vector<std::string>& run_columns() {
-  static const std::vector<std::string> columns = {
-      "name",       "run_id", "status", "num_workers", "started_at", "ended_at",
-      "duration_s", "script", "note",   "tags",        "metrics"};
-  return columns;
-}
-
-std::string quoted(std::string_view text, char quote) {
-  std::string out(1, quote);
-  for (const char c : text) {
-    out += c;
-    if (c == quote) out += c;
-  }
-  return out + quote;
-}
-
 Error usage(std::string text) { return Error(Code::kUsage, std::move(text)); }
-
-Value time_value(std::optional<int64_t> time_ms) {
-  if (!time_ms) return {};
-  return time_text(*time_ms);
-}
-
-Value json_value(const std::string& text) { return text.empty() ? Value() : from_json(text); }
-
-Value optional_value(std::optional<int64_t> number) { return number ? Value(*number) : Value(); }
-
-Value cell_value(const Statement& row, int column) {
-  switch (row.type(column)) {
-    case SQLITE_NULL:
-      return {};
-    case SQLITE_INTEGER:
-      return row.integer(column);
-    case SQLITE_FLOAT:
-      return row.real(column);
-    default:
-      return row.text(column);
-  }
-}
-
-void sql_run_is_live(sqlite3_context* context, int, sqlite3_value** values) {
-  const auto* storage = static_cast<const std::string*>(sqlite3_user_data(context));
-  const auto* name = reinterpret_cast<const char*>(sqlite3_value_text(values[0]));
-  bool live = false;
-  try {
-    live = name != nullptr && RunLock::is_held(cat(*storage, "/", std::string_view(name)));
-  } catch (const Error&) {
-    live = true;  // a lock that cannot be looked at proves nothing
-  }
-  sqlite3_result_int(context, live ? 1 : 0);
-}
-
-void sql_is_final(sqlite3_context* context, int, sqlite3_value** values) {
-  const auto* status = reinterpret_cast<const char*>(sqlite3_value_text(values[0]));
-  sqlite3_result_int(context, status != nullptr && is_final_status(status) ? 1 : 0);
-}
-
-void sql_now_ms(sqlite3_context* context, int, sqlite3_value**) {
-  sqlite3_result_int64(context, now_ms());
-}
 
 }  // namespace
 
 RunReader::RunReader(Database database, std::string storage_path)
     : database_(std::move(database)),
       storage_path_(std::make_unique<std::string>(std::move(storage_path))) {
-  sqlite3_create_function_v2(database_.handle(), "run_is_live", 1, SQLITE_UTF8, storage_path_.get(),
-                             &sql_run_is_live, nullptr, nullptr, nullptr);
-  sqlite3_create_function_v2(database_.handle(), "is_final", 1, SQLITE_UTF8, nullptr, &sql_is_final,
-                             nullptr, nullptr, nullptr);
-  sqlite3_create_function_v2(database_.handle(), "now_ms", 0, SQLITE_UTF8, nullptr, &sql_now_ms,
-                             nullptr, nullptr, nullptr);
+  add_run_functions(database_, *storage_path_);
   database_.allow_reads_only();
 }
 
@@ -156,96 +77,7 @@ RunRef RunReader::find(const std::string& run) {
       cat("'", run, "' is the beginning of ", matches.size(), " runs: ", join(names, ", ")));
 }
 
-std::vector<std::string> RunReader::metric_names() {
-  Statement query = database_.prepare(
-      cat("SELECT DISTINCT key FROM (", kRuns, ") AS list, json_each(list.metrics) ORDER BY key"));
-  std::vector<std::string> names;
-  while (query.next()) {
-    const std::string name = query.text(0);
-    const auto& own = run_columns();
-    const bool usable = name.find('"') == std::string::npos;
-    if (usable && std::find(own.begin(), own.end(), name) == own.end()) names.push_back(name);
-  }
-  return names;
-}
-
-std::string RunReader::list_query(const RunFilter& filter) {
-  std::vector<std::string> columns = run_columns();
-  std::string metrics;
-  if (!filter.where.empty() || !filter.sort.empty()) {
-    for (const std::string& name : metric_names()) {
-      metrics += cat(", json_extract(metrics, ", quoted(cat("$.\"", name, "\""), '\''), ") AS ",
-                     quoted(name, '"'));
-      columns.push_back(name);
-    }
-  }
-  constexpr std::string_view kTimes =
-      "strftime('%Y-%m-%dT%H:%M:%fZ', started_at / 1000.0, 'unixepoch') AS started_at, "
-      "strftime('%Y-%m-%dT%H:%M:%fZ', ended_at / 1000.0, 'unixepoch') AS ended_at";
-  std::string sql =
-      cat("WITH list AS (SELECT name, run_id, status, num_workers, ", kTimes,
-          ", duration_s, script, note, tags, metrics, nonfinite", metrics, " FROM (", kRuns,
-          ")) SELECT name, run_id, status, num_workers, started_at, ended_at, duration_s, script, "
-          "tags, metrics, nonfinite FROM list");
-  if (!filter.where.empty()) sql += cat(" WHERE (", filter.where, "\n)");
-  const bool descending = filter.sort.empty() || filter.sort.front() == '-';
-  const std::string key =
-      filter.sort.empty() ? "started_at" : filter.sort.substr(descending ? 1 : 0);
-  if (std::find(columns.begin(), columns.end(), key) == columns.end()) {
-    throw usage(cat("--sort: no column '", key, "'", suggestion(key, columns)));
-  }
-  const std::string column = quoted(key, '"');
-  sql += cat(" ORDER BY ", column, " IS NULL, ", column, descending ? " DESC" : "", ", name");
-  if (filter.limit) sql += cat(" LIMIT ", *filter.limit);
-  return sql;
-}
-
-Value RunReader::row_of_run(Statement& row) {
-  const std::string metrics = row.text(9);
-  return Map{{"name", row.text(0)},
-             {"run_id", row.text(1)},
-             {"status", row.text(2)},
-             {"num_workers", row.integer(3)},
-             {"started_at", cell_value(row, 4)},
-             {"ended_at", cell_value(row, 5)},
-             {"duration_s", row.real(6)},
-             {"script", row.text(7)},
-             {"metrics", metrics.empty() ? Value(Map{}) : load_metrics(metrics, row.text(10))},
-             {"tags", json_value(row.text(8))}};
-}
-
-Statement RunReader::user_statement(const std::string& sql, const std::string& what) {
-  try {
-    Statement statement = database_.prepare(sql);
-    if (statement.is_read_only()) return statement;
-  } catch (const Error& e) {
-    if (e.code() != Code::kInternal) throw;
-    const int code = sqlite3_errcode(database_.handle());
-    if (code == SQLITE_OK) throw usage(cat(what, ": ", e.message()));
-    if (code != SQLITE_AUTH) {
-      throw usage(cat(what, ": ", std::string_view(sqlite3_errmsg(database_.handle()))));
-    }
-  }
-  throw usage(cat(what, ": nothing but reading is allowed"));
-}
-
-List RunReader::runs(const RunFilter& filter) {
-  const std::string sql = list_query(filter);
-  List out;
-  try {
-    Statement query = user_statement(sql, cat("--where ", filter.where));
-    while (query.next()) out.push_back(row_of_run(query));
-  } catch (const Error& e) {
-    constexpr std::string_view kNoColumn = "no such column: ";
-    const size_t found = e.message().rfind(kNoColumn);
-    if (e.code() != Code::kUsage || found == std::string::npos) throw;
-    std::vector<std::string> columns = run_columns();
-    for (std::string& name : metric_names()) columns.push_back(std::move(name));
-    const std::string name = e.message().substr(found + kNoColumn.size());
-    throw usage(cat(e.message(), suggestion(name, columns)));
-  }
-  return out;
-}
+List RunReader::runs(const RunFilter& filter) { return RunListing(database_).rows(filter); }
 
 List RunReader::attempts(const RunRef& run) {
   // An attempt without an end is that of a live controller, or of one that was lost.
@@ -281,10 +113,7 @@ List RunReader::attempts(const RunRef& run) {
 }
 
 Value RunReader::run(const RunRef& run) {
-  const List found =
-      runs({.where = cat("run_id = ", quoted(run.run_id, '\'')), .sort = {}, .limit = {}});
-  RT_CHECK(found.size() == 1);
-  Map out = found.front().as_map();
+  Map out = RunListing(database_).row(run.run_id).as_map();
   Statement query = database_.prepare(
       "SELECT config, scaling, environment, checkpoint_config FROM runs WHERE run_id = ?");
   query.add(run.run_id).next();
@@ -416,7 +245,7 @@ List RunReader::checkpoints(const RunRef& run, bool all) {
 bool RunReader::is_live(const RunRef& run) const { return RunLock::is_held(run.path); }
 
 RunReader::Table RunReader::query(const std::string& sql) {
-  Statement statement = user_statement(sql, "the query");
+  Statement statement = user_statement(database_, sql, "the query");
   Table table;
   for (int column = 0; column < statement.columns(); ++column) {
     table.columns.push_back(statement.column_name(column));

@@ -15,6 +15,7 @@
 
 #include "host/base/value.h"
 #include "host/store/database.h"
+#include "host/store/run_listing.h"
 
 namespace rtrain {
 
@@ -22,12 +23,6 @@ struct RunRef {
   std::string run_id;
   std::string name;
   std::string path;  // absolute
-};
-
-struct RunFilter {
-  std::string where;  // an SQL expression over the columns of a run and its metrics; empty: all
-  std::string sort;   // a column; a leading "-" turns the order round; empty: newest first
-  std::optional<int64_t> limit;
 };
 
 struct OpenRun;
@@ -42,7 +37,7 @@ class RunReader {
   // The run of that name or id, or of that unique beginning of one; "last" is the one started last.
   RunRef find(const std::string& run);
 
-  // {name, run_id, status, num_workers, started_at, ended_at, duration_s, script, metrics, tags}
+  // As RunListing::rows.
   List runs(const RunFilter& filter);
   // Those keys, config, scaling, attempts, checkpoints, best_checkpoints, annotations, path,
   // environment.
@@ -72,12 +67,7 @@ class RunReader {
 
  private:
   RunReader(Database database, std::string storage_path);
-  std::vector<std::string> metric_names();
-  std::string list_query(const RunFilter& filter);
-  // A statement that a user wrote, or a part of it; `what` begins the message about its mistakes.
-  Statement user_statement(const std::string& sql, const std::string& what);
   List attempts(const RunRef& run);
-  Value row_of_run(Statement& row);
 
   Database database_;
   std::unique_ptr<std::string> storage_path_;  // SQL functions point to it

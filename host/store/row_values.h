@@ -1,0 +1,21 @@
+// host/store/row_values.h: columns of the store as the plain data that commands show.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "host/base/value.h"
+#include "host/store/database.h"
+
+namespace rtrain {
+
+// RFC 3339 UTC; null without a time.
+Value time_value(std::optional<int64_t> time_ms);
+// Of a JSON text; null of an empty one.
+Value json_value(const std::string& text);
+Value optional_value(std::optional<int64_t> number);
+// Of a column of any type.
+Value cell_value(const Statement& row, int column);
+
+}  // namespace rtrain
