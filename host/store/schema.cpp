@@ -185,11 +185,11 @@ std::vector<std::string> table_names(Database& database) {
 }  // namespace
 
 void check_is_store(Database& database) {
-  const int64_t version = user_version(database);
+  // Before the version: another controller may be making the store, both in one transaction.
   const std::vector<std::string> tables = table_names(database);
   if (tables.empty()) return;
   Statement own = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'runs'");
-  if (version > 0 && own.next()) return;
+  if (own.next() && user_version(database) > 0) return;
   throw Error(Code::kEnvironment,
               cat(database.path(), " is a database of another program (its tables: ",
                   join(tables, ", "), "): move it away, or keep the runs in another folder"));
