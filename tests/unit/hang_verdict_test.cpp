@@ -42,17 +42,27 @@ struct Group {
   bool beats = true;
 };
 
+// Expects one finding: of this kind, through this rank, and proof or not. Its text.
+std::string expect_one(const std::vector<HangFinding>& found, Kind kind, int rank, bool proof) {
+  EXPECT_EQ(found.size(), 1u);
+  if (found.size() != 1) return {};
+  EXPECT_EQ(found[0].kind, kind);
+  EXPECT_EQ(found[0].rank, rank);
+  EXPECT_EQ(found[0].proof, proof);
+  return found[0].text;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 TEST(HangVerdict, F_009_StoppedProcessIsNamedAndProof) {
   Group group;
   group.wait(0, "all_reduce", 5);
   group.ranks[1].state = 'T';
   EXPECT_TRUE(group.run(9).empty());
-  const auto found = group.run(2);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, Kind::kStopped);
-  EXPECT_EQ(found[0].rank, 1);
-  EXPECT_TRUE(found[0].proof);
-  EXPECT_NE(found[0].text.find("rank 0 waits in all_reduce"), std::string::npos);
+  const std::string text = expect_one(group.run(2), Kind::kStopped, 1, true);
+  EXPECT_TRUE(contains(text, "rank 0 waits in all_reduce"));
 }
 
 TEST(HangVerdict, F_009_ContinuedWithinTheThresholdIsNothing) {
@@ -69,11 +79,7 @@ TEST(HangVerdict, ReturnedRankThatAnotherWaitsForIsProofAfterTwoSeconds) {
   group.ranks[1].collectives = 5;
   group.ranks[1].has_returned = true;
   EXPECT_TRUE(group.run(2).empty());
-  const auto found = group.run(1);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, Kind::kReturned);
-  EXPECT_EQ(found[0].rank, 1);
-  EXPECT_TRUE(found[0].proof);
+  expect_one(group.run(1), Kind::kReturned, 1, true);
 }
 
 TEST(HangVerdict, ReturnedAfterTheSameCollectivesIsNothing) {
@@ -91,13 +97,8 @@ TEST(HangVerdict, F_013_DifferentCollectivesNameTheRankThatDiffers) {
     group.ranks[i].calls = {{4, i == 1 ? "all_gather(float32 [4])" : "all_reduce(float32 [4])",
                              i == 1 ? "train.lua:9" : "train.lua:7"}};
   }
-  const auto found = group.run(3);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, Kind::kMismatch);
-  EXPECT_EQ(found[0].rank, 1);
-  EXPECT_TRUE(found[0].proof);
-  EXPECT_NE(found[0].text.find("all_gather(float32 [4]) at train.lua:9 as collective 4"),
-            std::string::npos);
+  const std::string text = expect_one(group.run(3), Kind::kMismatch, 1, true);
+  EXPECT_TRUE(contains(text, "all_gather(float32 [4]) at train.lua:9 as collective 4"));
 }
 
 TEST(HangVerdict, CycleOfReportAndCollectiveIsProof) {
@@ -106,10 +107,7 @@ TEST(HangVerdict, CycleOfReportAndCollectiveIsProof) {
   group.ranks[0].reports = 2;
   group.wait(1, "all_reduce", 6);
   group.ranks[1].reports = 1;
-  const auto found = group.run(3);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, Kind::kCycle);
-  EXPECT_TRUE(found[0].proof);
+  expect_one(group.run(3), Kind::kCycle, 0, true);
 }
 
 TEST(HangVerdict, AllWaitingWithNothingMovingIsProofAtTheThreshold) {
@@ -117,10 +115,7 @@ TEST(HangVerdict, AllWaitingWithNothingMovingIsProofAtTheThreshold) {
   group.wait(0, "all_reduce", 5);
   group.wait(1, "backward", 5);
   EXPECT_TRUE(group.run(9).empty());
-  const auto found = group.run(2);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, Kind::kAllWait);
-  EXPECT_TRUE(found[0].proof);
+  expect_one(group.run(2), Kind::kAllWait, 0, true);
 }
 
 TEST(HangVerdict, B_100_CountsThatDifferAndAdvanceAreNothing) {
@@ -135,15 +130,9 @@ TEST(HangVerdict, B_100_CountsThatDifferAndAdvanceAreNothing) {
 TEST(HangVerdict, F_008_BusyRankIsNamedThenProofAfterFarLonger) {
   Group group;
   group.wait(0, "all_reduce", 6);
-  const auto named = group.run(12);
-  ASSERT_EQ(named.size(), 1u);
-  EXPECT_EQ(named[0].kind, Kind::kBusy);
-  EXPECT_EQ(named[0].rank, 1);
-  EXPECT_FALSE(named[0].proof);
+  expect_one(group.run(12), Kind::kBusy, 1, false);
   EXPECT_TRUE(group.run(40).empty());
-  const auto ended = group.run(10);
-  ASSERT_EQ(ended.size(), 1u);
-  EXPECT_TRUE(ended[0].proof);
+  expect_one(group.run(10), Kind::kBusy, 1, true);
 }
 
 TEST(HangVerdict, AnnouncedWorkIsNoHang) {
@@ -157,11 +146,7 @@ TEST(HangVerdict, F_010_StuckLoaderIsDataAndNoProof) {
   Group group;
   group.wait(0, "all_reduce", 6);
   group.wait(1, "DataLoader", 5);
-  const auto found = group.run(20);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, Kind::kData);
-  EXPECT_EQ(found[0].rank, 1);
-  EXPECT_FALSE(found[0].proof);
+  expect_one(group.run(20), Kind::kData, 1, false);
 }
 
 TEST(HangVerdict, F_011_SlowRankIsNamedWithATable) {
@@ -171,11 +156,8 @@ TEST(HangVerdict, F_011_SlowRankIsNamedWithATable) {
     group.wait(0, "all_reduce", static_cast<uint64_t>(i));
     for (HangFinding& each : group.run(0.5, {0, 1})) all.push_back(std::move(each));
   }
-  ASSERT_EQ(all.size(), 1u);
-  EXPECT_EQ(all[0].kind, Kind::kSlow);
-  EXPECT_EQ(all[0].rank, 1);
-  EXPECT_FALSE(all[0].proof);
-  EXPECT_NE(all[0].text.find("rank 0 100 %, rank 1 0 %"), std::string::npos);
+  const std::string text = expect_one(all, Kind::kSlow, 1, false);
+  EXPECT_TRUE(contains(text, "rank 0 100 %, rank 1 0 %"));
 }
 
 TEST(HangVerdict, B_082_SilentProcessIsDeadAfterTheTimeout) {
@@ -212,11 +194,8 @@ TEST(HangVerdict, WaitInTheControllersCollectiveIsNotShownWithOneOfTheGroup) {
     group.wait(i, "train.collective.barrier()", 5);
     group.ranks[i].calls = {{5, "all_reduce(float32 [4])", "train.lua:5"}};
   }
-  const auto found = group.run(12);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, Kind::kAllWait);
-  EXPECT_NE(found[0].text.find("waits in train.collective.barrier() at train.lua:7"),
-            std::string::npos);
+  const std::string text = expect_one(group.run(12), Kind::kAllWait, 0, true);
+  EXPECT_TRUE(contains(text, "waits in train.collective.barrier() at train.lua:7"));
 }
 
 TEST(HangVerdict, UploadIsNeverAHang) {
