@@ -88,6 +88,7 @@ std::vector<CheckpointRow> CheckpointStore::read(std::string_view condition) {
 std::vector<CheckpointRow> CheckpointStore::kept() { return read("state = 'kept'"); }
 
 std::vector<std::string> CheckpointStore::apply_retention() {
+  if (!policy_.num_to_keep) return {};  // a long run has many: a commit should not read them all
   const std::vector<CheckpointRow> rows = kept();
   std::vector<Value> metrics;
   std::set<size_t> pending;

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "host/base/clock.h"
-#include "host/base/codec.h"
 #include "host/base/text.h"
 #include "host/loop/message.h"
+#include "host/train/value_size.h"
 
 namespace rtrain {
 namespace {
@@ -196,7 +196,7 @@ void CheckpointCoordinator::reply(const CheckpointQuery& query, const List& chec
   };
   for (const Value& each : checkpoints) {
     part.push_back(each);
-    bytes += encode(each).size();
+    bytes += approximate_bytes(each);
     if (bytes >= kPartBytes) send_part();
   }
   if (!part.empty()) send_part();

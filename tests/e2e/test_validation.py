@@ -220,3 +220,20 @@ def test_a_validation_function_starts_no_run(rtrain):
 def test_a_checkpoint_without_a_score_is_named(rtrain):
     result = rtrain.run_ok(script("save(1, nil, {loss = 1, f1 = 2})", "return {}", BY_SCORE))
     assert "have no 'score'" in result.stderr and "f1, loss" in result.stderr
+
+
+def test_a_long_list_of_checkpoints_comes_whole_and_in_order(rtrain):
+    """1 MB of metrics: more than one message may carry."""
+    body = """
+      local text = ('x'):rep(40000)
+      for epoch = 1, 30 do save(epoch, nil, {score = epoch, text = text}) end
+      local all = train.get_all_reported_checkpoints()
+      local sum = 0
+      for i, each in ipairs(all) do
+        assert(each.metrics.score == i and each.metrics.text == text and epoch_of(each.checkpoint) == i)
+        sum = sum + each.metrics.score
+      end
+      print('all', #all, sum)
+    """
+    result = rtrain.run_ok(script(body, "return {}"))
+    assert "all\t30\t465" in result.stdout
