@@ -1,6 +1,5 @@
 #include "host/base/machine.h"
 
-#include <dlfcn.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -8,11 +7,8 @@
 #include <array>
 #include <cmath>
 #include <fstream>
-#include <memory>
 
 #include "host/base/cgroup.h"
-#include "host/base/text.h"
-
 namespace rtrain {
 namespace {
 
@@ -60,55 +56,6 @@ int64_t meminfo_bytes(const std::string& key) {
   return 0;
 }
 
-// The few functions of NVML that listing devices takes.
-class Nvml {
- public:
-  Nvml() : library_(::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
-    started_ = library_ != nullptr && call("nvmlInit_v2") == 0;
-  }
-  ~Nvml() {
-    if (started_) call("nvmlShutdown");
-    if (library_ != nullptr) ::dlclose(library_);
-  }
-  Nvml(const Nvml&) = delete;
-  Nvml& operator=(const Nvml&) = delete;
-
-  bool is_loaded() const { return library_ != nullptr; }
-  bool is_started() const { return started_; }
-
-  std::string driver() const {
-    std::array<char, 96> text{};
-    call("nvmlSystemGetDriverVersion", text.data(), static_cast<unsigned>(text.size() - 1));
-    return text.data();
-  }
-
-  std::vector<Gpu> gpus() const {
-    unsigned count = 0;
-    call("nvmlDeviceGetCount_v2", &count);
-    std::vector<Gpu> out;
-    for (unsigned index = 0; index < count; ++index) {
-      void* device = nullptr;
-      if (call("nvmlDeviceGetHandleByIndex_v2", index, &device) != 0) continue;
-      std::array<char, 128> name{};
-      std::array<unsigned long long, 3> memory{};  // total, free, used
-      call("nvmlDeviceGetName", device, name.data(), static_cast<unsigned>(name.size() - 1));
-      call("nvmlDeviceGetMemoryInfo", device, memory.data());
-      out.push_back({index, name.data(), static_cast<int64_t>(memory[0])});
-    }
-    return out;
-  }
-
- private:
-  template <class... Args>
-  int call(const char* name, Args... args) const {
-    auto* function = reinterpret_cast<int (*)(Args...)>(::dlsym(library_, name));
-    return function == nullptr ? -1 : function(args...);
-  }
-
-  void* library_;
-  bool started_ = false;
-};
-
 }  // namespace
 
 std::string hostname() {
@@ -140,22 +87,5 @@ std::vector<int> own_processors() {
 int64_t memory_bytes() { return std::min(meminfo_bytes("MemTotal"), cgroup_memory()); }
 
 int64_t available_memory_bytes() { return std::min(meminfo_bytes("MemAvailable"), memory_bytes()); }
-
-GpuSearch find_gpus() {
-  GpuSearch search;
-  const Nvml nvml;
-  if (!nvml.is_loaded()) {
-    search.reason = "no NVIDIA driver: libnvidia-ml.so.1 is not on this machine";
-    return search;
-  }
-  if (!nvml.is_started()) {
-    search.reason = "the NVIDIA driver's library is here, but the driver does not answer";
-    return search;
-  }
-  search.driver = nvml.driver();
-  search.gpus = nvml.gpus();
-  if (search.gpus.empty()) search.reason = cat("NVIDIA driver ", search.driver, ", no device");
-  return search;
-}
 
 }  // namespace rtrain

@@ -1,5 +1,5 @@
-// host/base/machine.h: what this machine offers: cores, memory, GPUs. Loads no CUDA library but the
-// driver's own management library, and that only for gpus().
+// host/base/machine.h: what this machine offers: cores and memory. host/base/nvml.h tells of its
+// GPUs.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,5 @@ std::vector<int> own_processors();
 int64_t memory_bytes();
 // Memory that could be taken now without swapping.
 int64_t available_memory_bytes();
-
-struct Gpu {
-  int64_t index = 0;
-  std::string name;
-  int64_t memory_bytes = 0;
-};
-
-struct GpuSearch {
-  std::vector<Gpu> gpus;
-  std::string driver;  // the driver's version; empty without one
-  std::string reason;  // why there are none; empty when there are some
-};
-
-GpuSearch find_gpus();
 
 }  // namespace rtrain

@@ -1,6 +1,7 @@
 // rtrain resources: the cores and GPUs of this host: how many runs may use, who holds them, who
 // waits.
 #include <charconv>
+#include <cmath>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "host/base/gpu_request.h"
 #include "host/base/lease.h"
 #include "host/base/machine.h"
+#include "host/base/nvml.h"
 #include "host/base/resource_settings.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
@@ -39,16 +41,47 @@ void apply(const std::string& setting) {
 
 double of_whole(int share) { return static_cast<double>(share) / kWholeGpu; }
 
-// The devices that this process sees: [{index, uuid, name, free}].
+template <class T>
+Value or_nil(const std::optional<T>& value) {
+  return value ? Value(*value) : Value();
+}
+
+// {used_bytes, utilization_percent, power_w, power_limit_w, temperature_c, slowed_by, processes}.
+Map describe_state(const GpuState& state) {
+  List processes;
+  for (const GpuProcess& process : state.processes) {
+    processes.emplace_back(
+        Map{{"pid", process.pid}, {"memory_bytes", or_nil(process.memory_bytes)}});
+  }
+  return {{"used_bytes", or_nil(state.used_bytes)},
+          {"utilization_percent", or_nil(state.utilization_percent)},
+          {"power_w", or_nil(state.power_w)},
+          {"power_limit_w", or_nil(state.power_limit_w)},
+          {"temperature_c", or_nil(state.temperature_c)},
+          {"slowed_by", List(state.slowed_by.begin(), state.slowed_by.end())},
+          {"processes", std::move(processes)}};
+}
+
+// What the management library says about the device of that UUID; nil where it says nothing.
+Value describe_state(const Nvml& nvml, const std::string& uuid) {
+  for (const Gpu& gpu : nvml.gpus()) {
+    if (gpu.uuid == uuid) return describe_state(nvml.state(gpu));
+  }
+  return {};
+}
+
+// The devices that this process sees: [{index, uuid, name, free, state}].
 List describe_gpus(const LeaseTable& table) {
   List out;
+  const Nvml nvml;
   for (const CudaDevice& device : cuda_driver().devices) {
     int free = kWholeGpu;
     for (const HeldGpu& gpu : table.gpus) free -= gpu.uuid == device.uuid ? gpu.share : 0;
     out.emplace_back(Map{{"index", static_cast<int64_t>(out.size())},
                          {"uuid", device.uuid},
                          {"name", device.name},
-                         {"free", of_whole(free)}});
+                         {"free", of_whole(free)},
+                         {"state", describe_state(nvml, device.uuid)}});
   }
   return out;
 }
@@ -61,8 +94,8 @@ List describe_shares(const std::vector<HeldGpu>& gpus) {
   return out;
 }
 
-// {cpus: {host, offered, free}, gpus: [{index, uuid, name, free}], leases: [{run, pid, cores,
-// gpus}], waiting: [{run, pid}]}.
+// {cpus: {host, offered, free}, gpus: [{index, uuid, name, free, state}], leases: [{run, pid,
+// cores, gpus}], waiting: [{run, pid}]}.
 Value describe() {
   const LeaseTable table = read_lease_table();
   List leases;
@@ -83,6 +116,23 @@ Value describe() {
              {"waiting", std::move(waiting)}};
 }
 
+// "; 97 % busy, 21.5 GB in use, 700 W, 71 °C, slowed by power limit".
+std::string state_text(const Value& state) {
+  if (state.is_nil()) return "";
+  std::vector<std::string> parts;
+  const auto add = [&](const char* field, const auto& text) {
+    if (!state[field].is_nil()) parts.push_back(text(state[field]));
+  };
+  add("utilization_percent", [](const Value& v) { return cat(v.as_int(), " % busy"); });
+  add("used_bytes", [](const Value& v) { return human_size(v.as_int()) + " in use"; });
+  add("power_w", [](const Value& v) { return cat(std::llround(v.as_float()), " W"); });
+  add("temperature_c", [](const Value& v) { return cat(v.as_int(), " °C"); });
+  std::vector<std::string> reasons;
+  for (const Value& reason : state["slowed_by"].as_list()) reasons.push_back(reason.as_string());
+  if (!reasons.empty()) parts.push_back(cat("slowed by ", join(reasons, ", ")));
+  return parts.empty() ? "" : cat("; ", join(parts, ", "));
+}
+
 void print(const Value& resources) {
   const Value& cpus = resources["cpus"];
   std::cout << "cores  " << cpus["offered"].as_int() << " offered, " << cpus["free"].as_int()
@@ -93,7 +143,7 @@ void print(const Value& resources) {
   std::cout << "\n";
   for (const Value& gpu : resources["gpus"].as_list()) {
     std::cout << "GPU " << gpu["index"].as_int() << "  " << gpu["name"].as_string() << ", "
-              << gpu["free"].as_float() << " free\n";
+              << gpu["free"].as_float() << " free" << state_text(gpu["state"]) << "\n";
   }
   std::vector<std::vector<std::string>> rows;
   for (const Value& lease : resources["leases"].as_list()) {

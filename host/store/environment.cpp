@@ -10,6 +10,7 @@
 #include "host/base/arrow_library.h"
 #include "host/base/libtorch.h"
 #include "host/base/machine.h"
+#include "host/base/nvml.h"
 #include "host/lua/compiled_hooks.h"
 #include "host/lua/cuda_loader.h"
 #include "host/lua/lua.h"
@@ -70,8 +71,10 @@ Value describe_environment() {
   const GpuSearch search = find_gpus();
   List gpus;
   for (const Gpu& gpu : search.gpus) {
-    gpus.push_back(
-        Map{{"index", gpu.index}, {"name", gpu.name}, {"memory_bytes", gpu.memory_bytes}});
+    gpus.push_back(Map{{"index", gpu.index},
+                       {"uuid", gpu.uuid},
+                       {"name", gpu.name},
+                       {"memory_bytes", gpu.memory_bytes}});
   }
   return Map{{"version", rtrain_version()},
              {"platform", describe_platform()},

@@ -137,7 +137,9 @@ def test_runs_side_by_side_share_the_devices_and_wait_for_them(host):
         assert [gpu["free"] for gpu in resources["gpus"]] == [0.5, 1.0]
         assert resources["leases"] == [
             {"run": "half", "pid": half.pid, "cores": [0], "gpus": [{"uuid": uuid(0), "share": 0.5}]}]
-        assert "GPU 0  NVIDIA H100 80GB HBM3, 0.5 free" in rtrain("resources").stdout
+        assert ("GPU 0  NVIDIA H100 80GB HBM3, 0.5 free; 97 % busy, 21.5 GB in use, 700 W, 71 °C, slowed by power limit"
+                in rtrain("resources").stdout)
+        assert resources["gpus"][0]["state"]["processes"] == [{"pid": 4711, "memory_bytes": 19 << 30}]
         # A whole device is the other one; what is left of the first serves a part.
         rtrain.run_ok(script("use_gpu = true", "whole"))
         assert told(rtrain, "whole") == [("cuda:0", uuid(1))]

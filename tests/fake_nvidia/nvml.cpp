@@ -1,0 +1,125 @@
+// A libnvidia-ml.so.1 that tells of FAKE_CUDA_DEVICES devices, of which the first is busy, and of
+// the error FAKE_NVML_XID of the last one, once.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+struct Memory {
+  unsigned long long total, free, used;
+};
+struct Utilization {
+  unsigned gpu, memory;
+};
+struct Process {
+  unsigned pid;
+  unsigned long long used;
+  unsigned gpu_instance, compute_instance;
+};
+struct Event {
+  void* device;
+  unsigned long long type, data;
+  unsigned gpu_instance, compute_instance;
+};
+
+constexpr int kNotFound = 6;
+constexpr int kTimeout = 10;
+
+int number(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? 0 : std::atoi(text);
+}
+
+char devices[64];  // a handle is the address of one of these
+
+long number_of(const void* device) { return static_cast<const char*>(device) - devices; }
+
+int copy(char* to, unsigned size, const char* text) {
+  std::snprintf(to, size, "%s", text);
+  return 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+int nvmlInit_v2() { return number("FAKE_NVML_ERROR"); }
+int nvmlShutdown() { return 0; }
+int nvmlSystemGetDriverVersion(char* text, unsigned size) { return copy(text, size, "580.65.06"); }
+
+int nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = static_cast<unsigned>(number("FAKE_CUDA_DEVICES"));
+  return 0;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+  if (static_cast<int>(index) >= number("FAKE_CUDA_DEVICES")) return kNotFound;
+  *device = devices + index;
+  return 0;
+}
+
+int nvmlDeviceGetUUID(void* device, char* text, unsigned size) {
+  std::snprintf(text, size, "GPU-abababab-abab-abab-abab-ababababab%02lx", number_of(device));
+  return 0;
+}
+
+int nvmlDeviceGetName(void*, char* text, unsigned size) {
+  const char* set = std::getenv("FAKE_CUDA_NAME");
+  return copy(text, size, set == nullptr ? "NVIDIA H100 80GB HBM3" : set);
+}
+
+int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
+  const unsigned long long used = number_of(device) == 0 ? 20ULL << 30 : 0;
+  *memory = {80ULL << 30, (80ULL << 30) - used, used};
+  return 0;
+}
+
+int nvmlDeviceGetUtilizationRates(void* device, Utilization* rates) {
+  *rates = number_of(device) == 0 ? Utilization{97, 40} : Utilization{0, 0};
+  return 0;
+}
+
+int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
+  *milliwatts = number_of(device) == 0 ? 699500 : 70000;
+  return 0;
+}
+
+int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) {
+  *milliwatts = 700000;
+  return 0;
+}
+
+int nvmlDeviceGetTemperature(void* device, unsigned, unsigned* degrees) {
+  *degrees = number_of(device) == 0 ? 71 : 30;
+  return 0;
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* reasons) {
+  *reasons = number_of(device) == 0 ? 0x4 : 0x1;  // power limit, idle
+  return 0;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, Process* processes) {
+  *count = number_of(device) == 0 ? 1 : 0;
+  if (*count == 1) processes[0] = {4711, 19ULL << 30, 0, 0};
+  return 0;
+}
+
+int nvmlEventSetCreate(void** events) {
+  *events = devices;
+  return 0;
+}
+int nvmlEventSetFree(void*) { return 0; }
+int nvmlDeviceRegisterEvents(void*, unsigned long long, void*) { return 0; }
+
+int nvmlEventSetWait_v2(void*, Event* event, unsigned) {
+  static bool told = false;
+  const int xid = number("FAKE_NVML_XID");
+  if (told || xid == 0) return kTimeout;
+  told = true;
+  *event = {devices + number("FAKE_CUDA_DEVICES") - 1, 8, static_cast<unsigned long long>(xid), 0,
+            0};
+  return 0;
+}
+}

@@ -1,0 +1,78 @@
+#include "host/base/nvml.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace rtrain {
+namespace {
+
+// A host with two devices, of which the first is busy: tests/fake_nvidia/nvml.cpp, which is found
+// by its name because it is in the process.
+class NvmlTest : public ::testing::Test {
+ protected:
+  NvmlTest() : library_(dlopen(RTRAIN_FAKE_NVML, RTLD_NOW)) { setenv("FAKE_CUDA_DEVICES", "2", 1); }
+  ~NvmlTest() override {
+    for (const char* name : {"FAKE_CUDA_DEVICES", "FAKE_NVML_XID", "FAKE_NVML_ERROR"})
+      unsetenv(name);
+    dlclose(library_);
+  }
+
+  void* library_;
+};
+
+TEST_F(NvmlTest, TellsWhatTheDevicesAre) {
+  const GpuSearch search = find_gpus();
+  EXPECT_EQ(search.reason, "");
+  EXPECT_EQ(search.driver, "580.65.06");
+  ASSERT_EQ(search.gpus.size(), 2U);
+  EXPECT_EQ(search.gpus[1].uuid, "GPU-abababab-abab-abab-abab-ababababab01");
+  EXPECT_EQ(search.gpus[1].name, "NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(search.gpus[1].memory_bytes, int64_t{80} << 30);
+}
+
+TEST_F(NvmlTest, TellsWhatADeviceDoesAndWhoUsesIt) {
+  const Nvml nvml;
+  const GpuState busy = nvml.state(nvml.gpus()[0]);
+  EXPECT_EQ(busy.used_bytes, int64_t{20} << 30);
+  EXPECT_EQ(busy.utilization_percent, 97);
+  EXPECT_EQ(busy.power_w, 699.5);
+  EXPECT_EQ(busy.power_limit_w, 700);
+  EXPECT_EQ(busy.temperature_c, 71);
+  EXPECT_EQ(busy.slowed_by, std::vector<std::string>{"power limit"});
+  ASSERT_EQ(busy.processes.size(), 1U);
+  EXPECT_EQ(busy.processes[0].pid, 4711);
+  EXPECT_EQ(busy.processes[0].memory_bytes, int64_t{19} << 30);
+  const GpuState idle = nvml.state(nvml.gpus()[1]);
+  EXPECT_EQ(idle.utilization_percent, 0);
+  EXPECT_TRUE(idle.slowed_by.empty()) << "an idle clock is no slowdown";
+  EXPECT_TRUE(idle.processes.empty());
+}
+
+TEST_F(NvmlTest, TellsOfAFaultOnceWithItsDevice) {
+  Nvml nvml;
+  setenv("FAKE_NVML_XID", "79", 1);
+  const auto fault = nvml.next_fault(std::chrono::milliseconds(0));
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->uuid, "GPU-abababab-abab-abab-abab-ababababab01");
+  EXPECT_EQ(fault->xid, 79);
+  EXPECT_FALSE(nvml.next_fault(std::chrono::milliseconds(0)));
+}
+
+TEST_F(NvmlTest, ADriverThatDoesNotAnswerTellsOfNothing) {
+  setenv("FAKE_NVML_ERROR", "9", 1);
+  Nvml nvml;
+  EXPECT_EQ(nvml.refusal(), "the NVIDIA driver's library is here, but the driver does not answer");
+  EXPECT_TRUE(nvml.gpus().empty());
+  EXPECT_FALSE(nvml.state(Gpu{}).used_bytes);
+  EXPECT_FALSE(nvml.next_fault(std::chrono::milliseconds(0)));
+}
+
+TEST(Nvml, SlowdownsHaveNames) {
+  EXPECT_EQ(slowdown_names(0x60), (std::vector<std::string>{"heat", "heat (hardware)"}));
+  EXPECT_TRUE(slowdown_names(0x3).empty());
+}
+
+}  // namespace
+}  // namespace rtrain
