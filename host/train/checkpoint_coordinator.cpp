@@ -28,8 +28,8 @@ CheckpointCoordinator::CheckpointCoordinator(Seams seams)
       mirror_({.spec = seams_.spec,
                .loop = seams_.loop,
                .io = seams_.io,
-               .calls = seams_.calls,
-               .notice = seams_.notice}),
+               .events = seams_.events,
+               .calls = seams_.calls}),
       query_deadline_(seams_.loop, [this] { progressed(); }),
       drain_deadline_(seams_.loop, [this] { drain_too_long(); }) {}
 
@@ -40,7 +40,8 @@ ValidationManager::Callbacks CheckpointCoordinator::validation_callbacks() {
   };
   callbacks.on_line = [this](const CheckpointInfo& checkpoint, std::string_view stream,
                              std::string line) {
-    seams_.output({{"validation", checkpoint.name}, {"stream", stream}, {"text", std::move(line)}});
+    seams_.events.emit_output(
+        {{"validation", checkpoint.name}, {"stream", stream}, {"text", std::move(line)}});
   };
   callbacks.on_end = [this](const CheckpointInfo& checkpoint, const ValidationResult& result) {
     end_validation(checkpoint, result);
@@ -83,16 +84,16 @@ void CheckpointCoordinator::end_validation(const CheckpointInfo& checkpoint,
 void CheckpointCoordinator::validated(const CheckpointInfo& checkpoint,
                                       const ValidationResult& result,
                                       const CheckpointManager::Validated& stored) {
-  for (const std::string& text : stored.warnings) seams_.notice("warning", text);
+  for (const std::string& text : stored.warnings) seams_.events.notice("warning", text);
   if (result.status != CheckpointStatus::kValidated) {
-    seams_.notice("warning",
-                  cat("the validation of the checkpoint ", checkpoint.name,
-                      " failed, it keeps the metrics it was reported with: ", result.problem));
+    seams_.events.notice(
+        "warning", cat("the validation of the checkpoint ", checkpoint.name,
+                       " failed, it keeps the metrics it was reported with: ", result.problem));
   }
-  seams_.emit("validated", {{"checkpoint", checkpoint.name},
-                            {"index", checkpoint.index},
-                            {"status", status_name(result.status)},
-                            {"metrics", result.metrics}});
+  seams_.events.emit("validated", {{"checkpoint", checkpoint.name},
+                                   {"index", checkpoint.index},
+                                   {"status", status_name(result.status)},
+                                   {"metrics", result.metrics}});
   seams_.io.call(
       [names = stored.dropped](RunRecord& record) {
         record.checkpoints().drop(names);
@@ -107,7 +108,7 @@ void CheckpointCoordinator::validated(const CheckpointInfo& checkpoint,
 void CheckpointCoordinator::drain(std::function<void()> done) {
   drained_ = std::move(done);
   if (!validations_.queue().is_empty()) {
-    seams_.emit("draining", {{"validations", validations_.queue().size()}});
+    seams_.events.emit("draining", {{"validations", validations_.queue().size()}});
     const double limit_s = seams_.spec.validation.drain_timeout_s;
     if (limit_s > 0) drain_deadline_.start(to_ms(limit_s));
   }
@@ -132,8 +133,8 @@ void CheckpointCoordinator::drain_too_long() {
 void CheckpointCoordinator::cancel() {
   const size_t count = validations_.cancel();
   if (count > 0) {
-    seams_.notice("warning", cat(count, count == 1 ? " validation was" : " validations were",
-                                 " cancelled; when the run is resumed they are done"));
+    seams_.events.notice("warning", cat(count, count == 1 ? " validation was" : " validations were",
+                                        " cancelled; when the run is resumed they are done"));
   }
   check_drained();
   mirror_.cancel();

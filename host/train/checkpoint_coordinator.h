@@ -12,6 +12,7 @@
 #include "host/loop/timer.h"
 #include "host/train/checkpoint_queries.h"
 #include "host/train/io_calls.h"
+#include "host/train/run_events.h"
 #include "host/train/run_spec.h"
 #include "host/train/storage_mirror.h"
 #include "host/train/validation_manager.h"
@@ -24,15 +25,13 @@ class CheckpointCoordinator {
     const RunSpec& spec;
     Loop& loop;
     IoCalls& io;
+    RunEvents& events;
     ScriptCalls& calls;
     int functions_fd;
     int engine_fd;
     std::string run_id;
     std::string run_path;
-    std::function<void(std::string_view type, Map fields)> emit;
     std::function<void(const CheckpointInfo&, std::string_view bytes)> log;
-    std::function<void(Map fields)> output;  // a line that a validation printed
-    std::function<void(std::string_view level, const std::string& text)> notice;
     std::function<void(int rank, const Value& message)> send;
     std::function<CheckpointProgress()> progress;  // less first_pending
     std::function<void(const Error&)> on_storage_error;

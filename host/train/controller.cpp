@@ -90,30 +90,26 @@ ReportCommits::Seams Controller::commit_seams() {
 }
 
 CheckpointCoordinator::Seams Controller::checkpoint_seams() {
-  return {
-      .spec = seams_.spec,
-      .loop = seams_.loop,
-      .io = io_,
-      .calls = seams_.calls,
-      .functions_fd = seams_.functions_fd,
-      .engine_fd = seams_.engine_fd,
-      .run_id = seams_.record.run_id(),
-      .run_path = seams_.record.run_path(),
-      .emit = [this](std::string_view type, Map fields) { events_.emit(type, std::move(fields)); },
-      .log =
-          [this](const CheckpointInfo& checkpoint, std::string_view bytes) {
-            batch_.add_log(checkpoint.attempt, cat("validation-", checkpoint.name), bytes);
-            hold_output();
-          },
-      .output = [this](Map fields) { events_.emit_output(std::move(fields)); },
-      .notice = [this](std::string_view level,
-                       const std::string& text) { events_.notice(level, text); },
-      .send =
-          [this](int rank, const Value& message) {
-            if (attempt_) attempt_->send(rank, message);
-          },
-      .progress = [this] { return progress(); },
-      .on_storage_error = [this](const Error& error) { feed(event::StorageFailed{error}); }};
+  return {.spec = seams_.spec,
+          .loop = seams_.loop,
+          .io = io_,
+          .events = events_,
+          .calls = seams_.calls,
+          .functions_fd = seams_.functions_fd,
+          .engine_fd = seams_.engine_fd,
+          .run_id = seams_.record.run_id(),
+          .run_path = seams_.record.run_path(),
+          .log =
+              [this](const CheckpointInfo& checkpoint, std::string_view bytes) {
+                batch_.add_log(checkpoint.attempt, cat("validation-", checkpoint.name), bytes);
+                hold_output();
+              },
+          .send =
+              [this](int rank, const Value& message) {
+                if (attempt_) attempt_->send(rank, message);
+              },
+          .progress = [this] { return progress(); },
+          .on_storage_error = [this](const Error& error) { feed(event::StorageFailed{error}); }};
 }
 
 AttemptSeams Controller::attempt_seams() {

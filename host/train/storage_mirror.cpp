@@ -54,7 +54,7 @@ void StorageMirror::look() {
         return Left{record.checkpoints().unmirrored(), record.checkpoints().mirrored_leftovers()};
       },
       [this](std::optional<Left> left, const std::optional<Error>& error) {
-        if (!left) seams_.notice("warning", cat("storage_filesystem: ", error->message()));
+        if (!left) seams_.events.notice("warning", cat("storage_filesystem: ", error->message()));
         const auto add = [this](const std::vector<CheckpointInfo>& list, bool is_put) {
           for (const CheckpointInfo& each : list) {
             if (!failed_.contains(failed_key(each, is_put))) copies_.push_back({each, is_put});
@@ -98,10 +98,11 @@ void StorageMirror::ended(const Copy& copy, const std::optional<Value>& value,
   const CheckpointInfo& checkpoint = copy.checkpoint;
   if (error) {
     failed_.insert(failed_key(checkpoint, copy.is_put));
-    seams_.notice("warning", cat("storage_filesystem.", copy.is_put ? "put" : "delete",
-                                 " of the checkpoint ", checkpoint.name, " failed",
-                                 done_ ? ": " : ", it is tried again at the end of the run: ",
-                                 error->message()));
+    seams_.events.notice(
+        "warning",
+        cat("storage_filesystem.", copy.is_put ? "put" : "delete", " of the checkpoint ",
+            checkpoint.name, " failed",
+            done_ ? ": " : ", it is tried again at the end of the run: ", error->message()));
     return start_next();
   }
   // False: the run has dropped the checkpoint before it could be copied.
@@ -115,7 +116,7 @@ void StorageMirror::ended(const Copy& copy, const std::optional<Value>& value,
       [this, copy](const auto&, const std::optional<Error>& failure) {
         if (failure) {
           failed_.insert(failed_key(copy.checkpoint, copy.is_put));
-          seams_.notice("warning", cat("storage_filesystem: ", failure->message()));
+          seams_.events.notice("warning", cat("storage_filesystem: ", failure->message()));
         }
         // It may have been dropped while it was copied.
         look_again_ = true;
@@ -155,23 +156,23 @@ void StorageMirror::restore(const CheckpointInfo& wanted, const std::string& fol
       },
       [this, wanted, done](const auto&, const std::optional<Error>& error) {
         if (error) return give_up(wanted, error->message(), done);
-        seams_.notice("info", cat("the checkpoint ", wanted.name,
-                                  " was brought back by storage_filesystem.get"));
+        seams_.events.notice("info", cat("the checkpoint ", wanted.name,
+                                         " was brought back by storage_filesystem.get"));
         done();
       });
 }
 
 void StorageMirror::give_up(const CheckpointInfo& wanted, const std::string& problem,
                             std::function<void()> done) {
-  seams_.notice("warning", cat("the checkpoint ", wanted.name,
-                               " is missing, and storage_filesystem.get failed: ", problem));
+  seams_.events.notice("warning", cat("the checkpoint ", wanted.name,
+                                      " is missing, and storage_filesystem.get failed: ", problem));
   seams_.io.call(
       [wanted, problem](RunRecord& record) {
         record.checkpoints().give_up(wanted, problem);
         return true;
       },
       [this, done](const auto&, const std::optional<Error>& error) {
-        if (error) seams_.notice("warning", error->message());
+        if (error) seams_.events.notice("warning", error->message());
         done();
       });
 }

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "host/train/io_calls.h"
+#include "host/train/run_events.h"
 #include "host/train/run_spec.h"
 #include "host/train/script_calls.h"
 
@@ -23,8 +24,8 @@ class StorageMirror {
     const RunSpec& spec;
     Loop& loop;
     IoCalls& io;
+    RunEvents& events;
     ScriptCalls& calls;
-    std::function<void(std::string_view level, const std::string& text)> notice;
   };
   explicit StorageMirror(Seams seams) : seams_(std::move(seams)) {}
 
