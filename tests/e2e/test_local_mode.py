@@ -229,8 +229,9 @@ def test_what_the_train_function_prints_is_in_the_logs(rtrain):
     assert log.count("warning") == 3 and "callback" not in log and "after the run" not in log
     shown = rtrain("logs", "mine").stdout
     assert shown.count("[rank 0] ") == 9 and "[rank 0] step\t3\n" in shown
-    lines = ("step\t%d\nof a program\nof the callback\n" * 3) % (1, 2, 3) + "after the run\n"
-    assert result.stdout == lines, "and on the screen, in order and without a rank"
+    shown = result.stdout.replace("of the callback\n", "")
+    assert shown == ("step\t%d\nof a program\n" * 3) % (1, 2, 3) + "after the run\n", "in order, without a rank"
+    assert result.stdout.count("of the callback\n") == 3
     assert result.stderr.count("warning") == 3
 
 
