@@ -59,7 +59,7 @@ def test_a_slow_predicate_sees_every_report_and_holds_the_ranks_back(rtrain):
 
 
 def test_what_a_validation_prints_is_held_back_as_a_workers_output(rtrain):
-    result = rtrain.run_ok(SCRIPT.replace("@COUNT@", "3000") + """
+    result = rtrain.run_ok(SCRIPT.replace("@COUNT@", "1500") + """
         local line = ('x'):rep(65535) .. '\\n'
         grown(function(count)
           return train.DataParallelTrainer({
@@ -77,5 +77,5 @@ def test_what_a_validation_prints_is_held_back_as_a_workers_output(rtrain):
         end)
         """, "-q")
     logs = list(rtrain.storage.glob("*/logs/attempt-1/validation-*.log"))
-    assert sorted(path.stat().st_size for path in logs) == [65536 + 5, 3000 * 65536 + 5]
-    assert grown_mb(result) < 90
+    assert sorted(path.stat().st_size for path in logs) == [65536 + 5, 1500 * 65536 + 5]
+    assert grown_mb(result) < 70
