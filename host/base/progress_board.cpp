@@ -87,4 +87,12 @@ const ProgressPage& ProgressBoard::page(int rank) const {
   return const_cast<ProgressBoard*>(this)->page(rank);
 }
 
+uint64_t ProgressBoard::copied_bytes() const {
+  uint64_t sum = 0;
+  for (int rank = 0; rank < num_ranks_; ++rank) {
+    sum += page(rank).bytes.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
 }  // namespace rtrain

@@ -20,9 +20,11 @@
 #include <optional>
 #include <string_view>
 
+#include "host/base/shared_flag.h"
+
 namespace rtrain {
 
-inline constexpr uint32_t kProgressVersion = 2;
+inline constexpr uint32_t kProgressVersion = 3;
 
 // Text in a page; what does not fit is cut off.
 template <size_t Size>
@@ -145,6 +147,7 @@ struct ProgressPage {
   pthread_mutex_t alive;               // robust, shared
   std::atomic<uint32_t> attached{0};   // 1: the worker has locked `alive`
   std::atomic<uint32_t> returned{0};   // 1: its train function has, no collective follows
+  SharedFlag saving;                   // its main thread waits for its checkpoint
   std::atomic<double> beat_s{0};       // of the control thread, monotonic clock
   std::atomic<uint64_t> operators{0};  // of LibTorch
   std::atomic<uint64_t> collectives{0};

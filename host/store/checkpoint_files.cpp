@@ -149,11 +149,11 @@ void CheckpointFiles::check_name(const std::string& name) {
 }
 
 StagedRank CheckpointFiles::stage(const StageKey& key, int64_t rank, const std::string& source,
-                                  bool temporary) const {
+                                  bool temporary, const BytesMoved& moved) const {
   const std::string folder = staging_path(key);
   make_folders(folder);
   fault_point("ckpt.stage");
-  StagedRank staged = stage_folder(source, cat(folder, "/rank-", rank), temporary);
+  StagedRank staged = stage_folder(source, cat(folder, "/rank-", rank), temporary, moved);
   staged.rank = rank;
   fault_point("ckpt.staged");
   return staged;

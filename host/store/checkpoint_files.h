@@ -50,9 +50,10 @@ class CheckpointFiles {
  public:
   explicit CheckpointFiles(std::string run_path);
 
-  // Copies the rank's folder into its staging folder of this report.
-  StagedRank stage(const StageKey& key, int64_t rank, const std::string& source,
-                   bool temporary) const;
+  // Copies the rank's folder into its staging folder of this report; see stage_folder.
+  StagedRank stage(
+      const StageKey& key, int64_t rank, const std::string& source, bool temporary,
+      const BytesMoved& moved = [](uint64_t) {}) const;
   // A new empty folder on the run's file system that goes with the attempt.
   std::string make_tempdir(int64_t attempt, const std::string& nonce) const;
 

@@ -17,6 +17,8 @@ namespace rtrain {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 20;
+// Large enough for the disk's full speed, small enough to be seen to move on a slow one.
+constexpr size_t kStepBytes = size_t{8} << 20;
 
 Error refused(std::string_view text) { return Error(Code::kCheckpoint, std::string(text)); }
 
@@ -34,7 +36,7 @@ std::string read_link(const std::string& path) {
   return target;
 }
 
-void copy_by_hand(const OpenFile& source, OpenFile& target, off_t offset) {
+void copy_by_hand(const OpenFile& source, OpenFile& target, off_t offset, const BytesMoved& moved) {
   std::vector<char> buffer(kChunkBytes);
   if (::lseek(target.fd(), offset, SEEK_SET) < 0) throw file_error("write", target.path());
   while (true) {
@@ -44,29 +46,32 @@ void copy_by_hand(const OpenFile& source, OpenFile& target, off_t offset) {
     if (got == 0) return;
     target.write({buffer.data(), static_cast<size_t>(got)});
     offset += got;
+    moved(static_cast<uint64_t>(got));
   }
 }
 
 // Shares the blocks where the file system can, else lets the kernel copy, else copies.
-void copy_bytes(const OpenFile& source, OpenFile& target) {
+void copy_bytes(const OpenFile& source, OpenFile& target, const BytesMoved& moved) {
   if (::ioctl(target.fd(), FICLONE, source.fd()) == 0) return;
   off_t copied = 0;
   while (true) {
     const ssize_t got =
-        ::copy_file_range(source.fd(), nullptr, target.fd(), nullptr, size_t{1} << 30, 0);
+        ::copy_file_range(source.fd(), nullptr, target.fd(), nullptr, kStepBytes, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO || errno == EFBIG)) {
       throw file_error("write", target.path());
     }
     // Some file systems report 0 bytes for files whose size they do not know; reading to the end
     // settles it.
-    if (got <= 0) return copy_by_hand(source, target, copied);
+    if (got <= 0) return copy_by_hand(source, target, copied, moved);
     copied += got;
+    moved(static_cast<uint64_t>(got));
   }
 }
 
 // Size and hash of what the descriptor holds.
-CheckpointFile hash_file(const OpenFile& file) {
+CheckpointFile hash_file(
+    const OpenFile& file, const BytesMoved& moved = [](uint64_t) {}) {
   CheckpointFile out;
   Hasher hasher;
   std::vector<char> buffer(kChunkBytes);
@@ -77,32 +82,49 @@ CheckpointFile hash_file(const OpenFile& file) {
     if (got == 0) break;
     hasher.add({buffer.data(), static_cast<size_t>(got)});
     out.size_bytes += got;
+    moved(static_cast<uint64_t>(got));
   }
   out.xxh3 = hash_text(hasher.digest());
   return out;
 }
 
-CheckpointFile seal_file(OpenFile& file) {
+// Waits for the disk step by step, where the file system can. An error of the disk is told once for
+// a descriptor: the sync behind this one would not hear of it.
+void write_out(const OpenFile& file, int64_t size_bytes, const BytesMoved& moved) {
+  constexpr unsigned kToTheEnd =
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  for (int64_t offset = 0; offset < size_bytes; offset += int64_t{kStepBytes}) {
+    if (::sync_file_range(file.fd(), offset, int64_t{kStepBytes}, kToTheEnd) != 0) {
+      if (errno == ENOSYS || errno == EINVAL || errno == EOPNOTSUPP) return;
+      throw file_error("sync", file.path());
+    }
+    moved(kStepBytes);
+  }
+}
+
+CheckpointFile seal_file(OpenFile& file, const BytesMoved& moved) {
   // Starts the writing to disk, so that it goes on while the hash is computed.
   ::sync_file_range(file.fd(), 0, 0, SYNC_FILE_RANGE_WRITE);
-  CheckpointFile out = hash_file(file);
+  CheckpointFile out = hash_file(file, moved);
+  write_out(file, out.size_bytes, moved);
   file.sync_data();
   return out;
 }
 
-CheckpointFile stage_file(const std::string& source, const std::string& target, mode_t mode) {
+CheckpointFile stage_file(const std::string& source, const std::string& target, mode_t mode,
+                          const BytesMoved& moved) {
   const OpenFile from(source, O_RDONLY | O_NOFOLLOW);
   OpenFile to(target, O_RDWR | O_CREAT | O_EXCL);
   ::fchmod(to.fd(), mode & 0777);
-  copy_bytes(from, to);
-  return seal_file(to);
+  copy_bytes(from, to, moved);
+  return seal_file(to, moved);
 }
 
 // Walks the source; with a target it copies there, without one it takes the files where they are.
 class Stager {
  public:
-  Stager(std::string source, std::string target)
-      : source_(std::move(source)), target_(std::move(target)) {}
+  Stager(std::string source, std::string target, const BytesMoved& moved)
+      : source_(std::move(source)), target_(std::move(target)), moved_(moved) {}
 
   StagedRank run() {
     add_folder("");
@@ -151,10 +173,10 @@ class Stager {
   void add_file(const std::string& source, const std::string& path, mode_t mode) {
     CheckpointFile file;
     if (copies()) {
-      file = stage_file(source, cat(target_, "/", path), mode);
+      file = stage_file(source, cat(target_, "/", path), mode, moved_);
     } else {
       OpenFile in_place(source, O_RDONLY | O_NOFOLLOW);
-      file = seal_file(in_place);
+      file = seal_file(in_place, moved_);
     }
     file.path = path;
     staged_.files.push_back(std::move(file));
@@ -169,6 +191,7 @@ class Stager {
 
   std::string source_;
   std::string target_;
+  const BytesMoved& moved_;
   StagedRank staged_;
 };
 
@@ -209,14 +232,15 @@ StagedRank StagedRank::from_value(const Value& value) {
   return staged;
 }
 
-StagedRank stage_folder(const std::string& source, const std::string& target, bool temporary) {
+StagedRank stage_folder(const std::string& source, const std::string& target, bool temporary,
+                        const BytesMoved& moved) {
   check_source(source);
   try {
     if (temporary && ::rename(source.c_str(), target.c_str()) == 0) {
-      return Stager(target, "").run();
+      return Stager(target, "", moved).run();
     }
     if (::mkdir(target.c_str(), 0777) != 0) throw file_error("make folder", target);
-    return Stager(source, target).run();
+    return Stager(source, target, moved).run();
   } catch (const Error&) {
     remove_tree(target);
     throw;

@@ -5,6 +5,7 @@
 // files. What is hashed and synced is the copy, through the descriptor that wrote it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,11 @@ struct StagedRank {
 // read and write; a temporary source on the same file system is renamed instead. Symlinks are
 // copied as links; FIFOs, sockets and devices are Error(kCheckpoint). Disk full and the like:
 // kEnvironment. On failure the target is removed.
-StagedRank stage_folder(const std::string& source, const std::string& target, bool temporary);
+// `moved` is told of bytes that were copied, hashed or written to the disk, a few MiB at a time.
+using BytesMoved = std::function<void(uint64_t bytes)>;
+StagedRank stage_folder(
+    const std::string& source, const std::string& target, bool temporary,
+    const BytesMoved& moved = [](uint64_t) {});
 
 // Throws kCheckpoint naming the first file of the manifest that is missing, has another size or
 // (full) another hash.

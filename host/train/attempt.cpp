@@ -64,12 +64,14 @@ ReportIntake::Seams Attempt::intake_seams() {
           [this](std::vector<Report> reports) { seams_.on_complete(std::move(reports)); },
       .on_notice = [this](const std::string& text) { warn(text); },
       .unwritten_bytes =
-          [this] { return seams_.batch.unwritten_bytes() + seams_.events.waiting_bytes(); }};
+          [this] { return seams_.batch.unwritten_bytes() + seams_.events.waiting_bytes(); },
+      .copied_bytes = [this] { return watchdog_.copied_bytes(); }};
 }
 
 CollectiveService::Outlets Attempt::collective_outlets() {
   return {.send = [this](int rank, const Value& message) { send(rank, message); },
-          .warn = [this](const std::string& text) { warn(text); }};
+          .warn = [this](const std::string& text) { warn(text); },
+          .copied_bytes = [this] { return watchdog_.copied_bytes(); }};
 }
 
 StopCourseSeams Attempt::stop_seams() {

@@ -1,6 +1,7 @@
 #include "host/train/collective_service.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "host/base/clock.h"
 #include "host/loop/message.h"
@@ -19,6 +20,7 @@ void CollectiveService::on_message(int rank, const Value& message) {
   arrival.collective = message["collective"].as_string();
   arrival.caller = message["caller"].string_or("");
   arrival.data = message["data"].string_or("");
+  if (!board_.next_due()) copied_bytes_ = outlets_.copied_bytes();
   tell(board_.arrive(std::move(arrival), monotonic_s()));
 }
 
@@ -39,6 +41,8 @@ void CollectiveService::tell(const std::vector<SyncBoard::Answer>& answers) {
 
 void CollectiveService::look() {
   const double now = monotonic_s();
+  const uint64_t copied = outlets_.copied_bytes();
+  if (std::exchange(copied_bytes_, copied) != copied) board_.postpone(now);
   if (const auto text = board_.warning(now)) outlets_.warn(*text);
   tell(board_.expire(now));
 }

@@ -17,6 +17,7 @@ class CollectiveService {
   struct Outlets {
     std::function<void(int rank, const Value& message)> send;
     std::function<void(const std::string& text)> warn;
+    std::function<uint64_t()> copied_bytes;  // of checkpoints: deadlines stop while it grows
   };
 
   CollectiveService(Loop& loop, int world_size, const SyncSettings& settings, Outlets outlets);
@@ -31,6 +32,7 @@ class CollectiveService {
 
   SyncBoard board_;
   Outlets outlets_;
+  uint64_t copied_bytes_ = 0;  // when somebody began to wait, or at the last look
   Timer due_;
 };
 

@@ -135,6 +135,14 @@ void ReportHandler::take_complete(Progress& progress) {
 
 void ReportHandler::set_returned(int rank) { returned_.at(static_cast<size_t>(rank)) = true; }
 
+void ReportHandler::postpone(double deadline_s) {
+  for (const int64_t index : uploads_) {
+    for (auto& report : pending_.at(index).reports) {
+      if (report) report->deadline_s = deadline_s;
+    }
+  }
+}
+
 std::vector<ReportHandler::Stuck> ReportHandler::take_stuck(double now_s) {
   std::vector<Stuck> out;
   for (const int64_t index : uploads_) {

@@ -78,6 +78,9 @@ class ReportHandler {
   Progress add_upload(Report outcome, double deadline_s);
   void set_returned(int rank);
 
+  // What is waited for has moved: all deadlines become this one.
+  void postpone(double deadline_s);
+
   // A rank's wait that has become hopeless, with the error its report() raises.
   struct Stuck {
     int rank;

@@ -92,6 +92,8 @@ void ReportIntake::carry_out(ReportHandler::Progress progress) {
 // Waits that cannot come true any more end in their error.
 void ReportIntake::look_at_clock() {
   const double now = monotonic_s();
+  const uint64_t copied = seams_.copied_bytes();
+  if (std::exchange(copied_bytes_, copied) != copied) handler_.postpone(now + options_.timeout_s);
   for (const auto& stuck : handler_.take_stuck(now)) {
     seams_.send(stuck.rank, Map{{"type", "reported"},
                                 {"index", stuck.index},

@@ -30,6 +30,7 @@ class ReportIntake {
     std::function<void(std::vector<Report> reports)> on_complete;
     std::function<void(const std::string& text)> on_notice;
     std::function<size_t()> unwritten_bytes;
+    std::function<uint64_t()> copied_bytes;  // of checkpoints: deadlines stop while it grows
   };
 
   ReportIntake(Loop& loop, const Options& options, Seams seams);
@@ -56,6 +57,7 @@ class ReportIntake {
   Seams seams_;
   ReportHandler handler_;
   ReportFlow flow_;
+  uint64_t copied_bytes_ = 0;
   std::vector<List> files_;  // by rank: parts of the upload that is being sent
   Timer timer_;
 };

@@ -55,7 +55,7 @@ std::vector<SyncBoard::Answer> SyncBoard::arrive(SyncArrival arrival, double now
              Error(Code::kArgument, cat(arrival.collective, ": another thread of rank ", rank,
                                         " waits in ", describe(*place)))}};
   }
-  if (count_ == 0) begun_s_ = warned_s_ = now_s;
+  if (count_ == 0) begun_s_ = moving_s_ = warned_s_ = now_s;
   place = std::move(arrival);
   ++count_;
   if (const auto text = mismatch()) return fail_all(Error(Code::kUser, *text));
@@ -110,7 +110,7 @@ std::vector<SyncBoard::Answer> SyncBoard::check_left() {
 }
 
 std::vector<SyncBoard::Answer> SyncBoard::expire(double now_s) {
-  if (count_ == 0 || now_s < begun_s_ + settings_.timeout_s) return {};
+  if (count_ == 0 || now_s < moving_s_ + settings_.timeout_s) return {};
   return fail_all(Error(Code::kTimeout, cat(waiting_text(), " for ", rank_text(missing()), " for ",
                                             whole(now_s - begun_s_), " s (", kTimeoutSetting, " = ",
                                             settings_.timeout_s, ")")));
@@ -125,7 +125,7 @@ std::optional<std::string> SyncBoard::warning(double now_s) {
 
 std::optional<double> SyncBoard::next_due() const {
   if (count_ == 0) return std::nullopt;
-  return std::min(begun_s_ + settings_.timeout_s, warned_s_ + settings_.warn_interval_s);
+  return std::min(moving_s_ + settings_.timeout_s, warned_s_ + settings_.warn_interval_s);
 }
 
 // "rank 0 waits in train.collective.barrier() at train.lua:5, its number 2,"

@@ -48,6 +48,8 @@ class SyncBoard {
   std::vector<Answer> arrive(SyncArrival arrival, double now_s);
   // The rank's train function has returned: whoever waits for it waits in vain.
   std::vector<Answer> leave(int rank);
+  // What is waited for has moved: the deadline begins anew.
+  void postpone(double now_s) { moving_s_ = now_s; }
   // The waits whose deadline has passed.
   std::vector<Answer> expire(double now_s);
   // A line about who has waited for whom, when it is time for one.
@@ -67,6 +69,7 @@ class SyncBoard {
   std::vector<bool> left_;
   size_t count_ = 0;
   double begun_s_ = 0;
+  double moving_s_ = 0;  // the deadline counts from here
   double warned_s_ = 0;
 };
 

@@ -40,6 +40,7 @@ class Watchdog {
   // What the workers inherit.
   int progress_fd() const { return board_->fd(); }
   const ProgressPage& page(int rank) const { return board_->page(rank); }
+  uint64_t copied_bytes() const { return board_->copied_bytes(); }
 
   void set_pid(int rank, int pid) { at(rank).pid = pid; }
   // It has taken its page: from here on its death is seen.

@@ -1,6 +1,7 @@
 #include "host/worker/collective_client.h"
 
 #include <chrono>
+#include <utility>
 
 #include "host/base/text.h"
 #include "host/worker/worker_process.h"
@@ -29,8 +30,12 @@ std::string CollectiveClient::meet(const std::string& collective, const std::str
                                          {"caller", caller},
                                          {"data", data}});
   const WaitScope waits(worker_.progress(), collective.c_str());
+  const auto moves = [&progress = worker_.progress(),
+                      copied = worker_.progress().copied_bytes()]() mutable {
+    return std::exchange(copied, progress.copied_bytes()) != copied;
+  };
   const auto answer =
-      worker_.wait_reply(id, std::chrono::ceil<std::chrono::milliseconds>(timeout) + kGrace);
+      worker_.wait_reply(id, std::chrono::ceil<std::chrono::milliseconds>(timeout) + kGrace, moves);
   if (!answer) throw Error(Code::kTimeout, cat(collective, ": the controller does not answer"));
   const Value& error = (*answer)["error"];
   if (!error.is_nil()) throw error_from_value(error);

@@ -1,5 +1,6 @@
 #include "host/worker/progress.h"
 
+#include <chrono>
 #include <cstdio>
 
 #include "host/base/clock.h"
@@ -8,6 +9,10 @@
 
 namespace rtrain {
 namespace {
+
+// How long a checkpoint that shows no bytes still counts as being on its way.
+constexpr double kStandstillS = 10;
+constexpr std::chrono::milliseconds kLook{100};
 
 thread_local bool is_main_thread = false;
 
@@ -100,6 +105,16 @@ PageFrame Progress::line() const {
 // Each rank publishes its call before it looks at its neighbours': of two that differ the later
 // one sees it, before any data move. In a ring every difference lies between two neighbours.
 void Progress::enter_collective(std::string_view operation, const std::string& tensors) {
+  const CollectiveCall mine = publish(operation, tensors);
+  const int size = board_.size();
+  if (size < 2) return;
+  check_returned(mine);
+  compare(mine, (rank_ + 1) % size);
+  if (size > 2) compare(mine, (rank_ + size - 1) % size);
+  wait_for_saving(mine.sequence);
+}
+
+CollectiveCall Progress::publish(std::string_view operation, const std::string& tensors) {
   const std::lock_guard lock(collectives_);
   CollectiveCall mine;
   mine.sequence = page_.collectives.load(std::memory_order_relaxed) + 1;
@@ -109,11 +124,25 @@ void Progress::enter_collective(std::string_view operation, const std::string& t
   page_.calls[mine.sequence % ProgressPage::kCollectives].write(mine);
   add(page_.collectives, 1);
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  const int size = board_.size();
-  if (size < 2) return;
-  check_returned(mine);
-  compare(mine, (rank_ + 1) % size);
-  if (size > 2) compare(mine, (rank_ + size - 1) % size);
+  return mine;
+}
+
+// Gloo's deadline cannot be moved once it runs. A rank whose checkpoint stands still is waited for
+// no longer than that: what keeps it has a deadline of its own.
+void Progress::wait_for_saving(uint64_t sequence) const {
+  for (int rank = 0; rank < board_.size(); ++rank) {
+    const ProgressPage& page = board_.page(rank);
+    uint64_t moved = copied_bytes();
+    double moved_s = monotonic_s();
+    while (page.saving.is_set() && page.collectives.load(std::memory_order_acquire) < sequence &&
+           monotonic_s() - moved_s < kStandstillS) {
+      page.saving.wait_while_set(kLook);
+      const uint64_t now = copied_bytes();
+      if (now == moved) continue;
+      moved = now;
+      moved_s = monotonic_s();
+    }
+  }
 }
 
 void Progress::compare(const CollectiveCall& mine, int other) const {

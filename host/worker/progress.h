@@ -39,7 +39,8 @@ class Progress {
   void enter(const char* operation);
   void leave();
   // A collective is about to move data. Throws Error(kUser) when another rank has called another
-  // one at this place, which it names with both lines, or will never call it.
+  // one at this place, which it names with both lines, or will never call it. Waits for ranks that
+  // are still saving a checkpoint: the collective's own deadline begins behind that.
   void enter_collective(std::string_view operation, const std::string& tensors);
   // Nothing of this rank counts as a hang for so long.
   void set_busy(std::string_view reason, double seconds);
@@ -53,6 +54,11 @@ class Progress {
   void beat();
   void count_report() { add(page_.reports, 1); }
   void add_bytes(uint64_t count) { add(page_.bytes, count); }
+  // By all ranks of the board.
+  uint64_t copied_bytes() const { return board_.copied_bytes(); }
+  // The main thread waits for its checkpoint; it has ended.
+  void begin_saving() { page_.saving.set(); }
+  void end_saving() { page_.saving.clear(); }
   // Of the main thread's Lua stack; main thread.
   int frames(std::array<PageFrame, kPageFrames>& out) const;
 
@@ -67,8 +73,10 @@ class Progress {
     counter.store(counter.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
   }
   void attach();
+  CollectiveCall publish(std::string_view operation, const std::string& tensors);
   void compare(const CollectiveCall& mine, int other) const;
   void check_returned(const CollectiveCall& mine) const;
+  void wait_for_saving(uint64_t sequence) const;
   PageFrame line() const;
 
   ProgressBoard board_;
@@ -88,6 +96,18 @@ class WaitScope {
   ~WaitScope() { progress_.leave(); }
   WaitScope(const WaitScope&) = delete;
   WaitScope& operator=(const WaitScope&) = delete;
+
+ private:
+  Progress& progress_;
+};
+
+// Shows for its lifetime that the main thread waits for a checkpoint.
+class SavingScope {
+ public:
+  explicit SavingScope(Progress& progress) : progress_(progress) { progress_.begin_saving(); }
+  ~SavingScope() { progress_.end_saving(); }
+  SavingScope(const SavingScope&) = delete;
+  SavingScope& operator=(const SavingScope&) = delete;
 
  private:
   Progress& progress_;

@@ -9,10 +9,12 @@ void Replies::expect(const std::string& key) {
   answers_[key] = std::nullopt;
 }
 
-std::optional<Value> Replies::wait(const std::string& key, std::chrono::milliseconds timeout) {
+std::optional<Value> Replies::wait(const std::string& key, std::chrono::milliseconds timeout,
+                                   const std::function<bool()>& moves) {
   std::unique_lock lock(mutex_);
-  const auto answered = [&] { return answers_[key].has_value(); };
-  idle_.wait_for(changed_, lock, timeout, [&] { return closed_ || answered(); });
+  const auto is_over = [&] { return closed_ || answers_[key].has_value(); };
+  while (!idle_.wait_for(changed_, lock, timeout, is_over) && moves()) {
+  }
   std::optional<Value> answer = std::move(answers_[key]);
   answers_.erase(key);
   if (!answer && closed_) throw controller_lost();

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -22,8 +23,11 @@ class Replies {
 
   // Announces a wait; before the request is sent.
   void expect(const std::string& key);
-  // The answer; nothing when the deadline has passed. Throws kPeerLost once closed.
-  std::optional<Value> wait(const std::string& key, std::chrono::milliseconds timeout);
+  // The answer; nothing when the deadline has passed, which begins anew as long as what is waited
+  // for `moves`. Throws kPeerLost once closed.
+  std::optional<Value> wait(
+      const std::string& key, std::chrono::milliseconds timeout,
+      const std::function<bool()>& moves = [] { return false; });
   // Nothing happens when nobody waits for the key.
   void set(const std::string& key, Value value);
   void close();

@@ -174,6 +174,18 @@ void Reporter::attach(int64_t index, const ReportOptions& options) {
   attached_[index] = std::move(attached);
 }
 
+// The controller has the same deadline, without the grace, and names who is late.
+bool Reporter::wait_while_saving(std::unique_lock<std::mutex>& lock,
+                                 const std::function<bool()>& done) {
+  const SavingScope saving(progress_);
+  uint64_t moved = 0;
+  do {
+    moved = progress_.copied_bytes();
+    if (idle_.wait_for(changed_, lock, user_timeout() + kGrace, done)) return true;
+  } while (progress_.copied_bytes() != moved);
+  return false;
+}
+
 // One upload at a time: the disk is the same, and so much memory and disk waits at most.
 void Reporter::wait_for_uploads(bool until_committed) {
   std::unique_lock lock(mutex_);
@@ -184,7 +196,7 @@ void Reporter::wait_for_uploads(bool until_committed) {
            });
   };
   const WaitScope waits(progress_, "upload of a checkpoint");
-  const bool done = idle_.wait_for(changed_, lock, user_timeout() + kGrace, is_done);
+  const bool done = wait_while_saving(lock, is_done);
   if (failure_) throw Error(*failure_);
   if (closed_) throw controller_lost();
   if (done) return;
@@ -229,12 +241,11 @@ std::optional<std::string> Reporter::wait_for_answer(int64_t index) {
   const auto answered = [&] { return closed_ || attached.answered; };
   {
     const WaitScope waits(progress_, "upload of a checkpoint");
-    idle_.wait_for(changed_, lock, user_timeout() + kGrace,
-                   [&] { return answered() || attached.uploaded; });
+    wait_while_saving(lock, [&] { return answered() || attached.uploaded; });
   }
   const WaitScope waits(progress_, "report()");
   // Only with its own part done does a rank wait for the others.
-  const bool done = idle_.wait_for(changed_, lock, user_timeout() + kGrace, answered);
+  const bool done = wait_while_saving(lock, answered);
   const Attached result = std::move(attached);
   attached_.erase(index);
   lock.unlock();
@@ -273,7 +284,8 @@ void Reporter::send_staged(int64_t index, const std::string& folder, bool moves)
   wait_for_writes(folder);
   const CheckpointFiles files(context_.run_path);
   const StageKey key{context_.attempt, context_.nonce, index};
-  Map staged = files.stage(key, context_.world_rank, folder, moves).to_value().as_map();
+  const auto count = [this](uint64_t bytes) { progress_.add_bytes(bytes); };
+  Map staged = files.stage(key, context_.world_rank, folder, moves, count).to_value().as_map();
   const List list = staged["files"].as_list();
   // In parts: a folder of many files has a longer list than one frame may have.
   for (size_t begin = 0; begin < list.size(); begin += kFilesAMessage) {

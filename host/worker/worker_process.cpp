@@ -257,8 +257,9 @@ int64_t WorkerProcess::request(Map message) {
   return id;
 }
 
-std::optional<Value> WorkerProcess::wait_reply(int64_t id, std::chrono::milliseconds timeout) {
-  return replies_.wait(call_key(id), timeout);
+std::optional<Value> WorkerProcess::wait_reply(int64_t id, std::chrono::milliseconds timeout,
+                                               const std::function<bool()>& moves) {
+  return replies_.wait(call_key(id), timeout, moves);
 }
 
 Value WorkerProcess::call(Map message, std::optional<std::chrono::milliseconds> timeout,

@@ -83,7 +83,9 @@ class WorkerProcess {
   PendingWrites& pending_writes() { return pending_writes_; }
   // Sends a message that is answered by a `reply`, and waits for that; nothing at the deadline.
   int64_t request(Map message);
-  std::optional<Value> wait_reply(int64_t id, std::chrono::milliseconds timeout);
+  std::optional<Value> wait_reply(
+      int64_t id, std::chrono::milliseconds timeout,
+      const std::function<bool()>& moves = [] { return false; });
   CollectiveClient& collectives() { return collectives_; }
   CheckpointClient& checkpoints() { return checkpoints_; }
   // Sends a message without an answer; silent when the channel is closed.

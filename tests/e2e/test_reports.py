@@ -5,7 +5,7 @@ import re
 import time
 
 import pytest
-from conftest import leftovers, wait_until
+from conftest import FAULT_TOOLS, leftovers, wait_until
 
 PREAMBLE = """
 local files, train = require 'files', require 'rtrain'
@@ -402,3 +402,45 @@ def test_ranks_that_are_behind_are_named_while_a_checkpoint_waits(rtrain):
     (rtrain.folder / "go").touch()
     assert running.wait().returncode == 0
     assert list(checkpoints(rtrain)) == [0]
+
+
+@pytest.mark.parametrize("waits", [
+    "torch.distributed.all_reduce(torch.ones(1))",
+    "train.report({n = 1}, {checkpoint = train.Checkpoint.from_directory(folder)})",
+], ids=["collective", "report"])
+def test_deadlines_stop_while_a_checkpoint_is_on_its_way(rtrain, waits):
+    """Rank 0's files take longer to copy than timeout_s; rank 1 waits for it all that time."""
+    log = rtrain.folder / "copied"
+    rtrain.env.update(RTRAIN_FAULTIO="copy_file_range:1+:sleep=150:rank=0", RTRAIN_FAULTIO_LOG=str(log),
+                      LD_PRELOAD=str(FAULT_TOOLS / "libfaultio.so"))
+    result = rtrain.run_ok("""
+        local torch = require 'torch'
+        local train = require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            local rank = train.get_context():get_world_rank()
+            local folder = 'files-' .. rank
+            os.execute('mkdir ' .. folder)
+            for i = 1, rank == 0 and 30 or 1 do
+              local file = io.open(folder .. '/' .. i, 'w')
+              file:write('x')
+              file:close()
+            end
+            torch.distributed.barrier()
+            if rank == 0 then
+              train.report({n = 1}, {checkpoint = train.Checkpoint.from_directory(folder)})
+              if @REPORTS@ then return end
+            elseif not @REPORTS@ then
+              train.report{n = 1}
+              -- Gloo's deadline cannot be stopped once it runs: not before rank 0 copies its third file.
+              repeat until os.execute('sleep 0.02; ls storage/slow/staging/*/rank-0/11 >log 2>&1') == 0
+            end
+            @WAITS@
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+          torch_config = train.TorchConfig{timeout_s = 3},
+          run_config = train.RunConfig{name = 'slow'},
+        }:fit()
+        """.replace("@WAITS@", waits).replace("@REPORTS@", str(waits.startswith("train.report")).lower()))
+    assert 0.15 * len(log.read_text().splitlines()) > 4, "the upload was no longer than timeout_s"
+    assert len(list((rtrain.run_folder("slow") / "checkpoints" / "checkpoint_000000").iterdir())) > 30, result.stderr

@@ -87,6 +87,17 @@ TEST(ReportHandler, B_056_OneRanksFilesAreNoCheckpoint) {
   EXPECT_TRUE(staged(handler, 1, 0).complete.empty()) << "given up: it came too late";
 }
 
+TEST(ReportHandler, DeadlinesBeginAnewWhileAnUploadMoves) {
+  ReportHandler handler(2, 0);
+  handler.add(report(0, 0, Upload::kRunning));
+  handler.add(report(1, 0, Upload::kRunning));
+  staged(handler, 0, 0);
+  handler.postpone(150);
+  EXPECT_EQ(handler.next_due(), 150);
+  EXPECT_TRUE(handler.take_stuck(149).empty());
+  EXPECT_EQ(handler.take_stuck(150).size(), 2U);
+}
+
 TEST(ReportHandler, AFailedUploadMakesTheWholeReportFail) {
   ReportHandler handler(2, 0);
   handler.add(report(0, 0, Upload::kRunning));

@@ -58,6 +58,17 @@ TEST(SyncBoard, B_061_TheTimeOutNamesTheMissingRankAndTheSetting) {
   EXPECT_FALSE(board.next_due());
 }
 
+TEST(SyncBoard, ADeadlineBeginsAnewWhileSomethingMoves) {
+  SyncBoard board(2, {.timeout_s = 20, .warn_interval_s = 60});
+  board.arrive(arrival(0, 2), 0);
+  board.postpone(19);
+  EXPECT_EQ(board.next_due(), 39);
+  EXPECT_TRUE(board.expire(38).empty());
+  expect_contains(error_of(board.expire(39)), "for rank 1 for 39 s");
+  board.arrive(arrival(0, 2, 2), 100);
+  EXPECT_EQ(board.next_due(), 120) << "of another meeting";
+}
+
 TEST(SyncBoard, B_062_AnotherWorldSizeIsAnError) {
   SyncBoard board(2, {});
   const auto answers = board.arrive(arrival(0, 3), 0);
