@@ -151,14 +151,16 @@ std::vector<ThreadStack> native_stacks(void (*on_main_thread)()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     ThreadStack stack{tids[i], thread_name(tids[i]), {}};
-    if (slots[i].done.load(std::memory_order_acquire)) {
+    const bool answered = slots[i].done.load(std::memory_order_acquire);
+    if (answered) {
       for (int k = kHandlerFrames; k < slots[i].count; ++k) {
         stack.frames.push_back(frame_text(slots[i].addresses[static_cast<size_t>(k)]));
       }
       if (slots[i].count == 0) stack.frames.emplace_back("compiled Lua code");
     }
     slots[i].tid = 0;
-    out.push_back(std::move(stack));
+    const bool has_ended = !answered && stack.name.empty();
+    if (!has_ended) out.push_back(std::move(stack));
   }
   return out;
 }
