@@ -19,6 +19,13 @@ constexpr std::array kFatal = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr int kHandlerFrames = 3;  // native_frames, the handler, the kernel's return from it
 constexpr size_t kStackBytes = size_t{64} << 10;
 
+// Sanitizers have handlers of their own for these signals.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 Progress* shown = nullptr;
 std::atomic<bool> crashed{false};
 
@@ -57,7 +64,7 @@ void on_terminate() {
 void install_crash_handler(Progress& progress) {
   shown = &progress;
   std::set_terminate(&on_terminate);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  if (kSanitized) return;
   static std::array<char, kStackBytes> memory;
   stack_t stack{};
   stack.ss_sp = memory.data();
@@ -74,7 +81,6 @@ void install_crash_handler(Progress& progress) {
   }
   // A blocked signal of this kind would end the process unseen.
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-#endif
 }
 
 }  // namespace rtrain
