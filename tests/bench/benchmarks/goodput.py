@@ -27,7 +27,7 @@ def build(config):
             Metric("kills", "", places=0),
             Metric("lost_steps", "", "steps made again", 0),
         ],
-        goals=[Goal("waste", 0.03, value=lambda samples: 1 - min(sample["goodput"] for sample in samples))],
+        goals=[Goal("waste", 0.03, value=lambda samples: 1 - min(row["goodput"] for row in samples["rtrain"]))],
         sides={"rtrain": lambda: _sample(config, settings, duration, every)},
         rounds=1,
     )
