@@ -105,24 +105,27 @@ std::vector<int64_t> LeaseFolder::numbers(const std::string& prefix) const {
   return out;
 }
 
+std::vector<LeaseFolder::Locked> LeaseFolder::locked(const std::string& prefix) const {
+  std::vector<Locked> out;
+  for (const int64_t number : numbers(prefix)) {
+    const std::string name = cat(prefix, number);
+    const Fd file = open(name, 0);
+    if (file.is_open() && !try_lock(file, name)) out.push_back({number, content_of(file)});
+  }
+  return out;
+}
+
 std::vector<HeldCore> LeaseFolder::held() const {
   std::vector<HeldCore> out;
-  for (const int64_t number : numbers(kCore)) {
-    const std::string name = cat(kCore, number);
-    const Fd file = open(name, 0);
-    if (!file.is_open() || try_lock(file, name)) continue;
-    out.push_back({static_cast<int>(number), holder_of(content_of(file))});
+  for (const auto& [number, content] : locked(kCore)) {
+    out.push_back({static_cast<int>(number), holder_of(content)});
   }
   return out;
 }
 
 std::vector<HeldGpu> LeaseFolder::held_gpus() const {
   std::vector<HeldGpu> out;
-  for (const int64_t number : numbers(kGpu)) {
-    const std::string name = cat(kGpu, number);
-    const Fd file = open(name, 0);
-    if (!file.is_open() || try_lock(file, name)) continue;
-    const Value content = content_of(file);
+  for (const auto& [number, content] : locked(kGpu)) {
     out.push_back({content["gpu"].string_or(""), static_cast<int>(content["share"].int_or(0)),
                    holder_of(content)});
   }

@@ -49,6 +49,12 @@ class LeaseFolder {
   void drop_ticket(int64_t number) const;
 
  private:
+  // A file that somebody holds.
+  struct Locked {
+    int64_t number;
+    Value content;
+  };
+  std::vector<Locked> locked(const std::string& prefix) const;
   Fd open(const std::string& name, int flags) const;
   Fd take(const std::string& name, const Value& text) const;
   std::vector<int64_t> numbers(const std::string& prefix) const;

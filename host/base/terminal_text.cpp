@@ -32,14 +32,6 @@ Piece escape_piece(std::string_view text) {
   return {};
 }
 
-size_t utf8_length(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first < 0xE0) return 2;
-  if (first >= 0xE0 && first < 0xF0) return 3;
-  if (first >= 0xF0 && first < 0xF5) return 4;
-  return 0;
-}
-
 // A character of more than one byte.
 Piece wide_piece(std::string_view text) {
   const size_t length = utf8_length(static_cast<unsigned char>(text.front()));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "host/base/clock.h"
+#include "host/base/counted.h"
 #include "host/base/text.h"
 #include "host/train/value_size.h"
 
@@ -11,10 +12,6 @@ namespace rtrain {
 namespace {
 
 constexpr size_t kMaxWaiting = 10000;
-
-std::string counted(size_t count, std::string_view noun) {
-  return cat(count, " ", noun, count == 1 ? "" : "s");
-}
 
 std::string dropped_text(size_t lines, size_t reports) {
   const std::string line_text = counted(lines, "line") + " of output";

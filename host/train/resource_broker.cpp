@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "host/base/clock.h"
+#include "host/base/counted.h"
 #include "host/base/machine.h"
 #include "host/base/resource_settings.h"
 #include "host/base/text.h"
@@ -19,11 +20,7 @@ constexpr std::chrono::milliseconds kPoll{100};
 // A run that ends just now is not worth a line.
 constexpr double kFirstNoticeS = 0.5;
 
-std::string counted(size_t count, std::string_view noun) {
-  return cat(count, " ", noun, count == 1 ? "" : "s");
-}
-
-// "'a' (pid 12, 3 cores), 'b' (pid 14, 1 core, 0.5 GPUs)".
+// "'a' (pid 12, 3 cores), 'b' (pid 14, 1 core, 0.5 GPU)".
 std::string holders_text(const LeaseTable& table) {
   std::vector<std::string> parts;
   for (const LeaseShare& share : table.shares()) {
@@ -45,7 +42,7 @@ std::string needed_text(const ResourceRequest& request, const LeaseTable& table)
              gpus > 0 ? cat(" and ", gpus_text(gpus)) : "");
 }
 
-// "; 0.5 of 2 GPUs are free".
+// ", 0.5 of 2 GPUs".
 std::string free_gpus_text(const LeaseTable& table, const std::vector<std::string>& uuids) {
   int free = static_cast<int>(uuids.size()) * kWholeGpu;
   for (const HeldGpu& gpu : table.gpus) {
