@@ -24,15 +24,13 @@ std::string uuid_text(const cudaUUID_t& uuid) {
 
 c10::DeviceIndex to_index(int device) { return static_cast<c10::DeviceIndex>(device); }
 
-}  // namespace
+int count() { return c10::cuda::device_count(); }
 
-int cuda_device_count() { return c10::cuda::device_count(); }
+int current() { return c10::cuda::current_device(); }
 
-int current_cuda_device() { return c10::cuda::current_device(); }
+void set_current(int device) { c10::cuda::set_device(to_index(device)); }
 
-void set_cuda_device(int device) { c10::cuda::set_device(to_index(device)); }
-
-CudaDeviceProperties cuda_device_properties(int device) {
+CudaDeviceProperties properties(int device) {
   const cudaDeviceProp& from = *at::cuda::getDeviceProperties(to_index(device));
   return {.name = from.name,
           .uuid = uuid_text(from.uuid),
@@ -49,7 +47,7 @@ CudaDeviceProperties cuda_device_properties(int device) {
           .is_multi_gpu_board = from.isMultiGpuBoard != 0};
 }
 
-CudaMemory cuda_memory(int device) {
+CudaMemory memory(int device) {
   const c10::cuda::CUDAGuard guard(to_index(device));
   size_t free_bytes = 0;
   size_t total_bytes = 0;
@@ -57,9 +55,20 @@ CudaMemory cuda_memory(int device) {
   return {static_cast<int64_t>(free_bytes), static_cast<int64_t>(total_bytes)};
 }
 
-void synchronize_cuda(int device) {
+void synchronize(int device) {
   const c10::cuda::CUDAGuard guard(to_index(device));
   c10::cuda::device_synchronize();
+}
+
+}  // namespace
+
+CudaDevicesApi cuda_devices_api() {
+  return {.count = &count,
+          .current = &current,
+          .set_current = &set_current,
+          .properties = &properties,
+          .memory = &memory,
+          .synchronize = &synchronize};
 }
 
 }  // namespace rtrain

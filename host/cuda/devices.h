@@ -1,15 +1,10 @@
-// host/cuda/devices.h: the devices that this process sees. Any thread; throws c10::Error.
+// host/cuda/devices.h: the devices that this process sees.
 #pragma once
 
-#include "host/engine/cuda/api.h"
+#include "host/engine/cuda/devices_api.h"
 
 namespace rtrain {
 
-int cuda_device_count();
-int current_cuda_device();
-void set_cuda_device(int device);
-CudaDeviceProperties cuda_device_properties(int device);
-CudaMemory cuda_memory(int device);
-void synchronize_cuda(int device);
+CudaDevicesApi cuda_devices_api();
 
 }  // namespace rtrain

@@ -1,52 +1,23 @@
 // host/engine/cuda/api.h: what librtrain_cuda.so (host/cuda/) offers to the engine: one versioned
-// struct of function pointers.
+// struct of function pointers, a member for each of its files.
 //
 // The engine itself runs without CUDA and links nothing of it. Where the host has found a driver
 // and LibTorch's CUDA library it loads librtrain_cuda.so too and gives its struct to the engine.
-// The functions may be called from any thread and throw c10::Error.
+// What LibTorch answers without its CUDA headers (c10::Stream, c10::Event, c10::DeviceAllocator)
+// the engine asks itself.
 #pragma once
 
 #include <cstdint>
-#include <string>
+
+#include "host/engine/cuda/devices_api.h"
 
 namespace rtrain {
 
-// What torch.cuda.get_device_properties tells.
-struct CudaDeviceProperties {
-  std::string name;
-  std::string uuid;  // 8-4-4-4-12 hexadecimal digits
-  int major = 0;     // compute capability
-  int minor = 0;
-  int64_t total_memory = 0;
-  int multi_processor_count = 0;
-  int max_threads_per_multi_processor = 0;
-  int regs_per_multiprocessor = 0;
-  int64_t shared_memory_per_block = 0;
-  int64_t l2_cache_size = 0;
-  int warp_size = 0;
-  bool is_integrated = false;
-  bool is_multi_gpu_board = false;
-};
-
-struct CudaMemory {
-  int64_t free_bytes = 0;
-  int64_t total_bytes = 0;
-};
-
 struct CudaApi {
-  static constexpr uint32_t kVersion = 1;
+  static constexpr uint32_t kVersion = 2;
   uint32_t version = kVersion;
 
-  // The devices that this process sees; 0 where the driver refuses.
-  int (*device_count)() = nullptr;
-  // Of the calling thread.
-  int (*current_device)() = nullptr;
-  void (*set_device)(int device) = nullptr;
-  CudaDeviceProperties (*properties)(int device) = nullptr;
-  // Of the whole device, other processes included.
-  CudaMemory (*memory)(int device) = nullptr;
-  // Waits until the device has done all that it was given.
-  void (*synchronize)(int device) = nullptr;
+  CudaDevicesApi devices;
 };
 
 // The only exported symbol of librtrain_cuda.so.

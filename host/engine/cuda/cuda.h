@@ -13,10 +13,19 @@ namespace rtrain {
 const CudaApi* cuda_api();
 // Why it has none.
 const std::string& cuda_refusal();
+// Throws Error(kEnvironment) with the reason where there is none.
+const CudaApi& need_cuda();
 
-// Adds the table `cuda_devices` to the one at the top of the stack: device_count, current_device,
-// set_device, get_device_properties, mem_get_info, synchronize. Without CUDA there are no devices,
-// and the others throw kEnvironment.
+// The device's number at this index of the stack, which the callers in torch.cuda have read from
+// what the user gave. Throws Error(kArgument) for a device that this process does not see.
+int check_cuda_device(lua_State* L, int index);
+
+// Adds the tables of CUDA to the one at the top of the stack. Without CUDA there are no devices,
+// and all else throws kEnvironment.
 void open_cuda(lua_State* L);
+
+// `cuda_devices`: device_count, current_device, set_device, get_device_properties, mem_get_info,
+// synchronize.
+void open_cuda_devices(lua_State* L);
 
 }  // namespace rtrain

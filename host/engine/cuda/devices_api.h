@@ -1,0 +1,45 @@
+// host/engine/cuda/devices_api.h: the devices that this process sees, as librtrain_cuda.so answers.
+// Any thread; the functions throw c10::Error.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace rtrain {
+
+// What torch.cuda.get_device_properties tells.
+struct CudaDeviceProperties {
+  std::string name;
+  std::string uuid;  // 8-4-4-4-12 hexadecimal digits
+  int major = 0;     // compute capability
+  int minor = 0;
+  int64_t total_memory = 0;
+  int multi_processor_count = 0;
+  int max_threads_per_multi_processor = 0;
+  int regs_per_multiprocessor = 0;
+  int64_t shared_memory_per_block = 0;
+  int64_t l2_cache_size = 0;
+  int warp_size = 0;
+  bool is_integrated = false;
+  bool is_multi_gpu_board = false;
+};
+
+struct CudaMemory {
+  int64_t free_bytes = 0;
+  int64_t total_bytes = 0;
+};
+
+struct CudaDevicesApi {
+  // The devices that this process sees; 0 where the driver refuses.
+  int (*count)() = nullptr;
+  // Of the calling thread.
+  int (*current)() = nullptr;
+  void (*set_current)(int device) = nullptr;
+  CudaDeviceProperties (*properties)(int device) = nullptr;
+  // Of the whole device, other processes included.
+  CudaMemory (*memory)(int device) = nullptr;
+  // Waits until the device has done all that it was given.
+  void (*synchronize)(int device) = nullptr;
+};
+
+}  // namespace rtrain
