@@ -416,4 +416,44 @@ function TestArguments:test_options_are_kept()
   lu.assertEquals(data.DataLoader(Squares(9), {batch_size = torch.none}):options().batch_size, torch.none)
 end
 
+TestDeviceResident = {}
+
+-- A dataset on another device: 'meta' holds shapes alone, so whatever needed the numbers on the host would fail.
+local Resident = data.Dataset:extend('Resident')
+
+function Resident:init(count) self.count, self.batch_device, self.seen = count, 'meta', {} end
+
+function Resident:len() return self.count end
+
+function Resident:get(i) return i end
+
+function Resident:get_batch(indices)
+  self.seen[#self.seen + 1] = indices.device .. ' ' .. indices:size(0)
+  return indices
+end
+
+function TestDeviceResident:test_batches_of_indices_are_made_on_the_device()
+  local set = Resident(7)
+  for _ in data.DataLoader(set, {batch_size = 3, shuffle = true}) do end
+  lu.assertEquals(set.seen, {'meta 3', 'meta 3', 'meta 1'})
+  local parts = data.Subset(Resident(7), {1, 3, 5})
+  lu.assertEquals(parts.indices.device, 'meta')
+  lu.assertEquals(parts.batch_device, 'meta')
+end
+
+function TestDeviceResident:test_single_samples_get_numbers()
+  local set, batches = Resident(4), {}
+  for x in data.DataLoader(set, {batch_size = 2, collate_fn = function(samples) return samples end}) do
+    batches[#batches + 1] = x
+  end
+  lu.assertEquals(batches, {{0, 1}, {2, 3}})
+end
+
+function TestDeviceResident:test_refusals()
+  lu.assertStrContains(message_of(data.DataLoader, Resident(4), {num_workers = 2}),
+    'the dataset lies on meta, where this thread makes its batches fastest: leave num_workers out, got 2')
+  lu.assertStrContains(message_of(data.TensorDataset, torch.zeros(4), torch.zeros({4}, {device = 'meta'})),
+    'the first tensor lies on cpu, tensor 2 on meta: bring them to one device')
+end
+
 os.exit(lu.LuaUnit.run(), true)

@@ -2,6 +2,9 @@
 --
 -- A dataset has get(i), i from 0, and len(). get_batch(indices), with an int64 tensor of indices, may return a whole
 -- batch at once; nil as its first result means that it cannot, and the loader calls get for each sample.
+--
+-- `batch_device`, optional, is the device on which get_batch wants its indices: where the samples lie, so that a batch is taken
+-- from them without going through the host. The loader then brings the order of an epoch there once.
 
 local args = require 'rtrain.args'
 local class = require 'rtrain.class'
@@ -11,7 +14,7 @@ local warnings = require 'rtrain.warnings'
 
 ---Base of the datasets; instances are userdata, so `#dataset` works. Define `get(i)` with i from 0, which returns
 ---one or more values, and `len()`. `dtypes`, optional, gives the dtype of the plain numbers at each place: {[2] =
----'int64'}.
+---'int64'}. `batch_device`, optional, names the device on which `get_batch` wants its indices.
 ---
 ---```lua
 ---local data = require 'torch.utils.data'
@@ -82,7 +85,8 @@ function IterableDataset:iter()
   errors.raise('argument', ('%s: define function %s:iter()'):format(class.of(self).__name, class.of(self).__name))
 end
 
----The i-th of several tensors of the same first size.
+---The i-th of several tensors of the same first size. Tensors that lie on a GPU stay there: a loader, with num_workers = 0,
+---makes each batch by one operation for each tensor, and copies nothing but the epoch's order.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -94,6 +98,18 @@ end
 ---@class data.TensorDataset: data.Dataset
 ---@overload fun(...: torch.Tensor): data.TensorDataset
 local TensorDataset = Dataset:extend('TensorDataset')
+
+-- The device of all of them; nil for the CPU.
+local function device_of(tensors)
+  local device = tensors[1].device
+  for i, tensor in ipairs(tensors) do
+    if tensor.device ~= device then
+      errors.raise('argument', ('TensorDataset: the first tensor lies on %s, tensor %d on %s: bring them to one device'):format(
+        device, i, tensor.device))
+    end
+  end
+  return device ~= 'cpu' and device or nil
+end
 
 ---@param ... torch.Tensor
 function TensorDataset:init(...)
@@ -108,6 +124,7 @@ function TensorDataset:init(...)
         self.tensors[1]:size(0), tensor:size(0)))
     end
   end
+  self.batch_device = device_of(self.tensors)
 end
 
 function TensorDataset:len() return self.tensors[1]:size(0) end
@@ -120,6 +137,7 @@ end
 
 function TensorDataset:get_batch(indices)
   local out = {}
+  if self.batch_device then indices = indices:to(self.batch_device) end
   for k, tensor in ipairs(self.tensors) do out[k] = tensor:index_select(0, indices) end
   return unpack(out)
 end
@@ -141,7 +159,8 @@ local Subset = Dataset:extend('Subset')
 function Subset:init(dataset, indices)
   self.dataset = dataset
   self.indices = type(indices) == 'table' and torch.tensor(indices, {dtype = 'int64'}) or indices
-  self.dtypes = dataset.dtypes
+  self.dtypes, self.batch_device = dataset.dtypes, dataset.batch_device
+  if self.batch_device then self.indices = self.indices:to(self.batch_device) end
 end
 
 function Subset:len() return self.indices:size(0) end
@@ -150,6 +169,7 @@ function Subset:get(i) return self.dataset:get(self.indices:select(0, i):item())
 
 function Subset:get_batch(indices)
   if not makes_batches(self.dataset) then return nil end
+  if self.batch_device then indices = indices:to(self.batch_device) end
   return self.dataset:get_batch(self.indices:index_select(0, indices))
 end
 

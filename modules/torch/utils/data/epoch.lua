@@ -45,6 +45,12 @@ local function single_requests(sampler, begun)
   end
 end
 
+-- The sampler's order, where the dataset wants its indices. Whole batches alone are taken there; samples need Lua numbers.
+local function order_of(loader, sampler)
+  local device = not loader.collate_fn and loader.dataset.batch_device
+  return device and sampler:indices():to(device) or sampler:indices()
+end
+
 -- What to make, in order: tensors or lists of indices; indices where there are no batches.
 local function requests(loader, begun)
   local batches, sampler = loader.batch_sampler, loader.sampler
@@ -53,7 +59,7 @@ local function requests(loader, begun)
     return without_first(batches:iter(), begun.batches)
   end
   if gives_indices(batches.sampler) then
-    return tensor_batches(batches.sampler:indices(), batches, begun.samples)
+    return tensor_batches(order_of(loader, batches.sampler), batches, begun.samples)
   end
   return batches:batches_of(without_first(batches.sampler:iter(), begun.samples))
 end

@@ -40,6 +40,10 @@ local function check_workers(a)
     refuse('prefetch_factor is a number from 1 on, got %s', tostring(a.prefetch_factor))
   end
   if a.persistent_workers and a.num_workers == 0 then refuse('persistent_workers needs num_workers > 0') end
+  if a.num_workers > 0 and a.dataset.batch_device then
+    refuse('the dataset lies on %s, where this thread makes its batches fastest: leave num_workers out, got %d',
+      a.dataset.batch_device, a.num_workers)
+  end
   if a.multiprocessing_context ~= nil then
     refuse('multiprocessing_context must be nil: workers are threads of this process, so there is no way to start processes '
       .. 'to choose')
