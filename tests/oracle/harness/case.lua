@@ -3,6 +3,7 @@
 local ffi = require 'ffi'
 local torch = require 'torch'
 local compare = require 'harness.compare'
+local device = require 'harness.device'
 local fill = require 'harness.fill'
 
 local Case = {}
@@ -51,7 +52,7 @@ function Case:value(argument, made, wanted)
     local input = argument
     local key = input.seed .. input.kind .. input.dtype .. table.concat(input.shape, 'x')
     if made[key] then return made[key] end
-    made[key] = fill.tensor(input.shape, input.kind, input.dtype, input.seed)
+    made[key] = device.move(fill.tensor(input.shape, input.kind, input.dtype, input.seed))
     if self.grads and input.grad and (made[key]:is_floating_point() or made[key]:is_complex()) then
       wanted[#wanted + 1] = {place = input.place, tensor = made[key]:requires_grad_()}
     end
@@ -144,7 +145,7 @@ end
 
 -- What is wrong with the answers; nil when they are right.
 function Case:answer_problem(form)
-  torch.manual_seed(0)
+  torch.manual_seed(device.seed)
   local args, wanted = self:inputs()
   local results = Case.flat(self:callee(form)(unpack(args, 1, args.n)))
   local problem = list_problem(results, self.want, 'result', self)

@@ -2,12 +2,19 @@
 
 local ffi = require 'ffi'
 local torch = require 'torch'
+local device = require 'harness.device'
 
 local compare = {}
 
 -- dtype → relative and absolute tolerance: LibTorch rounds otherwise on another processor.
 local TOLERANCES = {
   float64 = {1e-9, 1e-9}, complex128 = {1e-9, 1e-9}, float32 = {1e-5, 1e-5}, complex64 = {1e-5, 1e-5},
+  float16 = {2e-3, 2e-3}, bfloat16 = {1.6e-2, 1.6e-2},
+}
+-- Between devices: what PyTorch's own comparison of CUDA with the CPU allows (test_ops.py, test_compare_cpu) where that
+-- is more, and for double precision what torch.testing.assert_close does.
+local ACROSS_DEVICES = {
+  float64 = {1e-7, 1e-7}, complex128 = {1e-7, 1e-7}, float32 = {1e-3, 1e-3}, complex64 = {1e-3, 1e-3},
   float16 = {2e-3, 2e-3}, bfloat16 = {1.6e-2, 1.6e-2},
 }
 local NUMBER = {1e-6, 1e-9}
@@ -88,13 +95,19 @@ local function numbers_problem(got, want, tolerance)
   end
 end
 
+local function tolerance_of(dtype, case)
+  local allowed = case.tol or TOLERANCES[dtype] or EXACT
+  local across = device.name ~= 'cpu' and ACROSS_DEVICES[dtype] or EXACT
+  return {math.max(allowed[1], across[1]), math.max(allowed[2], across[2])}
+end
+
 local function tensor_problem(got, want, case)
   if not torch.is_tensor(got) then return ('expected a Tensor, got %s'):format(tostring(got)) end
   if got.dtype ~= want.dtype then return ('dtype %s, expected %s'):format(got.dtype, want.dtype) end
   local shape, expected = table.concat(got.shape, ', '), table.concat(want.shape, ', ')
   if shape ~= expected then return ('shape [%s], expected [%s]'):format(shape, expected) end
   if case.shape_only then return nil end
-  return numbers_problem(elements(got), want, case.tol or TOLERANCES[want.dtype] or EXACT)
+  return numbers_problem(elements(got), want, tolerance_of(want.dtype, case))
 end
 
 local function scalar_problem(got, want)

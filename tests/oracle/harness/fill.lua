@@ -72,7 +72,7 @@ end
 
 ---The cotangent of the k-th result of a case.
 function fill.cotangent(result, k)
-  return fill.tensor(result.shape, 'real', result.dtype, 900 + k)
+  return fill.tensor(result.shape, 'real', result.dtype, 900 + k):to(result.device)
 end
 
 return fill

@@ -3,6 +3,7 @@
 local torch = require 'torch'
 local Case = require 'harness.case'
 local compare = require 'harness.compare'
+local device = require 'harness.device'
 local fill = require 'harness.fill'
 
 local Module = setmetatable({}, {__index = Case})
@@ -54,13 +55,13 @@ end
 -- The module after one call, the inputs that want a gradient, and the results.
 function Module:run(training)
   local made, wanted = {}, {}
-  local module = self:new(made)
+  local module = device.move(self:new(made))
   fill_state(module)
   module:train(training)
   local given = with_keywords(self, self.inputs, self.call_kw, made, wanted)
   table.sort(wanted, function(a, b) return a.place < b.place end)
   for i, item in ipairs(wanted) do wanted[i] = item.tensor end
-  torch.manual_seed(0)
+  torch.manual_seed(device.seed)
   local call = self.call and Case.chunk(('local m = ... return function(...) %s end'):format(self.call))(module) or module
   local results = Case.flat(call(unpack(given, 1, given.n)))
   while results[#results] == torch.none do results[#results] = nil end

@@ -1,0 +1,72 @@
+-- oracle_on_device.lua: the cases of tests/oracle on a device, against the answers that Python's torch gave on the CPU.
+--
+--   require('oracle_on_device').run{'pointwise', 'reductions'}
+
+local device = require 'harness.device'
+local ffi = require 'ffi'
+local lu = require 'luaunit'
+local oracle = require 'oracle'
+
+local on_device = {}
+
+-- Convolutions round to TF32 unless told not to; these answers have all of float32's digits.
+ffi.cdef 'int setenv(const char *name, const char *value, int overwrite);'
+ffi.C.setenv('NVIDIA_TF32_OVERRIDE', '0', 1)
+
+-- Another device than 'cuda' is for trying the cases where there is none.
+local NAME = os.getenv 'RTRAIN_TEST_DEVICE' or 'cuda'
+
+-- Of which there are several right answers (signs of vectors, orders of equal elements), and each library gives its own.
+local AMBIGUOUS = {}
+for name in ([[
+  geqrf linalg_eig linalg_eigh linalg_ldl_factor linalg_qr linalg_svd mode qr svd
+]]):gmatch '%S+' do AMBIGUOUS[name] = true end
+
+-- What LibTorch says of operators that it has for the CPU alone.
+local ONLY_CPU = {"from the 'CUDA' backend", "not implemented for 'CUDA'", 'not implemented on CUDA', 'not supported on CUDA',
+                  'only supported on CPU', 'only supports CPU'}
+
+-- A case with another seed than the golden file's, on the CPU: only random answers are others then.
+local function is_random(case)
+  device.seed = 1
+  local problem = case:problem()
+  device.seed = 0
+  return problem ~= nil
+end
+
+local function says(problem, texts)
+  for _, text in ipairs(texts) do
+    if problem:find(text, 1, true) then return true end
+  end
+  return false
+end
+
+local function check(case)
+  if AMBIGUOUS[case.call] then lu.skip 'there are several right answers' end
+  if is_random(case) then lu.skip 'random numbers are others on each device' end
+  device.name = NAME
+  local problem = case:problem()
+  device.name = 'cpu'
+  if not problem then return end
+  if says(problem, ONLY_CPU) then lu.skip 'LibTorch has it for the CPU alone' end
+  if case.code and says(problem, {'on the same device', 'at least two devices'}) then
+    lu.skip 'its text makes tensors on the CPU'
+  end
+  lu.fail(problem)
+end
+
+---Runs the cases of these parts as tests Test_<part>.test_<name of the case> and ends the process.
+---@param parts string[] names of golden files
+---@param read? fun(line: string): table as oracle.cases
+function on_device.run(parts, read)
+  for _, part in ipairs(parts) do
+    local tests = {}
+    _G['Test_' .. part] = tests
+    for _, case in ipairs(oracle.cases(part, read)) do
+      if not case.says then tests['test_' .. case.name] = function() check(case) end end
+    end
+  end
+  os.exit(lu.LuaUnit.run(), true)
+end
+
+return on_device
