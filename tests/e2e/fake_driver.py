@@ -1,7 +1,8 @@
-"""The driver that tests/fake_nvidia plays, and a LibTorch to go with it."""
+"""The driver and the GPUs that tests/fake_nvidia plays, and a LibTorch to go with them."""
 
 import pathlib
 
+import pytest
 from conftest import RTRAIN
 
 FAKE_DRIVER = pathlib.Path(RTRAIN).parent / "tests" / "fake_nvidia"
@@ -13,6 +14,17 @@ def uuid(device):
 
 def play_driver(rtrain, devices, **env):
     rtrain.env.update(LD_LIBRARY_PATH=str(FAKE_DRIVER), FAKE_CUDA_DEVICES=str(devices), **env)
+
+
+def play_gpus(rtrain, devices, **env):
+    """GPUs on which tensors live and are copied, NCCL's collectives reduce, and most kernels do nothing; see tests/README.md."""
+    library = FAKE_DRIVER / "libfake_gpu.so"
+    if not library.exists():
+        pytest.skip("built without the CUDA toolkit")
+    if not (pathlib.Path(rtrain.json("env")["libtorch"]["path"]) / "libtorch_cuda.so").exists():
+        pytest.skip("LibTorch is without its CUDA library: scripts/setup --oracle or --gpu brings it")
+    # cuBLASLt is not played: LibTorch takes the products that are.
+    play_driver(rtrain, devices, LD_PRELOAD=str(library), DISABLE_ADDMM_CUDA_LT="1", **env)
 
 
 def use_libtorch(rtrain, cuda_library):

@@ -4,6 +4,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "settings.h"
+
+using fake_nvidia::number;
+
 namespace {
 
 struct Memory {
@@ -17,19 +21,19 @@ struct Process {
   unsigned long long used;
   unsigned gpu_instance, compute_instance;
 };
+struct OldProcess {
+  unsigned pid;
+  unsigned long long used;
+};
 struct Event {
   void* device;
   unsigned long long type, data;
   unsigned gpu_instance, compute_instance;
 };
 
+constexpr int kNotSupported = 3;
 constexpr int kNotFound = 6;
 constexpr int kTimeout = 10;
-
-int number(const char* variable) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? 0 : std::atoi(text);
-}
 
 char devices[64];  // a handle is the address of one of these
 
@@ -44,7 +48,7 @@ int copy(char* to, unsigned size, const char* text) {
 
 extern "C" {
 
-int nvmlInit_v2() { return number("FAKE_NVML_ERROR"); }
+int nvmlInit_v2() { return static_cast<int>(number("FAKE_NVML_ERROR")); }
 int nvmlShutdown() { return 0; }
 int nvmlSystemGetDriverVersion(char* text, unsigned size) { return copy(text, size, "580.65.06"); }
 
@@ -54,19 +58,27 @@ int nvmlDeviceGetCount_v2(unsigned* count) {
 }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
-  if (static_cast<int>(index) >= number("FAKE_CUDA_DEVICES")) return kNotFound;
+  if (static_cast<long>(index) >= number("FAKE_CUDA_DEVICES")) return kNotFound;
   *device = devices + index;
   return 0;
 }
 
+// LibTorch asks by the address that the runtime gave: the first device has bus 1.
+int nvmlDeviceGetHandleByPciBusId_v2(const char* address, void** device) {
+  const long bus = std::strtol(address + std::strlen("0000:"), nullptr, 16);
+  return nvmlDeviceGetHandleByIndex_v2(static_cast<unsigned>(bus - 1), device);
+}
+
+int nvmlDeviceGetNvLinkRemoteDeviceType(void*, unsigned, unsigned*) { return kNotSupported; }
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void*, unsigned, void*) { return kNotSupported; }
+int nvmlDeviceGetGpuFabricInfoV(void*, void*) { return kNotSupported; }
+
 int nvmlDeviceGetUUID(void* device, char* text, unsigned size) {
-  std::snprintf(text, size, "GPU-abababab-abab-abab-abab-ababababab%02lx", number_of(device));
-  return 0;
+  return copy(text, size, fake_nvidia::uuid_text(static_cast<int>(number_of(device))).c_str());
 }
 
 int nvmlDeviceGetName(void*, char* text, unsigned size) {
-  const char* set = std::getenv("FAKE_CUDA_NAME");
-  return copy(text, size, set == nullptr ? "NVIDIA H100 80GB HBM3" : set);
+  return copy(text, size, fake_nvidia::device_name());
 }
 
 int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
@@ -106,6 +118,18 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, Proce
   return 0;
 }
 
+// The form that LibTorch asks for when a device is out of memory.
+int nvmlDeviceGetComputeRunningProcesses(void* device, unsigned* count, OldProcess* processes) {
+  *count = number_of(device) == 0 ? 1 : 0;
+  if (*count == 1) processes[0] = {4711, 19ULL << 30};
+  return 0;
+}
+
+int nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  *version = 13000;
+  return 0;
+}
+
 int nvmlEventSetCreate(void** events) {
   *events = devices;
   return 0;
@@ -115,7 +139,7 @@ int nvmlDeviceRegisterEvents(void*, unsigned long long, void*) { return 0; }
 
 int nvmlEventSetWait_v2(void*, Event* event, unsigned) {
   static bool told = false;
-  const int xid = number("FAKE_NVML_XID");
+  const long xid = number("FAKE_NVML_XID");
   if (told || xid == 0) return kTimeout;
   told = true;
   *event = {devices + number("FAKE_CUDA_DEVICES") - 1, 8, static_cast<unsigned long long>(xid), 0,
