@@ -1,6 +1,7 @@
 -- torch/amp/grad_scaler.lua: scaling of the loss, so that small gradients in float16 do not vanish.
 
 local args = require 'rtrain.args'
+local capture = require 'torch.cuda.capture'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local ordered = require 'rtrain.ordered'
@@ -83,6 +84,7 @@ end
 ---@return torch.Tensor|torch.Tensor[]
 function GradScaler:scale(outputs)
   if not self._enabled then return outputs end
+  if capture.current then capture.current:add_scaler(self) end
   return scaled(self, outputs)
 end
 
@@ -172,6 +174,16 @@ local function fused_step(self, optimizer, state)
   return result
 end
 
+-- Whether the optimizer's kernel looks at what was found itself. In a capture nobody can look on the host, so every
+-- optimizer that has such a kernel is given it.
+local function leaves_step_to_kernel(optimizer)
+  if optimizer._step_supports_amp_scaling then return true end
+  if not capture.is_capturing() then return false end
+  if optimizer._takes_found_inf then return true end
+  errors.raise('unsupported', ('GradScaler: a CUDA graph cannot leave out a step of %s where gradients are infinite: take Adam, '
+    .. 'AdamW, SGD or Adagrad, whose kernels do it, or bfloat16 without a GradScaler'):format(class.of(optimizer).__name))
+end
+
 ---Calls optimizer:step() unless the gradients have an infinity or a NaN.
 ---@param optimizer optim.Optimizer
 ---@param ... any a disabled scaler passes what comes here on
@@ -185,7 +197,7 @@ function GradScaler:step(optimizer, ...)
   check_scaled(self, 'step')
   local state, result = state_of(self, optimizer), nil
   if state.stage == 'stepped' then raise('step() has already been called since the last update()') end
-  if optimizer._step_supports_amp_scaling then
+  if leaves_step_to_kernel(optimizer) then
     result = fused_step(self, optimizer, state)
   else
     if state.stage == 'ready' then self:unscale_(optimizer) end
@@ -229,6 +241,9 @@ function GradScaler:update(new_scale)
   end
   self._states = {}
 end
+
+-- For a step that was captured in vain.
+function GradScaler:_forget_step() self._states = {} end
 
 ---@return number scale 1 when disabled
 function GradScaler:get_scale()

@@ -1,7 +1,7 @@
 -- torch/optim/adadelta.lua: Adadelta.
 
 local Elementwise = require('torch.optim.elementwise').Elementwise
-local Plan = require 'torch.optim.plan'
+local Rates = require 'torch.optim.rates'
 local options = require 'torch.optim.options'
 local torch = require 'torch'
 
@@ -22,6 +22,7 @@ local torch = require 'torch'
 ---@class optim.Adadelta: optim.Optimizer
 ---@overload fun(params: optim.Params, lr?: number, ...: any): optim.Adadelta
 local Adadelta = Elementwise:extend('Adadelta')
+Adadelta._can_be_captured = true
 
 Adadelta._options = options.new('Adadelta', {
   options.with(options.lr, 1), {'rho', 0.9, options.between(0, 1), 'rho value'}, options.with(options.eps, 1e-6),
@@ -33,7 +34,7 @@ local NAMES = {scalars = {'step'}, tensors = {'square_avg', 'acc_delta'}}
 function Adadelta:_names() return NAMES end
 
 function Adadelta:_start(state, _, param)
-  state.step = state.step or Plan.scalar(0)
+  self:start_step(state, param)
   state.square_avg = state.square_avg or torch.zeros_like(param)
   state.acc_delta = state.acc_delta or torch.zeros_like(param)
 end
@@ -45,7 +46,7 @@ function Adadelta:_update_block(group, block)
   local std = block.square_avg:add(eps):sqrt_()
   local delta = block.acc_delta:add(eps):sqrt_():div_(std):mul_(grad)
   block.acc_delta:mul_(rho):addcmul_(delta, delta, {value = 1 - rho})
-  block.param:add_(delta, {alpha = -group.lr})
+  Rates.descend(block.param, delta, self:_lr_of(group, delta.device))
   self.release(std, delta, is_new and grad)
 end
 

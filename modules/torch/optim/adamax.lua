@@ -1,7 +1,7 @@
 -- torch/optim/adamax.lua: Adam with the infinity norm.
 
 local Elementwise = require('torch.optim.elementwise').Elementwise
-local Plan = require 'torch.optim.plan'
+local Rates = require 'torch.optim.rates'
 local options = require 'torch.optim.options'
 local torch = require 'torch'
 
@@ -22,6 +22,7 @@ local torch = require 'torch'
 ---@class optim.Adamax: optim.Optimizer
 ---@overload fun(params: optim.Params, lr?: number, ...: any): optim.Adamax
 local Adamax = Elementwise:extend('Adamax')
+Adamax._can_be_captured = true
 
 Adamax._options = options.new('Adamax', {
   options.with(options.lr, 2e-3), options.betas, options.eps, options.weight_decay, options.foreach, options.maximize,
@@ -33,14 +34,17 @@ local NAMES = {scalars = {'step'}, tensors = {'exp_avg', 'exp_inf'}}
 function Adamax:_names() return NAMES end
 
 function Adamax:_start(state, _, param)
-  state.step = state.step or Plan.scalar(0)
+  self:start_step(state, param)
   state.exp_avg = state.exp_avg or torch.zeros_like(param)
   state.exp_inf = state.exp_inf or torch.zeros_like(param)
 end
 
 function Adamax:_advance(group, unit)
-  local step = Elementwise._advance(self, group, unit).step
-  return {rate = group.lr / (1 - group.betas[1] ^ step)}
+  if not self._rates then return {rate = group.lr / (1 - group.betas[1] ^ self.count_step(unit))} end
+  Elementwise._advance(self, group, unit)
+  local step = unit.first.step
+  local correction = torch.pow(group.betas[1], step):neg_():add_(1)
+  return {rate = self:_lr_of(group, step.device) / correction}
 end
 
 function Adamax:_update_block(group, block, coefficients)
@@ -48,7 +52,11 @@ function Adamax:_update_block(group, block, coefficients)
   block.exp_avg:lerp_(grad, 1 - group.betas[1])
   local size = grad:abs():add_(group.eps)
   block.exp_inf:mul_(group.betas[2]):clamp_min_(size)
-  block.param:addcdiv_(block.exp_avg, block.exp_inf, {value = -coefficients.rate})
+  if self._rates then
+    Rates.descend(block.param, block.exp_avg:div(block.exp_inf), coefficients.rate)
+  else
+    block.param:addcdiv_(block.exp_avg, block.exp_inf, {value = -coefficients.rate})
+  end
   self.release(size, is_new and grad)
 end
 

@@ -26,7 +26,7 @@ local ASGD = Elementwise:extend('ASGD')
 ASGD._options = options.new('ASGD', {
   options.with(options.lr, 1e-2), {'lambd', 1e-4, options.number}, {'alpha', 0.75, options.number},
   {'t0', 1e6, options.number}, options.weight_decay, options.foreach, options.maximize, options.differentiable,
-  options.capturable,
+  options.not_capturable,
 })
 
 local NAMES = {scalars = {'step', 'eta', 'mu'}, tensors = {'ax'}}
@@ -43,7 +43,7 @@ end
 -- A step uses the rates that the one before it left.
 function ASGD:_advance(group, unit)
   local out = {eta = unit.first.eta:item(), mu = unit.first.mu:item()}
-  local step = Elementwise._advance(self, group, unit).step
+  local step = self.count_step(unit)
   unit.scalars.eta:fill_(group.lr / (1 + group.lambd * group.lr * step) ^ group.alpha)
   unit.scalars.mu:fill_(1 / math.max(1, step - group.t0))
   return out

@@ -6,7 +6,8 @@
 -- into pieces that stay in the processor's cache from the first operator to the last. The arithmetic is the same either
 -- way. A subclass defines
 --
---   _advance(group, unit) → coefficients   once for each unit of parameters with equal scalars, before its blocks
+--   _advance(group, unit) → coefficients   once for each unit of parameters with equal scalars, before its blocks;
+--                                          counts the step
 --   _update_block(group, block, coefficients)
 --
 -- with block.param, block.grad and block[name] for each tensor of the state.
@@ -18,8 +19,18 @@ local Plan = require 'torch.optim.plan'
 local torch = require 'torch'
 
 -- Elements. A parameter up to SMALL is gathered: above it the copies cost more than the calls that they save. A block
--- has PER_THREAD elements for each thread: LibTorch gives a thread no fewer.
+-- has PER_THREAD elements for each thread: LibTorch gives a thread no fewer. On a GPU a call costs the time of a million
+-- elements, and there is no cache that a piece could stay in.
 local SMALL, PER_THREAD = 8192, 32768
+local SMALL_ON_GPU, GATHERED_ON_GPU = 2 ^ 20, 2 ^ 25
+
+---@param device string
+---@return {small: integer, most: integer, piece: number} sizes in elements: what is gathered, how much, how large a piece is
+local function sizes_for(device)
+  if device ~= 'cpu' then return {small = SMALL_ON_GPU, most = GATHERED_ON_GPU, piece = math.huge} end
+  local most = PER_THREAD * torch.get_num_threads()
+  return {small = SMALL, most = most, piece = most}
+end
 
 ---@class optim.Elementwise: optim.Optimizer
 local Elementwise = Optimizer:extend('Elementwise')
@@ -85,16 +96,16 @@ local function scalars_key(state, names)
   return table.concat(key, ' ')
 end
 
-local function group_small(batch, names, limit)
+local function group_small(batch, names, sizes)
   local order, open = {}, {}
   for i, param in ipairs(batch.params) do
     local size = param:numel()
-    if batch.complex or size > SMALL then
+    if batch.complex or size > sizes.small then
       order[#order + 1] = {i}
     else
       local key = scalars_key(batch.states[i], names)
       local indices = open[key]
-      if not indices or indices.size + size > limit then
+      if not indices or indices.size + size > sizes.most then
         indices = {size = 0}
         open[key], order[#order + 1] = indices, indices
       end
@@ -108,14 +119,14 @@ function Elementwise:_prepare(group, batch, loose)
   if batch.sparse then
     errors.raise('argument', class.of(self).__name .. ' does not support sparse gradients')
   end
-  local names, limit = self:_names(group), PER_THREAD * torch.get_num_threads()
+  local names, sizes = self:_names(group), sizes_for(batch.device)
   batch.units = {}
-  if loose then
-    for i in ipairs(batch.params) do batch.units[i] = single(batch, i, names, limit) end
+  if loose or group.foreach == false then
+    for i in ipairs(batch.params) do batch.units[i] = single(batch, i, names, sizes.piece) end
     return
   end
-  for u, indices in ipairs(group_small(batch, names, limit)) do
-    batch.units[u] = #indices > 1 and gathered(batch, indices, names) or single(batch, indices[1], names, limit)
+  for u, indices in ipairs(group_small(batch, names, sizes)) do
+    batch.units[u] = #indices > 1 and gathered(batch, indices, names) or single(batch, indices[1], names, sizes.piece)
   end
 end
 
@@ -152,11 +163,23 @@ function Elementwise:_update(group, batch, grads)
   end
 end
 
+function Elementwise:_advance(_, unit) unit.scalars.step:add_(1) end
+
 ---Counts the step.
----@return table coefficients {step = how many steps there were with this one}
-function Elementwise:_advance(_, unit)
+---@param unit optim.Unit
+---@return integer step how many steps there were with this one
+function Elementwise.count_step(unit)
   unit.scalars.step:add_(1)
-  return {step = unit.first.step:item()}
+  return unit.first.step:item()
+end
+
+---Begins the count of steps: a tensor on the CPU, as Python's, or beside the parameter where a CUDA graph counts.
+---@param state table
+---@param param torch.Tensor
+function Elementwise:start_step(state, param)
+  local device = self._rates and param.device or 'cpu'
+  state.step = state.step or Plan.scalar(0)
+  if state.step.device ~= device then state.step = state.step:to(device) end
 end
 
 ---The block's gradient after `maximize` and weight decay.

@@ -1,5 +1,6 @@
 -- torch/optim/fused.lua: optimizers whose step is one of LibTorch's fused kernels over lists of tensors.
 
+local capture = require 'torch.cuda.capture'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local Optimizer = require('torch.optim.optimizer').Optimizer
@@ -8,11 +9,26 @@ local torch = require 'torch'
 
 ---@class optim.Fused: optim.Optimizer
 local Fused = Optimizer:extend('Fused')
+Fused._can_be_captured, Fused._rate_dtype, Fused._takes_found_inf = true, 'float32', true
 
 function Fused:init(...)
   Optimizer.init(self, ...)
   -- As in Python only an optimizer that was asked to be fused takes the scale from a GradScaler.
   self._step_supports_amp_scaling = self.defaults.fused == true or nil
+end
+
+-- The devices that have the kernels.
+local KERNELS = {cpu = true, cuda = true}
+
+function Fused:_check_group(group)
+  if not group.fused then return end
+  for i, param in ipairs(group.params) do
+    local device = param.device:match '^%a+'
+    if not param:is_floating_point() or not KERNELS[device] then
+      errors.raise('argument', ('%s: fused = true needs floating-point parameters on cpu or cuda, parameter %d is %s on %s: '
+        .. 'leave fused out'):format(class.of(self).__name, i, param.dtype, param.device))
+    end
+  end
 end
 
 local function all_as_real(list)
@@ -61,7 +77,12 @@ function Fused:uncount_skipped(batch)
 end
 
 function Fused:_update(group, batch, grads)
-  if batch.sparse then return self:_update_sparse(group, batch, grads) end
+  if batch.sparse then
+    if capture.is_capturing() then
+      errors.raise('unsupported', class.of(self).__name .. ': a CUDA graph cannot hold a step with sparse gradients')
+    end
+    return self:_update_sparse(group, batch, grads)
+  end
   self:_update_dense(group, batch, grads)
 end
 

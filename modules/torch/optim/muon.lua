@@ -3,6 +3,7 @@
 local errors = require 'rtrain.errors'
 local Optimizer = require('torch.optim.optimizer').Optimizer
 local options = require 'torch.optim.options'
+local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
 ---Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon/; Liu et al. 2025, arXiv 2502.16982), for
@@ -25,6 +26,7 @@ local torch = require 'torch'
 ---@class optim.Muon: optim.Optimizer
 ---@overload fun(params: optim.Params, lr?: number, ...: any): optim.Muon
 local Muon = Optimizer:extend('Muon')
+Muon._can_be_captured = true
 
 local function is_triple(value)
   return type(value) == 'table' and #value == 3, 'ns_coefficients is a list of exactly 3 numbers'
@@ -77,20 +79,22 @@ local function orthogonalized(matrix, group)
   return is_tall and x.T or x
 end
 
-local function adjusted_rate(group, param)
+-- What the learning rate is multiplied by.
+local function adjustment(group, param)
   local rows, columns = param:size(0), param:size(1)
-  if group.adjust_lr_fn == 'match_rms_adamw' then return group.lr * 0.2 * math.sqrt(math.max(rows, columns)) end
-  return group.lr * math.sqrt(math.max(1, rows / columns))
+  if group.adjust_lr_fn == 'match_rms_adamw' then return 0.2 * math.sqrt(math.max(rows, columns)) end
+  return math.sqrt(math.max(1, rows / columns))
 end
 
 function Muon:_update(group, batch, grads)
   if batch.sparse then errors.raise('argument', 'Muon does not support sparse gradients') end
+  local lr = self:_lr_of(group, batch.device)
   for i, param in ipairs(batch.params) do
     local buffer = batch.states[i].momentum_buffer
     buffer:lerp_(grads[i], 1 - group.momentum)
     local update = group.nesterov and grads[i]:lerp(buffer, group.momentum) or buffer
-    param:mul_(1 - group.lr * group.weight_decay)
-    param:add_(orthogonalized(update, group), {alpha = -adjusted_rate(group, param)})
+    Rates.decay(param, lr, group.weight_decay)
+    Rates.descend(param, orthogonalized(update, group), lr, adjustment(group, param))
   end
 end
 

@@ -28,7 +28,7 @@ NAdam._options = options.new('NAdam', {
   options.with(options.lr, 2e-3), options.betas, options.eps, options.weight_decay,
   {'momentum_decay', 4e-3, options.not_negative, 'momentum_decay value'},
   {'decoupled_weight_decay', false, options.boolean},
-  options.foreach, options.maximize, options.capturable, options.differentiable,
+  options.foreach, options.maximize, options.not_capturable, options.differentiable,
 }, {'lr', 'betas', 'eps', 'weight_decay', 'momentum_decay', 'decoupled_weight_decay', 'maximize', 'foreach', 'capturable',
     'differentiable'})
 
@@ -45,7 +45,7 @@ function NAdam:_start(state, _, param)
 end
 
 function NAdam:_advance(group, unit)
-  local step = Elementwise._advance(self, group, unit).step
+  local step = self.count_step(unit)
   local beta1, beta2 = group.betas[1], group.betas[2]
   local mu = beta1 * (1 - 0.5 * 0.96 ^ (step * group.momentum_decay))
   local mu_next = beta1 * (1 - 0.5 * 0.96 ^ ((step + 1) * group.momentum_decay))

@@ -5,12 +5,14 @@
 -- plan.lua) or, like a user's own, brings a `step`.
 
 local args = require 'rtrain.args'
+local capture = require 'torch.cuda.capture'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local hooks = require 'torch.optim.hooks'
 local ordered = require 'rtrain.ordered'
 local parameter = require 'torch.nn.parameter'
 local Plan = require 'torch.optim.plan'
+local Rates = require 'torch.optim.rates'
 local repr = require 'torch.nn.repr'
 local state_dict = require 'torch.optim.state_dict'
 local torch = require 'torch'
@@ -50,6 +52,10 @@ local torch = require 'torch'
 ---@field param_groups table[] 1-based; each has its options and `params`
 ---@field state table<torch.Tensor, table>
 local Optimizer = class('Optimizer')
+
+-- Whether a CUDA graph can hold a step: it then reads nothing from Lua but options that stay, and takes the learning rates
+-- from tensors of this dtype.
+Optimizer._can_be_captured, Optimizer._rate_dtype = false, 'float64'
 
 local function describe(value)
   local of = class.of(value)
@@ -152,6 +158,7 @@ function Optimizer:add_param_group(group)
   if self._options then self._options:check(new) end
   if self._check_group then self:_check_group(new) end
   self.param_groups[#self.param_groups + 1] = new
+  if self._options and new.capturable then self._rates = self._rates or Rates.new(self, self._rate_dtype) end
   if self._init_group then self:_init_group(new) end
 end
 
@@ -167,7 +174,33 @@ function Optimizer:_state_of(param)
   return state
 end
 
+---What a step takes as the group's learning rate: the number, or a tensor on the device where a CUDA graph may hold it.
+---@param group table
+---@param device string
+---@return number|torch.Tensor
+function Optimizer:_lr_of(group, device)
+  if not self._rates then return group.lr end
+  return self._rates:of(group, device)
+end
+
+---Makes steps such that a CUDA graph can hold them. Raises code 'unsupported' where they cannot be.
+---@param is_capturing boolean work is being captured already
+function Optimizer:_make_capturable(is_capturing)
+  local name = class.of(self).__name
+  if not self._can_be_captured then
+    errors.raise('unsupported', ('%s: a CUDA graph cannot hold its step, which computes on the host: take Adam, AdamW, SGD, '
+      .. 'Adagrad, Adadelta, Adamax, RMSprop, Rprop or Muon, or call step() outside of the graph'):format(name))
+  end
+  if self._rates then return end
+  if is_capturing then
+    errors.raise('argument', ('%s: step() was called in a capture, but its learning rate is not on the device yet: create it '
+      .. 'with capturable = true and call step() before the capture, as train.graph does'):format(name))
+  end
+  self._rates, self._plans = Rates.new(self, self._rate_dtype), {}
+end
+
 local function update_groups(self)
+  if self._rates and not capture.is_capturing() then self._rates:write() end
   for _, group in ipairs(self.param_groups) do
     local plan, grads = Plan.of(self, group)
     if plan then
@@ -182,6 +215,7 @@ end
 ---@param closure? fun(): torch.Tensor computes the loss again, with gradients
 ---@return torch.Tensor|nil loss what the closure returned
 function Optimizer:step(closure)
+  if capture.current then capture.current:add_optimizer(self) end
   local given = hooks.run(self, 'step_pre', {closure})
   local loss
   if given[1] then loss = torch.enable_grad(given[1]) end

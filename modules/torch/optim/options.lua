@@ -76,18 +76,17 @@ options.maximize = {'maximize', false, options.boolean}
 options.foreach = {'foreach', nil, options.optional_boolean}
 options.fused = {'fused', nil, options.optional_boolean}
 options.capturable = {'capturable', false, options.boolean}
-options.differentiable = {'differentiable', false, options.boolean}
+options.differentiable = {'differentiable', false, options.boolean,
+                          unsupported = 'a step is not recorded for gradients'}
+---Of an optimizer whose step computes on the host.
+options.not_capturable = {'capturable', false, options.boolean,
+                          unsupported = 'no CUDA graph holds its steps: take Adam, AdamW, SGD or Adadelta'}
 
 ---The option with another default.
 ---@param option table
 ---@param default any
 ---@return table
 function options.with(option, default) return {option[1], default, option[3], option[4]} end
-
-local UNSUPPORTED = {
-  capturable = 'steps are not captured in CUDA graphs',
-  differentiable = 'a step is not recorded for gradients',
-}
 
 local Options = {}
 Options.__index = Options
@@ -140,8 +139,8 @@ function Options:check(group)
       local possible, why = check(value)
       if not possible then refuse(self, spec, value, why) end
     end
-    if UNSUPPORTED[name] and value then
-      errors.raise('unsupported', ('%s: %s = true is not in this version: %s'):format(self.name, name, UNSUPPORTED[name]))
+    if spec.unsupported and value then
+      errors.raise('unsupported', ('%s: %s = true is not in this version: %s'):format(self.name, name, spec.unsupported))
     end
   end
   if group.fused and group.foreach then

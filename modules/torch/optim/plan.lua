@@ -11,6 +11,8 @@
 --   _prepare(group, batch, loose) optional
 --   _update(group, batch, grads)  one step for the parameters of a batch
 
+local capture = require 'torch.cuda.capture'
+local errors = require 'rtrain.errors'
 local torch = require 'torch'
 
 ---@class optim.Batch parameters of one dtype, device and layout of gradients
@@ -99,7 +101,15 @@ local function start_state(optimizer, group, param)
   return state
 end
 
+-- In a capture the state would be made anew by each replay.
+local function check_no_capture()
+  if not capture.is_capturing() then return end
+  errors.raise('argument', 'an optimizer stepped in a capture, but its state is not there yet or other parameters have a '
+    .. 'gradient than in the step before: call the same step() before the capture, as train.graph does')
+end
+
 local function build(optimizer, group, names, present, loose)
+  check_no_capture()
   local plan = setmetatable({names = names, params = present.params, states = {}, loose = loose}, Plan)
   local has_state = #names.scalars + #names.tensors > 0
   for n, param in ipairs(present.params) do

@@ -26,7 +26,7 @@ local RAdam = Elementwise:extend('RAdam')
 
 RAdam._options = options.new('RAdam', {
   options.lr, options.betas, options.eps, options.weight_decay, {'decoupled_weight_decay', false, options.boolean},
-  options.foreach, options.maximize, options.capturable, options.differentiable,
+  options.foreach, options.maximize, options.not_capturable, options.differentiable,
 }, {'lr', 'betas', 'eps', 'weight_decay', 'maximize', 'foreach', 'capturable', 'decoupled_weight_decay', 'differentiable'})
 
 local NAMES = {scalars = {'step'}, tensors = {'exp_avg', 'exp_avg_sq'}}
@@ -40,7 +40,7 @@ function RAdam:_start(state, _, param)
 end
 
 function RAdam:_advance(group, unit)
-  local step = Elementwise._advance(self, group, unit).step
+  local step = self.count_step(unit)
   local beta1, beta2 = group.betas[1], group.betas[2]
   local bias_correction1, bias_correction2 = 1 - beta1 ^ step, 1 - beta2 ^ step
   local longest = 2 / (1 - beta2) - 1

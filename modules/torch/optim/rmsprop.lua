@@ -1,7 +1,7 @@
 -- torch/optim/rmsprop.lua: RMSprop.
 
 local Elementwise = require('torch.optim.elementwise').Elementwise
-local Plan = require 'torch.optim.plan'
+local Rates = require 'torch.optim.rates'
 local options = require 'torch.optim.options'
 local torch = require 'torch'
 
@@ -23,6 +23,7 @@ local torch = require 'torch'
 ---@class optim.RMSprop: optim.Optimizer
 ---@overload fun(params: optim.Params, lr?: number, ...: any): optim.RMSprop
 local RMSprop = Elementwise:extend('RMSprop')
+RMSprop._can_be_captured = true
 
 RMSprop._options = options.new('RMSprop', {
   options.with(options.lr, 1e-2), {'alpha', 0.99, options.not_negative, 'alpha value'}, options.eps,
@@ -42,7 +43,7 @@ function RMSprop:_names(group)
 end
 
 function RMSprop:_start(state, group, param)
-  state.step = state.step or Plan.scalar(0)
+  self:start_step(state, param)
   for _, name in ipairs(self:_names(group).tensors) do state[name] = state[name] or torch.zeros_like(param) end
 end
 
@@ -60,7 +61,9 @@ function RMSprop:_update_block(group, block)
   average:add_(group.eps)
   if group.momentum > 0 then
     block.momentum_buffer:mul_(group.momentum):addcdiv_(grad, average)
-    block.param:add_(block.momentum_buffer, {alpha = -group.lr})
+    Rates.descend(block.param, block.momentum_buffer, self:_lr_of(group, grad.device))
+  elseif self._rates then
+    Rates.descend(block.param, grad:div(average), self:_lr_of(group, grad.device))
   else
     block.param:addcdiv_(grad, average, {value = -group.lr})
   end

@@ -1,7 +1,6 @@
 -- torch/optim/rprop.lua: resilient backpropagation.
 
 local Elementwise = require('torch.optim.elementwise').Elementwise
-local Plan = require 'torch.optim.plan'
 local options = require 'torch.optim.options'
 local torch = require 'torch'
 
@@ -26,6 +25,7 @@ local torch = require 'torch'
 ---@class optim.Rprop: optim.Optimizer
 ---@overload fun(params: optim.Params, lr?: number, ...: any): optim.Rprop
 local Rprop = Elementwise:extend('Rprop')
+Rprop._can_be_captured = true
 
 local function is_etas(value)
   return type(value) == 'table' and #value == 2 and options.between(0, 1)(value[1]) and value[1] > 0 and value[1] < 1
@@ -44,7 +44,7 @@ local NAMES = {scalars = {'step'}, tensors = {'prev', 'step_size'}}
 function Rprop:_names() return NAMES end
 
 function Rprop:_start(state, group, param)
-  state.step = state.step or Plan.scalar(0)
+  self:start_step(state, param)
   state.prev = state.prev or torch.zeros_like(param)
   if state.step_size then return end
   state.step_size = torch.zeros_like(param)

@@ -34,6 +34,7 @@ local NONE = {scalars = {}, tensors = {}}
 local MOMENTUM = {scalars = {}, tensors = {'momentum_buffer'}}
 
 function SGD:_check_group(group)
+  Fused._check_group(self, group)
   if group.nesterov and (group.momentum <= 0 or group.dampening ~= 0) then
     require('rtrain.errors').raise('argument', 'SGD: Nesterov momentum requires a momentum and zero dampening')
   end
@@ -64,8 +65,8 @@ function SGD:_update_dense(group, batch, grads)
   local is_first_step = is_unset(self, batch.states[1])
   local params, gradients, buffers = self.kernel_lists(batch, grads, LISTS)
   torch._fused_sgd_(params, gradients, buffers, {
-    weight_decay = group.weight_decay, momentum = group.momentum, lr = group.lr, dampening = group.dampening,
-    nesterov = group.nesterov, maximize = group.maximize, is_first_step = is_first_step, grad_scale = self.grad_scale,
+    weight_decay = group.weight_decay, momentum = group.momentum, lr = self:_lr_of(group, batch.device),
+    dampening = group.dampening, nesterov = group.nesterov, maximize = group.maximize, is_first_step = is_first_step, grad_scale = self.grad_scale,
     found_inf = self.found_inf,
   })
   if is_first_step then mark_set(self, batch) end

@@ -16,8 +16,8 @@ local function channel_numbers(name, value)
 end
 
 ---(x - mean) / std for each channel; bytes are first divided by 255, so that mean and std are those of torchvision's ToTensor.
----Arguments: mean, std (lists, or a number for all channels), dtype = 'float32' (of the result). Images (n, c, h, w) of bytes or
----floats, on any device.
+---Arguments: mean, std (lists, or a number for all channels), dtype = 'float32' (of the result). Images (n, c, h, w) of bytes
+---or floats, on any device.
 ---
 ---```lua
 ---local torch = require 'torch'

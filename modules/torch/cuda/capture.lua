@@ -1,0 +1,147 @@
+-- torch/cuda/capture.lua: what a CUDA graph holds besides kernels: optimizers, loss scalers, a DistributedDataParallel.
+--
+-- A replay runs no Lua. What a step reads from Lua must therefore lie on the device (learning rates), or stay what it was in
+-- the capture (the other options). While a step is warmed up or captured `capture.current` is the Capture that those taking
+-- part enter themselves into; it is nil at all other times. Nothing here needs a device.
+
+local class = require 'rtrain.class'
+local errors = require 'rtrain.errors'
+
+---@class torch.cuda.capture
+---@field current? torch.cuda.Capture
+local capture = {}
+
+---@class torch.cuda.Capture
+---@field is_capturing boolean false while the step is warmed up
+---@field has_ddp boolean
+---@field optimizers optim.Optimizer[] in the order of their first steps
+---@field scalers torch.amp.GradScaler[]
+local Capture = class 'Capture'
+capture.Capture = Capture
+
+function Capture:init()
+  self.is_capturing, self.has_ddp = false, false
+  self.optimizers, self.scalers, self._seen = {}, {}, {}
+end
+
+local function finish(before, ...)
+  capture.current = before
+  return ...
+end
+
+---Calls fn(…), what takes part entering itself here.
+---@param fn function
+---@param ... any
+---@return boolean ok
+---@return any ... what fn returned, or its error
+function Capture:watch(fn, ...)
+  local before = capture.current
+  capture.current = self
+  return finish(before, xpcall(fn, errors.wrap, ...))
+end
+
+local function finish_capture(self, ...)
+  self.is_capturing = false
+  return ...
+end
+
+---The same around the function whose work is being captured.
+---@param fn function
+---@param ... any
+---@return boolean ok
+---@return any ... what fn returned, or its error
+function Capture:watch_capture(fn, ...)
+  self.is_capturing = true
+  return finish_capture(self, self:watch(fn, ...))
+end
+
+---Whether work is being captured now.
+---@return boolean
+function capture.is_capturing() return capture.current ~= nil and capture.current.is_capturing end
+
+---Called by an optimizer that steps. Raises code 'unsupported' for one whose step no graph can hold.
+---@param optimizer optim.Optimizer
+function Capture:add_optimizer(optimizer)
+  if self._seen[optimizer] then return end
+  optimizer:_make_capturable(self.is_capturing)
+  self._seen[optimizer] = true
+  self.optimizers[#self.optimizers + 1] = optimizer
+end
+
+---Called by a GradScaler that scales.
+---@param scaler torch.amp.GradScaler
+function Capture:add_scaler(scaler)
+  if self._seen[scaler] then return end
+  self._seen[scaler] = true
+  self.scalers[#self.scalers + 1] = scaler
+end
+
+-- A value of an option, to be compared: lists by what they hold.
+local function plain(value)
+  if type(value) ~= 'table' then return tostring(value) end
+  local parts = {}
+  for i, item in ipairs(value) do parts[i] = tostring(item) end
+  return '(' .. table.concat(parts, ', ') .. ')'
+end
+
+-- lr lies on the device; initial_lr and the like are the schedulers' own.
+local function options_of(optimizer, group)
+  local values, names = {}, {}
+  for _, name in ipairs(optimizer._options and optimizer._options.keys or {}) do
+    if name ~= 'lr' then
+      names[#names + 1] = name
+      values[name] = plain(group[name])
+    end
+  end
+  return {names = names, values = values, count = #group.params}
+end
+
+---Called when the capture is done: what the graph now takes as given.
+function Capture:settle()
+  self._given = {}
+  for i, optimizer in ipairs(self.optimizers) do
+    local groups = {}
+    for k, group in ipairs(optimizer.param_groups) do groups[k] = options_of(optimizer, group) end
+    self._given[i] = {state = optimizer.state, groups = groups}
+  end
+end
+
+local function changed_group(group, given, k)
+  if #group.params ~= given.count then return ('group %d has other parameters'):format(k) end
+  for _, name in ipairs(given.names) do
+    local now = plain(group[name])
+    if now ~= given.values[name] then
+      return ('%s of group %d was %s in the capture and is %s now'):format(name, k, given.values[name], now)
+    end
+  end
+end
+
+local function changed_optimizer(optimizer, given)
+  if optimizer.state ~= given.state then return 'its state was loaded after the capture' end
+  if #optimizer.param_groups ~= #given.groups then return 'it has other parameter groups' end
+  for k, group in ipairs(optimizer.param_groups) do
+    local change = changed_group(group, given.groups[k], k)
+    if change then return change end
+  end
+end
+
+---What the graph takes as given and is so no longer.
+---@return string|nil change nil: a replay does what a step would do
+function Capture:change()
+  for i, optimizer in ipairs(self.optimizers) do
+    local change = changed_optimizer(optimizer, self._given[i])
+    if change then return ('%s: %s'):format(class.of(optimizer).__name, change) end
+  end
+end
+
+---Brings learning rates that changed to the device, before a capture or a replay.
+function Capture:write_rates()
+  for _, optimizer in ipairs(self.optimizers) do optimizer._rates:write() end
+end
+
+---After a capture that failed in the middle of a step: nothing of it happened on the device.
+function Capture:abandon()
+  for _, scaler in ipairs(self.scalers) do scaler:_forget_step() end
+end
+
+return capture

@@ -1,0 +1,78 @@
+-- torch/optim/rates.lua: learning rates on the devices of the parameters, for steps that a CUDA graph holds.
+--
+-- A group's lr stays a number, which schedules change and scripts read. A captured step takes it from a tensor instead, which
+-- write() brings up to date before each replay.
+
+local capture = require 'torch.cuda.capture'
+local errors = require 'rtrain.errors'
+local torch = require 'torch'
+
+---@class optim.Rates
+local Rates = {}
+Rates.__index = Rates
+
+---@param optimizer optim.Optimizer
+---@param dtype string of the tensors: what the kernels take
+---@return optim.Rates
+function Rates.new(optimizer, dtype)
+  return setmetatable({_optimizer = optimizer, _dtype = dtype, _of_group = {}}, Rates)
+end
+
+---The learning rate of a group on a device. In a capture it must be there already.
+---@param group table
+---@param device string
+---@return torch.Tensor 0-dim
+function Rates:of(group, device)
+  local rates = self._of_group[group] or {value = group.lr, by_device = {}}
+  self._of_group[group] = rates
+  local rate = rates.by_device[device]
+  if not rate then
+    if capture.is_capturing() then
+      errors.raise('argument', ('an optimizer steps on %s in a capture, but did not before it: call the same step() before the '
+        .. 'capture, as train.graph does'):format(device))
+    end
+    rate = torch.full({}, rates.value, {dtype = self._dtype, device = device})
+    rates.by_device[device] = rate
+  end
+  return rate
+end
+
+---Brings changed numbers to the devices.
+function Rates:write()
+  for _, group in ipairs(self._optimizer.param_groups) do
+    local rates = self._of_group[group]
+    if rates and rates.value ~= group.lr then
+      rates.value = group.lr
+      -- One tensor for each device: the order reaches nothing.
+      for _, rate in next, rates.by_device do rate:fill_(group.lr) end
+    end
+  end
+end
+
+---param - lr · factor · update, in place.
+---@param param torch.Tensor
+---@param update torch.Tensor
+---@param lr number|torch.Tensor
+---@param factor? number default 1
+function Rates.descend(param, update, lr, factor)
+  factor = factor or 1
+  if type(lr) == 'number' then
+    param:add_(update, {alpha = -lr * factor})
+  else
+    param:addcmul_(update, lr, {value = -factor})
+  end
+end
+
+---param · (1 - lr · weight_decay), in place.
+---@param param torch.Tensor
+---@param lr number|torch.Tensor
+---@param weight_decay number
+function Rates.decay(param, lr, weight_decay)
+  if type(lr) == 'number' then
+    param:mul_(1 - lr * weight_decay)
+  else
+    param:mul_(lr:mul(-weight_decay):add_(1))
+  end
+end
+
+return Rates
