@@ -1,9 +1,11 @@
 // The entry point of librtrain_cuda.so. LibTorch's CUDA library is in the process by then, with all
 // its symbols global; nothing of the executable is used.
 #include "host/cuda/devices.h"
+#include "host/cuda/graphs.h"
 #include "host/engine/cuda/api.h"
 
 extern "C" __attribute__((visibility("default"))) const rtrain::CudaApi* rtrain_cuda_api() {
-  static const rtrain::CudaApi kApi{.devices = rtrain::cuda_devices_api()};
+  static const rtrain::CudaApi kApi{.devices = rtrain::cuda_devices_api(),
+                                    .graphs = rtrain::cuda_graphs_api()};
   return &kApi;
 }

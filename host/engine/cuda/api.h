@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "host/engine/cuda/devices_api.h"
+#include "host/engine/cuda/graphs_api.h"
 
 namespace rtrain {
 
@@ -18,6 +19,7 @@ struct CudaApi {
   uint32_t version = kVersion;
 
   CudaDevicesApi devices;
+  CudaGraphsApi graphs;
 };
 
 // The only exported symbol of librtrain_cuda.so.

@@ -34,7 +34,10 @@ int check_cuda_device(lua_State* L, int index) {
                   count == 1 ? " device" : " devices", ", numbered from 0"));
 }
 
-void open_cuda(lua_State* L) { open_cuda_devices(L); }
+void open_cuda(lua_State* L) {
+  open_cuda_devices(L);
+  open_cuda_graphs(L);
+}
 
 }  // namespace rtrain
 

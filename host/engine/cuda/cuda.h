@@ -27,5 +27,7 @@ void open_cuda(lua_State* L);
 // `cuda_devices`: device_count, current_device, set_device, get_device_properties, mem_get_info,
 // synchronize.
 void open_cuda_devices(lua_State* L);
+// `cuda_graphs`: new, graph_pool_handle, is_current_stream_capturing, without_collector.
+void open_cuda_graphs(lua_State* L);
 
 }  // namespace rtrain

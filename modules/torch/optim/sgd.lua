@@ -66,7 +66,8 @@ function SGD:_update_dense(group, batch, grads)
   local params, gradients, buffers = self.kernel_lists(batch, grads, LISTS)
   torch._fused_sgd_(params, gradients, buffers, {
     weight_decay = group.weight_decay, momentum = group.momentum, lr = self:_lr_of(group, batch.device),
-    dampening = group.dampening, nesterov = group.nesterov, maximize = group.maximize, is_first_step = is_first_step, grad_scale = self.grad_scale,
+    dampening = group.dampening, nesterov = group.nesterov, maximize = group.maximize,
+    is_first_step = is_first_step, grad_scale = self.grad_scale,
     found_inf = self.found_inf,
   })
   if is_first_step then mark_set(self, batch) end
