@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 
 #include "host/base/error.h"
@@ -36,6 +37,12 @@ void connect_cuda(bool has_cuda) {
   }
 }
 
+// LibTorch's profiler looks for devices and reports each time, on stderr, that there is none.
+void quiet_profiler() {
+  constexpr int kKeepTheirs = 0;
+  setenv("KINETO_LOG_LEVEL", "5", kKeepTheirs);
+}
+
 // The libraries that libtorch_cpu.so needs and that lie beside torch/ in the wheels' layout are
 // found by its own RPATH; where the layout is another one, the dynamic linker's message names the
 // missing one.
@@ -46,6 +53,7 @@ EngineOpen load() {
   const bool has_cuda = load_libtorch_cuda();
   auto open = reinterpret_cast<EngineOpen>(engine_library().load(kEngineOpenName));
   connect_cuda(has_cuda);
+  if (!has_cuda) quiet_profiler();
   loaded = true;
   return open;
 }
@@ -55,6 +63,14 @@ EngineOpen load() {
 int engine_fd() { return engine_library().file(); }
 
 bool engine_loaded() { return loaded; }
+
+const ProfilerApi* engine_profiler() {
+  using Function = const ProfilerApi* (*)();
+  if (!loaded) return nullptr;
+  static const auto function =
+      reinterpret_cast<Function>(engine_library().load("rtrain_engine_profiler"));
+  return function();
+}
 
 int open_engine(lua_State* L, const HostApi* host) {
   static std::mutex mutex;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "host/base/host_api.h"
+#include "host/base/profiler_api.h"
 #include "host/lua/lua.h"
 
 namespace rtrain {
@@ -22,5 +23,8 @@ int engine_fd();
 
 // True once LibTorch is in this process.
 bool engine_loaded();
+
+// The engine's profiler; null until it is loaded.
+const ProfilerApi* engine_profiler();
 
 }  // namespace rtrain

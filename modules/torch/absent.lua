@@ -60,7 +60,7 @@ absent.GROUPS = {
     AVG SUM]]},
   {'Packages', 'it is not in this version', [[
     backends distributions lobpcg cpp futures hub masked monitor multiprocessing nested overrides package
-    profiler serialization signal]]},
+    serialization signal]]},
   {'Types for isinstance', 'a dtype, a layout and a memory format are strings; errors have err.code', [[
     dtype layout memory_format OutOfMemoryError]]},
 }

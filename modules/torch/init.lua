@@ -35,6 +35,7 @@ local SUBMODULES = {
   amp = 'torch.amp', cuda = 'torch.cuda', autograd = 'torch.autograd', linalg = 'torch.linalg', fft = 'torch.fft',
   special = 'torch.special', random = 'torch.random', sparse = 'torch.sparse', testing = 'torch.testing',
   functional = 'torch.functional', Tensor = 'torch.tensor', func = 'torch.func',
+  profiler = 'torch.profiler',
 }
 
 -- Functions in files of their own, read at the first use of one.

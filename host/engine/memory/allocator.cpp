@@ -25,6 +25,13 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 
 std::atomic<int64_t> live_bytes{0};
 std::atomic<int64_t> peak_bytes{0};
+std::atomic<bool> tells_profiler{false};
+
+void tell_profiler(void* data, int64_t bytes) {
+  if (!tells_profiler.load(std::memory_order_relaxed)) return;
+  const auto live = static_cast<size_t>(live_bytes.load(std::memory_order_relaxed));
+  c10::reportMemoryUsageToProfiler(data, bytes, live, 0, c10::Device(c10::kCPU));
+}
 
 void note_taken(int64_t bytes) {
   thread_debt_bytes += bytes;
@@ -38,7 +45,11 @@ class CountingAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t size) override {
     void* data = allocate_bytes(size);
-    if (data != nullptr) note_taken(static_cast<int64_t>(malloc_usable_size(data)));
+    if (data != nullptr) {
+      const auto bytes = static_cast<int64_t>(malloc_usable_size(data));
+      note_taken(bytes);
+      tell_profiler(data, bytes);
+    }
     return {data, data, &free_bytes, c10::Device(c10::kCPU)};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &free_bytes; }
@@ -57,7 +68,9 @@ class CountingAllocator final : public c10::Allocator {
   }
   static void free_bytes(void* data) {
     if (data == nullptr) return;
-    live_bytes.fetch_sub(static_cast<int64_t>(malloc_usable_size(data)), std::memory_order_relaxed);
+    const auto bytes = static_cast<int64_t>(malloc_usable_size(data));
+    live_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+    tell_profiler(data, -bytes);
     c10::free_cpu(data);
   }
 };
@@ -82,6 +95,8 @@ void install_allocator() {
     c10::SetCPUAllocator(&allocator, /*priority=*/100);
   });
 }
+
+void report_memory_to_profiler(bool wanted) { tells_profiler = wanted; }
 
 void note_foreign_bytes(int64_t bytes) {
   if (bytes >= 0) return note_taken(bytes);

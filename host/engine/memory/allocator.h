@@ -18,6 +18,9 @@ void install_allocator();
 // tensors' own.
 void note_foreign_bytes(int64_t bytes);
 
+// Tells LibTorch's profiler of every tensor's memory, or no more.
+void report_memory_to_profiler(bool wanted);
+
 struct DeviceMemory {
   std::string name;             // "cpu", "cuda:0"
   int64_t allocated_bytes = 0;  // held by tensors

@@ -12,6 +12,7 @@
 #include "host/engine/memory/collector.h"
 #include "host/engine/operators/arguments.h"
 #include "host/engine/operators/fast/fast_ops.h"
+#include "host/engine/profiler/line_range.h"
 #include "host/engine/tensor/dtype.h"
 #include "host/engine/tensor/scalars.h"
 #include "host/engine/tensor/tensor.h"
@@ -183,7 +184,10 @@ bool take_requires_grad(const Op& op, lua_State* L, Arguments& arguments) {
 
 Op& own_op(lua_State* L) { return *static_cast<Op*>(lua_touserdata(L, lua_upvalueindex(1))); }
 
-int op_function(lua_State* L) { return call_op(L, own_op(L)); }
+int op_function(lua_State* L) {
+  const LineRange line(L);
+  return call_op(L, own_op(L));
+}
 
 // Pushes a copy of the keywords at the index with self = the value on top, which it takes away.
 void push_with_self(lua_State* L, int keywords) {

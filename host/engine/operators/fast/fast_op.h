@@ -15,6 +15,7 @@
 
 #include "host/engine/guard.h"
 #include "host/engine/operators/call.h"
+#include "host/engine/profiler/line_range.h"
 #include "host/engine/tensor/scalars.h"
 #include "host/engine/tensor/sizes.h"
 #include "host/engine/tensor/tensor.h"
@@ -115,6 +116,7 @@ template <auto Try>
 int fast_op(lua_State* L) {
   Op& op = *static_cast<Op*>(lua_touserdata(L, lua_upvalueindex(1)));
   const int count = lua_gettop(L);
+  const LineRange line(L);
   try {
     const int results = Try(vm(L), L, count);
     if (results != kNotHere) return results;

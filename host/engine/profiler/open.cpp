@@ -1,0 +1,94 @@
+// The functions behind torch.profiler: modules/torch/profiler checks the arguments and says what
+// they mean.
+#include <memory>
+
+#include "host/engine/checks.h"
+#include "host/engine/engine.h"
+#include "host/engine/guard.h"
+#include "host/engine/profiler/line_range.h"
+#include "host/engine/profiler/profile_class.h"
+#include "host/engine/profiler/ranges.h"
+
+namespace rtrain {
+namespace {
+
+bool flag(lua_State* L, int table, const char* name) {
+  lua_getfield(L, table, name);
+  const bool out = lua_toboolean(L, -1) != 0;
+  lua_pop(L, 1);
+  return out;
+}
+
+// prepare(options): {cpu, cuda, record_shapes, …}, each a boolean.
+int prepare(lua_State* L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  ProfileOptions options;
+  options.cpu = flag(L, 1, "cpu");
+  options.cuda = flag(L, 1, "cuda");
+  options.record_shapes = flag(L, 1, "record_shapes");
+  options.profile_memory = flag(L, 1, "profile_memory");
+  options.with_stack = flag(L, 1, "with_stack");
+  options.with_flops = flag(L, 1, "with_flops");
+  options.all_threads = flag(L, 1, "all_threads");
+  std::string line = lua_line(L);
+  prepare_recording(options, line.empty() ? "torch.profiler" : cat("torch.profiler at ", line));
+  return 0;
+}
+
+int start(lua_State*) {
+  start_recording();
+  return 0;
+}
+
+int stop(lua_State* L) {
+  push<Profile>(L, std::make_unique<Profile>(stop_recording()));
+  return 1;
+}
+
+int drop(lua_State*) {
+  drop_recording();
+  return 0;
+}
+
+int add_metadata(lua_State* L) {
+  const std::string_view key = check_text(L, 1, "add_metadata_json: key");
+  const std::string_view json = check_text(L, 2, "add_metadata_json: value");
+  add_recording_metadata(std::string(key), std::string(json));
+  return 0;
+}
+
+// record_function(name, fn, …): the results of fn(…).
+int record_function(lua_State* L) {
+  const std::string_view name = check_text(L, 1, "record_function: name");
+  check_callable(L, 2, "record_function: fn");
+  const ProfileRange range(name);
+  lua_call(L, lua_gettop(L) - 2, LUA_MULTRET);
+  return lua_gettop(L) - 1;
+}
+
+int begin_range(lua_State* L) {
+  push<ProfileRange>(L, std::make_unique<ProfileRange>(check_text(L, 1, "begin_range: name")));
+  return 1;
+}
+
+constexpr Method kFunctions[] = {
+    torch_method<&prepare>("prepare"),
+    torch_method<&start>("start"),
+    torch_method<&stop>("stop"),
+    torch_method<&drop>("drop"),
+    torch_method<&add_metadata>("add_metadata"),
+    torch_method<&record_function>("record_function"),
+    torch_method<&begin_range>("begin_range"),
+};
+
+}  // namespace
+
+void open_profiler(lua_State* L) {
+  register_class<Profile>(L);
+  register_class<ProfileRange>(L);
+  lua_newtable(L);
+  add_functions(L, kFunctions);
+  lua_setfield(L, -2, "profiler");
+}
+
+}  // namespace rtrain

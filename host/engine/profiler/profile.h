@@ -1,0 +1,32 @@
+// host/engine/profiler/profile.h: a finished recording: its events, and its file.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/engine/profiler/function_events.h"
+#include "host/engine/profiler/recording.h"
+
+namespace rtrain {
+
+class Profile {
+ public:
+  explicit Profile(std::unique_ptr<ProfilerResult> result) : result_(std::move(result)) {}
+
+  // Writes a Chrome trace. LibTorch gives it away as it writes: once. Throws kArgument the second
+  // time, and where the file cannot be written.
+  void save(const std::string& path);
+  // Linked; worked out at the first call.
+  const std::vector<FunctionEvent>& events();
+  // All that were recorded, those of memory too.
+  int64_t num_events() const { return static_cast<int64_t>(result_->events().size()); }
+
+ private:
+  std::unique_ptr<ProfilerResult> result_;
+  bool is_saved_ = false;
+  bool is_linked_ = false;
+  std::vector<FunctionEvent> events_;
+};
+
+}  // namespace rtrain

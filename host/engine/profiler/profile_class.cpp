@@ -1,0 +1,83 @@
+#include "host/engine/profiler/profile_class.h"
+
+#include "host/engine/checks.h"
+
+namespace rtrain {
+namespace {
+
+constexpr double kNsPerUs = 1000;
+
+void set_number(lua_State* L, const char* key, double value) {
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, key);
+}
+
+void set_text(lua_State* L, const char* key, const std::string& value) {
+  lua_pushlstring(L, value.data(), value.size());
+  lua_setfield(L, -2, key);
+}
+
+void set_flag(lua_State* L, const char* key, bool value) {
+  lua_pushboolean(L, value ? 1 : 0);
+  lua_setfield(L, -2, key);
+}
+
+void set_stack(lua_State* L, const std::vector<std::string>& lines) {
+  lua_createtable(L, static_cast<int>(lines.size()), 0);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    lua_pushlstring(L, lines[i].data(), lines[i].size());
+    lua_rawseti(L, -2, static_cast<int>(i) + 1);
+  }
+  lua_setfield(L, -2, "stack");
+}
+
+// PyTorch's fields, times in microseconds.
+void push_average(lua_State* L, const EventAverage& event) {
+  lua_newtable(L);
+  set_text(L, "key", event.key);
+  set_number(L, "count", static_cast<double>(event.count));
+  set_number(L, "cpu_time_total", static_cast<double>(event.cpu_ns) / kNsPerUs);
+  set_number(L, "self_cpu_time_total", static_cast<double>(event.self_cpu_ns) / kNsPerUs);
+  set_number(L, "device_time_total", static_cast<double>(event.device_ns) / kNsPerUs);
+  set_number(L, "self_device_time_total", static_cast<double>(event.self_device_ns) / kNsPerUs);
+  set_number(L, "cpu_memory_usage", static_cast<double>(event.cpu_memory));
+  set_number(L, "self_cpu_memory_usage", static_cast<double>(event.self_cpu_memory));
+  set_number(L, "device_memory_usage", static_cast<double>(event.device_memory));
+  set_number(L, "self_device_memory_usage", static_cast<double>(event.self_device_memory));
+  set_number(L, "flops", static_cast<double>(event.flops));
+  set_text(L, "input_shapes", event.shapes);
+  set_text(L, "device_type", event.on_device ? "cuda" : "cpu");
+  set_flag(L, "is_async", event.is_async);
+  set_flag(L, "is_user_annotation", event.is_annotation);
+  set_stack(L, event.stack);
+}
+
+}  // namespace
+
+namespace profile_methods {
+
+int num_events(lua_State* L) {
+  lua_pushinteger(L, static_cast<lua_Integer>(check<Profile>(L, 1)->num_events()));
+  return 1;
+}
+
+int key_averages(lua_State* L) {
+  Profile& profile = *check<Profile>(L, 1);
+  const AverageGrouping grouping{.by_shape = lua_toboolean(L, 2) != 0,
+                                 .by_stack = static_cast<size_t>(luaL_checkinteger(L, 3))};
+  const std::vector<EventAverage> averages = average_events(profile.events(), grouping);
+  lua_createtable(L, static_cast<int>(averages.size()), 0);
+  for (size_t i = 0; i < averages.size(); ++i) {
+    push_average(L, averages[i]);
+    lua_rawseti(L, -2, static_cast<int>(i) + 1);
+  }
+  return 1;
+}
+
+int save(lua_State* L) {
+  check<Profile>(L, 1)->save(std::string(check_text(L, 2, "export_chrome_trace: path")));
+  return 0;
+}
+
+}  // namespace profile_methods
+}  // namespace rtrain

@@ -1,0 +1,37 @@
+// host/engine/profiler/profile_class.h: a finished recording and an open range as Lua objects.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "host/engine/guard.h"
+#include "host/engine/profiler/profile.h"
+#include "host/engine/profiler/ranges.h"
+
+namespace rtrain {
+
+namespace profile_methods {
+int num_events(lua_State* L);
+int key_averages(lua_State* L);  // (profile, by_shape, by_stack): a list
+int save(lua_State* L);
+}  // namespace profile_methods
+
+template <>
+struct Class<Profile> {
+  using Slot = std::unique_ptr<Profile>;
+  static constexpr const char* kName = "torch.profiler.Profile";
+  static constexpr Method kMethods[] = {
+      torch_method<&profile_methods::num_events>("num_events"),
+      torch_method<&profile_methods::key_averages>("key_averages"),
+      torch_method<&profile_methods::save>("save")};
+};
+
+// release() ends it.
+template <>
+struct Class<ProfileRange> {
+  using Slot = std::unique_ptr<ProfileRange>;
+  static constexpr const char* kName = "torch.profiler.Range";
+  static constexpr std::array<Method, 0> kMethods{};
+};
+
+}  // namespace rtrain

@@ -1,0 +1,55 @@
+// The profiler as the executable finds it: librtrain_engine.so's symbol for
+// host/base/profiler_api.h.
+#include "host/base/profiler_api.h"
+
+#include "host/engine/guard.h"
+#include "host/engine/profiler/profile.h"
+#include "host/engine/profiler/ranges.h"
+
+namespace rtrain {
+namespace {
+
+// LibTorch's errors do not leave the engine.
+template <class Call>
+auto translated(Call call) {
+  try {
+    return call();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw TorchTranslate::from(e);
+  }
+}
+
+void start(const ProfileOptions& options) {
+  translated([&] {
+    prepare_recording(options, "`rtrain profile`");
+    start_recording();
+  });
+}
+
+void add_metadata(const std::string& key, const std::string& json) {
+  translated([&] { add_recording_metadata(key, json); });
+}
+
+int64_t stop(const std::string& path) {
+  return translated([&] {
+    Profile profile(stop_recording());
+    profile.save(path);
+    return profile.num_events();
+  });
+}
+
+}  // namespace
+}  // namespace rtrain
+
+extern "C" __attribute__((visibility("default"))) const rtrain::ProfilerApi*
+rtrain_engine_profiler() {
+  using namespace rtrain;
+  static const ProfilerApi kApi{.start = &start,
+                                .add_metadata = &add_metadata,
+                                .stop = &stop,
+                                .enter_range = &push_range,
+                                .leave_range = &pop_range};
+  return &kApi;
+}

@@ -1,0 +1,108 @@
+#include "host/engine/profiler/recording.h"
+
+#include <torch/csrc/profiler/kineto_shim.h>
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/engine/cuda/cuda.h"
+#include "host/engine/memory/allocator.h"
+#include "host/engine/profiler/line_range.h"
+
+namespace rtrain {
+namespace {
+
+namespace kineto = torch::autograd::profiler;
+using kineto::ActivityType;
+using kineto::ProfilerConfig;
+using torch::profiler::impl::ProfilerStateBase;
+
+// Threads that are just entering an operator are through with it after that.
+constexpr std::chrono::milliseconds kEntering{5};
+
+struct Recording {
+  ProfileOptions options;
+  std::string owner;
+  bool is_started = false;
+};
+
+std::mutex mutex;
+std::optional<Recording> current;
+
+ProfilerConfig config_of(const ProfileOptions& options) {
+  torch::profiler::impl::ExperimentalConfig experimental;
+  experimental.profile_all_threads = options.all_threads;
+  return ProfilerConfig(kineto::ProfilerState::KINETO, options.record_shapes,
+                        options.profile_memory, /*with_stack=*/false, options.with_flops,
+                        /*with_modules=*/false, experimental);
+}
+
+std::set<ActivityType> activities_of(const ProfileOptions& options) {
+  std::set<ActivityType> out;
+  if (options.cpu) out.insert(ActivityType::CPU);
+  if (options.cuda && cuda_api() != nullptr) out.insert(ActivityType::CUDA);
+  return out;
+}
+
+// Operators of other threads write into the recording as they begin and end. None begins to do so
+// once the callback is gone, and the pause is far longer than a beginning.
+void let_threads_go() {
+  ProfilerStateBase* state = ProfilerStateBase::get(/*global=*/true);
+  if (state == nullptr) return;
+  state->removeCallback();
+  std::this_thread::sleep_for(kEntering);
+}
+
+}  // namespace
+
+void prepare_recording(const ProfileOptions& options, const std::string& owner) {
+  const std::lock_guard lock(mutex);
+  if (current) {
+    throw Error(Code::kArgument, cat("a profile of this process is under way already: ",
+                                     current->owner, "; there can be one at a time"));
+  }
+  kineto::prepareProfiler(config_of(options), activities_of(options));
+  current = Recording{options, owner};
+}
+
+void start_recording() {
+  const std::lock_guard lock(mutex);
+  RT_CHECK(current && !current->is_started);
+  try {
+    kineto::enableProfiler(config_of(current->options), activities_of(current->options));
+  } catch (...) {
+    current.reset();
+    throw;
+  }
+  current->is_started = true;
+  records_lines = current->options.with_stack;
+  report_memory_to_profiler(current->options.profile_memory);
+}
+
+std::unique_ptr<ProfilerResult> stop_recording() {
+  const std::lock_guard lock(mutex);
+  RT_CHECK(current && current->is_started);
+  records_lines = false;
+  report_memory_to_profiler(false);
+  const bool all_threads = current->options.all_threads;
+  current.reset();
+  if (all_threads) let_threads_go();
+  return kineto::disableProfiler();
+}
+
+void add_recording_metadata(const std::string& key, const std::string& json) {
+  kineto::addMetadataJson(key, json);
+}
+
+// Kineto leaves its warm-up by recording alone.
+void drop_recording() {
+  start_recording();
+  stop_recording();
+}
+
+}  // namespace rtrain

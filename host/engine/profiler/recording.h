@@ -1,0 +1,29 @@
+// host/engine/profiler/recording.h: the recording of this process: Kineto, LibTorch's profiler,
+// makes one at a time.
+//
+// One of a single thread is prepared, started and stopped on that thread; one of all threads on
+// any. Between prepare and start Kineto warms up its tracing of the device.
+#pragma once
+
+#include <torch/csrc/autograd/profiler_kineto.h>
+
+#include <memory>
+#include <string>
+
+#include "host/base/profile_options.h"
+
+namespace rtrain {
+
+using ProfilerResult = torch::autograd::profiler::ProfilerResult;
+
+// `owner`: whose it is, for the one who comes second. Throws kArgument where there is one already.
+void prepare_recording(const ProfileOptions& options, const std::string& owner);
+void start_recording();
+// The recording, which has been started; another one may be prepared.
+std::unique_ptr<ProfilerResult> stop_recording();
+// Adds a value in JSON to the trace of the one that is started.
+void add_recording_metadata(const std::string& key, const std::string& json);
+// One that was only prepared is over.
+void drop_recording();
+
+}  // namespace rtrain

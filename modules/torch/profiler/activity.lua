@@ -1,0 +1,6 @@
+-- torch/profiler/activity.lua: what a profile can record.
+
+---@class ProfilerActivity
+---@field CPU string operators, and ranges of torch.profiler.record_function
+---@field CUDA string kernels and copies of the devices, and the calls that launch them
+return {ProfilerActivity = require 'rtrain.namespace'('torch.profiler.ProfilerActivity', {}, {CPU = 'CPU', CUDA = 'CUDA'})}

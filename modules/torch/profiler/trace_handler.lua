@@ -1,0 +1,41 @@
+-- torch/profiler/trace_handler.lua: what to do with a trace that is ready.
+
+local args = require 'rtrain.args'
+local errors = require 'rtrain.errors'
+local system = require 'rtrain._system'
+
+-- Names of traces made within one second.
+local count = 0
+
+local function first_word(path)
+  local file = io.open(path)
+  local word = file and file:read('*a'):match '%S+' or 'unknown'
+  if file then file:close() end
+  return word
+end
+
+-- As PyTorch names a worker.
+local function own_name() return first_word '/proc/sys/kernel/hostname' .. '_' .. first_word '/proc/self/stat' end
+
+---For `on_trace_ready`: writes each trace as `<worker_name>.<time>-<number>.pt.trace.json` into a folder, which is made.
+---Perfetto (https://ui.perfetto.dev) and chrome://tracing open it. Counterpart: torch.profiler.tensorboard_trace_handler.
+---@param dir_name string
+---@param worker_name? string default: host and pid
+---@param options? {use_gzip: boolean} true is refused: compress the file
+---@return fun(prof: torch.profiler.profile): string handler gives the path it wrote
+local function tensorboard_trace_handler(dir_name, worker_name, options)
+  options = args.options(options, {'use_gzip'}, 'tensorboard_trace_handler')
+  if options.use_gzip then errors.raise('unsupported', 'tensorboard_trace_handler: use_gzip: compress the file with gzip') end
+  if type(dir_name) ~= 'string' then
+    errors.raise('argument', ('tensorboard_trace_handler: dir_name: expected a folder, got %s'):format(type(dir_name)))
+  end
+  return function(prof)
+    system.make_folders(dir_name)
+    count = count + 1
+    local path = ('%s/%s.%d-%d.pt.trace.json'):format(dir_name, worker_name or own_name(), os.time(), count)
+    prof:export_chrome_trace(path)
+    return path
+  end
+end
+
+return {tensorboard_trace_handler = tensorboard_trace_handler}
