@@ -24,6 +24,7 @@ void add_logs(CLI::App& app, CommandResult& result);
 void add_sql(CLI::App& app, CommandResult& result);
 void add_stop(CLI::App& app, CommandResult& result);
 void add_stack(CLI::App& app, CommandResult& result);
+void add_profile(CLI::App& app, CommandResult& result);
 void add_repair(CLI::App& app, CommandResult& result);
 void add_resources(CLI::App& app, CommandResult& result);
 void add_env(CLI::App& app, CommandResult& result);

@@ -47,6 +47,7 @@ void add_commands(CLI::App& app, CommandResult& result) {
   add_sql(app, result);
   add_stop(app, result);
   add_stack(app, result);
+  add_profile(app, result);
   add_repair(app, result);
   add_resources(app, result);
   add_env(app, result);

@@ -21,6 +21,7 @@
 //                                          it is in train.collective; the reply is {data} of rank 0
 //                                          or {error}
 //   stack         id, pid, state, lua, threads  the answer to `stack`: where its threads are
+//   profile       id, path, events, seconds, reports, note | error  the answer to `profile`
 //   stop_calls    round, calls             so many calls of stop_requested() have been made
 //   stop_seen     index                    it has returned true, before the report of that index
 //   signal        number                   this process got it
@@ -31,6 +32,7 @@
 //   reply         id, value
 //   part          id, checkpoints          a part of the answer to `checkpoints`
 //   stack         id                       asks where the worker is
+//   profile       id, path, seconds, steps, timeout_s, record_shapes  asks for a trace in that file
 //   taken         count                    the reports below `count` have come from all ranks
 //   named         index, name              the agreed name of the checkpoint, or ""
 //   seal          index, folder            the rank is to stage that folder

@@ -29,6 +29,7 @@ Attempt::Attempt(AttemptSeams seams, int number, int num_workers, RunRecord::Att
       threads_(threads_per_worker(seams_.spec, num_workers)),
       oom_kills_before_(oom_kills().value_or(0)),
       watchdog_(seams_.loop, num_workers, seams_.spec.hang_limits, watchdog_outlets()),
+      profiles_(seams_.loop, [this](int rank, const Value& message) { send(rank, message); }),
       reports_(seams_.loop,
                {.world_size = num_workers,
                 .first_index = start_.first_index,
@@ -199,7 +200,7 @@ CheckpointProgress Attempt::progress() const {
   return out;
 }
 
-const std::array<Attempt::Route, 19> Attempt::kRoutes = {{
+const std::array<Attempt::Route, 20> Attempt::kRoutes = {{
     {"call", [](Attempt& a, int rank, const Value& m) { a.on_call(rank, m); }},
     {"cancel", [](Attempt& a, int rank, const Value& m) { a.store_.cancel(rank, m["id"].as_int()); }},
     {"sync", [](Attempt& a, int rank, const Value& m) { a.collectives_->on_message(rank, m); }},
@@ -226,6 +227,7 @@ const std::array<Attempt::Route, 19> Attempt::kRoutes = {{
     {"hello", [](Attempt& a, int rank, const Value& m) { a.on_hello(rank, m); }},
     {"phase", [](Attempt& a, int rank, const Value& m) { a.on_phase(rank, m); }},
     {"stack", [](Attempt& a, int rank, const Value& m) { a.watchdog_.on_stack(rank, m); }},
+    {"profile", [](Attempt& a, int rank, const Value& m) { a.profiles_.on_answer(rank, m); }},
     {"returned", [](Attempt& a, int rank, const Value& m) { a.on_returned(rank, m); }},
     {"failed", [](Attempt& a, int rank, const Value& m) { a.on_failed(rank, m["error"]); }},
     {"stop_calls", [](Attempt& a, int rank, const Value& m) { a.stop_course_.on_calls(rank, m); }},
@@ -346,6 +348,7 @@ void Attempt::on_gone(int rank, const WorkerEnd& end) {
   if (roster_.is_gone(rank)) return;  // abandoned
   roster_.set_gone(rank, end);
   stop_course_.on_left(rank);
+  profiles_.on_gone(rank);
   watchdog_.set_gone(rank);
   const int64_t new_oom_kills = oom_kills().value_or(oom_kills_before_) - oom_kills_before_;
   const Error error = worker_death(rank, end, watchdog_.page(rank).crash, new_oom_kills);

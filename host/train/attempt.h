@@ -18,6 +18,7 @@
 #include "host/train/collective_service.h"
 #include "host/train/join_server.h"
 #include "host/train/key_value_store.h"
+#include "host/train/profile_request.h"
 #include "host/train/report_batch.h"
 #include "host/train/report_intake.h"
 #include "host/train/resource_broker.h"
@@ -84,6 +85,10 @@ class Attempt : public WorkerGroupObserver {
   // As WorkerGroup::hold_output.
   void hold_output(bool held);
   void ask_stacks(StackRequest::Done done) { watchdog_.ask_stacks(std::move(done)); }
+  // As ProfileRequest::start. The ranks are running.
+  void ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) {
+    profiles_.start(plan, std::move(done));
+  }
 
   // How far the ranks' reports are.
   CheckpointProgress progress() const;
@@ -96,7 +101,7 @@ class Attempt : public WorkerGroupObserver {
     std::string_view type;
     OnMessage on_message;
   };
-  static const std::array<Route, 19> kRoutes;
+  static const std::array<Route, 20> kRoutes;
 
   void on_message(int rank, const Value& message) override;
   void on_output(int rank, std::string_view bytes) override;
@@ -133,6 +138,7 @@ class Attempt : public WorkerGroupObserver {
   int threads_;  // of each worker
   int64_t oom_kills_before_;
   Watchdog watchdog_;
+  ProfileRequest profiles_;
   ReportIntake reports_;
   KeyValueStore store_;
   std::optional<CollectiveService> collectives_;

@@ -171,9 +171,14 @@ void Controller::open_commands() {
         OperatorCommands::Seams{
             .spec = seams_.spec,
             .machine = machine_,
+            .run_path = seams_.record.run_path(),
             .request_stop =
                 [this](const std::string& by) { request_stop(StopKind::kOperator, by); },
             .stop_now = [this] { stop_now(StopKind::kOperator); },
+            .ask_profiles =
+                [this](const ProfilePlan& plan, ProfileRequest::Done done) {
+                  attempt_->ask_profiles(plan, std::move(done));
+                },
             .ask_stacks =
                 [this](StackRequest::Done done) {
                   if (!attempt_) return done({});

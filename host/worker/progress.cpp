@@ -5,6 +5,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/text.h"
+#include "host/lua/engine_loader.h"
 #include "host/worker/worker_process.h"
 
 namespace rtrain {
@@ -78,6 +79,7 @@ int Progress::frames(std::array<PageFrame, kPageFrames>& out) const {
 
 void Progress::enter(const char* operation) {
   if (!is_main_thread || depth_++ > 0) return;
+  if (const ProfilerApi* profiler = engine_profiler()) profiler->enter_range(operation);
   page_.blocked.update([&](BlockedCall& call) {
     call.depth = 1;
     call.since_s = monotonic_s();
@@ -88,6 +90,7 @@ void Progress::enter(const char* operation) {
 
 void Progress::leave() {
   if (!is_main_thread || --depth_ > 0) return;
+  if (const ProfilerApi* profiler = engine_profiler()) profiler->leave_range();
   page_.blocked.update([](BlockedCall& call) { call.depth = 0; });
 }
 

@@ -21,6 +21,7 @@
 #include "host/worker/controller_lost.h"
 #include "host/worker/crash_handler.h"
 #include "host/worker/native_stack.h"
+#include "host/worker/profile_recording.h"
 #include "host/worker/stack_report.h"
 
 namespace rtrain {
@@ -152,6 +153,8 @@ void WorkerProcess::on_message(const Value& message) {
     replies_.set(kExitKey, true);
   } else if (type == "stack") {
     send_stacks(message["id"].as_int());
+  } else if (type == "profile") {
+    send_profile(message);
   } else {
     reporter_->on_message(message);
   }
@@ -165,6 +168,17 @@ void WorkerProcess::send_stacks(int64_t id) {
     Map answer = stack_report(*progress_);
     answer.set("type", "stack");
     answer.set("id", id);
+    channel_->send(Value(std::move(answer)));
+  }).detach();
+}
+
+// As long as the profile.
+void WorkerProcess::send_profile(const Value& request) {
+  std::thread([this, request] {
+    pthread_setname_np(pthread_self(), "rtrain-profile");
+    Map answer = record_profile(*progress_, request, context_);
+    answer.set("type", "profile");
+    answer.set("id", request["id"]);
     channel_->send(Value(std::move(answer)));
   }).detach();
 }

@@ -102,6 +102,7 @@ class WorkerProcess {
   void begin(int fd, Channel::OnClose on_close);
   void take_signals();
   void send_stacks(int64_t id);
+  void send_profile(const Value& request);
   void on_message(const Value& message);
   void send(const Value& message);
   Value call(Map request, std::optional<std::chrono::milliseconds> timeout,

@@ -1,8 +1,12 @@
 """torch.profiler against Python's, and `rtrain profile`: what a live run does, as a Chrome trace."""
 
 import json
+import os
+import signal
 
 import pytest
+
+from conftest import ENDLESS, wait_until
 
 PROGRAM = """
 local torch = require 'torch'
@@ -45,3 +49,90 @@ def test_key_averages_are_pythons(rtrain):
     rows = [line.split("|") for line in result.stdout.splitlines()]
     seen = {(key, int(count), shapes, int(flops)) for key, count, shapes, flops in rows if key != "[memory]"}
     assert seen == expected
+
+
+# --- rtrain profile ---
+
+# Steps with a Lua line that is known, a loader with threads and the wait for a peer.
+STEPS = """
+local torch = require 'torch'
+local train = require 'rtrain'
+train.TorchTrainer{
+  train_loop_per_worker = function()
+    local data = torch.utils.data.TensorDataset(torch.ones(64, 4))
+    local loader = torch.utils.data.DataLoader(data, {batch_size = 8, num_workers = 1})
+    local weight = torch.ones(4, 4, {requires_grad = true})
+    for epoch = 1, math.huge do
+      for batch in loader do
+        local loss = batch:mm(weight):sum()  -- the line
+        torch.profiler.record_function('my backward', function() loss:backward() end)
+      end
+      torch.distributed.barrier()
+      train.report{epoch = epoch}
+    end
+  end,
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  run_config = train.RunConfig{name = 'steps'},
+}:fit()
+"""
+
+
+def names_in(path):
+    events = json.loads(path.read_text())["traceEvents"]
+    return {event["name"] for event in events if event.get("ph") == "X"}
+
+
+def end(rtrain, run):
+    running = rtrain("stop", run, "--now")
+    assert running.returncode == 0, running.stderr
+
+
+def test_a_live_run_is_profiled(rtrain):
+    script = rtrain.script(STEPS)
+    running = rtrain.started("run", script, reports=2)
+    result = rtrain("profile", "steps", "--seconds", "0.3")
+    assert result.returncode == 0, result.stderr
+    (path,) = (rtrain.run_folder("steps") / "profiles").iterdir()
+    assert result.stdout == f"{path}\n" and path.name.endswith("-attempt-1-rank0.json")
+    lines = (rtrain.folder / "train.lua").read_text().splitlines()
+    line = 1 + next(i for i, text in enumerate(lines) if "-- the line" in text)
+    names = names_in(path)
+    assert {"aten::mm", "MmBackward0", "my backward", "barrier"} <= names, names
+    assert any(name.endswith(f"train.lua:{line}") for name in names), names
+    assert json.loads(path.read_text())["distributedInfo"] == {"backend": "gloo", "rank": 0, "world_size": 2}
+    threads = {event["tid"] for event in json.loads(path.read_text())["traceEvents"] if event.get("cat") == "cpu_op"}
+    assert len(threads) > 1, "the loader's thread is seen as well"
+
+    both = json.loads(rtrain("profile", "steps", "--rank", "all", "--steps", "2", "--shapes", "--json").stdout)
+    assert both["name"] == "steps" and both["attempt"] == 1
+    assert [profile["rank"] for profile in both["profiles"]] == [0, 1]
+    for profile in both["profiles"]:
+        assert profile["reports"] >= 2 and profile["events"] > 0 and profile["path"].startswith(str(path.parent))
+        assert '"Input Dims": [[8, 4], [4, 4]]' in open(profile["path"]).read()
+    end(rtrain, "steps")
+    running.wait()
+
+
+def test_what_cannot_be_profiled_is_said(rtrain):
+    assert "no run" in rtrain("profile", "nobody").stderr
+    running = rtrain.started("run", rtrain.script(ENDLESS), reports=1)
+    wrong = rtrain("profile", "endless", "--rank", "2")
+    assert wrong.returncode == 2 and "the group has the ranks 0 to 1" in wrong.stderr
+    assert "expected a number, or 'all'" in rtrain("profile", "endless", "--rank", "every").stderr
+    late = rtrain("profile", "endless", "--steps", "100000", "--timeout", "0.2")
+    assert late.returncode == 0 and "of 100000 reports in 0.2 s (--timeout)" in late.stderr
+    first = rtrain.start("profile", "endless", "--seconds", "30")
+    wait_until(lambda: "under way" in rtrain("profile", "endless", "--seconds", "0.01").stderr, message="the refusal")
+    os.kill(rtrain.pids("endless")[0], signal.SIGKILL)
+    assert first.wait().returncode == 4 and "rank 0: it ended before its profile was written" in first.stderr
+    running.wait()
+    over = rtrain("profile", "endless")
+    assert over.returncode == 2 and "is over" in over.stderr
+    assert not list((rtrain.run_folder("endless") / "profiles").glob("*.partial"))
+
+
+def test_a_run_without_tensors_and_one_in_the_script(rtrain):
+    running = rtrain.started("run", rtrain.script(STEPS.replace("num_workers = 2", "num_workers = 0")), reports=1)
+    assert "torch.profiler.profile" in rtrain("profile", "steps").stderr
+    end(rtrain, "steps")
+    running.wait()
