@@ -2,10 +2,10 @@
 
 #include <dlfcn.h>
 
-#include <array>
 #include <cstdlib>
 #include <string_view>
 
+#include "host/base/library_call.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -14,13 +14,6 @@ namespace {
 constexpr const char* kLibrary = "libcuda.so.1";
 constexpr int kSuccess = 0;
 constexpr int kNoDevice = 100;
-constexpr int kNoFunction = -1;
-
-template <class... Args>
-int call(void* library, const char* name, Args... args) {
-  auto* function = reinterpret_cast<int (*)(Args...)>(dlsym(library, name));
-  return function == nullptr ? kNoFunction : function(args...);
-}
 
 std::string missing_library() {
   const std::string_view why = dlerror();
@@ -38,41 +31,30 @@ std::string no_device() {
 
 std::string refusal(void* library, int code) {
   const char* text = nullptr;
-  call(library, "cuGetErrorString", code, &text);
+  call_library(library, "cuGetErrorString", code, &text);
   return cat("the NVIDIA driver does not answer: ", text == nullptr ? "error" : text, " (", code,
              ")");
 }
 
-std::string uuid_text(const std::array<unsigned char, 16>& bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out = "GPU-";
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
-    out += kDigits[bytes[i] >> 4];
-    out += kDigits[bytes[i] & 15];
-  }
-  return out;
-}
-
 CudaDevice describe(void* library, int number) {
   int device = 0;
-  std::array<unsigned char, 16> uuid{};
+  CudaUuid uuid{};
   std::array<char, 128> name{};
   size_t memory = 0;
-  call(library, "cuDeviceGet", &device, number);
-  call(library, "cuDeviceGetUuid_v2", uuid.data(), device);
-  call(library, "cuDeviceGetName", name.data(), static_cast<int>(name.size() - 1), device);
-  call(library, "cuDeviceTotalMem_v2", &memory, device);
-  return {uuid_text(uuid), name.data(), static_cast<int64_t>(memory)};
+  call_library(library, "cuDeviceGet", &device, number);
+  call_library(library, "cuDeviceGetUuid_v2", uuid.data(), device);
+  call_library(library, "cuDeviceGetName", name.data(), static_cast<int>(name.size() - 1), device);
+  call_library(library, "cuDeviceTotalMem_v2", &memory, device);
+  return {cuda_uuid_text(uuid, name.data()), name.data(), static_cast<int64_t>(memory)};
 }
 
 // The library stays: LibTorch looks for the one that is loaded.
 CudaDriver ask() {
   void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return {{}, missing_library()};
-  int code = call(library, "cuInit", 0U);
+  int code = call_library(library, "cuInit", 0U);
   int devices = 0;
-  if (code == kSuccess) code = call(library, "cuDeviceGetCount", &devices);
+  if (code == kSuccess) code = call_library(library, "cuDeviceGetCount", &devices);
   if (code == kNoDevice || (code == kSuccess && devices == 0)) return {{}, no_device()};
   if (code != kSuccess) return {{}, refusal(library, code)};
   CudaDriver out;
@@ -83,6 +65,17 @@ CudaDriver ask() {
 }
 
 }  // namespace
+
+std::string cuda_uuid_text(const CudaUuid& bytes, std::string_view device_name) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out = device_name.find(" MIG ") == std::string_view::npos ? "GPU-" : "MIG-";
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    out += kDigits[bytes[i] >> 4];
+    out += kDigits[bytes[i] & 15];
+  }
+  return out;
+}
 
 const CudaDriver& cuda_driver() {
   static const CudaDriver driver = ask();

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "host/base/library_call.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -12,7 +13,6 @@ namespace {
 
 constexpr const char* kLibrary = "libnvidia-ml.so.1";
 constexpr int kSuccess = 0;
-constexpr int kNoFunction = -1;
 constexpr int kTextSize = 96;
 constexpr unsigned long long kXidEvent = 8;
 constexpr unsigned long long kNotAvailable = ~0ULL;
@@ -43,9 +43,7 @@ constexpr std::pair<uint64_t, const char*> kSlowdowns[] = {
 
 template <class... Args>
 int Nvml::call(const char* name, Args... args) const {
-  if (library_ == nullptr) return kNoFunction;
-  auto* function = reinterpret_cast<int (*)(Args...)>(dlsym(library_, name));
-  return function == nullptr ? kNoFunction : function(args...);
+  return call_library(library_, name, args...);
 }
 
 // The value that the function writes to its last argument.
@@ -85,6 +83,24 @@ void* Nvml::device(int64_t index) const {
   return handle;
 }
 
+void* Nvml::device(const std::string& uuid) const {
+  void* handle = nullptr;
+  call("nvmlDeviceGetHandleByUUID", uuid.c_str(), &handle);
+  return handle;
+}
+
+std::string Nvml::uuid_of(void* device) const {
+  std::array<char, kTextSize> text{};
+  call("nvmlDeviceGetUUID", device, text.data(), static_cast<unsigned>(text.size() - 1));
+  return text.data();
+}
+
+std::string Nvml::whole_device(const std::string& uuid) const {
+  void* whole = nullptr;
+  call("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", device(uuid), &whole);
+  return whole == nullptr ? uuid : uuid_of(whole);
+}
+
 std::vector<Gpu> Nvml::gpus() const {
   unsigned count = 0;
   call("nvmlDeviceGetCount_v2", &count);
@@ -92,20 +108,18 @@ std::vector<Gpu> Nvml::gpus() const {
   for (unsigned index = 0; index < count; ++index) {
     void* handle = device(index);
     if (handle == nullptr) continue;
-    std::array<char, kTextSize> uuid{};
     std::array<char, kTextSize> name{};
-    call("nvmlDeviceGetUUID", handle, uuid.data(), static_cast<unsigned>(uuid.size() - 1));
     call("nvmlDeviceGetName", handle, name.data(), static_cast<unsigned>(name.size() - 1));
     const auto memory = ask<Memory>("nvmlDeviceGetMemoryInfo", handle);
-    out.push_back(
-        {index, uuid.data(), name.data(), static_cast<int64_t>(memory.value_or(Memory{}).total)});
+    out.push_back({index, uuid_of(handle), name.data(),
+                   static_cast<int64_t>(memory.value_or(Memory{}).total)});
   }
   return out;
 }
 
-GpuState Nvml::state(const Gpu& gpu) const {
+GpuState Nvml::state(const std::string& uuid) const {
   GpuState out;
-  void* handle = device(gpu.index);
+  void* handle = device(uuid);
   if (handle == nullptr) return out;
   constexpr double kMilliwatts = 1000;
   if (const auto memory = ask<Memory>("nvmlDeviceGetMemoryInfo", handle)) {
@@ -157,9 +171,7 @@ std::optional<GpuFault> Nvml::next_fault(std::chrono::milliseconds wait) {
   if (events_ == nullptr || call("nvmlEventSetWait_v2", events_, &event, timeout) != kSuccess) {
     return std::nullopt;
   }
-  std::array<char, kTextSize> uuid{};
-  call("nvmlDeviceGetUUID", event.device, uuid.data(), static_cast<unsigned>(uuid.size() - 1));
-  return GpuFault{uuid.data(), static_cast<int64_t>(event.data)};
+  return GpuFault{uuid_of(event.device), static_cast<int64_t>(event.data)};
 }
 
 std::vector<std::string> slowdown_names(uint64_t reasons) {

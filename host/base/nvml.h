@@ -17,7 +17,7 @@ namespace rtrain {
 
 struct Gpu {
   int64_t index = 0;
-  std::string uuid;  // "GPU-…", as in host/base/cuda_driver.h
+  std::string uuid;  // as in host/base/cuda_driver.h
   std::string name;
   int64_t memory_bytes = 0;
 };
@@ -55,7 +55,10 @@ class Nvml {
   const std::string& refusal() const { return refusal_; }
   std::string driver_version() const;
   std::vector<Gpu> gpus() const;
-  GpuState state(const Gpu& gpu) const;
+  // Of a device, or of a part of one ("MIG-…"), which has memory and processes of its own.
+  GpuState state(const std::string& uuid) const;
+  // The device that a part belongs to: faults are a whole device's. Any other device is itself.
+  std::string whole_device(const std::string& uuid) const;
   // The next fault of any device since this was made; nothing at the end of the wait. Throws
   // nothing: a driver without such events has none.
   std::optional<GpuFault> next_fault(std::chrono::milliseconds wait);
@@ -64,6 +67,8 @@ class Nvml {
   template <class... Args>
   int call(const char* name, Args... args) const;
   void* device(int64_t index) const;
+  void* device(const std::string& uuid) const;
+  std::string uuid_of(void* device) const;
   template <class T, class... Args>
   std::optional<T> ask(const char* name, void* device, Args... args) const;
   void listen();

@@ -64,10 +64,8 @@ Map describe_state(const GpuState& state) {
 
 // What the management library says about the device of that UUID; nil where it says nothing.
 Value describe_state(const Nvml& nvml, const std::string& uuid) {
-  for (const Gpu& gpu : nvml.gpus()) {
-    if (gpu.uuid == uuid) return describe_state(nvml.state(gpu));
-  }
-  return {};
+  const GpuState state = nvml.state(uuid);
+  return state.used_bytes ? Value(describe_state(state)) : Value();
 }
 
 // The devices that this process sees: [{index, uuid, name, free, state}].

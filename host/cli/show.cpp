@@ -42,12 +42,39 @@ std::string exits(const Value& workers) {
   return join(parts, ", ");
 }
 
+// "rank 0 cuda:0: 97 % busy, 21.5 GB in use (20.4 GB its own), 700 W, 71 °C, slowed down".
+std::string gpu_text(const Value& worker) {
+  const Value& gpu = worker["gpu"];
+  std::vector<std::string> parts;
+  const auto add = [&](const char* key, const char* unit) {
+    if (!gpu[key].is_nil()) {
+      parts.push_back(cat(static_cast<int64_t>(gpu[key].as_float() + 0.5), unit));
+    }
+  };
+  add("utilization_percent", " % busy");
+  if (const Value& used = gpu["memory_used_bytes"]; !used.is_nil()) {
+    const Value& own = gpu["memory_own_bytes"];
+    parts.push_back(cat(
+        human_size(static_cast<int64_t>(used.as_float())), " in use",
+        own.is_nil() ? ""
+                     : cat(" (", human_size(static_cast<int64_t>(own.as_float())), " its own)")));
+  }
+  add("power_w", " W");
+  add("temperature_c", " °C");
+  if (!gpu["slowed"].is_nil() && gpu["slowed"].as_float() > 0) parts.emplace_back("slowed down");
+  return cat("rank ", worker["rank"].as_int(), " ", worker["device"].as_string(), ": ",
+             join(parts, ", "));
+}
+
 void print_attempts(const Value& attempts) {
   std::cout << "\nattempts\n";
   for (const Value& attempt : attempts.as_list()) {
     std::cout << "  " << attempt["attempt"].as_int() << "  " << attempt["status"].as_string()
               << "  " << human_time(attempt["started_at"]) << "  " << exits(attempt["workers"])
               << "\n";
+    for (const Value& worker : attempt["workers"].as_list()) {
+      if (!worker["gpu"].is_nil()) std::cout << "     " << gpu_text(worker) << "\n";
+    }
     const std::string message = error_message(attempt["error"]);
     if (!message.empty()) std::cout << "     " << message << "\n";
   }
@@ -116,8 +143,12 @@ void add_show(CLI::App& app, CommandResult&) {
       "metrics (of the last report), tags, config, scaling, attempts, checkpoints, "
       "best_checkpoints,\n"
       "annotations, path, environment.\n"
-      "attempts: attempt, status, error, started_at, ended_at, workers (rank, pid, host, device,\n"
-      "exit_code, signal). annotations: time, attempt, rank, severity, text.\n"
+      "attempts: attempt, status, error, started_at, ended_at, workers (rank, pid, host, device, "
+      "gpu,\n"
+      "exit_code, signal). gpu: what the device was last seen to do: utilization_percent,\n"
+      "memory_used_bytes, memory_own_bytes, power_w, temperature_c, slowed; `rtrain metrics "
+      "--series\n"
+      "gpu/power_w` and so on has all of it. annotations: time, attempt, rank, severity, text.\n"
       "environment: git_commit, git_dirty, hostname, command. checkpoints, best_checkpoints: as "
       "those of\n"
       "`rtrain checkpoints`");

@@ -89,16 +89,19 @@ List RunReader::attempts(const RunRef& run) {
   Statement workers = database_.prepare(
       "SELECT rank, pid, host, device, exit_code, signal FROM workers WHERE run_id = ? AND "
       "attempt = ? ORDER BY rank");
+  const auto gpus = last_series_values(database_, run.run_id, "gpu/");
   List out;
   while (query.next()) {
     workers.reset();
     workers.add(run.run_id).add(query.integer(0));
     List rows;
     while (workers.next()) {
+      const auto gpu = gpus.find({query.integer(0), workers.integer(0)});
       rows.push_back(Map{{"rank", workers.integer(0)},
                          {"pid", workers.integer(1)},
                          {"host", workers.text(2)},
                          {"device", workers.text(3)},
+                         {"gpu", gpu == gpus.end() ? Value() : Value(gpu->second)},
                          {"exit_code", optional_value(workers.optional_integer(4))},
                          {"signal", optional_value(workers.optional_integer(5))}});
     }

@@ -93,6 +93,19 @@ SeriesChunk SeriesChunk::from_value(const Value& value) {
   throw Error(Code::kArgument, "a series' key is too long");
 }
 
+SeriesChunk chunk_of(const std::string& key, int64_t number, std::span<const SeriesPoint> points) {
+  SeriesChunk chunk;
+  chunk.key = key;
+  chunk.number = number;
+  chunk.count = static_cast<int64_t>(points.size());
+  chunk.first_step = points.front().step;
+  chunk.last_step = points.back().step;
+  chunk.first_time_ms = points.front().time_ms;
+  chunk.last_time_ms = points.back().time_ms;
+  chunk.data = encode_series(points);
+  return chunk;
+}
+
 void add_series(RunClaim& claim, std::span<const SeriesChunk> chunks) {
   if (chunks.empty()) return;
   FencedWrite write(claim, Durability::kNormal);
@@ -114,6 +127,24 @@ std::vector<std::string> series_keys(Database& database, const std::string& run_
   std::vector<std::string> keys;
   while (query.next()) keys.push_back(query.text(0));
   return keys;
+}
+
+std::map<std::pair<int64_t, int64_t>, Map> last_series_values(Database& database,
+                                                              const std::string& run_id,
+                                                              const std::string& prefix) {
+  Statement query = database.prepare(
+      "SELECT attempt, rank, key, data FROM series JOIN series_chunks AS c USING(series_id) "
+      "WHERE run_id = ? AND substr(key, 1, ?) = ? AND number = (SELECT max(number) FROM "
+      "series_chunks WHERE series_id = c.series_id) ORDER BY attempt, rank, key");
+  query.add(run_id).add(static_cast<int64_t>(prefix.size())).add(prefix);
+  std::map<std::pair<int64_t, int64_t>, Map> out;
+  while (query.next()) {
+    const std::vector<SeriesPoint> points = decode_series(query.blob(3));
+    if (points.empty()) continue;
+    out[{query.integer(0), query.integer(1)}].set(query.text(2).substr(prefix.size()),
+                                                  points.back().value);
+  }
+  return out;
 }
 
 List read_series(Database& database, const std::string& run_id, const std::string& key, bool all) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "host/base/value.h"
 #include "host/store/run_claim.h"
+#include "host/store/series_chunk.h"
 
 namespace rtrain {
 
@@ -34,11 +36,20 @@ struct SeriesChunk {
   static SeriesChunk from_value(const Value& value);
 };
 
+// Of points in their order, at least one and at most kMaxChunkPoints; attempt and rank are open.
+SeriesChunk chunk_of(const std::string& key, int64_t number, std::span<const SeriesPoint> points);
+
 // One transaction.
 void add_series(RunClaim& claim, std::span<const SeriesChunk> chunks);
 
 // The keys of a run, sorted.
 std::vector<std::string> series_keys(Database& database, const std::string& run_id);
+
+// The last value of every series whose key begins with the prefix: {key without it: value} by
+// attempt and rank.
+std::map<std::pair<int64_t, int64_t>, Map> last_series_values(Database& database,
+                                                              const std::string& run_id,
+                                                              const std::string& prefix);
 
 // {step, time, rank, value} of every point, by rank, in the order of logging. Points that a later
 // attempt logged again (the same rank, from its first step on) are left out; with `all` they are

@@ -40,6 +40,10 @@ Attempt::Attempt(AttemptSeams seams, int number, int num_workers, RunRecord::Att
                    collective_outlets()),
       stop_course_(seams_.loop, num_workers, stop_seams()),
       roster_(seams_.io, number),
+      gpus_(seams_.loop, number,
+            {.record = [this](SeriesChunk chunk) { seams_.batch.add(std::move(chunk)); },
+             .warn = [this](const std::string& text) { warn(text); },
+             .pid = [this](int rank) { return group_.pid(rank); }}),
       kill_notice_(seams_.loop, [this] { name_survivors(); }),
       group_(seams_.loop, group_options(), *this) {}
 
@@ -104,6 +108,21 @@ void Attempt::spawn() {
   }
   if (seams_.spec.local) offer_seats();
   roster_.write();
+  watch_gpus();
+}
+
+void Attempt::watch_gpus() {
+  std::vector<RankGpu> gpus;
+  for (int rank = 0; rank < group_.size(); ++rank) {
+    const WorkerPlace place = seams_.resources.place(rank, num_workers_);
+    for (size_t i = 0; i < place.gpus.size(); ++i) {
+      gpus.push_back(
+          {rank, static_cast<int>(i), place.gpus[i], place.gpu_uuids[i], place.gpu_names[i]});
+      seams_.events.record("info", cat("rank ", rank, ": cuda:", place.gpus[i], " is ",
+                                       place.gpu_names[i], " (", place.gpu_uuids[i], ")"));
+    }
+  }
+  gpus_.start(std::move(gpus), seams_.spec.gpu_sample_s);
 }
 
 bool Attempt::spawn_next(int rank) {
@@ -188,6 +207,7 @@ void Attempt::abandon_seats() {
 
 std::string Attempt::close() {
   kill_notice_.stop();
+  gpus_.stop();
   collectives_.reset();
   stop_course_.close();
   return reports_.uneven();
@@ -326,7 +346,7 @@ void Attempt::on_failed(int rank, const Value& message) {
   seams_.batch.add_log(
       number_, cat("rank-", rank),
       cat(error.message(), "\n", error.traceback(), error.traceback().empty() ? "" : "\n"));
-  seams_.feed(event::Failed{rank, error, message["time"].as_float()});
+  seams_.feed(event::Failed{rank, gpus_.explain(rank, error), message["time"].as_float()});
 }
 
 void Attempt::on_output(int rank, std::string_view bytes) {
@@ -351,7 +371,8 @@ void Attempt::on_gone(int rank, const WorkerEnd& end) {
   profiles_.on_gone(rank);
   watchdog_.set_gone(rank);
   const int64_t new_oom_kills = oom_kills().value_or(oom_kills_before_) - oom_kills_before_;
-  const Error error = worker_death(rank, end, watchdog_.page(rank).crash, new_oom_kills);
+  const Error error =
+      gpus_.explain(rank, worker_death(rank, end, watchdog_.page(rank).crash, new_oom_kills));
   const double now_s = monotonic_s();
   group_.drain();
   seams_.feed(event::Gone{rank, error, now_s});

@@ -16,6 +16,7 @@
 #include "host/loop/timer.h"
 #include "host/train/checkpoint_coordinator.h"
 #include "host/train/collective_service.h"
+#include "host/train/gpu_monitor.h"
 #include "host/train/join_server.h"
 #include "host/train/key_value_store.h"
 #include "host/train/profile_request.h"
@@ -127,6 +128,7 @@ class Attempt : public WorkerGroupObserver {
   void offer_seats();
   std::string save_diagnosis(std::vector<std::pair<std::string, std::string>> files);
 
+  void watch_gpus();
   void name_survivors();
   void abandon_seats();
   void warn(const std::string& text) { seams_.events.notice("warning", text); }
@@ -144,6 +146,7 @@ class Attempt : public WorkerGroupObserver {
   std::optional<CollectiveService> collectives_;
   StopCourse stop_course_;
   WorkerRoster roster_;
+  GpuMonitor gpus_;
   Timer kill_notice_;
   bool holds_output_ = false;
   Value return_value_;

@@ -252,6 +252,8 @@ void ResourceBroker::add_gpus(int rank, WorkerPlace& place) const {
     const auto position = std::find(used.begin(), used.end(), device) - used.begin();
     place.gpus.push_back(is_union ? static_cast<int>(position)
                                   : gpus_.numbers[static_cast<size_t>(device)]);
+    place.gpu_uuids.push_back(gpus_.uuids[static_cast<size_t>(device)]);
+    place.gpu_names.push_back(gpus_.names[static_cast<size_t>(device)]);
   }
 }
 

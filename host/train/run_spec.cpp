@@ -62,6 +62,7 @@ void take_settings(RunSpec& s) {
   sync.warn_interval_s = seconds_setting("RTRAIN_COLLECTIVE_WARN_INTERVAL_S", sync.warn_interval_s);
   s.report_notice_s = seconds_setting("RTRAIN_REPORT_WARN_INTERVAL_S", s.report_notice_s);
   s.resource_notice_s = seconds_setting("RTRAIN_RESOURCE_NOTICE_S", s.resource_notice_s);
+  s.gpu_sample_s = seconds_setting("RTRAIN_GPU_SAMPLE_S", s.gpu_sample_s, ZeroSeconds::kAllowed);
   s.callback_timeout_s = seconds_setting("RTRAIN_CALLBACK_TIMEOUT_S", s.callback_timeout_s);
 }
 

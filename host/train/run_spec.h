@@ -65,6 +65,7 @@ struct RunSpec {
   SyncSettings collectives;
   double report_notice_s = 60;    // how long a checkpoint may wait for a rank before a line says so
   double resource_notice_s = 30;  // between lines about cores that are waited for
+  double gpu_sample_s = 5;        // between two looks at what the devices do; 0: none
   double callback_timeout_s = 60;  // of the user's callbacks before a retry
   double start_timeout_s = 60;     // of each phase of the start-up
   std::string git_commit;

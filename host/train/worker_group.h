@@ -32,9 +32,11 @@ struct WorkerGroupOptions {
 
 // What one worker gets beyond that.
 struct WorkerPlace {
-  std::vector<int> lease_fds;  // it holds these as long as it lives
-  std::vector<int> cpus;       // empty: all of them
-  std::vector<int> gpus;       // its devices, as it numbers them
+  std::vector<int> lease_fds;               // it holds these as long as it lives
+  std::vector<int> cpus;                    // empty: all of them
+  std::vector<int> gpus;                    // its devices, as it numbers them
+  std::vector<std::string> gpu_uuids = {};  // of each
+  std::vector<std::string> gpu_names = {};
 };
 
 // How a worker ended.

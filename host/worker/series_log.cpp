@@ -84,23 +84,16 @@ void SeriesLog::send_all() {
 // Sends the open chunk of the key. True when there is another one behind it.
 bool SeriesLog::send_chunk(const std::string& key) {
   std::vector<SeriesPoint> points;
-  SeriesChunk chunk;
+  int64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
     Series& series = series_.find(key)->second;
     const size_t count = std::min(series.points.size(), kMaxChunkPoints);
     points.assign(series.points.begin(),
                   series.points.begin() + static_cast<std::ptrdiff_t>(count));
-    chunk.number = series.number;
+    number = series.number;
   }
-  chunk.key = key;
-  chunk.count = static_cast<int64_t>(points.size());
-  chunk.first_step = points.front().step;
-  chunk.last_step = points.back().step;
-  chunk.first_time_ms = points.front().time_ms;
-  chunk.last_time_ms = points.back().time_ms;
-  chunk.data = encode_series(points);
-  Map message{{"type", "series"}, {"chunk", chunk.to_value()}};
+  Map message{{"type", "series"}, {"chunk", chunk_of(key, number, points).to_value()}};
   if (!channel_.send(message)) return false;
   const std::lock_guard lock(mutex_);
   Series& series = series_.find(key)->second;

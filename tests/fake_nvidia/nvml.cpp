@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "settings.h"
 
@@ -35,9 +36,15 @@ constexpr int kNotSupported = 3;
 constexpr int kNotFound = 6;
 constexpr int kTimeout = 10;
 
-char devices[64];  // a handle is the address of one of these
+// A handle is the address of one of these; each device has a part, for multi-instance GPUs.
+constexpr long kDevices = 64;
+char devices[kDevices];
+char parts[kDevices];
 
-long number_of(const void* device) { return static_cast<const char*>(device) - devices; }
+bool is_part(const void* device) { return device >= parts && device < parts + kDevices; }
+long number_of(const void* device) {
+  return static_cast<const char*>(device) - (is_part(device) ? parts : devices);
+}
 
 int copy(char* to, unsigned size, const char* text) {
   std::snprintf(to, size, "%s", text);
@@ -69,12 +76,29 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* address, void** device) {
   return nvmlDeviceGetHandleByIndex_v2(static_cast<unsigned>(bus - 1), device);
 }
 
+int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
+  const std::string digits = std::string(uuid).substr(std::strlen(uuid) < 4 ? 0 : 4);
+  for (long i = 0; i < number("FAKE_CUDA_DEVICES"); ++i) {
+    if (digits != fake_nvidia::uuid_text(static_cast<int>(i)).substr(4)) continue;
+    *device = std::strncmp(uuid, "MIG-", 4) == 0 ? parts + i : devices + i;
+    return 0;
+  }
+  return kNotFound;
+}
+
+int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(void* part, void** device) {
+  if (!is_part(part)) return kNotSupported;
+  *device = devices + number_of(part);
+  return 0;
+}
+
 int nvmlDeviceGetNvLinkRemoteDeviceType(void*, unsigned, unsigned*) { return kNotSupported; }
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(void*, unsigned, void*) { return kNotSupported; }
 int nvmlDeviceGetGpuFabricInfoV(void*, void*) { return kNotSupported; }
 
 int nvmlDeviceGetUUID(void* device, char* text, unsigned size) {
-  return copy(text, size, fake_nvidia::uuid_text(static_cast<int>(number_of(device))).c_str());
+  const std::string digits = fake_nvidia::uuid_text(static_cast<int>(number_of(device))).substr(4);
+  return copy(text, size, ((is_part(device) ? "MIG-" : "GPU-") + digits).c_str());
 }
 
 int nvmlDeviceGetName(void*, char* text, unsigned size) {
@@ -82,12 +106,17 @@ int nvmlDeviceGetName(void*, char* text, unsigned size) {
 }
 
 int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
+  if (is_part(device)) {
+    *memory = {10ULL << 30, 7ULL << 30, 3ULL << 30};
+    return 0;
+  }
   const unsigned long long used = number_of(device) == 0 ? 20ULL << 30 : 0;
   *memory = {80ULL << 30, (80ULL << 30) - used, used};
   return 0;
 }
 
 int nvmlDeviceGetUtilizationRates(void* device, Utilization* rates) {
+  if (is_part(device)) return kNotSupported;
   *rates = number_of(device) == 0 ? Utilization{97, 40} : Utilization{0, 0};
   return 0;
 }

@@ -53,7 +53,8 @@ void write_uuid(void* bytes, int device) {
 
 std::string uuid_text(int device) {
   char text[64];
-  std::snprintf(text, sizeof text, "GPU-abababab-abab-abab-abab-ababababab%02x",
+  std::snprintf(text, sizeof text, "%s-abababab-abab-abab-abab-ababababab%02x",
+                std::strstr(device_name(), " MIG ") == nullptr ? "GPU" : "MIG",
                 static_cast<unsigned>(device));
   return text;
 }

@@ -20,6 +20,7 @@ std::vector<int> visible_devices();
 
 // The last byte of a device's UUID is its number, all others are 0xab.
 void write_uuid(void* bytes, int device);
+// "GPU-…", or "MIG-…" where the name is that of a part of a device.
 std::string uuid_text(int device);
 
 }  // namespace fake_nvidia

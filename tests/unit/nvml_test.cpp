@@ -5,6 +5,9 @@
 
 #include <cstdlib>
 
+#include "host/base/cuda_driver.h"
+#include "host/base/xid.h"
+
 namespace rtrain {
 namespace {
 
@@ -34,7 +37,7 @@ TEST_F(NvmlTest, TellsWhatTheDevicesAre) {
 
 TEST_F(NvmlTest, TellsWhatADeviceDoesAndWhoUsesIt) {
   const Nvml nvml;
-  const GpuState busy = nvml.state(nvml.gpus()[0]);
+  const GpuState busy = nvml.state(nvml.gpus()[0].uuid);
   EXPECT_EQ(busy.used_bytes, int64_t{20} << 30);
   EXPECT_EQ(busy.utilization_percent, 97);
   EXPECT_EQ(busy.power_w, 699.5);
@@ -44,10 +47,21 @@ TEST_F(NvmlTest, TellsWhatADeviceDoesAndWhoUsesIt) {
   ASSERT_EQ(busy.processes.size(), 1U);
   EXPECT_EQ(busy.processes[0].pid, 4711);
   EXPECT_EQ(busy.processes[0].memory_bytes, int64_t{19} << 30);
-  const GpuState idle = nvml.state(nvml.gpus()[1]);
+  const GpuState idle = nvml.state(nvml.gpus()[1].uuid);
   EXPECT_EQ(idle.utilization_percent, 0);
   EXPECT_TRUE(idle.slowed_by.empty()) << "an idle clock is no slowdown";
   EXPECT_TRUE(idle.processes.empty());
+}
+
+TEST_F(NvmlTest, APartOfADeviceHasAStateOfItsOwnAndTheDevicesFaults) {
+  const Nvml nvml;
+  const std::string part = "MIG-abababab-abab-abab-abab-ababababab00";
+  EXPECT_EQ(nvml.state(part).used_bytes, int64_t{3} << 30);
+  EXPECT_FALSE(nvml.state(part).utilization_percent);
+  EXPECT_EQ(nvml.whole_device(part), "GPU-abababab-abab-abab-abab-ababababab00");
+  EXPECT_EQ(nvml.whole_device("GPU-abababab-abab-abab-abab-ababababab01"),
+            "GPU-abababab-abab-abab-abab-ababababab01");
+  EXPECT_FALSE(nvml.state("MIG-00000000-0000-0000-0000-000000000000").used_bytes);
 }
 
 TEST_F(NvmlTest, TellsOfAFaultOnceWithItsDevice) {
@@ -65,8 +79,24 @@ TEST_F(NvmlTest, ADriverThatDoesNotAnswerTellsOfNothing) {
   Nvml nvml;
   EXPECT_EQ(nvml.refusal(), "the NVIDIA driver's library is here, but the driver does not answer");
   EXPECT_TRUE(nvml.gpus().empty());
-  EXPECT_FALSE(nvml.state(Gpu{}).used_bytes);
+  EXPECT_FALSE(nvml.state("").used_bytes);
   EXPECT_FALSE(nvml.next_fault(std::chrono::milliseconds(0)));
+}
+
+TEST(Xid, NumbersHaveMeanings) {
+  EXPECT_NE(xid_text(79).find("XID 79: the device has fallen off the bus"), std::string::npos);
+  for (const int64_t xid : {48, 63, 74, 79, 94, 95, 119})
+    EXPECT_EQ(xid_text(xid).find("https://"), std::string::npos) << xid;
+  EXPECT_EQ(xid_text(7), "XID 7 (https://docs.nvidia.com/deploy/xid-errors)");
+}
+
+TEST(CudaUuid, APartOfADeviceIsNamedAsOne) {
+  CudaUuid bytes;
+  bytes.fill(0xab);
+  EXPECT_EQ(cuda_uuid_text(bytes, "NVIDIA H100 80GB HBM3"),
+            "GPU-abababab-abab-abab-abab-abababababab");
+  EXPECT_EQ(cuda_uuid_text(bytes, "NVIDIA H100 80GB HBM3 MIG 1g.10gb"),
+            "MIG-abababab-abab-abab-abab-abababababab");
 }
 
 TEST(Nvml, SlowdownsHaveNames) {
