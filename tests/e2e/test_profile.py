@@ -110,7 +110,7 @@ def test_a_live_run_is_profiled(rtrain):
         assert profile["reports"] >= 2 and profile["events"] > 0 and profile["path"].startswith(str(path.parent))
         assert '"Input Dims": [[8, 4], [4, 4]]' in open(profile["path"]).read()
     end(rtrain, "steps")
-    running.wait()
+    assert "ERROR" not in running.wait().stderr, "Kineto has nothing to complain about"
 
 
 def test_what_cannot_be_profiled_is_said(rtrain):

@@ -1,5 +1,6 @@
 #include "host/engine/profiler/recording.h"
 
+#include <kineto/libkineto.h>
 #include <torch/csrc/profiler/kineto_shim.h>
 
 #include <chrono>
@@ -49,6 +50,13 @@ std::set<ActivityType> activities_of(const ProfileOptions& options) {
   return out;
 }
 
+// Kineto, which is set up by the first recording, complains on stderr where LibTorch has made
+// itself known to it in another thread.
+void introduce_to_kineto() {
+  libkineto::LibkinetoApi& api = libkineto::api();
+  if (!api.isProfilerRegistered() && api.client() != nullptr) api.registerClient(api.client());
+}
+
 // Operators of other threads write into the recording as they begin and end. None begins to do so
 // once the callback is gone, and the pause is far longer than a beginning.
 void let_threads_go() {
@@ -66,6 +74,7 @@ void prepare_recording(const ProfileOptions& options, const std::string& owner) 
     throw Error(Code::kArgument, cat("a profile of this process is under way already: ",
                                      current->owner, "; there can be one at a time"));
   }
+  introduce_to_kineto();
   kineto::prepareProfiler(config_of(options), activities_of(options));
   current = Recording{options, owner};
 }
