@@ -2,10 +2,12 @@
 // its symbols global; nothing of the executable is used.
 #include "host/cuda/devices.h"
 #include "host/cuda/graphs.h"
+#include "host/cuda/nvtx.h"
 #include "host/engine/cuda/api.h"
 
 extern "C" __attribute__((visibility("default"))) const rtrain::CudaApi* rtrain_cuda_api() {
   static const rtrain::CudaApi kApi{.devices = rtrain::cuda_devices_api(),
-                                    .graphs = rtrain::cuda_graphs_api()};
+                                    .graphs = rtrain::cuda_graphs_api(),
+                                    .nvtx = rtrain::cuda_nvtx_api()};
   return &kApi;
 }

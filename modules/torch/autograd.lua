@@ -59,7 +59,7 @@ return require 'rtrain.namespace'('torch.autograd', {
     {'torch.autograd.gradcheck', 'gradcheck', 'gradgradcheck'},
     {'torch', 'no_grad', 'enable_grad', 'inference_mode', 'set_grad_enabled'},
   },
-  modules = {functional = 'torch.autograd.functional', graph = 'torch.autograd.graph'},
-  later = {forward_ad = 'use torch.autograd.functional.jvp', profiler = true, Variable = 'every tensor is one',
+  modules = {functional = 'torch.autograd.functional', graph = 'torch.autograd.graph', profiler = 'torch.autograd.profiler'},
+  later = {forward_ad = 'use torch.autograd.functional.jvp', Variable = 'every tensor is one',
            set_multithreading_enabled = 'backward runs on the thread that calls it'},
 }, autograd)

@@ -96,4 +96,4 @@ function cuda.synchronize(device)
   C.synchronize(index_of('synchronize', device, C))
 end
 
-return require 'rtrain.namespace'('torch.cuda', nil, cuda)
+return require 'rtrain.namespace'('torch.cuda', {modules = {nvtx = 'torch.cuda.nvtx'}}, cuda)

@@ -7,6 +7,7 @@ import signal
 import pytest
 
 from conftest import ENDLESS, wait_until
+from fake_driver import FAKE_DRIVER, play_gpus
 
 PROGRAM = """
 local torch = require 'torch'
@@ -136,3 +137,44 @@ def test_a_run_without_tensors_and_one_in_the_script(rtrain):
     assert "torch.profiler.profile" in rtrain("profile", "steps").stderr
     end(rtrain, "steps")
     running.wait()
+
+
+# --- on a GPU, which tests/fake_nvidia plays ---
+
+# Copies are what it can do.
+COPIES = """
+local torch = require 'torch'
+local nvtx = torch.cuda.nvtx
+local depths = {nvtx.range_push('outer'), nvtx.range_push('inner'), nvtx.range_pop(), nvtx.range_pop()}
+print(table.concat(depths, ' '))
+nvtx.mark 'a moment'
+nvtx.range_end(nvtx.range_start('long'))
+print(pcall(nvtx.range, 'failing', function() error('inside', 0) end))
+local x = torch.ones(4):to 'cuda'
+print(torch.autograd.profiler.emit_nvtx(function() return x:to('cpu'):sum():item() end))
+torch.profiler.profile({}, function(prof)
+  print(torch.equal(x:to('cpu'), torch.ones(4)))
+end)
+"""
+
+
+def test_nvtx_ranges_reach_the_tool(rtrain):
+    tool, log = FAKE_DRIVER / "libfake_nvtx.so", rtrain.folder / "nvtx.log"
+    play_gpus(rtrain, 1, NVTX_INJECTION64_PATH=str(tool), FAKE_NVTX_LOG=str(log))
+    if not tool.exists():
+        pytest.skip("built without NVTX's headers")
+    result = rtrain("exec", rtrain.script(COPIES, "copies.lua"))
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == ["0 1 1 0", "false\tinside", "4", "true"]
+    lines = log.read_text().splitlines()
+    assert [line.strip() for line in lines[:9]] == [
+        "push outer", "push inner", "pop", "pop", "mark a moment", "start long", "end the same", "push failing", "pop"]
+    assert any(line.startswith("push aten::copy_") for line in lines[9:])
+    assert sum(line.startswith("push") for line in lines) == sum(line.startswith("pop") for line in lines)
+
+
+def test_nvtx_without_a_device_does_nothing(rtrain):
+    program = COPIES.split("local x")[0] + "print(pcall(torch.autograd.profiler.emit_nvtx, print))"
+    result = rtrain("exec", rtrain.script(program, "copies.lua"))
+    lines = result.stdout.splitlines()
+    assert lines[:2] == ["-2 -2 -2 -2", "false\tinside"] and "no CUDA device" in lines[2], result.stderr

@@ -11,6 +11,7 @@
 
 #include "host/engine/cuda/devices_api.h"
 #include "host/engine/cuda/graphs_api.h"
+#include "host/engine/cuda/nvtx_api.h"
 
 namespace rtrain {
 
@@ -20,6 +21,7 @@ struct CudaApi {
 
   CudaDevicesApi devices;
   CudaGraphsApi graphs;
+  CudaNvtxApi nvtx;
 };
 
 // The only exported symbol of librtrain_cuda.so.

@@ -37,6 +37,7 @@ int check_cuda_device(lua_State* L, int index) {
 void open_cuda(lua_State* L) {
   open_cuda_devices(L);
   open_cuda_graphs(L);
+  open_cuda_nvtx(L);
 }
 
 }  // namespace rtrain

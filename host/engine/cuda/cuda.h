@@ -29,5 +29,8 @@ void open_cuda(lua_State* L);
 void open_cuda_devices(lua_State* L);
 // `cuda_graphs`: new, graph_pool_handle, is_current_stream_capturing, without_collector.
 void open_cuda_graphs(lua_State* L);
+// `cuda_nvtx`: range_push, range_pop, range_start, range_end, mark, range, emit. Without CUDA all
+// but the last do nothing.
+void open_cuda_nvtx(lua_State* L);
 
 }  // namespace rtrain

@@ -1,0 +1,10 @@
+// host/cuda/nvtx.h: marks in the time line of NVIDIA's tools.
+#pragma once
+
+#include "host/engine/cuda/nvtx_api.h"
+
+namespace rtrain {
+
+CudaNvtxApi cuda_nvtx_api();
+
+}  // namespace rtrain

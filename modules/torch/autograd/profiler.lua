@@ -1,0 +1,29 @@
+-- torch/autograd/profiler.lua: torch.autograd.profiler: what torch.profiler does not have.
+
+local args = require 'rtrain.args'
+
+local profiler = {}
+
+---Calls fn and marks each operator of this thread as an NVTX range, for NVIDIA's tools: a range has the operator's name and
+---its sequence number, by which a backward range finds its forward one. Raises code 'environment' without a device.
+---Counterpart: torch.autograd.profiler.emit_nvtx.
+---@param fn fun(...): ...
+---@param ... any arguments of fn, then {enabled, record_shapes}
+---@return any ... what fn returned
+---
+---```lua
+---local torch = require 'torch'
+---local enabled = torch.cuda.is_available()
+---local sum = torch.autograd.profiler.emit_nvtx(function(x) return x:sum():item() end, torch.ones(3), {enabled = enabled})
+---assert(sum == 3)
+---```
+function profiler.emit_nvtx(fn, ...)
+  local options, count = args.trailing('emit_nvtx', {'enabled', 'record_shapes'}, ...)
+  if options.enabled == false then return fn(unpack({...}, 1, count)) end
+  return require('torch._C').cuda_nvtx.emit(options.record_shapes == true, fn, unpack({...}, 1, count))
+end
+
+return require 'rtrain.namespace'('torch.autograd.profiler', {
+  files = {{'torch.profiler.record_function', 'record_function'}},
+  later = {profile = 'use torch.profiler.profile'},
+}, profiler)
