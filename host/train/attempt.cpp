@@ -6,6 +6,7 @@
 #include "host/base/clock.h"
 #include "host/base/fault.h"
 #include "host/base/oom_kills.h"
+#include "host/base/process_facts.h"
 #include "host/base/text.h"
 #include "host/loop/message.h"
 #include "host/train/diag_folder.h"
@@ -203,6 +204,16 @@ void Attempt::abandon_seats() {
              abandons ? ": the run ends without it" : " yet"));
     if (abandons) on_gone(rank, {.pid = pid, .is_child = false, .status = {}, .broken = {}});
   }
+}
+
+void Attempt::ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) {
+  for (const int rank : plan.ranks) {
+    const int pid = group_.pid(rank);
+    if (process_facts(pid).state != 'T') continue;
+    throw Error(Code::kUsage, cat("rank ", rank, " (pid ", pid,
+                                  ") is stopped (SIGSTOP): kill -CONT ", pid, " lets it go on"));
+  }
+  profiles_.start(plan, std::move(done));
 }
 
 std::string Attempt::close() {

@@ -86,10 +86,8 @@ class Attempt : public WorkerGroupObserver {
   // As WorkerGroup::hold_output.
   void hold_output(bool held);
   void ask_stacks(StackRequest::Done done) { watchdog_.ask_stacks(std::move(done)); }
-  // As ProfileRequest::start. The ranks are running.
-  void ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) {
-    profiles_.start(plan, std::move(done));
-  }
+  // As ProfileRequest::start, of running ranks. Throws kUsage for one that is stopped, too.
+  void ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done);
 
   // How far the ranks' reports are.
   CheckpointProgress progress() const;

@@ -122,6 +122,11 @@ def test_what_cannot_be_profiled_is_said(rtrain):
     assert "expected a number, or 'all'" in rtrain("profile", "endless", "--rank", "every").stderr
     late = rtrain("profile", "endless", "--steps", "100000", "--timeout", "0.2")
     assert late.returncode == 0 and "of 100000 reports in 0.2 s (--timeout)" in late.stderr
+    pid = rtrain.pids("endless")[1]
+    os.kill(pid, signal.SIGSTOP)
+    stopped = rtrain("profile", "endless", "--rank", "all")
+    os.kill(pid, signal.SIGCONT)
+    assert stopped.returncode == 2 and f"rank 1 (pid {pid}) is stopped (SIGSTOP)" in stopped.stderr
     first = rtrain.start("profile", "endless", "--seconds", "30")
     wait_until(lambda: "under way" in rtrain("profile", "endless", "--seconds", "0.01").stderr, message="the refusal")
     os.kill(rtrain.pids("endless")[0], signal.SIGKILL)

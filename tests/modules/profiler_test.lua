@@ -43,6 +43,19 @@ function TestProfile:test_operators_are_counted_and_results_pass_through()
   lu.assertNil(averages:find 'aten::relu')
 end
 
+function TestProfile:test_events_are_single_calls_in_their_order()
+  local prof = profile_of({record_shapes = true}, function() torch.ones(2):exp():neg() end)
+  local names, last = {}, 0
+  for _, event in ipairs(prof:events()) do
+    lu.assertTrue(event.time_range.start >= last and event.time_range.end_ >= event.time_range.start)
+    last = event.time_range.start
+    lu.assertEquals(event.count, 1)
+    names[#names + 1] = event.key .. event.input_shapes
+  end
+  lu.assertEquals({names[#names - 1], names[#names]}, {'aten::exp[[2]]', 'aten::neg[[2]]'})
+  lu.assertStrContains(message_of(prof.export_stacks, prof), 'group_by_stack_n')
+end
+
 function TestProfile:test_groups_by_shape()
   local prof = profile_of({record_shapes = true}, function()
     for _, n in ipairs{2, 2, 3} do torch.ones(n):add(1) end

@@ -49,7 +49,7 @@ function TestNames:test_torch() lu.assertEquals(unknown_names(torch, 'torch'), {
 function TestNames:test_tensors() lu.assertEquals(unknown_names(torch.ones(2, 2, {dtype = 'complex64'}), 'Tensor'), {}) end
 
 function TestNames:test_namespaces()
-  for _, place in ipairs{'linalg', 'fft', 'special', 'random', 'sparse', 'testing'} do
+  for _, place in ipairs{'linalg', 'fft', 'special', 'random', 'sparse', 'testing', 'profiler'} do
     lu.assertEquals(unknown_names(torch[place], place), {})
   end
 end

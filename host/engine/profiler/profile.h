@@ -19,6 +19,8 @@ class Profile {
   void save(const std::string& path);
   // Linked; worked out at the first call.
   const std::vector<FunctionEvent>& events();
+  // When the recording began, on the clock of the events.
+  int64_t begin_ns() const { return static_cast<int64_t>(result_->trace_start_ns()); }
   // All that were recorded, those of memory too.
   int64_t num_events() const { return static_cast<int64_t>(result_->events().size()); }
 

@@ -52,6 +52,16 @@ void push_average(lua_State* L, const EventAverage& event) {
   set_stack(L, event.stack);
 }
 
+// The same of a single event, with when and where.
+void push_event(lua_State* L, const FunctionEvent& event, int64_t begin_ns) {
+  push_average(L, average_events({event}, {.by_shape = true, .by_stack = 1}).front());
+  set_number(L, "thread", static_cast<double>(event.thread));
+  lua_createtable(L, 0, 2);
+  set_number(L, "start", static_cast<double>(event.start_ns - begin_ns) / kNsPerUs);
+  set_number(L, "end_", static_cast<double>(event.end_ns - begin_ns) / kNsPerUs);
+  lua_setfield(L, -2, "time_range");
+}
+
 }  // namespace
 
 namespace profile_methods {
@@ -69,6 +79,17 @@ int key_averages(lua_State* L) {
   lua_createtable(L, static_cast<int>(averages.size()), 0);
   for (size_t i = 0; i < averages.size(); ++i) {
     push_average(L, averages[i]);
+    lua_rawseti(L, -2, static_cast<int>(i) + 1);
+  }
+  return 1;
+}
+
+int events(lua_State* L) {
+  Profile& profile = *check<Profile>(L, 1);
+  const std::vector<FunctionEvent>& events = profile.events();
+  lua_createtable(L, static_cast<int>(events.size()), 0);
+  for (size_t i = 0; i < events.size(); ++i) {
+    push_event(L, events[i], profile.begin_ns());
     lua_rawseti(L, -2, static_cast<int>(i) + 1);
   }
   return 1;

@@ -13,6 +13,7 @@ namespace rtrain {
 namespace profile_methods {
 int num_events(lua_State* L);
 int key_averages(lua_State* L);  // (profile, by_shape, by_stack): a list
+int events(lua_State* L);        // a list of single ones, with their times
 int save(lua_State* L);
 }  // namespace profile_methods
 
@@ -23,6 +24,7 @@ struct Class<Profile> {
   static constexpr Method kMethods[] = {
       torch_method<&profile_methods::num_events>("num_events"),
       torch_method<&profile_methods::key_averages>("key_averages"),
+      torch_method<&profile_methods::events>("events"),
       torch_method<&profile_methods::save>("save")};
 };
 

@@ -188,6 +188,11 @@ function Profile:key_averages(options)
   return key_averages.new(list, self._recording)
 end
 
+---Every event in the order of their beginnings: the fields of torch.profiler.FunctionEventAvg for one call, `thread`, and
+---`time_range` with `start` and `end_` in microseconds from the beginning of the recording.
+---@return torch.profiler.EventList events
+function Profile:events() return key_averages.new(self:_finished('events'):events(), self._recording) end
+
 ---Adds a text to the trace, under a name. LibTorch knows no escapes there: quotes become single ones.
 ---@param key string
 ---@param value string
@@ -209,6 +214,16 @@ end
 ---@param key string
 ---@param value string
 function Profile:preset_metadata_json(key, value) self._metadata[#self._metadata + 1] = {key, value} end
+
+for name, reason in next, {
+  export_stacks = "with_stack knows one line of each operator: key_averages{group_by_stack_n = 1}",
+  export_memory_timeline = 'PyTorch gave it up: profile_memory shows memory in the trace',
+  toggle_collection_dynamic = 'a schedule says which steps are recorded',
+  set_custom_trace_id_callback = 'add_metadata() says whose trace it is',
+  get_trace_id = 'add_metadata() says whose trace it is',
+} do
+  Profile[name] = function() errors.raise('unsupported', ('torch.profiler.profile: %s(): %s'):format(name, reason)) end
+end
 
 local function stop_and_return(prof, ok, ...)
   if prof._is_started then prof:stop() end
