@@ -1,13 +1,19 @@
 // The entry point of librtrain_cuda.so. LibTorch's CUDA library is in the process by then, with all
 // its symbols global; nothing of the executable is used.
+#include "host/cuda/allocator.h"
 #include "host/cuda/devices.h"
+#include "host/cuda/events.h"
 #include "host/cuda/graphs.h"
+#include "host/cuda/memory_snapshot.h"
 #include "host/cuda/nvtx.h"
 #include "host/engine/cuda/api.h"
 
 extern "C" __attribute__((visibility("default"))) const rtrain::CudaApi* rtrain_cuda_api() {
-  static const rtrain::CudaApi kApi{.devices = rtrain::cuda_devices_api(),
+  static const rtrain::CudaApi kApi{.allocator = rtrain::cuda_allocator_api(),
+                                    .devices = rtrain::cuda_devices_api(),
+                                    .events = rtrain::cuda_events_api(),
                                     .graphs = rtrain::cuda_graphs_api(),
+                                    .memory_snapshot = rtrain::cuda_memory_snapshot_api(),
                                     .nvtx = rtrain::cuda_nvtx_api()};
   return &kApi;
 }

@@ -10,12 +10,12 @@
 
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/distributed/peer_error.h"
+#include "host/engine/memory/out_of_memory.h"
 
 namespace rtrain {
 namespace {
 
 Code code_of(const c10::Error& e) {
-  if (dynamic_cast<const c10::OutOfMemoryError*>(&e) != nullptr) return Code::kOutOfMemory;
   if (dynamic_cast<const c10::NotImplementedError*>(&e) != nullptr) return Code::kUnsupported;
   if (dynamic_cast<const c10::DistError*>(&e) != nullptr) return Code::kPeerLost;
   return std::string_view(e.what_without_backtrace()).find("INTERNAL ASSERT") ==
@@ -86,6 +86,9 @@ std::optional<Error> lost_peer(std::string_view text) {
 Error TorchTranslate::from(const std::exception& e) {
   if (const auto* own = dynamic_cast<const Error*>(&e)) return *own;
   if (const auto lost = lost_peer(text_of(e))) return *lost;
+  if (const auto* full = dynamic_cast<const c10::OutOfMemoryError*>(&e)) {
+    return out_of_memory_error(OutOfMemory(*full));
+  }
   if (const auto* torch = dynamic_cast<const c10::Error*>(&e)) return torch_error(*torch);
   if (dynamic_cast<const std::length_error*>(&e) != nullptr) {
     return Error(Code::kArgument, "a number of items is out of range");

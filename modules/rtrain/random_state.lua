@@ -1,4 +1,5 @@
--- rtrain/random_state.lua: the random generators of a process: torch's default one and Lua's math.random.
+-- rtrain/random_state.lua: the random generators of a process: torch's default ones, of the CPU and of the GPU that it
+-- works on, and Lua's math.random.
 
 local ffi = require 'ffi'
 local seeds = require 'rtrain.seed'
@@ -56,15 +57,25 @@ local function set_lua_state(state)
   put(words, values)
 end
 
----Both generators, as plain data.
----@return {torch: torch.Tensor, lua: torch.Tensor?} state
-function random_state.get() return {lua = lua_state(), torch = torch.get_rng_state()} end
+local function cuda_state() return torch.cuda.is_available() and torch.cuda.get_rng_state() or nil end
 
----Puts both back where get() found them.
+-- Where the state was taken without a GPU, the one that is here now goes on from the CPU's.
+local function set_cuda_state(state)
+  if not torch.cuda.is_available() then return end
+  if state then return torch.cuda.set_rng_state(state) end
+  torch.cuda.manual_seed(torch.random.fork_rng(function() return torch.randint(0, 2 ^ 48, {}):item() end))
+end
+
+---All of them, as plain data.
+---@return {torch: torch.Tensor, lua: torch.Tensor?, cuda: torch.Tensor?} state
+function random_state.get() return {lua = lua_state(), torch = torch.get_rng_state(), cuda = cuda_state()} end
+
+---Puts all of them back where get() found them.
 ---@param state table
 function random_state.set(state)
   torch.set_rng_state(state.torch)
   set_lua_state(state.lua)
+  set_cuda_state(state.cuda)
 end
 
 ---Generators of a rank that the state was not taken on: its own, and the same whenever it goes on from there.

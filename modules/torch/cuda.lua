@@ -1,29 +1,11 @@
 -- torch/cuda.lua: torch.cuda. Whether there is a device is known without loading LibTorch: NVIDIA's driver is asked.
 
+local engine = require 'torch.cuda.engine'
 local errors = require 'rtrain.errors'
 
 local cuda = {}
 
-local function support() return require('rtrain._system').cuda() end
-
--- The engine's functions, in a process that has a device.
-local function engine(name)
-  local C = require('torch._C').cuda_devices  -- first: whether LibTorch's CUDA library loads is part of the answer
-  local devices, reason = support()
-  if devices == 0 then errors.raise('environment', ('torch.cuda.%s: no CUDA device: %s'):format(name, reason)) end
-  return C
-end
-
--- nil is the current device, 'cuda' too.
-local function index_of(name, device, C)
-  if device == nil or device == 'cuda' then return C.current_device() end
-  local index = type(device) == 'string' and tonumber(device:match '^cuda:(%d+)$') or device
-  if type(index) ~= 'number' or index ~= math.floor(index) or index < 0 then
-    errors.raise('argument', ("torch.cuda.%s: device: expected a number from 0, 'cuda' or 'cuda:1', got %s"):format(
-      name, type(device) == 'string' and ("'%s'"):format(device) or tostring(device)))
-  end
-  return index
-end
+local function functions(name) return engine.functions(name, 'cuda_devices') end
 
 ---Whether tensors can live on a GPU: NVIDIA's driver answers and shows a device, and LibTorch has its CUDA library. Where
 ---it is false `rtrain env` says why.
@@ -39,25 +21,25 @@ function cuda.is_available() return cuda.device_count() > 0 end
 ---assert(torch.ones(2, {device = device}):sum():item() == 2)
 ---```
 function cuda.device_count()
-  local devices = support()
+  local devices = engine.support()
   return devices
 end
 
 ---The number of the device that 'cuda' means. Raises code 'environment' without a device.
 ---@return integer index from 0
-function cuda.current_device() return engine('current_device').current_device() end
+function cuda.current_device() return functions('current_device').current_device() end
 
 ---Makes 'cuda' mean this device, in this thread.
 ---@param device integer|string number from 0, or 'cuda:1'
 function cuda.set_device(device)
-  local C = engine 'set_device'
+  local C = functions 'set_device'
   if device == nil then errors.raise('argument', 'torch.cuda.set_device: device: expected a number or a name, got nil') end
-  C.set_device(index_of('set_device', device, C))
+  C.set_device(engine.index_of('set_device', device))
 end
 
 local function properties_of(name, device)
-  local C = engine(name)
-  return C.get_device_properties(index_of(name, device, C))
+  local C = functions(name)
+  return C.get_device_properties(engine.index_of(name, device))
 end
 
 ---What a device is: `name`, `uuid`, `major` and `minor` (compute capability), `total_memory` (bytes),
@@ -85,15 +67,52 @@ end
 ---@return integer free bytes
 ---@return integer total bytes
 function cuda.mem_get_info(device)
-  local C = engine 'mem_get_info'
-  return C.mem_get_info(index_of('mem_get_info', device, C))
+  local C = functions 'mem_get_info'
+  return C.mem_get_info(engine.index_of('mem_get_info', device))
 end
 
 ---Waits until a device has done all that it was given: for measuring time.
 ---@param device? integer|string the current one without
 function cuda.synchronize(device)
-  local C = engine 'synchronize'
-  C.synchronize(index_of('synchronize', device, C))
+  local C = functions 'synchronize'
+  C.synchronize(engine.index_of('synchronize', device))
 end
 
-return require 'rtrain.namespace'('torch.cuda', {modules = {nvtx = 'torch.cuda.nvtx'}}, cuda)
+local function back_and_return(before, ok, ...)
+  cuda.set_device(before)
+  if not ok then error((...), 0) end
+  return ...
+end
+
+---Calls a function while 'cuda' means this device. Afterwards, also when it raises, it means the same as before.
+---Counterpart: the context manager torch.cuda.device.
+---@param device integer|string number from 0, or 'cuda:1'
+---@param fn fun(...): ...
+---@param ... any arguments of fn
+---@return any ... what fn returned
+---
+---```lua
+---local torch = require 'torch'
+---local last = torch.cuda.device_count() - 1
+---if last >= 0 then assert(torch.cuda.device(last, torch.cuda.current_device) == last) end
+---```
+function cuda.device(device, fn, ...)
+  if type(fn) ~= 'function' then errors.raise('argument', 'torch.cuda.device: expected a function, got ' .. type(fn)) end
+  local before = cuda.current_device()
+  cuda.set_device(device)
+  return back_and_return(before, xpcall(fn, errors.wrap, ...))
+end
+
+return require 'rtrain.namespace'('torch.cuda', {
+  files = {
+    {'torch.cuda.streams', 'Stream', 'stream', 'current_stream', 'default_stream', 'set_stream'},
+    {'torch.cuda.events', 'Event'},
+    {'torch.cuda.memory', 'memory_stats', 'memory_allocated', 'max_memory_allocated', 'memory_reserved',
+     'max_memory_reserved', 'reset_peak_memory_stats', 'reset_accumulated_memory_stats', 'empty_cache',
+     'set_per_process_memory_fraction', 'get_per_process_memory_fraction', 'get_allocator_backend', 'memory_snapshot'},
+    {'torch.cuda.memory_summary', 'memory_summary'},
+    {'torch.cuda.random', 'manual_seed', 'manual_seed_all', 'seed', 'seed_all', 'initial_seed', 'get_rng_state',
+     'get_rng_state_all', 'set_rng_state', 'set_rng_state_all'},
+  },
+  modules = {memory = 'torch.cuda.memory', nvtx = 'torch.cuda.nvtx', random = 'torch.cuda.random'},
+}, cuda)

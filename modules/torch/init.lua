@@ -66,6 +66,9 @@ end
 -- Methods that are functions too.
 local METHODS = {numel = true, get_device = true}
 
+-- PyTorch's: what a generator begins with that nobody has seeded.
+local DEFAULT_SEED = 67280421310721
+
 -- Parts of PyTorch that later stages bring.
 local LATER = {compile = 'call the function or module itself', vmap = true}
 
@@ -127,7 +130,7 @@ function torch.device(kind, index)
 end
 
 ---A random number generator of its own. Counterpart: torch.Generator.
----@param device? string|integer 'cpu' (the only one in this version), or the seed that manual_seed would set
+---@param device? string|integer 'cpu' (without), 'cuda', 'cuda:1'; or the seed of one on the CPU
 ---@return userdata generator to pass as {generator = g}; it has manual_seed, seed, initial_seed, get_state, set_state,
 ---clone_state and device
 ---
@@ -139,10 +142,9 @@ end
 ---```
 function torch.Generator(device)
   if type(device) == 'table' then device = require('rtrain.args').options(device, {'device'}, 'Generator').device end
-  if type(device) == 'string' and torch.device(device) ~= 'cpu' then
-    errors.raise('unsupported', ("Generator: the device is 'cpu' in this version, got '%s'"):format(device))
-  end
-  return require('torch._C').generator(type(device) ~= 'string' and device or 67280421310721)
+  local C = require 'torch._C'
+  if device == nil or type(device) == 'string' then return C.generator(DEFAULT_SEED, torch.device(device or 'cpu')) end
+  return C.generator(device)
 end
 
 return torch

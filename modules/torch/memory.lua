@@ -4,13 +4,17 @@ local memory = {}
 
 local UNITS = {'B', 'KiB', 'MiB', 'GiB', 'TiB'}
 
-local function text(bytes)
+---@param bytes number
+---@return string text '12.5 MiB'
+function memory.size_text(bytes)
   local unit = 1
   while bytes >= 1024 and unit < #UNITS do
     bytes, unit = bytes / 1024, unit + 1
   end
   return (unit == 1 and '%d %s' or '%.1f %s'):format(bytes, UNITS[unit])
 end
+
+local text = memory.size_text
 
 -- A size that the kernel tells of this process, in bytes; nil where it tells none.
 local function process_bytes(name)

@@ -59,5 +59,64 @@ TEST(StepBoundary, TriesAgainNowAndThen) {
   EXPECT_EQ(tries, 2);
 }
 
+TEST(DeviceDebt, GrowsWithTheDeviceWithinBounds) {
+  EXPECT_EQ(device_debt_bytes(kGiB), 64 * kMiB);
+  EXPECT_EQ(device_debt_bytes(16 * kGiB), 256 * kMiB);
+  EXPECT_EQ(device_debt_bytes(80 * kGiB), kGiB);
+}
+
+// A device that calls the rule before it takes more memory, as LibTorch's allocator does.
+class FakeDevice {
+ public:
+  explicit FakeDevice(int64_t total) : total_(total) {}
+  void allocate(int64_t bytes) {
+    if (rule_.is_worth(live_, total_, taken_)) {
+      live_ -= garbage_;
+      garbage_ = 0;
+      ++collections_;
+    }
+    live_ += bytes;
+    taken_ += bytes;
+  }
+  void drop(int64_t bytes) { garbage_ += bytes; }
+  int64_t live() const { return live_; }
+  int collections() const { return collections_; }
+
+ private:
+  FreeMemoryRule rule_;
+  int64_t total_;
+  int64_t live_ = 0;
+  int64_t taken_ = 0;
+  int64_t garbage_ = 0;
+  int collections_ = 0;
+};
+
+TEST(FreeMemoryRule, ADeviceWithRoomIsLeftAlone) {
+  FakeDevice device(64 * kGiB);
+  for (int i = 0; i < 51; ++i) device.allocate(kGiB);
+  EXPECT_EQ(device.collections(), 0);
+}
+
+TEST(FreeMemoryRule, GarbageNeverFillsADevice) {
+  FakeDevice device(64 * kGiB);
+  for (int i = 0; i < 1000; ++i) {
+    device.allocate(kGiB);
+    device.drop(kGiB);
+    ASSERT_LE(device.live(), 53 * kGiB);
+  }
+}
+
+TEST(FreeMemoryRule, AFullDeviceWithoutGarbageIsNotCollectedForAtEveryBlock) {
+  FakeDevice device(64 * kGiB);
+  device.allocate(60 * kGiB);
+  for (int i = 0; i < 1024; ++i) device.allocate(kMiB);
+  EXPECT_EQ(device.collections(), 1);
+}
+
+TEST(FreeMemoryRule, ADeviceOfUnknownSizeIsLeftAlone) {
+  FreeMemoryRule rule;
+  EXPECT_FALSE(rule.is_worth(kGiB, 0, kGiB));
+}
+
 }  // namespace
 }  // namespace rtrain

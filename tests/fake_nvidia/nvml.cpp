@@ -70,9 +70,10 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
   return 0;
 }
 
-// LibTorch asks by the address that the runtime gave: the first device has bus 1.
+// LibTorch asks by the address that the runtime gave, "0000:01:00.0", or with a domain of eight
+// digits: the first device has bus 1.
 int nvmlDeviceGetHandleByPciBusId_v2(const char* address, void** device) {
-  const long bus = std::strtol(address + std::strlen("0000:"), nullptr, 16);
+  const long bus = std::strtol(std::strchr(address, ':') + 1, nullptr, 16);
   return nvmlDeviceGetHandleByIndex_v2(static_cast<unsigned>(bus - 1), device);
 }
 

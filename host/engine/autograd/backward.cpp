@@ -11,6 +11,8 @@
 #include "host/engine/autograd/lua_engine.h"
 #include "host/engine/blocking.h"
 #include "host/engine/guard.h"
+#include "host/engine/memory/collector.h"
+#include "host/engine/memory/out_of_memory.h"
 #include "host/engine/operators/call.h"
 #include "host/engine/tensor/tensor.h"
 
@@ -92,9 +94,13 @@ std::string engine_text(std::string text) {
 template <class Body>
 auto run_engine(lua_State* L, const char* name, Body body) {
   const Running running(vm(L), L);
+  const CollectableCall call(vm(L), L);
   const BlockingRegion region(*vm(L).host, name);  // DDP exchanges gradients in there
+  std::optional<OutOfMemory> failure;
   try {
     return body();
+  } catch (const c10::OutOfMemoryError& e) {
+    failure = OutOfMemory(e);
   } catch (const Error& e) {
     throw Error(e.code(), e.message() + take_anomaly_text(), e.traceback());
   } catch (const c10::Error& e) {
@@ -106,6 +112,8 @@ auto run_engine(lua_State* L, const char* name, Body body) {
     if (found.empty()) throw;
     throw Error(Code::kArgument, cat(name, ": ", e.what(), found));
   }
+  // Not tried again: parts of the graph are freed by now.
+  throw out_of_memory_error(L, *failure, name, "");
 }
 
 int run_backward(lua_State* L, const Tensors& roots) {

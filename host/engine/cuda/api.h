@@ -9,8 +9,11 @@
 
 #include <cstdint>
 
+#include "host/engine/cuda/allocator_api.h"
 #include "host/engine/cuda/devices_api.h"
+#include "host/engine/cuda/events_api.h"
 #include "host/engine/cuda/graphs_api.h"
+#include "host/engine/cuda/memory_snapshot_api.h"
 #include "host/engine/cuda/nvtx_api.h"
 
 namespace rtrain {
@@ -19,8 +22,11 @@ struct CudaApi {
   static constexpr uint32_t kVersion = 2;
   uint32_t version = kVersion;
 
+  CudaAllocatorApi allocator;
   CudaDevicesApi devices;
+  CudaEventsApi events;
   CudaGraphsApi graphs;
+  CudaMemorySnapshotApi memory_snapshot;
   CudaNvtxApi nvtx;
 };
 

@@ -2,6 +2,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/engine/memory/collector.h"
 
 namespace rtrain {
 namespace {
@@ -38,6 +39,11 @@ void open_cuda(lua_State* L) {
   open_cuda_devices(L);
   open_cuda_graphs(L);
   open_cuda_nvtx(L);
+  open_cuda_streams(L);
+  open_cuda_events(L);
+  open_cuda_allocator(L);
+  open_cuda_random(L);
+  open_cuda_memory_snapshot(L);
 }
 
 }  // namespace rtrain
@@ -47,6 +53,7 @@ void open_cuda(lua_State* L) {
 extern "C" __attribute__((visibility("default"))) bool rtrain_engine_use_cuda(
     const rtrain::CudaApi* api, const char* reason) {
   if (api != nullptr && api->version != rtrain::CudaApi::kVersion) return false;
+  if (api != nullptr) api->allocator.set_free_memory_callback(&rtrain::free_device_memory);
   rtrain::connected = api;
   rtrain::refusal() = reason;
   return true;

@@ -4,24 +4,29 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/core/impl/alloc_cpu.h>
 #include <c10/util/Exception.h>
 #include <malloc.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <mutex>
 
 #include "host/base/machine.h"
 #include "host/base/text.h"
+#include "host/engine/cuda/cuda.h"
 
 namespace rtrain {
 
 thread_local constinit int64_t thread_debt_bytes = 0;
+thread_local constinit int64_t thread_device_debt_bytes = 0;
 
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr size_t kMostDevices = 128;  // c10::DeviceIndex has no more
 
 std::atomic<int64_t> live_bytes{0};
 std::atomic<int64_t> peak_bytes{0};
@@ -86,6 +91,31 @@ c10::DeviceIndex cuda_count() {
   return static_cast<c10::DeviceIndex>(at::detail::getCUDAHooks().getNumGPUs());
 }
 
+// What a device has; the driver is asked once.
+int64_t device_total(c10::DeviceAllocator& cuda, c10::DeviceIndex device) {
+  static std::array<std::atomic<int64_t>, kMostDevices> totals{};
+  std::atomic<int64_t>& total = totals.at(static_cast<size_t>(device));
+  if (total.load(std::memory_order_relaxed) == 0) {
+    total.store(static_cast<int64_t>(cuda.getMemoryInfo(device).second));
+  }
+  return total.load(std::memory_order_relaxed);
+}
+
+std::optional<DeviceMemory> memory_of(c10::DeviceAllocator& cuda, c10::DeviceIndex device) {
+  const auto stats = cuda.getDeviceStats(device);
+  if (stats.reserved_bytes[0].peak == 0) return std::nullopt;
+  const double fraction =
+      cuda_api() == nullptr ? 1 : cuda_api()->allocator.memory_fraction(device);
+  const auto total = static_cast<double>(device_total(cuda, device));
+  return DeviceMemory{.name = cat("cuda:", static_cast<int>(device)),
+                      .index = device,
+                      .allocated_bytes = stats.allocated_bytes[0].current,
+                      .peak_bytes = stats.allocated_bytes[0].peak,
+                      .reserved_bytes = stats.reserved_bytes[0].current,
+                      .total_bytes = static_cast<int64_t>(total * fraction),
+                      .taken_bytes = stats.allocated_bytes[0].allocated};
+}
+
 }  // namespace
 
 void install_allocator() {
@@ -106,20 +136,31 @@ void note_foreign_bytes(int64_t bytes) {
 DeviceMemory cpu_memory() {
   const int64_t live = live_bytes.load(std::memory_order_relaxed);
   static const int64_t total = memory_bytes();
-  return {"cpu", live, peak_bytes.load(std::memory_order_relaxed), live, total};
+  return {.name = "cpu",
+          .allocated_bytes = live,
+          .peak_bytes = peak_bytes.load(std::memory_order_relaxed),
+          .reserved_bytes = live,
+          .total_bytes = total};
 }
 
 std::vector<DeviceMemory> device_memory() {
   std::vector<DeviceMemory> out;
   c10::DeviceAllocator* cuda = cuda_allocator();
   for (c10::DeviceIndex i = 0; cuda != nullptr && i < cuda_count(); ++i) {
-    const auto stats = cuda->getDeviceStats(i);
-    if (stats.reserved_bytes[0].peak == 0) continue;
-    out.push_back({cat("cuda:", static_cast<int>(i)), stats.allocated_bytes[0].current,
-                   stats.allocated_bytes[0].peak, stats.reserved_bytes[0].current,
-                   static_cast<int64_t>(cuda->getMemoryInfo(i).second)});
+    if (auto memory = memory_of(*cuda, i)) out.push_back(*std::move(memory));
   }
   return out;
+}
+
+std::optional<DeviceMemory> current_device_memory() {
+  c10::DeviceAllocator* cuda = cuda_allocator();
+  if (cuda == nullptr) return std::nullopt;
+  return memory_of(*cuda, c10::impl::VirtualGuardImpl(c10::kCUDA).getDevice().index());
+}
+
+bool is_capturing() {
+  return cuda_api() != nullptr && cuda_allocator() != nullptr &&
+         cuda_api()->graphs.is_current_stream_capturing();
 }
 
 void reset_peak_memory() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@ namespace rtrain {
 
 // Bytes allocated by this thread since the collector last paid for them (collector.h).
 extern thread_local constinit int64_t thread_debt_bytes;
+// The same of memory that is not the CPU's.
+extern thread_local constinit int64_t thread_device_debt_bytes;
 
 // Makes LibTorch use this allocator. First call of the process; later ones do nothing.
 void install_allocator();
@@ -23,16 +26,24 @@ void report_memory_to_profiler(bool wanted);
 
 struct DeviceMemory {
   std::string name;             // "cpu", "cuda:0"
+  int index = -1;               // of a device
   int64_t allocated_bytes = 0;  // held by tensors
   int64_t peak_bytes = 0;       // the most of it so far
   int64_t reserved_bytes = 0;   // taken from the device: held by tensors or cached
-  int64_t total_bytes = 0;      // what there is; of the CPU: what this process may use
+  int64_t total_bytes = 0;      // what this process may use
+  int64_t taken_bytes = 0;      // allocated in all so far, freed or not; of devices
 };
 
 DeviceMemory cpu_memory();
 
 // The devices in use beside the CPU; empty where there are none.
 std::vector<DeviceMemory> device_memory();
+
+// The device that this thread works on; nothing where none is in use.
+std::optional<DeviceMemory> current_device_memory();
+
+// Whether this thread records a CUDA graph: nothing may then be freed or given back on its behalf.
+bool is_capturing();
 
 // Takes the peaks down to what is allocated now.
 void reset_peak_memory();

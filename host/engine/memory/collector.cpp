@@ -1,8 +1,10 @@
 #include "host/engine/memory/collector.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <limits>
 
 #include "host/engine/memory/policy.h"
 
@@ -12,11 +14,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kMiB = int64_t{1} << 20;
-constexpr size_t kMostDevices = 64;
+constexpr size_t kMostDevices = 128;  // c10::DeviceIndex has no more
 
 std::atomic<int64_t> collections{0};
 Ceiling cpu_ceiling;
-Ceiling device_ceilings[kMostDevices];
+std::array<Ceiling, kMostDevices> device_ceilings;
 
 // A finaliser may push tensors itself, or raise.
 class Collecting {
@@ -35,15 +37,22 @@ void collect(Vm& vm, lua_State* L, int passes) {
   const Collecting collecting(vm);
   for (int i = 0; i < passes; ++i) lua_gc(L, LUA_GCCOLLECT, 0);
   thread_debt_bytes = 0;
+  thread_device_debt_bytes = 0;
   collections.fetch_add(1, std::memory_order_relaxed);
+}
+
+Ceiling& ceiling_of(const DeviceMemory& device) {
+  return device_ceilings.at(static_cast<size_t>(device.index));
 }
 
 bool any_ceiling_passed() {
   const DeviceMemory cpu = cpu_memory();
   bool passed = cpu_ceiling.is_passed(cpu.allocated_bytes, cpu.total_bytes);
-  const auto devices = device_memory();
-  for (size_t i = 0; i < std::min(devices.size(), kMostDevices); ++i) {
-    passed |= device_ceilings[i].is_passed(devices[i].allocated_bytes, devices[i].total_bytes);
+  int64_t debt = std::numeric_limits<int64_t>::max();
+  for (const DeviceMemory& device : device_memory()) {
+    debt = std::min(debt, device_debt_bytes(device.total_bytes));
+    device_debt_limit.store(debt, std::memory_order_relaxed);
+    passed |= ceiling_of(device).is_passed(device.allocated_bytes, device.total_bytes);
   }
   return passed;
 }
@@ -51,10 +60,23 @@ bool any_ceiling_passed() {
 void settle_ceilings() {
   const DeviceMemory cpu = cpu_memory();
   cpu_ceiling.settle(cpu.allocated_bytes, cpu.total_bytes);
-  const auto devices = device_memory();
-  for (size_t i = 0; i < std::min(devices.size(), kMostDevices); ++i) {
-    device_ceilings[i].settle(devices[i].allocated_bytes, devices[i].total_bytes);
+  for (const DeviceMemory& device : device_memory()) {
+    ceiling_of(device).settle(device.allocated_bytes, device.total_bytes);
   }
+}
+
+// The call of this thread during which the allocator may collect.
+struct Collectable {
+  Vm* vm = nullptr;
+  lua_State* L = nullptr;
+  std::array<FreeMemoryRule, kMostDevices> rules;
+};
+
+thread_local Collectable collectable;
+
+int collect_fully(lua_State* L) {
+  collect(*collectable.vm, L, 2);
+  return 0;
 }
 
 struct Steps {
@@ -66,21 +88,50 @@ thread_local Steps steps;
 
 }  // namespace
 
+std::atomic<int64_t> device_debt_limit{device_debt_bytes(0)};
+
 void note_device_tensor(const at::Tensor& tensor) {
   if (!tensor.has_storage() || tensor.is_view() || tensor.storage().use_count() != 1) return;
-  thread_debt_bytes += static_cast<int64_t>(tensor.storage().nbytes());
+  thread_device_debt_bytes += static_cast<int64_t>(tensor.storage().nbytes());
 }
 
-void collect_all(Vm& vm, lua_State* L) {
-  if (vm.collecting) return;
+bool collect_all(Vm& vm, lua_State* L) {
+  if (vm.collecting || is_capturing()) return false;
   collect(vm, L, 2);
   empty_device_caches();
+  return true;
+}
+
+CollectableCall::CollectableCall(Vm& vm, lua_State* L)
+    : vm_before_(collectable.vm), L_before_(collectable.L) {
+  collectable.vm = &vm;
+  collectable.L = L;
+}
+
+CollectableCall::~CollectableCall() {
+  collectable.vm = vm_before_;
+  collectable.L = L_before_;
+}
+
+bool free_device_memory() {
+  if (collectable.vm == nullptr || collectable.vm->collecting || is_capturing()) return false;
+  const auto memory = current_device_memory();
+  if (!memory) return false;
+  FreeMemoryRule& rule = collectable.rules.at(static_cast<size_t>(memory->index));
+  if (!rule.is_worth(memory->allocated_bytes, memory->total_bytes, memory->taken_bytes)) {
+    return false;
+  }
+  // What a finaliser raises must not pass through the allocator.
+  if (lua_cpcall(collectable.L, &collect_fully, nullptr) != 0) lua_pop(collectable.L, 1);
+  return true;
 }
 
 void pay_debt(Vm& vm, lua_State* L) {
   if (vm.collecting) return;
-  const int64_t debt = thread_debt_bytes;
+  const int64_t debt = thread_debt_bytes + thread_device_debt_bytes;
   thread_debt_bytes = 0;
+  thread_device_debt_bytes = 0;
+  if (is_capturing()) return;
   if (any_ceiling_passed()) {
     collect(vm, L, 2);
     settle_ceilings();
@@ -93,7 +144,7 @@ void pay_debt(Vm& vm, lua_State* L) {
 void at_step_boundary(Vm& vm, lua_State* L) {
   Steps& own = steps;  // made here at the first boundary, before the clock is read
   const auto start = Clock::now();
-  if (!vm.collecting && own.boundary.is_worth(start - own.last)) {
+  if (!vm.collecting && !is_capturing() && own.boundary.is_worth(start - own.last)) {
     collect(vm, L, 1);
     own.boundary.settle(Clock::now() - start);
   }

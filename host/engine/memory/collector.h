@@ -5,11 +5,12 @@
 // collector steps, and with a full collection once a device's live bytes pass their ceiling
 // (policy.h). A step of training ends with a full collection where that costs next to nothing, so
 // that large models need no more memory than with reference counts. Nothing is collected inside the
-// allocator.
+// CPU's allocator, and nothing while the thread records a CUDA graph.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "host/engine/memory/allocator.h"
@@ -18,6 +19,8 @@
 namespace rtrain {
 
 inline constexpr int64_t kDebtBytes = int64_t{16} << 20;
+// The same for devices: as large as the smallest one that was used asks for (policy.h).
+extern std::atomic<int64_t> device_debt_limit;
 
 void pay_debt(Vm& vm, lua_State* L);
 
@@ -32,11 +35,33 @@ inline void before_push(const at::Tensor& tensor) {
 
 // Called after a tensor was pushed.
 inline void after_push(Vm& vm, lua_State* L) {
-  if (thread_debt_bytes >= kDebtBytes) pay_debt(vm, L);
+  if (thread_debt_bytes >= kDebtBytes ||
+      thread_device_debt_bytes >= device_debt_limit.load(std::memory_order_relaxed))
+    pay_debt(vm, L);
 }
 
 // Frees everything that can be freed, before an operation that ran out of memory is tried again.
-void collect_all(Vm& vm, lua_State* L);
+// False where nothing may be freed now.
+bool collect_all(Vm& vm, lua_State* L);
+
+// For the time of a call that must not be tried again (backward(), an operator that writes into its
+// arguments): LibTorch's CUDA allocator may have garbage collected before it takes more memory
+// from a nearly full device. It does so inside of an allocation, with that device's lock held, and
+// only on this thread.
+class CollectableCall {
+ public:
+  CollectableCall(Vm& vm, lua_State* L);
+  ~CollectableCall();
+  CollectableCall(const CollectableCall&) = delete;
+  CollectableCall& operator=(const CollectableCall&) = delete;
+
+ private:
+  Vm* vm_before_;
+  lua_State* L_before_;
+};
+
+// What LibTorch's CUDA allocator calls then. Whether memory may have become free.
+bool free_device_memory();
 
 // A step of training ended. Collects where that is worth its time.
 void at_step_boundary(Vm& vm, lua_State* L);

@@ -42,6 +42,31 @@ class Ceiling {
   std::atomic<int64_t> bytes_{kSmallest};
 };
 
+// How much of a device this size a thread may fill before it pays with collector steps. A device's
+// tensors come and go by the gigabyte in each step of training, and the step's end collects too.
+constexpr int64_t device_debt_bytes(int64_t total) {
+  return std::clamp(total / 64, int64_t{64} << 20, int64_t{1} << 30);
+}
+
+// Whether a device's allocator, which is about to take more memory from it, has the garbage
+// collected first: where little is left, and enough was allocated since the last time that there
+// may be garbage.
+class FreeMemoryRule {
+ public:
+  // `live` bytes of `total` are held by tensors; `taken` have been allocated in all.
+  bool is_worth(int64_t live, int64_t total, int64_t taken) {
+    if (total <= 0 || live <= total / 5 * 4) return false;
+    if (has_collected_ && taken - taken_ < total / 64) return false;
+    has_collected_ = true;
+    taken_ = taken;
+    return true;
+  }
+
+ private:
+  bool has_collected_ = false;
+  int64_t taken_ = 0;  // as the garbage was collected last
+};
+
 // Whether a step of training ends with a full collection: when that takes at most a hundredth of
 // the step.
 class StepBoundary {

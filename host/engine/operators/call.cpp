@@ -10,6 +10,7 @@
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
 #include "host/engine/memory/collector.h"
+#include "host/engine/memory/out_of_memory.h"
 #include "host/engine/operators/arguments.h"
 #include "host/engine/operators/fast/fast_ops.h"
 #include "host/engine/profiler/line_range.h"
@@ -153,26 +154,31 @@ bool draws_from_default(const Overload& overload, const Stack& stack) {
   return true;
 }
 
-// True when the boxed call ran; false when it ran out of memory and may be tried again.
-bool try_call(const Op& op, const Overload& overload, const Arguments& arguments, Stack& stack,
-              bool may_retry) {
+// Nothing when the boxed call ran; what LibTorch said when there was no memory for it.
+std::optional<OutOfMemory> try_call(const Op& op, const Overload& overload,
+                                    const Arguments& arguments, Stack& stack) {
   if (op.family->check != nullptr) check_safety(op, overload, arguments, stack);
   if (overload.is_random && in_loader_thread() && draws_from_default(overload, stack)) {
     refuse_in_loader_thread(op.family->name);
   }
   try {
     overload.op.callBoxed(stack);
-    return true;
+    return std::nullopt;
   } catch (const c10::OutOfMemoryError& e) {
-    if (!may_retry || overload.is_mutable) {
-      throw operator_error(op.family->name, e, arguments.describe(overload));
-    }
+    return OutOfMemory(e);
   } catch (const Error&) {
     throw;
   } catch (const std::exception& e) {
     throw operator_error(op.family->name, e, arguments.describe(overload));
   }
-  return false;
+}
+
+// The same for an operator that writes into its arguments, and so is never tried again.
+std::optional<OutOfMemory> try_only_call(Vm& vm, lua_State* L, const Op& op,
+                                         const Overload& overload, const Arguments& arguments,
+                                         Stack& stack) {
+  const CollectableCall call(vm, L);
+  return try_call(op, overload, arguments, stack);
 }
 
 bool take_requires_grad(const Op& op, lua_State* L, Arguments& arguments) {
@@ -304,11 +310,14 @@ int call_op(lua_State* L, Op& op) {
   for (bool may_retry : {true, false}) {
     const Overload& overload = bind_overload(op, arguments, *stack);
     apply_creation_rule(op, overload, L, arguments, *stack);
-    if (try_call(op, overload, arguments, *stack, may_retry)) {
-      return push_results(state, L, overload, *stack, requires_grad);
-    }
+    const bool is_final = overload.is_mutable || !may_retry;
+    const auto failure = is_final ? try_only_call(state, L, op, overload, arguments, *stack)
+                                  : try_call(op, overload, arguments, *stack);
+    if (!failure) return push_results(state, L, overload, *stack, requires_grad);
     stack->clear();
-    collect_all(state, L);
+    if (is_final || !collect_all(state, L)) {
+      throw out_of_memory_error(L, *failure, op.family->name, arguments.describe(overload));
+    }
   }
   return 0;
 }

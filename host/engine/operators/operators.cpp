@@ -12,7 +12,7 @@
 #include <c10/util/Exception.h>
 
 #include "host/engine/guard.h"
-#include "host/engine/memory/collector.h"
+#include "host/engine/memory/retry.h"
 #include "host/engine/operators/call.h"
 #include "host/engine/tensor/scalars.h"
 #include "host/engine/tensor/tensor.h"
@@ -92,15 +92,10 @@ template <class Operator>
 int binary(lua_State* L) {
   Vm& state = vm(L);
   try {
-    push_tensor(state, L, apply<Operator>(state, L));
-    return 1;
-  } catch (const c10::OutOfMemoryError&) {
-    lua_settop(L, 2);
+    push_tensor(L, with_retry(state, L, Operator::kName, [&] { return apply<Operator>(state, L); }));
   } catch (const c10::Error& e) {
     throw operator_error(Operator::kName, e, describe_stack(L, 2));
   }
-  collect_all(state, L);
-  push_tensor(state, L, apply<Operator>(state, L));
   return 1;
 }
 

@@ -13,6 +13,7 @@
 #include "host/engine/checks.h"
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
+#include "host/engine/memory/retry.h"
 #include "host/engine/tensor/dtype.h"
 #include "host/engine/tensor/number_list.h"
 #include "host/engine/tensor/scalars.h"
@@ -199,7 +200,9 @@ int tensor(lua_State* L) {
   lua_settop(L, 2);
   const Wanted wanted = read_wanted(L, 2);
   at::Tensor out = read_data(L, wanted.dtype);
-  if (wanted.device) out = out.to(*wanted.device);
+  if (wanted.device) {
+    out = with_retry(vm(L), L, "tensor", [&] { return out.to(*wanted.device); });
+  }
   if (wanted.pin_memory) out = out.pin_memory();
   if (wanted.requires_grad) out.set_requires_grad(true);
   push_tensor(L, std::move(out));

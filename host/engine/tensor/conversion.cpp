@@ -7,6 +7,7 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/checks.h"
+#include "host/engine/memory/retry.h"
 #include "host/engine/tensor/dtype.h"
 #include "host/engine/tensor/scalars.h"
 #include "host/engine/tensor/tensor.h"
@@ -72,10 +73,12 @@ Target read_target(lua_State* L) {
 
 int push_converted(lua_State* L, const Target& target) {
   const at::Tensor& self = check_tensor(L, 1);
-  at::Tensor out = self.to(self.options()
-                               .dtype(target.dtype.value_or(self.scalar_type()))
-                               .device(target.device.value_or(self.device())),
-                           target.non_blocking, target.copy, target.memory_format);
+  const at::TensorOptions wanted = self.options()
+                                       .dtype(target.dtype.value_or(self.scalar_type()))
+                                       .device(target.device.value_or(self.device()));
+  at::Tensor out = with_retry(vm(L), L, "to", [&] {
+    return self.to(wanted, target.non_blocking, target.copy, target.memory_format);
+  });
   if (out.is_same(self)) {
     lua_settop(L, 1);
   } else {
@@ -92,6 +95,25 @@ c10::Device read_cuda_device(lua_State* L, int index) {
   const c10::Device out = check_device(L, index, "cuda: device");
   if (!out.is_cuda())
     throw Error(Code::kArgument, cat("cuda: expected a CUDA device, got '", out.str(), "'"));
+  return out;
+}
+
+// cuda(device, non_blocking, memory_format), the last two as keywords too, and the device as one.
+Target read_cuda_target(lua_State* L) {
+  Target out;
+  const int last = lua_gettop(L);
+  const bool has_keywords = last > 1 && lua_type(L, last) == LUA_TTABLE;
+  const int positional = has_keywords ? last - 1 : last;
+  out.device = read_cuda_device(L, positional >= 2 ? 2 : last + 1);
+  if (positional >= 3) out.non_blocking = check_boolean(L, 3, "cuda: non_blocking");
+  if (!has_keywords) return out;
+  const Options options(L, last, "cuda", {"device", "non_blocking", "memory_format"});
+  options.push("device");
+  if (!lua_isnil(L, -1)) out.device = read_cuda_device(L, lua_gettop(L));
+  lua_pop(L, 1);
+  out.non_blocking = options.boolean("non_blocking", out.non_blocking);
+  const std::string format = options.text("memory_format", "");
+  if (!format.empty()) out.memory_format = parse_memory_format(format);
   return out;
 }
 
@@ -123,10 +145,6 @@ int cpu(lua_State* L) {
   return push_converted(L, target);
 }
 
-int cuda(lua_State* L) {
-  Target target;
-  target.device = read_cuda_device(L, 2);
-  return push_converted(L, target);
-}
+int cuda(lua_State* L) { return push_converted(L, read_cuda_target(L)); }
 
 }  // namespace rtrain

@@ -20,7 +20,7 @@ int to_dtype(lua_State* L, at::ScalarType dtype);
 
 int cpu(lua_State* L);
 
-// x:cuda(), x:cuda(1), x:cuda('cuda:1')
+// x:cuda(), x:cuda(1), x:cuda('cuda:1', {non_blocking = true})
 int cuda(lua_State* L);
 
 // A memory format alone or as the only keyword of a table; nothing for nil.

@@ -6,6 +6,8 @@
 #include <memory>
 #include <mutex>
 
+#include "host/engine/checks.h"
+#include "host/engine/cuda/cuda.h"
 #include "host/engine/data/loader_thread.h"
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
@@ -98,9 +100,14 @@ struct Class<at::Generator> {
   }
   // To other processes and threads: a generator of its own that goes on from here.
   static int pack(lua_State* L) {
+    const at::Generator& self = *check<at::Generator>(L, 1);
+    if (self.device().is_cuda()) {
+      throw Error(Code::kUnsupported,
+                  "a Generator of a GPU belongs to one process: send its seed, or its get_state()");
+    }
     lua_pushliteral(L, "torch._C");
     lua_pushliteral(L, "unpack_generator");
-    push_tensor(L, state_of(*check<at::Generator>(L, 1)));
+    push_tensor(L, state_of(self));
     return 3;
   }
   static int change_state(lua_State* L) {
@@ -123,9 +130,22 @@ at::Generator* test_generator(lua_State* L, int index) {
 
 namespace {
 
-// generator(seed?): its own stream of random numbers, for the operators' keyword `generator`.
+at::Generator new_generator(c10::Device device) {
+  if (device.is_cpu()) return at::detail::createCPUGenerator();
+  if (!device.is_cuda()) {
+    throw Error(Code::kArgument, cat("Generator: there is none on '", device.str(), "'"));
+  }
+  need_cuda();
+  return at::globalContext().getAcceleratorHooksInterface(device.type()).getNewGenerator(
+      device.index());
+}
+
+// generator(seed?, device = 'cpu'): its own stream of random numbers, for the operators' keyword
+// `generator`.
 int generator(lua_State* L) {
-  auto out = std::make_unique<at::Generator>(at::detail::createCPUGenerator());
+  const c10::Device device =
+      lua_isnoneornil(L, 2) ? c10::Device(c10::kCPU) : check_device(L, 2, "Generator: device");
+  auto out = std::make_unique<at::Generator>(new_generator(device));
   if (!lua_isnoneornil(L, 1)) out->set_current_seed(static_cast<uint64_t>(check_seed(L, 1)));
   push<at::Generator>(L, std::move(out));
   return 1;
@@ -158,13 +178,24 @@ constexpr Method kFunctions[] = {torch_method<&manual_seed>("manual_seed"),
                                  torch_method<&generator>("generator"),
                                  torch_method<&unpack_generator>("unpack_generator")};
 
-// Every generator here is one of the CPU's.
+// generator.device, and its methods.
+int index(lua_State* L) {
+  const std::string_view name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+  if (name == "device") {
+    lua_pushstring(L, check<at::Generator>(L, 1)->device().str().c_str());
+  } else {
+    lua_pushvalue(L, 2);
+    lua_rawget(L, lua_upvalueindex(1));
+  }
+  return 1;
+}
+
 void add_device(lua_State* L) {
   luaL_getmetatable(L, Class<at::Generator>::kName);
   lua_getfield(L, -1, "__index");
-  lua_pushliteral(L, "cpu");
-  lua_setfield(L, -2, "device");
-  lua_pop(L, 2);
+  lua_pushcclosure(L, &guarded<&index, TorchTranslate>, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
 }
 
 }  // namespace

@@ -308,10 +308,20 @@ function Tensor:dim_order() end
 ---@return {remove: fun()} handle
 function Tensor:register_post_accumulate_grad_hook(fn) end
 
----Moves to a GPU.
----@param index? integer of the GPU, default the current one
+---Moves to a GPU. Arguments: device (the current GPU without), non_blocking = false, also as keywords {device,
+---non_blocking, memory_format}. With non_blocking a copy from pinned memory returns before it is done.
+---
+---```lua
+---local torch = require 'torch'
+---if torch.cuda.is_available() then
+---  local x = torch.ones(3):pin_memory():cuda{non_blocking = true}
+---  assert(x.is_cuda and x:to('cpu')[1]:item() == 1)
+---end
+---```
+---@param device? integer|string of the GPU, default the current one
+---@param non_blocking? boolean
 ---@return torch.Tensor
-function Tensor:cuda(index) end
+function Tensor:cuda(device, non_blocking) end
 
 ---Adds to .grad of the leaves the gradient of this tensor. Counterpart: Tensor.backward.
 ---

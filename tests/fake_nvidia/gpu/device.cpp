@@ -67,6 +67,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int number) {
   out->sharedMemPerBlockOptin = 227 << 10;
   out->sharedMemPerMultiprocessor = 228 << 10;
   out->totalConstMem = 64 << 10;
+  out->pciBusID = number + 1;  // as in the address below
   out->l2CacheSize = 50 << 20;
   out->asyncEngineCount = 3;
   out->concurrentKernels = out->unifiedAddressing = out->canMapHostMemory = 1;

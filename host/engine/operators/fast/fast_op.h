@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "host/engine/guard.h"
+#include "host/engine/memory/out_of_memory.h"
 #include "host/engine/operators/call.h"
 #include "host/engine/profiler/line_range.h"
 #include "host/engine/tensor/scalars.h"
@@ -117,17 +118,20 @@ int fast_op(lua_State* L) {
   Op& op = *static_cast<Op*>(lua_touserdata(L, lua_upvalueindex(1)));
   const int count = lua_gettop(L);
   const LineRange line(L);
+  std::optional<OutOfMemory> failure;
   try {
     const int results = Try(vm(L), L, count);
     if (results != kNotHere) return results;
   } catch (const c10::OutOfMemoryError& e) {
-    if (op.family->overloads[0].is_mutable)
-      throw operator_error(op.family->name, e, describe_stack(L, count));
-    lua_settop(L, count);  // the boxed call collects garbage and tries again
+    failure = OutOfMemory(e);
   } catch (const c10::Error& e) {
     throw operator_error(op.family->name, e, describe_stack(L, count));
   }
-  return call_op(L, op);
+  if (failure && op.family->overloads[0].is_mutable) {
+    throw out_of_memory_error(L, *failure, op.family->name, describe_stack(L, count));
+  }
+  lua_settop(L, count);
+  return call_op(L, op);  // which collects garbage where there is no memory, and tries again
 }
 
 struct FastOp {

@@ -26,8 +26,9 @@ local BatchSampler = require('torch.utils.data.batch_sampler').BatchSampler
 ---  are made where they are used. The threads end with the loop, or stay with persistent_workers = true.
 ---* timeout: seconds that a batch may take; 0 means half an hour.
 ---* in_order = false gives the batch that is finished first.
----* pin_memory and pin_memory_device have no effect without a GPU; multiprocessing_context is refused, there are no
----  processes.
+---* pin_memory = true: batches lie in pinned memory, from which x:to(device, {non_blocking = true}) copies while the
+---  processor goes on; whoever makes a batch pins it. It has no effect without a GPU, and pin_memory_device none at all.
+---* multiprocessing_context is refused, there are no processes.
 ---
 ---A sampler is an object with iter() and len(), or a list of indices; a batch_sampler one of lists of them.
 ---
@@ -82,6 +83,7 @@ function DataLoader:init(...)
   self.is_iterable = class.is(a.dataset, dataset.IterableDataset)
   require 'torch.utils.data.loader_checks'(a, self.is_iterable)
   for _, name in ipairs(FIELDS) do self[name] = a[name] end
+  self.pins = a.pin_memory and torch.cuda.is_available()
   self.drop_last, self.shuffle = a.drop_last, a.shuffle or false
   set_samplers(self, a)
 end

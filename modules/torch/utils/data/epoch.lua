@@ -86,7 +86,7 @@ end
 local function plain(loader)
   return {dataset = loader.dataset, collate_fn = loader.collate_fn, is_single = loader.is_single,
           batch_size = loader.batch_size, drop_last = loader.drop_last, num_workers = loader.num_workers,
-          worker_init_fn = loader.worker_init_fn}
+          worker_init_fn = loader.worker_init_fn, pins = loader.pins}
 end
 
 local function new_pool(loader, options)

@@ -2,6 +2,7 @@
 
 local collate = require 'torch.utils.data.collate'
 local errors = require 'rtrain.errors'
+local pinned = require 'torch.utils.data.pin_memory'
 local makes_batches = require('torch.utils.data.dataset').makes_batches
 local torch = require 'torch'
 local worker = require 'torch.utils.data.worker'
@@ -39,6 +40,7 @@ end
 ---@field dataset data.Dataset
 ---@field collate_fn? fun(samples: any[]): ...
 ---@field makes_batches boolean whether to ask the dataset for whole batches
+---@field pins boolean whether batches go to pinned memory
 ---@field current? integer the sample being made, for messages
 local Fetcher = {}
 Fetcher.__index = Fetcher
@@ -84,7 +86,10 @@ local function finished(self, ok, ...)
   local current = self.current
   self.current = nil
   worker.finish()
-  if ok then return ... end
+  if ok then
+    if self.pins then return pinned(...) end
+    return ...
+  end
   local err = ...
   if current then err.message = ('sample %d: %s'):format(current, err.message) end
   error(err, 0)
@@ -102,7 +107,7 @@ end
 ---@return data.Fetcher
 function fetch.fetcher(loader)
   return setmetatable({dataset = loader.dataset, collate_fn = loader.collate_fn, is_single = loader.is_single,
-                       makes_batches = makes_batches(loader.dataset) and not loader.collate_fn}, Fetcher)
+                       makes_batches = makes_batches(loader.dataset) and not loader.collate_fn, pins = loader.pins}, Fetcher)
 end
 
 -- Batches of an IterableDataset, or its samples one by one: next_batch(making) → true and values; false at its end.
@@ -152,7 +157,7 @@ end
 ---@return table stream
 function fetch.stream(loader)
   return setmetatable({dataset = loader.dataset, collate_fn = loader.collate_fn, is_single = loader.is_single,
-                       batch_size = loader.batch_size, drop_last = loader.drop_last, count = 0}, Stream)
+                       batch_size = loader.batch_size, drop_last = loader.drop_last, pins = loader.pins, count = 0}, Stream)
 end
 
 -- worker_init_fn, once in each worker, before its first sample.
@@ -168,7 +173,7 @@ local function initialize(loader, info)
 end
 
 ---The function that a worker thread runs for each request {indices, seed} or, of an IterableDataset, {loop, seed}.
----@param loader table plain: dataset, collate_fn, is_single, batch_size, drop_last, num_workers, worker_init_fn
+---@param loader table plain: dataset, collate_fn, is_single, batch_size, drop_last, num_workers, worker_init_fn, pins
 ---@return fun(request: table, worker_id: integer): ... the values of the batch
 function fetch.worker(loader)
   local fetcher, stream, loop, is_initialized

@@ -1,0 +1,10 @@
+// host/cuda/allocator.h: LibTorch's caching allocator of CUDA memory.
+#pragma once
+
+#include "host/engine/cuda/allocator_api.h"
+
+namespace rtrain {
+
+CudaAllocatorApi cuda_allocator_api();
+
+}  // namespace rtrain

@@ -1,0 +1,21 @@
+#include "host/cuda/memory_snapshot.h"
+
+#include <torch/csrc/cuda/memory_snapshot.h>
+
+namespace rtrain {
+namespace {
+
+void record_history(const CudaMemoryHistory& history) {
+  torch::cuda::_record_memory_history(history.enabled, history.context, history.stacks,
+                                      history.max_entries, history.clear_history);
+}
+
+std::string pickled() { return torch::cuda::_memory_snapshot_pickled(); }
+
+}  // namespace
+
+CudaMemorySnapshotApi cuda_memory_snapshot_api() {
+  return {.record_history = &record_history, .pickled = &pickled};
+}
+
+}  // namespace rtrain

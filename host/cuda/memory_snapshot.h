@@ -1,0 +1,10 @@
+// host/cuda/memory_snapshot.h: the history of LibTorch's allocator of CUDA memory.
+#pragma once
+
+#include "host/engine/cuda/memory_snapshot_api.h"
+
+namespace rtrain {
+
+CudaMemorySnapshotApi cuda_memory_snapshot_api();
+
+}  // namespace rtrain

@@ -1,0 +1,147 @@
+#include "host/engine/memory/live_tensors.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include "host/base/text.h"
+#include "host/engine/tensor/tensor.h"
+
+namespace rtrain {
+namespace {
+
+// What a script can hold is looked at up to here: the error has to come.
+constexpr size_t kMostObjects = 500'000;
+constexpr int kMostFrames = 200;
+
+// A breadth-first search, so that every tensor gets the shortest of its names.
+class Search {
+ public:
+  Search(lua_State* L, c10::Device device) : L_(L), vm_(vm(L)), device_(device) {
+    lua_newtable(L);
+    queue_ = lua_gettop(L);
+  }
+
+  LiveTensors run(size_t most) {
+    add_frames();
+    lua_pushvalue(L_, LUA_REGISTRYINDEX);
+    add("", kRoot);
+    for (size_t i = 0; i < places_.size() && i < kMostObjects; ++i) visit(i);
+    lua_settop(L_, queue_ - 1);
+    std::ranges::stable_sort(
+        found_, [](const LiveTensor& a, const LiveTensor& b) { return a.bytes > b.bytes; });
+    LiveTensors out;
+    for (const LiveTensor& tensor : found_) out.bytes += tensor.bytes;
+    found_.resize(std::min(found_.size(), most));
+    out.largest = std::move(found_);
+    return out;
+  }
+
+ private:
+  static constexpr size_t kRoot = SIZE_MAX;
+
+  // How an object was reached: by this key, from the object at `parent`.
+  struct Place {
+    size_t parent;
+    std::string key;
+  };
+
+  // Takes the value off the top of the stack, and remembers an object that is new.
+  void add(std::string_view key, size_t parent) {
+    if (at::Tensor* tensor = test_tensor(vm_, L_, -1)) {
+      note(*tensor, key, parent);
+    } else if (can_hold(lua_type(L_, -1)) && seen_.insert(lua_topointer(L_, -1)).second) {
+      places_.push_back({parent, std::string(key)});
+      lua_rawseti(L_, queue_, static_cast<int>(places_.size()));
+      return;
+    }
+    lua_pop(L_, 1);
+  }
+
+  static bool can_hold(int type) {
+    return type == LUA_TTABLE || type == LUA_TFUNCTION || type == LUA_TUSERDATA;
+  }
+
+  void note(const at::Tensor& tensor, std::string_view key, size_t parent) {
+    if (!tensor.defined()) return;
+    const std::string name = name_of(key, parent);
+    note_memory(tensor, name);
+    if (!tensor.is_leaf()) return;
+    const at::Tensor& gradient = tensor.grad();
+    if (gradient.defined()) note_memory(gradient, name.empty() ? "" : "gradient of " + name);
+  }
+
+  void note_memory(const at::Tensor& tensor, std::string name) {
+    if (tensor.device() != device_ || !tensor.has_storage()) return;
+    if (!seen_.insert(tensor.storage().unsafeGetStorageImpl()).second) return;
+    const auto bytes = static_cast<int64_t>(tensor.storage().nbytes());
+    found_.push_back({std::move(name), describe(tensor), bytes});
+  }
+
+  // "model.fc.weight": private fields in between ("_parameters") are how the classes keep it.
+  std::string name_of(std::string_view key, size_t parent) const {
+    std::string name(key.starts_with('_') || key.starts_with('(') ? "" : key);
+    for (size_t i = parent; i != kRoot; i = places_[i].parent) {
+      const std::string& part = places_[i].key;
+      if (part.empty() || part.starts_with('_') || part.starts_with('(')) continue;
+      name = name.empty() ? part : part + "." + name;
+    }
+    return name;
+  }
+
+  // The locals of what runs, innermost first, and what those functions have captured.
+  void add_frames() {
+    lua_Debug frame;
+    for (int level = 0; level < kMostFrames && lua_getstack(L_, level, &frame) != 0; ++level) {
+      for (int i = 1; const char* name = lua_getlocal(L_, &frame, i); ++i) add(name, kRoot);
+      if (lua_getinfo(L_, "f", &frame) != 0) add("", kRoot);
+    }
+  }
+
+  void visit(size_t i) {
+    lua_rawgeti(L_, queue_, static_cast<int>(i) + 1);
+    const int object = lua_gettop(L_);
+    if (lua_type(L_, object) == LUA_TTABLE) visit_fields(object, i);
+    if (lua_type(L_, object) == LUA_TFUNCTION) visit_captured(object, i);
+    if (lua_getmetatable(L_, object) != 0) add("", i);
+    if (lua_type(L_, object) == LUA_TUSERDATA) {
+      lua_getfenv(L_, object);
+      add("", i);
+    }
+    lua_settop(L_, object - 1);
+  }
+
+  void visit_fields(int table, size_t i) {
+    lua_pushnil(L_);
+    while (lua_next(L_, table) != 0) {
+      if (lua_type(L_, -2) == LUA_TSTRING) {
+        add(lua_tostring(L_, -2), i);
+      } else {
+        add(lua_type(L_, -2) == LUA_TNUMBER ? cat("", lua_tonumber(L_, -2)) : "", i);
+      }
+    }
+  }
+
+  void visit_captured(int function, size_t i) {
+    for (int n = 1; const char* name = lua_getupvalue(L_, function, n); ++n) add(name, i);
+  }
+
+  lua_State* L_;
+  const Vm& vm_;
+  c10::Device device_;
+  int queue_ = 0;  // a table: the objects, in the order of places_
+  std::vector<Place> places_;
+  std::unordered_set<const void*> seen_;
+  std::vector<LiveTensor> found_;
+};
+
+}  // namespace
+
+LiveTensors live_tensors(lua_State* L, c10::Device device, size_t most) {
+  luaL_checkstack(L, 16, "too many values");
+  return Search(L, device).run(most);
+}
+
+}  // namespace rtrain

@@ -1,0 +1,38 @@
+-- torch/cuda/engine.lua: how the files of torch.cuda reach the engine: only in a process that has a device, and with the
+-- number of one.
+
+local errors = require 'rtrain.errors'
+
+local engine = {}
+
+---How many devices this process can use, known without loading LibTorch.
+---@return integer devices
+---@return string reason why there are none
+function engine.support() return require('rtrain._system').cuda() end
+
+---The engine's functions of a noun. Raises code 'environment' with the reason in a process without a device.
+---@param name string the function of torch.cuda that asks, for the message
+---@param noun string such as 'cuda_devices'
+---@return table functions
+function engine.functions(name, noun)
+  local C = require('torch._C')[noun]  -- first: whether LibTorch's CUDA library loads is part of the answer
+  local devices, reason = engine.support()
+  if devices == 0 then errors.raise('environment', ('torch.cuda.%s: no CUDA device: %s'):format(name, reason)) end
+  return C
+end
+
+---The number of a device: nil is the current one, 'cuda' too.
+---@param name string the function of torch.cuda that asks, for the message
+---@param device? integer|string
+---@return integer index from 0
+function engine.index_of(name, device)
+  if device == nil or device == 'cuda' then return engine.functions(name, 'cuda_devices').current_device() end
+  local index = type(device) == 'string' and tonumber(device:match '^cuda:(%d+)$') or device
+  if type(index) ~= 'number' or index ~= math.floor(index) or index < 0 then
+    errors.raise('argument', ("torch.cuda.%s: device: expected a number from 0, 'cuda' or 'cuda:1', got %s"):format(
+      name, type(device) == 'string' and ("'%s'"):format(device) or tostring(device)))
+  end
+  return index
+end
+
+return engine

@@ -1,0 +1,77 @@
+-- torch/cuda/events.lua: torch.cuda.Event.
+
+local args = require 'rtrain.args'
+local class = require 'rtrain.class'
+local engine = require 'torch.cuda.engine'
+local errors = require 'rtrain.errors'
+local streams = require 'torch.cuda.streams'
+
+---A mark in the work of a stream: to wait for, or to measure the time between two of them. Counterpart: torch.cuda.Event.
+---Arguments: {enable_timing = false, blocking = false}: with blocking who waits sleeps, and takes no core.
+---
+---```lua
+---local torch = require 'torch'
+---if torch.cuda.is_available() then
+---  local first, last = torch.cuda.Event{enable_timing = true}, torch.cuda.Event{enable_timing = true}
+---  first:record()
+---  torch.zeros(1024):to('cuda', {non_blocking = true})
+---  last:record()
+---  last:synchronize()
+---  assert(first:elapsed_time(last) >= 0)
+---end
+---```
+---@class torch.cuda.Event
+---@overload fun(options?: {enable_timing: boolean, blocking: boolean}): torch.cuda.Event
+local Event = class 'Event'
+
+local signature = args.signature('torch.cuda.Event', {{'enable_timing', false}, {'blocking', false}, {'interprocess', false}})
+
+function Event:init(...)
+  local a = signature:bind(...)
+  for _, name in ipairs{'enable_timing', 'blocking', 'interprocess'} do
+    if type(a[name]) ~= 'boolean' then
+      errors.raise('argument', ('torch.cuda.Event: %s: expected a boolean, got %s'):format(name, tostring(a[name])))
+    end
+  end
+  if a.interprocess then
+    errors.raise('unsupported', 'torch.cuda.Event: interprocess = true: processes do not share memory of a GPU here')
+  end
+  self._event = engine.functions('Event', 'cuda_events').new(a.enable_timing, a.blocking)
+end
+
+local function of(name, event)
+  if not class.is(event, Event) then
+    errors.raise('argument', ('torch.cuda.Event.%s: expected a torch.cuda.Event, got %s'):format(name, type(event)))
+  end
+  return event._event
+end
+
+local function numbers(name, stream)
+  stream = stream or streams.current_stream()
+  if not class.is(stream, streams.Stream) then
+    errors.raise('argument', ('torch.cuda.Event.%s: expected a torch.cuda.Stream, got %s'):format(name, type(stream)))
+  end
+  return stream.device_index, stream.stream_id
+end
+
+---Marks this point of a stream's work; a mark that the event had before is forgotten.
+---@param stream? torch.cuda.Stream the current one without
+function Event:record(stream) of('record', self):record(numbers('record', stream)) end
+
+---What the stream is given from now on begins when the event has happened. Returns at once; an event that was never
+---recorded holds nobody back.
+---@param stream? torch.cuda.Stream the current one without
+function Event:wait(stream) of('wait', self):wait(numbers('wait', stream)) end
+
+---@return boolean done whether the device has done all that was in the stream when the event was recorded
+function Event:query() return of('query', self):query() end
+
+---Waits until the event has happened.
+function Event:synchronize() of('synchronize', self):synchronize() end
+
+---The time that the device took from this event to a later one. Both need enable_timing, and both must have happened.
+---@param end_event torch.cuda.Event
+---@return number milliseconds
+function Event:elapsed_time(end_event) return of('elapsed_time', self):elapsed_time(of('elapsed_time', end_event)) end
+
+return {Event = Event}

@@ -1,0 +1,36 @@
+-- torch/utils/data/pin_memory.lua: batches in pinned memory, from which a GPU copies while the processor goes on.
+
+local torch = require 'torch'
+
+local pinned
+
+local function pinned_fields(value)
+  local out = setmetatable({}, getmetatable(value))
+  for key, field in next, value do rawset(out, key, pinned(field)) end  -- of any order: fields stay by their keys
+  return out
+end
+
+-- The value with its tensors pinned. What is on a GPU, or has no tensors, stays as it is; an object of one's own says
+-- with a method pin_memory() what that means.
+function pinned(value)
+  if torch.is_tensor(value) then return value.is_cuda and value or value:pin_memory() end
+  local kind = type(value)
+  if kind ~= 'table' and kind ~= 'userdata' then return value end
+  local meta = getmetatable(value)
+  local methods = type(meta) == 'table' and type(meta.__index) ~= 'nil'
+  if methods and value.pin_memory then return value:pin_memory() end
+  return kind == 'table' and pinned_fields(value) or value
+end
+
+local function pinned_values(count, ...)
+  local values = {...}
+  for i = 1, count do values[i] = pinned(values[i]) end
+  return unpack(values, 1, count)
+end
+
+---The values of a batch, their tensors pinned.
+---@param ... any
+---@return any ...
+local function pin_memory(...) return pinned_values(select('#', ...), ...) end
+
+return pin_memory
