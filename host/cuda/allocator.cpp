@@ -27,7 +27,6 @@ namespace {
 
 namespace caching = c10::cuda::CUDACachingAllocator;
 
-
 std::string backend() { return caching::get()->name(); }
 
 double memory_fraction(int device) {

@@ -1,5 +1,6 @@
 #include "host/engine/guard.h"
 
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 
 #include <new>
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include "host/engine/cuda/cuda.h"
+#include "host/engine/cuda/fault.h"
 #include "host/engine/distributed/peer_error.h"
 #include "host/engine/memory/out_of_memory.h"
 
@@ -59,7 +61,26 @@ bool lacks_cuda(std::string_view text) {
          text.find("Found no NVIDIA driver") != std::string_view::npos;
 }
 
+std::string current_device() {
+  try {
+    return c10::impl::VirtualGuardImpl(c10::kCUDA).getDevice().str();
+  } catch (const c10::Error&) {
+    return "";  // a lost device does not even say its number
+  }
+}
+
+Error device_error(const c10::AcceleratorError& e) {
+  const std::string_view text = e.what_without_backtrace();
+  const int number = e.get_error_code();
+  return Error(code_of_cuda_error(number), ends_use_of_device(number)
+                                               ? lost_device_text(text, current_device())
+                                               : short_text(text));
+}
+
 Error torch_error(const c10::Error& e) {
+  if (const auto* device = dynamic_cast<const c10::AcceleratorError*>(&e)) {
+    return device_error(*device);
+  }
   const std::string_view text = e.what_without_backtrace();
   if (lacks_cuda(text)) {
     return Error(Code::kEnvironment,

@@ -6,8 +6,9 @@
 
 namespace rtrain {
 
-// Out of memory keeps its code, an operator that the device lacks is kUnsupported, other checks of
-// LibTorch are kArgument; the text comes without LibTorch's own backtrace.
+// Out of memory keeps its code, an operator that the device lacks is kUnsupported, a device that is
+// lost is kWorkerLost (cuda/fault.h), other checks of LibTorch are kArgument; the text comes
+// without LibTorch's own backtrace.
 struct TorchTranslate {
   static Error from(const std::exception& e);
 };

@@ -25,10 +25,19 @@ bool is_final(Code code) {
   }
 }
 
-bool is_users(Code code) { return code == Code::kUser || code == Code::kArgument; }
+// What the same program on the same data does again.
+bool is_users(Code code) {
+  return code == Code::kUser || code == Code::kArgument || code == Code::kOutOfMemory;
+}
 
-// Text and call site: the message begins with the site, the traceback has the callers.
-std::string identity(const Error& error) { return cat(error.message(), "\n", error.traceback()); }
+// Text and call site: the message begins with the site, the traceback has the callers. The figures
+// of an out-of-memory error are never twice the same.
+std::string identity(const Error& error) {
+  const std::string_view message = error.message();
+  const bool has_figures = error.code() == Code::kOutOfMemory;
+  return cat(has_figures ? message.substr(0, message.find("out of memory")) : message, "\n",
+             error.traceback());
+}
 
 }  // namespace
 

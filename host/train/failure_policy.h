@@ -5,8 +5,9 @@
 // however many ranks failed in each, and never go down, unless an attempt has run for as long as
 // FailureLimits::reset_after_s. The first retry after progress (a new
 // checkpoint) is immediate, later ones wait 1 s, 2 s, 4 s, … up to 60 s, each shortened by up to a
-// quarter at random. An error of the user's code that comes again with the same text and no new
-// checkpoint in between is not retried, and never are errors of configuration or environment.
+// quarter at random. An error of the user's code, or out of memory, that comes again at the same
+// place with no new checkpoint in between is not retried, and never are errors of configuration or
+// environment.
 #pragma once
 
 #include <cstdint>

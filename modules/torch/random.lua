@@ -1,6 +1,7 @@
--- torch/random.lua: torch.random: the default random generator and its state.
+-- torch/random.lua: torch.random: the default random generators and their states.
 
 local args = require 'rtrain.args'
+local cuda = require 'torch.cuda'
 local errors = require 'rtrain.errors'
 local C = require 'torch._C'
 
@@ -9,15 +10,28 @@ local random = {
   get_rng_state = C.get_rng_state, set_rng_state = C.set_rng_state, default_generator = C.default_generator,
 }
 
-local function restore_and_return(state, ok, ...)
+local function restore_and_return(state, devices, ok, ...)
   C.set_rng_state(state)
+  for device, of_device in next, devices do cuda.set_rng_state(of_device, device) end
   if not ok then error((...), 0) end
   return ...
 end
 
----Calls the function; the random numbers that it draws do not count afterwards. Counterpart: torch.random.fork_rng.
+-- Device → the state of its generator.
+local function device_states(devices)
+  local states = {}
+  if devices == nil then
+    for i, state in ipairs(cuda.get_rng_state_all()) do states[i - 1] = state end
+  end
+  for _, device in ipairs(devices or {}) do states[device] = cuda.get_rng_state(device) end
+  return states
+end
+
+---Calls the function; the random numbers that it draws, on the CPU and on GPUs, do not count afterwards. Counterpart:
+---torch.random.fork_rng.
 ---@param fn fun(): any
----@param options? {enabled: boolean} enabled = false: only calls it
+---@param options? {enabled: boolean, devices: (integer|string)[]} enabled = false: only calls it; devices: of these GPUs
+---  only, without it of all
 ---@return any ... what the function returned
 ---
 ---```lua
@@ -27,10 +41,10 @@ end
 ---assert(torch.equal(torch.rand(2), inside))
 ---```
 function random.fork_rng(fn, options)
-  options = args.options(options, {'enabled'}, 'fork_rng')
+  options = args.options(options, {'enabled', 'devices'}, 'fork_rng')
   if type(fn) ~= 'function' then errors.raise('argument', 'fork_rng: expected a function, got ' .. type(fn)) end
   if options.enabled == false then return fn() end
-  return restore_and_return(C.get_rng_state(), xpcall(fn, errors.wrap))
+  return restore_and_return(C.get_rng_state(), device_states(options.devices), xpcall(fn, errors.wrap))
 end
 
 return require 'rtrain.namespace'('torch.random', nil, random)

@@ -129,6 +129,15 @@ TEST(FailurePolicy, TheSameUserErrorTwiceEndsTheRun) {
   EXPECT_FALSE(policy.decide(user("train.lua:3: boom")).retry);
 }
 
+// Its figures differ from time to time.
+TEST(FailurePolicy, F_018_TheSameWantOfMemoryTwiceEndsTheRun) {
+  const auto full = [](const char* text) { return Failure{Error(Code::kOutOfMemory, text)}; };
+  FailurePolicy policy({.max_failures = -1}, 1);
+  EXPECT_TRUE(policy.decide(full("a.lua:3: mm: out of memory on cuda:0; 3 MiB are free")).retry);
+  EXPECT_TRUE(policy.decide(full("a.lua:9: mm: out of memory on cuda:0; 3 MiB are free")).retry);
+  EXPECT_FALSE(policy.decide(full("a.lua:9: mm: out of memory on cuda:0; 4 MiB are free")).retry);
+}
+
 TEST(FailurePolicy, AnotherUserErrorOrProgressIsRetried) {
   FailurePolicy policy({.max_failures = -1}, 1);
   EXPECT_TRUE(policy.decide(user("train.lua:3: boom")).retry);

@@ -1,5 +1,6 @@
 // torch._C.cuda_allocator: what LibTorch's caching allocator holds of each device, and how it is
 // told to work.
+#include <ATen/Context.h>
 #include <c10/core/AllocatorConfig.h>
 #include <c10/core/CachingDeviceAllocator.h>
 
@@ -21,8 +22,15 @@ using c10::CachingDeviceAllocator::BlockInfo;
 using c10::CachingDeviceAllocator::DeviceStats;
 using c10::CachingDeviceAllocator::SegmentInfo;
 
+// Before the first use of CUDA the allocator knows no devices.
+const CudaAllocatorApi& own_api() {
+  const CudaAllocatorApi& out = need_cuda().allocator;
+  at::globalContext().lazyInitDevice(c10::kCUDA);
+  return out;
+}
+
 c10::DeviceAllocator& allocator() {
-  need_cuda();
+  own_api();
   return *c10::getDeviceAllocator(c10::kCUDA);
 }
 
@@ -92,18 +100,18 @@ int empty_cache(lua_State*) {
 }
 
 int memory_fraction(lua_State* L) {
-  lua_pushnumber(L, need_cuda().allocator.memory_fraction(check_cuda_device(L, 1)));
+  lua_pushnumber(L, own_api().memory_fraction(check_cuda_device(L, 1)));
   return 1;
 }
 
 // set_memory_fraction(fraction, device)
 int set_memory_fraction(lua_State* L) {
-  need_cuda().allocator.set_memory_fraction(luaL_checknumber(L, 1), check_cuda_device(L, 2));
+  own_api().set_memory_fraction(luaL_checknumber(L, 1), check_cuda_device(L, 2));
   return 0;
 }
 
 int backend(lua_State* L) {
-  lua_pushstring(L, need_cuda().allocator.backend().c_str());
+  lua_pushstring(L, own_api().backend().c_str());
   return 1;
 }
 
@@ -161,7 +169,7 @@ void push_segment(lua_State* L, const SegmentInfo& segment) {
 
 // snapshot() → list of segments, each with its blocks
 int snapshot(lua_State* L) {
-  const auto segments = need_cuda().allocator.segments();
+  const auto segments = own_api().segments();
   lua_createtable(L, static_cast<int>(segments.size()), 0);
   for (size_t i = 0; i < segments.size(); ++i) {
     push_segment(L, segments[i]);

@@ -1,5 +1,8 @@
 // torch._C.cuda_memory_snapshot: the history of CUDA memory as PyTorch's memory viewer reads it.
+#include <ATen/Context.h>
+
 #include <array>
+#include <optional>
 #include <string>
 
 #include "host/engine/cuda/cuda.h"
@@ -8,6 +11,13 @@
 
 namespace rtrain {
 namespace {
+
+// Before the first use of CUDA the allocator knows no devices.
+const CudaMemorySnapshotApi& own_api() {
+  const CudaMemorySnapshotApi& out = need_cuda().memory_snapshot;
+  at::globalContext().lazyInitDevice(c10::kCUDA);
+  return out;
+}
 
 std::optional<std::string> text_or_none(const Options& options, const char* name) {
   std::string text = options.text(name, "");
@@ -25,12 +35,12 @@ int record_history(lua_State* L) {
                             .clear_history = options.boolean("clear_history", false)};
   const int64_t max_entries = options.integer("max_entries", 0);
   if (max_entries > 0) history.max_entries = static_cast<uint64_t>(max_entries);
-  need_cuda().memory_snapshot.record_history(history);
+  own_api().record_history(history);
   return 0;
 }
 
 int pickled(lua_State* L) {
-  const std::string bytes = need_cuda().memory_snapshot.pickled();
+  const std::string bytes = own_api().pickled();
   lua_pushlstring(L, bytes.data(), bytes.size());
   return 1;
 }

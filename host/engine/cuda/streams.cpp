@@ -88,10 +88,10 @@ c10::Stream check_stream(lua_State* L, int index) {
 
 void open_cuda_streams(lua_State* L) {
   static constexpr std::array kFunctions = {
-      torch_method<&new_stream>("new"),         torch_method<&current_stream>("current_stream"),
-      torch_method<&set_stream>("set_stream"),  torch_method<&default_stream>("default_stream"),
-      torch_method<&query>("query"),            torch_method<&synchronize>("synchronize"),
-      torch_method<&record>("record"),          torch_method<&native_handle>("native_handle")};
+      torch_method<&new_stream>("new"),        torch_method<&current_stream>("current_stream"),
+      torch_method<&set_stream>("set_stream"), torch_method<&default_stream>("default_stream"),
+      torch_method<&query>("query"),           torch_method<&synchronize>("synchronize"),
+      torch_method<&record>("record"),         torch_method<&native_handle>("native_handle")};
   push_functions(L, kFunctions);
   lua_setfield(L, -2, "cuda_streams");
 }

@@ -104,8 +104,7 @@ int64_t device_total(c10::DeviceAllocator& cuda, c10::DeviceIndex device) {
 std::optional<DeviceMemory> memory_of(c10::DeviceAllocator& cuda, c10::DeviceIndex device) {
   const auto stats = cuda.getDeviceStats(device);
   if (stats.reserved_bytes[0].peak == 0) return std::nullopt;
-  const double fraction =
-      cuda_api() == nullptr ? 1 : cuda_api()->allocator.memory_fraction(device);
+  const double fraction = cuda_api() == nullptr ? 1 : cuda_api()->allocator.memory_fraction(device);
   const auto total = static_cast<double>(device_total(cuda, device));
   return DeviceMemory{.name = cat("cuda:", static_cast<int>(device)),
                       .index = device,

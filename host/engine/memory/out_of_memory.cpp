@@ -107,7 +107,9 @@ struct Report {
 Error device_error(const OutOfMemory& failure, int device, const Report& report) {
   const auto memory = memory_of(device);
   std::string text = cat(report.head, headline(failure.text, device));
-  for (const DeviceMemory& each : device_memory()) text += figures(each);
+  for (const DeviceMemory& each : device_memory()) {
+    if (each.index == device || each.reserved_bytes > 0) text += figures(each);
+  }
   return Error(Code::kOutOfMemory, cat(text, report.tensors, advice(memory)));
 }
 

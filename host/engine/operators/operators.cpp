@@ -92,7 +92,8 @@ template <class Operator>
 int binary(lua_State* L) {
   Vm& state = vm(L);
   try {
-    push_tensor(L, with_retry(state, L, Operator::kName, [&] { return apply<Operator>(state, L); }));
+    push_tensor(L,
+                with_retry(state, L, Operator::kName, [&] { return apply<Operator>(state, L); }));
   } catch (const c10::Error& e) {
     throw operator_error(Operator::kName, e, describe_stack(L, 2));
   }

@@ -136,8 +136,9 @@ at::Generator new_generator(c10::Device device) {
     throw Error(Code::kArgument, cat("Generator: there is none on '", device.str(), "'"));
   }
   need_cuda();
-  return at::globalContext().getAcceleratorHooksInterface(device.type()).getNewGenerator(
-      device.index());
+  return at::globalContext()
+      .getAcceleratorHooksInterface(device.type())
+      .getNewGenerator(device.index());
 }
 
 // generator(seed?, device = 'cpu'): its own stream of random numbers, for the operators' keyword
