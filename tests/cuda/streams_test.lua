@@ -101,7 +101,8 @@ function TestStreams:test_wrong_events_are_refused()
   lu.assertErrorMsgContains('both events must have been recorded',
     function() timed:elapsed_time(torch.cuda.Event{enable_timing = true}) end)
   lu.assertErrorMsgContains('expected a torch.cuda.Event, got number', function() timed:elapsed_time(3) end)
-  lu.assertErrorMsgContains("'enable_timings': did you mean 'enable_timing'", function() torch.cuda.Event{enable_timings = true} end)
+  lu.assertErrorMsgContains("'enable_timings': did you mean 'enable_timing'",
+    function() torch.cuda.Event{enable_timings = true} end)
   lu.assertErrorMsgContains('enable_timing: expected a boolean, got 1', function() torch.cuda.Event(1) end)
 end
 

@@ -42,15 +42,18 @@ std::optional<int> device_of(std::string_view text) {
   return std::stoi(std::string(number));
 }
 
-// "out of memory on cuda:0. Tried to allocate 2.00 GiB; 1.21 GiB of 79.11 GiB are free"
-std::string headline(std::string_view text, int device) {
+// "out of memory on cuda:0. Tried to allocate 2.00 GiB; 1.21 GiB of 79.11 GiB are free", and what
+// set_per_process_memory_fraction has left of it.
+std::string headline(std::string_view text, int device, const std::optional<DeviceMemory>& own) {
   std::string out = cat("out of memory on cuda:", device);
   const std::string_view wanted = between(text, "Tried to allocate ", ". GPU");
   if (!wanted.empty()) out += cat(". Tried to allocate ", wanted);
   if (cuda_api() == nullptr) return out;
   const CudaMemory memory = cuda_api()->devices.memory(device);
-  return out + cat("; ", size_text(memory.free_bytes), " of ", size_text(memory.total_bytes),
-                   " are free");
+  out +=
+      cat("; ", size_text(memory.free_bytes), " of ", size_text(memory.total_bytes), " are free");
+  if (!own || own->total_bytes >= memory.total_bytes) return out;
+  return out + cat(", of which this process may take ", size_text(own->total_bytes), " in all");
 }
 
 std::string figures(const DeviceMemory& device) {
@@ -106,7 +109,7 @@ struct Report {
 
 Error device_error(const OutOfMemory& failure, int device, const Report& report) {
   const auto memory = memory_of(device);
-  std::string text = cat(report.head, headline(failure.text, device));
+  std::string text = cat(report.head, headline(failure.text, device, memory));
   for (const DeviceMemory& each : device_memory()) {
     if (each.index == device || each.reserved_bytes > 0) text += figures(each);
   }
