@@ -27,6 +27,7 @@ void open_autocast(lua_State* L);      // is_autocast_enabled, get_autocast_dtyp
 void open_random(lua_State* L);        // manual_seed, generator, get_rng_state, …
 void open_memory(lua_State* L);        // memory_stats, scope
 void open_settings(lua_State* L);      // get_num_threads, set_default_dtype, cuda_is_available, …
+void open_backends(lua_State* L);      // backends: switches of cuBLAS, cuDNN and attention
 void open_warnings(lua_State* L);      // adds nothing: LibTorch's warnings go to the host
 void open_files(lua_State* L);         // save, load, save_safetensors, load_safetensors
 void open_serialize(lua_State* L);     // unpack_tensor, unpack_storage

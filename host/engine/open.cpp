@@ -34,6 +34,7 @@ extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
   open_random(L);
   open_memory(L);
   open_settings(L);
+  open_backends(L);
   open_files(L);
   open_serialize(L);
   open_dist(L);

@@ -34,7 +34,7 @@ local SUBMODULES = {
   nn = 'torch.nn', optim = 'torch.optim', utils = 'torch.utils', distributed = 'torch.distributed',
   amp = 'torch.amp', cuda = 'torch.cuda', autograd = 'torch.autograd', linalg = 'torch.linalg', fft = 'torch.fft',
   special = 'torch.special', random = 'torch.random', sparse = 'torch.sparse', testing = 'torch.testing',
-  functional = 'torch.functional', Tensor = 'torch.tensor', func = 'torch.func',
+  backends = 'torch.backends', functional = 'torch.functional', Tensor = 'torch.tensor', func = 'torch.func',
   profiler = 'torch.profiler',
 }
 
