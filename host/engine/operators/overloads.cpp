@@ -215,14 +215,21 @@ int preference(Kind kind) {
   }
 }
 
+// How the parameters from `begin` up to `end` compare: below 0 where a's are tried first.
+int compare_params(const Overload& a, const Overload& b, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i) {
+    const int difference = preference(a.params[i].kind) - preference(b.params[i].kind);
+    if (difference != 0) return difference;
+  }
+  return 0;
+}
+
 bool comes_before(const Overload& a, const Overload& b) {
   const size_t common = std::min(a.positional, b.positional);
-  for (size_t i = 0; i < common; ++i) {
-    const int x = preference(a.params[i].kind);
-    const int y = preference(b.params[i].kind);
-    if (x != y) return x < y;
-  }
+  if (const int order = compare_params(a, b, 0, common); order != 0) return order < 0;
   if (a.params.size() != b.params.size()) return a.params.size() < b.params.size();
+  // Keywords too: a learning rate on the device must not be read on the host.
+  if (const int order = compare_params(a, b, common, a.params.size()); order != 0) return order < 0;
   return a.op.schema().overload_name() < b.op.schema().overload_name();
 }
 
