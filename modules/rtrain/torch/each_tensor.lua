@@ -1,0 +1,34 @@
+-- rtrain/torch/each_tensor.lua: the tensors of a batch, in tables too.
+
+local class = require 'rtrain.class'
+local ordered = require 'rtrain.ordered'
+local torch = require 'torch'
+
+local each
+
+local function each_of_table(value, fn)
+  local out, is_changed = {}, false
+  for key, item in next, value do
+    out[key] = each(item, fn)
+    is_changed = is_changed or out[key] ~= item
+  end
+  -- What holds no tensor arrives as it is.
+  return is_changed and setmetatable(out, getmetatable(value)) or value
+end
+
+---The value with fn(tensor) in the place of each tensor; tables are copied, everything else stays what it is.
+---@param value any
+---@param fn fun(tensor: torch.Tensor): torch.Tensor
+---@return any
+function each(value, fn)
+  if type(value) == 'userdata' and torch.is_tensor(value) then return fn(value) end
+  if ordered.is(value) then
+    local out = ordered.new()
+    for key, item in ordered.items(value) do out[key] = each(item, fn) end
+    return out
+  end
+  if type(value) == 'table' and not class.of(value) then return each_of_table(value, fn) end
+  return value
+end
+
+return each

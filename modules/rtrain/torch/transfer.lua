@@ -1,0 +1,58 @@
+-- rtrain/torch/transfer.lua: how batches get to the worker's device.
+--
+-- With `ahead` a batch is on its way while the loop computes with the one before it. On a GPU the copies then have a stream of
+-- their own and read pinned memory, so that neither the host nor the kernels wait for them; the loop's stream waits for a batch
+-- where the loop gets it, and the allocator is told that it uses the memory.
+
+local class = require 'rtrain.class'
+local each = require 'rtrain.torch.each_tensor'
+local torch = require 'torch'
+
+---@class rtrain.Transfer
+local Transfer = class 'Transfer'
+
+---@param device string
+---@param ahead boolean
+function Transfer:init(device, ahead)
+  self._device, self._ahead = device, ahead
+  self._stream = ahead and device:find '^cuda' and torch.cuda.Stream(device) or nil
+end
+
+-- Tensors of other devices than the CPU have no host memory to be read from while the loop goes on.
+local function copied(self, tensor, own)
+  if self._stream and tensor.device == 'cpu' then
+    if not tensor:is_pinned() then tensor = tensor:pin_memory() end
+    own[#own + 1] = tensor:to(self._device, {non_blocking = true})
+    return own[#own]
+  end
+  return tensor:to(self._device, {non_blocking = self._ahead})
+end
+
+local function begin(self, ...)
+  local batch, own = {n = select('#', ...), ...}, {}
+  for k = 1, batch.n do
+    batch[k] = each(batch[k], function(tensor) return copied(self, tensor, own) end)
+  end
+  batch.own = own
+  return batch
+end
+
+---Sends a batch on its way.
+---@param ... any its values: tensors, tables with tensors, anything else
+---@return table batch for finish(); its values from 1 to `n`
+function Transfer:begin(...)
+  if not self._stream then return begin(self, ...) end
+  return torch.cuda.stream(self._stream, begin, self, ...)
+end
+
+---Before a batch is used: what the current stream is given from now on finds it there.
+---@param batch table
+function Transfer:finish(batch)
+  if #batch.own == 0 then return end
+  local current = torch.cuda.current_stream(self._device)
+  current:wait_stream(self._stream)
+  for _, tensor in ipairs(batch.own) do tensor:record_stream(current) end
+  batch.own = {}
+end
+
+return Transfer
