@@ -31,6 +31,7 @@ local errors = require 'rtrain.errors'
 ---@field stop_requested fun(): boolean
 ---@field get_dataset_shard fun(dataset_name?: string): rtrain.data.DataIterator
 ---@field tempdir fun(fn: fun(path: string): any): any
+---@field graph fun(step_fn: function, options?: table): rtrain.Graph
 ---@field busy fun(reason: string, seconds: number)
 ---@field async_save fun(obj: any, f: string): AsyncSave
 ---@field loop train.loop
@@ -49,6 +50,7 @@ local train = require 'rtrain.namespace'('train', {
     {'rtrain.log', 'log', 'annotate'},
     {'rtrain.context', 'get_context'},
     {'rtrain.state', 'state'},
+    {'rtrain.graph', 'graph'},
     {'rtrain.stop', 'stop_requested'},
     {'rtrain.datasets', 'get_dataset_shard'},
   },

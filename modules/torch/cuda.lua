@@ -107,6 +107,7 @@ return require 'rtrain.namespace'('torch.cuda', {
   files = {
     {'torch.cuda.streams', 'Stream', 'stream', 'current_stream', 'default_stream', 'set_stream'},
     {'torch.cuda.events', 'Event'},
+    {'torch.cuda.graphs', 'CUDAGraph', 'graph', 'graph_pool_handle', 'is_current_stream_capturing'},
     {'torch.cuda.memory', 'memory_stats', 'memory_allocated', 'max_memory_allocated', 'memory_reserved',
      'max_memory_reserved', 'reset_peak_memory_stats', 'reset_accumulated_memory_stats', 'empty_cache',
      'set_per_process_memory_fraction', 'get_per_process_memory_fraction', 'get_allocator_backend', 'memory_snapshot'},

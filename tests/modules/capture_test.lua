@@ -74,10 +74,15 @@ function TestCapturable:test_those_that_compute_on_the_host_are_refused()
     local params = parameters()
     give_gradients(params, 1)
     local optimizer = optim[name](params)
-    local ok, err = Capture():watch(optimizer.step, optimizer)
+    local record, before = Capture(), params[1]:clone()
+    -- In a warm-up the step is made all the same: what came before it has been.
+    lu.assertTrue((record:watch(optimizer.step, optimizer)))
+    lu.assertFalse(torch.equal(params[1], before))
+    lu.assertStrContains(record.refusal, name .. ': a CUDA graph cannot hold its step, which computes on the host: take Adam')
+    local ok, err = record:watch_capture(optimizer.step, optimizer)
     lu.assertFalse(ok)
     lu.assertEquals(err.code, 'unsupported')
-    lu.assertStrContains(tostring(err), name .. ': a CUDA graph cannot hold its step, which computes on the host: take Adam')
+    lu.assertEquals(err.message, record.refusal)
   end
 end
 
@@ -104,6 +109,15 @@ function TestCapturable:test_python_reads_the_state()
   lu.assertEquals(state.param_groups[1].lr, 1)
   lu.assertTrue(state.param_groups[1].capturable)
   lu.assertEquals(state.state[0].step:item(), 2)
+end
+
+function TestCapturable:test_ddp_needs_nccl()
+  local record = Capture()
+  record:add_ddp('nccl')
+  lu.assertNil(record.refusal)
+  record:add_ddp('gloo')
+  lu.assertStrContains(record.refusal, "over 'gloo', which a CUDA graph cannot hold")
+  lu.assertTrue(record.has_ddp)
 end
 
 TestChange = {}

@@ -1,6 +1,7 @@
 -- rtrain/torch/ddp.lua: DistributedDataParallel: a module whose gradients are the mean over all ranks.
 
 local args = require 'rtrain.args'
+local capture = require 'torch.cuda.capture'
 local errors = require 'rtrain.errors'
 local Module = require('torch.nn').Module
 local parameter = require 'torch.nn.parameter'
@@ -55,6 +56,7 @@ local function finish(self, sync, count, ...)
 end
 
 function DistributedDataParallel:forward(...)
+  if capture.current then capture.current:add_ddp(require('torch.distributed').get_backend()) end
   local sync = self._sync_gradients and torch.is_grad_enabled()
   self._reducer:before_forward(sync)
   return finish(self, sync, counted(self.module(...)))

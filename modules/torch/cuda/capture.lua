@@ -9,11 +9,13 @@ local errors = require 'rtrain.errors'
 
 ---@class torch.cuda.capture
 ---@field current? torch.cuda.Capture
-local capture = {}
+---@field has_graphs boolean a graph was captured in this process: gradients of CUDA tensors may be in its memory
+local capture = {has_graphs = false}
 
 ---@class torch.cuda.Capture
 ---@field is_capturing boolean false while the step is warmed up
 ---@field has_ddp boolean
+---@field refusal? string why what took part in the warm-up cannot be captured
 ---@field optimizers optim.Optimizer[] in the order of their first steps
 ---@field scalers torch.amp.GradScaler[]
 local Capture = class 'Capture'
@@ -59,11 +61,30 @@ end
 ---@return boolean
 function capture.is_capturing() return capture.current ~= nil and capture.current.is_capturing end
 
----Called by an optimizer that steps. Raises code 'unsupported' for one whose step no graph can hold.
+---Called by what no graph can hold. In a capture it raises code 'unsupported'; in a warm-up the step goes on, for its first
+---half has been done.
+---@param refusal string
+function Capture:refuse(refusal)
+  if self.is_capturing then errors.raise('unsupported', refusal) end
+  self.refusal = self.refusal or refusal
+end
+
+---Called by a DistributedDataParallel that runs forward.
+---@param backend string of its process group
+function Capture:add_ddp(backend)
+  self.has_ddp = true
+  if not backend:find('nccl', 1, true) then
+    self:refuse(("DistributedDataParallel averages gradients over '%s', which a CUDA graph cannot hold: it takes backend "
+      .. "'nccl'"):format(backend))
+  end
+end
+
+---Called by an optimizer that steps.
 ---@param optimizer optim.Optimizer
 function Capture:add_optimizer(optimizer)
   if self._seen[optimizer] then return end
-  optimizer:_make_capturable(self.is_capturing)
+  local refusal = optimizer:_make_capturable(self.is_capturing)
+  if refusal then return self:refuse(refusal) end
   self._seen[optimizer] = true
   self.optimizers[#self.optimizers + 1] = optimizer
 end
@@ -76,8 +97,18 @@ function Capture:add_scaler(scaler)
   self.scalers[#self.scalers + 1] = scaler
 end
 
--- A value of an option, to be compared: lists by what they hold.
-local function plain(value)
+-- A value of an option as it is now: lists are copied.
+local function copied(value) return type(value) == 'table' and {unpack(value)} or value end
+
+local function is_same(now, given)
+  if type(now) ~= 'table' or type(given) ~= 'table' then return now == given end
+  for i = 1, math.max(#now, #given) do
+    if now[i] ~= given[i] then return false end
+  end
+  return true
+end
+
+local function text_of(value)
   if type(value) ~= 'table' then return tostring(value) end
   local parts = {}
   for i, item in ipairs(value) do parts[i] = tostring(item) end
@@ -90,7 +121,7 @@ local function options_of(optimizer, group)
   for _, name in ipairs(optimizer._options and optimizer._options.keys or {}) do
     if name ~= 'lr' then
       names[#names + 1] = name
-      values[name] = plain(group[name])
+      values[name] = copied(group[name])
     end
   end
   return {names = names, values = values, count = #group.params}
@@ -109,9 +140,9 @@ end
 local function changed_group(group, given, k)
   if #group.params ~= given.count then return ('group %d has other parameters'):format(k) end
   for _, name in ipairs(given.names) do
-    local now = plain(group[name])
-    if now ~= given.values[name] then
-      return ('%s of group %d was %s in the capture and is %s now'):format(name, k, given.values[name], now)
+    if not is_same(group[name], given.values[name]) then
+      return ('%s of group %d was %s in the capture and is %s now'):format(name, k, text_of(given.values[name]),
+        text_of(group[name]))
     end
   end
 end

@@ -1,6 +1,7 @@
 -- torch/nn/parameter.lua: parameters and buffers: tensors that a module registers when they are assigned to it.
 
 local args = require 'rtrain.args'
+local capture = require 'torch.cuda.capture'
 
 local parameter = {}
 
@@ -76,6 +77,13 @@ function parameter.is_persistent(value) return persistence[value] end
 ---@param param torch.Tensor
 function parameter.fix_grad(param) has_fixed_grad[param] = true end
 
+-- A graph that was captured goes on writing to the gradients that it saw. In a capture a gradient may be dropped: the graph
+-- then makes one of its own.
+local function may_drop(param)
+  if has_fixed_grad[param] then return false end
+  return not capture.has_graphs or capture.is_capturing() or not param.is_cuda
+end
+
 ---Forgets the gradients, or sets them to zero where that is asked for or the gradient is fixed.
 ---@param params torch.Tensor[]
 ---@param set_to_none boolean
@@ -84,7 +92,7 @@ function parameter.zero_grads(params, set_to_none)
   for _, param in ipairs(params) do
     local grad = param.grad
     if grad ~= nil then
-      if set_to_none and not has_fixed_grad[param] then
+      if set_to_none and may_drop(param) then
         param.grad = nil
         grad:release()  -- this handle is ours: without it the memory would wait for the collector
       else

@@ -183,18 +183,19 @@ function Optimizer:_lr_of(group, device)
   return self._rates:of(group, device)
 end
 
----Makes steps such that a CUDA graph can hold them. Raises code 'unsupported' where they cannot be.
+---Makes steps such that a CUDA graph can hold them.
 ---@param is_capturing boolean work is being captured already
+---@return string|nil refusal why that cannot be
 function Optimizer:_make_capturable(is_capturing)
   local name = class.of(self).__name
   if not self._can_be_captured then
-    errors.raise('unsupported', ('%s: a CUDA graph cannot hold its step, which computes on the host: take Adam, AdamW, SGD, '
-      .. 'Adagrad, Adadelta, Adamax, RMSprop, Rprop or Muon, or call step() outside of the graph'):format(name))
+    return ('%s: a CUDA graph cannot hold its step, which computes on the host: take Adam, AdamW, SGD, Adagrad, Adadelta, '
+      .. 'Adamax, RMSprop, Rprop or Muon, or call step() outside of the graph'):format(name)
   end
-  if self._rates then return end
+  if self._rates then return nil end
   if is_capturing then
-    errors.raise('argument', ('%s: step() was called in a capture, but its learning rate is not on the device yet: create it '
-      .. 'with capturable = true and call step() before the capture, as train.graph does'):format(name))
+    return ('%s: step() was called in a capture, but its learning rate is not on the device yet: create it with capturable = '
+      .. 'true and call step() before the capture, as train.graph does'):format(name)
   end
   self._rates, self._plans = Rates.new(self, self._rate_dtype), {}
 end

@@ -1,0 +1,82 @@
+-- rtrain/graph/course.lua: what the next call of a step under train.graph does: warm up, capture, replay, or run as ever.
+--
+-- Decisions alone: no tensor, no device. A fact that rules a graph out for good ends in state 'eager'; one of this call alone
+-- (other shapes, anomaly mode) makes this call eager and leaves the graph.
+
+local class = require 'rtrain.class'
+
+-- DistributedDataParallel builds its buckets anew and sets up its statistics in the first steps.
+local WARMUP_WITH_DDP = 11
+-- So often may the arguments or the captured options change before that is taken for their nature.
+local MOST_RESTARTS = 8
+
+---@class rtrain.graph.Course
+---@field state 'warming up'|'captured'|'eager'
+---@field reason? string why it is 'eager'
+local Course = class 'Course'
+
+---@param warmup integer calls before the capture
+function Course:init(warmup)
+  self.state, self._warmup = 'warming up', warmup
+  self._warm, self._restarts = 0, 0
+end
+
+---What a call knows before it runs.
+---@class rtrain.graph.Facts
+---@field never? string why there can be no graph at all
+---@field now? string why this call cannot use it
+---@field difference? string in what the arguments differ from those of the graph, or of the call before
+---@field change? string what the graph took as given and is so no longer
+---@field has_ddp? boolean
+
+---Ends the course: every later call is eager.
+---@param reason string
+---@return string action 'eager'
+---@return string note what to tell the user
+function Course:fail(reason)
+  self.state, self.reason = 'eager', reason
+  return 'eager', 'it runs without a CUDA graph from here on: ' .. reason
+end
+
+-- The warm-up begins anew, with this call.
+local function restart(self, why)
+  self._restarts, self._warm, self.state = self._restarts + 1, 0, 'warming up'
+  if self._restarts > MOST_RESTARTS then
+    return self:fail(('it changes too often to be captured: %s'):format(why))
+  end
+end
+
+local function warm(self, facts)
+  if facts.difference then
+    local action, note = restart(self, facts.difference)
+    if action then return action, note end
+  end
+  local needed = facts.has_ddp and math.max(self._warmup, WARMUP_WITH_DDP) or self._warmup
+  if self._warm >= needed then return 'capture' end
+  self._warm = self._warm + 1
+  return 'warm'
+end
+
+local function replay(self, facts)
+  if facts.difference then return 'eager', 'this call runs without the CUDA graph: ' .. facts.difference end
+  if not facts.change then return 'replay' end
+  local action, note = restart(self, facts.change)
+  if action then return action, note end
+  self._warm = 1
+  return 'warm', 'it is captured anew: ' .. facts.change
+end
+
+---@param facts rtrain.graph.Facts
+---@return 'eager'|'warm'|'capture'|'replay' action
+---@return string|nil note what to tell the user, once
+function Course:next(facts)
+  if self.state == 'eager' then return 'eager' end
+  if facts.never then return self:fail(facts.never) end
+  if facts.now then return 'eager', 'this call runs without a CUDA graph: ' .. facts.now end
+  return (self.state == 'captured' and replay or warm)(self, facts)
+end
+
+---The capture that next() asked for is done.
+function Course:captured() self.state = 'captured' end
+
+return Course

@@ -1,0 +1,223 @@
+-- torch/cuda/graphs.lua: torch.cuda.CUDAGraph: work of a stream that is captured once and given to the device again as a
+-- whole, without the time that launching its kernels one by one takes. train.graph does all of it for a training step.
+
+local args = require 'rtrain.args'
+local capture = require 'torch.cuda.capture'
+local class = require 'rtrain.class'
+local engine = require 'torch.cuda.engine'
+local errors = require 'rtrain.errors'
+
+local graphs = {}
+
+local MODES = {'global', 'thread_local', 'relaxed'}
+
+local function functions(name) return engine.functions(name, 'cuda_graphs') end
+
+-- What graph_pool_handle and CUDAGraph:pool give.
+local Pool = class '_POOL_HANDLE'
+
+local function pool_of(first, second)
+  local pool = setmetatable({}, Pool)
+  pool.first, pool.second = first, second
+  return pool
+end
+
+function Pool.__eq(a, b) return a.first == b.first and a.second == b.second end
+
+function Pool:__tostring() return ('torch.cuda._POOL_HANDLE(%d, %d)'):format(self.first, self.second) end
+
+local function check_pool(name, pool)
+  if pool ~= nil and not class.is(pool, Pool) then
+    errors.raise('argument', ('torch.cuda.%s: pool: expected what graph_pool_handle() or CUDAGraph:pool() gave, got %s')
+      :format(name, type(pool)))
+  end
+  return pool
+end
+
+---Memory that several graphs may share: safe where they are replayed in the order of their captures and what one gave is
+---not read after the next one's replay. Counterpart: torch.cuda.graph_pool_handle.
+---@return table pool for torch.cuda.graph{pool = …}
+function graphs.graph_pool_handle() return pool_of(functions('graph_pool_handle').graph_pool_handle()) end
+
+---Whether the current stream's work is being captured; false without a device.
+---@return boolean
+---
+---```lua
+---local torch = require 'torch'
+---assert(not torch.cuda.is_current_stream_capturing())
+---```
+function graphs.is_current_stream_capturing()
+  if engine.support() == 0 then return false end
+  return functions('is_current_stream_capturing').is_current_stream_capturing()
+end
+
+---A CUDA graph. torch.cuda.graph(g, fn) captures what fn gives the device, g:replay() gives it all of that again: the same
+---kernels on the same memory. Tensors that fn reads must be there before, with the same shapes; new numbers are copied into
+---them. What fn makes lies in memory of the graph and is overwritten by each replay. Learning rates of optimizers that step
+---inside are brought to the device by replay(). Counterpart: torch.cuda.CUDAGraph. Arguments: keep_graph = false (replay()
+---instantiates it at its first call, debug_dump can be called before).
+---
+---```lua
+---local torch = require 'torch'
+---if torch.cuda.is_available() then
+---  local x = torch.ones(4):to('cuda')
+---  local graph, y = torch.cuda.CUDAGraph(), nil
+---  torch.cuda.graph(graph, function() y = x:clone() end)
+---  x:copy_(torch.full({4}, 7))
+---  graph:replay()
+---  assert(y:cpu()[0]:item() == 7)
+---end
+---```
+---@class torch.cuda.CUDAGraph
+---@overload fun(keep_graph?: boolean): torch.cuda.CUDAGraph
+local CUDAGraph = class 'CUDAGraph'
+graphs.CUDAGraph = CUDAGraph
+
+local signature = args.signature('torch.cuda.CUDAGraph', {{'keep_graph', false}})
+
+function CUDAGraph:init(...)
+  local a = signature:bind(...)
+  if type(a.keep_graph) ~= 'boolean' then
+    errors.raise('argument', ('torch.cuda.CUDAGraph: keep_graph is true or false, got %s'):format(tostring(a.keep_graph)))
+  end
+  self._graph, self._capture = functions('CUDAGraph').new(a.keep_graph), capture.Capture()
+end
+
+local function check_captured(self, name)
+  if not self._is_captured then
+    errors.raise('argument', ('torch.cuda.CUDAGraph.%s: nothing was captured yet: torch.cuda.graph(g, fn) does it')
+      :format(name))
+  end
+end
+
+---Begins to capture the work of the current stream, which must not be the default one; torch.cuda.graph calls it.
+---@param options? {pool: table, capture_error_mode: 'global'|'thread_local'|'relaxed'} what other threads may ask of CUDA
+---  meanwhile: 'global' (default) makes every unsafe call an error, 'thread_local' this thread's, 'relaxed' none
+function CUDAGraph:capture_begin(options)
+  options = args.options(options, {'pool', 'capture_error_mode'}, 'torch.cuda.CUDAGraph.capture_begin')
+  if capture.is_capturing() then errors.raise('argument', 'torch.cuda.CUDAGraph.capture_begin: a capture is underway') end
+  local mode = options.capture_error_mode or 'global'
+  args.one_of('torch.cuda.CUDAGraph.capture_begin: capture_error_mode', mode, MODES)
+  local pool = check_pool('CUDAGraph.capture_begin', options.pool)
+  self._is_captured = false
+  self._graph:capture_begin(mode, pool and pool.first, pool and pool.second)
+  self._before, self._capture.is_capturing = capture.current, true
+  capture.current = self._capture
+end
+
+---Ends the capture, on the stream where it began. Raises where the work cannot be a graph.
+function CUDAGraph:capture_end()
+  if capture.current == self._capture then capture.current = self._before end
+  self._before, self._capture.is_capturing = nil, false
+  self._graph:capture_end()
+  self._capture:settle()
+  self._is_captured, capture.has_graphs = true, true
+end
+
+---Makes the captured graph executable; replay() does it by itself. For keep_graph = true.
+function CUDAGraph:instantiate() self._graph:instantiate() end
+
+---Gives the captured work to the current stream. Raises code 'argument' where an optimizer inside has other options, other
+---groups or a loaded state since the capture.
+function CUDAGraph:replay()
+  check_captured(self, 'replay')
+  local change = self._capture:change()
+  if change then
+    errors.raise('argument', ('torch.cuda.CUDAGraph.replay: the graph would go on as captured, but %s: capture it anew')
+      :format(change))
+  end
+  self._capture:write_rates()
+  self._graph:replay()
+end
+
+---Drops what was captured. Tensors made in the capture stay readable.
+function CUDAGraph:reset()
+  self._is_captured, self._capture = false, capture.Capture()
+  self._graph:reset()
+end
+
+---The memory of the graph, for others that share it.
+---@return table pool
+function CUDAGraph:pool() return pool_of(self._graph:pool()) end
+
+---Keeps what debug_dump writes; to be called before the capture.
+function CUDAGraph:enable_debug_mode() self._graph:enable_debug_mode() end
+
+---Writes the graph for Graphviz. Needs enable_debug_mode() before the capture.
+---@param debug_path string
+function CUDAGraph:debug_dump(debug_path)
+  check_captured(self, 'debug_dump')
+  self._graph:debug_dump(debug_path)
+end
+
+---Random numbers that the capture draws from this generator are drawn anew by each replay; the default one needs no such call.
+---@param generator userdata of the GPU; before the capture
+function CUDAGraph:register_generator_state(generator) self._graph:register_generator_state(generator) end
+
+function CUDAGraph:__tostring() return ('torch.cuda.CUDAGraph(%s)'):format(self._is_captured and 'captured' or 'empty') end
+
+-- One side stream for each device, as in PyTorch: captures that share a pool then share its free memory too.
+local default_streams = {}
+
+local function default_stream()
+  local cuda = require 'torch.cuda'
+  local device = cuda.current_device()
+  default_streams[device] = default_streams[device] or cuda.Stream()
+  return default_streams[device]
+end
+
+---The stream that captures use where none is given, one for each device.
+---@return torch.cuda.Stream
+function graphs._default_stream() return default_stream() end
+
+local function packed(...) return {n = select('#', ...), ...} end
+
+-- The capture on the current stream: it ends in any case, and the function's own error is the one to tell.
+local function captured(graph, options, fn, ...)
+  graph:capture_begin(options)
+  local results = packed(xpcall(fn, errors.wrap, ...))
+  local is_ended, err = xpcall(graph.capture_end, errors.wrap, graph)
+  if not results[1] then
+    graph:reset()
+    error(results[2], 0)
+  end
+  if not is_ended then error(err, 0) end
+  return unpack(results, 2, results.n)
+end
+
+-- Free as much memory as there is: the graph's own lasts as long as the graph. Nothing may be freed in the capture.
+local function make_room(cuda)
+  cuda.synchronize()
+  collectgarbage()
+  collectgarbage()
+  cuda.empty_cache()
+end
+
+local function split_options(first, ...)
+  if type(first) ~= 'table' then return {}, first, ... end
+  return args.options(first, {'pool', 'stream', 'capture_error_mode'}, 'torch.cuda.graph'), ...
+end
+
+local function run(C, cuda_graph, options, fn, ...)
+  if type(fn) ~= 'function' then errors.raise('argument', 'torch.cuda.graph: expected a function, got ' .. type(fn)) end
+  local cuda = require 'torch.cuda'
+  make_room(cuda)
+  return cuda.stream(options.stream or default_stream(), C.without_collector, captured, cuda_graph,
+    {pool = options.pool, capture_error_mode = options.capture_error_mode}, fn, ...)
+end
+
+---Captures what the function gives the device; nothing of it happens before graph:replay(). Lua collects no garbage
+---meanwhile. Run the same work a few times before, on a side stream: what libraries set up at their first calls cannot be
+---captured. Counterpart: the context manager torch.cuda.graph.
+---@param cuda_graph torch.cuda.CUDAGraph
+---@param ... any {pool, stream, capture_error_mode} if wanted, then the function and its arguments
+---@return any ... what the function returned
+function graphs.graph(cuda_graph, ...)
+  local C = functions 'graph'
+  if not class.is(cuda_graph, CUDAGraph) then
+    errors.raise('argument', 'torch.cuda.graph: expected a torch.cuda.CUDAGraph, got ' .. type(cuda_graph))
+  end
+  return run(C, cuda_graph, split_options(...))
+end
+
+return graphs
