@@ -115,5 +115,6 @@ return require 'rtrain.namespace'('torch.cuda', {
     {'torch.cuda.random', 'manual_seed', 'manual_seed_all', 'seed', 'seed_all', 'initial_seed', 'get_rng_state',
      'get_rng_state_all', 'set_rng_state', 'set_rng_state_all'},
   },
+  later = {make_graphed_callables = 'train.graph captures a whole training step'},
   modules = {memory = 'torch.cuda.memory', nvtx = 'torch.cuda.nvtx', random = 'torch.cuda.random'},
 }, cuda)

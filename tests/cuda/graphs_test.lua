@@ -239,6 +239,32 @@ function TestTrainGraph:test_gradients_are_zeroed_in_place_once_there_is_a_graph
   lu.assertEquals(weight.grad:data_ptr(), place)
 end
 
+function TestTrainGraph:test_ddp_is_captured_over_nccl_alone()
+  local dist = torch.distributed
+  dist.init_process_group{rank = 0, world_size = 1}
+  local model = require 'rtrain.torch.ddp'(torch.nn.Linear(2, 2):to 'cuda')
+  local optimizer, states = torch.optim.SGD(model:parameters(), {lr = 0.5}), {}
+  local step = train.graph(function(x)
+    optimizer:zero_grad()
+    local loss = model(x):sum()
+    loss:backward()
+    optimizer:step()
+    return loss
+  end)
+  for i = 1, 13 do
+    step(torch.ones(2, 2):to 'cuda')
+    states[i] = step.state
+  end
+  local backend = dist.get_backend()
+  dist.destroy_process_group()
+  if backend == 'nccl' then
+    lu.assertEquals({states[11], step.reason or states[12]}, {'warming up', 'captured'})
+  else
+    lu.assertEquals({states[1], states[13]}, {'warming up', 'eager'})
+    lu.assertStrContains(step.reason, "averages gradients over 'gloo', which a CUDA graph cannot hold")
+  end
+end
+
 function TestTrainGraph:test_reset()
   local step, calls = copying{warmup = 1}
   for i = 1, 3 do step(batch(i, i)) end

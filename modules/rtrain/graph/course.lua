@@ -11,7 +11,7 @@ local WARMUP_WITH_DDP = 11
 local MOST_RESTARTS = 8
 
 ---@class rtrain.graph.Course
----@field state 'warming up'|'captured'|'eager'
+---@field state string 'warming up', 'captured' or 'eager'
 ---@field reason? string why it is 'eager'
 local Course = class 'Course'
 

@@ -12,7 +12,7 @@ local torch = require 'torch'
 local warnings = require 'rtrain.warnings'
 
 ---@class rtrain.Graph
----@field state 'warming up'|'captured'|'eager'
+---@field state string 'warming up', 'captured' or 'eager'
 ---@field reason? string why it is 'eager'
 local Graph = class 'Graph'
 
@@ -88,18 +88,15 @@ end
 
 local function eager(self, ...) return arguments.detached(self._step(...)) end
 
-local function finish_warmup(current, side, ok, ...)
-  current:wait_stream(side)
+local function finish_warmup(ok, ...)
   if not ok then error((...), 0) end
   return arguments.detached(...)
 end
 
 -- On the stream of the capture, where libraries set up what they need.
 local function warm(self, ...)
-  local cuda = torch.cuda
-  local side, current = require('torch.cuda.graphs')._default_stream(), cuda.current_stream()
-  side:wait_stream(current)
-  return finish_warmup(current, side, cuda.stream(side, self._record.watch, self._record, self._step, ...))
+  local on_side_stream = require('torch.cuda.graphs')._on_side_stream
+  return finish_warmup(on_side_stream(self._record.watch, self._record, self._step, ...))
 end
 
 local HOST_HINT = ' (what waits for the device cannot be captured: item(), tolist(), cpu(), printing a tensor, boolean masks: '

@@ -38,12 +38,24 @@ function DistributedDataParallel:init(model, options)
   end
   given.names, given.buffers, given.frozen = names, model:buffers(), frozen
   self._sync_gradients = true
+  self._reduced = {params, given}
   self._reducer = require('torch._C').distributed.Reducer(params, given)
   if options.gradient_as_bucket_view == false then return end
   for _, param in ipairs(params) do parameter.fix_grad(param) end
 end
 
 local function counted(...) return select('#', ...), ... end
+
+-- What adds up a parameter's gradient remembers the stream that was current when the reducer was made, and a CUDA graph can
+-- hold no work of the default one. In a warm-up the side stream is current, on all ranks.
+local function prepare_capture(self)
+  capture.current:add_ddp(require('torch.distributed').get_backend())
+  if self._is_capturable or capture.current.refusal or capture.is_capturing() then return end
+  self._is_capturable = true
+  self._reducer:release()
+  self._reducer = require('torch._C').distributed.Reducer(unpack(self._reduced))
+  if self._comm_hook then self._reducer:register_comm_hook(self._comm_hook) end
+end
 
 -- Several outputs go through the reducer as one list.
 local function finish(self, sync, count, ...)
@@ -56,7 +68,7 @@ local function finish(self, sync, count, ...)
 end
 
 function DistributedDataParallel:forward(...)
-  if capture.current then capture.current:add_ddp(require('torch.distributed').get_backend()) end
+  if capture.current then prepare_capture(self) end
   local sync = self._sync_gradients and torch.is_grad_enabled()
   self._reducer:before_forward(sync)
   return finish(self, sync, counted(self.module(...)))
@@ -81,6 +93,9 @@ end
 ---How gradients travel: 'allreduce' or 'fp16_compress'. Once, before the first backward.
 ---@param name string
 ---Raises code 'argument' for another name.
-function DistributedDataParallel:register_comm_hook(name) self._reducer:register_comm_hook(name) end
+function DistributedDataParallel:register_comm_hook(name)
+  self._reducer:register_comm_hook(name)
+  self._comm_hook = name
+end
 
 return DistributedDataParallel

@@ -166,9 +166,23 @@ local function default_stream()
   return default_streams[device]
 end
 
----The stream that captures use where none is given, one for each device.
----@return torch.cuda.Stream
-function graphs._default_stream() return default_stream() end
+local function joined(current, side, ok, ...)
+  current:wait_stream(side)
+  if not ok then error((...), 0) end
+  return ...
+end
+
+---Calls fn(…) on the side stream that captures use, behind what the current stream was given so far and before what it is given
+---next.
+---@param fn function
+---@param ... any
+---@return any ... what fn returned
+function graphs._on_side_stream(fn, ...)
+  local cuda = require 'torch.cuda'
+  local side, current = default_stream(), cuda.current_stream()
+  side:wait_stream(current)
+  return joined(current, side, xpcall(cuda.stream, errors.wrap, side, fn, ...))
+end
 
 local function packed(...) return {n = select('#', ...), ...} end
 
