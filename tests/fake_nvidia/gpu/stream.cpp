@@ -230,6 +230,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, u
   std::unique_lock lock(state().mutex);
   if (const auto capture = event->capture; capture != nullptr && !capture->has_ended) {
     lock.unlock();
+    if (handle == nullptr || handle == cudaStreamLegacy) {  // which cannot be captured
+      capture->is_invalid = true;
+      return fail(cudaErrorStreamCaptureImplicit);
+    }
     stream.join(capture);  // from here on it is captured too
     return cudaSuccess;
   }
