@@ -48,7 +48,13 @@ assertion('assertIsTrue', 'not true', function(a) return a == true end)
 assertion('assertIsFalse', 'not false', function(a) return a == false end)
 assertion('assertNil', 'not nil', function(a) return a == nil end)
 assertion('assertNotNil', 'nil', function(a) return a ~= nil end)
-assertion('assertIsFunction', 'no function', function(a) return type(a) == 'function' end)
+for _, name in ipairs{'boolean', 'function', 'number', 'string', 'table', 'userdata'} do
+  local camel = name:gsub('^%l', string.upper)
+  for _, prefix in ipairs{'assert', 'assertIs'} do
+    assertion(prefix .. camel, 'no ' .. name, function(a) return type(a) == name end)
+  end
+end
+assertion('assertNotAlmostEquals', 'too near', function(a, b, margin) return math.abs(a - b) > (margin or 1e-12) end)
 assertion('assertAlmostEquals', 'too far apart', function(a, b, margin) return math.abs(a - b) <= (margin or 1e-12) end)
 assertion('assertStrContains', 'the first lacks the second', function(text, part, is_pattern)
   return text:find(part, 1, not is_pattern) ~= nil
@@ -136,4 +142,6 @@ function luaunit.LuaUnit.run()
   return status
 end
 
-return luaunit
+return setmetatable(luaunit, {__index = function(_, name)
+  error(('tests/gpu/luaunit.lua has no %s: add it there'):format(tostring(name)), 2)
+end})

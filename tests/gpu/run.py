@@ -4,8 +4,8 @@
     run.py [NAME …]      the files whose names contain one of these; without, all
 
 Lua tests (*_test.lua) run by `rtrain exec`, the others (test_*.py) by pytest; several files at once, but those whose head
-says "gpu: alone" one by one, each with its budget of time ("gpu: at most 90 s", else 60). Without a device all tests are
-listed as skipped, with the reason. Usually started by scripts/test --gpu, or by ctest (gpu.NAME).
+says "gpu: alone" one by one, each with its budget of time ("gpu: at most 90 s", else 60). Tests of ../cuda whose head says
+"gpu:" run too. Without a device all tests are listed as skipped, with the reason. Usually started by scripts/test --gpu, or by ctest (gpu.NAME).
 """
 
 import argparse
@@ -29,6 +29,7 @@ ROOT = HERE.parent.parent
 BUDGET_S = 60
 NO_DEVICE = 4
 NAMES_SHOWN = 4
+HEAD_CHARACTERS = 600
 
 
 @dataclass
@@ -46,7 +47,7 @@ class File:
     def __init__(self, path):
         self.path, self.name = path, path.stem
         text = path.read_text()
-        head = "\n".join(text.splitlines()[:12])
+        head = text[:HEAD_CHARACTERS]
         self.alone = re.search(r"gpu: alone", head) is not None
         budget = re.search(r"gpu:.*at most (\d+) s", head)
         self.budget_s = int(budget.group(1)) if budget else BUDGET_S
@@ -56,7 +57,8 @@ class File:
     def command(self, options, report):
         if self.path.suffix == ".lua":
             return [options.rtrain, "exec", str(self.path)]
-        pytest = [options.python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", f"--junitxml={report}"]
+        pytest = [options.python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", f"--junitxml={report}",
+                  f"--basetemp={os.path.dirname(report)}/pytest"]
         return [*pytest, str(self.path)]
 
     def results(self, output, report):
@@ -101,7 +103,7 @@ def run_file(file, options, deadline):
     start = time.monotonic()
     try:
         with open(log, "wb") as out:
-            process = subprocess.Popen(file.command(options, report), cwd=HERE, env=environment(options, folder),
+            process = subprocess.Popen(file.command(options, report), cwd=file.path.parent, env=environment(options, folder),
                                        stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
         try:
             status = process.wait(budget)
@@ -210,9 +212,10 @@ def parse(arguments):
 
 
 def chosen_files(names):
-    paths = sorted([*HERE.glob("*_test.lua"), *HERE.glob("test_*.py")])
+    paths = [*HERE.glob("*_test.lua"), *HERE.glob("test_*.py")]
+    paths += [path for path in (HERE.parent / "cuda").glob("*_test.lua") if "gpu:" in path.read_text()[:HEAD_CHARACTERS]]
     names = [pathlib.Path(name).stem for name in names]
-    files = [File(path) for path in paths if not names or any(name in path.stem for name in names)]
+    files = [File(path) for path in sorted(paths) if not names or any(name in path.stem for name in names)]
     if not files:
         sys.exit(f"run.py: no file of tests is called {' or '.join(names)}")
     return sorted(files, key=lambda file: -file.budget_s)  # the long ones first

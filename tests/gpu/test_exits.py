@@ -10,7 +10,7 @@ from conftest import RTRAIN, SOURCE
 WORK = """
 local torch = require 'torch'
 local x = torch.randn(256, 256, {device = 'cuda', requires_grad = true})
-(x:matmul(x)):sum():backward()
+x:matmul(x):sum():backward()
 local stream_work = x.grad:mul(2)
 """
 

@@ -36,10 +36,13 @@ def used_bytes(rtrain):
 def test_kill_9_frees_the_device(rtrain, victim):
     before = used_bytes(rtrain)
     running = rtrain.started("run", rtrain.script(TRAIN))
-    wait_until(lambda: used_bytes(rtrain) > before + HELD, message="the use of the device")
-    (worker,) = rtrain.pids("holds")
-    os.kill(worker if victim == "worker" else running.pid, signal.SIGKILL)
-    result = running.wait()
+    try:
+        wait_until(lambda: used_bytes(rtrain) > before + HELD, message="the use of the device")
+        (worker,) = rtrain.pids("holds")
+        os.kill(worker if victim == "worker" else running.pid, signal.SIGKILL)
+        result = running.wait()
+    finally:
+        running.kill()
     assert result.returncode == (5 if victim == "worker" else -signal.SIGKILL), result.stderr
     rtrain.wait_for_processes()
     wait_until(lambda: used_bytes(rtrain) < before + GIB // 4, message="the freed device")
