@@ -15,6 +15,9 @@ from benchmarks import (
     detection,
     examples,
     goodput,
+    gpu_airbench,
+    gpu_graphs,
+    gpu_vit,
     hang_verdict,
     jpeg,
     kill_recovery,
@@ -59,8 +62,13 @@ BUILDERS = {
     "vit_learns": examples.build_vit,
     "vit_curve": vit_curve.build,
     "cifar_epoch": cifar_epoch.build,
+    "gpu_operators": operators.build_gpu,
+    "gpu_graphs": gpu_graphs.build,
+    "gpu_vit": gpu_vit.build,
+    "gpu_airbench": gpu_airbench.build,
 }
-LONG = ("hang_verdict", "goodput", "stream", "mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch")  # only where they are named: each takes many minutes
+GPU = tuple(name for name in BUILDERS if name.startswith("gpu_"))  # what --gpu means
+LONG = ("hang_verdict", "goodput", "stream", "mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch", *GPU)  # only where they are named: each takes many minutes
 
 
 def parse(arguments):
@@ -70,6 +78,8 @@ def parse(arguments):
     parser.add_argument("--batch", type=int, default=64, help="samples a worker and step (default 64)")
     parser.add_argument("--threads", type=int, help="threads a worker (default: cores / 2)")
     parser.add_argument("--sides", help="only these sides, separated by commas; rtrain is always measured")
+    parser.add_argument("--gpu", action="store_true", help=f"those of a GPU: {', '.join(GPU)}; about 8 minutes")
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: only tries the programs of --gpu")
     parser.add_argument("--quick", action="store_true", help="one round of few steps: does it run at all?")
     parser.add_argument("--data", default="/usr/share/datasets/fashion-mnist")
     parser.add_argument("--json", default=os.path.join(ROOT, "build", "bench", "result.json"))
@@ -99,6 +109,7 @@ def configure(options):
         batch=options.batch,
         threads=options.threads or max(1, len(os.sched_getaffinity(0)) // 2),
         quick=options.quick,
+        device=options.device,
     )
 
 
@@ -137,7 +148,7 @@ def main():
     result = {"machine": describe(config), "benchmarks": [], "skipped": {}, "failed": {}}
     for key, value in result["machine"].items():
         print(f"{key:16} {value}")
-    for name in options.names or (name for name in BUILDERS if name not in LONG):
+    for name in options.names or (GPU if options.gpu else [name for name in BUILDERS if name not in LONG]):
         try:
             result["benchmarks"].append(run_one(name, config, options))
         except Skipped as reason:

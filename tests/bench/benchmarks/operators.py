@@ -5,13 +5,15 @@ import re
 import statistics
 import subprocess
 
-from harness import sides
+from harness import gpu, sides
 from harness.benchmark import OWN, Benchmark, Goal, Metric
 from harness.single import sampler
 
 NAME = "operators"
 CALLS, QUICK_CALLS, REPEATS = 4000, 100, 9
 FLOOR = "c++"
+GPU_CALLS, GPU_REPEATS = 200, 25  # fewer calls than may wait in a stream
+MADE_ON_THE_CPU = ("zeros", "ones", "arange", "randn")
 
 
 def build(config):
@@ -33,6 +35,30 @@ def build(config):
         ],
         sides={side: sampler(config, side, command + arguments) for side, command in commands.items()},
         notes=["c++: the typed call alone. What rtrain takes beyond it is the binding (arguments, result object) and the collector."],
+    )
+
+
+def build_gpu(config):
+    """The same operations on a GPU, where the host only launches kernels: no C++ side, that floor is the device's."""
+    gpu.require_device(config)
+    arguments = [str(QUICK_CALLS if config.quick else GPU_CALLS), str(GPU_REPEATS)]
+    env = {**gpu.environment(config, ""), "BENCH_DEVICE": config.device, "OMP_NUM_THREADS": "1"}
+    commands = {
+        OWN: [config.rtrain, "exec", os.path.join(sides.HERE, "operators.lua")],
+        "python": [config.torch_python, os.path.join(sides.PEERS, "operators.py")],
+    }
+
+    def side_of(side):
+        return lambda: gpu.rows(gpu.run(side, commands[side] + arguments, env)[0])
+
+    names = [name for name in _names() if name not in MADE_ON_THE_CPU]
+    return Benchmark(
+        name="gpu_operators",
+        text=f"nanoseconds of launching an operation on the GPU, {len(names)} of them, least of {GPU_REPEATS} loops of {arguments[0]}",
+        metrics=[Metric(name, "ns", places=0) for name in names],
+        goals=[Goal("median ratio to python", 0.75, value=lambda samples: statistics.median(_ratios(samples, names).values()))],
+        sides={side: side_of(side) for side in commands},
+        rounds=5,
     )
 
 

@@ -1,6 +1,7 @@
 """The machine: what a result must say about it, and how much others disturbed a sample."""
 
 import hashlib
+import json
 import os
 import platform
 import re
@@ -37,9 +38,20 @@ class Disturbance:
         return max(0.0, others / max(1e-9, time.monotonic() - start))
 
 
+def _output(command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def _first_line(command):
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return done.stdout.strip().splitlines()[0]
+    return _output(command).strip().splitlines()[0]
+
+
+def _commit(root):
+    """None where the sources lie without their history."""
+    try:
+        return _first_line(["git", "-C", root, "describe", "--always", "--dirty"])
+    except (OSError, subprocess.CalledProcessError):
+        return None
 
 
 def _read(path, default=None):
@@ -57,7 +69,7 @@ def describe(config):
     model = re.search(r"model name\s*: (.*)", _read("/proc/cpuinfo"))
     described = {
         "rtrain": _first_line([config.rtrain, "--version"]),
-        "commit": _first_line(["git", "-C", config.root, "describe", "--always", "--dirty"]),
+        "commit": _commit(config.root),
         "torch": _first_line([config.torch_python, "-c", "import torch; print(torch.__version__)"]),
         "libtorch": config.libtorch_file,
         "libtorch_sha256": digest,
@@ -69,6 +81,9 @@ def describe(config):
         "threads": config.threads,
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
+    gpus = json.loads(_output([config.rtrain, "env", "--json"]))["gpus"]
+    if gpus:
+        described["gpus"] = gpus
     if config.ray_missing is None:
         described["ray"] = _first_line([config.ray_python, "-c", "import ray; print(ray.__version__)"])
     return described

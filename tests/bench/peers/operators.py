@@ -3,21 +3,29 @@
 Twin of ../operators.lua.
 """
 
+import os
 import sys
 import time
 
 import torch
 from torch.nn import functional as F
 
+DEVICE = os.environ.get("BENCH_DEVICE", "cpu")
+
+
+def randn(*shape):
+    return torch.randn(*shape).to(DEVICE)
+
+
 torch.manual_seed(0)
-x, y = torch.randn(4), torch.randn(4)
-a, b = torch.randn(8, 8), torch.randn(8, 8)
-p, q = torch.randn(2, 4, 4), torch.randn(2, 4, 4)
-batch, weight, bias = torch.randn(4, 8), torch.randn(8, 8), torch.randn(8)
-leaf = torch.randn(4, requires_grad=True)
-rows, column = torch.tensor([0, 2, 4]), torch.zeros(8, 1, dtype=torch.int64)
-mask, labels = a.gt(0), torch.randint(0, 8, (8,))
-words = torch.randn(10, 4)
+x, y = randn(4), randn(4)
+a, b = randn(8, 8), randn(8, 8)
+p, q = randn(2, 4, 4), randn(2, 4, 4)
+batch, weight, bias = randn(4, 8), randn(8, 8), randn(8)
+leaf = randn(4).requires_grad_()
+rows, column = torch.tensor([0, 2, 4]).to(DEVICE), torch.zeros(8, 1, dtype=torch.int64).to(DEVICE)
+mask, labels = a.gt(0), torch.randint(0, 8, (8,)).to(DEVICE)
+words = randn(10, 4)
 
 CASES = [
     ("add", lambda: x + y),
@@ -92,6 +100,8 @@ CASES = [
 
 
 def nanoseconds(case, calls):
+    if DEVICE != "cpu":
+        torch.cuda.synchronize()
     start = time.perf_counter_ns()
     for _ in range(calls):
         case()

@@ -1,0 +1,60 @@
+"""What the benchmarks of a GPU share: the device, CIFAR-10 as files that both sides read, programs that are timed as a whole."""
+
+import glob
+import json
+import os
+import re
+import subprocess
+import time
+
+from harness import sides
+from harness.benchmark import BenchError, Skipped
+
+HERE = os.path.join(sides.HERE, "gpu")
+TIMEOUT_S = 600
+
+
+def require_device(config):
+    """With --device cpu the programs are tried where there is no GPU; their figures say nothing then."""
+    if config.device == "cpu":
+        return
+    done = subprocess.run([config.rtrain, "env", "--json"], capture_output=True, text=True, check=True)
+    cuda = json.loads(done.stdout)["cuda"]
+    if cuda["devices"] == 0:
+        raise Skipped(f"no CUDA device: {cuda['reason']} (--device cpu only tries the programs)")
+
+
+def cifar10(config):
+    """The folder that holds cifar10/ as binary batches, and whether its images are real: random ones serve for timings."""
+    given = os.path.join(os.environ.get("RTRAIN_DATA") or "/nonexistent", "cifar10")
+    if glob.glob(os.path.join(given, "data_batch_*.bin")):
+        return os.path.dirname(given), True
+    is_real = bool(glob.glob(os.path.join(given, "train-*.parquet")))
+    folder = os.path.join(config.root, "build", "bench", "images" if is_real else "random-images")
+    target = os.path.join(folder, "cifar10")
+    if not os.path.exists(os.path.join(target, "test_batch.bin")):  # the last one written
+        make = [config.torch_python, os.path.join(HERE, "cifar.py"), target, *([given] if is_real else [])]
+        subprocess.run(make, check=True)
+    return folder, is_real
+
+
+def environment(config, data):
+    given = {**os.environ, **sides.rtrain_environment(config), "OMP_NUM_THREADS": str(config.threads), "RTRAIN_DATA": data}
+    if config.device == "cpu":
+        given["CUDA_VISIBLE_DEVICES"] = ""
+    return given
+
+
+def run(side, command, env):
+    """What a program prints, and the seconds from its start to its end."""
+    start = time.monotonic()
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIMEOUT_S)
+    seconds = time.monotonic() - start
+    if done.returncode != 0:
+        raise BenchError(f"{side}: ended with {done.returncode}:\n{done.stdout[-1000:]}{done.stderr[-2000:]}")
+    return done.stdout, seconds
+
+
+def rows(text):
+    """Of "name<TAB>number" lines."""
+    return {name: float(value) for name, value in re.findall(r"^(\w+)\t([-\d.e]+)$", text, re.MULTILINE)}
