@@ -1,9 +1,12 @@
 // torch._C.cuda_graphs: work of a stream that is captured once and given to the device again as a
 // whole. modules/torch/cuda/graphs.lua says how a capture goes.
+#include <c10/util/ScopeExit.h>
+
 #include <array>
 
 #include "host/base/error.h"
 #include "host/engine/checks.h"
+#include "host/engine/cuda/capture_gate.h"
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
@@ -51,11 +54,19 @@ struct Class<CudaGraph> {
 
   // capture_begin(mode, pool…)
   static int capture_begin(lua_State* L) {
-    check<CudaGraph>(L, 1)->capture_begin(check_pool(L, 3), check_mode(L, 2));
+    CudaGraph& graph = *check<CudaGraph>(L, 1);
+    const auto pool = check_pool(L, 3);
+    const CudaCaptureMode mode = check_mode(L, 2);
+    CaptureGate::of_process().begin_capture();
+    auto over = c10::make_scope_exit([] { CaptureGate::of_process().end_capture(); });
+    graph.capture_begin(pool, mode);
+    over.release();
     return 0;
   }
   static int capture_end(lua_State* L) {
-    check<CudaGraph>(L, 1)->capture_end();
+    CudaGraph& graph = *check<CudaGraph>(L, 1);
+    const auto over = c10::make_scope_exit([] { CaptureGate::of_process().end_capture(); });
+    graph.capture_end();
     return 0;
   }
   static int instantiate(lua_State* L) {

@@ -11,6 +11,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/engine/cuda/capture_gate.h"
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/memory/allocator.h"
 #include "host/engine/profiler/line_range.h"
@@ -25,6 +26,8 @@ using torch::profiler::impl::ProfilerStateBase;
 
 // Threads that are just entering an operator are through with it after that.
 constexpr std::chrono::milliseconds kEntering{5};
+// A capture takes as long as a step or some.
+constexpr std::chrono::seconds kCapture{10};
 
 struct Recording {
   ProfileOptions options;
@@ -66,6 +69,30 @@ void let_threads_go() {
   std::this_thread::sleep_for(kEntering);
 }
 
+// The device's tracing is not switched while a graph is being captured. A recording that has to end
+// ends all the same.
+class TracingSwitch {
+ public:
+  explicit TracingSwitch(const ProfileOptions& options)
+      : is_needed_(options.cuda && cuda_api() != nullptr),
+        is_begun_(is_needed_ && CaptureGate::of_process().try_begin_switch(kCapture)) {}
+  ~TracingSwitch() {
+    if (is_begun_) CaptureGate::of_process().end_switch();
+  }
+  TracingSwitch(const TracingSwitch&) = delete;
+  TracingSwitch& operator=(const TracingSwitch&) = delete;
+
+  void need() const {
+    if (!is_needed_ || is_begun_) return;
+    throw Error(Code::kArgument,
+                "a CUDA graph is being captured: a profile begins before that or after it");
+  }
+
+ private:
+  bool is_needed_;
+  bool is_begun_;
+};
+
 }  // namespace
 
 void prepare_recording(const ProfileOptions& options, const std::string& owner) {
@@ -74,6 +101,8 @@ void prepare_recording(const ProfileOptions& options, const std::string& owner) 
     throw Error(Code::kArgument, cat("a profile of this process is under way already: ",
                                      current->owner, "; there can be one at a time"));
   }
+  const TracingSwitch tracing(options);
+  tracing.need();
   introduce_to_kineto();
   kineto::prepareProfiler(config_of(options), activities_of(options));
   current = Recording{options, owner};
@@ -83,6 +112,8 @@ void start_recording() {
   const std::lock_guard lock(mutex);
   RT_CHECK(current && !current->is_started);
   try {
+    const TracingSwitch tracing(current->options);
+    tracing.need();
     kineto::enableProfiler(config_of(current->options), activities_of(current->options));
   } catch (...) {
     current.reset();
@@ -99,6 +130,7 @@ std::unique_ptr<ProfilerResult> stop_recording() {
   records_lines = false;
   report_memory_to_profiler(false);
   const bool all_threads = current->options.all_threads;
+  const TracingSwitch tracing(current->options);
   current.reset();
   if (all_threads) let_threads_go();
   return kineto::disableProfiler();
