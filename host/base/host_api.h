@@ -20,7 +20,7 @@ struct lua_State;
 namespace rtrain {
 
 struct HostApi {
-  static constexpr uint32_t kVersion = 2;
+  static constexpr uint32_t kVersion = 3;
   uint32_t version = kVersion;
 
   // Whether this process is a worker now, so that the store below is there.
@@ -46,8 +46,19 @@ struct HostApi {
   void (*enter_blocking)(const char* operation) = nullptr;
   void (*leave_blocking)() = nullptr;
   // A collective is about to move data: its name and its tensors as text, the same on every rank.
-  // Throws Error(kUser) when another rank has called another one at this place in the order.
-  void (*enter_collective)(const char* operation, const std::string& tensors) = nullptr;
+  // Gives its number in the order of this rank's calls, 0 where nobody counts. Throws Error(kUser)
+  // when another rank has called another one at this place in the order.
+  uint64_t (*enter_collective)(const char* operation, const std::string& tensors) = nullptr;
+  // The device waits in the collective of that number, which this rank has given to it; 0: in none.
+  void (*set_device_wait)(uint64_t number) = nullptr;
+  // "rank 1 has not called it, its last one is …" of the ranks that have not come to the collective
+  // of that number; 0 is this rank's latest. Empty: all have; nothing: the ranks cannot be seen.
+  std::optional<std::string> (*absent_ranks)(uint64_t number) = nullptr;
+  // This rank cannot go on, whatever its own thread is stuck in: tells the controller, waits for
+  // being ended, and ends the process. Returns where that is not a worker of its own.
+  void (*end_worker)(const Error& error) = nullptr;
+  // What is asked for the device's state with the stacks of this process: JSON. May wait long.
+  void (*set_device_trace)(std::string (*trace)()) = nullptr;
   // What this process has done so far, for the controller to see that it goes on.
   std::atomic<uint64_t>* operators = nullptr;
   std::atomic<uint64_t>* batches = nullptr;

@@ -24,7 +24,7 @@
 
 namespace rtrain {
 
-inline constexpr uint32_t kProgressVersion = 3;
+inline constexpr uint32_t kProgressVersion = 4;
 
 // Text in a page; what does not fit is cut off.
 template <size_t Size>
@@ -115,6 +115,13 @@ struct CollectiveCall {
   }
 };
 
+// What the rank's device waits in, whatever its thread does: the collective of that sequence, 0 for
+// none.
+struct DeviceWait {
+  uint64_t sequence = 0;
+  double since_s = 0;  // monotonic clock
+};
+
 // train.busy(): until then nothing of this rank counts as a hang.
 struct BusyCall {
   double until_s = 0;
@@ -156,6 +163,7 @@ struct ProgressPage {
   std::atomic<uint64_t> bytes{0};    // copied to storage
   PageCell<BlockedCall> blocked;
   PageCell<BusyCall> busy;
+  PageCell<DeviceWait> device;
   std::array<PageCell<CollectiveCall>, kCollectives> calls;  // by sequence % kCollectives
   Crash crash;                                               // complete when crash.signal is set
 

@@ -166,6 +166,19 @@ int busy(lua_State* L) {
   return 0;
 }
 
+// set_gpus(numbers): the devices that another launcher has dealt out.
+int set_gpus(lua_State* L) {
+  std::vector<int> gpus;
+  luaL_checktype(L, 1, LUA_TTABLE);
+  for (int i = 1; i <= static_cast<int>(lua_objlen(L, 1)); ++i) {
+    lua_rawgeti(L, 1, i);
+    gpus.push_back(static_cast<int>(luaL_checkinteger(L, -1)));
+    lua_pop(L, 1);
+  }
+  worker().set_gpus(gpus);
+  return 0;
+}
+
 int set_returned(lua_State*) {
   worker().progress().set_returned();
   return 0;
@@ -214,6 +227,7 @@ int open_worker(lua_State* L) {
       method<&annotate>("annotate"),
       method<&starting_checkpoint>("starting_checkpoint"),
       method<&busy>("busy"),
+      method<&set_gpus>("set_gpus"),
       method<&set_returned>("set_returned"),
       method<&make_tempdir>("make_tempdir"),
       method<&meet>("meet"),

@@ -51,7 +51,9 @@ Attempt::Attempt(AttemptSeams seams, int number, int num_workers, RunRecord::Att
 Watchdog::Outlets Attempt::watchdog_outlets() {
   return {.send = [this](int rank, const Value& message) { send(rank, message); },
           .warn = [this](const std::string& text) { warn(text); },
-          .save = [this](auto files) { return save_diagnosis(std::move(files)); },
+          .folder = [this] { return diagnosis_folder(); },
+          .save = [this](const std::string& folder,
+                         auto files) { save_diagnosis(folder, std::move(files)); },
           .fail =
               [this](int rank, const Error& error) {
                 seams_.feed(event::Failed{rank, error, monotonic_s()});
@@ -231,7 +233,7 @@ CheckpointProgress Attempt::progress() const {
   return out;
 }
 
-const std::array<Attempt::Route, 20> Attempt::kRoutes = {{
+const std::array<Attempt::Route, 21> Attempt::kRoutes = {{
     {"call", [](Attempt& a, int rank, const Value& m) { a.on_call(rank, m); }},
     {"cancel", [](Attempt& a, int rank, const Value& m) { a.store_.cancel(rank, m["id"].as_int()); }},
     {"sync", [](Attempt& a, int rank, const Value& m) { a.collectives_->on_message(rank, m); }},
@@ -260,7 +262,8 @@ const std::array<Attempt::Route, 20> Attempt::kRoutes = {{
     {"stack", [](Attempt& a, int rank, const Value& m) { a.watchdog_.on_stack(rank, m); }},
     {"profile", [](Attempt& a, int rank, const Value& m) { a.profiles_.on_answer(rank, m); }},
     {"returned", [](Attempt& a, int rank, const Value& m) { a.on_returned(rank, m); }},
-    {"failed", [](Attempt& a, int rank, const Value& m) { a.on_failed(rank, m["error"]); }},
+    {"gpus", [](Attempt& a, int rank, const Value& m) { a.on_gpus(rank, m["gpus"]); }},
+    {"failed", [](Attempt& a, int rank, const Value& m) { a.on_failed(rank, m); }},
     {"stop_calls", [](Attempt& a, int rank, const Value& m) { a.stop_course_.on_calls(rank, m); }},
     {"stop_seen",
      [](Attempt& a, int, const Value& m) {
@@ -350,14 +353,25 @@ void Attempt::on_returned(int rank, const Value& message) {
   seams_.checkpoints.progressed();
 }
 
-// Messages cut a long error short: all of it is in the rank's log.
+void Attempt::on_gpus(int rank, const Value& gpus) {
+  std::vector<int> numbers;
+  for (const Value& number : gpus.as_list()) numbers.push_back(static_cast<int>(number.as_int()));
+  roster_.set_gpus(rank, numbers);
+}
+
+// Messages cut a long error short: all of it is in the rank's log. A rank that stays is stuck, as
+// others may be: what all of them do is saved before they are ended.
 void Attempt::on_failed(int rank, const Value& message) {
-  const Error error = error_from_value(message);
+  const Error error = error_from_value(message["error"]);
   stop_course_.on_left(rank);
   seams_.batch.add_log(
       number_, cat("rank-", rank),
       cat(error.message(), "\n", error.traceback(), error.traceback().empty() ? "" : "\n"));
-  seams_.feed(event::Failed{rank, gpus_.explain(rank, error), message["time"].as_float()});
+  const auto fail = [this, rank, error, at_s = message["error"]["time"].as_float()] {
+    seams_.feed(event::Failed{rank, gpus_.explain(rank, error), at_s});
+  };
+  if (!message["stays"].as_bool()) return fail();
+  watchdog_.save_stacks(error.message(), fail);
 }
 
 void Attempt::on_output(int rank, std::string_view bytes) {
@@ -389,11 +403,14 @@ void Attempt::on_gone(int rank, const WorkerEnd& end) {
   seams_.feed(event::Gone{rank, error, now_s});
 }
 
-std::string Attempt::save_diagnosis(std::vector<std::pair<std::string, std::string>> files) {
-  const std::string folder = cat(seams_.run_path, "/diag/", DiagFolder::name(now_ms(), number_));
+std::string Attempt::diagnosis_folder() const {
+  return cat(seams_.run_path, "/diag/", DiagFolder::name(now_ms(), number_));
+}
+
+void Attempt::save_diagnosis(const std::string& folder,
+                             std::vector<std::pair<std::string, std::string>> files) {
   seams_.io.write(
       [folder, files = std::move(files)](RunRecord&) { DiagFolder::write(folder, files); });
-  return folder;
 }
 
 }  // namespace rtrain

@@ -100,7 +100,7 @@ class Attempt : public WorkerGroupObserver {
     std::string_view type;
     OnMessage on_message;
   };
-  static const std::array<Route, 20> kRoutes;
+  static const std::array<Route, 21> kRoutes;
 
   void on_message(int rank, const Value& message) override;
   void on_output(int rank, std::string_view bytes) override;
@@ -115,6 +115,7 @@ class Attempt : public WorkerGroupObserver {
   void on_annotation(int rank, const Value& message);
   void on_damaged(const Value& message);
   void on_returned(int rank, const Value& message);
+  void on_gpus(int rank, const Value& gpus);
   void on_failed(int rank, const Value& message);
 
   Watchdog::Outlets watchdog_outlets();
@@ -124,7 +125,9 @@ class Attempt : public WorkerGroupObserver {
   WorkerGroupOptions group_options() const;
   bool spawn_next(int rank);
   void offer_seats();
-  std::string save_diagnosis(std::vector<std::pair<std::string, std::string>> files);
+  std::string diagnosis_folder() const;
+  void save_diagnosis(const std::string& folder,
+                      std::vector<std::pair<std::string, std::string>> files);
 
   void watch_gpus();
   void name_survivors();

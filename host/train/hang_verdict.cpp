@@ -30,6 +30,10 @@ std::string where(const std::string& line) { return line.empty() ? "" : cat(" at
 
 std::string describe(const RankFacts& rank) {
   if (!rank.wait) return cat("is busy", where(rank.line));
+  if (rank.wait->sequence != 0) {
+    return cat("waits on its device in ", rank.wait->operation, " (collective ",
+               rank.wait->sequence, ")", where(rank.wait->line));
+  }
   std::string out = cat("waits in ", rank.wait->operation);
   // Those of the controller are not among the collectives of torch.distributed.
   const bool counted = wait_kind(rank.wait->operation) == WaitKind::kPeers &&
@@ -46,9 +50,33 @@ bool takes_part(const RankFacts& rank) { return rank.is_started && !rank.has_ret
 // Whether a waits for b: for a collective or a report that b has not come to.
 bool waits_for(const RankFacts& a, const RankFacts& b) {
   if (!a.wait) return false;
+  if (a.wait->sequence != 0) return b.collectives < a.wait->sequence;
   const WaitKind kind = wait_kind(a.wait->operation);
   if (kind == WaitKind::kPeers) return b.collectives < a.collectives;
   return kind == WaitKind::kReport && b.reports < a.reports;
+}
+
+bool waits_on_device(const RankFacts& rank) { return rank.wait && rank.wait->sequence != 0; }
+
+// The ranks as they are, but that one whose device waits for another rank shows that as its wait.
+std::vector<RankFacts> with_device_waits(std::vector<RankFacts> ranks) {
+  for (RankFacts& rank : ranks) {
+    if (!rank.device || (rank.wait && wait_kind(rank.wait->operation) != WaitKind::kPeers))
+      continue;
+    const uint64_t sequence = rank.device->sequence;
+    const bool is_alone = std::any_of(ranks.begin(), ranks.end(), [&](const RankFacts& other) {
+      return other.collectives < sequence;
+    });
+    if (!is_alone) continue;
+    WaitFacts wait{"all_reduce", rank.device->since_s, "", sequence};
+    for (const CollectiveFacts& call : rank.calls) {
+      if (call.sequence != sequence) continue;
+      wait.operation = call.text;
+      wait.line = call.line;
+    }
+    rank.wait = std::move(wait);
+  }
+  return ranks;
 }
 
 }  // namespace
@@ -80,7 +108,8 @@ HangVerdict::HangVerdict(HangLimits limits, int num_ranks)
       tracks_(static_cast<size_t>(num_ranks)),
       hopeless_(static_cast<size_t>(num_ranks), {-1, 0}) {}
 
-std::vector<HangFinding> HangVerdict::decide(double now_s, const Ranks& ranks) {
+std::vector<HangFinding> HangVerdict::decide(double now_s, const Ranks& given) {
+  const Ranks ranks = with_device_waits(given);
   if (last_s_) clock_s_ += std::min(now_s - *last_s_, kLongestStepS);
   last_s_ = now_s;
   findings_.clear();
@@ -199,12 +228,14 @@ void HangVerdict::find_mismatch(const Ranks& ranks) {
 // i.
 void HangVerdict::find_endless_waits(const Ranks& ranks) {
   for (size_t i = 0; i < ranks.size(); ++i) {
-    if (is_exempt(ranks[i]) || !ranks[i].wait || !is_idle(ranks, i)) continue;
+    if (is_exempt(ranks[i]) || !ranks[i].wait) continue;
+    if (!waits_on_device(ranks[i]) && !is_idle(ranks, i)) continue;
     for (size_t k = 0; k < ranks.size(); ++k) {
       if (k == i || !waits_for(ranks[i], ranks[k])) continue;
       const bool left =
           ranks[k].has_returned && wait_kind(ranks[i].wait->operation) == WaitKind::kPeers;
-      const bool cycle = takes_part(ranks[k]) && !ranks[k].is_busy &&
+      const bool cycle = !waits_on_device(ranks[i]) && !waits_on_device(ranks[k]) &&
+                         takes_part(ranks[k]) && !ranks[k].is_busy &&
                          waits_for(ranks[k], ranks[i]) && is_idle(ranks, k);
       if (!left && !cycle) continue;
       if (!is_stable(i, *ranks[i].wait)) break;
@@ -228,8 +259,8 @@ void HangVerdict::find_all_waiting(const Ranks& ranks) {
   bool any_for_peers = false;
   for (size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i].has_returned) continue;
-    if (is_exempt(ranks[i]) || !ranks[i].wait || quiet_s(i) < threshold_s(i) || !is_idle(ranks, i))
-      return;
+    if (is_exempt(ranks[i]) || !ranks[i].wait || waits_on_device(ranks[i])) return;
+    if (quiet_s(i) < threshold_s(i) || !is_idle(ranks, i)) return;
     const WaitKind kind = wait_kind(ranks[i].wait->operation);
     if (kind != WaitKind::kPeers && kind != WaitKind::kReport) return;
     // Where all are in report() they wait for the disk of the controller.
@@ -249,7 +280,8 @@ void HangVerdict::find_quiet(const Ranks& ranks) {
     if (is_exempt(rank) || rank.state == 'T' || quiet_s(i) < threshold_s(i)) continue;
     const bool at_data = rank.wait && wait_kind(rank.wait->operation) == WaitKind::kData;
     const bool bounded = rank.wait && wait_kind(rank.wait->operation) == WaitKind::kBounded;
-    if (bounded || (rank.wait && !at_data && is_idle(ranks, i))) continue;
+    const bool at_peers = rank.wait && !at_data && (waits_on_device(rank) || is_idle(ranks, i));
+    if (bounded || at_peers) continue;
     const double limit_s = std::max(limits_.busy_s, kPauses * tracks_[i].longest_pause_s);
     const bool proof = quiet_s(i) >= limit_s;
     const std::string what =

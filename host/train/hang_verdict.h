@@ -9,6 +9,10 @@
 // nothing moves; and silence, or work without any sign, for far longer. A slow rank is named and
 // left alone, and so is one that waits for its data.
 //
+// A device waits for other ranks only where one of them has not called its collective, else it
+// computes; that its rank's thread waits with it is not known, so that alone proves a hang only
+// where the other one has returned.
+//
 // Time is counted in steps of a few seconds at most, so that a controller that was stopped itself
 // wakes up to no verdict.
 #pragma once
@@ -47,6 +51,13 @@ struct WaitFacts {
   std::string operation;
   double since_s = 0;  // only compared
   std::string line;
+  uint64_t sequence = 0;  // of the collective that the rank's device waits in; 0: it waits itself
+};
+
+// A collective over NCCL, which the rank's device has not finished. Its thread may go on meanwhile.
+struct DeviceFacts {
+  uint64_t sequence = 0;
+  double since_s = 0;  // only compared
 };
 
 struct RankFacts {
@@ -60,6 +71,7 @@ struct RankFacts {
   double beat_s = 0;     // only compared
   bool is_busy = false;  // train.busy() holds
   std::optional<WaitFacts> wait;
+  std::optional<DeviceFacts> device;
   std::vector<CollectiveFacts> calls;  // the latest
   std::string line;                    // where it was seen last, outside of waits
 };
@@ -87,7 +99,7 @@ class HangVerdict {
   HangVerdict(HangLimits limits, int num_ranks);
 
   // What is new at this moment. A rank is named once until it moves again.
-  std::vector<HangFinding> decide(double now_s, const std::vector<RankFacts>& ranks);
+  std::vector<HangFinding> decide(double now_s, const std::vector<RankFacts>& given);
 
  private:
   struct Track {

@@ -10,7 +10,7 @@
 namespace rtrain {
 namespace {
 
-constexpr std::chrono::milliseconds kDeadline{1500};
+constexpr std::chrono::milliseconds kDeadline{2500};
 constexpr uint64_t kLastCalls = 8;
 
 List frames_of(const BlockedCall& call) {
@@ -41,7 +41,7 @@ StackRequest::StackRequest(Loop& loop, const ProgressBoard& board,
                            std::function<void(int rank, const Value& message)> send)
     : board_(board), send_(std::move(send)), deadline_(loop, [this] { finish(); }) {}
 
-void StackRequest::start(const std::vector<Target>& targets, Done done) {
+void StackRequest::start(const std::vector<Target>& targets, const std::string& folder, Done done) {
   waiting_.push_back(std::move(done));
   if (waiting_.size() > 1) return;
   targets_ = targets;
@@ -49,7 +49,7 @@ void StackRequest::start(const std::vector<Target>& targets, Done done) {
   ++id_;
   for (const Target& target : targets_) {
     if (process_facts(target.pid).state == 'T') continue;
-    send_(target.rank, Map{{"type", "stack"}, {"id", id_}});
+    send_(target.rank, Map{{"type", "stack"}, {"id", id_}, {"folder", folder}});
   }
   deadline_.start(kDeadline);
 }

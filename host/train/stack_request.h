@@ -27,7 +27,8 @@ class StackRequest {
   StackRequest(Loop& loop, const ProgressBoard& board,
                std::function<void(int rank, const Value& message)> send);
 
-  void start(const std::vector<Target>& targets, Done done);
+  // With a folder, a worker writes there what its devices were given before it answers.
+  void start(const std::vector<Target>& targets, const std::string& folder, Done done);
   void on_answer(int rank, const Value& message);
 
  private:

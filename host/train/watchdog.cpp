@@ -52,12 +52,22 @@ void Watchdog::set_started(int rank) {
   if (!timer_.is_active()) timer_.start(kInterval);
 }
 
-void Watchdog::ask_stacks(StackRequest::Done done) {
+void Watchdog::ask_stacks(StackRequest::Done done, const std::string& folder) {
   std::vector<StackRequest::Target> targets;
   for (int rank = 0; rank < board_->size(); ++rank) {
     if (at(rank).pid != 0 && !at(rank).is_gone) targets.push_back({rank, at(rank).pid});
   }
-  stacks_.start(targets, std::move(done));
+  stacks_.start(targets, folder, std::move(done));
+}
+
+void Watchdog::save_stacks(const std::string& text, std::function<void()> then) {
+  const std::string folder = outlets_.folder();
+  ask_stacks(
+      [this, text, folder, then = std::move(then)](const List& stacks) {
+        save(text, stacks, folder);
+        then();
+      },
+      folder);
 }
 
 void Watchdog::look() {
@@ -68,7 +78,9 @@ void Watchdog::look() {
     all.push_back(facts(rank));
   }
   for (const HangFinding& finding : verdict_.decide(monotonic_s(), all)) {
-    ask_stacks([this, finding](const List& stacks) { tell(finding, stacks); });
+    const std::string folder = outlets_.folder();
+    ask_stacks([this, finding, folder](const List& stacks) { tell(finding, stacks, folder); },
+               folder);
   }
 }
 
@@ -96,13 +108,18 @@ RankFacts Watchdog::facts(int rank) const {
   }
   const uint64_t first =
       out.collectives > kComparedCalls ? out.collectives - kComparedCalls + 1 : 1;
+  if (const auto device = page.device.read(); device && device->sequence != 0) {
+    out.device = DeviceFacts{device->sequence, device->since_s};
+    const auto call = device->sequence < first ? page.call(device->sequence) : std::nullopt;
+    if (call) out.calls.push_back(to_facts(*call));
+  }
   for (uint64_t sequence = first; sequence <= out.collectives; ++sequence) {
     if (const auto call = page.call(sequence)) out.calls.push_back(to_facts(*call));
   }
   return out;
 }
 
-void Watchdog::tell(const HangFinding& finding, const List& stacks) {
+void Watchdog::tell(const HangFinding& finding, const List& stacks, const std::string& folder) {
   std::string text = cat("rank ", finding.rank, " (pid ", at(finding.rank).pid, ") ", finding.text);
   const Value* odd = stack_of(stacks, finding.rank);
   if (odd != nullptr && finding.kind == HangFinding::Kind::kBusy) {
@@ -110,18 +127,22 @@ void Watchdog::tell(const HangFinding& finding, const List& stacks) {
       text += cat("; it is at ", line);
     }
   }
+  save(text, stacks, folder);
+  if (!finding.proof) return;
+  timer_.stop();
+  outlets_.fail(finding.rank, Error(Code::kTimeout, cat("the run hangs: ", text),
+                                    odd == nullptr ? "" : stack_text(*odd)));
+}
+
+void Watchdog::save(const std::string& text, const List& stacks, const std::string& folder) {
   std::vector<std::pair<std::string, std::string>> files;
   std::string all;
   for (const Value& stack : stacks) all += stack_text(stack) + "\n";
   files.emplace_back("verdict.txt", text + "\n");
   files.emplace_back("stacks.txt", all);
   files.emplace_back("stacks.json", to_json(Value(stacks)) + "\n");
-  const std::string folder = outlets_.save(std::move(files));
+  outlets_.save(folder, std::move(files));
   outlets_.warn(cat("watchdog: ", text, " (stacks of all ranks: ", folder, ")"));
-  if (!finding.proof) return;
-  timer_.stop();
-  outlets_.fail(finding.rank, Error(Code::kTimeout, cat("the run hangs: ", text),
-                                    odd == nullptr ? "" : stack_text(*odd)));
 }
 
 }  // namespace rtrain

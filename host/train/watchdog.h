@@ -27,8 +27,12 @@ class Watchdog {
   struct Outlets {
     std::function<void(int rank, const Value& message)> send;
     std::function<void(const std::string& text)> warn;
-    // Saves the files, name and text each, in a folder of the run; gives the folder's name.
-    std::function<std::string(std::vector<std::pair<std::string, std::string>> files)> save;
+    // A new folder of the run for what is seen now; it need not be there yet.
+    std::function<std::string()> folder;
+    // Saves the files, name and text each, in that folder.
+    std::function<void(const std::string& folder,
+                       std::vector<std::pair<std::string, std::string>> files)>
+        save;
     // The rank has failed, and its group with it.
     std::function<void(int rank, const Error& error)> fail;
     // The rank's main thread has ended without leaving its page: its process is going.
@@ -53,8 +57,11 @@ class Watchdog {
   // No verdict from here on: the group is being ended.
   void stop() { timer_.stop(); }
 
-  // Every rank's stacks, of a stopped one what its page shows.
-  void ask_stacks(StackRequest::Done done);
+  // Every rank's stacks, of a stopped one what its page shows. With a folder the ranks also write
+  // there what their devices were given.
+  void ask_stacks(StackRequest::Done done, const std::string& folder = "");
+  // Saves them with that text as the verdict, names the folder in a warning, and then calls `then`.
+  void save_stacks(const std::string& text, std::function<void()> then);
 
  private:
   struct Rank {
@@ -67,7 +74,8 @@ class Watchdog {
   Rank& at(int rank) { return ranks_.at(static_cast<size_t>(rank)); }
   void look();
   RankFacts facts(int rank) const;
-  void tell(const HangFinding& finding, const List& stacks);
+  void tell(const HangFinding& finding, const List& stacks, const std::string& folder);
+  void save(const std::string& text, const List& stacks, const std::string& folder);
 
   std::unique_ptr<ProgressBoard> board_;
   Outlets outlets_;

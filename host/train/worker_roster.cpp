@@ -34,6 +34,11 @@ void WorkerRoster::set_pid(int rank, int pid) {
   write();
 }
 
+void WorkerRoster::set_gpus(int rank, const std::vector<int>& gpus) {
+  rows_.at(static_cast<size_t>(rank)).device = device_text(gpus);
+  write();
+}
+
 void WorkerRoster::set_gone(int rank, const WorkerEnd& end) {
   WorkerRow& row = rows_.at(static_cast<size_t>(rank));
   if (end.status.signal != 0) {

@@ -19,6 +19,7 @@ class WorkerRoster {
   // The next rank, on this host, with the numbers of its GPUs.
   void add(int pid, const std::vector<int>& gpus);
   void set_pid(int rank, int pid);
+  void set_gpus(int rank, const std::vector<int>& gpus);
   void set_gone(int rank, const WorkerEnd& end);
   bool is_gone(int rank) const { return is_gone_.at(static_cast<size_t>(rank)); }
   int size() const { return static_cast<int>(rows_.size()); }

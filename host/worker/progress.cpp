@@ -6,6 +6,7 @@
 #include "host/base/clock.h"
 #include "host/base/text.h"
 #include "host/lua/engine_loader.h"
+#include "host/worker/device_trace.h"
 #include "host/worker/worker_process.h"
 
 namespace rtrain {
@@ -25,10 +26,22 @@ void leave_blocking() {
   if (auto* worker = WorkerProcess::current()) worker->progress().leave();
 }
 
-void enter_collective(const char* operation, const std::string& tensors) {
-  if (auto* worker = WorkerProcess::current()) {
-    worker->progress().enter_collective(operation, tensors);
-  }
+uint64_t enter_collective(const char* operation, const std::string& tensors) {
+  auto* worker = WorkerProcess::current();
+  return worker == nullptr ? 0 : worker->progress().enter_collective(operation, tensors);
+}
+
+void set_device_wait(uint64_t number) {
+  if (auto* worker = WorkerProcess::current()) worker->progress().set_device_wait(number);
+}
+
+std::optional<std::string> absent_ranks(uint64_t number) {
+  auto* worker = WorkerProcess::current();
+  return worker == nullptr ? std::nullopt : worker->progress().absent_ranks(number);
+}
+
+void end_worker(const Error& error) {
+  if (auto* worker = WorkerProcess::current()) worker->end(error);
 }
 
 std::string describe(const CollectiveCall& call, int rank) {
@@ -107,14 +120,39 @@ PageFrame Progress::line() const {
 
 // Each rank publishes its call before it looks at its neighbours': of two that differ the later
 // one sees it, before any data move. In a ring every difference lies between two neighbours.
-void Progress::enter_collective(std::string_view operation, const std::string& tensors) {
+uint64_t Progress::enter_collective(std::string_view operation, const std::string& tensors) {
   const CollectiveCall mine = publish(operation, tensors);
   const int size = board_.size();
-  if (size < 2) return;
+  if (size < 2) return mine.sequence;
   check_returned(mine);
   compare(mine, (rank_ + 1) % size);
   if (size > 2) compare(mine, (rank_ + size - 1) % size);
   wait_for_saving(mine.sequence);
+  return mine.sequence;
+}
+
+void Progress::set_device_wait(uint64_t number) {
+  page_.device.write({number, number == 0 ? 0 : monotonic_s()});
+}
+
+std::optional<std::string> Progress::absent_ranks(uint64_t number) const {
+  if (board_.size() < 2) return std::nullopt;
+  if (number == 0) number = page_.collectives.load(std::memory_order_acquire);
+  std::string out;
+  for (int rank = 0; rank < board_.size(); ++rank) {
+    const ProgressPage& page = board_.page(rank);
+    const uint64_t count = page.collectives.load(std::memory_order_acquire);
+    if (rank == rank_ || count >= number) continue;
+    out += cat(out.empty() ? "" : ", ", "rank ", rank, " has not called it");
+    if (page.returned.load(std::memory_order_acquire) != 0) {
+      out += " and has returned from the train function";
+    } else if (const auto last = page.call(count)) {
+      out += cat(", its last one is collective ", count, ", ", last->operation.view(), "(",
+                 last->tensors.view(), ")", last->line.view().empty() ? "" : " at ",
+                 last->line.view());
+    }
+  }
+  return out;
 }
 
 CollectiveCall Progress::publish(std::string_view operation, const std::string& tensors) {
@@ -201,6 +239,10 @@ void Progress::add_functions(HostApi& api) {
   api.enter_blocking = &rtrain::enter_blocking;
   api.leave_blocking = &rtrain::leave_blocking;
   api.enter_collective = &rtrain::enter_collective;
+  api.set_device_wait = &rtrain::set_device_wait;
+  api.absent_ranks = &rtrain::absent_ranks;
+  api.end_worker = &rtrain::end_worker;
+  api.set_device_trace = &set_device_trace;
   auto* worker = WorkerProcess::current();
   if (worker == nullptr || worker->is_local()) return;
   api.operators = &worker->progress().page().operators;

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -41,7 +42,13 @@ class Progress {
   // A collective is about to move data. Throws Error(kUser) when another rank has called another
   // one at this place, which it names with both lines, or will never call it. Waits for ranks that
   // are still saving a checkpoint: the collective's own deadline begins behind that.
-  void enter_collective(std::string_view operation, const std::string& tensors);
+  // Gives the collective's number.
+  uint64_t enter_collective(std::string_view operation, const std::string& tensors);
+  // The device waits in the collective of that number, 0 for none; one thread.
+  void set_device_wait(uint64_t number);
+  // Which ranks have not come to the collective of that number, 0 for this rank's latest, and where
+  // they are. Empty: all have; nothing: their pages are not on this board.
+  std::optional<std::string> absent_ranks(uint64_t number) const;
   // Nothing of this rank counts as a hang for so long.
   void set_busy(std::string_view reason, double seconds);
 

@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 
 #include "host/base/background_thread.h"
 #include "host/base/clock.h"
@@ -20,6 +21,7 @@
 #include "host/store/checkpoint_files.h"
 #include "host/worker/controller_lost.h"
 #include "host/worker/crash_handler.h"
+#include "host/worker/device_trace.h"
 #include "host/worker/native_stack.h"
 #include "host/worker/profile_recording.h"
 #include "host/worker/stack_report.h"
@@ -33,6 +35,8 @@ constexpr std::chrono::milliseconds kFailFlushTimeout{500};  // the others wait 
 // The controller has its own, shorter deadlines and names who is late; these are for the case that
 // it cannot.
 constexpr std::chrono::milliseconds kGrace{30000};
+// For a worker that cannot go on: the controller asks it for its stacks, and kills it.
+constexpr std::chrono::milliseconds kEndPatience{10000};
 constexpr std::chrono::milliseconds kHeartbeat{1000};
 constexpr const char* kStartKey = "start";
 constexpr const char* kExitKey = "exit";
@@ -152,7 +156,7 @@ void WorkerProcess::on_message(const Value& message) {
   } else if (type == "exit") {
     replies_.set(kExitKey, true);
   } else if (type == "stack") {
-    send_stacks(message["id"].as_int());
+    send_stacks(message["id"].as_int(), message["folder"].string_or(""));
   } else if (type == "profile") {
     send_profile(message);
   } else {
@@ -162,9 +166,10 @@ void WorkerProcess::on_message(const Value& message) {
 
 // On a thread of its own: it takes as long as the slowest thread needs to answer. It sends nothing
 // once the channel is closed.
-void WorkerProcess::send_stacks(int64_t id) {
-  std::thread([this, id] {
+void WorkerProcess::send_stacks(int64_t id, const std::string& folder) {
+  std::thread([this, id, folder] {
     pthread_setname_np(pthread_self(), "rtrain-stack");
+    if (!folder.empty()) write_device_trace(folder, static_cast<int>(context_.world_rank));
     Map answer = stack_report(*progress_);
     answer.set("type", "stack");
     answer.set("id", id);
@@ -245,13 +250,33 @@ void WorkerProcess::finish(const Value& value) {
   while (!replies_.wait(kExitKey, std::chrono::hours(1))) replies_.expect(kExitKey);
 }
 
+void WorkerProcess::set_gpus(const std::vector<int>& gpus) {
+  send(Map{{"type", "gpus"}, {"gpus", List(gpus.begin(), gpus.end())}});
+}
+
 void WorkerProcess::fail(const Error& raised) {
-  const Error error = progress_->explain(raised);
+  if (!has_failed_.exchange(true)) return send_failure(progress_->explain(raised), false);
+  if (!is_local()) std::this_thread::sleep_for(kEndPatience);  // another thread is at it
+}
+
+// Nothing of what the train function still does may count: it goes on where the device left off.
+void WorkerProcess::end(const Error& error) {
+  if (!has_failed_.exchange(true)) {
+    reporter_->close();
+    send_failure(progress_->explain(error), !is_local());
+  }
+  if (is_local()) return;
+  std::this_thread::sleep_for(kEndPatience);
+  std::_Exit(exit_code(error.code()));
+}
+
+void WorkerProcess::send_failure(const Error& error, bool stays) {
   const Error short_error(error.code(), error.message().substr(0, kMaxErrorBytes),
                           error.traceback().substr(0, kMaxErrorBytes));
   fault_point("worker.failed");
   series_log_->flush(kFailFlushTimeout);
-  channel_->send(Map{{"type", "failed"}, {"error", error_to_value(short_error, monotonic_s())}});
+  channel_->send(Map{
+      {"type", "failed"}, {"error", error_to_value(short_error, monotonic_s())}, {"stays", stays}});
   channel_->flush(kFlushTimeout);
 }
 

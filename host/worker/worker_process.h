@@ -65,6 +65,8 @@ class WorkerProcess {
   Progress& progress() { return *progress_; }
 
   void set_phase(std::string_view name);
+  // Which devices this worker uses, where another launcher has dealt them out.
+  void set_gpus(const std::vector<int>& gpus);
   Reporter& reporter() { return *reporter_; }
   SeriesLog& series_log() { return *series_log_; }
   // Main thread. True once the run, or this attempt, is to stop: on all ranks from the same call
@@ -76,8 +78,11 @@ class WorkerProcess {
   // The train function has returned. Waits for uploads under way, then for the controller's `exit`.
   // Throws when a checkpoint could not be committed.
   void finish(const Value& value);
-  // It raised.
+  // It raised. What ended the worker before stays its error.
   void fail(const Error& error);
+  // It can no longer return: tells the controller, answers its questions and ends the process. In
+  // local mode it returns, and the controller ends the train function. Not the main thread.
+  void end(const Error& error);
 
   // What threads of the engine are writing: a folder is complete before it is staged.
   PendingWrites& pending_writes() { return pending_writes_; }
@@ -101,8 +106,9 @@ class WorkerProcess {
  private:
   void begin(int fd, Channel::OnClose on_close);
   void take_signals();
-  void send_stacks(int64_t id);
+  void send_stacks(int64_t id, const std::string& folder);
   void send_profile(const Value& request);
+  void send_failure(const Error& error, bool stays);
   void on_message(const Value& message);
   void send(const Value& message);
   Value call(Map request, std::optional<std::chrono::milliseconds> timeout,
@@ -128,6 +134,7 @@ class WorkerProcess {
   std::map<int64_t, List> parts_;  // of answers that are under way, by call
   StopGate stop_gate_;
   bool stop_seen_ = false;  // main thread only
+  std::atomic<bool> has_failed_{false};
   bool passes_signals_ = true;
   int held_open_ =
       -1;  // in local mode: the controller sees the channel's end when this object goes

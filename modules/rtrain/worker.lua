@@ -71,6 +71,7 @@ function worker.run(job, pump)
   local host = require 'rtrain._worker'
   begin_session(host, job, pump)
   local state = session.get('worker')
+  if job.gpus then host.set_gpus(job.gpus) end
   prepare_engine(host, state.context.threads, state.gpus)
   datasets.begin(state, job.datasets)
   host.phase('running')

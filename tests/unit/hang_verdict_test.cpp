@@ -205,5 +205,39 @@ TEST(HangVerdict, UploadIsNeverAHang) {
   EXPECT_TRUE(group.run(200).empty());
 }
 
+// A collective over NCCL: the rank's thread goes on, or spins in the driver.
+void wait_on_device(Group& group, size_t rank, uint64_t sequence) {
+  group.ranks[rank].collectives = sequence;
+  group.ranks[rank].device = DeviceFacts{sequence, group.now_s};
+  group.ranks[rank].calls = {{sequence, "all_reduce(float32 [4])", "train.lua:5"}};
+}
+
+TEST(HangVerdict, DeviceThatWaitsForAReturnedRankIsProofThoughItsThreadIsBusy) {
+  Group group;
+  wait_on_device(group, 0, 7);
+  group.ranks[1].collectives = 6;
+  group.ranks[1].has_returned = true;
+  const std::string text = expect_one(group.run(4), Kind::kReturned, 1, true);
+  EXPECT_TRUE(contains(
+      text, "rank 0 waits on its device in all_reduce(float32 [4]) (collective 7) at train.lua:5"));
+}
+
+TEST(HangVerdict, RankThatTheDevicesWaitForIsNamedAndNotTheOneThatWaits) {
+  Group group;
+  wait_on_device(group, 0, 7);
+  group.ranks[1].collectives = 6;
+  const std::string text = expect_one(group.run(12), Kind::kBusy, 1, false);
+  EXPECT_TRUE(contains(text, "rank 0 waits on its device in all_reduce"));
+}
+
+TEST(HangVerdict, DeviceWhoseCollectiveAllHaveCalledComputes) {
+  Group group;
+  for (size_t i = 0; i < 2; ++i) wait_on_device(group, i, 7);
+  for (const HangFinding& each : group.run(30)) {
+    EXPECT_FALSE(each.proof) << each.text;
+    EXPECT_EQ(each.kind, Kind::kBusy);
+  }
+}
+
 }  // namespace
 }  // namespace rtrain

@@ -1,0 +1,50 @@
+#include "host/worker/device_trace.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <memory>
+#include <thread>
+
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{1000};
+
+std::atomic<std::string (*)()> current{nullptr};
+
+void write(const std::string& folder, int rank, const std::string& text) {
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  std::ofstream(cat(folder, "/nccl-rank-", rank, ".json")) << text << "\n";
+}
+
+}  // namespace
+
+void set_device_trace(std::string (*trace)()) { current = trace; }
+
+void write_device_trace(const std::string& folder, int rank) {
+  const auto trace = current.load();
+  if (trace == nullptr) return;
+  auto written = std::make_shared<std::promise<void>>();
+  auto future = written->get_future();
+  std::thread([=] {
+    pthread_setname_np(pthread_self(), "rtrain-trace");
+    try {
+      write(folder, rank, trace());
+    } catch (const std::exception&) {
+      // The stacks, which follow, are told without it.
+    }
+    written->set_value();
+  }).detach();
+  future.wait_for(kPatience);
+}
+
+}  // namespace rtrain
