@@ -39,6 +39,17 @@ void print_cuda(const Value& environment) {
                           : cat("not available: ", cuda["reason"].as_string()));
 }
 
+// Of use where there is a device alone.
+void print_nccl(const Value& environment) {
+  if (!environment["cuda"]["available"].as_bool()) return;
+  for (const Value& setting : environment["nccl"].as_list()) {
+    const std::string why = setting["why"].string_or("");
+    print_field("NCCL",
+                cat(setting["name"].as_string(), "=", setting["value"].as_string(), "  (set by ",
+                    setting["set_by"].as_string(), why.empty() ? "" : ": ", why, ")"));
+  }
+}
+
 void print_gpus(const Value& environment) {
   if (environment["gpus"].as_list().empty()) {
     print_field("GPUs", cat("none: ", environment["gpu_reason"].string_or("")));
@@ -71,6 +82,7 @@ void print_environment(const Value& environment) {
                   human_size(environment["available_memory_bytes"].as_int()), " available"));
   print_gpus(environment);
   print_cuda(environment);
+  print_nccl(environment);
   print_field("storage", environment["storage"].as_string());
   print_field("network", environment["network"].as_string());
 }

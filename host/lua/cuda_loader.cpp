@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "host/base/error.h"
+#include "host/base/nccl_settings.h"
 #include "host/lua/embedded_library.h"
 
 extern "C" {
@@ -39,6 +40,7 @@ const CudaSupport& cuda_support() {
 
 bool load_libtorch_cuda() {
   if (cuda_support().devices == 0) return false;
+  apply_nccl_settings();
   try {
     open_library(cuda_support().library, RTLD_NOW | RTLD_GLOBAL);
   } catch (const Error& e) {

@@ -10,6 +10,7 @@
 #include "host/base/arrow_library.h"
 #include "host/base/libtorch.h"
 #include "host/base/machine.h"
+#include "host/base/nccl_settings.h"
 #include "host/base/nvml.h"
 #include "host/lua/compiled_hooks.h"
 #include "host/lua/cuda_loader.h"
@@ -54,6 +55,18 @@ Value describe_cuda() {
              {"reason", text_or_nil(support.reason)}};
 }
 
+// What a process that computes on GPUs will have.
+Value describe_nccl() {
+  List out;
+  for (const NcclSetting& setting : nccl_settings()) {
+    out.push_back(Map{{"name", setting.name},
+                      {"value", setting.value},
+                      {"set_by", setting.set_by},
+                      {"why", text_or_nil(setting.why)}});
+  }
+  return Value(std::move(out));
+}
+
 Value describe_platform() {
   utsname system{};
   ::uname(&system);
@@ -76,26 +89,28 @@ Value describe_environment() {
                        {"name", gpu.name},
                        {"memory_bytes", gpu.memory_bytes}});
   }
-  return Map{{"version", rtrain_version()},
-             {"platform", describe_platform()},
-             {"luajit", LUAJIT_VERSION},
-             {"luajit_hooks_in_compiled_code", hooks_reach_compiled_code()},
-             {"libuv", uv_version_string()},
-             {"sqlite", sqlite3_libversion()},
-             {"libtorch", describe_libtorch()},
-             {"arrow", describe_arrow()},
-             {"cuda", describe_cuda()},
-             {"hostname", hostname()},
-             {"cores", available_cores()},
-             {"memory_bytes", memory_bytes()},
-             {"available_memory_bytes", available_memory_bytes()},
-             {"gpus", std::move(gpus)},
-             {"gpu_driver", search.driver.empty() ? Value() : Value(search.driver)},
-             {"gpu_reason", search.reason.empty() ? Value() : Value(search.reason)},
-             {"storage", default_storage()},
-             {"network",
-              "during a run Gloo listens on loopback; its connections are not "
-              "authenticated"}};
+  return Map{
+      {"version", rtrain_version()},
+      {"platform", describe_platform()},
+      {"luajit", LUAJIT_VERSION},
+      {"luajit_hooks_in_compiled_code", hooks_reach_compiled_code()},
+      {"libuv", uv_version_string()},
+      {"sqlite", sqlite3_libversion()},
+      {"libtorch", describe_libtorch()},
+      {"arrow", describe_arrow()},
+      {"cuda", describe_cuda()},
+      {"nccl", describe_nccl()},
+      {"hostname", hostname()},
+      {"cores", available_cores()},
+      {"memory_bytes", memory_bytes()},
+      {"available_memory_bytes", available_memory_bytes()},
+      {"gpus", std::move(gpus)},
+      {"gpu_driver", search.driver.empty() ? Value() : Value(search.driver)},
+      {"gpu_reason", search.reason.empty() ? Value() : Value(search.reason)},
+      {"storage", default_storage()},
+      {"network",
+       "during a run Gloo, and NCCL with GPUs, listen on loopback; their connections are not "
+       "authenticated"}};
 }
 
 std::string default_storage() {
