@@ -4,6 +4,7 @@
 #include "host/cuda/devices.h"
 #include "host/cuda/events.h"
 #include "host/cuda/graphs.h"
+#include "host/cuda/groups.h"
 #include "host/cuda/memory_snapshot.h"
 #include "host/cuda/nvtx.h"
 #include "host/engine/cuda/api.h"
@@ -13,6 +14,7 @@ extern "C" __attribute__((visibility("default"))) const rtrain::CudaApi* rtrain_
                                     .devices = rtrain::cuda_devices_api(),
                                     .events = rtrain::cuda_events_api(),
                                     .graphs = rtrain::cuda_graphs_api(),
+                                    .groups = rtrain::cuda_groups_api(),
                                     .memory_snapshot = rtrain::cuda_memory_snapshot_api(),
                                     .nvtx = rtrain::cuda_nvtx_api()};
   return &kApi;

@@ -66,6 +66,15 @@ local function with_gpus(scaling, gpus, num_workers)
   }
 end
 
+-- Where another launcher has dealt the devices out, the ranks see whether two have the same when they form the group.
+local function backend_of(trainer, scaling, place)
+  local config = trainer.torch_config
+  if trainer._kind ~= 'torch' then return 'gloo' end
+  if not place then return config:choose_backend(scaling:num_gpus_per_worker(), scaling:max_workers()) end
+  if not scaling.use_gpu then return (config:choose_backend(0, place.world_size)) end
+  return config.backend or 'auto'
+end
+
 -- The trainer's configs with the flags of the command over them.
 local function job_of(trainer, flags)
   local run_config, scaling = trainer.run_config, trainer.scaling_config
@@ -77,8 +86,11 @@ local function job_of(trainer, flags)
   local is_local = scaling.num_workers == 0
   if is_local then local_fits = local_fits + 1 end
   local place = is_local and launcher.place() or nil
+  local backend, how_tensors_travel = backend_of(trainer, scaling, place)
   return {
     kind = trainer._kind,
+    backend = backend,
+    how_tensors_travel = how_tensors_travel,
     validation_config = trainer.validation_config,
     train_loop_per_worker = trainer.train_loop_per_worker,
     train_loop_config = overrides.apply(trainer.train_loop_config, flags.set),
@@ -145,7 +157,7 @@ local function make_spec(job, flags)
     can_fetch = run_config.storage_filesystem ~= nil and run_config.storage_filesystem.get ~= nil,
     failure_config = run_config.failure_config:to_table(),
     worker_env = worker_env.of(run_config),
-    backend = job.torch_config.backend or 'gloo',
+    backend = job.backend,
     timeout_s = job.torch_config.timeout_s,
     git_commit = commit,
     git_dirty = dirty,
@@ -197,6 +209,7 @@ function launch.fit(trainer)
   spec.wants_reports = spec.has_callbacks or job.run_config.stop ~= nil
   local display = display_of(job, spec, flags)
   if warning then display:notice(warning) end
+  if job.how_tensors_travel then display:notice(job.how_tensors_travel, 'info') end
   local run = require('rtrain._controller').open(spec)
   local watch
   local callbacks = Callbacks(list, function(text)

@@ -1,4 +1,5 @@
--- rtrain/process_group.lua: the process group of a TorchTrainer's workers, formed at its first use.
+-- rtrain/process_group.lua: the process group of a TorchTrainer's workers, formed at its first use, of this rank's current
+-- device.
 
 local errors = require 'rtrain.errors'
 local session = require 'rtrain.session'

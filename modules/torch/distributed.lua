@@ -1,5 +1,8 @@
 -- torch/distributed.lua: collectives over the ranks of a run, as torch.distributed.
 --
+-- Tensors of the CPU travel over Gloo, those of CUDA over NCCL where each rank has a device to itself: as in PyTorch the call
+-- then returns when the device has been given the collective, and what uses the tensor next waits for it there.
+--
 -- Inside a train function the process group forms itself. Every rank must call the same collectives in the same order.
 -- Errors: 'peer_lost' when another rank is gone, 'timeout' when it did not come in time; both name the operation and
 -- the rank, and every later collective raises again.
@@ -30,9 +33,12 @@ end
 
 ---Makes the process group of this process. A trainer does it before the train function runs; a script of its own may
 ---make one of a single rank.
----@param backend? string 'gloo' (default)
----@param options? {rank: integer, world_size: integer, timeout_s: number} timeout_s: seconds, default 1800
----Errors: 'argument' when there is one already, 'unsupported' for several ranks without a trainer.
+---@param backend? string 'nccl' for CUDA tensors (CPU tensors travel over Gloo beside it), 'gloo' for all; default: NCCL
+---  where every rank has a CUDA device to itself
+---@param options? {rank: integer, world_size: integer, timeout_s: number, is_high_priority_stream: boolean} timeout_s:
+---  seconds, default 1800; is_high_priority_stream: NCCL's work goes before the model's
+---Errors: 'argument' when there is one already, 'environment' for 'nccl' without a device, 'unsupported' for several ranks
+---without a trainer.
 ---
 ---```lua
 ---local dist = require 'torch.distributed'
@@ -42,10 +48,11 @@ end
 ---```
 function distributed.init_process_group(backend, options)
   if type(backend) == 'table' then backend, options = nil, backend end
-  options = args.options(options, {'backend', 'rank', 'world_size', 'timeout_s', 'prefix'}, 'init_process_group')
+  options = args.options(options, {'backend', 'rank', 'world_size', 'timeout_s', 'prefix', 'is_high_priority_stream'},
+    'init_process_group')
   engine().init_process_group{
     backend = backend or options.backend, rank = options.rank, world_size = options.world_size,
-    timeout_s = options.timeout_s, prefix = options.prefix}
+    timeout_s = options.timeout_s, prefix = options.prefix, is_high_priority_stream = options.is_high_priority_stream}
 end
 
 ---Ends the process group: reducers of DistributedDataParallel, then the group. Without one it does nothing.
@@ -57,11 +64,15 @@ function distributed.is_initialized() return engine().is_initialized() end
 ---@return boolean always true: the wheel's LibTorch has Gloo
 function distributed.is_available() return true end
 
----@return string backend 'gloo'
-function distributed.get_backend()
-  dist().get_rank()
-  return 'gloo'
-end
+---@return boolean true
+function distributed.is_gloo_available() return true end
+
+---@return boolean whether this process has brought LibTorch's CUDA library, and NCCL with it: a driver shows a device
+function distributed.is_nccl_available() return engine().is_nccl_available() end
+
+---@return string backend what CUDA tensors travel over: 'nccl', or 'gloo' where ranks share a device or have none; CPU tensors
+---  always travel over Gloo
+function distributed.get_backend() return dist().get_backend() end
 
 ---@return integer rank from 0
 function distributed.get_rank() return dist().get_rank() end

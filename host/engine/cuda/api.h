@@ -13,19 +13,21 @@
 #include "host/engine/cuda/devices_api.h"
 #include "host/engine/cuda/events_api.h"
 #include "host/engine/cuda/graphs_api.h"
+#include "host/engine/cuda/groups_api.h"
 #include "host/engine/cuda/memory_snapshot_api.h"
 #include "host/engine/cuda/nvtx_api.h"
 
 namespace rtrain {
 
 struct CudaApi {
-  static constexpr uint32_t kVersion = 2;
+  static constexpr uint32_t kVersion = 4;
   uint32_t version = kVersion;
 
   CudaAllocatorApi allocator;
   CudaDevicesApi devices;
   CudaEventsApi events;
   CudaGraphsApi graphs;
+  CudaGroupsApi groups;
   CudaMemorySnapshotApi memory_snapshot;
   CudaNvtxApi nvtx;
 };

@@ -5,6 +5,7 @@
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "host/base/text.h"
+#include "host/engine/cuda/cuda.h"
 #include "host/engine/distributed/group.h"
 #include "host/engine/distributed/host_store.h"
 #include "host/engine/distributed/reducer.h"
@@ -75,14 +76,24 @@ c10::intrusive_ptr<c10d::Store> make_store(const HostApi& api, const GroupOption
   return c10::make_intrusive<c10d::HashStore>();
 }
 
-int init_process_group(lua_State* L) {
-  const Options given(L, 1, "init_process_group",
-                      {"backend", "rank", "world_size", "timeout_s", "prefix"});
-  const std::string backend = given.text("backend", "gloo");
-  if (backend != "gloo") {
-    throw Error(Code::kUnsupported, cat("init_process_group: backend '", backend,
-                                        "' is not supported by this version; use 'gloo'"));
+// PyTorch's name of both at once is the same as NCCL here: CPU tensors travel over Gloo anyway.
+std::string check_backend(const std::string& name) {
+  if (name == "gloo" || name == "auto") return name;
+  if (name != "nccl" && name != "cpu:gloo,cuda:nccl") {
+    throw Error(Code::kArgument, cat("init_process_group: backend '", name,
+                                     "': expected 'nccl', 'gloo' or nothing"));
   }
+  if (cuda_api() == nullptr || cuda_api()->devices.count() == 0) {
+    throw Error(Code::kEnvironment, cat("init_process_group: backend 'nccl' needs a CUDA device: ",
+                                        cuda_refusal(), ": use 'gloo', or leave it out"));
+  }
+  return "nccl";
+}
+
+int init_process_group(lua_State* L) {
+  const Options given(
+      L, 1, "init_process_group",
+      {"backend", "rank", "world_size", "timeout_s", "prefix", "is_high_priority_stream"});
   if (find_group(L) != nullptr) {
     throw Error(Code::kArgument, "init_process_group: this process has a process group already");
   }
@@ -91,6 +102,11 @@ int init_process_group(lua_State* L) {
   options.world_size = static_cast<int>(given.integer("world_size", 1));
   options.timeout = given.seconds("timeout_s", options.timeout);
   options.prefix = given.text("prefix", "default");
+  options.backend = check_backend(given.text("backend", "auto"));
+  if (cuda_api() != nullptr && cuda_api()->devices.count() > 0) {
+    options.device = cuda_api()->devices.current();
+  }
+  options.is_high_priority_stream = given.boolean("is_high_priority_stream", false);
   const HostApi& api = host(L);
   push<Group>(L, std::make_shared<Group>(options, make_store(api, options), api));
   lua_setfield(L, LUA_REGISTRYINDEX, kGroupKey);
@@ -111,6 +127,16 @@ int is_initialized(lua_State* L) {
 
 int get_rank(lua_State* L) {
   lua_pushinteger(L, check_group(L)->rank());
+  return 1;
+}
+
+int get_backend(lua_State* L) {
+  lua_pushstring(L, check_group(L)->uses_nccl() ? "nccl" : "gloo");
+  return 1;
+}
+
+int is_nccl_available(lua_State* L) {
+  lua_pushboolean(L, cuda_api() != nullptr);
   return 1;
 }
 
@@ -258,6 +284,8 @@ void open_dist(lua_State* L) {
       torch_method<&is_initialized>("is_initialized"),
       torch_method<&get_rank>("get_rank"),
       torch_method<&get_world_size>("get_world_size"),
+      torch_method<&get_backend>("get_backend"),
+      torch_method<&is_nccl_available>("is_nccl_available"),
       torch_method<&all_reduce>("all_reduce"),
       torch_method<&all_gather>("all_gather"),
       torch_method<&broadcast>("broadcast"),

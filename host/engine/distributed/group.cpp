@@ -14,8 +14,12 @@
 #include "host/base/clock.h"
 #include "host/base/text.h"
 #include "host/engine/blocking.h"
+#include "host/engine/cuda/cuda.h"
+#include "host/engine/distributed/backend_choice.h"
+#include "host/engine/distributed/nccl_group.h"
 #include "host/engine/distributed/peer_error.h"
 #include "host/engine/distributed/reducer.h"
+#include "host/engine/distributed/tensor_texts.h"
 #include "host/engine/distributed/watched_backend.h"
 
 namespace rtrain {
@@ -58,13 +62,23 @@ void in_place(const at::Tensor& tensor, Run run) {
   if (!dense.is_same(target)) target.copy_(dense);
 }
 
-// Returns when every rank is here: one that left as soon as it is connected would break the
-// connections that a slower one still makes.
-void meet(c10d::Store& store, const GroupOptions& options) {
+std::string device_uuid(int device) {
+  return device < 0 ? "" : need_cuda().devices.properties(device).uuid;
+}
+
+// Returns when every rank is here, with their devices: one that left as soon as it is connected
+// would break the connections that a slower one still makes.
+std::vector<std::string> meet(c10d::Store& store, const GroupOptions& options) {
   std::vector<std::string> keys;
   for (int rank = 0; rank < options.world_size; ++rank) keys.push_back(cat("connected/", rank));
-  store.set(keys[static_cast<size_t>(options.rank)], std::vector<uint8_t>{1});
+  const std::string mine = device_uuid(options.backend == "gloo" ? -1 : options.device);
+  // No value may be empty: "+" is before each.
+  store.set(keys[static_cast<size_t>(options.rank)], "+" + mine);
   store.wait(keys);
+  std::vector<std::string> out;
+  if (options.backend == "gloo") return out;
+  for (const std::string& key : keys) out.push_back(store.get_to_str(key).substr(1));
+  return out;
 }
 
 }  // namespace
@@ -86,36 +100,77 @@ void Group::connect(const c10::intrusive_ptr<c10d::Store>& store) {
   const std::chrono::milliseconds wait = std::min(kRendezvousTimeout, options_.timeout);
   store->setTimeout(wait);
   const auto scoped = c10::make_intrusive<c10d::PrefixStore>(cat("group/", options_.prefix), store);
-  auto gloo_options = c10d::ProcessGroupGloo::Options::create(wait);
-  gloo_options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(kLoopback));
-  const c10::intrusive_ptr<c10d::Backend> backend =
-      c10::make_intrusive<Watched<c10d::ProcessGroupGloo>>(
-          host_, c10::make_intrusive<c10d::PrefixStore>("gloo", scoped), options_.rank,
-          options_.world_size, gloo_options);
-  meet(*scoped, options_);
-  backend->setTimeout(options_.timeout);
+  const auto gloo = connect_gloo(scoped, wait);
+  const BackendChoice choice = choose_backend(options_.backend, meet(*scoped, options_));
+  gloo->setTimeout(options_.timeout);
   group_ = c10::make_intrusive<c10d::ProcessGroup>(scoped, options_.rank, options_.world_size);
-  group_->setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::GLOO, backend);
-  if (at::globalContext().hasCUDA()) {
-    group_->setBackend(c10::kCUDA, c10d::ProcessGroup::BackendType::GLOO, backend);
-  }
+  group_->setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
   group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
+  if (choice.uses_nccl) {
+    connect_nccl(scoped, wait);
+  } else if (at::globalContext().hasCUDA()) {
+    group_->setBackend(c10::kCUDA, c10d::ProcessGroup::BackendType::GLOO, gloo);
+  }
   group_->setGroupName(cat("rtrain/", options_.prefix));
+  if (choice.reason.empty() || options_.rank != 0 || host_.warn == nullptr) return;
+  host_.warn(cat("CUDA tensors travel over Gloo: ", choice.reason));
+}
+
+c10::intrusive_ptr<c10d::Backend> Group::connect_gloo(const c10::intrusive_ptr<c10d::Store>& store,
+                                                      std::chrono::milliseconds wait) {
+  auto options = c10d::ProcessGroupGloo::Options::create(wait);
+  options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(kLoopback));
+  const auto tell = [this](const std::string& operation, const std::vector<at::Tensor>& tensors) {
+    if (host_.enter_collective == nullptr) return uint64_t{0};
+    return host_.enter_collective(operation.c_str(), describe_tensors(tensors));
+  };
+  return c10::make_intrusive<Watched<c10d::ProcessGroupGloo>>(
+      tell, c10::make_intrusive<c10d::PrefixStore>("gloo", store), options_.rank,
+      options_.world_size, options);
+}
+
+void Group::connect_nccl(const c10::intrusive_ptr<c10d::Store>& store,
+                         std::chrono::milliseconds wait) {
+  const CudaGroupsApi& api = need_cuda().groups;
+  const NcclGroupOptions options{.rank = options_.rank,
+                                 .world_size = options_.world_size,
+                                 .device = options_.device,
+                                 .timeout = options_.timeout,
+                                 .start_timeout = wait,
+                                 .is_high_priority_stream = options_.is_high_priority_stream};
+  nccl_ = std::make_unique<NcclGroup>(options, api,
+                                      c10::make_intrusive<c10d::PrefixStore>("nccl", store), host_);
+  // The group hands its device on to what is added to it.
+  group_->setBoundDeviceId(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(options_.device)));
+  group_->setBackend(c10::kCUDA, c10d::ProcessGroup::BackendType::NCCL, nccl_->backend());
+  group_->setDefaultBackend(c10d::ProcessGroup::BackendType::NCCL);
+  if (host_.set_device_trace != nullptr) host_.set_device_trace(api.trace);
+}
+
+void Group::check_device(const char* operation, const at::Tensor& tensor) const {
+  if (nccl_ == nullptr || !tensor.is_cuda() || tensor.get_device() == nccl_->device()) return;
+  throw Error(Code::kArgument, cat(operation, ": the tensor is on cuda:", tensor.get_device(),
+                                   ", and this rank's group on cuda:", nccl_->device(),
+                                   ": move it there with :to(device)"));
 }
 
 void Group::check_usable(const char* operation) const {
-  if (failure_) {
-    throw Error(failure_->code(),
-                cat(operation, ": the process group failed before: ", failure_->message()));
-  }
+  const std::optional<Error> on_device = nccl_ == nullptr ? std::nullopt : nccl_->failure();
+  const std::optional<Error>& failure = on_device ? on_device : failure_;
+  if (!failure) return;
+  throw Error(failure->code(),
+              cat(operation, ": the process group failed before: ", failure->message()));
 }
 
 Error Group::located(const char* operation, const Error& error, double waited_s) const {
   const std::string where = cat(operation, " on rank ", options_.rank, " of ", options_.world_size);
   if (error.code() == Code::kTimeout) {
+    const std::string absent =
+        host_.absent_ranks == nullptr ? "" : host_.absent_ranks(0).value_or("");
     return Error(Code::kTimeout,
                  cat(where, " waited ", static_cast<int64_t>(waited_s), " s for the other ranks (",
-                     error.message(), "): every rank must call the same collectives in the same ",
+                     absent.empty() ? error.message() : absent,
+                     "): every rank must call the same collectives in the same ",
                      "order; a longer wait is set with torch_config = {timeout_s = …}"));
   }
   return Error(Code::kPeerLost,
@@ -147,6 +202,7 @@ void Group::call(const char* operation, const std::function<void()>& body) {
 void Group::all_reduce(const at::Tensor& tensor, std::string_view op) {
   c10d::AllreduceOptions options;
   options.reduceOp = reduce_op(op);
+  check_device("all_reduce", tensor);
   call("all_reduce", [&] {
     const c10::NoGradGuard no_grad;
     in_place(tensor, [&](const at::Tensor& dense) {
@@ -158,6 +214,7 @@ void Group::all_reduce(const at::Tensor& tensor, std::string_view op) {
 
 std::vector<at::Tensor> Group::all_gather(const at::Tensor& tensor) {
   std::vector<std::vector<at::Tensor>> out(1);
+  check_device("all_gather", tensor);
   call("all_gather", [&] {
     const c10::NoGradGuard no_grad;
     std::vector<at::Tensor> in{tensor.detach().contiguous()};
@@ -174,6 +231,7 @@ void Group::broadcast(const at::Tensor& tensor, int src) {
   }
   c10d::BroadcastOptions options;
   options.rootRank = src;
+  check_device("broadcast", tensor);
   call("broadcast", [&] {
     const c10::NoGradGuard no_grad;
     in_place(tensor, [&](const at::Tensor& dense) {
@@ -196,6 +254,7 @@ void Group::reduce_scatter(const at::Tensor& output, const std::vector<at::Tenso
   }
   c10d::ReduceScatterOptions options;
   options.reduceOp = reduce_op(op);
+  check_device("reduce_scatter", output);
   call("reduce_scatter", [&] {
     const c10::NoGradGuard no_grad;
     in_place(output, [&](const at::Tensor& dense) {
@@ -217,6 +276,8 @@ void Group::close() noexcept {
     if (const auto reducer = weak.lock()) reducer->close();
   }
   reducers_.clear();
+  // Before the group and its store go: NCCL ends over them.
+  if (nccl_ != nullptr) nccl_->close();
   group_.reset();
   if (!failure_) {
     failure_ = Error(Code::kArgument, "the process group was destroyed");

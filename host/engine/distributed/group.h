@@ -1,9 +1,10 @@
 // host/engine/distributed/group.h: a process group of one attempt and its collectives.
 //
-// Gloo on loopback over a c10d::Store. Owned by one Lua state and used by its thread only. Every
-// collective must be called by all ranks in the same order. When one fails on another rank's
-// account, Error(kPeerLost) or, at the group's deadline, Error(kTimeout) says so, and every later
-// collective raises the same: the group is dead.
+// Gloo on loopback over a c10d::Store, and NCCL for CUDA tensors where each rank has a device to
+// itself. Owned by one Lua state and used by its thread only. Every collective must be called by
+// all ranks in the same order. When one fails on another rank's account, Error(kPeerLost) or, at
+// the group's deadline, Error(kTimeout) says so, and every later collective raises the same: the
+// group is dead. Over NCCL a collective has been given to the device when its call returns.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -24,6 +25,7 @@
 
 namespace rtrain {
 
+class NcclGroup;
 class Reducer;
 
 struct GroupOptions {
@@ -32,6 +34,10 @@ struct GroupOptions {
   std::chrono::milliseconds timeout = std::chrono::minutes(30);
   // Distinguishes attempts in the store: nothing is shared with a dead attempt.
   std::string prefix;
+  // "gloo", "nccl" or "auto": NCCL where every rank has a device to itself.
+  std::string backend = "gloo";
+  int device = -1;                       // of this rank; below 0: it has none
+  bool is_high_priority_stream = false;  // of NCCL
 };
 
 class Group {
@@ -47,6 +53,10 @@ class Group {
   int rank() const { return options_.rank; }
   int world_size() const { return options_.world_size; }
   const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return group_; }
+  // What CUDA tensors travel over; CPU tensors always travel over Gloo.
+  bool uses_nccl() const { return nccl_ != nullptr; }
+  // Throws Error(kArgument) for a tensor that this rank's NCCL cannot move.
+  void check_device(const char* operation, const at::Tensor& tensor) const;
 
   // In place. op: "sum", "avg", "min", "max", "product".
   void all_reduce(const at::Tensor& tensor, std::string_view op);
@@ -72,12 +82,16 @@ class Group {
 
  private:
   void connect(const c10::intrusive_ptr<c10d::Store>& store);
+  c10::intrusive_ptr<c10d::Backend> connect_gloo(const c10::intrusive_ptr<c10d::Store>& store,
+                                                 std::chrono::milliseconds wait);
+  void connect_nccl(const c10::intrusive_ptr<c10d::Store>& store, std::chrono::milliseconds wait);
   void check_usable(const char* operation) const;
   Error located(const char* operation, const Error& error, double waited_s) const;
 
   GroupOptions options_;
   const HostApi& host_;
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
+  std::unique_ptr<NcclGroup> nccl_;
   std::vector<std::weak_ptr<Reducer>> reducers_;
   std::optional<Error> failure_;
 };

@@ -13,6 +13,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/engine/distributed/bf16_hook.h"
 
 namespace rtrain {
 
@@ -76,6 +77,7 @@ Reducer::Reducer(std::shared_ptr<Group> group, std::vector<at::Tensor> params,
                  ReducerOptions options)
     : group_(std::move(group)), params_(std::move(params)), options_(std::move(options)) {
   check_params();
+  group_->check_device("DistributedDataParallel", params_[0]);
   group_->call("DistributedDataParallel", [this] {
     c10d::verify_params_across_processes(group_->process_group(), params_, std::nullopt);
     equalize_ranks();
@@ -98,6 +100,12 @@ void Reducer::check_params() const {
   std::unordered_set<const void*> seen;
   for (size_t i = 0; i < params_.size(); ++i) {
     const std::string name = options_.names.empty() ? cat("number ", i) : options_.names[i];
+    if (params_[i].device() != params_[0].device()) {
+      throw Error(Code::kArgument,
+                  cat("DistributedDataParallel: parameter ", name, " is on ",
+                      params_[i].device().str(), ", others are on ", params_[0].device().str(),
+                      ": move the model to one device first"));
+    }
     if (!params_[i].requires_grad()) {
       throw Error(Code::kArgument, cat("parameter ", name, " does not require a gradient"));
     }
@@ -144,7 +152,10 @@ void Reducer::build() {
       /*bucket_bytes_cap_list=*/std::vector<int64_t>{});
   logger_ = std::make_shared<c10d::Logger>(reducer_);
   reducer_->set_logger(std::weak_ptr<c10d::Logger>(logger_));
-  logger_->set_construction_data_and_log("DistributedDataParallel", {}, -1,
+  std::vector<int> devices;
+  if (params_[0].is_cuda()) devices.push_back(params_[0].get_device());
+  const int output_device = devices.empty() ? -1 : devices[0];
+  logger_->set_construction_data_and_log("DistributedDataParallel", devices, output_device,
                                          options_.broadcast_buffers, /*has_sync_bn=*/false,
                                          options_.static_graph);
   if (!options_.static_graph) return;
@@ -225,9 +236,11 @@ void Reducer::register_comm_hook(std::string_view name) {
     reducer_->register_builtin_comm_hook(c10d::BuiltinCommHookType::ALLREDUCE);
   } else if (name == "fp16_compress") {
     reducer_->register_builtin_comm_hook(c10d::BuiltinCommHookType::FP16_COMPRESS);
+  } else if (name == "bf16_compress") {
+    reducer_->register_comm_hook(bf16_compress_hook(group_->process_group()));
   } else {
-    throw Error(Code::kArgument,
-                cat("unknown communication hook '", name, "': use allreduce or fp16_compress"));
+    throw Error(Code::kArgument, cat("unknown communication hook '", name,
+                                     "': use allreduce, fp16_compress or bf16_compress"));
   }
 }
 

@@ -56,7 +56,7 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   // all.
   bool replaces_outputs() const;
 
-  // "allreduce" or "fp16_compress". Once, before the first backward.
+  // "allreduce", "fp16_compress" or "bf16_compress". Once, before the first backward.
   void register_comm_hook(std::string_view name);
 
   // Gradient hooks stop; later calls raise. Never throws. Calling it again does nothing.

@@ -90,7 +90,7 @@ function DistributedDataParallel:no_sync(fn)
   return restore_and_return(self, before, xpcall(fn, errors.wrap))
 end
 
----How gradients travel: 'allreduce' or 'fp16_compress'. Once, before the first backward.
+---How gradients travel: 'allreduce', 'fp16_compress' or 'bf16_compress'. Once, before the first backward.
 ---@param name string
 ---Raises code 'argument' for another name.
 function DistributedDataParallel:register_comm_hook(name)

@@ -1,5 +1,6 @@
-#include "host/engine/distributed/watched_backend.h"
+#include "host/engine/distributed/tensor_texts.h"
 
+#include "host/base/text.h"
 #include "host/engine/tensor/dtype.h"
 
 namespace rtrain {

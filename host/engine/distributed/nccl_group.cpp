@@ -1,0 +1,259 @@
+#include "host/engine/distributed/nccl_group.h"
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/text.h"
+#include "host/engine/distributed/given_collectives.h"
+#include "host/engine/distributed/nccl_error.h"
+#include "host/engine/distributed/tensor_texts.h"
+
+namespace rtrain {
+namespace {
+
+constexpr std::chrono::milliseconds kLook{100};
+constexpr std::chrono::milliseconds kShutdownPatience{30000};
+constexpr std::chrono::milliseconds kAbortPatience{10000};
+
+// Runs it on a thread of its own. False: it has not ended in time, and goes on.
+bool ends_within(std::chrono::milliseconds patience, std::function<void()> body) {
+  auto ended = std::make_shared<std::promise<void>>();
+  auto future = ended->get_future();
+  std::thread([ended, body = std::move(body)]() mutable {
+    pthread_setname_np(pthread_self(), "rtrain-nccl-end");
+    try {
+      body();
+    } catch (const std::exception&) {
+      // The group is being given up: what it failed of was told before, or hurts nobody.
+    }
+    body = nullptr;
+    ended->set_value();
+  }).detach();
+  return future.wait_for(patience) == std::future_status::ready;
+}
+
+}  // namespace
+
+struct NcclGroup::State : std::enable_shared_from_this<NcclGroup::State> {
+  State(const NcclGroupOptions& given_options, const CudaGroupsApi& cuda, const HostApi& host_api)
+      : options(given_options), api(cuda), host(host_api) {}
+
+  NcclOptions nccl_options();
+  void connect();
+  void start_watch();
+  void watch();
+  std::optional<NcclFailure> look();
+  void show_pending();
+  NcclFailure describe(NcclFailure::Kind kind, std::string detail) const;
+  void end(const Error& error);
+  void end_watch();
+  void close();
+  void warn(const std::string& text) const {
+    if (host.warn != nullptr) host.warn(text);
+  }
+
+  const NcclGroupOptions options;
+  const CudaGroupsApi& api;
+  const HostApi& host;
+  c10::intrusive_ptr<c10d::Backend> backend;
+  GivenCollectives given;
+  std::string telling;       // the collective that is being given; the thread of the group
+  uint64_t shown = 0;        // the number on the page; the watching thread
+  uint64_t oldest = 0;       // sequence of what the device waits in, 0 for nothing; likewise
+  mutable std::mutex mutex;  // of what follows
+  std::condition_variable changed;
+  std::optional<double> connecting_since_s;
+  std::optional<std::string> abort_reason;
+  std::optional<Error> failure;
+  bool ending = false;
+  bool watching = false;
+};
+
+NcclOptions NcclGroup::State::nccl_options() {
+  NcclOptions out;
+  out.rank = options.rank;
+  out.world_size = options.world_size;
+  out.device = options.device;
+  out.timeout = options.timeout;
+  out.is_high_priority_stream = options.is_high_priority_stream;
+  // close() parts the two again.
+  const auto self = shared_from_this();
+  out.tell = [self](const std::string& operation, const std::vector<at::Tensor>& tensors) {
+    const std::string text = describe_tensors(tensors);
+    self->telling = cat(operation, "(", text, ")");
+    const auto enter = self->host.enter_collective;
+    return enter == nullptr ? uint64_t{0} : enter(operation.c_str(), text);
+  };
+  out.on_given = [self](uint64_t number, uint64_t sequence) {
+    self->given.add({sequence, number, monotonic_s(), self->telling});
+  };
+  out.on_abort = [self](const std::string& reason) {
+    const std::lock_guard lock(self->mutex);
+    self->abort_reason = reason;
+    self->changed.notify_all();
+  };
+  return out;
+}
+
+// NCCL's start has no deadline of its own: while it lasts the watching thread keeps one.
+void NcclGroup::State::connect() {
+  {
+    const std::lock_guard lock(mutex);
+    connecting_since_s = monotonic_s();
+  }
+  backend->eagerConnectSingleDevice(
+      at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(options.device)));
+  const std::lock_guard lock(mutex);
+  connecting_since_s.reset();
+}
+
+void NcclGroup::State::start_watch() {
+  watching = true;
+  std::thread([self = shared_from_this()] {
+    pthread_setname_np(pthread_self(), "rtrain-nccl");
+    self->watch();
+    const std::lock_guard lock(self->mutex);
+    self->watching = false;
+    self->changed.notify_all();
+  }).detach();
+}
+
+void NcclGroup::State::watch() {
+  while (true) {
+    {
+      std::unique_lock lock(mutex);
+      changed.wait_for(lock, kLook, [this] { return ending || abort_reason; });
+      if (ending) return;
+    }
+    const auto found = look();
+    if (!found) continue;
+    return end(nccl_error(*found));
+  }
+}
+
+std::optional<NcclFailure> NcclGroup::State::look() {
+  using Kind = NcclFailure::Kind;
+  {
+    const std::lock_guard lock(mutex);
+    if (abort_reason) return describe(Kind::kAbort, *abort_reason);
+    if (connecting_since_s) {
+      NcclFailure late = describe(Kind::kStart, "");
+      late.waited_s = monotonic_s() - *connecting_since_s;
+      if (late.waited_s * 1000 < static_cast<double>(options.start_timeout.count())) {
+        return std::nullopt;
+      }
+      return late;
+    }
+  }
+  const c10d::ErrorType error = backend->getError();
+  if (error == c10d::ErrorType::TIMEOUT) return describe(Kind::kTimeout, "");
+  if (error != c10d::ErrorType::SUCCESS) return describe(Kind::kError, api.problem(*backend));
+  show_pending();
+  return std::nullopt;
+}
+
+// So that the controller sees who waits for whom, also where the rank's thread does other things.
+void NcclGroup::State::show_pending() {
+  const std::optional<uint64_t> pending = api.pending(*backend);
+  if (!pending) return;
+  oldest = *pending;
+  const auto found = oldest == 0 ? std::nullopt : given.find(oldest);
+  const uint64_t number = found ? found->number : 0;
+  if (number == shown || host.set_device_wait == nullptr) return;
+  shown = number;
+  host.set_device_wait(number);
+}
+
+NcclFailure NcclGroup::State::describe(NcclFailure::Kind kind, std::string detail) const {
+  NcclFailure out;
+  out.kind = kind;
+  out.rank = options.rank;
+  out.world_size = options.world_size;
+  out.detail = std::move(detail);
+  out.collective = oldest == 0 ? std::nullopt : given.find(oldest);
+  if (!out.collective) return out;
+  out.waited_s = monotonic_s() - out.collective->at_s;
+  if (out.collective->number != 0 && host.absent_ranks != nullptr) {
+    out.absent = host.absent_ranks(out.collective->number);
+  }
+  return out;
+}
+
+void NcclGroup::State::end(const Error& error) {
+  {
+    const std::lock_guard lock(mutex);
+    failure = error;
+  }
+  if (host.end_worker != nullptr) host.end_worker(error);
+  // Whoever waits for the device comes back, to what the device has left unfinished.
+  try {
+    backend->abort();
+  } catch (const std::exception& e) {
+    warn(cat("NCCL's communicators could not be aborted: ", e.what()));
+  }
+}
+
+void NcclGroup::State::end_watch() {
+  std::unique_lock lock(mutex);
+  ending = true;
+  changed.notify_all();
+  changed.wait_for(lock, kAbortPatience, [this] { return !watching; });
+}
+
+void NcclGroup::State::close() {
+  end_watch();
+  const auto nccl = std::exchange(backend, nullptr);
+  if (nccl == nullptr) return;
+  if (shown != 0 && host.set_device_wait != nullptr) host.set_device_wait(0);
+  if (failure) {
+    // Its destructor would wait for threads that LibTorch lets sleep for a minute.
+    c10::raw::intrusive_ptr::incref(nccl.get());
+    return;
+  }
+  if (ends_within(kShutdownPatience, [nccl] { nccl->shutdown(); })) return;
+  warn(cat("rank ", options.rank, ": NCCL has not ended after ", kShutdownPatience.count() / 1000,
+           " s, because other ranks still use the group or the device is stuck: it is aborted"));
+  ends_within(kAbortPatience, [nccl] { nccl->abort(); });
+  c10::raw::intrusive_ptr::incref(nccl.get());
+}
+
+NcclGroup::NcclGroup(const NcclGroupOptions& options, const CudaGroupsApi& api,
+                     const c10::intrusive_ptr<c10d::Store>& store, const HostApi& host)
+    : state_(std::make_shared<State>(options, api, host)) {
+  state_->backend = api.create(store, state_->nccl_options());
+  state_->start_watch();
+  try {
+    state_->connect();
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+c10::intrusive_ptr<c10d::Backend> NcclGroup::backend() const { return state_->backend; }
+
+int NcclGroup::device() const { return state_->options.device; }
+
+std::optional<Error> NcclGroup::failure() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->failure;
+}
+
+void NcclGroup::close() noexcept {
+  try {
+    state_->close();
+  } catch (const std::exception& e) {
+    state_->warn(cat("the NCCL group could not be closed: ", e.what()));
+  }
+}
+
+}  // namespace rtrain

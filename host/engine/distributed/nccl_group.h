@@ -1,0 +1,58 @@
+// host/engine/distributed/nccl_group.h: the NCCL half of a group: its backend, and a thread that
+// looks after it.
+//
+// A collective over NCCL is given to the device and not waited for; where it never ends, the rank's
+// own thread is stuck in the driver, and LibTorch would abort the process. Here the thread ends the
+// worker with the first cause instead: which collective, since when, and who has not come. In a
+// process that cannot be ended (local mode) it aborts the communicators, so that the stuck thread
+// comes back. It touches neither Lua nor a tensor.
+//
+// Made, used and closed by the thread of a Lua state. Nothing waits without a deadline: what NCCL
+// does not give back in time is left to the process's end.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "host/base/error.h"
+#include "host/base/host_api.h"
+#include "host/engine/cuda/groups_api.h"
+
+namespace rtrain {
+
+struct NcclGroupOptions {
+  int rank = 0;
+  int world_size = 1;
+  int device = 0;
+  std::chrono::milliseconds timeout{};
+  std::chrono::milliseconds start_timeout{};  // for connecting the devices
+  bool is_high_priority_stream = false;
+};
+
+class NcclGroup {
+ public:
+  // Connects the devices of all ranks, which have met already. `host` outlives the process's NCCL.
+  NcclGroup(const NcclGroupOptions& options, const CudaGroupsApi& api,
+            const c10::intrusive_ptr<c10d::Store>& store, const HostApi& host);
+  ~NcclGroup() { close(); }
+  NcclGroup(const NcclGroup&) = delete;
+  NcclGroup& operator=(const NcclGroup&) = delete;
+
+  c10::intrusive_ptr<c10d::Backend> backend() const;
+  int device() const;
+  // What has ended the group, whoever noticed.
+  std::optional<Error> failure() const;
+
+  // Waits for what the device was given, then leaves the communicators. Calling it again does
+  // nothing.
+  void close() noexcept;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace rtrain
