@@ -37,6 +37,10 @@ void print_cuda(const Value& environment) {
                           ? cat(environment["libtorch"]["cuda"].string_or(""), "  ", devices,
                                 devices == 1 ? " device" : " devices")
                           : cat("not available: ", cuda["reason"].as_string()));
+  if (!cuda["available"].as_bool()) return;
+  print_field("",
+              cat("allocator: ", cuda["allocator"].string_or("LibTorch's defaults "
+                                                             "(PYTORCH_ALLOC_CONF is not set)")));
 }
 
 // Of use where there is a device alone.

@@ -12,6 +12,7 @@
 #include "host/base/machine.h"
 #include "host/base/nccl_settings.h"
 #include "host/base/nvml.h"
+#include "host/base/text.h"
 #include "host/lua/compiled_hooks.h"
 #include "host/lua/cuda_loader.h"
 #include "host/lua/lua.h"
@@ -48,11 +49,21 @@ Value describe_arrow() {
              {"places", describe_places(search.places)}};
 }
 
+// "PYTORCH_ALLOC_CONF=expandable_segments:True"; nothing where LibTorch's defaults hold. It reads
+// the first of its two names that is set.
+Value allocator_settings() {
+  for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
+    if (const char* value = std::getenv(name)) return cat(name, "=", value);
+  }
+  return {};
+}
+
 Value describe_cuda() {
   const CudaSupport& support = cuda_support();
   return Map{{"available", support.devices > 0},
              {"devices", support.devices},
-             {"reason", text_or_nil(support.reason)}};
+             {"reason", text_or_nil(support.reason)},
+             {"allocator", allocator_settings()}};
 }
 
 // What a process that computes on GPUs will have.

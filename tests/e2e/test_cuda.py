@@ -51,7 +51,7 @@ def answers(rtrain):
 @without_driver
 def test_without_a_driver_everything_says_so(rtrain):
     reason = "no NVIDIA driver: libcuda.so.1 is not there"
-    assert cuda_of(rtrain) == {"available": False, "devices": 0, "reason": reason}
+    assert cuda_of(rtrain) == {"available": False, "devices": 0, "reason": reason, "allocator": None}
     assert f"CUDA      not available: {reason}" in rtrain("env").stdout
     available, name, zeros, total = answers(rtrain)
     assert available.split() == ["false", "0"]
@@ -69,7 +69,8 @@ def test_a_driver_that_does_not_answer_is_quoted(rtrain, driver):
 def test_a_process_that_may_see_no_device_has_none(rtrain, driver):
     rtrain.env["CUDA_VISIBLE_DEVICES"] = ""
     assert cuda_of(rtrain) == {
-        "available": False, "devices": 0, "reason": "the NVIDIA driver shows no device (CUDA_VISIBLE_DEVICES='')"}
+        "available": False, "devices": 0, "reason": "the NVIDIA driver shows no device (CUDA_VISIBLE_DEVICES='')",
+        "allocator": None}
 
 
 def test_a_libtorch_without_cuda_is_named_with_its_folder(rtrain, driver):

@@ -2,6 +2,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/engine/cuda/allocator_settings.h"
 #include "host/engine/memory/collector.h"
 
 namespace rtrain {
@@ -36,6 +37,7 @@ int check_cuda_device(lua_State* L, int index) {
 }
 
 void open_cuda(lua_State* L) {
+  if (cuda_api() != nullptr) check_allocator_settings();
   open_cuda_devices(L);
   open_cuda_graphs(L);
   open_cuda_nvtx(L);
