@@ -1,4 +1,4 @@
--- The allocator of a true GPU: figures, settings, and what a training script leaves to the collector. gpu: at most 90 s
+-- The allocator of a true GPU: figures, settings, and what a training script leaves to the collector. gpu: alone, at most 90 s
 local lu = require 'luaunit'
 local torch = require 'torch'
 
@@ -53,7 +53,7 @@ function TestMemory:test_backward_on_a_nearly_full_device_collects_garbage()
   loss:backward()
   collectgarbage 'restart'
   cuda.set_per_process_memory_fraction(1)
-  lu.assertEquals(x.grad:sum():item(), 40 * MIB)
+  lu.assertEquals(x.grad:double():sum():item(), 40 * MIB)
 end
 
 function TestMemory:test_a_snapshot_is_written_with_its_history()
@@ -77,7 +77,7 @@ function TestMemory:test_expandable_segments_can_be_switched_on()
   for _, segment in ipairs(cuda.memory_snapshot()) do found = found or segment.is_expandable end
   cuda.memory._set_allocator_settings 'expandable_segments:False'
   lu.assertTrue(found)
-  lu.assertEquals(x:sum():item(), 64 * MIB)
+  lu.assertEquals(x:double():sum():item(), 64 * MIB)
 end
 
 function TestMemory:test_pinned_batches_of_a_loader_arrive()

@@ -39,7 +39,7 @@ function TestStreams:test_a_stream_waits_for_another()
     x:fill_(3)
   end)
   torch.cuda.current_stream():wait_stream(side)
-  lu.assertEquals((x * 2):sum():item(), 6 * 2 ^ 24)
+  lu.assertEquals((x * 2):double():sum():item(), 6 * 2 ^ 24)
 end
 
 function TestStreams:test_a_copy_from_pinned_memory_does_not_wait_for_the_device()
