@@ -62,3 +62,17 @@ def test_two_ranks_on_one_device_use_gloo_and_have_the_losses_of_one(rtrain, cpu
     rows = rtrain.reports("shared")
     assert {row["device"] for row in rows} == {"cuda:0"} and [row["loss"] for row in rows] == cpu
     assert "gloo" in result.stderr.lower(), result.stderr
+
+
+def test_one_rank_with_ddp_over_nccl_has_the_losses_of_the_cpu(rtrain, cpu):
+    text = TRAIN % "ddp"
+    for part, other in (
+        ("model = train.torch.prepare_model(model)", "model = require 'rtrain.torch.ddp'(train.torch.prepare_model(model))"),
+        ("train.report{loss = mean:item(),", "train.report{loss = mean:item(), backend = torch.distributed.get_backend(),"),
+    ):
+        assert part in text
+        text = text.replace(part, other)
+    result = rtrain.run_ok(text, "-n", "1", "--gpus", "1")
+    rows = rtrain.reports("ddp")
+    assert {row["backend"] for row in rows} == {"nccl"} and [row["loss"] for row in rows] == cpu
+    assert "nccl" in result.stderr.lower(), result.stderr
