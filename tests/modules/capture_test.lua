@@ -120,6 +120,17 @@ function TestCapturable:test_ddp_needs_nccl()
   lu.assertTrue(record.has_ddp)
 end
 
+function TestCapturable:test_schedules_belong_behind_the_step()
+  local _, optimizer = train(function(params) return optim.AdamW(params) end, 1)
+  for name, schedule in pairs{StepLR = optim.lr_scheduler.StepLR(optimizer, 1),
+                              ReduceLROnPlateau = optim.lr_scheduler.ReduceLROnPlateau(optimizer)} do
+    local record = Capture()
+    lu.assertTrue((record:watch(schedule.step, schedule, 1)))
+    lu.assertStrContains(record.refusal, name .. ':step() is called inside of the captured step')
+    lu.assertFalse((record:watch_capture(schedule.step, schedule, 1)))
+  end
+end
+
 TestChange = {}
 
 -- An optimizer that was captured.

@@ -172,7 +172,8 @@ end
 ---
 ---* The arguments' tensors are copied into the graph's own. A call whose arguments differ in anything but the numbers of their
 ---  tensors (another shape, dtype or device, another number or string), whose grad mode or autocast differs, runs without the
----  graph, with a warning: use `drop_last` for equal batches. Other values that the step reads from Lua stay what they were.
+---  graph, with a warning: use `drop_last` for equal batches. Other values that the step reads from Lua stay what they were,
+---  and what else it does in Lua (counting, printing, reports) happens in the first calls alone.
 ---* What it returns are the graph's own tensors, without a history: the next call overwrites them; `clone()` what is kept.
 ---* Put forward, backward, `optimizer:step()` and `zero_grad()` into it. Adam, AdamW, SGD, Adagrad, Adadelta, Adamax, RMSprop,
 ---  Rprop and Muon can be inside, learning-rate schedules too (outside of the step): each replay reads the rate. Options that

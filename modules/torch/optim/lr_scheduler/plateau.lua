@@ -72,6 +72,7 @@ end
 ---@param metrics number|torch.Tensor
 ---@param epoch? integer (discouraged, as in PyTorch)
 function ReduceLROnPlateau:step(metrics, epoch)
+  self:_check_graph()
   local value = torch.is_tensor(metrics) and metrics:item() or metrics
   if type(value) ~= 'number' then self:_raise('step needs the metric, a number, got %s', type(metrics)) end
   if epoch then warnings.warn('the epoch parameter of scheduler.step() is not needed') end

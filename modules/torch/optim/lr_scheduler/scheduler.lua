@@ -4,6 +4,7 @@
 -- and a rate that the script changed is respected.
 
 local args = require 'rtrain.args'
+local capture = require 'torch.cuda.capture'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local ordered = require 'rtrain.ordered'
@@ -160,7 +161,15 @@ function LRScheduler:_update_lr(epoch)
   self:_set_rates(rates)
 end
 
+-- A CUDA graph's replay runs no Lua, and so would set no rate.
+function LRScheduler:_check_graph()
+  if not capture.current then return end
+  capture.current:refuse(('%s:step() is called inside of the captured step, where only the first calls would set a rate: '
+    .. 'call it behind the step'):format(class.of(self).__name))
+end
+
 function LRScheduler:_set_rates(rates)
+  self:_check_graph()
   local count = #self.optimizer.param_groups
   if #rates ~= count then
     self:_raise('there are %d rates for %d param_groups: make the schedule after the last add_param_group', #rates, count)
