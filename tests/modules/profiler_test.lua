@@ -136,6 +136,7 @@ function TestProfile:test_refusals()
   lu.assertStrContains(message_of(torch.profiler.profile, {record_shape = true}), "did you mean 'record_shapes'")
   lu.assertStrContains(message_of(torch.profiler.profile, {with_modules = true}), 'TorchScript')
   lu.assertStrContains(message_of(torch.profiler.profile, {activities = {'GPU'}}), "activities cannot be 'GPU'")
+  lu.assertStrContains(message_of(torch.profiler.profile, {schedule = function() return 'RECRD' end}), "mean 'RECORD'")
   lu.assertStrContains(message_of(torch.profiler.profile, {schedule = 3}), 'schedule: expected a function, got number')
   local prof = torch.profiler.profile{}
   lu.assertStrContains(message_of(prof.step, prof), 'step() before start()')

@@ -70,7 +70,12 @@ function Profile:init(options)
   self._on_trace_ready = options.on_trace_ready
   self._metadata = {}
   self.step_num = 0
-  self._action = self._schedule(0)
+  self._action = self:_next_action()
+end
+
+function Profile:_next_action()
+  return args.one_of('torch.profiler.profile: an action of the schedule', self._schedule(self.step_num),
+    {action.NONE, action.WARMUP, action.RECORD, action.RECORD_AND_SAVE})
 end
 
 function Profile:_prepare()
@@ -137,7 +142,7 @@ function Profile:step()
   self:_end_step()
   local before = self._action
   self.step_num = self.step_num + 1
-  self._action = self._schedule(self.step_num)
+  self._action = self:_next_action()
   self:_change(before, self._action)
   self:_begin_step()
 end

@@ -4,7 +4,7 @@ local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
 
 local ProfilerAction = require 'rtrain.namespace'('torch.profiler.ProfilerAction', {},
-  {NONE = 0, WARMUP = 1, RECORD = 2, RECORD_AND_SAVE = 3})
+  {NONE = 'NONE', WARMUP = 'WARMUP', RECORD = 'RECORD', RECORD_AND_SAVE = 'RECORD_AND_SAVE'})
 
 local PARAMETERS = {'wait', 'warmup', 'active', 'repeat_', 'skip_first', 'skip_first_wait'}
 local LEAST = {active = 1}
@@ -28,7 +28,7 @@ end
 ---`active` are recorded; that `repeat_` times, or to the end. Counterpart: torch.profiler.schedule.
 ---@param options {wait: integer, warmup: integer, active: integer, repeat_: integer?, skip_first: integer?}
 ---  also `skip_first_wait`: 1 leaves the first `wait` out
----@return fun(step: integer): integer schedule a step's ProfilerAction
+---@return fun(step: integer): string schedule a step's ProfilerAction
 ---
 ---```lua
 ---local torch = require 'torch'
