@@ -155,3 +155,35 @@ def test_collectives_agree_on_every_rank(rtrain):
     (row,) = rtrain.json("metrics", "last", "--ranks")
     expected = {"sum": [6, 30], "gathered": [0, 1.5, 3], "sent": 42, "world": 3}
     assert row["ranks"] == [expected] * 3, json.dumps(row)
+
+
+HOOK = """
+local torch, train = require 'torch', require 'rtrain'
+train.TorchTrainer{
+  train_loop_per_worker = function(config)
+    local rank = train.get_context():get_world_rank()
+    local net = torch.nn.Linear(2, 1, {bias = false})
+    local model = train.torch.prepare_model(net)
+    model:register_comm_hook(config.hook)
+    model(torch.tensor{{rank + 1 / 3, 70000 * (rank + 1)}}):sum():backward()
+    train.report{small = net.weight.grad[0][0]:item(), large = net.weight.grad[0][1]:item()}
+  end,
+  train_loop_config = {hook = ''},
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  run_config = train.RunConfig{name = 'run'},
+}:fit()
+"""
+
+# What Python's torch has with the same hooks over Gloo, of the means of 1/3 and 4/3, and of 70000 and 140000.
+HOOKED = {
+    "allreduce": (0.8333333730697632, 105000),
+    "fp16_compress": (0.8330078125, float("inf")),
+    "bf16_compress": (0.8359375, 105472),
+}
+
+
+@pytest.mark.parametrize("hook", HOOKED)
+def test_gradients_travel_in_the_format_of_the_hook(rtrain, hook):
+    rtrain.run_ok(HOOK, "--set", f"hook={hook}")
+    [report] = rtrain.reports("run")
+    assert (report["small"], float(report["large"])) == HOOKED[hook]
