@@ -42,7 +42,8 @@ absent.GROUPS = {
   {'Named dimensions', 'PyTorch gave them up', [[
     align_as align_tensors align_to has_names jagged name names refine_names rename rename_]]},
   {'Other devices', 'the devices are cpu and cuda', [[
-    cpu mps mtia xpu ipu AcceleratorError Event Stream accelerator get_device_module]]},
+    cpu mps mtia xpu ipu AcceleratorError accelerator get_device_module]]},
+  {'Streams of any device', 'use torch.cuda.Stream and torch.cuda.Event', 'Event Stream'},
   {'Settings of autocast', 'use torch.autocast', [[
     autocast_decrement_nesting autocast_increment_nesting get_autocast_cpu_dtype get_autocast_gpu_dtype
     get_autocast_ipu_dtype get_autocast_xla_dtype is_autocast_cpu_enabled is_autocast_ipu_enabled is_autocast_xla_enabled

@@ -157,4 +157,6 @@ def test_figures_and_snapshots_are_pytorchs(rtrain):
     assert shape(by_size[0]) == shape(by_size[1])
     assert [[entry["action"] for entry in trace] for trace in mine["device_traces"]] == [
         [entry["action"] for entry in trace] for trace in other["device_traces"]]
+    lines = {(frame["filename"], frame["line"]) for entry in mine["device_traces"][0] for frame in entry["frames"]}
+    assert any(name.endswith("train.lua") and line == 4 for name, line in lines)
     assert set(mine["device_traces"][0][0]) == set(other["device_traces"][0][0])

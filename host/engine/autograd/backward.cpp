@@ -12,6 +12,7 @@
 #include "host/engine/blocking.h"
 #include "host/engine/guard.h"
 #include "host/engine/memory/collector.h"
+#include "host/engine/memory/history_frames.h"
 #include "host/engine/memory/out_of_memory.h"
 #include "host/engine/operators/call.h"
 #include "host/engine/tensor/tensor.h"
@@ -95,6 +96,7 @@ template <class Body>
 auto run_engine(lua_State* L, const char* name, Body body) {
   const Running running(vm(L), L);
   const CollectableCall call(vm(L), L);
+  const FrameScope frames(L);
   const BlockingRegion region(*vm(L).host, name);  // DDP exchanges gradients in there
   std::optional<OutOfMemory> failure;
   try {

@@ -7,6 +7,7 @@
 
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/guard.h"
+#include "host/engine/memory/history_frames.h"
 #include "host/lua/options.h"
 
 namespace rtrain {
@@ -35,7 +36,10 @@ int record_history(lua_State* L) {
                             .clear_history = options.boolean("clear_history", false)};
   const int64_t max_entries = options.integer("max_entries", 0);
   if (max_entries > 0) history.max_entries = static_cast<uint64_t>(max_entries);
+  const bool keeps_stacks = history.enabled && history.context;
+  if (keeps_stacks) install_frame_gatherer();
   own_api().record_history(history);
+  keeps_frames.store(keeps_stacks);
   return 0;
 }
 

@@ -158,8 +158,12 @@ std::optional<DeviceMemory> current_device_memory() {
 }
 
 bool is_capturing() {
-  return cuda_api() != nullptr && cuda_allocator() != nullptr &&
-         cuda_api()->graphs.is_current_stream_capturing();
+  if (cuda_api() == nullptr || cuda_allocator() == nullptr) return false;
+  try {
+    return cuda_api()->graphs.is_current_stream_capturing();
+  } catch (const c10::Error&) {
+    return true;  // a lost device: nothing can be freed on it
+  }
 }
 
 void reset_peak_memory() {

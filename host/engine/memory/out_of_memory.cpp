@@ -42,17 +42,26 @@ std::optional<int> device_of(std::string_view text) {
   return std::stoi(std::string(number));
 }
 
+std::optional<CudaMemory> whole_memory(int device) {
+  if (cuda_api() == nullptr) return std::nullopt;
+  try {
+    return cuda_api()->devices.memory(device);
+  } catch (const c10::Error&) {
+    return std::nullopt;  // the error must come, with what is known
+  }
+}
+
 // "out of memory on cuda:0. Tried to allocate 2.00 GiB; 1.21 GiB of 79.11 GiB are free", and what
 // set_per_process_memory_fraction has left of it.
 std::string headline(std::string_view text, int device, const std::optional<DeviceMemory>& own) {
   std::string out = cat("out of memory on cuda:", device);
   const std::string_view wanted = between(text, "Tried to allocate ", ". GPU");
   if (!wanted.empty()) out += cat(". Tried to allocate ", wanted);
-  if (cuda_api() == nullptr) return out;
-  const CudaMemory memory = cuda_api()->devices.memory(device);
+  const auto memory = whole_memory(device);
+  if (!memory) return out;
   out +=
-      cat("; ", size_text(memory.free_bytes), " of ", size_text(memory.total_bytes), " are free");
-  if (!own || own->total_bytes >= memory.total_bytes) return out;
+      cat("; ", size_text(memory->free_bytes), " of ", size_text(memory->total_bytes), " are free");
+  if (!own || own->total_bytes >= memory->total_bytes) return out;
   return out + cat(", of which this process may take ", size_text(own->total_bytes), " in all");
 }
 

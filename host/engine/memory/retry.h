@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "host/engine/memory/collector.h"
+#include "host/engine/memory/history_frames.h"
 #include "host/engine/memory/out_of_memory.h"
 #include "host/engine/tensor/tensor.h"
 
@@ -16,6 +17,7 @@ namespace rtrain {
 // collected. Throws Error(kOutOfMemory) that names the operation and what is on the stack.
 template <class Fn>
 auto with_retry(Vm& vm, lua_State* L, const char* operation, const Fn& fn) {
+  const FrameScope frames(L);
   std::optional<OutOfMemory> failure;
   for (bool may_retry : {true, false}) {
     try {

@@ -10,6 +10,7 @@
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
 #include "host/engine/memory/collector.h"
+#include "host/engine/memory/history_frames.h"
 #include "host/engine/memory/out_of_memory.h"
 #include "host/engine/operators/arguments.h"
 #include "host/engine/operators/fast/fast_ops.h"
@@ -192,6 +193,7 @@ Op& own_op(lua_State* L) { return *static_cast<Op*>(lua_touserdata(L, lua_upvalu
 
 int op_function(lua_State* L) {
   const LineRange line(L);
+  const FrameScope frames(L);
   return call_op(L, own_op(L));
 }
 

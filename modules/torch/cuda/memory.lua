@@ -106,9 +106,10 @@ end
 local history = args.signature('_record_memory_history', {{'enabled', 'all'}, {'context', 'all'}, {'stacks', 'python'},
   {'max_entries', 0}, {'clear_history', false}})
 
----Has the allocator keep what happens from here on, for _dump_snapshot. Arguments: enabled ('all'; 'state': only what is
----live; torch.none: stop), {context = 'all' ('state', 'alloc', torch.none), stacks = 'python' ('all': those of C++ too),
----max_entries = 0 (without limit), clear_history = false}. Counterpart: torch.cuda.memory._record_memory_history.
+---Has the allocator keep what happens from here on, for _dump_snapshot, with the lines of the script that called for it.
+---Arguments: enabled ('all'; 'state': only what is live; torch.none: stop), {context = 'all' ('state', 'alloc',
+---torch.none: without lines), stacks = 'python' (the script's; 'all': C++ functions too), max_entries = 0 (without limit),
+---clear_history = false}. Counterpart: torch.cuda.memory._record_memory_history.
 ---@param ... any
 function memory._record_memory_history(...)
   local a = history:bind(...)

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "host/engine/guard.h"
+#include "host/engine/memory/history_frames.h"
 #include "host/engine/memory/out_of_memory.h"
 #include "host/engine/operators/call.h"
 #include "host/engine/profiler/line_range.h"
@@ -118,6 +119,7 @@ int fast_op(lua_State* L) {
   Op& op = *static_cast<Op*>(lua_touserdata(L, lua_upvalueindex(1)));
   const int count = lua_gettop(L);
   const LineRange line(L);
+  const FrameScope frames(L);
   std::optional<OutOfMemory> failure;
   try {
     const int results = Try(vm(L), L, count);

@@ -1,0 +1,79 @@
+#include "host/engine/memory/history_frames.h"
+
+#include <torch/csrc/profiler/combined_traceback.h>
+
+#include <mutex>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+using PyFrame = torch::CapturedTraceback::PyFrame;
+
+constexpr int kMostFrames = 64;
+
+thread_local lua_State* running = nullptr;
+
+// The address of a text that is kept for good: a history has few different frames.
+void* interned(std::string text) {
+  static std::mutex mutex;
+  static auto& texts = *new std::unordered_set<std::string>();
+  const std::lock_guard lock(mutex);
+  return const_cast<std::string*>(&*texts.insert(std::move(text)).first);
+}
+
+// LibTorch's door for Python's frames, which it keeps as a pointer and a number each: here file and
+// function, and the line.
+class LuaFrames final : public torch::CapturedTraceback::Python {
+ public:
+  bool canGather() override { return running != nullptr; }
+
+  std::vector<PyFrame> gather() override {
+    std::vector<PyFrame> out;
+    lua_Debug info;
+    for (int level = 0; level < kMostFrames && lua_getstack(running, level, &info) != 0; ++level) {
+      if (lua_getinfo(running, "Sln", &info) == 0 || info.currentline < 0) continue;
+      const char* name = info.name != nullptr ? info.name : "main chunk";
+      out.push_back({interned(cat(info.short_src, "\n", name)), info.currentline});
+    }
+    return out;
+  }
+
+  void release(std::vector<PyFrame>&) override {}
+
+  void appendSymbolized(const std::vector<PyFrame>& frames,
+                        torch::SymbolizedTracebacks& out) override {
+    for (const PyFrame& frame : frames) {
+      const auto parts = split(*static_cast<const std::string*>(frame.code), '\n');
+      out.tracebacks.push_back({out.all_frames.size()});
+      out.all_frames.push_back({parts.front(), parts.back(), static_cast<uint64_t>(frame.lasti)});
+    }
+  }
+
+  // For Python's collector.
+  int traverse(std::vector<PyFrame>&, torch::CapturedTraceback::visitproc, void*) override {
+    return 0;
+  }
+  int clear(std::vector<PyFrame>&) override { return 0; }
+};
+
+}  // namespace
+
+void install_frame_gatherer() {
+  static std::once_flag once;
+  std::call_once(once, [] { torch::CapturedTraceback::addPythonUnwinder(new LuaFrames()); });
+}
+
+void FrameScope::begin(lua_State* L) {
+  has_begun_ = true;
+  before_ = running;
+  running = L;
+}
+
+void FrameScope::end() { running = before_; }
+
+}  // namespace rtrain

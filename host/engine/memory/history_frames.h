@@ -1,0 +1,40 @@
+// host/engine/memory/history_frames.h: the Lua lines in the history that LibTorch's CUDA allocator
+// keeps: each allocation is remembered with the frames of the script that called for it.
+#pragma once
+
+#include <atomic>
+
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+// While a history with stacks is kept.
+inline std::atomic<bool> keeps_frames{false};
+
+// Makes LibTorch ask for Lua's frames, from now on and as long as keeps_frames is set. First call
+// of the process; later ones do nothing.
+void install_frame_gatherer();
+
+// Says which state is running, for the time of a call that may allocate.
+class FrameScope {
+ public:
+  explicit FrameScope(lua_State* L) {
+    if (keeps_frames.load(std::memory_order_relaxed)) [[unlikely]]
+      begin(L);
+  }
+  ~FrameScope() {
+    if (has_begun_) [[unlikely]]
+      end();
+  }
+  FrameScope(const FrameScope&) = delete;
+  FrameScope& operator=(const FrameScope&) = delete;
+
+ private:
+  void begin(lua_State* L);
+  void end();
+
+  bool has_begun_ = false;
+  lua_State* before_ = nullptr;
+};
+
+}  // namespace rtrain
