@@ -145,6 +145,17 @@ function TestTraining:test_an_infinite_gradient_leaves_the_step_out()
   lu.assertFalse(torch.equal(weight, before))
 end
 
+function TestTraining:test_ddp_of_one_rank_over_nccl()
+  local dist = torch.distributed
+  dist.init_process_group{rank = 0, world_size = 1}
+  lu.assertEquals(dist.get_backend(), 'nccl')
+  local parts = {model = function() return require 'rtrain.torch.ddp'(convnet():to 'cuda') end,
+                 optimizer = function(p) return optim.SGD(p, {lr = 0.01, momentum = 0.9}) end}
+  local ok, err = pcall(assert_same_training, parts, batches(1, 28), 2e-3)
+  dist.destroy_process_group()
+  lu.assertTrue(ok, tostring(err))
+end
+
 TestGraph = {}
 
 function TestGraph:test_random_numbers_are_new_in_each_replay_and_follow_the_seed()

@@ -137,14 +137,28 @@ function train_torch.local_batch_size(global_batch_size)
   return size, size * workers
 end
 
+-- Without it cuBLAS refuses to be deterministic. What the user has set stays.
+local function fix_cublas_workspace()
+  local ffi = require 'ffi'
+  ffi.cdef 'int setenv(const char *name, const char *value, int overwrite);'
+  ffi.C.setenv('CUBLAS_WORKSPACE_CONFIG', ':4096:8', 0)
+end
+
 ---Seeds torch and Lua's math.random alike on every worker. For numbers that differ between workers, seed with
----`seed + rank` afterwards.
+---`seed + rank` afterwards. On GPUs operators are deterministic from then on (torch.use_deterministic_algorithms,
+---CUBLAS_WORKSPACE_CONFIG), and those that cannot be raise; cuDNN chooses kernels without timing them. Call it before the first
+---tensor is on the GPU.
 ---@param seed? integer default 0
 ---Counterpart: ray.train.torch.enable_reproducibility.
 function train_torch.enable_reproducibility(seed)
   session.get('train.torch.enable_reproducibility()')
-  require('torch').manual_seed(seed or 0)
+  local torch = require 'torch'
+  torch.manual_seed(seed or 0)
   math.randomseed(seed or 0)
+  torch.backends.cudnn.benchmark = false
+  if train_torch.get_device() == 'cpu' then return end
+  fix_cublas_workspace()
+  torch.use_deterministic_algorithms(true)
 end
 
 return require 'rtrain.namespace'('train.torch', nil, train_torch)
