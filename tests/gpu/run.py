@@ -137,7 +137,7 @@ def find_libraries(options):
     script = "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
     found = subprocess.run([options.python, "-c", script], capture_output=True, text=True)
     if found.returncode != 0:
-        sys.exit(f"run.py: rtrain finds no LibTorch, and {options.python} has no torch: see `rtrain env`")
+        return {}  # missing_device says so
     packages = pathlib.Path(found.stdout.strip()).parent
     libraries = {"RTRAIN_LIBTORCH": str(packages)}
     if (packages / "pyarrow").is_dir():
@@ -224,13 +224,13 @@ def chosen_files(names):
 def main():
     options = parse(sys.argv[1:])
     files = chosen_files(options.names)
+    options.libraries = find_libraries(options)
     reason = missing_device(options)
     if reason:
         for file in files:
             for test in file.tests:
                 print(f"skipped  {file.name}  {test}: {reason}")
         return options.status_without_device
-    options.libraries = find_libraries(options)
     start = time.monotonic()
     results = run_all(files, options, show_file)
     show_problems(results)
