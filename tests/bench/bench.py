@@ -85,6 +85,7 @@ def parse(arguments):
     parser.add_argument("--json", default=os.path.join(ROOT, "build", "bench", "result.json"))
     parser.add_argument("--rtrain", default=os.path.join(ROOT, "build", "rtrain"))
     parser.add_argument("--torch-packages", required=True, help="site-packages of Python's torch")
+    parser.add_argument("--torch-python", help="Python that imports them (default: that of their virtual environment)")
     parser.add_argument("--ray-python", default="", help="Python of a virtual environment with ray[train]")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in BUILDERS]
@@ -100,7 +101,7 @@ def configure(options):
     return SimpleNamespace(
         root=ROOT,
         rtrain=os.path.abspath(options.rtrain),
-        torch_python=os.path.join(environment, "bin", "python"),
+        torch_python=options.torch_python or os.path.join(environment, "bin", "python"),
         ray_python=options.ray_python,
         ray_missing=None if has_ray else "not installed (scripts/bench --ray installs it)",
         libtorch_folder=folder,
