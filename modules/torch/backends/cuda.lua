@@ -1,6 +1,5 @@
 -- torch/backends/cuda.lua: torch.backends.cuda: how matrix products and scaled_dot_product_attention compute on GPUs.
 
-local switches = require 'torch.backends.switches'
 local function C() return require('torch._C').backends end
 
 local cuda = {}
@@ -41,13 +40,4 @@ function cuda.allow_fp16_bf16_reduction_math_sdp(enabled) C().set('cuda.fp16_bf1
 ---@return boolean
 function cuda.fp16_bf16_reduction_math_sdp_allowed() return C().get 'cuda.fp16_bf16_reduction_math_sdp' end
 
----Switches of matrix products, to be read and set: `allow_tf32`, `allow_fp16_reduced_precision_reduction`,
----`allow_bf16_reduced_precision_reduction`, `allow_fp16_accumulation`.
-cuda.matmul = switches.switches('torch.backends.cuda.matmul', {}, {
-  allow_tf32 = switches.switch 'cuda.matmul.allow_tf32',
-  allow_fp16_reduced_precision_reduction = switches.switch 'cuda.matmul.allow_fp16_reduced_precision_reduction',
-  allow_bf16_reduced_precision_reduction = switches.switch 'cuda.matmul.allow_bf16_reduced_precision_reduction',
-  allow_fp16_accumulation = switches.switch 'cuda.matmul.allow_fp16_accumulation',
-})
-
-return require 'rtrain.namespace'('torch.backends.cuda', nil, cuda)
+return require 'rtrain.namespace'('torch.backends.cuda', {modules = {matmul = 'torch.backends.cuda.matmul'}}, cuda)
