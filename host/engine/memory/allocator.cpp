@@ -21,7 +21,6 @@
 namespace rtrain {
 
 thread_local constinit int64_t thread_debt_bytes = 0;
-thread_local constinit int64_t thread_device_debt_bytes = 0;
 
 namespace {
 

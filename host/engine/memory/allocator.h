@@ -11,8 +11,6 @@ namespace rtrain {
 
 // Bytes allocated by this thread since the collector last paid for them (collector.h).
 extern thread_local constinit int64_t thread_debt_bytes;
-// The same of memory that is not the CPU's.
-extern thread_local constinit int64_t thread_device_debt_bytes;
 
 // Makes LibTorch use this allocator. First call of the process; later ones do nothing.
 void install_allocator();

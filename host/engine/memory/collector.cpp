@@ -17,6 +17,8 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr size_t kMostDevices = 128;  // c10::DeviceIndex has no more
 
 std::atomic<int64_t> collections{0};
+// How many bytes of a device count as one of the CPU's: the smallest device in use says it.
+std::atomic<int64_t> device_weight{device_debt_bytes(0) / kDebtBytes};
 Ceiling cpu_ceiling;
 std::array<Ceiling, kMostDevices> device_ceilings;
 
@@ -37,7 +39,6 @@ void collect(Vm& vm, lua_State* L, int passes) {
   const Collecting collecting(vm);
   for (int i = 0; i < passes; ++i) lua_gc(L, LUA_GCCOLLECT, 0);
   thread_debt_bytes = 0;
-  thread_device_debt_bytes = 0;
   collections.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -48,10 +49,10 @@ Ceiling& ceiling_of(const DeviceMemory& device) {
 bool any_ceiling_passed() {
   const DeviceMemory cpu = cpu_memory();
   bool passed = cpu_ceiling.is_passed(cpu.allocated_bytes, cpu.total_bytes);
-  int64_t debt = std::numeric_limits<int64_t>::max();
+  int64_t weight = std::numeric_limits<int64_t>::max();
   for (const DeviceMemory& device : device_memory()) {
-    debt = std::min(debt, device_debt_bytes(device.total_bytes));
-    device_debt_limit.store(debt, std::memory_order_relaxed);
+    weight = std::min(weight, device_debt_bytes(device.total_bytes) / kDebtBytes);
+    device_weight.store(weight, std::memory_order_relaxed);
     passed |= ceiling_of(device).is_passed(device.allocated_bytes, device.total_bytes);
   }
   return passed;
@@ -88,11 +89,10 @@ thread_local Steps steps;
 
 }  // namespace
 
-std::atomic<int64_t> device_debt_limit{device_debt_bytes(0)};
-
 void note_device_tensor(const at::Tensor& tensor) {
   if (!tensor.has_storage() || tensor.is_view() || tensor.storage().use_count() != 1) return;
-  thread_device_debt_bytes += static_cast<int64_t>(tensor.storage().nbytes());
+  thread_debt_bytes += static_cast<int64_t>(tensor.storage().nbytes()) /
+                       device_weight.load(std::memory_order_relaxed);
 }
 
 bool collect_all(Vm& vm, lua_State* L) {
@@ -128,9 +128,8 @@ bool free_device_memory() {
 
 void pay_debt(Vm& vm, lua_State* L) {
   if (vm.collecting) return;
-  const int64_t debt = thread_debt_bytes + thread_device_debt_bytes;
+  const int64_t debt = thread_debt_bytes;
   thread_debt_bytes = 0;
-  thread_device_debt_bytes = 0;
   if (is_capturing()) return;
   if (any_ceiling_passed()) {
     collect(vm, L, 2);

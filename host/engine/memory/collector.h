@@ -10,7 +10,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <atomic>
 #include <cstdint>
 
 #include "host/engine/memory/allocator.h"
@@ -19,12 +18,10 @@
 namespace rtrain {
 
 inline constexpr int64_t kDebtBytes = int64_t{16} << 20;
-// The same for devices: as large as the smallest one that was used asks for (policy.h).
-extern std::atomic<int64_t> device_debt_limit;
-
 void pay_debt(Vm& vm, lua_State* L);
 
-// Adds what a tensor on another device takes to the debt: that device's allocator does not.
+// Adds what a tensor on another device takes to the debt, which that device's allocator does not:
+// the larger the device, the less a byte of it weighs (policy.h).
 void note_device_tensor(const at::Tensor& tensor);
 
 // Called with a tensor that is about to be pushed.
@@ -35,9 +32,7 @@ inline void before_push(const at::Tensor& tensor) {
 
 // Called after a tensor was pushed.
 inline void after_push(Vm& vm, lua_State* L) {
-  if (thread_debt_bytes >= kDebtBytes ||
-      thread_device_debt_bytes >= device_debt_limit.load(std::memory_order_relaxed))
-    pay_debt(vm, L);
+  if (thread_debt_bytes >= kDebtBytes) pay_debt(vm, L);
 }
 
 // Frees everything that can be freed, before an operation that ran out of memory is tried again.
