@@ -17,9 +17,17 @@
 namespace rtrain {
 namespace {
 
+// NCCL fails for reasons of its own too (no shared memory, a lost device), which are this rank's.
+Code code_of_group(const c10::Error& e) {
+  const std::string_view text = e.what_without_backtrace();
+  const bool is_nccls = text.find("NCCL error") != std::string_view::npos;
+  const bool is_remote = text.find("emote process") != std::string_view::npos;
+  return is_nccls && !is_remote ? Code::kUser : Code::kPeerLost;
+}
+
 Code code_of(const c10::Error& e) {
   if (dynamic_cast<const c10::NotImplementedError*>(&e) != nullptr) return Code::kUnsupported;
-  if (dynamic_cast<const c10::DistError*>(&e) != nullptr) return Code::kPeerLost;
+  if (dynamic_cast<const c10::DistError*>(&e) != nullptr) return code_of_group(e);
   return std::string_view(e.what_without_backtrace()).find("INTERNAL ASSERT") ==
                  std::string_view::npos
              ? Code::kArgument

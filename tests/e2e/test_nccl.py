@@ -129,6 +129,13 @@ def test_B_098_SEM_067_a_time_out_over_nccl_names_the_first_cause_and_saves_what
     assert (folder / "nccl-rank-1.json").exists() and "rank 1" in (folder / "stacks.txt").read_text()
 
 
+def test_waiting_on_the_host_which_the_user_may_choose_ends_with_the_same_cause(gpus):
+    gpus.env["TORCH_NCCL_BLOCKING_WAIT"] = "1"
+    result = gpus.run(script(LATE, torch="timeout_s = 2"))
+    assert result.returncode == 6, result.stderr
+    assert "all_reduce on rank 0 of 2 waited 2 s for the other ranks (rank 1 has not called it" in result.stderr
+
+
 def test_a_collective_that_a_returned_rank_will_never_join_ends_the_run_at_once(gpus):
     result = gpus.run(script("""
       dist.all_reduce(on_device(rank))

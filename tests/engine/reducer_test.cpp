@@ -193,5 +193,41 @@ TEST(Reducer, UseAfterTheGroupsEndIsAnError) {
   });
 }
 
+std::vector<std::string>& told() {
+  static std::vector<std::string> texts;
+  return texts;
+}
+
+// The order and sizes are what Python's DistributedDataParallel logs of the same model
+// (rebuilt_bucket_sizes 4239400, 29388800, 4198400 bytes): nine Linear(1024, 1024), one to 10.
+TEST(Reducer, SendsTheBucketsThatPythonSendsInItsOrder) {
+  fork_ranks(2, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
+    static HostApi api;
+    api.enter_collective = [](const char* operation, const std::string& tensors) {
+      told().push_back(cat(operation, " ", tensors));
+      return uint64_t{0};
+    };
+    const auto group = std::make_shared<Group>(rank_options(rank, 2), store, api);
+    std::vector<at::Tensor> params;
+    for (int layer = 0; layer < 10; ++layer) {
+      const int64_t outputs = layer == 9 ? 10 : 1024;
+      params.push_back(at::full({outputs, 1024}, 0.5).requires_grad_());
+      params.push_back(at::full({outputs}, 0.5).requires_grad_());
+    }
+    const auto reducer = Reducer::create(group, params, {});
+    for (int step = 0; step < 3; ++step) {
+      told().clear();
+      reducer->before_forward(true);
+      at::Tensor out = at::full({1, 1024}, 1.0);
+      for (size_t i = 0; i < params.size(); i += 2) out = at::linear(out, params[i], params[i + 1]);
+      reducer->after_forward({out}, true);
+      out.sum().backward();
+    }
+    EXPECT_EQ(told(), (std::vector<std::string>{"all_reduce float32 [1059850]",
+                                                "all_reduce float32 [7347200]",
+                                                "all_reduce float32 [1049600]"}));
+  });
+}
+
 }  // namespace
 }  // namespace rtrain

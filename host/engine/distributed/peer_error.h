@@ -9,7 +9,7 @@
 
 namespace rtrain {
 
-// kPeerLost or kTimeout with the cause ("Connection closed by peer") for a text of Gloo; nothing
+// kPeerLost or kTimeout with the cause ("Connection closed by peer") for a text of Gloo or NCCL; nothing
 // for any other text.
 std::optional<Error> peer_error(std::string_view text);
 
