@@ -7,6 +7,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/hash.h"
+#include "host/base/nvml.h"
 #include "host/base/resource_settings.h"
 #include "host/base/terminal_text.h"
 #include "host/lua/class.h"
@@ -15,6 +16,7 @@
 #include "host/store/checkpoint_files.h"
 #include "host/store/file.h"
 #include "host/store/folder_copy.h"
+#include "host/store/gpu_state.h"
 #include "host/store/manifest.h"
 
 namespace rtrain {
@@ -122,6 +124,19 @@ int cuda(lua_State* L) {
   return 2;
 }
 
+// gpu_state(uuid): what NVIDIA's management library says about a device; nil and the reason where
+// it says nothing.
+int gpu_state(lua_State* L) {
+  const Nvml nvml;
+  if (nvml.refusal().empty()) {
+    push_value(L, describe_gpu_state(nvml.state(luaL_checkstring(L, 1))));
+    return 1;
+  }
+  lua_pushnil(L);
+  push_value(L, nvml.refusal());
+  return 2;
+}
+
 int is_terminal(lua_State* L) {
   lua_pushboolean(L, isatty(static_cast<int>(luaL_checkinteger(L, 1))) == 1);
   return 1;
@@ -155,6 +170,7 @@ int open_system(lua_State* L) {
                                             method<&lease>("lease"),
                                             method<&cores>("cores"),
                                             method<&cuda>("cuda"),
+                                            method<&gpu_state>("gpu_state"),
                                             method<&is_terminal>("is_terminal"),
                                             method<&terminal<&terminal_text>>("terminal_text"),
                                             method<&terminal<&terminal_line>>("terminal_line")};

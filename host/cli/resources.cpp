@@ -15,6 +15,7 @@
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
+#include "host/store/gpu_state.h"
 
 namespace rtrain {
 namespace {
@@ -41,31 +42,10 @@ void apply(const std::string& setting) {
 
 double of_whole(int share) { return static_cast<double>(share) / kWholeGpu; }
 
-template <class T>
-Value or_nil(const std::optional<T>& value) {
-  return value ? Value(*value) : Value();
-}
-
-// {used_bytes, utilization_percent, power_w, power_limit_w, temperature_c, slowed_by, processes}.
-Map describe_state(const GpuState& state) {
-  List processes;
-  for (const GpuProcess& process : state.processes) {
-    processes.emplace_back(
-        Map{{"pid", process.pid}, {"memory_bytes", or_nil(process.memory_bytes)}});
-  }
-  return {{"used_bytes", or_nil(state.used_bytes)},
-          {"utilization_percent", or_nil(state.utilization_percent)},
-          {"power_w", or_nil(state.power_w)},
-          {"power_limit_w", or_nil(state.power_limit_w)},
-          {"temperature_c", or_nil(state.temperature_c)},
-          {"slowed_by", List(state.slowed_by.begin(), state.slowed_by.end())},
-          {"processes", std::move(processes)}};
-}
-
 // What the management library says about the device of that UUID; nil where it says nothing.
 Value describe_state(const Nvml& nvml, const std::string& uuid) {
   const GpuState state = nvml.state(uuid);
-  return state.used_bytes ? Value(describe_state(state)) : Value();
+  return state.used_bytes ? Value(describe_gpu_state(state)) : Value();
 }
 
 // The devices that this process sees: [{index, uuid, name, free, state}].

@@ -112,6 +112,7 @@ return require 'rtrain.namespace'('torch.cuda', {
      'max_memory_reserved', 'reset_peak_memory_stats', 'reset_accumulated_memory_stats', 'empty_cache',
      'set_per_process_memory_fraction', 'get_per_process_memory_fraction', 'get_allocator_backend', 'memory_snapshot'},
     {'torch.cuda.memory_summary', 'memory_summary'},
+    {'torch.cuda.monitor', 'utilization', 'temperature', 'power_draw', 'device_memory_used', 'list_gpu_processes'},
     {'torch.cuda.random', 'manual_seed', 'manual_seed_all', 'seed', 'seed_all', 'initial_seed', 'get_rng_state',
      'get_rng_state_all', 'set_rng_state', 'set_rng_state_all'},
   },
