@@ -72,6 +72,11 @@ const ProfilerApi* engine_profiler() {
   return function();
 }
 
+void abort_device_groups() {
+  if (!loaded) return;
+  reinterpret_cast<void (*)()>(engine_library().load("rtrain_engine_abort_groups"))();
+}
+
 int open_engine(lua_State* L, const HostApi* host) {
   static std::mutex mutex;
   static EngineOpen open = nullptr;

@@ -27,4 +27,9 @@ bool engine_loaded();
 // The engine's profiler; null until it is loaded.
 const ProfilerApi* engine_profiler();
 
+// The attempt is over for a train function that cannot be killed: its devices leave the collectives
+// in which they wait for other ranks, so that its thread comes back. May wait for the driver; any
+// thread.
+void abort_device_groups();
+
 }  // namespace rtrain

@@ -2,8 +2,10 @@
 
 #include <cstring>
 #include <iostream>
+#include <thread>
 
 #include "host/base/text.h"
+#include "host/lua/engine_loader.h"
 #include "host/lua/guard.h"
 #include "host/lua/main_state.h"
 
@@ -49,7 +51,9 @@ LocalWorker::~LocalWorker() { leave(); }
 void LocalWorker::interrupt() {
   constexpr int kEverywhere = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
   const std::lock_guard lock(mutex_);
-  if (armed_) lua_sethook(main_, &interrupt_hook, kEverywhere, 1);
+  if (!armed_) return;
+  lua_sethook(main_, &interrupt_hook, kEverywhere, 1);
+  std::thread(&abort_device_groups).detach();
 }
 
 void LocalWorker::disarm() {

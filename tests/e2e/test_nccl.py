@@ -185,6 +185,25 @@ def test_local_mode_comes_back_from_a_device_that_does_not(gpus):
     assert "all_reduce(float32 [1]) on rank 0 of 1" in result.stderr and "the device does not go on" in result.stderr
 
 
+def test_a_rank_of_torchrun_that_waits_on_its_device_comes_back_when_another_one_fails(gpus):
+    text = script("""
+      dist.all_reduce(on_device(rank))
+      if rank == 1 then error('rank one is broken') end
+      local x = on_device(rank)
+      dist.all_reduce(x)
+      x:item()""", scaling="num_workers = 0, use_gpu = true", torch="timeout_s = 600")
+    results = Job(gpus, gpus.script(text)).wait(60)
+    assert [result.returncode for result in results] == [1, 1], [result.stderr for result in results]
+    assert "rank one is broken" in results[0].stderr
+
+
+def test_what_the_device_has_not_done_when_the_function_returns_still_counts(gpus):
+    gpus.env["FAKE_NCCL_HANG"] = "broadcast"
+    result = gpus.run(script("dist.all_reduce(on_device(rank)) dist.broadcast(on_device(rank), 0)", torch="timeout_s = 2"))
+    assert result.returncode == 6, result.stderr
+    assert "broadcast from 0(float32 [1]) on rank" in result.stderr and "on the device" in result.stderr
+
+
 def test_B_119_cuda_touched_before_the_context_goes_to_the_ranks_device(gpus):
     text = script("""
       local first = torch.zeros(1, {device = 'cuda'}).device

@@ -41,10 +41,12 @@ TEST(BackendChoice, SharedDevicesAreGloosAndSaidOrRefused) {
 TEST(GivenCollectives, FindsTheLatestByTheirSequence) {
   GivenCollectives given;
   EXPECT_FALSE(given.find(1));
+  EXPECT_FALSE(given.latest());
   for (uint64_t i = 1; i <= GivenCollectives::kKept + 1; ++i)
     given.add({i, i + 10, 0, "barrier()"});
   EXPECT_FALSE(given.find(1));
   EXPECT_EQ(given.find(2)->number, 12u);
+  EXPECT_EQ(given.latest()->sequence, GivenCollectives::kKept + 1);
 }
 
 NcclFailure late() {

@@ -28,10 +28,12 @@ class GivenCollectives {
   void add(GivenCollective given);
   // Nothing for one that was not given, or longer ago than is kept.
   std::optional<GivenCollective> find(uint64_t sequence) const;
+  std::optional<GivenCollective> latest() const;
 
  private:
   mutable std::mutex mutex_;
   std::vector<GivenCollective> ring_;  // by sequence % kKept
+  uint64_t latest_ = 0;
 };
 
 }  // namespace rtrain

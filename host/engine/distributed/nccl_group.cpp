@@ -24,8 +24,11 @@ constexpr std::chrono::milliseconds kLook{100};
 constexpr std::chrono::milliseconds kShutdownPatience{30000};
 constexpr std::chrono::milliseconds kAbortPatience{10000};
 
-// Runs it on a thread of its own. False: it has not ended in time, and goes on.
-bool ends_within(std::chrono::milliseconds patience, std::function<void()> body) {
+// Runs it on a thread of its own, for as long as `wants` says. False: it has not ended in time, and
+// goes on.
+bool ends_within(
+    std::chrono::milliseconds patience, std::function<void()> body,
+    const std::function<bool()>& wants = [] { return true; }) {
   auto ended = std::make_shared<std::promise<void>>();
   auto future = ended->get_future();
   std::thread([ended, body = std::move(body)]() mutable {
@@ -38,7 +41,11 @@ bool ends_within(std::chrono::milliseconds patience, std::function<void()> body)
     body = nullptr;
     ended->set_value();
   }).detach();
-  return future.wait_for(patience) == std::future_status::ready;
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (wants() && std::chrono::steady_clock::now() < deadline) {
+    if (future.wait_for(kLook) == std::future_status::ready) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -55,8 +62,13 @@ struct NcclGroup::State : std::enable_shared_from_this<NcclGroup::State> {
   void show_pending();
   NcclFailure describe(NcclFailure::Kind kind, std::string detail) const;
   void end(const Error& error);
+  void abort(const Error& error);
   void end_watch();
   void close();
+  bool has_failed() const {
+    const std::lock_guard lock(mutex);
+    return failure.has_value();
+  }
   void warn(const std::string& text) const {
     if (host.warn != nullptr) host.warn(text);
   }
@@ -179,7 +191,8 @@ NcclFailure NcclGroup::State::describe(NcclFailure::Kind kind, std::string detai
   out.rank = options.rank;
   out.world_size = options.world_size;
   out.detail = std::move(detail);
-  out.collective = oldest == 0 ? std::nullopt : given.find(oldest);
+  // While the group ends, LibTorch's watchdog lets nobody look: what was given last is waited for.
+  out.collective = oldest == 0 ? given.latest() : given.find(oldest);
   if (!out.collective) return out;
   out.waited_s = monotonic_s() - out.collective->at_s;
   if (out.collective->number != 0 && host.absent_ranks != nullptr) {
@@ -189,14 +202,21 @@ NcclFailure NcclGroup::State::describe(NcclFailure::Kind kind, std::string detai
 }
 
 void NcclGroup::State::end(const Error& error) {
+  if (host.end_worker != nullptr) host.end_worker(error);
+  abort(error);
+}
+
+// Whoever waits for the device comes back, to what the device has left unfinished.
+void NcclGroup::State::abort(const Error& error) {
+  c10::intrusive_ptr<c10d::Backend> nccl;
   {
     const std::lock_guard lock(mutex);
+    if (failure || backend == nullptr) return;
     failure = error;
+    nccl = backend;
   }
-  if (host.end_worker != nullptr) host.end_worker(error);
-  // Whoever waits for the device comes back, to what the device has left unfinished.
   try {
-    backend->abort();
+    nccl->abort();
   } catch (const std::exception& e) {
     warn(cat("NCCL's communicators could not be aborted: ", e.what()));
   }
@@ -210,19 +230,26 @@ void NcclGroup::State::end_watch() {
 }
 
 void NcclGroup::State::close() {
+  if (backend == nullptr) return;
+  // What the device was given may wait for ranks that are late: the watch keeps its deadline.
+  const auto patience = options.timeout + kShutdownPatience;
+  const bool ended = !has_failed() && ends_within(
+                                          patience, [nccl = backend] { nccl->shutdown(); },
+                                          [this] { return !has_failed(); });
   end_watch();
-  const auto nccl = std::exchange(backend, nullptr);
-  if (nccl == nullptr) return;
-  if (shown != 0 && host.set_device_wait != nullptr) host.set_device_wait(0);
-  if (failure) {
-    // Its destructor would wait for threads that LibTorch lets sleep for a minute.
-    c10::raw::intrusive_ptr::incref(nccl.get());
-    return;
+  c10::intrusive_ptr<c10d::Backend> nccl;
+  {
+    const std::lock_guard lock(mutex);
+    nccl = std::exchange(backend, nullptr);
   }
-  if (ends_within(kShutdownPatience, [nccl] { nccl->shutdown(); })) return;
-  warn(cat("rank ", options.rank, ": NCCL has not ended after ", kShutdownPatience.count() / 1000,
-           " s, because other ranks still use the group or the device is stuck: it is aborted"));
-  ends_within(kAbortPatience, [nccl] { nccl->abort(); });
+  if (shown != 0 && host.set_device_wait != nullptr) host.set_device_wait(0);
+  if (ended) return;
+  if (!has_failed()) {
+    warn(cat("rank ", options.rank, ": NCCL has not ended after ", patience.count() / 1000,
+             " s: it is aborted"));
+    ends_within(kAbortPatience, [nccl] { nccl->abort(); });
+  }
+  // Its destructor would wait for threads that LibTorch lets sleep for a minute.
   c10::raw::intrusive_ptr::incref(nccl.get());
 }
 
@@ -230,6 +257,11 @@ NcclGroup::NcclGroup(const NcclGroupOptions& options, const CudaGroupsApi& api,
                      const c10::intrusive_ptr<c10d::Store>& store, const HostApi& host)
     : state_(std::make_shared<State>(options, api, host)) {
   state_->backend = api.create(store, state_->nccl_options());
+  {
+    const std::lock_guard lock(living_mutex());
+    std::erase_if(living(), [](const auto& each) { return each.expired(); });
+    living().push_back(state_);
+  }
   state_->start_watch();
   try {
     state_->connect();
@@ -237,6 +269,16 @@ NcclGroup::NcclGroup(const NcclGroupOptions& options, const CudaGroupsApi& api,
     close();
     throw;
   }
+}
+
+std::mutex& NcclGroup::living_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+std::vector<std::weak_ptr<NcclGroup::State>>& NcclGroup::living() {
+  static std::vector<std::weak_ptr<State>> states;
+  return states;
 }
 
 c10::intrusive_ptr<c10d::Backend> NcclGroup::backend() const { return state_->backend; }
@@ -256,4 +298,21 @@ void NcclGroup::close() noexcept {
   }
 }
 
+void abort_nccl_groups() noexcept {
+  std::vector<std::weak_ptr<NcclGroup::State>> all;
+  {
+    const std::lock_guard lock(NcclGroup::living_mutex());
+    all = NcclGroup::living();
+  }
+  for (const auto& each : all) {
+    const auto state = each.lock();
+    if (state != nullptr) state->abort(Error(Code::kInterrupted, "the run is being ended"));
+  }
+}
+
 }  // namespace rtrain
+
+// For a thread of the host, which knows the engine by its symbols.
+extern "C" __attribute__((visibility("default"))) void rtrain_engine_abort_groups() {
+  rtrain::abort_nccl_groups();
+}

@@ -13,9 +13,11 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
+#include <vector>
 
 #include "host/base/error.h"
 #include "host/base/host_api.h"
@@ -46,13 +48,20 @@ class NcclGroup {
   // What has ended the group, whoever noticed.
   std::optional<Error> failure() const;
 
-  // Waits for what the device was given, then leaves the communicators. Calling it again does
-  // nothing.
+  // Waits for what the device was given, as long as the group's deadline allows, then leaves the
+  // communicators. Calling it again does nothing.
   void close() noexcept;
 
  private:
+  friend void abort_nccl_groups() noexcept;
   struct State;
+  static std::mutex& living_mutex();
+  static std::vector<std::weak_ptr<State>>& living();
   std::shared_ptr<State> state_;
 };
+
+// Of the whole process: whoever waits for a device comes back, and every later collective raises
+// Error(kInterrupted). Any thread.
+void abort_nccl_groups() noexcept;
 
 }  // namespace rtrain

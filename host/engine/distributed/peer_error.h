@@ -9,8 +9,8 @@
 
 namespace rtrain {
 
-// kPeerLost or kTimeout with the cause ("Connection closed by peer") for a text of Gloo or NCCL; nothing
-// for any other text.
+// kPeerLost or kTimeout with the cause ("Connection closed by peer") for a text of Gloo or NCCL;
+// nothing for any other text.
 std::optional<Error> peer_error(std::string_view text);
 
 }  // namespace rtrain
