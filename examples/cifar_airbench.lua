@@ -1,4 +1,4 @@
--- A network of 94 % on CIFAR-10 within seconds on a GPU: rtrain run examples/cifar_airbench.lua
+-- A network made for 94 % on CIFAR-10 within seconds on a GPU: rtrain run examples/cifar_airbench.lua
 --
 -- After "94% on CIFAR-10 in 3.29 Seconds on a Single GPU" (Keller Jordan, 2024, https://arxiv.org/abs/2404.00498): a first
 -- layer that whitens patches of the training images, convolutions that begin as identities, Nesterov SGD with a rate of its
@@ -9,7 +9,7 @@
 --   rtrain run examples/cifar_airbench.lua --set epochs=2 --set width=8 --set limit=2000 --set batch_size=100
 -- With --set runs=20 the mean of twenty networks is the last line:
 --
---   [rank 0] mean of 20 runs: accuracy 0.94…, … s
+--   [rank 0] mean of 20 runs: accuracy …, … s
 local torch = require 'torch'
 local train = require 'rtrain'
 local augmentation, datasets = require 'vision.augmentation', require 'vision.datasets'

@@ -7,9 +7,9 @@
 --
 -- On the CPU the same program runs without [2] and [3] (float32, operator by operator). One epoch there is 25 minutes on 2
 -- cores; a taste of it, without files: rtrain run examples/cifar_vit_fast.lua --set dataset=shapes10 --set limit=64
--- --set test_limit=32 --set batch_size_per_worker=16. On a GPU it ends with:
+-- --set test_limit=32 --set batch_size_per_worker=16. Each epoch prints a line:
 --
---   [rank 0] epoch_num=0 loss=1.7… accuracy=0.3… seconds=1.…
+--   [rank 0] epoch_num=0 loss=… accuracy=… seconds=…
 local torch = require 'torch'
 local train = require 'rtrain'
 local data = require 'torch.utils.data'
