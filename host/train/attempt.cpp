@@ -370,7 +370,7 @@ void Attempt::on_failed(int rank, const Value& message) {
   const auto fail = [this, rank, error, at_s = message["error"]["time"].as_float()] {
     seams_.feed(event::Failed{rank, gpus_.explain(rank, error), at_s});
   };
-  if (!message["stays"].as_bool()) return fail();
+  if (!message["stays"].bool_or(false)) return fail();
   watchdog_.save_stacks(error.message(), fail);
 }
 
