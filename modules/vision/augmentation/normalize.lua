@@ -6,15 +6,6 @@ local image = require 'vision.transforms.image'
 local sizes = require 'vision.transforms.sizes'
 local torch = require 'torch'
 
-local function channel_numbers(name, value)
-  local list = type(value) == 'number' and {value} or value
-  if type(list) ~= 'table' or #list == 0 then
-    errors.raise('argument', ('Normalize: %s is a number or a list with one for each channel, got %s'):format(name,
-      sizes.text(value)))
-  end
-  return sizes.numbers('Normalize: ' .. name, list, #list)
-end
-
 ---(x - mean) / std for each channel; bytes are first divided by 255, so that mean and std are those of torchvision's ToTensor.
 ---Arguments: mean, std (lists, or a number for all channels), dtype = 'float32' (of the result). Images (n, c, h, w) of bytes
 ---or floats, on any device.
@@ -28,7 +19,7 @@ end
 ---@class vision.augmentation.Normalize
 ---@overload fun(mean: number|number[], std: number|number[], options?: table): vision.augmentation.Normalize
 local Normalize = batch.define('Normalize', {'mean', 'std', {'dtype', 'float32'}}, function(self)
-  self.mean, self.std = channel_numbers('mean', self.mean), channel_numbers('std', self.std)
+  self.mean, self.std = sizes.of_channels('Normalize: mean', self.mean), sizes.of_channels('Normalize: std', self.std)
   for _, std in ipairs(self.std) do
     if std == 0 then errors.raise('argument', 'Normalize: std must not be 0') end
   end

@@ -7,16 +7,6 @@ local sizes = require 'vision.transforms.sizes'
 local torch = require 'torch'
 local transform = require 'vision.transforms.transform'
 
-local function channel_list(name, value)
-  local list = type(value) == 'number' and {value} or value
-  if torch.is_tensor(list) then list = list:view(-1):tolist() end
-  if type(list) ~= 'table' or #list == 0 then
-    errors.raise('argument', ('Normalize: %s is a number or a list with one for each channel, got %s'):format(name,
-      sizes.text(value)))
-  end
-  return sizes.numbers('Normalize: ' .. name, list, #list)
-end
-
 ---(x - mean) / std for each channel of floats (…, c, h, w). Arguments: mean, std (lists, or a number for one channel),
 ---inplace = false.
 ---
@@ -28,7 +18,7 @@ end
 ---@class vision.Normalize
 ---@overload fun(mean: number|number[], std: number|number[], options?: {inplace: boolean}): vision.Normalize
 local Normalize = transform.define('Normalize', {'mean', 'std', {'inplace', false}}, function(self)
-  self.mean, self.std = channel_list('mean', self.mean), channel_list('std', self.std)
+  self.mean, self.std = sizes.of_channels('Normalize: mean', self.mean), sizes.of_channels('Normalize: std', self.std)
   for _, std in ipairs(self.std) do
     if std == 0 then errors.raise('argument', 'Normalize: std must not be 0') end
   end

@@ -1,6 +1,7 @@
 -- vision/transforms/sizes.lua: sizes, ranges and fills as arguments of transforms.
 
 local errors = require 'rtrain.errors'
+local torch = require 'torch'
 
 local sizes = {}
 
@@ -44,6 +45,19 @@ function sizes.numbers(owner, value, ...)
       table.concat({...}, ' or '), sizes.text(value)))
   end
   return value
+end
+
+---A number for each channel: 0.5 is {0.5}, a tensor is the list of its numbers.
+---@param owner string
+---@param value any
+---@return number[]
+function sizes.of_channels(owner, value)
+  local list = type(value) == 'number' and {value} or value
+  if torch.is_tensor(list) then list = list:view(-1):tolist() end
+  if type(list) ~= 'table' or #list == 0 then
+    errors.raise('argument', ('%s is a number or a list with one for each channel, got %s'):format(owner, sizes.text(value)))
+  end
+  return sizes.numbers(owner, list, #list)
 end
 
 ---{min, max}, min not above max.
