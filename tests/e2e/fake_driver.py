@@ -6,6 +6,7 @@ import pytest
 from conftest import RTRAIN
 
 FAKE_DRIVER = pathlib.Path(RTRAIN).parent / "tests" / "fake_nvidia"
+GPU_LIBRARY = FAKE_DRIVER / "libfake_gpu.so"
 
 
 def uuid(device):
@@ -13,18 +14,17 @@ def uuid(device):
 
 
 def play_driver(rtrain, devices, **env):
+    if not GPU_LIBRARY.exists():
+        pytest.skip("built without the CUDA toolkit")
     rtrain.env.update(LD_LIBRARY_PATH=str(FAKE_DRIVER), FAKE_CUDA_DEVICES=str(devices), **env)
 
 
 def play_gpus(rtrain, devices, **env):
     """GPUs on which tensors live and are copied, NCCL's collectives reduce, and most kernels do nothing; see tests/README.md."""
-    library = FAKE_DRIVER / "libfake_gpu.so"
-    if not library.exists():
-        pytest.skip("built without the CUDA toolkit")
     if not (pathlib.Path(rtrain.json("env")["libtorch"]["path"]) / "libtorch_cuda.so").exists():
         pytest.skip("LibTorch is without its CUDA library: scripts/setup --oracle or --gpu brings it")
     # cuBLASLt is not played: LibTorch takes the products that are.
-    play_driver(rtrain, devices, LD_PRELOAD=str(library), DISABLE_ADDMM_CUDA_LT="1", **env)
+    play_driver(rtrain, devices, LD_PRELOAD=str(GPU_LIBRARY), DISABLE_ADDMM_CUDA_LT="1", **env)
 
 
 def use_libtorch(rtrain, cuda_library):
