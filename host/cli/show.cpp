@@ -1,4 +1,5 @@
 // rtrain show RUN: all that is known about one run.
+#include <cmath>
 #include <iostream>
 #include <memory>
 
@@ -48,7 +49,7 @@ std::string gpu_text(const Value& worker) {
   std::vector<std::string> parts;
   const auto add = [&](const char* key, const char* unit) {
     if (!gpu[key].is_nil()) {
-      parts.push_back(cat(static_cast<int64_t>(gpu[key].as_float() + 0.5), unit));
+      parts.push_back(cat(std::llround(gpu[key].as_float()), unit));
     }
   };
   add("utilization_percent", " % busy");
