@@ -9,8 +9,10 @@ endif()
 if(RTRAIN_SANITIZE)
   target_compile_options(rtrain_flags INTERFACE -fsanitize=${RTRAIN_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(rtrain_flags INTERFACE -fsanitize=${RTRAIN_SANITIZE})
-  # It does not follow fences, and says so: those of the progress page order plain data between processes.
-  target_compile_options(rtrain_flags INTERFACE $<$<STREQUAL:${RTRAIN_SANITIZE},thread>:-Wno-tsan>)
+  # ThreadSanitizer does not follow fences, and says so: those of the progress page order plain data between processes.
+  if(RTRAIN_SANITIZE STREQUAL "thread")
+    target_compile_options(rtrain_flags INTERFACE -Wno-tsan)
+  endif()
 endif()
 
 function(rtrain_folder name)
