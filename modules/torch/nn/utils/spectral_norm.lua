@@ -44,6 +44,7 @@ local defined = args.definer(utils)
 ---
 ---```lua
 ---local torch = require 'torch'
+---torch.manual_seed(0)
 ---local layer = torch.nn.utils.spectral_norm(torch.nn.Linear(3, 2))
 ---for _ = 1, 20 do layer(torch.ones(1, 3)) end
 ---assert(math.abs(torch.linalg_matrix_norm(layer.weight, 2):item() - 1) < 1e-3)
