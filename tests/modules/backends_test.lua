@@ -64,4 +64,4 @@ function TestBackends:test_refusals()
   lu.assertStrContains(message_of(function() return torch.backends.mkl end), "torch.backends has no 'mkl'")
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

@@ -219,4 +219,4 @@ function TestScalerInCapture:test_errors_come_out_and_nothing_stays_current()
   lu.assertFalse(capture.is_capturing())
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

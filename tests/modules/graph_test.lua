@@ -165,4 +165,4 @@ function TestEager:test_refusals()
   lu.assertStrContains(message_of(train.graph, print, {capture_error_mode = 'local'}), 'capture_error_mode')
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)

@@ -142,4 +142,4 @@ function TestAugmentation:test_compose_prints_and_the_default_generator_repeats(
   lu.assertEquals(augment(images:narrow(0, 0, 0)):size(), {0, 3, 8, 8})
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run(), true)
