@@ -1,60 +1,57 @@
-"""A train function on GPUs that tests/fake_nvidia plays: which device each rank gets, and that tensors live there."""
+"""A train function on GPUs that tests/fake_nvidia plays: which device each rank gets, and what it does there."""
 
 from fake_driver import play_gpus
 
+SCRIPT = """
+    local torch = require 'torch'
+    local train = require 'rtrain'
+    train.TorchTrainer{train_loop_per_worker = function()
+      BODY
+    end, scaling_config = train.ScalingConfig{num_workers = WORKERS, use_gpu = true}}:fit()
+    """
+
+
+def reports(rtrain, workers, body):
+    """What each rank reports: `body` is its train function, each rank has a GPU."""
+    play_gpus(rtrain, workers)
+    rtrain.run_ok(SCRIPT.replace("BODY", body).replace("WORKERS", str(workers)))
+    return rtrain.json("metrics", "last", "--ranks")[0]["ranks"]
+
 
 def test_each_rank_has_its_device(rtrain):
-    play_gpus(rtrain, 2)
-    rtrain.run_ok("""
-        local torch = require 'torch'
-        local train = require 'rtrain'
-        train.TorchTrainer{train_loop_per_worker = function()
-          local x = torch.tensor{1, 2, 3}:to(train.torch.get_device())
-          train.report{device = tostring(x.device), last = x:cpu()[2]:item(), current = torch.cuda.current_device()}
-        end, scaling_config = train.ScalingConfig{num_workers = 2, use_gpu = true}}:fit()
-        """)
-    ranks = rtrain.json("metrics", "last", "--ranks")[0]["ranks"]
+    ranks = reports(rtrain, 2, """
+      local x = torch.tensor{1, 2, 3}:to(train.torch.get_device())
+      train.report{device = tostring(x.device), last = x:cpu()[2]:item(), current = torch.cuda.current_device()}
+      """)
     assert [rank["device"] for rank in ranks] == ["cuda:0", "cuda:1"]
     assert [rank["last"] for rank in ranks] == [3, 3]
     assert [rank["current"] for rank in ranks] == [0, 1]
 
 
 def test_a_step_of_two_ranks_is_one_graph(rtrain):
-    play_gpus(rtrain, 2)
-    rtrain.run_ok("""
-        local torch = require 'torch'
-        local train = require 'rtrain'
-        train.TorchTrainer{train_loop_per_worker = function()
-          local rank = train.get_context():get_world_rank()
-          local model = train.torch.prepare_model(torch.nn.Linear(1, 1, {bias = false}))
-          local optimizer, calls = torch.optim.SGD(model:parameters(), {lr = 0}), 0
-          local step = train.graph(function(x)
-            calls = calls + 1
-            optimizer:zero_grad()
-            model(x):sum():backward()
-            optimizer:step()
-          end)
-          for i = 1, 15 do step(torch.full({1, 1}, (rank + 1) * i):to(train.torch.get_device())) end
-          torch.cuda.synchronize()
-          train.report{state = step.reason or step.state, calls = calls}
-        end, scaling_config = train.ScalingConfig{num_workers = 2, use_gpu = true}}:fit()
-        """)
-    ranks = rtrain.json("metrics", "last", "--ranks")[0]["ranks"]
+    ranks = reports(rtrain, 2, """
+      local rank = train.get_context():get_world_rank()
+      local model = train.torch.prepare_model(torch.nn.Linear(1, 1, {bias = false}))
+      local optimizer, calls = torch.optim.SGD(model:parameters(), {lr = 0}), 0
+      local step = train.graph(function(x)
+        calls = calls + 1
+        optimizer:zero_grad()
+        model(x):sum():backward()
+        optimizer:step()
+      end)
+      for i = 1, 15 do step(torch.full({1, 1}, (rank + 1) * i):to(train.torch.get_device())) end
+      torch.cuda.synchronize()
+      train.report{state = step.reason or step.state, calls = calls}
+      """)
     # Eleven calls warm up, the twelfth is captured; the others run no Lua.
     assert [(rank["state"], rank["calls"]) for rank in ranks] == [("captured", 12)] * 2
 
 
 def test_reproducibility_makes_the_gpus_deterministic(rtrain):
-    play_gpus(rtrain, 1)
-    rtrain.run_ok("""
-        local torch = require 'torch'
-        local train = require 'rtrain'
-        train.TorchTrainer{train_loop_per_worker = function()
-          torch.backends.cudnn.benchmark = true
-          train.torch.enable_reproducibility(3)
-          train.report{workspace = os.getenv 'CUBLAS_WORKSPACE_CONFIG', benchmark = torch.backends.cudnn.benchmark,
-                       deterministic = torch.are_deterministic_algorithms_enabled()}
-        end, scaling_config = train.ScalingConfig{num_workers = 1, use_gpu = true}}:fit()
-        """)
-    metrics = rtrain.json("metrics", "last")[0]["metrics"]
+    (metrics,) = reports(rtrain, 1, """
+      torch.backends.cudnn.benchmark = true
+      train.torch.enable_reproducibility(3)
+      train.report{workspace = os.getenv 'CUBLAS_WORKSPACE_CONFIG', benchmark = torch.backends.cudnn.benchmark,
+                   deterministic = torch.are_deterministic_algorithms_enabled()}
+      """)
     assert metrics == {"workspace": ":4096:8", "benchmark": False, "deterministic": True}
