@@ -10,6 +10,7 @@
 #include "host/engine/checks.h"
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/guard.h"
+#include "host/engine/table_fields.h"
 #include "host/engine/tensor/scalars.h"
 
 namespace rtrain {
@@ -38,17 +39,11 @@ c10::DeviceIndex check_index(lua_State* L, int index) {
   return static_cast<c10::DeviceIndex>(check_cuda_device(L, index));
 }
 
-// Sets fields of the table at the top of the stack.
-void set_number(lua_State* L, const std::string& name, int64_t number) {
-  lua_pushnumber(L, static_cast<lua_Number>(number));
-  lua_setfield(L, -2, name.c_str());
-}
-
 void set_stat(lua_State* L, const std::string& prefix, const Stat& stat) {
-  set_number(L, prefix + ".current", stat.current);
-  set_number(L, prefix + ".peak", stat.peak);
-  set_number(L, prefix + ".allocated", stat.allocated);
-  set_number(L, prefix + ".freed", stat.freed);
+  set_number(L, (prefix + ".current").c_str(), stat.current);
+  set_number(L, (prefix + ".peak").c_str(), stat.peak);
+  set_number(L, (prefix + ".allocated").c_str(), stat.allocated);
+  set_number(L, (prefix + ".freed").c_str(), stat.freed);
 }
 
 void set_stats(lua_State* L, const std::string& prefix, const StatArray& stats) {

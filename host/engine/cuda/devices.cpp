@@ -3,6 +3,7 @@
 
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/guard.h"
+#include "host/engine/table_fields.h"
 
 namespace rtrain {
 namespace {
@@ -25,21 +26,6 @@ int set_device(lua_State* L) {
 int synchronize(lua_State* L) {
   need_cuda().devices.synchronize(check_cuda_device(L, 1));
   return 0;
-}
-
-void set_number(lua_State* L, const char* field, int64_t value) {
-  lua_pushnumber(L, static_cast<lua_Number>(value));
-  lua_setfield(L, -2, field);
-}
-
-void set_text(lua_State* L, const char* field, const std::string& value) {
-  lua_pushlstring(L, value.data(), value.size());
-  lua_setfield(L, -2, field);
-}
-
-void set_boolean(lua_State* L, const char* field, bool value) {
-  lua_pushboolean(L, value ? 1 : 0);
-  lua_setfield(L, -2, field);
 }
 
 int get_device_properties(lua_State* L) {

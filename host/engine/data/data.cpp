@@ -9,6 +9,7 @@
 #include "host/engine/files/tree.h"
 #include "host/engine/guard.h"
 #include "host/engine/memory/allocator.h"
+#include "host/engine/table_fields.h"
 #include "host/lua/guard.h"
 #include "host/lua/options.h"
 
@@ -132,11 +133,6 @@ int in_flight(lua_State* L) {
 int close(lua_State* L) {
   check<Pool>(L, 1)->close();
   return 0;
-}
-
-void set_number(lua_State* L, const char* name, double value) {
-  lua_pushnumber(L, value);
-  lua_setfield(L, -2, name);
 }
 
 double seconds(std::chrono::nanoseconds time) {

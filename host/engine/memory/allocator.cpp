@@ -25,7 +25,6 @@ thread_local constinit int64_t thread_debt_bytes = 0;
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
-constexpr size_t kMostDevices = 128;  // c10::DeviceIndex has no more
 
 std::atomic<int64_t> live_bytes{0};
 std::atomic<int64_t> peak_bytes{0};

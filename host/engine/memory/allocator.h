@@ -2,6 +2,7 @@
 // same figures of the devices that LibTorch manages itself.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,8 @@ void note_foreign_bytes(int64_t bytes);
 
 // Tells LibTorch's profiler of every tensor's memory, or no more.
 void report_memory_to_profiler(bool wanted);
+
+inline constexpr size_t kMostDevices = 128;  // c10::DeviceIndex has no more
 
 struct DeviceMemory {
   std::string name;             // "cpu", "cuda:0"

@@ -14,7 +14,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kMiB = int64_t{1} << 20;
-constexpr size_t kMostDevices = 128;  // c10::DeviceIndex has no more
 
 std::atomic<int64_t> collections{0};
 // How many bytes of a device count as one of the CPU's: the smallest device in use says it.

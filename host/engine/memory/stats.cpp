@@ -1,14 +1,10 @@
 // memory_stats: what tensors hold, on each device, and how often the collector was made to run.
 #include "host/engine/memory/collector.h"
 #include "host/engine/memory/open.h"
+#include "host/engine/table_fields.h"
 
 namespace rtrain {
 namespace {
-
-void set_number(lua_State* L, const char* name, int64_t number) {
-  lua_pushnumber(L, static_cast<double>(number));
-  lua_setfield(L, -2, name);
-}
 
 void push_device(lua_State* L, const DeviceMemory& memory) {
   lua_createtable(L, 0, 5);

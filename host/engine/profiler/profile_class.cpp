@@ -1,26 +1,12 @@
 #include "host/engine/profiler/profile_class.h"
 
 #include "host/engine/checks.h"
+#include "host/engine/table_fields.h"
 
 namespace rtrain {
 namespace {
 
 constexpr double kNsPerUs = 1000;
-
-void set_number(lua_State* L, const char* key, double value) {
-  lua_pushnumber(L, value);
-  lua_setfield(L, -2, key);
-}
-
-void set_text(lua_State* L, const char* key, const std::string& value) {
-  lua_pushlstring(L, value.data(), value.size());
-  lua_setfield(L, -2, key);
-}
-
-void set_flag(lua_State* L, const char* key, bool value) {
-  lua_pushboolean(L, value ? 1 : 0);
-  lua_setfield(L, -2, key);
-}
 
 void set_stack(lua_State* L, const std::vector<std::string>& lines) {
   lua_createtable(L, static_cast<int>(lines.size()), 0);
@@ -47,8 +33,8 @@ void push_average(lua_State* L, const EventAverage& event) {
   set_number(L, "flops", static_cast<double>(event.flops));
   set_text(L, "input_shapes", event.shapes);
   set_text(L, "device_type", event.on_device ? "cuda" : "cpu");
-  set_flag(L, "is_async", event.is_async);
-  set_flag(L, "is_user_annotation", event.is_annotation);
+  set_boolean(L, "is_async", event.is_async);
+  set_boolean(L, "is_user_annotation", event.is_annotation);
   set_stack(L, event.stack);
 }
 
