@@ -1,30 +1,46 @@
-// rtrain exec FILE [args]: runs a Lua file with the modules but without a run.
+// rtrain exec FILE [args], rtrain exec -e CODE [args]: runs Lua with the modules but without a run.
 #include <memory>
+#include <optional>
 
+#include "host/base/error.h"
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
 #include "host/lua/state.h"
 
 namespace rtrain {
+namespace {
+
+struct ExecOptions {
+  std::optional<std::string> code;
+  std::string file;
+  std::vector<std::string> args;
+};
+
+void run_exec(ExecOptions options) {
+  State state;
+  add_host_modules(state);
+  if (!options.code) {
+    if (options.file.empty()) throw Error(Code::kUsage, "exec: expected a FILE or -e CODE");
+    return run_file(state, options.file, options.args);
+  }
+  // With code the first argument is none of ours.
+  if (!options.file.empty()) options.args.insert(options.args.begin(), options.file);
+  run_code(state, *options.code, options.args);
+}
+
+}  // namespace
 
 void add_exec(CLI::App& app, CommandResult&) {
-  struct Options {
-    std::string file;
-    std::vector<std::string> args;
-  };
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExecOptions>();
   CLI::App* command =
-      app.add_subcommand("exec", "Run a Lua file with rtrain's modules, without a run");
-  command->add_option("FILE", options->file, "Lua file")->required();
+      app.add_subcommand("exec", "Run a Lua file, or code, with rtrain's modules, without a run");
+  command->add_option("-e", options->code, "the code itself, in place of a file")
+      ->type_name("CODE");
+  command->add_option("FILE", options->file, "Lua file");
   command->add_option("ARGS", options->args, "the script's own arguments (global `arg`)");
-  command->prefix_command();
-  command->final_callback([options, command] {
-    std::vector<std::string> args = options->args;
-    for (const std::string& rest : command->remaining()) args.push_back(rest);
-    State state;
-    add_host_modules(state);
-    run_file(state, options->file, args);
-  });
+  // What follows the file belongs to the script, also when it looks like an option.
+  command->positionals_at_end();
+  command->final_callback([options] { run_exec(*options); });
 }
 
 }  // namespace rtrain

@@ -54,10 +54,7 @@ std::string explain_parse_error(const CLI::App& app, std::span<const std::string
     }
     command = found.front();
   }
-  // What follows the file of `run` and `exec` belongs to the script, also when it looks like an
-  // option.
-  const bool passes_on = command->get_prefix_command() || command->get_allow_extras();
-  const std::string option = passes_on ? "" : unknown_option(*command, args);
+  const std::string option = unknown_option(*command, args);
   if (option.empty()) return error.what();
   return cat("unknown option '", option, "'", suggestion(option, option_names(*command)));
 }

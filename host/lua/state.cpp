@@ -43,7 +43,7 @@ void load_text(lua_State* L, const std::string& text, const std::string& chunk) 
   if (luaL_loadbuffer(L, text.data(), text.size(), chunk.c_str()) == 0) return;
   const std::string message = lua_tostring(L, -1);
   lua_pop(L, 1);
-  throw Error(Code::kUser, message, "(while reading the file)");
+  throw Error(Code::kUser, message, "(while reading the code)");
 }
 
 // Names below which every module is one of rtrain's.
@@ -79,6 +79,18 @@ void add_searcher(lua_State* L) {
   lua_pushcfunction(L, &guarded<&search_embedded>);
   lua_rawseti(L, -2, 2);
   lua_pop(L, 2);
+}
+
+// Sets the global `arg`: arg[0] = what runs, arg[1] … = its arguments.
+void set_arguments(lua_State* L, const std::string& zero, const std::vector<std::string>& args) {
+  lua_createtable(L, static_cast<int>(args.size()), 1);
+  lua_pushlstring(L, zero.data(), zero.size());
+  lua_rawseti(L, -2, 0);
+  for (size_t i = 0; i < args.size(); ++i) {
+    lua_pushlstring(L, args[i].data(), args[i].size());
+    lua_rawseti(L, -2, static_cast<int>(i) + 1);
+  }
+  lua_setglobal(L, "arg");
 }
 
 }  // namespace
@@ -124,17 +136,16 @@ void run_file(lua_State* L, const std::string& path, const std::vector<std::stri
   // right.
   if (text.starts_with('#')) text.erase(0, text.find('\n'));
 
-  lua_createtable(L, static_cast<int>(args.size()), 1);
-  lua_pushlstring(L, path.data(), path.size());
-  lua_rawseti(L, -2, 0);
-  for (size_t i = 0; i < args.size(); ++i) {
-    lua_pushlstring(L, args[i].data(), args[i].size());
-    lua_rawseti(L, -2, static_cast<int>(i) + 1);
-  }
-  lua_setglobal(L, "arg");
+  set_arguments(L, path, args);
   const auto folder = std::filesystem::absolute(path).parent_path().lexically_normal();
   add_script_folder(L, folder.string());
   load_text(L, text, cat("@", path));
+  protected_call(L, 0, 0);
+}
+
+void run_code(lua_State* L, const std::string& code, const std::vector<std::string>& args) {
+  set_arguments(L, "-e", args);
+  load_text(L, code, "=(command line)");
   protected_call(L, 0, 0);
 }
 

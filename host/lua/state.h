@@ -41,4 +41,8 @@ void add_script_folder(lua_State* L, const std::string& folder);
 // script, kUsage when it cannot be read, kUser with the position when it does not parse.
 void run_file(lua_State* L, const std::string& path, const std::vector<std::string>& args);
 
+// The same for code from the command line, with arg[0] = "-e"; modules are found in the current
+// folder.
+void run_code(lua_State* L, const std::string& code, const std::vector<std::string>& args);
+
 }  // namespace rtrain

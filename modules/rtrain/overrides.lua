@@ -27,31 +27,36 @@ local function copy(value)
   return out
 end
 
-local function refuse(key, text) errors.raise('config', ('--set %s: %s'):format(key, text)) end
+local function refuse(option, text) errors.raise('config', ('%s: %s'):format(option, text)) end
 
-local function to_number(key, text)
+local function to_number(option, text)
   local number = tonumber(text)
-  if number == nil then refuse(key, ("the script's value is a number, '%s' is none"):format(text)) end
+  if number == nil then refuse(option, ("the script's value is a number, '%s' is none"):format(text)) end
   return number
 end
 
-local function to_boolean(key, text)
+local function to_boolean(option, text)
   if text ~= 'true' and text ~= 'false' then
-    refuse(key, ("the script's value is true or false, '%s' is neither"):format(text))
+    refuse(option, ("the script's value is true or false, '%s' is neither"):format(text))
   end
   return text == 'true'
 end
 
-local function typed(key, text, old)
-  if type(old) == 'number' then return to_number(key, text) end
-  if type(old) == 'boolean' then return to_boolean(key, text) end
+---A value that was written on the command line, of the type that the script's has.
+---@param option string for messages: '--set lr'
+---@param text string
+---@param old any the script's value: a number, a boolean, a string, or a list of such
+---@return any value
+---Errors: 'config' for a text of another type.
+function overrides.typed(option, text, old)
+  if type(old) == 'number' or type(old) == 'cdata' then return to_number(option, text) end
+  if type(old) == 'boolean' then return to_boolean(option, text) end
   if type(old) == 'string' then return text end
-  if type(old) == 'cdata' then return to_number(key, text) end
   if #old == 0 then
-    refuse(key, ("the script's value is a table: name a field in it%s"):format(errors.suggestion('', keys_of(old))))
+    refuse(option, ("the script's value is a table: name a field in it%s"):format(errors.suggestion('', keys_of(old))))
   end
   local list = {}
-  for part in text:gmatch('[^,]+') do list[#list + 1] = typed(key, part, old[1]) end
+  for part in text:gmatch('[^,]+') do list[#list + 1] = overrides.typed(option, part, old[1]) end
   return list
 end
 
@@ -65,11 +70,11 @@ local function set(config, key, text)
       old = at[part]
     end
     if old == nil or type(at) ~= 'table' then
-      refuse(key, ("train_loop_config has no '%s'%s"):format(table.concat(parts, '.', 1, i),
+      refuse('--set ' .. key, ("train_loop_config has no '%s'%s"):format(table.concat(parts, '.', 1, i),
         errors.suggestion(part, type(at) == 'table' and keys_of(at) or {})))
     end
     if i == #parts then
-      at[part] = typed(key, text, old)
+      at[part] = overrides.typed('--set ' .. key, text, old)
     else
       at = old
     end

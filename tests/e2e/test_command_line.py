@@ -26,6 +26,55 @@ def test_exec_passes_arguments_and_output(rtrain):
     assert (result.returncode, result.stdout) == (0, "train.lua\ta\t--b\n")
 
 
+def test_what_follows_the_file_is_the_scripts_own(rtrain):
+    script = rtrain.script("print(#arg, table.concat(arg, '|'))")
+    result = rtrain("exec", script, "--help", "-e", "--", "")
+    assert (result.returncode, result.stdout) == (0, "4\t--help|-e|--|\n")
+    result = rtrain("run", "-q", script, "--", "--help", "-n")
+    assert (result.returncode, result.stdout) == (0, "2\t--help|-n\n")
+
+
+def test_exec_runs_code_from_the_command_line(rtrain):
+    rtrain.script("return {answer = 42}", name="helper.lua")
+    result = rtrain("exec", "-e", "print(require('helper').answer, arg[0], arg[1], arg[2])", "a", "--b")
+    assert (result.returncode, result.stdout) == (0, "42\t-e\ta\t--b\n")
+
+
+@pytest.mark.parametrize("code, message, status", [
+    ("local t = nil\nprint(t.x)", "(command line):2: attempt to index", 1),
+    ("x =", "(command line):1: unexpected symbol", 1),
+    (None, "expected a FILE or -e CODE", 2),
+])
+def test_errors_of_code_from_the_command_line(rtrain, code, message, status):
+    result = rtrain("exec", *(["-e", code] if code else []))
+    assert result.returncode == status
+    assert message in result.stderr and len(result.stderr.splitlines()) <= 3
+
+
+PARSER = """
+    local argparse, train = require 'argparse', require 'rtrain'
+    local config = argparse.of_config({lr = 0.1, epochs = 2}):parse()
+    train.TorchTrainer {
+      train_loop_per_worker = function(config) train.report(config) end,
+      train_loop_config = config,
+      scaling_config = train.ScalingConfig {num_workers = 0},
+    }:fit()
+"""
+
+
+def test_a_scripts_own_options_are_its_config(rtrain):
+    rtrain.run_ok(PARSER, "--set", "epochs=7", "--", "--lr", "0.5")
+    assert rtrain.reports() == [{"lr": 0.5, "epochs": 7}]
+
+
+@pytest.mark.parametrize("option, message", [("--lrr", "unknown option '--lrr'"), ("--lr=fast", "--lr: the script's value is a number")])
+def test_a_wrong_option_of_a_script_is_wrong_usage(rtrain, option, message):
+    result = rtrain.run(PARSER, "--", option)
+    assert result.returncode == 2
+    assert "Usage: " in result.stderr and message in result.stderr
+    assert rtrain.run(PARSER, "--", "--help").returncode == 0
+
+
 def test_exec_finds_modules_beside_the_script(rtrain):
     rtrain.script("return {answer = 42}", name="helper.lua")
     result = rtrain("exec", rtrain.script("print(require('helper').answer)"))

@@ -1,0 +1,80 @@
+-- argparse.lua: command lines of scripts: Lua's argparse, as Debian has it, which leaves with exit code 2 when the command
+-- line is wrong.
+--
+-- Its manual is at argparse.readthedocs.io. The script's arguments are what follows the file in `rtrain exec` and what
+-- follows `--` in `rtrain run`.
+
+local argparse = require 'rtrain._argparse'
+local errors = require 'rtrain.errors'
+local ordered = require 'rtrain.ordered'
+local overrides = require 'rtrain.overrides'
+
+-- All parsers have one class, whose `error` can be replaced.
+local Parser = getmetatable(argparse())
+
+---Says what is wrong with the command line and ends the process with exit code 2.
+---@param message string
+function Parser:error(message)
+  io.stderr:write(('%s\n\nError: %s\n'):format(self:get_usage(), message))
+  os.exit(2)
+end
+
+local function keys_of(config)
+  if ordered.is(config) then return ordered.keys(config) end
+  local keys = {}
+  for key in next, config do keys[#keys + 1] = key end
+  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+  return keys
+end
+
+local function text_of(value)
+  if type(value) ~= 'table' then return tostring(value) end
+  local parts = {}
+  for i, part in ipairs(value) do parts[i] = text_of(part) end
+  return table.concat(parts, ',')
+end
+
+local function add_option(parser, key, value)
+  local name = '--' .. key:gsub('_', '-')
+  local option = parser:option(name, ('default: %s'):format(text_of(value))):target(key):argname '<value>':init(value)
+  if key:find '_' then option:hidden_name('--' .. key) end
+  option:convert(function(text)
+    local ok, typed = pcall(overrides.typed, name, text, value)
+    if ok then return typed end
+    return nil, typed.message
+  end)
+end
+
+---A parser with an option for each value of a config, of the value's type: what it parses is a train_loop_config.
+---A number, a boolean ('true' or 'false'), a string, or a list of such with commas between them; `batch_size` is
+---`--batch-size`. Options that are not in the config are added as to any other parser.
+---@param config table<string, any> names → default values
+---@param name? string of the script, for its help; default: arg[0]
+---@param description? string
+---@return table parser
+---Errors: 'argument' for a value of another type.
+---
+---```lua
+---local argparse = require 'argparse'
+---local parser = argparse.of_config {lr = 0.1, batch_size = 32, layers = {64, 64}}
+---local config = parser:parse {'--lr', '0.01', '--layers', '128,64'}
+---assert(config.lr == 0.01 and config.batch_size == 32 and config.layers[1] == 128)
+---```
+function argparse.of_config(config, name, description)
+  if type(config) ~= 'table' then
+    errors.raise('argument', 'argparse.of_config: expected a table of default values, got ' .. type(config))
+  end
+  local parser = argparse(name, description)
+  for _, key in ipairs(keys_of(config)) do
+    local value = config[key]
+    local is_value = type(value) == 'table' and #value > 0 or type(value) ~= 'table' and type(value) ~= 'function'
+    if type(key) ~= 'string' or not is_value then
+      errors.raise('argument', ('argparse.of_config: %s: expected a name with a number, a boolean, a string or a list, got '
+        .. 'a %s'):format(tostring(key), type(value)))
+    end
+    add_option(parser, key, value)
+  end
+  return parser
+end
+
+return argparse
