@@ -80,7 +80,10 @@ function class.new(name, base, options)
   return setmetatable(new, meta)
 end
 
+-- `object.__class__` and `Class.__name__` are Python's; the class itself is what an instance finds first.
 function meta.__index(of, key)
+  if key == '__class__' then return of end
+  if key == '__name__' then return rawget(of, '__name') end
   local base = rawget(of, '__base')
   if base ~= nil then
     local value = base[key]
@@ -122,11 +125,23 @@ end
 ---@return boolean
 function class.is_class(value) return type(value) == 'table' and getmetatable(value) == meta end
 
----Whether the object is an instance of the class or of one that extends it.
+---Whether the object is an instance of the class or of one that extends it: Python's isinstance. Its own class is
+---`object.__class__`, with the name `object.__class__.__name__`.
 ---@param object any
----@param wanted table
+---@param wanted table class
 ---@return boolean
+---Errors: 'argument' when `wanted` is not a class.
+---
+---```lua
+---local class, nn = require 'rtrain.class', require 'torch'.nn
+---local layer = nn.Conv2d(1, 8, 3)
+---assert(class.is(layer, nn.Module) and not class.is(layer, nn.Linear))
+---assert(layer.__class__ == nn.Conv2d and layer.__class__.__name__ == 'Conv2d')
+---```
 function class.is(object, wanted)
+  if not class.is_class(wanted) then
+    require('rtrain.errors').raise('argument', ('class.is: expected a class, got %s'):format(type(wanted)))
+  end
   local found = class.of(object)
   while found do
     if found == wanted then return true end

@@ -27,6 +27,31 @@ function TestClass:test_subclass_inherits_init_and_overrides()
   lu.assertIs(class.of(Leaf(1)), Leaf)
 end
 
+function TestClass:test_the_class_of_an_object_and_its_name()
+  local nn = require 'torch'.nn
+  local Net = nn.Module:extend('Net')
+  local List = class('List', nil, {userdata = true})
+  local config = require 'rtrain'.ScalingConfig{num_workers = 2}
+  for _, object in ipairs{nn.Conv2d(1, 2, 3), Net(), List(), nn.Sequential(), config} do
+    lu.assertIs(object.__class__, class.of(object))
+    lu.assertIs(object.__class__.__name__, class.of(object).__name)
+  end
+  lu.assertEquals(Net().__class__.__name__, 'Net')
+  lu.assertEquals({nn.BatchNorm2d(1).__class__.__name__:find 'BatchNorm'}, {1, 9})
+  lu.assertIs(Net.__name__, 'Net')
+  lu.assertTrue(class.is(Net(), nn.Module))
+  lu.assertFalse(class.is(Net(), nn.Linear))
+end
+
+function TestClass:test_is_wants_a_class()
+  for _, wrong in ipairs{'Linear', {}, 3} do
+    local ok, err = pcall(class.is, 1, wrong)
+    lu.assertFalse(ok)
+    lu.assertEquals(err.code, 'argument')
+    lu.assertStrContains(err.message, 'class.is: expected a class')
+  end
+end
+
 function TestClass:test_absent_field_is_nil()
   local Empty = class('Empty')
   lu.assertNil(Empty().nothing)

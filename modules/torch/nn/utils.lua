@@ -10,6 +10,7 @@ return require 'rtrain.namespace'('torch.nn.utils', {
      'fuse_linear_bn_weights'},
     {'torch.nn.utils.memory_format', 'convert_conv2d_weight_memory_format', 'convert_conv3d_weight_memory_format'},
     {'torch.nn.utils.skip_init', 'skip_init'},
+    {'torch.nn.utils.summary', 'parameters_count', 'summary'},
   },
   modules = {rnn = 'torch.nn.utils.rnn', parametrize = 'torch.nn.utils.parametrize',
              parametrizations = 'torch.nn.utils.parametrizations', stateless = 'torch.nn.utils.stateless',
