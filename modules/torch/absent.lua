@@ -51,7 +51,6 @@ absent.GROUPS = {
     set_autocast_xla_dtype set_autocast_xla_enabled]]},
   {'Settings of anomaly mode', 'use torch.autograd.set_detect_anomaly', [[
     is_anomaly_check_nan_enabled set_anomaly_enabled]]},
-  {'Old names of sparse products', 'use torch.sparse.mm, torch.sparse.addmm and torch.hspmm', 'dsmm hsmm saddmm spmm'},
   {'Deprecated', 'PyTorch keeps it for old programs only', [[
     legacy_contiguous_format reinforce volatile grad_dtype]]},
   {'Facts about the build', 'they concern the Python package', [[
@@ -61,7 +60,7 @@ absent.GROUPS = {
     AVG SUM]]},
   {'Packages', 'it is not in this version', [[
     distributions lobpcg cpp futures hub masked monitor multiprocessing nested overrides package
-    serialization signal]]},
+    signal]]},
   {'Types for isinstance', 'a dtype, a layout and a memory format are strings; errors have err.code', [[
     dtype layout memory_format OutOfMemoryError]]},
 }

@@ -35,7 +35,7 @@ local SUBMODULES = {
   amp = 'torch.amp', cuda = 'torch.cuda', autograd = 'torch.autograd', linalg = 'torch.linalg', fft = 'torch.fft',
   special = 'torch.special', random = 'torch.random', sparse = 'torch.sparse', testing = 'torch.testing',
   backends = 'torch.backends', functional = 'torch.functional', Tensor = 'torch.tensor', func = 'torch.func',
-  profiler = 'torch.profiler',
+  profiler = 'torch.profiler', serialization = 'torch.serialization',
 }
 
 -- Functions in files of their own, read at the first use of one.
@@ -43,6 +43,7 @@ local FILES = {
   {'torch.functional', 'broadcast_tensors', 'broadcast_shapes', 'atleast_1d', 'atleast_2d', 'atleast_3d', 'meshgrid',
    'cartesian_prod', 'block_diag', 'cdist', 'norm', 'nonzero', 'split', 'unravel_index'},
   {'torch.products', 'chain_matmul', 'einsum', 'tensordot'},
+  {'torch.sparse_products', 'spmm', 'dsmm', 'hsmm', 'saddmm'},
   {'torch.unique', 'unique', 'unique_consecutive'},
   {'torch.spectrogram', 'stft'},
   {'torch.factorizations', 'svd_lowrank', 'pca_lowrank', 'lu'},

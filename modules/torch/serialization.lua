@@ -182,4 +182,16 @@ function serialization.load_numpy(f, ...)
   return ordered.new(arrays)
 end
 
-return serialization
+local ONLY_DATA = 'no class or function of a file is ever used: torch.load reads data alone'
+local NO_SETTING = 'give the option to torch.load'
+
+local LATER = {
+  add_safe_globals = ONLY_DATA, clear_safe_globals = ONLY_DATA, get_safe_globals = ONLY_DATA, safe_globals = ONLY_DATA,
+  get_unsafe_globals_in_checkpoint = 'torch.load names the class or function that it refuses',
+  register_package = ONLY_DATA, default_restore_location = 'use map_location', location_tag = 'use x.device',
+  set_default_mmap_options = NO_SETTING, get_default_mmap_options = NO_SETTING,
+  set_default_load_endianness = NO_SETTING, get_default_load_endianness = NO_SETTING,
+  set_crc32_options = true, get_crc32_options = true, skip_data = true,
+}
+
+return require 'rtrain.namespace'('torch.serialization', {later = LATER}, serialization)

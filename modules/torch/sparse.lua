@@ -92,4 +92,7 @@ function sparse.spdiags(...)
   return aten._spdiags(p.diagonals, p.offsets, p.shape, p.layout)
 end
 
-return require 'rtrain.namespace'('torch.sparse', nil, sparse)
+local TYPED = 'use torch.sparse_coo_tensor(indices, values, size)'
+
+return require 'rtrain.namespace'('torch.sparse', {later = {FloatTensor = TYPED, DoubleTensor = TYPED, LongTensor = TYPED}},
+  sparse)

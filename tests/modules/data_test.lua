@@ -120,6 +120,13 @@ local SUBSET_EPOCHS = {{60, 10, 20, 40, 50, 30}, {50, 40, 20, 30, 10, 60}}
 local RANDOM = {7, 0, 5, 4, 6, 1, 3, 2}
 local RANDOM_SOME = {1, 3, 0, 4, 2, 1, 3}
 
+function TestSamplers:test_the_module_of_the_distributed_sampler()
+  lu.assertIs(require 'torch.utils.data.distributed'.DistributedSampler, data.DistributedSampler)
+  lu.assertIs(data.distributed.DistributedSampler, data.DistributedSampler)
+  local message = message_of(function() return data.distributed.DistributedSampeler end)
+  lu.assertStrContains(message, "did you mean 'DistributedSampler'")
+end
+
 function TestSamplers:test_distributed_has_pytorchs_numbers()
   local zero = data.DistributedSampler(Squares(10), {num_replicas = 2, rank = 0})
   local one = data.DistributedSampler(Squares(10), {num_replicas = 2, rank = 1})

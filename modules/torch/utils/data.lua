@@ -12,4 +12,5 @@ return require 'rtrain.namespace'('torch.utils.data', {
     {'torch.utils.data.worker', 'get_worker_info', 'sample_generator'},
     {'torch.utils.data.dataloader', 'DataLoader'},
   },
+  modules = {distributed = 'torch.utils.data.distributed'},
 })

@@ -171,4 +171,5 @@ function DistributedSamplerWrapper:resume()
   return DistributedSampler.resume(self)
 end
 
-return {DistributedSampler = DistributedSampler, DistributedSamplerWrapper = DistributedSamplerWrapper}
+return require 'rtrain.namespace'('torch.utils.data.distributed', nil,
+  {DistributedSampler = DistributedSampler, DistributedSamplerWrapper = DistributedSamplerWrapper})
