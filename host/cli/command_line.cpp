@@ -18,10 +18,16 @@
 namespace rtrain {
 namespace {
 
+// A wrong configuration or name is told by its line alone: how the script came there explains
+// nothing.
+bool has_frames_to_show(const Error& error) {
+  return !error.traceback().empty() && error.code() != Code::kConfig &&
+         error.code() != Code::kUsage;
+}
+
 void print_error(const Error& error) {
   std::cerr << "rtrain: " << error.message() << "\n";
-  if (error.code() == Code::kUser && !error.traceback().empty())
-    std::cerr << error.traceback() << "\n";
+  if (has_frames_to_show(error)) std::cerr << error.traceback() << "\n";
 }
 
 // Processes of rtrain's own: not for users, so the parser and its help do not know them.

@@ -1,10 +1,13 @@
 #include "host/lua/guard.h"
 
+#include <algorithm>
+#include <cctype>
 #include <string>
 #include <vector>
 
 #include "host/base/text.h"
 #include "host/lua/embed.h"
+#include "host/lua/traceback.h"
 
 namespace rtrain {
 namespace {
@@ -57,29 +60,12 @@ int error_tostring(lua_State* L) {
   return 1;
 }
 
-// The frames of the stack as text, the user's own first; frames of embedded modules are counted,
-// not shown.
-std::string make_traceback(lua_State* L, int level) {
-  std::string out;
-  int library_frames = 0;
-  lua_Debug frame;
-  for (; lua_getstack(L, level, &frame) != 0; ++level) {
-    lua_getinfo(L, "Sln", &frame);
-    if (frame.currentline < 0) continue;
-    if (is_library_source(frame.source)) {
-      ++library_frames;
-      continue;
-    }
-    const std::string function = frame.name != nullptr ? cat("in function '", frame.name, "'")
-                                 : *frame.what == 'm'
-                                     ? std::string("in main chunk")
-                                     : cat("in function <line ", frame.linedefined, ">");
-    out += cat(out.empty() ? "" : "\n", "  ", std::string_view(frame.short_src), ":",
-               frame.currentline, ": ", function);
-  }
-  if (library_frames > 0)
-    out += cat(out.empty() ? "" : "\n", "  (+", library_frames, " rtrain frames)");
-  return out;
+// What a message says has failed: "linear: …" → "linear".
+std::string operation_of(std::string_view message) {
+  const std::string_view name = message.substr(0, message.find(':'));
+  const bool is_name =
+      std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  return is_name && name.size() < message.size() ? std::string(name) : "";
 }
 
 // The library function that the user's code called, as the caller names it; "" if it has no name.
@@ -119,10 +105,11 @@ std::string_view comparison_hint(std::string_view message) {
 // lua_pcall's message handler: any error value becomes an error object with a traceback.
 int traceback_handler(lua_State* L) {
   if (is_error_object(L, 1)) {
-    if (field(L, 1, "traceback").empty()) {
-      const std::string text = make_traceback(L, 1);
+    lua_getfield(L, 1, "traceback");
+    if (lua_isnil(L, -1)) {
+      const Traceback traceback = make_traceback(L, 1, operation_of(field(L, 1, "message")));
       lua_pushvalue(L, 1);
-      set_field(L, "traceback", text);
+      set_field(L, "traceback", traceback.text);
     }
     lua_settop(L, 1);
     return 1;
@@ -141,13 +128,13 @@ int traceback_handler(lua_State* L) {
   size_t size = 0;
   const char* text = lua_tolstring(L, -1, &size);
   const std::string message(text, size);
+  const Traceback traceback = make_traceback(L, 1, "");
   if (is_library_source("@" + message)) {
     const Error error = library_error(L, message);
-    push_error_object(L, code_name(error.code()), error.message(), user_position(L, 1),
-                      make_traceback(L, 1));
+    push_error_object(L, code_name(error.code()), error.message(), traceback.where, traceback.text);
   } else {
     push_error_object(L, code_name(Code::kUser), cat(message, comparison_hint(message)), "",
-                      make_traceback(L, 1));
+                      traceback.text);
   }
   lua_pushvalue(L, 1);
   lua_setfield(L, -2, "value");
@@ -212,8 +199,10 @@ std::string user_position(lua_State* L, int level) {
 
 void push_error(lua_State* L, const Error& error) {
   // An error that already has a traceback was located where it was raised.
-  const std::string where = error.traceback().empty() ? user_position(L, 0) : std::string();
-  push_error_object(L, code_name(error.code()), error.message(), where, error.traceback());
+  const Traceback traceback = error.traceback().empty()
+                                  ? make_traceback(L, 0, operation_of(error.message()))
+                                  : Traceback{.where = "", .text = error.traceback()};
+  push_error_object(L, code_name(error.code()), error.message(), traceback.where, traceback.text);
 }
 
 Error to_error(lua_State* L, int index) {

@@ -94,14 +94,18 @@ local function grouped(ranks)
   return groups
 end
 
--- The user's frames with their source lines, without the one that the message itself begins with.
+-- The module that failed and the user's frames with their source lines, without the one that the message itself begins
+-- with.
 local function frames_text(message, traceback)
   local at = message:match('^([^:\n]+:%d+):')
-  local out, hidden = {}, 0
+  local out, shown, hidden = {}, 0, 0
   for line in (traceback or ''):gmatch('[^\n]+') do
     local is_frame = line:match('^%s*[^:]+:%d+:')
-    if is_frame and not (at and line:find(at .. ':', 1, true)) then
-      if #out < MAX_FRAMES then
+    if line:match '^  in ' then
+      out[#out + 1] = line
+    elseif is_frame and not (at and line:find(at .. ':', 1, true)) then
+      shown = shown + 1
+      if shown <= MAX_FRAMES then
         out[#out + 1] = with_source(line)
       else
         hidden = hidden + 1
@@ -114,12 +118,12 @@ end
 
 local function first_line(text) return (text:match('^[^\n]*')) end
 
--- What error() may raise from what a process told. Its traceback is never empty: an error without one gets the script's
--- own when it is raised.
+-- What error() may raise from what a process told. Its traceback is never nil: the script's own lines, where it is raised,
+-- say nothing about it.
 local function error_object(told, message)
   local err = errors.wrap('')
   err.code, err.message, err.where, err.value = told.code, message, nil, nil
-  err.traceback = frames_text(told.message, told.traceback) or '  in the train function'
+  err.traceback = frames_text(told.message, told.traceback) or told.code == 'user' and '  in the train function' or ''
   return err
 end
 

@@ -16,6 +16,7 @@ local OPTIONS = {'find_unused_parameters', 'gradient_as_bucket_view', 'static_gr
 ---@class DistributedDataParallel: nn.Module
 ---@field module nn.Module
 local DistributedDataParallel = Module:extend('DistributedDataParallel')
+DistributedDataParallel._is_wrapper = true  -- errors name the model's modules as the script wrote them
 
 ---@param model nn.Module the same on every rank, but for its values
 ---@param options? table find_unused_parameters = false, gradient_as_bucket_view = true (PyTorch: false), static_graph = false,

@@ -1,5 +1,6 @@
 -- torch/nn/module.lua: nn.Module: its parts, one file each.
 
+local errors = require 'rtrain.errors'
 local Module = require 'torch.nn.module.base'
 require 'torch.nn.module.tree'
 require 'torch.nn.module.state'
@@ -11,5 +12,7 @@ local reasons = require('torch.nn.absent').of 'nn.Module'
 for name in next, reasons do
   Module[name] = function() require('rtrain.args').no_such('nn.Module', name, {}, reasons) end
 end
+
+errors.context = require 'torch.nn.module.running'
 
 return {Module = Module}

@@ -91,10 +91,13 @@ function Module.__newindex(self, name, value)
   self._fields[name] = value
 end
 
+local function results(...) return ... end
+
+-- The call's frame stays on the stack, and with it the module: an error names it.
 function Module:__call(...)
   local hooks = self._fields._hooks
-  if not hooks then return self:forward(...) end
-  return hooks:call(self, ...)
+  if not hooks then return results(self:forward(...)) end
+  return results(hooks:call(self, ...))
 end
 
 ---Computes the output; a subclass defines it. Call the module itself, `net(x)`.

@@ -1,0 +1,184 @@
+#include "host/lua/traceback.h"
+
+#include <optional>
+#include <vector>
+
+#include "host/base/text.h"
+#include "host/lua/embed.h"
+
+namespace rtrain {
+namespace {
+
+// Levels of the stack that are looked at on either side of a deep recursion.
+constexpr int kInnerLevels = 60;
+constexpr int kOuterLevels = 40;
+// Lines that are shown of them.
+constexpr size_t kInnerLines = 12;
+constexpr size_t kOuterLines = 10;
+
+bool has_level(lua_State* L, int level) {
+  lua_Debug frame;
+  return lua_getstack(L, level, &frame) != 0;
+}
+
+// The number of levels. Each look walks the stack from its top, so there are few of them.
+int depth_of(lua_State* L) {
+  int known = 0;
+  int absent = 64;
+  while (has_level(L, absent)) {
+    known = absent;
+    absent *= 2;
+  }
+  while (known + 1 < absent) {
+    const int middle = known + (absent - known) / 2;
+    (has_level(L, middle) ? known : absent) = middle;
+  }
+  return absent;
+}
+
+// Calls the function at the top with the level, and the text if it is given, and leaves its two
+// results; false, and nothing left, when it raises.
+bool ask(lua_State* L, int level, const std::string* text) {
+  lua_pushinteger(L, level);
+  if (text != nullptr) lua_pushlstring(L, text->data(), text->size());
+  if (lua_pcall(L, text != nullptr ? 2 : 1, 2, 0) == 0) return true;
+  lua_pop(L, 1);
+  return false;
+}
+
+// Takes the two results off the stack.
+std::pair<std::string, std::string> take_texts(lua_State* L) {
+  const auto text = [L](int index) {
+    const char* found = lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : nullptr;
+    return std::string(found == nullptr ? "" : found);
+  };
+  std::pair<std::string, std::string> out{text(-2), text(-1)};
+  lua_pop(L, 2);
+  return out;
+}
+
+std::string function_text(const lua_Debug& frame) {
+  if (frame.name != nullptr) return cat("in function '", frame.name, "'");
+  if (*frame.what == 'm') return "in main chunk";
+  return cat("in function <line ", frame.linedefined, ">");
+}
+
+class Walk {
+ public:
+  Walk(lua_State* L, const std::string& operation) : L_(L), operation_(operation) {
+    lua_getglobal(L_, "require");
+    lua_pushliteral(L_, "rtrain.tail_call");
+    if (lua_pcall(L_, 1, 1, 0) != 0 || !lua_istable(L_, -1)) return;
+    lua_getfield(L_, -1, "find");
+    finder_ = lua_gettop(L_);
+  }
+
+  void visit(int first, int last) {
+    for (int level = first; level < last; ++level) {
+      add_frame(level);
+      add_ended(level);
+    }
+  }
+
+  void add_gap(int levels) { lines_.push_back(cat("  ... (", levels, " frames)")); }
+
+  Traceback finish(const std::string& context) {
+    if (lines_.size() > kInnerLines + kOuterLines) shorten();
+    std::string text = context.empty() ? "" : cat("  ", context);
+    const auto add = [&text](const std::string& line) {
+      text += cat(text.empty() ? "" : "\n", line);
+    };
+    for (const std::string& line : lines_) add(line);
+    if (library_frames_ > 0) add(cat("  (+", library_frames_, " rtrain frames)"));
+    return {where_, text};
+  }
+
+ private:
+  void add_line(const std::string& position, const std::string& function) {
+    if (where_.empty()) where_ = position;
+    lines_.push_back(cat("  ", position, ": ", function));
+  }
+
+  void add_frame(int level) {
+    lua_Debug frame;
+    if (lua_getstack(L_, level, &frame) == 0) return;
+    lua_getinfo(L_, "Sln", &frame);
+    if (frame.currentline < 0) return;
+    if (is_library_source(frame.source)) {
+      ++library_frames_;
+    } else {
+      add_line(cat(std::string_view(frame.short_src), ":", frame.currentline),
+               function_text(frame));
+    }
+  }
+
+  // The function that ended in the call of the one at the level.
+  void add_ended(int level) {
+    if (finder_ == 0) return;
+    lua_pushvalue(L_, finder_);
+    if (!ask(L_, level, &operation_)) return;
+    const auto [position, name] = take_texts(L_);
+    if (!position.empty()) add_line(position, cat("in function '", name, "'"));
+  }
+
+  void shorten() {
+    const auto first = lines_.begin() + kInnerLines;
+    const auto last = lines_.end() - kOuterLines;
+    const auto left_out = last - first;
+    *first = cat("  ... (", left_out, " lines)");
+    lines_.erase(first + 1, last);
+  }
+
+  lua_State* const L_;
+  const std::string& operation_;
+  int finder_ = 0;
+  int library_frames_ = 0;
+  std::string where_;
+  std::vector<std::string> lines_;
+};
+
+// What errors.context says; "" when it says nothing.
+std::string context_text(lua_State* L, int level) {
+  lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+  lua_getfield(L, -1, "rtrain.errors");
+  if (!lua_istable(L, -1)) return "";
+  lua_getfield(L, -1, "context");
+  return lua_isfunction(L, -1) && ask(L, level, nullptr) ? take_texts(L).first : "";
+}
+
+// What is asked about a stack may raise errors of its own, which need no traceback.
+class Asking {
+ public:
+  Asking() { active_ = true; }
+  ~Asking() { active_ = false; }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+  static bool is_active() { return active_; }
+
+ private:
+  static thread_local bool active_;
+};
+thread_local bool Asking::active_ = false;
+
+}  // namespace
+
+Traceback make_traceback(lua_State* L, int level, const std::string& operation) {
+  const int top = lua_gettop(L);
+  if (Asking::is_active() || lua_checkstack(L, 12) == 0) return {};
+  const Asking asking;
+  const std::string context = context_text(L, level);
+  lua_settop(L, top);
+  Walk walk(L, operation);
+  const int depth = depth_of(L);
+  if (depth - level <= kInnerLevels + kOuterLevels) {
+    walk.visit(level, depth);
+  } else {
+    walk.visit(level, level + kInnerLevels);
+    walk.add_gap(depth - level - kInnerLevels - kOuterLevels);
+    walk.visit(depth - kOuterLevels, depth);
+  }
+  lua_settop(L, top);
+  return walk.finish(context);
+}
+
+}  // namespace rtrain

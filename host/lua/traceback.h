@@ -1,0 +1,24 @@
+// host/lua/traceback.h: where on the stack an error arose: the user's lines, innermost first.
+//
+// Frames of embedded modules are counted, not shown. A function that ended in a call, `return
+// f(x)`, has no frame any more; its line comes from rtrain/tail_call.lua where it can be known.
+// What an error arose in beside its lines (a module's forward) is told by the function
+// errors.context of rtrain.errors, where there is one.
+#pragma once
+
+#include <string>
+
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+struct Traceback {
+  std::string where;  // the innermost of the user's lines, "train.lua:12"; "" without one
+  std::string text;   // one line a frame; of a long stack its beginning and its end
+};
+
+// `level` is the first frame looked at. `operation` is what failed ("linear"), as far as it is
+// known: it tells one call of a function from another. Raises nothing.
+Traceback make_traceback(lua_State* L, int level, const std::string& operation);
+
+}  // namespace rtrain
