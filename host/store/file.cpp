@@ -64,6 +64,13 @@ OpenFile::~OpenFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+bool OpenFile::is_at_its_path() const {
+  struct stat held {};
+  struct stat there {};
+  return ::fstat(fd_, &held) == 0 && ::stat(path_.c_str(), &there) == 0 &&
+         held.st_ino == there.st_ino && held.st_dev == there.st_dev;
+}
+
 void OpenFile::write(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd_, bytes.data(), bytes.size());

@@ -34,6 +34,9 @@ class OpenFile {
   explicit operator bool() const { return fd_ >= 0; }
   const std::string& path() const { return path_; }
 
+  // Whether the path still names this very file.
+  bool is_at_its_path() const;
+
   void write(std::string_view bytes);
   // Throws kEnvironment: an fsync that failed once must not be taken for done by a second call.
   void sync_data();

@@ -20,18 +20,26 @@ struct flock whole_file(short type) {
 
 std::string lock_path(const std::string& run_path) { return run_path + "/lock"; }
 
+// False when another process has it.
+bool try_lock(const OpenFile& file) {
+  struct flock range = whole_file(F_WRLCK);
+  if (::fcntl(file.fd(), F_OFD_SETLK, &range) == 0) return true;
+  if (errno == EAGAIN || errno == EACCES) return false;
+  const int reason = errno;
+  if (!has_locks(file.path())) throw no_locks_error(file.path());
+  throw file_error("lock", file.path(), reason);
+}
+
 }  // namespace
 
 std::optional<RunLock> RunLock::try_take(const std::string& run_path) {
   fault_point("lock.take");
-  OpenFile file(lock_path(run_path), O_RDWR | O_CREAT);
-  struct flock range = whole_file(F_WRLCK);
-  if (::fcntl(file.fd(), F_OFD_SETLK, &range) != 0) {
-    if (errno == EAGAIN || errno == EACCES) return std::nullopt;
-    const int reason = errno;
-    if (!has_locks(file.path())) throw no_locks_error(file.path());
-    throw file_error("lock", file.path(), reason);
-  }
+  OpenFile file;
+  // A controller that gave up may have removed the file between the two calls.
+  do {
+    file = OpenFile(lock_path(run_path), O_RDWR | O_CREAT);
+    if (!try_lock(file)) return std::nullopt;
+  } while (!file.is_at_its_path());
   if (::ftruncate(file.fd(), 0) != 0) throw file_error("write", file.path());
   file.write(RunOwner::of_this_process().to_json() + "\n");
   return RunLock(std::move(file));
@@ -44,6 +52,8 @@ bool RunLock::is_held(const std::string& run_path) {
   if (::fcntl(file.fd(), F_OFD_GETLK, &range) != 0) throw file_error("look at", file.path());
   return range.l_type != F_UNLCK;
 }
+
+void RunLock::remove_file() const { ::unlink(file_.path().c_str()); }
 
 RunOwner RunLock::owner(const std::string& run_path) {
   if (!path_exists(lock_path(run_path))) return {};

@@ -22,6 +22,9 @@ class RunLock {
   // Who took it last.
   static RunOwner owner(const std::string& run_path);
 
+  // For a run that did not begin. Whoever waits for this file notices that it is gone.
+  void remove_file() const;
+
  private:
   explicit RunLock(OpenFile file) : file_(std::move(file)) {}
   OpenFile file_;

@@ -115,42 +115,49 @@ void check_mode(Database& database, const NewRun& run, const std::optional<Found
   }
 }
 
-// The run's folder. One that this makes is taken away again unless keep() is called.
-class RunFolder {
- public:
-  RunFolder(const NewRun& run, bool is_known) : path_(cat(run.storage_path, "/", run.name)) {
-    made_ = ::mkdir(path_.c_str(), 0777) == 0;
-    if (made_ || is_known) return;
-    if (errno != EEXIST) throw file_error("make folder", path_);
-    for (const std::string& entry : folder_entries(path_)) check_leftover(run, entry);
+// A controller that died before its run's row was written leaves a lock and empty folders.
+void check_leftover(const NewRun& run, const std::string& run_path, const std::string& entry) {
+  if (entry == "lock") return;
+  const bool is_part = std::find(kParts.begin(), kParts.end(), entry) != kParts.end();
+  const std::string path = cat(run_path, "/", entry);
+  if (is_part && path_kind(path) == "folder" && folder_entries(path).empty()) return;
+  if (run.resume == ResumeMode::kNever) {
+    throw name_taken(run.name, cat("the folder ", run_path, " exists"));
   }
-  ~RunFolder() {
-    if (made_) remove_tree(path_);
-  }
-  RunFolder(const RunFolder&) = delete;
-  RunFolder& operator=(const RunFolder&) = delete;
+  throw Error(Code::kConfig,
+              cat("the folder ", run_path, " exists, and the store ", run.storage_path,
+                  "/rtrain.db knows no such run: `rtrain repair --storage ", run.storage_path,
+                  "` brings a run back from its checkpoints; else take another name"));
+}
 
-  const std::string& path() const { return path_; }
-  void keep() { made_ = false; }
+// True when the folder was not there before.
+bool make_run_folder(const NewRun& run, const std::string& path, bool is_known) {
+  if (::mkdir(path.c_str(), 0777) == 0) return true;
+  if (errno != EEXIST) throw file_error("make folder", path);
+  if (is_known) return false;
+  for (const std::string& entry : folder_entries(path)) check_leftover(run, path, entry);
+  return false;
+}
+
+// The folder that a run was to get: removed again, as far as it is empty, unless keep() is called.
+// Lives while its run's lock is held: another controller's run is never in it.
+class NewRunFolder {
+ public:
+  NewRunFolder(std::string path, const RunLock& lock) : path_(std::move(path)), lock_(&lock) {}
+  ~NewRunFolder() {
+    if (lock_ == nullptr) return;
+    for (const char* part : kParts) ::rmdir(cat(path_, "/", part).c_str());
+    lock_->remove_file();
+    ::rmdir(path_.c_str());
+  }
+  NewRunFolder(const NewRunFolder&) = delete;
+  NewRunFolder& operator=(const NewRunFolder&) = delete;
+
+  void keep() { lock_ = nullptr; }
 
  private:
-  // A controller that died before its run's row was written leaves a lock and empty folders.
-  void check_leftover(const NewRun& run, const std::string& entry) {
-    if (entry == "lock") return;
-    const bool is_part = std::find(kParts.begin(), kParts.end(), entry) != kParts.end();
-    const std::string path = cat(path_, "/", entry);
-    if (is_part && path_kind(path) == "folder" && folder_entries(path).empty()) return;
-    if (run.resume == ResumeMode::kNever) {
-      throw name_taken(run.name, cat("the folder ", path_, " exists"));
-    }
-    throw Error(Code::kConfig,
-                cat("the folder ", path_, " exists, and the store ", run.storage_path,
-                    "/rtrain.db knows no such run: `rtrain repair --storage ", run.storage_path,
-                    "` brings a run back from its checkpoints; else take another name"));
-  }
-
   std::string path_;
-  bool made_;
+  const RunLock* lock_;
 };
 
 void insert_run(OpenedRun& opened, const NewRun& run) {
@@ -230,21 +237,25 @@ OpenedRun open_run(const NewRun& run) {
   const std::optional<FoundRun> known = find_run(database, run.name);
   check_mode(database, run, known);
   if (known) database.check();
-  RunFolder folder(run, known.has_value());
-  std::optional<RunLock> lock = RunLock::try_take(folder.path());
-  if (!lock) throw run_is_live(run.name, folder.path());
-  for (const char* part : kParts) make_folders(cat(folder.path(), "/", part));
-  sync_folder(run.storage_path);
-
+  const std::string run_path = cat(run.storage_path, "/", run.name);
+  const bool is_new = make_run_folder(run, run_path, known.has_value());
+  std::optional<RunLock> lock = RunLock::try_take(run_path);
+  if (!lock) throw run_is_live(run.name, run_path);
   OpenedRun opened{.claim = {.database = std::move(database),
                              .lock = std::move(*lock),
                              .run_id = {},
                              .name = run.name,
-                             .run_path = folder.path()}};
+                             .run_path = run_path}};
+  NewRunFolder folder(run_path, opened.claim.lock);
+  if (!is_new) folder.keep();
+  for (const char* part : kParts) make_folders(cat(run_path, "/", part));
+  sync_folder(run.storage_path);
+
   fault_point("run.create");
   Transaction transaction(opened.claim.database, Durability::kFull);
   // Once more: another controller may have begun it since.
   const std::optional<FoundRun> found = find_run(opened.claim.database, run.name);
+  if (found) folder.keep();
   check_mode(opened.claim.database, run, found);
   if (found) {
     take_over(opened, *found, run);

@@ -131,6 +131,51 @@ def test_F_038_a_second_controller_is_refused_and_told_whose_the_run_is(rtrain):
     running.kill()
 
 
+def stopped_before_the_lock(rtrain, *args):
+    """A controller that has made its run's folder and stops (SIGSTOP) before it takes the lock."""
+    rtrain.env["RTRAIN_FAULT"] = "lock.take:1:stop:controller"
+    running = rtrain.start("run", rtrain.script(COUNTING), *args)
+    del rtrain.env["RTRAIN_FAULT"]
+    wait_until(lambda: f"{pathlib.Path('/proc', str(running.pid), 'stat').read_text()}".rsplit(")")[-1].split()[0] == "T",
+               message="the stop")
+    return running
+
+
+@pytest.mark.parametrize("resume", ["never", "auto"])
+def test_a_start_that_lost_the_lock_leaves_the_winners_run_alone(rtrain, resume):
+    loser = stopped_before_the_lock(rtrain, "--resume", resume)
+    winner = rtrain.started("run", rtrain.script(COUNTING), "--set", "pause_at=3", "--resume", "auto", reports=3)
+    loser.send(signal.SIGCONT)
+    refused = loser.wait()
+    assert refused.returncode == 4 and f"pid {winner.pid} on" in refused.stderr, refused.stderr
+    files = leftovers(rtrain.run_folder("run"))
+    assert {"lock", "checkpoints/checkpoint_000000/epoch", "checkpoints/checkpoint_000001/epoch"} <= set(files)
+    kill(winner)
+    rtrain.wait_for_processes()
+    assert "rows\t1 2 3 4" in gone_on(rtrain).stdout
+
+
+def test_a_start_that_comes_after_the_winners_end_leaves_its_run_alone(rtrain):
+    loser = stopped_before_the_lock(rtrain)
+    gone_on(rtrain)
+    files = set(leftovers(rtrain.run_folder("run")))
+    loser.send(signal.SIGCONT)
+    refused = loser.wait()
+    assert refused.returncode == 3 and "the run name 'run' is taken" in refused.stderr, refused.stderr
+    assert files <= set(leftovers(rtrain.run_folder("run")))
+
+
+def test_a_start_that_fails_takes_away_only_what_it_made(rtrain):
+    rtrain.env["RTRAIN_FAULT"] = "run.create:1:errno=EIO"
+    assert rtrain("run", rtrain.script(COUNTING)).returncode == 4
+    assert not rtrain.run_folder("run").exists()
+    rtrain.run_folder("run").mkdir()
+    assert rtrain("run", rtrain.script(COUNTING)).returncode == 4
+    assert rtrain.run_folder("run").exists(), "it was there before"
+    del rtrain.env["RTRAIN_FAULT"]
+    rtrain.run_ok(COUNTING)
+
+
 def test_a_controller_that_lost_its_run_stops_and_names_the_new_owner(rtrain):
     running = rtrain.started("run", rtrain.script(COUNTING), "--set", "epochs=1000000", reports=2)
     # What a controller on another host does that the lock did not keep away.
