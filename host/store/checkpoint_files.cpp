@@ -189,25 +189,45 @@ std::string CheckpointFiles::merge(const StageKey& key, Manifest& manifest,
   return merger.target();
 }
 
-bool CheckpointFiles::publish(const std::string& merged, const Manifest& manifest) const {
+std::string CheckpointFiles::set_aside(const std::string& name) const {
+  const std::string parent = run_path_ + "/damaged";
+  make_folders(parent);
+  std::string target = cat(parent, "/", name);
+  while (!rename_to_free(checkpoint_path(name), target)) {
+    target = cat(parent, "/", name, "~", random_hex(6));
+  }
+  return target;
+}
+
+// False when the name cannot be had because a reader holds the directory there, or because the file
+// system cannot exchange two.
+bool CheckpointFiles::publish(const std::string& merged, const Manifest& manifest,
+                              std::vector<std::string>& warnings) const {
   const std::string target = checkpoint_path(manifest.name);
-  if (rename_to_free(merged, target)) return false;
-  const Manifest existing = Manifest::read(target);
-  if (existing.attempt >= manifest.attempt) {
+  if (rename_to_free(merged, target)) return true;
+  std::string problem;
+  const std::optional<Manifest> existing = Manifest::try_read(target, problem);
+  if (existing && existing->run_id != manifest.run_id) {
+    problem = cat("the checkpoint ", target, " belongs to another run");
+  }
+  if (problem.empty() && existing->attempt >= manifest.attempt) {
     throw Error(Code::kCheckpoint,
                 cat("checkpoint_dir_name '", manifest.name, "' was used before, by report ",
-                    existing.index, " of this attempt: give each checkpoint its own name"));
+                    existing->index, " of this attempt: give each checkpoint its own name"));
   }
-  const auto unused = try_lock_folder(target);
-  if (!unused || !rename_with(merged, target, RENAME_EXCHANGE)) {
-    if (unused && errno != EINVAL && errno != ENOSYS) throw file_error("write", target);
-    return true;
+  std::optional<OpenFile> unused;
+  if (path_kind(target) == "folder" && !(unused = try_lock_folder(target))) return false;
+  if (!problem.empty()) {
+    warnings.push_back(cat(problem, "; moved to ", set_aside(manifest.name)));
+    return rename_to_free(merged, target);
   }
+  if (rename_with(merged, target, RENAME_EXCHANGE)) return true;
+  if (errno != EINVAL && errno != ENOSYS) throw file_error("write", target);
   return false;
 }
 
 CommittedCheckpoint CheckpointFiles::commit(const StageKey& key, Manifest manifest,
-                                            std::span<const StagedRank> ranks) const {
+                                            std::span<const StagedRank> ranks) {
   check_name(manifest.name);
   CommittedCheckpoint out;
   const std::string staging = staging_path(key);
@@ -224,18 +244,17 @@ CommittedCheckpoint CheckpointFiles::commit(const StageKey& key, Manifest manife
   };
   write_manifest();
   const bool name_is_free = !path_exists(checkpoint_path(manifest.name));
-  if (publish(merged, manifest)) {
-    // The older attempt's directory cannot be exchanged (a reader has it, or the file system has no
-    // exchange).
+  if (publish(merged, manifest, out.warnings)) {
+    out.replaced = !name_is_free;
+  } else {
     manifest.name = cat(manifest.name, "~", manifest.attempt);
     write_manifest();
     if (!rename_to_free(merged, checkpoint_path(manifest.name))) {
       throw Error(Code::kCheckpoint,
                   cat("the checkpoint ", checkpoint_path(manifest.name), " exists already"));
     }
-  } else {
-    out.replaced = !name_is_free;
   }
+  std::erase(pending_drops_, manifest.name);  // what was to go under this name is gone
   fault_point("ckpt.sync_parents");
   sync_folder(run_path_ + "/checkpoints");
   sync_folder(staging);

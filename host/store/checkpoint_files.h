@@ -4,6 +4,7 @@
 //   <run>/staging/<attempt>-<nonce>-tmp/…             temporary folders of that attempt
 //   <run>/staging/trash-<nonce>/                      on the way out
 //   <run>/checkpoints/<name>/                         committed
+//   <run>/damaged/<name>/                             had the name, without a manifest that holds
 // Invariants: 1 a directory appears under checkpoints/ by one rename of a complete, synced tree, so
 // it is complete by construction. 2 It leaves by one rename into staging/, and is deleted there. 3
 // A row of the database is written after 1 and marked dropped before 2. stage() and make_tempdir()
@@ -29,9 +30,10 @@ struct StageKey {
 
 struct CommittedCheckpoint {
   Manifest manifest;
-  std::string path;                   // absolute
-  std::vector<std::string> warnings;  // same-named files that differ between ranks
-  bool replaced = false;              // an older attempt's checkpoint of that name was replaced
+  std::string path;  // absolute
+  // Same-named files that differ between ranks, a directory that was set aside.
+  std::vector<std::string> warnings;
+  bool replaced = false;  // an older attempt's checkpoint of that name was replaced
 };
 
 // A directory held open against retention, with a shared lock, for as long as the object lives.
@@ -60,13 +62,18 @@ class CheckpointFiles {
   // Merges what the ranks staged (the lowest rank wins a name), writes the manifest, syncs every
   // folder, renames to checkpoints/<manifest.name> and syncs both parents. Fills the manifest's
   // files, folders and metadata. A name of this same attempt is refused with kCheckpoint; a
-  // directory of that name from an older attempt is replaced.
+  // directory of that name from an older attempt is replaced, one that is no checkpoint of this run
+  // is set aside, with a warning.
   CommittedCheckpoint commit(const StageKey& key, Manifest manifest,
-                             std::span<const StagedRank> ranks) const;
+                             std::span<const StagedRank> ranks);
 
   // Moves a complete folder, fetched from elsewhere, to the name of a checkpoint whose folder was
   // gone. Throws kCheckpoint when something has that name.
   void put_back(const std::string& folder, const std::string& name) const;
+
+  // Moves the directory of that name to damaged/, where nothing but a user touches it, and returns
+  // its new path.
+  std::string set_aside(const std::string& name) const;
 
   // Moves the directories out of checkpoints/ and deletes them. One that a reader holds is kept and
   // tried again by the next call; a failed deletion is left to the next start.
@@ -96,7 +103,8 @@ class CheckpointFiles {
   std::string staging_path(const StageKey& key) const;
   std::string merge(const StageKey& key, Manifest& manifest, std::span<const StagedRank> ranks,
                     std::vector<std::string>& warnings) const;
-  bool publish(const std::string& merged, const Manifest& manifest) const;
+  bool publish(const std::string& merged, const Manifest& manifest,
+               std::vector<std::string>& warnings) const;
   bool try_drop(const std::string& name) const;
 
   std::string run_path_;

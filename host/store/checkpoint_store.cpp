@@ -1,5 +1,6 @@
 #include "host/store/checkpoint_store.h"
 
+#include <map>
 #include <set>
 #include <utility>
 
@@ -17,16 +18,6 @@ namespace {
 constexpr std::string_view kMarkMissing =
     "UPDATE checkpoints SET state = 'missing', problem = ? WHERE run_id = ? AND name = ? AND "
     "state = 'kept'";
-
-// The attempt that committed the directory; 0 when its manifest does not say.
-int64_t manifest_attempt(const std::string& directory) {
-  try {
-    return Manifest::read(directory).attempt;
-  } catch (const Error& e) {
-    if (e.code() != Code::kCheckpoint) throw;
-    return 0;
-  }
-}
 
 Value map_or(const Value& value) { return value.is_nil() ? Value(Map{}) : value; }
 
@@ -178,9 +169,9 @@ bool CheckpointStore::was_left_behind(const Manifest& manifest) {
 // One directory without a kept row: left by a crash between the rename and the row, or between the
 // row and the drop.
 CheckpointStore::Leftover CheckpointStore::sweep_directory(const std::string& name,
-                                                           const std::string& path) {
+                                                           const std::string& path,
+                                                           const Manifest& manifest) {
   try {
-    const Manifest manifest = Manifest::read(path);
     if (was_dropped(name, manifest.attempt)) {
       return {true, cat("deleted the dropped checkpoint ", name)};
     }
@@ -209,17 +200,34 @@ CheckpointStore::Leftover CheckpointStore::sweep_directory(const std::string& na
   }
 }
 
+// The checkpoint stands in a kept row, and nobody can tell what its directory holds: the name is
+// free for a new one, storage_filesystem may bring back the old one.
+std::string CheckpointStore::set_aside(const CheckpointFiles& files, const CheckpointRow& row,
+                                       std::string_view problem) {
+  const std::string target = files.set_aside(row.name);
+  if (!row.mirrored) claim_.database.run(kMarkMissing, problem, claim_.run_id, row.name);
+  return cat("the checkpoint ", row.name, " cannot be used: ", problem, "; moved to ", target);
+}
+
 std::vector<std::string> CheckpointStore::sweep(CheckpointFiles& files) {
   fault_point("sweep.begin");
   std::vector<std::string> findings;
   std::vector<std::string> drop;
   FencedWrite write(claim_, Durability::kFull);
-  std::set<std::pair<std::string, int64_t>> rows;
-  for (const CheckpointRow& row : kept()) rows.insert({row.name, row.attempt});
+  std::map<std::string, CheckpointRow> rows;
+  for (const CheckpointRow& row : kept()) rows.emplace(row.name, row);
   for (const std::string& name : files.committed_names()) {
     const std::string path = files.checkpoint_path(name);
-    if (rows.contains({name, manifest_attempt(path)})) continue;
-    Leftover leftover = sweep_directory(name, path);
+    const auto row = rows.find(name);
+    std::string problem;
+    const std::optional<Manifest> manifest = Manifest::try_read(path, problem);
+    if (!manifest) {
+      findings.push_back(row == rows.end() ? cat("left alone ", path, ": ", problem)
+                                           : set_aside(files, row->second, problem));
+      continue;
+    }
+    if (row != rows.end() && row->second.attempt == manifest->attempt) continue;
+    Leftover leftover = sweep_directory(name, path, *manifest);
     if (leftover.drop) drop.push_back(name);
     findings.push_back(std::move(leftover.finding));
   }

@@ -65,8 +65,9 @@ class CheckpointStore {
   std::vector<CheckpointRow> mirrored_leftovers();
 
   // Makes rows and directories agree after a crash: adopts complete directories without a row,
-  // deletes those of dropped rows, marks kept rows without directory as missing (but for those
-  // that storage_filesystem holds), clears staging. Returns one line for each thing found.
+  // deletes those of dropped rows, sets aside those of kept rows whose manifest cannot be read,
+  // marks kept rows without directory as missing (but for those that storage_filesystem holds),
+  // clears staging. Returns one line for each thing found.
   std::vector<std::string> sweep(CheckpointFiles& files);
 
  private:
@@ -77,7 +78,10 @@ class CheckpointStore {
     bool drop;
     std::string finding;
   };
-  Leftover sweep_directory(const std::string& name, const std::string& path);
+  Leftover sweep_directory(const std::string& name, const std::string& path,
+                           const Manifest& manifest);
+  std::string set_aside(const CheckpointFiles& files, const CheckpointRow& row,
+                        std::string_view problem);
   bool was_dropped(const std::string& name, int64_t attempt);
   bool was_left_behind(const Manifest& manifest);
 

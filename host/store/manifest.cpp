@@ -128,6 +128,17 @@ Manifest Manifest::read(const std::string& directory) {
   return parse(read_text(path), path);
 }
 
+std::optional<Manifest> Manifest::try_read(const std::string& directory, std::string& problem) {
+  try {
+    return read(directory);
+  } catch (const Error& e) {
+    // A disk that cannot read the file (EIO) is as bad as a file that has changed.
+    if (e.code() != Code::kCheckpoint && e.code() != Code::kEnvironment) throw;
+    problem = e.message();
+    return std::nullopt;
+  }
+}
+
 bool is_committed_checkpoint(const std::string& directory) {
   const std::string path = manifest_path(directory);
   return path_exists(path) && !parse_document(read_text(path), path)["checkpoint"].is_nil();

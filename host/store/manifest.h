@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,8 @@ struct Manifest {
   static Manifest parse(std::string_view text, const std::string& path);
   // Reads the manifest of the checkpoint directory.
   static Manifest read(const std::string& directory);
+  // Nothing when there is none that can be read: `problem` then says why.
+  static std::optional<Manifest> try_read(const std::string& directory, std::string& problem);
 };
 
 // Whether the directory has a manifest of a committed checkpoint. Throws when that is damaged.

@@ -6,6 +6,7 @@ import sqlite3
 
 import pytest
 from conftest import FAULT_TOOLS
+from test_resume import COUNTING
 
 # Each attempt says where it starts; the first ends with an error after three checkpoints.
 SCRIPT = """
@@ -51,6 +52,39 @@ def test_F_028_F_029_F_031_a_resumed_run_takes_the_checkpoint_before(rtrain, nam
     assert "checkpoint_000003" in result.stderr and reason in result.stderr
     rows = {row["index"]: row for row in rtrain.json("checkpoints", "run", "--all")}
     assert not rows[3]["kept"] and rows[3]["problem"]
+
+
+MANIFEST_DAMAGES = {
+    "emptied": lambda path: path.write_bytes(b""),
+    "removed": lambda path: path.unlink(),
+    "flipped": lambda path: path.write_bytes(path.read_bytes().replace(b'"name"', b'"nam3"')),
+    "a folder": lambda path: (path.unlink(), path.mkdir()),
+}
+
+
+@pytest.mark.parametrize("how", MANIFEST_DAMAGES)
+def test_a_damaged_manifest_does_not_keep_a_run_from_going_on(rtrain, how):
+    assert rtrain("run", rtrain.script(COUNTING), "--set", "fail_at=4").returncode == 1
+    newest = rtrain.run_folder("run") / "checkpoints" / "checkpoint_000003"
+    MANIFEST_DAMAGES[how](newest / ".rtrain-checkpoint.json")
+    gone_on = rtrain("run", rtrain.script(COUNTING), "--resume", "auto", "--set", "epochs=5")
+    assert gone_on.returncode == 0, gone_on.stderr
+    assert "rows\t1 2 3 4 5" in gone_on.stdout and "checkpoint\tcheckpoint_000004" in gone_on.stdout
+    assert f"moved to {rtrain.run_folder('run')}/damaged/checkpoint_000003" in gone_on.stderr
+    assert (rtrain.run_folder("run") / "damaged" / "checkpoint_000003" / "epoch").read_text() == "4"
+    again = rtrain("run", rtrain.script(COUNTING), "--resume", "auto", "--set", "epochs=6")
+    assert again.returncode == 0 and "cannot be used" not in again.stderr, "it is said once"
+    assert [row["index"] for row in rtrain.json("checkpoints", "run", "--all") if row.get("problem")] == [3]
+
+
+def test_a_manifest_that_is_damaged_within_the_run_is_survived_by_a_retry(rtrain):
+    result = rtrain("run", rtrain.script(COUNTING.replace("if epoch == config.fail_at then", """
+    if epoch == config.fail_at and first == 1 and rank == 0 then
+      files.write('storage/run/checkpoints/checkpoint_000002/.rtrain-checkpoint.json', '')""")),
+                    "--set", "fail_at=3", "--max-failures", "1")
+    assert result.returncode == 0, result.stderr
+    assert "rows\t1 2 3 4" in result.stdout
+    assert [row["index"] for row in rtrain.json("checkpoints", "run")] == [2, 3]
 
 
 def test_F_028_the_reader_finds_the_damage_within_a_run(rtrain):

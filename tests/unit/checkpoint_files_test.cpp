@@ -161,6 +161,37 @@ TEST_F(CheckpointFilesTest, ANameOfAnOlderAttemptIsReplaced) {
   EXPECT_TRUE(folder_entries(temp / "run/staging").empty());
 }
 
+TEST_F(CheckpointFilesTest, WhatCannotBeToldIsSetAside) {
+  const std::string place = "run/checkpoints/c/";
+  for (const char* manifest : {"", "{", "removed"}) {
+    commit("c", "one", 1);
+    temp.write(place + kManifestName, manifest);
+    if (manifest == std::string("removed")) fs::remove(temp / (place + kManifestName));
+    const CommittedCheckpoint done = commit("c", "two", 1);
+    EXPECT_EQ(done.manifest.name, "c");
+    ASSERT_EQ(done.warnings.size(), 1u);
+    EXPECT_NE(done.warnings[0].find("moved to " + temp.path() + "/run/damaged/c"),
+              std::string::npos)
+        << done.warnings[0];
+    EXPECT_EQ(read_text(temp / "run/checkpoints/c/model.pt"), "two");
+    EXPECT_EQ(read_text(temp / "run/damaged/c/model.pt"), "one");
+    fs::remove_all(temp / "run/checkpoints");
+  }
+  EXPECT_EQ(folder_entries(temp / "run/damaged").size(), 3u) << "none takes another's place";
+}
+
+TEST_F(CheckpointFilesTest, ADropThatWaitsDoesNotTakeTheNextOneOfThatName) {
+  const std::vector<std::string> names{"c"};
+  const CommittedCheckpoint old = commit("c", "one");
+  {
+    DirectoryLease lease(old.path);
+    files.drop(names);
+  }
+  commit("c", "two", 2);
+  files.drop({});
+  EXPECT_EQ(read_text(temp / "run/checkpoints/c/model.pt"), "two");
+}
+
 TEST_F(CheckpointFilesTest, AReaderKeepsItsDirectory) {
   const CommittedCheckpoint old = commit("c", "one");
   const std::vector<std::string> names{"c"};

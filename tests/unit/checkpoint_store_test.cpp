@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "host/base/text.h"
 #include "host/store/checkpoint_files.h"
 #include "host/store/file.h"
 #include "host/store/run_reader.h"
@@ -197,16 +198,18 @@ TEST_F(CheckpointStoreTest, SweepMakesRowsAndDirectoriesAgree) {
   commit("tombstone", 2);
   commit("adopted", 3);
   commit("torn", 4);
-  for (const char* name : {"kept", "gone", "tombstone"}) rows->add(row(name, 0, 0.5));
+  commit("blank", 5);
+  for (const char* name : {"kept", "gone", "tombstone", "blank"}) rows->add(row(name, 0, 0.5));
   rows->add(row("elsewhere", 0, 0.5));
   rows->set_mirrored("elsewhere", 1, true);
   fs::remove_all(files.checkpoint_path("gone"));
   fs::remove(files.checkpoint_path("torn") + "/model.pt");
+  temp.write(cat("results/x/checkpoints/blank/", kManifestName), "");
   Database::open(temp / "results/rtrain.db")
       .run("UPDATE checkpoints SET state = 'dropped' WHERE name = 'tombstone'");
   temp.write("results/x/staging/1-n-9/rank-0/half.pt", "x");
 
-  EXPECT_EQ(rows->sweep(files).size(), 4u);
+  EXPECT_EQ(rows->sweep(files).size(), 5u);
   EXPECT_EQ(kept(), (Names{"kept", "elsewhere", "adopted"}));
   EXPECT_EQ(rows->kept()[2].status, CheckpointStatus::kPendingValidation);
   EXPECT_EQ(rows->kept()[2].validation, Value(Map{{"timeout_s", 5}}));
@@ -214,6 +217,8 @@ TEST_F(CheckpointStoreTest, SweepMakesRowsAndDirectoriesAgree) {
   EXPECT_FALSE(fs::exists(temp / "results/x/staging/1-n-9"));
   EXPECT_EQ(cell("SELECT state || ': ' || problem FROM checkpoints WHERE name = 'gone'"),
             "missing: its folder is gone");
+  EXPECT_EQ(cell("SELECT state FROM checkpoints WHERE name = 'blank'"), "missing");
+  EXPECT_TRUE(fs::exists(temp / "results/x/damaged/blank/model.pt"));
   EXPECT_EQ(rows->sweep(files).size(), 1u) << "only the torn one is still named";
 }
 
