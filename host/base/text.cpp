@@ -8,7 +8,10 @@
 namespace rtrain {
 
 namespace text_detail {
-void append(std::string& out, double part) { out.append(format_double(part)); }
+void append(std::string& out, double part) {
+  const bool is_integer = std::abs(part) < 1e15 && part == std::trunc(part);
+  out.append(is_integer ? std::to_string(static_cast<long long>(part)) : format_double(part));
+}
 }  // namespace text_detail
 
 std::string format_double(double number) {

@@ -9,6 +9,7 @@
 #include "host/base/text.h"
 #include "host/lua/embed.h"
 #include "host/lua/guard.h"
+#include "host/lua/print.h"
 
 namespace rtrain {
 namespace {
@@ -102,6 +103,7 @@ State::State() : L_(luaL_newstate()) {
   create_library_env(L_);
   add_searcher(L_);
   open_errors(L_);
+  add_print(L_);
 }
 
 State::~State() { lua_close(L_); }

@@ -12,6 +12,8 @@ function DataFrame:init(rows)
   for i, row in ipairs(rows) do self[i] = row end
 end
 
+function DataFrame:__tostring() return require 'rtrain.table_text'({unpack(self)}) end
+
 local function csv_field(value)
   if value == nil then return '' end
   if type(value) == 'number' then

@@ -35,6 +35,7 @@ local function namespace(owner, parts, fields)
   parts = parts or {}
   local place_of = places_of(parts)
   return setmetatable(fields or {}, {
+    __tostring = function() return ("module '%s'"):format(owner) end,
     -- What documentation and completion list.
     __names = function(self) return names_of(self, place_of) end,
     -- The module that a name comes from, and the operator behind it: known without loading LibTorch.

@@ -107,6 +107,8 @@ end
 
 meta.__order = ordered.keys
 
+function meta.__tostring(map) return require 'rtrain.table_text'(map) end
+
 function meta.__pack(map)
   local keys, values = ordered.keys(map), {}
   for i, key in ipairs(keys) do values[i] = map[key] end

@@ -85,6 +85,7 @@ local function unknown(name)
 end
 
 setmetatable(torch, {
+  __tostring = function() return "module 'torch'" end,
   -- What documentation and completion list, without LibTorch: its own functions and operators are asked for beside it.
   __names = function(self)
     local names = {}

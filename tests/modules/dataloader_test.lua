@@ -456,4 +456,14 @@ function TestDeviceResident:test_refusals()
     'the first tensor lies on cpu, tensor 2 on meta: bring them to one device')
 end
 
+function TestDeviceResident:test_enumerate_counts_from_where_it_is_told()
+  local loader = data.DataLoader(data.TensorDataset(torch.arange(4)), {batch_size = 2})
+  for _, start in ipairs {0, 1, -1} do
+    local seen = {}
+    for i in loader:enumerate(start) do seen[#seen + 1] = i end
+    lu.assertEquals(seen, {start, start + 1})
+  end
+  lu.assertStrContains(message_of(loader.enumerate, loader, 'one'), 'enumerate: start is an integer, got one')
+end
+
 os.exit(lu.LuaUnit.run(), true)

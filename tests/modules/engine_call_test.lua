@@ -298,4 +298,27 @@ function TestCallErrors:test_errors_leave_the_operator_usable()
   end
 end
 
+TestNamedResults = {}
+
+function TestNamedResults:test_the_first_of_several_results_knows_all_by_name()
+  local torch = require 'torch'
+  local x = torch.tensor {{3., 1.}, {2., 4.}}
+  for _, result in ipairs {(torch.topk(x, 1)), (x:max(1)), (torch.sort(x)), (x:kthvalue(1)), (torch.cummax(x, 0))} do
+    lu.assertTrue(torch.is_tensor(result.values) and torch.is_tensor(result.indices))
+    lu.assertEquals(result.indices.dtype, 'int64')
+  end
+  local values, indices = torch.topk(x, 1)
+  lu.assertTrue(values.values == values and values.indices == indices)
+  lu.assertTrue(torch.equal(torch.linalg.svd(x).S, (select(2, torch.linalg.svd(x)))))
+  lu.assertEquals(torch.slogdet(torch.eye(2)).sign:item(), 1)
+  lu.assertEquals(torch.linalg.eigh(torch.eye(2)).eigenvectors.shape[1], 2)
+end
+
+function TestNamedResults:test_other_tensors_have_no_results()
+  local torch = require 'torch'
+  lu.assertErrorMsgContains("no method or attribute 'S'", function() return torch.ones(2).S end)
+  lu.assertEquals(torch.ones(2):sign():tolist(), {1, 1})
+  lu.assertEquals(torch.eye(2):to_sparse():coalesce():values():tolist(), {1, 1})
+end
+
 os.exit(lu.LuaUnit.run(), true)

@@ -16,6 +16,7 @@
 #include "host/engine/operators/fast/fast_ops.h"
 #include "host/engine/profiler/line_range.h"
 #include "host/engine/tensor/dtype.h"
+#include "host/engine/tensor/named_results.h"
 #include "host/engine/tensor/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
@@ -128,6 +129,7 @@ int push_results(Vm& vm, lua_State* L, const Overload& overload, Stack& stack, b
     push_result(vm, L, std::move(value), kind);
     if (requires_grad) test_tensor(vm, L, -1)->set_requires_grad(true);
   }
+  if (count > 1) name_results(L, overload.op.schema());
   return count;
 }
 

@@ -11,6 +11,7 @@
 #include "host/engine/tensor/attributes.h"
 #include "host/engine/tensor/indexing.h"
 #include "host/engine/tensor/methods.h"
+#include "host/engine/tensor/named_results.h"
 #include "host/engine/tensor/printing.h"
 #include "host/engine/tensor/size_class.h"
 #include "host/engine/tensor/tensor.h"
@@ -20,13 +21,22 @@ namespace {
 
 // In Lua, so that the JIT compiler sees through a method's lookup.
 constexpr const char* kIndex = R"(
-local methods, attributes, find, index, type = ...
+local methods, attributes, find, index, type, names, result = ...
+local kept = {}
 return function(self, key)
   local method = methods[key]
   if method ~= nil then return method end
   if type(key) ~= 'string' or key == '...' then return index(self, key) end
   local attribute = attributes[key]
   if attribute ~= nil then return attribute(self) end
+  if names[key] then
+    local value = result(self, key)
+    if value == nil then
+      value = kept[key] or find(key)
+      kept[key] = value
+    end
+    return value
+  end
   method = find(key)
   methods[key] = method
   return method
@@ -147,7 +157,8 @@ void add_index(lua_State* L) {
   push_guarded<&find_method>(L);
   push_guarded<&get_item>(L);
   lua_getglobal(L, "type");
-  run_chunk(L, kIndex, 5);
+  push_result_names(L);
+  run_chunk(L, kIndex, 7);
   lua_setfield(L, -2, "__index");
   push_functions(L, attribute_setters());
   push_guarded<&refuse_field>(L);

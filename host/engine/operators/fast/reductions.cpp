@@ -7,6 +7,7 @@
 #include <ATen/ops/sum.h>
 
 #include "host/engine/operators/fast/fast_op.h"
+#include "host/engine/tensor/named_results.h"
 
 namespace rtrain::fast {
 namespace {
@@ -54,6 +55,7 @@ int extreme(Vm& vm, lua_State* L, int count) {
   auto [values, indices] = Fn::along(*self, *dim, *keep);
   push_tensor(vm, L, std::move(values));
   push_tensor(vm, L, std::move(indices));
+  name_results(L, {"values", "indices"});
   return 2;
 }
 

@@ -144,10 +144,22 @@ function DataLoader:__call(_, previous)
   return self._next()
 end
 
----Iterates over i, batch with i from 0.
+---Iterates over i, batch with i from `start` on.
+---@param start? integer default 0
 ---@return fun(): integer, ...
-function DataLoader:enumerate()
-  local next_batch, i = self:iter(), -1
+---
+---```lua
+---local torch = require 'torch'
+---local data = require 'torch.utils.data'
+---local loader, seen = data.DataLoader(data.TensorDataset(torch.arange(4)), {batch_size = 2}), {}
+---for i, x in loader:enumerate(1) do seen[i] = x.shape[1] end
+---assert(#seen == 2 and seen[1] == 2)
+---```
+function DataLoader:enumerate(start)
+  if start ~= nil and (type(start) ~= 'number' or start % 1 ~= 0) then
+    errors.raise('argument', ('enumerate: start is an integer, got %s'):format(tostring(start)))
+  end
+  local next_batch, i = self:iter(), (start or 0) - 1
   local function numbered(...)
     if (...) == nil then return nil end
     i = i + 1

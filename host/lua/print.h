@@ -1,0 +1,12 @@
+// host/lua/print.h: print, which shows what a table holds.
+#pragma once
+
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+// Replaces the state's print: a table without a text of its own is shown as rtrain/table_text.lua
+// writes it, where Lua shows an address. Everything else is Lua's print.
+void add_print(lua_State* L);
+
+}  // namespace rtrain
