@@ -157,6 +157,7 @@ void Controller::start() {
   checkpoints_.begin_run();
   events_.emit("state", {{"state", state_name(machine_.state)}});
   open_commands();
+  watch_runtime_folder();
   if (const auto& join = seams_.spec.join) {
     join_server_ = std::make_unique<JoinServer>(seams_.loop, *join, seams_.spec.max_workers);
   }
@@ -187,6 +188,21 @@ void Controller::open_commands() {
   } catch (const Error& e) {
     events_.notice("warning",
                    cat("commands such as `rtrain stop` cannot reach this run: ", e.message()));
+  }
+}
+
+void Controller::watch_runtime_folder() {
+  const auto tell = [this](const std::string& path) {
+    events_.notice("warning",
+                   cat("the runtime folder ", path,
+                       " is gone: `rtrain stop` and `rtrain stack` no "
+                       "longer reach this run, and runs that start now do not know which cores and "
+                       "GPUs it uses; set RTRAIN_RUNTIME_DIR to a folder that nothing removes"));
+  };
+  try {
+    runtime_watch_ = std::make_unique<RuntimeWatch>(seams_.loop, seams_.io, tell);
+  } catch (const Error&) {
+    // Said by open_commands().
   }
 }
 

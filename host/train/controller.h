@@ -25,6 +25,7 @@
 #include "host/train/run_events.h"
 #include "host/train/run_record.h"
 #include "host/train/run_spec.h"
+#include "host/train/runtime_watch.h"
 #include "host/train/script_calls.h"
 #include "host/train/state_machine.h"
 #include "host/train/stop_signals.h"
@@ -98,6 +99,7 @@ class Controller {
   bool abandons();
   void hold_output();
   void open_commands();
+  void watch_runtime_folder();
   void tell_stopping(StopKind kind, double grace_s);
   Value return_value() const { return attempt_ ? attempt_->return_value() : Value(); }
 
@@ -121,6 +123,7 @@ class Controller {
   Timer retry_;
   StopSignals signals_;
   std::unique_ptr<OperatorCommands> commands_;
+  std::unique_ptr<RuntimeWatch> runtime_watch_;
   std::unique_ptr<JoinServer> join_server_;  // under another launcher
   RunRecord::AttemptStart start_;            // of the attempt that is about to be spawned
   std::unique_ptr<Attempt> attempt_;         // the last one that was; uses all of the above

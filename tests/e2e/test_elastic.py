@@ -1,6 +1,8 @@
 """Cores shared between runs, and groups that grow and shrink with them."""
 
 import os
+import re
+import shutil
 import signal
 
 import pytest
@@ -160,6 +162,16 @@ def test_without_a_runtime_folder_a_run_goes_on_and_says_so(rtrain):
     result = rtrain.run_ok(holder("open", 1))
     assert "cores are not shared with other runs" in result.stderr
     rtrain.runtime.chmod(0o700)
+
+
+def test_a_run_says_that_its_runtime_folder_is_gone(rtrain):
+    running = rtrain.started("run", rtrain.script(holder("homeless", 1)))
+    shutil.rmtree(rtrain.runtime)
+    wait_until(lambda: f"the runtime folder {rtrain.runtime} is gone" in running.stderr, message="the notice")
+    (rtrain.folder / "release").touch()
+    assert running.wait().returncode == 0, running.stderr
+    rtrain.runtime.mkdir(mode=0o700)
+    assert f"the runtime folder {rtrain.runtime} is gone" in rtrain("show", "homeless").stdout
 
 
 def test_B_111_an_elastic_run_waits_starts_at_min_grows_and_shrinks(rtrain):
