@@ -3,8 +3,10 @@
 Blocks of Lua without a call of fit() are run by tests/modules/examples_test.lua.
 """
 
+import os
 import pathlib
 import re
+import subprocess
 
 import pytest
 
@@ -83,6 +85,17 @@ def test_the_commands_and_options_that_a_document_names_exist(rtrain, path):
         for command, text in parts:
             for option in re.findall(r"(?<![\w-])(--[a-z][a-z-]*|-[a-z])(?![\w-])", text):
                 assert re.search(rf"(?<![\w-]){option}(?![\w-])", helps[command]), f"{command} has no {option}: {line}"
+
+
+def test_the_pytest_command_works_whichever_python_comes_first(tmp_path):
+    other = tmp_path / "python3"
+    other.write_text("#!/bin/sh\necho No module named pytest >&2\nexit 1\n")
+    other.chmod(0o755)
+    (command,) = re.findall(r"`(RTRAIN=\S+ [^`]*-m pytest [^`]*)`", (SOURCE / "CONTRIBUTING.md").read_text())
+    command = command.replace("-k name", "--collect-only -q -p no:cacheprovider")
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
+    result = subprocess.run(command, shell=True, cwd=SOURCE, env=env, capture_output=True, text=True)
+    assert result.returncode == 0 and "test_ddp.py::" in result.stdout, result.stdout + result.stderr
 
 
 def test_the_first_example_of_the_readme_is_short():

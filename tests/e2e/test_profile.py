@@ -114,6 +114,18 @@ def test_a_live_run_is_profiled(rtrain):
     assert "ERROR" not in running.wait().stderr, "Kineto has nothing to complain about"
 
 
+def long_profile_under_way(rtrain, run):
+    """Starts `rtrain profile` for 30 s and returns once another one is refused because of it."""
+    while True:
+        first = rtrain.start("profile", run, "--seconds", "30")
+        wait_until(lambda: not first.running or "under way" in rtrain("profile", run, "--seconds", "0.01").stderr,
+                   message="a refusal")
+        if first.running:
+            return first
+        # The short profile was there before it, so that the long one was refused.
+        assert "under way" in first.stderr, first.stderr
+
+
 def test_what_cannot_be_profiled_is_said(rtrain):
     assert "no run" in rtrain("profile", "nobody").stderr
     running = rtrain.started("run", rtrain.script(ENDLESS), reports=1)
@@ -127,8 +139,7 @@ def test_what_cannot_be_profiled_is_said(rtrain):
     stopped = rtrain("profile", "endless", "--rank", "all")
     os.kill(pid, signal.SIGCONT)
     assert stopped.returncode == 2 and f"rank 1 (pid {pid}) is stopped (SIGSTOP)" in stopped.stderr
-    first = rtrain.start("profile", "endless", "--seconds", "30")
-    wait_until(lambda: "under way" in rtrain("profile", "endless", "--seconds", "0.01").stderr, message="the refusal")
+    first = long_profile_under_way(rtrain, "endless")
     os.kill(rtrain.pids("endless")[0], signal.SIGKILL)
     assert first.wait().returncode == 4 and "rank 0: it ended before its profile was written" in first.stderr
     running.wait()
