@@ -5,6 +5,7 @@ local args = require 'rtrain.args'
 ---@class NamespaceParts
 ---@field files? table[] lists of a file's module name and the fields that its table gives
 ---@field modules? table<string, string> field → module that is its value
+---@field call? function what calling the table does: it gets the arguments without the table
 ---@field later? table names that later versions bring, as in args.no_such
 
 -- Field → {module, field}; without a field the module itself.
@@ -34,8 +35,11 @@ end
 local function namespace(owner, parts, fields)
   parts = parts or {}
   local place_of = places_of(parts)
+  local call = parts.call
   return setmetatable(fields or {}, {
     __tostring = function() return ("module '%s'"):format(owner) end,
+    __call = call and function(_, ...) return call(...) end,
+    __function = call,
     -- What documentation and completion list.
     __names = function(self) return names_of(self, place_of) end,
     -- The module that a name comes from, and the operator behind it: known without loading LibTorch.

@@ -27,7 +27,8 @@ local REMOVED = {
 }
 
 ---@class TrainerOptions
----@field train_loop_per_worker? fun(config?: table): any what every worker runs; what it returns is no result
+---@field train_loop_per_worker? fun(config?: table): any what every worker runs; rank 0's result is
+---  `result.return_value`
 ---@field train_loop_config? table plain data that the function is called with
 ---@field scaling_config? ScalingConfig how many workers
 ---@field run_config? RunConfig name, folder, checkpoints, failures
@@ -169,7 +170,8 @@ function DataParallelTrainer:to_table()
   }
 end
 
----A trainer whose workers form a process group. Counterpart: ray.train.torch.TorchTrainer.
+---A trainer whose workers form a process group; `trainer:fit()` trains and returns a train.Result. Counterpart:
+---ray.train.torch.TorchTrainer.
 ---
 ---```lua
 ---local train = require 'rtrain'

@@ -39,14 +39,14 @@ local GAP_ROWS = 4096
 ---@field close fun(self)
 
 ---@class data.IteratorOptions
----@field feed data.Feed
----@field name string
+---@field feed data.Feed where the rows come from
+---@field name string the dataset's, for messages
 ---@field seed integer of what has no seed of its own
 ---@field world_size? integer default 1: the rows are not dealt out
 ---@field rank? integer default 0
 ---@field agreement? data.AgreementOptions needed where world_size > 1
 ---@field device? fun(): string what device = 'auto' means (default the CPU)
----@field materialize? fun(): rtrain.data.Dataset
+---@field materialize? fun(): rtrain.data.Dataset what materialize() gives
 
 ---A dataset as a loop sees it; in a train function the rank's shard of it. Made by train.get_dataset_shard and
 ---Dataset:iterator, which give it its options. Each loop is a new epoch: the pipeline runs again, with new random orders.

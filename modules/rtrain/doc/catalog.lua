@@ -26,6 +26,14 @@ local TENSOR = 'torch.Tensor'
 
 local ROOTS = {'rtrain', 'torch', 'vision'}
 
+-- What a script requires by its own name: its parent does not hand it out.
+local REQUIRED = {['rtrain.class'] = true}
+
+---Whether the module is had by its own name alone.
+---@param path string
+---@return boolean
+function catalog.is_required(path) return REQUIRED[path] == true end
+
 local function is_module(value)
   if type(value) ~= 'table' or class.is_class(value) or class.of(value) then return false end
   local meta = getmetatable(value)
@@ -131,8 +139,9 @@ function catalog.member(owner, name)
   end
   local value = owner.value[name]
   local kind = kind_of(value)
-  if kind == 'module' then return thing(owner, name, kind, value) end
-  if kind == 'value' then return thing(owner, name, kind, value) end
+  -- A module that can be called: its function says how.
+  if kind == 'module' then return thing(owner, name, kind, value, source.of_call(value)) end
+  if kind == 'value' and type(value) ~= 'table' then return thing(owner, name, kind, value) end
   local plain = name:gsub('_with_indices$', '')
   local entry = kind == 'function' and source.of_function(value) or entry_below(place_of(owner, name), plain)
   -- F.relu is torch.relu with an option.
@@ -184,12 +193,38 @@ local function tensor_member(owner, name)
   return found and thing(owner, name, 'method', nil, found.entry)
 end
 
+-- Of a class that no module hands out: its comments are what there is.
+local function described_methods(owner)
+  local methods = {}
+  for _, entry in ipairs(source.entries(owner.entry.module)) do
+    if entry.owner and entry.name and entry.name ~= 'init' and not entry.name:match '^_' then
+      methods[#methods + 1] = thing(owner, entry.name, 'method', nil, entry)
+    end
+  end
+  return methods
+end
+
 local function class_member(owner, name)
-  local value = owner.value[name]
+  local value = owner.value and owner.value[name]
   if type(value) == 'function' then
     return thing(owner, name, 'method', value, source.of_function(value))
   end
+  for _, method in ipairs(not owner.value and described_methods(owner) or {}) do
+    if method.name == name then return method end
+  end
   return declared_field(owner, name)
+end
+
+-- A class by the name that comments give it: 'TrainContext'.
+local function declared_class(name)
+  local entry = source.class(name)
+  return entry and thing(nil, name, 'class', nil, entry)
+end
+
+-- What a function gives: train.state → TrainState.
+local function result_class(owner)
+  local result = owner.entry and owner.entry.doc.returns[1]
+  return result and declared_class(result.type)
 end
 
 ---The thing of that name in a module or class; nil when it has none.
@@ -199,8 +234,15 @@ end
 function catalog.find_in(owner, name)
   if owner.path == TENSOR then return tensor_member(owner, name) end
   if owner.kind == 'class' then return class_member(owner, name) end
+  if owner.kind == 'value' then return declared_field(owner, name) end
+  if owner.kind == 'function' then
+    local result = result_class(owner)
+    return result and class_member(result, name)
+  end
   if owner.kind ~= 'module' then return nil end
   if has(catalog.names(owner.value), name) then return catalog.member(owner, name) end
+  local path = owner.path .. '.' .. name
+  if REQUIRED[path] then return thing(owner, name, 'module', require(path)) end
   return owner.path == 'torch' and operator(owner, name) or nil
 end
 
@@ -247,6 +289,16 @@ local function search_in(modules, parts)
   end
 end
 
+-- A field or method of rtrain's classes by its name alone: 'max_failures'.
+local function member_of_any_class(name)
+  for _, module in ipairs(source.modules()) do
+    for _, entry in ipairs(module:match '^rtrain%f[.%z]' and source.entries(module) or {}) do
+      local found = entry.doc.class and class_member(declared_class(entry.doc.class), name)
+      if found then return found end
+    end
+  end
+end
+
 -- A name without its module: the first module that has it, then tensors and operators.
 local function search(parts)
   local first = {}
@@ -254,14 +306,20 @@ local function search(parts)
   local owner = search_in(first, parts) or descriptions.find('torch', parts[1]) and catalog.module 'torch'
     or search_in(catalog.modules(), parts)
   if owner then return walk(owner, parts, 1) end
+  local declared = declared_class(parts[1])
+  if declared then return walk(declared, parts, 2) end
   if #parts > 1 then return nil end
   local torch = catalog.module 'torch'
-  return catalog.find_in(tensor_class(torch), parts[1]) or operator(torch, parts[1])
+  return catalog.find_in(tensor_class(torch), parts[1]) or operator(torch, parts[1]) or member_of_any_class(parts[1])
 end
 
 local function known_names(owner)
   if owner.path == TENSOR then return tensor_names() end
   if owner.kind == 'module' then return catalog.names(owner.value) end
+  if owner.kind == 'function' then
+    owner = result_class(owner)
+    if not owner then return {} end
+  end
   local names = {}
   for _, item in ipairs(owner.entry and owner.entry.doc.fields or {}) do names[#names + 1] = item.name end
   for _, method in ipairs(catalog.methods(owner)) do names[#names + 1] = method.name end
@@ -291,7 +349,7 @@ end
 ---@param text string
 ---@return DocThing
 function catalog.find(text)
-  local parts = written_name(text)
+  local parts, is_object = written_name(text)
   if #parts == 0 then errors.raise('usage', 'expected the name of a function, class or module') end
   local found, owner, name
   if has(ROOTS, parts[1]) then
@@ -299,6 +357,8 @@ function catalog.find(text)
   else
     found, owner, name = search(parts)
   end
+  -- An object may be of a class that extends the usual one.
+  found = found or is_object and member_of_any_class(parts[#parts]) or declared_class(text)
   return found or refuse(text, owner, name)
 end
 
@@ -311,6 +371,8 @@ function catalog.methods(owner)
     for _, name in ipairs(tensor_names()) do methods[#methods + 1] = catalog.find_in(owner, name) end
     return methods
   end
+  if owner.kind ~= 'class' then return methods end
+  if not owner.value then return described_methods(owner) end
   for _, name in ipairs(key_names(owner.value)) do
     if not name:match '^_' and type(rawget(owner.value, name)) == 'function' and name ~= 'init' then
       methods[#methods + 1] = class_member(owner, name)

@@ -27,11 +27,13 @@ local page = {}
 ---@field notes? string[] what the lists leave out
 
 local SHORT = {
-  {'torch.nn.functional.', 'F.'}, {'torch.nn.', 'nn.'}, {'torch.Tensor.', 'x:'}, {'rtrain.', 'train.'},
+  {'torch.nn.functional.', 'F.'}, {'torch.nn.', 'nn.'}, {'torch.Tensor.', 'x:'}, {'rtrain.class.', 'class.'},
+  {'rtrain.', 'train.'},
 }
 
 -- As users write it.
 local function short(path)
+  if catalog.is_required(path) then return path end
   for _, pair in ipairs(SHORT) do
     if path:sub(1, #pair[1]) == pair[1] then return pair[2] .. path:sub(#pair[1] + 1) end
   end
@@ -124,6 +126,8 @@ function page.calls(thing)
     return is_method and as_methods(calls) or calls
   end
   if thing.kind == 'class' then return thing.value and entry and {signature.of_class(thing.value, entry)} or {} end
+  if thing.kind == 'module' then return entry and {signature.of_comment(entry)} or {} end
+  if thing.kind == 'method' and thing.value == nil then return entry and {signature.of_comment(entry)} or {} end
   if type(thing.value) ~= 'function' then return {} end
   local is_tensor_function = thing.owner.path == 'torch.nn.functional' or thing.owner.path == 'torch.nn.init'
   return {signature.of_function(thing.value, entry, is_tensor_function and 'torch.Tensor' or nil)}
@@ -211,7 +215,7 @@ local function methods_of(thing)
     end
     return out
   end
-  if thing.kind ~= 'class' or not thing.value then return out end
+  if thing.kind ~= 'class' then return out end
   for _, method in ipairs(catalog.methods(thing)) do
     if method.entry then
       local text = page.summary(method.entry)
@@ -287,7 +291,7 @@ end
 
 local function text_of(thing)
   if thing.kind == 'field' then return {thing.value.text} end
-  if thing.kind == 'module' then return {page.module_summary(thing.path)} end
+  if thing.kind == 'module' and not thing.entry then return {page.module_summary(thing.path)} end
   return thing.entry and signature.paragraphs(thing.entry) or {}
 end
 

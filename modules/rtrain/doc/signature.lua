@@ -165,7 +165,7 @@ end
 local function fields_of(item, entries)
   if item.name ~= 'options' then return nil end
   local fields = comment.members(item.type)
-  local named = not fields and source.find(entries[1].module, item.type)
+  local named = not fields and (source.find(entries[1].module, item.type) or source.class(item.type))
   if named then return keyword_fields(named.doc.fields) end
   if not fields then
     local noted = item.type == 'table' and noted_options(entries) or {}

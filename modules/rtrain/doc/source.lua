@@ -112,6 +112,15 @@ function source.of_function(fn)
   end
 end
 
+---The comment of the function that a module of rtrain's is called as (rtrain.namespace's `call`).
+---@param module table
+---@return DocEntry|nil
+function source.of_call(module)
+  local meta = getmetatable(module)
+  local called = meta and meta.__function
+  return called and source.of_function(called)
+end
+
 ---Whatever the module documents under the name: a function of it, or a class by the last part of its name.
 ---@param module string
 ---@param name string

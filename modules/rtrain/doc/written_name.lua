@@ -6,7 +6,17 @@ local ALIASES = {
   dist = 'torch.distributed', init = 'torch.nn.init', lr_scheduler = 'torch.optim.lr_scheduler',
   autograd = 'torch.autograd', cuda = 'torch.cuda', train = 'rtrain', torchvision = 'vision',
   transforms = 'vision.transforms', datasets = 'vision.datasets', models = 'vision.models', Tensor = 'torch.Tensor',
-  x = 'torch.Tensor',
+  x = 'torch.Tensor', class = 'rtrain.class', T = 'vision.transforms',
+}
+
+-- Names that scripts give to objects → their class, where a member follows: 'trainer:fit', 'result.metrics'.
+local OBJECTS = {
+  trainer = 'rtrain.TorchTrainer', result = 'rtrain.Result', checkpoint = 'rtrain.Checkpoint', config = 'rtrain.ScalingConfig',
+  context = 'TrainContext', shard = 'rtrain.data.DataIterator', dataset = 'rtrain.data.Dataset',
+  ds = 'rtrain.data.Dataset', loader = 'torch.utils.data.DataLoader', sampler = 'torch.utils.data.DistributedSampler',
+  model = 'torch.nn.Module', net = 'torch.nn.Module', optimizer = 'torch.optim.Optimizer',
+  scheduler = 'torch.optim.lr_scheduler.LRScheduler', scaler = 'torch.amp.GradScaler', loss = 'torch.Tensor',
+  tensor = 'torch.Tensor',
 }
 
 local function split(text)
@@ -17,18 +27,21 @@ end
 
 ---@param text string
 ---@return string[] parts {'torch', 'nn', 'functional', 'relu'}; a name without its module stays as it is
+---@return boolean is_object whether it is a member of an object that scripts call so
 ---
 ---```lua
 ---local written_name = require 'rtrain.doc.written_name'
 ---assert(table.concat(written_name 'x:view', '.') == 'torch.Tensor.view')
+---assert(table.concat(written_name 'trainer:fit', '.') == 'rtrain.TorchTrainer.fit')
 ---```
 local function written_name(text)
   local plain = text:gsub('[%s()]', ''):gsub(':', '.'):gsub('^ray%.train', 'rtrain'):gsub('^ray%.data', 'rtrain.data')
   local parts = split(plain)
-  local alias = ALIASES[parts[1] or '']
+  local object = #parts > 1 and OBJECTS[parts[1]] or nil
+  local alias = object or ALIASES[parts[1] or '']
   -- `x` alone is no tensor.
-  if not alias or (parts[1] == 'x' and #parts == 1) then return parts end
-  return split(alias .. plain:sub(#parts[1] + 1))
+  if not alias or (parts[1] == 'x' and #parts == 1) then return parts, false end
+  return split(alias .. plain:sub(#parts[1] + 1)), object ~= nil
 end
 
 return written_name

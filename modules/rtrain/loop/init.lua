@@ -2,6 +2,38 @@
 
 local namespace = require 'rtrain.namespace'
 
+---Trains a model, in the train function: epochs of batches, split over the workers, with validation, callbacks, accumulated
+---and clipped gradients and mixed precision; each epoch is reported, with a checkpoint. A run that goes on does so in the
+---middle of an epoch. Counterpart: lightning.pytorch.Trainer.fit.
+---@param options train.loop.Options
+---@return {epochs: integer, steps: integer, reason: string, metrics: table} done how far it came and why it ended:
+---  'max_epochs', 'max_steps', or what a callback said
+---
+---```lua
+---local torch, train = require 'torch', require 'rtrain'
+---local data = torch.utils.data
+---local result = train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    local x = torch.randn(64, 2)
+---    local loader = data.DataLoader(data.TensorDataset(x, x:sum(1, {keepdim = true})), {batch_size = 8, shuffle = true})
+---    local done = train.loop {
+---      model = torch.nn.Linear(2, 1),
+---      optimizer = function(model) return torch.optim.SGD(model:parameters(), {lr = 0.1}) end,
+---      training_step = function(model, batch) return torch.nn.functional.mse_loss(model(batch[1]), batch[2]) end,
+---      train_dataloader = loader,
+---      max_epochs = 50,
+---      callbacks = {train.loop.EarlyStopping {monitor = 'loss', stopping_threshold = 1e-3}},
+---    }
+---    return done.epochs
+---  end,
+---}):fit()
+---assert(result.return_value < 50 and result.metrics.loss < 1e-3 and result.checkpoint)
+---```
+local function run(options)
+  require('rtrain.session').get('train.loop')
+  return require 'rtrain.loop.loop'(require 'rtrain.loop.options'(options)):run()
+end
+
 ---@class train.loop
 ---@field Callback train.loop.Callback
 ---@field EarlyStopping train.loop.EarlyStopping
@@ -10,6 +42,7 @@ local namespace = require 'rtrain.namespace'
 ---@field ProgressBar train.loop.ProgressBar
 ---@overload fun(options: train.loop.Options): {epochs: integer, steps: integer, reason: string, metrics: table}
 local loop = namespace('train.loop', {
+  call = run,
   modules = {
     Callback = 'rtrain.loop.callback',
     EarlyStopping = 'rtrain.loop.early_stopping',
@@ -18,10 +51,5 @@ local loop = namespace('train.loop', {
     ProgressBar = 'rtrain.loop.progress_bar',
   },
 })
-
-getmetatable(loop).__call = function(_, options)
-  require('rtrain.session').get('train.loop')
-  return require 'rtrain.loop.loop'(require 'rtrain.loop.options'(options)):run()
-end
 
 return loop

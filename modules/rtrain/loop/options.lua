@@ -35,27 +35,6 @@ local function are_callbacks(value)
 end
 
 ---What train.loop takes. Counterpart: lightning.pytorch.Trainer, and the methods of a LightningModule.
----
----```lua
----local torch, train = require 'torch', require 'rtrain'
----local data = torch.utils.data
----local result = train.TorchTrainer({
----  train_loop_per_worker = function()
----    local x = torch.randn(64, 2)
----    local loader = data.DataLoader(data.TensorDataset(x, x:sum(1, {keepdim = true})), {batch_size = 8, shuffle = true})
----    local done = train.loop {
----      model = torch.nn.Linear(2, 1),
----      optimizer = function(model) return torch.optim.SGD(model:parameters(), {lr = 0.1}) end,
----      training_step = function(model, batch) return torch.nn.functional.mse_loss(model(batch[1]), batch[2]) end,
----      train_dataloader = loader,
----      max_epochs = 50,
----      callbacks = {train.loop.EarlyStopping {monitor = 'loss', stopping_threshold = 1e-3}},
----    }
----    return done.epochs
----  end,
----}):fit()
----assert(result.return_value < 50 and result.metrics.loss < 1e-3 and result.checkpoint)
----```
 ---@class train.loop.Options
 ---@field model nn.Module made ready for all workers here (prepare_model), unless it is already
 ---@field training_step fun(model: nn.Module, batch: any, batch_idx: integer): torch.Tensor|table the loss (), or a table with
