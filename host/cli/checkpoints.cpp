@@ -9,8 +9,6 @@
 namespace rtrain {
 namespace {
 
-constexpr size_t kMetricsWidth = 50;
-
 // "best latest", "missing", "validation failed".
 std::string marks(const Value& checkpoint) {
   std::vector<std::string> words;
@@ -23,22 +21,22 @@ std::string marks(const Value& checkpoint) {
   return join(words, " ");
 }
 
-void print_checkpoints(const List& checkpoints) {
+void print_checkpoints(const List& checkpoints, size_t width) {
   std::vector<std::vector<std::string>> rows;
   for (const Value& checkpoint : checkpoints) {
     rows.push_back({checkpoint["name"].as_string(), cat(checkpoint["index"].as_int()),
                     cat(checkpoint["attempt"].as_int()), human_time(checkpoint["created_at"]),
                     human_size(checkpoint["size_bytes"].as_int()), marks(checkpoint),
-                    human_metrics(checkpoint["metrics"], kMetricsWidth)});
+                    human_metrics(checkpoint["metrics"])});
   }
-  print_table({{"NAME"},
+  print_table({{.header = "NAME", .key = true},
                {"INDEX", true},
                {"ATTEMPT", true},
                {"CREATED (UTC)"},
                {"SIZE", true},
                {""},
                {"METRICS"}},
-              rows);
+              rows, width);
 }
 
 }  // namespace
@@ -52,6 +50,7 @@ void add_checkpoints(CLI::App& app, CommandResult&) {
   add_run_argument(*command, *options);
   command->add_flag("--all", options->all, "also those that were dropped");
   add_listing_options(*command, *options);
+  add_wide_option(*command, *options);
   command->footer(
       "Keys of --json, for each checkpoint: name, path, index, attempt, metrics, size_bytes,\n"
       "created_at, status (of its validation: COMMITTED, PENDING_VALIDATION, VALIDATED,\n"
@@ -61,7 +60,7 @@ void add_checkpoints(CLI::App& app, CommandResult&) {
     OpenRun run = options->open_run();
     const List checkpoints = run.reader.checkpoints(run.ref, options->all);
     if (options->json) return print_json(checkpoints);
-    print_checkpoints(checkpoints);
+    print_checkpoints(checkpoints, options->width());
   });
 }
 

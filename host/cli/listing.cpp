@@ -1,8 +1,11 @@
 #include "host/cli/listing.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 
@@ -13,13 +16,6 @@
 
 namespace rtrain {
 namespace {
-
-// Columns on a terminal, taken as one for each code point.
-size_t seen_width(std::string_view text) {
-  size_t width = 0;
-  for (const char c : text) width += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
-  return width;
-}
 
 std::string formatted(const char* format, double number) {
   std::array<char, 64> text;
@@ -48,10 +44,23 @@ std::optional<RunReader> ListingOptions::reader() const {
 
 OpenRun ListingOptions::open_run() const { return RunReader::open_run(storage_path(), run); }
 
+size_t ListingOptions::width() const {
+  if (wide) return kAnyWidth;
+  if (const auto columns = terminal_columns(STDOUT_FILENO)) return *columns;
+  const char* columns = std::getenv("COLUMNS");
+  const int set = columns == nullptr ? 0 : std::atoi(columns);
+  return set > 0 ? static_cast<size_t>(set) : kAnyWidth;
+}
+
 void add_listing_options(CLI::App& command, ListingOptions& options) {
   command.add_option("--storage", options.storage,
                      "folder of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)");
   command.add_flag("--json", options.json, "one JSON document");
+}
+
+void add_wide_option(CLI::App& command, ListingOptions& options) {
+  command.add_flag("--wide", options.wide,
+                   "lines of any length; else a terminal's width ($COLUMNS in a pipe) is kept");
 }
 
 void add_run_argument(CLI::App& command, ListingOptions& options) {
@@ -62,24 +71,8 @@ void add_run_argument(CLI::App& command, ListingOptions& options) {
 void print_json(const Value& value) { std::cout << to_json(value, 2) << "\n"; }
 
 void print_table(const std::vector<Column>& columns,
-                 const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths;
-  for (const Column& column : columns) widths.push_back(seen_width(column.header));
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], seen_width(row[i]));
-  }
-  const auto print_row = [&](const auto& cell) {
-    std::string line;
-    for (size_t i = 0; i < columns.size(); ++i) {
-      const std::string text = cell(i);
-      const std::string padding(widths[i] - seen_width(text), ' ');
-      line += cat(i > 0 ? "  " : "", columns[i].right ? padding + text : text + padding);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    std::cout << line << "\n";
-  };
-  print_row([&](size_t i) { return columns[i].header; });
-  for (const auto& row : rows) print_row([&](size_t i) { return row[i]; });
+                 const std::vector<std::vector<std::string>>& rows, size_t width) {
+  for (const std::string& line : table_lines(columns, rows, width)) std::cout << line << "\n";
 }
 
 std::string human_duration(double seconds) {
@@ -120,16 +113,14 @@ std::string human_number(const Value& value) {
   return to_json(value);
 }
 
-std::string human_metrics(const Value& metrics, size_t width) {
+std::string human_metrics(const Value& metrics) {
   std::string out;
   if (!metrics.is_map()) return out;
   for (const auto& [key, value] : metrics.as_map()) {
     const auto* name = std::get_if<std::string>(&key);
-    const std::string part = cat(out.empty() ? "" : "  ",
-                                 name != nullptr ? *name : std::to_string(std::get<int64_t>(key)),
-                                 " ", human_number(value));
-    if (!out.empty() && seen_width(out) + seen_width(part) > width) return out + "  …";
-    out += part;
+    out += cat(out.empty() ? "" : "  ",
+               name != nullptr ? *name : std::to_string(std::get<int64_t>(key)), " ",
+               human_number(value));
   }
   return out;
 }

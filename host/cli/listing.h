@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "host/base/value.h"
+#include "host/cli/layout.h"
 #include "host/store/run_reader.h"
 
 namespace rtrain {
@@ -14,6 +15,7 @@ namespace rtrain {
 struct ListingOptions {
   std::string storage;
   bool json = false;
+  bool wide = false;
   std::string run;
 
   // --storage, else $RTRAIN_STORAGE, else ~/rtrain_results. Absolute.
@@ -22,29 +24,27 @@ struct ListingOptions {
   std::optional<RunReader> reader() const;
   // The store of the run asked for; Error(kUsage) when there is none.
   OpenRun open_run() const;
+  // The columns that output may take: those of the terminal, in a pipe $COLUMNS, else any number.
+  size_t width() const;
 };
 
 // Adds --storage and --json.
 void add_listing_options(CLI::App& command, ListingOptions& options);
+// Adds --wide.
+void add_wide_option(CLI::App& command, ListingOptions& options);
 // Adds the positional RUN.
 void add_run_argument(CLI::App& command, ListingOptions& options);
 
 // One JSON document on stdout.
 void print_json(const Value& value);
 
-// Columns aligned by what is seen, the headers first; numbers to the right.
-struct Column {
-  std::string header;
-  bool right = false;
-};
 void print_table(const std::vector<Column>& columns,
-                 const std::vector<std::vector<std::string>>& rows);
+                 const std::vector<std::vector<std::string>>& rows, size_t width = kAnyWidth);
 
-std::string human_duration(double seconds);    // "3.2 s", "4 m 05 s", "2 h 10 m", "3 d 4 h"
-std::string human_size(int64_t bytes);         // "12.3 MB"
-std::string human_time(const Value& time);     // "2026-11-21 14:03:05"; "" for nil
-std::string human_number(const Value& value);  // five significant digits; other values as JSON
-// "loss 0.25  accuracy 0.9", as many as fit into the width, then "…".
-std::string human_metrics(const Value& metrics, size_t width);
+std::string human_duration(double seconds);       // "3.2 s", "4 m 05 s", "2 h 10 m", "3 d 4 h"
+std::string human_size(int64_t bytes);            // "12.3 MB"
+std::string human_time(const Value& time);        // "2026-11-21 14:03:05"; "" for nil
+std::string human_number(const Value& value);     // five significant digits; other values as JSON
+std::string human_metrics(const Value& metrics);  // "loss 0.25  accuracy 0.9"
 
 }  // namespace rtrain

@@ -1,4 +1,5 @@
 // rtrain ls: the runs of a store.
+#include <algorithm>
 #include <memory>
 
 #include "host/base/text.h"
@@ -8,26 +9,32 @@
 namespace rtrain {
 namespace {
 
-constexpr size_t kMetricsWidth = 60;
+// A shorter wait is the start's.
+constexpr double kWaitS = 1;
 
-void print_runs(const List& runs) {
+void print_runs(const List& runs, size_t width) {
+  const bool any_waited = std::any_of(runs.begin(), runs.end(), [](const Value& run) {
+    return run["waiting_s"].as_float() >= kWaitS;
+  });
+  std::vector<Column> columns{
+      {.header = "NAME", .key = true}, {"STATUS"}, {"WORKERS", true}, {"STARTED (UTC)"}};
+  if (any_waited) columns.push_back({"WAITED", true});
+  for (Column column : {Column{"RAN", true}, Column{"METRICS"}, Column{"TAGS"}}) {
+    columns.push_back(std::move(column));
+  }
   std::vector<std::vector<std::string>> rows;
   for (const Value& run : runs) {
     std::vector<std::string> tags;
     for (const Value& tag : run["tags"].as_list()) tags.push_back(tag.as_string());
-    rows.push_back({run["name"].as_string(), run["status"].as_string(),
-                    cat(run["num_workers"].as_int()), human_time(run["started_at"]),
-                    human_duration(run["duration_s"].as_float()),
-                    human_metrics(run["metrics"], kMetricsWidth), join(tags, ",")});
+    std::vector<std::string> row{run["name"].as_string(), run["status"].as_string(),
+                                 cat(run["num_workers"].as_int()), human_time(run["started_at"])};
+    if (any_waited) row.push_back(human_duration(run["waiting_s"].as_float()));
+    row.push_back(human_duration(run["running_s"].as_float()));
+    row.push_back(human_metrics(run["metrics"]));
+    row.push_back(join(tags, ","));
+    rows.push_back(std::move(row));
   }
-  print_table({{"NAME"},
-               {"STATUS"},
-               {"WORKERS", true},
-               {"STARTED (UTC)"},
-               {"DURATION", true},
-               {"METRICS"},
-               {"TAGS"}},
-              rows);
+  print_table(columns, rows, width);
 }
 
 }  // namespace
@@ -47,16 +54,18 @@ void add_ls(CLI::App& app, CommandResult&) {
   command->add_option("--limit", options->limit, "at most so many runs")
       ->check(CLI::NonNegativeNumber);
   add_listing_options(*command, *options);
+  add_wide_option(*command, *options);
   command->footer(
       "Keys of --json, for each run: name, run_id, status, num_workers, started_at, ended_at, "
-      "duration_s, script,\n"
-      "metrics (of the last report), tags");
+      "duration_s,\n"
+      "waiting_s (for cores and GPUs), running_s (all attempts), script, metrics (of the last "
+      "report), tags");
   command->final_callback([options] {
     if (options->limit >= 0) options->filter.limit = options->limit;
     std::optional<RunReader> reader = options->reader();
     const List runs = reader ? reader->runs(options->filter) : List{};
     if (options->json) return print_json(runs);
-    if (reader) print_runs(runs);
+    if (reader) print_runs(runs, options->width());
   });
 }
 

@@ -53,16 +53,18 @@ std::vector<std::string> names_of(const std::vector<Line>& lines) {
 void print_metrics(const List& reports, const Options& options) {
   const std::vector<Line> lines = lines_of(reports, options.ranks);
   const std::vector<std::string> names = names_of(lines);
-  std::vector<Column> columns{{"INDEX", true}, {"ATTEMPT", true}, {"TIME (UTC)"}};
-  if (options.ranks) columns.push_back({"RANK", true});
+  std::vector<Column> columns{{.header = "INDEX", .right = true, .key = true}};
+  if (options.ranks) columns.push_back({.header = "RANK", .right = true, .key = true});
+  columns.insert(columns.end(), {{"ATTEMPT", true}, {"TIME (UTC)"}});
   for (const std::string& name : names) columns.push_back({name, true});
   if (options.all) columns.push_back({""});
   std::vector<std::vector<std::string>> rows;
   for (const Line& line : lines) {
     const Value& report = *line.report;
-    std::vector<std::string> row{cat(report["index"].as_int()), cat(report["attempt"].as_int()),
-                                 human_time(report["time"])};
+    std::vector<std::string> row{cat(report["index"].as_int())};
     if (options.ranks) row.push_back(cat(line.rank));
+    row.push_back(cat(report["attempt"].as_int()));
+    row.push_back(human_time(report["time"]));
     for (const std::string& name : names) {
       const Value* found = line.metrics->is_map() ? line.metrics->as_map().find(name) : nullptr;
       row.push_back(found == nullptr ? "" : human_number(*found));
@@ -70,23 +72,23 @@ void print_metrics(const List& reports, const Options& options) {
     if (options.all) row.push_back(report["superseded"].as_bool() ? "superseded" : "");
     rows.push_back(std::move(row));
   }
-  print_table(columns, rows);
+  print_table(columns, rows, options.width());
 }
 
-void print_series(const List& points, bool all) {
+void print_series(const List& points, const Options& options) {
   std::vector<Column> columns{{"STEP", true}, {"TIME (UTC)"}, {"RANK", true}, {"VALUE", true}};
-  if (all) columns.insert(columns.end(), {{"ATTEMPT", true}, {""}});
+  if (options.all) columns.insert(columns.end(), {{"ATTEMPT", true}, {""}});
   std::vector<std::vector<std::string>> rows;
   for (const Value& point : points) {
     std::vector<std::string> row{cat(point["step"].as_int()), human_time(point["time"]),
                                  cat(point["rank"].as_int()), human_number(point["value"])};
-    if (all) {
+    if (options.all) {
       row.push_back(cat(point["attempt"].as_int()));
       row.push_back(point["superseded"].as_bool() ? "superseded" : "");
     }
     rows.push_back(std::move(row));
   }
-  print_table(columns, rows);
+  print_table(columns, rows, options.width());
 }
 
 }  // namespace
@@ -101,6 +103,7 @@ void add_metrics(CLI::App& app, CommandResult&) {
       ->add_option("--series", options->series, "the points that train.log recorded under this key")
       ->option_text("KEY");
   add_listing_options(*command, *options);
+  add_wide_option(*command, *options);
   command->footer(
       "Keys of --json, for each report: index, attempt, time, metrics; with --ranks: ranks (their\n"
       "metrics); with --all: superseded. Of --series, for each point: step, time, rank, value; "
@@ -111,7 +114,7 @@ void add_metrics(CLI::App& app, CommandResult&) {
     if (!options->series.empty()) {
       const List points = run.reader.series(run.ref, options->series, options->all);
       if (options->json) return print_json(points);
-      return print_series(points, options->all);
+      return print_series(points, *options);
     }
     const List reports = run.reader.metrics(run.ref, options->ranks, options->all);
     if (options->json) return print_json(reports);

@@ -1,5 +1,4 @@
 // rtrain run FILE: runs a training script; its flags override what the script says.
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <climits>
@@ -12,6 +11,7 @@
 #include "host/base/text.h"
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
+#include "host/cli/layout.h"
 #include "host/lua/convert.h"
 #include "host/lua/state.h"
 
@@ -30,13 +30,9 @@ struct RunOptions {
   std::string note;
   std::string resume;
   std::string gpus;
+  bool oversubscribe = false;
   bool quiet = false;
 };
-
-int terminal_columns() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
 
 // Until a run takes the signals over, they end the process with the codes of an interrupted run.
 void exit_on_signals() {
@@ -64,6 +60,7 @@ Map flags_of(const RunOptions& options, const std::vector<std::string>& command)
             {"set", to_list(options.set)},
             {"tags", to_list(options.tags)},
             {"quiet", options.quiet},
+            {"oversubscribe", options.oversubscribe},
             {"command", to_list(command)}};
   if (options.num_workers) flags.set("num_workers", *options.num_workers);
   if (options.max_failures) flags.set("max_failures", *options.max_failures);
@@ -73,7 +70,7 @@ Map flags_of(const RunOptions& options, const std::vector<std::string>& command)
   if (!options.resume.empty()) flags.set("resume", options.resume);
   if (!options.gpus.empty()) flags.set("gpus", options.gpus);
   flags.set("terminal", isatty(STDERR_FILENO) == 1);
-  flags.set("columns", terminal_columns());
+  flags.set("columns", terminal_columns(STDERR_FILENO).value_or(80));
   return flags;
 }
 
@@ -141,6 +138,8 @@ void add_flags(CLI::App& command, RunOptions& options) {
                   "(ScalingConfig.use_gpu)")
       ->check(CLI::Validator(check_gpus, ""))
       ->type_name("all|N");
+  command.add_flag("--oversubscribe", options.oversubscribe,
+                   "do not wait for cores or GPUs that other runs hold: share them");
   command.add_flag("-q,--quiet", options.quiet, "show errors only");
 }
 

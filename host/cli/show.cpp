@@ -1,4 +1,5 @@
 // rtrain show RUN: all that is known about one run.
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -11,13 +12,36 @@
 namespace rtrain {
 namespace {
 
-constexpr size_t kMetricsWidth = 100;
+// A shorter wait is the start's.
+constexpr double kWaitS = 1;
 
-void print_field(std::string_view label, const std::string& text) {
-  if (text.empty()) return;
-  constexpr size_t kLabelWidth = 12;
-  std::cout << label << std::string(kLabelWidth - label.size(), ' ') << text << "\n";
-}
+// Lines that keep to a width: what goes on is indented.
+class Page {
+ public:
+  explicit Page(size_t width) : width_(width) {}
+
+  // The text behind its beginning, below which the rest of it stands.
+  void add(std::string_view beginning, std::string_view text) const {
+    const size_t indent = seen_width(beginning);
+    const size_t room = width_ == kAnyWidth ? width_ : std::max(width_, indent + kLeast) - indent;
+    std::string before(beginning);
+    for (const std::string& paragraph : split(text, '\n')) {
+      for (const std::string& line : wrapped(paragraph, room)) {
+        std::cout << before << line << "\n";
+        before.assign(indent, ' ');
+      }
+    }
+  }
+
+  void add_field(std::string_view label, const std::string& text) const {
+    constexpr size_t kLabelWidth = 12;
+    if (!text.empty()) add(cat(label, std::string(kLabelWidth - label.size(), ' ')), text);
+  }
+
+ private:
+  static constexpr size_t kLeast = 20;
+  size_t width_;
+};
 
 std::string error_message(const Value& error) {
   if (!error.is_map()) return "";
@@ -67,67 +91,75 @@ std::string gpu_text(const Value& worker) {
              join(parts, ", "));
 }
 
-void print_attempts(const Value& attempts) {
+void print_attempts(const Page& page, const Value& attempts) {
   std::cout << "\nattempts\n";
   for (const Value& attempt : attempts.as_list()) {
-    std::cout << "  " << attempt["attempt"].as_int() << "  " << attempt["status"].as_string()
-              << "  " << human_time(attempt["started_at"]) << "  " << exits(attempt["workers"])
-              << "\n";
+    page.add(cat("  ", attempt["attempt"].as_int(), "  "),
+             cat(attempt["status"].as_string(), "  ", human_time(attempt["started_at"]), "  ",
+                 exits(attempt["workers"])));
     for (const Value& worker : attempt["workers"].as_list()) {
-      if (!worker["gpu"].is_nil()) std::cout << "     " << gpu_text(worker) << "\n";
+      if (!worker["gpu"].is_nil()) page.add("     ", gpu_text(worker));
     }
     const std::string message = error_message(attempt["error"]);
-    if (!message.empty()) std::cout << "     " << message << "\n";
+    if (!message.empty()) page.add("     ", message);
   }
 }
 
-void print_checkpoints(const Value& checkpoints) {
+void print_checkpoints(const Page& page, const Value& checkpoints) {
   if (checkpoints.as_list().empty()) return;
   std::cout << "\ncheckpoints\n";
   for (const Value& checkpoint : checkpoints.as_list()) {
-    std::cout << "  " << checkpoint["path"].as_string() << "  "
-              << human_size(checkpoint["size_bytes"].as_int())
-              << (checkpoint["best"].as_bool() ? "  best" : "")
-              << (checkpoint["latest"].as_bool() ? "  latest" : "") << "\n";
+    page.add("  ", cat(checkpoint["path"].as_string(), "  ",
+                       human_size(checkpoint["size_bytes"].as_int()),
+                       checkpoint["best"].as_bool() ? "  best" : "",
+                       checkpoint["latest"].as_bool() ? "  latest" : ""));
   }
 }
 
-void print_annotations(const Value& annotations) {
+void print_annotations(const Page& page, const Value& annotations) {
   if (annotations.as_list().empty()) return;
   std::cout << "\nannotations\n";
   for (const Value& note : annotations.as_list()) {
-    std::cout << "  " << human_time(note["time"]) << "  rank " << note["rank"].as_int() << "  "
-              << note["severity"].as_string() << ": " << note["text"].as_string() << "\n";
+    page.add(cat("  ", human_time(note["time"]), "  "),
+             cat("rank ", note["rank"].as_int(), "  ", note["severity"].as_string(), ": ",
+                 note["text"].as_string()));
   }
 }
 
-void print_run(const Value& run, const Value& details) {
+std::string time_text(const Value& run) {
+  const double waited = run["waiting_s"].as_float();
+  return cat(human_time(run["started_at"]), " UTC, ", human_duration(run["duration_s"].as_float()),
+             waited < kWaitS ? ""
+                             : cat(" (", human_duration(waited), " waiting for its resources, ",
+                                   human_duration(run["running_s"].as_float()), " running)"));
+}
+
+void print_run(const Page& page, const Value& run, const Value& details) {
   const Value& environment = run["environment"];
   const Value& commit = environment["git_commit"];
   const std::string dirty = environment["git_dirty"] == Value(true) ? " (with changes)" : "";
-  print_field("name", cat(run["name"].as_string(), "  (", run["run_id"].as_string(), ")"));
-  print_field("status", run["status"].as_string());
-  print_field("started", cat(human_time(run["started_at"]), " UTC, ",
-                             human_duration(run["duration_s"].as_float())));
-  print_field("script", run["script"].as_string());
-  print_field("command", words(environment["command"]));
-  print_field("host", environment["hostname"].string_or(""));
-  print_field("git", commit.is_nil() ? "" : commit.as_string() + dirty);
-  print_field("tags", words(run["tags"]));
-  print_field("note", details["note"].string_or(""));
-  print_field("workers", cat(run["num_workers"].as_int()));
-  print_field("config", to_json(run["config"]));
-  print_field("scaling", to_json(run["scaling"]));
-  print_field("metrics", human_metrics(run["metrics"], kMetricsWidth));
-  print_field("path", run["path"].as_string());
-  print_field("error", error_message(details["error"]));
-  print_attempts(run["attempts"]);
-  print_checkpoints(run["checkpoints"]);
-  print_annotations(run["annotations"]);
+  page.add_field("name", cat(run["name"].as_string(), "  (", run["run_id"].as_string(), ")"));
+  page.add_field("status", run["status"].as_string());
+  page.add_field("started", time_text(run));
+  page.add_field("script", run["script"].as_string());
+  page.add_field("command", words(environment["command"]));
+  page.add_field("host", environment["hostname"].string_or(""));
+  page.add_field("git", commit.is_nil() ? "" : commit.as_string() + dirty);
+  page.add_field("tags", words(run["tags"]));
+  page.add_field("note", details["note"].string_or(""));
+  page.add_field("workers", cat(run["num_workers"].as_int()));
+  page.add_field("config", to_json(run["config"]));
+  page.add_field("scaling", to_json(run["scaling"]));
+  page.add_field("metrics", human_metrics(run["metrics"]));
+  page.add_field("path", run["path"].as_string());
+  page.add_field("error", error_message(details["error"]));
+  print_attempts(page, run["attempts"]);
+  print_checkpoints(page, run["checkpoints"]);
+  print_annotations(page, run["annotations"]);
   for (const Value& event : details["events"].as_list()) {
     if (event["level"] == Value("info")) continue;
-    std::cout << human_time(event["time"]) << "  " << event["level"].as_string() << ": "
-              << event["text"].as_string() << "\n";
+    page.add(cat(human_time(event["time"]), "  "),
+             cat(event["level"].as_string(), ": ", event["text"].as_string()));
   }
 }
 
@@ -138,12 +170,13 @@ void add_show(CLI::App& app, CommandResult&) {
   CLI::App* command = app.add_subcommand("show", "Show one run");
   add_run_argument(*command, *options);
   add_listing_options(*command, *options);
+  add_wide_option(*command, *options);
   command->footer(
-      "Keys of --json: name, run_id, status, num_workers, started_at, ended_at, duration_s, "
-      "script,\n"
-      "metrics (of the last report), tags, config, scaling, attempts, checkpoints, "
-      "best_checkpoints,\n"
-      "annotations, path, environment.\n"
+      "Keys of --json: name, run_id, status, num_workers, started_at, ended_at, duration_s,\n"
+      "waiting_s (for cores and GPUs), running_s (all attempts), script, metrics (of the last\n"
+      "report), tags, config, scaling, attempts, checkpoints, best_checkpoints, annotations, "
+      "path,\n"
+      "environment.\n"
       "attempts: attempt, status, error, started_at, ended_at, workers (rank, pid, host, device, "
       "gpu,\n"
       "exit_code, signal). gpu: what the device was last seen to do: utilization_percent,\n"
@@ -157,7 +190,7 @@ void add_show(CLI::App& app, CommandResult&) {
     OpenRun run = options->open_run();
     const Value document = run.reader.run(run.ref);
     if (options->json) return print_json(document);
-    print_run(document, run.reader.details(run.ref));
+    print_run(Page(options->width()), document, run.reader.details(run.ref));
   });
 }
 

@@ -13,23 +13,29 @@
 namespace rtrain {
 namespace {
 
-// One row for each run; started_at and ended_at still in milliseconds.
+// One row for each run; started_at and ended_at still in milliseconds. It waits from the start of
+// its last controller to that one's first attempt, and runs while an attempt does.
 constexpr std::string_view kRuns = R"sql(
 SELECT name, runs.run_id AS run_id,
        CASE WHEN is_final(status) OR run_is_live(name) THEN status ELSE 'LOST' END AS status,
-       num_workers, started_at, ended_at,
-       (coalesce(ended_at, CASE WHEN run_is_live(name) THEN now_ms() ELSE updated_at END)
-        - started_at) / 1000.0 AS duration_s,
+       num_workers, started_at, ended_at, (until - started_at) / 1000.0 AS duration_s,
+       max(0, coalesce((SELECT min(a.started_at) FROM attempts AS a
+                        WHERE a.run_id = runs.run_id AND a.started_at >= begun), until) - begun)
+         / 1000.0 AS waiting_s,
+       (SELECT total(max(0, coalesce(a.ended_at, until) - a.started_at)) FROM attempts AS a
+        WHERE a.run_id = runs.run_id) / 1000.0 AS running_s,
        script, note, tags, r.metrics AS metrics, r.nonfinite AS nonfinite
-FROM runs LEFT JOIN reports AS r ON r.run_id = runs.run_id AND r.rank = 0 AND r.superseded = 0 AND
+FROM (SELECT *, coalesce(ended_at, CASE WHEN run_is_live(name) THEN now_ms() ELSE updated_at END)
+                AS until, coalesce(json_extract(owner, '$.since'), started_at) AS begun
+      FROM runs) AS runs LEFT JOIN reports AS r ON r.run_id = runs.run_id AND r.rank = 0 AND r.superseded = 0 AND
      r.idx = (SELECT max(idx) FROM reports AS l
               WHERE l.run_id = runs.run_id AND l.rank = 0 AND l.superseded = 0)
 )sql";
 
 const std::vector<std::string>& run_columns() {
   static const std::vector<std::string> columns = {
-      "name",       "run_id", "status", "num_workers", "started_at", "ended_at",
-      "duration_s", "script", "note",   "tags",        "metrics"};
+      "name",      "run_id",    "status", "num_workers", "started_at", "ended_at", "duration_s",
+      "waiting_s", "running_s", "script", "note",        "tags",       "metrics"};
   return columns;
 }
 
@@ -43,7 +49,7 @@ std::string quoted(std::string_view text, char quote) {
 }
 
 Value row_of_run(const Statement& row) {
-  const std::string metrics = row.text(9);
+  const std::string metrics = row.text(11);
   return Map{{"name", row.text(0)},
              {"run_id", row.text(1)},
              {"status", row.text(2)},
@@ -51,9 +57,11 @@ Value row_of_run(const Statement& row) {
              {"started_at", cell_value(row, 4)},
              {"ended_at", cell_value(row, 5)},
              {"duration_s", row.real(6)},
-             {"script", row.text(7)},
-             {"metrics", metrics.empty() ? Value(Map{}) : load_metrics(metrics, row.text(10))},
-             {"tags", json_value(row.text(8))}};
+             {"waiting_s", row.real(7)},
+             {"running_s", row.real(8)},
+             {"script", row.text(9)},
+             {"metrics", metrics.empty() ? Value(Map{}) : load_metrics(metrics, row.text(12))},
+             {"tags", json_value(row.text(10))}};
 }
 
 }  // namespace
@@ -86,9 +94,10 @@ std::string RunListing::query_text(const RunFilter& filter) {
       "strftime('%Y-%m-%dT%H:%M:%fZ', ended_at / 1000.0, 'unixepoch') AS ended_at";
   std::string sql =
       cat("WITH list AS (SELECT name, run_id, status, num_workers, ", kTimes,
-          ", duration_s, script, note, tags, metrics, nonfinite", metrics, " FROM (", kRuns,
-          ")) SELECT name, run_id, status, num_workers, started_at, ended_at, duration_s, script, "
-          "tags, metrics, nonfinite FROM list");
+          ", duration_s, waiting_s, running_s, script, note, tags, metrics, nonfinite", metrics,
+          " FROM (", kRuns,
+          ")) SELECT name, run_id, status, num_workers, started_at, ended_at, duration_s, "
+          "waiting_s, running_s, script, tags, metrics, nonfinite FROM list");
   if (!filter.where.empty()) sql += cat(" WHERE (", filter.where, "\n)");
   const bool descending = filter.sort.empty() || filter.sort.front() == '-';
   const std::string key =

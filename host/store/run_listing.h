@@ -23,7 +23,8 @@ class RunListing {
   // The database has the functions of run_functions.h, and outlives this.
   explicit RunListing(Database& database) : database_(database) {}
 
-  // {name, run_id, status, num_workers, started_at, ended_at, duration_s, script, metrics, tags}
+  // {name, run_id, status, num_workers, started_at, ended_at, duration_s, waiting_s, running_s,
+  // script, metrics, tags}
   List rows(const RunFilter& filter);
   // That of one run, which is there.
   Value row(const std::string& run_id);

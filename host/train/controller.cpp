@@ -419,7 +419,7 @@ Map Controller::finished(const action::Finish& a,
              {"name", seams_.spec.name},       {"path", seams_.record.run_path()},
              {"metrics", commits_.metrics()},  {"reports", commits_.num_reports()},
              {"error", to_value(a.error)},     {"return_value", return_value()},
-             {"attempts", machine_.attempt}};
+             {"attempts", machine_.attempt},   {"waited_s", resources_.waited_s()}};
   if (!ranked) return fields;
   fields.set("best_checkpoints", values(ranked->best));
   if (ranked->latest) fields.set("checkpoint", ranked->latest->to_value());

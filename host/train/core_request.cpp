@@ -5,11 +5,6 @@
 #include "host/base/text.h"
 
 namespace rtrain {
-namespace {
-
-constexpr int kCrowd = 4;
-
-}  // namespace
 
 CoreRequest::CoreRequest(int min_workers, int max_workers, int cores_per_worker)
     : min_workers_(min_workers), max_workers_(max_workers), cores_per_worker_(cores_per_worker) {}
@@ -36,7 +31,7 @@ std::optional<Error> CoreRequest::impossible(int host_cores) const {
 }
 
 bool CoreRequest::is_crowded(int offered) const {
-  return shares() && max_workers_ > kCrowd * std::max(1, offered);
+  return shares() && max_workers_ > std::max(1, offered);
 }
 
 }  // namespace rtrain

@@ -28,7 +28,7 @@ class CoreRequest {
 
   // The error of a request that this host can never fulfil, with the numbers.
   std::optional<Error> impossible(int host_cores) const;
-  // More than four workers for each core: it works, and slowly.
+  // More workers than cores: it works, and slowly.
   bool is_crowded(int offered) const;
 
  private:

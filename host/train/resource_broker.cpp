@@ -52,16 +52,32 @@ std::string free_gpus_text(const LeaseTable& table, const std::vector<std::strin
              counted(uuids.size(), "GPU"));
 }
 
+// "; in use by 'a' (pid 12, 3 cores)".
+std::string in_use_text(const LeaseTable& table) {
+  return table.held.empty() ? "" : cat("; in use by ", holders_text(table));
+}
+
+// What a user can do who does not want to wait. More cores on offer do not help a run that waits
+// for a GPU.
+std::string ways_out(const ResourceRequest& request, const LeaseTable& table) {
+  const int needed = request.cores().amount(table.offered).min;
+  std::string text = "; to begin now: --oversubscribe (share what is in use)";
+  if (table.free() >= needed) return text;
+  return cat(text,
+             ", or `rtrain resources --set cpus=", static_cast<int>(table.held.size()) + needed,
+             "` (offer more cores)");
+}
+
 // What a run that waits says: what it needs, what there is, who has the rest.
-std::string waiting_text(const ResourceRequest& request, const std::vector<std::string>& uuids) {
-  const LeaseTable table = read_lease_table();
+std::string waiting_text(const ResourceRequest& request, const std::vector<std::string>& uuids,
+                         const LeaseTable& table) {
   const auto self = static_cast<int>(getpid());
   std::string text = cat(
       "waiting for ", needed_text(request, table), ": ", table.free(), " of ", table.offered,
       uuids.empty() ? ""
                     : cat(table.offered == 1 ? " core" : " cores", free_gpus_text(table, uuids)),
       table.offered == 1 && uuids.empty() ? " is free" : " are free");
-  if (!table.held.empty()) text += cat("; in use by ", holders_text(table));
+  text += in_use_text(table);
   size_t ahead = 0;
   for (const LeaseHolder& waiting : table.waiting) {
     if (waiting.pid == self) break;
@@ -108,12 +124,13 @@ void ResourceBroker::request(std::function<void(int)> on_granted) {
   if (without_) return on_granted(whole_host(available_cores()).workers);
   on_granted_ = std::move(on_granted);
   waiting_since_s_ = monotonic_s();
-  next_notice_s_ = waiting_since_s_ + kFirstNoticeS;
+  next_notice_s_ = *waiting_since_s_ + kFirstNoticeS;
   ask();
 }
 
 void ResourceBroker::cancel() {
   on_granted_ = nullptr;
+  end_waiting();
   poll_.stop();
 }
 
@@ -128,7 +145,8 @@ void ResourceBroker::ask() {
       if (e.code() == Code::kTimeout) {
         answer.waiting_for = e.message();
       } else {
-        answer.trouble = e.message();
+        answer.without = cat(gpus_.uuids.empty() ? "cores are" : "cores and GPUs are",
+                             " not shared with other runs: ", e.message());
       }
     }
     seams_.loop.post([this, answer = std::move(answer)] { on_answer(answer); });
@@ -142,6 +160,11 @@ ResourceBroker::Answer ResourceBroker::take() {
   }
   Answer answer;
   answer.offered = offered_cores();
+  if (seams_.spec.oversubscribe) {
+    answer.without =
+        cat("takes no cores of its own (--oversubscribe)", in_use_text(read_lease_table()));
+    return answer;
+  }
   const auto choose = [&](const LeaseRoom& room) -> std::optional<LeaseWish> {
     answer.grant = request_.grant(room, answer.offered);
     if (!answer.grant) return std::nullopt;
@@ -149,7 +172,9 @@ ResourceBroker::Answer ResourceBroker::take() {
   };
   if (!lease_->try_take(choose)) {
     answer.grant.reset();
-    answer.waiting_for = waiting_text(request_, gpus_.uuids);
+    const LeaseTable table = read_lease_table();
+    answer.waiting_for = waiting_text(request_, gpus_.uuids, table);
+    answer.ways_out = ways_out(request_, table);
     return answer;
   }
   if (lease_->is_borrowed()) answer.grant = whole_host(answer.offered);
@@ -173,23 +198,21 @@ ResourceRequest::Grant ResourceBroker::whole_host(int offered) const {
 
 void ResourceBroker::on_answer(const Answer& answer) {
   if (!on_granted_) return;
-  if (!answer.grant && answer.trouble.empty()) {
-    tell_waiting(answer.waiting_for);
+  if (!answer.grant && answer.without.empty()) {
+    tell_waiting(answer);
     return poll_.start(kPoll);
   }
+  end_waiting();
   ResourceRequest::Grant grant;
   if (answer.grant) {
     grant = *answer.grant;
-    if (!held_ && request_.cores().is_crowded(answer.offered)) {
-      notice_(cat(grant.workers, " workers share ",
-                  counted(static_cast<size_t>(answer.offered), "core")));
-    }
+    if (!held_) tell_crowd(grant.workers, answer.offered);
     held_ = true;
   } else {
     grant = whole_host(answer.offered);
     without_ = true;
-    notice_(cat(gpus_.uuids.empty() ? "cores are" : "cores and GPUs are",
-                " not shared with other runs: ", answer.trouble));
+    notice_(answer.without);
+    tell_crowd(grant.workers, answer.offered);
   }
   cores_ = answer.cores;
   gpu_places_ = std::move(grant.gpus);
@@ -197,12 +220,30 @@ void ResourceBroker::on_answer(const Answer& answer) {
   std::exchange(on_granted_, nullptr)(grant.workers);
 }
 
-void ResourceBroker::tell_waiting(const std::string& text) {
+void ResourceBroker::tell_waiting(const Answer& answer) {
   const double now = monotonic_s();
   if (now < next_notice_s_) return;
   next_notice_s_ = now + seams_.spec.resource_notice_s;
-  const auto waited = static_cast<int64_t>(now - waiting_since_s_);
-  notice_(waited == 0 ? text : cat(text, " (for ", waited, " s now)"));
+  const auto waited = static_cast<int64_t>(now - waiting_since_s_.value_or(now));
+  notice_(waited == 0 ? cat(answer.waiting_for, answer.ways_out)
+                      : cat(answer.waiting_for, " (for ", waited, " s now)"));
+}
+
+void ResourceBroker::tell_crowd(int workers, int offered) {
+  if (!request_.cores().is_crowded(offered)) return;
+  const int cores = std::max(1, offered);
+  notice_(cat(workers, " workers share ", counted(static_cast<size_t>(cores), "core"),
+              ": they take turns, so the run is no faster than with ",
+              counted(static_cast<size_t>(cores), "worker"), " (-n ", cores, ")"));
+}
+
+void ResourceBroker::end_waiting() {
+  waited_s_ = waited_s();
+  waiting_since_s_.reset();
+}
+
+double ResourceBroker::waited_s() const {
+  return waited_s_ + (waiting_since_s_ ? monotonic_s() - *waiting_since_s_ : 0);
 }
 
 void ResourceBroker::look(std::function<void(int)> on_seen) {

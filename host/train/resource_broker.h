@@ -2,8 +2,9 @@
 // and says so.
 //
 // Belongs to the control thread; the files of the leases are touched on the io thread. A run of
-// fixed size keeps what it has to the end; an elastic one asks anew for each attempt. Where leases
-// do not work (no runtime folder) a notice says so and the run goes on without.
+// fixed size keeps what it has to the end; an elastic one asks again for each attempt. Where leases
+// do not work (no runtime folder), or the run is to take none (RunSpec.oversubscribe), a notice
+// says so and the run goes on without.
 #pragma once
 
 #include <functional>
@@ -42,6 +43,8 @@ class ResourceBroker {
   void request(std::function<void(int workers)> on_granted);
   // No answer is wanted any more.
   void cancel();
+  // How long the run has waited for its resources, all requests together.
+  double waited_s() const;
   // Calls back with the number of workers that could run now, those that do included.
   void look(std::function<void(int workers)> on_seen);
 
@@ -59,7 +62,8 @@ class ResourceBroker {
     std::vector<int> gpu_fds = {};
     int offered = 0;
     std::string waiting_for = {};
-    std::string trouble = {};  // there are no leases
+    std::string ways_out = {};
+    std::string without = {};  // why the run takes no lease
   };
   Answer take();
   // What the run has where nothing is shared with others.
@@ -67,7 +71,9 @@ class ResourceBroker {
   LeaseRoom all_gpus(int cores) const;
   void ask();
   void on_answer(const Answer& answer);
-  void tell_waiting(const std::string& text);
+  void tell_waiting(const Answer& answer);
+  void tell_crowd(int workers, int offered);
+  void end_waiting();
   void add_gpus(int rank, WorkerPlace& place) const;
   std::vector<HostLease::Core> share(int rank, int num_workers) const;
   // The union of the workers' devices, lowest first.
@@ -83,8 +89,9 @@ class ResourceBroker {
   GpuPlaces gpu_places_;
   std::vector<int> gpu_fds_;  // in the order of the workers and their devices
   bool held_ = false;
-  bool without_ = false;  // leases do not work here
-  double waiting_since_s_ = 0;
+  bool without_ = false;  // it takes no lease
+  std::optional<double> waiting_since_s_;
+  double waited_s_ = 0;
   double next_notice_s_ = 0;
   Timer poll_;
 };

@@ -96,6 +96,7 @@ void read_workers(const Value& v, RunSpec& s) {
   s.resize_interval_s = seconds(v, "resize_interval_s", s.resize_interval_s);
   s.threads = static_cast<int>(v["threads"].int_or(0));
   if (!v["gpus_per_worker"].is_nil()) s.gpus_per_worker = v["gpus_per_worker"].as_float();
+  s.oversubscribe = v["oversubscribe"].bool_or(false);
   s.accelerator_type = v["accelerator_type"].string_or("");
   s.functions = v["functions"].as_string();
   if (v["worker_env"].is_map()) {

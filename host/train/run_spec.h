@@ -46,6 +46,7 @@ struct RunSpec {
   double resize_interval_s = 60;  // how often an elastic group is looked at
   int threads = 0;             // of each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
   double gpus_per_worker = 0;  // a part of one below 1
+  bool oversubscribe = false;  // takes no lease: shares what other runs hold, and waits for none
   std::string accelerator_type;                                 // that its GPUs are of; empty: any
   std::vector<std::pair<std::string, std::string>> worker_env;  // added to this process's
   std::string functions;  // the train function and its config, serialized

@@ -8,6 +8,7 @@ local metrics_text = require 'rtrain.metrics_text'
 local system = require 'rtrain._system'
 
 local REDRAW_S = 0.1
+local WAIT_S = 1  -- a shorter wait is the start's
 
 ---@class Display
 local Display = class('Display')
@@ -190,6 +191,14 @@ function show:attempt_failed(event)
   self:notice(('attempt %d failed: %s; attempt %d begins%s%s'):format(event.attempt, first, self._attempt, wait, retry))
 end
 
+-- How long the run took, and how much of it it waited for cores and GPUs.
+function Display:_time_text(waited_s)
+  local all_s = self._clock() - self._started
+  if waited_s < WAIT_S then return seconds_text(all_s) end
+  return ('%s (%s waiting for its resources, %s running)'):format(seconds_text(all_s), seconds_text(waited_s),
+    seconds_text(math.max(0, all_s - waited_s)))
+end
+
 function Display:_best(event)
   local attribute = self._score and self._score.checkpoint_score_attribute
   local best = event.best_checkpoints and event.best_checkpoints[1]
@@ -204,7 +213,7 @@ function show:finished(event)
   if self._quiet then return end
   local color = event.status == 'FINISHED' and '32' or '31'
   local lines = {('run %s %s after %s, %s'):format(self._name, self:_paint(color, event.status),
-    seconds_text(self._clock() - self._started), counted(self._reports, 'report'))}
+    self:_time_text(event.waited_s or 0), counted(self._reports, 'report'))}
   if event.metrics and next(event.metrics) ~= nil and self._terminal then
     lines[#lines + 1] = metrics_text.line(event.metrics)
   end

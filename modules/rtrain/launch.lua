@@ -147,6 +147,7 @@ local function make_spec(job, flags)
     resize_interval_s = scaling.elastic_resize_monitor_interval_s,
     threads = resources and resources.CPU or 0,
     gpus_per_worker = place and 0 or scaling:num_gpus_per_worker(),  -- the launcher has dealt them out
+    oversubscribe = flags.oversubscribe,
     accelerator_type = scaling.accelerator_type,
     functions = functions,
     config = job.train_loop_config or {},

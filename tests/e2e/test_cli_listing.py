@@ -67,7 +67,7 @@ def test_ls_lists_the_newest_first(store):
     alpha = runs[-1]
     assert alpha == {
         "name": "alpha", "run_id": "aa11", "status": "FINISHED", "num_workers": 2, "started_at": "2026-02-02T02:40:00.000Z",
-        "ended_at": "2026-02-02T02:41:01.500Z", "duration_s": 61.5, "script": "train.lua", "tags": ["red"],
+        "ended_at": "2026-02-02T02:41:01.500Z", "duration_s": 61.5, "waiting_s": 0.0, "running_s": 0.002, "script": "train.lua", "tags": ["red"],
         "metrics": {"accuracy": 0.6, "loss": "NaN", "low": "-Infinity", "rank": 0}}
     assert runs[1]["metrics"] == {}
 

@@ -89,6 +89,37 @@ def test_runs_wait_for_each_other_in_order_and_say_for_whom(rtrain):
     assert starts == sorted(starts)
 
 
+def test_who_does_not_want_to_wait_is_told_what_to_do(rtrain):
+    set_cpus(rtrain, 1)
+    rtrain.env["RTRAIN_RESOURCE_NOTICE_S"] = "1"
+    first = rtrain.started("run", rtrain.script(holder("first", 1), "first.lua"))
+    second = rtrain.start("run", rtrain.script(holder("second", 1), "second.lua"))
+    wait_until(lambda: "(for 1 s now)" in second.stderr or "(for 2 s now)" in second.stderr, message="a second's wait")
+    assert "--oversubscribe (share what is in use), or `rtrain resources --set cpus=2`" in second.stderr
+    waiting = rtrain.json("show", "second")
+    assert waiting["waiting_s"] >= 1 and waiting["running_s"] == 0
+
+    third = rtrain.started("run", rtrain.script(holder("third", 1), "third.lua"), "--oversubscribe", reports=2)
+    assert f"takes no cores of its own (--oversubscribe); in use by 'first' (pid {first.pid}, 1 core)" in third.stderr
+    resources = rtrain.json("resources")
+    assert [row["run"] for row in resources["leases"]] == ["first"]
+    assert [row["run"] for row in resources["waiting"]] == ["second"]
+
+    set_cpus(rtrain, 2)
+    rtrain.wait_for_reports(second, 3)
+    (rtrain.folder / "release").touch()
+    for running in (first, second, third):
+        assert running.wait().returncode == 0, running.stderr
+    apart = r" \([\dms. ]+ waiting for its resources, [\dms. ]+ running\)"
+    assert re.search(r"run second FINISHED after [\d. ms in]+" + apart, second.stderr.replace(" min", "")), second.stderr
+    assert "waiting for its resources" not in first.stderr + third.stderr
+    assert re.search(apart, rtrain("show", "second").stdout)
+    show = rtrain.json("show", "second")
+    assert show["waiting_s"] >= 1 and 0 < show["running_s"] < show["duration_s"] - 0.9
+    rows = rtrain("ls", "--sort", "name").stdout.splitlines()
+    assert "WAITED" in rows[0] and "RAN" in rows[0] and [row.split()[0] for row in rows[1:]] == ["first", "second", "third"]
+
+
 def test_a_run_that_waits_ends_with_ctrl_c(rtrain):
     set_cpus(rtrain, 0)
     running = rtrain.start("run", rtrain.script(ELASTIC.replace("@RANGE@", "1, 2")))

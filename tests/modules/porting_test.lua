@@ -44,11 +44,13 @@ for name in ('train torch nn F optim data vision T require trainer result checkp
   KNOWN[name] = true
 end
 
--- Shown as refused, files, and what the page's own scripts make.
+local FILES = {lua = true, py = true, pt = true, png = true, csv = true}
+
+-- Shown as refused, and what the page's own scripts make.
 local NOT_OURS = {}
-for name in ([[train.reprot torch.linalg.inverse torch.from_numpy nn.LazyLinear train.py train.lua torch.NAME x.T:matmul
+for name in ([[train.reprot torch.linalg.inverse torch.from_numpy nn.LazyLinear torch.NAME x.T:matmul
                result.metrics.loss result.metrics.steps result.checkpoint.path model.module:load_state_dict
-               model.module:state_dict loader.sampler:set_epoch]]):gmatch '%S+' do
+               model.module:state_dict loader.sampler:set_epoch torch.sparse.FloatTensor]]):gmatch '%S+' do
   NOT_OURS[name] = true
 end
 
@@ -64,7 +66,8 @@ end
 
 local function add_names(names, text)
   for name in text:gmatch '%f[%w_][%a_][%w_]*[.:][%w_.:]*[%w_]' do
-    if KNOWN[name:match '^[%w_]+'] and not NOT_OURS[name] then names[name] = true end
+    local is_file = name:match '%.%l+$' and FILES[name:match '%l+$']
+    if KNOWN[name:match '^[%w_]+'] and not NOT_OURS[name] and not is_file and not name:find '__' then names[name] = true end
   end
 end
 

@@ -12,8 +12,9 @@ TEST(CoreRequest, WorkersWithoutANumberOfCoresShareWhatIsThere) {
   EXPECT_EQ(request.amount(64).max, 5);
   EXPECT_EQ(request.workers(2), 5);
   EXPECT_FALSE(request.impossible(1));
-  EXPECT_FALSE(request.is_crowded(2));
-  EXPECT_TRUE(CoreRequest(9, 9, 0).is_crowded(2));
+  EXPECT_TRUE(request.is_crowded(2));
+  EXPECT_TRUE(request.is_crowded(0));
+  EXPECT_FALSE(request.is_crowded(5));
 }
 
 TEST(CoreRequest, WorkersWithANumberOfCoresGetThem) {

@@ -1,0 +1,152 @@
+#include "host/cli/layout.h"
+
+#include <sys/ioctl.h>
+
+#include <algorithm>
+
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+constexpr std::string_view kGap = "  ";
+constexpr std::string_view kMore = "…";
+constexpr size_t kNarrowest = 20;
+
+bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
+// The bytes of the first `width` characters.
+size_t bytes_of(std::string_view text, size_t width) {
+  size_t at = 0;
+  for (; at < text.size(); ++at) {
+    if (begins_character(text[at]) && width-- == 0) break;
+  }
+  return at;
+}
+
+// Where the first line of the text ends: at a space, or behind a comma.
+size_t line_end(std::string_view text, size_t width) {
+  if (seen_width(text) <= width) return text.size();
+  const auto is_break = [&](size_t at) {
+    return at > 0 && at < text.size() && (text[at] == ' ' || text[at - 1] == ',');
+  };
+  const size_t most = bytes_of(text, width);
+  for (size_t at = most; at > 0; --at) {
+    if (is_break(at)) return at;
+  }
+  for (size_t at = most; at < text.size(); ++at) {
+    if (is_break(at)) return at;
+  }
+  return text.size();
+}
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::vector<size_t> column_widths(const std::vector<Column>& columns, const Rows& rows) {
+  std::vector<size_t> widths;
+  for (const Column& column : columns) widths.push_back(seen_width(column.header));
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], seen_width(row[i]));
+  }
+  return widths;
+}
+
+// Which columns stand next to each other, by their positions.
+class Blocks {
+ public:
+  Blocks(const std::vector<Column>& columns, std::vector<size_t>& widths, size_t width)
+      : widths_(widths), width_(std::max(width, kNarrowest)) {
+    while (keys_ < columns.size() && columns[keys_].key) ++keys_;
+    for (size_t i = 0; i < keys_; ++i) {
+      widths_[i] = std::min(widths_[i], width_ / (2 * keys_));
+    }
+    begin();
+    for (size_t i = keys_; i < columns.size(); ++i) add(i);
+  }
+
+  const std::vector<std::vector<size_t>>& all() const { return blocks_; }
+
+ private:
+  void begin() {
+    blocks_.emplace_back();
+    used_ = 0;
+    for (size_t i = 0; i < keys_; ++i) put(i);
+  }
+  void put(size_t column) {
+    used_ += (blocks_.back().empty() ? 0 : kGap.size()) + widths_[column];
+    blocks_.back().push_back(column);
+  }
+  void add(size_t column) {
+    const bool is_first = blocks_.back().size() == keys_;
+    if (!is_first && used_ + kGap.size() + widths_[column] > width_) begin();
+    const size_t before = used_ + (blocks_.back().empty() ? 0 : kGap.size());
+    widths_[column] = std::min(widths_[column], width_ - before);
+    put(column);
+  }
+
+  std::vector<size_t>& widths_;
+  size_t width_;
+  size_t keys_ = 0;
+  size_t used_ = 0;
+  std::vector<std::vector<size_t>> blocks_;
+};
+
+}  // namespace
+
+std::optional<size_t> terminal_columns(int fd) {
+  winsize size{};
+  if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
+}
+
+size_t seen_width(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins_character));
+}
+
+std::string shortened(std::string_view text, size_t width) {
+  if (seen_width(text) <= width) return std::string(text);
+  if (width == 0) return "";
+  const size_t room = width - 1;
+  if (room > kGap.size()) {
+    const size_t part = text.rfind(kGap, bytes_of(text, room - kGap.size()));
+    if (part != std::string_view::npos && part > 0) return cat(text.substr(0, part), kGap, kMore);
+  }
+  return cat(text.substr(0, bytes_of(text, room)), kMore);
+}
+
+std::vector<std::string> wrapped(std::string_view text, size_t width) {
+  std::vector<std::string> lines;
+  for (;;) {
+    const size_t end = line_end(text, width);
+    lines.emplace_back(text.substr(0, end));
+    const size_t next = text.find_first_not_of(' ', end);
+    if (next == std::string_view::npos) return lines;
+    text.remove_prefix(next);
+  }
+}
+
+std::vector<std::string> table_lines(const std::vector<Column>& columns, const Rows& rows,
+                                     size_t width) {
+  std::vector<size_t> widths = column_widths(columns, rows);
+  const Blocks blocks(columns, widths, width);
+  std::vector<std::string> lines;
+  for (const std::vector<size_t>& block : blocks.all()) {
+    const auto add_line = [&](const auto& cell) {
+      std::string line;
+      for (const size_t i : block) {
+        const std::string text = shortened(cell(i), widths[i]);
+        const std::string padding(widths[i] - seen_width(text), ' ');
+        line +=
+            cat(i == block.front() ? "" : kGap, columns[i].right ? padding + text : text + padding);
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      lines.push_back(std::move(line));
+    };
+    if (!lines.empty()) lines.emplace_back();
+    add_line([&](size_t i) { return columns[i].header; });
+    for (const auto& row : rows) add_line([&](size_t i) { return row[i]; });
+  }
+  return lines;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,41 @@
+// host/cli/layout.h: text that fits a number of columns. A character counts as one column.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rtrain {
+
+// Text of any width.
+inline constexpr size_t kAnyWidth = static_cast<size_t>(-1);
+
+// The columns of the terminal behind a descriptor; nothing: there is no terminal.
+std::optional<size_t> terminal_columns(int fd);
+
+size_t seen_width(std::string_view text);
+
+// What does not fit is left out at the end, where possible whole parts between two spaces: "a 1 …".
+std::string shortened(std::string_view text, size_t width);
+
+// Lines of at most this width, broken at spaces and behind commas. A word that is wider stays
+// whole.
+std::vector<std::string> wrapped(std::string_view text, size_t width);
+
+// A column of a table. Its first row is the header.
+struct Column {
+  std::string header;
+  bool right = false;  // numbers
+  bool key = false;    // names the row: repeated where a table is continued below
+};
+
+// The lines of a table, aligned by what is seen. Columns beyond the width are continued below, in a
+// table of their own that begins with the key columns, which come first. A cell wider than that is
+// shortened.
+std::vector<std::string> table_lines(const std::vector<Column>& columns,
+                                     const std::vector<std::vector<std::string>>& rows,
+                                     size_t width);
+
+}  // namespace rtrain

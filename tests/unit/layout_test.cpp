@@ -1,0 +1,55 @@
+#include "host/cli/layout.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace rtrain {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+TEST(Layout, WhatDoesNotFitIsLeftOutFromTheEnd) {
+  EXPECT_EQ(shortened("loss 1  lr 2", 12), "loss 1  lr 2");
+  EXPECT_EQ(shortened("loss 1  lr 2", 11), "loss 1  …");
+  EXPECT_EQ(shortened("a_very_long_name", 8), "a_very_…");
+  EXPECT_EQ(shortened("ääää", 3), "ää…") << "characters are not bytes";
+  EXPECT_EQ(shortened("abc", 1), "…");
+}
+
+TEST(Layout, TextIsBrokenAtSpacesAndBehindCommas) {
+  EXPECT_EQ(wrapped("one two three", 8), (Lines{"one two", "three"}));
+  EXPECT_EQ(wrapped("{\"a\":1,\"b\":2}", 8), (Lines{"{\"a\":1,", "\"b\":2}"}));
+  EXPECT_EQ(wrapped("see /a/folder/with/a/long/name now", 10),
+            (Lines{"see", "/a/folder/with/a/long/name", "now"}));
+  EXPECT_EQ(wrapped("", 8), Lines{""});
+  EXPECT_EQ(wrapped("as it is", kAnyWidth), Lines{"as it is"});
+}
+
+TEST(Layout, ATableBeyondTheWidthGoesOnBelowWithItsKeys) {
+  const std::vector<Column> columns{{.header = "INDEX", .right = true, .key = true},
+                                    {"loss", true},
+                                    {"accuracy", true},
+                                    {"NOTE"}};
+  const std::vector<Lines> rows{{"0", "0.25", "0.5", "x"}, {"10", "0.125", "0.75", ""}};
+  EXPECT_EQ(table_lines(columns, rows, kAnyWidth),
+            (Lines{"INDEX   loss  accuracy  NOTE", "    0   0.25       0.5  x",
+                   "   10  0.125      0.75"}));
+  EXPECT_EQ(table_lines(columns, rows, 22),
+            (Lines{"INDEX   loss  accuracy", "    0   0.25       0.5", "   10  0.125      0.75", "",
+                   "INDEX  NOTE", "    0  x", "   10"}));
+}
+
+TEST(Layout, NoLineOfATableIsWiderThanAsked) {
+  const std::vector<Column> columns{{.header = "NAME", .key = true}, {"METRICS"}, {"TAGS"}};
+  const std::vector<Lines> rows{
+      {std::string(70, 'n'), "loss 1  accuracy 2  learning_rate 3  perplexity 4", "a"}};
+  for (const size_t width : {20U, 40U, 80U}) {
+    for (const std::string& line : table_lines(columns, rows, width)) {
+      EXPECT_LE(seen_width(line), width) << line;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rtrain
