@@ -89,7 +89,8 @@ class Walk {
       text += cat(text.empty() ? "" : "\n", line);
     };
     for (const std::string& line : lines_) add(line);
-    if (library_frames_ > 0) add(cat("  (+", library_frames_, " rtrain frames)"));
+    // Alone they say nothing: there is no script, as in `rtrain doc`.
+    if (library_frames_ > 0 && !text.empty()) add(cat("  (+", library_frames_, " rtrain frames)"));
     return {where_, text};
   }
 
