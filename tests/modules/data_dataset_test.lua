@@ -453,7 +453,7 @@ end
 
 function TestRunning.test_unknown_methods()
   lu.assertStrContains(message_of(function() return data.range(3):flter() end), "did you mean 'filter'?")
-  lu.assertStrContains(message_of(function() return data.range(3):groupby 'id' end), 'prepare the files before')
+  lu.assertStrContains(message_of(function() return data.range(3):map_groups(print) end), 'use groupby(key):map_groups(fn)')
 end
 
 function TestRunning.test_from_torch()

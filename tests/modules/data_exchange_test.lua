@@ -199,12 +199,12 @@ local function with_keys(first, count)
   key = key:masked_fill(key:eq(5), 0 / 0)
   local words = {}
   for i, k in ipairs(((id * 31):remainder(11)):tolist()) do words[i] = k ~= 3 and ('w%d'):format(k) or nil end
-  return Block({'id', 'key', 'word'}, {id, key, Strings.from_list(words, count)})
+  return Block({'id', 'key', 'word', 'flag'}, {id, key, Strings.from_list(words, count), (id % 3):eq(0)})
 end
 
 function TestSpill:test_sorting_through_files_is_sorting()
   local sizes = many(8000, 100)
-  for _, case in ipairs {{'key'}, {'key', true}, {'word'}, {{'word', 'key'}, {true, false}}, {{'key', 'word'}, true},
+  for _, case in ipairs {{'key'}, {'key', true}, {'word'}, {'flag'}, {{'word', 'key'}, {true, false}}, {{'key', 'word'}, true},
                          {'id', true}} do
     local held = values(exchange.sort(stream(sizes, with_keys), case[1], case[2]), 'id')
     local spilled = values(exchange.sort(stream(sizes, with_keys), case[1], case[2], {memory_bytes = SMALL}), 'id')

@@ -20,11 +20,14 @@ local DATA_OVERRIDES = {
   is_random = true, fragments = true, read = true, cut = true, describe = true, input_files = true, select = true,
   size_bytes = true, blocks = true,
 }
+-- What aggregates of rtrain.data define anew.
+local AGGREGATE_OVERRIDES = {partial = true, merge = true, finalize = true, type_of = true, values = true}
 -- Tables of handlers that are called by name from their own file.
 local OWN_TABLES = {show = true}
 
 local function is_override(file, name)
   if OVERRIDES[name] then return true end
+  if file:match '^rtrain/data/aggregate/' then return AGGREGATE_OVERRIDES[name] end
   local is_part = file:match '^rtrain/data/operators/' or file:match '^rtrain/data/[%w_]+_sources?%.lua$'
   return is_part and DATA_OVERRIDES[name]
 end

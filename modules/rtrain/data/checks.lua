@@ -27,4 +27,24 @@ function checks.dataset(owner, value)
   return value
 end
 
+---A name of a column, or a list of different ones, as a list.
+---@param owner string the function, for messages
+---@param columns string|string[]
+---@return string[] names
+function checks.names(owner, columns)
+  local list = type(columns) == 'string' and {columns} or columns
+  if type(list) ~= 'table' then
+    errors.raise('argument', ('%s: expected the name of a column or a list of names, got a %s'):format(owner, type(columns)))
+  end
+  local seen = {}
+  for i, name in ipairs(list) do
+    if type(name) ~= 'string' then
+      errors.raise('argument', ('%s: name %d is a %s, not a string'):format(owner, i, type(name)))
+    end
+    if seen[name] then errors.raise('argument', ("%s: column '%s' is named twice"):format(owner, name)) end
+    seen[name] = true
+  end
+  return list
+end
+
 return checks

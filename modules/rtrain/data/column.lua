@@ -50,6 +50,49 @@ function column.take(of, indices)
   return of:take(indices)
 end
 
+---The type that a column of some type gets where rows may be null, see `take_or_null`.
+---@param type string in words, see `type_of`
+---@return string
+function column.optional_type(type)
+  if type == 'string' or type == 'binary' or type:match '^b?float%d+$' then return type end
+  return type:match '^u?int%d+$' and 'float64' or 'object'
+end
+
+-- Rows without a value, of a column of that type.
+local function nulls(type, count)
+  local kind = column.optional_type(type)
+  if kind == 'object' then return Objects({}, count) end
+  if kind == 'string' or kind == 'binary' then return Strings.from_list({}, count, kind == 'binary') end
+  return torch.full({count}, 0 / 0, {dtype = kind})
+end
+
+---The rows at the given places, null where a place is -1. Whole numbers become float64, booleans and tensors with more
+---dimensions Lua values, since only these can be null.
+---@param of data.Column|string a column, or the type of one without rows
+---@param places torch.Tensor int64
+---@return data.Column
+function column.take_or_null(of, places)
+  local count = places:size(0)
+  if type(of) == 'string' then return nulls(of, count) end
+  local missing, rows = places:lt(0), places:clamp{min = 0}
+  if column.is_strings(of) then
+    local taken = of:take(rows)
+    local valid = missing:logical_not()
+    if taken.valid then valid:logical_and_(taken.valid) end
+    return Strings(taken.offsets, taken.bytes, {binary = taken.binary, valid = valid})
+  end
+  local taken = column.take(of, rows)
+  if is_tensor(of) and of:dim() == 1 and of.dtype ~= 'bool' and not of:is_complex() then
+    if not taken:is_floating_point() then taken = taken:to('float64') end
+    return taken:masked_fill(missing, 0 / 0)
+  end
+  local values = column.values(taken)
+  for i, is_missing in ipairs(missing:tolist()) do
+    if is_missing then values[i] = nil end
+  end
+  return Objects(values, count)
+end
+
 ---One row: a Lua number, boolean or string, a tensor of one dimension less, a table; nil where it is null.
 ---@param of data.Column
 ---@param i integer from 0
@@ -57,7 +100,8 @@ end
 function column.value(of, i)
   if not is_tensor(of) then return of:value(i) end
   local row = of:select(0, i)
-  return row:dim() == 0 and row:item() or row
+  if row:dim() > 0 then return row end
+  return row:item()
 end
 
 ---All rows as a Lua list, see `value`; null rows are holes.

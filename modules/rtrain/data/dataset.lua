@@ -6,10 +6,11 @@ require 'rtrain.data.dataset.transforms'
 require 'rtrain.data.dataset.consume'
 require 'rtrain.data.dataset.splits'
 require 'rtrain.data.dataset.aggregates'
+require 'rtrain.data.dataset.groups'
+require 'rtrain.data.dataset.join'
 require 'rtrain.data.dataset.writes'
 
-local BEFORE = 'prepare the files before'
-local ABSENT = {groupby = BEFORE, aggregate = BEFORE, join = BEFORE, map_groups = BEFORE, to_pandas = 'use iter_batches'}
+local ABSENT = {map_groups = 'use groupby(key):map_groups(fn)', to_pandas = 'use iter_batches'}
 
 local function public_methods()
   local names = {}

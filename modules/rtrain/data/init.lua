@@ -12,5 +12,7 @@ return require 'rtrain.namespace'('data', {
     DataIterator = 'rtrain.data.iterator',
     FileShuffleConfig = 'rtrain.data.file_shuffle_config',
     DataContext = 'rtrain.data.context',
+    GroupedData = 'rtrain.data.grouped_data',
+    aggregate = 'rtrain.data.aggregate',
   },
 })

@@ -6,41 +6,21 @@ local checks = require 'rtrain.data.checks'
 local column_operators = require 'rtrain.data.operators.columns'
 local combine = require 'rtrain.data.operators.combine'
 local errors = require 'rtrain.errors'
+local functions = require 'rtrain.data.function_options'
 local Limit = require 'rtrain.data.operators.limit'
 local order = require 'rtrain.data.operators.order'
 local row_operators = require 'rtrain.data.operators.rows'
 local sources = require 'rtrain.data.derived_sources'
-local UserFunction = require 'rtrain.data.user_function'
 
 ---@class rtrain.data.Dataset
 local Dataset = require 'rtrain.data.dataset.base'
 
--- Ray's options of functions. Threads are shared by all operators, so that those about resources change nothing.
-local FUNCTION_OPTIONS = {{'fn_args'}, {'fn_kwargs'}, {'fn_constructor_args'}, {'fn_constructor_kwargs'}, {'compute'},
-                          {'num_cpus'}, {'num_gpus'}, {'memory'}, {'concurrency'}, {'dtypes'}}
-
-local function signature(name, parameters)
-  for _, option in ipairs(FUNCTION_OPTIONS) do parameters[#parameters + 1] = option end
-  return args.signature(name, parameters)
-end
-
-local function user_function(name, a)
-  if a.num_gpus and a.num_gpus ~= 0 then
-    errors.raise('unsupported', ('%s: num_gpus: functions of a dataset run on the CPU'):format(name))
-  end
-  if a.dtypes ~= nil and type(a.dtypes) ~= 'table' then
-    errors.raise('argument', ("%s: dtypes is a table {column = 'float32', …}, got a %s"):format(name, type(a.dtypes)))
-  end
-  return UserFunction(a.fn, {operator = name, fn_args = a.fn_args, fn_kwargs = a.fn_kwargs,
-    fn_constructor_args = a.fn_constructor_args, fn_constructor_kwargs = a.fn_constructor_kwargs})
-end
-
-local map_signature = signature('map', {'fn'})
-local flat_map_signature = signature('flat_map', {'fn'})
-local filter_signature = signature('filter', {'fn'})
-local map_batches_signature = signature('map_batches', {'fn', {'batch_size'}, {'batch_format', 'default'},
+local map_signature = functions.signature('map', {'fn'})
+local flat_map_signature = functions.signature('flat_map', {'fn'})
+local filter_signature = functions.signature('filter', {'fn'})
+local map_batches_signature = functions.signature('map_batches', {'fn', {'batch_size'}, {'batch_format', 'default'},
                                                         {'zero_copy_batch', true}})
-local add_column_signature = signature('add_column', {'col', 'fn', {'batch_format', 'default'}})
+local add_column_signature = functions.signature('add_column', {'col', 'fn', {'batch_format', 'default'}})
 
 ---Calls a function for each row; what it returns is the new row. A row is a table column → Lua value or tensor; it may be
 ---changed and returned. Numbers of a column keep the column's dtype; a new column of Lua numbers is float32 (int64
@@ -60,7 +40,7 @@ local add_column_signature = signature('add_column', {'col', 'fn', {'batch_forma
 ---@return rtrain.data.Dataset
 function Dataset:map(...)
   local a = map_signature:bind(...)
-  return self:_with(row_operators.MapRows(user_function('map', a), {dtypes = a.dtypes}))
+  return self:_with(row_operators.MapRows(functions.made('map', a), {dtypes = a.dtypes}))
 end
 
 ---Calls a function for each row; it returns a list of any number of rows. Arguments: fn, options as of `map`. Counterpart:
@@ -74,7 +54,7 @@ end
 ---@return rtrain.data.Dataset
 function Dataset:flat_map(...)
   local a = flat_map_signature:bind(...)
-  return self:_with(row_operators.FlatMapRows(user_function('flat_map', a), {dtypes = a.dtypes}))
+  return self:_with(row_operators.FlatMapRows(functions.made('flat_map', a), {dtypes = a.dtypes}))
 end
 
 ---The rows for which a function returns true. Arguments: fn, options as of `map`. Counterpart: Dataset.filter.
@@ -86,14 +66,7 @@ end
 ---@return rtrain.data.Dataset
 function Dataset:filter(...)
   local a = filter_signature:bind(...)
-  return self:_with(row_operators.FilterRows(user_function('filter', a)))
-end
-
-local function check_format(owner, format)
-  if format == 'pandas' or format == 'pyarrow' then
-    errors.raise('unsupported', ("%s: batch_format = '%s': a batch is a table of tensors and lists"):format(owner, format))
-  end
-  args.one_of(owner .. ': batch_format', format, {'default', 'torch', 'numpy'})
+  return self:_with(row_operators.FilterRows(functions.made('filter', a)))
 end
 
 ---Calls a function for each batch: a table column → tensor (its first dimension is the rows), or a list for strings and
@@ -112,11 +85,11 @@ end
 ---@return rtrain.data.Dataset
 function Dataset:map_batches(...)
   local a = map_batches_signature:bind(...)
-  check_format('map_batches', a.batch_format)
+  functions.check_format('map_batches', a.batch_format)
   local size = a.batch_size
   if size == 'default' then size = 1024 end
   if size ~= nil then checks.count('map_batches', 'batch_size', size, 1) end
-  return self:_with(batch_operators.MapBatches(user_function('map_batches', a), {batch_size = size, dtypes = a.dtypes}))
+  return self:_with(batch_operators.MapBatches(functions.made('map_batches', a), {batch_size = size, dtypes = a.dtypes}))
 end
 
 ---One more column: what a function makes of each batch, a tensor or list with one value a row, or one value for all.
@@ -130,27 +103,11 @@ end
 ---@return rtrain.data.Dataset
 function Dataset:add_column(...)
   local a = add_column_signature:bind(...)
-  check_format('add_column', a.batch_format)
+  functions.check_format('add_column', a.batch_format)
   if type(a.col) ~= 'string' then
     errors.raise('argument', ('add_column: the name of a column is a string, got a %s'):format(type(a.col)))
   end
-  return self:_with(batch_operators.AddColumn(a.col, user_function('add_column', a), {dtypes = a.dtypes}))
-end
-
-local function names_list(owner, cols)
-  local list = type(cols) == 'string' and {cols} or cols
-  if type(list) ~= 'table' then
-    errors.raise('argument', ('%s: expected the name of a column or a list of names, got a %s'):format(owner, type(cols)))
-  end
-  local seen = {}
-  for i, name in ipairs(list) do
-    if type(name) ~= 'string' then
-      errors.raise('argument', ('%s: name %d is a %s, not a string'):format(owner, i, type(name)))
-    end
-    if seen[name] then errors.raise('argument', ("%s: column '%s' is named twice"):format(owner, name)) end
-    seen[name] = true
-  end
-  return list
+  return self:_with(batch_operators.AddColumn(a.col, functions.made('add_column', a), {dtypes = a.dtypes}))
 end
 
 -- Wrong names are told at once where the columns are known.
@@ -165,7 +122,7 @@ end
 ---@param cols string|string[]
 ---@return rtrain.data.Dataset
 function Dataset:select_columns(cols)
-  local names = names_list('select_columns', cols)
+  local names = checks.names('select_columns', cols)
   if #names == 0 then errors.raise('argument', 'select_columns: expected at least one name') end
   local selected = with_columns(self, column_operators.SelectColumns(names))
   local narrower = #self._plan.operators == 0 and self._plan.source:select(names)
@@ -176,7 +133,7 @@ end
 ---@param cols string|string[]
 ---@return rtrain.data.Dataset
 function Dataset:drop_columns(cols)
-  return with_columns(self, column_operators.DropColumns(names_list('drop_columns', cols)))
+  return with_columns(self, column_operators.DropColumns(checks.names('drop_columns', cols)))
 end
 
 ---Other names for columns. Counterpart: Dataset.rename_columns.
@@ -273,7 +230,7 @@ local sort_signature = args.signature('sort', {'key', {'descending', false}})
 ---@return rtrain.data.Dataset
 function Dataset:sort(...)
   local a = sort_signature:bind(...)
-  local keys = names_list('sort', a.key)
+  local keys = checks.names('sort', a.key)
   local schema = self._plan:schema()
   if schema then column_operators.SelectColumns(keys, 'sort'):schema_of(schema) end
   return self:_with(order.Sort(keys, a.descending))

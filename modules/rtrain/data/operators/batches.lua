@@ -42,9 +42,14 @@ local function results_of(self, block, result)
   end
 end
 
+---What the function is called with, one after the other.
+---@param upstream fun(): data.Block|nil
+---@return fun(): data.Block|nil
+function MapBatches:batches_of(upstream) return batches.of(upstream, self._batch_size) end
+
 function MapBatches:stream(upstream, position)
   local fn, at = self._fn:callable(), position.first_row
-  local next_batch = batches.of(upstream, self._batch_size)
+  local next_batch = self:batches_of(upstream)
   local pending, first
   local function call(what) return self._fn:call_batch(position, first, at - first, what) end
   return function()

@@ -1,0 +1,96 @@
+-- rtrain/data/aggregate/base.lua: AggregateFn: what is computed of the rows of each group.
+--
+-- The rows come in blocks. Of each block an aggregate makes a state with a row for each group; a group that goes on in
+-- the next block has its two states merged. States are blocks, so that they are cut and joined like rows.
+
+local args = require 'rtrain.args'
+local Block = require 'rtrain.data.block'
+local class = require 'rtrain.class'
+local column = require 'rtrain.data.column'
+local errors = require 'rtrain.errors'
+
+---Base of the aggregates of rtrain.data.aggregate.
+---@class data.AggregateFn
+---@field on? string the column it reads
+---@field name string of the column that it makes
+local AggregateFn = class('AggregateFn')
+
+---Ray's parameters of an aggregate.
+---@param name string
+---@param own? table a parameter that only this one has, behind `on`, as in args.signature
+---@return table signature
+function AggregateFn.signature(name, own)
+  local parameters = {'on', {'ignore_nulls', true}, {'alias_name'}}
+  if own then table.insert(parameters, 2, own) end
+  return args.signature(name, parameters)
+end
+
+---Takes the parameters over.
+---@param what string 'sum'
+---@param a {on: string?, ignore_nulls: boolean, alias_name: string?}
+function AggregateFn:_take(what, a)
+  if a.on ~= nil and type(a.on) ~= 'string' then
+    errors.raise('argument', ('%s: on: expected the name of a column, got a %s'):format(class.of(self).__name, type(a.on)))
+  end
+  self.on, self._ignores_nulls = a.on, a.ignore_nulls
+  self.name = a.alias_name or ('%s(%s)'):format(what, a.on or '')
+end
+
+---The numbers of the column: floats as float64 with NaN for null, others as int64; `wide = false` keeps their dtype.
+---@param groups data.Groups
+---@param wide? boolean
+---@return torch.Tensor values (rows)
+function AggregateFn:_numbers(groups, wide)
+  local of = groups.block:column(self.on)
+  if not column.is_tensor(of) or of:dim() ~= 1 or of:is_complex() then
+    errors.raise('argument', ("%s: column '%s' is %s, not a number for each row"):format(class.of(self).__name, self.on,
+      column.type_of(of)))
+  end
+  if of.dtype == 'bool' then return of:to('int64') end
+  if wide == false then return of end
+  return of:to(of:is_floating_point() and 'float64' or 'int64')
+end
+
+---Whether each row has a value.
+---@param of data.Column
+---@return torch.Tensor|nil valid bool (rows); nil where all have
+function AggregateFn._valid(of)
+  if column.is_strings(of) then return of.valid end
+  if column.is_tensor(of) and of:is_floating_point() then return of:isnan():logical_not() end
+  return nil
+end
+
+---A state.
+---@param names string[]
+---@param ... data.Column
+---@return data.Block
+function AggregateFn._state(names, ...) return Block(names, {...}) end
+
+---The state of each group of a block.
+---@param groups data.Groups
+---@return data.Block state one row for each group
+function AggregateFn:partial(groups)
+  errors.raise('internal', ('%s has no partial(%s)'):format(class.of(self).__name, tostring(groups)))
+end
+
+---The state of a group that has two parts: sums, unless a class does otherwise.
+---@param a data.Block one row
+---@param b data.Block one row, of the later rows
+---@return data.Block
+function AggregateFn:merge(a, b)
+  local names, columns = a:names(), {}
+  for i, name in ipairs(names) do columns[i] = a:column(name) + b:column(name) end
+  return Block(names, columns)
+end
+
+---The results.
+---@param state data.Block
+---@return data.Column
+function AggregateFn:finalize(state) return state:column(state:names()[1]) end
+
+---The type of the results.
+---@param type string of the column
+---@return string
+function AggregateFn:type_of(type) return type end
+
+return AggregateFn

@@ -1,0 +1,126 @@
+-- rtrain/data/aggregate/collected.lua: Quantile and Unique, which hold the values of a group.
+
+local AggregateFn = require 'rtrain.data.aggregate.base'
+local column = require 'rtrain.data.column'
+local errors = require 'rtrain.errors'
+local Objects = require 'rtrain.data.objects'
+local torch = require 'torch'
+
+-- The first row of each group, and the end of the last.
+local function bounds(groups)
+  local out = groups.starts:tolist()
+  out[#out + 1] = groups.block:num_rows()
+  return out
+end
+
+---The value below which a part q of the values lie, float64; between two values on the line from one to the other.
+---Arguments: on, {q = 0.5, ignore_nulls = true, alias_name}. Counterpart: ray.data.aggregate.Quantile.
+---
+---```lua
+---local data = require 'rtrain.data'
+---local median = data.range(10):aggregate(data.aggregate.Quantile('id'))
+---assert(median['quantile(id)'] == 4.5)
+---```
+---@class data.Quantile: data.AggregateFn
+---@overload fun(on: string, options?: table): data.Quantile
+local Quantile = AggregateFn:extend('Quantile')
+
+local quantile_signature = AggregateFn.signature('Quantile', {'q', 0.5})
+
+function Quantile:init(...)
+  local a = quantile_signature:bind(...)
+  self:_take('quantile', a)
+  if type(a.q) ~= 'number' or a.q < 0 or a.q > 1 then
+    errors.raise('argument', ('Quantile: q is a number from 0 to 1, got %s'):format(tostring(a.q)))
+  end
+  self._q = a.q
+end
+
+function Quantile:partial(groups)
+  local values, ends, parts = self:_numbers(groups):to('float64'), bounds(groups), {}
+  for g = 1, groups.count do parts[g] = {values:narrow(0, ends[g], ends[g + 1] - ends[g])} end
+  return self._state({'parts'}, Objects(parts, groups.count))
+end
+
+-- The lists belong to the states alone: the first one takes the values of the other.
+function Quantile:merge(a, b)
+  local parts = a:column('parts'):value(0)
+  for _, part in ipairs(b:column('parts'):value(0)) do parts[#parts + 1] = part end
+  return a
+end
+
+local function quantile_of(self, values)
+  local valid = values:masked_select(values:isnan():logical_not())
+  local count = valid:size(0)
+  if count == 0 or (not self._ignores_nulls and count < values:size(0)) then return 0 / 0 end
+  local place = (count - 1) * self._q
+  local below = math.floor(place)
+  local ordered = valid:sort()
+  local low, high = ordered[below]:item(), ordered[math.min(below + 1, count - 1)]:item()
+  if place == below then return low end
+  return low * (below + 1 - place) + high * (place - below)
+end
+
+function Quantile:finalize(state)
+  local out = {}
+  for i, parts in ipairs(state:column('parts'):values()) do out[i] = quantile_of(self, torch.cat(parts)) end
+  return torch.tensor(out, {dtype = 'float64'})
+end
+
+function Quantile:type_of() return 'float64' end
+
+---The different values as a list, in the order in which they are met; null is left out, with ignore_nulls = false it is
+---torch.none. Arguments: on, {ignore_nulls = true, alias_name}. Counterpart: ray.data.aggregate.Unique.
+---@class data.Unique: data.AggregateFn
+---@overload fun(on: string, options?: table): data.Unique
+local Unique = AggregateFn:extend('Unique')
+
+local unique_signature = AggregateFn.signature 'Unique'
+
+function Unique:init(...) self:_take('unique', unique_signature:bind(...)) end
+
+-- int64 beyond 2^53 is cdata, which Lua compares by identity.
+local function key_of(value) return type(value) == 'cdata' and tostring(value) or value end
+
+local function add(into, value)
+  local key = key_of(value)
+  if into.seen[key] then return end
+  into.seen[key] = true
+  into.list[#into.list + 1] = value
+end
+
+local function check_values(self, of)
+  if column.is_strings(of) or column.is_tensor(of) and of:dim() == 1 then return end
+  errors.raise('argument', ("Unique: column '%s' is %s"):format(self.on, column.type_of(of)))
+end
+
+function Unique:partial(groups)
+  local of = groups.block:column(self.on)
+  check_values(self, of)
+  local values, ends, found = column.values(of), bounds(groups), {}
+  for g = 1, groups.count do
+    found[g] = {list = {}, seen = {}}
+    for i = ends[g] + 1, ends[g + 1] do
+      local value = values[i]
+      if value == nil or value ~= value then value = torch.none end
+      if value ~= torch.none or not self._ignores_nulls then add(found[g], value) end
+    end
+  end
+  return self._state({'found'}, Objects(found, groups.count))
+end
+
+function Unique:merge(a, b)
+  local into = a:column('found'):value(0)
+  for _, value in ipairs(b:column('found'):value(0).list) do add(into, value) end
+  return a
+end
+
+function Unique:finalize(state)
+  local out = {}
+  for i, found in ipairs(state:column('found'):values()) do out[i] = found.list end
+  return Objects(out, #out)
+end
+
+function Unique:type_of() return 'object' end
+
+return {Quantile = Quantile, Unique = Unique}

@@ -1,0 +1,107 @@
+-- rtrain/data/aggregate/extremes.lua: Min, Max, AbsMax.
+
+local AggregateFn = require 'rtrain.data.aggregate.base'
+local Block = require 'rtrain.data.block'
+local column = require 'rtrain.data.column'
+local Strings = require 'rtrain.data.strings'
+local torch = require 'torch'
+
+-- The smallest or largest value of each group, and how many there are: what Min, Max and AbsMax share.
+local Extreme = AggregateFn:extend('Extreme')
+
+-- How scatter_reduce calls it, what null counts as, and whether a text stands before another.
+Extreme._reduce, Extreme._neutral = 'amin', math.huge
+function Extreme._is_better(a, b) return a < b end
+
+local function text_partial(self, groups, of)
+  local values, ids, best = of:values(), groups.ids:tolist(), {}
+  local count, nulls = {}, {}
+  for g = 1, groups.count do count[g], nulls[g] = 0, 0 end
+  for i, g in ipairs(ids) do
+    local value = values[i]
+    if value == nil then
+      nulls[g + 1] = nulls[g + 1] + 1
+    else
+      count[g + 1] = count[g + 1] + 1
+      if best[g + 1] == nil or self._is_better(value, best[g + 1]) then best[g + 1] = value end
+    end
+  end
+  return self._state({'value', 'count', 'nulls'}, Strings.from_list(best, groups.count, of.binary),
+    torch.tensor(count, {dtype = 'int64'}), torch.tensor(nulls, {dtype = 'int64'}))
+end
+
+local function counted(groups, mask)
+  return torch.zeros({groups.count}, {dtype = 'int64'}):index_add_(0, groups.ids, mask:to('int64'))
+end
+
+---The numbers that are compared.
+---@param groups data.Groups
+---@return torch.Tensor
+function Extreme:values(groups) return self:_numbers(groups, false) end
+
+function Extreme:partial(groups)
+  local of = groups.block:column(self.on)
+  if column.is_strings(of) then return text_partial(self, groups, of) end
+  local values = self:values(groups)
+  local valid = self._valid(values) or torch.ones_like(values, {dtype = 'bool'})
+  if values:is_floating_point() then values = values:masked_fill(valid:logical_not(), self._neutral) end
+  local value = torch.zeros({groups.count}, {dtype = values.dtype})
+    :scatter_reduce(0, groups.ids, values, self._reduce, {include_self = false})
+  return self._state({'value', 'count', 'nulls'}, value, counted(groups, valid), counted(groups, valid:logical_not()))
+end
+
+function Extreme:merge(a, b)
+  local both = Block.concat{a, b}
+  local value = both:column 'value'
+  local first, second = column.value(value, 0), column.value(value, 1)
+  local takes_second = first == nil or second ~= nil and self._is_better(second, first)
+  return self._state({'value', 'count', 'nulls'}, column.narrow(value, takes_second and 1 or 0, 1),
+    a:column 'count' + b:column 'count', a:column 'nulls' + b:column 'nulls')
+end
+
+function Extreme:finalize(state)
+  local value = state:column 'value'
+  local is_known = state:column('count'):gt(0)
+  if not self._ignores_nulls then is_known = is_known:logical_and(state:column('nulls'):eq(0)) end
+  if column.is_strings(value) then
+    return Strings(value.offsets, value.bytes, {binary = value.binary, valid = is_known})
+  end
+  if not value:is_floating_point() then return value end
+  return value:masked_fill(is_known:logical_not(), 0 / 0)
+end
+
+function Extreme:type_of(type) return type == 'bool' and 'int64' or type end
+
+---The smallest value, of the column's dtype; of strings the first, byte by byte. Arguments: on, {ignore_nulls = true,
+---alias_name}. Counterpart: ray.data.aggregate.Min.
+---@class data.Min: data.AggregateFn
+---@overload fun(on: string, options?: table): data.Min
+local Min = Extreme:extend('Min')
+
+local min_signature = AggregateFn.signature 'Min'
+
+function Min:init(...) self:_take('min', min_signature:bind(...)) end
+
+---The largest value. Arguments: on, {ignore_nulls = true, alias_name}. Counterpart: ray.data.aggregate.Max.
+---@class data.Max: data.AggregateFn
+---@overload fun(on: string, options?: table): data.Max
+local Max = Extreme:extend('Max')
+Max._reduce, Max._neutral = 'amax', -math.huge
+function Max._is_better(a, b) return a > b end
+
+local max_signature = AggregateFn.signature 'Max'
+
+function Max:init(...) self:_take('max', max_signature:bind(...)) end
+
+---The largest absolute value. Arguments: on, {ignore_nulls = true, alias_name}. Counterpart: ray.data.aggregate.AbsMax.
+---@class data.AbsMax: data.Max
+---@overload fun(on: string, options?: table): data.AbsMax
+local AbsMax = Max:extend('AbsMax')
+
+local abs_max_signature = AggregateFn.signature 'AbsMax'
+
+function AbsMax:init(...) self:_take('abs_max', abs_max_signature:bind(...)) end
+
+function AbsMax:values(groups) return self:_numbers(groups, false):abs() end
+
+return {Min = Min, Max = Max, AbsMax = AbsMax}
