@@ -53,6 +53,13 @@ function TestFunctions.test_recursive_and_mutually_recursive()
   lu.assertTrue(travel(even)(100))
 end
 
+function TestFunctions.test_sizes_stay_sizes()
+  local shape = require('torch').ones(2, 3).shape
+  local copy = travel(function() return shape end)()
+  lu.assertTrue(copy == shape)
+  lu.assertEquals(tostring(copy .. {4}), 'torch.Size([2, 3, 4])')
+end
+
 function TestFunctions.test_loop_variables_are_separate_cells()
   local made, shared = {}, 0
   for i = 1, 3 do
