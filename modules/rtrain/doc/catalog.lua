@@ -362,10 +362,19 @@ function catalog.find(text)
   return found or refuse(text, owner, name)
 end
 
+-- Whether the table of a class has public methods.
+local function has_methods(of)
+  for name, value in next, of do
+    if type(value) == 'function' and not name:match '^_' and name ~= 'init' then return true end
+  end
+  return false
+end
+
 ---The public methods that a class of Lua defines itself, or that a tensor has, by name.
 ---@param owner DocThing
+---@param inherited? boolean where the class defines none itself, those of the nearest one that it extends and that does
 ---@return DocThing[]
-function catalog.methods(owner)
+function catalog.methods(owner, inherited)
   local methods = {}
   if owner.path == TENSOR then
     for _, name in ipairs(tensor_names()) do methods[#methods + 1] = catalog.find_in(owner, name) end
@@ -373,8 +382,10 @@ function catalog.methods(owner)
   end
   if owner.kind ~= 'class' then return methods end
   if not owner.value then return described_methods(owner) end
-  for _, name in ipairs(key_names(owner.value)) do
-    if not name:match '^_' and type(rawget(owner.value, name)) == 'function' and name ~= 'init' then
+  local of = owner.value
+  while inherited and not has_methods(of) and rawget(of, '__base') do of = rawget(of, '__base') end
+  for _, name in ipairs(key_names(of)) do
+    if not name:match '^_' and type(rawget(of, name)) == 'function' and name ~= 'init' then
       methods[#methods + 1] = class_member(owner, name)
     end
   end

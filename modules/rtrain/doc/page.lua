@@ -1,6 +1,7 @@
 -- rtrain/doc/page.lua: everything that is known about one thing, as plain data: what `rtrain doc --json` prints.
 
 local catalog = require 'rtrain.doc.catalog'
+local class = require 'rtrain.class'
 local descriptions = require 'rtrain.doc.descriptions'
 local operator = require 'rtrain.doc.operator'
 local signature = require 'rtrain.doc.signature'
@@ -148,6 +149,7 @@ local function written_name(thing)
 end
 
 local function value_text(value)
+  if class.of(value) then return tostring(value) end
   if type(value) == 'string' then return ("'%s'"):format(value) end
   return type(value) == 'number' and ('%.17g'):format(value) or type(value)
 end
@@ -216,7 +218,7 @@ local function methods_of(thing)
     return out
   end
   if thing.kind ~= 'class' then return out end
-  for _, method in ipairs(catalog.methods(thing)) do
+  for _, method in ipairs(catalog.methods(thing, true)) do
     if method.entry then
       local text = page.summary(method.entry)
       -- A comment of tags alone: how it is called says what it is.

@@ -23,6 +23,7 @@ local TYPES = {
   kdim = 'integer', vdim = 'integer', key_padding_mask = 'torch.Tensor|nil', attn_mask = 'torch.Tensor|nil',
   align_corners = 'boolean', recompute_scale_factor = 'boolean', scale_factor = 'number|number[]',
   size = 'integer|integer[]', device_type = 'string', max_eval = 'integer', max_iter = 'integer', upscale_factor = 'integer',
+  sample_shape = 'integer[]', batch_shape = 'integer[]', event_shape = 'integer[]',
   hidden_dim = 'integer', mlp_dim = 'integer', num_groups = 'integer', optimizer = 'optim.Optimizer',
 }
 
