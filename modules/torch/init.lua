@@ -35,7 +35,7 @@ local SUBMODULES = {
   amp = 'torch.amp', cuda = 'torch.cuda', autograd = 'torch.autograd', linalg = 'torch.linalg', fft = 'torch.fft',
   special = 'torch.special', random = 'torch.random', sparse = 'torch.sparse', testing = 'torch.testing',
   backends = 'torch.backends', functional = 'torch.functional', Tensor = 'torch.tensor', func = 'torch.func',
-  profiler = 'torch.profiler', serialization = 'torch.serialization',
+  profiler = 'torch.profiler', serialization = 'torch.serialization', distributions = 'torch.distributions',
 }
 
 -- Functions in files of their own, read at the first use of one.

@@ -54,6 +54,13 @@ function TestNames:test_namespaces()
   end
 end
 
+function TestNames:test_distributions()
+  local distributions = torch.distributions
+  lu.assertEquals(unknown_names(distributions, 'distributions'), {})
+  lu.assertEquals(unknown_names(distributions.constraints, 'distributions.constraints'), {})
+  lu.assertEquals(unknown_names(distributions.transforms, 'distributions.transforms'), {})
+end
+
 function TestNames:test_generators_and_sizes()
   for place, object in next, {Generator = torch.Generator(), Size = torch.ones(2).shape} do
     for _, name in ipairs(python[place]) do

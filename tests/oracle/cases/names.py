@@ -8,7 +8,11 @@ import torch
 from harness.lua_text import lua
 
 OWNERS = {"torch": torch, "Tensor": torch.Tensor, "linalg": torch.linalg, "fft": torch.fft, "special": torch.special,
-          "random": torch.random, "profiler": torch.profiler, "sparse": torch.sparse, "testing": torch.testing, "Generator": torch.Generator, "Size": torch.Size}
+          "random": torch.random, "profiler": torch.profiler, "sparse": torch.sparse, "testing": torch.testing, "Generator": torch.Generator, "Size": torch.Size,
+          "distributions": torch.distributions, "distributions.constraints": torch.distributions.constraints,
+          "distributions.transforms": torch.distributions.transforms}
+# They import much, and say themselves what of it is their own.
+LISTED = ("profiler", "distributions", "distributions.constraints", "distributions.transforms")
 # Python's own, and texts that PyTorch builds its documentation from.
 FOREIGN = {"torch", "TYPE_CHECKING", "Tensor", "Generator", "common_args", "factory_common_args", "multi_dim_common",
            "common_notes", "classproperty", "Any", "DType", "DimOrDims", "Optional", "Union", "BFloat16Tensor", "ByteTensor",
@@ -25,8 +29,7 @@ def is_foreign(owner, name):
 class Names:
     def __init__(self, name, owner):
         self.name = name
-        # A module that imports much says itself what of it is its own.
-        names = owner.__all__ if owner is torch.profiler else dir(owner)
+        names = owner.__all__ if name in LISTED else dir(owner)
         self.names = sorted(n for n in names if not is_foreign(owner, n))
 
     def line(self):

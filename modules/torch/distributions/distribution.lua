@@ -1,0 +1,324 @@
+-- torch/distributions/distribution.lua: Distribution, what all families extend.
+--
+-- The methods that users call bind and check their arguments here and call the family's method of the same name with an
+-- underscore: sample → _sample, log_prob → _log_prob. Fields such as mean are properties (properties.lua).
+
+local args = require 'rtrain.args'
+local checks = require 'torch.checks'
+local class = require 'rtrain.class'
+local constraints = require 'torch.distributions.constraints'
+local errors = require 'rtrain.errors'
+local ordered = require 'rtrain.ordered'
+local properties = require 'torch.distributions.properties'
+local sizes = require 'torch.distributions.sizes'
+local torch = require 'torch'
+local utils = require 'torch.distributions.utils'
+local warnings = require 'rtrain.warnings'
+
+---A probability distribution over batches of events, which each family extends.
+---
+---A family of one's own calls `Distribution.init(self, batch_shape, event_shape, {validate_args})` in its `init`, has the
+---class fields `arg_constraints` and `support`, and defines what it can of `sample`, `rsample`, `log_prob`, `cdf`, `icdf`,
+---`entropy`, `expand`, `enumerate_support`. Fields that depend on the parameters are made by
+---torch.distributions.utils.property. Arguments: batch_shape = {} (of the parameters), event_shape = {} (of one sample
+---without the batch), {validate_args (whether parameters and values are checked; without it as set_default_validate_args
+---says: yes)}.
+---
+---```lua
+---local torch = require 'torch'
+---local distributions, constraints = torch.distributions, torch.distributions.constraints
+---local Fixed = distributions.Distribution:extend('Fixed')
+---Fixed.arg_constraints, Fixed.support = {value = constraints.real}, constraints.real
+---Fixed.mean = distributions.utils.property(function(self) return self.value end)
+---function Fixed:init(value)
+---  self.value = value
+---  distributions.Distribution.init(self, value.shape)
+---end
+---function Fixed:sample(sample_shape) return self.value:expand(self:_extended_shape(sample_shape)) end
+---local fixed = Fixed(torch.ones(3))
+---assert(fixed:sample{2}.shape == torch.Size{2, 3} and fixed.mean:sum():item() == 3)
+---```
+---@class distributions.Distribution
+---@overload fun(batch_shape?: integer[], event_shape?: integer[], ...: any): distributions.Distribution
+---@field batch_shape torch.Size the shape of the parameters, whose distributions are independent
+---@field event_shape torch.Size the shape of one sample, without the batch
+---@field arg_constraints table<string, distributions.constraints.Constraint> what each parameter has to satisfy
+---@field support distributions.constraints.Constraint where samples lie
+---@field mean torch.Tensor
+---@field mode torch.Tensor the most probable value
+---@field variance torch.Tensor
+---@field stddev torch.Tensor the standard deviation
+---@field has_rsample boolean whether samples have gradients for the parameters
+---@field has_enumerate_support boolean whether all values can be enumerated
+local Distribution = class('Distribution')
+Distribution.has_rsample, Distribution.has_enumerate_support = false, false
+Distribution.__index = properties.index
+Distribution.__tostring = function(self) return self:_repr() end
+Distribution._validate_args = true
+
+local function unsupported(self, what)
+  errors.raise('unsupported', ('%s does not implement %s'):format(class.of(self).__name, what))
+end
+
+local signature = args.signature('Distribution', {{'batch_shape', {}}, {'event_shape', {}}, {'validate_args'}})
+
+function Distribution:init(...)
+  local bound = signature:bind(...)
+  self:_start(bound.batch_shape, bound.event_shape, bound.validate_args)
+end
+
+---Whether parameters and values are checked where `validate_args` is not given: yes, unless this says otherwise.
+---@param value boolean
+function Distribution.set_default_validate_args(value)
+  if type(value) ~= 'boolean' then
+    errors.raise('argument', 'set_default_validate_args: expected a boolean, got ' .. type(value))
+  end
+  Distribution._validate_args = value
+end
+
+-- In the order in which the class gives them; those of a plain table by name.
+local function parameter_names(self)
+  local given = self.arg_constraints
+  if ordered.is(given) then return ordered.keys(given) end
+  local names = {}
+  for name in next, given or {} do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+local function check_parameters(self)
+  if not self.arg_constraints then
+    warnings.warn(('%s does not define `arg_constraints`. Please set `arg_constraints = {}` or initialize the '
+      .. 'distribution with `validate_args = false` to turn off validation.'):format(class.of(self).__name))
+  end
+  for _, name in ipairs(parameter_names(self)) do
+    local constraint = self.arg_constraints[name]
+    if not constraints.is_dependent(constraint) and not properties.is_pending(self, name) then
+      local value = self[name]
+      if not constraint:check(value):all():item() then
+        errors.raise('argument', ('Expected parameter %s (Tensor of shape %s) of distribution %s to satisfy the constraint '
+          .. '%s, but found invalid values:\n%s'):format(name, sizes.text(value.shape), tostring(self),
+          tostring(constraint), tostring(value)))
+      end
+    end
+  end
+end
+
+-- What every init ends with, when the parameters are there.
+function Distribution:_start(batch_shape, event_shape, validate_args)
+  self.batch_shape, self.event_shape = torch.Size(batch_shape), torch.Size(event_shape or {})
+  if validate_args ~= nil then self._validate_args = validate_args end
+  if self._validate_args then check_parameters(self) end
+end
+
+for _, name in ipairs{'mean', 'mode', 'variance', '_natural_params'} do
+  Distribution[name] = properties.property(function(self) unsupported(self, name) end)
+end
+
+Distribution.stddev = properties.property(function(self) return self.variance:sqrt() end)
+
+for _, name in ipairs{'rsample', 'log_prob', 'cdf', 'icdf', 'entropy', 'enumerate_support'} do
+  Distribution['_' .. name] = function(self) unsupported(self, name) end
+end
+
+local expand_signature = args.signature('expand', {'batch_shape', {'_instance'}})
+
+-- The class that says how its instances are expanded; one below it with its own init has to say so, too.
+local function expanding_class(self)
+  local of = class.of(self)
+  local definer = of
+  while definer and rawget(definer, '_expands') == nil and rawget(definer, '_expand_into') == nil do
+    definer = rawget(definer, '__base')
+  end
+  if not definer or definer == Distribution then unsupported(self, 'expand') end
+  if of.init ~= definer.init then
+    errors.raise('unsupported', ('Subclass %s of %s that defines a custom init method must also define a custom expand '
+      .. 'method.'):format(of.__name, definer.__name))
+  end
+  return of
+end
+
+---A distribution whose parameters are expanded to the batch shape, without copying them. Arguments: batch_shape.
+---@return distributions.Distribution
+---
+---```lua
+---local torch = require 'torch'
+---local normal = torch.distributions.Normal(0, 1):expand{3, 2}
+---assert(normal.batch_shape == torch.Size{3, 2} and normal:sample().shape == normal.batch_shape)
+---```
+function Distribution:expand(...)
+  local bound = expand_signature:bind(...)
+  local of = bound._instance and class.of(bound._instance) or expanding_class(self)
+  local new = bound._instance or of.__new(of)
+  new.batch_shape, new.event_shape = torch.Size(checks.sizes('expand', bound.batch_shape)), self.event_shape
+  self:_expand_into(new, new.batch_shape)
+  new._validate_args = self._validate_args
+  return new
+end
+
+-- The parameters whose shape is the batch shape.
+function Distribution:_expand_into(new, batch_shape)
+  for _, name in ipairs(self._expands) do
+    local value = rawget(self, name)
+    if value ~= nil then new[name] = value:expand(batch_shape) end
+  end
+end
+
+local sample_signature = args.signature('sample', {{'sample_shape', {}}})
+
+local function sample_shape_of(bound) return torch.Size(checks.sizes('sample_shape', bound.sample_shape)) end
+
+---Samples, without gradients. Arguments: sample_shape = {} (so many samples: they stand in front of batch and event).
+---@return torch.Tensor sample of shape sample_shape, batch_shape, event_shape
+---
+---```lua
+---local torch = require 'torch'
+---torch.manual_seed(0)
+---local coin = torch.distributions.Bernoulli(torch.tensor{0.2, 0.8})
+---assert(coin:sample{1000}.shape == torch.Size{1000, 2})
+---```
+function Distribution:sample(...)
+  return torch.no_grad(self._sample, self, sample_shape_of(sample_signature:bind(...)))
+end
+
+function Distribution:_sample(sample_shape) return self:rsample(sample_shape) end
+
+---Samples with gradients for the parameters, where has_rsample says so. Arguments: sample_shape = {}.
+---@return torch.Tensor sample as sample gives it
+---
+---```lua
+---local torch = require 'torch'
+---local loc = torch.zeros(1, {requires_grad = true})
+---torch.distributions.Normal(loc, 1):rsample{5}:sum():backward()
+---assert(loc.grad:item() == 5)
+---```
+function Distribution:rsample(...) return self:_rsample(sample_shape_of(sample_signature:bind(...))) end
+
+---n samples. Deprecated in PyTorch: use sample {n}.
+---@param n integer
+---@return torch.Tensor
+function Distribution:sample_n(n) return self:sample{n} end
+
+local log_prob_signature, cdf_signature = args.signature('log_prob', {'value'}), args.signature('cdf', {'value'})
+local icdf_signature = args.signature('icdf', {'value'})
+
+---The logarithm of the probability density or mass at the value. Arguments: value.
+---@return torch.Tensor log_prob of the shape of value without the event
+---
+---```lua
+---local torch = require 'torch'
+---local normal = torch.distributions.Normal(0, 1)
+---assert(math.abs(normal:log_prob(torch.tensor(0)):item() + 0.918939) < 1e-6)
+---```
+function Distribution:log_prob(...)
+  local value = log_prob_signature:bind(...).value
+  if self._validate_args then self:_validate_sample(value) end
+  return self:_log_prob(value)
+end
+
+---The cumulative distribution function at the value. Arguments: value.
+---@return torch.Tensor cdf from 0 to 1
+function Distribution:cdf(...)
+  local value = cdf_signature:bind(...).value
+  if self._validate_args then self:_validate_cdf(value) end
+  return self:_cdf(value)
+end
+
+---The inverse of the cumulative distribution function. Arguments: value (from 0 to 1).
+---@return torch.Tensor
+---
+---```lua
+---local torch = require 'torch'
+---local normal = torch.distributions.Normal(1, 2)
+---assert(torch.allclose(normal:icdf(normal:cdf(torch.tensor(2))), torch.tensor(2)))
+---```
+function Distribution:icdf(...) return self:_icdf(icdf_signature:bind(...).value) end
+
+local enumerate_signature = args.signature('enumerate_support', {{'expand', true}})
+
+---All values of a discrete distribution, along dimension 0. Arguments: expand = true (to the batch shape; otherwise its
+---dimensions have size 1).
+---@return torch.Tensor values (cardinality, batch_shape, event_shape)
+---
+---```lua
+---local torch = require 'torch'
+---local coins = torch.distributions.Bernoulli(torch.full({2}, 0.5))
+---assert(torch.equal(coins:enumerate_support(), torch.tensor{{0, 0}, {1, 1}}))
+---```
+function Distribution:enumerate_support(...) return self:_enumerate_support(enumerate_signature:bind(...).expand) end
+
+-- The values along dimension 0 in front of the batch shape.
+function Distribution:_enumerated(values, expand)
+  values = values:view({-1, unpack(sizes.repeated(1, #self.batch_shape))})
+  return expand and values:expand({-1, unpack(self.batch_shape)}) or values
+end
+
+---The entropy, in nats.
+---@return torch.Tensor entropy of the batch shape
+function Distribution:entropy() return self:_entropy() end
+
+---exp(entropy): how many equally probable values would be as uncertain.
+---@return torch.Tensor perplexity of the batch shape
+---
+---```lua
+---local torch = require 'torch'
+---local die = torch.distributions.Categorical(torch.ones(6))
+---assert(math.abs(die:perplexity():item() - 6) < 1e-4)
+---```
+function Distribution:perplexity() return torch.exp(self:entropy()) end
+
+-- sample_shape, batch_shape, event_shape.
+function Distribution:_extended_shape(sample_shape)
+  return torch.Size(sample_shape or {}) .. self.batch_shape .. self.event_shape
+end
+
+local function check_shape(self, value)
+  local shape, expected = value.shape, self.batch_shape .. self.event_shape
+  local event = sizes.slice(shape, math.max(#shape - #self.event_shape, 0))
+  if event ~= self.event_shape then
+    errors.raise('argument', ('The right-most size of value must match event_shape: %s vs %s.'):format(tostring(shape),
+      tostring(self.event_shape)))
+  end
+  for i = 0, math.min(#shape, #expected) - 1 do
+    local have, want = shape[#shape - i], expected[#expected - i]
+    if have ~= 1 and want ~= 1 and have ~= want then
+      errors.raise('argument', ('Value is not broadcastable with batch_shape+event_shape: %s vs %s.'):format(
+        tostring(shape), tostring(expected)))
+    end
+  end
+end
+
+-- Raises where log_prob or cdf cannot take the value.
+function Distribution:_validate_sample(value)
+  if not torch.is_tensor(value) then
+    errors.raise('argument', 'The value argument to log_prob must be a Tensor, got ' .. type(value))
+  end
+  check_shape(self, value)
+  local support = self.support
+  if not support then
+    warnings.warn(('%s does not define `support` to enable sample validation. Please initialize the distribution with '
+      .. '`validate_args = false` to turn off validation.'):format(class.of(self).__name))
+    return
+  end
+  if not support:check(value):all():item() then
+    errors.raise('argument', ('Expected value argument (Tensor of shape %s) to be within the support (%s) of the '
+      .. 'distribution %s, but found invalid values:\n%s'):format(sizes.text(value.shape), tostring(support),
+      tostring(self), tostring(value)))
+  end
+end
+
+function Distribution:_validate_cdf(value) self:_validate_sample(value) end
+
+function Distribution:_repr()
+  local texts = {}
+  for _, name in ipairs(parameter_names(self)) do
+    local value = rawget(self, name)
+    if value ~= nil then
+      local is_one = not torch.is_tensor(value) or value:numel() == 1
+      texts[#texts + 1] = ('%s: %s'):format(name, is_one and utils.text(value) or tostring(value.shape))
+    end
+  end
+  return ('%s(%s)'):format(class.of(self).__name, table.concat(texts, ', '))
+end
+
+return Distribution

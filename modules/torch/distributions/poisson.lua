@@ -1,0 +1,50 @@
+-- torch/distributions/poisson.lua: Poisson: how many events happen.
+
+local ExponentialFamily = require 'torch.distributions.exponential_family'
+local args = require 'rtrain.args'
+local constraints = require 'torch.distributions.constraints'
+local ordered = require 'rtrain.ordered'
+local properties = require 'torch.distributions.properties'
+local torch = require 'torch'
+local utils = require 'torch.distributions.utils'
+
+---How many events happen that come at a rate. Arguments: rate (of at least 0), {validate_args}.
+---
+---```lua
+---local torch = require 'torch'
+---local poisson = torch.distributions.Poisson(torch.tensor{4})
+---assert(poisson.variance:item() == 4 and poisson:sample():item() >= 0)
+---```
+---@class distributions.Poisson: distributions.ExponentialFamily
+---@overload fun(rate: number|torch.Tensor, validate_args?: boolean): distributions.Poisson
+---@field rate torch.Tensor
+local Poisson = ExponentialFamily:extend('Poisson')
+Poisson.arg_constraints = ordered.new{{'rate', constraints.nonnegative}}
+Poisson.support = constraints.nonnegative_integer
+Poisson._expands = {'rate'}
+
+local signature = args.signature('Poisson', {'rate', {'validate_args'}})
+
+function Poisson:init(...)
+  local bound = signature:bind(...)
+  self.rate = utils.broadcast_all(bound.rate)
+  self:_start(self.rate.shape, nil, bound.validate_args)
+end
+
+Poisson.mean = properties.property(function(self) return self.rate end)
+Poisson.mode = properties.property(function(self) return self.rate:floor() end)
+Poisson.variance = Poisson.mean
+
+function Poisson:_sample(sample_shape) return torch.poisson(self.rate:expand(self:_extended_shape(sample_shape))) end
+
+function Poisson:_log_prob(value)
+  local rate
+  rate, value = utils.broadcast_all(self.rate, value)
+  return value:xlogy(rate) - rate - (value + 1):lgamma()
+end
+
+Poisson._natural_params = properties.property(function(self) return {torch.log(self.rate)} end)
+
+function Poisson:_log_normalizer(x) return torch.exp(x) end
+
+return Poisson

@@ -1,0 +1,38 @@
+-- torch/distributions/probs_or_logits.lua: families whose parameter is given as probs or as logits.
+
+local errors = require 'rtrain.errors'
+local properties = require 'torch.distributions.properties'
+local utils = require 'torch.distributions.utils'
+
+local probs_or_logits = {}
+
+---Raises unless exactly one of the two was given.
+---@param bound table arguments
+---@return string name 'probs' or 'logits'
+function probs_or_logits.given(bound)
+  if (bound.probs == nil) == (bound.logits == nil) then
+    errors.raise('argument', 'Either `probs` or `logits` must be specified, but not both.')
+  end
+  return bound.probs ~= nil and 'probs' or 'logits'
+end
+
+---Gives a class the fields probs and logits, each computed from the other one where that was given.
+---@param of table
+---@param is_binary boolean logits are log-odds
+function probs_or_logits.define(of, is_binary)
+  of.logits = properties.lazy_property(function(self) return utils.probs_to_logits(self.probs, is_binary) end)
+  of.probs = properties.lazy_property(function(self) return utils.logits_to_probs(self.logits, is_binary) end)
+  -- Either: they have the same shape, dtype and device.
+  of._param = properties.property(function(self) return rawget(self, 'probs') or rawget(self, 'logits') end)
+  of.param_shape = properties.property(function(self) return self._param.shape end)
+end
+
+---Gives a class the fields of the distribution in its `_categorical`.
+---@param of table
+function probs_or_logits.delegate(of)
+  for _, name in ipairs{'logits', 'probs', '_param', 'param_shape'} do
+    of[name] = properties.property(function(self) return self._categorical[name] end)
+  end
+end
+
+return probs_or_logits
