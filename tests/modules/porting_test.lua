@@ -83,7 +83,7 @@ end
 local function add_shared_names(names)
   for python, ours in WITHOUT_BLOCKS:gmatch '\n|([^|\n]*)|([^|\n]*)|' do
     for _, span in ipairs(ours:match 'the same' and spans_in(python) or {}) do
-      for name in span:gsub('%b()', ''):gsub('%b{}', ''):gmatch '[%a_][%w_.]*' do
+      for name in span:gsub('%b()', ' '):gsub('%b{}', ' '):gmatch '[%a_][%w_.]*' do
         if not NO_NAMES[name] then names[name] = true end
       end
     end
