@@ -44,51 +44,70 @@ StackRequest::StackRequest(Loop& loop, const ProgressBoard& board,
 void StackRequest::start(const std::vector<Target>& targets, const std::string& folder, Done done) {
   waiting_.push_back(std::move(done));
   if (waiting_.size() > 1) return;
-  targets_ = targets;
-  answers_.assign(targets.size(), {});
+  asked_.clear();
+  for (const Target& target : targets) asked_.push_back({.target = target, .answer = {}});
   ++id_;
-  for (const Target& target : targets_) {
+  for (const Target& target : targets) {
     if (process_facts(target.pid).state == 'T') continue;
     send_(target.rank, Map{{"type", "stack"}, {"id", id_}, {"folder", folder}});
   }
   deadline_.start(kDeadline);
+  finish_if_done();
+}
+
+StackRequest::Asked* StackRequest::find(int rank) {
+  const auto found = std::find_if(asked_.begin(), asked_.end(),
+                                  [rank](const Asked& each) { return each.target.rank == rank; });
+  return waiting_.empty() || found == asked_.end() ? nullptr : &*found;
 }
 
 void StackRequest::on_answer(int rank, const Value& message) {
-  if (waiting_.empty() || message["id"].as_int() != id_) return;
-  bool complete = true;
-  for (size_t i = 0; i < targets_.size(); ++i) {
-    if (targets_[i].rank == rank) answers_[i] = message;
-    complete = complete && !answers_[i].is_nil();
+  Asked* asked = find(rank);
+  if (asked == nullptr || message["id"].as_int() != id_) return;
+  asked->answer = message;
+  finish_if_done();
+}
+
+void StackRequest::on_gone(int rank) {
+  Asked* asked = find(rank);
+  if (asked == nullptr) return;
+  asked->is_gone = true;
+  finish_if_done();
+}
+
+void StackRequest::finish_if_done() {
+  if (std::all_of(asked_.begin(), asked_.end(), [](const Asked& each) { return each.is_done(); })) {
+    finish();
   }
-  if (complete) finish();
 }
 
 void StackRequest::finish() {
   deadline_.stop();
   List out;
-  for (size_t i = 0; i < targets_.size(); ++i) {
-    Map each = describe(targets_[i]);
-    if (!answers_[i].is_nil()) {
-      for (const char* key : {"state", "lua", "threads"}) each.set(key, answers_[i][key]);
+  for (const Asked& asked : asked_) {
+    Map each = describe(asked);
+    if (!asked.answer.is_nil()) {
+      for (const char* key : {"state", "lua", "threads"}) each.set(key, asked.answer[key]);
     }
     out.push_back(std::move(each));
   }
   for (const Done& done : std::exchange(waiting_, {})) done(out);
 }
 
-Map StackRequest::describe(const Target& target) const {
-  const ProgressPage& page = board_.page(target.rank);
-  const ProcessFacts facts = process_facts(target.pid);
+Map StackRequest::describe(const Asked& asked) const {
+  const auto& [rank, pid] = asked.target;
+  const ProgressPage& page = board_.page(rank);
   const auto blocked = page.blocked.read();
-  std::string state = facts.state == 'T' ? "stopped (SIGSTOP)" : "does not answer";
+  std::string state = asked.is_gone                     ? "has ended"
+                      : process_facts(pid).state == 'T' ? "stopped (SIGSTOP)"
+                                                        : "does not answer";
   List lua;
   if (blocked && blocked->depth > 0) {
-    state += cat(", waits in ", blocked->operation.view(), " for ",
-                 static_cast<int64_t>(monotonic_s() - blocked->since_s), " s");
+    state += cat(asked.is_gone ? ", was waiting in " : ", waits in ", blocked->operation.view(),
+                 " for ", static_cast<int64_t>(monotonic_s() - blocked->since_s), " s");
     lua = frames_of(*blocked);
   }
-  return Map{{"rank", target.rank},   {"pid", target.pid}, {"state", state},
+  return Map{{"rank", rank},          {"pid", pid},        {"state", state},
              {"lua", std::move(lua)}, {"threads", List{}}, {"collectives", last_calls(page)}};
 }
 

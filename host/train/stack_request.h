@@ -1,8 +1,9 @@
 // host/train/stack_request.h: asks workers for their stacks and completes what they cannot say
 // from their pages and /proc.
 //
-// Belongs to the control thread. A worker that is stopped or does not answer in time is described
-// by what its page shows. Requests that come while one is under way share its answer.
+// Belongs to the control thread. A worker that is stopped, does not answer in time or ends is
+// described by what its page shows. Requests that come while one is under way share its answer. A
+// request ends when the last of its workers has ended, at the latest.
 #pragma once
 
 #include <functional>
@@ -30,16 +31,26 @@ class StackRequest {
   // With a folder, a worker writes there what its devices were given before it answers.
   void start(const std::vector<Target>& targets, const std::string& folder, Done done);
   void on_answer(int rank, const Value& message);
+  // The worker's process has ended.
+  void on_gone(int rank);
 
  private:
+  // A worker that is asked, and what it said.
+  struct Asked {
+    Target target;
+    Value answer;
+    bool is_gone = false;
+    bool is_done() const { return is_gone || !answer.is_nil(); }
+  };
+  Asked* find(int rank);
+  void finish_if_done();
   void finish();
-  Map describe(const Target& target) const;
+  Map describe(const Asked& asked) const;
 
   const ProgressBoard& board_;
   std::function<void(int rank, const Value& message)> send_;
-  std::vector<Target> targets_;
-  std::vector<Value> answers_;
-  std::vector<Done> waiting_;
+  std::vector<Asked> asked_;
+  std::vector<Done> waiting_;  // none: no request is under way
   int64_t id_ = 0;
   Timer deadline_;
 };

@@ -405,11 +405,23 @@ class Transition {
   std::vector<Action> actions_;
 };
 
+// An event of a rank whose attempt is over.
+template <class E>
+bool is_late(const Machine& machine, const E& event) {
+  if constexpr (requires { event.rank; }) {
+    return machine.attempt_ending || static_cast<size_t>(event.rank) >= machine.ranks.size();
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string_view state_name(RunState state) { return kStateNames[static_cast<size_t>(state)]; }
 
 Step step(Machine machine, const Event& event) {
+  if (std::visit([&](const auto& e) { return is_late(machine, e); }, event)) {
+    return {std::move(machine), {}};
+  }
   Transition transition(std::move(machine));
   std::visit([&](const auto& e) { transition.on(e); }, event);
   return transition.take();

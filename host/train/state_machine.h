@@ -10,7 +10,8 @@
 // Invariants: 1 a group is spawned only after its resources are held and its attempt's row is on
 // disk; 2 the next attempt begins only after every process of the last one is gone and its row is
 // closed; 3 an error of kind peer_lost is the cause only when no rank has another one; 4 a failure
-// that came before another trouble stays the run's error; 5 after Finish nothing comes.
+// that came before another trouble stays the run's error; 5 after Finish nothing comes; 6 an event
+// of a rank whose attempt is over changes nothing.
 //
 // A stop of a running group has a course (stop_course.h): it begins with AskToStop and ends when
 // every rank has returned, with StopComplete or with GracePassed.

@@ -49,7 +49,17 @@ Watchdog::Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, Outlets 
 
 void Watchdog::set_started(int rank) {
   at(rank).is_started = true;
-  if (!timer_.is_active()) timer_.start(kInterval);
+  if (!is_stopped_ && !timer_.is_active()) timer_.start(kInterval);
+}
+
+void Watchdog::stop() {
+  is_stopped_ = true;
+  timer_.stop();
+}
+
+void Watchdog::set_gone(int rank) {
+  at(rank).is_gone = true;
+  stacks_.on_gone(rank);
 }
 
 void Watchdog::ask_stacks(StackRequest::Done done, const std::string& folder) {
@@ -120,6 +130,7 @@ RankFacts Watchdog::facts(int rank) const {
 }
 
 void Watchdog::tell(const HangFinding& finding, const List& stacks, const std::string& folder) {
+  if (is_stopped_) return;
   std::string text = cat("rank ", finding.rank, " (pid ", at(finding.rank).pid, ") ", finding.text);
   const Value* odd = stack_of(stacks, finding.rank);
   if (odd != nullptr && finding.kind == HangFinding::Kind::kBusy) {
@@ -129,7 +140,7 @@ void Watchdog::tell(const HangFinding& finding, const List& stacks, const std::s
   }
   save(text, stacks, folder);
   if (!finding.proof) return;
-  timer_.stop();
+  stop();
   outlets_.fail(finding.rank, Error(Code::kTimeout, cat("the run hangs: ", text),
                                     odd == nullptr ? "" : stack_text(*odd)));
 }

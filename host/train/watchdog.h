@@ -51,11 +51,12 @@ class Watchdog {
   void set_attached(int rank) { deaths_.start(rank); }
   void set_started(int rank);
   void set_returned(int rank) { at(rank).has_returned = true; }
-  // Its process is gone: no stack can be asked of it.
-  void set_gone(int rank) { at(rank).is_gone = true; }
+  // Its process is gone: no stack can be asked of it, and none is waited for.
+  void set_gone(int rank);
   void on_stack(int rank, const Value& message) { stacks_.on_answer(rank, message); }
-  // No verdict from here on: the group is being ended.
-  void stop() { timer_.stop(); }
+  // No verdict from here on, not even of stacks that were asked for before: the group is being
+  // ended.
+  void stop();
 
   // Every rank's stacks, of a stopped one what its page shows. With a folder the ranks also write
   // there what their devices were given.
@@ -83,6 +84,7 @@ class Watchdog {
   HangVerdict verdict_;
   std::vector<Rank> ranks_;
   StackRequest stacks_;
+  bool is_stopped_ = false;
   Timer timer_;
 };
 

@@ -255,3 +255,29 @@ def test_stack_names_the_wait_in_the_controllers_collective(rtrain):
     wait_until(lambda: stack_of(rtrain, 1)["state"].startswith(f"waits in {barrier}"), message="the barrier")
     assert rtrain("stop", "meeting", "--now").returncode == 0
     running.wait()
+
+
+def test_F_009_a_verdict_that_comes_after_the_end_of_its_attempt_is_dropped(rtrain):
+    """Rank 0 dies as it is asked for its stack. Rank 1, which is stopped, cannot answer: the verdict waits for it, longer than
+    the attempt lasts, and is due while the next one is waited for (the delay grows with each failure before)."""
+    rtrain.env.update(RTRAIN_HANG_THRESHOLD_S="2", RTRAIN_FAULT="channel.read:2:kill:rank=0:attempt=4")
+    result = rtrain.run("""
+        local files, train = require 'files', require 'rtrain'
+        train.DataParallelTrainer{
+          train_loop_per_worker = function()
+            local rank = train.get_context():get_world_rank()
+            local count = 'attempts-' .. rank
+            local attempt = files.exists(count) and tonumber(files.read(count)) + 1 or 1
+            files.write(count, attempt)
+            train.collective.barrier()
+            if attempt < 4 and rank == 0 then os.exit(7) end
+            if attempt == 4 and rank == 1 then os.execute 'kill -STOP $PPID' end
+            train.collective.barrier()
+          end,
+          scaling_config = train.ScalingConfig{num_workers = 2},
+          run_config = train.RunConfig{name = 'late', failure_config = train.FailureConfig{max_failures = -1}},
+        }:fit()
+        """)
+    assert result.returncode == 0, result.stderr
+    assert rtrain.statuses("late") == ["ERRORED"] * 4 + ["FINISHED"]
+    assert "the run hangs" not in result.stderr, "the verdict's attempt was over"

@@ -68,6 +68,7 @@ class Driver {
 
   RunState state() const { return machine_.state; }
   int attempt() const { return machine_.attempt; }
+  bool has_acted() const { return !actions_.empty(); }
 
  private:
   Machine machine_;
@@ -622,6 +623,28 @@ TEST(StateMachine, AStorageFailureEndsTheRunWithThatError) {
   d.feed(full).feed(event::RunEnded{});
   EXPECT_EQ(d.state(), RunState::kErrored);
   EXPECT_EQ(d.find<action::Finish>()->error->cause.message(), "disk full");
+}
+
+// A hang verdict waits for stacks: what it finds may come when all processes are gone.
+TEST(StateMachine, EventsOfRanksWhoseAttemptIsOverChangeNothing) {
+  Driver d(2, -1);
+  d.run().die(0).all_gone();
+  for (const bool row_is_closed : {false, true}) {
+    if (row_is_closed) d.feed(event::AttemptEnded{false});
+    const RunState state = d.state();
+    const std::vector<Event> late = {event::Failed{1, Error(Code::kTimeout, "the run hangs"), 9},
+                                     event::Returned{1}, event::PhaseReached{1, Phase::kRunning},
+                                     event::Dying{1, 9},
+                                     event::Gone{1, Error(Code::kWorkerLost, "again"), 9}};
+    for (const Event& event : late) {
+      d.feed(event);
+      EXPECT_FALSE(d.has_acted());
+      EXPECT_EQ(d.state(), state);
+    }
+  }
+  EXPECT_EQ(d.state(), RunState::kRestarting);
+  d.retry(2);
+  EXPECT_EQ(d.state(), RunState::kRunning);
 }
 
 }  // namespace
