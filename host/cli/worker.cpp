@@ -1,4 +1,6 @@
 // rtrain --worker RANK PARENT_PID: the process of one rank.
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -7,6 +9,7 @@
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
 #include "host/lua/convert.h"
+#include "host/lua/engine_loader.h"
 #include "host/lua/guard.h"
 #include "host/lua/state.h"
 #include "host/worker/worker_process.h"
@@ -49,6 +52,12 @@ Value run_main(State& state) {
 }  // namespace
 
 int run_worker(int rank, int parent_pid) {
+  struct stat info {};
+  if (fstat(kChannelFd, &info) != 0 || !S_ISSOCK(info.st_mode)) {
+    std::fputs("rtrain: a worker is started by its run alone: `rtrain run`\n", stderr);
+    return exit_code(Code::kUsage);
+  }
+  take_engine_file(kEngineFd);
   WorkerProcess worker(rank, parent_pid);
   std::optional<State> state;
   try {

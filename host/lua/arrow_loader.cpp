@@ -23,8 +23,8 @@ lua_CFunction load() {
   if (!search.found) throw Error(Code::kEnvironment, arrow_library_refusal(search));
   open_library(search.found->lib + "/libarrow.so.2600", RTLD_NOW | RTLD_LOCAL);
   open_library(search.found->lib + "/libparquet.so.2600", RTLD_NOW | RTLD_LOCAL);
-  static EmbeddedLibrary library({"rtrain-arrow", rtrain_arrow_image_begin, rtrain_arrow_image_end,
-                                  "RTRAIN_ARROW_MODULE", nullptr});
+  static EmbeddedLibrary library(
+      {"rtrain-arrow", rtrain_arrow_image_begin, rtrain_arrow_image_end, "RTRAIN_ARROW_MODULE"});
   return reinterpret_cast<lua_CFunction>(library.load("rtrain_arrow_open"));
 }
 

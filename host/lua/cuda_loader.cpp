@@ -55,8 +55,8 @@ CudaSupport usable_cuda() {
 }
 
 const void* load_cuda_api() {
-  static EmbeddedLibrary library({"rtrain-cuda", rtrain_cuda_image_begin, rtrain_cuda_image_end,
-                                  "RTRAIN_CUDA_MODULE", nullptr});
+  static EmbeddedLibrary library(
+      {"rtrain-cuda", rtrain_cuda_image_begin, rtrain_cuda_image_end, "RTRAIN_CUDA_MODULE"});
   return reinterpret_cast<const void* (*)()>(library.load("rtrain_cuda_api"))();
 }
 

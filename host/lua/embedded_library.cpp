@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -11,6 +12,11 @@
 #include "host/base/text.h"
 
 namespace rtrain {
+namespace {
+
+constexpr int kSeals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+}  // namespace
 
 void* open_library(const std::string& path, int flags) {
   void* handle = dlopen(path.c_str(), flags);
@@ -32,16 +38,24 @@ int EmbeddedLibrary::make_file() const {
     }
     begin += n;
   }
-  fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  fcntl(fd, F_ADD_SEALS, kSeals);
   return fd;
 }
 
+// Sealed, it holds what its maker wrote; the worker and its controller compare their builds.
+bool EmbeddedLibrary::is_file(int fd) const {
+  struct stat info {};
+  return fcntl(fd, F_GET_SEALS) == kSeals && fstat(fd, &info) == 0 &&
+         info.st_size == image_.end - image_.begin;
+}
+
+void EmbeddedLibrary::take_file(int fd) {
+  if (!is_file(fd)) return;
+  std::call_once(once_, [this, fd] { fd_ = fd; });
+}
+
 int EmbeddedLibrary::file() {
-  std::call_once(once_, [this] {
-    const char* inherited =
-        image_.inherited_variable == nullptr ? nullptr : std::getenv(image_.inherited_variable);
-    fd_ = inherited != nullptr ? std::atoi(inherited) : make_file();
-  });
+  std::call_once(once_, [this] { fd_ = make_file(); });
   return fd_;
 }
 

@@ -16,12 +16,14 @@ class EmbeddedLibrary {
     const char* name;  // "rtrain-engine": what /proc/self/maps shows
     const unsigned char* begin;
     const unsigned char* end;
-    const char* path_variable;       // environment variable: load this file instead, for debugging
-    const char* inherited_variable;  // environment variable: number of the memory file's descriptor
-                                     // that a parent made; null for none
+    const char* path_variable;  // environment variable: load this file instead, for debugging
   };
 
   explicit constexpr EmbeddedLibrary(const Image& image) : image_(image) {}
+
+  // Makes file() the memory file behind the descriptor, which a parent has made of the same
+  // executable. Nothing when it is not such a file, or when there is one already.
+  void take_file(int fd);
 
   // The descriptor of the sealed memory file, made on first call and never closed: a re-used
   // descriptor number would make the dynamic linker return the old library. -1 when there can be
@@ -34,6 +36,7 @@ class EmbeddedLibrary {
 
  private:
   int make_file() const;
+  bool is_file(int fd) const;
 
   const Image image_;
   std::once_flag once_;

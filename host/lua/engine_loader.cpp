@@ -22,8 +22,8 @@ namespace {
 std::atomic<bool> loaded{false};
 
 EmbeddedLibrary& engine_library() {
-  static EmbeddedLibrary library({"rtrain-engine", rtrain_engine_image_begin,
-                                  rtrain_engine_image_end, "RTRAIN_ENGINE", "RTRAIN_ENGINE_FD"});
+  static EmbeddedLibrary library(
+      {"rtrain-engine", rtrain_engine_image_begin, rtrain_engine_image_end, "RTRAIN_ENGINE"});
   return library;
 }
 
@@ -61,6 +61,8 @@ EngineOpen load() {
 }  // namespace
 
 int engine_fd() { return engine_library().file(); }
+
+void take_engine_file(int fd) { engine_library().take_file(fd); }
 
 bool engine_loaded() { return loaded; }
 

@@ -1,7 +1,7 @@
 // host/lua/engine_loader.h: brings librtrain_engine.so into the process on first use.
 //
 // LibTorch is loaded by absolute path, then the engine from a sealed memory file. Workers inherit
-// that file from the controller (RTRAIN_ENGINE_FD). RTRAIN_ENGINE=path loads the engine from a
+// that file from the controller. RTRAIN_ENGINE=path loads the engine from a
 // file, for debugging.
 #pragma once
 
@@ -20,6 +20,10 @@ int open_engine(lua_State* L, const HostApi* host);
 // closed: a re-used descriptor number would make the dynamic linker return the old library. -1 when
 // memory files may not be executed.
 int engine_fd();
+
+// The engine comes from that descriptor of the controller's engine_fd(), if it is one. For a
+// worker, first thing.
+void take_engine_file(int fd);
 
 // True once LibTorch is in this process.
 bool engine_loaded();

@@ -92,9 +92,6 @@ class WorkerGroup::Worker {
     options.file = kExecutable;
     options.args = {"rtrain", "--worker", std::to_string(rank_), std::to_string(getpid())};
     options.env = group.options_.env;
-    if (group.options_.engine_fd >= 0) {
-      options.env.emplace_back("RTRAIN_ENGINE_FD", std::to_string(kEngineFd));
-    }
     options.descriptors = std::move(descriptors);
     options.descriptors.insert(options.descriptors.end(), place.lease_fds.begin(),
                                place.lease_fds.end());

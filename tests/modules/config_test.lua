@@ -114,7 +114,6 @@ function TestRefusals.test_B_014_wrong_values()
     function() return train.RunConfig {stop = 5} end,
     function() return train.RunConfig {worker_env = {['A=B'] = 'c'}} end,
     function() return train.RunConfig {worker_env = {A = true}} end,
-    function() return train.RunConfig {worker_env = {RTRAIN_ENGINE_FD = '9'}} end,
     function() return train.RunConfig {worker_runtime_env = {A = 'b'}} end,
     function() return train.RunConfig {worker_runtime_env = {pip = {'torch'}}} end,
     function() return train.LoggingConfig {log_level = 'LOUD'} end,

@@ -4,9 +4,6 @@ local errors = require 'rtrain.errors'
 
 local worker_env = {}
 
--- What the workers get from the controller.
-local RESERVED = {RTRAIN_ENGINE_FD = true}
-
 ---What is wrong with a map of variables; nil when nothing is.
 ---@param value any
 ---@return string? problem
@@ -16,7 +13,6 @@ function worker_env.problem(value)
     if type(name) ~= 'string' or name == '' or name:find '[=%z]' then
       return ("%s is no name of a variable"):format(type(name) == 'string' and ("'%s'"):format(name) or tostring(name))
     end
-    if RESERVED[name] then return name .. " is rtrain's own" end
     if type(item) ~= 'string' and type(item) ~= 'number' or type(item) == 'string' and item:find '%z' then
       return ('%s is a %s, expected a string'):format(name, type(item))
     end
