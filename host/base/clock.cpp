@@ -9,11 +9,20 @@
 
 namespace rtrain {
 
+namespace {
+
+int64_t milliseconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+}
+
+}  // namespace
+
 int64_t now_ms() {
-  using std::chrono::system_clock;
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             system_clock::now().time_since_epoch())
-      .count();
+  // It goes on while the machine sleeps.
+  static const int64_t boot = milliseconds(CLOCK_REALTIME) - milliseconds(CLOCK_BOOTTIME);
+  return boot + milliseconds(CLOCK_BOOTTIME);
 }
 
 std::string time_text(int64_t unix_ms) {
@@ -31,6 +40,11 @@ double monotonic_s() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+bool stood_still(double due_s, double now_s) {
+  constexpr double kBusyS = 2;  // so late may a busy machine be
+  return now_s > due_s + kBusyS;
 }
 
 std::chrono::milliseconds to_ms(double seconds) {

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <vector>
 
-#include "host/base/clock.h"
 #include "host/base/text.h"
 #include "host/bind/services.h"
 #include "host/lua/class.h"
@@ -127,10 +126,7 @@ int log(lua_State* L) {
 }
 
 int annotate(lua_State* L) {
-  worker().tell(Map{{"type", "annotation"},
-                    {"time", now_ms()},
-                    {"severity", bytes_at(L, 2)},
-                    {"text", bytes_at(L, 1)}});
+  worker().annotate(bytes_at(L, 2), bytes_at(L, 1));
   return 0;
 }
 

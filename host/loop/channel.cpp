@@ -1,5 +1,6 @@
 #include "host/loop/channel.h"
 
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,10 +14,17 @@
 #include "host/base/error.h"
 #include "host/base/fault.h"
 #include "host/base/text.h"
+#include "host/loop/byte_queue.h"
 #include "host/loop/frame.h"
 #include "host/loop/poll.h"
 
 namespace rtrain {
+namespace {
+
+// Behind that many, the loop's other work comes before the rest.
+constexpr size_t kBytesARound = size_t{256} << 10;
+
+}  // namespace
 
 // What waits to be written. Shared with tasks posted to the loop, which may run after the channel
 // is gone.
@@ -30,7 +38,7 @@ class Channel::Output {
     const std::lock_guard lock(mutex_);
     if (fd_ < 0) return Sent::kClosed;
     const bool was_empty = pending_.empty();
-    pending_.append(frame);
+    pending_.add(frame);
     if (!was_empty) return Sent::kAll;  // the loop is already waiting for room
     return write_pending() ? (pending_.empty() ? Sent::kAll : Sent::kPart) : Sent::kClosed;
   }
@@ -41,10 +49,11 @@ class Channel::Output {
     return fd_ >= 0 && write_pending() && !pending_.empty();
   }
 
-  bool flush(std::chrono::milliseconds timeout) {
+  Flushed flush(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, timeout, [this] { return fd_ < 0 || pending_.empty(); });
-    return fd_ >= 0 && pending_.empty();
+    if (fd_ < 0) return Flushed::kClosed;
+    return pending_.empty() ? Flushed::kAll : Flushed::kLate;
   }
 
   void close() {
@@ -56,10 +65,9 @@ class Channel::Output {
  private:
   // False when the other end is gone. The reader sees the end of the stream and closes.
   bool write_pending() {
-    size_t done = 0;
-    while (done < pending_.size()) {
-      const ssize_t n =
-          ::send(fd_, pending_.data() + done, pending_.size() - done, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (!pending_.empty()) {
+      const std::string_view bytes = pending_.bytes();
+      const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) break;
       if (n < 0) {
@@ -68,9 +76,8 @@ class Channel::Output {
         changed_.notify_all();
         return false;
       }
-      done += static_cast<size_t>(n);
+      pending_.del(static_cast<size_t>(n));
     }
-    pending_.erase(0, done);
     if (pending_.empty()) changed_.notify_all();
     return true;
   }
@@ -78,7 +85,7 @@ class Channel::Output {
   std::mutex mutex_;
   std::condition_variable changed_;
   int fd_;
-  std::string pending_;
+  ByteQueue pending_;
 };
 
 struct Channel::Input {
@@ -110,10 +117,15 @@ bool Channel::send(const Value& message) {
   return sent != Output::Sent::kClosed;
 }
 
-bool Channel::flush(std::chrono::milliseconds timeout) { return output_->flush(timeout); }
+Channel::Flushed Channel::flush(std::chrono::milliseconds timeout) {
+  return output_->flush(timeout);
+}
 
+// Not what comes meanwhile: the other end may send for ever.
 void Channel::drain() {
-  if (!input_->ended) read_all();
+  int waiting = 0;
+  if (input_->ended || ioctl(input_->poll.fd(), FIONREAD, &waiting) != 0) return;
+  read(static_cast<size_t>(waiting) + 1);
 }
 
 void Channel::close() {
@@ -124,17 +136,19 @@ void Channel::close() {
 
 void Channel::on_ready(int events) {
   if ((events & UV_WRITABLE) != 0 && !output_->write_more()) input_->poll.start(UV_READABLE);
-  if ((events & UV_READABLE) != 0) read_all();
+  if ((events & UV_READABLE) != 0) read(kBytesARound);
 }
 
-void Channel::read_all() {
+void Channel::read(size_t most) {
   std::array<char, 65536> buffer;
+  size_t done = 0;
   try {
-    while (!input_->ended) {
+    while (!input_->ended && done < most) {
       const ssize_t n = ::recv(input_->poll.fd(), buffer.data(), buffer.size(), MSG_DONTWAIT);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) return;
       if (n <= 0) return finish("");
+      done += static_cast<size_t>(n);
       input_->frames.add({buffer.data(), static_cast<size_t>(n)});
       while (!input_->ended) {
         auto body = input_->frames.next();

@@ -30,10 +30,12 @@ class Channel {
   // False when the channel is closed. Throws Error(kArgument) when the message is above the frame
   // cap.
   bool send(const Value& message);
+  enum class Flushed { kAll, kLate, kClosed };
   // Waits until everything sent has been handed to the kernel, so that it outlives this process;
-  // false when the channel closed or the time passed before. Not for the loop's thread.
-  bool flush(std::chrono::milliseconds timeout);
-  // Reads and delivers what has arrived, without waiting.
+  // kLate when the time passed before, kClosed when the channel did. Not for the loop's thread,
+  // unless it waits for no time.
+  Flushed flush(std::chrono::milliseconds timeout);
+  // Reads and delivers what has arrived by now, without waiting.
   void drain();
   // Stops both directions and closes the descriptor; on_close is not called. Calling it again does
   // nothing.
@@ -42,7 +44,7 @@ class Channel {
  private:
   class Output;
   void on_ready(int events);
-  void read_all();
+  void read(size_t most);
   void finish(const std::string& reason);
 
   Loop& loop_;

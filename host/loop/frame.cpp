@@ -36,20 +36,13 @@ std::string to_frame(std::string_view body) {
 }
 
 std::optional<std::string> FrameReader::next() {
-  const std::string_view rest = std::string_view(buffer_).substr(begin_);
+  const std::string_view rest = bytes_.bytes();
   if (rest.size() < kLengthBytes) return std::nullopt;
   const size_t length = read_length(rest);
   check_length(length);
   if (rest.size() < kLengthBytes + length) return std::nullopt;
   std::string body(rest.substr(kLengthBytes, length));
-  begin_ += kLengthBytes + length;
-  if (begin_ == buffer_.size()) {
-    buffer_.clear();
-    begin_ = 0;
-  } else if (begin_ > kMaxFrameBytes) {
-    buffer_.erase(0, begin_);
-    begin_ = 0;
-  }
+  bytes_.del(kLengthBytes + length);
   return body;
 }
 

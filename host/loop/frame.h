@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "host/loop/byte_queue.h"
+
 namespace rtrain {
 
 inline constexpr size_t kMaxFrameBytes = size_t{1} << 20;
@@ -19,16 +21,15 @@ std::string to_frame(std::string_view body);
 
 class FrameReader {
  public:
-  void add(std::string_view bytes) { buffer_.append(bytes); }
+  void add(std::string_view bytes) { bytes_.add(bytes); }
   // The next whole body; nothing until more bytes come. Throws Error(kArgument) for a length above
   // the cap.
   std::optional<std::string> next();
   // Bytes of an unfinished frame.
-  size_t pending() const { return buffer_.size() - begin_; }
+  size_t pending() const { return bytes_.bytes().size(); }
 
  private:
-  std::string buffer_;
-  size_t begin_ = 0;
+  ByteQueue bytes_;
 };
 
 }  // namespace rtrain

@@ -8,6 +8,7 @@
 namespace rtrain {
 namespace {
 
+constexpr size_t kMaxErrorBytes = size_t{64} << 10;
 constexpr size_t kNoteAlign = 4;
 size_t align(size_t size) { return (size + kNoteAlign - 1) & ~(kNoteAlign - 1); }
 
@@ -53,8 +54,8 @@ int on_object(dl_phdr_info* info, size_t, void* out) {
 
 Value error_to_value(const Error& error, double time_s) {
   return Map{{"code", code_name(error.code())},
-             {"message", error.message()},
-             {"traceback", error.traceback()},
+             {"message", error.message().substr(0, kMaxErrorBytes)},
+             {"traceback", error.traceback().substr(0, kMaxErrorBytes)},
              {"time", time_s}};
 }
 

@@ -10,7 +10,8 @@
 //   uploaded      index, checkpoint|folder|error  the rest of it; no files follow
 //   series        chunk                    of a series of train.log, see store/series_store.h
 //   series_dropped  count                  points that are lost
-//   annotation    time, severity, text     of train.annotate
+//   annotation    time, severity, text     of train.annotate; with an id, answered by a reply when
+//                                          the rank may go on
 //   call          id, op, …                a Store call: set get add check wait delete num_keys
 //                                          compare_set
 //   checkpoints   id, reports, validated, repeat, timeout_s, partial
@@ -60,8 +61,8 @@ inline constexpr int kFunctionsFd = 4;
 inline constexpr int kProgressFd = 5;
 inline constexpr int kEngineFd = 6;
 
-// {code, message, traceback, time}: time is the monotonic clock's, the same in all processes of the
-// host.
+// {code, message, traceback, time}, message and traceback cut at 64 KiB each: time is the monotonic
+// clock's, the same in all processes of the host.
 Value error_to_value(const Error& error, double time_s);
 Error error_from_value(const Value& value);
 

@@ -25,8 +25,8 @@ SELECT name, runs.run_id AS run_id,
        (SELECT total(max(0, coalesce(a.ended_at, until) - a.started_at)) FROM attempts AS a
         WHERE a.run_id = runs.run_id) / 1000.0 AS running_s,
        script, note, tags, r.metrics AS metrics, r.nonfinite AS nonfinite
-FROM (SELECT *, coalesce(ended_at, CASE WHEN run_is_live(name) THEN now_ms() ELSE updated_at END)
-                AS until, coalesce(json_extract(owner, '$.since'), started_at) AS begun
+FROM (SELECT *, max(started_at, coalesce(ended_at, CASE WHEN run_is_live(name)
+                THEN max(now_ms(), updated_at) ELSE updated_at END)) AS until, coalesce(json_extract(owner, '$.since'), started_at) AS begun
       FROM runs) AS runs LEFT JOIN reports AS r ON r.run_id = runs.run_id AND r.rank = 0 AND r.superseded = 0 AND
      r.idx = (SELECT max(idx) FROM reports AS l
               WHERE l.run_id = runs.run_id AND l.rank = 0 AND l.superseded = 0)

@@ -16,6 +16,7 @@ namespace rtrain {
 namespace {
 
 constexpr std::chrono::seconds kKillNotice{5};
+constexpr size_t kMaxLastWords = 500;
 // A train function of the script's process has that long to raise what ends it.
 constexpr std::chrono::seconds kSeatPatience{2};
 constexpr std::chrono::seconds kSeatNotice{60};
@@ -27,6 +28,7 @@ Attempt::Attempt(AttemptSeams seams, int number, int num_workers, RunRecord::Att
       number_(number),
       num_workers_(num_workers),
       start_(std::move(start)),
+      last_words_(static_cast<size_t>(num_workers)),
       threads_(threads_per_worker(seams_.spec, num_workers)),
       oom_kills_before_(oom_kills().value_or(0)),
       watchdog_(seams_.loop, num_workers, seams_.spec.hang_limits, watchdog_outlets()),
@@ -37,6 +39,7 @@ Attempt::Attempt(AttemptSeams seams, int number, int num_workers, RunRecord::Att
                 .timeout_s = seams_.spec.timeout_s,
                 .notice_s = seams_.spec.report_notice_s},
                intake_seams()),
+      annotations_(seams_.batch, [this](int rank, const Value& message) { send(rank, message); }),
       collectives_(std::in_place, seams_.loop, num_workers, seams_.spec.collectives,
                    collective_outlets()),
       stop_course_(seams_.loop, num_workers, stop_seams()),
@@ -256,7 +259,7 @@ const std::array<Attempt::Route, 21> Attempt::kRoutes = {{
        a.warn(cat("rank ", rank, ": train.log dropped ", m["count"].as_int(),
                   " points, which came faster than they could be stored"));
      }},
-    {"annotation", [](Attempt& a, int rank, const Value& m) { a.on_annotation(rank, m); }},
+    {"annotation", [](Attempt& a, int rank, const Value& m) { a.annotations_.add(a.number_, rank, m); }},
     {"hello", [](Attempt& a, int rank, const Value& m) { a.on_hello(rank, m); }},
     {"phase", [](Attempt& a, int rank, const Value& m) { a.on_phase(rank, m); }},
     {"stack", [](Attempt& a, int rank, const Value& m) { a.watchdog_.on_stack(rank, m); }},
@@ -277,6 +280,7 @@ const std::array<Attempt::Route, 21> Attempt::kRoutes = {{
 }};
 
 void Attempt::on_message(int rank, const Value& message) {
+  if (roster_.is_gone(rank)) return;  // abandoned
   const std::string& type = message["type"].as_string();
   const auto* route = std::find_if(kRoutes.begin(), kRoutes.end(),
                                    [&](const Route& each) { return each.type == type; });
@@ -333,11 +337,6 @@ void Attempt::on_series(int rank, const Value& message) {
   seams_.batch.add(std::move(chunk));
 }
 
-void Attempt::on_annotation(int rank, const Value& message) {
-  seams_.batch.add(AnnotationRow{number_, rank, message["time"].as_int(),
-                                 message["severity"].as_string(), message["text"].as_string()});
-}
-
 void Attempt::on_damaged(const Value& message) {
   seams_.io.write([path = message["path"].as_string(), problem = message["problem"].as_string()](
                       RunRecord& record) { record.checkpoints().set_damaged(path, problem); });
@@ -386,6 +385,9 @@ void Attempt::hold_output(bool held) {
 }
 
 void Attempt::on_line(int rank, std::string_view stream, std::string line) {
+  if (stream == "stderr" && line.find_first_not_of(" \t\r") != line.npos) {
+    last_words_[static_cast<size_t>(rank)] = line.substr(0, kMaxLastWords);
+  }
   seams_.events.emit_output({{"rank", rank}, {"stream", stream}, {"text", std::move(line)}});
 }
 
@@ -397,7 +399,10 @@ void Attempt::on_gone(int rank, const WorkerEnd& end) {
   watchdog_.set_gone(rank);
   const int64_t new_oom_kills = oom_kills().value_or(oom_kills_before_) - oom_kills_before_;
   const Error error =
-      gpus_.explain(rank, worker_death(rank, end, watchdog_.page(rank).crash, new_oom_kills));
+      gpus_.explain(rank, worker_death(rank, end,
+                                       {.crash = watchdog_.page(rank).crash,
+                                        .oom_kills = new_oom_kills,
+                                        .last_words = last_words_[static_cast<size_t>(rank)]}));
   const double now_s = monotonic_s();
   group_.drain();
   seams_.feed(event::Gone{rank, error, now_s});
@@ -409,8 +414,14 @@ std::string Attempt::diagnosis_folder() const {
 
 void Attempt::save_diagnosis(const std::string& folder,
                              std::vector<std::pair<std::string, std::string>> files) {
-  seams_.io.write(
-      [folder, files = std::move(files)](RunRecord&) { DiagFolder::write(folder, files); });
+  seams_.io.call(
+      [folder, files = std::move(files)](RunRecord&) {
+        DiagFolder::write(folder, files);
+        return true;
+      },
+      [&events = seams_.events](const auto&, const std::optional<Error>& error) {
+        if (error) events.notice("warning", cat("the stacks are not saved: ", error->message()));
+      });
 }
 
 }  // namespace rtrain

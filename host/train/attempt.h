@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "host/loop/timer.h"
+#include "host/train/annotation_intake.h"
 #include "host/train/checkpoint_coordinator.h"
 #include "host/train/collective_service.h"
 #include "host/train/gpu_monitor.h"
@@ -82,7 +83,10 @@ class Attempt : public WorkerGroupObserver {
   // A checkpoint was committed, with the report of that number.
   void on_committed(int64_t index) { stop_course_.on_committed(index); }
   // Reports were written, or events taken: ranks that were held back may go on.
-  void on_written() { reports_.on_written(); }
+  void on_written() {
+    reports_.on_written();
+    annotations_.on_written();
+  }
   // As WorkerGroup::hold_output.
   void hold_output(bool held);
   void ask_stacks(StackRequest::Done done) { watchdog_.ask_stacks(std::move(done)); }
@@ -112,7 +116,6 @@ class Attempt : public WorkerGroupObserver {
   void on_dying(int rank);
   void on_phase(int rank, const Value& message);
   void on_series(int rank, const Value& message);
-  void on_annotation(int rank, const Value& message);
   void on_damaged(const Value& message);
   void on_returned(int rank, const Value& message);
   void on_gpus(int rank, const Value& gpus);
@@ -138,11 +141,13 @@ class Attempt : public WorkerGroupObserver {
   int number_;
   int num_workers_;
   RunRecord::AttemptStart start_;
-  int threads_;  // of each worker
+  std::vector<std::string> last_words_;  // by rank, on stderr
+  int threads_;                          // of each worker
   int64_t oom_kills_before_;
   Watchdog watchdog_;
   ProfileRequest profiles_;
   ReportIntake reports_;
+  AnnotationIntake annotations_;
   KeyValueStore store_;
   std::optional<CollectiveService> collectives_;
   StopCourse stop_course_;

@@ -42,7 +42,10 @@ void CollectiveService::tell(const std::vector<SyncBoard::Answer>& answers) {
 void CollectiveService::look() {
   const double now = monotonic_s();
   const uint64_t copied = outlets_.copied_bytes();
-  if (std::exchange(copied_bytes_, copied) != copied) board_.postpone(now);
+  const auto due = board_.next_due();
+  if (std::exchange(copied_bytes_, copied) != copied || (due && stood_still(*due, now))) {
+    board_.postpone(now);
+  }
   if (const auto text = board_.warning(now)) outlets_.warn(*text);
   tell(board_.expire(now));
 }

@@ -1,10 +1,9 @@
 #include "host/train/diag_folder.h"
 
-#include <filesystem>
-#include <fstream>
-
 #include "host/base/clock.h"
+#include "host/base/new_file.h"
 #include "host/base/text.h"
+#include "host/store/file.h"
 
 namespace rtrain {
 
@@ -19,9 +18,12 @@ std::string DiagFolder::name(int64_t unix_ms, int attempt) {
 
 void DiagFolder::write(const std::string& folder,
                        const std::vector<std::pair<std::string, std::string>>& files) {
-  std::error_code ignored;
-  std::filesystem::create_directories(folder, ignored);
-  for (const auto& [name, text] : files) std::ofstream(cat(folder, "/", name)) << text;
+  make_folders(folder);
+  for (const auto& [name, text] : files) {
+    NewFile file(cat(folder, "/", name));
+    file.write(text.data(), text.size());
+    file.commit(NewFile::Durability::kUnsynced);
+  }
 }
 
 }  // namespace rtrain

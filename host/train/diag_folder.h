@@ -11,7 +11,7 @@ namespace rtrain {
 struct DiagFolder {
   // "20261122-015900.123-attempt-2"
   static std::string name(int64_t unix_ms, int attempt);
-  // Best effort: a full disk must not keep a verdict from being acted upon.
+  // Throws kEnvironment: a full disk must not keep a verdict from being acted upon.
   static void write(const std::string& folder,
                     const std::vector<std::pair<std::string, std::string>>& files);
 };

@@ -93,7 +93,10 @@ void ReportIntake::carry_out(ReportHandler::Progress progress) {
 void ReportIntake::look_at_clock() {
   const double now = monotonic_s();
   const uint64_t copied = seams_.copied_bytes();
-  if (std::exchange(copied_bytes_, copied) != copied) handler_.postpone(now + options_.timeout_s);
+  const auto due = handler_.next_due();
+  if (std::exchange(copied_bytes_, copied) != copied || (due && stood_still(*due, now))) {
+    handler_.postpone(now + options_.timeout_s);
+  }
   for (const auto& stuck : handler_.take_stuck(now)) {
     seams_.send(stuck.rank, Map{{"type", "reported"},
                                 {"index", stuck.index},

@@ -34,6 +34,10 @@ std::string crash_stack(const Crash& crash) {
   return out;
 }
 
+std::string quoted(const std::string& last_words) {
+  return last_words.empty() ? "" : cat("; its last line on stderr: ", last_words);
+}
+
 std::string rank_text(int rank, int pid) {
   return cat("rank ", rank, pid > 0 ? cat(" (pid ", pid, ")") : "");
 }
@@ -49,7 +53,8 @@ std::string kill_hint(int64_t oom_kills) {
 
 }  // namespace
 
-Error worker_death(int rank, const WorkerEnd& end, const Crash& crash, int64_t oom_kills) {
+Error worker_death(int rank, const WorkerEnd& end, const LastMoments& last) {
+  const Crash& crash = last.crash;
   const std::string who = rank_text(rank, end.pid);
   if (!end.broken.empty()) {
     return Error(Code::kWorkerLost,
@@ -59,13 +64,16 @@ Error worker_death(int rank, const WorkerEnd& end, const Crash& crash, int64_t o
     return Error(Code::kWorkerLost, cat(who, " has gone before its train function returned"));
   }
   if (end.status.signal == 0) {
-    return Error(Code::kWorkerLost, cat(who, " left early: its process ", to_text(end.status),
-                                        " before the train function returned"));
+    return Error(Code::kWorkerLost,
+                 cat(who, " left early: its process ", to_text(end.status),
+                     " before the train function returned", quoted(last.last_words)));
   }
   std::string text = cat(who, " was ", to_text(end.status));
-  if (end.status.signal == SIGKILL) text += kill_hint(oom_kills);
-  if (crash.signal != end.status.signal) return Error(Code::kWorkerLost, text);
-  return Error(Code::kWorkerLost, text + crash_text(crash), crash_stack(crash));
+  if (end.status.signal == SIGKILL)
+    return Error(Code::kWorkerLost, text + kill_hint(last.oom_kills));
+  if (crash.signal == end.status.signal) text += crash_text(crash);
+  return Error(Code::kWorkerLost, text + quoted(last.last_words),
+               crash.signal == end.status.signal ? crash_stack(crash) : "");
 }
 
 std::string death_notice(int rank, int pid, int num_workers) {

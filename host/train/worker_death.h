@@ -10,10 +10,16 @@
 
 namespace rtrain {
 
-// The error of a worker that ended before its train function returned. The crash is what its page
-// holds (signal 0: nothing); oom_kills is how many processes the kernel has killed for want of
-// memory in this cgroup since the attempt began.
-Error worker_death(int rank, const WorkerEnd& end, const Crash& crash, int64_t oom_kills);
+// What is known of a worker's last moments.
+struct LastMoments {
+  const Crash& crash;      // what its page holds; signal 0: nothing
+  int64_t oom_kills = 0;   // processes that the kernel has killed for want of memory in this cgroup
+                           // since the attempt began
+  std::string last_words;  // its last line on stderr, where libraries say why they give up
+};
+
+// The error of a worker that ended before its train function returned.
+Error worker_death(int rank, const WorkerEnd& end, const LastMoments& last);
 
 // What the user is told at once, while how it ended is not known yet.
 std::string death_notice(int rank, int pid, int num_workers);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "host/worker/controller_lost.h"
 #include "host/worker/worker_process.h"
 
 namespace rtrain {
@@ -35,7 +36,7 @@ List CheckpointClient::reported(bool validated, std::optional<double> timeout_s)
     if (!parts.empty()) checkpoints = std::move(parts.mapped());
   }
   if (!answer) {
-    throw Error(Code::kTimeout, "get_all_reported_checkpoints(): the controller does not answer");
+    throw controller_silent("get_all_reported_checkpoints()", limit.count());
   }
   const Value& error = (*answer)["error"];
   if (!error.is_nil()) throw error_from_value(error);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "host/base/text.h"
+#include "host/worker/controller_lost.h"
 #include "host/worker/worker_process.h"
 
 namespace rtrain {
@@ -36,7 +37,7 @@ std::string CollectiveClient::meet(const std::string& collective, const std::str
   };
   const auto answer =
       worker_.wait_reply(id, std::chrono::ceil<std::chrono::milliseconds>(timeout) + kGrace, moves);
-  if (!answer) throw Error(Code::kTimeout, cat(collective, ": the controller does not answer"));
+  if (!answer) throw controller_silent(collective, context.collective_timeout_s);
   const Value& error = (*answer)["error"];
   if (!error.is_nil()) throw error_from_value(error);
   return (*answer)["data"].as_string();

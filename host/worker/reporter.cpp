@@ -20,7 +20,6 @@ namespace {
 constexpr size_t kFilesAMessage = 2000;
 // A report is one message, with room for the rest of it.
 constexpr size_t kMaxMetricsBytes = kMaxFrameBytes - 4096;
-constexpr std::chrono::milliseconds kFlushTimeout{10000};
 // The controller has its own, shorter deadlines and names who is late; these are for the case that
 // it cannot.
 constexpr std::chrono::milliseconds kGrace{30000};
@@ -155,12 +154,20 @@ int64_t Reporter::send_report(const Value& metrics, const ReportOptions& options
   send(message);
   ++made_;
   progress_.count_report();
-  // In the kernel's hands before report() returns: a returned report outlives this process.
-  if (!channel_.flush(kFlushTimeout)) {
-    throw Error(Code::kTimeout, "the controller takes no reports");
-  }
+  flush(index);
   fault_point("worker.reported");
   return index;
+}
+
+// In the kernel's hands before report() returns: a returned report outlives this process.
+void Reporter::flush(int64_t index) {
+  if (channel_.flush(std::chrono::milliseconds(0)) == Channel::Flushed::kAll) return;
+  const WaitScope waits(progress_, "report()");
+  const Channel::Flushed flushed = channel_.flush(user_timeout());
+  if (flushed == Channel::Flushed::kClosed) throw controller_lost();
+  if (flushed == Channel::Flushed::kLate) {
+    throw controller_silent(cat("report() number ", index), context_.timeout_s);
+  }
 }
 
 void Reporter::attach(int64_t index, const ReportOptions& options) {
@@ -251,7 +258,7 @@ std::optional<std::string> Reporter::wait_for_answer(int64_t index) {
   lock.unlock();
   if (result.error) throw Error(*result.error);
   if (!done) {
-    throw Error(Code::kTimeout, cat("report() number ", index, ": no answer from the controller"));
+    throw controller_silent(cat("report() number ", index), context_.timeout_s);
   }
   if (!result.answered) throw controller_lost();
   return result.path;

@@ -96,6 +96,7 @@ class Reporter {
   };
 
   int64_t send_report(const Value& metrics, const ReportOptions& options, Map message);
+  void flush(int64_t index);
   void check_options(const ReportOptions& options) const;
   void attach(int64_t index, const ReportOptions& options);
   void deliver(int64_t index, const std::string& folder, bool temporary);

@@ -68,7 +68,7 @@ void SeriesLog::send_all() {
     std::vector<std::string> unfinished;
     for (const std::string& key : keys) {
       // What the socket has not taken lies in memory: more of it is not added.
-      room = channel_.flush(std::chrono::milliseconds(0));
+      room = channel_.flush(std::chrono::milliseconds(0)) == Channel::Flushed::kAll;
       if (!room) break;
       if (send_chunk(key)) unfinished.push_back(key);
     }

@@ -8,8 +8,8 @@
 
 #include "host/base/clock.h"
 #include "host/base/text.h"
+#include "host/loop/frame.h"
 #include "host/lua/compiled_hooks.h"
-#include "host/worker/native_stack.h"
 
 namespace rtrain {
 namespace {
@@ -17,6 +17,9 @@ namespace {
 constexpr std::chrono::milliseconds kHookWait{400};
 constexpr int kMaxFrames = 32;
 constexpr int kAnyEvent = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
+
+// Half of what a message may have: names and Lua lines take no more than the rest.
+constexpr size_t kMaxFramesBytes = kMaxFrameBytes / 2;
 
 // What the hook writes on the main thread and the asking thread reads once `done`.
 struct Sample {
@@ -66,17 +69,22 @@ List sampled_lines() {
   return out;
 }
 
+}  // namespace
+
 List to_list(const std::vector<ThreadStack>& stacks) {
   List out;
+  size_t bytes = 0;
   for (const ThreadStack& stack : stacks) {
-    out.push_back(Map{{"name", stack.name},
-                      {"tid", stack.tid},
-                      {"frames", List(stack.frames.begin(), stack.frames.end())}});
+    List frames;
+    for (const std::string& frame : stack.frames) {
+      bytes += frame.size();
+      if (bytes > kMaxFramesBytes) break;
+      frames.push_back(frame);
+    }
+    out.push_back(Map{{"name", stack.name}, {"tid", stack.tid}, {"frames", std::move(frames)}});
   }
   return out;
 }
-
-}  // namespace
 
 Map stack_report(Progress& progress) {
   const auto blocked = progress.page().blocked.read();

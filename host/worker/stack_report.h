@@ -6,9 +6,13 @@
 #pragma once
 
 #include "host/base/value.h"
+#include "host/worker/native_stack.h"
 #include "host/worker/progress.h"
 
 namespace rtrain {
+
+// [{name, tid, frames}], which fit into a message: of very many threads the last have fewer frames.
+List to_list(const std::vector<ThreadStack>& stacks);
 
 // {pid, state = "busy" | "waits in …", lua = list of "file:line", threads = list of {name, tid,
 // frames}}. Takes up to a second; for a thread of its own, one at a time.

@@ -10,11 +10,15 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <system_error>
+#include <vector>
 
 #include "host/base/background_thread.h"
 #include "host/base/clock.h"
+#include "host/base/codec.h"
 #include "host/base/fault.h"
 #include "host/base/text.h"
+#include "host/loop/frame.h"
 #include "host/loop/process.h"
 #include "host/loop/signal.h"
 #include "host/loop/timer.h"
@@ -29,8 +33,6 @@
 namespace rtrain {
 namespace {
 
-constexpr size_t kMaxErrorBytes = size_t{64} << 10;
-constexpr std::chrono::milliseconds kFlushTimeout{10000};
 constexpr std::chrono::milliseconds kFailFlushTimeout{500};  // the others wait for the error
 // The controller has its own, shorter deadlines and names who is late; these are for the case that
 // it cannot.
@@ -38,6 +40,10 @@ constexpr std::chrono::milliseconds kGrace{30000};
 // For a worker that cannot go on: the controller asks it for its stacks, and kills it.
 constexpr std::chrono::milliseconds kEndPatience{10000};
 constexpr std::chrono::milliseconds kHeartbeat{1000};
+// After so many bytes of notes it is asked whether more may come.
+constexpr size_t kAskAnnotations = size_t{1} << 20;
+// It travels in one message, with room for the rest of it.
+constexpr size_t kMaxReturnBytes = kMaxFrameBytes - 4096;
 constexpr const char* kStartKey = "start";
 constexpr const char* kExitKey = "exit";
 
@@ -49,6 +55,14 @@ void block_all_signals() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
+
+void check_return_value(const Value& value) {
+  const size_t bytes = encode(value).size();
+  if (bytes <= kMaxReturnBytes) return;
+  throw Error(Code::kArgument,
+              cat("the train function's return value has ", bytes, " bytes, the limit is ",
+                  kMaxReturnBytes, ": put large data into a checkpoint"));
 }
 
 }  // namespace
@@ -120,16 +134,15 @@ WorkerProcess* WorkerProcess::current() { return current_worker; }
 // Signals meant for the job (Ctrl-C to a process group, scancel) reach the workers too, and often
 // before the controller, which alone decides what they mean.
 void WorkerProcess::take_signals() {
-  const auto pass_on = [this](int number) {
-    channel_->send(Map{{"type", "signal"}, {"number", number}});
-  };
-  Signal interrupt(loop_, SIGINT, [&] { pass_on(SIGINT); });
-  Signal terminate(loop_, SIGTERM, [&] { pass_on(SIGTERM); });
-  Signal hangup(loop_, SIGHUP, [&] { pass_on(SIGHUP); });
-  Signal user(loop_, SIGUSR2, [&] { pass_on(SIGUSR2); });
+  std::vector<std::unique_ptr<Signal>> signals;
   sigset_t taken;
   sigemptyset(&taken);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR2}) sigaddset(&taken, number);
+  for (const int number : kStopSignals) {
+    sigaddset(&taken, number);
+    signals.push_back(std::make_unique<Signal>(loop_, number, [this, number] {
+      channel_->send(Map{{"type", "signal"}, {"number", number}});
+    }));
+  }
   pthread_sigmask(SIG_UNBLOCK, &taken, nullptr);
   Timer heart(loop_, [this, &heart] {
     fault_point("worker.beat");
@@ -164,28 +177,37 @@ void WorkerProcess::on_message(const Value& message) {
   }
 }
 
-// On a thread of its own: it takes as long as the slowest thread needs to answer. It sends nothing
-// once the channel is closed.
+// It takes as long as the slowest thread needs to answer.
 void WorkerProcess::send_stacks(int64_t id, const std::string& folder) {
-  std::thread([this, id, folder] {
-    pthread_setname_np(pthread_self(), "rtrain-stack");
+  send_aside("rtrain-stack", Map{{"type", "stack"}, {"id", id}}, [this, folder] {
     if (!folder.empty()) write_device_trace(folder, static_cast<int>(context_.world_rank));
-    Map answer = stack_report(*progress_);
-    answer.set("type", "stack");
-    answer.set("id", id);
-    channel_->send(Value(std::move(answer)));
-  }).detach();
+    return stack_report(*progress_);
+  });
 }
 
 // As long as the profile.
 void WorkerProcess::send_profile(const Value& request) {
-  std::thread([this, request] {
-    pthread_setname_np(pthread_self(), "rtrain-profile");
-    Map answer = record_profile(*progress_, request, context_);
-    answer.set("type", "profile");
-    answer.set("id", request["id"]);
-    channel_->send(Value(std::move(answer)));
-  }).detach();
+  send_aside("rtrain-profile", Map{{"type", "profile"}, {"id", request["id"]}},
+             [this, request] { return record_profile(*progress_, request, context_); });
+}
+
+// An answer made by a thread of its own. It sends nothing once the channel is closed; without a
+// thread to spare, or where the answer is too long for a message, nobody answers.
+void WorkerProcess::send_aside(const char* thread, Map answer, std::function<Map()> make) {
+  const auto work = [this, thread, answer = std::move(answer), make = std::move(make)]() mutable {
+    pthread_setname_np(pthread_self(), thread);
+    try {
+      for (auto& [key, value] : make()) answer.set(key, std::move(value));
+      channel_->send(Value(std::move(answer)));
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "rtrain: %s: %s\n", thread, e.what());
+    }
+  };
+  try {
+    std::thread(work).detach();
+  } catch (const std::system_error& e) {
+    std::fprintf(stderr, "rtrain: %s: %s\n", thread, e.what());
+  }
 }
 
 void WorkerProcess::send(const Value& message) {
@@ -219,6 +241,18 @@ void WorkerProcess::set_phase(std::string_view name) {
   send(Map{{"type", "phase"}, {"name", name}});
 }
 
+void WorkerProcess::annotate(std::string_view severity, std::string_view text) {
+  Map message{{"type", "annotation"}, {"time", now_ms()}, {"severity", severity}, {"text", text}};
+  unasked_annotations_ += text.size();
+  if (unasked_annotations_ < kAskAnnotations) return send(message);
+  unasked_annotations_ = 0;
+  const int64_t id = request(std::move(message));
+  const WaitScope waits(*progress_, "train.annotate()");
+  if (!wait_reply(id, to_ms(context_.timeout_s))) {
+    throw controller_silent("train.annotate()", context_.timeout_s);
+  }
+}
+
 bool WorkerProcess::stop_requested() {
   const auto timeout = std::chrono::duration<double>(context_.timeout_s) + kGrace;
   const WaitScope waits(*progress_, "stop_requested()");
@@ -240,9 +274,10 @@ std::string WorkerProcess::make_tempdir() const {
 }
 
 void WorkerProcess::finish(const Value& value) {
+  check_return_value(value);
   reporter_->finish();
-  if (!series_log_->flush(kFlushTimeout)) {
-    throw Error(Code::kTimeout, "train.log: the controller does not take the last points");
+  if (!series_log_->flush(to_ms(context_.timeout_s))) {
+    throw controller_silent("train.log()", context_.timeout_s);
   }
   fault_point("worker.returned");
   send(Map{{"type", "returned"}, {"value", value}, {"reports", reporter_->num_reports()}});
@@ -271,13 +306,11 @@ void WorkerProcess::end(const Error& error) {
 }
 
 void WorkerProcess::send_failure(const Error& error, bool stays) {
-  const Error short_error(error.code(), error.message().substr(0, kMaxErrorBytes),
-                          error.traceback().substr(0, kMaxErrorBytes));
   fault_point("worker.failed");
   series_log_->flush(kFailFlushTimeout);
-  channel_->send(Map{
-      {"type", "failed"}, {"error", error_to_value(short_error, monotonic_s())}, {"stays", stays}});
-  channel_->flush(kFlushTimeout);
+  channel_->send(
+      Map{{"type", "failed"}, {"error", error_to_value(error, monotonic_s())}, {"stays", stays}});
+  channel_->flush(to_ms(context_.timeout_s));
 }
 
 Value WorkerProcess::call_store(Map request) { return call(std::move(request), std::nullopt, ""); }
@@ -305,10 +338,10 @@ Value WorkerProcess::call(Map message, std::optional<std::chrono::milliseconds> 
                           const std::string& what) {
   message.set("type", "call");
   const int64_t id = request(std::move(message));
-  auto answer = wait_reply(id, timeout.value_or(kGrace));
+  auto answer = wait_reply(id, timeout.value_or(to_ms(context_.timeout_s)));
   if (answer) return std::move(*answer);
   channel_->send(Map{{"type", "cancel"}, {"id", id}});
-  if (!timeout) throw Error(Code::kTimeout, "the controller does not answer");
+  if (!timeout) throw controller_silent("the processes' store", context_.timeout_s);
   throw Error(Code::kTimeout, cat("waited ", static_cast<double>(timeout->count()) / 1000,
                                   " s for ", what, " of another rank"));
 }

@@ -69,6 +69,9 @@ class WorkerProcess {
   void set_gpus(const std::vector<int>& gpus);
   Reporter& reporter() { return *reporter_; }
   SeriesLog& series_log() { return *series_log_; }
+  // A note in the run's record. Main thread. Waits while the store cannot keep up. Throws kTimeout,
+  // and kPeerLost when the controller is gone.
+  void annotate(std::string_view severity, std::string_view text);
   // Main thread. True once the run, or this attempt, is to stop: on all ranks from the same call
   // on. Throws kTimeout.
   bool stop_requested();
@@ -108,6 +111,7 @@ class WorkerProcess {
   void take_signals();
   void send_stacks(int64_t id, const std::string& folder);
   void send_profile(const Value& request);
+  void send_aside(const char* thread, Map answer, std::function<Map()> make);
   void send_failure(const Error& error, bool stays);
   void on_message(const Value& message);
   void send(const Value& message);
@@ -133,7 +137,8 @@ class WorkerProcess {
   std::mutex parts_mutex_;
   std::map<int64_t, List> parts_;  // of answers that are under way, by call
   StopGate stop_gate_;
-  bool stop_seen_ = false;  // main thread only
+  bool stop_seen_ = false;          // main thread only
+  size_t unasked_annotations_ = 0;  // bytes of them; main thread only
   std::atomic<bool> has_failed_{false};
   bool passes_signals_ = true;
   int held_open_ =

@@ -79,3 +79,18 @@ def test_what_a_validation_prints_is_held_back_as_a_workers_output(rtrain):
     logs = list(rtrain.storage.glob("*/logs/attempt-1/validation-*.log"))
     assert sorted(path.stat().st_size for path in logs) == [65536 + 5, 1500 * 65536 + 5]
     assert grown_mb(result) < 70
+
+
+def test_notes_that_come_faster_than_the_store_takes_them_hold_their_rank_back(rtrain):
+    result = rtrain.run_ok(SCRIPT.replace("@COUNT@", "2000") + """
+        local text = ('x'):rep(60000)
+        grown(function(count)
+          return train.DataParallelTrainer({train_loop_per_worker = function()
+            for _ = 1, count do train.annotate(text) end
+          end}):fit()
+        end)
+        """, "-q")
+    with rtrain.database() as db:
+        assert db.execute("SELECT count(*), sum(length(text)) FROM annotations").fetchone() == (2001, 2001 * 60000)
+    # All of them are 120 MB.
+    assert grown_mb(result) < 60

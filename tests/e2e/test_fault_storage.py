@@ -78,11 +78,27 @@ def test_F_033_a_slow_disk_makes_a_run_late_and_nothing_else(saver):
 
 
 @pytest.mark.parametrize("seconds", [3600, -3600])
-def test_F_055_a_clock_that_jumps(saver, seconds):
-    result = saver.run_with_io(f"clock_gettime:12+:jump={seconds}")
-    assert saver.fired and result.returncode == 0, result.stdout + result.stderr
+@pytest.mark.parametrize("who", ["1+:{}:worker", "2+:{}:controller"], ids=["the workers' own", "set in mid-run"])
+def test_F_055_a_clock_that_jumps(saver, who, seconds):
+    result = saver.run_with_io(f"clock_gettime:{who.format(f'jump={seconds}')}")
+    assert result.returncode == 0, result.stdout + result.stderr
     checker.check_finished(saver.rtrain.storage, 2)
-    assert saver.rtrain.json("show", "saver")["status"] == "FINISHED"
+    for document in [saver.rtrain.json("show", "saver"), *saver.rtrain.json("ls")]:
+        assert document["status"] == "FINISHED" and 0 <= document["duration_s"] < 600, document
+
+
+def test_F_055_a_run_that_goes_on_with_a_clock_set_back_has_no_negative_duration(rtrain):
+    text = """
+        local train = require 'rtrain'
+        train.DataParallelTrainer{
+          train_loop_per_worker = function() error 'again' end,
+          run_config = train.RunConfig{name = 'again', resume = 'auto'},
+        }:fit{raise = false}
+        """
+    rtrain.run_ok(text)
+    rtrain.env.update({"LD_PRELOAD": str(FAULT_TOOLS / "libfaultio.so"), "RTRAIN_FAULTIO": "clock_gettime:1+:jump=-86400"})
+    rtrain.run_ok(text)
+    assert rtrain.json("show", "again")["duration_s"] >= 0
 
 
 PLAIN = """

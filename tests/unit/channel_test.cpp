@@ -50,6 +50,7 @@ class ChannelTest : public ::testing::Test {
         loop_, sockets.near,
         [this](const Value& message) {
           received_.push_back(message);
+          if (answers_) write_other(to_frame(encode(message)));
           if (received_.size() == expected_) loop_.stop();
         },
         [this](const std::string& reason) {
@@ -71,6 +72,7 @@ class ChannelTest : public ::testing::Test {
   std::optional<Channel> channel_;
   int other_ = -1;
   size_t expected_ = 0;
+  bool answers_ = false;  // the other end sends a message for each one
   std::vector<Value> received_;
   std::optional<std::string> closed_;
 };
@@ -108,6 +110,15 @@ TEST_F(ChannelTest, DrainReadsWithoutRunningTheLoop) {
   channel_->drain();
 }
 
+TEST_F(ChannelTest, AnEndThatSendsForEverLeavesTheLoopItsOtherWork) {
+  answers_ = true;
+  write_other(to_frame(encode(Value(std::string(1000, 'x')))));
+  channel_->drain();
+  EXPECT_GE(received_.size(), 1U);
+  loop_.post([this] { loop_.stop(); });
+  loop_.run();
+}
+
 // Far more than a socket takes at once, from several threads: nothing is lost, torn or out of
 // order.
 TEST_F(ChannelTest, ManyThreadsMaySendWhileTheOtherEndIsSlow) {
@@ -137,7 +148,7 @@ TEST_F(ChannelTest, ManyThreadsMaySendWhileTheOtherEndIsSlow) {
     }
   }
   for (std::thread& sender : senders) sender.join();
-  EXPECT_TRUE(channel_->flush(std::chrono::seconds(10)));
+  EXPECT_EQ(channel_->flush(std::chrono::seconds(10)), Channel::Flushed::kAll);
   loop_.post([this] { loop_.stop(); });
   control.join();
 }
@@ -145,12 +156,13 @@ TEST_F(ChannelTest, ManyThreadsMaySendWhileTheOtherEndIsSlow) {
 TEST_F(ChannelTest, FlushEndsWhenTheOtherEndGoes) {
   std::thread control([this] { loop_.run(); });
   while (channel_->send(Value(std::string(100000, 'x')))) {
-    if (!channel_->flush(std::chrono::milliseconds(1))) break;  // the socket is full
+    if (channel_->flush(std::chrono::milliseconds(1)) != Channel::Flushed::kAll)
+      break;  // the socket is full
   }
   auto flushed =
       std::async(std::launch::async, [this] { return channel_->flush(std::chrono::seconds(30)); });
   close_other();
-  EXPECT_FALSE(flushed.get());
+  EXPECT_EQ(flushed.get(), Channel::Flushed::kClosed);
   control.join();
 }
 
