@@ -54,6 +54,13 @@ Value from_tree(const Json& json) {
   return out;
 }
 
+// "[json.exception.parse_error.101] parse error at line 1, …" without what only programmers know.
+std::string_view text_of(const Json::exception& error) {
+  const std::string_view text = error.what();
+  const size_t end = text.starts_with("[json.exception.") ? text.find("] ") : text.npos;
+  return end == text.npos ? text : text.substr(end + 2);
+}
+
 }  // namespace
 
 std::string to_json(const Value& value, int indent) {
@@ -64,7 +71,7 @@ Value from_json(std::string_view text) {
   try {
     return from_tree(Json::parse(text));
   } catch (const Json::exception& e) {
-    throw Error(Code::kArgument, cat("not JSON: ", std::string_view(e.what())));
+    throw Error(Code::kArgument, cat("not JSON: ", text_of(e)));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "host/base/nvml.h"
 #include "host/base/resource_settings.h"
 #include "host/base/terminal_text.h"
+#include "host/loop/command_output.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
 #include "host/lua/cuda_loader.h"
@@ -29,6 +30,29 @@ struct Class<DirectoryLease> {
 };
 
 namespace {
+int finish_command(lua_State* L);
+}  // namespace
+
+template <>
+struct Class<CommandOutput> {
+  using Slot = std::unique_ptr<CommandOutput>;
+  static constexpr const char* kName = "rtrain.CommandOutput";
+  static constexpr std::array kMethods = {method<&finish_command>("finish")};
+};
+
+namespace {
+
+int start_command(lua_State* L) {
+  push<CommandOutput>(L, std::make_unique<CommandOutput>(luaL_checkstring(L, 1)));
+  return 1;
+}
+
+int finish_command(lua_State* L) {
+  const auto& command = check<CommandOutput>(L, 1);
+  lua_pushboolean(L, command->finish(luaL_checknumber(L, 2)));
+  lua_pushlstring(L, command->text().data(), command->text().size());
+  return 2;
+}
 
 int monotonic(lua_State* L) {
   lua_pushnumber(L, monotonic_s());
@@ -155,6 +179,7 @@ int terminal(lua_State* L) {
 
 int open_system(lua_State* L) {
   register_class<DirectoryLease>(L);
+  register_class<CommandOutput>(L);
   static constexpr std::array kFunctions = {method<&monotonic>("monotonic"),
                                             method<&absolute>("absolute"),
                                             method<&remove_folder>("remove_tree"),
@@ -171,6 +196,7 @@ int open_system(lua_State* L) {
                                             method<&cores>("cores"),
                                             method<&cuda>("cuda"),
                                             method<&gpu_state>("gpu_state"),
+                                            method<&start_command>("start_command"),
                                             method<&is_terminal>("is_terminal"),
                                             method<&terminal<&terminal_text>>("terminal_text"),
                                             method<&terminal<&terminal_line>>("terminal_line")};

@@ -7,6 +7,9 @@
 //   make_temp(prefix) → path
 //   get_metadata(folder) → table, set_metadata(folder, table)
 //   verify(folder) → whether it is a committed checkpoint; raises when its files have changed since
+//   start_command(text) → shell command that runs; :finish(timeout_s) → whether it has ended, what
+//   it
+//     has printed; it is killed with the object, or by :release()
 //   lease(folder) → object held against retention until :release()
 #pragma once
 

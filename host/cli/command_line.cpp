@@ -9,6 +9,7 @@
 
 #include "host/base/error.h"
 #include "host/base/fault.h"
+#include "host/base/process_start.h"
 #include "host/cli/command.h"
 #include "host/cli/terminal_stream.h"
 #include "host/cli/unknown_name.h"
@@ -63,6 +64,7 @@ void add_commands(CLI::App& app, CommandResult& result) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
+  begin_process();
   try {
     const char* faults = std::getenv("RTRAIN_FAULT");
     set_fault_plan(faults == nullptr ? "" : faults);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "host/base/error.h"
+#include "host/base/process_start.h"
 #include "host/base/text.h"
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
@@ -37,8 +38,10 @@ struct RunOptions {
 // Until a run takes the signals over, they end the process with the codes of an interrupted run.
 void exit_on_signals() {
   struct sigaction action {};
-  action.sa_handler = [](int number) { _exit(128 + number); };
-  for (const int number : {SIGINT, SIGTERM}) {
+  action.sa_handler = [](int number) {
+    _exit(exit_code(number == SIGINT ? Code::kInterrupted : Code::kTerminated));
+  };
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) {
     struct sigaction before {};
     sigaction(number, nullptr, &before);
     if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);
@@ -86,6 +89,7 @@ bool has_trained(lua_State* L) {
 
 void run_script(const RunOptions& options, const std::vector<std::string>& command) {
   exit_on_signals();
+  outlive_readers();
   State state;
   add_host_modules(state);
   lua_getfield(state, LUA_REGISTRYINDEX, "_LOADED");

@@ -169,10 +169,7 @@ class Copier {
       for (pollfd& pipe : pipes) {
         if (pipe.fd < 0 || pipe.revents == 0) continue;
         page_.busy = true;
-        if (!copy(pipe.fd, pipe.fd == kOutFd ? STDOUT_FILENO : STDERR_FILENO)) {
-          close(pipe.fd);  // a writer gets the signal that it would have got without this process
-          pipe.fd = -1;
-        }
+        if (!copy(pipe.fd, pipe.fd == kOutFd ? STDOUT_FILENO : STDERR_FILENO)) pipe.fd = -1;
         page_.busy = false;
       }
     }
@@ -182,8 +179,9 @@ class Copier {
   bool copy(int from, int to) {
     const ssize_t n = ::read(from, buffer_.data(), buffer_.size());
     if (n < 0) return errno == EINTR;
+    if (n == 0) return false;
     const std::string_view bytes(buffer_.data(), static_cast<size_t>(n));
-    if (n == 0 || !write_all(to, bytes)) return false;
+    write_all(to, bytes);  // where the reader has gone, the log is left
     if (page_.log_error == 0 && !write_all(kLogFd, bytes)) page_.log_error = errno;
     return true;
   }

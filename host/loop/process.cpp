@@ -125,6 +125,7 @@ SpawnError::SpawnError(const std::string& what, int reason)
 bool SpawnError::is_transient() const { return reason_ == EAGAIN || reason_ == ENOMEM; }
 
 std::string to_text(const ExitStatus& status) {
+  if (!status.is_known) return "ended, nobody knows how (SIGCHLD is ignored in this process)";
   if (status.signal == 0) return cat("exited with code ", status.exit_code);
   const char* name = sigabbrev_np(status.signal);
   return cat("killed by signal ", status.signal, " (", name == nullptr ? "?" : cat("SIG", name),
@@ -167,25 +168,37 @@ Process::~Process() {
 }
 
 void Process::kill_group(int signal) {
-  if (!running_) return;
+  if (!running_ || is_reaped()) return;
   // Before the child's setsid there is no such group yet: the process itself always is.
   kill(-pid_, signal);
   kill(pid_, signal);
 }
 
+// The kernel does so where somebody in this process has SIGCHLD ignored: the number may be a
+// stranger's by now.
+bool Process::is_reaped() const {
+  return exit_ && syscall(SYS_pidfd_send_signal, exit_->fd(), 0, nullptr, 0) != 0 && errno == ESRCH;
+}
+
 void Process::on_end() {
-  siginfo_t info{};
-  while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
-  }
-  kill(-pid_, SIGKILL);
-  int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
   running_ = false;
   if (exit_) exit_->close();
+  siginfo_t info{};
+  int waited = 0;
+  do {
+    waited = waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT);
+  } while (waited < 0 && errno == EINTR);
   ExitStatus out;
-  if (WIFSIGNALED(status)) out.signal = WTERMSIG(status);
-  if (WIFEXITED(status)) out.exit_code = WEXITSTATUS(status);
+  if (waited < 0) {  // reaped
+    out.is_known = false;
+  } else {
+    kill(-pid_, SIGKILL);
+    int status = 0;
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFSIGNALED(status)) out.signal = WTERMSIG(status);
+    if (WIFEXITED(status)) out.exit_code = WEXITSTATUS(status);
+  }
   if (on_exit_) on_exit_(out);
 }
 

@@ -37,10 +37,12 @@ class SpawnError : public Error {
   int reason_;
 };
 
-// How a process ended: by a signal, or with an exit code.
+// How a process ended: by a signal, or with an exit code. Not known where this process ignores
+// SIGCHLD: the kernel reaps its children then.
 struct ExitStatus {
   int exit_code = 0;
   int signal = 0;
+  bool is_known = true;
 };
 
 // "killed by signal 9 (SIGKILL)" or "exited with code 3".
@@ -67,6 +69,7 @@ class Process {
 
  private:
   void on_end();
+  bool is_reaped() const;
 
   int pid_ = -1;
   bool running_ = false;

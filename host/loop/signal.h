@@ -2,11 +2,15 @@
 // signal before comes back when the object goes.
 #pragma once
 
+#include <array>
 #include <csignal>
 
 #include "host/loop/handle.h"
 
 namespace rtrain {
+
+// What a run takes as a request to end: by a hand, a scheduler or a batch system.
+inline constexpr std::array kStopSignals = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT};
 
 class Signal {
  public:

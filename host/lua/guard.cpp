@@ -7,6 +7,7 @@
 
 #include "host/base/text.h"
 #include "host/lua/embed.h"
+#include "host/lua/sorted_keys.h"
 #include "host/lua/traceback.h"
 
 namespace rtrain {
@@ -102,6 +103,35 @@ std::string_view comparison_hint(std::string_view message) {
   return applies ? " (tensors are compared elementwise: use x:lt(y) or x:gt(y))" : "";
 }
 
+// "error() was called with a table: {code = 7, …}": what a table holds says more than its address.
+std::string raised_text(lua_State* L, int index) {
+  constexpr int kMostFields = 8;
+  constexpr size_t kMostBytes = 80;
+  std::string out = cat("error() was called with a ", luaL_typename(L, index));
+  if (lua_type(L, index) != LUA_TTABLE) return out;
+  push_sorted_keys(L, index);
+  const int keys = lua_gettop(L);
+  const auto count = static_cast<int>(lua_objlen(L, keys));
+  std::vector<std::string> fields;
+  for (int i = 1; i <= std::min(count, kMostFields); ++i) {
+    lua_rawgeti(L, keys, i);
+    const std::string key = lua_type(L, -1) == LUA_TSTRING ? cat(lua_tostring(L, -1), " = ") : "";
+    lua_rawget(L, index);
+    const int type = lua_type(L, -1);
+    const bool is_text = type == LUA_TSTRING || type == LUA_TNUMBER;
+    const std::string value = is_text ? lua_tostring(L, -1)
+                              : type == LUA_TBOOLEAN
+                                  ? (lua_toboolean(L, -1) != 0 ? "true" : "false")
+                                  : cat("a ", lua_typename(L, type));
+    const std::string quote = type == LUA_TSTRING ? "'" : "";
+    fields.push_back(cat(key, quote, value.substr(0, kMostBytes), quote));
+    lua_pop(L, 1);
+  }
+  if (count > kMostFields) fields.push_back("…");
+  lua_settop(L, keys - 1);
+  return cat(out, ": {", join(fields, ", "), "}");
+}
+
 // lua_pcall's message handler: any error value becomes an error object with a traceback.
 int traceback_handler(lua_State* L) {
   if (is_error_object(L, 1)) {
@@ -121,7 +151,8 @@ int traceback_handler(lua_State* L) {
   lua_getglobal(L, "tostring");
   lua_pushvalue(L, 1);
   if (!prints) {
-    lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
+    const std::string text = raised_text(L, 1);
+    lua_pushlstring(L, text.data(), text.size());
   } else if (lua_pcall(L, 1, 1, 0) != 0 || lua_type(L, -1) != LUA_TSTRING) {
     lua_pushliteral(L, "(error object that does not print)");
   }
@@ -133,8 +164,9 @@ int traceback_handler(lua_State* L) {
     const Error error = library_error(L, message);
     push_error_object(L, code_name(error.code()), error.message(), traceback.where, traceback.text);
   } else {
-    push_error_object(L, code_name(Code::kUser), cat(message, comparison_hint(message)), "",
-                      traceback.text);
+    // A text has the position that error() gave it.
+    push_error_object(L, code_name(Code::kUser), cat(message, comparison_hint(message)),
+                      prints ? "" : traceback.where, traceback.text);
   }
   lua_pushvalue(L, 1);
   lua_setfield(L, -2, "value");

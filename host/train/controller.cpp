@@ -44,14 +44,16 @@ Controller::Controller(const ControllerSeams& seams)
       batch_(seams.loop, seams.io, seams.record, batch_callbacks()),
       commits_(commit_seams()),
       checkpoints_(checkpoint_seams()),
-      deadline_(seams.loop, [this] { feed(event::DeadlinePassed{machine_.attempt}); }),
+      deadline_(seams.loop, [this] { on_deadline(); }),
       verdict_(seams.loop, [this] { feed(event::VerdictDue{machine_.attempt}); }),
       resize_(seams.loop, [this] { look_for_room(); }),
       retry_(seams.loop, [this] { feed(event::RetryDue{machine_.attempt}); }),
-      signals_(seams.loop,
-               {.on_first = [this](StopKind kind,
-                                   int number) { request_stop(kind, StopSignals::name(number)); },
-                .on_second = [this] { stop_now(StopKind::kInterrupt); }}) {}
+      signals_(
+          seams.loop,
+          {.on_first = [this](StopKind kind,
+                              int number) { request_stop(kind, StopSignals::name(number)); },
+           .on_second = [this] { stop_now(StopKind::kInterrupt); },
+           .show_stacks = [this](std::function<void()> then) { show_stacks(std::move(then)); }}) {}
 
 // Tasks on the io thread use this object: the last of them has to be over.
 Controller::~Controller() {
@@ -220,6 +222,17 @@ void Controller::stop_now(StopKind kind) {
   feed(event::StopNow{kind});
 }
 
+// A train function in the script's own process has no thread that could be asked.
+void Controller::show_stacks(std::function<void()> then) {
+  if (seams_.spec.local || machine_.ranks.empty()) return then();
+  attempt_->ask_stacks([this, then = std::move(then)](const List& stacks) {
+    std::string text;
+    for (const Value& stack : stacks) text += stack_text(stack);
+    events_.emit("stacks", {{"text", std::move(text)}});
+    then();
+  });
+}
+
 void Controller::events_taken() {
   if (attempt_) attempt_->on_written();
 }
@@ -296,7 +309,17 @@ void Controller::perform(const action::SpawnGroup& a) {
   attempt_->spawn();
 }
 
-void Controller::perform(const action::SetDeadline& a) { deadline_.start(to_ms(a.seconds)); }
+void Controller::perform(const action::SetDeadline& a) {
+  deadline_of_ = a;
+  deadline_due_s_ = monotonic_s() + a.seconds;
+  deadline_.start(to_ms(a.seconds));
+}
+
+void Controller::on_deadline() {
+  if (stood_still(deadline_due_s_, monotonic_s())) return perform(deadline_of_);
+  feed(event::DeadlinePassed{machine_.attempt});
+}
+
 void Controller::perform(const action::SetVerdictTimer& a) { verdict_.start(to_ms(a.seconds)); }
 void Controller::perform(const action::SetResizeTimer& a) { resize_.start(to_ms(a.seconds)); }
 

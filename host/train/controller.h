@@ -73,6 +73,7 @@ class Controller {
   void perform(const action::SendStart& a) { attempt_->send_start(a.rank); }
   void perform(const action::SetDeadline& a);
   void perform(const action::ClearDeadline&) { deadline_.stop(); }
+  void on_deadline();
   void perform(const action::SetVerdictTimer& a);
   void perform(const action::SetResizeTimer& a);
   void perform(const action::AskToStop& a);
@@ -97,6 +98,7 @@ class Controller {
   Map finished(const action::Finish& a, const std::optional<CheckpointManager::Ranked>& ranked);
   void look_for_room();
   bool abandons();
+  void show_stacks(std::function<void()> then);
   void hold_output();
   void open_commands();
   void watch_runtime_folder();
@@ -117,6 +119,8 @@ class Controller {
   std::optional<double> running_since_s_;  // the attempt, all ranks of it
   std::optional<int> abandoned_;
 
+  action::SetDeadline deadline_of_{};
+  double deadline_due_s_ = 0;
   Timer deadline_;
   Timer verdict_;
   Timer resize_;

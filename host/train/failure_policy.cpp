@@ -87,7 +87,7 @@ FailureDecision FailurePolicy::decide(const Failure& failure) {
   if (repeated) {
     return {.reason = "the same error came twice, without a new checkpoint in between"};
   }
-  const std::string limit = budget.limit < 0 ? cat(", ", budget.setting, " = -1 sets no limit")
+  const std::string limit = budget.limit < 0 ? cat(" of any number (", budget.setting, " = -1)")
                                              : cat(" of ", budget.limit);
   return {.retry = true, .delay_s = next_delay(), .reason = cat("retry ", budget.count, limit)};
 }

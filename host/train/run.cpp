@@ -14,6 +14,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
+#include "host/base/process_start.h"
 #include "host/base/text.h"
 #include "host/lua/engine_loader.h"
 #include "host/train/controller.h"
@@ -80,6 +81,7 @@ struct Run::Parts {
 
 Run::Run(RunSpec spec) : parts_(std::make_unique<Parts>(std::move(spec))) {
   parts_->spec.functions.clear();
+  outlive_readers();
 }
 
 Run::Parts& Run::parts() const {

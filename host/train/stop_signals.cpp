@@ -22,7 +22,10 @@ StopKind kind_of(int number) {
   return number == SIGINT ? StopKind::kInterrupt : StopKind::kTerminate;
 }
 
-Code code_of(int number) { return number == SIGINT ? Code::kInterrupted : Code::kTerminated; }
+// Ctrl-C and Ctrl-\ are a hand's.
+Code code_of(int number) {
+  return number == SIGINT || number == SIGQUIT ? Code::kInterrupted : Code::kTerminated;
+}
 
 bool is_ignored(int number) {
   struct sigaction action {};
@@ -33,7 +36,7 @@ bool is_ignored(int number) {
 
 StopSignals::StopSignals(Loop& loop, Seams seams)
     : seams_(std::move(seams)), last_resort_(loop, [this] { _exit(exit_code_); }) {
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR2}) {
+  for (const int number : kStopSignals) {
     if (is_ignored(number)) continue;
     signals_.push_back(
         std::make_unique<Signal>(loop, number, [this, number] { on_signal(number); }));
@@ -42,7 +45,10 @@ StopSignals::StopSignals(Loop& loop, Seams seams)
 
 std::string StopSignals::name(int number) { return cat("SIG", sigabbrev_np(number)); }
 
-void StopSignals::on_forwarded(int number) { ask(number); }
+void StopSignals::on_forwarded(int number) {
+  if (number == SIGQUIT) return quit();
+  ask(number);
+}
 
 void StopSignals::on_signal(int number) {
   const double now_s = monotonic_s();
@@ -51,9 +57,22 @@ void StopSignals::on_signal(int number) {
   if (same) return;
   exit_code_ = exit_code(code_of(number));
   ++own_;
+  if (number == SIGQUIT && !quitting_) return quit();
   if (own_ == 1) return ask(number);
-  seams_.on_second();
   if (own_ > 2) _exit(exit_code_);
+  kill();
+}
+
+void StopSignals::quit() {
+  if (quitting_) return;
+  asked_ = quitting_ = true;
+  own_ = 1;
+  exit_code_ = exit_code(code_of(SIGQUIT));
+  seams_.show_stacks([this] { kill(); });
+}
+
+void StopSignals::kill() {
+  seams_.on_second();
   last_resort_.start(kLastResort);
 }
 

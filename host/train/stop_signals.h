@@ -1,6 +1,8 @@
-// host/train/stop_signals.h: what SIGINT, SIGTERM, SIGHUP and SIGUSR2 ask of a run.
+// host/train/stop_signals.h: what SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGQUIT ask of a
+// run.
 //
-// The first asks for a stop, the second kills, the third leaves at once. A signal for the whole job
+// The first asks for a stop, the second kills, the third leaves at once. SIGQUIT (Ctrl-\) shows
+// where all ranks are and then counts as the second. A signal for the whole job
 // (scancel, `kill -PGID`, timeout) reaches the workers too, and often first: they pass it on, and
 // it counts as the first only. Signals that come within a moment of each other are one. A signal
 // that was ignored when the process started (nohup, `&` in a script) stays ignored.
@@ -23,6 +25,8 @@ class StopSignals {
   struct Seams {
     std::function<void(StopKind kind, int number)> on_first;
     std::function<void()> on_second;
+    // Shows the stacks and then calls `then`.
+    std::function<void(std::function<void()> then)> show_stacks;
   };
 
   StopSignals(Loop& loop, Seams seams);
@@ -36,9 +40,12 @@ class StopSignals {
  private:
   void on_signal(int number);
   void ask(int number);
+  void quit();
+  void kill();
 
   Seams seams_;
   bool asked_ = false;
+  bool quitting_ = false;
   int own_ = 0;
   int exit_code_ = 0;
   double last_s_ = 0;

@@ -42,7 +42,7 @@ struct WorkerPlace {
 // How a worker ended.
 struct WorkerEnd {
   int pid = 0;
-  bool is_child = true;  // else `status` is not known
+  bool is_child = true;  // else there is no `status`
   ExitStatus status;
   std::string broken;  // why its channel was closed by us ("a message of … bytes …"), else empty
 };

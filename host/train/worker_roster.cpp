@@ -43,7 +43,7 @@ void WorkerRoster::set_gone(int rank, const WorkerEnd& end) {
   WorkerRow& row = rows_.at(static_cast<size_t>(rank));
   if (end.status.signal != 0) {
     row.signal = end.status.signal;
-  } else if (end.is_child) {
+  } else if (end.is_child && end.status.is_known) {
     row.exit_code = end.status.exit_code;
   }
   is_gone_.at(static_cast<size_t>(rank)) = true;

@@ -160,6 +160,8 @@ function show:draining(event)
   self:notice(('the training is over; waiting for %s'):format(counted(event.validations, 'validation')))
 end
 
+function show:stacks(event) self:_line(self._err, (event.text:gsub('\n$', ''))) end
+
 function show:notice(event) self:notice(event.text, event.level) end
 
 -- Who asks for a stop, as the user knows it.

@@ -1,8 +1,12 @@
 -- rtrain/git.lua: the commit that the script's folder is at, for the run's record.
 --
--- git runs while the train function is serialized; without git or a repository there is no commit.
+-- git runs while the train function is serialized; without git or a repository there is no commit. One that hangs (a folder
+-- on a dead network file system, a repository that is locked) is not waited for.
 
 local class = require 'rtrain.class'
+local system = require 'rtrain._system'
+
+local PATIENCE_S = 5
 
 local Git = class('Git')
 
@@ -13,18 +17,23 @@ local function quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 ---@return table git with `:finish()`
 function Git.start(script)
   local folder = quoted(script:match('^(.*)/[^/]*$') or '.')
-  local git = 'git -C ' .. folder
+  local git = 'git --no-optional-locks -C ' .. folder
   local self = Git()
-  self._pipe = io.popen(('%s rev-parse HEAD 2>/dev/null && %s status --porcelain --untracked-files=no 2>/dev/null | head -n 1')
-    :format(git, git))
+  self._command = system.start_command(
+    ('%s rev-parse HEAD && %s status --porcelain --untracked-files=no | head -n 1'):format(git, git))
   return self
 end
 
 ---@return string commit '' when there is none
 ---@return boolean dirty whether tracked files differ from it
+---@return string? problem why there is no answer
 function Git:finish()
-  local text = self._pipe and self._pipe:read '*a' or ''
-  if self._pipe then self._pipe:close() end
+  local is_complete, text = self._command:finish(PATIENCE_S)
+  self._command:release()
+  if not is_complete then
+    return '', false, ("git has not answered for %d s: the run's record does not say which commit the script is of")
+      :format(PATIENCE_S)
+  end
   local commit = text:match('^(%x+)\n')
   return commit or '', commit ~= nil and #text > #commit + 1
 end

@@ -127,8 +127,11 @@ local function make_spec(job, flags)
   if place then most, least = place.world_size, place.world_size end
   local script = script_path(flags)
   local git = Git.start(script)
+  local warnings = {}
   local functions, warning = dump_functions(job)
-  local commit, dirty = git:finish()
+  warnings[#warnings + 1] = warning
+  local commit, dirty, problem = git:finish()
+  warnings[#warnings + 1] = problem
   local resources = scaling.resources_per_worker
   return {
     name = run_config.name,
@@ -162,7 +165,7 @@ local function make_spec(job, flags)
     timeout_s = job.torch_config.timeout_s,
     git_commit = commit,
     git_dirty = dirty,
-  }, warning
+  }, warnings
 end
 
 -- The operator's callbacks come after the script's.
@@ -205,11 +208,11 @@ function launch.fit(trainer)
   job.worker_datasets = datasets.for_workers(job.datasets, job.dataset_config)
   if job.place and job.place.rank > 0 then return require('rtrain.joined').fit(job) end
   local list = callbacks_of(job)
-  local spec, warning = make_spec(job, flags)
+  local spec, warnings = make_spec(job, flags)
   spec.has_callbacks = #list > 0
   spec.wants_reports = spec.has_callbacks or job.run_config.stop ~= nil
   local display = display_of(job, spec, flags)
-  if warning then display:notice(warning) end
+  for _, text in ipairs(warnings) do display:notice(text) end
   if job.how_tensors_travel then display:notice(job.how_tensors_travel, 'info') end
   local run = require('rtrain._controller').open(spec)
   local watch

@@ -100,7 +100,7 @@ def test_F_005_the_same_error_twice_at_one_step_is_not_tried_a_third_time(rtrain
         }:fit()
         """)
     assert result.returncode == 1
-    assert "train.lua:5" in result.stderr and "error object is a table value" in result.stderr, result.stderr
+    assert "train.lua:5: error() was called with a table: {reason = 'a table'}" in result.stderr, result.stderr
     assert len(rtrain.json("show", "wrong")["attempts"]) == 2
 
 

@@ -68,7 +68,8 @@ def told_at(result):
 @pytest.mark.parametrize(
     "number, code, status, raised",
     [(signal.SIGINT, 130, "ABORTED", "interrupted"), (signal.SIGTERM, 75, "PREEMPTED", "preempted"),
-     (signal.SIGUSR2, 75, "PREEMPTED", "preempted")], ids=["SIGINT", "SIGTERM", "SIGUSR2"])
+     (signal.SIGUSR1, 75, "PREEMPTED", "preempted"), (signal.SIGUSR2, 75, "PREEMPTED", "preempted")],
+    ids=["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2"])
 def test_B_106_all_ranks_see_the_request_at_the_same_call(rtrain, number, code, status, raised):
     running = rtrain.started("run", rtrain.script(script(POLLING)))
     running.send(number)
@@ -117,6 +118,44 @@ def test_B_097_F_040_a_second_signal_kills_a_group_that_does_not_listen(rtrain):
     assert result.returncode == 130
     assert rtrain.json("show", "stopped")["status"] == "ABORTED"
     rtrain.wait_for_processes()
+
+
+@pytest.mark.parametrize("to_worker", [False, True], ids=["controller", "worker"])
+def test_sigquit_shows_the_stacks_and_ends_the_run(rtrain, to_worker):
+    running = rtrain.started("run", "-q", rtrain.script(script(DEAF)))
+    os.kill(rtrain.pids("stopped")[1] if to_worker else running.pid, signal.SIGQUIT)
+    result = running.wait()
+    assert result.returncode == 130, result.stderr
+    assert rtrain.json("show", "stopped")["status"] == "ABORTED"
+    for rank in (0, 1):
+        assert f"rank {rank} (pid" in result.stderr
+    assert "train.lua:" in result.stderr and "  thread rtrain" in result.stderr
+    rtrain.wait_for_processes()
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 143),
+                                          (signal.SIGUSR2, 143)], ids=lambda value: str(value))
+def test_a_signal_before_the_run_ends_the_script(rtrain, number, code):
+    running = rtrain.start("run", rtrain.script("io.open('begun', 'w'):close() while true do end"))
+    wait_until((rtrain.folder / "begun").exists, message="the script")
+    running.send(number)
+    assert running.wait().returncode == code
+
+
+def test_a_file_above_the_limit_of_size_is_an_error_of_the_script(rtrain):
+    """`ulimit -f`: the kernel sends SIGXFSZ, which would end a worker without a word."""
+    result = subprocess.run(["bash", "-c", f"ulimit -f 2000; exec {RTRAIN} run $0", rtrain.script("""
+        local train = require 'rtrain'
+        local function write()
+          local file = assert(io.open('large', 'w'))
+          local ok, problem = file:write(('x'):rep(4000000))
+          print('write', ok, problem)
+        end
+        write()
+        train.DataParallelTrainer(write):fit()
+        """)], cwd=rtrain.folder, env=rtrain.env, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("write\tnil\tFile too large") == 2, result.stdout
 
 
 def test_a_signal_before_the_group_is_up_ends_the_run(rtrain):
@@ -273,6 +312,33 @@ def test_F_036_workers_go_on_while_the_controller_is_stopped(rtrain):
     result = running.wait()
     assert result.returncode == 0, result.stderr
     assert len(rtrain.json("show", "stopped")["attempts"]) == 1
+
+
+def test_F_036_a_controller_that_is_stopped_for_long_holds_a_full_channel_up(rtrain):
+    """Reports fill the socket until report() waits, longer than the 10 s that were once enough for a healthy controller."""
+    running = rtrain.started("run", rtrain.script(script("""
+      train.report{epoch = epoch, padding = ('x'):rep(20000)}
+      local file = io.open('steps-' .. rank, 'w')
+      file:write(epoch)
+      file:close()
+      if files.exists 'go' then return end
+""")))
+    running.send(signal.SIGSTOP)
+    steps = rtrain.folder / "steps-0"
+    seen = {"epoch": None, "since": 0}
+
+    def is_held():
+        now = steps.read_text() if steps.exists() else ""
+        if now != seen["epoch"]:
+            seen.update(epoch=now, since=time.monotonic())
+        return time.monotonic() > seen["since"] + 11
+
+    wait_until(is_held, message="eleven seconds without a step")
+    (rtrain.folder / "go").touch()
+    running.send(signal.SIGCONT)
+    result = running.wait()
+    assert result.returncode == 0, result.stderr
+    assert rtrain.statuses("stopped") == ["FINISHED"]
 
 
 def open_files(pid):
