@@ -20,7 +20,8 @@ local CLASSES = {
 }
 
 local modules = {
-  constraints = PLACE .. 'constraints', transforms = PLACE .. 'transforms', utils = PLACE .. 'utils',
+  constraint_registry = PLACE .. 'constraint_registry', constraints = PLACE .. 'constraints', kl = PLACE .. 'kl',
+  transforms = PLACE .. 'transforms', utils = PLACE .. 'utils',
 }
 for name, file in next, CLASSES do modules[name] = PLACE .. file end
 
@@ -28,7 +29,7 @@ return require 'rtrain.namespace'('torch.distributions', {
   files = {
     {PLACE .. 'constraint_registry', 'ConstraintRegistry', 'biject_to', 'transform_to'},
     {PLACE .. 'kl', 'kl_divergence', 'register_kl'},
-    -- The transforms are here, too, as in Python.
+    -- As in Python they are here, too.
     {PLACE .. 'transforms', 'AbsTransform', 'AffineTransform', 'CatTransform', 'ComposeTransform', 'CorrCholeskyTransform',
      'CumulativeDistributionTransform', 'ExpTransform', 'IndependentTransform', 'LowerCholeskyTransform',
      'PositiveDefiniteTransform', 'PowerTransform', 'ReshapeTransform', 'SigmoidTransform', 'SoftmaxTransform',

@@ -90,4 +90,6 @@ end
 
 local probs = policy:eval()(torch.tensor{{0, 0, 0.1, 0}, {0, 0, -0.1, 0}})
 local action_of = Categorical(probs)
-print(('right %.5f %.5f entropy %.5f %.5f'):format(probs[0][1]:item(), probs[1][1]:item(), unpack(action_of:entropy():tolist())))
+local entropy = action_of:entropy()
+print(('right %.5f %.5f entropy %.5f %.5f'):format(probs[0][1]:item(), probs[1][1]:item(), entropy[0]:item(),
+  entropy[1]:item()))

@@ -1,0 +1,83 @@
+-- torch/distributions/validation.lua: the checks of parameters and of values.
+
+local class = require 'rtrain.class'
+local constraints = require 'torch.distributions.constraints'
+local errors = require 'rtrain.errors'
+local ordered = require 'rtrain.ordered'
+local properties = require 'torch.distributions.properties'
+local sizes = require 'torch.distributions.sizes'
+local torch = require 'torch'
+local warnings = require 'rtrain.warnings'
+
+local validation = {}
+
+---The names of the parameters, in the order in which the class gives them; those of a plain table by name.
+---@param self distributions.Distribution
+---@return string[]
+function validation.parameter_names(self)
+  local given = self.arg_constraints
+  if ordered.is(given) then return ordered.keys(given) end
+  local names = {}
+  for name in next, given or {} do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+---Raises where a parameter does not satisfy its constraint.
+---@param self distributions.Distribution
+function validation.check_parameters(self)
+  if not self.arg_constraints then
+    warnings.warn(('%s does not define `arg_constraints`. Please set `arg_constraints = {}` or initialize the '
+      .. 'distribution with `validate_args = false` to turn off validation.'):format(class.of(self).__name))
+  end
+  for _, name in ipairs(validation.parameter_names(self)) do
+    local constraint = self.arg_constraints[name]
+    if not constraints.is_dependent(constraint) and not properties.is_pending(self, name) then
+      local value = self[name]
+      if not constraint:check(value):all():item() then
+        errors.raise('argument', ('Expected parameter %s (Tensor of shape %s) of distribution %s to satisfy the constraint '
+          .. '%s, but found invalid values:\n%s'):format(name, sizes.text(value.shape), tostring(self),
+          tostring(constraint), tostring(value)))
+      end
+    end
+  end
+end
+
+local function check_shape(self, value)
+  local shape, expected = value.shape, self.batch_shape .. self.event_shape
+  local event = sizes.slice(shape, math.max(#shape - #self.event_shape, 0))
+  if event ~= self.event_shape then
+    errors.raise('argument', ('The right-most size of value must match event_shape: %s vs %s.'):format(tostring(shape),
+      tostring(self.event_shape)))
+  end
+  for i = 0, math.min(#shape, #expected) - 1 do
+    local have, want = shape[#shape - i], expected[#expected - i]
+    if have ~= 1 and want ~= 1 and have ~= want then
+      errors.raise('argument', ('Value is not broadcastable with batch_shape+event_shape: %s vs %s.'):format(
+        tostring(shape), tostring(expected)))
+    end
+  end
+end
+
+---Raises where the value does not fit to batch_shape and event_shape or lies outside of the support.
+---@param self distributions.Distribution
+---@param value torch.Tensor
+function validation.check_sample(self, value)
+  if not torch.is_tensor(value) then
+    errors.raise('argument', 'The value argument to log_prob must be a Tensor, got ' .. type(value))
+  end
+  check_shape(self, value)
+  local support = self.support
+  if not support then
+    warnings.warn(('%s does not define `support` to enable sample validation. Please initialize the distribution with '
+      .. '`validate_args = false` to turn off validation.'):format(class.of(self).__name))
+    return
+  end
+  if not support:check(value):all():item() then
+    errors.raise('argument', ('Expected value argument (Tensor of shape %s) to be within the support (%s) of the '
+      .. 'distribution %s, but found invalid values:\n%s'):format(sizes.text(value.shape), tostring(support),
+      tostring(self), tostring(value)))
+  end
+end
+
+return validation
