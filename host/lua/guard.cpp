@@ -69,30 +69,12 @@ std::string operation_of(std::string_view message) {
   return is_name && name.size() < message.size() ? std::string(name) : "";
 }
 
-// The library function that the user's code called, as the caller names it; "" if it has no name.
-std::string library_function(lua_State* L, int level) {
-  std::string name;
-  lua_Debug frame;
-  for (; lua_getstack(L, level, &frame) != 0; ++level) {
-    lua_getinfo(L, "Sn", &frame);
-    if (*frame.what == 'C') continue;
-    if (!is_library_source(frame.source)) break;
-    name = frame.name == nullptr ? "" : frame.name;
-  }
-  return name;
-}
-
 // An error that a line of an embedded module ran into ("rtrain://torch/nn.lua:7: attempt to …"): as
 // a rule the user's argument is behind it, so that it is told at the user's line.
-Error library_error(lua_State* L, std::string_view text) {
+Error library_error(std::string_view text) {
   const size_t end = text.find(": ");
   const std::string_view position = text.substr(0, end);
   const std::string_view message = end == text.npos ? text : text.substr(end + 2);
-  if (message.starts_with("attempt to index local 'self' (a ")) {
-    const std::string name = library_function(L, 1);
-    return Error(Code::kArgument, cat("'", name, "' is a method: write object:", name,
-                                      "(...) with a colon, not object.", name, "(...)"));
-  }
   return Error(Code::kUser, cat(message, " (at ", position, ")"));
 }
 
@@ -160,8 +142,11 @@ int traceback_handler(lua_State* L) {
   const char* text = lua_tolstring(L, -1, &size);
   const std::string message(text, size);
   const Traceback traceback = make_traceback(L, 1, "");
-  if (is_library_source("@" + message)) {
-    const Error error = library_error(L, message);
+  if (!traceback.slip.empty()) {
+    push_error_object(L, code_name(Code::kArgument), traceback.slip, traceback.where,
+                      traceback.text);
+  } else if (is_library_source("@" + message)) {
+    const Error error = library_error(message);
     push_error_object(L, code_name(error.code()), error.message(), traceback.where, traceback.text);
   } else {
     // A text has the position that error() gave it.
@@ -233,8 +218,10 @@ void push_error(lua_State* L, const Error& error) {
   // An error that already has a traceback was located where it was raised.
   const Traceback traceback = error.traceback().empty()
                                   ? make_traceback(L, 0, operation_of(error.message()))
-                                  : Traceback{.where = "", .text = error.traceback()};
-  push_error_object(L, code_name(error.code()), error.message(), traceback.where, traceback.text);
+                                  : Traceback{.where = {}, .text = error.traceback(), .slip = {}};
+  const bool is_slip = !traceback.slip.empty();
+  push_error_object(L, code_name(is_slip ? Code::kArgument : error.code()),
+                    is_slip ? traceback.slip : error.message(), traceback.where, traceback.text);
 }
 
 Error to_error(lua_State* L, int index) {

@@ -63,14 +63,19 @@ std::string function_text(const lua_Debug& frame) {
   return cat("in function <line ", frame.linedefined, ">");
 }
 
+// Pushes the function `find` of the module; false, and nothing that matters left, without it.
+bool push_finder(lua_State* L, const char* module) {
+  lua_getglobal(L, "require");
+  lua_pushstring(L, module);
+  if (lua_pcall(L, 1, 1, 0) != 0 || !lua_istable(L, -1)) return false;
+  lua_getfield(L, -1, "find");
+  return lua_isfunction(L, -1);
+}
+
 class Walk {
  public:
   Walk(lua_State* L, const std::string& operation) : L_(L), operation_(operation) {
-    lua_getglobal(L_, "require");
-    lua_pushliteral(L_, "rtrain.tail_call");
-    if (lua_pcall(L_, 1, 1, 0) != 0 || !lua_istable(L_, -1)) return;
-    lua_getfield(L_, -1, "find");
-    finder_ = lua_gettop(L_);
+    if (push_finder(L_, "rtrain.tail_call")) finder_ = lua_gettop(L_);
   }
 
   void visit(int first, int last) {
@@ -91,7 +96,7 @@ class Walk {
     for (const std::string& line : lines_) add(line);
     // Alone they say nothing: there is no script, as in `rtrain doc`.
     if (library_frames_ > 0 && !text.empty()) add(cat("  (+", library_frames_, " rtrain frames)"));
-    return {where_, text};
+    return {.where = where_, .text = text, .slip = {}};
   }
 
  private:
@@ -147,6 +152,12 @@ std::string context_text(lua_State* L, int level) {
   return lua_isfunction(L, -1) && ask(L, level, nullptr) ? take_texts(L).first : "";
 }
 
+// What is wrong with a method that was called with a dot, and where; two empty texts without one.
+std::pair<std::string, std::string> find_slip(lua_State* L, int level) {
+  const bool is_asked = push_finder(L, "rtrain.method_call") && ask(L, level, nullptr);
+  return is_asked ? take_texts(L) : std::pair<std::string, std::string>();
+}
+
 // What is asked about a stack may raise errors of its own, which need no traceback.
 class Asking {
  public:
@@ -169,6 +180,8 @@ Traceback make_traceback(lua_State* L, int level, const std::string& operation) 
   const Asking asking;
   const std::string context = context_text(L, level);
   lua_settop(L, top);
+  const auto [slip, place] = find_slip(L, level);
+  lua_settop(L, top);
   Walk walk(L, operation);
   const int depth = depth_of(L);
   if (depth - level <= kInnerLevels + kOuterLevels) {
@@ -179,7 +192,10 @@ Traceback make_traceback(lua_State* L, int level, const std::string& operation) 
     walk.visit(depth - kOuterLevels, depth);
   }
   lua_settop(L, top);
-  return walk.finish(context);
+  Traceback out = walk.finish(context);
+  out.slip = slip;
+  if (!place.empty()) out.where = place;
+  return out;
 }
 
 }  // namespace rtrain

@@ -2,6 +2,7 @@
 //
 // Frames of embedded modules are counted, not shown. A function that ended in a call, `return
 // f(x)`, has no frame any more; its line comes from rtrain/tail_call.lua where it can be known.
+// A method that was called with a dot is found by rtrain/method_call.lua.
 // What an error arose in beside its lines (a module's forward) is told by the function
 // errors.context of rtrain.errors, where there is one.
 #pragma once
@@ -15,6 +16,7 @@ namespace rtrain {
 struct Traceback {
   std::string where;  // the innermost of the user's lines, "train.lua:12"; "" without one
   std::string text;   // one line a frame; of a long stack its beginning and its end
+  std::string slip;   // what is wrong with a method that was called with a dot; "" if there is none
 };
 
 // `level` is the first frame looked at. `operation` is what failed ("linear"), as far as it is

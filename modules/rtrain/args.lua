@@ -159,6 +159,7 @@ end
 ---@param fn function
 ---@return table|nil signature
 function args.signature_of(fn)
+  fn = require('rtrain.class').definition(fn)
   for i = 1, math.huge do
     local name, value = debug.getupvalue(fn, i)
     if name == nil then return nil end

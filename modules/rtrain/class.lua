@@ -51,6 +51,42 @@ local function new_userdata(of)
   return object
 end
 
+-- What a class has as its method → the function that was defined.
+local unchecked = setmetatable({}, {__mode = 'k'})
+
+-- Whether a definition is a method of rtrain's own that anybody may call. forward is called for each sample; what is wrong
+-- with its self shows in its body.
+local function is_public_method(name, value)
+  if type(value) ~= 'function' or type(name) ~= 'string' or name:sub(1, 1) == '_' then return false end
+  if name == 'init' or name == 'forward' or debug.getlocal(value, 1) ~= 'self' then return false end
+  return debug.getinfo(value, 'S').source:sub(1, 10) == '@rtrain://'
+end
+
+---The method with a check of its first argument: called with a dot it has another one, or none.
+---@param name string
+---@param method fun(self: any, ...: any): any
+---@return function
+function class.checked(name, method)
+  local function call(self, ...)
+    if class.of(self) == nil and not class.is_class(self) then
+      require('rtrain.errors').raise('argument', ("'%s' is a method: write object:%s(...)"):format(name, name))
+    end
+    return method(self, ...)
+  end
+  unchecked[call] = method
+  return call
+end
+
+---The function as it was defined, of a method that checks its self first; any other function itself.
+---@param fn function
+---@return function
+function class.definition(fn) return unchecked[fn] or fn end
+
+function meta.__newindex(of, name, value)
+  local method = class.definition(value)  -- under another name too
+  rawset(of, name, is_public_method(name, method) and class.checked(name, method) or value)
+end
+
 local function new_table(of) return setmetatable({}, of) end
 
 ---Makes a class.

@@ -3,54 +3,10 @@
 -- `return f(x)` leaves no frame of the function it ends, so that an error inside f shows the line of that function's caller.
 -- What is left tells the function's name, and its code the lines on which it ends in such a call.
 
+local bytecode = require 'rtrain.bytecode'
 local class = require 'rtrain.class'
-local util = require 'jit.util'
 
 local tail_call = {}
-
-local function opcode(fn, pc) return bit.band(util.funcbc(fn, pc), 0xff) end
-
-local function register(fn, pc) return bit.band(bit.rshift(util.funcbc(fn, pc), 8), 0xff) end
-
-local function operand(fn, pc) return bit.rshift(util.funcbc(fn, pc), 16) end
-
-local function last_of(fn) return util.funcinfo(fn).bytecodes - 1 end
-
--- The instructions' numbers differ between versions of LuaJIT: each is read off a function that has it.
-local ends, reads = {}, {}
-do
-  ends[opcode(function(f) return f() end, 2)] = true
-  ends[opcode(function(f, ...) return f(...) end, 3)] = true
-  local function of_field(fn, pc) return util.funck(fn, -bit.band(operand(fn, pc), 0xff) - 1) end
-  local function of_global(fn, pc) return util.funck(fn, -operand(fn, pc) - 1) end
-  local function of_upvalue(fn, pc) return util.funcuvname(fn, operand(fn, pc)) end
-  reads[opcode(function(t) return t.name end, 1)] = of_field
-  reads[opcode(function() return print end, 1)] = of_global
-  reads[opcode(function() return reads end, 1)] = of_upvalue
-end
-
--- The name of what the instruction at `pc` calls: what was last read into its register.
-local function name_of(fn, pc)
-  for at = pc - 1, 1, -1 do
-    if register(fn, at) == register(fn, pc) then
-      local read = reads[opcode(fn, at)]
-      return read and read(fn, at)
-    end
-  end
-end
-
--- Lines of the calls that the function ends with, each with a list of the names it calls there.
-local function tail_lines(fn)
-  local lines = {}
-  for pc = 1, last_of(fn) do
-    if ends[opcode(fn, pc)] then
-      local line = util.funcinfo(fn, pc).currentline
-      lines[line] = lines[line] or {}
-      table.insert(lines[line], name_of(fn, pc) or false)
-    end
-  end
-  return lines
-end
 
 -- The one line that `fits`; nil when there is none or more than one.
 local function only_line(lines, fits)
@@ -143,7 +99,7 @@ function tail_call.find(level, operation)
     end
     return false
   end
-  local lines = tail_lines(fn)
+  local lines = bytecode.last_calls(fn)
   local line = only_line(lines, function() return true end) or only_line(lines, fits)
   if line == nil then return nil end
   return ('%s:%d'):format(debug.getinfo(fn, 'S').short_src, line), running.name

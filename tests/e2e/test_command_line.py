@@ -95,7 +95,7 @@ def test_a_method_without_its_object_is_told_at_the_users_line(rtrain):
         net.eval()
     """))
     assert result.returncode == 1
-    assert "train.lua:3: 'eval' is a method: write object:eval(...)" in result.stderr
+    assert "train.lua:3: 'eval' is a method: write net:eval()" in result.stderr
 
 
 def test_a_tensor_compared_with_a_number_names_the_method(rtrain):

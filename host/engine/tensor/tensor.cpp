@@ -44,8 +44,10 @@ at::Tensor* test_tensor(lua_State* L, int index) { return test_tensor(vm(L), L, 
 at::Tensor& check_tensor(lua_State* L, int index) {
   at::Tensor* tensor = test_tensor(vm(L), L, index);
   if (tensor == nullptr) {
+    const bool has_no_self = index == 1 && lua_isnone(L, index);
     throw Error(Code::kArgument,
-                cat("argument ", index, ": expected a Tensor, got ", describe_value(L, index)));
+                cat("argument ", index, ": expected a Tensor, got ", describe_value(L, index),
+                    has_no_self ? ": a method is called with a colon, x:item()" : ""));
   }
   if (!tensor->defined())
     throw Error(Code::kArgument, cat("argument ", index, ": this Tensor was released"));

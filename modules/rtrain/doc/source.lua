@@ -1,6 +1,7 @@
 -- rtrain/doc/source.lua: the documented things in the text of rtrain's modules.
 
 local comment = require 'rtrain.doc.comment'
+local definition_of = require('rtrain.class').definition
 local host = require 'rtrain._host'
 
 local source = {}
@@ -104,7 +105,7 @@ end
 ---@param fn function
 ---@return DocEntry|nil
 function source.of_function(fn)
-  local info = debug.getinfo(fn, 'S')
+  local info = debug.getinfo(definition_of(fn), 'S')
   local path = info.source:match '^@rtrain://(.*)$'
   local module = path and source.module_at(path)
   for _, entry in ipairs(module and source.entries(module) or {}) do

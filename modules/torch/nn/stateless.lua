@@ -36,10 +36,11 @@ local function stateless(name, parameters, forward, shown)
   end
 
   Layer.forward = forward
+  if shown == nil then return Layer end
 
   function Layer:extra_repr()
     local fields = {}
-    for _, entry in ipairs(shown or {}) do
+    for _, entry in ipairs(shown) do
       local field, kind = entry, 'plain'
       if type(entry) == 'table' then field, kind = entry[1], entry[2] end
       fields[#fields + 1] = SHOWN[kind](field, self[field])

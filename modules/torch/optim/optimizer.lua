@@ -243,12 +243,12 @@ local function wrap_own_step(self)
   local step = self.step
   if class.of(self).step == Optimizer.step or self._runs_hooks then return end
   self._runs_hooks = true
-  self.step = function(optimizer, closure)
+  self.step = class.checked('step', function(optimizer, closure)
     local given = hooks.run(optimizer, 'step_pre', {closure})
     local loss = step(optimizer, given[1])
     hooks.run(optimizer, 'step_post', given)
     return loss
-  end
+  end)
 end
 
 ---Runs fn(optimizer, {closure}) before each step; a list that it returns takes the place of the arguments.

@@ -54,10 +54,10 @@ local function watch_steps(optimizer)
   if rawget(optimizer, '_watches_steps') then return end
   local step = optimizer.step
   optimizer._watches_steps = true
-  optimizer.step = function(self, ...)
+  optimizer.step = class.checked('step', function(self, ...)
     self._opt_called = true
     return step(self, ...)
-  end
+  end)
 end
 
 ---@param optimizer optim.Optimizer
