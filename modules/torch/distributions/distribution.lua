@@ -138,7 +138,7 @@ local sample_signature = args.signature('sample', {{'sample_shape', {}}})
 
 local function sample_shape_of(bound) return torch.Size(checks.sizes('sample_shape', bound.sample_shape)) end
 
----Samples, without gradients. Arguments: sample_shape = {} (so many samples: they stand in front of batch and event).
+---Samples, without gradients. Arguments: sample_shape = {} (how many samples: these dimensions come before batch and event).
 ---@return torch.Tensor sample of shape sample_shape, batch_shape, event_shape
 ---
 ---```lua

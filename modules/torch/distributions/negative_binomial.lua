@@ -49,7 +49,7 @@ NegativeBinomial.mode = properties.property(function(self)
 end)
 NegativeBinomial.variance = properties.property(function(self) return self.mean / torch.sigmoid(-self.logits) end)
 
--- A count of 0 is no valid concentration.
+-- A count of 0 is not a valid concentration.
 NegativeBinomial._gamma = properties.lazy_property(function(self)
   return Gamma(self.total_count, torch.exp(-self.logits), {validate_args = false})
 end)

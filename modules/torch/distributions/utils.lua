@@ -17,7 +17,7 @@ local utils = {
 ---@return table options
 function utils.like(tensor) return {dtype = tensor.dtype, device = tensor.device} end
 
--- The first tensor among the values, which may be numbers besides.
+-- The first tensor among the values; the others may be numbers.
 local function first_tensor(values, count)
   local found
   for i = 1, count do

@@ -79,7 +79,7 @@ for epoch = 1, args.epochs do
   print(('epoch %d unseen loss %.5f'):format(epoch, (reconstruction + divergence):item() / #unseen))
 end
 
--- New drawings beside those that the model has seen.
+-- New drawings below those that the model has seen.
 local drawn = model:decode(prior:sample{8, args.code}).probs:detach():view(8, 1, args.size, args.size)
 local path = os.tmpname()
 utils.save_image(torch.cat{unseen[torch.slice(0, 8)], drawn}, path, {format = 'png', nrow = 8})
