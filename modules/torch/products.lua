@@ -9,12 +9,13 @@ local C = require 'torch._C'
 local products = {}
 
 ---The product of matrices, in the cheapest order. PyTorch's newer name is torch.linalg.multi_dot.
----@param ... torch.Tensor|torch.Tensor[]
+---@param ... any tensors one by one or as a list; {out}
 ---@return torch.Tensor
 function products.chain_matmul(...)
-  local tensors = checks.tensors('chain_matmul', ...)
+  local tensors, keywords = checks.tensors_and_keywords('chain_matmul', ...)
+  args.options(keywords, {'out'}, 'chain_matmul')
   if #tensors == 1 then return tensors[1] end
-  return aten.linalg_multi_dot(tensors)
+  return aten.linalg_multi_dot(tensors, keywords)
 end
 
 local LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -81,10 +82,10 @@ local function check_tensordot_count(p)
   end
 end
 
-local tensordot = args.signature('tensordot', {'a', 'b', {'dims', 2}})
+local tensordot = args.signature('tensordot', {'a', 'b', {'dims', 2}, {'out'}})
 
 ---Contracts dimensions of two tensors. Counterpart: torch.tensordot.
----Arguments: a, b, dims = 2: how many of a's last and b's first dimensions, or {dims of a, dims of b}.
+---Arguments: a, b, dims = 2: how many of a's last and b's first dimensions, or {dims of a, dims of b}; {out}.
 ---@param ... any
 ---@return torch.Tensor
 ---
@@ -98,12 +99,12 @@ function products.tensordot(...)
   if C.is_tensor(p.dims) then p.dims = p.dims:numel() == 1 and tonumber(p.dims:item()) or p.dims:tolist() end
   if type(p.dims) == 'number' then
     check_tensordot_count(p)
-    return aten.tensordot(p.a, p.b, first_dims(p.dims, -p.dims), first_dims(p.dims, 0))
+    return aten.tensordot(p.a, p.b, first_dims(p.dims, -p.dims), first_dims(p.dims, 0), {out = p.out})
   end
   if type(p.dims) ~= 'table' or #p.dims ~= 2 then
     errors.raise('argument', 'tensordot: dims is a number or two lists {dims of a, dims of b}')
   end
-  return aten.tensordot(p.a, p.b, p.dims[1], p.dims[2])
+  return aten.tensordot(p.a, p.b, p.dims[1], p.dims[2], {out = p.out})
 end
 
 return products

@@ -42,7 +42,7 @@ def on_terminal(rtrain, *args, columns=80, env=None):
 
 
 @pytest.mark.parametrize("name, says", [
-    ("torch.matmul", ["torch.matmul(input, other) → torch.Tensor", "x:matmul(other) → torch.Tensor", "(…, n, k)"]),
+    ("torch.matmul", ["torch.matmul(input, other, {out}) → torch.Tensor", "x:matmul(other) → torch.Tensor", "(…, n, k)"]),
     ("nn.Linear", ["nn.Linear(in_features, out_features, {bias = true, device, dtype}) → nn.Linear", "(out_features, in_features)"]),
     ("torch.nn.Linear", ["class, extends nn.Module; require 'torch.nn'"]),
     ("F.relu", ["F.relu(input, {inplace = false})"]),
@@ -103,7 +103,7 @@ def test_unknown_option(rtrain):
 def test_json(rtrain):
     page = json.loads(doc(rtrain, "torch.topk", "--json"))
     assert (page["name"], page["kind"], page["require"]) == ("torch.topk", "operator", "torch")
-    assert page["signatures"][0] == "torch.topk(input, k, dim = -1, largest = true, sorted = true) → values, indices"
+    assert page["signatures"][0] == "torch.topk(input, k, dim = -1, largest = true, sorted = true, {out}) → values, indices"
     assert {p["name"]: p["type"] for p in page["parameters"]}["k"] == "integer"
     assert [r["name"] for r in page["returns"]] == ["values", "indices"]
     assert page["fields"] == [] and page["methods"] == [] and len(page["examples"]) == 1
@@ -117,7 +117,7 @@ def test_what_is_written_in_lua_needs_no_libtorch(rtrain):
     for name in ("nn.Linear", "Linear", "train.report", "ScalingConfig", "torch.optim.AdamW", "vision.models.resnet18"):
         assert "; require '" in doc(rtrain, name)
     # Described operators lose nothing but the overloads that the description does not write out.
-    assert "torch.matmul(input, other) → torch.Tensor" in doc(rtrain, "torch.matmul")
+    assert "torch.matmul(input, other, {out}) → torch.Tensor" in doc(rtrain, "torch.matmul")
 
 
 def test_stubs(rtrain):

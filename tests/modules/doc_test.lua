@@ -73,12 +73,12 @@ end
 function TestPages:test_signatures()
   for name, signatures in next, {
     ['nn.Linear'] = {'nn.Linear(in_features, out_features, {bias = true, device, dtype}) → nn.Linear'},
-    ['torch.matmul'] = {'torch.matmul(input, other) → torch.Tensor', 'x:matmul(other) → torch.Tensor'},
+    ['torch.matmul'] = {'torch.matmul(input, other, {out}) → torch.Tensor', 'x:matmul(other) → torch.Tensor'},
     ['torch.float32'] = {"torch.float32 = 'float32'"}, ['torch.inf'] = {'torch.inf = inf'},
     ['x:matmul'] = {'x:matmul(other) → torch.Tensor'},
-    ['torch.cumsum'] = {'torch.cumsum(input, dim, {dtype}) → torch.Tensor', 'x:cumsum(dim, {dtype}) → torch.Tensor'},
+    ['torch.cumsum'] = {'torch.cumsum(input, dim, {dtype, out}) → torch.Tensor', 'x:cumsum(dim, {dtype}) → torch.Tensor'},
     ['x:where'] = {'x:where() → torch.Tensor[]', 'x:where(condition, other) → torch.Tensor'},
-    ['torch.linalg.qr'] = {"torch.linalg.qr(A, mode = 'reduced') → Q, R"},
+    ['torch.linalg.qr'] = {"torch.linalg.qr(A, mode = 'reduced', {out}) → Q, R"},
     ['torch.slice'] = {'torch.slice(start?, stop?, step?) → userdata'},  -- ours, not the operator
     ['F.relu'] = {'F.relu(input, {inplace = false}) → torch.Tensor'},
     ['F.max_pool1d'] = {'F.max_pool1d(input, kernel_size, {stride, padding = 0, dilation = 1, ceil_mode = false, '
@@ -240,8 +240,8 @@ end
 
 function TestText:test_a_page()
   lu.assertEquals(layout.text(doc.describe 'torch.mm', 80), [[
-torch.mm(input, mat2) → torch.Tensor
-torch.mm(input, mat2, out_dtype) → torch.Tensor
+torch.mm(input, mat2, {out}) → torch.Tensor
+torch.mm(input, mat2, out_dtype, {out}) → torch.Tensor
 x:mm(mat2) → torch.Tensor
 x:mm(mat2, out_dtype) → torch.Tensor
 operator; require 'torch'
@@ -251,6 +251,7 @@ The product of two matrices.
 Parameters
   input      Tensor: (n, k)
   mat2       Tensor: (k, m)
+  out        Tensor
   out_dtype  torch.dtype: of the result
 
 Returns

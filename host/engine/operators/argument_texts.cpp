@@ -35,10 +35,13 @@ std::string Arguments::mismatch(const Overload& overload) const {
                  "' is given by position and by keyword");
     case Fit::kUnknownKeyword: {
       std::vector<std::string> known;
-      for (const Param& p : overload.params) known.push_back(p.name);
+      for (const Param& p : overload.params) known.push_back(p.shown);
       return cat("unknown keyword '", std::string_view(culprit->name), "'",
                  suggestion(culprit->name, known));
     }
+    case Fit::kOuts:
+      return overload.outs == 1 ? std::string("out is one Tensor")
+                                : cat("out is a list of ", overload.outs, " Tensors");
     case Fit::kOk:
       break;
   }
@@ -49,12 +52,13 @@ std::string Arguments::mismatch(const Overload& overload) const {
     if (is_none(index)) {
       if (param.has_default || param.optional) continue;
       if (param.keyword_only)
-        return cat("keyword '", param.name, "' (", param.type, ") is missing");
-      return cat("argument '", param.name, "' (", ordinal(i + 1), ", ", param.type, ") is missing");
+        return cat("keyword '", param.shown, "' (", param.type, ") is missing");
+      return cat("argument '", param.shown, "' (", ordinal(i + 1), ", ", param.type,
+                 ") is missing");
     }
     const bool gathered = slots.gathered && static_cast<int>(i) == overload.varargs;
     if (gathered ? gather(index, stack) : convert(index, param, stack)) continue;
-    return cat("argument '", param.name, "' (", ordinal(i + 1), "): expected ", expected(param),
+    return cat("argument '", param.shown, "' (", ordinal(i + 1), "): expected ", expected(param),
                ", got ", describe_value(L_, index));
   }
   return "arguments do not fit";
@@ -68,7 +72,7 @@ std::string Arguments::describe(const Overload& overload) const {
   for (size_t i = 0; i < overload.params.size(); ++i) {
     if (slots.index[i] == 0) continue;
     const bool gathered = slots.gathered && static_cast<int>(i) == overload.varargs;
-    out += cat(out.empty() ? "" : ", ", overload.params[i].name, ": ",
+    out += cat(out.empty() ? "" : ", ", overload.params[i].shown, ": ",
                gathered ? join_numbers(slots.index[i]) : describe_value(L_, slots.index[i]));
   }
   return out;
@@ -82,6 +86,9 @@ std::string Arguments::given() const {
   for (const Keyword& k : keywords) {
     out +=
         cat(out.empty() ? "" : ", ", std::string_view(k.name), " = ", describe_value(L_, k.index));
+  }
+  for (const int index : outs_) {
+    out += cat(out.empty() ? "" : ", ", "out = ", describe_value(L_, index));
   }
   return out;
 }

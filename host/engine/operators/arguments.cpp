@@ -1,5 +1,6 @@
 #include "host/engine/operators/arguments.h"
 
+#include <ATen/ScalarOps.h>
 #include <ATen/core/Generator.h>
 #include <ATen/core/List.h>
 #include <ATen/core/ivalue.h>
@@ -33,6 +34,11 @@ bool names(std::string_view keyword, const std::string& param) {
 template <class T>
 bool push_if(const std::optional<T>& number, Stack& stack) {
   if (number) stack.emplace_back(*number);
+  return number.has_value();
+}
+
+bool push_wrapped(const std::optional<at::Scalar>& number, Stack& stack) {
+  if (number) stack.emplace_back(at::native::wrapped_scalar_tensor(*number));
   return number.has_value();
 }
 
@@ -142,18 +148,14 @@ void Arguments::read_keywords() {
     keywords_[keyword_count_++] = {lua_tostring(L_, -2), lua_gettop(L_) - 1};
     lua_insert(L_, -2);
   }
-  if (keyword_count_ > 0) --positional_;
+  ends_with_empty_table_ = keyword_count_ == 0 && !has_items;
+  if (keyword_count_ > 0 || ends_with_empty_table_) --positional_;
 }
 
-bool Arguments::drop_empty_table() {
-  if (keyword_count_ > 0 || positional_ == 0 || lua_type(L_, positional_) != LUA_TTABLE)
-    return false;
-  lua_pushnil(L_);
-  if (lua_next(L_, positional_) != 0) {
-    lua_pop(L_, 2);
-    return false;
-  }
-  --positional_;
+bool Arguments::take_empty_table() {
+  if (!ends_with_empty_table_) return false;
+  ends_with_empty_table_ = false;
+  ++positional_;
   return true;
 }
 
@@ -197,18 +199,14 @@ bool Arguments::takes_varargs(const Overload& overload) const {
 
 Arguments::Fit Arguments::assign(const Overload& overload, Slots& slots,
                                  const Keyword** culprit) const {
-  int given = positional_;
-  // An empty table beyond the parameters stands for "no keywords".
-  if (given > static_cast<int>(overload.positional) && keyword_count_ == 0 &&
-      lua_type(L_, given) == LUA_TTABLE && lua_objlen(L_, given) == 0) {
-    --given;
-  }
   slots.gathered = takes_varargs(overload);
-  if (slots.gathered) given = overload.varargs + 1;
+  const int given = slots.gathered ? overload.varargs + 1 : positional_;
   if (given > static_cast<int>(overload.positional)) return Fit::kTooMany;
-  const size_t count = overload.params.size();
+  const size_t count = overload.params.size() - overload.outs;
   for (size_t i = 0; i < count; ++i)
     slots.index[i] = static_cast<int>(i) < given ? static_cast<int>(i) + 1 : 0;
+  if (outs_.size() != overload.outs) return Fit::kOuts;
+  for (size_t i = 0; i < overload.outs; ++i) slots.index[count + i] = outs_[i];
   for (int k = 0; k < keyword_count_; ++k) {
     *culprit = &keywords_[k];
     size_t i = 0;
@@ -268,9 +266,9 @@ bool Arguments::convert(int index, const Param& param, Stack& stack) const {
   switch (param.kind) {
     case Kind::kTensor: {
       const at::Tensor* tensor = test_tensor(vm_, L_, index);
-      if (tensor == nullptr) return false;
+      if (tensor == nullptr) return param.takes_number && push_wrapped(to_scalar(L_, index), stack);
       if (!tensor->defined())
-        throw Error(Code::kArgument, cat("argument '", param.name, "' was released"));
+        throw Error(Code::kArgument, cat("argument '", param.shown, "' was released"));
       stack.emplace_back(*tensor);
       return true;
     }
@@ -389,6 +387,30 @@ int Arguments::keyword(std::string_view name) const {
     if (name == keywords_[i].name) return keywords_[i].index;
   }
   return 0;
+}
+
+bool Arguments::take_out() {
+  const int index = keyword("out");
+  if (index == 0) return false;
+  drop_keyword("out");
+  if (lua_type(L_, index) != LUA_TTABLE) {
+    if (!is_none(index)) outs_.push_back(index);
+    return has_out();
+  }
+  const int count = static_cast<int>(lua_objlen(L_, index));
+  luaL_checkstack(L_, count + 8, "too many tensors in out");
+  for (int i = 1; i <= count; ++i) {
+    lua_rawgeti(L_, index, i);
+    outs_.push_back(lua_gettop(L_));
+  }
+  if (!has_out())
+    throw Error(Code::kArgument, "out: expected a Tensor or a list of Tensors, got {}");
+  return true;
+}
+
+int Arguments::index_of(const Overload& overload, size_t param) const {
+  const size_t inputs = overload.params.size() - overload.outs;
+  return param < inputs ? static_cast<int>(param) + 1 : outs_[param - inputs];
 }
 
 void Arguments::drop_keyword(std::string_view name) {

@@ -4,8 +4,10 @@
 // Strict: nothing is coerced but a 0-dim tensor to a number, because boxed kernels check nothing
 // themselves (a missing argument is undefined behaviour, a wrong one an internal assertion of
 // LibTorch). Arguments are the positions 1…n of the Lua stack; a last table with string keys only
-// holds keywords.
+// holds keywords, and so does an empty one wherever the call fits without it.
 #pragma once
+
+#include <c10/util/SmallVector.h>
 
 #include <string>
 
@@ -40,9 +42,21 @@ class Arguments {
   // The keyword's value on the stack; 0 when it was not given.
   int keyword(std::string_view name) const;
 
-  // Takes an empty table at the end away: keywords whose values are all nil. False when there is
-  // none.
-  bool drop_empty_table();
+  // Makes an empty table at the end, which the constructor takes for keywords, an argument: an
+  // empty list. False when there is none.
+  bool take_empty_table();
+
+  // Takes the keyword `out` away and keeps its tensor or list of tensors for the overloads that
+  // write to them. False when it was not given.
+  bool take_out();
+  bool has_out() const { return !outs_.empty(); }
+  int first_out() const { return outs_[0]; }
+
+  // Where the argument that became the param lies on the stack: a position or a tensor of `out`.
+  int index_of(const Overload& overload, size_t param) const;
+
+  // Whether the value stands for Python's None; index 0 does.
+  bool is_none(int index) const;
 
   // Takes the keyword away, so that no overload sees it.
   void drop_keyword(std::string_view name);
@@ -58,7 +72,7 @@ class Arguments {
     int index[64];
     bool gathered = false;  // the varargs parameter takes all positions from its own on
   };
-  enum class Fit { kOk, kTooMany, kUnknownKeyword, kGivenTwice };
+  enum class Fit { kOk, kTooMany, kUnknownKeyword, kGivenTwice, kOuts };
 
   void read_keywords();
   Fit assign(const Overload& overload, Slots& slots, const Keyword** culprit) const;
@@ -68,14 +82,15 @@ class Arguments {
   bool convert_table(int index, const Param& param, torch::jit::Stack& stack) const;
   bool convert_string(const char* text, const Param& param, torch::jit::Stack& stack) const;
   bool convert_repeated(int index, const Param& param, torch::jit::Stack& stack) const;
-  bool is_none(int index) const;
   std::string join_numbers(int first) const;
 
   Vm& vm_;
   lua_State* L_;
   int positional_;
+  bool ends_with_empty_table_ = false;
   int keyword_count_ = 0;
   Keyword keywords_[kMaxKeywords];
+  c10::SmallVector<int, 4> outs_;  // where the tensors of `out` lie on the stack
 };
 
 }  // namespace rtrain

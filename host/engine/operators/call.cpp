@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "host/engine/checks.h"
 #include "host/engine/data/loader_thread.h"
 #include "host/engine/engine.h"
 #include "host/engine/guard.h"
@@ -27,16 +28,26 @@ using torch::jit::Stack;
 
 constexpr size_t kMemoSize = 16;
 
+// The signature with the names that users see.
+std::string shown_signature(const Overload& overload) {
+  constexpr std::string_view kSelf = "Tensor self";
+  std::string out = overload.signature;
+  const size_t at = out.find(kSelf);
+  return at == std::string::npos ? out : out.replace(at, kSelf.size(), "Tensor input");
+}
+
 [[noreturn]] void no_overload(const Op& op, const Arguments& arguments) {
   const Family& family = *op.family;
-  if (family.overloads.size() == 1) {
-    const Overload& only = family.overloads[0];
-    throw Error(Code::kArgument, cat(family.name, ": ", arguments.mismatch(only), "; it is ",
-                                     only.signature, ", called with (", arguments.given(), ")"));
+  const auto& forms = arguments.has_out() ? family.with_out : family.overloads;
+  if (forms.size() == 1) {
+    const Overload& only = forms[0];
+    throw Error(Code::kArgument,
+                cat(family.name, ": ", arguments.mismatch(only), "; it is ", shown_signature(only),
+                    ", called with (", arguments.given(), ")"));
   }
   std::string text = cat(family.name, ": no form of it takes (", arguments.given(), "):");
-  for (const Overload& overload : family.overloads) {
-    text += cat("\n  ", overload.signature, ": ", arguments.mismatch(overload));
+  for (const Overload& overload : forms) {
+    text += cat("\n  ", shown_signature(overload), ": ", arguments.mismatch(overload));
   }
   throw Error(Code::kArgument, text);
 }
@@ -44,6 +55,12 @@ constexpr size_t kMemoSize = 16;
 // The overload that fits, with its arguments left in the stack; null when none does.
 const Overload* find_overload(Op& op, const Arguments& arguments, Stack& stack) {
   const auto& overloads = op.family->overloads;
+  if (arguments.has_out()) {
+    const auto& forms = op.family->with_out;
+    const auto found = std::ranges::find_if(
+        forms, [&](const Overload& form) { return arguments.bind(form, stack); });
+    return found == forms.end() ? nullptr : &*found;
+  }
   if (overloads.size() == 1) return arguments.bind(overloads[0], stack) ? &overloads[0] : nullptr;
   const uint64_t key = arguments.kinds();
   for (const auto& memo : op.memo) {
@@ -61,7 +78,7 @@ const Overload* find_overload(Op& op, const Arguments& arguments, Stack& stack) 
 
 const Overload& bind_overload(Op& op, Arguments& arguments, Stack& stack) {
   const Overload* found = find_overload(op, arguments, stack);
-  if (found == nullptr && arguments.drop_empty_table()) found = find_overload(op, arguments, stack);
+  if (found == nullptr && arguments.take_empty_table()) found = find_overload(op, arguments, stack);
   if (found == nullptr) no_overload(op, arguments);
   return *found;
 }
@@ -114,19 +131,21 @@ void push_result(Vm& vm, lua_State* L, c10::IValue&& value, const Return& kind) 
   }
 }
 
-int push_results(Vm& vm, lua_State* L, const Overload& overload, Stack& stack, bool requires_grad) {
+int push_results(Vm& vm, lua_State* L, const Overload& overload, const Arguments& arguments,
+                 Stack& stack, bool requires_grad) {
   const int count = static_cast<int>(stack.size());
   luaL_checkstack(L, count + 8, "too many results");
   for (int i = 0; i < count; ++i) {
     const Return& kind = overload.returns[static_cast<size_t>(i)];
-    const int given = kind.same_as + 1;
+    const int given =
+        kind.same_as < 0 ? 0 : arguments.index_of(overload, static_cast<size_t>(kind.same_as));
     c10::IValue& value = stack[static_cast<size_t>(i)];
     const at::Tensor* written = given > 0 ? test_tensor(vm, L, given) : nullptr;
     if (written != nullptr && value.isTensor() && written->is_same(value.toTensor())) {
       lua_pushvalue(L, given);
-      continue;
+    } else {
+      push_result(vm, L, std::move(value), kind);
     }
-    push_result(vm, L, std::move(value), kind);
     if (requires_grad) test_tensor(vm, L, -1)->set_requires_grad(true);
   }
   if (count > 1) name_results(L, overload.op.schema());
@@ -136,7 +155,7 @@ int push_results(Vm& vm, lua_State* L, const Overload& overload, Stack& stack, b
 void check_safety(const Op& op, const Overload& overload, const Arguments& arguments,
                   const Stack& stack) {
   try {
-    op.family->check(stack);
+    op.family->check(Stack(stack.begin(), stack.end() - static_cast<int64_t>(overload.outs)));
   } catch (const Error& e) {
     throw operator_error(op.family->name, e, arguments.describe(overload));
   }
@@ -189,6 +208,41 @@ bool take_requires_grad(const Op& op, lua_State* L, Arguments& arguments) {
   if (index == 0 || !op.family->overloads[0].factory) return false;
   arguments.drop_keyword("requires_grad");
   return lua_toboolean(L, index) != 0;
+}
+
+void check_option_of_out(const Op& op, const char* option, const std::string& given,
+                         const std::string& own) {
+  if (given == own) return;
+  throw Error(Code::kArgument, cat(op.family->name, ": ", option, " = '", given,
+                                   "' does not match that of out, '", own, "'"));
+}
+
+// A tensor-making operator with `out` takes dtype, layout and device from it: where they are given
+// too they must agree.
+void take_options_of_out(const Op& op, lua_State* L, Arguments& arguments, const at::Tensor& out) {
+  const auto take = [&](const char* option, const std::string& own, auto name_of) {
+    const int index = arguments.keyword(option);
+    if (index == 0) return;
+    arguments.drop_keyword(option);
+    if (!arguments.is_none(index)) check_option_of_out(op, option, name_of(index), own);
+  };
+  take("dtype", dtype_name(out.scalar_type()),
+       [&](int index) { return dtype_name(check_dtype(L, index, "out: dtype")); });
+  take("layout", layout_name(out.layout()),
+       [&](int index) { return std::string(check_text(L, index, "out: layout")); });
+  take("device", out.device().str(), [&](int index) {
+    const c10::Device device = check_device(L, index, "out: device");
+    const bool is_any = device.type() == out.device().type() && !device.has_index();
+    return is_any ? out.device().str() : device.str();
+  });
+  arguments.drop_keyword("pin_memory");
+}
+
+void take_out(const Op& op, Vm& vm, lua_State* L, Arguments& arguments) {
+  const Family& family = *op.family;
+  if (family.with_out.empty() || !arguments.take_out() || !family.overloads[0].factory) return;
+  const at::Tensor* out = test_tensor(vm, L, arguments.first_out());
+  if (out != nullptr && out->defined()) take_options_of_out(op, L, arguments, *out);
 }
 
 Op& own_op(lua_State* L) { return *static_cast<Op*>(lua_touserdata(L, lua_upvalueindex(1))); }
@@ -285,7 +339,10 @@ constexpr Method kFunctions[] = {torch_method<&op>("op"), torch_method<&op_names
 
 Error operator_error(const std::string& name, const std::exception& e,
                      const std::string& arguments) {
-  const Error error = TorchTranslate::from(e);
+  Error error = TorchTranslate::from(e);
+  // A kernel's own assertion or exception says that it cannot work with what it was given.
+  const bool is_ours = dynamic_cast<const Error*>(&e) != nullptr;
+  if (error.code() == Code::kInternal && !is_ours) error = Error(Code::kArgument, error.message());
   const std::string detail = arguments.empty() ? "" : cat(" (", arguments, ")");
   // Some kernels begin with the operator's name themselves.
   const std::string prefix = error.message().starts_with(name + ":") ? "" : name + ": ";
@@ -310,6 +367,7 @@ int call_op(lua_State* L, Op& op) {
   Vm& state = vm(L);
   Arguments arguments(state, L);
   const bool requires_grad = take_requires_grad(op, L, arguments);
+  take_out(op, state, L, arguments);
   StackLease stack(state);
   for (bool may_retry : {true, false}) {
     const Overload& overload = bind_overload(op, arguments, *stack);
@@ -317,7 +375,7 @@ int call_op(lua_State* L, Op& op) {
     const bool is_final = overload.is_mutable || !may_retry;
     const auto failure = is_final ? try_only_call(state, L, op, overload, arguments, *stack)
                                   : try_call(op, overload, arguments, *stack);
-    if (!failure) return push_results(state, L, overload, *stack, requires_grad);
+    if (!failure) return push_results(state, L, overload, arguments, *stack, requires_grad);
     stack->clear();
     if (is_final || !collect_all(state, L)) {
       throw out_of_memory_error(L, *failure, op.family->name, arguments.describe(overload));

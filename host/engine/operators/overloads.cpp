@@ -84,6 +84,7 @@ std::string type_text(const Param& param) {
 Param make_param(const c10::Argument& argument) {
   Param out;
   out.name = argument.name();
+  out.shown = out.name == "self" ? "input" : out.name;
   c10::TypePtr type = argument.real_type();
   if (type->kind() == c10::TypeKind::OptionalType) {
     out.optional = true;
@@ -92,6 +93,7 @@ Param make_param(const c10::Argument& argument) {
   out.kind = kind_of(type);
   if (out.kind == Kind::kInt && out.name == "reduction") out.kind = Kind::kReduction;
   out.keyword_only = argument.kwarg_only();
+  out.is_out = argument.is_out();
   out.fixed_size = argument.N().value_or(0);
   const bool list =
       out.kind == Kind::kIntList || out.kind == Kind::kFloatList || out.kind == Kind::kBoolList;
@@ -110,6 +112,10 @@ bool is_left_out(const c10::FunctionSchema& schema) {
   for (const char* word : {"imname", "names", "named"}) {
     if (overload.find(word) != std::string::npos) return true;
   }
+  return false;
+}
+
+bool writes_out(const c10::FunctionSchema& schema) {
   return std::ranges::any_of(schema.arguments(), [](const c10::Argument& a) { return a.is_out(); });
 }
 
@@ -134,6 +140,18 @@ std::string signature_of(const std::string& name, const Overload& overload) {
     if (p.has_default) out += cat("=", default_text(p.default_value));
   }
   return out + ")";
+}
+
+// "add(Tensor self, Tensor other, *, number alpha=1, Tensor? out=nil)"
+void add_out_to_signature(Overload& overload, const Family& family) {
+  const auto takes_same = [&](const Overload& other) {
+    return other.positional == overload.positional && other.outs == overload.returns.size();
+  };
+  if (!std::ranges::any_of(family.with_out, takes_same)) return;
+  const bool has_keywords = overload.positional < overload.params.size();
+  overload.signature.pop_back();
+  overload.signature += cat(has_keywords ? ", " : ", *, ",
+                            overload.returns.size() == 1 ? "Tensor" : "Tensor[]", "? out=nil)");
 }
 
 std::string results_of(const c10::FunctionSchema& schema) {
@@ -163,6 +181,7 @@ Overload make_overload(const std::string& name, c10::OperatorHandle op) {
   for (const auto& argument : schema.arguments()) {
     out.params.push_back(make_param(argument));
     out.factory |= argument.name() == "pin_memory";
+    out.outs += argument.is_out() ? 1 : 0;
   }
   for (const auto& result : schema.returns()) {
     out.returns.push_back(
@@ -181,6 +200,11 @@ Overload make_overload(const std::string& name, c10::OperatorHandle op) {
   return out;
 }
 
+void take_numbers(Overload& overload) {
+  for (Param& param : overload.params)
+    param.takes_number = param.kind == Kind::kTensor && !param.is_out;
+}
+
 int self_place(const Family& family) {
   for (const Overload& overload : family.overloads) {
     for (size_t i = 0; i < overload.positional; ++i) {
@@ -192,7 +216,7 @@ int self_place(const Family& family) {
 }
 
 // PyTorch's order: a Tensor is tried before a number, an int before a list of ints, a list of
-// tensors last.
+// tensors last but for strings.
 int preference(Kind kind) {
   switch (kind) {
     case Kind::kTensor:
@@ -210,6 +234,9 @@ int preference(Kind kind) {
       return 6;
     case Kind::kTensorList:
       return 7;
+    case Kind::kString:  // conv2d with a padding of numbers comes before that of 'same', which
+                         // checks less
+      return 8;
     default:
       return 1;
   }
@@ -267,20 +294,32 @@ class Registry {
  private:
   static bool can_be_called(const c10::OperatorName& op) {
     const auto handle = c10::Dispatcher::singleton().findSchema(op);
-    return handle && !is_left_out(handle->schema());
+    return handle && !is_left_out(handle->schema()) && !writes_out(handle->schema());
   }
 
   // Null when no overload can be called from Lua.
   static std::unique_ptr<Family> make_family(const std::string& name,
                                              const std::vector<c10::OperatorName>& ops) {
-    auto out = std::make_unique<Family>(Family{name, {}});
+    auto out = std::make_unique<Family>();
+    out->name = name;
+    bool numbers_will_do = false;
     for (const auto& op : ops) {
       const auto handle = c10::Dispatcher::singleton().findSchema(op);
-      if (handle && !is_left_out(handle->schema()))
+      if (!handle || is_left_out(handle->schema())) continue;
+      if (!writes_out(handle->schema())) {
         out->overloads.push_back(make_overload(name, *handle));
+      } else if (!handle->hasTag(at::Tag::generated)) {
+        out->with_out.push_back(make_overload(name, *handle));
+      } else {
+        // PyTorch has no such form; where one takes a number, the form for tensors does.
+        numbers_will_do |= op.overload_name.starts_with("Scalar");
+      }
     }
     if (out->overloads.empty()) return nullptr;
     std::ranges::sort(out->overloads, comes_before);
+    std::ranges::sort(out->with_out, comes_before);
+    for (Overload& overload : out->overloads) add_out_to_signature(overload, *out);
+    if (numbers_will_do) std::ranges::for_each(out->with_out, &take_numbers);
     out->self_place = self_place(*out);
     out->check = find_safety_check(name);
     return out;

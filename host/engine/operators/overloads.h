@@ -3,7 +3,8 @@
 //
 // A Family is everything `torch.add` can mean: its overloads in PyTorch's order of preference.
 // Families are made from the schemas on first use, are shared by all threads and live until the
-// process ends. Variants that write to `out` and those for named dimensions are left out.
+// process ends. Forms that write to `out` are a list of their own, those that PyTorch has; forms
+// for named dimensions are left out.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -41,12 +42,15 @@ enum class Kind : uint8_t {
 
 struct Param {
   std::string name;
-  std::string type;  // as the schema writes it: "Tensor?", "int[2]"
+  std::string shown;  // the name that users see: PyTorch's functions say input where ATen says self
+  std::string type;   // as the schema writes it: "Tensor?", "int[2]"
   Kind kind = Kind::kOther;
   bool optional = false;
   bool keyword_only = false;
   bool has_default = false;
-  int fixed_size = 0;  // int[2]: one number stands for all of them; 0 where any length goes
+  bool is_out = false;        // a tensor that takes a result: the keyword `out`
+  bool takes_number = false;  // a Tensor for which a number will do: add(x, 2, {out = y})
+  int fixed_size = 0;         // int[2]: one number stands for all of them; 0 where any length goes
   c10::IValue default_value;
 };
 
@@ -62,6 +66,7 @@ struct Overload {
   c10::OperatorHandle op;
   std::vector<Param> params;
   std::vector<Return> returns;
+  size_t outs = 0;        // how many of the last params take results
   size_t positional = 0;  // the first so many params may be given by position
   int varargs = -1;  // the param that takes the rest of the positions: zeros(2, 3), x:view(2, 3)
   bool factory = false;  // makes a tensor from nothing: takes requires_grad too
@@ -74,7 +79,8 @@ struct Overload {
 struct Family {
   std::string name;
   std::vector<Overload> overloads;
-  SafetyCheck check = nullptr;  // made before each call
+  std::vector<Overload> with_out;  // what a call with the keyword `out` means
+  SafetyCheck check = nullptr;     // made before each call
   int self_place = 0;  // whose method it is: the second parameter of where(condition, self, other)
 };
 

@@ -79,31 +79,41 @@ void check_matrix_power(const Stack& stack) {
   require(-kMost <= n && n <= kMost, cat("n is out of range: ", n));
 }
 
-void check_native_batch_norm(const Stack& stack) {
+bool is_given(const c10::IValue& value) { return value.isTensor() && value.toTensor().defined(); }
+
+// The tensors from `first` up to `last` that are given have an element for each channel.
+void check_channels(const Stack& stack, size_t first, size_t last) {
   const at::Tensor& input = stack[0].toTensor();
   require(input.dim() >= 2, cat("input needs 2 dims or more, it is ", describe(input)));
-  const auto given = [&stack](size_t i) {
-    return stack[i].isTensor() && stack[i].toTensor().defined();
-  };
-  for (size_t i = 1; i <= 4; ++i) {
-    require(!given(i) || stack[i].toTensor().numel() == input.size(1),
-            cat("weight, bias, running_mean and running_var have one element "
-                "for each of the ",
+  for (size_t i = first; i <= last; ++i) {
+    require(!is_given(stack[i]) || stack[i].toTensor().numel() == input.size(1),
+            cat("weight, bias, running_mean and running_var have one element for each of the ",
                 input.size(1), " channels of the input"));
   }
-  require(stack[5].toBool() || (given(3) && given(4)),
+}
+
+// (input, weight, bias, running_mean, running_var, training, …)
+void check_native_batch_norm(const Stack& stack) {
+  check_channels(stack, 1, 4);
+  require(stack[5].toBool() || (is_given(stack[3]) && is_given(stack[4])),
           "running_mean and running_var are needed where training is false");
 }
 
-void check_batch_norm_update_stats(const Stack& stack) {
-  const at::Tensor& input = stack[0].toTensor();
-  require(input.dim() >= 2, "input needs 2 dims or more");
-  for (size_t i = 1; i <= 2; ++i) {
-    const bool given = stack[i].isTensor() && stack[i].toTensor().defined();
-    require(!given || stack[i].toTensor().numel() == input.size(1),
-            "running_mean and running_var have one element for each channel of the input");
-  }
+// The same with running_mean and running_var, or without both.
+void check_batch_norm_legit(const Stack& stack) {
+  stack[3].isBool() ? check_channels(stack, 1, 2) : check_native_batch_norm(stack);
 }
+
+// (input, weight, bias, running_mean, running_var, momentum, eps)
+void check_batch_norm_of_all(const Stack& stack) { check_channels(stack, 1, 4); }
+
+void check_batch_norm_no_update(const Stack& stack) {
+  check_channels(stack, 1, 4);
+  require(is_given(stack[3]) && is_given(stack[4]), "running_mean and running_var are needed");
+}
+
+// (input, running_mean, running_var, …)
+void check_batch_norm_update_stats(const Stack& stack) { check_channels(stack, 1, 2); }
 
 // Looks for a number above `from` that the dtype holds, for ever when there is none.
 void check_random(const Stack& stack) {
@@ -238,6 +248,12 @@ constexpr Check kChecks[] = {
     {"matrix_power", &check_matrix_power},
     {"linalg_matrix_power", &check_matrix_power},
     {"native_batch_norm", &check_native_batch_norm},
+    {"_native_batch_norm_legit", &check_batch_norm_legit},
+    {"_native_batch_norm_legit_functional", &check_native_batch_norm},
+    {"_native_batch_norm_legit_no_training", &check_batch_norm_of_all},
+    {"_batch_norm_with_update", &check_batch_norm_of_all},
+    {"_batch_norm_with_update_functional", &check_batch_norm_of_all},
+    {"_batch_norm_no_update", &check_batch_norm_no_update},
     {"native_channel_shuffle", &check_channel_shuffle},
     {"linalg_tensorsolve", &check_tensorsolve},
     {"batch_norm_update_stats", &check_batch_norm_update_stats},

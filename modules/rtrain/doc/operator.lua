@@ -67,8 +67,12 @@ end
 
 -- What makes a tensor from nothing takes requires_grad too, which is no part of ATen's schema.
 local function add_requires_grad(params)
-  if #params == 0 or params[#params].name ~= 'pin_memory' then return end
-  params[#params + 1] = {name = 'requires_grad', type = 'boolean', default = 'false', optional = true, keyword = true}
+  for i, param in ipairs(params) do
+    if param.name == 'pin_memory' then
+      local added = {name = 'requires_grad', type = 'boolean', default = 'false', optional = true, keyword = true}
+      return table.insert(params, i + 1, added)
+    end
+  end
 end
 
 -- Commas in lists of defaults have no type before them: 'int[2] stride=[1, 1], int groups=1'.

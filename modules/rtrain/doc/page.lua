@@ -62,11 +62,11 @@ local function module_of(thing)
   return thing and thing.path
 end
 
--- The call as a method: without the tensor that stands before the colon.
+-- The call as a method: without the tensor that stands before the colon, and as in Python without `out`.
 local function without_self(call, place)
   local out = {params = {}, results = call.results, takes_many = call.takes_many}
   for i, param in ipairs(call.params) do
-    if i ~= place then out.params[#out.params + 1] = param end
+    if i ~= place and not (param.name == 'out' and param.keyword) then out.params[#out.params + 1] = param end
   end
   return out
 end

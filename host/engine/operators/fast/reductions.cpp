@@ -25,7 +25,7 @@ int reduce(Vm& vm, lua_State* L, int count) {
   if (self == nullptr) return kNotHere;
   if (count == 1) return push_one(vm, L, Fn::all(*self));
   Sizes dims;
-  if (!read_sizes(L, 2, 2, dims)) return kNotHere;
+  if (!read_sizes(L, 2, 2, dims) || dims.empty()) return kNotHere;
   const auto keep = keepdim(L, count);
   return keep ? push_one(vm, L, Fn::along(*self, dims, *keep)) : kNotHere;
 }
