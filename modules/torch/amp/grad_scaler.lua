@@ -179,7 +179,7 @@ end
 local function leaves_step_to_kernel(optimizer)
   if optimizer._step_supports_amp_scaling then return true end
   if not capture.is_capturing() then return false end
-  if optimizer._takes_found_inf then return true end
+  if optimizer._takes_found_inf and optimizer.defaults.fused ~= false then return true end
   errors.raise('unsupported', ('GradScaler: a CUDA graph cannot leave out a step of %s where gradients are infinite: take '
     .. 'Adam, AdamW, SGD or Adagrad, whose kernels do it, or bfloat16 without a GradScaler'):format(class.of(optimizer).__name))
 end

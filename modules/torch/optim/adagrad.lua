@@ -8,8 +8,8 @@ local torch = require 'torch'
 ---Adagrad (Duchi et al. 2011). With the gradient g: s = s + g², θ = θ - lr / (1 + (t - 1)·lr_decay)·g / (√s + ε).
 ---
 ---Options: lr = 1e-2, lr_decay = 0, weight_decay = 0 (added to g), initial_accumulator_value = 0 (the first s),
----eps = 1e-10, foreach, {maximize, differentiable, fused}. Dense gradients take one fused kernel; with sparse ones (an
----Embedding's) only the rows that they have change.
+---eps = 1e-10, foreach, {maximize, differentiable, fused}. Dense gradients take one fused kernel (`fused = false`: the
+---operators of Python's default); with sparse ones (an Embedding's) only the rows that they have change.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -57,6 +57,18 @@ function Adagrad:_update_dense(group, batch, grads)
     maximize = group.maximize, grad_scale = self.grad_scale, found_inf = self.found_inf,
   })
   self:uncount_skipped(batch)
+end
+
+function Adagrad:_update_plain(group, batch, grads)
+  batch:count_step()
+  local params, gradients, sums = self.kernel_lists(batch, self.plain_gradients(group, batch, grads), LISTS)
+  torch._foreach_addcmul_(sums, gradients, gradients, 1)
+  local roots, rates = torch._foreach_sqrt(sums), {}
+  torch._foreach_add_(roots, group.eps)
+  for i, count in ipairs(self.counts(batch)) do
+    rates[i] = -(self.plain_rate(group) / (1 + (count - 1) * group.lr_decay))
+  end
+  torch._foreach_addcdiv_(params, gradients, roots, rates)
 end
 
 local function with_values(grad, values)

@@ -9,8 +9,8 @@ local torch = require 'torch'
 ---v̂ = v / (1 - β₂^t); `amsgrad` takes the largest v so far.
 ---
 ---Options: lr = 1e-3, betas = {0.9, 0.999}, eps = 1e-8, weight_decay = 0 (added to g), amsgrad = false, {foreach, maximize,
----capturable, differentiable, fused, decoupled_weight_decay = false}. Every step is one fused kernel; `fused = true`
----also lets a GradScaler leave unscaling to it.
+---capturable, differentiable, fused, decoupled_weight_decay = false}. A step is one fused kernel; `fused = true` also
+---lets a GradScaler leave unscaling to it, `fused = false` takes the operators of Python's default.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -55,6 +55,28 @@ function Adam:_update_dense(group, batch, grads)
     grad_scale = self.grad_scale, found_inf = self.found_inf,
   })
   self:uncount_skipped(batch)
+end
+
+function Adam:_update_plain(group, batch, grads)
+  batch:count_step()
+  local beta1, beta2, rate = group.betas[1], group.betas[2], self.plain_rate(group)
+  if group.decoupled_weight_decay and group.weight_decay ~= 0 then
+    torch._foreach_mul_(batch.params, 1 - rate * group.weight_decay)
+  end
+  local params, gradients, averages, squares, largest =
+    self.kernel_lists(batch, self.plain_gradients(group, batch, grads), LISTS)
+  torch._foreach_lerp_(averages, gradients, 1 - beta1)
+  torch._foreach_mul_(squares, beta2)
+  torch._foreach_addcmul_(squares, gradients, gradients, 1 - beta2)
+  if group.amsgrad then torch._foreach_maximum_(largest, squares) end
+  local corrections, sizes = {}, {}
+  for i, count in ipairs(self.counts(batch)) do
+    corrections[i], sizes[i] = math.sqrt(1 - beta2 ^ count), -(rate / (1 - beta1 ^ count))
+  end
+  local roots = torch._foreach_sqrt(group.amsgrad and largest or squares)
+  torch._foreach_div_(roots, corrections)
+  torch._foreach_add_(roots, group.eps)
+  torch._foreach_addcdiv_(params, averages, roots, sizes)
 end
 
 ---Adam with decoupled weight decay (Loshchilov and Hutter 2019, arXiv 1711.05101): θ = θ·(1 - lr·weight_decay) before

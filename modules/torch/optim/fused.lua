@@ -1,4 +1,7 @@
 -- torch/optim/fused.lua: optimizers whose step is one of LibTorch's fused kernels over lists of tensors.
+--
+-- With `fused = false` a step is the sequence of operators that Python takes where it is not asked to be fused, to the last
+-- bit on the CPU. A subclass has both: _update_dense for the kernel, _update_plain for the operators.
 
 local capture = require 'torch.cuda.capture'
 local class = require 'rtrain.class'
@@ -31,6 +34,15 @@ function Fused:_check_group(group)
   end
 end
 
+function Fused:_make_capturable(is_capturing)
+  for _, group in ipairs(self.param_groups) do
+    if group.fused == false then
+      return class.of(self).__name .. ': a CUDA graph cannot hold a step with fused = false, which computes on the host'
+    end
+  end
+  return Optimizer._make_capturable(self, is_capturing)
+end
+
 local function all_as_real(list)
   local out = {}
   for i, tensor in ipairs(list) do out[i] = torch.view_as_real(tensor) end
@@ -60,6 +72,31 @@ function Fused.kernel_lists(batch, grads, names)
   return unpack(lists)
 end
 
+---The gradients of a plain step: after maximize, and after weight decay where that is added to them.
+---@param group table
+---@param batch optim.Batch
+---@param grads torch.Tensor[]
+---@return torch.Tensor[]
+function Fused.plain_gradients(group, batch, grads)
+  if group.maximize then grads = torch._foreach_neg(grads) end
+  if group.weight_decay == 0 or group.decoupled_weight_decay then return grads end
+  return torch._foreach_add(grads, batch.params, {alpha = group.weight_decay})
+end
+
+---The learning rate of a plain step.
+---@param group table
+---@return number
+function Fused.plain_rate(group) return type(group.lr) == 'number' and group.lr or group.lr:item() end
+
+---The counts of steps of a batch.
+---@param batch optim.Batch
+---@return number[]
+function Fused.counts(batch)
+  local counts = {}
+  for i, step in ipairs(batch.lists.step) do counts[i] = step:item() end
+  return counts
+end
+
 ---The count of steps as the kernels want it: a float32 tensor beside the parameter.
 ---@param step? torch.Tensor what is there
 ---@param param torch.Tensor
@@ -83,7 +120,11 @@ function Fused:_update(group, batch, grads)
     end
     return self:_update_sparse(group, batch, grads)
   end
-  self:_update_dense(group, batch, grads)
+  if group.fused ~= false then return self:_update_dense(group, batch, grads) end
+  if capture.is_capturing() then
+    errors.raise('unsupported', class.of(self).__name .. ': a CUDA graph cannot hold a step with fused = false')
+  end
+  self:_update_plain(group, batch, grads)
 end
 
 return {Fused = Fused}

@@ -9,7 +9,7 @@ local torch = require 'torch'
 ---
 ---Options: lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0 (added to g), nesterov = false, {maximize, foreach,
 ---differentiable, fused}. Dense gradients take one fused kernel; `fused = true` also lets a GradScaler leave unscaling to
----it. Sparse gradients are fine without weight_decay and nesterov.
+---it, `fused = false` takes the operators of Python's default. Sparse gradients are fine without weight_decay and nesterov.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -71,6 +71,22 @@ function SGD:_update_dense(group, batch, grads)
     found_inf = self.found_inf,
   })
   if is_first_step then mark_set(self, batch) end
+end
+
+function SGD:_update_plain(group, batch, grads)
+  local is_first_step = is_unset(self, batch.states[1])
+  local gradients, buffers = self.plain_gradients(group, batch, grads), batch.lists.momentum_buffer
+  if group.momentum ~= 0 then
+    if is_first_step then
+      torch._foreach_copy_(buffers, gradients)
+      mark_set(self, batch)
+    else
+      torch._foreach_mul_(buffers, group.momentum)
+      torch._foreach_add_(buffers, gradients, {alpha = 1 - group.dampening})
+    end
+    gradients = group.nesterov and torch._foreach_add(gradients, buffers, {alpha = group.momentum}) or buffers
+  end
+  torch._foreach_add_(batch.params, gradients, {alpha = -self.plain_rate(group)})
 end
 
 local function sparse_step(self, group, param, grad, state)
