@@ -39,4 +39,7 @@ void open_batches(lua_State* L);       // adds gather_images, draw_samples to da
 void open_arrow_columns(lua_State* L);  // adds from_arrow, to_arrow to data
 void open_profiler(lua_State* L);       // profiler
 
+// Adds _copy_with_storage(tensor, copies).
+void open_storage_copies(lua_State* L);
+
 }  // namespace rtrain

@@ -29,6 +29,7 @@ extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
   open_tensor(L);
   open_ops(L);
   open_constructors(L);
+  open_storage_copies(L);
   open_autograd(L);
   open_autocast(L);
   open_random(L);

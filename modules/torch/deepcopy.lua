@@ -7,12 +7,18 @@ local parameter = require 'torch.nn.parameter'
 
 local copy
 
+-- The key under which a copy's memo keeps the storages that were copied.
+local STORAGES = {}
+
 local function copy_tensor(tensor, memo)
   if not tensor.is_leaf then
     errors.raise('argument', 'deepcopy: only tensors that no operation made can be copied deeply: detach() or clone() it')
   end
-  local new = tensor:detach():clone()
-  if parameter.is_parameter(tensor) then return parameter.Parameter(new, tensor.requires_grad) end
+  -- As in Python, a parameter has memory of its own; other tensors share it as the originals do.
+  if parameter.is_parameter(tensor) then
+    return parameter.Parameter(tensor:detach():clone(), tensor.requires_grad)
+  end
+  local new = require('torch._C')._copy_with_storage(tensor, memo[STORAGES])
   new.requires_grad = tensor.requires_grad
   if tensor.grad ~= nil then new.grad = copy(tensor.grad, memo) end
   return new
@@ -48,7 +54,8 @@ function copy(value, memo)
 end
 
 ---A copy of a value and of everything it holds: tables, objects, tensors with memory of their own. Sharing and cycles
----are kept; functions, classes, generators and files are the same objects. Counterpart: Python's copy.deepcopy.
+---are kept, tensors that are views of one memory too; functions, classes, generators and files are the same objects.
+---Counterpart: Python's copy.deepcopy.
 ---@generic T
 ---@param value T
 ---@return T
@@ -60,6 +67,6 @@ end
 ---copy[1]:zero_()
 ---assert(state[1]:sum():item() == 2 and copy[2].step == 3)
 ---```
-local function deepcopy(value) return copy(value, {}) end
+local function deepcopy(value) return copy(value, {[STORAGES] = {}}) end
 
 return {deepcopy = deepcopy}

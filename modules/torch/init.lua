@@ -55,6 +55,7 @@ local FILES = {
   {'torch.amp.autocast', 'autocast', 'is_autocast_enabled', 'set_autocast_enabled', 'get_autocast_dtype',
    'set_autocast_dtype', 'is_autocast_cache_enabled', 'set_autocast_cache_enabled', 'clear_autocast_cache'},
   {'torch.deepcopy', 'deepcopy'},
+  {'torch.items', 'items', 'keys'},
   {'torch.serialization', 'save', 'load', 'save_safetensors', 'load_safetensors', 'load_numpy'},
   {'torch.settings', 'set_deterministic_debug_mode', 'get_deterministic_debug_mode', 'set_default_device',
    'get_default_device'},

@@ -1,0 +1,37 @@
+-- torch/items.lua: walking maps in their order: state_dict, what torch.load gives.
+
+local checks = require 'torch.checks'
+local ordered = require 'rtrain.ordered'
+
+local items = {}
+
+---The keys of a map in the order in which they were added (state_dict, torch.load), of a plain table sorted by their text.
+---@param map table
+---@return any[] keys
+---
+---```lua
+---local torch = require 'torch'
+---local names = torch.keys(torch.nn.Linear(2, 1):state_dict())
+---assert(table.concat(names, ' ') == 'weight bias')
+---```
+function items.keys(map) return ordered.keys_of(checks.table('keys', map)) end
+
+---Iterates over key, value in the order of torch.keys. pairs walks a table in no order.
+---@param map table
+---@return fun(): any, any
+---
+---```lua
+---local torch = require 'torch'
+---local names = {}
+---for name, tensor in torch.items(torch.nn.Linear(2, 1):state_dict()) do names[#names + 1] = name .. tensor:dim() end
+---assert(table.concat(names, ' ') == 'weight2 bias1')
+---```
+function items.items(map)
+  local keys, i = items.keys(map), 0
+  return function()
+    i = i + 1
+    if keys[i] ~= nil then return keys[i], map[keys[i]] end
+  end
+end
+
+return items
