@@ -231,4 +231,15 @@ function TestTravel:test_tensors_keep_values_shape_and_sharing()
   lu.assertEquals(x[1]:tolist(), {3, 4, 5})
 end
 
+function TestTravel:test_a_tensor_of_too_many_dimensions_is_named()
+  local sizes, path = {}, os.tmpname()
+  for i = 1, 65 do sizes[i] = 1 end
+  torch.save(torch.zeros(sizes), path)
+  local ok, err = pcall(torch.load, path)
+  os.remove(path)
+  lu.assertFalse(ok)
+  lu.assertEquals(err.code, 'unsupported')
+  lu.assertStrContains(tostring(err), 'a tensor of 65 dimensions: tensors of at most 64 can be loaded')
+end
+
 os.exit(lu.LuaUnit.run(), true)

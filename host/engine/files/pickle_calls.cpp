@@ -24,6 +24,12 @@ using Dims = std::vector<int64_t>;
 // LibTorch's operators refuse more, some of them badly.
 constexpr size_t kMaxDims = 64;
 
+void check_count_of_dims(size_t count) {
+  if (count <= kMaxDims) return;
+  throw Error(Code::kUnsupported, cat("a tensor of ", count, " dimensions: tensors of at most ",
+                                      kMaxDims, " can be loaded"));
+}
+
 const TypeName* type_of(std::string_view name, std::string_view TypeName::*field) {
   if (!name.starts_with("torch.")) return nullptr;
   for (const TypeName& type : kTypeNames) {
@@ -36,7 +42,7 @@ bool is_untyped_storage(std::string_view name) { return name == "torch.storage.U
 
 Dims dims_of(const Item& item) {
   const Items& items = items_of(item);
-  if (items.size() > kMaxDims) malformed(cat("a tensor of more than ", kMaxDims, " dimensions"));
+  check_count_of_dims(items.size());
   Dims out;
   for (const Item& inner : items) out.push_back(integer_of(inner));
   return out;
@@ -156,7 +162,7 @@ Dims size_of(const Item& item) {
        value_of<std::shared_ptr<TreeList>>(item, "the size of a sparse tensor")->items) {
     out.push_back(integer_of(size));
   }
-  if (out.size() > kMaxDims) malformed(cat("a tensor of more than ", kMaxDims, " dimensions"));
+  check_count_of_dims(out.size());
   check_extent(1, 0, out, Dims(out.size(), 0));
   return out;
 }
