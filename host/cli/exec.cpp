@@ -37,7 +37,8 @@ void add_exec(CLI::App& app, CommandResult&) {
   command->add_option("-e", options->code, "the code itself, in place of a file")
       ->type_name("CODE");
   command->add_option("FILE", options->file, "Lua file");
-  command->add_option("ARGS", options->args, "the script's own arguments (global `arg`)");
+  command->add_option("ARGS", options->args,
+                      "the script's own arguments (`...` and the global `arg`)");
   // What follows the file belongs to the script, also when it looks like an option.
   command->positionals_at_end();
   command->final_callback([options] { run_exec(*options); });

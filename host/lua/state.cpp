@@ -94,6 +94,13 @@ void set_arguments(lua_State* L, const std::string& zero, const std::vector<std:
   lua_setglobal(L, "arg");
 }
 
+// Calls the chunk at the top of the stack with the arguments as `...`.
+void call_with(lua_State* L, const std::vector<std::string>& args) {
+  luaL_checkstack(L, static_cast<int>(args.size()), "too many arguments");
+  for (const std::string& argument : args) lua_pushlstring(L, argument.data(), argument.size());
+  protected_call(L, static_cast<int>(args.size()), 0);
+}
+
 }  // namespace
 
 State::State() : L_(luaL_newstate()) {
@@ -142,13 +149,13 @@ void run_file(lua_State* L, const std::string& path, const std::vector<std::stri
   const auto folder = std::filesystem::absolute(path).parent_path().lexically_normal();
   add_script_folder(L, folder.string());
   load_text(L, text, cat("@", path));
-  protected_call(L, 0, 0);
+  call_with(L, args);
 }
 
 void run_code(lua_State* L, const std::string& code, const std::vector<std::string>& args) {
   set_arguments(L, "-e", args);
   load_text(L, code, "=(command line)");
-  protected_call(L, 0, 0);
+  call_with(L, args);
 }
 
 }  // namespace rtrain

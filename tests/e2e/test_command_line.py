@@ -21,9 +21,10 @@ def test_version_is_one_line(rtrain):
 
 
 def test_exec_passes_arguments_and_output(rtrain):
-    script = rtrain.script("print(arg[0]:match('[^/]+$'), arg[1], arg[2])")
+    script = rtrain.script("print(arg[0]:match('[^/]+$'), arg[1], arg[2], ...)")
     result = rtrain("exec", script, "a", "--b")
-    assert (result.returncode, result.stdout) == (0, "train.lua\ta\t--b\n")
+    assert (result.returncode, result.stdout) == (0, "train.lua\ta\t--b\ta\t--b\n")
+    assert rtrain("run", script, "--", "a", "--b").stdout == "train.lua\ta\t--b\ta\t--b\n"
 
 
 def test_what_follows_the_file_is_the_scripts_own(rtrain):
