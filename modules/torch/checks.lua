@@ -2,32 +2,125 @@
 
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
-local C = require 'torch._C'
 
 local checks = {}
+
+-- The engine's functions: LibTorch is not loaded for a function that is only declared.
+local C = setmetatable({}, {__index = function(self, name)
+  local found = require('torch._C')[name]
+  rawset(self, name, found)
+  return found
+end})
 
 ---@param owner string the function and the parameter: 'tensordot: a'
 ---@param value any
 ---@return torch.Tensor value
 function checks.tensor(owner, value)
   if not C.is_tensor(value) then
-    errors.raise('argument', ('%s: expected a Tensor, got %s'):format(owner, type(value)))
+    errors.raise('argument', ('%s: expected a Tensor, got %s'):format(owner, value == C.none and 'none' or type(value)))
+  end
+  return value
+end
+
+-- What parameters of these names take wherever functions and modules have them.
+local KINDS = {}
+for _, name in ipairs{'input', 'target', 'weight', 'bias', 'running_mean', 'running_var', 'indices', 'logits', 'grid',
+                      'theta', 'log_probs', 'targets', 'input1', 'input2', 'x1', 'x2', 'anchor', 'positive', 'negative',
+                      'query', 'key', 'pos_weight', 'input_', 'target_', 'offsets', 'per_sample_weights', 'tensor', 'src',
+                      'tgt', 'memory'} do
+  KINDS[name] = 'tensor'
+end
+for _, name in ipairs{'min_val', 'max_val', 'eps', 'momentum', 'alpha', 'beta', 'k', 'margin', 'tau', 'lower', 'upper', 'mean',
+                      'std', 'a', 'b', 'gain', 'sparsity', 'delta', 'negative_slope', 'threshold', 'norm_type', 'max_norm',
+                      'label_smoothing', 'ignore_index', 'padding_idx', 'groups', 'p'} do
+  KINDS[name] = 'number'
+end
+
+-- As operators do: a tensor without dimensions stands for its number.
+local function number(owner, value)
+  if C.is_tensor(value) and value:dim() == 0 and not value.requires_grad then value = value:item() end
+  if type(value) == 'number' or type(value) == 'cdata' then return value end
+  errors.raise('argument', ('%s: expected a number, got %s'):format(owner, C.is_tensor(value) and 'a Tensor' or type(value)))
+end
+
+-- {name, whether it must be given, 'tensor' or 'number'} of the parameters whose names say what they take.
+local function known_among(parameters, unchecked)
+  local out, skipped = {}, {}
+  for _, name in ipairs(unchecked or {}) do skipped[name] = true end
+  for _, parameter in ipairs(parameters) do
+    local required = type(parameter) == 'string'
+    local name = required and parameter or parameter[1]
+    if KINDS[name] and not skipped[name] then out[#out + 1] = {name, required, KINDS[name]} end
+  end
+  return out
+end
+
+local function check_bound(owner, bound, entries)
+  for i = 1, #entries do
+    local name, required, kind = entries[i][1], entries[i][2], entries[i][3]
+    local value = bound[name]
+    local fits = value == nil or kind == 'number' and type(value) == 'number' or kind == 'tensor' and C.is_tensor(value)
+    if value == C.none and not required then
+      bound[name] = nil
+    elseif not fits then
+      local check = kind == 'number' and number or checks.tensor
+      bound[name] = check(("%s: argument '%s'"):format(owner, name), value)
+    end
+  end
+end
+
+---A function `check(owner, bound)` that raises unless what is bound to parameters with the name of a tensor or a number is
+---one; torch.none for an optional one becomes nil, a tensor without dimensions its number.
+---@param parameters (string|table)[] as args.signature takes them
+---@param unchecked? string[] names that are not looked at
+---@return fun(owner: string, bound: table<string, any>)
+function checks.bound_arguments(parameters, unchecked)
+  local entries = known_among(parameters, unchecked)
+  return function(owner, bound) check_bound(owner, bound, entries) end
+end
+
+---As args.definer, for functions of tensors: what is given for a parameter with the name of a tensor or a number must be
+---one.
+---@param fields table
+---@return fun(name: string, parameters: (string|table)[], fn: fun(bound: table): any)
+function checks.definer(fields)
+  local defined = args.definer(fields)
+  return function(name, parameters, fn)
+    local entries = known_among(parameters)
+    defined(name, parameters, function(bound)
+      check_bound(name, bound, entries)
+      return fn(bound)
+    end)
+  end
+end
+
+local function is_size(value)
+  if type(value) == 'cdata' then return tonumber(value) ~= nil and value >= 0 end
+  return type(value) == 'number' and value >= 0 and value % 1 == 0 and value < 2 ^ 63
+end
+
+---@param owner string
+---@param value any
+---@return table value
+function checks.table(owner, value)
+  if type(value) ~= 'table' then
+    errors.raise('argument', ('%s: expected a table, got %s'):format(owner, type(value)))
   end
   return value
 end
 
 ---@param owner string
----@param value any a list of sizes, or one size
+---@param value any a list of sizes, or one size; int64 cdata too
 ---@return integer[]
 function checks.sizes(owner, value)
-  if type(value) == 'number' then value = {value} end
+  if type(value) == 'number' or type(value) == 'cdata' then value = {value} end
   if type(value) ~= 'table' then
     errors.raise('argument', ('%s: expected a list of sizes, got %s'):format(owner, type(value)))
   end
   for i = 1, #value do
     local size = value[i]
-    if type(size) ~= 'number' or size < 0 or size % 1 ~= 0 or size == math.huge then
-      errors.raise('argument', ('%s: expected sizes of at least 0, got %s'):format(owner, tostring(size)))
+    if not is_size(size) then
+      errors.raise('argument', ('%s: expected sizes of at least 0 and below 2^63, got %s'):format(owner, tostring(size)))
     end
   end
   return value
@@ -40,6 +133,16 @@ function checks.count(owner, value)
   if type(value) ~= 'number' or value < 0 or value % 1 ~= 0 or value == math.huge then
     errors.raise('argument', ('%s: expected an integer of at least 0, got %s'):format(owner, tostring(value)))
   end
+  return value
+end
+
+---@param owner string
+---@param value any a tensor or a list of them
+---@return torch.Tensor[]
+function checks.list_of_tensors(owner, value)
+  if C.is_tensor(value) then return {value} end
+  if type(value) ~= 'table' then checks.tensor(owner, value) end
+  for i = 1, #value do checks.tensor(('%s: item %d'):format(owner, i), value[i]) end
   return value
 end
 

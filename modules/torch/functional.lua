@@ -40,8 +40,9 @@ end
 ---assert(torch.broadcast_shapes({2, 1}, {3, 1, 4}) == torch.Size{3, 2, 4})
 ---```
 function functional.broadcast_shapes(...)
+  local _, count = args.trailing('broadcast_shapes', {}, ...)
   local out = {}
-  for i = 1, select('#', ...) do
+  for i = 1, count do
     broadcast_into(out, checks.sizes(('broadcast_shapes: shape %d'):format(i), (select(i, ...))), i)
   end
   return C.Size(out)
@@ -49,7 +50,8 @@ end
 
 local function at_least(name)
   return function(...)
-    if select('#', ...) == 1 then return aten[name]((...)) end
+    local first = ...
+    if select('#', ...) == 1 and (C.is_tensor(first) or args.is_keywords(first)) then return aten[name](first) end
     return aten[name](checks.tensors(name, ...))
   end
 end
@@ -115,11 +117,11 @@ function functional.cdist(...)
   return aten.cdist(p.x1, p.x2, p.p, CDIST_MODES[p.compute_mode])
 end
 
-local norm = args.signature('norm', {'input', {'p', 'fro'}, {'dim'}, {'keepdim', false}, {'dtype'}})
+local norm = args.signature('norm', {'input', {'p', 'fro'}, {'dim'}, {'keepdim', false}, {'dtype'}, {'out'}})
 
 ---A vector norm over `dim` (all dimensions by default), or p = 'nuc', the nuclear norm of matrices. Counterpart:
 ---torch.norm; torch.linalg.norm tells vectors from matrices.
----Arguments: input, p = 'fro' (as 2), 'nuc' or a number, dim = nil, keepdim = false, dtype = nil.
+---Arguments: input, p = 'fro' (as 2), 'nuc' or a number, dim = nil, keepdim = false, dtype = nil, out = nil.
 ---@param ... any
 ---@return torch.Tensor
 ---
@@ -133,18 +135,18 @@ function functional.norm(...)
   if select('#', ...) == 1 and C.is_tensor((...)) then return aten.linalg_vector_norm((...)) end
   local p = norm:bind(...)
   if p.p == 'nuc' then
-    return aten.linalg_matrix_norm(p.input, 'nuc', p.dim or {-2, -1}, p.keepdim, {dtype = p.dtype})
+    return aten.linalg_matrix_norm(p.input, 'nuc', p.dim or {-2, -1}, p.keepdim, {dtype = p.dtype, out = p.out})
   end
   if type(p.p) ~= 'number' then args.one_of('norm: p', p.p, {'fro', 'nuc'}) end
   return aten.linalg_vector_norm(p.input, p.p == 'fro' and 2 or p.p, type(p.dim) == 'number' and {p.dim} or p.dim,
-    p.keepdim, {dtype = p.dtype})
+    p.keepdim, {dtype = p.dtype, out = p.out})
 end
 
-local nonzero = args.signature('nonzero', {'input', {'as_tuple', false}})
+local nonzero = args.signature('nonzero', {'input', {'as_tuple', false}, {'out'}})
 
 ---Where elements are not zero: (count, dimensions) int64, or with as_tuple one index tensor (count) for each dimension,
 ---which together index the tensor. Counterpart: torch.nonzero.
----Arguments: input, as_tuple = false.
+---Arguments: input, as_tuple = false, out = nil (not with as_tuple).
 ---@param ... any
 ---@return torch.Tensor|torch.Tensor[]
 ---
@@ -154,24 +156,32 @@ local nonzero = args.signature('nonzero', {'input', {'as_tuple', false}})
 ---assert(torch.equal(x[x:nonzero{as_tuple = true}], torch.tensor{5, 7}))
 ---```
 function functional.nonzero(...)
-  if select('#', ...) == 1 then return aten.nonzero((...)) end
+  if select('#', ...) == 1 and C.is_tensor((...)) then return aten.nonzero((...)) end
   local p = nonzero:bind(...)
-  return aten[p.as_tuple and 'nonzero_numpy' or 'nonzero'](p.input)
+  if not p.as_tuple then return aten.nonzero(p.input, {out = p.out}) end
+  if p.out ~= nil then errors.raise('argument', 'nonzero: out goes with as_tuple = false') end
+  return aten.nonzero_numpy(p.input)
 end
 
+local unravel_index = args.signature('unravel_index', {'indices', 'shape'})
+
 ---The coordinates of flat indices in a tensor of that shape. Counterpart: torch.unravel_index.
----@param indices torch.Tensor integers
----@param shape integer[]|integer
+---Arguments: indices (integers), shape (a list of sizes, or one size).
+---@param ... any
 ---@return torch.Tensor[] one for each dimension, of the indices' shape
-function functional.unravel_index(indices, shape)
-  checks.tensor('unravel_index: indices', indices)
+function functional.unravel_index(...)
+  local p = unravel_index:bind(...)
+  local indices = checks.tensor('unravel_index: indices', p.indices)
   if aten.is_floating_point(indices) or indices.dtype == 'bool' or indices:is_complex() then
     errors.raise('argument', 'unravel_index: expected indices of an integer dtype, got ' .. indices.dtype)
   end
-  shape = checks.sizes('unravel_index: shape', shape)
-  local strides, step = {}, 1
+  local shape = checks.sizes('unravel_index: shape', p.shape)
+  local strides, step = {}, 1LL
   for i = #shape, 1, -1 do
     strides[i] = step
+    if i > 1 and tonumber(step) * tonumber(shape[i]) >= 2 ^ 63 then
+      errors.raise('argument', 'unravel_index: the product of the sizes behind the first must be below 2^63')
+    end
     step = step * shape[i]
   end
   local options = {dtype = 'int64', device = indices.device}

@@ -353,4 +353,26 @@ function TestUtils:test_vector_of_parameters()
   lu.assertEquals(net.first.weight:abs():sum():item(), 0)
 end
 
+function TestUtils:test_what_python_has_as_floats_is_printed_so()
+  for _, case in ipairs{
+    {nn.Dropout(0), 'Dropout(p=0.0, inplace=False)'}, {nn.Softshrink(1), 'Softshrink(1.0)'},
+    {nn.BatchNorm1d(3, {eps = 0, momentum = 1}),
+     'BatchNorm1d(3, eps=0.0, momentum=1.0, affine=True, track_running_stats=True)'},
+    {nn.BatchNorm1d(3, {momentum = false}),
+     'BatchNorm1d(3, eps=1e-05, momentum=None, affine=True, track_running_stats=True)'},
+    {nn.LocalResponseNorm(2, {alpha = 1, beta = 2}), 'LocalResponseNorm(2, alpha=1.0, beta=2.0, k=1.0)'},
+    {nn.LayerNorm(2, {eps = 1}), 'LayerNorm((2,), eps=1.0, elementwise_affine=True)'},
+  } do
+    lu.assertEquals(tostring(case[1]), case[2])
+  end
+end
+
+function TestUtils:test_the_samples_of_fractional_pooling_are_a_buffer()
+  local samples = torch.rand(1, 1, 2)
+  local pool = nn.FractionalMaxPool2d(2, {output_size = 2, _random_samples = samples})
+  lu.assertTrue(rawequal(pool._random_samples, samples))
+  lu.assertTrue(torch.equal(pool:state_dict()._random_samples, samples))
+  lu.assertEquals(torch.keys(nn.FractionalMaxPool2d(2, {output_size = 2}):state_dict()), {})
+end
+
 os.exit(lu.LuaUnit.run(), true)

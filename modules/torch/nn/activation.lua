@@ -4,6 +4,7 @@
 local errors = require 'rtrain.errors'
 local args = require 'rtrain.args'
 local init = require 'torch.nn.init'
+local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'
 local stateless = require 'torch.nn.stateless'
 local Module = require('torch.nn.module').Module
@@ -109,14 +110,14 @@ end, {{'beta', 'float'}, {'threshold', 'float'}})
 ---@overload fun(lambd?: number): nn.Softshrink
 local Softshrink = stateless('Softshrink', {{'lambd', 0.5}}, function(self, x)
   return torch.softshrink(x, self.lambd)
-end, {{'lambd', 'bare'}})
+end, {{'lambd', 'bare_float'}})
 
 ---x where |x| > lambd, else 0. Arguments: lambd = 0.5. Shape: (…) → (…).
 ---@class nn.Hardshrink: nn.Module
 ---@overload fun(lambd?: number): nn.Hardshrink
 local Hardshrink = stateless('Hardshrink', {{'lambd', 0.5}}, function(self, x)
   return torch.hardshrink(x, self.lambd)
-end, {{'lambd', 'bare'}})
+end, {{'lambd', 'bare_float'}})
 
 ---x, times negative_slope where it is below 0. Arguments: negative_slope = 0.01, inplace = false. Shape: (…) → (…).
 ---@class nn.LeakyReLU: nn.Module
@@ -220,7 +221,9 @@ end
 
 function PReLU:reset_parameters() init.constant_(self.weight, self._init_value) end
 
-function PReLU:forward(x) return torch.prelu(x, self.weight) end
+local take = inputs{'input'}
+
+function PReLU:forward(...) return torch.prelu(take(self, ...), self.weight) end
 
 function PReLU:extra_repr() return repr.fields{{'num_parameters', self.num_parameters}} end
 

@@ -5,6 +5,7 @@ local errors = require 'rtrain.errors'
 local Linear = require('torch.nn.linear').Linear
 local Module = require('torch.nn.module').Module
 local container = require 'torch.nn.container'
+local inputs = require 'torch.nn.inputs'
 local torch = require 'torch'
 
 ---Softmax over many classes whose rare ones share clusters (Grave et al. 2017): forward(input (N, in_features), target (N))
@@ -91,7 +92,10 @@ local function head_places(self, input, target, output)
   return places, output
 end
 
-function AdaptiveLogSoftmaxWithLoss:forward(input, target)
+local take = inputs{'input_', 'target_'}
+
+function AdaptiveLogSoftmaxWithLoss:forward(...)
+  local input, target = take(self, ...)
   check_shapes(input, target)
   local alone = target:dim() == 0
   if alone then input, target = input:unsqueeze(0), target:unsqueeze(0) end

@@ -1,6 +1,7 @@
 -- torch/nn/attention.lua: MultiheadAttention.
 
 local args = require 'rtrain.args'
+local checks = require 'torch.checks'
 local errors = require 'rtrain.errors'
 local init = require 'torch.nn.init'
 local NonDynamicallyQuantizableLinear = require('torch.nn.linear').NonDynamicallyQuantizableLinear
@@ -97,6 +98,7 @@ end
 function MultiheadAttention:forward(...)
   local a = forward_signature:bind(...)
   local query, key, value = a.query, a.key, a.value
+  checks.tensor('MultiheadAttention: query', query)
   local swaps = self.batch_first and query:dim() == 3
   if swaps then query, key, value = swapped(query, key, value) end
   local out, weights = attend{

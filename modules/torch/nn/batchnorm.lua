@@ -4,11 +4,14 @@ local args = require 'rtrain.args'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local init = require 'torch.nn.init'
+local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'
 local Module = require('torch.nn.module').Module
 local Parameter = require('torch.nn.parameter').Parameter
 local F = require 'torch.nn.functional'
 local torch = require 'torch'
+
+local take = inputs{'input'}
 
 -- What BatchNorm and InstanceNorm have in common.
 local Norm = Module:extend('Norm')
@@ -48,7 +51,8 @@ function Norm:_check_dims(x)
 end
 
 function Norm:extra_repr()
-  return repr.fields{{'', self.num_features}, {'eps', self.eps}, {'momentum', self.momentum or nil},
+  return repr.fields{{'', self.num_features}, {'eps', repr.float(self.eps), true},
+                     {'momentum', repr.float(self.momentum or nil), true},
                      {'affine', self.affine}, {'track_running_stats', self.track_running_stats}}
 end
 
@@ -75,7 +79,8 @@ function BatchNorm:_average_factor()
   return self.momentum or 1 / self.num_batches_tracked:item()
 end
 
-function BatchNorm:forward(x)
+function BatchNorm:forward(...)
+  local x = take(self, ...)
   self:_check_dims(x)
   local factor = self:_average_factor()
   local uses_batch = self.training or self.running_mean == nil
@@ -124,7 +129,8 @@ local instance_signature = args.signature('InstanceNorm', {'num_features', {'eps
 
 function InstanceNorm:init(...) self:_set_up(instance_signature:bind(...)) end
 
-function InstanceNorm:forward(x)
+function InstanceNorm:forward(...)
+  local x = take(self, ...)
   self:_check_dims(x)
   local alone = x:dim() == self._item_dims
   local channels = x:size(alone and 0 or 1)

@@ -4,6 +4,7 @@ local args = require 'rtrain.args'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local init = require 'torch.nn.init'
+local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'
 local tuple = require 'torch.nn.tuple'
 local Module = require('torch.nn.module').Module
@@ -80,6 +81,8 @@ local function explicit_padding(self)
   return out
 end
 
+local take = inputs{'input'}
+
 local function conv_class(dims)
   local name = ('Conv%dd'):format(dims)
   local operator = ('conv%dd'):format(dims)
@@ -99,7 +102,8 @@ local function conv_class(dims)
     if a.padding ~= 'valid' then self._explicit_padding = explicit_padding(self) end
   end
 
-  function Conv:forward(x)
+  function Conv:forward(...)
+    local x = take(self, ...)
     local padding = self.padding
     if self._explicit_padding then
       x = torch.pad(x, self._explicit_padding, self.padding_mode)
@@ -134,6 +138,8 @@ local function padding_for(self, x, output_size)
   return out
 end
 
+local take_sized = inputs{'input', {'output_size'}}
+
 local function transposed_class(dims)
   local name = ('ConvTranspose%dd'):format(dims)
   local operator = ('conv_transpose%dd'):format(dims)
@@ -152,8 +158,8 @@ local function transposed_class(dims)
     set_up(self, a, function() return {a.in_channels, a.out_channels / a.groups} end)
   end
 
-  function Conv:forward(x, output_size)
-    if args.is_keywords(output_size) then output_size = args.options(output_size, {'output_size'}, name).output_size end
+  function Conv:forward(...)
+    local x, output_size = take_sized(self, ...)
     local output_padding = output_size and padding_for(self, x, output_size) or self.output_padding
     return torch[operator](x, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups,
       self.dilation)

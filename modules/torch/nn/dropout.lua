@@ -14,7 +14,7 @@ end
 local function dropout_class(name, fn)
   local Dropout = stateless(name, {{'p', 0.5}, {'inplace', false}}, function(self, x)
     return F[fn](x, self.p, self.training, self.inplace)
-  end, {'p', 'inplace'})
+  end, {{'p', 'float'}, 'inplace'})
   Dropout._check = check
   return Dropout
 end

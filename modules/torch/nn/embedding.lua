@@ -4,6 +4,7 @@ local args = require 'rtrain.args'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local init = require 'torch.nn.init'
+local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'
 local Module = require('torch.nn.module').Module
 local Parameter = require('torch.nn.parameter').Parameter
@@ -82,8 +83,10 @@ local signature = args.signature('Embedding', {'num_embeddings', 'embedding_dim'
 
 function Embedding:init(...) self:_set_up(signature:bind(...)) end
 
-function Embedding:forward(indices)
-  return F.embedding(indices, self.weight, {
+local take = inputs{'input'}
+
+function Embedding:forward(...)
+  return F.embedding(take(self, ...), self.weight, {
     padding_idx = self.padding_idx, max_norm = self.max_norm, norm_type = self.norm_type,
     scale_grad_by_freq = self.scale_grad_by_freq, sparse = self.sparse,
   })
@@ -146,11 +149,10 @@ function EmbeddingBag:init(...)
   self:_set_up(a)
 end
 
-function EmbeddingBag:forward(input, offsets, per_sample_weights)
-  if args.is_keywords(offsets) then
-    local options = args.options(offsets, {'offsets', 'per_sample_weights'}, 'EmbeddingBag')
-    offsets, per_sample_weights = options.offsets, options.per_sample_weights
-  end
+local take_bags = inputs{'input', {'offsets'}, {'per_sample_weights'}}
+
+function EmbeddingBag:forward(...)
+  local input, offsets, per_sample_weights = take_bags(self, ...)
   return F.embedding_bag(input, self.weight, offsets, {
     max_norm = self.max_norm, norm_type = self.norm_type, scale_grad_by_freq = self.scale_grad_by_freq, mode = self.mode,
     sparse = self.sparse, per_sample_weights = per_sample_weights, include_last_offset = self.include_last_offset,

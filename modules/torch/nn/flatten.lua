@@ -1,8 +1,11 @@
 -- torch/nn/flatten.lua: Flatten, Unflatten.
 
 local args = require 'rtrain.args'
+local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'
 local Module = require('torch.nn.module').Module
+
+local take = inputs{'input'}
 
 ---Joins the dimensions start_dim … end_dim (default 1 … -1) into one. Shape: (N, …) → (N, the product of the others).
 ---
@@ -21,7 +24,7 @@ function Flatten:init(...)
   self.start_dim, self.end_dim = a.start_dim, a.end_dim
 end
 
-function Flatten:forward(x) return x:flatten(self.start_dim, self.end_dim) end
+function Flatten:forward(...) return take(self, ...):flatten(self.start_dim, self.end_dim) end
 
 function Flatten:extra_repr() return repr.fields{{'start_dim', self.start_dim}, {'end_dim', self.end_dim}} end
 
@@ -37,7 +40,7 @@ function Unflatten:init(...)
   self.dim, self.unflattened_size = a.dim, a.unflattened_size
 end
 
-function Unflatten:forward(x) return x:unflatten(self.dim, self.unflattened_size) end
+function Unflatten:forward(...) return take(self, ...):unflatten(self.dim, self.unflattened_size) end
 
 function Unflatten:extra_repr() return repr.fields{{'dim', self.dim}, {'unflattened_size', self.unflattened_size}} end
 

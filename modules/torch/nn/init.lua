@@ -4,6 +4,7 @@
 
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
+local checks = require 'torch.checks'
 local torch = require 'torch'
 
 local init = {}
@@ -18,7 +19,7 @@ local function draw(p, method, first, second)
   return fill(p.tensor, method, first, second, {generator = p.generator})
 end
 
-local defined = args.definer(init)
+local defined = checks.definer(init)
 
 ---Numbers from the uniform distribution on [a, b). Arguments: tensor, a = 0, b = 1, generator.
 defined('uniform_', {'tensor', {'a', 0}, {'b', 1}, {'generator'}}, function(p)
@@ -30,28 +31,21 @@ defined('normal_', {'tensor', {'mean', 0}, {'std', 1}, {'generator'}}, function(
   return draw(p, 'normal_', p.mean, p.std)
 end)
 
----Sets every element to the value.
----@param tensor torch.Tensor
----@param value number
----@return torch.Tensor tensor the same one
-function init.constant_(tensor, value) return fill(tensor, 'fill_', value) end
+---Sets every element to the value. Arguments: tensor, val.
+defined('constant_', {'tensor', 'val'}, function(p) return fill(p.tensor, 'fill_', p.val) end)
 
----@param tensor torch.Tensor
----@return torch.Tensor tensor
-function init.zeros_(tensor) return fill(tensor, 'zero_') end
+---Sets every element to 0. Arguments: tensor.
+defined('zeros_', {'tensor'}, function(p) return fill(p.tensor, 'zero_') end)
 
----@param tensor torch.Tensor
----@return torch.Tensor tensor
-function init.ones_(tensor) return fill(tensor, 'fill_', 1) end
+---Sets every element to 1. Arguments: tensor.
+defined('ones_', {'tensor'}, function(p) return fill(p.tensor, 'fill_', 1) end)
 
----The identity matrix, in a tensor of two dimensions.
----@param tensor torch.Tensor
----@return torch.Tensor tensor
-function init.eye_(tensor)
-  if tensor:dim() ~= 2 then errors.raise('argument', 'eye_: only tensors with 2 dimensions are supported') end
-  local size = tensor:size()
-  return fill(tensor, 'copy_', torch.eye(size[1], size[2]))
-end
+---The identity matrix. Arguments: tensor of 2 dimensions.
+defined('eye_', {'tensor'}, function(p)
+  if p.tensor:dim() ~= 2 then errors.raise('argument', 'eye_: only tensors with 2 dimensions are supported') end
+  local size = p.tensor:size()
+  return fill(p.tensor, 'copy_', torch.eye(size[1], size[2]))
+end)
 
 local function erf(x)
   return torch.erf(torch.tensor(x, {dtype = 'float64'})):item()
@@ -74,19 +68,16 @@ end)
 local GAINS = {linear = 1, conv1d = 1, conv2d = 1, conv3d = 1, conv_transpose1d = 1, conv_transpose2d = 1,
                conv_transpose3d = 1, sigmoid = 1, tanh = 5 / 3, relu = math.sqrt(2), selu = 3 / 4}
 
----The recommended gain for a nonlinearity.
----@param nonlinearity string
----@param param? number slope of leaky_relu (default 0.01)
----@return number
-function init.calculate_gain(nonlinearity, param)
-  if nonlinearity == 'leaky_relu' then
-    local slope = param or 0.01
+---The recommended gain for a nonlinearity. Arguments: nonlinearity, param (the slope of leaky_relu, 0.01 by default).
+args.definer(init)('calculate_gain', {'nonlinearity', {'param'}}, function(p)
+  if p.nonlinearity == 'leaky_relu' then
+    local slope = p.param or 0.01
     return math.sqrt(2 / (1 + slope * slope))
   end
-  if GAINS[nonlinearity] then return GAINS[nonlinearity] end
-  return args.one_of('calculate_gain: nonlinearity', nonlinearity,
+  if GAINS[p.nonlinearity] then return GAINS[p.nonlinearity] end
+  return args.one_of('calculate_gain: nonlinearity', p.nonlinearity,
     {'conv1d', 'conv2d', 'conv3d', 'leaky_relu', 'linear', 'relu', 'selu', 'sigmoid', 'tanh'})
-end
+end)
 
 local function fans(tensor)
   local size = tensor:size()

@@ -2,6 +2,7 @@
 
 local args = require 'rtrain.args'
 local init = require 'torch.nn.init'
+local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'
 local Module = require('torch.nn.module').Module
 local Parameter = require('torch.nn.parameter').Parameter
@@ -41,7 +42,9 @@ function Linear:reset_parameters()
   init.uniform_(self.bias, -bound, bound)
 end
 
-function Linear:forward(x) return torch.linear(x, self.weight, self.bias) end
+local take = inputs{'input'}
+
+function Linear:forward(...) return torch.linear(take(self, ...), self.weight, self.bias) end
 
 function Linear:extra_repr()
   return repr.fields{{'in_features', self.in_features}, {'out_features', self.out_features}, {'bias', self.bias ~= nil}}
@@ -75,7 +78,12 @@ function Bilinear:reset_parameters()
   if self.bias ~= nil then init.uniform_(self.bias, -bound, bound) end
 end
 
-function Bilinear:forward(x1, x2) return torch.bilinear(x1, x2, self.weight, self.bias) end
+local take_pair = inputs{'input1', 'input2'}
+
+function Bilinear:forward(...)
+  local x1, x2 = take_pair(self, ...)
+  return torch.bilinear(x1, x2, self.weight, self.bias)
+end
 
 function Bilinear:extra_repr()
   return repr.fields{{'in1_features', self.in1_features}, {'in2_features', self.in2_features},
@@ -89,7 +97,11 @@ local Identity = Module:extend('Identity')
 
 function Identity:init() end
 
-function Identity:forward(x) return x end
+function Identity:forward(x)
+  -- Anything may pass through, a table too.
+  if args.is_keywords(x) and x.input ~= nil and next(x, next(x)) == nil then return x.input end
+  return x
+end
 
 return {Linear = Linear, NonDynamicallyQuantizableLinear = NonDynamicallyQuantizableLinear, Bilinear = Bilinear,
         Identity = Identity}

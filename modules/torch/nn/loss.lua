@@ -3,16 +3,19 @@
 -- `reduction` is 'mean', 'sum' or 'none'; Python's deprecated size_average and reduce are not taken.
 
 local args = require 'rtrain.args'
+local inputs = require 'torch.nn.inputs'
 local Module = require('torch.nn.module').Module
 local F = require 'torch.nn.functional'
 
 local REDUCTIONS = {'mean', 'none', 'sum'}
 
+local PAIR = {'input', 'target'}
+
 -- A class that calls F[fn](tensors…, options). Tensors among the options (class weights) become buffers, so that `to`
--- moves them.
-local function loss_class(name, fn, parameters, reductions)
+-- moves them. `taken`: what forward takes, PAIR by default.
+local function loss_class(name, fn, parameters, reductions, taken)
   local Loss = Module:extend(name)
-  local signature = args.signature(name, parameters)
+  local signature, take = args.signature(name, parameters), inputs(taken or PAIR)
 
   function Loss:init(...)
     local bound = signature:bind(...)
@@ -24,7 +27,7 @@ local function loss_class(name, fn, parameters, reductions)
   end
 
   function Loss:forward(...)
-    local given, options = {...}, {}
+    local given, options = {take(self, ...)}, {}
     for _, field in ipairs(signature.names) do options[field] = self[field] end
     given[#given + 1] = options
     return F[fn](unpack(given))
@@ -33,6 +36,7 @@ local function loss_class(name, fn, parameters, reductions)
 end
 
 local REDUCTION = {'reduction', 'mean'}
+local RANKED, TRIPLET = {'input1', 'input2', 'target'}, {'anchor', 'positive', 'negative'}
 
 ---Cross entropy of logits (N, C, …) float with class indices (N, …) int64, or probabilities (N, C, …). Arguments:
 ---{weight (C), ignore_index = -100, reduction = 'mean', label_smoothing = 0}.
@@ -107,7 +111,8 @@ local BCEWithLogitsLoss = loss_class('BCEWithLogitsLoss', 'binary_cross_entropy_
 ---```
 ---@class nn.CTCLoss: nn.Module
 ---@overload fun(options?: table): nn.CTCLoss
-local CTCLoss = loss_class('CTCLoss', 'ctc_loss', {{'blank', 0}, REDUCTION, {'zero_infinity', false}})
+local CTCLoss = loss_class('CTCLoss', 'ctc_loss', {{'blank', 0}, REDUCTION, {'zero_infinity', false}}, REDUCTIONS,
+  {'log_probs', 'targets', 'input_lengths', 'target_lengths'})
 
 ---Negative log likelihood of counts under a Poisson distribution: forward(log of the mean, target). Arguments:
 ---{log_input = true, full = false, eps = 1e-8, reduction = 'mean'}.
@@ -120,7 +125,8 @@ local PoissonNLLLoss = loss_class('PoissonNLLLoss', 'poisson_nll_loss',
 ---1e-6, reduction = 'mean'}.
 ---@class nn.GaussianNLLLoss: nn.Module
 ---@overload fun(options?: table): nn.GaussianNLLLoss
-local GaussianNLLLoss = loss_class('GaussianNLLLoss', 'gaussian_nll_loss', {{'full', false}, {'eps', 1e-6}, REDUCTION})
+local GaussianNLLLoss = loss_class('GaussianNLLLoss', 'gaussian_nll_loss', {{'full', false}, {'eps', 1e-6}, REDUCTION},
+  REDUCTIONS, {'input', 'target', 'var'})
 
 ---x where y = 1, max(0, margin - x) where y = -1. Arguments: {margin = 1, reduction = 'mean'}.
 ---@class nn.HingeEmbeddingLoss: nn.Module
@@ -156,19 +162,21 @@ local MultiLabelSoftMarginLoss = loss_class('MultiLabelSoftMarginLoss', 'multila
 ---reduction = 'mean'}.
 ---@class nn.CosineEmbeddingLoss: nn.Module
 ---@overload fun(margin?: number, options?: table): nn.CosineEmbeddingLoss
-local CosineEmbeddingLoss = loss_class('CosineEmbeddingLoss', 'cosine_embedding_loss', {{'margin', 0}, REDUCTION})
+local CosineEmbeddingLoss = loss_class('CosineEmbeddingLoss', 'cosine_embedding_loss', {{'margin', 0}, REDUCTION},
+  REDUCTIONS, RANKED)
 
 ---forward(x1, x2, y): max(0, -y · (x1 - x2) + margin). Arguments: {margin = 0, reduction = 'mean'}.
 ---@class nn.MarginRankingLoss: nn.Module
 ---@overload fun(margin?: number, options?: table): nn.MarginRankingLoss
-local MarginRankingLoss = loss_class('MarginRankingLoss', 'margin_ranking_loss', {{'margin', 0}, REDUCTION})
+local MarginRankingLoss = loss_class('MarginRankingLoss', 'margin_ranking_loss', {{'margin', 0}, REDUCTION},
+  REDUCTIONS, RANKED)
 
 ---forward(anchor, positive, negative): max(0, d(anchor, positive) - d(anchor, negative) + margin) with d the p-norm of
 ---the difference (Balntas et al. 2016). Arguments: {margin = 1, p = 2, eps = 1e-6, swap = false, reduction = 'mean'}.
 ---@class nn.TripletMarginLoss: nn.Module
 ---@overload fun(margin?: number, options?: table): nn.TripletMarginLoss
 local TripletMarginLoss = loss_class('TripletMarginLoss', 'triplet_margin_loss',
-  {{'margin', 1}, {'p', 2}, {'eps', 1e-6}, {'swap', false}, REDUCTION})
+  {{'margin', 1}, {'p', 2}, {'eps', 1e-6}, {'swap', false}, REDUCTION}, REDUCTIONS, TRIPLET)
 
 ---TripletMarginLoss with a distance of one's own. Arguments: {distance_function (default: pairwise_distance), margin = 1,
 ---swap = false, reduction = 'mean'}. Shape: (N, D) three times → (), with reduction = 'none' (N).
@@ -182,7 +190,7 @@ local TripletMarginLoss = loss_class('TripletMarginLoss', 'triplet_margin_loss',
 ---@class nn.TripletMarginWithDistanceLoss: nn.Module
 ---@overload fun(options?: table): nn.TripletMarginWithDistanceLoss
 local TripletMarginWithDistanceLoss = loss_class('TripletMarginWithDistanceLoss', 'triplet_margin_with_distance_loss',
-  {{'distance_function'}, {'margin', 1}, {'swap', false}, REDUCTION})
+  {{'distance_function'}, {'margin', 1}, {'swap', false}, REDUCTION}, REDUCTIONS, TRIPLET)
 
 local set_up_with_distance = TripletMarginWithDistanceLoss.init
 

@@ -3,12 +3,15 @@
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
 local init = require 'torch.nn.init'
+local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'
 local stateless = require 'torch.nn.stateless'
 local Module = require('torch.nn.module').Module
 local Parameter = require('torch.nn.parameter').Parameter
 local F = require 'torch.nn.functional'
 local torch = require 'torch'
+
+local take = inputs{'input'}
 
 local function shape_of(value) return type(value) == 'number' and {value} or {unpack(value)} end
 
@@ -51,10 +54,13 @@ end
 
 LayerNorm.reset_parameters = reset_parameters
 
-function LayerNorm:forward(x) return torch.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps) end
+function LayerNorm:forward(...)
+  return torch.layer_norm(take(self, ...), self.normalized_shape, self.weight, self.bias, self.eps)
+end
 
 function LayerNorm:extra_repr()
-  return repr.fields{{'', self.normalized_shape}, {'eps', self.eps}, {'elementwise_affine', self.elementwise_affine}}
+  return repr.fields{{'', self.normalized_shape}, {'eps', repr.float(self.eps), true},
+                     {'elementwise_affine', self.elementwise_affine}}
 end
 
 ---x / √(mean of x² over the last dimensions + eps) (Zhang and Sennrich 2019). Arguments: normalized_shape (a number or a
@@ -82,7 +88,9 @@ end
 
 RMSNorm.reset_parameters = reset_parameters
 
-function RMSNorm:forward(x) return torch.rms_norm(x, self.normalized_shape, self.weight, self.eps) end
+function RMSNorm:forward(...)
+  return torch.rms_norm(take(self, ...), self.normalized_shape, self.weight, self.eps)
+end
 
 RMSNorm.extra_repr = LayerNorm.extra_repr
 
@@ -111,10 +119,13 @@ end
 
 GroupNorm.reset_parameters = reset_parameters
 
-function GroupNorm:forward(x) return torch.group_norm(x, self.num_groups, self.weight, self.bias, self.eps) end
+function GroupNorm:forward(...)
+  return torch.group_norm(take(self, ...), self.num_groups, self.weight, self.bias, self.eps)
+end
 
 function GroupNorm:extra_repr()
-  return repr.fields{{'', self.num_groups}, {'', self.num_channels}, {'eps', self.eps}, {'affine', self.affine}}
+  return repr.fields{{'', self.num_groups}, {'', self.num_channels}, {'eps', repr.float(self.eps), true},
+                     {'affine', self.affine}}
 end
 
 ---x / (k + alpha · mean of x² over `size` neighbouring channels)^beta of (N, C, …) (Krizhevsky et al. 2012). Arguments:
@@ -123,7 +134,7 @@ end
 ---@overload fun(size: integer, alpha?: number, beta?: number, k?: number): nn.LocalResponseNorm
 local LocalResponseNorm = stateless('LocalResponseNorm', {'size', {'alpha', 1e-4}, {'beta', 0.75}, {'k', 1}},
   function(self, x) return F.local_response_norm(x, self.size, self.alpha, self.beta, self.k) end,
-  {{'size', 'bare'}, 'alpha', 'beta', {'k', 'float'}})
+  {{'size', 'bare'}, {'alpha', 'float'}, {'beta', 'float'}, {'k', 'float'}})
 
 ---PyTorch's older LocalResponseNorm of (N, C, H, W), whose windows are shifted at the last channels; its numbers are kept.
 ---Arguments: size, alpha = 1e-4, beta = 0.75, k = 1.
@@ -131,7 +142,7 @@ local LocalResponseNorm = stateless('LocalResponseNorm', {'size', {'alpha', 1e-4
 ---@overload fun(size: integer, alpha?: number, beta?: number, k?: number): nn.CrossMapLRN2d
 local CrossMapLRN2d = stateless('CrossMapLRN2d', {'size', {'alpha', 1e-4}, {'beta', 0.75}, {'k', 1}}, function(self, x)
   return require('torch.nn.cross_map').apply(x, self.size, self.alpha, self.beta, self.k)
-end, {{'size', 'bare'}, 'alpha', 'beta', 'k'})
+end, {{'size', 'bare'}, {'alpha', 'float'}, {'beta', 'float'}, 'k'})
 
 return {LayerNorm = LayerNorm, RMSNorm = RMSNorm, GroupNorm = GroupNorm, LocalResponseNorm = LocalResponseNorm,
         CrossMapLRN2d = CrossMapLRN2d}

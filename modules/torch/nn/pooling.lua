@@ -50,14 +50,16 @@ local function max_unpool(dims)
   local Pool = stateless(('MaxUnpool%dd'):format(dims), {'kernel_size', {'stride'}, {'padding', 0}},
     function(self, x, indices, output_size)
       return F[fn](x, indices, self.kernel_size, self.stride, self.padding, output_size)
-    end, WINDOW)
+    end, WINDOW, {'input', 'indices', {'output_size'}})
   Pool._check = as_tuples(dims)
   return Pool
 end
 
 local function check_fraction(dims)
   return function(self)
-    local name = class.of(self).__name
+    local name, samples = class.of(self).__name, self._random_samples
+    self._random_samples = nil
+    self:register_buffer('_random_samples', samples)
     self.kernel_size = tuple(self.kernel_size, dims, name .. ': kernel_size')
     if (self.output_size == nil) == (self.output_ratio == nil) then
       errors.raise('argument', name .. ': give either output_size or output_ratio')

@@ -2,8 +2,10 @@
 
 local args = require 'rtrain.args'
 local class = require 'rtrain.class'
+local checks = require 'torch.checks'
 local errors = require 'rtrain.errors'
 local init = require 'torch.nn.init'
+local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'
 local Module = require('torch.nn.module').Module
 local Parameter = require('torch.nn.parameter').Parameter
@@ -38,8 +40,8 @@ end
 -- {name, shape} of the parameters of one layer in one direction.
 local function layer_parameters(self, layer, suffix)
   local gates, out = GATES[self.mode] * self.hidden_size, self:_output_size()
-  local inputs = layer == 0 and self.input_size or out * self._directions
-  local list = {{'weight_ih', {gates, inputs}}, {'weight_hh', {gates, out}}}
+  local width = layer == 0 and self.input_size or out * self._directions
+  local list = {{'weight_ih', {gates, width}}, {'weight_hh', {gates, out}}}
   if self.bias then
     list[3], list[4] = {'bias_ih', {gates}}, {'bias_hh', {gates}}
   end
@@ -130,7 +132,7 @@ local function initial_states(self, given, x, batch, alone, permutation)
     end
     return states
   end
-  for i, state in ipairs(torch.is_tensor(given) and {given} or given) do
+  for i, state in ipairs(checks.list_of_tensors(class.of(self).__name .. ": argument 'hx'", given)) do
     local dims = alone and 2 or 3
     if state:dim() ~= dims then fail(self, 'the state has %d dimensions here, got %d', dims, state:dim()) end
     state = alone and state:unsqueeze(1) or state
@@ -170,14 +172,18 @@ local function forward_packed(self, packed, given)
   end)
 end
 
+local take = inputs({'input', {'hx'}}, {'input'})
+
 ---input (L, N, input_size), or (N, L, input_size) with batch_first, or (L, input_size), or a PackedSequence. The state is
 ---(num_layers · directions, N, hidden_size), without N for an input without a batch; LSTM has a list {h, c} of two.
----@param input torch.Tensor|nn.utils.rnn.PackedSequence
----@param state? torch.Tensor|torch.Tensor[] default: zeros
+---Arguments: input, hx (the state, zeros by default).
+---@param ... any
 ---@return torch.Tensor|nn.utils.rnn.PackedSequence output (L, N, directions · hidden_size): the states of the last layer
 ---@return torch.Tensor|torch.Tensor[] state the last one of each layer
-function RNNBase:forward(input, state)
+function RNNBase:forward(...)
+  local input, state = take(self, ...)
   if class.is(input, PackedSequence) then return forward_packed(self, input, state) end
+  checks.tensor(class.of(self).__name .. ": argument 'input'", input)
   local alone, batch_dim = input:dim() == 2, self.batch_first and 0 or 1
   local x = alone and input:unsqueeze(batch_dim) or input
   check_input(self, x, 3)

@@ -2,12 +2,16 @@
 
 local args = require 'rtrain.args'
 local class = require 'rtrain.class'
+local checks = require 'torch.checks'
 local errors = require 'rtrain.errors'
 local init = require 'torch.nn.init'
+local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'
 local Module = require('torch.nn.module').Module
 local Parameter = require('torch.nn.parameter').Parameter
 local torch = require 'torch'
+
+local take = inputs{'input', {'hx'}}
 
 ---What RNNCell, LSTMCell and GRUCell have in common.
 ---@class nn.RNNCellBase: nn.Module
@@ -39,6 +43,7 @@ function RNNCellBase:extra_repr()
 end
 
 local function check_dims(self, what, x)
+  checks.tensor(('%s: %s'):format(class.of(self).__name, what), x)
   if x:dim() == 1 or x:dim() == 2 then return end
   errors.raise('argument', ('%s: %s has 1 or 2 dimensions, got %d'):format(class.of(self).__name, what, x:dim()))
 end
@@ -80,7 +85,10 @@ function RNNCell:init(...)
   self:_set_up(a, 1)
 end
 
-function RNNCell:forward(input, h) return self:_step('rnn_' .. self.nonlinearity .. '_cell', input, {h}, 1) end
+function RNNCell:forward(...)
+  local input, h = take(self, ...)
+  return self:_step('rnn_' .. self.nonlinearity .. '_cell', input, {h}, 1)
+end
 
 ---One step of LSTM: forward(x (N, input_size), {h, c}) → h', c'. Arguments: input_size, hidden_size, {bias = true, device,
 ---dtype}.
@@ -101,8 +109,9 @@ local lstm_signature = args.signature('LSTMCell', OPTIONS)
 
 function LSTMCell:init(...) self:_set_up(lstm_signature:bind(...), 4) end
 
-function LSTMCell:forward(input, state)
-  if state ~= nil and (torch.is_tensor(state) or #state ~= 2) then
+function LSTMCell:forward(...)
+  local input, state = take(self, ...)
+  if state ~= nil and (type(state) ~= 'table' or #state ~= 2) then
     errors.raise('argument', 'LSTMCell: the state is a list {h, c}')
   end
   return self:_step('lstm_cell', input, state or {}, 2)
@@ -118,6 +127,9 @@ local gru_signature = args.signature('GRUCell', OPTIONS)
 
 function GRUCell:init(...) self:_set_up(gru_signature:bind(...), 3) end
 
-function GRUCell:forward(input, h) return self:_step('gru_cell', input, {h}, 1) end
+function GRUCell:forward(...)
+  local input, h = take(self, ...)
+  return self:_step('gru_cell', input, {h}, 1)
+end
 
 return {RNNCellBase = RNNCellBase, RNNCell = RNNCell, LSTMCell = LSTMCell, GRUCell = GRUCell}

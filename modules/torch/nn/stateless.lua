@@ -1,6 +1,7 @@
 -- torch/nn/stateless.lua: classes of layers without parameters: their arguments are fields, which forward uses.
 
 local args = require 'rtrain.args'
+local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'
 local Module = require('torch.nn.module').Module
 
@@ -14,6 +15,7 @@ local SHOWN = {
   end,
   -- The value without its name.
   bare = function(_, value) return {'', value} end,
+  bare_float = function(_, value) return {'', repr.float(value), true} end,
   -- A flag that is left out unless it is set.
   flag = function(name, value) return value and {name, value} or nil end,
 }
@@ -24,8 +26,9 @@ local SHOWN = {
 ---@param forward fun(self: nn.Module, ...): any
 ---@param shown? (string|string[])[] fields that print shows: 'dim', or {'alpha', 'float'}, {'inplace', 'flag'}, {'size',
 ---  'bare'}
+---@param taken? (string|table)[] the inputs of forward, {'input'} by default
 ---@return table class
-local function stateless(name, parameters, forward, shown)
+local function stateless(name, parameters, forward, shown, taken)
   local Layer = Module:extend(name)
   local signature = args.signature(name, parameters)
 
@@ -35,7 +38,8 @@ local function stateless(name, parameters, forward, shown)
     if self._check then self:_check() end
   end
 
-  Layer.forward = forward
+  local take = inputs(taken or {'input'})
+  function Layer:forward(...) return forward(self, take(self, ...)) end
   if shown == nil then return Layer end
 
   function Layer:extra_repr()

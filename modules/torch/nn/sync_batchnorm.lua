@@ -4,6 +4,7 @@ local args = require 'rtrain.args'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local BatchNorm = require('torch.nn.batchnorm')._BatchNorm
+local inputs = require 'torch.nn.inputs'
 local F = require 'torch.nn.functional'
 local Function = require('torch.autograd.function').Function
 local torch = require 'torch'
@@ -78,7 +79,10 @@ local function synchronized(self, x, factor)
   return out:to{dtype = x.dtype}
 end
 
-function SyncBatchNorm:forward(x)
+local take = inputs{'input'}
+
+function SyncBatchNorm:forward(...)
+  local x = take(self, ...)
   self:_check_dims(x)
   local factor = self:_average_factor()
   if self.training and not is_alone() then return synchronized(self, x, factor) end

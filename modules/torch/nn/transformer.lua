@@ -5,6 +5,7 @@
 -- padded places differ from it, all others agree.
 
 local args = require 'rtrain.args'
+local checks = require 'torch.checks'
 local errors = require 'rtrain.errors'
 local class = require 'rtrain.class'
 local init = require 'torch.nn.init'
@@ -16,6 +17,14 @@ local Module = require('torch.nn.module').Module
 local ModuleList = require('torch.nn.container').ModuleList
 local MultiheadAttention = require('torch.nn.attention').MultiheadAttention
 local torch = require 'torch'
+
+-- The arguments of a forward, whose sequences must be tensors.
+local function check_sequences(self, a)
+  for _, name in ipairs{'src', 'tgt', 'memory'} do
+    if a[name] ~= nil then checks.tensor(("%s: argument '%s'"):format(class.of(self).__name, name), a[name]) end
+  end
+  return a
+end
 
 local ACTIVATIONS = {relu = F.relu, gelu = F.gelu}
 
@@ -86,7 +95,7 @@ local encoder_layer_forward = args.signature('TransformerEncoderLayer', {'src', 
 ---@param ... any
 ---@return torch.Tensor
 function TransformerEncoderLayer:forward(...)
-  local a = encoder_layer_forward:bind(...)
+  local a = check_sequences(self, encoder_layer_forward:bind(...))
   local x = residual(self, a.src, self.norm1, function(input)
     return self.dropout1(attend(self.self_attn, input, input, a.src_mask, a.src_key_padding_mask, a.is_causal))
   end)
@@ -113,7 +122,7 @@ local decoder_layer_forward = args.signature('TransformerDecoderLayer', DECODE)
 ---@param ... any
 ---@return torch.Tensor
 function TransformerDecoderLayer:forward(...)
-  local a = decoder_layer_forward:bind(...)
+  local a = check_sequences(self, decoder_layer_forward:bind(...))
   local x = residual(self, a.tgt, self.norm1, function(input)
     return self.dropout1(attend(self.self_attn, input, input, a.tgt_mask, a.tgt_key_padding_mask, a.tgt_is_causal))
   end)
@@ -164,7 +173,7 @@ local encoder_forward = args.signature('TransformerEncoder', {'src', {'mask'}, {
 ---@param ... any
 ---@return torch.Tensor
 function TransformerEncoder:forward(...)
-  local a = encoder_forward:bind(...)
+  local a = check_sequences(self, encoder_forward:bind(...))
   local options = {src_mask = a.mask, src_key_padding_mask = a.src_key_padding_mask,
     is_causal = is_causal(a.mask, a.is_causal, length_of(a.src, self.layers[1]))}
   local x = a.src
@@ -193,7 +202,7 @@ local decoder_forward = args.signature('TransformerDecoder', DECODE)
 ---@param ... any
 ---@return torch.Tensor
 function TransformerDecoder:forward(...)
-  local a = decoder_forward:bind(...)
+  local a = check_sequences(self, decoder_forward:bind(...))
   local x, memory = a.tgt, a.memory
   a.tgt_is_causal = is_causal(a.tgt_mask, a.tgt_is_causal, length_of(x, self.layers[1]))
   a.tgt, a.memory = nil, nil
@@ -263,7 +272,7 @@ end
 ---@param ... any
 ---@return torch.Tensor output (S, N, E)
 function Transformer:forward(...)
-  local a = transformer_forward:bind(...)
+  local a = check_sequences(self, transformer_forward:bind(...))
   check_sources(self, a.src, a.tgt)
   local memory = self.encoder(a.src, {mask = a.src_mask, src_key_padding_mask = a.src_key_padding_mask,
     is_causal = a.src_is_causal})

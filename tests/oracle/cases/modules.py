@@ -101,7 +101,7 @@ ACTIVATIONS = table(
 )
 
 DROPOUTS = table(
-    ("Dropout", [ROWS]), ("Dropout", 0, [ROWS]), ("Dropout", 1, [ROWS]), ("Dropout", 0.25, {"inplace": True, "_": {"grad": False}}, [ROWS]),
+    ("Dropout", [ROWS]), ("Dropout", 0.0, [ROWS]), ("Dropout", 1.0, [ROWS]), ("Dropout", 0.25, {"inplace": True, "_": {"grad": False}}, [ROWS]),
     ("Dropout1d", 0.5, [X1]), ("Dropout1d", 0.5, [T(4, 3)]), ("Dropout2d", 0.5, [X2]), ("Dropout3d", 0.3, [X3]),
     ("Dropout3d", 0.5, [T(2, 2, 2, 2)]), ("AlphaDropout", 0.5, [ROWS]), ("FeatureAlphaDropout", 0.5, [X2]),
 )
@@ -118,7 +118,7 @@ NORMALIZATION = table(
     ("GroupNorm", 2, 4, [X2]), ("GroupNorm", 1, 4, {"affine": False, "eps": 0.1}, [X1]),
     ("LocalResponseNorm", 3, [X2]), ("LocalResponseNorm", 2, {"alpha": 0.5, "beta": 1.5, "k": 2.0}, [X1]),
     ("LocalResponseNorm", 3, {"alpha": 0.5}, [X3]),
-    ("CrossMapLRN2d", 3, {"alpha": 0.5}, [T(2, 6, 2, 2)]), ("CrossMapLRN2d", 4, {"alpha": 0.3, "beta": 1, "k": 2}, [T(1, 5, 2, 2)]),
+    ("CrossMapLRN2d", 3, {"alpha": 0.5}, [T(2, 6, 2, 2)]), ("CrossMapLRN2d", 4, {"alpha": 0.3, "beta": 1.0, "k": 2}, [T(1, 5, 2, 2)]),
     ("SyncBatchNorm", 4, [X2]),
 ) + [
     built("BatchNorm1d_cumulative", "nn.BatchNorm1d(4, {momentum = false})", lambda: nn.BatchNorm1d(4, momentum=None), [X1]),
@@ -250,11 +250,11 @@ ATTENTION = table(
     ("MultiheadAttention", 4, 2, {"dropout": 0.5}, [QUERY, KEY, KEY]), ("MultiheadAttention", 4, 1, [T(3, 4), T(5, 4), T(5, 4)]),
     ("MultiheadAttention", 4, 2, [T(3, 4), T(5, 4), T(5, 4), {"need_weights": False, "attn_mask": T(3, 5, grad=False)}]),
     ("TransformerEncoderLayer", 4, 2, 6, [T(3, 2, 4)]),
-    ("TransformerEncoderLayer", 4, 2, {"dim_feedforward": 6, "dropout": 0, "activation": "gelu", "norm_first": True, "batch_first": True,
+    ("TransformerEncoderLayer", 4, 2, {"dim_feedforward": 6, "dropout": 0.0, "activation": "gelu", "norm_first": True, "batch_first": True,
                                        "bias": False}, [T(2, 3, 4), {"src_mask": T(3, 3, grad=False)}]),
     ("TransformerEncoderLayer", 4, 2, 6, 0, [T(3, 4), {"src_key_padding_mask": T(3, grad=False)}]),
     ("TransformerDecoderLayer", 4, 2, 6, [T(3, 2, 4), T(5, 2, 4)]),
-    ("TransformerDecoderLayer", 4, 2, {"dim_feedforward": 6, "dropout": 0, "norm_first": True, "layer_norm_eps": 0.01},
+    ("TransformerDecoderLayer", 4, 2, {"dim_feedforward": 6, "dropout": 0.0, "norm_first": True, "layer_norm_eps": 0.01},
      [T(3, 2, 4), T(5, 2, 4), {"tgt_mask": T(3, 3, grad=False), "memory_mask": T(3, 5, grad=False),
                                "memory_key_padding_mask": T(2, 5, grad=False)}]),
     ("Transformer", {"d_model": 4, "nhead": 2, "num_encoder_layers": 1, "num_decoder_layers": 2, "dim_feedforward": 6},

@@ -2,10 +2,11 @@
 
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
+local checks = require 'torch.checks'
 local torch = require 'torch'
 
 local activation = {}
-local defined = args.definer(activation)
+local defined = checks.definer(activation)
 
 -- Operators that exist in place too and have no other options: relu(x), relu(x, {inplace = true}).
 for _, name in ipairs{'relu', 'relu6', 'silu', 'mish', 'hardswish', 'selu', 'hardsigmoid'} do
@@ -51,20 +52,14 @@ defined('gelu', {'input', {'approximate', 'none'}}, function(p)
   return torch.gelu(p.input, {approximate = p.approximate})
 end)
 
----log(sigmoid(x)).
----@param input torch.Tensor
----@return torch.Tensor
-function activation.logsigmoid(input) return torch.log_sigmoid(input) end
+---log(sigmoid(x)). Arguments: input.
+defined('logsigmoid', {'input'}, function(p) return torch.log_sigmoid(p.input) end)
 
----x / (1 + |x|).
----@param input torch.Tensor
----@return torch.Tensor
-function activation.softsign(input) return input / (input:abs() + 1) end
+---x / (1 + |x|). Arguments: input.
+defined('softsign', {'input'}, function(p) return p.input / (p.input:abs() + 1) end)
 
----x - tanh(x).
----@param input torch.Tensor
----@return torch.Tensor
-function activation.tanhshrink(input) return input - input:tanh() end
+---x - tanh(x). Arguments: input.
+defined('tanhshrink', {'input'}, function(p) return p.input - p.input:tanh() end)
 
 -- PyTorch's choice of a dimension that was not given: deprecated there, kept for the same numbers.
 local function implicit_dim(input)

@@ -1,7 +1,7 @@
 -- torch/nn/functional/attention.lua: attention with several heads on sequences (L, N, E).
 
-local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
+local checks = require 'torch.checks'
 local torch = require 'torch'
 
 local attention = {}
@@ -11,6 +11,7 @@ local function check(condition, message, ...)
 end
 
 local function check_shapes(p)
+  for _, name in ipairs{'query', 'key', 'value'} do checks.tensor('multi_head_attention_forward: ' .. name, p[name]) end
   local dims = p.query:dim()
   check(dims == 2 or dims == 3, 'query has 2 dimensions, or 3 with a batch; got %d', dims)
   check(p.key:dim() == dims and p.value:dim() == dims, 'query, key and value have as many dimensions')
@@ -159,7 +160,7 @@ end
 ---heads, L, S), use_separate_proj_weight = false, q_proj_weight, k_proj_weight, v_proj_weight, static_k, static_v,
 ---average_attn_weights = true, is_causal = false}. In masks true means that a place must not be looked at, a float is
 ---added to its score. Returns output (L, N, E) and, unless need_weights is false, weights (N, L, S).
-args.definer(attention)('multi_head_attention_forward', {'query', 'key', 'value', 'embed_dim_to_check', 'num_heads',
+checks.definer(attention)('multi_head_attention_forward', {'query', 'key', 'value', 'embed_dim_to_check', 'num_heads',
   {'in_proj_weight'}, {'in_proj_bias'}, {'bias_k'}, {'bias_v'}, {'add_zero_attn', false}, {'dropout_p', 0},
   {'out_proj_weight'}, {'out_proj_bias'}, {'training', true}, {'key_padding_mask'}, {'need_weights', true}, {'attn_mask'},
   {'use_separate_proj_weight', false}, {'q_proj_weight'}, {'k_proj_weight'}, {'v_proj_weight'}, {'static_k'}, {'static_v'},

@@ -1,10 +1,11 @@
 -- torch/nn/functional/dropout.lua: dropout of elements and of whole channels.
 
-local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
+local checks = require 'torch.checks'
 local torch = require 'torch'
 
 local dropout = {}
+local declared = checks.definer(dropout)
 
 local function check_probability(name, p)
   if type(p) == 'number' and p >= 0 and p <= 1 then return end
@@ -13,9 +14,7 @@ end
 
 -- `batched_dims`: how many dimensions an input with a batch has; one less gets a batch of 1.
 local function defined(name, operator, training, batched_dims)
-  local signature = args.signature(name, {'input', {'p', 0.5}, {'training', training}, {'inplace', false}})
-  dropout[name] = function(...)
-    local a = signature:bind(...)
+  declared(name, {'input', {'p', 0.5}, {'training', training}, {'inplace', false}}, function(a)
     check_probability(name, a.p)
     local dims = batched_dims and a.input:dim()
     if dims and dims ~= batched_dims and dims ~= batched_dims - 1 then
@@ -26,7 +25,7 @@ local function defined(name, operator, training, batched_dims)
     local out = torch[a.inplace and operator .. '_' or operator](x, a.p, a.training)
     if a.inplace then return a.input end
     return alone and out:squeeze(0) or out
-  end
+  end)
 end
 
 ---Zeroes elements with probability p, scales the others by 1 / (1 - p). Arguments: input, p = 0.5, training = true,

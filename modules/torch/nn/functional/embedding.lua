@@ -2,10 +2,11 @@
 
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
+local checks = require 'torch.checks'
 local torch = require 'torch'
 
 local embedding = {}
-local defined = args.definer(embedding)
+local defined = checks.definer(embedding)
 
 -- Rows that the indices name are scaled down to max_norm, in place, as PyTorch does.
 local function limit_norms(weight, indices, p)

@@ -1,11 +1,11 @@
 -- torch/nn/functional/fold.lua: sliding blocks of images as columns, and back.
 
-local args = require 'rtrain.args'
 local tuple = require 'torch.nn.tuple'
+local checks = require 'torch.checks'
 local torch = require 'torch'
 
 local fold = {}
-local defined = args.definer(fold)
+local defined = checks.definer(fold)
 
 local BLOCKS = {{'dilation', 1}, {'padding', 0}, {'stride', 1}}
 

@@ -2,13 +2,13 @@
 --
 -- Python's deprecated size_average and reduce are not taken: `reduction` says the same.
 
-local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
 local reduction = require 'torch.nn.functional.reduction'
+local checks = require 'torch.checks'
 local torch = require 'torch'
 
 local losses = {}
-local defined = args.definer(losses)
+local defined = checks.definer(losses)
 local loss = reduction.definer(defined)
 
 ---Cross entropy of logits (N, C, …) with class indices (N, …) int64 or probabilities (N, C, …). Arguments: input,
@@ -135,7 +135,7 @@ end
 ---(a tensor of the input's shape, without its last dimension or with 1 there; or a number), {full = false, eps = 1e-6,
 ---reduction}.
 defined('gaussian_nll_loss', {'input', 'target', 'var', {'full', false}, {'eps', 1e-6}, {'reduction', 'mean'}}, function(p)
-  local var = type(p.var) == 'number' and torch.full_like(p.input, p.var) or p.var
+  local var = type(p.var) == 'number' and torch.full_like(p.input, p.var) or checks.tensor('gaussian_nll_loss: var', p.var)
   if var:lt(0):any():item() then errors.raise('argument', 'gaussian_nll_loss: var has a negative entry') end
   var = fit_variance(var, p.input):clone()
   -- The clamp is invisible to autograd, as in PyTorch.

@@ -1,12 +1,12 @@
 -- torch/nn/functional/margin.lua: losses that ask for a margin between classes or distances.
 
-local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
 local reduction = require 'torch.nn.functional.reduction'
+local checks = require 'torch.checks'
 local torch = require 'torch'
 
 local margin = {}
-local defined = args.definer(margin)
+local defined = checks.definer(margin)
 local loss = reduction.definer(defined)
 
 ---x where y = 1, max(0, margin - x) where y = -1. Arguments: input, target (1 or -1), {margin = 1, reduction = 'mean'}.

@@ -1,11 +1,11 @@
 -- torch/nn/functional/normalization.lua: normalization over batches, channels, groups, neighbours and vectors.
 
-local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
+local checks = require 'torch.checks'
 local torch = require 'torch'
 
 local normalization = {}
-local defined = args.definer(normalization)
+local defined = checks.definer(normalization)
 
 -- Statistics of one value mean nothing. `first`: the dimension (from 1) from which sizes count, besides the batch.
 local function check_values(name, what, count, x)

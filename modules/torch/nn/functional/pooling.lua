@@ -1,12 +1,12 @@
 -- torch/nn/functional/pooling.lua: pooling: the largest values or means of windows of (N, C, …) or (C, …).
 
-local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
 local tuple = require 'torch.nn.tuple'
+local checks = require 'torch.checks'
 local torch = require 'torch'
 
 local pooling = {}
-local defined = args.definer(pooling)
+local defined = checks.definer(pooling)
 
 ---max_pool1d, max_pool2d, max_pool3d: the largest value of each window of (N, C, …). Arguments: input, kernel_size,
 ---stride = kernel_size, padding = 0, dilation = 1, ceil_mode = false, return_indices = false. The names with

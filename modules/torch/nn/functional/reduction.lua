@@ -26,7 +26,7 @@ end
 
 ---A function `loss(name, parameters, fn)` that defines a loss of input and target, with `reduction = 'mean'` behind its
 ---own parameters; `fn` takes the bound arguments and ATen's number of the reduction.
----@param defined fun(name: string, parameters: table, fn: function) of args.definer
+---@param defined fun(name: string, parameters: table, fn: function) of checks.definer
 ---@return fun(name: string, parameters: table, fn: function)
 function reduction.definer(defined)
   return function(name, parameters, fn)

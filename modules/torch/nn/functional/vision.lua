@@ -3,10 +3,11 @@
 local args = require 'rtrain.args'
 local errors = require 'rtrain.errors'
 local tuple = require 'torch.nn.tuple'
+local checks = require 'torch.checks'
 local torch = require 'torch'
 
 local vision = {}
-local defined = args.definer(vision)
+local defined = checks.definer(vision)
 
 -- Mode → ATen's operator for an input of 3, 4 and 5 dimensions.
 local OPERATORS = {
@@ -127,15 +128,16 @@ defined('grid_sample', {'input', 'grid', {'mode', 'bilinear'}, {'padding_mode', 
 ---assert(torch.allclose(F.grid_sample(x, grid), x, {atol = 1e-5}))
 ---```
 defined('affine_grid', {'theta', 'size', {'align_corners', false}}, function(p)
-  local dims, theta = #p.size - 2, p.theta:size()
+  local size = checks.sizes('affine_grid: size', p.size)
+  local dims, theta = #size - 2, p.theta:size()
   if dims ~= 2 and dims ~= 3 then
-    errors.raise('argument', ('affine_grid: size has 4 or 5 numbers, got %d'):format(#p.size))
+    errors.raise('argument', ('affine_grid: size has 4 or 5 numbers, got %d'):format(#size))
   end
   if #theta ~= 3 or theta[2] ~= dims or theta[3] ~= dims + 1 then
     errors.raise('argument', ('affine_grid: expected theta (N, %d, %d), got %s'):format(dims, dims + 1,
       tostring(p.theta.shape)))
   end
-  return torch.affine_grid_generator(p.theta, p.size, p.align_corners)
+  return torch.affine_grid_generator(p.theta, size, p.align_corners)
 end)
 
 return vision

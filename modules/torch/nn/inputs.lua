@@ -1,0 +1,51 @@
+-- torch/nn/inputs.lua: what the forward of a built-in module is called with.
+--
+-- Inputs are taken by position or by PyTorch's names, `conv(x)` or `conv{input = x}`; an unknown name, one input too many
+-- and what is no tensor where a tensor belongs are errors. The call by position costs nothing but a look at the types.
+
+local args = require 'rtrain.args'
+local checks = require 'torch.checks'
+local class = require 'rtrain.class'
+
+-- Reads the inputs of the slow calls; messages carry the name of the module's class.
+local function binder(parameters, unchecked)
+  local signatures, check_tensors = setmetatable({}, {__mode = 'k'}), checks.bound_arguments(parameters, unchecked)
+  return function(self, ...)
+    local of = class.of(self)
+    local signature = signatures[of]
+    if not signature then
+      signature = args.signature(of.__name, parameters)
+      signatures[of] = signature
+    end
+    local bound, values = signature:bind(...), {}
+    check_tensors(of.__name, bound)
+    for i, name in ipairs(signature.names) do values[i] = bound[name] end
+    return unpack(values, 1, #signature.names)
+  end
+end
+
+---A function `take(self, ...)` that gives back the inputs of a call in the order of the parameters.
+---@param parameters (string|table)[] as args.signature takes them
+---@param unchecked? string[] inputs with a tensor's name that need not be tensors
+---@return fun(self: nn.Module, ...): any
+local function inputs(parameters, unchecked)
+  local bind = binder(parameters, unchecked)
+  if #parameters == 1 then
+    return function(self, input, ...)
+      if type(input) == 'userdata' and select('#', ...) == 0 then return input end
+      return bind(self, input, ...)
+    end
+  end
+  local count, required = #parameters, 0
+  while type(parameters[required + 1]) == 'string' do required = required + 1 end
+  return function(self, ...)
+    local given = select('#', ...)
+    if given < required or given > count then return bind(self, ...) end
+    for i = 1, given do
+      if type((select(i, ...))) ~= 'userdata' then return bind(self, ...) end
+    end
+    return ...
+  end
+end
+
+return inputs
