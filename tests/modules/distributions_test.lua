@@ -34,6 +34,13 @@ function TestArguments:test_unknown_and_missing_ones_are_refused_at_the_callers_
   lu.assertStrContains(message_of(function() return distributions.Norml end), "did you mean 'Normal'")
 end
 
+function TestArguments:test_a_dot_for_a_colon_is_told()
+  local normal = distributions.Normal(0, 1)
+  for _, name in ipairs{'sample', 'rsample', 'log_prob', 'entropy', 'expand'} do
+    lu.assertStrContains(message_of(normal[name]), ("'%s' is a method: write object:%s("):format(name, name))
+  end
+end
+
 function TestArguments:test_checks_can_be_left_out()
   local wrong = distributions.Normal(0, -1, {validate_args = false})
   lu.assertEquals(wrong.scale:item(), -1)
