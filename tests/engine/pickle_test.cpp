@@ -161,6 +161,16 @@ TEST(Pickle, TheMemoCannotMultiplyText) {
   expect_refused(body, "repeats too much text");
 }
 
+// A tuple in the memo is no text, but each call with it makes a copy of the text inside.
+TEST(Pickle, CallsCannotMultiplyText) {
+  const std::string text(1 << 16, 'x');
+  for (const std::string& name : {"c__builtin__\nbytearray\n"s, "ctorch\ndevice\n"s}) {
+    std::string body = name + "q\x00X\x00\x00\x01\x00"s + text + "\x85q\x01("s;
+    for (int i = 0; i < 3000; ++i) body += "h\x00h\x01R"s;
+    expect_refused(body + "t", "repeats too much text");
+  }
+}
+
 // A large tuple is looked at once for each call, not copied.
 TEST(Pickle, CallsWithALargeTupleCostLittle) {
   std::string body = "ctorch\nSize\nq\x00("s + repeated("K\x01", 200000) + "t\x85q\x01"s;

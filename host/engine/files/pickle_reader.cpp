@@ -13,9 +13,9 @@
 namespace rtrain {
 namespace {
 
-// How many bytes of strings the memo may copy beyond each string once in and once out: a small file
-// must not unfold into a huge value.
-constexpr size_t kMaxCopiedBytes = size_t{64} << 20;
+// How many bytes the memo's copies and the calls may make beyond each string once in and once out:
+// a small file must not unfold into a huge value.
+constexpr size_t kMaxMadeBytes = size_t{64} << 20;
 
 constexpr size_t kMaxNameBytes = 200;
 constexpr int64_t kMaxKey = int64_t{1} << 53;
@@ -237,7 +237,7 @@ class Unpickler {
 
   void put(uint32_t number) {
     if (stack_.empty()) malformed("its stack is empty");
-    count_copy(stack_.back());
+    count(text_bytes(stack_.back()));
     // Every pickler counts its entries, so a list will do, whose size no number in the file
     // decides.
     if (number > memo_.size()) malformed(cat("memo entry ", number, " comes too early"));
@@ -247,15 +247,19 @@ class Unpickler {
 
   void get(uint32_t number) {
     if (number >= memo_.size()) malformed(cat("memo entry ", number, " does not exist"));
-    count_copy(memo_[number]);
+    count(text_bytes(memo_[number]));
     push(memo_[number]);
   }
 
-  void count_copy(const Item& item) {
+  static size_t text_bytes(const Item& item) {
     const Tree* tree = std::get_if<Tree>(&item);
     const auto* text = tree == nullptr ? nullptr : std::get_if<std::string>(tree);
-    copied_ += text == nullptr ? 0 : text->size();
-    if (copied_ > kMaxCopiedBytes + 2 * bytes_.size()) malformed("it repeats too much text");
+    return text == nullptr ? 0 : text->size();
+  }
+
+  void count(size_t bytes) {
+    made_ += bytes;
+    if (made_ > kMaxMadeBytes + 2 * bytes_.size()) malformed("it repeats too much text");
   }
 
   void global() {
@@ -289,7 +293,9 @@ class Unpickler {
     const Item callee = pop();
     const auto* function = std::get_if<Global>(&callee);
     if (function == nullptr) malformed("a call of something that is no name");
+    // The result may hold a copy of what a tuple in the memo holds.
     push(call_name(function->name, items_of(given), nodes_));
+    count(text_bytes(stack_.back()));
   }
 
   void build() {
@@ -300,7 +306,7 @@ class Unpickler {
   std::string_view bytes_;
   const StorageLoader& load_;
   size_t at_ = 0;
-  size_t copied_ = 0;
+  size_t made_ = 0;
   bool finished_ = false;
   PickleNodes nodes_;
   Tree result_;
