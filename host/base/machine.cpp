@@ -12,16 +12,6 @@
 namespace rtrain {
 namespace {
 
-// Where limits of this process are: its cgroup's folder and its parents'.
-std::vector<std::string> cgroup_folders() {
-  std::vector<std::string> folders;
-  std::string folder = cgroup_folder().value_or("");
-  for (; folder.size() >= kCgroupRoot.size(); folder.resize(folder.rfind('/'))) {
-    folders.push_back(folder);
-  }
-  return folders;
-}
-
 // "max 100000" or "200000 100000": time per period. Infinite without a quota.
 double cgroup_cores() {
   double cores = HUGE_VAL;
@@ -56,6 +46,16 @@ int64_t meminfo_bytes(const std::string& key) {
   return 0;
 }
 
+// `machine`, or less where a cgroup has less left.
+int64_t least_free(int64_t swap, int64_t machine) {
+  for (const std::string_view controller : {"", "memory"}) {
+    for (const std::string& folder : cgroup_folders(controller)) {
+      machine = std::min(machine, cgroup_free_memory(folder, swap).value_or(INT64_MAX));
+    }
+  }
+  return machine;
+}
+
 }  // namespace
 
 std::string hostname() {
@@ -86,6 +86,11 @@ std::vector<int> own_processors() {
 
 int64_t memory_bytes() { return std::min(meminfo_bytes("MemTotal"), cgroup_memory()); }
 
-int64_t available_memory_bytes() { return std::min(meminfo_bytes("MemAvailable"), memory_bytes()); }
+int64_t available_memory_bytes() { return least_free(0, meminfo_bytes("MemAvailable")); }
+
+int64_t free_memory_bytes() {
+  const int64_t swap = meminfo_bytes("SwapFree");
+  return least_free(swap, meminfo_bytes("MemAvailable") + swap);
+}
 
 }  // namespace rtrain

@@ -18,7 +18,10 @@ std::vector<int> own_processors();
 
 // Memory this process may use: the machine's, or the cgroup's limit where that is lower.
 int64_t memory_bytes();
-// Memory that could be taken now without swapping.
+// Memory that could be taken now without swapping: what the machine has left, or the cgroup where
+// that is less.
 int64_t available_memory_bytes();
+// The same and what could be swapped out.
+int64_t free_memory_bytes();
 
 }  // namespace rtrain

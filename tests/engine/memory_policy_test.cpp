@@ -118,5 +118,29 @@ TEST(FreeMemoryRule, ADeviceOfUnknownSizeIsLeftAlone) {
   EXPECT_FALSE(rule.is_worth(kGiB, 0, kGiB));
 }
 
+TEST(AdmissionRule, RefusesWhatIsNotFree) {
+  AdmissionRule rule;
+  EXPECT_TRUE(rule.must_ask(20 * kGiB, 0));
+  EXPECT_FALSE(rule.admits(20 * kGiB, 0, 19 * kGiB));
+  EXPECT_TRUE(rule.admits(19 * kGiB, 0, 19 * kGiB));
+}
+
+TEST(AdmissionRule, SmallPartsOfTheRestGoBy) {
+  AdmissionRule rule;
+  EXPECT_FALSE(rule.must_ask(kMiB, 0));
+  EXPECT_TRUE(rule.must_ask(kMiB, 64 * kMiB));
+  EXPECT_TRUE(rule.admits(kMiB, 64 * kMiB, 800 * kMiB));
+  EXPECT_FALSE(rule.must_ask(90 * kMiB, 65 * kMiB));
+  EXPECT_TRUE(rule.must_ask(110 * kMiB, 65 * kMiB));
+  EXPECT_TRUE(rule.must_ask(kGiB, 0));  // large ones never go by
+}
+
+// What tensors had before is still the process's; what nobody has written to is not taken yet.
+TEST(AdmissionRule, TheProcessHoldsFreedAndUntouchedMemory) {
+  EXPECT_EQ(AdmissionRule::own_free(2 * kGiB, 10 * kGiB, kGiB, 9 * kGiB), 10 * kGiB);
+  EXPECT_EQ(AdmissionRule::own_free(2 * kGiB, 10 * kGiB, kGiB, 3 * kGiB), 4 * kGiB);
+  EXPECT_EQ(AdmissionRule::own_free(20 * kGiB, kGiB, 15 * kGiB, 15 * kGiB), 6 * kGiB);
+}
+
 }  // namespace
 }  // namespace rtrain

@@ -40,6 +40,32 @@ function TestMemory:test_out_of_memory_is_an_error_with_a_code()
   lu.assertEquals(ones(2):sum():item(), 2)
 end
 
+-- The kernel would grant these and end the process at their first use.
+function TestMemory:test_what_the_machine_does_not_have_is_refused_at_once()
+  local torch = require 'torch'
+  for name, make in pairs{empty = torch.empty, zeros = torch.zeros, rand = torch.rand} do
+    local ok, err = pcall(make, 1000000, 1000000)
+    lu.assertFalse(ok)
+    lu.assertEquals(err.code, 'out_of_memory')
+    for _, part in ipairs{name, '{1000000, 1000000}', 'Tried to allocate 3.64 TiB; ', 'GiB are free'} do
+      lu.assertStrContains(err.message, part)
+    end
+  end
+end
+
+function TestMemory:test_memory_that_is_not_touched_yet_counts_as_taken()
+  local held = {}
+  local ok, err = pcall(function()
+    for i = 1, 4096 do held[i] = empty(2 ^ 30) end -- 4 GiB each
+  end)
+  lu.assertFalse(ok)
+  lu.assertEquals(err.code, 'out_of_memory')
+  held = nil
+  collectgarbage()
+  collectgarbage()
+  lu.assertEquals(ones(2):sum():item(), 2)
+end
+
 function TestMemory:test_peak_can_be_reset()
   do local _ = empty(3e7) end
   collectgarbage()

@@ -9,14 +9,20 @@
 #include <c10/util/Exception.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <mutex>
+#include <string>
 
 #include "host/base/machine.h"
 #include "host/base/text.h"
 #include "host/engine/cuda/cuda.h"
+#include "host/engine/memory/policy.h"
+#include "host/engine/memory/size_text.h"
 
 namespace rtrain {
 
@@ -24,11 +30,10 @@ thread_local constinit int64_t thread_debt_bytes = 0;
 
 namespace {
 
-constexpr int64_t kMiB = int64_t{1} << 20;
-
 std::atomic<int64_t> live_bytes{0};
 std::atomic<int64_t> peak_bytes{0};
 std::atomic<bool> tells_profiler{false};
+AdmissionRule admission;
 
 void tell_profiler(void* data, int64_t bytes) {
   if (!tells_profiler.load(std::memory_order_relaxed)) return;
@@ -42,6 +47,31 @@ void note_taken(int64_t bytes) {
   if (live > peak_bytes.load(std::memory_order_relaxed)) {
     peak_bytes.store(live, std::memory_order_relaxed);
   }
+}
+
+// What this process holds of the machine's memory and swap.
+int64_t resident_bytes() {
+  std::ifstream status("/proc/self/status");
+  int64_t out = 0;
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("VmRSS:") && !line.starts_with("VmSwap:")) continue;
+    out += std::strtoll(line.c_str() + line.find(':') + 1, nullptr, 10) * 1024;
+  }
+  return out;
+}
+
+// Throws c10::OutOfMemoryError for what the kernel would grant and not have.
+void admit(size_t size) {
+  constexpr size_t kMost = INT64_MAX / 2;
+  const auto wanted = static_cast<int64_t>(std::min(size, kMost));
+  const int64_t live = live_bytes.load(std::memory_order_relaxed);
+  if (!admission.must_ask(wanted, live)) return;
+  const int64_t peak = peak_bytes.load(std::memory_order_relaxed);
+  const int64_t free = AdmissionRule::own_free(free_memory_bytes(), resident_bytes(), live, peak);
+  if (admission.admits(wanted, live, free)) return;
+  TORCH_CHECK_WITH(OutOfMemoryError, false, "out of memory on the CPU. Tried to allocate ",
+                   size_text(wanted), "; ", size_text(std::max<int64_t>(free, 0)),
+                   " are free, tensors hold ", size_text(live));
 }
 
 class CountingAllocator final : public c10::Allocator {
@@ -62,11 +92,13 @@ class CountingAllocator final : public c10::Allocator {
 
  private:
   static void* allocate_bytes(size_t size) {
+    admit(size);
     try {
       return c10::alloc_cpu(size);
     } catch (const c10::Error& e) {
-      TORCH_CHECK_WITH(OutOfMemoryError, false, "not enough memory for ", size, " bytes (",
-                       live_bytes.load() / kMiB, " MiB are in use by tensors)");
+      TORCH_CHECK_WITH(OutOfMemoryError, false, "out of memory on the CPU. Tried to allocate ",
+                       size_text(static_cast<int64_t>(size)), "; tensors hold ",
+                       size_text(live_bytes.load()));
     }
   }
   static void free_bytes(void* data) {

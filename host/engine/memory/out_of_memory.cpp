@@ -1,7 +1,5 @@
 #include "host/engine/memory/out_of_memory.h"
 
-#include <array>
-#include <cstdio>
 #include <optional>
 #include <string_view>
 
@@ -9,21 +7,12 @@
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/memory/allocator.h"
 #include "host/engine/memory/live_tensors.h"
+#include "host/engine/memory/size_text.h"
 
 namespace rtrain {
 namespace {
 
 constexpr size_t kMostTensors = 5;
-
-std::string size_text(int64_t bytes) {
-  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  auto size = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; size >= 1024 && unit + 1 < kUnits.size(); ++unit) size /= 1024;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.2f %s", size, kUnits[unit]);
-  return text.data();
-}
 
 // What stands between the two in LibTorch's text; "" if it is not there.
 std::string_view between(std::string_view text, std::string_view first, std::string_view last) {

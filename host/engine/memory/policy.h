@@ -67,6 +67,36 @@ class FreeMemoryRule {
   int64_t taken_ = 0;  // as the garbage was collected last
 };
 
+// When the machine is asked what memory it has left, before more of the CPU's is taken: the kernel
+// grants any request and ends the process at its first use. Asking takes as long as filling some
+// hundred KiB, so what is a small part of the rest goes by without.
+class AdmissionRule {
+ public:
+  // `live` bytes are held by tensors now.
+  bool must_ask(int64_t size, int64_t live) const {
+    return size >= kLarge || live + size > granted_.load(std::memory_order_relaxed);
+  }
+
+  // Whether `size` bytes may be taken of `free` ones.
+  bool admits(int64_t size, int64_t live, int64_t free) {
+    if (size > free) return false;
+    granted_.store(live + size + std::clamp((free - size) / 8, kSmall, kLarge),
+                   std::memory_order_relaxed);
+    return true;
+  }
+
+  // The machine's `free` bytes, corrected by what this process holds: memory that tensors had and
+  // that is still `resident` may be used again; memory that they have and nobody has written to yet
+  // is still to be taken.
+  static int64_t own_free(int64_t free, int64_t resident, int64_t live, int64_t peak) {
+    return free + std::min(resident - live, peak - live);
+  }
+
+ private:
+  static constexpr int64_t kSmall = int64_t{16} << 20, kLarge = int64_t{1} << 30;
+  std::atomic<int64_t> granted_{int64_t{64} << 20};
+};
+
 // Whether a step of training ends with a full collection: when that takes at most a hundredth of
 // the step.
 class StepBoundary {

@@ -1,0 +1,12 @@
+// host/engine/memory/size_text.h: an amount of memory for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace rtrain {
+
+// "512 B", "1.50 MiB".
+std::string size_text(int64_t bytes);
+
+}  // namespace rtrain
