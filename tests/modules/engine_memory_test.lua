@@ -60,6 +60,7 @@ function TestMemory:test_memory_that_is_not_touched_yet_counts_as_taken()
   end)
   lu.assertFalse(ok)
   lu.assertEquals(err.code, 'out_of_memory')
+  lu.assertTrue(#held < 4096)
   held = nil
   collectgarbage()
   collectgarbage()
