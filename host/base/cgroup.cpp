@@ -1,5 +1,7 @@
 #include "host/base/cgroup.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -36,6 +38,12 @@ int64_t free_swap(const std::string& folder, int64_t swap_free) {
   return std::clamp<int64_t>(*limit - used, 0, swap_free);
 }
 
+// Machines with both versions have the second one's hierarchy in a folder of its own.
+std::string version_2_folder() {
+  constexpr const char* kFolder = "/unified";
+  return access(cat(kCgroupRoot, kFolder, "/cgroup.procs").c_str(), F_OK) == 0 ? kFolder : "";
+}
+
 }  // namespace
 
 // Lines of /proc/self/cgroup are "0::/path" (version 2) or "7:memory:/path" (version 1).
@@ -46,7 +54,7 @@ std::optional<std::string> cgroup_folder(std::string_view controller) {
     const size_t found = line.find(key);
     if (found == std::string::npos || (controller.empty() && found != 0)) continue;
     const std::string path = line.substr(found + key.size());
-    const std::string folder = controller.empty() ? "" : cat("/", controller);
+    const std::string folder = controller.empty() ? version_2_folder() : cat("/", controller);
     return cat(kCgroupRoot, folder, path == "/" ? "" : path);
   }
   return std::nullopt;

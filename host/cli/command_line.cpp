@@ -38,7 +38,7 @@ std::optional<int> run_helper(int argc, char** argv) {
     set_fault_process(std::atoi(argv[2]));
     return run_worker(std::atoi(argv[2]), std::atoi(argv[3]));
   }
-  if (argc == 2 && mode == "--guard") return run_group_guard();
+  if (argc == 4 && mode == "--guard") return run_group_guard(argv[2], argv[3]);
   if (argc == 2 && mode == "--tee") return run_output_tee();
   return std::nullopt;
 }

@@ -16,12 +16,13 @@ constexpr int kSocketFd = 3;
 
 }  // namespace
 
-GroupGuard::GroupGuard(Loop& loop, const std::string& file) {
+GroupGuard::GroupGuard(Loop& loop, const std::string& file, const Descendants& descendants) {
   const SocketPair sockets = make_socket_pair();
   socket_ = sockets.near;
   ProcessOptions options;
   options.file = file;
   options.args = {"rtrain", "--guard"};
+  for (const std::string& arg : descendants.to_args()) options.args.push_back(arg);
   options.descriptors = {STDOUT_FILENO, STDERR_FILENO, sockets.far};
   try {
     process_ = std::make_unique<Process>(loop, options, [](const ExitStatus&) {});
@@ -45,7 +46,7 @@ void GroupGuard::write(int number) {
   }
 }
 
-int run_group_guard() {
+int run_group_guard(const std::string& mark, const std::string& cgroup) {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
@@ -62,6 +63,7 @@ int run_group_guard() {
     if (number < 0) groups.erase(-number);
   }
   for (const int group : groups) kill(-group, SIGKILL);
+  Descendants::end(mark, cgroup);
   return 0;
 }
 

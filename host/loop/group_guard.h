@@ -1,6 +1,7 @@
 // host/loop/group_guard.h: a small process that kills process groups when this process has died.
 //
-// PDEATHSIG ends a worker whose controller is gone, but not what the worker has started. The guard
+// PDEATHSIG ends a worker whose controller is gone, but not what the worker has started (see
+// descendants.h). The guard
 // waits at one end of a socket whose other end only this process holds: the kernel closes it,
 // however the process ends. A group's number stays its own while one of its processes is there.
 //
@@ -9,14 +10,15 @@
 
 #include <memory>
 
+#include "host/loop/descendants.h"
 #include "host/loop/process.h"
 
 namespace rtrain {
 
 class GroupGuard {
  public:
-  // Starts the process, `FILE --guard`. Throws Error(kEnvironment).
-  GroupGuard(Loop& loop, const std::string& file);
+  // Starts the process, `FILE --guard MARK CGROUP`. Throws Error(kEnvironment).
+  GroupGuard(Loop& loop, const std::string& file, const Descendants& descendants);
   ~GroupGuard();
   GroupGuard(const GroupGuard&) = delete;
   GroupGuard& operator=(const GroupGuard&) = delete;
@@ -33,6 +35,6 @@ class GroupGuard {
 };
 
 // The guard's main function: its end of the socket is descriptor 3. Returns its exit code.
-int run_group_guard();
+int run_group_guard(const std::string& mark, const std::string& cgroup);
 
 }  // namespace rtrain

@@ -42,7 +42,7 @@ struct Pipe {
 class WorkerGroup::Worker {
  public:
   Worker(WorkerGroup& group, int rank, const WorkerPlace& place)
-      : observer_(group.observer_), guard_(group.guard_.get()), rank_(rank) {
+      : group_(group), observer_(group.observer_), guard_(group.guard_.get()), rank_(rank) {
     const SocketPair sockets = make_socket_pair();
     Fd near(sockets.near);
     Fd far(sockets.far);
@@ -92,11 +92,14 @@ class WorkerGroup::Worker {
     options.file = kExecutable;
     options.args = {"rtrain", "--worker", std::to_string(rank_), std::to_string(getpid())};
     options.env = group.options_.env;
+    options.env.push_back(group.descendants_->variable());
     options.descriptors = std::move(descriptors);
     options.descriptors.insert(options.descriptors.end(), place.lease_fds.begin(),
                                place.lease_fds.end());
     options.cpus = place.cpus;
     process_.emplace(group.loop_, options, [this](ExitStatus status) { on_exit(status); });
+    ++group.running_;
+    group.descendants_->add(pid());
     guard_->add(pid());
   }
 
@@ -121,6 +124,7 @@ class WorkerGroup::Worker {
   // Everything the worker had written lies in the socket and the pipes by now. Their end may never
   // come: a process that has left the worker's group can hold them open.
   void on_exit(ExitStatus status) {
+    group_.on_worker_exit();
     guard_->del(pid());
     channel_->drain();
     channel_->close();
@@ -131,6 +135,7 @@ class WorkerGroup::Worker {
     observer_.on_gone(rank_, {.pid = pid(), .is_child = true, .status = status, .broken = broken_});
   }
 
+  WorkerGroup& group_;
   WorkerGroupObserver& observer_;
   GroupGuard* guard_;  // null in local mode, where there is no process to guard
   int rank_;
@@ -154,6 +159,10 @@ WorkerGroup::WorkerGroup(Loop& loop, const WorkerGroupOptions& options,
 
 WorkerGroup::~WorkerGroup() { kill(); }
 
+void WorkerGroup::on_worker_exit() {
+  if (--running_ == 0) descendants_->kill();
+}
+
 void WorkerGroup::spawn_next(const WorkerPlace& place) {
   // A worker's channel, pipes and watch; their other ends and copies while it starts; the store,
   // logs and files of a commit beside them.
@@ -161,7 +170,10 @@ void WorkerGroup::spawn_next(const WorkerPlace& place) {
   constexpr int kBesides = 32;
   if (workers_.empty()) provide_open_files(kForEach * options_.num_workers + kBesides);
   fault_point("group.spawn");
-  if (!guard_ && !options_.local) guard_ = std::make_unique<GroupGuard>(loop_, kExecutable);
+  if (!guard_ && !options_.local) {
+    descendants_ = std::make_unique<Descendants>();
+    guard_ = std::make_unique<GroupGuard>(loop_, kExecutable, *descendants_);
+  }
   workers_.push_back(std::make_unique<Worker>(*this, size(), place));
 }
 

@@ -55,7 +55,7 @@ class WorkerGroupObserver {
   virtual void on_output(int rank, std::string_view bytes) = 0;
   virtual void on_line(int rank, std::string_view stream, std::string line) = 0;
   // Its process has been reaped, its group killed, and all it had sent was given to the calls
-  // above.
+  // above. With the last one all that the workers have started is killed.
   virtual void on_gone(int rank, const WorkerEnd& end) = 0;
 };
 
@@ -82,18 +82,22 @@ class WorkerGroup {
   void send_all(const Value& message);
   // While held the workers' output stays in their pipes: who prints more waits.
   void hold_output(bool held);
-  // SIGKILL to every worker's process group. A local worker sees the end of its channel instead,
+  // SIGKILL to every worker's process group; what has left that is killed when the last worker has
+  // ended. A local worker sees the end of its channel instead,
   // and ends when its train function looks.
   void kill();
 
  private:
   class Worker;
+  void on_worker_exit();
 
   Loop& loop_;
   WorkerGroupOptions options_;
   std::optional<ProgressBoard> own_board_;
   WorkerGroupObserver& observer_;
+  std::unique_ptr<Descendants> descendants_;  // null in local mode
   std::unique_ptr<GroupGuard> guard_;
+  int running_ = 0;  // processes
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
