@@ -1,0 +1,39 @@
+#include "host/train/collective_service.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "host/loop/loop.h"
+#include "host/loop/timer.h"
+
+namespace rtrain {
+namespace {
+
+Value arrival(int rank) {
+  return Map{{"id", rank + 1},  {"sequence", 1},
+             {"world_size", 2}, {"collective", "train.collective.barrier()"},
+             {"caller", "x:1"}, {"data", ""}};
+}
+
+// The sleep stands for SIGSTOP: rank 1's message came in that time and lies in its socket.
+TEST(CollectiveService, F_036_ADeadlineThatPassedWhileThisProcessStoodStillIsGivenAnew) {
+  Loop loop;
+  std::vector<Value> sent;
+  CollectiveService service(loop, 2, {.timeout_s = 0.5, .warn_interval_s = 100},
+                            {.send = [&](int, const Value& message) { sent.push_back(message); },
+                             .warn = [](const std::string&) {},
+                             .copied_bytes = [] { return uint64_t{0}; }});
+  service.on_message(0, arrival(0));
+  std::this_thread::sleep_for(std::chrono::milliseconds(2700));
+  Timer end(loop, [&] { loop.stop(); });
+  end.start(std::chrono::milliseconds(10));
+  loop.run();
+  EXPECT_TRUE(sent.empty());
+  service.on_message(1, arrival(1));
+  ASSERT_EQ(sent.size(), 2U);
+  EXPECT_TRUE(sent[0]["value"]["error"].is_nil());
+}
+
+}  // namespace
+}  // namespace rtrain
