@@ -19,6 +19,7 @@
 #include "host/store/folder_copy.h"
 #include "host/store/gpu_state.h"
 #include "host/store/manifest.h"
+#include "host/store/run_name.h"
 
 namespace rtrain {
 
@@ -135,6 +136,15 @@ int lease(lua_State* L) {
   return 1;
 }
 
+// run_name_problem(text) → why no run can have that name; nil: nothing
+int problem_of_run_name(lua_State* L) {
+  size_t size = 0;
+  const char* name = luaL_checklstring(L, 1, &size);
+  const std::string problem = run_name_problem({name, size});
+  push_value(L, problem.empty() ? Value() : Value(problem));
+  return 1;
+}
+
 int cores(lua_State* L) {
   push_value(L, offered_cores());
   return 1;
@@ -193,6 +203,7 @@ int open_system(lua_State* L) {
                                             method<&verify>("verify"),
                                             method<&hash>("hash"),
                                             method<&lease>("lease"),
+                                            method<&problem_of_run_name>("run_name_problem"),
                                             method<&cores>("cores"),
                                             method<&cuda>("cuda"),
                                             method<&gpu_state>("gpu_state"),

@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 
+#include "host/base/address_limit.h"
 #include "host/base/error.h"
 #include "host/base/text.h"
 
@@ -21,7 +22,11 @@ constexpr int kSeals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 void* open_library(const std::string& path, int flags) {
   void* handle = dlopen(path.c_str(), flags);
   if (handle == nullptr) {
-    throw Error(Code::kEnvironment, cat("cannot load ", path, ": ", std::string_view(dlerror())));
+    const std::string reason = dlerror();
+    const bool is_memory = reason.find("failed to map segment") != reason.npos ||
+                           reason.find("cannot allocate memory") != reason.npos;
+    throw Error(Code::kEnvironment,
+                cat("cannot load ", path, ": ", reason, is_memory ? address_limit_text() : ""));
   }
   return handle;
 }

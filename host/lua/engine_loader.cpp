@@ -4,10 +4,12 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <mutex>
 
 #include "host/base/error.h"
 #include "host/base/libtorch.h"
+#include "host/base/text.h"
 #include "host/lua/cuda_loader.h"
 #include "host/lua/embedded_library.h"
 
@@ -43,10 +45,20 @@ void quiet_profiler() {
   setenv("KINETO_LOG_LEVEL", "5", kKeepTheirs);
 }
 
+// LibTorch's own libraries look there, and end the process without it.
+void check_current_folder() {
+  std::error_code error;
+  static_cast<void>(std::filesystem::current_path(error));
+  if (!error) return;
+  throw Error(Code::kEnvironment, cat("the current folder is gone (", error.message(),
+                                      "): tensors need one that exists"));
+}
+
 // The libraries that libtorch_cpu.so needs and that lie beside torch/ in the wheels' layout are
 // found by its own RPATH; where the layout is another one, the dynamic linker's message names the
 // missing one.
 EngineOpen load() {
+  check_current_folder();
   const LibTorchSearch search = find_libtorch();
   if (!search.found) throw Error(Code::kEnvironment, libtorch_refusal(search));
   open_library(search.found->lib + "/libtorch_cpu.so", RTLD_NOW | RTLD_GLOBAL);

@@ -13,6 +13,7 @@
 #include "host/base/machine.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
+#include "host/store/run_name.h"
 #include "host/store/run_owner.h"
 #include "host/store/run_status.h"
 
@@ -26,16 +27,9 @@ Value map_or(const Value& value) { return value.is_nil() ? Value(Map{}) : value;
 Value list_of(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
 
 void check_run_name(const std::string& name) {
-  const bool control = std::any_of(name.begin(), name.end(),
-                                   [](char c) { return static_cast<unsigned char>(c) < 0x20; });
-  const bool reserved = name == "last" || name.starts_with("rtrain.db");
-  const bool usable = !name.empty() && name.size() <= 200 && name.front() != '.' &&
-                      name.front() != '-' && name.find('/') == std::string::npos;
-  if (usable && !control && !reserved) return;
-  throw Error(Code::kConfig,
-              cat("'", name,
-                  "' cannot be a run's name: it is a folder's name of at most 200 bytes "
-                  "without '/', does not begin with '.' or '-', and is not 'last'"));
+  const std::string problem = run_name_problem(name);
+  if (problem.empty()) return;
+  throw Error(Code::kConfig, cat("'", name, "' cannot be a run's name: ", problem));
 }
 
 Error name_taken(const std::string& name, std::string_view reason) {

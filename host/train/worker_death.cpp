@@ -2,6 +2,7 @@
 
 #include <csignal>
 
+#include "host/base/address_limit.h"
 #include "host/base/native_frame.h"
 #include "host/base/text.h"
 
@@ -12,11 +13,15 @@ std::string text_of(const NativeFrame& frame) {
   return native_frame_text(frame.function.view(), frame.module.view(), frame.offset);
 }
 
+std::string line_text(const Crash& crash) {
+  return crash.num_lua > 0 ? cat(", at ", crash.lua[0].view()) : "";
+}
+
 // ": std::runtime_error's text, in at::native::add (libtorch_cpu.so+0x12), at train.lua:7"
 std::string crash_text(const Crash& crash) {
   std::string out;
   if (!crash.reason.view().empty()) out += cat(": ", crash.reason.view());
-  if (crash.num_lua > 0) out += cat(", at ", crash.lua[0].view());
+  out += line_text(crash);
   if (!crash.thread.view().empty()) {
     out += cat(", in its thread ", crash.thread.view());
   }
@@ -67,6 +72,13 @@ Error worker_death(int rank, const WorkerEnd& end, const LastMoments& last) {
     return Error(Code::kWorkerLost,
                  cat(who, " left early: its process ", to_text(end.status),
                      " before the train function returned", quoted(last.last_words)));
+  }
+  if (crash.signal == SIGABRT && crash.reason.view() == "std::bad_alloc") {
+    return Error(
+        Code::kWorkerLost,
+        cat(who, " ran out of memory: the system refused what it asked for", address_limit_text(),
+            ": use less memory, or raise the limit", line_text(crash)),
+        crash_stack(crash));
   }
   std::string text = cat(who, " was ", to_text(end.status));
   if (end.status.signal == SIGKILL)

@@ -1,11 +1,12 @@
 """What a parent leaves to a process of rtrain, and what a worker leaves to the programs that it starts."""
 
 import os
+import pathlib
 import signal
 import subprocess
 
 import pytest
-from conftest import RTRAIN
+from conftest import RTRAIN, wait_until
 
 ONE_TENSOR = "require('ffi') print('sum', require('torch').ones(3):sum():item())"
 
@@ -141,3 +142,86 @@ def test_a_run_begins_without_a_git_that_hangs(rtrain):
     assert "git has not answered for 5 s" in result.stderr
     assert not rtrain.json("show", "last")["environment"]["git_commit"]
     rtrain.wait_for_processes()
+
+
+@pytest.fixture(params=["on", "off"], ids=["cgroup", "no cgroup"])
+def cgroups(request, rtrain):
+    """With cgroups of rtrain's own where this machine lets it make them, and without."""
+    rtrain.env["RTRAIN_CGROUP"] = request.param
+    yield
+    wait_until(lambda: not list(pathlib.Path("/sys/fs/cgroup").glob("**/rtrain-*/cgroup.kill")), message="cgroups left behind")
+
+
+# A child that leaves the worker's session and process group, and one of its own that goes further.
+DAEMON = "os.execute 'setsid sh -c \\'touch daemon; setsid sleep 600 & sleep 600\\' >/dev/null 2>&1 </dev/null &'"
+
+
+def wait_for_daemon(rtrain):
+    wait_until((rtrain.folder / "daemon").exists, message="the daemon")
+
+
+def test_F_042_a_daemon_of_a_worker_ends_with_its_group(rtrain, cgroups):
+    rtrain.run_ok(in_a_worker(DAEMON + " require('files').wait_for 'daemon'", num_workers=2))
+    rtrain.wait_for_processes()
+
+
+def test_F_042_a_daemon_of_a_lost_worker_does_not_live_on(rtrain, cgroups):
+    result = rtrain.run(in_a_worker(DAEMON + " require('files').wait_for 'daemon' os.execute 'kill -9 $PPID; sleep 600'"))
+    assert result.returncode == 5, result.stderr
+    rtrain.wait_for_processes()
+
+
+@pytest.mark.parametrize("with_children", [False, True], ids=["alone", "with its process group"])
+def test_F_035_a_daemon_does_not_outlive_a_killed_controller(rtrain, cgroups, with_children):
+    running = rtrain.started("run", rtrain.script(in_a_worker(DAEMON + " train.report{} os.execute 'sleep 600'")))
+    wait_for_daemon(rtrain)
+    os.killpg(running.pid, signal.SIGKILL) if with_children else running.send(signal.SIGKILL)
+    running.process.wait()
+    rtrain.wait_for_processes()
+
+
+def test_what_the_script_itself_has_left_running_is_its_own(rtrain, cgroups):
+    daemon = DAEMON.replace("sleep 600", "sleep 1")
+    rtrain.run_ok(f"{daemon} require('files').wait_for 'daemon' require('rtrain').DataParallelTrainer(function() end):fit()"
+                  " os.execute 'pgrep -x sleep >alive'")
+    assert (rtrain.folder / "alive").read_text()
+
+
+def test_a_deleted_current_folder_is_named(rtrain):
+    gone = rtrain.folder / "gone"
+    gone.mkdir()
+    script = rtrain.script("require('torch').ones(8, 8)")
+    done = subprocess.run(["bash", "-c", f"cd {gone} && rmdir {gone} && exec {RTRAIN} exec {script}"], env=rtrain.env,
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 4 and "the current folder is gone" in done.stderr, done.stderr
+
+
+def test_the_last_words_of_a_library_that_gives_up_are_in_the_error(rtrain):
+    result = rtrain.run(in_a_worker("io.stderr:write('FATAL: no such device\\n\\n') os.exit(6)"))
+    assert result.returncode == 5
+    assert "its process exited with code 6 before the train function returned; its last line on stderr: FATAL: no such " \
+        "device" in result.stderr
+
+
+def test_a_limit_of_addresses_is_named(rtrain):
+    """From a worker that cannot load LibTorch to one that runs: in between it dies of a refusal."""
+    script = rtrain.script(in_a_worker("require('torch').ones(4)"))
+    for limit in (200_000, 400_000, 450_000, 500_000):
+        done = subprocess.run(["bash", "-c", f"ulimit -v {limit}; exec {RTRAIN} run {script} --name n{limit}"], cwd=rtrain.folder,
+                              env=rtrain.env, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0 or f"`ulimit -v` allows a process {limit} KiB" in done.stderr, done.stderr
+        assert "SIGABRT" not in done.stderr
+
+
+@pytest.mark.parametrize("name, reason", [
+    ("rtrain.db", "the store's own files have such names"), ("last", "commands call the newest run that"),
+    ("a/b", "it has a '/'"), (".x", "it begins with '.'"), ("x" * 201, "it has 201 bytes, 200 are allowed")])
+def test_a_name_that_no_run_can_have_is_refused_with_its_reason(rtrain, name, reason):
+    result = rtrain.run("require('rtrain').DataParallelTrainer(function() end):fit()", "--name", name)
+    assert result.returncode == 3 and f"cannot be a run's name: {reason}" in result.stderr, result.stderr
+
+
+def test_json_that_is_none_is_told_in_plain_words(rtrain):
+    (rtrain.folder / ".rtrain-checkpoint.json").write_text("{bad")
+    result = rtrain("exec", rtrain.script("require('rtrain').Checkpoint.from_directory('.'):get_metadata()"))
+    assert "not JSON: parse error at line 1" in result.stderr and "json.exception" not in result.stderr

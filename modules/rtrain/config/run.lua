@@ -7,16 +7,16 @@ local LoggingConfig = require 'rtrain.config.logging'
 local schema = require 'rtrain.config.schema'
 local storage = require 'rtrain.storage'
 local StopCondition = require 'rtrain.stop_condition'
+local system = require 'rtrain._system'
 local worker_env = require 'rtrain.config.worker_env'
 
 local REMOTE = 'results go to a local folder in this version'
 local SEE_REPORTS = 'every report is in the store: see `rtrain metrics RUN`'
 
 local function check_name(value)
-  if type(value) ~= 'string' or value == '' then return 'expected a string' end
-  if value:find('[/%z\n]') or value:find('^%.') or #value > 200 then
-    return "a run's name is a folder's name: no '/', no line break, no dot in front, at most 200 bytes"
-  end
+  if type(value) ~= 'string' then return 'expected a string' end
+  local problem = system.run_name_problem(value)
+  return problem and "it cannot be a run's name: " .. problem
 end
 
 local function check_storage_path(value)
