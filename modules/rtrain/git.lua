@@ -19,8 +19,9 @@ function Git.start(script)
   local folder = quoted(script:match('^(.*)/[^/]*$') or '.')
   local git = 'git --no-optional-locks -C ' .. folder
   local self = Git()
-  self._command = system.start_command(
+  local ok, command = pcall(system.start_command,
     ('%s rev-parse HEAD && %s status --porcelain --untracked-files=no | head -n 1'):format(git, git))
+  self._command = ok and command
   return self
 end
 
@@ -28,6 +29,7 @@ end
 ---@return boolean dirty whether tracked files differ from it
 ---@return string? problem why there is no answer
 function Git:finish()
+  if not self._command then return '', false, nil end
   local is_complete, text = self._command:finish(PATIENCE_S)
   self._command:release()
   if not is_complete then

@@ -9,8 +9,8 @@ from conftest import FAULT_TOOLS, wait_until
 
 
 def test_F_043_workers_are_started_by_the_thread_that_lives_as_long_as_the_run(saver):
-    # The kernel kills a worker when the thread ends that started it.
-    result = saver.run_with_io("posix_spawn:1+:sleep=0:controller", RTRAIN_FAULT="worker.reported:3:kill:rank=1",
+    # The kernel kills a worker when the thread ends that started it. The first process is git, which the script waits for.
+    result = saver.run_with_io("posix_spawn:2+:sleep=0:controller", RTRAIN_FAULT="worker.reported:3:kill:rank=1",
                                SAVER_MAX_FAILURES="1")
     threads = {tuple(line.split()[i] for i in (0, -1)) for line in saver.fired}
     assert len(threads) == 1, (saver.fired, result.stderr)
@@ -32,7 +32,13 @@ def refuse(rtrain, rules):
     return rtrain.run(REFUSED)
 
 
-@pytest.mark.parametrize("nth", [1, 2, 3], ids=["the guard", "rank 0", "rank 1"])
+def test_F_047_a_run_begins_without_a_git_that_cannot_be_started(rtrain):
+    result = refuse(rtrain, "posix_spawn:1:EAGAIN:controller")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert rtrain.statuses() == ["FINISHED"] and not rtrain.json("show", "last")["environment"]["git_commit"]
+
+
+@pytest.mark.parametrize("nth", [2, 3, 4], ids=["the guard", "rank 0", "rank 1"])
 def test_F_047_a_process_that_cannot_be_started_is_tried_again_with_a_whole_group(rtrain, nth):
     result = refuse(rtrain, f"posix_spawn:{nth}:EAGAIN:controller")
     assert result.returncode == 0, result.stdout + result.stderr
@@ -42,7 +48,7 @@ def test_F_047_a_process_that_cannot_be_started_is_tried_again_with_a_whole_grou
 
 
 def test_F_047_a_limit_of_processes_that_stays_ends_the_run(rtrain):
-    result = refuse(rtrain, "posix_spawn:3+:EAGAIN:controller")
+    result = refuse(rtrain, "posix_spawn:4+:EAGAIN:controller")
     assert result.returncode == 4, result.stdout + result.stderr
     assert "ulimit -u" in result.stderr
     assert rtrain.statuses() == ["ERRORED", "ERRORED"] and rtrain.reports() == []
