@@ -78,12 +78,8 @@ Error library_error(std::string_view text) {
   return Error(Code::kUser, cat(message, " (at ", position, ")"));
 }
 
-// Lua asks no metamethod when the operands of < are of two types, so that a tensor cannot say this.
-std::string_view comparison_hint(std::string_view message) {
-  const bool applies = message.find("attempt to compare ") != message.npos &&
-                       message.find("userdata") != message.npos;
-  return applies ? " (tensors are compared elementwise: use x:lt(y) or x:gt(y))" : "";
-}
+// Lua's functions in C have no position of their own: "bad argument #1 to '?' (…)".
+bool lacks_position(std::string_view message) { return message.starts_with("bad argument #"); }
 
 // "error() was called with a table: {code = 7, …}": what a table holds says more than its address.
 std::string raised_text(lua_State* L, int index) {
@@ -150,8 +146,8 @@ int traceback_handler(lua_State* L) {
     push_error_object(L, code_name(error.code()), error.message(), traceback.where, traceback.text);
   } else {
     // A text has the position that error() gave it.
-    push_error_object(L, code_name(Code::kUser), cat(message, comparison_hint(message)),
-                      prints ? "" : traceback.where, traceback.text);
+    push_error_object(L, code_name(Code::kUser), with_hint(L, 1, message),
+                      !prints || lacks_position(message) ? traceback.where : "", traceback.text);
   }
   lua_pushvalue(L, 1);
   lua_setfield(L, -2, "value");

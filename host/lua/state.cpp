@@ -10,6 +10,7 @@
 #include "host/lua/embed.h"
 #include "host/lua/guard.h"
 #include "host/lua/print.h"
+#include "host/lua/python_advice.h"
 
 namespace rtrain {
 namespace {
@@ -44,7 +45,7 @@ void load_text(lua_State* L, const std::string& text, const std::string& chunk) 
   if (luaL_loadbuffer(L, text.data(), text.size(), chunk.c_str()) == 0) return;
   const std::string message = lua_tostring(L, -1);
   lua_pop(L, 1);
-  throw Error(Code::kUser, message, "(while reading the code)");
+  throw Error(Code::kUser, with_python_advice(L, text, message), "(while reading the code)");
 }
 
 // Names below which every module is one of rtrain's.
@@ -94,11 +95,18 @@ void set_arguments(lua_State* L, const std::string& zero, const std::vector<std:
   lua_setglobal(L, "arg");
 }
 
-// Calls the chunk at the top of the stack with the arguments as `...`.
+// Calls the chunk at the top of the stack with the arguments as `...`. What a script does not find
+// is its error, no wrong use of the command.
 void call_with(lua_State* L, const std::vector<std::string>& args) {
+  refuse_python_constants(L);
   luaL_checkstack(L, static_cast<int>(args.size()), "too many arguments");
   for (const std::string& argument : args) lua_pushlstring(L, argument.data(), argument.size());
-  protected_call(L, static_cast<int>(args.size()), 0);
+  try {
+    protected_call(L, static_cast<int>(args.size()), 0);
+  } catch (const Error& e) {
+    if (e.code() != Code::kNotFound) throw;
+    throw Error(Code::kUser, e.message(), e.traceback());
+  }
 }
 
 }  // namespace

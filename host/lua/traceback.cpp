@@ -198,4 +198,15 @@ Traceback make_traceback(lua_State* L, int level, const std::string& operation) 
   return out;
 }
 
+std::string with_hint(lua_State* L, int level, const std::string& message) {
+  const int top = lua_gettop(L);
+  if (Asking::is_active() || lua_checkstack(L, 12) == 0) return message;
+  const Asking asking;
+  const bool is_asked = push_finder(L, "rtrain.error_hint") && ask(L, level, &message);
+  const auto [hint, other] = is_asked ? take_texts(L) : std::pair<std::string, std::string>();
+  lua_settop(L, top);
+  if (!other.empty()) return other;
+  return hint.empty() ? message : cat(message, " (", hint, ")");
+}
+
 }  // namespace rtrain

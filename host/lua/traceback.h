@@ -23,4 +23,8 @@ struct Traceback {
 // known: it tells one call of a function from another. Raises nothing.
 Traceback make_traceback(lua_State* L, int level, const std::string& operation);
 
+// The message of an error of Lua's own that arose at the level, with what it leaves out: the name
+// that was meant, the method to call (rtrain/error_hint.lua). Raises nothing.
+std::string with_hint(lua_State* L, int level, const std::string& message);
+
 }  // namespace rtrain

@@ -80,6 +80,7 @@ FailureDecision FailurePolicy::decide(const Failure& failure) {
   const bool repeated = is_repeated(failure);
   last_user_error_ = is_users(failure.error.code()) ? identity(failure.error) : "";
   if (is_final(failure.error.code()) && !failure.transient) {
+    if (limits_.max_failures == 0) return {};  // nobody has asked for retries
     return {.reason =
                 cat("an error of kind '", code_name(failure.error.code()), "' is not retried")};
   }

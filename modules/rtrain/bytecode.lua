@@ -16,6 +16,7 @@ local function operand(fn, pc) return bit.rshift(util.funcbc(fn, pc), 16) end
 local CALL = opcode(function(f) f() end, 2)
 local FIELD = opcode(function(t) return t.name end, 1)
 local GLOBAL = opcode(function() return print end, 1)
+local SET_GLOBAL = opcode(loadstring 'name = 1', 2)
 local UPVALUE = opcode(function() return util end, 1)
 -- Of calls that end their function.
 local LAST_CALLS = {
@@ -60,6 +61,22 @@ function bytecode.last_calls(fn)
     end
   end
   return lines
+end
+
+---Calls see(name, line, is_set) for each global that the function and those in it read or set.
+---@param fn function|userdata of Lua, or its prototype
+---@param see fun(name: string, line: integer, is_set: boolean)
+function bytecode.each_global(fn, see)
+  for pc = 1, util.funcinfo(fn).bytecodes - 1 do
+    local is_set = opcode(fn, pc) == SET_GLOBAL
+    if is_set or opcode(fn, pc) == GLOBAL then
+      see(util.funck(fn, -operand(fn, pc) - 1), util.funcinfo(fn, pc).currentline, is_set)
+    end
+  end
+  for i = 1, util.funcinfo(fn).gcconsts do
+    local constant = util.funck(fn, -i)
+    if type(constant) == 'proto' then bytecode.each_global(constant, see) end
+  end
 end
 
 -- '...' when what the instruction has read is called with arguments, '' without.

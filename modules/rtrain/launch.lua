@@ -213,8 +213,8 @@ function launch.fit(trainer)
   spec.wants_reports = spec.has_callbacks or job.run_config.stop ~= nil
   local display = display_of(job, spec, flags)
   for _, text in ipairs(warnings) do display:notice(text) end
-  if job.how_tensors_travel then display:notice(job.how_tensors_travel, 'info') end
   local run = require('rtrain._controller').open(spec)
+  if job.how_tensors_travel then display:notice(job.how_tensors_travel, 'info') end
   local watch
   local callbacks = Callbacks(list, function(text)
     display:notice(text)

@@ -55,8 +55,9 @@ function overrides.typed(option, text, old)
   if #old == 0 then
     refuse(option, ("the script's value is a table: name a field in it%s"):format(errors.suggestion('', keys_of(old))))
   end
+  text = text:match '^%s*[%[{](.*)[%]}]%s*$' or text  -- as Python or Lua writes a list
   local list = {}
-  for part in text:gmatch('[^,]+') do list[#list + 1] = overrides.typed(option, part, old[1]) end
+  for part in text:gmatch('[^,]+') do list[#list + 1] = overrides.typed(option, part:match '^%s*(.-)%s*$', old[1]) end
   return list
 end
 

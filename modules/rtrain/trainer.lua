@@ -99,6 +99,16 @@ local function check_misplaced(self, name)
   end
 end
 
+-- A config in the place of the options: `TorchTrainer(f, train.ScalingConfig {…})`.
+local function check_options(self, options)
+  local of = class.of(options)
+  if of == nil and (options == nil or type(options) == 'table') then return end
+  local field = of == ScalingConfig and 'scaling_config' or of == RunConfig and 'run_config' or of == TorchConfig
+    and 'torch_config' or of == DataConfig and 'dataset_config'
+  errors.raise('config', ('%s: the second argument is a table of options, got %s%s'):format(self.__name,
+    of and 'a ' .. of.__name or type(options), field and (': write {%s = …}'):format(field) or ''))
+end
+
 local function check_fields(self, given)
   for name in next, given do
     check_misplaced(self, name)
@@ -121,6 +131,7 @@ function DataParallelTrainer:init(f, options)
   if type(f) == 'table' then
     given = f
   elseif f ~= nil then
+    check_options(self, options)
     given = {train_loop_per_worker = f}
     for name, value in next, options or {} do given[name] = value end
   end

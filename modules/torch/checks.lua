@@ -131,7 +131,8 @@ end
 ---@return integer
 function checks.count(owner, value)
   if type(value) ~= 'number' or value < 0 or value % 1 ~= 0 or value == math.huge then
-    errors.raise('argument', ('%s: expected an integer of at least 0, got %s'):format(owner, tostring(value)))
+    local text = type(value) == 'string' and ("the string '%s'"):format(value) or tostring(value)
+    errors.raise('argument', ('%s: expected an integer of at least 0, got %s'):format(owner, text))
   end
   return value
 end
@@ -144,6 +145,17 @@ function checks.list_of_tensors(owner, value)
   if type(value) ~= 'table' then checks.tensor(owner, value) end
   for i = 1, #value do checks.tensor(('%s: item %d'):format(owner, i), value[i]) end
   return value
+end
+
+---Sizes among the arguments of a layer: integers of at least 0.
+---@param owner string the class
+---@param bound table<string, any>
+---@param ... string names of the arguments
+function checks.counts(owner, bound, ...)
+  for i = 1, select('#', ...) do
+    local name = select(i, ...)
+    checks.count(('%s: %s'):format(owner, name), bound[name])
+  end
 end
 
 ---Tensors given one by one or as one list, and the keywords behind them.

@@ -102,3 +102,130 @@ def test_the_module_is_named_below_containers_hooks_and_for_lua_errors(rtrain):
         context(2)
     """))
     assert result.stdout.splitlines() == ["in Net.blocks.0.layers.1 (Linear)", "in Net.blocks.0 (Block)"], result.stderr
+
+
+def refusal(rtrain, text):
+    """The first line of what `rtrain exec` says."""
+    result = rtrain("exec", rtrain.script(text))
+    assert result.returncode in (1, 3), result.stdout + result.stderr  # 3: what this version does not have
+    return result.stderr.splitlines()[0]
+
+
+# What stands in place of BODY → what the message holds.
+SLIPS = {
+    "print(config.lr * 2)": "config has no 'lr': it has batch_size, epochs",
+    "print(config.epoch.size)": "config has no 'epoch': did you mean 'epochs'?",
+    "print(x + config.bias)": "add: expected tensors or numbers, got float32 [2, 2], nil: the right side is nil",
+    "print(x * '2')": "tonumber(text) makes a string a number",
+    "print(x < nil)": "the right side is nil; tensors are compared by x:lt(y)",
+    "print(x > '2')": "tensors are compared elementwise: use x:lt(y) or x:gt(y)",
+    "print((x == x):sum())": "a == b is one boolean; tensors are compared by a:eq(b)",
+    "print(('%.3f'):format(x:sum()))": "of a tensor with one element x:item() is a number",
+    "for p in m:parameters() do print(p) end": "a list is walked with for i, value in ipairs(list) do",
+    "for k in config do print(k) end": "a table is walked with for key, value in pairs(t) do",
+    "for i, b in ipairs(loader) do print(i, b) end": "a DataLoader is walked by itself",
+    "for row in pairs(x) do print(row) end": "the rows of a tensor are walked with for row in x:iter() do",
+    "print(m:forwad(x))": "m has no 'forwad': did you mean 'forward'?",
+    "print(m(x))": "self has no 'fc3': did you mean 'fc1'?",
+    "print(nn.Linear('6', 2))": "Linear: in_features: expected an integer of at least 0, got the string '6'",
+    "print(nn.Conv2d('1', 2, 3))": "Conv2d: in_channels: expected an integer of at least 0, got the string '1'",
+    "print(nn.GRU(2, 'x'))": "GRU: hidden_size: expected an integer of at least 0, got the string 'x'",
+    "print(torch.onnx)": "torch has no 'onnx' (Packages): it is not in this version",
+    "require 'penlight'": "module 'penlight' not found (",
+    "require 'torhc'": "module 'torhc' not found: did you mean 'torch'?",
+    "print(len(x))": "in Lua: #x is the length",
+    "for i in range(10) do print(i) end": "for i = 0, 9 do counts from 0 to 9",
+    "print(optim.SGD)": "local optim = require 'torch.optim' comes first",
+    "pirnt(x)": "did you mean 'print'?",
+    "local y = None": "Python's None is written nil",
+    "print(function() return True end)": "Python's True is written true",
+}
+
+
+def test_messages_say_what_was_meant(rtrain):
+    prelude = NET.replace("self.fc2(x)", "self.fc3(x)") + """
+    local train = require 'rtrain'
+    local loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.ones(2)))
+    local config = {batch_size = 4, epochs = 3}
+    local m, x = Net(), torch.ones(2, 2)
+    m.fc1 = nn.Linear(2, 2)
+"""
+    line = prelude.count("\n")
+    for body, expected in SLIPS.items():
+        said = refusal(rtrain, f"{prelude}    {body}\n    print(train, loader, config, m, x)\n")
+        assert expected in said, body
+        assert re.search(rf"train.lua:({line}|10): ", said), said
+    assert len(refusal(rtrain, "require 'penlight'")) < 300
+
+
+# Python → advice, of scripts that Lua does not read.
+PYTHON = {
+    "if a != b then end": "~=", "x += 1": "x = x + 1", "f(a, lr=0.1)": "f(a, {lr = 0.1})", "y = a[1:2]": "torch.slice(1, 3)",
+    "import torch": "require 'torch'", "from torch import nn": "require 'torch.nn'", "class Net(nn.Module):": "extend('Net')",
+    "self.x: int = 3": "annotations of types", "print(1) # one": "a comment begins with --", "def f(x):": "function f(x)",
+    "for i in range(10):": "for … do … end", "if a == b:": "if … then … end", "x = [1, 2]": "a list is {1, 2}",
+    "x = {'a': 1}": "{a = 1}", "x = lambda y: y": "function(x)", "x = y ** 2": "x ^ 2", "if !a then end": "'not'",
+    "with torch.no_grad():": "torch.no_grad(function()", "raise ValueError('x')": "error('message')", "a && b": "'and'",
+}
+
+
+def test_python_in_a_script_is_told_what_to_write(rtrain):
+    for python, advice in PYTHON.items():
+        said = refusal(rtrain, f"local a, b = 1, 2\n{python}\n")
+        assert advice in said and re.search(r"train.lua:[23]: ", said), said
+    # Lua that fails for another reason gets no advice.
+    for lua in ["f(a, {lr = 0.1} {", "local s = 'a != b", "local t = {1, 2", "print(#a b)"]:
+        assert "(" not in refusal(rtrain, lua + "\n").split("near")[-1].replace("'('", ""), lua
+    assert rtrain("exec", rtrain.script("True, None = true, nil\nassert(True and not None)")).returncode == 0
+
+
+def test_configs_and_options_of_a_run(rtrain):
+    base = """
+        local train = require 'rtrain'
+        local torch = require 'torch'
+        local function f(config) BODY end
+        TRAINER
+    """
+    made = ("train.TorchTrainer(f, {train_loop_config = {layers = {1, 2}}, "
+            "scaling_config = train.ScalingConfig{num_workers = 1}}):fit()")
+    said = rtrain.run(base.replace("BODY", "").replace(
+        "TRAINER", "train.TorchTrainer(f, train.ScalingConfig{num_workers = 2})"))
+    assert said.returncode == 3
+    assert "the second argument is a table of options, got a ScalingConfig: write {scaling_config = …}" in said.stderr
+    script = base.replace("TRAINER", made)
+    for text in ["[128,64]", "128, 64", "{128, 64}"]:
+        result = rtrain.run_ok(script.replace("BODY", "print(config)"), "--set", f"layers={text}")
+        assert "{layers = {128, 64}}" in result.stdout
+    missing = rtrain.run(script.replace("BODY", "torch.load('missing.pt')"))
+    assert missing.returncode == 1 and "cannot read 'missing.pt'" in missing.stderr
+    wrong = rtrain.run(script.replace("BODY", "require('rtrain.errors').raise('config', 'no such thing')"))
+    assert wrong.returncode == 3 and "not retried" not in wrong.stderr
+    no_gpu = rtrain.run(script.replace("BODY", ""), "--gpus", "all")
+    assert no_gpu.returncode == 4 and "NCCL" not in no_gpu.stderr
+
+
+def test_unused_parameters_are_named(rtrain):
+    result = rtrain.run("""
+        local train = require 'rtrain'
+        local torch = require 'torch'
+        local Net = torch.nn.Module:extend('Net')
+        function Net:init() self.a, self.b = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2) end
+        function Net:forward(x) return self.a(x) end
+        local function train_func()
+          local model = train.torch.prepare_model(Net())
+          for _ = 1, 2 do model(torch.ones(1, 2)):sum():backward() end
+        end
+        train.TorchTrainer(train_func, {scaling_config = train.ScalingConfig{num_workers = 2}}):fit()
+    """)
+    assert result.returncode == 1
+    assert "DistributedDataParallel: b.weight, b.bias had no gradient in the step before this one" in result.stderr
+
+
+def test_the_empty_init_of_a_module_may_be_called(rtrain):
+    result = rtrain("exec", rtrain.script("""
+        local nn = require 'torch.nn'
+        local Net = nn.Module:extend('Net')
+        function Net:init() nn.Module.init(self); self.fc = nn.Linear(2, 2) end
+        assert(#Net():parameters() == 2)
+    """))
+    assert result.returncode == 0, result.stderr

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <sstream>
 #include <torch/csrc/distributed/c10d/logger.hpp>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 #include <unordered_map>
@@ -41,6 +42,23 @@ using torch::autograd::variable_list;
 constexpr size_t kBroadcastBytes = size_t{250} << 20;
 constexpr double kDefaultBucketMb = 25;
 constexpr std::string_view kUnfinished = "Expected to have finished reduction";
+constexpr size_t kShownNames = 8;
+
+// The parameters whose numbers LibTorch's text ends with: "… for rank 0: 2 3 …".
+std::string unused_text(std::string_view text, const std::vector<std::string>& all) {
+  constexpr std::string_view kMark = "did not receive grad for rank ";
+  const size_t mark = text.find(kMark);
+  const size_t colon = mark == text.npos ? text.npos : text.find(':', mark);
+  std::vector<std::string> names;
+  std::istringstream numbers(std::string(colon == text.npos ? "" : text.substr(colon + 1)));
+  for (size_t number = 0; numbers >> number;) {
+    if (number < all.size()) names.push_back(all[number]);
+  }
+  if (names.empty()) return "some parameters";
+  const size_t more = names.size() > kShownNames ? names.size() - kShownNames : 0;
+  names.resize(names.size() - more);
+  return cat(join(names, ", "), more > 0 ? cat(" and ", more, " more") : "");
+}
 
 // The identity, whose backward runs before that of everything that made the output.
 struct Sink : torch::autograd::Function<Sink> {
@@ -176,11 +194,14 @@ void Reducer::call(const char* operation, const std::function<void()>& body) {
     group_->call(operation, body);
   } catch (const c10::Error& error) {
     if (!std::string_view(error.what_without_backtrace()).starts_with(kUnfinished)) throw;
-    throw Error(Code::kUser,
-                "DistributedDataParallel: some parameters had no gradient in the step before this "
-                "one: call backward on every forward's output, use no_sync for forwards that only "
-                "accumulate, and where parameters may stay unused pass "
-                "parallel_strategy_kwargs = {find_unused_parameters = true}");
+    throw Error(
+        Code::kUser,
+        cat("DistributedDataParallel: ",
+            unused_text(error.what_without_backtrace(), options_.names),
+            " had no gradient in the step before this "
+            "one: call backward on every forward's output, use no_sync for forwards that only "
+            "accumulate, and where parameters may stay unused pass "
+            "parallel_strategy_kwargs = {find_unused_parameters = true}"));
   }
 }
 

@@ -50,9 +50,19 @@ struct Pow {
   static Tensor call(const auto& a, const auto& b) { return at::pow(a, b); }
 };
 
+std::string_view advice_on(lua_State* L) {
+  for (const int index : {1, 2}) {
+    if (lua_isnil(L, index))
+      return index == 1 ? ": the left side is nil" : ": the right side is nil";
+    if (lua_type(L, index) == LUA_TSTRING) return ": tonumber(text) makes a string a number";
+    if (lua_type(L, index) == LUA_TTABLE) return ": torch.tensor(list) makes a list a tensor";
+  }
+  return "";
+}
+
 Error bad_operands(lua_State* L, const char* name) {
-  return Error(Code::kArgument,
-               cat(name, ": expected tensors or numbers, got ", describe_stack(L, 2)));
+  return Error(Code::kArgument, cat(name, ": expected tensors or numbers, got ",
+                                    describe_stack(L, 2), advice_on(L)));
 }
 
 const Tensor& defined(const Tensor& tensor, const char* name) {

@@ -18,6 +18,7 @@ local take = inputs{'input', {'hx'}}
 local RNNCellBase = Module:extend('RNNCellBase')
 
 function RNNCellBase:_set_up(a, gates)
+  require('torch.checks').counts(class.of(self).__name, a, 'input_size', 'hidden_size')
   local like = {dtype = a.dtype, device = a.device}
   self.input_size, self.hidden_size, self.bias = a.input_size, a.hidden_size, a.bias
   self.weight_ih = Parameter(torch.empty({gates * a.hidden_size, a.input_size}, like))

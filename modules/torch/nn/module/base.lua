@@ -91,6 +91,9 @@ function Module.__newindex(self, name, value)
   self._fields[name] = value
 end
 
+---Does nothing: what a Python class begins with, `super().__init__()`, may stay as `nn.Module.init(self)`.
+function Module:init() end
+
 local function results(...) return ... end
 
 -- The call's frame stays on the stack, and with it the module: an error names it.
