@@ -1,8 +1,7 @@
--- argparse.lua: command lines of scripts: Lua's argparse, as Debian has it, which leaves with exit code 2 when the command
--- line is wrong.
+-- argparse.lua: parsers of a script's own arguments: Lua's argparse, of which argparse.readthedocs.io is the manual.
 --
--- Its manual is at argparse.readthedocs.io. The script's arguments are what follows the file in `rtrain exec` and what
--- follows `--` in `rtrain run`.
+-- The script's arguments are what follows the file in `rtrain exec` and what follows `--` in `rtrain run`. A wrong one ends the
+-- process with exit code 2.
 
 local argparse = require 'rtrain._argparse'
 local errors = require 'rtrain.errors'

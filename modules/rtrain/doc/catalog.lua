@@ -24,7 +24,7 @@ local catalog = {}
 
 local TENSOR = 'torch.Tensor'
 
-local ROOTS = {'rtrain', 'torch', 'vision'}
+local ROOTS = {'rtrain', 'torch', 'vision', 'argparse'}
 
 -- What a script requires by its own name: its parent does not hand it out.
 local REQUIRED = {['rtrain.class'] = true}
