@@ -344,7 +344,7 @@ function TestAggregates.test_numbers()
   lu.assertEquals({both['sum(x)'], both['sum(y)']}, {9, 2})
   lu.assertEquals(ds:unique('s'), {'a', 'b'})
   lu.assertEquals(ds:unique('y'), {0.5, torch.none, 1.5})
-  lu.assertStrContains(message_of(ds.sum, ds, 's'), "column 's' has no numbers but string values")
+  lu.assertStrContains(message_of(ds.sum, ds, 's'), "Sum: column 's' has no numbers but string values")
   lu.assertNil(data.range(0):sum('id'))
 end
 

@@ -62,6 +62,16 @@ function TestGroups.test_nulls_make_a_result_null_when_they_count()
   lu.assertEquals(lists, {{1, torch.none}, {3}})
 end
 
+-- The mean and deviation of images of each kind.
+function TestGroups.test_tensors_give_all_their_numbers()
+  local ds = data.from_tensors{k = torch.tensor{1, 0, 1}, image = torch.arange(12):view(3, 2, 2):float()}
+  local rows = ds:groupby('k'):aggregate(A.Mean('image'), A.Std('image', {ddof = 0}), A.Max('image'), A.Quantile('image'),
+    A.Sum('image'), A.Count('image')):take_all()
+  lu.assertEquals(rows[1], {k = 0, ['mean(image)'] = 5.5, ['std(image)'] = math.sqrt(1.25), ['max(image)'] = 7,
+    ['quantile(image)'] = 5.5, ['sum(image)'] = 22, ['count(image)'] = 1})
+  lu.assertEquals({rows[2]['mean(image)'], rows[2]['max(image)'], rows[2]['quantile(image)']}, {5.5, 11, 5.5})
+end
+
 function TestGroups.test_null_keys_are_a_group()
   local ds = data.from_items{{s = 'a', k = 1}, {k = NONE}, {s = 'a', k = NONE}, {k = 1}}
   lu.assertEquals(column(ds:groupby('s'):count(), 'count()'), {2, 2})
@@ -118,7 +128,7 @@ function TestGroups.test_what_is_refused()
   lu.assertStrContains(message_of(A.Sum), "missing argument 'on'")
   lu.assertStrContains(message_of(function() return A.ValueCounter end), 'use groupby(column):count()')
   local sums = fruit():groupby('x'):aggregate(A.Sum('k'))
-  lu.assertStrContains(message_of(sums.take_all, sums), "Sum: column 'k' is string, not a number for each row")
+  lu.assertStrContains(message_of(sums.take_all, sums), "Sum: column 'k' has no numbers but string values")
   lu.assertStrContains(message_of(groups.map_groups, groups, print, {batch_format = 'pandas'}), 'pandas')
 end
 

@@ -8,6 +8,7 @@ local groups = {}
 ---@class data.Groups
 ---@field block data.Block
 ---@field count integer of groups
+---@field rows integer
 ---@field starts torch.Tensor int64 (count): the first row of each
 ---@field ids torch.Tensor int64 (rows): the group of each row
 
@@ -53,7 +54,7 @@ end
 function groups.of(block, keys)
   local first = firsts(block, keys)
   local starts = first:nonzero():flatten()
-  return {block = block, count = starts:size(0), starts = starts, ids = first:to('int64'):cumsum(0):sub(1)}
+  return {block = block, count = starts:size(0), rows = block:num_rows(), starts = starts, ids = first:to('int64'):cumsum(0):sub(1)}
 end
 
 ---The keys of a row, to be compared with `is_same`.

@@ -36,19 +36,29 @@ function AggregateFn:_take(what, a)
   self.name = a.alias_name or ('%s(%s)'):format(what, a.on or '')
 end
 
----The numbers of the column: floats as float64 with NaN for null, others as int64; `wide = false` keeps their dtype.
+-- The groups of the numbers of rows that have `count` each.
+local function of_elements(groups, count)
+  return {block = groups.block, count = groups.count, rows = groups.rows * count, starts = groups.starts * count,
+          ids = groups.ids:repeat_interleave(count)}
+end
+
+---The numbers of the column: floats as float64 with NaN for null, others as int64; `wide = false` keeps their dtype. Rows of
+---more dimensions give all their numbers.
 ---@param groups data.Groups
 ---@param wide? boolean
----@return torch.Tensor values (rows)
+---@return torch.Tensor values (numbers)
+---@return data.Groups groups of the numbers
 function AggregateFn:_numbers(groups, wide)
   local of = groups.block:column(self.on)
-  if not column.is_tensor(of) or of:dim() ~= 1 or of:is_complex() then
-    errors.raise('argument', ("%s: column '%s' is %s, not a number for each row"):format(class.of(self).__name, self.on,
+  if not column.is_tensor(of) or of:is_complex() then
+    errors.raise('argument', ("%s: column '%s' has no numbers but %s values"):format(class.of(self).__name, self.on,
       column.type_of(of)))
   end
-  if of.dtype == 'bool' then return of:to('int64') end
-  if wide == false then return of end
-  return of:to(of:is_floating_point() and 'float64' or 'int64')
+  if of:dim() > 1 then groups = of_elements(groups, of:numel() / of:size(0)) end
+  local values = of:flatten()
+  if of.dtype == 'bool' then return values:to('int64'), groups end
+  if wide == false then return values, groups end
+  return values:to(of:is_floating_point() and 'float64' or 'int64'), groups
 end
 
 ---Whether each row has a value.
@@ -56,7 +66,7 @@ end
 ---@return torch.Tensor|nil valid bool (rows); nil where all have
 function AggregateFn._valid(of)
   if column.is_strings(of) then return of.valid end
-  if column.is_tensor(of) and of:is_floating_point() then return of:isnan():logical_not() end
+  if column.is_tensor(of) and of:dim() == 1 and of:is_floating_point() then return of:isnan():logical_not() end
   return nil
 end
 

@@ -9,7 +9,7 @@ local torch = require 'torch'
 -- The first row of each group, and the end of the last.
 local function bounds(groups)
   local out = groups.starts:tolist()
-  out[#out + 1] = groups.block:num_rows()
+  out[#out + 1] = groups.rows
   return out
 end
 
@@ -37,7 +37,9 @@ function Quantile:init(...)
 end
 
 function Quantile:partial(groups)
-  local values, ends, parts = self:_numbers(groups):to('float64'), bounds(groups), {}
+  local values, own = self:_numbers(groups)
+  local ends, parts = bounds(own), {}
+  values = values:to('float64')
   for g = 1, groups.count do parts[g] = {values:narrow(0, ends[g], ends[g + 1] - ends[g])} end
   return self._state({'parts'}, Objects(parts, groups.count))
 end

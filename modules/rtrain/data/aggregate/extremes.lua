@@ -36,13 +36,15 @@ end
 
 ---The numbers that are compared.
 ---@param groups data.Groups
----@return torch.Tensor
+---@return torch.Tensor values
+---@return data.Groups groups
 function Extreme:values(groups) return self:_numbers(groups, false) end
 
 function Extreme:partial(groups)
   local of = groups.block:column(self.on)
   if column.is_strings(of) then return text_partial(self, groups, of) end
-  local values = self:values(groups)
+  local values
+  values, groups = self:values(groups)
   local valid = self._valid(values) or torch.ones_like(values, {dtype = 'bool'})
   if values:is_floating_point() then values = values:masked_fill(valid:logical_not(), self._neutral) end
   local value = torch.zeros({groups.count}, {dtype = values.dtype})
@@ -102,6 +104,9 @@ local abs_max_signature = AggregateFn.signature 'AbsMax'
 
 function AbsMax:init(...) self:_take('abs_max', abs_max_signature:bind(...)) end
 
-function AbsMax:values(groups) return self:_numbers(groups, false):abs() end
+function AbsMax:values(groups)
+  local values, own = self:_numbers(groups, false)
+  return values:abs(), own
+end
 
 return {Min = Min, Max = Max, AbsMax = AbsMax}

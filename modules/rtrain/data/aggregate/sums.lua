@@ -7,10 +7,11 @@ local torch = require 'torch'
 
 -- The sum of some values in each group.
 local function total(groups, values)
+  if groups.count == 1 then return values:sum {dtype = values.dtype}:view(1) end
   return torch.zeros({groups.count}, {dtype = values.dtype}):index_add_(0, groups.ids, values)
 end
 
-local function ones(groups) return torch.ones({groups.block:num_rows()}, {dtype = 'int64'}) end
+local function ones(groups) return torch.ones({groups.rows}, {dtype = 'int64'}) end
 
 -- Values with 0 for null, how many there are in each group, and how many are null.
 local function valid_values(groups, values)
@@ -67,8 +68,9 @@ local sum_signature = AggregateFn.signature 'Sum'
 function Sum:init(...) self:_take('sum', sum_signature:bind(...)) end
 
 function Sum:partial(groups)
-  local values, count, nulls = valid_values(groups, self:_numbers(groups))
-  return self._state({'sum', 'count', 'nulls'}, total(groups, values), count, nulls)
+  local all, own = self:_numbers(groups)
+  local values, count, nulls = valid_values(own, all)
+  return self._state({'sum', 'count', 'nulls'}, total(own, values), count, nulls)
 end
 
 function Sum:finalize(state)
@@ -108,12 +110,12 @@ function Std:init(...)
 end
 
 function Std:partial(groups)
-  local all = self:_numbers(groups):to('float64')
-  local values, count, nulls = valid_values(groups, all)
-  local mean = total(groups, values) / count:clamp{min = 1}
-  local distance = all - mean:index_select(0, groups.ids)
-  return self._state({'mean', 'squares', 'count', 'nulls'}, mean, total(groups, distance:square():nan_to_num(0)), count,
-    nulls)
+  local all, own = self:_numbers(groups)
+  all = all:to('float64')
+  local values, count, nulls = valid_values(own, all)
+  local mean = total(own, values) / count:clamp{min = 1}
+  local distance = all - mean:index_select(0, own.ids)
+  return self._state({'mean', 'squares', 'count', 'nulls'}, mean, total(own, distance:square():nan_to_num(0)), count, nulls)
 end
 
 function Std:merge(a, b)

@@ -1,86 +1,29 @@
--- rtrain/data/dataset/aggregates.lua: Dataset: sum, min, max, mean, std, unique: native, in one pass.
+-- rtrain/data/dataset/aggregates.lua: Dataset: sum, min, max, mean, std, unique: in one pass.
 
+local aggregates = require 'rtrain.data.aggregate'
 local args = require 'rtrain.args'
+local checks = require 'rtrain.data.checks'
 local column = require 'rtrain.data.column'
 local errors = require 'rtrain.errors'
+local GroupedData = require 'rtrain.data.grouped_data'
 local ordered = require 'rtrain.ordered'
 local torch = require 'torch'
 
 ---@class rtrain.data.Dataset
 local Dataset = require 'rtrain.data.dataset.base'
 
--- A running sum, mean and squared distance from it, of float64, after Chan, Golub and LeVeque.
-local function new_moments() return {count = 0, sum = 0, mean = 0, squares = 0, has_null = false} end
-
-local function add_values(moments, values)
-  local count = values:numel()
-  if count == 0 then return end
-  local sum, low, high = values:sum():item(), values:min():item(), values:max():item()
-  local wide = values:to('float64')
-  local mean = wide:mean():item()
-  local total, difference = moments.count + count, mean - moments.mean
-  moments.squares = moments.squares + (wide - mean):square():sum():item()
-    + difference * difference * moments.count * count / total
-  moments.mean = moments.mean + difference * count / total
-  moments.count, moments.sum = total, moments.sum + sum
-  if not moments.min or low < moments.min then moments.min = low end
-  if not moments.max or high > moments.max then moments.max = high end
-end
-
--- NaN stands for null.
-local function add_column(moments, name, of, what)
-  if not column.is_tensor(of) then
-    errors.raise('argument', ("%s: column '%s' has no numbers but %s values"):format(what, name, column.type_of(of)))
+-- One aggregate of a column, or a table of those of several.
+local function aggregate(self, make, a)
+  local names, made, out = checks.names('on', a.on or self:columns() or {}), {}, ordered.new()
+  if #names == 0 then return out end
+  for i, name in ipairs(names) do made[i] = make(name, {ignore_nulls = a.ignore_nulls, ddof = a.ddof}) end
+  local row = GroupedData(self, {}):aggregate(unpack(made)):take_all()[1] or {}
+  for _, each in ipairs(made) do
+    local value = row[each.name]
+    -- NaN says that a null counted.
+    if value == value or not a.ignore_nulls then out[each.name] = value end
   end
-  local values = of:flatten()
-  if values.dtype == 'bool' then values = values:to('int64') end
-  if values:is_floating_point() then
-    if values.dtype ~= 'float64' then values = values:to('float64') end
-    local valid = values:isnan():logical_not()
-    if not valid:all():item() then
-      moments.has_null = true
-      values = values:masked_select(valid)
-    end
-  end
-  add_values(moments, values)
-end
-
--- The moments of each column.
-local function moments_of(self, names, what)
-  local out = {}
-  for i in ipairs(names) do out[i] = new_moments() end
-  for block in self:select_columns(names):_execute() do
-    for i, name in ipairs(names) do add_column(out[i], name, block:column(name), what) end
-  end
-  return out
-end
-
-local READ = {
-  sum = function(moments) return moments.sum end,
-  min = function(moments) return moments.min end,
-  max = function(moments) return moments.max end,
-  mean = function(moments) return moments.mean end,
-  std = function(moments, ddof)
-    if moments.count <= ddof then return nil end
-    return math.sqrt(moments.squares / (moments.count - ddof))
-  end,
-}
-
-local function result(what, moments, a)
-  if moments.count == 0 then return nil end
-  if moments.has_null and a.ignore_nulls == false then return 0 / 0 end
-  return READ[what](moments, a.ddof)
-end
-
-local function aggregate(self, what, a)
-  local names = a.on
-  if type(names) == 'string' then names = {names} end
-  if names == nil then names = self:columns() or {} end
-  if #names == 0 then return ordered.new() end
-  local moments = moments_of(self, names, what)
-  if type(a.on) == 'string' then return result(what, moments[1], a) end
-  local out = ordered.new()
-  for i, name in ipairs(names) do out[('%s(%s)'):format(what, name)] = result(what, moments[i], a) end
+  if type(a.on) == 'string' then return out[made[1].name] end
   return out
 end
 
@@ -97,23 +40,23 @@ local mean_signature, std_signature = signature 'mean', args.signature('std', {{
 ---assert(data.range(4):sum('id') == 6 and data.range(4):mean{'id'}['mean(id)'] == 1.5)
 ---```
 ---@return number|table|nil
-function Dataset:sum(...) return aggregate(self, 'sum', sum_signature:bind(...)) end
+function Dataset:sum(...) return aggregate(self, aggregates.Sum, sum_signature:bind(...)) end
 
 ---The smallest value. Arguments: on, {ignore_nulls = true}. Counterpart: Dataset.min.
 ---@return number|table|nil
-function Dataset:min(...) return aggregate(self, 'min', min_signature:bind(...)) end
+function Dataset:min(...) return aggregate(self, aggregates.Min, min_signature:bind(...)) end
 
 ---The largest value. Arguments: on, {ignore_nulls = true}. Counterpart: Dataset.max.
 ---@return number|table|nil
-function Dataset:max(...) return aggregate(self, 'max', max_signature:bind(...)) end
+function Dataset:max(...) return aggregate(self, aggregates.Max, max_signature:bind(...)) end
 
 ---The mean. Arguments: on, {ignore_nulls = true}. Counterpart: Dataset.mean.
 ---@return number|table|nil
-function Dataset:mean(...) return aggregate(self, 'mean', mean_signature:bind(...)) end
+function Dataset:mean(...) return aggregate(self, aggregates.Mean, mean_signature:bind(...)) end
 
 ---The standard deviation. Arguments: on, {ddof = 1, ignore_nulls = true}. Counterpart: Dataset.std.
 ---@return number|table|nil
-function Dataset:std(...) return aggregate(self, 'std', std_signature:bind(...)) end
+function Dataset:std(...) return aggregate(self, aggregates.Std, std_signature:bind(...)) end
 
 -- A value as a key: int64 beyond 2^53 is cdata, which Lua compares by identity.
 local function key_of(value) return type(value) == 'cdata' and tostring(value) or value end

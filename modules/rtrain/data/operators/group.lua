@@ -90,7 +90,8 @@ function Aggregate:schema_of(schema)
   for _, entry in ipairs(schema) do types[entry.name] = entry.type end
   for i, key in ipairs(self._keys) do out[i] = {name = key, type = types[key]} end
   for _, aggregate in ipairs(self._aggregates) do
-    out[#out + 1] = {name = aggregate.name, type = aggregate:type_of(types[aggregate.on] or 'int64')}
+    local of = types[aggregate.on] or 'int64'
+    out[#out + 1] = {name = aggregate.name, type = aggregate:type_of(of:match '^tensor<(%w+)>' or of)}
   end
   return out
 end
