@@ -54,7 +54,8 @@ end
 function groups.of(block, keys)
   local first = firsts(block, keys)
   local starts = first:nonzero():flatten()
-  return {block = block, count = starts:size(0), rows = block:num_rows(), starts = starts, ids = first:to('int64'):cumsum(0):sub(1)}
+  local ids = first:to('int64'):cumsum(0):sub(1)
+  return {block = block, count = starts:size(0), rows = block:num_rows(), starts = starts, ids = ids}
 end
 
 ---The keys of a row, to be compared with `is_same`.
