@@ -79,7 +79,11 @@ Error library_error(std::string_view text) {
 }
 
 // Lua's functions in C have no position of their own: "bad argument #1 to '?' (…)".
-bool lacks_position(std::string_view message) { return message.starts_with("bad argument #"); }
+// Nor has what happens between two of the script's lines.
+bool lacks_position(std::string_view message) {
+  return message.starts_with("bad argument #") || message == "stack overflow" ||
+         message == "C stack overflow";
+}
 
 // "error() was called with a table: {code = 7, …}": what a table holds says more than its address.
 std::string raised_text(lua_State* L, int index) {

@@ -74,8 +74,8 @@ bool push_finder(lua_State* L, const char* module) {
 
 class Walk {
  public:
-  Walk(lua_State* L, const std::string& operation) : L_(L), operation_(operation) {
-    if (push_finder(L_, "rtrain.tail_call")) finder_ = lua_gettop(L_);
+  Walk(lua_State* L, const std::string& operation, bool may_ask) : L_(L), operation_(operation) {
+    if (may_ask && push_finder(L_, "rtrain.tail_call")) finder_ = lua_gettop(L_);
   }
 
   void visit(int first, int last) {
@@ -85,7 +85,7 @@ class Walk {
     }
   }
 
-  void add_gap(int levels) { lines_.push_back(cat("  ... (", levels, " frames)")); }
+  void add_gap(int levels) { lines_.push_back({cat("  ... (", levels, " frames)"), 1}); }
 
   Traceback finish(const std::string& context) {
     if (lines_.size() > kInnerLines + kOuterLines) shorten();
@@ -93,16 +93,29 @@ class Walk {
     const auto add = [&text](const std::string& line) {
       text += cat(text.empty() ? "" : "\n", line);
     };
-    for (const std::string& line : lines_) add(line);
+    for (const Line& line : lines_) {
+      add(line.count > 1 ? cat(line.text, " (", line.count, " times)") : line.text);
+    }
     // Alone they say nothing: there is no script, as in `rtrain doc`.
     if (library_frames_ > 0 && !text.empty()) add(cat("  (+", library_frames_, " rtrain frames)"));
     return {.where = where_, .text = text, .slip = {}};
   }
 
  private:
+  // Frames of a recursion are often the same.
+  struct Line {
+    std::string text;
+    int count = 1;
+  };
+
   void add_line(const std::string& position, const std::string& function) {
     if (where_.empty()) where_ = position;
-    lines_.push_back(cat("  ", position, ": ", function));
+    const std::string text = cat("  ", position, ": ", function);
+    if (!lines_.empty() && lines_.back().text == text) {
+      ++lines_.back().count;
+    } else {
+      lines_.push_back({text, 1});
+    }
   }
 
   void add_frame(int level) {
@@ -131,7 +144,7 @@ class Walk {
     const auto first = lines_.begin() + kInnerLines;
     const auto last = lines_.end() - kOuterLines;
     const auto left_out = last - first;
-    *first = cat("  ... (", left_out, " lines)");
+    *first = {cat("  ... (", left_out, " lines)"), 1};
     lines_.erase(first + 1, last);
   }
 
@@ -140,7 +153,7 @@ class Walk {
   int finder_ = 0;
   int library_frames_ = 0;
   std::string where_;
-  std::vector<std::string> lines_;
+  std::vector<Line> lines_;
 };
 
 // What errors.context says; "" when it says nothing.
@@ -176,15 +189,18 @@ thread_local bool Asking::active_ = false;
 
 Traceback make_traceback(lua_State* L, int level, const std::string& operation) {
   const int top = lua_gettop(L);
-  if (Asking::is_active() || lua_checkstack(L, 12) == 0) return {};
+  if (Asking::is_active()) return {};
   const Asking asking;
-  const std::string context = context_text(L, level);
-  lua_settop(L, top);
-  const auto [slip, place] = find_slip(L, level);
-  lua_settop(L, top);
-  Walk walk(L, operation);
   const int depth = depth_of(L);
-  if (depth - level <= kInnerLevels + kOuterLevels) {
+  // A recursion that has used up the stack leaves no room for questions.
+  const bool is_deep = depth - level > kInnerLevels + kOuterLevels;
+  const bool may_ask = !is_deep && lua_checkstack(L, 12) != 0;
+  const std::string context = may_ask ? context_text(L, level) : "";
+  lua_settop(L, top);
+  const auto [slip, place] = may_ask ? find_slip(L, level) : std::pair<std::string, std::string>();
+  lua_settop(L, top);
+  Walk walk(L, operation, may_ask);
+  if (!is_deep) {
     walk.visit(level, depth);
   } else {
     walk.visit(level, level + kInnerLevels);

@@ -229,3 +229,30 @@ def test_the_empty_init_of_a_module_may_be_called(rtrain):
         assert(#Net():parameters() == 2)
     """))
     assert result.returncode == 0, result.stderr
+
+
+# Ways to use up the stack: in Lua, through metamethods, C functions, modules and pcall.
+RECURSIONS = {
+    "lua": "local function f(n) return 1 + f(n + 1) end f(1)",
+    "index": "local t = setmetatable({}, {__index = function(t, k) return t[k .. 'x'] end}) print(t.a)",
+    "tostring": "local t = setmetatable({}, {__tostring = function(t) return tostring(t) .. 'a' end}) print(tostring(t))",
+    "sort": "local function f() table.sort({2, 1}, f) return true end f()",
+    "module": "local M = nn.Module:extend('M') function M:forward(x) local y = self(x) return y end M()(1)",
+    "pcall": "local function f() local ok, err = pcall(f) if not ok then error(err, 0) end end f()",
+}
+
+
+def test_an_endless_recursion_is_told_in_a_few_lines(rtrain):
+    for name, body in RECURSIONS.items():
+        text = f"local nn = require 'torch.nn'\nprint(nn)\nlocal function train_func() {body} end\n"
+        result = rtrain("exec", rtrain.script(text + "train_func()"))
+        assert result.returncode == 1, name
+        lines = result.stderr.splitlines()
+        assert re.search(r"train.lua:3: stack overflow$", lines[0]) and len(lines) < 30, (name, result.stderr)
+        for workers in (0, 2):
+            result = rtrain.run(
+                text + "require('rtrain').TorchTrainer(train_func, "
+                f"{{scaling_config = {{num_workers = {workers}}}}}):fit()")
+            assert result.returncode == 1, name
+            assert re.search(r"^\S*train.lua:3: stack overflow$", result.stderr, re.M), (name, workers, result.stderr)
+            assert len(result.stderr.splitlines()) < 30

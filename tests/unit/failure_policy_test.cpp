@@ -162,5 +162,12 @@ TEST(FailurePolicy, EnvironmentAndConfigurationAreNeverRetried) {
   }
 }
 
+TEST(FailurePolicy, WhereNobodyAskedForRetriesNothingIsSaidOfThem) {
+  const FailureDecision decision =
+      FailurePolicy({.max_failures = 0}, 1).decide({Error(Code::kConfig, "no such field")});
+  EXPECT_FALSE(decision.retry);
+  EXPECT_EQ(decision.reason, "");
+}
+
 }  // namespace
 }  // namespace rtrain
