@@ -41,7 +41,7 @@ void exit_on_signals() {
   action.sa_handler = [](int number) {
     _exit(exit_code(number == SIGINT ? Code::kInterrupted : Code::kTerminated));
   };
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) {
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU}) {
     struct sigaction before {};
     sigaction(number, nullptr, &before);
     if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);

@@ -10,7 +10,8 @@
 namespace rtrain {
 
 // What a run takes as a request to end: by a hand, a scheduler or a batch system.
-inline constexpr std::array kStopSignals = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT};
+inline constexpr std::array kStopSignals = {SIGINT,  SIGTERM, SIGHUP, SIGUSR1,
+                                            SIGUSR2, SIGXCPU, SIGQUIT};
 
 class Signal {
  public:

@@ -8,8 +8,8 @@
 
 #include <cstdlib>
 
-#include "host/base/address_limit.h"
 #include "host/base/error.h"
+#include "host/base/process_limits.h"
 #include "host/base/text.h"
 
 namespace rtrain {

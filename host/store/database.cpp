@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "host/base/fault.h"
+#include "host/base/process_limits.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
 #include "host/store/schema.h"
@@ -299,6 +300,7 @@ Error Database::error(int result) const {
   if (of_system && system_error != 0) {
     reason = cat(reason, " (", std::string_view(std::strerror(system_error)), ")");
   }
+  if ((result & 0xff) == SQLITE_IOERR) reason += file_size_limit_text();
   if ((result & 0xff) == SQLITE_NOTADB || (result & 0xff) == SQLITE_CORRUPT) {
     return Error(Code::kEnvironment,
                  cat("the store ", path_, " is damaged (", reason,

@@ -22,7 +22,7 @@ namespace rtrain {
 // Why a run is asked to stop.
 enum class StopKind {
   kInterrupt,  // Ctrl-C
-  kTerminate,  // SIGTERM, SIGHUP, SIGUSR1, SIGUSR2: the machine is wanted back
+  kTerminate,  // SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU: the machine is wanted back
   kOperator,   // rtrain stop RUN
   kPredicate,  // RunConfig.stop says that it is enough
   kResize,     // the group gets another size

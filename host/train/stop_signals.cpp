@@ -55,6 +55,7 @@ void StopSignals::on_signal(int number) {
   const bool same = own_ > 0 && now_s - last_s_ < kOneSignalS;
   last_s_ = now_s;
   if (same) return;
+  if (number == SIGXCPU && asked_) return;  // the kernel sends it every second
   exit_code_ = exit_code(code_of(number));
   ++own_;
   if (number == SIGQUIT && !quitting_) return quit();

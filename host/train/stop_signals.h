@@ -1,5 +1,5 @@
-// host/train/stop_signals.h: what SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGQUIT ask of a
-// run.
+// host/train/stop_signals.h: what signals ask of a run: SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2,
+// SIGXCPU and SIGQUIT.
 //
 // The first asks for a stop, the second kills, the third leaves at once. SIGQUIT (Ctrl-\) shows
 // where all ranks are and then counts as the second. A signal for the whole job

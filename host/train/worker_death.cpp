@@ -2,8 +2,8 @@
 
 #include <csignal>
 
-#include "host/base/address_limit.h"
 #include "host/base/native_frame.h"
+#include "host/base/process_limits.h"
 #include "host/base/text.h"
 
 namespace rtrain {

@@ -68,8 +68,9 @@ def told_at(result):
 @pytest.mark.parametrize(
     "number, code, status, raised",
     [(signal.SIGINT, 130, "ABORTED", "interrupted"), (signal.SIGTERM, 75, "PREEMPTED", "preempted"),
-     (signal.SIGUSR1, 75, "PREEMPTED", "preempted"), (signal.SIGUSR2, 75, "PREEMPTED", "preempted")],
-    ids=["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2"])
+     (signal.SIGUSR1, 75, "PREEMPTED", "preempted"), (signal.SIGUSR2, 75, "PREEMPTED", "preempted"),
+     (signal.SIGXCPU, 75, "PREEMPTED", "preempted")],
+    ids=["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU"])
 def test_B_106_all_ranks_see_the_request_at_the_same_call(rtrain, number, code, status, raised):
     running = rtrain.started("run", rtrain.script(script(POLLING)))
     running.send(number)
@@ -156,6 +157,19 @@ def test_a_file_above_the_limit_of_size_is_an_error_of_the_script(rtrain):
         """)], cwd=rtrain.folder, env=rtrain.env, capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stderr
     assert result.stdout.count("write\tnil\tFile too large") == 2, result.stdout
+
+
+def test_a_store_above_the_limit_of_size_is_a_full_disk(rtrain):
+    rtrain.env["RTRAIN_STORE_PATIENCE_S"] = "1"
+    script = rtrain.script("""
+        require('rtrain').DataParallelTrainer(function()
+          for i = 1, 4000 do require('rtrain').report{i = i, padding = ('x'):rep(500)} end
+        end):fit()
+        """)
+    result = subprocess.run(["bash", "-c", f"ulimit -f 600; exec {RTRAIN} run {script} --name full"], cwd=rtrain.folder,
+                            env=rtrain.env, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 4, result.stderr
+    assert "reports wait in memory" in result.stderr and "`ulimit -f` allows files of 600 KiB" in result.stderr
 
 
 def test_a_signal_before_the_group_is_up_ends_the_run(rtrain):
