@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "host/base/fault.h"
 #include "host/base/process_start.h"
 #include "host/cli/command.h"
+#include "host/cli/script_arguments.h"
 #include "host/cli/terminal_stream.h"
 #include "host/cli/unknown_name.h"
 #include "host/loop/group_guard.h"
@@ -87,7 +89,9 @@ int run_command_line(int argc, char** argv) {
     return exit_code(Code::kUsage);
   }
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> args = mark_script_arguments(result.command);
+    std::reverse(args.begin(), args.end());  // as CLI11 wants them
+    app.parse(std::move(args));
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);
     const std::vector<std::string> args(argv + 1, argv + argc);

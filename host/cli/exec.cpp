@@ -5,6 +5,7 @@
 #include "host/base/error.h"
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
+#include "host/cli/script_arguments.h"
 #include "host/lua/state.h"
 
 namespace rtrain {
@@ -21,11 +22,11 @@ void run_exec(ExecOptions options) {
   add_host_modules(state);
   if (!options.code) {
     if (options.file.empty()) throw Error(Code::kUsage, "exec: expected a FILE or -e CODE");
-    return run_file(state, options.file, options.args);
+    return run_file(state, options.file, unmarked(options.args));
   }
   // With code the first argument is none of ours.
   if (!options.file.empty()) options.args.insert(options.args.begin(), options.file);
-  run_code(state, *options.code, options.args);
+  run_code(state, *options.code, unmarked(options.args));
 }
 
 }  // namespace

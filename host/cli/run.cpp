@@ -13,6 +13,7 @@
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
 #include "host/cli/layout.h"
+#include "host/cli/script_arguments.h"
 #include "host/lua/convert.h"
 #include "host/lua/state.h"
 
@@ -96,7 +97,7 @@ void run_script(const RunOptions& options, const std::vector<std::string>& comma
   push_value(state, flags_of(options, command));
   lua_setfield(state, -2, "rtrain._flags");
   lua_pop(state, 1);
-  run_file(state, options.file, options.args);
+  run_file(state, options.file, unmarked(options.args));
   if (has_trained(state) || options.quiet) return;
   std::cerr << "rtrain: " << options.file
             << " ended without a call of fit(): nothing was trained\n";

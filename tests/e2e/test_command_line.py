@@ -29,16 +29,16 @@ def test_exec_passes_arguments_and_output(rtrain):
 
 def test_what_follows_the_file_is_the_scripts_own(rtrain):
     script = rtrain.script("print(#arg, table.concat(arg, '|'))")
-    result = rtrain("exec", script, "--help", "-e", "--", "")
-    assert (result.returncode, result.stdout) == (0, "4\t--help|-e|--|\n")
-    result = rtrain("run", "-q", script, "--", "--help", "-n")
-    assert (result.returncode, result.stdout) == (0, "2\t--help|-n\n")
+    result = rtrain("exec", script, "--help", "-e", "[1,2]", "--", "")
+    assert (result.returncode, result.stdout) == (0, "5\t--help|-e|[1,2]|--|\n")
+    result = rtrain("run", "-q", script, "--", "--help", "-n", "[1,2]")
+    assert (result.returncode, result.stdout) == (0, "3\t--help|-n|[1,2]\n")
 
 
 def test_exec_runs_code_from_the_command_line(rtrain):
     rtrain.script("return {answer = 42}", name="helper.lua")
-    result = rtrain("exec", "-e", "print(require('helper').answer, arg[0], arg[1], arg[2])", "a", "--b")
-    assert (result.returncode, result.stdout) == (0, "42\t-e\ta\t--b\n")
+    result = rtrain("exec", "-e", "print(require('helper').answer, arg[0], arg[1], arg[2])", "[1,2]", "--b")
+    assert (result.returncode, result.stdout) == (0, "42\t-e\t[1,2]\t--b\n")
 
 
 @pytest.mark.parametrize("code, message, status", [
