@@ -114,7 +114,23 @@ std::string raised_text(lua_State* L, int index) {
   return cat(out, ": {", join(fields, ", "), "}");
 }
 
-// lua_pcall's message handler: any error value becomes an error object with a traceback.
+// What tostring gives. A text is taken as it is: after a stack overflow nothing can be called.
+std::string printed_text(lua_State* L, int index) {
+  if (lua_type(L, index) != LUA_TSTRING) {
+    lua_getglobal(L, "tostring");
+    lua_pushvalue(L, index);
+    if (lua_pcall(L, 1, 1, 0) != 0 || lua_type(L, -1) != LUA_TSTRING) {
+      return "(error object that does not print)";
+    }
+    index = -1;
+  }
+  size_t size = 0;
+  const char* text = lua_tolstring(L, index, &size);
+  return std::string(text, size);
+}
+
+// lua_pcall's message handler: any error value becomes an error object with a traceback. The text
+// "file.lua:3: …" keeps the position it begins with.
 int traceback_handler(lua_State* L) {
   if (is_error_object(L, 1)) {
     lua_getfield(L, 1, "traceback");
@@ -126,21 +142,10 @@ int traceback_handler(lua_State* L) {
     lua_settop(L, 1);
     return 1;
   }
-  // A plain value: its text; "file.lua:3: text" keeps the position it begins with.
   // A table's or function's text would be its address, another one each time.
   const bool is_plain = lua_type(L, 1) < LUA_TTABLE && lua_type(L, 1) != LUA_TLIGHTUSERDATA;
   const bool prints = is_plain || luaL_getmetafield(L, 1, "__tostring") != 0;
-  lua_getglobal(L, "tostring");
-  lua_pushvalue(L, 1);
-  if (!prints) {
-    const std::string text = raised_text(L, 1);
-    lua_pushlstring(L, text.data(), text.size());
-  } else if (lua_pcall(L, 1, 1, 0) != 0 || lua_type(L, -1) != LUA_TSTRING) {
-    lua_pushliteral(L, "(error object that does not print)");
-  }
-  size_t size = 0;
-  const char* text = lua_tolstring(L, -1, &size);
-  const std::string message(text, size);
+  const std::string message = prints ? printed_text(L, 1) : raised_text(L, 1);
   const Traceback traceback = make_traceback(L, 1, "");
   if (!traceback.slip.empty()) {
     push_error_object(L, code_name(Code::kArgument), traceback.slip, traceback.where,
@@ -227,7 +232,9 @@ void push_error(lua_State* L, const Error& error) {
 Error to_error(lua_State* L, int index) {
   if (!is_error_object(L, index)) {
     const char* text = lua_tostring(L, index);
-    return Error(Code::kUser, text == nullptr ? "(error value is no string)" : text);
+    const std::string message = text == nullptr ? "(error value is no string)" : text;
+    const std::string place = message == "stack overflow" ? recursion_place(L) : "";
+    return Error(Code::kUser, place.empty() ? message : cat(place, ": ", message));
   }
   if (index < 0) index = lua_gettop(L) + index + 1;
   const Code code = code_from_name(field(L, index, "code")).value_or(Code::kInternal);

@@ -95,6 +95,13 @@ void set_arguments(lua_State* L, const std::string& zero, const std::vector<std:
   lua_setglobal(L, "arg");
 }
 
+// From now on the state knows which functions were compiled as calling themselves.
+void watch_recursion(lua_State* L) {
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "rtrain.recursion");
+  protected_call(L, 1, 0);
+}
+
 // Calls the chunk at the top of the stack with the arguments as `...`. What a script does not find
 // is its error, no wrong use of the command.
 void call_with(lua_State* L, const std::vector<std::string>& args) {
@@ -119,6 +126,7 @@ State::State() : L_(luaL_newstate()) {
   add_searcher(L_);
   open_errors(L_);
   add_print(L_);
+  watch_recursion(L_);
 }
 
 State::~State() { lua_close(L_); }

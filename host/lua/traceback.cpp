@@ -214,9 +214,25 @@ Traceback make_traceback(lua_State* L, int level, const std::string& operation) 
   return out;
 }
 
-std::string with_hint(lua_State* L, int level, const std::string& message) {
+std::string recursion_place(lua_State* L) {
   const int top = lua_gettop(L);
-  if (Asking::is_active() || lua_checkstack(L, 12) == 0) return message;
+  std::string out;
+  lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+  lua_getfield(L, -1, "rtrain.recursion");
+  if (lua_istable(L, -1)) {
+    lua_getfield(L, -1, "place");
+    const bool is_known = lua_pcall(L, 0, 1, 0) == 0 && lua_type(L, -1) == LUA_TSTRING;
+    if (is_known) out = lua_tostring(L, -1);
+  }
+  lua_settop(L, top);
+  return out;
+}
+
+std::string with_hint(lua_State* L, int level, const std::string& message) {
+  // There is no room on the stack to ask about a stack overflow.
+  if (Asking::is_active() || message.ends_with("stack overflow")) return message;
+  const int top = lua_gettop(L);
+  if (lua_checkstack(L, 12) == 0) return message;
   const Asking asking;
   const bool is_asked = push_finder(L, "rtrain.error_hint") && ask(L, level, &message);
   const auto [hint, other] = is_asked ? take_texts(L) : std::pair<std::string, std::string>();

@@ -23,6 +23,10 @@ struct Traceback {
 // known: it tells one call of a function from another. Raises nothing.
 Traceback make_traceback(lua_State* L, int level, const std::string& operation);
 
+// The position of the function that a stack overflow in compiled code comes from, of which Lua
+// tells nothing (rtrain/recursion.lua); "" when it is not known. Raises nothing.
+std::string recursion_place(lua_State* L);
+
 // The message of an error of Lua's own that arose at the level, with what it leaves out: the name
 // that was meant, the method to call (rtrain/error_hint.lua). Raises nothing.
 std::string with_hint(lua_State* L, int level, const std::string& message);
