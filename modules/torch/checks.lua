@@ -27,12 +27,15 @@ local KINDS = {}
 for _, name in ipairs{'input', 'target', 'weight', 'bias', 'running_mean', 'running_var', 'indices', 'logits', 'grid',
                       'theta', 'log_probs', 'targets', 'input1', 'input2', 'x1', 'x2', 'anchor', 'positive', 'negative',
                       'query', 'key', 'pos_weight', 'input_', 'target_', 'offsets', 'per_sample_weights', 'tensor', 'src',
-                      'tgt', 'memory'} do
+                      'tgt', 'memory', 'in_proj_weight', 'in_proj_bias', 'bias_k', 'bias_v', 'out_proj_weight', 'out_proj_bias',
+                      'key_padding_mask', 'attn_mask', 'q_proj_weight', 'k_proj_weight', 'v_proj_weight', 'static_k',
+                      'static_v'} do
   KINDS[name] = 'tensor'
 end
 for _, name in ipairs{'min_val', 'max_val', 'eps', 'momentum', 'alpha', 'beta', 'k', 'margin', 'tau', 'lower', 'upper', 'mean',
                       'std', 'a', 'b', 'gain', 'sparsity', 'delta', 'negative_slope', 'threshold', 'norm_type', 'max_norm',
-                      'label_smoothing', 'ignore_index', 'padding_idx', 'groups', 'p'} do
+                      'label_smoothing', 'ignore_index', 'padding_idx', 'groups', 'p', 'dropout_p', 'num_heads',
+                      'embed_dim_to_check'} do
   KINDS[name] = 'number'
 end
 
@@ -43,14 +46,16 @@ local function number(owner, value)
   errors.raise('argument', ('%s: expected a number, got %s'):format(owner, C.is_tensor(value) and 'a Tensor' or type(value)))
 end
 
--- {name, whether it must be given, 'tensor' or 'number'} of the parameters whose names say what they take.
+-- {name, whether it must be given, 'tensor' or 'number', default} of the parameters whose names say what they take.
 local function known_among(parameters, unchecked)
   local out, skipped = {}, {}
   for _, name in ipairs(unchecked or {}) do skipped[name] = true end
   for _, parameter in ipairs(parameters) do
     local required = type(parameter) == 'string'
     local name = required and parameter or parameter[1]
-    if KINDS[name] and not skipped[name] then out[#out + 1] = {name, required, KINDS[name]} end
+    if KINDS[name] and not skipped[name] then
+      out[#out + 1] = {name, required, KINDS[name], not required and parameter[2] or nil}
+    end
   end
   return out
 end
@@ -61,7 +66,7 @@ local function check_bound(owner, bound, entries)
     local value = bound[name]
     local fits = value == nil or kind == 'number' and type(value) == 'number' or kind == 'tensor' and C.is_tensor(value)
     if value == C.none and not required then
-      bound[name] = nil
+      bound[name] = entries[i][4]
     elseif not fits then
       local check = kind == 'number' and number or checks.tensor
       bound[name] = check(("%s: argument '%s'"):format(owner, name), value)
@@ -70,7 +75,7 @@ local function check_bound(owner, bound, entries)
 end
 
 ---A function `check(owner, bound)` that raises unless what is bound to parameters with the name of a tensor or a number is
----one; torch.none for an optional one becomes nil, a tensor without dimensions its number.
+---one; torch.none for an optional one becomes its default, a tensor without dimensions its number.
 ---@param parameters (string|table)[] as args.signature takes them
 ---@param unchecked? string[] names that are not looked at
 ---@return fun(owner: string, bound: table<string, any>)

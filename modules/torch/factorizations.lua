@@ -73,18 +73,26 @@ function factorizations.pca_lowrank(...)
   return factorizations.svd_lowrank(p.center and p.A - p.A:mean({-2}, true) or p.A, q, p.niter)
 end
 
-local lu = args.signature('lu', {'A', {'pivot', true}, {'get_infos', false}})
+local lu = args.signature('lu', {'A', {'pivot', true}, {'get_infos', false}, {'out'}})
 
 ---The LU factorization in compact form. Counterpart: torch.lu; torch.linalg.lu_factor is its newer name.
----Arguments: A (…, m, n), pivot = true, get_infos = false.
+---Arguments: A (…, m, n), pivot = true, get_infos = false, out = nil (a list of the results).
 ---@param ... any
 ---@return torch.Tensor LU (…, m, n)
 ---@return torch.Tensor pivots (…, min(m, n)) int32
 ---@return torch.Tensor? infos with get_infos: not 0 where a factorization failed, instead of an error
 function factorizations.lu(...)
   local p = lu:bind(...)
-  if p.get_infos then return aten.linalg_lu_factor_ex(p.A, {pivot = p.pivot}) end
-  return aten.linalg_lu_factor(p.A, {pivot = p.pivot})
+  local factor = p.get_infos and aten.linalg_lu_factor_ex or aten.linalg_lu_factor
+  if p.out == nil then return factor(p.A, {pivot = p.pivot}) end
+  local results = {factor(p.A, {pivot = p.pivot})}
+  local out = checks.list_of_tensors('lu: out', p.out)
+  if #out ~= #results then
+    errors.raise('argument', ('lu: out is a list of %d Tensors, got %d'):format(#results, #out))
+  end
+  -- As in Python they are copied, whatever the dtypes are.
+  for i, result in ipairs(results) do out[i]:resize_as_(result):copy_(result) end
+  return unpack(out)
 end
 
 return factorizations

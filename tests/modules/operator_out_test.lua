@@ -5,6 +5,16 @@ local message_of = require('refusal').message_of
 
 TestOut = {}
 
+function TestOut:test_copies_of_views_have_it()
+  local x = torch.arange(4):float():view(2, 2)
+  local out = torch.empty(0)
+  lu.assertTrue(rawequal(torch.transpose_copy(x, 0, 1, {out = out}), out))
+  lu.assertEquals(out:tolist(), {{0, 2}, {1, 3}})
+  local rows = {torch.empty(0), torch.empty(0)}
+  lu.assertNil(torch.unbind_copy(x, {out = rows}))  -- as in Python
+  lu.assertEquals(rows[2]:tolist(), {2, 3})
+end
+
 local x, y = torch.tensor{1, 2, 3}, torch.tensor{4, 5, 6}
 
 function TestOut:test_the_result_is_the_tensor_that_was_given()
@@ -66,6 +76,7 @@ function TestOut:test_factories_take_dtype_and_device_from_it()
   local drawn = torch.rand(4, {out = torch.empty(0)})
   torch.manual_seed(3)
   lu.assertTrue(torch.equal(drawn, torch.rand(4)))
+  lu.assertEquals(torch.normal(0, 1, {2}, {out = torch.empty(0), dtype = 'float32', device = 'cpu'}).shape, {2})
   lu.assertTrue(torch.ones(2, {out = torch.empty(0), requires_grad = true}).requires_grad)
 end
 
@@ -78,7 +89,7 @@ function TestOut:test_what_does_not_fit_is_told()
   lu.assertStrContains(message_of(torch.add, x, y, {out = 3}), "'out'")
   lu.assertStrContains(message_of(torch.add, x, y, {out = {x, y}}), 'out is one Tensor')
   lu.assertStrContains(message_of(torch.topk, x, 1, {out = x}), 'out is a list of 2 Tensors')
-  lu.assertStrContains(message_of(torch.add, x, y, {out = {}}), 'out: expected a Tensor')
+  lu.assertStrContains(message_of(torch.add, x, y, {out = {}}), 'out is one Tensor')
   lu.assertStrContains(message_of(torch.relu, x, {out = x}), "unknown keyword 'out'")
 end
 
@@ -92,6 +103,13 @@ function TestOut:test_functions_that_are_more_than_an_operator_take_it_too()
   lu.assertTrue(rawequal(torch.tensordot(torch.ones(2, 3), torch.ones(3, 2), {dims = 1, out = out}), out))
   lu.assertEquals(out:tolist(), {{3, 3}, {3, 3}})
   lu.assertTrue(rawequal(torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 2), {out = out}), out))
+  lu.assertTrue(rawequal(torch.nn.functional.gelu(x, {out = out}), out))
+  lu.assertTrue(torch.equal(out, torch.gelu(x)))
+  lu.assertTrue(rawequal(torch.nn.functional.logsigmoid(x, {out = out}), out))
+  lu.assertTrue(rawequal(torch.nn.functional.normalize(x, {dim = 0, out = out}), out))
+  lu.assertTrue(torch.equal(out, torch.nn.functional.normalize(x, {dim = 0})))
+  local factors = {torch.empty(0), torch.empty(0, {dtype = 'int32'})}
+  lu.assertTrue(rawequal((torch.lu(torch.eye(2), {out = factors})), factors[1]))
   local places = torch.empty(0, {dtype = 'int64'})
   lu.assertTrue(rawequal(torch.nonzero(x, {out = places}), places))
   lu.assertEquals(places:tolist(), {{0}, {1}, {2}})

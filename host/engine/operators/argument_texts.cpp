@@ -87,9 +87,7 @@ std::string Arguments::given() const {
     out +=
         cat(out.empty() ? "" : ", ", std::string_view(k.name), " = ", describe_value(L_, k.index));
   }
-  for (const int index : outs_) {
-    out += cat(out.empty() ? "" : ", ", "out = ", describe_value(L_, index));
-  }
+  if (has_out()) out += cat(out.empty() ? "" : ", ", "out = ", describe_value(L_, out_));
   return out;
 }
 

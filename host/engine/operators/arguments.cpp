@@ -5,6 +5,7 @@
 #include <ATen/core/List.h>
 #include <ATen/core/ivalue.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "host/base/error.h"
@@ -205,8 +206,13 @@ Arguments::Fit Arguments::assign(const Overload& overload, Slots& slots,
   const size_t count = overload.params.size() - overload.outs;
   for (size_t i = 0; i < count; ++i)
     slots.index[i] = static_cast<int>(i) < given ? static_cast<int>(i) + 1 : 0;
-  if (outs_.size() != overload.outs) return Fit::kOuts;
-  for (size_t i = 0; i < overload.outs; ++i) slots.index[count + i] = outs_[i];
+  if (overload.outs == 1 && overload.params[count].kind == Kind::kTensorList) {
+    slots.index[count] = out_;
+  } else if (outs_.size() == overload.outs) {
+    std::ranges::copy(outs_, slots.index + count);
+  } else {
+    return Fit::kOuts;
+  }
   for (int k = 0; k < keyword_count_; ++k) {
     *culprit = &keywords_[k];
     size_t i = 0;
@@ -393,9 +399,11 @@ bool Arguments::take_out() {
   const int index = keyword("out");
   if (index == 0) return false;
   drop_keyword("out");
+  if (is_none(index)) return false;
+  out_ = index;
   if (lua_type(L_, index) != LUA_TTABLE) {
-    if (!is_none(index)) outs_.push_back(index);
-    return has_out();
+    outs_.push_back(index);
+    return true;
   }
   const int count = static_cast<int>(lua_objlen(L_, index));
   luaL_checkstack(L_, count + 8, "too many tensors in out");
@@ -403,8 +411,6 @@ bool Arguments::take_out() {
     lua_rawgeti(L_, index, i);
     outs_.push_back(lua_gettop(L_));
   }
-  if (!has_out())
-    throw Error(Code::kArgument, "out: expected a Tensor or a list of Tensors, got {}");
   return true;
 }
 

@@ -49,8 +49,8 @@ class Arguments {
   // Takes the keyword `out` away and keeps its tensor or list of tensors for the overloads that
   // write to them. False when it was not given.
   bool take_out();
-  bool has_out() const { return !outs_.empty(); }
-  int first_out() const { return outs_[0]; }
+  bool has_out() const { return out_ != 0; }
+  int out() const { return out_; }  // where it lies on the stack
 
   // Where the argument that became the param lies on the stack: a position or a tensor of `out`.
   int index_of(const Overload& overload, size_t param) const;
@@ -90,7 +90,8 @@ class Arguments {
   bool ends_with_empty_table_ = false;
   int keyword_count_ = 0;
   Keyword keywords_[kMaxKeywords];
-  c10::SmallVector<int, 4> outs_;  // where the tensors of `out` lie on the stack
+  int out_ = 0;                    // where `out` lies on the stack
+  c10::SmallVector<int, 4> outs_;  // where its tensors lie
 };
 
 }  // namespace rtrain

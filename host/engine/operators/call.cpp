@@ -240,8 +240,9 @@ void take_options_of_out(const Op& op, lua_State* L, Arguments& arguments, const
 
 void take_out(const Op& op, Vm& vm, lua_State* L, Arguments& arguments) {
   const Family& family = *op.family;
-  if (family.with_out.empty() || !arguments.take_out() || !family.overloads[0].factory) return;
-  const at::Tensor* out = test_tensor(vm, L, arguments.first_out());
+  if (family.with_out.empty() || !arguments.take_out()) return;
+  if (std::ranges::none_of(family.overloads, &Overload::factory)) return;
+  const at::Tensor* out = test_tensor(vm, L, arguments.out());
   if (out != nullptr && out->defined()) take_options_of_out(op, L, arguments, *out);
 }
 

@@ -308,7 +308,7 @@ class Registry {
       if (!handle || is_left_out(handle->schema())) continue;
       if (!writes_out(handle->schema())) {
         out->overloads.push_back(make_overload(name, *handle));
-      } else if (!handle->hasTag(at::Tag::generated)) {
+      } else if (!handle->hasTag(at::Tag::generated) || handle->hasTag(at::Tag::view_copy)) {
         out->with_out.push_back(make_overload(name, *handle));
       } else {
         // PyTorch has no such form; where one takes a number, the form for tensors does.

@@ -166,7 +166,7 @@ end
 ---@overload fun(threshold: number, value: number, options?: {inplace: boolean}): nn.Threshold
 local Threshold = stateless('Threshold', {'threshold', 'value', {'inplace', false}}, function(self, x)
   return F.threshold(x, self.threshold, self.value, self.inplace)
-end, {'threshold', 'value', {'inplace', 'flag'}})
+end, {{'threshold', 'float'}, {'value', 'float'}, {'inplace', 'flag'}})
 
 ---The first half of x along `dim` times the sigmoid of the second (Dauphin et al. 2017). Arguments: dim = -1.
 ---Shape: (…, 2 · n, …) → (…, n, …).

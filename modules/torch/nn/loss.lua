@@ -119,7 +119,7 @@ local CTCLoss = loss_class('CTCLoss', 'ctc_loss', {{'blank', 0}, REDUCTION, {'ze
 ---@class nn.PoissonNLLLoss: nn.Module
 ---@overload fun(options?: table): nn.PoissonNLLLoss
 local PoissonNLLLoss = loss_class('PoissonNLLLoss', 'poisson_nll_loss',
-  {{'log_input', true}, {'full', false}, {'eps', 1e-8}, REDUCTION})
+  {{'log_input', true}, {'full', false}, {'eps', 1e-8}, REDUCTION}, REDUCTIONS, {'log_input', 'target'})
 
 ---Negative log likelihood under normal distributions: forward(mean, target, variance). Arguments: {full = false, eps =
 ---1e-6, reduction = 'mean'}.

@@ -88,8 +88,11 @@ end
 
 RMSNorm.reset_parameters = reset_parameters
 
+-- PyTorch's name.
+local take_x = inputs{'x'}
+
 function RMSNorm:forward(...)
-  return torch.rms_norm(take(self, ...), self.normalized_shape, self.weight, self.eps)
+  return torch.rms_norm(take_x(self, ...), self.normalized_shape, self.weight, self.eps)
 end
 
 RMSNorm.extra_repr = LayerNorm.extra_repr

@@ -16,6 +16,12 @@ local function tuple(value, dims, name)
   if type(value) ~= 'table' or #value ~= dims then
     errors.raise('argument', ('%s: expected a number or a list of %d'):format(name, dims))
   end
+  for i = 1, dims do
+    local item = value[i]
+    if type(item) == 'string' or type(item) == 'boolean' or type(item) == 'table' then
+      errors.raise('argument', ('%s: expected a number or a list of %d, item %d is a %s'):format(name, dims, i, type(item)))
+    end
+  end
   return value
 end
 

@@ -91,11 +91,11 @@ ACTIVATIONS = table(
     ("Softplus", {"beta": 2.0, "threshold": 5.5}, [WIDE]), ("Softshrink", 1.5, [WIDE]), ("Hardshrink", [WIDE]),
     ("LeakyReLU", [WIDE]), ("LeakyReLU", 0.25, [WIDE]), ("RReLU", [WIDE]), ("RReLU", 0.1, 0.3, [WIDE]), ("ELU", [WIDE]),
     ("ELU", 0.5, [WIDE]), ("CELU", 2.0, [WIDE]), ("Hardtanh", [WIDE]), ("Hardtanh", -2.0, 3.5, [WIDE]),
-    ("Threshold", 0.5, 20, [WIDE]), ("GLU", [T(3, 4)]), ("GLU", 0, [T(4, 3)]), ("Softmax", 1, [WIDE]), ("Softmin", -1, [WIDE]),
+    ("Threshold", 0.5, 20.0, [WIDE]), ("GLU", [T(3, 4)]), ("GLU", 0, [T(4, 3)]), ("Softmax", 1, [WIDE]), ("Softmin", -1, [WIDE]),
     ("LogSoftmax", {"dim": 0}, [WIDE]), ("Softmax", [T(2, 3, 4)]), ("Softmax2d", [X2]), ("PReLU", [WIDE]),
     ("PReLU", 4, 0.1, [X2]),
     ("ReLU", {"inplace": True, "_": {"grad": False}}, [WIDE]), ("ELU", 1.5, {"inplace": True, "_": {"grad": False}}, [WIDE]),
-    ("Threshold", -1, 2.5, {"inplace": True, "_": {"grad": False}}, [WIDE]),
+    ("Threshold", -1.0, 2.5, {"inplace": True, "_": {"grad": False}}, [WIDE]),
     ("Hardtanh", {"inplace": True, "_": {"grad": False}}, [WIDE]), ("Hardswish", {"inplace": True, "_": {"grad": False}}, [WIDE]),
     ("RReLU", {"inplace": True, "_": {"grad": False}}, [WIDE]), ("Mish", {"inplace": True, "_": {"grad": False}}, [WIDE]),
 )

@@ -46,14 +46,14 @@ defined('rrelu', {'input', {'lower', 1 / 8}, {'upper', 1 / 3}, {'training', fals
   return torch[p.inplace and 'rrelu_' or 'rrelu'](p.input, p.lower, p.upper, p.training)
 end)
 
----x · Φ(x) (Hendrycks and Gimpel 2016). Arguments: input, {approximate = 'none' or 'tanh'}.
-defined('gelu', {'input', {'approximate', 'none'}}, function(p)
-  if p.approximate == 'none' then return torch.gelu(p.input) end
-  return torch.gelu(p.input, {approximate = p.approximate})
+---x · Φ(x) (Hendrycks and Gimpel 2016). Arguments: input, {approximate = 'none' or 'tanh', out}.
+defined('gelu', {'input', {'approximate', 'none'}, {'out'}}, function(p)
+  if p.approximate == 'none' and p.out == nil then return torch.gelu(p.input) end
+  return torch.gelu(p.input, {approximate = p.approximate, out = p.out})
 end)
 
----log(sigmoid(x)). Arguments: input.
-defined('logsigmoid', {'input'}, function(p) return torch.log_sigmoid(p.input) end)
+---log(sigmoid(x)). Arguments: input, {out}.
+defined('logsigmoid', {'input', {'out'}}, function(p) return torch.log_sigmoid(p.input, {out = p.out}) end)
 
 ---x / (1 + |x|). Arguments: input.
 defined('softsign', {'input'}, function(p) return p.input / (p.input:abs() + 1) end)

@@ -11,6 +11,9 @@ local function check(condition, message, ...)
 end
 
 local function check_shapes(p)
+  if not p.use_separate_proj_weight then
+    checks.tensor('multi_head_attention_forward: in_proj_weight', p.in_proj_weight)
+  end
   for _, name in ipairs{'query', 'key', 'value'} do checks.tensor('multi_head_attention_forward: ' .. name, p[name]) end
   local dims = p.query:dim()
   check(dims == 2 or dims == 3, 'query has 2 dimensions, or 3 with a batch; got %d', dims)

@@ -76,19 +76,20 @@ defined('local_response_norm', {'input', 'size', {'alpha', 1e-4}, {'beta', 0.75}
   if x:dim() < 3 then
     errors.raise('argument', ('local_response_norm: expected 3 or more dimensions, got %d'):format(x:dim()))
   end
+  checks.count('local_response_norm: size', p.size)
   if x:numel() == 0 then return x end
   return x / mean_of_neighbours(x * x, p.size):mul(p.alpha):add(p.k):pow(p.beta)
 end)
 
----x / max(‖x‖_p, eps) along dim. Arguments: input, p = 2, dim = 1, eps = 1e-12.
+---x / max(‖x‖_p, eps) along dim. Arguments: input, p = 2, dim = 1, eps = 1e-12, out = nil.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.nn.functional.normalize(torch.tensor{{3, 4}}):tolist()[1][2] - 0.8 < 1e-6)
 ---```
-defined('normalize', {'input', {'p', 2}, {'dim', 1}, {'eps', 1e-12}}, function(a)
+defined('normalize', {'input', {'p', 2}, {'dim', 1}, {'eps', 1e-12}, {'out'}}, function(a)
   local norm = a.input:norm(a.p, type(a.dim) == 'table' and a.dim or {a.dim}, true):clamp_min(a.eps)
-  return a.input / norm:expand_as(a.input)
+  return torch.div(a.input, norm:expand_as(a.input), {out = a.out})
 end)
 
 return normalization

@@ -96,7 +96,7 @@ local function unpooled_size(p, dims, name)
   local kernel = tuple(p.kernel_size, dims, name .. ': kernel_size')
   local stride = tuple(p.stride or p.kernel_size, dims, name .. ': stride')
   local padding = tuple(p.padding, dims, name .. ': padding')
-  local asked, out = p.output_size, {}
+  local asked, out = p.output_size and checks.sizes(name .. ': output_size', p.output_size), {}
   local offset = asked and #asked == dims + 2 and 2 or 0
   if asked and #asked ~= dims + offset then
     errors.raise('argument', ('%s: output_size is a list of %d or %d numbers'):format(name, dims, dims + 2))
