@@ -1,4 +1,4 @@
-// rtrain stack RUN: where the workers of a live run are, in Lua and in native code.
+// rtrain stack RUN: where the workers of a live run are: the script's lines, and native code.
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -17,18 +17,20 @@ constexpr std::chrono::seconds kAnswer{10};
 
 struct Options : ListingOptions {
   std::optional<int> rank;
+  bool native = false;
 };
 
-void print_stacks(const std::string& name, const Value& answer) {
+void print_stacks(const std::string& name, const Value& answer, bool native) {
+  const StackDetail detail = native ? StackDetail::kAll : StackDetail::kScript;
   const List& stacks = answer["ranks"].as_list();
   std::cout << "run " << name << ", attempt " << answer["attempt"].as_int() << ", "
             << answer["state"].as_string() << "\n";
   if (stacks.empty()) std::cout << "it has no worker at the moment\n";
   for (const Value& stack : stacks) {
-    std::cout << "\n" << stack_text(stack);
-    if (stack["threads_left_out"].bool_or(false)) {
-      std::cout << "  its threads: rtrain stack " << name << " --rank " << stack["rank"].as_int()
-                << "\n";
+    std::cout << "\n" << stack_text(stack, detail);
+    if (native && stack["threads_left_out"].bool_or(false)) {
+      std::cout << "  its threads: rtrain stack " << name << " --native --rank "
+                << stack["rank"].as_int() << "\n";
     }
   }
 }
@@ -39,7 +41,7 @@ void show_stacks(const Options& options) {
   Map request{{"op", "stack"}};
   if (options.rank) request.set("rank", *options.rank);
   const Value answer = controller.ask(request, kAnswer);
-  if (!options.json) return print_stacks(run.ref.name, answer);
+  if (!options.json) return print_stacks(run.ref.name, answer, options.native);
   Map document{{"name", run.ref.name}, {"run_id", run.ref.run_id}};
   for (const char* key : {"attempt", "state", "ranks"}) document.set(key, answer[key]);
   print_json(document);
@@ -49,10 +51,12 @@ void show_stacks(const Options& options) {
 
 void add_stack(CLI::App& app, CommandResult&) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("stack", "Show where the workers of a live run are: Lua and native code");
+  CLI::App* command = app.add_subcommand(
+      "stack", "Show where the workers of a live run are: the lines of the script");
   add_run_argument(*command, *options);
   command->add_option("--rank", options->rank, "of this rank only");
+  command->add_flag("--native", options->native,
+                    "also the lines of rtrain's modules, and the native frames of every thread");
   add_listing_options(*command, *options);
   command->footer("Keys of --json: name, run_id, attempt, state, ranks");
   command->final_callback([options] { show_stacks(*options); });

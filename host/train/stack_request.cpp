@@ -35,6 +35,16 @@ List last_calls(const ProgressPage& page) {
   return out;
 }
 
+// The script's own, or all where there are none of it.
+List shown_lines(const List& lines, StackDetail detail) {
+  if (detail == StackDetail::kAll) return lines;
+  List own;
+  for (const Value& line : lines) {
+    if (!line.as_string().starts_with("rtrain://")) own.push_back(line);
+  }
+  return own.empty() ? lines : own;
+}
+
 }  // namespace
 
 StackRequest::StackRequest(Loop& loop, const ProgressBoard& board,
@@ -111,15 +121,18 @@ Map StackRequest::describe(const Asked& asked) const {
              {"lua", std::move(lua)}, {"threads", List{}}, {"collectives", last_calls(page)}};
 }
 
-std::string stack_text(const Value& stack) {
+std::string stack_text(const Value& stack, StackDetail detail) {
   const std::string phase = stack["phase"].is_nil() ? "" : cat(", ", stack["phase"].as_string());
   std::string out = cat("rank ", stack["rank"].as_int(), " (pid ", stack["pid"].as_int(), phase,
                         ") ", stack["state"].as_string(), "\n");
-  for (const Value& line : stack["lua"].as_list()) out += cat("  ", line.as_string(), "\n");
+  for (const Value& line : shown_lines(stack["lua"].as_list(), detail)) {
+    out += cat("  ", line.as_string(), "\n");
+  }
   for (const Value& call : stack["collectives"].as_list()) {
     out += cat("  collective ", call["sequence"].as_int(), ": ", call["operation"].as_string(), "(",
                call["tensors"].as_string(), ") ", call["line"].as_string(), "\n");
   }
+  if (detail == StackDetail::kScript) return out;
   for (const Value& thread : stack["threads"].as_list()) {
     out += cat("  thread ", thread["name"].as_string(), " (", thread["tid"].as_int(), ")\n");
     for (const Value& frame : thread["frames"].as_list())

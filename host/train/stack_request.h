@@ -55,7 +55,12 @@ class StackRequest {
   Timer deadline_;
 };
 
+enum class StackDetail {
+  kScript,  // the script's lines; the library's where there are none
+  kAll,     // all of Lua's, and the native frames of every thread
+};
+
 // The stacks of one rank as text for people.
-std::string stack_text(const Value& stack);
+std::string stack_text(const Value& stack, StackDetail detail = StackDetail::kAll);
 
 }  // namespace rtrain

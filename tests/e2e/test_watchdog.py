@@ -241,6 +241,11 @@ def test_stack_shows_busy_waiting_and_stopped_workers(rtrain):
     assert "run meeting, attempt 1, RUNNING" in text
     assert f"rank 0 (pid {pid_of(rtrain, 0)}, running) waits in all_reduce" in text
     assert f"rank 1 (pid {pid_of(rtrain, 1)}, running) stopped (SIGSTOP)" in text
+    lines = text.splitlines()
+    first = lines[1 + next(i for i, line in enumerate(lines) if line.startswith("rank 0"))]
+    assert "/train.lua:" in first and "rtrain://" not in text and "thread " not in text
+    native = rtrain("stack", "meeting", "--native").stdout
+    assert "  thread rtrain-control (" in native and "rtrain://" in native
     unknown = rtrain("stack", "meeting", "--rank", "2")
     assert unknown.returncode == 2 and "the group has the ranks 0 to 1" in unknown.stderr
     assert rtrain("stop", "meeting", "--now").returncode == 0
