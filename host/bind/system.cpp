@@ -9,6 +9,7 @@
 #include "host/base/hash.h"
 #include "host/base/nvml.h"
 #include "host/base/resource_settings.h"
+#include "host/base/terminal_size.h"
 #include "host/base/terminal_text.h"
 #include "host/loop/command_output.h"
 #include "host/lua/class.h"
@@ -176,6 +177,15 @@ int is_terminal(lua_State* L) {
   return 1;
 }
 
+// terminal_size(fd) → columns, rows; nothing where there is no terminal
+int size_of_terminal(lua_State* L) {
+  const auto size = terminal_size(static_cast<int>(luaL_checkinteger(L, 1)));
+  if (!size) return 0;
+  push_value(L, size->columns);
+  push_value(L, size->rows);
+  return 2;
+}
+
 template <auto Make>
 int terminal(lua_State* L) {
   size_t size = 0;
@@ -209,6 +219,7 @@ int open_system(lua_State* L) {
                                             method<&gpu_state>("gpu_state"),
                                             method<&start_command>("start_command"),
                                             method<&is_terminal>("is_terminal"),
+                                            method<&size_of_terminal>("terminal_size"),
                                             method<&terminal<&terminal_text>>("terminal_text"),
                                             method<&terminal<&terminal_line>>("terminal_line")};
   push_functions(L, kFunctions);

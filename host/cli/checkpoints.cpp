@@ -35,7 +35,7 @@ void print_checkpoints(const List& checkpoints, size_t width) {
                {"CREATED (UTC)"},
                {"SIZE", true},
                {""},
-               {"METRICS"}},
+               {.header = "METRICS", .fills = true}},
               rows, width);
 }
 

@@ -1,7 +1,5 @@
 #include "host/cli/layout.h"
 
-#include <sys/ioctl.h>
-
 #include <algorithm>
 
 #include "host/base/text.h"
@@ -12,6 +10,7 @@ namespace {
 constexpr std::string_view kGap = "  ";
 constexpr std::string_view kMore = "…";
 constexpr size_t kNarrowest = 20;
+constexpr size_t kLeastFill = 24;
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
@@ -24,13 +23,16 @@ size_t bytes_of(std::string_view text, size_t width) {
   return at;
 }
 
-// Where the first line of the text ends: at a space, or behind a comma.
+// Where the first line of the text ends: between two parts where that leaves no short line, else at
+// a space or behind a comma.
 size_t line_end(std::string_view text, size_t width) {
   if (seen_width(text) <= width) return text.size();
   const auto is_break = [&](size_t at) {
     return at > 0 && at < text.size() && (text[at] == ' ' || text[at - 1] == ',');
   };
   const size_t most = bytes_of(text, width);
+  const size_t part = text.rfind(kGap, most);
+  if (part != std::string_view::npos && part > most / 2) return part;
   for (size_t at = most; at > 0; --at) {
     if (is_break(at)) return at;
   }
@@ -61,7 +63,7 @@ class Blocks {
       widths_[i] = std::min(widths_[i], width_ / (2 * keys_));
     }
     begin();
-    for (size_t i = keys_; i < columns.size(); ++i) add(i);
+    for (size_t i = keys_; i < columns.size(); ++i) add(i, columns[i].fills);
   }
 
   const std::vector<std::vector<size_t>>& all() const { return blocks_; }
@@ -76,9 +78,10 @@ class Blocks {
     used_ += (blocks_.back().empty() ? 0 : kGap.size()) + widths_[column];
     blocks_.back().push_back(column);
   }
-  void add(size_t column) {
+  void add(size_t column, bool fills) {
     const bool is_first = blocks_.back().size() == keys_;
-    if (!is_first && used_ + kGap.size() + widths_[column] > width_) begin();
+    const size_t needed = fills ? std::min(widths_[column], kLeastFill) : widths_[column];
+    if (!is_first && used_ + kGap.size() + needed > width_) begin();
     const size_t before = used_ + (blocks_.back().empty() ? 0 : kGap.size());
     widths_[column] = std::min(widths_[column], width_ - before);
     put(column);
@@ -92,12 +95,6 @@ class Blocks {
 };
 
 }  // namespace
-
-std::optional<size_t> terminal_columns(int fd) {
-  winsize size{};
-  if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
-  return size.ws_col;
-}
 
 size_t seen_width(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins_character));
@@ -118,7 +115,8 @@ std::vector<std::string> wrapped(std::string_view text, size_t width) {
   std::vector<std::string> lines;
   for (;;) {
     const size_t end = line_end(text, width);
-    lines.emplace_back(text.substr(0, end));
+    const std::string_view line = text.substr(0, end);
+    lines.emplace_back(line.substr(0, line.find_last_not_of(' ') + 1));
     const size_t next = text.find_first_not_of(' ', end);
     if (next == std::string_view::npos) return lines;
     text.remove_prefix(next);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,9 +10,6 @@ namespace rtrain {
 
 // Text of any width.
 inline constexpr size_t kAnyWidth = static_cast<size_t>(-1);
-
-// The columns of the terminal behind a descriptor; nothing: there is no terminal.
-std::optional<size_t> terminal_columns(int fd);
 
 size_t seen_width(std::string_view text);
 
@@ -29,6 +25,8 @@ struct Column {
   std::string header;
   bool right = false;  // numbers
   bool key = false;    // names the row: repeated where a table is continued below
+  bool fills =
+      false;  // takes the rest of a line, and is shortened to that, if it is not too little
 };
 
 // The lines of a table, aligned by what is seen. Columns beyond the width are continued below, in a

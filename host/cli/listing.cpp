@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "host/base/json.h"
+#include "host/base/terminal_size.h"
 #include "host/base/text.h"
 #include "host/store/environment.h"
 #include "host/store/file.h"
@@ -46,7 +47,7 @@ OpenRun ListingOptions::open_run() const { return RunReader::open_run(storage_pa
 
 size_t ListingOptions::width() const {
   if (wide) return kAnyWidth;
-  if (const auto columns = terminal_columns(STDOUT_FILENO)) return *columns;
+  if (const auto size = terminal_size(STDOUT_FILENO)) return size->columns;
   const char* columns = std::getenv("COLUMNS");
   const int set = columns == nullptr ? 0 : std::atoi(columns);
   return set > 0 ? static_cast<size_t>(set) : kAnyWidth;

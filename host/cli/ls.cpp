@@ -19,7 +19,8 @@ void print_runs(const List& runs, size_t width) {
   std::vector<Column> columns{
       {.header = "NAME", .key = true}, {"STATUS"}, {"WORKERS", true}, {"STARTED (UTC)"}};
   if (any_waited) columns.push_back({"WAITED", true});
-  for (Column column : {Column{"RAN", true}, Column{"METRICS"}, Column{"TAGS"}}) {
+  for (Column column :
+       {Column{"RAN", true}, Column{"TAGS"}, Column{.header = "METRICS", .fills = true}}) {
     columns.push_back(std::move(column));
   }
   std::vector<std::vector<std::string>> rows;
@@ -30,8 +31,8 @@ void print_runs(const List& runs, size_t width) {
                                  cat(run["num_workers"].as_int()), human_time(run["started_at"])};
     if (any_waited) row.push_back(human_duration(run["waiting_s"].as_float()));
     row.push_back(human_duration(run["running_s"].as_float()));
-    row.push_back(human_metrics(run["metrics"]));
     row.push_back(join(tags, ","));
+    row.push_back(human_metrics(run["metrics"]));
     rows.push_back(std::move(row));
   }
   print_table(columns, rows, width);

@@ -12,7 +12,6 @@
 #include "host/base/text.h"
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
-#include "host/cli/layout.h"
 #include "host/cli/script_arguments.h"
 #include "host/lua/convert.h"
 #include "host/lua/state.h"
@@ -74,7 +73,6 @@ Map flags_of(const RunOptions& options, const std::vector<std::string>& command)
   if (!options.resume.empty()) flags.set("resume", options.resume);
   if (!options.gpus.empty()) flags.set("gpus", options.gpus);
   flags.set("terminal", isatty(STDERR_FILENO) == 1);
-  flags.set("columns", terminal_columns(STDERR_FILENO).value_or(80));
   return flags;
 }
 

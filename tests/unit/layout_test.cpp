@@ -22,6 +22,7 @@ TEST(Layout, TextIsBrokenAtSpacesAndBehindCommas) {
   EXPECT_EQ(wrapped("{\"a\":1,\"b\":2}", 8), (Lines{"{\"a\":1,", "\"b\":2}"}));
   EXPECT_EQ(wrapped("see /a/folder/with/a/long/name now", 10),
             (Lines{"see", "/a/folder/with/a/long/name", "now"}));
+  EXPECT_EQ(wrapped("loss 1  accuracy 2", 14), (Lines{"loss 1", "accuracy 2"}));
   EXPECT_EQ(wrapped("", 8), Lines{""});
   EXPECT_EQ(wrapped("as it is", kAnyWidth), Lines{"as it is"});
 }
@@ -38,6 +39,14 @@ TEST(Layout, ATableBeyondTheWidthGoesOnBelowWithItsKeys) {
   EXPECT_EQ(table_lines(columns, rows, 22),
             (Lines{"INDEX   loss  accuracy", "    0   0.25       0.5", "   10  0.125      0.75", "",
                    "INDEX  NOTE", "    0  x", "   10"}));
+}
+
+TEST(Layout, AColumnThatFillsALineIsShortenedToWhatIsLeft) {
+  const std::vector<Column> columns{{.header = "NAME", .key = true},
+                                    {.header = "METRICS", .fills = true}};
+  const std::vector<Lines> rows{{"a", "loss 1  accuracy 2  perplexity 3  rate 4"}};
+  EXPECT_EQ(table_lines(columns, rows, 36),
+            (Lines{"NAME  METRICS", "a     loss 1  accuracy 2  …"}));
 }
 
 TEST(Layout, NoLineOfATableIsWiderThanAsked) {
