@@ -93,7 +93,8 @@ void CheckpointCoordinator::validated(const CheckpointInfo& checkpoint,
   seams_.events.emit("validated", {{"checkpoint", checkpoint.name},
                                    {"index", checkpoint.index},
                                    {"status", status_name(result.status)},
-                                   {"metrics", result.metrics}});
+                                   {"metrics", result.metrics},
+                                   {"names", metric_names(result.metrics)}});
   seams_.io.call(
       [names = stored.dropped](RunRecord& record) {
         record.checkpoints().drop(names);

@@ -83,6 +83,7 @@ void ReportCommits::emit(const std::vector<Report>& reports, const Value& path) 
   seams_.events.emit_report({{"index", reports.front().index},
                              {"count", ++num_reports_},
                              {"metrics", reports.front().metrics},
+                             {"names", metric_names(reports.front().metrics)},
                              {"ranks", std::move(ranks)},
                              {"checkpoint", path}});
 }

@@ -6,6 +6,15 @@
 
 namespace rtrain {
 
+List metric_names(const Value& metrics) {
+  List out;
+  if (!metrics.is_map()) return out;
+  for (const auto& [key, value] : metrics.as_map()) {
+    if (const auto* name = std::get_if<std::string>(&key)) out.emplace_back(*name);
+  }
+  return out;
+}
+
 Map RunEvents::with_origin(std::string_view type, Map fields) const {
   fields.set("type", type);
   fields.set("attempt", attempt_);

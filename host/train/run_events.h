@@ -13,6 +13,9 @@
 
 namespace rtrain {
 
+// The names of metrics in their order, which a table of Lua does not keep.
+List metric_names(const Value& metrics);
+
 class RunEvents {
  public:
   RunEvents(EventQueue& queue, IoCalls& io) : queue_(queue), io_(io) {}

@@ -5,6 +5,7 @@ local Checkpoint = require 'rtrain.checkpoint'
 local class = require 'rtrain.class'
 local errors = require 'rtrain.errors'
 local plain_metrics = require 'rtrain.plain_metrics'
+local script_order = require 'rtrain.script_order'
 local session = require 'rtrain.session'
 local validation = require 'rtrain.validation'
 
@@ -149,7 +150,7 @@ end
 ---```
 function report.report(metrics, options)
   local state = session.get('train.report()')
-  send(state, plain_metrics(metrics, 'report'), options)
+  send(state, script_order(plain_metrics(metrics, 'report'), 2), options)
   if state.pump then state.pump() end
 end
 
