@@ -44,6 +44,16 @@ void LineReader::add(std::string_view bytes) {
     }
     bytes.remove_prefix(whole ? end + 1 : bytes.size());
   }
+  if (callbacks_.on_progress) show_progress();
+}
+
+// A carriage return ends what it stands behind, or begins what comes after it.
+void LineReader::show_progress() {
+  const size_t last = line_.find_last_not_of('\r');
+  if (last == std::string::npos || line_.find('\r') == std::string::npos) return;
+  const size_t before = line_.find_last_of('\r', last);
+  const size_t first = before == std::string::npos ? 0 : before + 1;
+  callbacks_.on_progress(std::string_view(line_).substr(first, last - first + 1));
 }
 
 void LineReader::hold(bool held) { held ? poll_.stop() : poll_.start(UV_READABLE); }

@@ -14,6 +14,8 @@ class LineReader {
   struct Callbacks {
     std::function<void(std::string_view bytes)> on_bytes;  // as they come
     std::function<void(std::string line)> on_line;         // without the newline
+    // Where given: what an unfinished line with carriage returns shows now, as a bar does.
+    std::function<void(std::string_view text)> on_progress = nullptr;
   };
 
   // Owns the descriptor. Lines above 64 KiB come in pieces.
@@ -29,6 +31,7 @@ class LineReader {
 
  private:
   void add(std::string_view bytes);
+  void show_progress();
 
   Callbacks callbacks_;
   std::string line_;

@@ -236,7 +236,7 @@ CheckpointProgress Attempt::progress() const {
   return out;
 }
 
-const std::array<Attempt::Route, 21> Attempt::kRoutes = {{
+const std::array<Attempt::Route, 22> Attempt::kRoutes = {{
     {"call", [](Attempt& a, int rank, const Value& m) { a.on_call(rank, m); }},
     {"cancel", [](Attempt& a, int rank, const Value& m) { a.store_.cancel(rank, m["id"].as_int()); }},
     {"sync", [](Attempt& a, int rank, const Value& m) { a.collectives_->on_message(rank, m); }},
@@ -254,6 +254,11 @@ const std::array<Attempt::Route, 21> Attempt::kRoutes = {{
     {"checkpoints", [](Attempt& a, int rank, const Value& m) { a.seams_.checkpoints.ask(rank, m); }},
     {"damaged", [](Attempt& a, int, const Value& m) { a.on_damaged(m); }},
     {"series", [](Attempt& a, int rank, const Value& m) { a.on_series(rank, m); }},
+    {"logged",
+     [](Attempt& a, int rank, const Value& m) {
+       a.seams_.events.emit("logged",
+                            {{"rank", rank}, {"names", m["names"]}, {"values", m["values"]}});
+     }},
     {"series_dropped",
      [](Attempt& a, int rank, const Value& m) {
        a.warn(cat("rank ", rank, ": train.log dropped ", m["count"].as_int(),
@@ -389,6 +394,10 @@ void Attempt::on_line(int rank, std::string_view stream, std::string line) {
     last_words_[static_cast<size_t>(rank)] = line.substr(0, kMaxLastWords);
   }
   seams_.events.emit_output({{"rank", rank}, {"stream", stream}, {"text", std::move(line)}});
+}
+
+void Attempt::on_progress(int rank, std::string_view text) {
+  seams_.events.emit_output({{"rank", rank}, {"text", text}, {"is_progress", true}});
 }
 
 void Attempt::on_gone(int rank, const WorkerEnd& end) {

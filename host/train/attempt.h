@@ -104,11 +104,12 @@ class Attempt : public WorkerGroupObserver {
     std::string_view type;
     OnMessage on_message;
   };
-  static const std::array<Route, 21> kRoutes;
+  static const std::array<Route, 22> kRoutes;
 
   void on_message(int rank, const Value& message) override;
   void on_output(int rank, std::string_view bytes) override;
   void on_line(int rank, std::string_view stream, std::string line) override;
+  void on_progress(int rank, std::string_view text) override;
   void on_gone(int rank, const WorkerEnd& end) override;
 
   void on_call(int rank, const Value& message);

@@ -104,9 +104,9 @@ class WorkerGroup::Worker {
   }
 
   LineReader::Callbacks reader(std::string_view stream) {
-    return {
-        [this](std::string_view bytes) { observer_.on_output(rank_, bytes); },
-        [this, stream](std::string line) { observer_.on_line(rank_, stream, std::move(line)); }};
+    return {[this](std::string_view bytes) { observer_.on_output(rank_, bytes); },
+            [this, stream](std::string line) { observer_.on_line(rank_, stream, std::move(line)); },
+            [this](std::string_view text) { observer_.on_progress(rank_, text); }};
   }
 
   // The end of the stream comes with the worker's own end, or it has closed its channel: of no use

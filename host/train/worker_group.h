@@ -54,6 +54,8 @@ class WorkerGroupObserver {
   virtual void on_message(int rank, const Value& message) = 0;
   virtual void on_output(int rank, std::string_view bytes) = 0;
   virtual void on_line(int rank, std::string_view stream, std::string line) = 0;
+  // What a line that is not finished shows now (host/loop/line_reader.h).
+  virtual void on_progress(int /*rank*/, std::string_view /*text*/) {}
   // Its process has been reaped, its group killed, and all it had sent was given to the calls
   // above. With the last one all that the workers have started is killed.
   virtual void on_gone(int rank, const WorkerEnd& end) = 0;

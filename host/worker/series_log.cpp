@@ -11,6 +11,8 @@ namespace rtrain {
 namespace {
 
 constexpr std::chrono::milliseconds kInterval{500};
+// More keys than fit on a line are not shown.
+constexpr size_t kShownKeys = 16;
 // So many points are sent ahead of the interval.
 constexpr size_t kManyPoints = SeriesLog::kMaxPoints / 8;
 
@@ -27,6 +29,7 @@ void SeriesLog::add(std::span<const Entry> entries, std::optional<int64_t> step)
     const int64_t at = step.value_or(next_step_);
     next_step_ = at + 1;
     for (const Entry& entry : entries) {
+      note(entry);
       if (waiting_ >= kMaxPoints) {
         ++dropped_;
         continue;
@@ -75,6 +78,7 @@ void SeriesLog::send_all() {
     keys = std::move(unfinished);
   }
   if (room) send_dropped();
+  if (room) send_newest();
   const std::lock_guard lock(mutex_);
   is_due_ = waiting_ > 0;
   if (is_due_) timer_.start(kInterval);
@@ -105,6 +109,32 @@ bool SeriesLog::send_chunk(const std::string& key) {
   series.sent = 0;
   ++series.number;
   return !series.points.empty();
+}
+
+// Under the lock.
+void SeriesLog::note(const Entry& entry) {
+  auto found = newest_.find(entry.key);
+  if (found == newest_.end()) {
+    if (newest_.size() == kShownKeys) return;
+    found = newest_.emplace(entry.key, 0).first;
+  }
+  found->second = entry.value;
+  is_news_ = true;
+}
+
+void SeriesLog::send_newest() {
+  List names;
+  List values;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(is_news_, false)) return;
+    for (const auto& [name, value] : newest_) {
+      names.emplace_back(name);
+      values.emplace_back(value);
+    }
+  }
+  channel_.send(
+      Map{{"type", "logged"}, {"names", std::move(names)}, {"values", std::move(values)}});
 }
 
 void SeriesLog::send_dropped() {

@@ -1,5 +1,5 @@
 // host/worker/series_log.h: train.log in a worker: points gathered by key, sent as compressed
-// chunks a few times a second.
+// chunks a few times a second. The newest values of the first keys travel beside them, to be shown.
 //
 // add() never waits; any thread may call it, the sending belongs to the control thread. At most
 // kMaxPoints wait: when the controller takes them slower than they come, points beyond that are
@@ -44,6 +44,8 @@ class SeriesLog {
     int64_t number = 0;
     size_t sent = 0;  // of the points
   };
+  void note(const Entry& entry);
+  void send_newest();
   void send_all();
   bool send_chunk(const std::string& key);
   void send_dropped();
@@ -53,6 +55,8 @@ class SeriesLog {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, Series, std::less<>> series_;
+  std::map<std::string, double, std::less<>> newest_;  // of the first keys, to be shown
+  bool is_news_ = false;
   size_t waiting_ = 0;  // points that were never sent
   size_t dropped_ = 0;
   int64_t next_step_ = 0;

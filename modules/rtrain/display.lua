@@ -1,14 +1,17 @@
--- rtrain/display.lua: what a run shows while it goes: on a terminal one live block, in a pipe one line for each report.
+-- rtrain/display.lua: what a run shows while it goes: a line for each report, and on a terminal a live block below them.
 --
 -- The workers' stdout goes to stdout with the rank in front; everything else to stderr. Without a terminal there is no
--- colour and no cursor movement.
+-- colour and no cursor movement. The newest report is in the block; its line stays above when the next one comes.
 
 local class = require 'rtrain.class'
+local Eta = require 'rtrain.eta'
 local metrics_text = require 'rtrain.metrics_text'
 local system = require 'rtrain._system'
 
 local REDRAW_S = 0.1
 local WAIT_S = 1  -- a shorter wait is the start's
+local LEAST_COLUMNS = 20
+local MAX_RANK_LINES = 8  -- of each kind
 
 ---@class Display
 local Display = class('Display')
@@ -31,7 +34,8 @@ end
 ---@field quiet? boolean show the workers' output and what is wrong, nothing else
 ---@field terminal? boolean a live block, else one line for each report
 ---@field logging? LoggingConfig which messages are shown, default all
----@field columns? integer width of the terminal
+---@field size? fun(): integer?, integer? columns and rows of the terminal; default: those of stderr's
+---@field eta? Eta how long the run still takes
 ---@field score? CheckpointConfig which metric the summary calls best
 ---@field show_command? string the command that shows the run, default `rtrain show NAME`
 ---@field out? file* default io.stdout
@@ -45,7 +49,8 @@ end
 function Display:init(spec, options)
   self._name, self._num_workers = spec.name, spec.num_workers
   self._quiet, self._terminal = options.quiet, options.terminal and not options.quiet
-  self._columns = math.max(options.columns or 80, 20)
+  self._size = options.size or function() return system.terminal_size(2) end
+  self._eta = options.eta or Eta()
   self._score, self._logging = options.score, options.logging
   self._show_command = options.show_command or 'rtrain show ' .. spec.name
   self._out, self._err = options.out or io.stdout, options.err or io.stderr
@@ -57,50 +62,85 @@ function Display:init(spec, options)
   self._color = self._terminal and (os.getenv 'NO_COLOR' or '') == '' and os.getenv 'TERM' ~= 'dumb'
   self._started, self._drawn_at, self._lines = self._clock(), -1, 0
   self._state, self._attempt, self._reports = 'INITIALIZING', 1, 0
+  self._logged, self._logged_rank = {}, {}  -- list of names and name → value; name → whose it is
+  self._progress = {}  -- rank + 1 → the line that it is still writing
 end
 
 function Display:_paint(code, text) return self._color and ('\27[%sm%s\27[0m'):format(code, text) or text end
 
----Takes the live block off the screen.
+---Takes the live block off the screen, line by line: a whole screen that is erased stays in the history of some terminals.
 function Display:clear()
-  if self._lines > 0 then self._err:write(('\27[%dA\r\27[J'):format(self._lines)) end
+  if self._lines > 0 then self._err:write(('\27[A\27[2K'):rep(self._lines), '\r') end
   self._lines = 0
 end
 
--- Cut to the width, so that no line wraps and the block's height is what was written.
-function Display:_cut(text)
-  text = system.terminal_line(text)
-  if #text < self._columns then return text end
-  return text:sub(1, self._columns - 4) .. '...'
-end
-
-function Display:_rate()
+function Display:_rate(now)
   if not self._first_report_at or self._reports < 2 then return '' end
+  local parts = {}
   local elapsed = self._last_report_at - self._first_report_at
-  if elapsed <= 0 then return '' end
-  local rate = (self._reports - 1) / elapsed
-  return rate >= 1 and (', %.1f/s'):format(rate) or (', one in %.1f s'):format(1 / rate)
+  if elapsed > 0 then
+    local rate = (self._reports - 1) / elapsed
+    parts[1] = rate >= 1 and (', %.1f/s'):format(rate) or (', one in %.1f s'):format(1 / rate)
+  end
+  local left_s = self._eta:seconds(now)
+  if left_s then parts[#parts + 1] = ', ETA ' .. seconds_text(left_s) end
+  return table.concat(parts)
 end
 
-function Display:_block()
-  local lines = {self:_cut(('%s  %s  attempt %d  %s  %s'):format(self._name, self._state, self._attempt,
-    counted(self._num_workers, 'worker'), seconds_text(self._clock() - self._started)))}
-  lines[1] = self:_paint('1', lines[1])
+-- The newest report, and how they come; each rank's where they differ.
+function Display:_add_report(lines, columns, now)
+  local report = self._last
+  if not report then return end
+  local count = ('  (%s%s)'):format(counted(self._reports, 'report'), self:_rate(now))
+  lines[#lines + 1] = metrics_text.cut(metrics_text.fit(report.metrics, report.names,
+    math.max(columns - #count, LEAST_COLUMNS)) .. count, columns)
+  report.differences = report.differences or metrics_text.differences(report.ranks)
+  for i, metrics in ipairs(report.differences) do
+    if i > MAX_RANK_LINES then
+      lines[#lines + 1] = ('  and %d more ranks'):format(#report.ranks - MAX_RANK_LINES)
+      break
+    end
+    local rank = ('  rank %d  '):format(i - 1)
+    lines[#lines + 1] = rank .. metrics_text.fit(metrics, report.names, columns - #rank)
+  end
+end
+
+function Display:_add_progress(lines, columns)
+  local count = 0
+  for rank = 0, self._num_workers - 1 do
+    local text = self._progress[rank + 1]
+    if text and count < MAX_RANK_LINES then
+      count = count + 1
+      lines[#lines + 1] = metrics_text.cut(('[rank %d] %s'):format(rank, system.terminal_line(text)), columns)
+    end
+  end
+end
+
+-- No line wraps and the block is lower than the screen: its height is what was written.
+function Display:_block(now)
+  local columns, rows = self._size()
+  columns = math.max(columns or 80, LEAST_COLUMNS) - 1
+  local lines = {}
+  self:_add_progress(lines, columns)
+  local head = metrics_text.cut(system.terminal_line(('%s  %s  attempt %d  %s  %s'):format(self._name, self._state,
+    self._attempt, counted(self._num_workers, 'worker'), seconds_text(now - self._started))), columns)
+  lines[#lines + 1] = self:_paint('1', head)
   if self._stop_at then
-    lines[2] = self:_cut(('stopping, at the latest in %s'):format(seconds_text(math.max(0, self._stop_at - self._clock()))))
+    lines[#lines + 1] = metrics_text.cut('stopping, at the latest in ' .. seconds_text(math.max(0, self._stop_at - now)),
+      columns)
   end
-  if self._last then
-    local metrics = metrics_text.line(self._last.metrics)
-    lines[#lines + 1] = self:_cut(('%s  (%s%s)'):format(metrics, counted(self._reports, 'report'), self:_rate()))
-    for _, rank in ipairs(metrics_text.differing(self._last.ranks)) do lines[#lines + 1] = self:_cut('  ' .. rank) end
+  self:_add_report(lines, columns, now)
+  if #self._logged > 0 then
+    lines[#lines + 1] = 'log  ' .. metrics_text.fit(self._logged.values, self._logged, columns - 5)
   end
+  while #lines > math.max((rows or 24) - 2, 1) do lines[#lines] = nil end
   return lines
 end
 
 function Display:_redraw(now)
   if not self._terminal or now - self._drawn_at < REDRAW_S then return end
+  local lines = self:_block(now)
   self:clear()
-  local lines = self:_block()
   self._err:write(table.concat(lines, '\n'), '\n')
   self._lines, self._drawn_at = #lines, now
   self._err:flush()
@@ -109,8 +149,20 @@ end
 ---Called when nothing happened for a while.
 function Display:tick() self:_redraw(self._clock()) end
 
+-- The line of the newest report goes above the block, in its place among the others.
+function Display:_scroll_report()
+  local report = self._unscrolled
+  self._unscrolled = nil
+  if report then self:_write_line(self._err, self:_report_text(report)) end
+end
+
 -- Writes a whole line above the live block.
 function Display:_line(file, text)
+  self:_scroll_report()
+  self:_write_line(file, text)
+end
+
+function Display:_write_line(file, text)
   self:clear()
   file:write(self._is_terminal[file] and system.terminal_text(text) or text, '\n')
   file:flush()
@@ -131,6 +183,7 @@ local show = {}
 
 function show:state(event)
   self._state = event.state
+  if event.state == 'RUNNING' then self._eta:start(self._clock()) end
   if (event.num_workers or 0) > 0 then self._num_workers = event.num_workers end
 end
 
@@ -139,20 +192,55 @@ function show:report(event)
   self._reports = event.count or self._reports + 1  -- not every one need come here
   self._first_report_at = self._first_report_at or now
   self._last_report_at, self._last = now, event
-  if self._terminal or self._quiet then return end
+  self._eta:add(event.metrics or {}, now)
+  if self._quiet then return end
+  if not self._terminal then return self:_line(self._err, self:_report_text(event)) end
+  self:_scroll_report()
+  self._unscrolled = event
+end
+
+-- 'report 3  epoch=4 loss=0.2  checkpoint checkpoint_000003', on a terminal as much of it as fits.
+function Display:_report_text(event)
+  local number = ('report %d  '):format(event.index)
   local checkpoint = event.checkpoint and ('  checkpoint %s'):format(event.checkpoint:match('[^/]*$')) or ''
-  self:_line(self._err, ('report %d  %s%s'):format(event.index, metrics_text.line(event.metrics), checkpoint))
+  if not self._terminal then return number .. metrics_text.line(event.metrics, event.names) .. checkpoint end
+  local columns = math.max(self._size() or 80, LEAST_COLUMNS)
+  local left = math.max(columns - #number - metrics_text.width(checkpoint), LEAST_COLUMNS)
+  return metrics_text.cut(number .. metrics_text.fit(event.metrics, event.names, left) .. checkpoint, columns)
+end
+
+-- What comes behind a carriage return takes the place of what was before it.
+local function last_state(text)
+  return text:gsub('\r+$', ''):match '[^\r]*$'
 end
 
 function show:output(event)
+  if event.is_progress then
+    if self._terminal then self._progress[event.rank + 1] = last_state(event.text) end
+    return
+  end
   local is_stdout = event.stream == 'stdout'
+  local file = is_stdout and self._out or self._err
   local who = event.validation and 'validation ' .. event.validation or ('rank %d'):format(event.rank)
-  self:_line(is_stdout and self._out or self._err, ('[%s] %s'):format(who, event.text))
+  if event.rank then self._progress[event.rank + 1] = nil end
+  self:_line(file, ('[%s] %s'):format(who, self._is_terminal[file] and last_state(event.text) or event.text))
+end
+
+-- The newest values of train.log, by the lowest rank that has them.
+function show:logged(event)
+  self._logged.values = self._logged.values or {}
+  for i, name in ipairs(event.names) do
+    local rank = self._logged_rank[name]
+    if not rank then self._logged[#self._logged + 1] = name end
+    if not rank or event.rank <= rank then
+      self._logged_rank[name], self._logged.values[name] = event.rank, event.values[i]
+    end
+  end
 end
 
 function show:validated(event)
   if self._quiet or event.status ~= 'VALIDATED' then return end
-  self:_line(self._err, ('validation of %s  %s'):format(event.checkpoint, metrics_text.line(event.metrics)))
+  self:_line(self._err, ('validation of %s  %s'):format(event.checkpoint, metrics_text.line(event.metrics, event.names)))
 end
 
 function show:draining(event)
@@ -187,7 +275,7 @@ function show:attempt_failed(event)
   end
   local first = event.error.message:match('^[^\n]*')
   self._attempt = event.next_attempt or self._attempt + 1
-  self._stop_at = nil
+  self._stop_at, self._progress = nil, {}
   local wait = (event.delay_s or 0) > 0 and ' in ' .. seconds_text(event.delay_s) or ''
   local retry = (event.reason or '') ~= '' and (' (%s)'):format(event.reason) or ''
   self:notice(('attempt %d failed: %s; attempt %d begins%s%s'):format(event.attempt, first, self._attempt, wait, retry))
@@ -216,9 +304,6 @@ function show:finished(event)
   local color = event.status == 'FINISHED' and '32' or '31'
   local lines = {('run %s %s after %s, %s'):format(self._name, self:_paint(color, event.status),
     self:_time_text(event.waited_s or 0), counted(self._reports, 'report'))}
-  if event.metrics and next(event.metrics) ~= nil and self._terminal then
-    lines[#lines + 1] = metrics_text.line(event.metrics)
-  end
   lines[#lines + 1] = self:_best(event)
   if event.checkpoint then lines[#lines + 1] = 'checkpoint ' .. event.checkpoint.path end
   lines[#lines + 1] = self._show_command

@@ -7,6 +7,7 @@ local closure = require 'rtrain._closure'
 local datasets = require 'rtrain.datasets'
 local Display = require 'rtrain.display'
 local errors = require 'rtrain.errors'
+local Eta = require 'rtrain.eta'
 local system = require 'rtrain._system'
 local Git = require 'rtrain.git'
 local launcher = require 'rtrain.launcher'
@@ -178,8 +179,8 @@ end
 local function display_of(job, spec, flags)
   return Display(spec, {
     quiet = flags.quiet,
-    terminal = flags.terminal,
-    columns = flags.columns,
+    terminal = flags.terminal and not job.is_local,  -- there the train function writes to the terminal itself
+    eta = Eta(job.train_loop_config, job.run_config.stop),
     show_command = show_command(spec),
     score = job.run_config.checkpoint_config,
     logging = job.run_config.logging_config,

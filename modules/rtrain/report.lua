@@ -127,7 +127,7 @@ end
 ---A rank's files are copied (SYNC, ASYNC) before they count; a folder of train.tempdir is moved instead, and is not there any
 ---more afterwards. Files of all ranks are merged into one folder; of files with the same name the lowest rank's is kept, with
 ---a warning when they differ.
----@param metrics table plain data; 0-dim tensors are converted
+---@param metrics table plain data; 0-dim tensors are converted. They are shown in the order in which the script writes them
 ---@param options? ReportOptions
 ---Counterpart: ray.train.report. Raises code 'argument' for what is no plain data and 'checkpoint', 'environment' or
 ---'timeout' when the checkpoint cannot be committed; an upload of mode ASYNC that fails ends the attempt with that error.

@@ -120,6 +120,16 @@ def test_who_does_not_want_to_wait_is_told_what_to_do(rtrain):
     assert "WAITED" in rows[0] and "RAN" in rows[0] and [row.split()[0] for row in rows[1:]] == ["first", "second", "third"]
 
 
+def test_more_workers_than_cores_are_told_what_that_means(rtrain):
+    set_cpus(rtrain, 2)
+    (rtrain.folder / "release").touch()
+    script = rtrain.script(holder("crowd", 2))
+    result = rtrain("run", script, "-n", "3")
+    assert result.returncode == 0, result.stderr
+    assert "3 workers share 2 cores: they take turns, so the run is no faster than with 2 workers (-n 2)" in result.stderr
+    assert "share" not in rtrain("run", script, "--name", "room").stderr
+
+
 def test_a_run_that_waits_ends_with_ctrl_c(rtrain):
     set_cpus(rtrain, 0)
     running = rtrain.start("run", rtrain.script(ELASTIC.replace("@RANGE@", "1, 2")))

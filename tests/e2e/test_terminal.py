@@ -1,9 +1,19 @@
-"""What others have written cannot command the terminal it is shown on; files and pipes get it as it is."""
+"""What a terminal shows: nothing that commands it, lines that fit its width, and a run's live block.
 
+Files and pipes get everything as it is.
+"""
+
+import contextlib
+import fcntl
 import os
 import pty
+import re
+import struct
 import subprocess
+import termios
+import time
 
+import pytest
 from conftest import RTRAIN
 
 # Retitles the terminal, clears it, in C1 too, and leaves the colour red.
@@ -28,26 +38,47 @@ SCRIPT = r"""
     """
 
 
-def on_terminal(rtrain, *args):
-    """What the command writes to a terminal that is its stdout and stderr."""
-    master, slave = pty.openpty()
-    process = subprocess.Popen([RTRAIN, *map(str, args)], cwd=rtrain.folder, env=rtrain.env, stdout=slave, stderr=slave,
-                               stdin=subprocess.DEVNULL)
-    os.close(slave)
-    output = b""
-    try:
-        while part := os.read(master, 65536):
-            output += part
-    except OSError:
-        pass  # the other end is closed
-    os.close(master)
-    process.wait(60)
-    return output.replace(b"\r\n", b"\n")
+class OnTerminal:
+    """A command whose stdout and stderr are a terminal of that many columns."""
+
+    def __init__(self, rtrain, *args, columns=80):
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self.process = subprocess.Popen([RTRAIN, *map(str, args)], cwd=rtrain.folder, env=rtrain.env, stdout=slave,
+                                        stderr=slave, stdin=subprocess.DEVNULL)
+        os.close(slave)
+        self.output = b""
+
+    def read_until(self, pattern, timeout_s=60):
+        """Reads until the output so far has a match of the pattern; None: to the end."""
+        deadline = time.monotonic() + timeout_s
+        while pattern is None or not re.search(pattern, self.output):
+            assert time.monotonic() < deadline, (pattern, self.output)
+            try:
+                part = os.read(self._master, 65536)
+            except OSError:
+                part = b""  # the other end is closed
+            if not part:
+                assert pattern is None, (pattern, self.output)
+                break
+            self.output += part
+        return self.output
+
+    def end(self):
+        output = self.read_until(None)
+        os.close(self._master)
+        self.process.wait(60)
+        return output.replace(b"\r\n", b"\n")
+
+
+def on_terminal(rtrain, *args, columns=80):
+    """What the command writes to the terminal."""
+    return OnTerminal(rtrain, *args, columns=columns).end()
 
 
 def without_what_is_ours(output):
-    """Less the colours and the cursor movements of the live block, which end in m, A and J and have no text inside."""
-    for ours in (b"\r\x1b[J", *(b"\x1b[%dA" % lines for lines in range(1, 9)), b"\x1b[31m", b"\x1b[0m", b"\r"):
+    """Less the colours and the cursor movements of the live block, which have no text inside."""
+    for ours in (b"\x1b[A\x1b[2K", b"\x1b[31m", b"\x1b[0m", b"\r"):
         output = output.replace(ours, b"")
     return output
 
@@ -78,3 +109,115 @@ def test_files_and_pipes_get_the_bytes_as_they_are(rtrain):
     assert b"[rank 0] " + HOSTILE + b"\n" in run.stderr
     logs = subprocess.run([RTRAIN, "logs", "mine"], cwd=rtrain.folder, env=rtrain.env, capture_output=True)
     assert b"[rank 0] " + HOSTILE + b"\n" in logs.stdout
+
+
+# --- what fits ---
+
+MANY = """
+    local train = require 'rtrain'
+    train.DataParallelTrainer({
+      train_loop_per_worker = function()
+        for step = 1, 3 do
+          local v = step / 7
+          local metrics = {zeta = v, step = step, alpha = v, a_metric_with_a_long_name = v, validation_accuracy = v, beta = v,
+            another_metric_with_a_long_name = v, perplexity = v, learning_rate = v, gradient_norm = v, gamma = v, omega = v}
+          train.tempdir(function(dir)
+            train.report(metrics, {checkpoint = train.Checkpoint.from_directory(dir)})
+          end)
+        end
+      end,
+      train_loop_config = {learning_rate = 0.1, momentum = 0.9, weight_decay = 0.01, epochs = 30, label_smoothing = 0.2},
+      run_config = train.RunConfig {name = 'a_run_with_quite_a_long_name'},
+    }):fit()
+    """
+COMMANDS = (["ls"], ["show", "last"], ["metrics", "last"], ["metrics", "last", "--ranks"], ["checkpoints", "last"])
+
+
+def rows_of(output):
+    return [line.decode() for line in output.split(b"\n")]
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_listings_fit_the_terminal(rtrain, columns):
+    rtrain.run_ok(MANY, "--note", "a note " * 30)
+    for command in COMMANDS:
+        for line in rows_of(on_terminal(rtrain, *command, columns=columns)):
+            # A path is one word, which stays whole.
+            assert len(line) <= columns or len(max(line.split(), key=len)) > columns - 20, (command, line)
+    text = on_terminal(rtrain, "metrics", "last", columns=columns).decode()
+    assert text.count("INDEX") > 1, "columns that do not fit go on below, with their row's name"
+    assert {"zeta", "omega", "a_metric_with_a_long_name"} <= set(text.split())
+
+
+def test_wide_and_piped_listings_have_one_line_a_row(rtrain):
+    rtrain.run_ok(MANY)
+    for command in COMMANDS:
+        wide = [line.rstrip() for line in rows_of(on_terminal(rtrain, *command, "--wide"))]
+        assert wide == rtrain(*command).stdout.split("\n"), command
+    assert len(rtrain("metrics", "last").stdout.splitlines()) == 1 + 3
+    rtrain.env["COLUMNS"] = "60"
+    assert max(map(len, rtrain("metrics", "last").stdout.splitlines())) <= 60
+
+
+def test_metrics_are_in_the_scripts_order_everywhere(rtrain):
+    result = rtrain.run_ok(MANY)
+    names = ["zeta", "step", "alpha", "a_metric_with_a_long_name", "validation_accuracy", "beta"]
+    pattern = ".*".join(rf"\b{name}\b" for name in names)
+    assert re.search(r"report 0  " + pattern, result.stderr), result.stderr
+    for command in (["ls"], ["show", "last"], ["metrics", "last"], ["checkpoints", "last"]):
+        assert re.search(pattern, rtrain(*command).stdout), command
+    assert list(rtrain.reports()[0])[:6] == names
+
+
+# --- the live block ---
+
+LIVE = r"""
+    local files, train = require 'files', require 'rtrain'
+    train.DataParallelTrainer({
+      train_loop_per_worker = function(config)
+        for epoch = 1, 3 do train.report {epoch = epoch, loss = 1 / epoch} end
+        train.log {lr = 0.5}
+        io.write '\r 25%'
+        io.write '\r 50%'
+        io.stdout:flush()
+        files.wait_for 'seen'
+        print '\r100%'
+      end,
+      train_loop_config = {epochs = 10},
+      run_config = train.RunConfig {name = 'live'},
+    }):fit()
+    """
+
+
+def test_the_live_block_of_a_run(rtrain):
+    run = OnTerminal(rtrain, "run", rtrain.script(LIVE))
+    try:
+        for shown in (rb"\[rank 0\]  50%\r\n", rb"log  lr=0\.5\r\n", rb"epoch=3 loss=0\.33333  \(3 reports, [^)]*ETA [^)]*\)\r\n"):
+            run.read_until(shown)
+        assert b"report 0  epoch=1 loss=1\r\nreport 1  epoch=2 loss=0.5\r\n" in without_block(run.output)
+        (rtrain.folder / "seen").touch()
+        output = run.end()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            run.process.kill()
+        run.process.wait()
+    left = without_block(output).replace(b"\r\n", b"\n")
+    assert b"report 1  epoch=2 loss=0.5\nreport 2  epoch=3 loss=0.33333\n[rank 0] 100%\nrun live FINISHED" in left, left
+
+
+def test_in_local_mode_the_terminal_is_the_train_functions(rtrain):
+    (rtrain.folder / "seen").touch()
+    output = on_terminal(rtrain, "run", rtrain.script(LIVE), "--local")
+    assert b"\x1b[" not in output, "no block is drawn over what it writes"
+    assert b"\r 25%\r 50%\r100%\n" in output and b"report 2  epoch=3 loss=0.33333\n" in output
+
+
+def without_block(output):
+    """What stays above the live block: each block ends with the movements that take it away, line by line."""
+    lines = []
+    for line in output.split(b"\n"):
+        while (moved := line.find(b"\x1b[A\x1b[2K")) >= 0:
+            del lines[-1]
+            line = line[moved + len(b"\x1b[A\x1b[2K"):].removeprefix(b"\r")
+        lines.append(line)
+    return b"\n".join(lines)

@@ -1,6 +1,7 @@
 -- What a run shows: the events of a controller in, text out.
 local lu = require 'luaunit'
 local Display = require 'rtrain.display'
+local Eta = require 'rtrain.eta'
 local failure = require 'rtrain.failure'
 local metrics_text = require 'rtrain.metrics_text'
 
@@ -23,6 +24,8 @@ local function display(options, num_workers)
   end
   return Display({name = 'mine', num_workers = num_workers or 2}, options), out, err
 end
+
+local function size_of(columns) return function() return columns, 24 end end
 
 local FINISHED = {
   type = 'finished', status = 'FINISHED', name = 'mine', path = '/r/mine', metrics = {accuracy = 0.5},
@@ -120,7 +123,7 @@ function TestTerminal.test_nothing_commands_the_terminal_but_colours()
 end
 
 function TestTerminal.test_metrics_in_the_live_block_stay_on_their_line()
-  local shown, _, err = display({terminal = true, columns = 100}, 1)
+  local shown, _, err = display({terminal = true, size = size_of(100)}, 1)
   shown:show {type = 'report', index = 0, count = 1, metrics = {note = 'x\n\27[2Jy'}, ranks = {{}}, attempt = 1}
   lu.assertStrContains(err.text, 'note=x\\x0a\\x1b[2Jy')
 end
@@ -130,12 +133,15 @@ local function screen_of(text)
   local lines = {''}
   local at = 1
   while at <= #text do
-    local up = text:match('^\27%[(%d+)A\r\27%[J', at)
+    local up = text:match('^\27%[A\27%[2K', at)
     local color = text:match('^\27%[%d*m', at)
     if up then
-      for _ = 1, tonumber(up) do lines[#lines] = nil end
+      lines[#lines] = nil
       lines[#lines] = ''
-      at = at + #up + 7
+      at = at + #up
+    elseif text:sub(at, at) == '\r' then
+      lines[#lines] = ''
+      at = at + 1
     elseif color then
       at = at + #color
     elseif text:sub(at, at) == '\n' then
@@ -149,20 +155,112 @@ local function screen_of(text)
   return lines
 end
 
-function TestTerminal.test_the_block_is_one_block_and_goes_at_the_end()
-  local shown, _, err = display {terminal = true, columns = 60}
+function TestTerminal.test_past_reports_stay_above_the_block_which_goes_at_the_end()
+  local shown, _, err = display {terminal = true, size = size_of(60)}
   shown:show {type = 'state', state = 'RUNNING', attempt = 1}
   for index = 0, 5 do
     shown:show {type = 'report', index = index, attempt = 1, metrics = {epoch = index, loss = 1 / (index + 1)},
                 ranks = {{loss = 1}, {loss = 2}}}
   end
   local lines = screen_of(err.text)
-  lu.assertStrContains(lines[1], 'mine  RUNNING')
-  lu.assertStrContains(lines[2], 'epoch=5 loss=0.16667  (6 reports')
-  lu.assertEquals({lines[3], lines[4]}, {'  rank 0  loss=1', '  rank 1  loss=2'})
-  lu.assertEquals(#lines, 5)
+  lu.assertEquals({lines[1], lines[5]}, {'report 0  epoch=0 loss=1', 'report 4  epoch=4 loss=0.2'})
+  lu.assertStrContains(lines[6], 'mine  RUNNING')
+  lu.assertStrContains(lines[7], 'epoch=5 loss=0.16667  (6 reports')
+  lu.assertEquals({lines[8], lines[9]}, {'  rank 0  loss=1', '  rank 1  loss=2'})
+  lu.assertEquals(#lines, 10)
   shown:show(FINISHED)
-  lu.assertStrContains(screen_of(err.text)[1], 'run mine FINISHED')
+  lines = screen_of(err.text)
+  lu.assertEquals(lines[6], 'report 5  epoch=5 loss=0.16667')
+  lu.assertStrContains(lines[7], 'run mine FINISHED')
+end
+
+function TestTerminal.test_a_report_stays_in_its_place_among_the_output()
+  local shown, out, err = display({terminal = true, size = size_of(60)}, 1)
+  out.text = nil
+  function out:write(...) return err:write(...) end
+  shown:show {type = 'report', index = 0, attempt = 1, metrics = {loss = 1}}
+  shown:show {type = 'output', rank = 0, stream = 'stdout', text = 'after the first', attempt = 1}
+  shown:show {type = 'report', index = 1, attempt = 1, metrics = {loss = 2}}
+  shown:show(FINISHED)
+  local lines = screen_of(err.text)
+  lu.assertEquals({lines[1], lines[2], lines[3]}, {'report 0  loss=1', '[rank 0] after the first', 'report 1  loss=2'})
+end
+
+function TestTerminal.test_metrics_are_in_the_scripts_order_and_the_last_are_left_out()
+  local shown, _, err = display({terminal = true, size = size_of(50)}, 1)
+  local names = {'zeta', 'epoch', 'alpha', 'a_rather_long_name'}
+  local metrics = {zeta = 1, epoch = 2, alpha = 3, a_rather_long_name = 4}
+  shown:show {type = 'report', index = 0, attempt = 1, metrics = metrics, names = names}
+  lu.assertEquals(screen_of(err.text)[2], 'zeta=1 epoch=2 alpha=3 …  (1 report)')
+  shown:show {type = 'report', index = 1, attempt = 1, metrics = metrics, names = names}
+  lu.assertEquals(screen_of(err.text)[1], 'report 0  zeta=1 epoch=2 alpha=3 …')
+  local piped, _, all = display {}
+  piped:show {type = 'report', index = 0, attempt = 1, metrics = metrics, names = names}
+  lu.assertEquals(all.text, 'report 0  zeta=1 epoch=2 alpha=3 a_rather_long_name=4\n')
+end
+
+function TestTerminal.test_the_time_left_follows_from_the_end_that_the_script_has_given()
+  local now = 0
+  local function shown_after(options, ...)
+    local shown, _, err = display(options, 1)
+    shown._clock = function() return now end
+    now = 0
+    shown:show {type = 'state', state = 'RUNNING', attempt = 1}
+    for i, metrics in ipairs {...} do
+      now = now + 10
+      shown:show {type = 'report', index = i - 1, attempt = 1, metrics = metrics}
+    end
+    shown:tick()
+    return err.text
+  end
+  local function options(config, stop) return {terminal = true, size = size_of(80), eta = Eta(config, stop)} end
+  lu.assertStrContains(shown_after(options {epochs = 5}, {epoch = 1}, {epoch = 2}), 'ETA 30.0 s)')
+  lu.assertStrContains(shown_after(options {num_epochs = 5}, {epoch = 0}, {epoch = 1}), 'ETA 30.0 s)')
+  lu.assertStrContains(shown_after(options({}, {step = 400}), {step = 100}, {step = 200}), 'ETA 20.0 s)')
+  lu.assertNotStrContains(shown_after(options {lr = 5}, {epoch = 1}, {epoch = 2}), 'ETA')
+  lu.assertNotStrContains(shown_after(options {epochs = 2}, {epoch = 1}, {epoch = 2}), 'ETA 0')
+end
+
+function TestTerminal.test_the_newest_values_of_train_log_are_in_the_block()
+  local shown, _, err = display({terminal = true, size = size_of(60)}, 2)
+  shown:show {type = 'logged', rank = 0, attempt = 1, names = {'lr', 'loss'}, values = {0.1, 3}}
+  shown:show {type = 'logged', rank = 1, attempt = 1, names = {'loss', 'mine'}, values = {7, 8}}
+  shown:show {type = 'logged', rank = 0, attempt = 1, names = {'lr', 'loss'}, values = {0.05, 2}}
+  lu.assertEquals(screen_of(err.text)[2], 'log  lr=0.05 loss=2 mine=8')
+end
+
+function TestTerminal.test_progress_of_a_line_is_shown_in_its_place()
+  local shown, out, err = display({terminal = true, size = size_of(40), out_is_terminal = true}, 1)
+  shown:show {type = 'output', rank = 0, text = ' 50%', is_progress = true, attempt = 1}
+  lu.assertEquals(screen_of(err.text)[1], '[rank 0]  50%')
+  shown:show {type = 'output', rank = 0, text = ' 75%', is_progress = true, attempt = 1}
+  lu.assertEquals(screen_of(err.text)[1], '[rank 0]  75%')
+  lu.assertEquals(out.text, '')
+  shown:show {type = 'output', rank = 0, stream = 'stdout', text = ' 50%\r 75%\r100%', attempt = 1}
+  lu.assertEquals(out.text, '[rank 0] 100%\n')
+  lu.assertStrContains(screen_of(err.text)[1], 'mine  ')
+  local piped, all = display {out_is_terminal = false}
+  piped:show {type = 'output', rank = 0, text = ' 50%', is_progress = true, attempt = 1}
+  piped:show {type = 'output', rank = 0, stream = 'stdout', text = ' 50%\r100%', attempt = 1}
+  lu.assertEquals(all.text, '[rank 0]  50%\r100%\n')
+end
+
+function TestTerminal.test_the_block_is_lower_than_the_screen()
+  local shown, _, err = display({terminal = true, size = function() return 40, 5 end}, 64)
+  local ranks = {}
+  for i = 1, 64 do ranks[i] = {loss = i} end
+  shown:show {type = 'report', index = 0, attempt = 1, metrics = {loss = 1}, ranks = ranks}
+  lu.assertEquals(#screen_of(err.text), 4)
+  shown, _, err = display({terminal = true, size = function() return 40, 50 end}, 64)
+  shown:show {type = 'report', index = 0, attempt = 1, metrics = {loss = 1}, ranks = ranks}
+  lu.assertEquals(screen_of(err.text)[11], '  and 56 more ranks')
+end
+
+function TestPipe.test_waiting_and_running_are_told_apart()
+  local shown, _, err = display {clock = nil}
+  shown._started, shown._clock = 0, function() return 100 end
+  shown:show {type = 'finished', status = 'FINISHED', reports = 2, waited_s = 70, path = '/r/mine'}
+  lu.assertStrContains(err.text, 'FINISHED after 1 min 40 s (1 min 10 s waiting for its resources, 30.0 s running), 2 reports')
 end
 
 function TestTerminal.test_one_worker_and_one_report_are_no_plurals()
@@ -174,14 +272,17 @@ function TestTerminal.test_one_worker_and_one_report_are_no_plurals()
 end
 
 function TestTerminal.test_ranks_are_shown_only_where_they_differ()
-  lu.assertEquals(metrics_text.differing {{a = 1}, {a = 1}}, {})
-  lu.assertEquals(metrics_text.differing {{a = 1}, {a = 2}}, {'rank 0  a=1', 'rank 1  a=2'})
+  lu.assertEquals(metrics_text.differences {{a = 1}, {a = 1}}, {})
+  lu.assertEquals(metrics_text.differences {{a = 1, b = 3}, {a = 2, b = 3}}, {{a = 1}, {a = 2}})
+  lu.assertEquals(metrics_text.differences(nil), {})
 end
 
 function TestTerminal.test_no_line_is_wider_than_the_terminal()
-  local shown, _, err = display {terminal = true, columns = 30}
-  shown:show {type = 'report', index = 0, metrics = {text = ('x'):rep(200)}}
-  for _, line in ipairs(screen_of(err.text)) do lu.assertTrue(#line < 30) end
+  local shown, _, err = display {terminal = true, size = size_of(30)}
+  shown:show {type = 'report', index = 0, metrics = {text = ('ä'):rep(200)}}
+  local lines = screen_of(err.text)
+  for _, line in ipairs(lines) do lu.assertTrue(metrics_text.width(line) < 30) end
+  lu.assertTrue(lines[2]:find('^text=[ä]+…') ~= nil, 'characters stay whole')
 end
 
 TestErrors = {}
