@@ -256,8 +256,10 @@ std::string ReportHandler::slowest() const {
 std::string ReportHandler::uneven() const {
   const auto [least, most] = std::minmax_element(counts_.begin(), counts_.end());
   if (*least == *most) return {};
+  const std::string last = site(static_cast<int>(most - counts_.begin()));
   return cat("the ranks made different numbers of reports: rank ", least - counts_.begin(),
              " made ", *least, ", rank ", most - counts_.begin(), " made ", *most,
+             last.empty() ? "" : ", the last one", last,
              "; reports that not every rank made are kept for the ranks that made them");
 }
 

@@ -112,21 +112,21 @@ local function value_at(fn, register, pc, variables, field)
   return field(owner, read), text .. '.' .. read
 end
 
----The objects whose field of that name is read on a line, each with the text the script has for it and its call's
----arguments: {value, 'self.net', '...'}.
+---The objects whose field of that name is read on a line, each with the text the script has for it, its call's arguments and
+---the field's name: {value, 'self.net', '...', 'forward'}.
 ---@param fn function of Lua
 ---@param line integer
----@param name string
+---@param name? string nil: of any name
 ---@param variables {[1]: string, [2]: any}[] the names and values of the frame's local variables
 ---@param field fun(object: any, name: string): any reads a field without effects
----@return {[1]: any, [2]: string, [3]: string}[]
+---@return {[1]: any, [2]: string, [3]: string, [4]: string}[]
 function bytecode.owners(fn, line, name, variables, field)
   local owners = {}
   for pc = 1, util.funcinfo(fn).bytecodes - 1 do
     local read, register = field_of(fn, pc)
-    if read == name and util.funcinfo(fn, pc).currentline == line then
+    if read and (name == nil or read == name) and util.funcinfo(fn, pc).currentline == line then
       local value, text = value_at(fn, register, pc, variables, field)
-      if value ~= nil then owners[#owners + 1] = {value, text, arguments_of(fn, pc)} end
+      if value ~= nil then owners[#owners + 1] = {value, text, arguments_of(fn, pc), read} end
     end
   end
   return owners

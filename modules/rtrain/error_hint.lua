@@ -76,6 +76,16 @@ local function of_field(level, name)
   end
 end
 
+-- Of `for i = 1, config.epoch do`: the field on that line that is nil.
+local function of_limit(level)
+  local frame = debug.getinfo(level + 1, 'fl')
+  for _, owner in ipairs(bytecode.owners(frame.func, frame.currentline, nil, variables_of(level + 1), field)) do
+    local object, text, _, name = unpack(owner)
+    local is_table = type(object) == 'table' and (getmetatable(object) == nil or ordered.is(object))
+    if is_table and rawget(object, name) == nil then return absent_text(object, text, name) end
+  end
+end
+
 local function of_global(name)
   if MODULES[name] then return ("local %s = require '%s' comes first"):format(name, MODULES[name]) end
   local advice = pythonisms.of_function(name)
@@ -114,6 +124,7 @@ end
 local HINTS = {
   {"field '(.-)' %(a nil value%)", of_field},
   {"method '(.-)' %(a nil value%)", of_field},
+  {"^[^\n]*'for' %l+ [%l ]*must be a number", of_limit},
   {"global '(.-)' %(a nil value%)", function(_, name) return of_global(name) end},
   {'attempt to index a boolean value', function() return 'a == b is one boolean; tensors are compared by a:eq(b)' end},
   {'attempt to call a table value', of_called_table},

@@ -115,6 +115,7 @@ def refusal(rtrain, text):
 SLIPS = {
     "print(config.lr * 2)": "config has no 'lr': it has batch_size, epochs",
     "print(config.epoch.size)": "config has no 'epoch': did you mean 'epochs'?",
+    "for i = 1, config.epoch do print(i) end": "config has no 'epoch': did you mean 'epochs'?",
     "print(x + config.bias)": "add: expected tensors or numbers, got float32 [2, 2], nil: the right side is nil",
     "print(x * '2')": "tonumber(text) makes a string a number",
     "print(x < nil)": "the right side is nil; tensors are compared by x:lt(y)",
@@ -256,3 +257,17 @@ def test_an_endless_recursion_is_told_in_a_few_lines(rtrain):
             assert result.returncode == 1, name
             assert re.search(r"^\S*train.lua:3: stack overflow$", result.stderr, re.M), (name, workers, result.stderr)
             assert len(result.stderr.splitlines()) < 30
+
+
+def test_one_report_too_many_is_told_with_its_line(rtrain):
+    result = rtrain.run_ok("""
+        local train = require 'rtrain'
+        local function train_func()
+          train.report{loss = 1}
+          if train.get_context():get_world_rank() == 1 then
+            train.report{loss = 2}
+          end
+        end
+        train.TorchTrainer(train_func, {scaling_config = train.ScalingConfig{num_workers = 2}}):fit()
+    """)
+    assert re.search(r"rank 0 made 1, rank 1 made 2, the last one at \S*train.lua:5; ", result.stderr), result.stderr
