@@ -122,7 +122,8 @@ function operators.problem(fn, case, shape_only)
   if case.same and flat[1] ~= args[1] then return 'the result is not the tensor it was called on' end
   if case.form == 'out' then
     local out = args[count].out
-    if flat[1] ~= torch.none and flat[1] ~= (torch.is_tensor(out) and out or out[1]) then return 'the result is not the tensor in out' end
+    local is_out = flat[1] == (torch.is_tensor(out) and out or out[1])
+    if not is_out and flat[1] ~= torch.none then return 'the result is not the tensor in out' end
   end
   if not case.grads then return nil end
   return values.list_problem(values.gradients(flat, values.wanted(args, count, case.kwargs)), case.grads, 'gradient')

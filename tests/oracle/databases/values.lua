@@ -130,8 +130,8 @@ local function tensor_problem(got, want, shape_only)
     local options = {rtol = tolerance[1], atol = tolerance[2], equal_nan = true}
     if torch.allclose(got, want, options) then return nil end
   end
-  local away = (got:to(got:is_complex() and 'complex128' or 'float64') - want:to(got:is_complex() and 'complex128' or 'float64'))
-  return ('numbers differ, by at most %g'):format(away:abs():max():item())
+  local wide = got:is_complex() and 'complex128' or 'float64'
+  return ('numbers differ, by at most %g'):format((got:to(wide) - want:to(wide)):abs():max():item())
 end
 
 local function number_problem(got, want)
