@@ -310,7 +310,9 @@ void WorkerProcess::send_failure(const Error& error, bool stays) {
   series_log_->flush(kFailFlushTimeout);
   channel_->send(
       Map{{"type", "failed"}, {"error", error_to_value(error, monotonic_s())}, {"stays", stays}});
-  channel_->flush(to_ms(context_.timeout_s));
+  if (channel_->flush(to_ms(context_.timeout_s)) == Channel::Flushed::kAll) return;
+  // Nobody reads: its last words, for whoever looks into the log.
+  std::fprintf(stderr, "rtrain: %s\n", error.message().c_str());
 }
 
 Value WorkerProcess::call_store(Map request) { return call(std::move(request), std::nullopt, ""); }

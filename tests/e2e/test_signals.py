@@ -355,6 +355,26 @@ def test_F_036_a_controller_that_is_stopped_for_long_holds_a_full_channel_up(rtr
     assert rtrain.statuses("stopped") == ["FINISHED"]
 
 
+def test_F_036_a_rank_that_gives_a_stopped_controller_up_says_so(rtrain):
+    running = rtrain.started("run", rtrain.script("""
+        local train = require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            for i = 1, math.huge do train.report{i = i, padding = ('x'):rep(20000)} end
+          end,
+          torch_config = train.TorchConfig{timeout_s = 3},
+          run_config = train.RunConfig{name = 'stopped'},
+        }:fit()
+        """))
+    running.send(signal.SIGSTOP)
+    stat = pathlib.Path(f"/proc/{rtrain.pids('stopped')[0]}/stat")
+    wait_until(lambda: stat.read_text().rsplit(")", 1)[1].split()[0] == "Z", message="the worker's end")
+    running.send(signal.SIGCONT)
+    result = running.wait()
+    assert result.returncode == 5, result.stderr
+    assert "the run's controller has neither read nor answered for 3 s (timeout_s)" in result.stderr
+
+
 def open_files(pid):
     found = []
     for fd in os.listdir(f"/proc/{pid}/fd"):

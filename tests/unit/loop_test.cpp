@@ -223,5 +223,33 @@ TEST_F(ProcessTest, F_045_AStrangerWithTheNumberOfAnEndedChildIsLeftAlone) {
   EXPECT_EQ(waitpid(stranger, nullptr, 0), stranger);
 }
 
+// While somebody in this process has SIGCHLD ignored, an ended child is gone before it is waited
+// for.
+TEST_F(ProcessTest, F_045_AStrangerWithTheNumberOfAChildThatTheKernelReapedIsLeftAlone) {
+  std::signal(SIGCHLD, SIG_IGN);
+  ProcessOptions options;
+  options.file = "/bin/true";
+  options.args = {"true"};
+  std::optional<ExitStatus> end;
+  std::optional<Process> process;
+  process.emplace(loop_, options, [&](ExitStatus status) {
+    end = status;
+    loop_.stop();
+  });
+  while (kill(process->pid(), 0) == 0) std::this_thread::yield();
+  const pid_t stranger = start_stranger(process->pid());
+  const int reason = errno;
+  while (stranger > 0 && getsid(stranger) != stranger) std::this_thread::yield();
+  process->kill_group(SIGKILL);
+  loop_.run();
+  std::signal(SIGCHLD, SIG_DFL);
+  ASSERT_TRUE(end);
+  EXPECT_FALSE(end->is_known);
+  if (stranger < 0) GTEST_SKIP() << "no choice of process ids here: " << std::strerror(reason);
+  EXPECT_EQ(waitpid(stranger, nullptr, WNOHANG), 0) << "it was killed";
+  kill(stranger, SIGKILL);
+  EXPECT_EQ(waitpid(stranger, nullptr, 0), stranger);
+}
+
 }  // namespace
 }  // namespace rtrain
