@@ -83,6 +83,7 @@ def test_the_commands_and_options_that_a_document_names_exist(rtrain, path):
         else:
             parts = [part for part in re.findall(r"\brtrain (\w+)([^`#|]*)", line) if part[0] in commands]
         for command, text in parts:
+            text = text.partition(" -- ")[0]  # behind it stands what is the script's own
             for option in re.findall(r"(?<![\w-])(--[a-z][a-z-]*|-[a-z])(?![\w-])", text):
                 assert re.search(rf"(?<![\w-]){option}(?![\w-])", helps[command]), f"{command} has no {option}: {line}"
 
