@@ -72,7 +72,7 @@ local METHODS = {numel = true, get_device = true}
 local DEFAULT_SEED = 67280421310721
 
 -- Parts of PyTorch that later stages bring.
-local LATER = {compile = 'call the function or module itself', vmap = true}
+local LATER = {compile = 'call the function or module itself', onnx = true, vmap = true}
 
 local function unknown(name)
   if LATER[name] then require('rtrain.args').no_such('torch', name, {}, LATER) end
