@@ -52,7 +52,7 @@ function TestArgparse.test_values_of_a_config_keep_their_type()
   end
 end
 
-function TestArgparse.test_further_options_beside_a_config()
+function TestArgparse.test_further_options_next_to_a_config()
   local parser = argparse.of_config({lr = 0.1}, 'train.lua')
   parser:flag '--resume'
   lu.assertEquals(parser:parse{'--resume'}, {lr = 0.1, resume = true})

@@ -9,7 +9,7 @@ local group = require 'rtrain.data.operators.group'
 local SelectColumns = require('rtrain.data.operators.columns').SelectColumns
 
 ---The rows of a dataset in groups with the same keys; made by Dataset:groupby. Its methods give datasets with the groups in the
----order of the keys, null last. Counterpart: ray.data.grouped_data.GroupedData.
+---order of the keys, null last. Ray equivalent: ray.data.grouped_data.GroupedData.
 ---@class data.GroupedData
 ---@overload fun(dataset: rtrain.data.Dataset, keys: string[]): data.GroupedData
 local GroupedData = class('GroupedData')
@@ -20,7 +20,7 @@ function GroupedData:__tostring()
   return ('GroupedData(dataset=%s, key=%s)'):format(tostring(self._dataset), table.concat(self._keys, ', '))
 end
 
----A row for each group: its keys, and a column for each aggregate. Counterpart: GroupedData.aggregate.
+---A row for each group: its keys, and a column for each aggregate. Ray equivalent: GroupedData.aggregate.
 ---@param ... data.AggregateFn
 ---@return rtrain.data.Dataset
 ---
@@ -42,7 +42,7 @@ function GroupedData:aggregate(...)
   return dataset:_with(operator)
 end
 
----The number of rows of each group, in the column 'count()'. Counterpart: GroupedData.count.
+---The number of rows of each group, in the column 'count()'. Ray equivalent: GroupedData.count.
 ---@return rtrain.data.Dataset
 function GroupedData:count() return self:aggregate(aggregates.Count()) end
 
@@ -68,7 +68,7 @@ local sum_signature, min_signature, max_signature = signature 'sum', signature '
 local mean_signature, std_signature = signature 'mean', args.signature('std', {{'on'}, {'ddof', 1}, {'ignore_nulls', true}})
 
 ---The sums in columns 'sum(name)'. Arguments: on (a name or a list; nil: all but the keys), {ignore_nulls = true}.
----Counterpart: GroupedData.sum.
+---Ray equivalent: GroupedData.sum.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -78,19 +78,19 @@ local mean_signature, std_signature = signature 'mean', args.signature('std', {{
 ---@return rtrain.data.Dataset
 function GroupedData:sum(...) return of_columns(self, aggregates.Sum, sum_signature:bind(...)) end
 
----The smallest values in columns 'min(name)'. Arguments: on, {ignore_nulls = true}. Counterpart: GroupedData.min.
+---The smallest values in columns 'min(name)'. Arguments: on, {ignore_nulls = true}. Ray equivalent: GroupedData.min.
 ---@return rtrain.data.Dataset
 function GroupedData:min(...) return of_columns(self, aggregates.Min, min_signature:bind(...)) end
 
----The largest values in columns 'max(name)'. Arguments: on, {ignore_nulls = true}. Counterpart: GroupedData.max.
+---The largest values in columns 'max(name)'. Arguments: on, {ignore_nulls = true}. Ray equivalent: GroupedData.max.
 ---@return rtrain.data.Dataset
 function GroupedData:max(...) return of_columns(self, aggregates.Max, max_signature:bind(...)) end
 
----The means in columns 'mean(name)'. Arguments: on, {ignore_nulls = true}. Counterpart: GroupedData.mean.
+---The means in columns 'mean(name)'. Arguments: on, {ignore_nulls = true}. Ray equivalent: GroupedData.mean.
 ---@return rtrain.data.Dataset
 function GroupedData:mean(...) return of_columns(self, aggregates.Mean, mean_signature:bind(...)) end
 
----The standard deviations in columns 'std(name)'. Arguments: on, {ddof = 1, ignore_nulls = true}. Counterpart:
+---The standard deviations in columns 'std(name)'. Arguments: on, {ddof = 1, ignore_nulls = true}. Ray equivalent:
 ---GroupedData.std.
 ---@return rtrain.data.Dataset
 function GroupedData:std(...) return of_columns(self, aggregates.Std, std_signature:bind(...)) end
@@ -99,7 +99,7 @@ local map_signature = functions.signature('map_groups', {'fn', {'zero_copy_batch
 
 ---Calls a function for the rows of each group, as a batch: a table column → tensor, or list for strings and Lua values. It
 ---returns a batch of any number of rows, or a function that gives one after the other. A group's rows are in memory
----together. Arguments: fn, {batch_format = 'default'}, and the options of Dataset:map. Counterpart: GroupedData.map_groups.
+---together. Arguments: fn, {batch_format = 'default'}, and the options of Dataset:map. Ray equivalent: GroupedData.map_groups.
 ---
 ---```lua
 ---local data = require 'rtrain.data'

@@ -6,7 +6,7 @@ local errors = require 'rtrain.errors'
 local join_columns = {}
 
 ---@class data.JoinType
----@field pairs? boolean rows with equal keys come beside each other
+---@field pairs? boolean rows with equal keys become one row
 ---@field left? boolean rows of the left side without a match stay
 ---@field right? boolean the same for the right side
 ---@field only? string the side whose columns stay, where it is one

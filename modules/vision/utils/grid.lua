@@ -75,7 +75,7 @@ local function make(owner, options)
   end)
 end
 
----One image of many. Counterpart: torchvision.utils.make_grid.
+---One image of many. PyTorch equivalent: torchvision.utils.make_grid.
 ---
 ---Parameters: tensor, {nrow = 8, padding = 2, normalize = false, value_range, scale_each = false, pad_value = 0}. Images of one
 ---channel get three equal ones. `normalize` brings the values to [0, 1]: from value_range = {min, max}, or from those of
@@ -102,7 +102,7 @@ local function writer_of(path, format)
     :format(tostring(name)))
 end
 
----Saves images as a PNG or JPEG file, several as a grid. Counterpart: torchvision.utils.save_image.
+---Saves images as a PNG or JPEG file, several as a grid. PyTorch equivalent: torchvision.utils.save_image.
 ---
 ---Parameters: tensor, fp, {format}, and those of make_grid. Values are brought from [0, 1] to 0 … 255 and rounded, what lies
 ---outside is cut off. The file appears complete or not at all.

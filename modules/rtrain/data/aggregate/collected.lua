@@ -14,7 +14,7 @@ local function bounds(groups)
 end
 
 ---The value below which a part q of the values lie, float64; between two values on the line from one to the other.
----Arguments: on, {q = 0.5, ignore_nulls = true, alias_name}. Counterpart: ray.data.aggregate.Quantile.
+---Arguments: on, {q = 0.5, ignore_nulls = true, alias_name}. Ray equivalent: ray.data.aggregate.Quantile.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -72,7 +72,7 @@ end
 function Quantile:type_of() return 'float64' end
 
 ---The different values as a list, in the order in which they are met; null is left out, with ignore_nulls = false it is
----torch.none. Arguments: on, {ignore_nulls = true, alias_name}. Counterpart: ray.data.aggregate.Unique.
+---torch.none. Arguments: on, {ignore_nulls = true, alias_name}. Ray equivalent: ray.data.aggregate.Unique.
 ---@class data.Unique: data.AggregateFn
 ---@overload fun(on: string, options?: table): data.Unique
 local Unique = AggregateFn:extend('Unique')

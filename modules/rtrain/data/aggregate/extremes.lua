@@ -75,7 +75,7 @@ end
 function Extreme:type_of(type) return type == 'bool' and 'int64' or type end
 
 ---The smallest value, of the column's dtype; of strings the first, byte by byte. Arguments: on, {ignore_nulls = true,
----alias_name}. Counterpart: ray.data.aggregate.Min.
+---alias_name}. Ray equivalent: ray.data.aggregate.Min.
 ---@class data.Min: data.AggregateFn
 ---@overload fun(on: string, options?: table): data.Min
 local Min = Extreme:extend('Min')
@@ -84,7 +84,7 @@ local min_signature = AggregateFn.signature 'Min'
 
 function Min:init(...) self:_take('min', min_signature:bind(...)) end
 
----The largest value. Arguments: on, {ignore_nulls = true, alias_name}. Counterpart: ray.data.aggregate.Max.
+---The largest value. Arguments: on, {ignore_nulls = true, alias_name}. Ray equivalent: ray.data.aggregate.Max.
 ---@class data.Max: data.AggregateFn
 ---@overload fun(on: string, options?: table): data.Max
 local Max = Extreme:extend('Max')
@@ -95,7 +95,7 @@ local max_signature = AggregateFn.signature 'Max'
 
 function Max:init(...) self:_take('max', max_signature:bind(...)) end
 
----The largest absolute value. Arguments: on, {ignore_nulls = true, alias_name}. Counterpart: ray.data.aggregate.AbsMax.
+---The largest absolute value. Arguments: on, {ignore_nulls = true, alias_name}. Ray equivalent: ray.data.aggregate.AbsMax.
 ---@class data.AbsMax: data.Max
 ---@overload fun(on: string, options?: table): data.AbsMax
 local AbsMax = Max:extend('AbsMax')

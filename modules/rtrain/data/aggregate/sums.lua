@@ -32,7 +32,7 @@ local function known(values, state, least, ignores_nulls)
 end
 
 ---The number of rows; with a column, of those where it is not null, unless ignore_nulls = false. Arguments: {on,
----ignore_nulls, alias_name}. Counterpart: ray.data.aggregate.Count.
+---ignore_nulls, alias_name}. Ray equivalent: ray.data.aggregate.Count.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -57,7 +57,7 @@ end
 
 function Count:type_of() return 'int64' end
 
----The sum: int64 of whole numbers, else float64. Arguments: on, {ignore_nulls = true, alias_name}. Counterpart:
+---The sum: int64 of whole numbers, else float64. Arguments: on, {ignore_nulls = true, alias_name}. Ray equivalent:
 ---ray.data.aggregate.Sum.
 ---@class data.Sum: data.AggregateFn
 ---@overload fun(on: string, options?: table): data.Sum
@@ -80,7 +80,7 @@ end
 
 function Sum:type_of(type) return type:match '^[bf]?float' and 'float64' or 'int64' end
 
----The mean, float64. Arguments: on, {ignore_nulls = true, alias_name}. Counterpart: ray.data.aggregate.Mean.
+---The mean, float64. Arguments: on, {ignore_nulls = true, alias_name}. Ray equivalent: ray.data.aggregate.Mean.
 ---@class data.Mean: data.Sum
 ---@overload fun(on: string, options?: table): data.Mean
 local Mean = Sum:extend('Mean')
@@ -96,7 +96,7 @@ end
 function Mean:type_of() return 'float64' end
 
 ---The standard deviation, float64, by the stable way of Chan, Golub and LeVeque; NaN where a group has no more than ddof
----values. Arguments: on, {ddof = 1, ignore_nulls = true, alias_name}. Counterpart: ray.data.aggregate.Std.
+---values. Arguments: on, {ddof = 1, ignore_nulls = true, alias_name}. Ray equivalent: ray.data.aggregate.Std.
 ---@class data.Std: data.AggregateFn
 ---@overload fun(on: string, options?: table): data.Std
 local Std = AggregateFn:extend('Std')

@@ -13,7 +13,7 @@ local groupby_signature = args.signature('groupby', {{'key'}, {'num_partitions'}
 
 ---The rows in groups with the same value of a column, or of several. The rows are sorted for it: what exceeds DataContext's
 ---memory_bytes goes to temporary files. Rows whose key is null are a group. Arguments: key (a name or a list; nil: all rows
----are one group), {num_partitions}, which changes nothing. Counterpart: Dataset.groupby.
+---are one group), {num_partitions}, which changes nothing. Ray equivalent: Dataset.groupby.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -29,7 +29,7 @@ function Dataset:groupby(...)
 end
 
 ---Aggregates of all rows: a table name → value, in the order of the arguments; a value is nil where there is none. Runs the
----dataset, in one pass. Counterpart: Dataset.aggregate.
+---dataset, in one pass. Ray equivalent: Dataset.aggregate.
 ---@param ... data.AggregateFn
 ---@return table<string, any>
 ---

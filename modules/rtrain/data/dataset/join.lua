@@ -29,7 +29,7 @@ end
 ---partner, 'left_anti', 'right_anti' those that have none. The key columns come once, with the left names (right_outer:
 ---with the right ones). Arguments: ds, join_type, {on = 'id', a name or a list; right_on = on, their names on the right;
 ---left_suffix, right_suffix: behind names that both sides have}; num_partitions, partition_size_hint,
----aggregator_ray_remote_args and validate_schemas change nothing. Counterpart: Dataset.join.
+---aggregator_ray_remote_args and validate_schemas change nothing. Ray equivalent: Dataset.join.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
