@@ -183,3 +183,34 @@ def test_groups_reach_the_workers_once(rtrain, tables):
     keys = len(set(tables[0].column("k").to_pylist()) & set(tables[1].column("k").to_pylist()))
     assert ranks[0]["rows"] == ranks[1]["rows"] == keys // 2
     assert ranks[0]["first"] != ranks[1]["first"]
+
+
+def test_groups_and_joins_stay_under_a_bound(rtrain):
+    """1.6 million rows of 136 bytes, 218 MB, which sorting in memory would hold twice."""
+    result = rtrain("exec", rtrain.script("""
+local data = require 'rtrain.data'
+local function peak_mb() return tonumber(io.open('/proc/self/status'):read('*a'):match('VmHWM:%s*(%d+) kB')) / 1024 end
+local context = data.DataContext.get_current()
+context.memory_bytes, context.target_max_block_size, context.num_threads = 16 * 2 ^ 20, 2 ^ 20, 1
+local function wide(count)
+  return data.range(count):map_batches(function(batch)
+    return {k = (batch.id * 7919) % 20011, x = batch.id:double():unsqueeze(1):expand(-1, 16):contiguous()}
+  end)
+end
+local function count(ds)
+  local rows = 0
+  for block in ds:execute() do rows = rows + block:num_rows() end
+  return rows
+end
+local function run(rows)
+  local first = wide(rows):groupby('k'):map_groups(function(group) return {k = group.k:narrow(0, 0, 1)} end)
+  return count(first), count(wide(rows):join(data.range(20011), 'left_outer', {on = 'k', right_on = 'id'}))
+end
+run(40000)
+local before = peak_mb()
+print(run(1600000))
+print(math.ceil(peak_mb() - before))
+"""))
+    assert result.returncode == 0, result.stderr
+    rows, grown = result.stdout.split("\n")[:2]
+    assert rows == "20011\t1600000" and int(grown) < 220
