@@ -1,6 +1,7 @@
 #include "host/loop/process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <spawn.h>
 #include <sys/prctl.h>
@@ -180,25 +181,29 @@ bool Process::is_reaped() const {
   return exit_ && syscall(SYS_pidfd_send_signal, exit_->fd(), 0, nullptr, 0) != 0 && errno == ESRCH;
 }
 
+// By its descriptor: another child of ours may have got the number of one that the kernel reaped.
 void Process::on_end() {
   running_ = false;
-  if (exit_) exit_->close();
+  const idtype_t type = exit_ ? P_PIDFD : P_PID;
+  const auto id = static_cast<id_t>(exit_ ? exit_->fd() : pid_);
   siginfo_t info{};
-  int waited = 0;
-  do {
-    waited = waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT);
-  } while (waited < 0 && errno == EINTR);
-  ExitStatus out;
-  if (waited < 0) {  // reaped
-    out.is_known = false;
-  } else {
-    kill(-pid_, SIGKILL);
-    int status = 0;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  const auto wait = [&](int options) {
+    while (waitid(type, id, &info, WEXITED | options) < 0) {
+      if (errno != EINTR && errno != EAGAIN) return false;
+      // libuv has made it a descriptor that does not wait.
+      pollfd ended{static_cast<int>(id), POLLIN, 0};
+      if (errno == EAGAIN) poll(&ended, 1, -1);
     }
-    if (WIFSIGNALED(status)) out.signal = WTERMSIG(status);
-    if (WIFEXITED(status)) out.exit_code = WEXITSTATUS(status);
+    return true;
+  };
+  ExitStatus out;
+  out.is_known = wait(WNOWAIT);
+  if (out.is_known) {
+    kill(-pid_, SIGKILL);
+    wait(0);
+    (info.si_code == CLD_EXITED ? out.exit_code : out.signal) = info.si_status;
   }
+  if (exit_) exit_->close();
   if (on_exit_) on_exit_(out);
 }
 

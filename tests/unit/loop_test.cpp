@@ -228,8 +228,8 @@ TEST_F(ProcessTest, F_045_AStrangerWithTheNumberOfAnEndedChildIsLeftAlone) {
 TEST_F(ProcessTest, F_045_AStrangerWithTheNumberOfAChildThatTheKernelReapedIsLeftAlone) {
   std::signal(SIGCHLD, SIG_IGN);
   ProcessOptions options;
-  options.file = "/bin/true";
-  options.args = {"true"};
+  options.file = "/bin/sleep";
+  options.args = {"sleep", "0.1"};
   std::optional<ExitStatus> end;
   std::optional<Process> process;
   process.emplace(loop_, options, [&](ExitStatus status) {
