@@ -1,5 +1,6 @@
 """What a parent leaves to a process of rtrain, and what a worker leaves to the programs that it starts."""
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -144,12 +145,24 @@ def test_a_run_begins_without_a_git_that_hangs(rtrain):
     rtrain.wait_for_processes()
 
 
+def own_cgroups():
+    return {path.parent for path in pathlib.Path("/sys/fs/cgroup").glob("**/rtrain-*/cgroup.kill")}
+
+
+def processes_in(folder):
+    with contextlib.suppress(OSError):
+        return (folder / "cgroup.procs").read_text()
+    return ""
+
+
 @pytest.fixture(params=["on", "off"], ids=["cgroup", "no cgroup"])
 def cgroups(request, rtrain):
     """With cgroups of rtrain's own where this machine lets it make them, and without."""
     rtrain.env["RTRAIN_CGROUP"] = request.param
+    before = own_cgroups()
     yield
-    wait_until(lambda: not list(pathlib.Path("/sys/fs/cgroup").glob("**/rtrain-*/cgroup.kill")), message="cgroups left behind")
+    for folder in own_cgroups() - before:  # another run's has processes, or goes with it
+        wait_until(lambda: not folder.exists() or processes_in(folder), message=f"the end of {folder}")
 
 
 # A child that leaves the worker's session and process group, and one of its own that goes further.
