@@ -27,6 +27,7 @@ namespace {
 constexpr const char* kVariable = "RTRAIN_WORKER_OF";
 // Who forks while it is being killed is found in a later round.
 constexpr int kRounds = 10;
+constexpr int kRemovalRounds = 250;
 constexpr useconds_t kPauseUs = 2000;
 
 std::string new_mark() {
@@ -90,7 +91,8 @@ void remove_cgroup(const std::string& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     if (entry.is_directory(ignored)) remove_cgroup(entry.path());
   }
-  for (int round = 0; rmdir(folder.c_str()) != 0 && errno == EBUSY && round < kRounds; ++round) {
+  for (int round = 0; rmdir(folder.c_str()) != 0 && errno == EBUSY && round < kRemovalRounds;
+       ++round) {
     usleep(kPauseUs);
   }
 }
