@@ -7,6 +7,7 @@
 import argparse
 import importlib
 import multiprocessing
+import os
 import pathlib
 import re
 import sys
@@ -57,6 +58,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("parts", nargs="*")
     options = parser.parse_args()
+    os.environ["MKL_CBWR"] = "COMPATIBLE"  # MKL takes another way for each kind of processor, but for this one
     try:
         import torch
     except ImportError:
