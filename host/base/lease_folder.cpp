@@ -34,7 +34,7 @@ constexpr const char* kTicket = "ticket-";
 }
 
 // Whether it is ours now; false when somebody else has it.
-bool try_lock(const Fd& file, const std::string& path) {
+bool try_flock(const Fd& file, const std::string& path) {
   if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK || errno == EINTR) return false;
   fail("lock", path);
@@ -74,7 +74,7 @@ LeaseFolder::LeaseFolder() : path_(runtime_folder() + "/leases") {
   if (mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) fail("make", path_);
   lock_ = open("lock", O_CREAT);
   const auto deadline = std::chrono::steady_clock::now() + kLockTimeout;
-  while (!try_lock(lock_, path_ + "/lock")) {
+  while (!try_flock(lock_, path_ + "/lock")) {
     if (std::chrono::steady_clock::now() > deadline) {
       throw Error(Code::kTimeout, cat("another process has held ", path_, "/lock for ",
                                       kLockTimeout.count(), " ms: is one of your runs stopped?"));
@@ -110,7 +110,7 @@ std::vector<LeaseFolder::Locked> LeaseFolder::locked(const std::string& prefix) 
   for (const int64_t number : numbers(prefix)) {
     const std::string name = cat(prefix, number);
     const Fd file = open(name, 0);
-    if (file.is_open() && !try_lock(file, name)) out.push_back({number, content_of(file)});
+    if (file.is_open() && !try_flock(file, name)) out.push_back({number, content_of(file)});
   }
   return out;
 }
@@ -138,7 +138,7 @@ std::vector<LeaseFolder::Ticket> LeaseFolder::tickets() const {
     const std::string name = cat(kTicket, number);
     const Fd file = open(name, 0);
     if (!file.is_open()) continue;
-    if (try_lock(file, name)) {
+    if (try_flock(file, name)) {
       drop_ticket(number);
     } else {
       const Value content = content_of(file);
@@ -152,7 +152,7 @@ std::vector<LeaseFolder::Ticket> LeaseFolder::tickets() const {
 
 Fd LeaseFolder::take(const std::string& name, const Value& text) const {
   Fd file = open(name, O_CREAT);
-  if (!try_lock(file, name)) return {};
+  if (!try_flock(file, name)) return {};
   write_text(file, to_json(text), name);
   return file;
 }

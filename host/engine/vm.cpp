@@ -4,6 +4,7 @@
 
 #include "host/base/error.h"
 #include "host/engine/engine.h"
+#include "host/engine/operators/argument_stacks.h"
 #include "host/engine/operators/overloads.h"
 
 namespace rtrain {
@@ -32,7 +33,7 @@ Vm* find_vm(lua_State* L) {
 
 }  // namespace
 
-Vm::Vm() = default;
+Vm::Vm() : stacks(std::make_unique<ArgumentStacks>()) {}
 Vm::~Vm() = default;
 
 // Every operator comes by here: it is counted where somebody wants to know that this process goes

@@ -1,13 +1,10 @@
 // host/engine/vm.h: what the engine keeps for each Lua virtual machine: cached metatables,
-// operators, reused stacks.
+// operators, argument stacks.
 //
 // Owned by a userdata in the registry, freed when the state closes. Used only by the thread of its
 // state.
 #pragma once
 
-#include <ATen/core/stack.h>
-
-#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -18,6 +15,7 @@
 
 namespace rtrain {
 
+class ArgumentStacks;
 struct Op;
 
 struct Vm {
@@ -41,10 +39,7 @@ struct Vm {
 
   WrappedNumbers numbers;
 
-  // Operators can call back into Lua (hooks), which calls operators again: one argument stack for
-  // each depth.
-  std::deque<torch::jit::Stack> stacks;
-  size_t depth = 0;
+  std::unique_ptr<ArgumentStacks> stacks;
 
   lua_State* running = nullptr;  // the coroutine that called backward(): hooks run on it
   // False once the state is closing; outlives the Vm, for callbacks that LibTorch drops later.
@@ -60,26 +55,5 @@ Vm& vm(lua_State* L);
 
 // Makes the Vm of a new state.
 Vm& create_vm(lua_State* L, const HostApi* host);
-
-// An empty argument stack for one operator call, cleared at the end: it owns tensors.
-class StackLease {
- public:
-  explicit StackLease(Vm& vm) : vm_(vm) {
-    if (vm.depth == vm.stacks.size()) vm.stacks.emplace_back();
-    stack_ = &vm.stacks[vm.depth++];
-  }
-  ~StackLease() {
-    stack_->clear();
-    --vm_.depth;
-  }
-  StackLease(const StackLease&) = delete;
-  StackLease& operator=(const StackLease&) = delete;
-  torch::jit::Stack& operator*() { return *stack_; }
-  torch::jit::Stack* operator->() { return stack_; }
-
- private:
-  Vm& vm_;
-  torch::jit::Stack* stack_;
-};
 
 }  // namespace rtrain

@@ -39,7 +39,7 @@ const std::vector<std::string>& run_columns() {
   return columns;
 }
 
-std::string quoted(std::string_view text, char quote) {
+std::string in_quotes(std::string_view text, char quote) {
   std::string out(1, quote);
   for (const char c : text) {
     out += c;
@@ -84,8 +84,8 @@ std::string RunListing::query_text(const RunFilter& filter) {
   std::string metrics;
   if (!filter.where.empty() || !filter.sort.empty()) {
     for (const std::string& name : metric_names()) {
-      metrics += cat(", json_extract(metrics, ", quoted(cat("$.\"", name, "\""), '\''), ") AS ",
-                     quoted(name, '"'));
+      metrics += cat(", json_extract(metrics, ", in_quotes(cat("$.\"", name, "\""), '\''), ") AS ",
+                     in_quotes(name, '"'));
       columns.push_back(name);
     }
   }
@@ -105,7 +105,7 @@ std::string RunListing::query_text(const RunFilter& filter) {
   if (std::find(columns.begin(), columns.end(), key) == columns.end()) {
     throw Error(Code::kUsage, cat("--sort: no column '", key, "'", suggestion(key, columns)));
   }
-  const std::string column = quoted(key, '"');
+  const std::string column = in_quotes(key, '"');
   sql += cat(" ORDER BY ", column, " IS NULL, ", column, descending ? " DESC" : "", ", name");
   if (filter.limit) sql += cat(" LIMIT ", *filter.limit);
   return sql;
@@ -130,7 +130,7 @@ List RunListing::rows(const RunFilter& filter) {
 }
 
 Value RunListing::row(const std::string& run_id) {
-  List found = rows({.where = cat("run_id = ", quoted(run_id, '\'')), .sort = {}, .limit = {}});
+  List found = rows({.where = cat("run_id = ", in_quotes(run_id, '\'')), .sort = {}, .limit = {}});
   RT_CHECK(found.size() == 1);
   return std::move(found.front());
 }

@@ -1,6 +1,5 @@
 #include "host/engine/data/arrow_import.h"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 
 #include <cmath>
@@ -14,6 +13,7 @@
 #include "host/engine/data/arrow_array.h"
 #include "host/engine/data/arrow_values.h"
 #include "host/engine/memory/allocator.h"
+#include "host/engine/tensor/empty_tensor.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
@@ -22,7 +22,7 @@ namespace {
 using Column = std::shared_ptr<ArrowColumn>;
 
 at::Tensor new_tensor(at::IntArrayRef sizes, at::ScalarType dtype) {
-  return at::empty(sizes, at::TensorOptions().dtype(dtype));
+  return empty_tensor(sizes, at::TensorOptions().dtype(dtype));
 }
 
 // A tensor over the column's memory, which it keeps.

@@ -1,7 +1,5 @@
 #include "host/engine/data/arrow_objects.h"
 
-#include <ATen/ops/empty.h>
-
 #include <cstring>
 #include <map>
 #include <optional>
@@ -12,6 +10,7 @@
 #include "host/base/text.h"
 #include "host/base/utf8.h"
 #include "host/engine/files/tree.h"
+#include "host/engine/tensor/empty_tensor.h"
 
 namespace rtrain {
 namespace {
@@ -112,7 +111,7 @@ const Tree kNothing;
 bool is_null(const Tree* value) { return std::holds_alternative<std::monostate>(*value); }
 
 at::Tensor new_tensor(int64_t size, at::ScalarType dtype) {
-  return at::empty({size}, at::TensorOptions().dtype(dtype));
+  return empty_tensor({size}, at::TensorOptions().dtype(dtype));
 }
 
 at::Tensor validity(const Values& values, ArrowNode& node) {

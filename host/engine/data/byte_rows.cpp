@@ -1,11 +1,10 @@
 #include "host/engine/data/byte_rows.h"
 
-#include <ATen/ops/empty.h>
-
 #include <cstring>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/engine/tensor/empty_tensor.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
@@ -39,7 +38,7 @@ std::pair<at::Tensor, at::Tensor> ByteRows::take(const at::Tensor& indices) cons
   check_list(indices, at::kLong, "indices");
   const auto* rows = indices.const_data_ptr<int64_t>();
   const int64_t count = indices.numel();
-  at::Tensor offsets = at::empty({count + 1}, at::TensorOptions().dtype(at::kLong));
+  at::Tensor offsets = empty_tensor({count + 1}, at::TensorOptions().dtype(at::kLong));
   auto* ends = offsets.mutable_data_ptr<int64_t>();
   ends[0] = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -48,7 +47,7 @@ std::pair<at::Tensor, at::Tensor> ByteRows::take(const at::Tensor& indices) cons
     }
     ends[i + 1] = ends[i] + static_cast<int64_t>((*this)[rows[i]].size());
   }
-  at::Tensor bytes = at::empty({ends[count]}, at::TensorOptions().dtype(at::kByte));
+  at::Tensor bytes = empty_tensor({ends[count]}, at::TensorOptions().dtype(at::kByte));
   auto* out = bytes.mutable_data_ptr<uint8_t>();
   for (int64_t i = 0; i < count; ++i) {
     const std::span<const uint8_t> row = (*this)[rows[i]];

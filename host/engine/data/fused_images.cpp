@@ -1,13 +1,13 @@
 #include "host/engine/data/fused_images.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/engine/tensor/empty_tensor.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
@@ -52,7 +52,7 @@ class Gather {
       : images_(images), indices_(indices.contiguous()), levels_(plan.levels.contiguous()) {
     check_images();
     check_plan(plan);
-    out_ = at::empty({indices_.size(0), channels_, plan.height, plan.width}, levels_.options());
+    out_ = empty_tensor({indices_.size(0), channels_, plan.height, plan.width}, levels_.options());
     if (plan.places.defined()) places_ = plan.places.contiguous();
   }
 

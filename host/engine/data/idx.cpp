@@ -1,6 +1,5 @@
 #include "host/engine/data/idx.h"
 
-#include <ATen/ops/empty.h>
 #include <sys/stat.h>
 #include <zlib.h>
 
@@ -13,6 +12,7 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/data/byte_order.h"
+#include "host/engine/tensor/empty_tensor.h"
 
 namespace rtrain {
 namespace {
@@ -58,7 +58,7 @@ class IdxFile {
 
   at::Tensor read_all() {
     const Header header = read_header();
-    at::Tensor out = at::empty(header.shape, at::TensorOptions().dtype(header.dtype));
+    at::Tensor out = empty_tensor(header.shape, at::TensorOptions().dtype(header.dtype));
     read(static_cast<uint8_t*>(out.mutable_data_ptr()), static_cast<int64_t>(out.nbytes()));
     uint8_t extra = 0;
     const int rest = gzread(file_, &extra, 1);

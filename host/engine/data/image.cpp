@@ -1,7 +1,6 @@
 #include "host/engine/data/image.h"
 
 #include <ATen/ops/_upsample_bilinear2d_aa.h>
-#include <ATen/ops/empty.h>
 
 #include <array>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "host/engine/data/exif.h"
 #include "host/engine/data/jpeg.h"
 #include "host/engine/data/png.h"
+#include "host/engine/tensor/empty_tensor.h"
 
 namespace rtrain {
 namespace {
@@ -90,7 +90,7 @@ at::Tensor resized(const Raw& raw, ImageSize size) {
 }
 
 at::Tensor empty_image(ImageSize size, int64_t channels, at::ScalarType dtype) {
-  return at::empty({size.height, size.width, channels}, at::TensorOptions().dtype(dtype));
+  return empty_tensor({size.height, size.width, channels}, at::TensorOptions().dtype(dtype));
 }
 
 at::Tensor finished(const Raw& raw, const ImageOptions& options) {

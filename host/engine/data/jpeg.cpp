@@ -1,7 +1,5 @@
 #include "host/engine/data/jpeg.h"
 
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>
@@ -14,6 +12,7 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/data/exif.h"
+#include "host/engine/tensor/empty_tensor.h"
 
 namespace rtrain {
 namespace {
@@ -287,7 +286,7 @@ at::Tensor encode_jpeg(const at::Tensor& image, int quality) {
     jpeg_finish_compress(&info);
   });
   at::Tensor result =
-      at::empty({static_cast<int64_t>(out.size)}, at::TensorOptions().dtype(at::kByte));
+      empty_tensor({static_cast<int64_t>(out.size)}, at::TensorOptions().dtype(at::kByte));
   std::memcpy(result.mutable_data_ptr(), out.bytes, out.size);
   return result;
 }

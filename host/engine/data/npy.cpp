@@ -1,7 +1,5 @@
 #include "host/engine/data/npy.h"
 
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -11,6 +9,7 @@
 #include "host/engine/data/npy_header.h"
 #include "host/engine/data/npz_records.h"
 #include "host/engine/files/file_storage.h"
+#include "host/engine/tensor/empty_tensor.h"
 
 namespace rtrain {
 namespace {
@@ -81,16 +80,16 @@ at::Tensor flat_values(const ByteSource& source, const NpyHeader& header, Place 
   const auto options = at::TensorOptions();
   // A bool of another byte than 0 and 1 has no meaning; NumPy takes each of them for true.
   if (header.dtype == at::kBool) {
-    at::Tensor bytes = at::empty({count}, options.dtype(at::kByte));
+    at::Tensor bytes = empty_tensor({count}, options.dtype(at::kByte));
     if (count > 0) source.read(place.begin, bytes.mutable_data_ptr(), place.size);
     return bytes.to(at::kBool);
   }
   if (!header.swapped) {
-    at::Tensor out = at::empty({0}, options.dtype(header.dtype));
+    at::Tensor out = empty_tensor({0}, options.dtype(header.dtype));
     return out.set_(file_storage(source, place.begin, place.size, static_cast<size_t>(width)), 0,
                     {count}, {1});
   }
-  at::Tensor out = at::empty({count}, options.dtype(header.dtype));
+  at::Tensor out = empty_tensor({count}, options.dtype(header.dtype));
   if (count > 0) source.read(place.begin, out.mutable_data_ptr(), place.size);
   swap_values(out);
   return out;

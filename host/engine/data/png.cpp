@@ -1,6 +1,5 @@
 #include "host/engine/data/png.h"
 
-#include <ATen/ops/empty.h>
 #include <png.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/data/exif.h"
+#include "host/engine/tensor/empty_tensor.h"
 
 namespace rtrain {
 namespace {
@@ -253,7 +253,7 @@ at::Tensor encode_png(const at::Tensor& image, int compression_level) {
     png_write_end(writer.png, writer.info);
   });
   at::Tensor result =
-      at::empty({static_cast<int64_t>(out.size())}, at::TensorOptions().dtype(at::kByte));
+      empty_tensor({static_cast<int64_t>(out.size())}, at::TensorOptions().dtype(at::kByte));
   std::memcpy(result.mutable_data_ptr(), out.data(), out.size());
   return result;
 }

@@ -2,12 +2,12 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/DistributionsHelper.h>
-#include <ATen/ops/empty.h>
 
 #include <mutex>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/engine/tensor/empty_tensor.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
@@ -20,7 +20,7 @@ at::Tensor empty_for(c10::ArrayRef<int64_t> limits, int64_t count) {
     }
   }
   const auto size = static_cast<int64_t>(limits.size());
-  return at::empty({count, size}, at::TensorOptions().dtype(at::kDouble));
+  return empty_tensor({count, size}, at::TensorOptions().dtype(at::kDouble));
 }
 
 // As ATen's serial kernels of uniform_ and random_ draw one number.

@@ -17,11 +17,14 @@
 #include <string_view>
 #include <vector>
 
-#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
-#include <torch/csrc/distributed/c10d/Store.hpp>
-
 #include "host/base/error.h"
 #include "host/base/host_api.h"
+
+namespace c10d {
+class Backend;
+class ProcessGroup;
+class Store;
+}  // namespace c10d
 
 namespace rtrain {
 

@@ -1,11 +1,11 @@
 #include "host/engine/files/file_storage.h"
 
-#include <ATen/ops/empty.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
+#include "host/engine/tensor/empty_tensor.h"
 
 namespace rtrain {
 namespace {
@@ -49,7 +49,8 @@ c10::Storage storage_on(const c10::Storage& storage, c10::Device device,
 }
 
 at::Tensor host_bytes(const c10::Storage& storage) {
-  at::Tensor bytes = at::empty({0}, at::TensorOptions().dtype(at::kByte).device(storage.device()));
+  at::Tensor bytes =
+      empty_tensor({0}, at::TensorOptions().dtype(at::kByte).device(storage.device()));
   bytes.set_(storage, 0, {static_cast<int64_t>(storage.nbytes())}, {1});
   return bytes.cpu();
 }

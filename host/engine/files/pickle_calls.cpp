@@ -4,7 +4,6 @@
 #include <ATen/ops/_sparse_coo_tensor_unsafe.h>
 #include <ATen/ops/_validate_sparse_compressed_tensor_args.h>
 #include <ATen/ops/_validate_sparse_coo_tensor_args.h>
-#include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "host/base/text.h"
 #include "host/engine/files/pickle_format.h"
 #include "host/engine/tensor/dtype.h"
+#include "host/engine/tensor/empty_tensor.h"
 
 namespace rtrain {
 namespace {
@@ -104,7 +104,7 @@ at::Tensor strided(const Items& given, std::optional<c10::ScalarType> named) {
   const auto storage_item_size = static_cast<int64_t>(c10::elementSize(storage->type));
   check_extent(storage->numel * storage_item_size / item_size, offset, sizes, strides);
   at::Tensor out =
-      at::empty({0}, at::TensorOptions().dtype(type).device(storage->storage.device()));
+      empty_tensor({0}, at::TensorOptions().dtype(type).device(storage->storage.device()));
   return out.set_(storage->storage, offset, sizes, strides);
 }
 

@@ -1,7 +1,5 @@
 #include "host/engine/files/safetensors.h"
 
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
 #include <map>
 
@@ -10,6 +8,7 @@
 #include "host/base/text.h"
 #include "host/engine/files/file_storage.h"
 #include "host/engine/files/safetensors_header.h"
+#include "host/engine/tensor/empty_tensor.h"
 
 namespace rtrain {
 namespace {
@@ -84,7 +83,8 @@ at::Tensor tensor_of(const ByteSource& source, uint64_t data_at, const Safetenso
   const c10::Storage stored = file_storage(source, data_at + entry.begin, entry.end - entry.begin,
                                            c10::elementSize(entry.dtype));
   const c10::Storage storage = storage_on(stored, device, "cpu");
-  at::Tensor out = at::empty({0}, at::TensorOptions().dtype(entry.dtype).device(storage.device()));
+  at::Tensor out =
+      empty_tensor({0}, at::TensorOptions().dtype(entry.dtype).device(storage.device()));
   std::vector<int64_t> strides(entry.shape.size(), 1);
   for (size_t i = entry.shape.size(); i > 1; --i) {
     strides[i - 2] = strides[i - 1] * std::max<int64_t>(entry.shape[i - 1], 1);

@@ -1,5 +1,4 @@
 // host/engine/files/serialize.cpp: how tensors travel to other processes and threads.
-#include <ATen/ops/empty.h>
 
 #include <array>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include "host/engine/files/tree.h"
 #include "host/engine/guard.h"
 #include "host/engine/tensor/dtype.h"
+#include "host/engine/tensor/empty_tensor.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
@@ -76,7 +76,8 @@ int unpack_storage(lua_State* L) {
   lua_getfield(L, 1, "bytes");
   size_t size = 0;
   const char* data = luaL_checklstring(L, -1, &size);
-  at::Tensor bytes = at::empty({static_cast<int64_t>(size)}, at::TensorOptions().dtype(at::kByte));
+  at::Tensor bytes =
+      empty_tensor({static_cast<int64_t>(size)}, at::TensorOptions().dtype(at::kByte));
   if (size > 0) std::memcpy(bytes.mutable_data_ptr(), data, size);
   push_storage(L, bytes.to(device).storage());
   return 1;
@@ -152,7 +153,7 @@ int unpack_tensor(lua_State* L) {
   lua_getfield(L, 1, "offset");
   const auto offset = static_cast<int64_t>(luaL_checknumber(L, 4));
   lua_getfield(L, 1, "requires_grad");
-  at::Tensor out = at::empty({0}, at::TensorOptions().dtype(dtype).device(storage.device()));
+  at::Tensor out = empty_tensor({0}, at::TensorOptions().dtype(dtype).device(storage.device()));
   out.set_(storage, offset, integers(L, 1, "size"), integers(L, 1, "stride"));
   if (lua_toboolean(L, 5) != 0) out.requires_grad_(true);
   push_tensor(L, std::move(out));

@@ -13,6 +13,7 @@
 #include "host/engine/memory/collector.h"
 #include "host/engine/memory/history_frames.h"
 #include "host/engine/memory/out_of_memory.h"
+#include "host/engine/operators/argument_stacks.h"
 #include "host/engine/operators/arguments.h"
 #include "host/engine/operators/fast/fast_ops.h"
 #include "host/engine/profiler/line_range.h"
@@ -325,7 +326,7 @@ int op_overload(lua_State* L) {
   lua_remove(L, 1);
   Arguments arguments(vm(L), L);
   take_requires_grad(*found, L, arguments);
-  StackLease stack(vm(L));
+  StackLease stack(*vm(L).stacks);
   const auto& name = bind_overload(*found, arguments, *stack).op.operator_name();
   const std::string text = cat(found->family->name, ".", name.overload_name);
   lua_pushlstring(L, text.data(), text.size());
@@ -369,7 +370,7 @@ int call_op(lua_State* L, Op& op) {
   Arguments arguments(state, L);
   const bool requires_grad = take_requires_grad(op, L, arguments);
   take_out(op, state, L, arguments);
-  StackLease stack(state);
+  StackLease stack(*state.stacks);
   for (bool may_retry : {true, false}) {
     const Overload& overload = bind_overload(op, arguments, *stack);
     apply_creation_rule(op, overload, L, arguments, *stack);

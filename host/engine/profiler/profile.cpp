@@ -1,6 +1,7 @@
 #include "host/engine/profiler/profile.h"
 
 #include <kineto/ActivityType.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -77,6 +78,12 @@ void check_writable(const std::string& path) {
 }
 
 }  // namespace
+
+Profile::Profile(OwnedProfilerResult result) : result_(std::move(result)) {}
+
+int64_t Profile::begin_ns() const { return static_cast<int64_t>(result_->trace_start_ns()); }
+
+int64_t Profile::num_events() const { return static_cast<int64_t>(result_->events().size()); }
 
 void Profile::save(const std::string& path) {
   if (is_saved_) {

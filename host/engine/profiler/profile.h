@@ -12,7 +12,7 @@ namespace rtrain {
 
 class Profile {
  public:
-  explicit Profile(std::unique_ptr<ProfilerResult> result) : result_(std::move(result)) {}
+  explicit Profile(OwnedProfilerResult result);
 
   // Writes a Chrome trace. LibTorch gives it away as it writes: once. Throws kArgument the second
   // time, and where the file cannot be written.
@@ -20,12 +20,12 @@ class Profile {
   // Linked; worked out at the first call.
   const std::vector<FunctionEvent>& events();
   // When the recording began, on the clock of the events.
-  int64_t begin_ns() const { return static_cast<int64_t>(result_->trace_start_ns()); }
+  int64_t begin_ns() const;
   // All that were recorded, those of memory too.
-  int64_t num_events() const { return static_cast<int64_t>(result_->events().size()); }
+  int64_t num_events() const;
 
  private:
-  std::unique_ptr<ProfilerResult> result_;
+  OwnedProfilerResult result_;
   bool is_saved_ = false;
   bool is_linked_ = false;
   std::vector<FunctionEvent> events_;

@@ -1,6 +1,7 @@
 #include "host/engine/profiler/recording.h"
 
 #include <kineto/libkineto.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
 #include <torch/csrc/profiler/kineto_shim.h>
 
 #include <chrono>
@@ -124,7 +125,9 @@ void start_recording() {
   report_memory_to_profiler(current->options.profile_memory);
 }
 
-std::unique_ptr<ProfilerResult> stop_recording() {
+void DeleteProfilerResult::operator()(ProfilerResult* result) const { delete result; }
+
+OwnedProfilerResult stop_recording() {
   const std::lock_guard lock(mutex);
   RT_CHECK(current && current->is_started);
   records_lines = false;
@@ -133,7 +136,7 @@ std::unique_ptr<ProfilerResult> stop_recording() {
   const TracingSwitch tracing(current->options);
   current.reset();
   if (all_threads) let_threads_go();
-  return kineto::disableProfiler();
+  return OwnedProfilerResult(kineto::disableProfiler().release());
 }
 
 void add_recording_metadata(const std::string& key, const std::string& json) {

@@ -5,22 +5,29 @@
 // any. Between prepare and start Kineto warms up its tracing of the device.
 #pragma once
 
-#include <torch/csrc/autograd/profiler_kineto.h>
-
 #include <memory>
 #include <string>
 
 #include "host/base/profile_options.h"
 
+namespace torch::autograd::profiler {
+struct ProfilerResult;
+}
+
 namespace rtrain {
 
+// What was recorded, which few files need to know from within.
 using ProfilerResult = torch::autograd::profiler::ProfilerResult;
+struct DeleteProfilerResult {
+  void operator()(ProfilerResult* result) const;
+};
+using OwnedProfilerResult = std::unique_ptr<ProfilerResult, DeleteProfilerResult>;
 
 // `owner`: whose it is, for the one who comes second. Throws kArgument where there is one already.
 void prepare_recording(const ProfileOptions& options, const std::string& owner);
 void start_recording();
 // The recording, which has been started; another one may be prepared.
-std::unique_ptr<ProfilerResult> stop_recording();
+OwnedProfilerResult stop_recording();
 // Adds a value in JSON to the trace of the one that is started.
 void add_recording_metadata(const std::string& key, const std::string& json);
 // One that was only prepared is over.

@@ -1,6 +1,5 @@
 #include "host/engine/tensor/constructors.h"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <c10/core/DefaultDtype.h>
 
@@ -15,6 +14,7 @@
 #include "host/engine/guard.h"
 #include "host/engine/memory/retry.h"
 #include "host/engine/tensor/dtype.h"
+#include "host/engine/tensor/empty_tensor.h"
 #include "host/engine/tensor/number_list.h"
 #include "host/engine/tensor/scalars.h"
 #include "host/engine/tensor/sizes.h"
@@ -233,7 +233,7 @@ int from_bytes(lua_State* L) {
                 cat("from_bytes: sizes: expected a list of integers of at least 0, got ",
                     describe_value(L, 3)));
   }
-  at::Tensor out = at::empty(sizes, at::TensorOptions().dtype(dtype));
+  at::Tensor out = empty_tensor(sizes, at::TensorOptions().dtype(dtype));
   if (out.nbytes() != bytes.size()) {
     throw Error(Code::kArgument, cat("from_bytes: ", describe(out), " needs ", out.nbytes(),
                                      " bytes, got ", bytes.size()));

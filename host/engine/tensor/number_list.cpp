@@ -1,6 +1,5 @@
 #include "host/engine/tensor/number_list.h"
 
-#include <ATen/ops/empty.h>
 #include <c10/core/DefaultDtype.h>
 
 #include <cmath>
@@ -10,13 +9,14 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/tensor/dtype.h"
+#include "host/engine/tensor/empty_tensor.h"
 
 namespace rtrain {
 namespace {
 
 template <class T>
 at::Tensor filled(at::IntArrayRef sizes, at::ScalarType dtype, const std::vector<T>& items) {
-  at::Tensor out = at::empty(sizes, at::TensorOptions().dtype(dtype));
+  at::Tensor out = empty_tensor(sizes, at::TensorOptions().dtype(dtype));
   if (!items.empty()) std::memcpy(out.data_ptr(), items.data(), items.size() * sizeof(T));
   return out;
 }

@@ -192,7 +192,7 @@ std::vector<std::string> suffixes(const at::Tensor& tensor, const PrintOptions& 
   if (const auto grad_fn = grad_fn_text(tensor)) {
     out.push_back(*grad_fn);
   } else if (tensor.requires_grad()) {
-    out.push_back("requires_grad=True");
+    out.emplace_back("requires_grad=True");
   }
   return out;
 }

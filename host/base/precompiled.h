@@ -1,0 +1,22 @@
+// host/base/precompiled.h: the standard headers that nearly every file of the host includes,
+// compiled once for each folder. Files still include what they use: the dev build goes without this
+// one.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <variant>
+#include <vector>
