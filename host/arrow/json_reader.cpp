@@ -31,10 +31,14 @@ bool is_blank(const arrow::Buffer& text) {
   return std::string_view(text).find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-// Behind the object that the line begins with; npos when it begins with something else or the
-// object does not end in it.
+// What Arrow reads by recursion: a thread's stack has room for many times that.
+constexpr int kMaxDepth = 100;
+
+// Behind the object that the line begins with; npos when it begins with something else, or the
+// object does not end in it or is nested too deeply.
 size_t object_end(std::string_view line) {
   int depth = 0;
+  int lists = 0;
   bool quoted = false;
   for (size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
@@ -44,7 +48,9 @@ size_t object_end(std::string_view line) {
       continue;
     }
     if (c == '{') ++depth;
-    if (depth == 0) return line.npos;
+    if (c == '[') ++lists;
+    if (c == ']') --lists;
+    if (depth == 0 || depth + lists > kMaxDepth) return line.npos;
     if (c == '"') quoted = true;
     if (c == '}' && --depth == 0) return i + 1;
   }
@@ -106,7 +112,8 @@ class JsonCursor final : public TableCursor {
       if (bad >= 0) {
         throw Error(Code::kArgument,
                     failure_text(task_.with(cat("line ", blocks_.line_of(bad))),
-                                 "it is not one JSON object, with nothing behind it"));
+                                 cat("it is not one JSON object of at most ", kMaxDepth,
+                                     " levels, with nothing behind it")));
       }
       auto batch = arrow::json::ParseOne(options_, block);
       if (batch.ok()) return *batch;

@@ -34,23 +34,9 @@ Json to_tree(const Value& value) {
     return out;
   }
   Json out = Json::object();
-  for (const auto& [key, item] : value.as_map()) out[key_text(key)] = to_tree(item);
-  return out;
-}
-
-Value from_tree(const Json& json) {
-  if (json.is_null()) return {};
-  if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer()) return json.get<int64_t>();
-  if (json.is_number_float()) return json.get<double>();
-  if (json.is_string()) return json.get<std::string>();
-  if (json.is_array()) {
-    List out;
-    for (const Json& item : json) out.push_back(from_tree(item));
-    return out;
-  }
-  Map out;
-  for (const auto& [key, item] : json.items()) out.set(key, from_tree(item));
+  auto& entries = out.get_ref<Json::object_t&>();
+  // Its operator[] would look for each key among all before.
+  for (const auto& [key, item] : value.as_map()) entries.emplace_back(key_text(key), to_tree(item));
   return out;
 }
 
@@ -61,6 +47,72 @@ std::string_view text_of(const Json::exception& error) {
   return end == text.npos ? text : text.substr(end + 2);
 }
 
+// Takes the text piece by piece: a tree of nlohmann's as well would take the memory twice, and as
+// deep as the text says.
+class ValueBuilder final : public nlohmann::json_sax<Json> {
+ public:
+  Value take() { return std::move(root_); }
+
+  bool null() override { return add({}); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(int64_t{value}); }
+  bool number_unsigned(number_unsigned_t value) override {
+    if (value > INT64_MAX) return add(static_cast<double>(value));
+    return add(static_cast<int64_t>(value));
+  }
+  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(size_t) override { return open(Map{}); }
+  bool start_array(size_t) override { return open(List{}); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& name) override {
+    open_.back().key = std::move(name);
+    return true;
+  }
+
+  bool parse_error(size_t, const std::string&, const Json::exception& error) override {
+    throw Error(Code::kArgument, cat("not JSON: ", text_of(error)));
+  }
+
+ private:
+  struct Open {
+    Value value;
+    std::string key;  // in a map: of the next entry
+  };
+
+  bool add(Value value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+    } else if (Value& parent = open_.back().value; parent.is_list()) {
+      parent.as_list().push_back(std::move(value));
+    } else {
+      parent.as_map().set(std::move(open_.back().key), std::move(value));
+    }
+    return true;
+  }
+
+  bool open(Value value) {
+    if (open_.size() == kMaxDepth) {
+      throw Error(Code::kArgument, cat("nested deeper than ", kMaxDepth, " levels"));
+    }
+    open_.push_back({std::move(value), {}});
+    return true;
+  }
+
+  bool close() {
+    Value value = std::move(open_.back().value);
+    open_.pop_back();
+    return add(std::move(value));
+  }
+
+  static constexpr size_t kMaxDepth = 100;
+  Value root_;
+  std::vector<Open> open_;
+};
+
 }  // namespace
 
 std::string to_json(const Value& value, int indent) {
@@ -68,11 +120,9 @@ std::string to_json(const Value& value, int indent) {
 }
 
 Value from_json(std::string_view text) {
-  try {
-    return from_tree(Json::parse(text));
-  } catch (const Json::exception& e) {
-    throw Error(Code::kArgument, cat("not JSON: ", text_of(e)));
-  }
+  ValueBuilder builder;
+  Json::sax_parse(text, &builder);
+  return builder.take();
 }
 
 }  // namespace rtrain

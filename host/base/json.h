@@ -15,7 +15,8 @@ namespace rtrain {
 // indent 0: one line. An integral float keeps its ".0", so that types survive the round trip.
 std::string to_json(const Value& value, int indent = 0);
 
-// Throws Error(kArgument) with the offset of the first wrong byte.
+// Throws Error(kArgument) with the place of the first wrong byte, and for more than 100 levels of
+// lists and maps.
 Value from_json(std::string_view text);
 
 }  // namespace rtrain

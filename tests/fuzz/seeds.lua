@@ -112,5 +112,13 @@ for name, batch in pairs{flat = flat, nested = nested} do
     end
   end
 end
+for name, depth in pairs{shallow = 90, deep = 6000} do
+  local lists, objects = ('['):rep(depth) .. (']'):rep(depth), ('{"a":'):rep(depth / 3) .. '1' .. ('}'):rep(depth / 3)
+  write('json', name, ('{"a":%s}\n{"b":%s}\n'):format(name == 'deep' and objects or lists, name == 'deep' and '1' or objects))
+  write('value', name .. '_lists', lists)
+  write('value', name .. '_objects', objects)
+end
+write('value', 'manifest', '{"format":1,"checkpoint":{"run":"r","attempt":1,"metrics":{"loss":0.5,"x":null},"files":' ..
+  '[{"path":"a","size_bytes":1,"xxh3":"00"}]},"xxh3":"0011223344556677","metadata":{"note":"\\u00e4"}}')
 write('json', 'lines', '{"a": 1, "b": [1.5, null], "c": {"d": "x"}}\n\n{"a": 2, "b": [], "c": {}}\n{"c": {"d": "\\u00e4"}}')
 os.remove(path)

@@ -1,0 +1,11 @@
+// from_json, of manifests and locks: what was read is written, and read again as the same.
+#include "host/base/json.h"
+#include "tests/fuzz/run_reader.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rtrain;
+  return run_reader([&] {
+    const std::string text = to_json(from_json({reinterpret_cast<const char*>(data), size}));
+    if (to_json(from_json(text)) != text) __builtin_trap();
+  });
+}
