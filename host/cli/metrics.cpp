@@ -1,6 +1,6 @@
 // rtrain metrics RUN: what was reported, one row a report.
-#include <algorithm>
 #include <memory>
+#include <unordered_set>
 
 #include "host/base/text.h"
 #include "host/cli/command.h"
@@ -39,12 +39,12 @@ std::vector<Line> lines_of(const List& reports, bool ranks) {
 
 std::vector<std::string> names_of(const std::vector<Line>& lines) {
   std::vector<std::string> names;
+  std::unordered_set<std::string> known;
   for (const Line& line : lines) {
     if (!line.metrics->is_map()) continue;
     for (const auto& [key, value] : line.metrics->as_map()) {
       const auto* name = std::get_if<std::string>(&key);
-      if (name == nullptr) continue;
-      if (std::find(names.begin(), names.end(), *name) == names.end()) names.push_back(*name);
+      if (name != nullptr && known.insert(*name).second) names.push_back(*name);
     }
   }
   return names;

@@ -1,5 +1,6 @@
 """The listing commands over a store that Python's sqlite3 wrote, from the schema that rtrain prints."""
 
+import contextlib
 import json
 import re
 import os
@@ -243,3 +244,46 @@ def test_env_names_every_place_of_the_libraries(rtrain):
     assert bool(document["gpus"]) != bool(document["gpu_reason"])
     assert "/nowhere/at/all" in rtrain("env").stdout
     assert rtrain("--version").stdout == f"rtrain {document['version']}\n"
+
+
+@pytest.fixture
+def wide_store(store):
+    """With one run of 2,500 metrics, and one whose metrics differ in case only, from each other and from columns."""
+    with contextlib.closing(sqlite3.connect(store.storage / "rtrain.db", isolation_level=None)) as db:
+        for i, (name, metrics) in enumerate((
+                ("wide", {f"layer_{n}/norm": n for n in range(2500)}),
+                ("cases", {"loss": 1, "Loss": 2, "Status": "mine", "key": 5, "val/Acc": 7, "it's": 8}))):
+            add_run(db, name, f"dd{i}", START + 9000 + i)
+            add(db, "reports", run_id=f"dd{i}", attempt=1, idx=0, rank=0, time=START, metrics=metrics)
+    return store
+
+
+@pytest.mark.parametrize("options, names", [
+    (["--where", "status = 'FINISHED' AND accuracy > 0.7"], ["beta"]),
+    (["--where", '"layer_2499/norm" = 2499'], ["wide"]),
+    (["--sort", "-layer_7/norm", "--limit", "1"], ["wide"]),
+    (["--where", "loss = 1"], ["cases"]),
+    (["--where", "Loss = 2"], ["cases"]),
+    (["--where", "Loss = 1"], []),
+    (["--where", "list.loss = 1 AND [Loss] = 2 AND `key`=5 AND key IN (5)"], ["cases"]),
+    (["--where", "Status = 'mine'"], ["cases"]),
+    (["--where", "Status IS NULL AND name = 'beta'"], ["beta"]),
+    (["--where", "NAME = 'beta' AND ACCURACY > 0.7"], ["beta"]),
+    (["--where", "\"val/acc\" = 7 AND \"it's\" = 8"], ["cases"]),
+    (["--where", "name = 'loss' /* loss */ OR name = 'Loss it''s' -- Loss"], []),
+    (["--sort", "Loss", "--limit", "1"], ["cases"]),
+    (["--sort", "ACCURACY", "--limit", "1"], ["alpha"]),
+])
+def test_metrics_are_found_among_many_by_their_very_names(wide_store, options, names):
+    assert [run["name"] for run in wide_store.json("ls", *options)] == names
+
+
+@pytest.mark.parametrize("options, hint", [
+    (["--where", "LOSS < 3"], "'LOSS' may be Loss or loss: write one of them"),
+    (["--sort", "LOSS"], "'LOSS' may be Loss or loss: write one of them"),
+    (["--where", "STATUS = 1"], "'STATUS' may be status or Status: write one of them"),
+    (["--where", "los < 3"], "did you mean 'Loss'?"),
+])
+def test_a_name_that_could_be_two_is_wrong_usage(wide_store, options, hint):
+    result = wide_store("ls", *options)
+    assert result.returncode == 2 and hint in result.stderr, result.stderr
