@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -20,6 +21,8 @@
 
 namespace rtrain {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct CloseDatabase {
   void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
@@ -42,6 +45,12 @@ std::vector<std::string> texts(Database& database, const std::string& sql, int c
   Statement query = database.prepare(sql);
   while (query.next()) out.push_back(query.text(column));
   return out;
+}
+
+std::string_view bytes_of(sqlite3_stmt* row, int column) {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(row, column));
+  if (bytes == nullptr) return {};
+  return {bytes, static_cast<size_t>(sqlite3_column_bytes(row, column))};
 }
 
 // Copies the rows of one table that can still be read.
@@ -110,11 +119,11 @@ class TableCopy {
       case SQLITE_FLOAT:
         insert.add(sqlite3_column_double(row, column));
         return;
-      default: {
-        const auto* bytes = static_cast<const char*>(sqlite3_column_blob(row, column));
-        const auto size = static_cast<size_t>(sqlite3_column_bytes(row, column));
-        insert.add(std::string_view(bytes == nullptr ? "" : bytes, size));
-      }
+      case SQLITE_BLOB:
+        insert.add(Blob{bytes_of(row, column)});
+        return;
+      default:
+        insert.add(bytes_of(row, column));
     }
   }
 
@@ -125,11 +134,29 @@ class TableCopy {
   int64_t copied_ = 0;
 };
 
-void copy_tables(const std::string& path, Database& to, std::vector<std::string>& lines) {
+// For writing: what is in the journal belongs to the file.
+Damaged open_damaged(const std::string& path) {
   sqlite3* handle = nullptr;
-  // For writing: what is in the journal belongs to the file.
   sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
-  const Damaged from(handle);
+  return Damaged(handle);
+}
+
+// Reads all of the file. One that is missing or empty is sound.
+bool is_sound(const std::string& path) {
+  if (!path_exists(path)) return true;
+  const Damaged database = open_damaged(path);
+  const Query check = prepare(database.get(), "PRAGMA integrity_check(1)");
+  const int result = check ? sqlite3_step(check.get()) : sqlite3_errcode(database.get());
+  if (result == SQLITE_ROW) return bytes_of(check.get(), 0) == "ok";
+  // What cannot be looked at is not known to be damaged.
+  constexpr std::array kRefusals = {SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_BUSY, SQLITE_LOCKED};
+  if (std::find(kRefusals.begin(), kRefusals.end(), result & 0xff) == kRefusals.end()) return false;
+  throw Error(Code::kEnvironment, cat("cannot read the store ", path, ": ",
+                                      std::string_view(sqlite3_errmsg(database.get()))));
+}
+
+void copy_tables(const std::string& path, Database& to, std::vector<std::string>& lines) {
+  const Damaged from = open_damaged(path);
   const auto tables = texts(
       to, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'", 0);
   for (const std::string& table : tables) {
@@ -138,11 +165,23 @@ void copy_tables(const std::string& path, Database& to, std::vector<std::string>
   }
 }
 
-// Rows whose run could not be read belong to nothing.
-void delete_orphans(Database& database) {
-  for (const char* table : {"attempts", "workers", "reports", "checkpoints", "events"}) {
-    database.run(cat("DELETE FROM ", table, " WHERE run_id NOT IN (SELECT run_id FROM runs)"));
+// Rows whose run, attempt or series could not be read belong to nothing.
+void delete_orphans(Database& database, std::vector<std::string>& lines) {
+  const auto of_runs =
+      texts(database,
+            "SELECT m.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c "
+            "WHERE m.type = 'table' AND c.name = 'run_id' AND m.name <> 'runs'",
+            0);
+  int64_t deleted = 0;
+  for (const std::string& table : of_runs) {
+    deleted +=
+        database.run(cat("DELETE FROM ", table, " WHERE run_id NOT IN (SELECT run_id FROM runs)"));
   }
+  deleted += database.run(
+      "DELETE FROM workers WHERE (run_id, attempt) NOT IN (SELECT run_id, attempt FROM attempts)");
+  deleted += database.run(
+      "DELETE FROM series_chunks WHERE series_id NOT IN (SELECT series_id FROM series)");
+  if (deleted > 0) lines.push_back(cat(deleted, " rows of runs that are lost deleted"));
 }
 
 bool has_row(Database& database, const std::string& sql, const std::string& run_id,
@@ -151,14 +190,16 @@ bool has_row(Database& database, const std::string& sql, const std::string& run_
 }
 
 // Enters what one manifest says where the tables do not know it. True when the checkpoint is new.
-bool enter(Database& database, const std::string& run, const Manifest& manifest) {
+bool enter(Database& database, const std::string& run, const Manifest& manifest,
+           std::vector<std::string>& lines) {
   const int64_t time = manifest.created_at_ms;
-  database.run(
+  const int64_t new_runs = database.run(
       "INSERT OR IGNORE INTO runs(run_id, name, status, num_workers, script, note, command, tags, "
       "config, scaling, checkpoint_config, environment, started_at, updated_at, owner_epoch) "
       "VALUES(?, ?, 'RUNNING', 1, '', 'brought back by rtrain repair', '[]', '[]', '{}', '{}', "
       "'{}', '{}', ?, ?, ?)",
       manifest.run_id, run, time, time, manifest.owner_epoch);
+  if (new_runs > 0) lines.push_back(cat("run ", run, ": brought back"));
   database.run(
       "UPDATE runs SET owner_epoch = max(owner_epoch, ?), started_at = min(started_at, ?), "
       "updated_at = max(updated_at, ?) WHERE run_id = ?",
@@ -192,7 +233,7 @@ void enter_checkpoints(Database& database, const std::string& storage_path,
     int64_t entered = 0;
     for (const std::string& name : folder_entries(folder)) {
       try {
-        if (enter(database, run, CheckpointFiles::verify(cat(folder, "/", name)))) ++entered;
+        if (enter(database, run, CheckpointFiles::verify(cat(folder, "/", name)), lines)) ++entered;
       } catch (const Error& e) {
         lines.push_back(cat("left alone ", folder, "/", name, ": ", e.message()));
       }
@@ -217,6 +258,15 @@ void rename_file(const std::string& from, const std::string& to) {
   }
 }
 
+// Moves the damaged file and what belongs to it away.
+void replace(const std::string& path, const std::string& fresh, std::vector<std::string>& lines) {
+  const std::string old = cat(path, ".damaged-", now_ms());
+  lines.push_back(cat("the damaged file is ", old));
+  for (const char* part : {"", "-wal", "-shm", "-journal"}) rename_file(path + part, old + part);
+  rename_file(fresh, path);
+  sync_folder(fs::path(path).parent_path());
+}
+
 }  // namespace
 
 std::vector<std::string> repair_store(const std::string& storage_path) {
@@ -225,24 +275,22 @@ std::vector<std::string> repair_store(const std::string& storage_path) {
   }
   check_nothing_is_live(storage_path);
   const std::string path = storage_path + "/rtrain.db";
-  const std::string fresh = cat(storage_path, "/rtrain.db.new-", random_hex(6));
-  const std::string old = cat(storage_path, "/rtrain.db.damaged-", now_ms());
+  const std::string fresh = cat(path, ".new-", random_hex(6));
+  const bool sound = is_sound(path);
   std::vector<std::string> lines;
   {
-    Database database = Database::open(fresh);
+    Database database = Database::open(sound ? path : fresh);
     database.execute("PRAGMA foreign_keys=OFF");
     Transaction transaction(database, Durability::kFull);
-    if (path_exists(path)) copy_tables(path, database, lines);
-    delete_orphans(database);
+    if (!sound) copy_tables(path, database, lines);
+    // Checkpoints first: what else is known of a run that they bring back is kept.
     enter_checkpoints(database, storage_path, lines);
+    delete_orphans(database, lines);
     transaction.commit();
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)");
   }
-  constexpr std::array kParts = {"", "-wal", "-shm"};
-  if (path_exists(path)) lines.push_back(cat("the damaged file is ", old));
-  for (const char* part : kParts) rename_file(path + part, old + part);
-  rename_file(fresh, path);
-  sync_folder(storage_path);
+  if (!sound) replace(path, fresh, lines);
+  if (lines.empty()) lines.push_back(cat("the store ", path, " is sound: nothing to repair"));
   return lines;
 }
 

@@ -1,8 +1,9 @@
-// host/store/repair.h: a store that cannot be read any more, made anew.
+// host/store/repair.h: a damaged store is written again, and what the checkpoints say is entered.
 //
-// What can still be read of the damaged file is copied row by row. Then every checkpoint directory
-// whose files verify is entered again from its manifest, with its run, its attempt and the metrics
-// of its report, so that the run can be gone on with. The old file stays beside the new one. Only
+// What can still be read of a damaged file is copied row by row to a new one; the old one stays
+// next to it. A sound file stays in its place. Then every checkpoint directory whose files verify
+// and that the store does not know is entered from its manifest, with its run, its attempt and the
+// metrics of its report, so that the run can be gone on with; rows that belong to no run go. Only
 // while no run is live.
 #pragma once
 
@@ -11,8 +12,9 @@
 
 namespace rtrain {
 
-// Returns one line for each thing done. Throws kEnvironment when a run of the storage is live or
-// its folder cannot be written.
+// Returns one line for each thing done, or one that nothing was to be done. Throws kEnvironment
+// when a run of the storage is live, its folder cannot be written, or the file is another program's
+// or a newer version's.
 std::vector<std::string> repair_store(const std::string& storage_path);
 
 }  // namespace rtrain
