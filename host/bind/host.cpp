@@ -31,8 +31,8 @@ int env(lua_State* L) {
   return 1;
 }
 
-int storage_default(lua_State* L) {
-  push_value(L, default_storage());
+int named_storage(lua_State* L) {
+  push_value(L, storage_folder(luaL_optstring(L, 1, "")));
   return 1;
 }
 
@@ -83,7 +83,7 @@ int open_host(lua_State* L) {
   static constexpr std::array kFunctions = {
       method<&version>("version"),
       method<&env>("env"),
-      method<&storage_default>("storage_default"),
+      method<&named_storage>("storage_folder"),
       method<&run>("run"),
       method<&metrics>("metrics"),
       method<&checkpoints>("checkpoints"),

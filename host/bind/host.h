@@ -2,7 +2,7 @@
 //
 //   version() → "0.1.0"
 //   env() → what `rtrain env --json` prints
-//   storage_default() → path
+//   storage_folder([path]) → where runs go
 //   run(storage, RUN) → the document of `rtrain show` and what is known beside it
 //   metrics(storage, RUN, ranks, all) → rows
 //   checkpoints(storage, RUN, all) → rows

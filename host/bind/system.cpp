@@ -9,6 +9,7 @@
 #include "host/base/hash.h"
 #include "host/base/nvml.h"
 #include "host/base/resource_settings.h"
+#include "host/base/shell_word.h"
 #include "host/base/terminal_size.h"
 #include "host/base/terminal_text.h"
 #include "host/loop/command_output.h"
@@ -72,8 +73,8 @@ int remove_folder(lua_State* L) {
   return 0;
 }
 
-int make_folder(lua_State* L) {
-  make_folders(luaL_checkstring(L, 1));
+int user_folders(lua_State* L) {
+  make_user_folders(luaL_checkstring(L, 1));
   return 0;
 }
 
@@ -186,6 +187,12 @@ int size_of_terminal(lua_State* L) {
   return 2;
 }
 
+// shell_word(text) → the text as one word of a command
+int quoted_word(lua_State* L) {
+  push_value(L, shell_word(luaL_checkstring(L, 1)));
+  return 1;
+}
+
 template <auto Make>
 int terminal(lua_State* L) {
   size_t size = 0;
@@ -203,7 +210,7 @@ int open_system(lua_State* L) {
   static constexpr std::array kFunctions = {method<&monotonic>("monotonic"),
                                             method<&absolute>("absolute"),
                                             method<&remove_folder>("remove_tree"),
-                                            method<&make_folder>("make_folders"),
+                                            method<&user_folders>("make_folders"),
                                             method<&copy_folder>("copy_tree"),
                                             method<&kind_of_path>("path_kind"),
                                             method<&list_folder>("list_folder"),
@@ -220,6 +227,7 @@ int open_system(lua_State* L) {
                                             method<&start_command>("start_command"),
                                             method<&is_terminal>("is_terminal"),
                                             method<&size_of_terminal>("terminal_size"),
+                                            method<&quoted_word>("shell_word"),
                                             method<&terminal<&terminal_text>>("terminal_text"),
                                             method<&terminal<&terminal_line>>("terminal_line")};
   push_functions(L, kFunctions);

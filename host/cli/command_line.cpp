@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <optional>
 #include <string_view>
@@ -11,6 +14,7 @@
 #include "host/base/error.h"
 #include "host/base/fault.h"
 #include "host/base/process_start.h"
+#include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/script_arguments.h"
 #include "host/cli/terminal_stream.h"
@@ -41,8 +45,20 @@ std::optional<int> run_helper(int argc, char** argv) {
     return run_worker(std::atoi(argv[2]), std::atoi(argv[3]));
   }
   if (argc == 4 && mode == "--guard") return run_group_guard(argv[2], argv[3]);
-  if (argc == 2 && mode == "--tee") return run_output_tee();
+  if (argc == 4 && mode == "--tee") return run_output_tee(argv[2], std::atoll(argv[3]));
   return std::nullopt;
+}
+
+// The command's exit code, or that of output which did not arrive: a listing that a full disk has
+// cut off is none.
+int code_of_output(int code) {
+  errno = 0;
+  std::cout.flush();
+  const bool arrived = std::fflush(stdout) == 0 && std::cout.good() && std::ferror(stdout) == 0;
+  if (arrived) return code;
+  const std::string reason = errno != 0 ? cat(": ", std::string_view(std::strerror(errno))) : "";
+  print_error(Error(Code::kEnvironment, cat("cannot write to the standard output", reason)));
+  return code != 0 ? code : exit_code(Code::kEnvironment);
 }
 
 void add_commands(CLI::App& app, CommandResult& result) {
@@ -93,7 +109,7 @@ int run_command_line(int argc, char** argv) {
     std::reverse(args.begin(), args.end());  // as CLI11 wants them
     app.parse(std::move(args));
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);
+    if (e.get_exit_code() == 0) return code_of_output(app.exit(e));
     const std::vector<std::string> args(argv + 1, argv + argc);
     std::cerr << "rtrain: " << explain_parse_error(app, args, e) << "\n"
               << "Run `rtrain --help` or `rtrain COMMAND --help`.\n";
@@ -102,7 +118,8 @@ int run_command_line(int argc, char** argv) {
     print_error(e);
     return exit_code(e.code());
   }
-  return result.exit_code;
+  // A run is in the store, whatever became of the lines about it.
+  return app.got_subcommand("run") ? result.exit_code : code_of_output(result.exit_code);
 }
 
 }  // namespace rtrain

@@ -87,7 +87,9 @@ void print_environment(const Value& environment) {
   print_gpus(environment);
   print_cuda(environment);
   print_nccl(environment);
-  print_field("storage", environment["storage"].as_string());
+  print_field("storage", environment["storage"].is_nil()
+                             ? cat("none: ", environment["storage_reason"].as_string())
+                             : environment["storage"].as_string());
   print_field("network", environment["network"].as_string());
 }
 

@@ -33,9 +33,7 @@ std::string two_units(int64_t big, const char* big_unit, int64_t small, const ch
 
 }  // namespace
 
-std::string ListingOptions::storage_path() const {
-  return storage.empty() ? default_storage() : absolute_path(storage);
-}
+std::string ListingOptions::storage_path() const { return storage_folder(storage); }
 
 std::optional<RunReader> ListingOptions::reader() const {
   std::optional<RunReader> reader = RunReader::open(storage_path());

@@ -1,19 +1,19 @@
 // rtrain logs RUN: what the workers printed: <run>/logs/attempt-N/rank-R.log.
-#include <fcntl.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <iostream>
 #include <map>
 #include <memory>
 
+#include "host/base/error.h"
+#include "host/base/json.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
 #include "host/store/file.h"
+#include "host/store/log_reader.h"
 
 namespace rtrain {
 namespace {
@@ -36,35 +36,10 @@ std::optional<int64_t> number_in(std::string_view name, std::string_view prefix,
   return number;
 }
 
-// One worker's log, read line by line as it grows.
-class LogFile {
- public:
-  LogFile(int64_t attempt, int64_t rank, const std::string& path)
-      : attempt_(attempt), rank_(rank), file_(path, O_RDONLY) {}
-
-  int64_t attempt() const { return attempt_; }
-  int64_t rank() const { return rank_; }
-
-  // The lines written since the last call; with at_end also the last one without its newline.
-  std::vector<std::string> new_lines(bool at_end) {
-    std::array<char, 65536> buffer;
-    ssize_t got = 0;
-    while ((got = ::read(file_.fd(), buffer.data(), buffer.size())) > 0) {
-      rest_.append(buffer.data(), static_cast<size_t>(got));
-    }
-    if (got < 0) throw file_error("read", file_.path());
-    std::vector<std::string> lines = split(rest_, '\n');
-    rest_ = std::move(lines.back());
-    lines.pop_back();
-    if (at_end && !rest_.empty()) lines.push_back(std::exchange(rest_, {}));
-    return lines;
-  }
-
- private:
-  int64_t attempt_;
-  int64_t rank_;
-  OpenFile file_;
-  std::string rest_;
+struct Line {
+  int64_t attempt;
+  int64_t rank;
+  std::string_view text;
 };
 
 // The log files of a run, in the order of attempts and ranks.
@@ -79,7 +54,11 @@ class Logs {
       for (const std::string& name : folder_entries(folder)) {
         const auto rank = number_in(name, "rank-", ".log");
         if (!rank || (options_.rank >= 0 && *rank != options_.rank)) continue;
-        files_.try_emplace({attempt, *rank}, attempt, *rank, cat(folder, "/", name));
+        const auto [place, is_new] = files_.try_emplace({attempt, *rank}, cat(folder, "/", name));
+        if (!is_new || !place->second.lost_lines()) continue;
+        std::cerr << "rtrain: rank " << *rank
+                  << " has printed more than its log keeps (RunConfig.log_bytes): its first lines "
+                     "are gone\n";
       }
     }
   }
@@ -87,7 +66,8 @@ class Logs {
   template <class Use>
   void each_new_line(bool at_end, const Use& use) {
     for (auto& [key, file] : files_) {
-      for (const std::string& line : file.new_lines(at_end)) use(file, line);
+      const auto [attempt, rank] = key;
+      file.read(at_end, [&](std::string_view text) { use(Line{attempt, rank, text}); });
     }
   }
 
@@ -106,11 +86,44 @@ class Logs {
 
   std::string folder_;
   const Options& options_;
-  std::map<std::pair<int64_t, int64_t>, LogFile> files_;
+  std::map<std::pair<int64_t, int64_t>, LogReader> files_;  // by attempt and rank
 };
 
-void print_line(const LogFile& file, const std::string& line) {
-  std::cout << "[rank " << file.rank() << "] " << line << "\n";
+// "0, 1", of the maps' entries of that name.
+std::string numbers(const List& rows, std::string_view name) {
+  std::vector<std::string> out;
+  for (const Value& row : rows) out.push_back(cat(row[name].as_int()));
+  return join(out, ", ");
+}
+
+bool has_number(const List& rows, std::string_view name, int64_t number) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const Value& row) { return row[name].as_int() == number; });
+}
+
+// Refuses an attempt or a rank that the run does not have.
+void check_asked(OpenRun& run, const Options& options) {
+  const List attempts = run.reader.run(run.ref)["attempts"].as_list();
+  if (options.attempt >= 0 && !has_number(attempts, "attempt", options.attempt)) {
+    throw Error(Code::kUsage, cat("the run '", run.ref.name, "' has no attempt ", options.attempt,
+                                  ", its attempts: ", numbers(attempts, "attempt")));
+  }
+  if (options.rank < 0 || attempts.empty()) return;
+  const auto is_asked = [&](const Value& attempt) {
+    return attempt["attempt"].as_int() == options.attempt;
+  };
+  const auto found = std::find_if(attempts.begin(), attempts.end(), is_asked);
+  const Value& attempt = found == attempts.end() ? attempts.back() : *found;
+  const List& workers = attempt["workers"].as_list();
+  // None yet: they are being started.
+  if (workers.empty() || has_number(workers, "rank", options.rank)) return;
+  throw Error(Code::kUsage,
+              cat("attempt ", attempt["attempt"].as_int(), " of the run '", run.ref.name,
+                  "' has no rank ", options.rank, ", its ranks: ", numbers(workers, "rank")));
+}
+
+void print_line(const Line& line) {
+  std::cout << "[rank " << line.rank << "] " << line.text << "\n";
 }
 
 void follow(Logs& logs, const OpenRun& run) {
@@ -126,12 +139,16 @@ void follow(Logs& logs, const OpenRun& run) {
   }
 }
 
-Value lines_as_json(Logs& logs) {
-  List out;
-  logs.each_new_line(true, [&out](const LogFile& file, const std::string& line) {
-    out.push_back(Map{{"attempt", file.attempt()}, {"rank", file.rank()}, {"line", line}});
+// A list with one line of text for each item: a log need not fit into memory.
+void print_as_json(Logs& logs) {
+  const char* separator = "\n  ";
+  std::cout << "[";
+  logs.each_new_line(true, [&](const Line& line) {
+    const Map item{{"attempt", line.attempt}, {"rank", line.rank}, {"line", line.text}};
+    std::cout << separator << to_json(item);
+    separator = ",\n  ";
   });
-  return out;
+  std::cout << "\n]\n";
 }
 
 }  // namespace
@@ -148,11 +165,12 @@ void add_logs(CLI::App& app, CommandResult&) {
   command->footer("Keys of --json, for each line: attempt, rank, line");
   command->get_option("--json")->excludes(follow_flag);
   command->final_callback([options] {
-    const OpenRun run = options->open_run();
+    OpenRun run = options->open_run();
+    check_asked(run, *options);
     Logs logs(run.ref, *options);
     if (options->follow) return follow(logs, run);
     logs.find();
-    if (options->json) return print_json(lines_as_json(logs));
+    if (options->json) return print_as_json(logs);
     logs.each_new_line(true, print_line);
   });
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "host/base/shell_word.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/control_client.h"
@@ -29,7 +30,7 @@ void print_stacks(const std::string& name, const Value& answer, bool native) {
   for (const Value& stack : stacks) {
     std::cout << "\n" << stack_text(stack, detail);
     if (native && stack["threads_left_out"].bool_or(false)) {
-      std::cout << "  its threads: rtrain stack " << name << " --native --rank "
+      std::cout << "  its threads: rtrain stack " << shell_word(name) << " --native --rank "
                 << stack["rank"].as_int() << "\n";
     }
   }

@@ -77,6 +77,7 @@ Value to_value(const WorkerContext& c) {
              {"nonce", c.nonce},
              {"storage_path", c.storage_path},
              {"run_path", c.run_path},
+             {"log_bytes", c.log_bytes},
              {"backend", c.backend},
              {"timeout_s", c.timeout_s},
              {"collective_timeout_s", c.collective_timeout_s},
@@ -101,6 +102,7 @@ WorkerContext worker_context_from_value(const Value& v) {
   c.nonce = v["nonce"].as_string();
   c.storage_path = v["storage_path"].as_string();
   c.run_path = v["run_path"].as_string();
+  c.log_bytes = v["log_bytes"].as_int();
   c.backend = v["backend"].as_string();
   c.timeout_s = v["timeout_s"].as_float();
   c.collective_timeout_s = v["collective_timeout_s"].as_float();

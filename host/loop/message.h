@@ -79,6 +79,7 @@ struct WorkerContext {
   std::string nonce;
   std::string storage_path;
   std::string run_path;
+  int64_t log_bytes = 0;  // a rank's log keeps at most as many
   std::string backend;
   double timeout_s = 1800;
   double collective_timeout_s = 1800;  // of train.collective

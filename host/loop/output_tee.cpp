@@ -17,6 +17,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
+#include "host/base/log_file.h"
 #include "host/base/text.h"
 #include "host/loop/process.h"
 
@@ -28,7 +29,7 @@ constexpr double kPatienceS = 5;
 constexpr useconds_t kPauseUs = 50;
 
 // Descriptors of the tee besides stdout and stderr.
-enum : int { kOutFd = 3, kErrFd = 4, kLogFd = 5, kPageFd = 6 };
+enum : int { kOutFd = 3, kErrFd = 4, kPageFd = 5 };
 
 [[noreturn]] void fail(std::string_view what) {
   throw Error(Code::kEnvironment, cat(what, ": ", std::string_view(std::strerror(errno))));
@@ -90,10 +91,8 @@ bool write_all(int fd, std::string_view bytes) {
 
 }  // namespace
 
-OutputTee::OutputTee(const std::string& file, const std::string& log_path)
+OutputTee::OutputTee(const std::string& file, const std::string& log_path, int64_t log_bytes)
     : out_(copy_of(STDOUT_FILENO)), err_(copy_of(STDERR_FILENO)) {
-  const Fd log = checked(open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666),
-                         cat("cannot open ", log_path));
   const Fd page = checked(memfd_create("rtrain-tee", MFD_CLOEXEC), "cannot create the tee's page");
   if (ftruncate(page.get(), sizeof(Page)) != 0) fail("cannot create the tee's page");
   PipeEnds out;
@@ -101,9 +100,9 @@ OutputTee::OutputTee(const std::string& file, const std::string& log_path)
   const bool share = are_same_file(out_.get(), err_.get());
   ProcessOptions options;
   options.file = file;
-  options.args = {"rtrain", "--tee"};
+  options.args = {"rtrain", "--tee", log_path, std::to_string(log_bytes)};
   options.descriptors = {out_.get(), err_.get(), out.read.get(), share ? -1 : err.read.get(),
-                         log.get(),  page.get()};
+                         page.get()};
   page_ = static_cast<Page*>(map_page(page.get(), sizeof(Page)));
   try {
     pid_ = spawn(options);
@@ -158,7 +157,7 @@ namespace {
 
 class Copier {
  public:
-  explicit Copier(OutputTee::Page& page) : page_(page) {}
+  Copier(OutputTee::Page& page, LogFile log) : page_(page), log_(std::move(log)) {}
 
   // Until nobody can write any more.
   void run() {
@@ -180,23 +179,26 @@ class Copier {
     const ssize_t n = ::read(from, buffer_.data(), buffer_.size());
     if (n < 0) return errno == EINTR;
     if (n == 0) return false;
-    const std::string_view bytes(buffer_.data(), static_cast<size_t>(n));
+    std::string_view bytes(buffer_.data(), static_cast<size_t>(n));
     write_all(to, bytes);  // where the reader has gone, the log is left
-    if (page_.log_error == 0 && !write_all(kLogFd, bytes)) page_.log_error = errno;
+    if (page_.log_error == 0) page_.log_error = log_.write(bytes);
     return true;
   }
 
   OutputTee::Page& page_;
+  LogFile log_;
   std::array<char, 65536> buffer_;
 };
 
 }  // namespace
 
-int run_output_tee() {
+int run_output_tee(const std::string& log_path, int64_t log_bytes) {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
-  Copier(*static_cast<OutputTee::Page*>(map_page(kPageFd, sizeof(OutputTee::Page)))).run();
+  Copier(*static_cast<OutputTee::Page*>(map_page(kPageFd, sizeof(OutputTee::Page))),
+         LogFile(log_path, log_bytes))
+      .run();
   return 0;
 }
 

@@ -18,8 +18,9 @@ namespace rtrain {
 
 class OutputTee {
  public:
-  // Begins. `file`: the executable that has --tee. Throws Error(kEnvironment).
-  OutputTee(const std::string& file, const std::string& log_path);
+  // Begins. `file`: the executable that has --tee. The log is bounded (host/base/log_file.h).
+  // Throws Error(kEnvironment).
+  OutputTee(const std::string& file, const std::string& log_path, int64_t log_bytes);
   // Ends as pause() does. What processes that were started meanwhile go on to write is still
   // copied.
   ~OutputTee();
@@ -53,7 +54,7 @@ class OutputTee {
   bool paused_ = true;
 };
 
-// The main function of that process. Returns its exit code.
-int run_output_tee();
+// The main function of that process, `FILE --tee LOG BYTES`. Returns its exit code.
+int run_output_tee(const std::string& log_path, int64_t log_bytes);
 
 }  // namespace rtrain

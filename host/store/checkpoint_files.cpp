@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "host/base/fault.h"
+#include "host/base/store_access.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
 
@@ -53,7 +54,7 @@ class Merger {
   void add(const StagedRank& staged) {
     for (const std::string& folder : staged.folders) {
       const bool is_there = staged.rank == lowest_rank_;
-      if (is_there || ::mkdir(cat(target_, "/", folder).c_str(), 0777) == 0) {
+      if (is_there || make_folder_in_store(cat(target_, "/", folder)) == 0) {
         folders_.push_back(folder);
       }
     }

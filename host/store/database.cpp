@@ -1,5 +1,6 @@
 #include "host/store/database.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -13,8 +14,11 @@
 
 #include "host/base/fault.h"
 #include "host/base/process_limits.h"
+#include "host/base/shell_word.h"
+#include "host/base/store_access.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
+#include "host/store/folder_copy.h"
 #include "host/store/schema.h"
 
 namespace rtrain {
@@ -23,6 +27,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kBusyTimeout{5000};
+
+// Of the files in which SQLite keeps what is not yet in the database, or was there before.
+constexpr const char* kLogSuffix = "-wal";
+constexpr const char* kJournalSuffix = "-journal";
 
 // Files up to this size are looked through whenever a controller opens them: a few milliseconds.
 constexpr int64_t kCheckedBytes = 8 << 20;
@@ -58,6 +66,15 @@ std::string uri(const std::string& path, std::string_view options) {
     }
   }
   return cat(out, options);
+}
+
+bool has_journal(const std::string& path) {
+  std::error_code missing;
+  const auto has_bytes = [&](const char* suffix) {
+    const auto size = fs::file_size(path + suffix, missing);
+    return !missing && size > 0;
+  };
+  return has_bytes(kLogSuffix) || has_bytes(kJournalSuffix);
 }
 
 }  // namespace
@@ -183,7 +200,20 @@ Database Database::connect(const std::string& path, const std::string& name, int
   return database;
 }
 
+namespace {
+
+// SQLite gives the files beside the database its permissions as it makes them. An existing one is
+// not opened here: closing it would drop this process's locks on it.
+void give_store_access(const std::string& path) {
+  const int made = open_in_store(path, O_RDWR | O_CREAT | O_EXCL);
+  if (made >= 0) ::close(made);
+  for (const char* part : {"", kLogSuffix, "-shm", kJournalSuffix}) set_store_access(path + part);
+}
+
+}  // namespace
+
 Database Database::open(const std::string& path) {
+  give_store_access(path);
   Database database = connect(path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   check_is_store(database);  // before anything is written
   database.on_network_ = is_network_path(path);
@@ -201,16 +231,18 @@ void Database::check() {
 
 Error Database::damaged(std::string_view finding) const {
   const std::string folder = fs::path(path_).parent_path();
-  return Error(Code::kEnvironment,
-               cat("the store ", path_, " is damaged (", finding, "): `rtrain repair --storage ",
-                   folder, "` saves what can be read and brings back what the checkpoints say"));
+  return Error(
+      Code::kEnvironment,
+      cat("the store ", path_, " is damaged (", finding, "): `rtrain repair --storage ",
+          shell_word(folder), "` saves what can be read and brings back what the checkpoints say"));
 }
 
 std::optional<Database> Database::open_read_only(const std::string& path) {
   if (!path_exists(path)) return std::nullopt;
   // A reader of a WAL file takes part in its shared memory file. So it opens for writing where it
   // may, and the last one to close tidies up; else it needs a writer that is there now; else nobody
-  // writes, and the file is immutable.
+  // writes. Then the file is immutable, unless a writer that was killed has left its newest part in
+  // a journal.
   const bool writable = ::access(path.c_str(), W_OK) == 0 &&
                         ::access(fs::path(path).parent_path().c_str(), W_OK) == 0;
   const auto readable = [](Database& database) {
@@ -230,9 +262,28 @@ std::optional<Database> Database::open_read_only(const std::string& path) {
     Database database = connect(path, path, SQLITE_OPEN_READONLY);
     if (readable(database)) return database;
   }
-  Database database =
-      connect(path, uri(path, "?immutable=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  Database database = has_journal(path) ? connect_copy(path)
+                                        : connect(path, uri(path, "?immutable=1"),
+                                                  SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
   if (!readable(database)) throw database.error(sqlite3_errcode(database.handle_));
+  return database;
+}
+
+// Brings a private copy up to date. Its files go at once, the connection keeps them open.
+Database Database::connect_copy(const std::string& path) {
+  struct Folder {
+    ~Folder() { remove_tree(path); }
+    std::string path = make_temp_folder("rtrain-store-");
+  };
+  const Folder folder;
+  const std::string copy = folder.path + "/rtrain.db";
+  for (const char* part : {"", kLogSuffix, kJournalSuffix}) {
+    if (path_exists(path + part)) fs::copy_file(path + part, copy + part);
+  }
+  Database database = connect(copy, copy, SQLITE_OPEN_READWRITE);
+  database.execute("PRAGMA journal_mode=DELETE");
+  database.execute("PRAGMA query_only=ON");
+  database.path_ = path;
   return database;
 }
 

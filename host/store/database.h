@@ -79,10 +79,11 @@ class Statement {
 
 class Database {
  public:
-  // Opens or creates the file for writing and brings its schema up to date.
+  // Opens or creates the file for writing, with the permissions of host/base/store_access.h, and
+  // brings its schema up to date.
   static Database open(const std::string& path);
-  // Opens for reading; nothing when the file does not exist. Takes it as immutable in a folder that
-  // cannot be written.
+  // Opens for reading; nothing when the file does not exist. In a folder that cannot be written it
+  // reads a private copy where a writer that was killed has left a journal.
   static std::optional<Database> open_read_only(const std::string& path);
 
   Database(Database&& other) noexcept;
@@ -122,6 +123,7 @@ class Database {
  private:
   Database(sqlite3* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
   static Database connect(const std::string& path, const std::string& name, int flags);
+  static Database connect_copy(const std::string& path);
   sqlite3* handle_;
   std::string path_;
   Error damaged(std::string_view finding) const;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "host/base/arrow_library.h"
+#include "host/base/error.h"
 #include "host/base/libtorch.h"
 #include "host/base/machine.h"
 #include "host/base/nccl_settings.h"
@@ -87,6 +88,30 @@ Value describe_platform() {
              {"glibc", gnu_get_libc_version()}};
 }
 
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// "s3://bucket/x" would make a local folder of that name.
+std::string local_folder(const std::string& path) {
+  const size_t scheme = path.find("://");
+  const bool is_url = scheme != std::string::npos && path.find('/') > scheme;
+  if (!is_url) return absolute_path(path);
+  throw Error(Code::kUnsupported,
+              cat("storage ", path, ": results go to a local folder in this version"));
+}
+
+void add_storage(Map& out) {
+  try {
+    out.set("storage", storage_folder());
+    out.set("storage_reason", {});
+  } catch (const Error& e) {
+    out.set("storage", {});
+    out.set("storage_reason", e.message());
+  }
+}
+
 }  // namespace
 
 std::string rtrain_version() { return RTRAIN_VERSION; }
@@ -100,33 +125,37 @@ Value describe_environment() {
                        {"name", gpu.name},
                        {"memory_bytes", gpu.memory_bytes}});
   }
-  return Map{
-      {"version", rtrain_version()},
-      {"platform", describe_platform()},
-      {"luajit", LUAJIT_VERSION},
-      {"luajit_hooks_in_compiled_code", hooks_reach_compiled_code()},
-      {"libuv", uv_version_string()},
-      {"sqlite", sqlite3_libversion()},
-      {"libtorch", describe_libtorch()},
-      {"arrow", describe_arrow()},
-      {"cuda", describe_cuda()},
-      {"nccl", describe_nccl()},
-      {"hostname", hostname()},
-      {"cores", available_cores()},
-      {"memory_bytes", memory_bytes()},
-      {"available_memory_bytes", available_memory_bytes()},
-      {"gpus", std::move(gpus)},
-      {"gpu_driver", search.driver.empty() ? Value() : Value(search.driver)},
-      {"gpu_reason", search.reason.empty() ? Value() : Value(search.reason)},
-      {"storage", default_storage()},
-      {"network",
-       "during a run Gloo, and NCCL with GPUs, listen on loopback; their connections are not "
-       "authenticated"}};
+  Map out{{"version", rtrain_version()},
+          {"platform", describe_platform()},
+          {"luajit", LUAJIT_VERSION},
+          {"luajit_hooks_in_compiled_code", hooks_reach_compiled_code()},
+          {"libuv", uv_version_string()},
+          {"sqlite", sqlite3_libversion()},
+          {"libtorch", describe_libtorch()},
+          {"arrow", describe_arrow()},
+          {"cuda", describe_cuda()},
+          {"nccl", describe_nccl()},
+          {"hostname", hostname()},
+          {"cores", available_cores()},
+          {"memory_bytes", memory_bytes()},
+          {"available_memory_bytes", available_memory_bytes()},
+          {"gpus", std::move(gpus)},
+          {"gpu_driver", search.driver.empty() ? Value() : Value(search.driver)},
+          {"gpu_reason", search.reason.empty() ? Value() : Value(search.reason)},
+          {"network",
+           "during a run Gloo, and NCCL with GPUs, listen on loopback; their connections are not "
+           "authenticated"}};
+  add_storage(out);
+  return out;
 }
 
-std::string default_storage() {
-  const char* storage = std::getenv("RTRAIN_STORAGE");
-  return absolute_path(storage != nullptr && *storage != '\0' ? storage : "~/rtrain_results");
+std::string storage_folder(const std::string& named) {
+  if (!named.empty()) return local_folder(named);
+  if (const std::string set = variable("RTRAIN_STORAGE"); !set.empty()) return local_folder(set);
+  if (!variable("HOME").empty()) return absolute_path("~/rtrain_results");
+  throw Error(Code::kEnvironment,
+              "HOME is not set, so there is no ~/rtrain_results: name the folder of results "
+              "(--storage, RunConfig.storage_path or RTRAIN_STORAGE)");
 }
 
 }  // namespace rtrain

@@ -11,11 +11,13 @@ namespace rtrain {
 std::string rtrain_version();
 
 // Map: version, platform, luajit, libuv, sqlite, libtorch, arrow, cuda, hostname, cores,
-// memory_bytes, available_memory_bytes, gpus, gpu_driver, gpu_reason, storage, network. Looks at
+// memory_bytes, available_memory_bytes, gpus, gpu_driver, gpu_reason, storage (nil with
+// storage_reason), network. Looks at
 // files and asks NVIDIA's driver; loads neither LibTorch nor Arrow.
 Value describe_environment();
 
-// Where runs go when nothing else says so: $RTRAIN_STORAGE, else ~/rtrain_results. Absolute.
-std::string default_storage();
+// Where runs go: the folder named, else $RTRAIN_STORAGE, else ~/rtrain_results. Absolute. Throws
+// Error(kUnsupported) for a URL, kEnvironment where nothing is named and HOME is not set.
+std::string storage_folder(const std::string& named = "");
 
 }  // namespace rtrain

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "host/base/store_access.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -45,10 +46,15 @@ Error no_locks_error(const std::string& path) {
                    "choose a storage on a local disk, or have the file system mounted with locks"));
 }
 
+// Without O_NONBLOCK a FIFO would be waited for; for files and folders it means nothing.
 OpenFile::OpenFile(const std::string& path, int flags)
-    : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)), path_(path) {
-  if (fd_ >= 0) return;
-  throw file_error((flags & O_ACCMODE) == O_RDONLY ? "open" : "write", path);
+    : fd_(open_in_store(path, flags | O_NONBLOCK | O_NOCTTY)), path_(path) {
+  const char* action = (flags & O_ACCMODE) == O_RDONLY ? "open" : "write";
+  if (fd_ < 0) throw file_error(action, path);
+  struct stat info {};
+  if (::fstat(fd_, &info) == 0 && (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode))) return;
+  ::close(std::exchange(fd_, -1));
+  throw Error(Code::kEnvironment, cat("cannot ", action, " ", path, ": it is not a regular file"));
 }
 
 OpenFile::OpenFile(OpenFile&& other) noexcept
@@ -88,20 +94,23 @@ void OpenFile::sync_data() {
   if (result != 0) throw file_error("sync", path_);
 }
 
+bool make_folder(const std::string& path) {
+  if (make_folder_in_store(path) == 0) return true;
+  if (errno == EEXIST) return false;
+  throw file_error("make folder", path);
+}
+
 void make_folders(const std::string& path) {
-  if (::mkdir(path.c_str(), 0777) == 0) {
-    sync_folder(fs::path(path).parent_path());
-    return;
-  }
-  if (errno == ENOENT) {
-    make_folders(fs::path(path).parent_path());
-    make_folders(path);
-    return;
-  }
-  const int reason = errno;
   struct stat info {};
-  if (reason == EEXIST && ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return;
-  throw file_error("make folder", path, reason == EEXIST ? ENOTDIR : reason);
+  if (::stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return;
+    throw file_error("make folder", path, ENOTDIR);
+  }
+  const std::string parent = fs::path(path).parent_path();
+  if (!parent.empty() && parent != path) make_folders(parent);
+  if (make_folder(path)) return sync_folder(parent.empty() ? "." : parent);
+  // Another process has made it meanwhile, or a link leads nowhere.
+  if (path_kind(path) != "folder") throw file_error("make folder", path, ENOTDIR);
 }
 
 void sync_folder(const std::string& path) {

@@ -24,7 +24,8 @@ Error no_locks_error(const std::string& path);
 class OpenFile {
  public:
   OpenFile() = default;
-  // Opens with O_CLOEXEC; throws kEnvironment. New files get mode 0666 less the umask.
+  // Opens with O_CLOEXEC; throws kEnvironment, also for what is neither a file nor a folder (a FIFO
+  // would be waited for). A new file gets the permissions of host/base/store_access.h.
   OpenFile(const std::string& path, int flags);
   OpenFile(OpenFile&& other) noexcept;
   OpenFile& operator=(OpenFile&& other) noexcept;
@@ -46,7 +47,10 @@ class OpenFile {
   std::string path_;
 };
 
-// Makes the folder and its missing parents, and syncs each parent that got a new entry.
+// Makes the folder, with the permissions of host/base/store_access.h. False when something of that
+// name is there.
+bool make_folder(const std::string& path);
+// The same with its missing parents, and syncs each parent that got a new entry.
 void make_folders(const std::string& path);
 void sync_folder(const std::string& path);
 // fsyncs the folder and every folder below it, the deepest first.

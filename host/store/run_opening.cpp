@@ -1,16 +1,15 @@
 #include "host/store/run_opening.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 
 #include "host/base/clock.h"
 #include "host/base/fault.h"
 #include "host/base/json.h"
 #include "host/base/machine.h"
+#include "host/base/shell_word.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
 #include "host/store/run_name.h"
@@ -39,12 +38,15 @@ Error name_taken(const std::string& name, std::string_view reason) {
                    "one (--resume auto, or RunConfig.resume = 'auto')"));
 }
 
-Error run_is_live(const std::string& name, const std::string& run_path) {
+// Who would begin a run finds its name taken, whether or not the other one's row is there yet.
+Error run_is_live(const NewRun& run, const std::string& run_path) {
+  const std::string owner = cat("is being run by ", RunLock::owner(run_path).to_text());
+  if (run.resume == ResumeMode::kNever) return name_taken(run.name, cat("that run ", owner));
   return Error(Code::kEnvironment,
-               cat("the run '", name, "' is being run by ", RunLock::owner(run_path).to_text(),
+               cat("the run '", run.name, "' ", owner,
                    ": two controllers never write one run. Wait for that one to end, or stop it "
                    "(rtrain stop ",
-                   name, ")"));
+                   shell_word(run.name), ")"));
 }
 
 Value environment_of(const NewRun& run) {
@@ -115,19 +117,20 @@ void check_leftover(const NewRun& run, const std::string& run_path, const std::s
   const bool is_part = std::find(kParts.begin(), kParts.end(), entry) != kParts.end();
   const std::string path = cat(run_path, "/", entry);
   if (is_part && path_kind(path) == "folder" && folder_entries(path).empty()) return;
+  if (RunLock::is_held(run_path)) throw run_is_live(run, run_path);
   if (run.resume == ResumeMode::kNever) {
     throw name_taken(run.name, cat("the folder ", run_path, " exists"));
   }
-  throw Error(Code::kConfig,
-              cat("the folder ", run_path, " exists, and the store ", run.storage_path,
-                  "/rtrain.db knows no such run: `rtrain repair --storage ", run.storage_path,
-                  "` brings a run back from its checkpoints; else take another name"));
+  throw Error(
+      Code::kConfig,
+      cat("the folder ", run_path, " exists, and the store ", run.storage_path,
+          "/rtrain.db knows no such run: `rtrain repair --storage ", shell_word(run.storage_path),
+          "` brings a run back from its checkpoints; else take another name"));
 }
 
 // True when the folder was not there before.
 bool make_run_folder(const NewRun& run, const std::string& path, bool is_known) {
-  if (::mkdir(path.c_str(), 0777) == 0) return true;
-  if (errno != EEXIST) throw file_error("make folder", path);
+  if (make_folder(path)) return true;
   if (is_known) return false;
   for (const std::string& entry : folder_entries(path)) check_leftover(run, path, entry);
   return false;
@@ -234,7 +237,7 @@ OpenedRun open_run(const NewRun& run) {
   const std::string run_path = cat(run.storage_path, "/", run.name);
   const bool is_new = make_run_folder(run, run_path, known.has_value());
   std::optional<RunLock> lock = RunLock::try_take(run_path);
-  if (!lock) throw run_is_live(run.name, run_path);
+  if (!lock) throw run_is_live(run, run_path);
   OpenedRun opened{.claim = {.database = std::move(database),
                              .lock = std::move(*lock),
                              .run_id = {},

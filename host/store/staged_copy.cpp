@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "host/base/hash.h"
+#include "host/base/store_access.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
 
@@ -115,7 +116,10 @@ CheckpointFile stage_file(const std::string& source, const std::string& target, 
                           const BytesMoved& moved) {
   const OpenFile from(source, O_RDONLY | O_NOFOLLOW);
   OpenFile to(target, O_RDWR | O_CREAT | O_EXCL);
-  ::fchmod(to.fd(), mode & 0777);
+  if ((mode & S_IXUSR) != 0) {
+    ::fchmod(to.fd(), S_IRWXU);
+    set_store_access(target);  // and the group's part of it
+  }
   copy_bytes(from, to, moved);
   return seal_file(to, moved);
 }
@@ -145,8 +149,10 @@ class Stager {
     if (path == kManifestName) return take_metadata(source);
     const struct stat info = status_of(source);
     if (S_ISDIR(info.st_mode)) {
-      if (copies() && ::mkdir(cat(target_, "/", path).c_str(), info.st_mode | 0700) != 0) {
-        throw file_error("make folder", cat(target_, "/", path));
+      if (copies()) {
+        make_folder(cat(target_, "/", path));
+      } else {
+        set_store_access(source);
       }
       staged_.folders.push_back(path);
       return add_folder(path);
@@ -175,6 +181,7 @@ class Stager {
     if (copies()) {
       file = stage_file(source, cat(target_, "/", path), mode, moved_);
     } else {
+      set_store_access(source);
       OpenFile in_place(source, O_RDONLY | O_NOFOLLOW);
       file = seal_file(in_place, moved_);
     }
@@ -237,9 +244,10 @@ StagedRank stage_folder(const std::string& source, const std::string& target, bo
   check_source(source);
   try {
     if (temporary && ::rename(source.c_str(), target.c_str()) == 0) {
+      set_store_access(target);
       return Stager(target, "", moved).run();
     }
-    if (::mkdir(target.c_str(), 0777) != 0) throw file_error("make folder", target);
+    if (!make_folder(target)) throw file_error("make folder", target, EEXIST);
     return Stager(source, target, moved).run();
   } catch (const Error&) {
     remove_tree(target);

@@ -164,6 +164,7 @@ void Attempt::send_start(int rank) {
   context.nonce = start_.nonce;
   context.storage_path = seams_.spec.storage_path;
   context.run_path = seams_.run_path;
+  context.log_bytes = seams_.spec.log_bytes;
   context.backend = seams_.spec.backend;
   context.timeout_s = seams_.spec.timeout_s;
   context.collective_timeout_s = seams_.spec.collectives.timeout_s;

@@ -1,7 +1,8 @@
 #include "host/train/diag_folder.h"
 
+#include <fcntl.h>
+
 #include "host/base/clock.h"
-#include "host/base/new_file.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
 
@@ -20,9 +21,7 @@ void DiagFolder::write(const std::string& folder,
                        const std::vector<std::pair<std::string, std::string>>& files) {
   make_folders(folder);
   for (const auto& [name, text] : files) {
-    NewFile file(cat(folder, "/", name));
-    file.write(text.data(), text.size());
-    file.commit(NewFile::Durability::kUnsynced);
+    OpenFile(cat(folder, "/", name), O_WRONLY | O_CREAT | O_TRUNC).write(text);
   }
 }
 

@@ -1,13 +1,13 @@
 #include "host/train/run_record.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "host/base/clock.h"
 #include "host/base/fault.h"
+#include "host/base/secrets.h"
 #include "host/base/text.h"
+#include "host/store/file.h"
 
 namespace rtrain {
 namespace {
@@ -18,11 +18,11 @@ NewRun new_run(const RunSpec& spec) {
   run.storage_path = spec.storage_path;
   run.num_workers = spec.max_workers;
   run.script = spec.script;
-  run.command = spec.command;
+  run.command = mask_secrets(spec.command);
   run.tags = spec.tags;
   run.note = spec.note;
   run.resume = spec.resume;
-  run.config = spec.config;
+  run.config = mask_secrets(spec.config);
   run.scaling = spec.scaling;
   run.checkpoint_config = spec.checkpoint_config;
   Map environment;
@@ -38,7 +38,8 @@ NewRun new_run(const RunSpec& spec) {
 
 RunRecord::RunRecord(const RunSpec& spec)
     : store_(RunStore::open(new_run(spec))),
-      checkpoints_(std::in_place, *store_, RetentionPolicy::from_value(spec.checkpoint_config)) {
+      checkpoints_(std::in_place, *store_, RetentionPolicy::from_value(spec.checkpoint_config)),
+      log_bytes_(spec.log_bytes) {
   if (store_->resumed()) notices_ = checkpoints_->rows().sweep(checkpoints_->files());
 }
 
@@ -80,11 +81,8 @@ double RunRecord::add_reports(std::span<const ReportRow> reports) {
 void RunRecord::append_log(int64_t attempt, const std::string& log, std::string_view bytes) {
   fault_point("log.write");
   const std::string path = cat(run_path(), "/logs/attempt-", attempt, "/", log, ".log");
-  auto found = logs_.find(path);
-  if (found == logs_.end()) {
-    found = logs_.emplace(path, OpenFile(path, O_WRONLY | O_CREAT | O_APPEND)).first;
-  }
-  found->second.write(bytes);
+  LogFile& file = logs_.try_emplace(path, path, log_bytes_).first->second;
+  if (const int reason = file.write(bytes); reason != 0) throw file_error("write", path, reason);
 }
 
 void RunRecord::end_run(std::string_view status, const Value& error, const Value& return_value) {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "host/base/log_file.h"
 #include "host/store/annotation_store.h"
-#include "host/store/file.h"
 #include "host/store/run_store.h"
 #include "host/store/series_store.h"
 #include "host/train/checkpoint_manager.h"
@@ -80,9 +80,10 @@ class RunRecord {
  private:
   std::unique_ptr<RunStore> store_;
   std::optional<CheckpointManager> checkpoints_;
-  std::string nonce_;                     // of the current attempt
-  std::map<std::string, OpenFile> logs_;  // by path
-  std::vector<std::string> notices_;      // of the sweep, for the first attempt
+  int64_t log_bytes_;
+  std::string nonce_;                    // of the current attempt
+  std::map<std::string, LogFile> logs_;  // by path
+  std::vector<std::string> notices_;     // of the sweep, for the first attempt
 };
 
 }  // namespace rtrain

@@ -82,6 +82,7 @@ void read_record(const Value& v, RunSpec& s) {
   s.config = v["config"];
   s.scaling = v["scaling"];
   s.checkpoint_config = v["checkpoint_config"];
+  s.log_bytes = v["log_bytes"].int_or(0);
   s.git_commit = v["git_commit"].string_or("");
   s.git_dirty = v["git_dirty"].bool_or(false);
 }

@@ -59,6 +59,7 @@ struct RunSpec {
   bool can_fetch = false;  // with a `get`
   std::string backend = "gloo";
   double timeout_s = 1800;     // of waits in user code
+  int64_t log_bytes = 0;       // that a rank's log keeps in an attempt; 0: all
   bool has_callbacks = false;  // of the user's, which are to see a failure before the next attempt
   bool wants_reports = false;  // the user's callbacks or predicate are to see every report
   double preemption_grace_s = 30;  // from the request to stop to the end of the workers

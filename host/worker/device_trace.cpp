@@ -1,17 +1,17 @@
 #include "host/worker/device_trace.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 
 #include <atomic>
 #include <chrono>
 #include <exception>
-#include <filesystem>
-#include <fstream>
 #include <future>
 #include <memory>
 #include <thread>
 
 #include "host/base/text.h"
+#include "host/store/file.h"
 
 namespace rtrain {
 namespace {
@@ -21,9 +21,9 @@ constexpr std::chrono::milliseconds kPatience{1000};
 std::atomic<std::string (*)()> current{nullptr};
 
 void write(const std::string& folder, int rank, const std::string& text) {
-  std::error_code ignored;
-  std::filesystem::create_directories(folder, ignored);
-  std::ofstream(cat(folder, "/nccl-rank-", rank, ".json")) << text << "\n";
+  make_folders(folder);
+  OpenFile(cat(folder, "/nccl-rank-", rank, ".json"), O_WRONLY | O_CREAT | O_TRUNC)
+      .write(text + "\n");
 }
 
 }  // namespace

@@ -72,8 +72,10 @@ void LocalWorker::leave() {
 void LocalWorker::keep_output() {
   const WorkerContext& context = worker_->context();
   try {
-    output_.emplace("/proc/self/exe", cat(context.run_path, "/logs/attempt-", context.attempt,
-                                          "/rank-", context.world_rank, ".log"));
+    output_.emplace("/proc/self/exe",
+                    cat(context.run_path, "/logs/attempt-", context.attempt, "/rank-",
+                        context.world_rank, ".log"),
+                    context.log_bytes);
   } catch (const Error& e) {
     warn_about_log(e.message());
   }

@@ -8,8 +8,10 @@
 
 #include "host/base/clock.h"
 #include "host/base/json.h"
+#include "host/base/store_access.h"
 #include "host/base/text.h"
 #include "host/lua/engine_loader.h"
+#include "host/store/file.h"
 
 namespace rtrain {
 namespace {
@@ -21,14 +23,17 @@ constexpr std::chrono::milliseconds kLook{2};
 class Unfinished {
  public:
   explicit Unfinished(const std::string& path) : target_(path), path_(path + ".partial") {
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    make_folders(std::filesystem::path(path).parent_path());
   }
   ~Unfinished() { std::remove(path_.c_str()); }
   Unfinished(const Unfinished&) = delete;
   Unfinished& operator=(const Unfinished&) = delete;
 
   const std::string& path() const { return path_; }
-  void keep() { std::filesystem::rename(path_, target_); }
+  void keep() {
+    set_store_access(path_);
+    std::filesystem::rename(path_, target_);
+  }
 
  private:
   std::string target_;

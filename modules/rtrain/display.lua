@@ -52,7 +52,7 @@ function Display:init(spec, options)
   self._size = options.size or function() return system.terminal_size(2) end
   self._eta = options.eta or Eta()
   self._score, self._logging = options.score, options.logging
-  self._show_command = options.show_command or 'rtrain show ' .. spec.name
+  self._show_command = options.show_command or 'rtrain show ' .. system.shell_word(spec.name)
   self._out, self._err = options.out or io.stdout, options.err or io.stderr
   self._is_terminal = {
     [self._out] = default(options.out_is_terminal, system.is_terminal(1)),

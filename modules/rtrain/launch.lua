@@ -34,17 +34,15 @@ end
 
 -- Flag, then the script, then the environment, then the home folder.
 local function storage_path(flags, run_config)
-  local path = flags.storage or run_config.storage_path
-  return path and system.absolute(path) or require('rtrain._host').storage_default()
+  return require('rtrain._host').storage_folder(flags.storage or run_config.storage_path)
 end
 
 -- The command that shows the run from a shell whose environment is this one's.
 local function show_command(spec)
-  local command = 'rtrain show ' .. spec.name
-  if spec.storage_path == require('rtrain._host').storage_default() then return command end
-  local path = spec.storage_path
-  if path:find('[^%w/._~+-]') then path = "'" .. path:gsub("'", "'\\''") .. "'" end
-  return command .. ' --storage ' .. path
+  local command = 'rtrain show ' .. system.shell_word(spec.name)
+  local ok, default = pcall(require('rtrain._host').storage_folder)
+  if ok and spec.storage_path == default then return command end
+  return command .. ' --storage ' .. system.shell_word(spec.storage_path)
 end
 
 -- Without a name of its own a run has a new one each time.
@@ -157,6 +155,7 @@ local function make_spec(job, flags)
     config = job.train_loop_config or {},
     scaling = scaling:to_table(),
     checkpoint_config = run_config.checkpoint_config:to_table(),
+    log_bytes = run_config.log_bytes,
     validation = job.validation_config and job.validation_config:to_spec(),
     mirrors = run_config.storage_filesystem ~= nil,
     can_fetch = run_config.storage_filesystem ~= nil and run_config.storage_filesystem.get ~= nil,

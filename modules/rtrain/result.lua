@@ -33,7 +33,7 @@ local system = require 'rtrain._system'
 ---@field best_checkpoints {checkpoint: Checkpoint, metrics: table}[] the kept ones, the best last
 ---@field metrics_dataframe table array of the metrics of every report, with `:to_csv()`; read from the store at its first use
 ---@field return_value any what rank 0's train function returned
----@field config? table train_loop_config
+---@field config? table train_loop_config; that of `from_path` has '***' for keys and passwords
 local Result = class('Result')
 
 ---@param fields table
@@ -135,14 +135,30 @@ function Result.from_path(path)
   }
 end
 
+local function check_metric(checkpoints, metric)
+  local known, names = {}, {}
+  for _, item in ipairs(checkpoints) do
+    for name in next, item.metrics or {} do
+      if name == metric then return end
+      if not known[name] then names[#names + 1] = tostring(name) end
+      known[name] = true
+    end
+  end
+  table.sort(names)
+  errors.raise('argument', ("get_best_checkpoint: no kept checkpoint has a metric '%s': %s"):format(tostring(metric),
+    #names > 0 and 'they have ' .. table.concat(names, ', ') or 'they have none'))
+end
+
 ---The kept checkpoint whose metrics are best.
 ---@param metric string key of the metrics
 ---@param mode string 'max' or 'min'
----@return Checkpoint? checkpoint nil when no kept checkpoint has that metric
+---@return Checkpoint? checkpoint nil when the run has kept none, or none whose metric is a number
+---Raises code 'argument' for a metric that no kept checkpoint has, with the names of those they have.
 function Result:get_best_checkpoint(metric, mode)
   if mode ~= 'max' and mode ~= 'min' then
     errors.raise('argument', "get_best_checkpoint: the mode is 'max' or 'min'")
   end
+  if #self.best_checkpoints > 0 then check_metric(self.best_checkpoints, metric) end
   local best, best_value
   for _, item in ipairs(self.best_checkpoints) do
     local value = item.metrics and item.metrics[metric]

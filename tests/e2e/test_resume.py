@@ -141,13 +141,34 @@ def stopped_before_the_lock(rtrain, *args):
     return running
 
 
+# Who begins is told that the name is taken, who goes on that the run is live: whenever the other one was first.
+CODE_OF_A_TAKEN_NAME = {"never": 3, "auto": 4, "must": 4}
+
+
+@pytest.mark.parametrize("resume", ["never", "auto", "must"])
+def test_a_name_that_is_in_use_has_one_code(rtrain, resume):
+    winner = rtrain.started("run", rtrain.script(COUNTING), "--set", "pause_at=3", "--name", "my run", reports=3)
+    refused = rtrain("run", "train.lua", "--name", "my run", "--resume", resume)
+    assert refused.returncode == CODE_OF_A_TAKEN_NAME[resume], refused.stderr
+    if resume != "never":
+        assert "rtrain stop 'my run'" in refused.stderr
+    # As if its row were not there yet.
+    with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None, timeout=30)) as db:
+        db.execute("UPDATE runs SET name = 'other'")
+    again = rtrain("run", "train.lua", "--name", "my run", "--resume", "auto" if resume == "must" else resume)
+    assert again.returncode == CODE_OF_A_TAKEN_NAME[resume] and f"pid {winner.pid} on" in again.stderr, again.stderr
+    kill(winner)
+    rtrain.wait_for_processes()
+
+
 @pytest.mark.parametrize("resume", ["never", "auto"])
 def test_a_start_that_lost_the_lock_leaves_the_winners_run_alone(rtrain, resume):
     loser = stopped_before_the_lock(rtrain, "--resume", resume)
     winner = rtrain.started("run", rtrain.script(COUNTING), "--set", "pause_at=3", "--resume", "auto", reports=3)
     loser.send(signal.SIGCONT)
     refused = loser.wait()
-    assert refused.returncode == 4 and f"pid {winner.pid} on" in refused.stderr, refused.stderr
+    assert refused.returncode == CODE_OF_A_TAKEN_NAME[resume]
+    assert f"being run by pid {winner.pid} on" in refused.stderr, refused.stderr
     files = leftovers(rtrain.run_folder("run"))
     assert {"lock", "checkpoints/checkpoint_000000/epoch", "checkpoints/checkpoint_000001/epoch"} <= set(files)
     kill(winner)

@@ -1,7 +1,10 @@
 """The store: what other processes read while a run writes and after it."""
 
+import contextlib
 import os
 import re
+import shutil
+import sqlite3
 import subprocess
 
 import pytest
@@ -162,17 +165,60 @@ def test_only_processes_that_compute_map_libtorch(rtrain):
         assert "libtorch_cpu.so" not in loaded_libraries(rtrain, *command), command
 
 
-def test_a_store_in_a_read_only_place_is_readable(rtrain):
-    rtrain.run_ok(RUN)
-    done = subprocess.run(["mount", "--bind", "-o", "ro", rtrain.storage, rtrain.storage], capture_output=True)
+@contextlib.contextmanager
+def read_only(folder):
+    done = subprocess.run(["mount", "--bind", "-o", "ro", folder, folder], capture_output=True)
     if done.returncode != 0:
         pytest.skip("a read-only place needs the right to mount")
     try:
-        subprocess.run(["mount", "-o", "remount,bind,ro", rtrain.storage], check=True)
+        subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
+        yield
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def test_a_store_in_a_read_only_place_is_readable(rtrain):
+    rtrain.run_ok(RUN)
+    with read_only(rtrain.storage):
         assert [run["name"] for run in rtrain.json("ls")] == ["first"]
         assert len(rtrain.json("metrics", "first")) == 3
-    finally:
-        subprocess.run(["umount", rtrain.storage], check=True)
+
+
+@pytest.mark.parametrize("mode", ["WAL", "DELETE"])
+def test_what_a_killed_writer_left_is_read_in_a_read_only_place(rtrain, mode):
+    rtrain.run_ok(RUN)
+    frozen = rtrain.folder / "frozen"
+    frozen.mkdir()
+    with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None)) as db:
+        assert db.execute(f"PRAGMA journal_mode={mode}").fetchone()[0] == mode.lower()
+        db.execute("PRAGMA wal_autocheckpoint=0")
+        db.execute("UPDATE runs SET note = 'committed'")
+        if mode == "DELETE":
+            # With so little memory the pages of a transaction under way are in the file, and the old ones in the journal.
+            db.execute("PRAGMA cache_size=1")
+            db.execute("PRAGMA synchronous=FULL")
+            db.execute("BEGIN")
+            db.execute("UPDATE runs SET note = 'not committed'")
+            db.execute("CREATE TABLE large AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) "
+                       "SELECT randomblob(1000) FROM n")
+        for path in rtrain.storage.glob("rtrain.db*"):
+            if not path.name.endswith("-shm"):
+                shutil.copy(path, frozen)
+    assert any(path.stat().st_size > 0 for path in frozen.glob("rtrain.db-*")), "the method of this test works"
+    with read_only(frozen):
+        assert rtrain.json("sql", "SELECT note FROM runs", "--storage", frozen) == [{"note": "committed"}]
+        assert [run["name"] for run in rtrain.json("ls", "--storage", frozen)] == ["first"]
+
+
+@pytest.mark.parametrize("name", ["lock", "logs/attempt-1/rank-0.log", "checkpoints/checkpoint_000002/.rtrain-checkpoint.json"])
+def test_a_fifo_where_a_file_was_is_not_waited_for(rtrain, name):
+    rtrain.run_ok(RUN)
+    path = rtrain.run_folder("first") / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    for command in (["ls"], ["show", "first"], ["logs", "first"], ["logs", "first", "-f"], ["repair"],
+                    ["run", "train.lua", "--resume", "auto"]):
+        assert rtrain(*command, timeout=60).returncode in (0, 4), command
 
 
 def test_many_controllers_share_a_store(rtrain):

@@ -18,7 +18,8 @@ function TestHost:test_describes_itself()
   local env = host.env()
   lu.assertEquals(env.version, host.version())
   lu.assertTrue(env.cores >= 1)
-  lu.assertEquals(host.storage_default():sub(1, 1), '/')
+  lu.assertEquals(host.storage_folder():sub(1, 1), '/')
+  lu.assertEquals(host.storage_folder '/a/../b', '/b')
 end
 
 function TestHost:test_a_folder_without_manifest_does_not_verify()

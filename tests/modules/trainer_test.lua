@@ -142,6 +142,11 @@ function TestResult.test_rows_to_csv_and_the_best_checkpoint()
   })
   lu.assertEquals(result:get_best_checkpoint('accuracy', 'max').path, '/runs/a/1')
   lu.assertEquals(result:get_best_checkpoint('accuracy', 'min').path, '/runs/a/0')
+  local ok, err = pcall(result.get_best_checkpoint, result, 'loss', 'min')
+  lu.assertFalse(ok)
+  lu.assertEquals(err.code, 'argument')
+  lu.assertStrContains(err.message, "no kept checkpoint has a metric 'loss': they have accuracy")
+  result.best_checkpoints = {}
   lu.assertNil(result:get_best_checkpoint('loss', 'min'))
 end
 

@@ -45,6 +45,8 @@ end
 ---  function, or when one of the metrics is at least its threshold: `stop = {epoch = 10, accuracy = 0.99}`
 ---@field worker_env? table<string, string> variables of the workers' environment, there before any library is loaded; else they
 ---  have the environment of `rtrain run`. Ray's spelling `worker_runtime_env = {env_vars = {…}}` is known too
+---@field log_bytes integer what a rank's log keeps in one attempt, at least 65536 (default 256 MiB). The oldest lines of a
+---  longer one go, never the newest half
 ---@field logging_config LoggingConfig
 ---@field storage_filesystem? StorageFilesystem keeps copies of the checkpoints elsewhere; the run itself writes to storage_path
 local RunConfig = schema.define('RunConfig', {
@@ -57,6 +59,7 @@ local RunConfig = schema.define('RunConfig', {
   {'worker_env', check = worker_env.problem, in_record = false},
   {'worker_runtime_env', check = worker_env.runtime_problem, in_record = false},
   {'callbacks', check = Callbacks.problem, in_record = false},
+  {'log_bytes', default = 256 * 2 ^ 20, check = schema.integer(65536)},
   {'logging_config'},
   {'storage_filesystem', check = function(value) return storage.problem(value, 'put') end, in_record = false},
   {'sync_config', removed = REMOTE},
