@@ -30,6 +30,15 @@ bool is_users(Code code) {
   return code == Code::kUser || code == Code::kArgument || code == Code::kOutOfMemory;
 }
 
+// Somebody may make room. Such errors come from the store, from LibTorch and from the user's own
+// files: the system's words are what they have in common.
+bool is_full_disk(const Error& error) {
+  const auto says = [&error](std::string_view text) {
+    return error.message().find(text) != std::string::npos;
+  };
+  return says("No space left on device") || says("Disk quota exceeded") || says("disk is full");
+}
+
 // Text and call site: the message begins with the site, the traceback has the callers. The figures
 // of an out-of-memory error are never twice the same.
 std::string identity(const Error& error) {
@@ -79,7 +88,8 @@ FailureDecision FailurePolicy::decide(const Failure& failure) {
   failures_since_progress_ = failure.new_checkpoint ? 1 : failures_since_progress_ + 1;
   const bool repeated = is_repeated(failure);
   last_user_error_ = is_users(failure.error.code()) ? identity(failure.error) : "";
-  if (is_final(failure.error.code()) && !failure.transient) {
+  const bool may_pass = failure.transient || is_full_disk(failure.error);
+  if (is_final(failure.error.code()) && !may_pass) {
     if (limits_.max_failures == 0) return {};  // nobody has asked for retries
     return {.reason =
                 cat("an error of kind '", code_name(failure.error.code()), "' is not retried")};

@@ -7,7 +7,7 @@
 // checkpoint) is immediate, later ones wait 1 s, 2 s, 4 s, … up to 60 s, each shortened by up to a
 // quarter at random. An error of the user's code, or out of memory, that comes again at the same
 // place with no new checkpoint in between is not retried, and never are errors of configuration or
-// environment.
+// environment, unless they may pass (a full disk).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace rtrain {
 // Attempts after the first that each kind of failure may bring about; -1: any number.
 struct FailureLimits {
   int max_failures = 0;
-  int controller_failure_limit = -1;
+  int controller_failure_limit = 3;
   int max_preemption_failures = -1;
   // All counts begin anew with a failure of an attempt that had run that long; 0: never.
   double reset_after_s = 0;

@@ -55,9 +55,25 @@ def test_F_047_a_limit_of_processes_that_stays_ends_the_run(rtrain):
     rtrain.wait_for_processes()
 
 
-@pytest.mark.parametrize("name", ["saver/lock", "rtrain.db"])
-def test_F_034_a_file_system_without_locks_is_refused(saver, name):
-    result = saver.run_with_io(f"lock:1+:ENOLCK:path={name}")
+@pytest.mark.parametrize("fault", ["worker.hello:1:kill:rank=1", "worker.hello:1:exit:rank=0"])
+def test_workers_that_crash_as_they_start_are_tried_four_times(rtrain, fault):
+    rtrain.env["RTRAIN_FAULT"] = fault
+    result = rtrain.run(REFUSED.replace("controller_failure_limit = 1", ""))
+    assert result.returncode == 5, result.stdout + result.stderr
+    assert "all 3 retries are used up (controller_failure_limit = 3)" in result.stderr, result.stderr
+    assert rtrain.statuses() == ["ERRORED"] * 4
+
+
+def test_processes_that_cannot_be_had_are_asked_for_four_times(rtrain):
+    rtrain.env.update(LD_PRELOAD=str(FAULT_TOOLS / "libfaultio.so"), RTRAIN_FAULTIO="posix_spawn:3+:EAGAIN:controller")
+    result = rtrain.run(REFUSED.replace("controller_failure_limit = 1", ""))
+    assert result.returncode == 4 and "ulimit -u" in result.stderr, result.stdout + result.stderr
+    assert rtrain.statuses() == ["ERRORED"] * 4
+
+
+@pytest.mark.parametrize("calls_on, name", [("saver/lock", "saver/lock"), ("/storage", "rtrain.db")])
+def test_F_034_a_file_system_without_locks_is_refused(saver, calls_on, name):
+    result = saver.run_with_io(f"lock:1+:ENOLCK:path={calls_on}")
     assert saver.fired and result.returncode == 4, result.stdout + result.stderr
     path = saver.rtrain.storage / name
     assert f"cannot lock {path}: its file system has no locks" in result.stderr, result.stderr

@@ -21,6 +21,23 @@ TEST(FailurePolicy, GivesUpWhenTheRetriesAreUsedUp) {
   EXPECT_EQ(last.reason, "all 2 retries are used up (max_failures = 2)");
 }
 
+TEST(FailurePolicy, StartsThatFailEndTheRunUnlessItIsToldOtherwise) {
+  FailurePolicy policy({}, 1);
+  const Failure start{Error(Code::kWorkerLost, "died"), false, FailureKind::kController};
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(policy.decide(start).retry);
+  EXPECT_EQ(policy.decide(start).reason,
+            "all 3 retries are used up (controller_failure_limit = 3)");
+}
+
+TEST(FailurePolicy, AFullDiskMayBeMadeRoomOn) {
+  FailurePolicy policy({.max_failures = 1}, 1);
+  const auto failure = [](const char* text) { return Failure{Error(Code::kEnvironment, text)}; };
+  EXPECT_TRUE(policy.decide(failure("cannot write /s/x: No space left on device")).retry);
+  EXPECT_FALSE(policy.decide(failure("cannot write /s/x: No space left on device")).retry);
+  FailurePolicy other({.max_failures = 1}, 1);
+  EXPECT_FALSE(other.decide(failure("cannot write /s/x: Read-only file system")).retry);
+}
+
 TEST(FailurePolicy, B_079_MaxFailuresIsHonoured) {
   for (const int limit : {0, 1, 10}) {
     FailurePolicy policy({.max_failures = limit}, 1);

@@ -9,17 +9,18 @@ local PREEMPTION = 'preemption is not told from other losses in this version'
 ---Three kinds of failures have a budget of their own: errors and losses of workers, groups that did not start, and
 ---preemptions, where the machine or the cores of the run were wanted back. However many ranks fail at a time, it is one
 ---failure. The first retry is immediate, later ones wait up to a minute. An error of the train function that comes twice
----without a new checkpoint in between ends the run, as does one of configuration or environment.
+---without a new checkpoint in between ends the run, as does one of configuration or environment, unless it may pass (a full
+---disk).
 ---
 ---```lua
 ---local train = require 'rtrain'
 ---assert(train.FailureConfig {max_failures = 3}.max_failures == 3)
----assert(train.FailureConfig {}.controller_failure_limit == -1)
+---assert(train.FailureConfig {}.controller_failure_limit == 3)
 ---```
 ---@class FailureConfig
 ---@overload fun(fields?: table): FailureConfig
 ---@field max_failures integer attempts after the first, each from the latest checkpoint: 0 (default) none, -1 any number
----@field controller_failure_limit integer attempts after groups that did not start (default -1: any number)
+---@field controller_failure_limit integer attempts after groups that did not start (default 3; -1: any number)
 ---@field max_preemption_failures integer how often the run may be preempted and go on (default -1: any number); beyond that
 ---  a terminated run does not end with exit code 75, which asks to be started again
 ---@field reset_after_s? number all three counts begin anew with a failure of an attempt that had run that many seconds
@@ -32,7 +33,7 @@ local PREEMPTION = 'preemption is not told from other losses in this version'
 ---600), or ten times its longest pause; `train.busy(reason, seconds)` announces such work
 local FailureConfig = schema.define('FailureConfig', {
   {'max_failures', default = 0, check = schema.integer(-1)},
-  {'controller_failure_limit', default = -1, check = schema.integer(-1)},
+  {'controller_failure_limit', default = 3, check = schema.integer(-1)},
   {'max_preemption_failures', default = -1, check = schema.integer(-1)},
   {'reset_after_s', check = schema.positive},
   {'relax_collectives_on_preemption', default = false, later = PREEMPTION},
