@@ -31,7 +31,7 @@
 // controller → worker
 //   start         see WorkerContext
 //   reply         id, value
-//   part          id, checkpoints          a part of the answer to `checkpoints`
+//   part          id, bytes                a part of the answer to `checkpoints`, encoded
 //   stack         id                       asks where the worker is
 //   profile       id, path, seconds, steps, timeout_s, record_shapes  asks for a trace in that file
 //   taken         count                    the reports below `count` have come from all ranks

@@ -11,8 +11,13 @@
 #include <string_view>
 
 #include "host/base/value.h"
+#include "host/loop/frame.h"
 
 namespace rtrain {
+
+// Of one report or checkpoint, as a message carries them: there is room for the rest of it, such as
+// paths.
+inline constexpr size_t kMaxMetricsBytes = kMaxFrameBytes - (size_t{16} << 10);
 
 struct StoredMetrics {
   std::string json;

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "host/base/clock.h"
+#include "host/base/codec.h"
 #include "host/base/text.h"
 #include "host/loop/message.h"
-#include "host/train/value_size.h"
 
 namespace rtrain {
 namespace {
@@ -71,10 +71,10 @@ void CheckpointCoordinator::end_validation(const CheckpointInfo& checkpoint,
       [checkpoint, result](RunRecord& record) {
         return record.checkpoints().end_validation(checkpoint, result);
       },
-      [this, checkpoint, result](std::optional<CheckpointManager::Validated> stored,
-                                 const std::optional<Error>& error) {
+      [this, checkpoint](std::optional<CheckpointManager::Validated> stored,
+                         const std::optional<Error>& error) {
         if (error) seams_.on_storage_error(*error);
-        if (stored) validated(checkpoint, result, *stored);
+        if (stored) validated(checkpoint, *stored);
         validations_.ended(checkpoint);
         progressed();
         check_drained();
@@ -82,8 +82,8 @@ void CheckpointCoordinator::end_validation(const CheckpointInfo& checkpoint,
 }
 
 void CheckpointCoordinator::validated(const CheckpointInfo& checkpoint,
-                                      const ValidationResult& result,
                                       const CheckpointManager::Validated& stored) {
+  const ValidationResult& result = stored.result;
   for (const std::string& text : stored.warnings) seams_.events.notice("warning", text);
   if (result.status != CheckpointStatus::kValidated) {
     seams_.events.notice(
@@ -187,21 +187,14 @@ void CheckpointCoordinator::look_up(const CheckpointQuestion& question) {
                  });
 }
 
+// In parts: no number of checkpoints makes a message too long.
 void CheckpointCoordinator::reply(const CheckpointQuery& query, const List& checkpoints) {
-  List part;
-  size_t bytes = 0;
-  const auto send_part = [&] {
+  const std::string bytes = encode(checkpoints);
+  for (size_t begin = 0; begin < bytes.size(); begin += kPartBytes) {
     seams_.send(
         query.rank,
-        Map{{"type", "part"}, {"id", query.call}, {"checkpoints", std::exchange(part, {})}});
-    bytes = 0;
-  };
-  for (const Value& each : checkpoints) {
-    part.push_back(each);
-    bytes += approximate_bytes(each);
-    if (bytes >= kPartBytes) send_part();
+        Map{{"type", "part"}, {"id", query.call}, {"bytes", bytes.substr(begin, kPartBytes)}});
   }
-  if (!part.empty()) send_part();
   seams_.send(query.rank, Map{{"type", "reply"}, {"id", query.call}, {"value", Map{}}});
 }
 

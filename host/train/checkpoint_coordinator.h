@@ -65,8 +65,7 @@ class CheckpointCoordinator {
  private:
   ValidationManager::Callbacks validation_callbacks();
   void end_validation(const CheckpointInfo& checkpoint, const ValidationResult& result);
-  void validated(const CheckpointInfo& checkpoint, const ValidationResult& result,
-                 const CheckpointManager::Validated& stored);
+  void validated(const CheckpointInfo& checkpoint, const CheckpointManager::Validated& stored);
   void check_drained();
   void drain_too_long();
   CheckpointProgress progress() const;

@@ -66,8 +66,10 @@ class CheckpointManager {
   Committed commit(int64_t attempt, const std::string& nonce, const std::vector<Report>& reports);
   void drop(std::span<const std::string> names) { files_.drop(names); }
 
-  // Ends a validation. Throws kInternal for a checkpoint that the run does not have.
+  // Ends a validation; metrics too large to join those of the report make it one that failed.
+  // Throws kInternal for a checkpoint that the run does not have.
   struct Validated {
+    ValidationResult result;  // as it counts
     std::vector<std::string> dropped;
     std::vector<std::string> warnings;
   };

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "host/base/codec.h"
 #include "host/worker/controller_lost.h"
 #include "host/worker/worker_process.h"
 
@@ -29,18 +30,18 @@ List CheckpointClient::reported(bool validated, std::optional<double> timeout_s)
   const WaitScope waits(worker_.progress(), "get_all_reported_checkpoints()");
   const auto answer =
       worker_.wait_reply(id, std::chrono::ceil<std::chrono::milliseconds>(limit) + kGrace);
-  List checkpoints;
+  std::string bytes;
   {
     const std::lock_guard lock(mutex_);
     auto parts = parts_.extract(id);
-    if (!parts.empty()) checkpoints = std::move(parts.mapped());
+    if (!parts.empty()) bytes = std::move(parts.mapped());
   }
   if (!answer) {
     throw controller_silent("get_all_reported_checkpoints()", limit.count());
   }
   const Value& error = (*answer)["error"];
   if (!error.is_nil()) throw error_from_value(error);
-  return checkpoints;
+  return decode(bytes).as_list();
 }
 
 void CheckpointClient::set_damaged(const std::string& path, const std::string& problem) {
@@ -49,8 +50,7 @@ void CheckpointClient::set_damaged(const std::string& path, const std::string& p
 
 void CheckpointClient::on_part(const Value& message) {
   const std::lock_guard lock(mutex_);
-  List& parts = parts_[message["id"].as_int()];
-  for (const Value& each : message["checkpoints"].as_list()) parts.push_back(each);
+  parts_[message["id"].as_int()] += message["bytes"].as_string();
 }
 
 }  // namespace rtrain

@@ -37,7 +37,7 @@ class CheckpointClient {
   std::pair<int64_t, bool> question_{-1, false};  // what was last asked, and how often
   int64_t repeat_ = 0;
   std::mutex mutex_;
-  std::map<int64_t, List> parts_;  // of answers that are under way, by call
+  std::map<int64_t, std::string> parts_;  // encoded, of answers that are under way, by call
 };
 
 }  // namespace rtrain

@@ -116,6 +116,36 @@ def test_B_035_B_036_every_rank_is_told_the_same(rtrain):
     assert row["ranks"][1] == row["ranks"][0] == row["ranks"][2]
 
 
+def test_checkpoints_with_large_metrics_are_told_whole(rtrain):
+    result = rtrain.run_ok("""
+        local epochs, train = require 'epochs', require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            for i, size in ipairs{200000, 900000, 1000000, 10} do epochs.save(i, {text = ('x'):rep(size)}) end
+            for _, each in ipairs(train.get_all_reported_checkpoints()) do print('size', #each.metrics.text) end
+          end,
+          run_config = train.RunConfig{name = 'run', failure_config = {max_failures = 1}},
+        }:fit()
+        """)
+    assert [line.split("\t")[1] for line in result.stdout.splitlines() if "size\t" in line] == [
+        "200000", "900000", "1000000", "10"]
+    assert rtrain.statuses() == ["FINISHED"]
+
+
+def test_metrics_of_a_validation_that_do_not_fit_are_refused(rtrain):
+    result = rtrain.run_ok(script("""
+        train.tempdir(function(dir)
+          files.write(dir .. '/epoch', '1')
+          train.report({text = ('x'):rep(900000)},
+            {checkpoint = train.Checkpoint.from_directory(dir), validation = true})
+        end)
+        """, "return {more = ('y'):rep(900000)}"))
+    (kept,) = checkpoints(rtrain).values()
+    assert kept["status"] == "VALIDATION_FAILED" and "the limit is" in kept["problem"]
+    assert "the limit is" in result.stderr
+    assert set(kept["metrics"]) == {"text"}
+
+
 def test_B_037_reports_of_metrics_only_are_not_waited_for(rtrain):
     rtrain.run_ok(script("""
         local committed = {consistency_mode = train.CheckpointConsistencyMode.COMMITTED}
