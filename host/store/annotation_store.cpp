@@ -6,15 +6,16 @@
 namespace rtrain {
 
 void add_annotations(RunClaim& claim, std::span<const AnnotationRow> rows) {
-  FencedWrite write(claim, Durability::kNormal);
-  Statement insert = write.prepare(
-      "INSERT INTO annotations(run_id, attempt, rank, time, severity, text) "
-      "VALUES(?, ?, ?, ?, ?, ?)");
-  for (const AnnotationRow& row : rows) {
-    insert.add(claim.run_id).add(row.attempt).add(row.rank).add(row.time_ms);
-    insert.add(row.severity).add(row.text).run();
-  }
-  write.commit();
+  if (rows.empty()) return;
+  write_fenced(claim, Durability::kNormal, [&](FencedWrite& write) {
+    Statement insert = write.prepare(
+        "INSERT INTO annotations(run_id, attempt, rank, time, severity, text) "
+        "VALUES(?, ?, ?, ?, ?, ?)");
+    for (const AnnotationRow& row : rows) {
+      insert.add(claim.run_id).add(row.attempt).add(row.rank).add(row.time_ms);
+      insert.add(row.severity).add(row.text).run();
+    }
+  });
 }
 
 List read_annotations(Database& database, const std::string& run_id) {

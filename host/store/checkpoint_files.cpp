@@ -42,6 +42,16 @@ std::optional<OpenFile> try_lock_folder(const std::string& path) {
   return folder;
 }
 
+// Of a directory under checkpoints/; elsewhere nothing has that name.
+std::string drop_mark(const std::string& directory) {
+  const std::filesystem::path path = directory;
+  return path.parent_path().parent_path() / "staging" / ("drop-" + path.filename().string());
+}
+
+std::string staging_name(const StageKey& key) {
+  return cat("staging/", key.attempt, "-", key.nonce, "-", key.index);
+}
+
 // Moves the files of all ranks into the folder of the lowest one.
 class Merger {
  public:
@@ -99,37 +109,40 @@ class Merger {
 
 }  // namespace
 
-DirectoryLease::DirectoryLease(const std::string& directory)
-    : fd_(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  const auto gone = [&directory] {
-    return Error(Code::kCheckpoint, cat("the checkpoint ", directory, " is no longer there"));
-  };
-  if (fd_ < 0) {
-    if (errno == ENOENT) throw gone();
-    throw file_error("open", directory);
-  }
-  while (::flock(fd_, LOCK_SH) != 0 && errno == EINTR) continue;
-  // Retention may have renamed it away between the two calls.
-  struct stat held {};
-  struct stat there {};
-  ::fstat(fd_, &held);
-  const bool exists = ::stat(directory.c_str(), &there) == 0;
-  if (exists && held.st_ino == there.st_ino && held.st_dev == there.st_dev) return;
-  ::close(fd_);
-  throw gone();
+DirectoryLease::DirectoryLease(const std::string& directory) {
+  const Error gone(Code::kCheckpoint, cat("the checkpoint ", directory, " is no longer there"));
+  if (!path_exists(directory)) throw gone;
+  folder_ = OpenFile(directory, O_RDONLY | O_DIRECTORY);
+  while (::flock(folder_.fd(), LOCK_SH) != 0 && errno == EINTR) continue;
+  // Retention may have renamed it away between the calls.
+  if (!folder_.is_at_its_path()) throw gone;
 }
-
-DirectoryLease::DirectoryLease(DirectoryLease&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)) {}
 
 DirectoryLease::~DirectoryLease() {
-  if (fd_ >= 0) ::close(fd_);
+  if (!folder_) return;
+  const std::string mark = drop_mark(folder_.path());
+  if (!path_exists(mark) || ::flock(folder_.fd(), LOCK_EX | LOCK_NB) != 0) return;
+  // Who would put another checkpoint under the name takes this lock before.
+  if (!folder_.is_at_its_path()) return;
+  remove_tree(folder_.path());
+  ::unlink(mark.c_str());
 }
 
-CheckpointFiles::CheckpointFiles(std::string run_path) : run_path_(std::move(run_path)) {}
+CheckpointFiles::CheckpointFiles(std::string run_path, Patience patience)
+    : run_path_(std::move(run_path)), patience_(std::move(patience)) {}
 
 std::string CheckpointFiles::staging_path(const StageKey& key) const {
-  return cat(run_path_, "/staging/", key.attempt, "-", key.nonce, "-", key.index);
+  return cat(run_path_, "/", staging_name(key));
+}
+
+// "staging", "checkpoints" or a folder below.
+std::string CheckpointFiles::make_own_folder(const std::string& name) const {
+  std::string path = cat(run_path_, "/", name);
+  patience_([&] {
+    ensure_folder(cat(run_path_, "/", name.substr(0, name.find('/'))));
+    ensure_folder(path);
+  });
+  return path;
 }
 
 std::string CheckpointFiles::checkpoint_path(const std::string& name) const {
@@ -151,21 +164,22 @@ void CheckpointFiles::check_name(const std::string& name) {
 
 StagedRank CheckpointFiles::stage(const StageKey& key, int64_t rank, const std::string& source,
                                   bool temporary, const BytesMoved& moved) const {
-  const std::string folder = staging_path(key);
-  make_folders(folder);
+  const std::string folder = make_own_folder(staging_name(key));
   fault_point("ckpt.stage");
-  StagedRank staged = stage_folder(source, cat(folder, "/rank-", rank), temporary, moved);
+  StagedRank staged = patience_(
+      [&] { return stage_folder(source, cat(folder, "/rank-", rank), temporary, moved); });
   staged.rank = rank;
   fault_point("ckpt.staged");
   return staged;
 }
 
 std::string CheckpointFiles::make_tempdir(int64_t attempt, const std::string& nonce) const {
-  const std::string parent = cat(run_path_, "/staging/", attempt, "-", nonce, "-tmp");
-  make_folders(parent);
-  std::string path = parent + "/XXXXXX";
-  if (::mkdtemp(path.data()) == nullptr) throw file_error("make folder", path);
-  return path;
+  const std::string parent = make_own_folder(cat("staging/", attempt, "-", nonce, "-tmp"));
+  return patience_([&] {
+    std::string path = parent + "/XXXXXX";
+    if (::mkdtemp(path.data()) == nullptr) throw file_error("make folder", path);
+    return path;
+  });
 }
 
 std::string CheckpointFiles::merge(const StageKey& key, Manifest& manifest,
@@ -191,8 +205,7 @@ std::string CheckpointFiles::merge(const StageKey& key, Manifest& manifest,
 }
 
 std::string CheckpointFiles::set_aside(const std::string& name) const {
-  const std::string parent = run_path_ + "/damaged";
-  make_folders(parent);
+  const std::string parent = make_own_folder("damaged");
   std::string target = cat(parent, "/", name);
   while (!rename_to_free(checkpoint_path(name), target)) {
     target = cat(parent, "/", name, "~", random_hex(6));
@@ -232,7 +245,7 @@ CommittedCheckpoint CheckpointFiles::commit(const StageKey& key, Manifest manife
   check_name(manifest.name);
   CommittedCheckpoint out;
   const std::string staging = staging_path(key);
-  make_folders(run_path_ + "/checkpoints");
+  make_own_folder("checkpoints");
   const std::string merged = merge(key, manifest, ranks, out.warnings);
   const auto write_manifest = [&] {
     fault_point("ckpt.manifest");
@@ -243,13 +256,13 @@ CommittedCheckpoint CheckpointFiles::commit(const StageKey& key, Manifest manife
     sync_folder_tree(merged);
     fault_point("ckpt.rename");
   };
-  write_manifest();
+  patience_(write_manifest);
   const bool name_is_free = !path_exists(checkpoint_path(manifest.name));
   if (publish(merged, manifest, out.warnings)) {
     out.replaced = !name_is_free;
   } else {
     manifest.name = cat(manifest.name, "~", manifest.attempt);
-    write_manifest();
+    patience_(write_manifest);
     if (!rename_to_free(merged, checkpoint_path(manifest.name))) {
       throw Error(Code::kCheckpoint,
                   cat("the checkpoint ", checkpoint_path(manifest.name), " exists already"));
@@ -267,7 +280,7 @@ CommittedCheckpoint CheckpointFiles::commit(const StageKey& key, Manifest manife
 }
 
 void CheckpointFiles::put_back(const std::string& folder, const std::string& name) const {
-  make_folders(run_path_ + "/checkpoints");
+  make_own_folder("checkpoints");
   sync_folder_tree(folder);
   if (!rename_to_free(folder, checkpoint_path(name))) {
     throw Error(Code::kCheckpoint,
@@ -281,7 +294,7 @@ bool CheckpointFiles::try_drop(const std::string& name) const {
   if (!path_exists(path)) return true;
   const auto unused = try_lock_folder(path);
   if (!unused) return false;
-  make_folders(run_path_ + "/staging");
+  make_own_folder("staging");
   const std::string trash = cat(run_path_, "/staging/trash-", random_hex(12));
   fault_point("ckpt.drop");
   if (::rename(path.c_str(), trash.c_str()) != 0) throw file_error("remove", path);
@@ -296,6 +309,14 @@ void CheckpointFiles::drop(std::span<const std::string> names) {
   for (const std::string& name : wanted) {
     if (!try_drop(name)) pending_drops_.push_back(name);
   }
+}
+
+void CheckpointFiles::leave_drops_to_readers() {
+  for (const std::string& name : pending_drops_) {
+    make_own_folder("staging");
+    OpenFile(drop_mark(checkpoint_path(name)), O_WRONLY | O_CREAT);
+  }
+  drop({});  // those that were let go before the mark was there
 }
 
 void CheckpointFiles::clear_attempt(int64_t attempt, const std::string& nonce) const {

@@ -3,6 +3,7 @@
 //   <run>/staging/<attempt>-<nonce>-<index>/rank-R/   what rank R copied for report <index>
 //   <run>/staging/<attempt>-<nonce>-tmp/…             temporary folders of that attempt
 //   <run>/staging/trash-<nonce>/                      on the way out
+//   <run>/staging/drop-<name>                         checkpoints/<name> goes with its last reader
 //   <run>/checkpoints/<name>/                         committed
 //   <run>/damaged/<name>/                             had the name, without a manifest that holds
 // Invariants: 1 a directory appears under checkpoints/ by one rename of a complete, synced tree, so
@@ -17,6 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "host/store/file.h"
+#include "host/store/patience.h"
 #include "host/store/staged_copy.h"
 
 namespace rtrain {
@@ -37,20 +40,23 @@ struct CommittedCheckpoint {
 };
 
 // A directory held open against retention, with a shared lock, for as long as the object lives.
+// Deletes it at the end where that is left to readers (CheckpointFiles::leave_drops_to_readers).
 class DirectoryLease {
  public:
   // Throws kCheckpoint when the directory is gone.
   explicit DirectoryLease(const std::string& directory);
-  DirectoryLease(DirectoryLease&& other) noexcept;
+  DirectoryLease(DirectoryLease&& other) noexcept = default;
   ~DirectoryLease();
 
  private:
-  int fd_;
+  OpenFile folder_;
 };
 
 class CheckpointFiles {
  public:
-  explicit CheckpointFiles(std::string run_path);
+  // `patience`: with a disk that is full. The run's folder is there; it is never made here, so that
+  // one that was moved does not come back empty.
+  explicit CheckpointFiles(std::string run_path, Patience patience = {});
 
   // Copies the rank's folder into its staging folder of this report; see stage_folder.
   StagedRank stage(
@@ -78,7 +84,8 @@ class CheckpointFiles {
   // Moves the directories out of checkpoints/ and deletes them. One that a reader holds is kept and
   // tried again by the next call; a failed deletion is left to the next start.
   void drop(std::span<const std::string> names);
-  bool has_pending_drops() const { return !pending_drops_.empty(); }
+  // The last call: what a reader still holds is deleted by the reader that lets go last.
+  void leave_drops_to_readers();
 
   // Removes what the attempt left in staging.
   void clear_attempt(int64_t attempt, const std::string& nonce) const;
@@ -101,6 +108,7 @@ class CheckpointFiles {
 
  private:
   std::string staging_path(const StageKey& key) const;
+  std::string make_own_folder(const std::string& name) const;
   std::string merge(const StageKey& key, Manifest& manifest, std::span<const StagedRank> ranks,
                     std::vector<std::string>& warnings) const;
   bool publish(const std::string& merged, const Manifest& manifest,
@@ -108,6 +116,7 @@ class CheckpointFiles {
   bool try_drop(const std::string& name) const;
 
   std::string run_path_;
+  Patience patience_;
   std::vector<std::string> pending_drops_;
 };
 

@@ -98,22 +98,22 @@ std::vector<std::string> CheckpointStore::apply_retention() {
 }
 
 std::vector<std::string> CheckpointStore::add(const CheckpointRow& row) {
-  FencedWrite write(claim_, Durability::kFull);
-  insert(row);
-  std::vector<std::string> dropped = apply_retention();
-  write.commit();
+  std::vector<std::string> dropped;
+  write_fenced(claim_, Durability::kFull, [&](FencedWrite&) {
+    insert(row);
+    dropped = apply_retention();
+  });
   return dropped;
 }
 
 void CheckpointStore::set_missing(const std::string& name, std::string_view problem) {
-  FencedWrite write(claim_, Durability::kFull);
-  write.run(kMarkMissing, problem, claim_.run_id, name);
-  write.commit();
+  write_fenced(claim_, Durability::kFull,
+               [&](FencedWrite& write) { write.run(kMarkMissing, problem, claim_.run_id, name); });
 }
 
-std::optional<std::vector<std::string>> CheckpointStore::end_validation(
-    const std::string& name, int64_t attempt, const ValidationResult& result) {
-  FencedWrite write(claim_, Durability::kFull);
+// Nothing when the checkpoint waits for no validation.
+std::optional<std::vector<std::string>> CheckpointStore::write_validation(
+    FencedWrite& write, const std::string& name, int64_t attempt, const ValidationResult& result) {
   Statement query = write.prepare(
       "SELECT status, metrics, nonfinite FROM checkpoints WHERE run_id = ? AND name = ? AND "
       "attempt = ? ORDER BY checkpoint_id DESC");
@@ -132,16 +132,23 @@ std::optional<std::vector<std::string>> CheckpointStore::end_validation(
       "AND name = ? AND attempt = ? AND status = 'PENDING_VALIDATION'",
       status_name(result.status), stored.json, stored.nonfinite, problem, claim_.run_id, name,
       attempt);
-  std::vector<std::string> dropped = apply_retention();
-  write.commit();
+  return apply_retention();
+}
+
+std::optional<std::vector<std::string>> CheckpointStore::end_validation(
+    const std::string& name, int64_t attempt, const ValidationResult& result) {
+  std::optional<std::vector<std::string>> dropped;
+  write_fenced(claim_, Durability::kFull, [&](FencedWrite& write) {
+    dropped = write_validation(write, name, attempt, result);
+  });
   return dropped;
 }
 
 void CheckpointStore::set_mirrored(const std::string& name, int64_t attempt, bool mirrored) {
-  FencedWrite write(claim_, Durability::kFull);
-  write.run("UPDATE checkpoints SET mirrored = ? WHERE run_id = ? AND name = ? AND attempt = ?",
-            mirrored ? 1 : 0, claim_.run_id, name, attempt);
-  write.commit();
+  write_fenced(claim_, Durability::kFull, [&](FencedWrite& write) {
+    write.run("UPDATE checkpoints SET mirrored = ? WHERE run_id = ? AND name = ? AND attempt = ?",
+              mirrored ? 1 : 0, claim_.run_id, name, attempt);
+  });
 }
 
 std::vector<CheckpointRow> CheckpointStore::mirrored_leftovers() {

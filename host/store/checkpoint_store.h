@@ -21,6 +21,7 @@
 namespace rtrain {
 
 class CheckpointFiles;
+class FencedWrite;
 
 struct CheckpointRow {
   std::string name;
@@ -74,6 +75,9 @@ class CheckpointStore {
   std::vector<CheckpointRow> read(std::string_view condition);
   void insert(const CheckpointRow& row);
   std::vector<std::string> apply_retention();
+  std::optional<std::vector<std::string>> write_validation(FencedWrite& write,
+                                                           const std::string& name, int64_t attempt,
+                                                           const ValidationResult& result);
   struct Leftover {
     bool drop;
     std::string finding;

@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
+#include "host/base/clock.h"
 #include "host/base/fault.h"
 #include "host/base/process_limits.h"
 #include "host/base/shell_word.h"
@@ -19,6 +22,7 @@
 #include "host/base/text.h"
 #include "host/store/file.h"
 #include "host/store/folder_copy.h"
+#include "host/store/patience.h"
 #include "host/store/schema.h"
 
 namespace rtrain {
@@ -26,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kBusyTimeout{5000};
+constexpr double kReadersPatienceS = 5;
 
 // Of the files in which SQLite keeps what is not yet in the database, or was there before.
 constexpr const char* kLogSuffix = "-wal";
@@ -137,7 +141,7 @@ bool Statement::next() {
   const int result = sqlite3_step(statement_);
   if (result == SQLITE_ROW) return true;
   if (result == SQLITE_DONE) return false;
-  Error failure = database_->error(result);
+  const StorageError failure = database_->error(result);
   sqlite3_reset(statement_);
   throw failure;
 }
@@ -180,13 +184,67 @@ std::optional<int64_t> Statement::optional_integer(int column) const {
   return integer(column);
 }
 
+// The wait for another program's lock, of one statement at a time.
+struct Database::LockWait {
+  std::string path;
+  double limit_s = kReadersPatienceS;
+  OnLocked on_locked = {};
+  double since_s = 0;
+  bool told = false;
+
+  // As SQLite calls it: 0 gives up.
+  static int on_busy(void* wait, int calls) { return static_cast<LockWait*>(wait)->go_on(calls); }
+
+  bool is_of_use() const {
+    const std::string folder = fs::path(path).parent_path();
+    return !path_exists(folder) || has_locks(folder);
+  }
+
+  int go_on(int calls) {
+    constexpr double kToldAfterS = 1;
+    constexpr int kMostPauseMs = 100;
+    const double now = monotonic_s();
+    if (calls == 0) {
+      since_s = now;
+      told = false;
+      if (!is_of_use()) return 0;
+    }
+    if (now - since_s >= limit_s) return 0;
+    if (on_locked && !told && now - since_s >= kToldAfterS) {
+      told = true;
+      on_locked(cat("waiting for the store ", path,
+                    ", which another process has locked, for up to ", limit_s,
+                    " s (RTRAIN_STORE_PATIENCE_S)"));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::min(kMostPauseMs, calls + 1)));
+    return 1;
+  }
+};
+
+Database::Database(sqlite3* handle, std::string path)
+    : handle_(handle),
+      path_(std::move(path)),
+      lock_wait_(std::make_unique<LockWait>(LockWait{.path = path_})) {}
+
 Database::Database(Database&& other) noexcept
     : handle_(std::exchange(other.handle_, nullptr)),
       path_(std::move(other.path_)),
       on_network_(other.on_network_),
-      busy_timeout_(other.busy_timeout_),
-      failure_(other.failure_),
+      log_(other.log_),
+      size_bytes_(other.size_bytes_),
+      lock_wait_(std::move(other.lock_wait_)),
       sync_failed_(other.sync_failed_) {}
+
+Database& Database::operator=(Database&& other) noexcept {
+  std::swap(handle_, other.handle_);
+  std::swap(path_, other.path_);
+  on_network_ = other.on_network_;
+  log_ = other.log_;
+  size_bytes_ = other.size_bytes_;
+  std::swap(lock_wait_, other.lock_wait_);
+  sync_failed_ = other.sync_failed_;
+  return *this;
+}
 
 Database::~Database() { sqlite3_close_v2(handle_); }
 
@@ -196,7 +254,7 @@ Database Database::connect(const std::string& path, const std::string& name, int
   Database database(handle, path);
   if (result != SQLITE_OK) throw database.error(result);
   sqlite3_extended_result_codes(handle, 1);
-  database.set_busy_timeout(kBusyTimeout);
+  sqlite3_busy_handler(handle, &LockWait::on_busy, database.lock_wait_.get());
   return database;
 }
 
@@ -212,9 +270,11 @@ void give_store_access(const std::string& path) {
 
 }  // namespace
 
-Database Database::open(const std::string& path) {
+Database Database::open(const std::string& path, OnLocked on_locked) {
   give_store_access(path);
   Database database = connect(path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  database.lock_wait_->limit_s = std::chrono::duration<double>(store_patience()).count();
+  database.set_on_locked(std::move(on_locked));
   check_is_store(database);  // before anything is written
   database.on_network_ = is_network_path(path);
   database.execute(database.on_network_ ? "PRAGMA journal_mode=DELETE" : "PRAGMA journal_mode=WAL");
@@ -236,6 +296,38 @@ Error Database::damaged(std::string_view finding) const {
       cat("the store ", path_, " is damaged (", finding, "): `rtrain repair --storage ",
           shell_word(folder), "` saves what can be read and brings back what the checkpoints say"));
 }
+
+bool Database::is_in_place() {
+  int moved = 0;
+  sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  const FileIdentity log = FileIdentity::of(path_ + "-wal");
+  if (moved != 0 || (log_ && log != log_)) return false;
+  log_ = log;
+  std::error_code gone;
+  const auto size = static_cast<int64_t>(fs::file_size(path_, gone));
+  if (gone) return false;
+  // Another program may make it smaller (VACUUM), nobody may cut it. What this connection has in
+  // memory would hide that.
+  if (size < size_bytes_) connect(path_, path_, SQLITE_OPEN_READWRITE).check();
+  size_bytes_ = size;
+  return true;
+}
+
+void Database::write_copy() {
+  const FileIdentity there = FileIdentity::of(path_);
+  int moved = 0;
+  sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  if (moved != 0 && there) return;
+  sqlite3_int64 size = 0;
+  const std::unique_ptr<unsigned char, decltype(&sqlite3_free)> bytes(
+      sqlite3_serialize(handle_, "main", &size, 0), &sqlite3_free);
+  if (!bytes) throw error(SQLITE_NOMEM);
+  // Of the file that was here: they would be taken for the new one's.
+  for (const char* part : {"-wal", "-shm"}) ::unlink((path_ + part).c_str());
+  replace_text(path_, {reinterpret_cast<const char*>(bytes.get()), static_cast<size_t>(size)});
+}
+
+void Database::reopen() { *this = open(std::string(path_), std::move(lock_wait_->on_locked)); }
 
 std::optional<Database> Database::open_read_only(const std::string& path) {
   if (!path_exists(path)) return std::nullopt;
@@ -313,15 +405,7 @@ void Database::allow_reads_only() {
   sqlite3_set_authorizer(handle_, &authorize_read, nullptr);
 }
 
-void Database::set_busy_timeout(std::chrono::milliseconds timeout) {
-  busy_timeout_ = timeout;
-  sqlite3_busy_timeout(handle_, static_cast<int>(timeout.count()));
-}
-
-bool Database::may_recover() const {
-  const int kind = failure_ & 0xff;
-  return kind == SQLITE_FULL || kind == SQLITE_BUSY || kind == SQLITE_IOERR;
-}
+void Database::set_on_locked(OnLocked on_locked) { lock_wait_->on_locked = std::move(on_locked); }
 
 // A sync that failed has dropped pages that the kernel could not write: a second one would succeed
 // and prove nothing. The pages are copied from the log to the file, and that is synced.
@@ -334,14 +418,20 @@ void Database::write_anew() {
   sync_failed_ = false;
 }
 
-Error Database::error(int result) const {
-  failure_ = result;
+StorageError Database::error(int result) const {
+  const int kind = result & 0xff;
+  const Error error = describe(result);
+  return {error.code(), error.message(),
+          kind == SQLITE_FULL || kind == SQLITE_BUSY || kind == SQLITE_IOERR};
+}
+
+Error Database::describe(int result) const {
   if (result == SQLITE_IOERR_FSYNC || result == SQLITE_IOERR_DIR_FSYNC) sync_failed_ = true;
   if ((result & 0xff) == SQLITE_BUSY) {
-    if (path_exists(path_) && !has_locks(path_)) return no_locks_error(path_);
+    if (!lock_wait_->is_of_use()) return no_locks_error(path_);
     return Error(Code::kEnvironment,
                  cat("the store ", path_, " has been locked by another process for ",
-                     static_cast<double>(busy_timeout_.count()) / 1000, " s"));
+                     lock_wait_->limit_s, " s"));
   }
   if (is_damage(result)) return damaged(sqlite3_errmsg(handle_));
   std::string reason = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);
@@ -363,7 +453,6 @@ Error Database::error(int result) const {
 
 Transaction::Transaction(Database& database, Durability durability) : database_(database) {
   fault_point("db.begin");
-  database_.failure_ = 0;
   if (database_.sync_failed_) database_.write_anew();
   // With WAL "normal" syncs at checkpoints only; with a rollback journal it syncs at every commit.
   database_.execute(durability == Durability::kFull ? "PRAGMA synchronous=FULL"

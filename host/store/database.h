@@ -4,17 +4,18 @@
 // rollback journal (WAL needs memory shared by all users). Every transaction is BEGIN IMMEDIATE:
 // one that reads first and writes later can starve for ever behind another writer. Errors:
 // kEnvironment with the path and SQLite's reason (unwritable, full, locked, damaged), kInternal for
-// the rest.
+// the rest. A full disk, another program's lock and a write that failed may pass
+// (StorageError::may_pass).
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "host/base/error.h"
+#include "host/store/file.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -79,14 +80,18 @@ class Statement {
 
 class Database {
  public:
+  // Called with a line for people when another program's lock is waited for.
+  using OnLocked = std::function<void(const std::string& text)>;
   // Opens or creates the file for writing, with the permissions of host/base/store_access.h, and
-  // brings its schema up to date.
-  static Database open(const std::string& path);
+  // brings its schema up to date. From here on every statement waits for another program's lock for
+  // as long as store_patience().
+  static Database open(const std::string& path, OnLocked on_locked = {});
   // Opens for reading; nothing when the file does not exist. In a folder that cannot be written it
   // reads a private copy where a writer that was killed has left a journal.
   static std::optional<Database> open_read_only(const std::string& path);
 
   Database(Database&& other) noexcept;
+  Database& operator=(Database&& other) noexcept;
   ~Database();
 
   Statement prepare(std::string_view sql);
@@ -105,6 +110,16 @@ class Database {
   // Throws kEnvironment when pages of the file are damaged. Reads all of it.
   void check();
 
+  // False when the path names another file, or none, or when the log beside it does: what is
+  // written here would be found nowhere. Throws kEnvironment when the file was cut short. Within a
+  // transaction the answer stays true for whoever goes by it too.
+  bool is_in_place();
+  // Within a transaction, where is_in_place() is false: puts a copy of what is open here at the
+  // path, unless another controller has.
+  void write_copy();
+  // Closes the file and opens the one at the path. Throws as open().
+  void reopen();
+
   // From now on refuses everything but reading: for expressions that a user wrote.
   void allow_reads_only();
 
@@ -112,25 +127,24 @@ class Database {
   // True where the file lies on NFS, SMB, Lustre, GPFS, Ceph, 9p or FUSE.
   bool on_network() const { return on_network_; }
   // The error of the last call, as Error.
-  Error error(int result) const;
-  // True when the last transaction failed for what may go by: a full disk, another program's lock,
-  // a write that failed.
-  bool may_recover() const;
-  // How long a statement waits for another program's lock.
-  void set_busy_timeout(std::chrono::milliseconds timeout);
+  StorageError error(int result) const;
+  void set_on_locked(OnLocked on_locked);
   sqlite3* handle() const { return handle_; }
 
  private:
-  Database(sqlite3* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
+  Database(sqlite3* handle, std::string path);
   static Database connect(const std::string& path, const std::string& name, int flags);
   static Database connect_copy(const std::string& path);
   sqlite3* handle_;
   std::string path_;
   Error damaged(std::string_view finding) const;
+  Error describe(int result) const;
   bool on_network_ = false;
-  std::chrono::milliseconds busy_timeout_{0};
-  mutable int failure_ = 0;           // SQLite's code of the last error
-  mutable bool sync_failed_ = false;  // what was written before may be lost
+  FileIdentity log_;        // beside the file, when it was last seen in place
+  int64_t size_bytes_ = 0;  // the file's then
+  struct LockWait;
+  std::unique_ptr<LockWait> lock_wait_;  // SQLite has its address
+  mutable bool sync_failed_ = false;     // what was written before may be lost
   friend class Transaction;
   void write_anew();
 };

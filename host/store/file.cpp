@@ -21,22 +21,27 @@ namespace rtrain {
 
 namespace fs = std::filesystem;
 
-Error file_error(std::string_view action, const std::string& path, int error_number) {
-  return Error(Code::kEnvironment, cat("cannot ", action, " ", path, ": ",
-                                       std::string_view(std::strerror(error_number))));
+StorageError file_error(std::string_view action, const std::string& path, int error_number) {
+  const bool is_full = error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
+  return {Code::kEnvironment,
+          cat("cannot ", action, " ", path, ": ", std::string_view(std::strerror(error_number))),
+          is_full};
 }
 
-Error file_error(std::string_view action, const std::string& path) {
+StorageError file_error(std::string_view action, const std::string& path) {
   return file_error(action, path, errno);
 }
 
-bool has_locks(const std::string& path) {
-  const OpenFile file(path, O_RDONLY);
+bool is_without_locks(int error_number) {
+  return error_number == ENOLCK || error_number == EOPNOTSUPP || error_number == ENOSYS;
+}
+
+bool has_locks(const std::string& folder) {
+  const OpenFile file(folder, O_RDONLY | O_DIRECTORY);
   struct flock range {};
   range.l_type = F_WRLCK;
   range.l_whence = SEEK_SET;
-  if (::fcntl(file.fd(), F_OFD_GETLK, &range) == 0) return true;
-  return errno != ENOLCK && errno != EOPNOTSUPP && errno != ENOSYS;
+  return ::fcntl(file.fd(), F_OFD_GETLK, &range) == 0 || !is_without_locks(errno);
 }
 
 Error no_locks_error(const std::string& path) {
@@ -44,6 +49,12 @@ Error no_locks_error(const std::string& path) {
                cat("cannot lock ", path,
                    ": its file system has no locks, so that two controllers could write one run; "
                    "choose a storage on a local disk, or have the file system mounted with locks"));
+}
+
+FileIdentity FileIdentity::of(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  return {info.st_dev, info.st_ino};
 }
 
 // Without O_NONBLOCK a FIFO would be waited for; for files and folders it means nothing.
@@ -72,9 +83,8 @@ OpenFile::~OpenFile() {
 
 bool OpenFile::is_at_its_path() const {
   struct stat held {};
-  struct stat there {};
-  return ::fstat(fd_, &held) == 0 && ::stat(path_.c_str(), &there) == 0 &&
-         held.st_ino == there.st_ino && held.st_dev == there.st_dev;
+  if (::fstat(fd_, &held) != 0) throw file_error("look at", path_);
+  return FileIdentity::of(path_) == FileIdentity{held.st_dev, held.st_ino};
 }
 
 void OpenFile::write(std::string_view bytes) {
@@ -100,6 +110,13 @@ bool make_folder(const std::string& path) {
   throw file_error("make folder", path);
 }
 
+void ensure_folder(const std::string& path) {
+  const std::string parent = fs::path(path).parent_path();
+  if (make_folder(path)) return sync_folder(parent.empty() ? "." : parent);
+  // A link that leads nowhere is none.
+  if (path_kind(path) != "folder") throw file_error("make folder", path, ENOTDIR);
+}
+
 void make_folders(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0) {
@@ -108,9 +125,7 @@ void make_folders(const std::string& path) {
   }
   const std::string parent = fs::path(path).parent_path();
   if (!parent.empty() && parent != path) make_folders(parent);
-  if (make_folder(path)) return sync_folder(parent.empty() ? "." : parent);
-  // Another process has made it meanwhile, or a link leads nowhere.
-  if (path_kind(path) != "folder") throw file_error("make folder", path, ENOTDIR);
+  ensure_folder(path);
 }
 
 void sync_folder(const std::string& path) {

@@ -1,7 +1,7 @@
 // host/store/file.h: file system steps whose failures name the path and the reason.
 //
 // Every failing system call becomes Error(kEnvironment, "cannot write /runs/x/lock: No space left
-// on device").
+// on device"); a full disk is one that may pass (StorageError::may_pass).
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,29 @@
 #include <string_view>
 #include <vector>
 
-#include "host/base/error.h"
+#include "host/store/storage_error.h"
 
 namespace rtrain {
 
 // "cannot <action> <path>: <reason of errno>", the errno of the call before.
-Error file_error(std::string_view action, const std::string& path);
-Error file_error(std::string_view action, const std::string& path, int error_number);
-// False where the file system has no locks, such as NFS without its lock daemon.
-bool has_locks(const std::string& path);
+StorageError file_error(std::string_view action, const std::string& path);
+StorageError file_error(std::string_view action, const std::string& path, int error_number);
+// The errors of a file system without locks, such as NFS without its lock daemon.
+bool is_without_locks(int error_number);
+// Whether that folder's file system has them. Asks no file in it: closing one would give up the
+// locks that this process has there.
+bool has_locks(const std::string& folder);
 Error no_locks_error(const std::string& path);
+
+// Which file a path names; false for none.
+struct FileIdentity {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+
+  static FileIdentity of(const std::string& path);
+  explicit operator bool() const { return inode != 0; }
+  bool operator==(const FileIdentity&) const = default;
+};
 
 // An owned file descriptor, close-on-exec.
 class OpenFile {
@@ -50,6 +63,8 @@ class OpenFile {
 // Makes the folder, with the permissions of host/base/store_access.h. False when something of that
 // name is there.
 bool make_folder(const std::string& path);
+// Makes the folder, unless it is there, in one that is, and syncs that.
+void ensure_folder(const std::string& path);
 // The same with its missing parents, and syncs each parent that got a new entry.
 void make_folders(const std::string& path);
 void sync_folder(const std::string& path);

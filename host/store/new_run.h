@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ struct NewRun {
   Value checkpoint_config;  // CheckpointConfig
   Value environment;        // map: git_commit, git_dirty, …; hostname, pid and version are added
   ResumeMode resume = ResumeMode::kNever;
+  // Called with a line for people when the store is waited for.
+  std::function<void(const std::string& text)> on_waiting = {};
 };
 
 }  // namespace rtrain

@@ -16,6 +16,7 @@
 #include "host/store/checkpoint_files.h"
 #include "host/store/database.h"
 #include "host/store/file.h"
+#include "host/store/run_end.h"
 #include "host/store/run_lock.h"
 #include "host/store/stored_metrics.h"
 
@@ -74,11 +75,21 @@ class TableCopy {
     bool complete = copy("");
     // From the other end comes what lies behind the damage.
     if (!complete) copy(cat(" ORDER BY ", key(), " DESC"));
+    if (!complete) copy_each_run();
     if (complete && copied_ == 0) return {};
     return cat(table_, ": ", copied_, complete ? " rows" : " rows saved, others are damaged");
   }
 
  private:
+  // Between two damaged places there may be whole runs.
+  void copy_each_run() {
+    if (std::find(columns_.begin(), columns_.end(), "run_id") == columns_.end()) return;
+    for (const std::string& id : texts(to_, "SELECT quote(run_id) FROM runs", 0)) {
+      const std::string of_run = cat(" WHERE run_id = ", id);
+      if (!copy(of_run)) copy(cat(of_run, " ORDER BY ", key(), " DESC"));
+    }
+  }
+
   std::string key() {
     const auto names = texts(
         to_, cat("SELECT name FROM pragma_table_info('", table_, "') WHERE pk > 0 ORDER BY pk"), 0);
@@ -157,6 +168,8 @@ bool is_sound(const std::string& path) {
 
 void copy_tables(const std::string& path, Database& to, std::vector<std::string>& lines) {
   const Damaged from = open_damaged(path);
+  // Else SQLite refuses a file that was cut short as a whole.
+  sqlite3_exec(from.get(), "PRAGMA writable_schema=ON", nullptr, nullptr, nullptr);
   const auto tables = texts(
       to, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'", 0);
   for (const std::string& table : tables) {
@@ -287,6 +300,9 @@ std::vector<std::string> repair_store(const std::string& storage_path) {
     enter_checkpoints(database, storage_path, lines);
     delete_orphans(database, lines);
     transaction.commit();
+    for (std::string& line : enter_run_ends(database, storage_path)) {
+      lines.push_back(std::move(line));
+    }
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)");
   }
   if (!sound) replace(path, fresh, lines);

@@ -6,10 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "host/store/database.h"
+#include "host/store/patience.h"
+#include "host/store/run_end.h"
 #include "host/store/run_lock.h"
+#include "host/store/run_place.h"
 
 namespace rtrain {
 
@@ -19,7 +23,12 @@ struct RunClaim {
   std::string run_id;
   std::string name;
   std::string run_path;  // absolute
+  RunPlace place;
+  RunEnd end;
   int64_t owner_epoch = 1;
+  bool lost = false;                       // another owner was seen
+  Patience patience = {};                  // with everything that is written
+  std::function<void()> on_restored = {};  // the store's file was gone, and was written again
 
   // What FencedWrite leaves for the pace of the batches.
   bool unsynced = false;  // something committed may not be on the disk yet

@@ -26,7 +26,7 @@ bool try_lock(const OpenFile& file) {
   if (::fcntl(file.fd(), F_OFD_SETLK, &range) == 0) return true;
   if (errno == EAGAIN || errno == EACCES) return false;
   const int reason = errno;
-  if (!has_locks(file.path())) throw no_locks_error(file.path());
+  if (is_without_locks(reason)) throw no_locks_error(file.path());
   throw file_error("lock", file.path(), reason);
 }
 

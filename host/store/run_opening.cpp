@@ -113,7 +113,7 @@ void check_mode(Database& database, const NewRun& run, const std::optional<Found
 
 // A controller that died before its run's row was written leaves a lock and empty folders.
 void check_leftover(const NewRun& run, const std::string& run_path, const std::string& entry) {
-  if (entry == "lock") return;
+  if (entry == "lock" || entry == "end") return;
   const bool is_part = std::find(kParts.begin(), kParts.end(), entry) != kParts.end();
   const std::string path = cat(run_path, "/", entry);
   if (is_part && path_kind(path) == "folder" && folder_entries(path).empty()) return;
@@ -140,21 +140,21 @@ bool make_run_folder(const NewRun& run, const std::string& path, bool is_known) 
 // Lives while its run's lock is held: another controller's run is never in it.
 class NewRunFolder {
  public:
-  NewRunFolder(std::string path, const RunLock& lock) : path_(std::move(path)), lock_(&lock) {}
+  explicit NewRunFolder(const RunClaim& claim) : claim_(&claim) {}
   ~NewRunFolder() {
-    if (lock_ == nullptr) return;
-    for (const char* part : kParts) ::rmdir(cat(path_, "/", part).c_str());
-    lock_->remove_file();
-    ::rmdir(path_.c_str());
+    if (claim_ == nullptr) return;
+    for (const char* part : kParts) ::rmdir(cat(claim_->run_path, "/", part).c_str());
+    claim_->end.remove();
+    claim_->lock.remove_file();
+    ::rmdir(claim_->run_path.c_str());
   }
   NewRunFolder(const NewRunFolder&) = delete;
   NewRunFolder& operator=(const NewRunFolder&) = delete;
 
-  void keep() { lock_ = nullptr; }
+  void keep() { claim_ = nullptr; }
 
  private:
-  std::string path_;
-  const RunLock* lock_;
+  const RunClaim* claim_;
 };
 
 void insert_run(OpenedRun& opened, const NewRun& run) {
@@ -230,7 +230,8 @@ ResumeMode resume_mode_from_name(std::string_view name) {
 OpenedRun open_run(const NewRun& run) {
   check_run_name(run.name);
   make_folders(run.storage_path);
-  Database database = Database::open(run.storage_path + "/rtrain.db");
+  Database database = Database::open(run.storage_path + "/rtrain.db", run.on_waiting);
+  enter_run_ends(database, run.storage_path);
   const std::optional<FoundRun> known = find_run(database, run.name);
   check_mode(database, run, known);
   if (known) database.check();
@@ -242,8 +243,10 @@ OpenedRun open_run(const NewRun& run) {
                              .lock = std::move(*lock),
                              .run_id = {},
                              .name = run.name,
-                             .run_path = run_path}};
-  NewRunFolder folder(run_path, opened.claim.lock);
+                             .run_path = run_path,
+                             .place = RunPlace(run_path),
+                             .end = RunEnd(run_path)}};
+  NewRunFolder folder(opened.claim);
   if (!is_new) folder.keep();
   for (const char* part : kParts) make_folders(cat(run_path, "/", part));
   sync_folder(run.storage_path);

@@ -8,7 +8,6 @@
 #include "host/base/text.h"
 #include "host/store/fenced_write.h"
 #include "host/store/file.h"
-#include "host/store/patience.h"
 #include "host/store/stored_metrics.h"
 
 namespace rtrain {
@@ -29,74 +28,72 @@ RunStore::RunStore(OpenedRun opened)
       resumed_(opened.resumed),
       last_attempt_(opened.last_attempt),
       failures_(std::move(opened.failures)),
-      notice_(std::move(opened.notice)) {
-  claim_.database.set_busy_timeout(store_patience());
-}
+      notice_(std::move(opened.notice)) {}
 
 std::unique_ptr<RunStore> RunStore::open(const NewRun& run) {
   return std::unique_ptr<RunStore>(new RunStore(open_run(run)));
 }
 
 void RunStore::set_status(std::string_view status) {
-  FencedWrite write(claim_, Durability::kNormal);
-  write.run("UPDATE runs SET status = ? WHERE run_id = ?", status, claim_.run_id);
-  write.commit();
+  write_fenced(claim_, Durability::kNormal, [&](FencedWrite& write) {
+    write.run("UPDATE runs SET status = ? WHERE run_id = ?", status, claim_.run_id);
+  });
 }
 
 std::string RunStore::begin_attempt(int64_t attempt, int num_workers,
                                     std::optional<int64_t> resumed_index) {
   const std::string nonce = random_hex(8);
-  FencedWrite write(claim_, Durability::kFull);
-  write.run(
-      "INSERT INTO attempts(run_id, attempt, num_workers, nonce, status, resumed_index, "
-      "started_at) VALUES(?, ?, ?, ?, 'RUNNING', ?, ?)",
-      claim_.run_id, attempt, num_workers, nonce, resumed_index, now_ms());
-  write.run("UPDATE runs SET num_workers = ? WHERE run_id = ?", num_workers, claim_.run_id);
-  write.run("UPDATE reports SET superseded = 1 WHERE run_id = ? AND attempt < ? AND idx > ?",
-            claim_.run_id, attempt, resumed_index.value_or(-1));
-  write.commit();
+  write_fenced(claim_, Durability::kFull, [&](FencedWrite& write) {
+    write.run(
+        "INSERT INTO attempts(run_id, attempt, num_workers, nonce, status, resumed_index, "
+        "started_at) VALUES(?, ?, ?, ?, 'RUNNING', ?, ?)",
+        claim_.run_id, attempt, num_workers, nonce, resumed_index, now_ms());
+    write.run("UPDATE runs SET num_workers = ? WHERE run_id = ?", num_workers, claim_.run_id);
+    write.run("UPDATE reports SET superseded = 1 WHERE run_id = ? AND attempt < ? AND idx > ?",
+              claim_.run_id, attempt, resumed_index.value_or(-1));
+  });
   return nonce;
 }
 
 void RunStore::set_workers(int64_t attempt, std::span<const WorkerRow> workers) {
-  FencedWrite write(claim_, Durability::kNormal);
-  Statement insert = write.prepare(
-      "INSERT OR REPLACE INTO workers(run_id, attempt, rank, pid, host, device, exit_code, signal) "
-      "VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
-  for (const WorkerRow& worker : workers) {
-    insert.add(claim_.run_id).add(attempt).add(worker.rank).add(worker.pid).add(worker.host);
-    insert.add(worker.device).add(worker.exit_code).add(worker.signal).run();
-  }
-  write.commit();
+  write_fenced(claim_, Durability::kNormal, [&](FencedWrite& write) {
+    Statement insert = write.prepare(
+        "INSERT OR REPLACE INTO workers(run_id, attempt, rank, pid, host, device, exit_code, "
+        "signal) VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+    for (const WorkerRow& worker : workers) {
+      insert.add(claim_.run_id).add(attempt).add(worker.rank).add(worker.pid).add(worker.host);
+      insert.add(worker.device).add(worker.exit_code).add(worker.signal).run();
+    }
+  });
 }
 
 void RunStore::end_attempt(int64_t attempt, std::string_view status, const Value& error) {
-  FencedWrite write(claim_, Durability::kFull);
-  write.run(
-      "UPDATE attempts SET status = ?, ended_at = ?, error = ? WHERE run_id = ? AND attempt = ?",
-      status, now_ms(), optional_json(error), claim_.run_id, attempt);
-  write.commit();
+  write_fenced(claim_, Durability::kFull, [&](FencedWrite& write) {
+    write.run(
+        "UPDATE attempts SET status = ?, ended_at = ?, error = ? WHERE run_id = ? AND attempt = ?",
+        status, now_ms(), optional_json(error), claim_.run_id, attempt);
+  });
 }
 
 void RunStore::add_reports(std::span<const ReportRow> reports) {
   if (reports.empty()) return;
   const bool sync_is_due = monotonic_s() - claim_.last_sync_s >= kSyncIntervalS;
-  FencedWrite write(claim_, sync_is_due ? Durability::kFull : Durability::kNormal);
-  Statement insert = write.prepare(
-      "INSERT INTO reports(run_id, attempt, idx, rank, time, metrics, nonfinite) "
-      "VALUES(?, ?, ?, ?, ?, ?, ?)");
-  for (const ReportRow& report : reports) {
-    const StoredMetrics stored = store_metrics(map_or(report.metrics));
-    insert.add(claim_.run_id).add(report.attempt).add(report.index).add(report.rank);
-    insert.add(report.time_ms).add(stored.json).add(stored.nonfinite).run();
-  }
-  write.commit();
+  const Durability durability = sync_is_due ? Durability::kFull : Durability::kNormal;
+  write_fenced(claim_, durability, [&](FencedWrite& write) {
+    Statement insert = write.prepare(
+        "INSERT INTO reports(run_id, attempt, idx, rank, time, metrics, nonfinite) "
+        "VALUES(?, ?, ?, ?, ?, ?, ?)");
+    for (const ReportRow& report : reports) {
+      const StoredMetrics stored = store_metrics(map_or(report.metrics));
+      insert.add(claim_.run_id).add(report.attempt).add(report.index).add(report.rank);
+      insert.add(report.time_ms).add(stored.json).add(stored.nonfinite).run();
+    }
+  });
 }
 
 void RunStore::sync_reports() {
   if (!claim_.unsynced) return;
-  FencedWrite write(claim_, Durability::kFull);
-  write.commit();
+  write_fenced(claim_, Durability::kFull, [](FencedWrite&) {});
 }
 
 double RunStore::batch_delay_s() const {
@@ -110,25 +107,36 @@ double RunStore::batch_delay_s() const {
 }
 
 void RunStore::end_run(std::string_view status, const Value& error, const Value& return_value) {
-  FencedWrite write(claim_, Durability::kFull);
-  write.run(
-      "UPDATE runs SET status = ?, ended_at = ?, error = ?, return_value = ? WHERE run_id = ?",
-      status, now_ms(), optional_json(error), optional_json(return_value), claim_.run_id);
-  write.commit();
+  write_fenced(claim_, Durability::kFull, [&](FencedWrite& write) {
+    write.run(
+        "UPDATE runs SET status = ?, ended_at = ?, error = ?, return_value = ? WHERE run_id = ?",
+        status, now_ms(), optional_json(error), optional_json(return_value), claim_.run_id);
+  });
+  claim_.end.remove();
+}
+
+bool RunStore::keep_end(std::string_view status, const Value& error) {
+  if (claim_.lost) return false;
+  try {
+    claim_.end.write(claim_.run_id, claim_.owner_epoch, status, error);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 void RunStore::set_failures(const Value& failures) {
-  FencedWrite write(claim_, Durability::kFull);
-  write.run("UPDATE runs SET failures = ? WHERE run_id = ?", to_json(failures), claim_.run_id);
-  write.commit();
+  write_fenced(claim_, Durability::kFull, [&](FencedWrite& write) {
+    write.run("UPDATE runs SET failures = ? WHERE run_id = ?", to_json(failures), claim_.run_id);
+  });
   failures_ = failures;
 }
 
 void RunStore::add_event(int64_t attempt, std::string_view level, std::string_view text) {
-  FencedWrite write(claim_, Durability::kNormal);
-  write.run("INSERT INTO events(run_id, attempt, time, level, text) VALUES(?, ?, ?, ?, ?)",
-            claim_.run_id, attempt, now_ms(), level, text);
-  write.commit();
+  write_fenced(claim_, Durability::kNormal, [&](FencedWrite& write) {
+    write.run("INSERT INTO events(run_id, attempt, time, level, text) VALUES(?, ?, ?, ?, ?)",
+              claim_.run_id, attempt, now_ms(), level, text);
+  });
 }
 
 }  // namespace rtrain

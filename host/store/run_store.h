@@ -77,6 +77,9 @@ class RunStore {
   // status: FINISHED, ERRORED or ABORTED. Error: nil, or {code, message, traceback, ranks}.
   // return_value: what rank 0's train function returned.
   void end_run(std::string_view status, const Value& error, const Value& return_value = {});
+  // Where end_run could not write: puts the end where the next controller finds it. False when that
+  // is not possible, or the run is another controller's.
+  bool keep_end(std::string_view status, const Value& error);
   // What is spent of each retry budget: a controller that takes the run over goes on with it.
   void set_failures(const Value& failures);
   // level: "info", "warning" or "error".

@@ -108,16 +108,16 @@ SeriesChunk chunk_of(const std::string& key, int64_t number, std::span<const Ser
 
 void add_series(RunClaim& claim, std::span<const SeriesChunk> chunks) {
   if (chunks.empty()) return;
-  FencedWrite write(claim, Durability::kNormal);
-  for (const SeriesChunk& chunk : chunks) {
-    const int64_t id = series_id(write, claim.run_id, chunk);
-    Statement insert = write.prepare(
-        "INSERT OR REPLACE INTO series_chunks(series_id, number, count, first_step, last_step, "
-        "first_time, last_time, data) VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
-    insert.add(id).add(chunk.number).add(chunk.count).add(chunk.first_step).add(chunk.last_step);
-    insert.add(chunk.first_time_ms).add(chunk.last_time_ms).add(Blob{chunk.data}).run();
-  }
-  write.commit();
+  write_fenced(claim, Durability::kNormal, [&](FencedWrite& write) {
+    for (const SeriesChunk& chunk : chunks) {
+      const int64_t id = series_id(write, claim.run_id, chunk);
+      Statement insert = write.prepare(
+          "INSERT OR REPLACE INTO series_chunks(series_id, number, count, first_step, last_step, "
+          "first_time, last_time, data) VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+      insert.add(id).add(chunk.number).add(chunk.count).add(chunk.first_step).add(chunk.last_step);
+      insert.add(chunk.first_time_ms).add(chunk.last_time_ms).add(Blob{chunk.data}).run();
+    }
+  });
 }
 
 std::vector<std::string> series_keys(Database& database, const std::string& run_id) {

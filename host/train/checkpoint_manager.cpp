@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "host/base/clock.h"
+#include "host/base/codec.h"
 #include "host/base/fault.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
+#include "host/store/stored_metrics.h"
 
 namespace rtrain {
 namespace {
@@ -37,7 +39,9 @@ Value CheckpointInfo::to_value() const {
 }
 
 CheckpointManager::CheckpointManager(RunStore& store, RetentionPolicy policy)
-    : store_(store), files_(store.run_path()), rows_(store.claim(), std::move(policy)) {}
+    : store_(store),
+      files_(store.run_path(), store.claim().patience),
+      rows_(store.claim(), std::move(policy)) {}
 
 CheckpointInfo CheckpointManager::info(const CheckpointRow& row) const {
   return {.path = files_.checkpoint_path(row.name),
@@ -142,8 +146,15 @@ CheckpointManager::Committed CheckpointManager::commit(int64_t attempt, const st
 
 CheckpointManager::Validated CheckpointManager::end_validation(const CheckpointInfo& checkpoint,
                                                                const ValidationResult& result) {
-  Validated out;
-  auto dropped = rows_.end_validation(checkpoint.name, checkpoint.attempt, result);
+  Validated out{.result = result, .dropped = {}, .warnings = {}};
+  const size_t bytes = encode(checkpoint.metrics).size() + encode(result.metrics).size();
+  if (bytes > kMaxMetricsBytes) {
+    out.result = {CheckpointStatus::kValidationFailed,
+                  {},
+                  cat("the metrics of its report and of the validation have ", bytes,
+                      " bytes, the limit is ", kMaxMetricsBytes)};
+  }
+  auto dropped = rows_.end_validation(checkpoint.name, checkpoint.attempt, out.result);
   if (!dropped) {
     out.warnings.push_back(cat("checkpoint ", checkpoint.name,
                                " waits for no validation: the result of this one is left out"));

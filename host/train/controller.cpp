@@ -33,7 +33,7 @@ Controller::Controller(const ControllerSeams& seams)
       io_({.io = seams.io,
            .loop = seams.loop,
            .record = seams.record,
-           .on_write_error = [this](const Error& error) { feed(event::StorageFailed{error}); }}),
+           .on_write_error = [this](const Error& error) { fail_storage(error); }}),
       events_(seams.events, io_),
       machine_(scaling_policy(seams.spec),
                FailurePolicy(seams.spec.failure_limits, static_cast<uint64_t>(now_ms()),
@@ -63,16 +63,11 @@ Controller::~Controller() {
 }
 
 ReportBatch::Callbacks Controller::batch_callbacks() {
-  return {.on_error = [this](const Error& error) { feed(event::StorageFailed{error}); },
+  return {.on_error = [this](const Error& error) { fail_storage(error); },
           .on_written =
               [this] {
                 if (attempt_) attempt_->on_written();
                 hold_output();
-              },
-          .on_waiting =
-              [this](const Error& error) {
-                events_.notice("warning", cat("reports wait in memory (RTRAIN_STORE_PATIENCE_S): ",
-                                              error.message()));
               }};
 }
 
@@ -111,7 +106,7 @@ CheckpointCoordinator::Seams Controller::checkpoint_seams() {
                 if (attempt_) attempt_->send(rank, message);
               },
           .progress = [this] { return progress(); },
-          .on_storage_error = [this](const Error& error) { feed(event::StorageFailed{error}); }};
+          .on_storage_error = [this](const Error& error) { fail_storage(error); }};
 }
 
 AttemptSeams Controller::attempt_seams() {
@@ -150,7 +145,25 @@ CheckpointProgress Controller::progress() const {
   return out;
 }
 
+void Controller::take_warnings() {
+  io_.write([this](RunRecord& record) {
+    record.set_on_warning([this](const std::string& text) {
+      seams_.loop.post([this, text] { events_.notice("warning", text); });
+    });
+  });
+}
+
+// A failure that came before stays the run's error: this one is told at least.
+void Controller::fail_storage(const Error& error) {
+  const bool has_cause = machine_.failing || machine_.error || machine_.group_error;
+  if (has_cause && !machine_.storage_failed) {
+    events_.emit("notice", {{"level", "warning"}, {"text", error.message()}});
+  }
+  feed(event::StorageFailed{error});
+}
+
 void Controller::start() {
+  take_warnings();
   machine_.attempt = static_cast<int>(seams_.record.last_attempt());
   events_.set_attempt(machine_.attempt);
   if (const std::string& text = seams_.record.notice(); !text.empty()) {
@@ -284,7 +297,7 @@ void Controller::begin_attempt(const action::BeginAttempt& a) {
         return record.begin_attempt(a.attempt, a.num_workers, can_fetch);
       },
       [this, a](std::optional<RunRecord::AttemptStart> start, const std::optional<Error>& error) {
-        if (error) feed(event::StorageFailed{*error});
+        if (error) fail_storage(*error);
         if (start && start->wanted) {
           for (const std::string& text : start->notices) events_.notice("warning", text);
           return checkpoints_.fetch(*start->wanted, [this, a] { begin_attempt(a); });
@@ -384,7 +397,7 @@ void Controller::perform(const action::EndAttempt& a) {
         return true;
       },
       [this, ran_s](std::optional<bool>, const std::optional<Error>& error) {
-        if (error) feed(event::StorageFailed{*error});
+        if (error) fail_storage(*error);
         feed(event::AttemptEnded{commits_.has_new_checkpoint(), ran_s});
       });
 }
@@ -420,7 +433,7 @@ void Controller::end_run(const action::EndRun& a) {
         return true;
       },
       [this](std::optional<bool>, const std::optional<Error>& error) {
-        if (error) feed(event::StorageFailed{*error});
+        if (error) fail_storage(*error);
         feed(event::RunEnded{});
       });
 }

@@ -102,6 +102,8 @@ class Controller {
   void hold_output();
   void open_commands();
   void watch_runtime_folder();
+  void take_warnings();
+  void fail_storage(const Error& error);
   void tell_stopping(StopKind kind, double grace_s);
   Value return_value() const { return attempt_ ? attempt_->return_value() : Value(); }
 

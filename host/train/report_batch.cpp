@@ -1,10 +1,8 @@
 #include "host/train/report_batch.h"
 
-#include <thread>
 #include <utility>
 
 #include "host/base/clock.h"
-#include "host/store/patience.h"
 #include "host/train/value_size.h"
 
 namespace rtrain {
@@ -13,23 +11,6 @@ namespace {
 constexpr std::chrono::milliseconds kSyncDelay{1000};
 
 }  // namespace
-
-// On the io thread. Reports that were acknowledged are not given up because the disk is full for a
-// moment: whatever is posted behind them waits with them.
-template <class Work>
-auto ReportBatch::patiently(Work work) {
-  constexpr std::chrono::milliseconds kPause{200};
-  const double give_up_at = monotonic_s() + std::chrono::duration<double>(store_patience()).count();
-  for (bool told = false;; told = true) {
-    try {
-      return work();
-    } catch (const Error& e) {
-      if (!record_.may_recover() || monotonic_s() >= give_up_at) throw;
-      if (!told) loop_.post([this, e] { callbacks_.on_waiting(e); });
-    }
-    std::this_thread::sleep_for(kPause);
-  }
-}
 
 ReportBatch::ReportBatch(Loop& loop, TaskThread& io, RunRecord& record, Callbacks callbacks)
     : loop_(loop),
@@ -40,7 +21,7 @@ ReportBatch::ReportBatch(Loop& loop, TaskThread& io, RunRecord& record, Callback
       sync_(loop, [this] {
         io_.post([this] {
           try {
-            patiently([this] { return record_.sync_reports(), true; });
+            record_.sync_reports();
           } catch (const Error& e) {
             loop_.post([this, e] { callbacks_.on_error(e); });
           }
@@ -86,13 +67,11 @@ bool ReportBatch::Gathered::empty() const {
 
 // On the io thread. Returns how long to gather before the next call.
 double ReportBatch::write(const Gathered& gathered) {
-  const double delay_s = patiently([&] { return record_.add_reports(gathered.rows); });
-  if (!gathered.annotations.empty()) {
-    patiently([&] { return record_.add_annotations(gathered.annotations), true; });
-  }
+  const double delay_s = record_.add_reports(gathered.rows);
+  record_.add_annotations(gathered.annotations);
   std::vector<SeriesChunk> chunks;
   for (const auto& [key, chunk] : gathered.chunks) chunks.push_back(chunk);
-  patiently([&] { return record_.add_series(chunks), true; });
+  record_.add_series(chunks);
   for (const Log& log : gathered.logs) record_.append_log(log.attempt, log.name, log.text);
   return delay_s;
 }

@@ -2,7 +2,8 @@
 // and writes it together, a few times a second.
 //
 // Belongs to the control thread; the writing happens on the io thread. A report is visible to other
-// processes one gather time (30 ms on a local disk) after it came, at most.
+// processes one gather time (30 ms on a local disk) after it came, at most; while the disk is full
+// it waits here with all that comes behind it.
 #pragma once
 
 #include <functional>
@@ -22,8 +23,6 @@ class ReportBatch {
   struct Callbacks {
     std::function<void(const Error& error)> on_error;
     std::function<void()> on_written;
-    // The store cannot be written now; what is there waits in memory.
-    std::function<void(const Error& error)> on_waiting;
   };
 
   ReportBatch(Loop& loop, TaskThread& io, RunRecord& record, Callbacks callbacks);
@@ -56,8 +55,6 @@ class ReportBatch {
   };
   double write(const Gathered& gathered);
   void gather(size_t bytes);
-  template <class Work>
-  auto patiently(Work work);
 
   Loop& loop_;
   TaskThread& io_;

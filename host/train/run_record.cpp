@@ -1,6 +1,7 @@
 #include "host/train/run_record.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "host/base/clock.h"
@@ -8,6 +9,7 @@
 #include "host/base/secrets.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
+#include "host/train/group_state.h"
 
 namespace rtrain {
 namespace {
@@ -31,6 +33,9 @@ NewRun new_run(const RunSpec& spec) {
     environment.set("git_dirty", spec.git_dirty);
   }
   run.environment = environment;
+  run.on_waiting = [](const std::string& text) {
+    std::fprintf(stderr, "rtrain: %s\n", text.c_str());
+  };
   return run;
 }
 
@@ -57,7 +62,7 @@ RunRecord::AttemptStart RunRecord::begin_attempt(int64_t attempt, int num_worker
   if (out.checkpoint) resumed = out.checkpoint->index;
   out.nonce = nonce_ = store_->begin_attempt(attempt, num_workers, resumed);
   out.first_index = resumed ? *resumed + 1 : 0;
-  make_folders(cat(run_path(), "/logs/attempt-", attempt));
+  store_->claim().patience([&] { ensure_folder(cat(run_path(), "/logs/attempt-", attempt)); });
   return out;
 }
 
@@ -68,7 +73,8 @@ void RunRecord::set_workers(int64_t attempt, std::span<const WorkerRow> workers)
 void RunRecord::end_attempt(int64_t attempt, std::string_view status, const Value& error) {
   fault_point("attempt.end");
   logs_.clear();
-  // Before the row: on a full disk the row needs the room.
+  // The attempt's own readers are gone. Before the row: on a full disk the row needs the room.
+  checkpoints_->drop({});
   checkpoints_->files().clear_attempt(attempt, nonce_);
   store_->end_attempt(attempt, status, error);
 }
@@ -81,15 +87,49 @@ double RunRecord::add_reports(std::span<const ReportRow> reports) {
 void RunRecord::append_log(int64_t attempt, const std::string& log, std::string_view bytes) {
   fault_point("log.write");
   const std::string path = cat(run_path(), "/logs/attempt-", attempt, "/", log, ".log");
-  LogFile& file = logs_.try_emplace(path, path, log_bytes_).first->second;
-  if (const int reason = file.write(bytes); reason != 0) throw file_error("write", path, reason);
+  store_->claim().patience([&] {
+    LogFile& file = logs_.try_emplace(path, path, log_bytes_).first->second;
+    if (const int reason = file.write(bytes); reason != 0) throw file_error("write", path, reason);
+  });
+}
+
+void RunRecord::set_on_warning(std::function<void(const std::string& text)> on_warning) {
+  on_warning_ = std::move(on_warning);
+  RunClaim& claim = store_->claim();
+  claim.patience.set_on_waiting([this](const Error& error) {
+    on_warning_(cat("reports wait in memory (RTRAIN_STORE_PATIENCE_S): ", error.message()));
+  });
+  claim.database.set_on_locked(on_warning_);
+  claim.on_restored = [this, path = claim.database.path()] {
+    on_warning_(cat("the store ", path,
+                    " was removed or replaced while the run was going on: it was written again "
+                    "from the file that was still open"));
+  };
 }
 
 void RunRecord::end_run(std::string_view status, const Value& error, const Value& return_value) {
   fault_point("run.end");
-  store_->claim().check();  // staging may be another controller's by now
-  checkpoints_->files().clear_staging();
-  store_->end_run(status, error, return_value);
+  try {
+    store_->claim().check();  // staging may be another controller's by now
+    checkpoints_->drop({});
+    checkpoints_->files().clear_staging();
+    checkpoints_->files().leave_drops_to_readers();
+    store_->end_run(status, error, return_value);
+  } catch (const Error& e) {
+    keep_end(status, error, e);
+    throw;
+  }
+}
+
+void RunRecord::keep_end(std::string_view status, const Value& error, const Error& failure) {
+  const bool was_well = error.is_nil();
+  const GroupError storage{.cause = failure, .kind = FailureKind::kController};
+  if (!store_->keep_end(was_well ? "ERRORED" : status, was_well ? to_value(storage) : error))
+    return;
+  const std::string& path = store_->claim().end.path();
+  if (!path_exists(path)) return;  // with the folder that was moved
+  on_warning_(cat("the run's end is kept in ", path,
+                  ": the next run of this storage enters it into the store, or `rtrain repair`"));
 }
 
 }  // namespace rtrain

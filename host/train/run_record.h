@@ -1,9 +1,11 @@
 // host/train/run_record.h: everything of a run that goes to the disk: rows, checkpoints, logs.
 //
-// Belongs to the io thread. Errors are those of host/store; the controller ends the run on them,
-// but for a checkpoint that cannot be committed, which is the ranks' error.
+// Belongs to the io thread. What may pass is waited for (host/store/patience.h). Errors are those
+// of host/store; the controller ends the run on them, but for a checkpoint that cannot be
+// committed, which is the ranks' error.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,6 +35,9 @@ class RunRecord {
   int64_t last_attempt() const { return store_->last_attempt(); }
   const Value& failures() const { return store_->failures(); }
   const std::string& notice() const { return store_->notice(); }
+  // Called, on this thread, with lines for people: that the store is waited for, that its file was
+  // written again.
+  void set_on_warning(std::function<void(const std::string& text)> on_warning);
   void set_failures(const Value& failures) { store_->set_failures(failures); }
 
   struct AttemptStart {
@@ -52,8 +57,6 @@ class RunRecord {
 
   // Returns how long to gather reports before the next call, in seconds.
   double add_reports(std::span<const ReportRow> reports);
-  // True when what failed last may succeed later: the disk was full, or the store locked.
-  bool may_recover() const { return store_->claim().database.may_recover(); }
   void add_series(std::span<const SeriesChunk> chunks) {
     rtrain::add_series(store_->claim(), chunks);
   }
@@ -75,15 +78,18 @@ class RunRecord {
     store_->add_event(attempt, level, text);
   }
 
+  // Where the store cannot be written the end is kept beside it, and the error is thrown.
   void end_run(std::string_view status, const Value& error, const Value& return_value);
 
  private:
+  void keep_end(std::string_view status, const Value& error, const Error& failure);
   std::unique_ptr<RunStore> store_;
   std::optional<CheckpointManager> checkpoints_;
   int64_t log_bytes_;
   std::string nonce_;                    // of the current attempt
   std::map<std::string, LogFile> logs_;  // by path
-  std::vector<std::string> notices_;     // of the sweep, for the first attempt
+  std::function<void(const std::string&)> on_warning_ = [](const std::string&) {};
+  std::vector<std::string> notices_;  // of the sweep, for the first attempt
 };
 
 }  // namespace rtrain

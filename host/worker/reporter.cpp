@@ -8,18 +8,17 @@
 #include "host/base/codec.h"
 #include "host/base/fault.h"
 #include "host/base/text.h"
-#include "host/loop/frame.h"
 #include "host/store/checkpoint_files.h"
 #include "host/store/file.h"
+#include "host/store/stored_metrics.h"
 #include "host/worker/checkpoint_source.h"
 #include "host/worker/controller_lost.h"
+#include "host/worker/worker_patience.h"
 
 namespace rtrain {
 namespace {
 
 constexpr size_t kFilesAMessage = 2000;
-// A report is one message, with room for the rest of it.
-constexpr size_t kMaxMetricsBytes = kMaxFrameBytes - 4096;
 // The controller has its own, shorter deadlines and names who is late; these are for the case that
 // it cannot.
 constexpr std::chrono::milliseconds kGrace{30000};
@@ -289,7 +288,7 @@ void Reporter::wait_for_writes(const std::string& folder) {
 
 void Reporter::send_staged(int64_t index, const std::string& folder, bool moves) {
   wait_for_writes(folder);
-  const CheckpointFiles files(context_.run_path);
+  const CheckpointFiles files(context_.run_path, worker_patience());
   const StageKey key{context_.attempt, context_.nonce, index};
   const auto count = [this](uint64_t bytes) { progress_.add_bytes(bytes); };
   Map staged = files.stage(key, context_.world_rank, folder, moves, count).to_value().as_map();

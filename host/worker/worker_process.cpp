@@ -29,6 +29,7 @@
 #include "host/worker/native_stack.h"
 #include "host/worker/profile_recording.h"
 #include "host/worker/stack_report.h"
+#include "host/worker/worker_patience.h"
 
 namespace rtrain {
 namespace {
@@ -270,7 +271,9 @@ bool WorkerProcess::stop_requested() {
 }
 
 std::string WorkerProcess::make_tempdir() const {
-  return CheckpointFiles(context_.run_path).make_tempdir(context_.attempt, context_.nonce);
+  const WaitScope waits(*progress_, "train.tempdir");
+  return CheckpointFiles(context_.run_path, worker_patience())
+      .make_tempdir(context_.attempt, context_.nonce);
 }
 
 void WorkerProcess::finish(const Value& value) {

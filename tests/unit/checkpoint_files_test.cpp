@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 
 class CheckpointFilesTest : public ::testing::Test {
  protected:
+  void SetUp() override { fs::create_directories(temp / "run"); }
+
   std::string source(const std::string& name, const std::string& file, const std::string& text) {
     temp.write(name + "/" + file, text);
     return temp / name;
@@ -124,6 +126,7 @@ TEST_F(CheckpointFilesTest, StoppedAnywhereItLeavesNothingOrAWholeCheckpoint) {
   int steps = 0;
   for (bool stopped = true; stopped; ++steps) {
     fs::remove_all(temp / "run");
+    fs::create_directories(temp / "run");
     set_fault_plan(cat("ckpt.*:", steps + 1, ":throw"));
     try {
       const StageKey key{1, "n", 0};
@@ -198,16 +201,43 @@ TEST_F(CheckpointFilesTest, AReaderKeepsItsDirectory) {
   {
     DirectoryLease lease(old.path);
     files.drop(names);
-    EXPECT_TRUE(files.has_pending_drops());
+    EXPECT_TRUE(fs::exists(old.path));
     const CommittedCheckpoint done = commit("c", "two", 2);
     EXPECT_EQ(done.manifest.name, "c~2");
     EXPECT_EQ(CheckpointFiles::verify(done.path).name, "c~2");
     EXPECT_EQ(read_text(old.path + "/model.pt"), "one");
   }
   files.drop({});
-  EXPECT_FALSE(files.has_pending_drops());
   EXPECT_FALSE(fs::exists(old.path));
   EXPECT_THROW(DirectoryLease{old.path}, Error);
+}
+
+TEST_F(CheckpointFilesTest, TheLastReaderDeletesWhatARunLeft) {
+  const std::vector<std::string> names{"c", "d"};
+  const CommittedCheckpoint c = commit("c", "one");
+  const CommittedCheckpoint d = commit("d", "one");
+  {
+    const DirectoryLease last(c.path);
+    {
+      const DirectoryLease lease(c.path);
+      const DirectoryLease of_another(d.path);
+      files.drop(names);
+      files.clear_staging();
+      files.leave_drops_to_readers();
+    }
+    EXPECT_TRUE(fs::exists(c.path)) << "somebody still reads it";
+    EXPECT_FALSE(fs::exists(d.path));
+  }
+  EXPECT_FALSE(fs::exists(c.path));
+  EXPECT_TRUE(folder_entries(temp / "run/staging").empty());
+}
+
+TEST_F(CheckpointFilesTest, AFolderThatWasMovedDoesNotComeBack) {
+  const std::string from = source("src", "model.pt", "weights");
+  fs::rename(temp / "run", temp / "moved");
+  EXPECT_THROW(files.stage({1, "n", 0}, 0, from, false), Error);
+  EXPECT_THROW(files.make_tempdir(1, "n"), Error);
+  EXPECT_FALSE(fs::exists(temp / "run"));
 }
 
 TEST_F(CheckpointFilesTest, VerifyNamesTheDamagedFile) {

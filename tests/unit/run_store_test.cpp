@@ -134,6 +134,97 @@ TEST_F(RunStoreTest, AFencedControllerWritesNothing) {
   EXPECT_EQ(cell("SELECT count(*) FROM attempts"), "0");
 }
 
+TEST_F(RunStoreTest, AFolderThatIsGoneIsNoticedAndWhereItIs) {
+  auto store = RunStore::open(new_run("x"));
+  fs::rename(temp / "results", temp / "elsewhere");
+  const auto failure = [&]() -> std::string {
+    try {
+      store->set_status("RUNNING");
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), Code::kEnvironment);
+      return e.message();
+    }
+    return "nothing was thrown";
+  };
+  EXPECT_NE(failure().find("was moved to " + temp.path() + "/elsewhere/x"), std::string::npos)
+      << failure();
+  EXPECT_FALSE(fs::exists(temp / "results"));
+  fs::create_directories(temp / "results/x");
+  EXPECT_NE(failure().find("was moved to"), std::string::npos) << "another folder of that name";
+  fs::remove_all(temp / "elsewhere");
+  EXPECT_NE(failure().find("was removed"), std::string::npos) << failure();
+  EXPECT_THROW(store->claim().check(), Error);
+}
+
+TEST_F(RunStoreTest, AStoreThatWasRemovedIsWrittenAgain) {
+  RunStore::open(new_run("earlier"))->end_run("FINISHED", {});
+  auto a = RunStore::open(new_run("a"));
+  auto b = RunStore::open(new_run("b"));
+  int restored = 0;
+  for (auto* store : {a.get(), b.get()}) store->claim().on_restored = [&] { ++restored; };
+  const auto report = [](RunStore& store, int64_t index) {
+    const ReportRow row{1, index, 0, index, Map{{"i", index}}};
+    store.add_reports({&row, 1});
+  };
+  for (auto* store : {a.get(), b.get()}) store->begin_attempt(1, 1, std::nullopt);
+  int64_t index = 0;
+  for (const char* part : {"", "-wal", "all"}) {
+    report(*a, index);
+    report(*b, index++);
+    for (const char* suffix : {"", "-wal", "-shm"}) {
+      if (part == std::string(suffix) || part == std::string("all")) {
+        fs::remove(temp / (std::string("results/rtrain.db") + suffix));
+      }
+    }
+    report(*a, index);
+    report(*b, index++);
+    EXPECT_EQ(cell("SELECT count(*) FROM reports"), std::to_string(2 * index)) << part;
+  }
+  EXPECT_EQ(restored, 6);
+  EXPECT_EQ(cell("SELECT count(*) FROM runs"), "3");
+  EXPECT_EQ(cell("PRAGMA quick_check"), "ok");
+}
+
+TEST_F(RunStoreTest, AStoreThatWasCutShortIsDamaged) {
+  auto store = RunStore::open(new_run("x"));
+  store->begin_attempt(1, 1, std::nullopt);
+  store->claim().database.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  store->set_status("RUNNING");
+  store->claim().database.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  store->set_status("RUNNING");
+  fs::resize_file(temp / "results/rtrain.db", fs::file_size(temp / "results/rtrain.db") / 2);
+  try {
+    store->set_status("RUNNING");
+    FAIL() << "written into half a file";
+  } catch (const Error& e) {
+    EXPECT_NE(e.message().find("is damaged"), std::string::npos) << e.message();
+  }
+}
+
+TEST_F(RunStoreTest, AnEndThatCouldNotBeWrittenIsEnteredByTheNextController) {
+  {
+    auto store = RunStore::open(new_run("x"));
+    store->begin_attempt(1, 1, std::nullopt);
+    EXPECT_TRUE(store->keep_end("ERRORED", Map{{"code", "environment"}, {"message", "disk full"}}));
+    RunStore::open(new_run("meanwhile"))->end_run("FINISHED", {});
+    EXPECT_EQ(cell("SELECT status FROM runs WHERE name = 'x'"), "INITIALIZING") << "it lives";
+  }
+  RunStore::open(new_run("y"))->end_run("FINISHED", {});
+  EXPECT_EQ(cell("SELECT status || (error ->> 'message') FROM runs WHERE name = 'x'"),
+            "ERROREDdisk full");
+  EXPECT_EQ(cell("SELECT count(*) FROM attempts WHERE ended_at IS NULL"), "0");
+  for (const char* run : {"x", "y"}) {
+    EXPECT_FALSE(fs::exists(fs::path(temp / "results") / run / "end")) << run;
+  }
+}
+
+TEST_F(RunStoreTest, AnEndOfAnotherOwnersRunIsNotKept) {
+  auto store = RunStore::open(new_run("x"));
+  Database::open(temp / "results/rtrain.db").run("UPDATE runs SET owner_epoch = 2");
+  EXPECT_THROW(store->end_run("FINISHED", {}), Error);
+  EXPECT_FALSE(store->keep_end("FINISHED", {}));
+}
+
 TEST_F(RunStoreTest, ANewAttemptSupersedesLaterReports) {
   auto store = RunStore::open(new_run("x"));
   EXPECT_NE(store->begin_attempt(1, 2, std::nullopt), "");
