@@ -123,6 +123,7 @@ void make_folders(const std::string& path) {
     if (S_ISDIR(info.st_mode)) return;
     throw file_error("make folder", path, ENOTDIR);
   }
+  if (errno == ENOTDIR) throw file_error("make folder", path, ENOTDIR);
   const std::string parent = fs::path(path).parent_path();
   if (!parent.empty() && parent != path) make_folders(parent);
   ensure_folder(path);
