@@ -66,8 +66,10 @@ class Logs {
   template <class Use>
   void each_new_line(bool at_end, const Use& use) {
     for (auto& [key, file] : files_) {
-      const auto [attempt, rank] = key;
-      file.read(at_end, [&](std::string_view text) { use(Line{attempt, rank, text}); });
+      const auto& [attempt, rank] = key;
+      file.read(at_end, [&use, attempt = attempt, rank = rank](std::string_view text) {
+        use(Line{attempt, rank, text});
+      });
     }
   }
 

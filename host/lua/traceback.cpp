@@ -171,25 +171,22 @@ std::pair<std::string, std::string> find_slip(lua_State* L, int level) {
   return is_asked ? take_texts(L) : std::pair<std::string, std::string>();
 }
 
+thread_local bool is_asking = false;
+
 // What is asked about a stack may raise errors of its own, which need no traceback.
 class Asking {
  public:
-  Asking() { active_ = true; }
-  ~Asking() { active_ = false; }
+  Asking() { is_asking = true; }
+  ~Asking() { is_asking = false; }
   Asking(const Asking&) = delete;
   Asking& operator=(const Asking&) = delete;
-  static bool is_active() { return active_; }
-
- private:
-  static thread_local bool active_;
 };
-thread_local bool Asking::active_ = false;
 
 }  // namespace
 
 Traceback make_traceback(lua_State* L, int level, const std::string& operation) {
   const int top = lua_gettop(L);
-  if (Asking::is_active()) return {};
+  if (is_asking) return {};
   const Asking asking;
   const int depth = depth_of(L);
   // A recursion that has used up the stack leaves no room for questions.
@@ -230,7 +227,7 @@ std::string recursion_place(lua_State* L) {
 
 std::string with_hint(lua_State* L, int level, const std::string& message) {
   // There is no room on the stack to ask about a stack overflow.
-  if (Asking::is_active() || message.ends_with("stack overflow")) return message;
+  if (is_asking || message.ends_with("stack overflow")) return message;
   const int top = lua_gettop(L);
   if (lua_checkstack(L, 12) == 0) return message;
   const Asking asking;
