@@ -156,6 +156,7 @@ int push_results(Vm& vm, lua_State* L, const Overload& overload, const Arguments
 void check_safety(const Op& op, const Overload& overload, const Arguments& arguments,
                   const Stack& stack) {
   try {
+    if (overload.outs == 0) return op.family->check(stack);
     op.family->check(Stack(stack.begin(), stack.end() - static_cast<int64_t>(overload.outs)));
   } catch (const Error& e) {
     throw operator_error(op.family->name, e, arguments.describe(overload));
