@@ -20,9 +20,9 @@ local DATA_OVERRIDES = {
   is_random = true, fragments = true, read = true, cut = true, describe = true, input_files = true, select = true,
   size_bytes = true, blocks = true,
 }
--- What aggregates of rtrain.data define anew.
+-- What aggregates of rtrain.data override.
 local AGGREGATE_OVERRIDES = {partial = true, merge = true, finalize = true, type_of = true, values = true}
--- What constraints and transforms define anew.
+-- What constraints and transforms override.
 local DISTRIBUTION_OVERRIDES = {
   check = true, log_prob = true, log_abs_det_jacobian = true, forward_shape = true, inverse_shape = true, with_cache = true,
 }
