@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <functional>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
@@ -16,32 +18,97 @@ const Value kNil;
   throw Error(Code::kArgument, cat("expected ", wanted, ", got ", value.type_name()));
 }
 
+constexpr size_t kSearched = 16;  // entries of a map without an index
+
 bool same_key(const Key& key, std::string_view name) {
   const auto* text = std::get_if<std::string>(&key);
   return text != nullptr && *text == name;
 }
 
+bool same_key(const Key& key, const Key& other) { return key == other; }
+
+size_t hash_of(std::string_view name) { return std::hash<std::string_view>()(name); }
+
+size_t hash_of(const Key& key) {
+  if (const auto* text = std::get_if<std::string>(&key)) return hash_of(std::string_view(*text));
+  // Spreads numbers that follow each other.
+  const auto number = static_cast<uint64_t>(std::get<int64_t>(key));
+  return static_cast<size_t>((number * 0x9E3779B97F4A7C15) >> 32);
+}
+
 }  // namespace
+
+// Positions in a map's entries by their keys' hashes: open addressing, at most half full.
+class KeyIndex {
+ public:
+  explicit KeyIndex(const std::vector<Map::Entry>& entries)
+      : slots_(std::bit_ceil(entries.size()) * 4, kFree) {
+    for (size_t i = 0; i < entries.size(); ++i) add(entries[i].first, i);
+  }
+
+  bool has_room(size_t entries) const { return entries * 2 <= slots_.size(); }
+
+  void add(const Key& key, size_t position) {
+    size_t slot = hash_of(key) & mask();
+    while (slots_[slot] != kFree) slot = (slot + 1) & mask();
+    slots_[slot] = static_cast<uint32_t>(position);
+  }
+
+  template <class Name>
+  size_t find(const std::vector<Map::Entry>& entries, const Name& key) const {
+    for (size_t slot = hash_of(key) & mask(); slots_[slot] != kFree; slot = (slot + 1) & mask()) {
+      if (same_key(entries[slots_[slot]].first, key)) return slots_[slot];
+    }
+    return entries.size();
+  }
+
+ private:
+  static constexpr uint32_t kFree = UINT32_MAX;
+
+  size_t mask() const { return slots_.size() - 1; }
+
+  std::vector<uint32_t> slots_;
+};
+
+Map::Map() = default;
+Map::Map(const Map& other)
+    : entries_(other.entries_),
+      index_(other.index_ ? std::make_unique<KeyIndex>(*other.index_) : nullptr) {}
+Map::Map(Map&& other) noexcept = default;
+Map::~Map() = default;
+
+Map& Map::operator=(Map other) noexcept {
+  entries_ = std::move(other.entries_);
+  index_ = std::move(other.index_);
+  return *this;
+}
+
+template <class Name>
+size_t Map::position(const Name& key) const {
+  if (index_) return index_->find(entries_, key);
+  const auto same = [&](const Entry& entry) { return same_key(entry.first, key); };
+  return static_cast<size_t>(std::find_if(entries_.begin(), entries_.end(), same) -
+                             entries_.begin());
+}
 
 Map::Map(std::initializer_list<std::pair<std::string, Value>> entries) {
   for (const auto& [key, value] : entries) set(key, value);
 }
 
 void Map::set(Key key, Value value) {
-  for (auto& [known, old] : entries_) {
-    if (known == key) {
-      old = std::move(value);
-      return;
-    }
+  const size_t at = position(key);
+  if (at < entries_.size()) {
+    entries_[at].second = std::move(value);
+    return;
   }
   entries_.emplace_back(std::move(key), std::move(value));
+  if (index_ && index_->has_room(entries_.size())) return index_->add(entries_.back().first, at);
+  if (entries_.size() > kSearched) index_ = std::make_unique<KeyIndex>(entries_);
 }
 
 const Value* Map::find(std::string_view key) const {
-  for (const auto& [known, value] : entries_) {
-    if (same_key(known, key)) return &value;
-  }
-  return nullptr;
+  const size_t at = position(key);
+  return at < entries_.size() ? &entries_[at].second : nullptr;
 }
 
 const Value& Map::operator[](std::string_view key) const {
@@ -50,7 +117,11 @@ const Value& Map::operator[](std::string_view key) const {
 }
 
 bool Map::del(std::string_view key) {
-  return std::erase_if(entries_, [&](const Entry& e) { return same_key(e.first, key); }) > 0;
+  const size_t at = position(key);
+  if (at == entries_.size()) return false;
+  entries_.erase(entries_.begin() + static_cast<ptrdiff_t>(at));
+  index_ = entries_.size() > kSearched ? std::make_unique<KeyIndex>(entries_) : nullptr;
+  return true;
 }
 
 bool Map::operator==(const Map& other) const { return entries_ == other.entries_; }

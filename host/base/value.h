@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,15 +16,21 @@
 namespace rtrain {
 
 class Value;
+class KeyIndex;
 using List = std::vector<Value>;
 using Key = std::variant<std::string, int64_t>;
 
-// An ordered map. Linear lookup: maps here are configs and metrics of at most some hundred keys.
+// An ordered map. A small one, as nearly all are, is searched from its beginning; a larger one has
+// an index, so that a map of any size is built in linear time.
 class Map {
  public:
   using Entry = std::pair<Key, Value>;
 
-  Map() = default;
+  Map();
+  Map(const Map& other);
+  Map(Map&& other) noexcept;
+  Map& operator=(Map other) noexcept;
+  ~Map();
   Map(std::initializer_list<std::pair<std::string, Value>> entries);
 
   // Adds the entry, or replaces the value of an existing key in its place.
@@ -41,7 +48,12 @@ class Map {
   bool operator==(const Map& other) const;
 
  private:
+  // Where the key's entry is; their number when absent.
+  template <class Name>
+  size_t position(const Name& key) const;
+
   std::vector<Entry> entries_;
+  std::unique_ptr<KeyIndex> index_;  // null while the map is small
 };
 
 class Value {

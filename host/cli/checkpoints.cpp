@@ -41,22 +41,22 @@ void print_checkpoints(const List& checkpoints, size_t width) {
 
 }  // namespace
 
-void add_checkpoints(CLI::App& app, CommandResult&) {
+void add_checkpoints(Parser& parser) {
   struct Options : ListingOptions {
     bool all = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("checkpoints", "List the checkpoints of a run");
-  add_run_argument(*command, *options);
-  command->add_flag("--all", options->all, "also those that were dropped");
-  add_listing_options(*command, *options);
-  add_wide_option(*command, *options);
-  command->footer(
+  Command command = parser.command("checkpoints", "List the checkpoints of a run");
+  add_run_argument(command, *options);
+  command.flag("--all", &options->all, "also those that were dropped");
+  add_listing_options(command, *options);
+  add_wide_option(command, *options);
+  command.footer(
       "Keys of --json, for each checkpoint: name, path, index, attempt, metrics, size_bytes,\n"
       "created_at, status (of its validation: COMMITTED, PENDING_VALIDATION, VALIDATED,\n"
       "VALIDATION_FAILED, VALIDATION_TIMEOUT), latest, best; problem where the validation failed;\n"
       "with --all: kept, state");
-  command->final_callback([options] {
+  command.action([options] {
     OpenRun run = options->open_run();
     const List checkpoints = run.reader.checkpoints(run.ref, options->all);
     if (options->json) return print_json(checkpoints);

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -18,7 +17,6 @@
 #include "host/cli/command.h"
 #include "host/cli/script_arguments.h"
 #include "host/cli/terminal_stream.h"
-#include "host/cli/unknown_name.h"
 #include "host/loop/group_guard.h"
 #include "host/loop/output_tee.h"
 
@@ -49,34 +47,33 @@ std::optional<int> run_helper(int argc, char** argv) {
   return std::nullopt;
 }
 
-// The command's exit code, or that of output which did not arrive: a listing that a full disk has
-// cut off is none.
-int code_of_output(int code) {
+// 0, or the code of output that did not arrive: a listing that a full disk has cut off is none.
+int code_of_output() {
   errno = 0;
   std::cout.flush();
   const bool arrived = std::fflush(stdout) == 0 && std::cout.good() && std::ferror(stdout) == 0;
-  if (arrived) return code;
+  if (arrived) return 0;
   const std::string reason = errno != 0 ? cat(": ", std::string_view(std::strerror(errno))) : "";
   print_error(Error(Code::kEnvironment, cat("cannot write to the standard output", reason)));
-  return code != 0 ? code : exit_code(Code::kEnvironment);
+  return exit_code(Code::kEnvironment);
 }
 
-void add_commands(CLI::App& app, CommandResult& result) {
-  add_run(app, result);
-  add_exec(app, result);
-  add_ls(app, result);
-  add_show(app, result);
-  add_metrics(app, result);
-  add_checkpoints(app, result);
-  add_logs(app, result);
-  add_sql(app, result);
-  add_stop(app, result);
-  add_stack(app, result);
-  add_profile(app, result);
-  add_repair(app, result);
-  add_resources(app, result);
-  add_env(app, result);
-  add_doc(app, result);
+void add_commands(Parser& parser, const std::vector<std::string>& command_line) {
+  add_run(parser, command_line);
+  add_exec(parser);
+  add_ls(parser);
+  add_show(parser);
+  add_metrics(parser);
+  add_checkpoints(parser);
+  add_logs(parser);
+  add_sql(parser);
+  add_stop(parser);
+  add_stack(parser);
+  add_profile(parser);
+  add_repair(parser);
+  add_resources(parser);
+  add_env(parser);
+  add_doc(parser);
 }
 
 }  // namespace
@@ -93,33 +90,21 @@ int run_command_line(int argc, char** argv) {
   if (const auto code = run_helper(argc, argv)) return *code;
   const TerminalStream out(std::cout, STDOUT_FILENO);
   const TerminalStream err(std::cerr, STDERR_FILENO);
-  CLI::App app("Distributed training scripted in Lua", "rtrain");
-  app.require_subcommand(1);
-  app.get_formatter()->label("REQUIRED", "");
-  app.set_version_flag("--version", "rtrain " RTRAIN_VERSION);
-  CommandResult result;
-  result.command.assign(argv, argv + argc);
-  add_commands(app, result);
+  const std::vector<std::string> command_line(argv, argv + argc);
+  Parser parser("rtrain", "Distributed training scripted in Lua", "rtrain " RTRAIN_VERSION);
+  add_commands(parser, command_line);
   if (argc == 1) {
-    std::cerr << app.help();
+    std::cerr << parser.help();
     return exit_code(Code::kUsage);
   }
   try {
-    std::vector<std::string> args = mark_script_arguments(result.command);
-    std::reverse(args.begin(), args.end());  // as CLI11 wants them
-    app.parse(std::move(args));
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return code_of_output(app.exit(e));
-    const std::vector<std::string> args(argv + 1, argv + argc);
-    std::cerr << "rtrain: " << explain_parse_error(app, args, e) << "\n"
-              << "Run `rtrain --help` or `rtrain COMMAND --help`.\n";
-    return exit_code(Code::kUsage);
+    parser.parse(mark_script_arguments(command_line));
   } catch (const Error& e) {
     print_error(e);
     return exit_code(e.code());
   }
   // A run is in the store, whatever became of the lines about it.
-  return app.got_subcommand("run") ? result.exit_code : code_of_output(result.exit_code);
+  return parser.asks_for("run") ? 0 : code_of_output();
 }
 
 }  // namespace rtrain

@@ -56,19 +56,19 @@ void run_doc(const DocOptions& options) {
 
 }  // namespace
 
-void add_doc(CLI::App& app, CommandResult&) {
+void add_doc(Parser& parser) {
   auto options = std::make_shared<DocOptions>();
-  CLI::App* command =
-      app.add_subcommand("doc", "Explain a function, class or module: rtrain doc torch.matmul");
-  command->add_option("NAME", options->name,
-                      "torch.matmul, nn.Linear, x:view, train.report, torch.optim; without it: "
-                      "the modules");
-  command->add_flag("--json", options->json, "one JSON document");
+  Command command =
+      parser.command("doc", "Explain a function, class or module: rtrain doc torch.matmul");
+  command.argument("NAME", &options->name,
+                   "torch.matmul, nn.Linear, x:view, train.report, torch.optim; without it: "
+                   "the modules");
+  command.flag("--json", &options->json, "one JSON document");
   command
-      ->add_option("--stubs", options->stubs,
-                   "write declarations of the whole library for Lua language servers")
-      ->type_name("FOLDER");
-  command->final_callback([options] { run_doc(*options); });
+      .option("--stubs", &options->stubs,
+              "write declarations of the whole library for Lua language servers")
+      .value_name("FOLDER");
+  command.action([options] { run_doc(*options); });
 }
 
 }  // namespace rtrain

@@ -104,16 +104,15 @@ void print_fault_points() {
 
 }  // namespace
 
-void add_env(CLI::App& app, CommandResult&) {
+void add_env(Parser& parser) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* command =
-      app.add_subcommand("env", "Show versions, LibTorch, Arrow, cores, memory and GPUs");
-  command->add_flag("--json", *json, "one JSON document");
+  Command command = parser.command("env", "Show versions, LibTorch, Arrow, cores, memory and GPUs");
+  command.flag("--json", json.get(), "one JSON document");
   // For tests: `host/base/fault.h`. No group: the help does not show it.
   auto fault_points = std::make_shared<bool>(false);
-  command->add_flag("--fault-points", *fault_points,
-                    "the places where a test can make a process fail");
-  command->final_callback([json, fault_points] {
+  command.flag("--fault-points", fault_points.get(),
+               "the places where a test can make a process fail");
+  command.action([json, fault_points] {
     if (*fault_points) return print_fault_points();
     const Value environment = describe_environment();
     if (*json) return print_json(environment);

@@ -31,18 +31,17 @@ void run_exec(ExecOptions options) {
 
 }  // namespace
 
-void add_exec(CLI::App& app, CommandResult&) {
+void add_exec(Parser& parser) {
   auto options = std::make_shared<ExecOptions>();
-  CLI::App* command =
-      app.add_subcommand("exec", "Run a Lua file, or code, with rtrain's modules, without a run");
-  command->add_option("-e", options->code, "the code itself, in place of a file")
-      ->type_name("CODE");
-  command->add_option("FILE", options->file, "Lua file");
-  command->add_option("ARGS", options->args,
-                      "the script's own arguments (`...` and the global `arg`)");
+  Command command =
+      parser.command("exec", "Run a Lua file, or code, with rtrain's modules, without a run");
+  command.option("-e", &options->code, "the code itself, in place of a file").value_name("CODE");
+  command.argument("FILE", &options->file, "Lua file");
+  command.argument("ARGS", &options->args,
+                   "the script's own arguments (`...` and the global `arg`)");
   // What follows the file belongs to the script, also when it looks like an option.
-  command->positionals_at_end();
-  command->final_callback([options] { run_exec(*options); });
+  command.leave_the_rest();
+  command.action([options] { run_exec(*options); });
 }
 
 }  // namespace rtrain

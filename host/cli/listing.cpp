@@ -51,20 +51,20 @@ size_t ListingOptions::width() const {
   return set > 0 ? static_cast<size_t>(set) : kAnyWidth;
 }
 
-void add_listing_options(CLI::App& command, ListingOptions& options) {
-  command.add_option("--storage", options.storage,
-                     "folder of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)");
-  command.add_flag("--json", options.json, "one JSON document");
+Option add_listing_options(Command& command, ListingOptions& options) {
+  command.option("--storage", &options.storage,
+                 "folder of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)");
+  return command.flag("--json", &options.json, "one JSON document");
 }
 
-void add_wide_option(CLI::App& command, ListingOptions& options) {
-  command.add_flag("--wide", options.wide,
-                   "lines of any length; else a terminal's width ($COLUMNS in a pipe) is kept");
+void add_wide_option(Command& command, ListingOptions& options) {
+  command.flag("--wide", &options.wide,
+               "lines of any length; else a terminal's width ($COLUMNS in a pipe) is kept");
 }
 
-void add_run_argument(CLI::App& command, ListingOptions& options) {
-  command.add_option("RUN", options.run, "a name, a unique beginning of a name or id, or 'last'")
-      ->required();
+void add_run_argument(Command& command, ListingOptions& options) {
+  command.argument("RUN", &options.run, "a name, a unique beginning of a name or id, or 'last'")
+      .required();
 }
 
 void print_json(const Value& value) { std::cout << to_json(value, 2) << "\n"; }

@@ -1,13 +1,13 @@
 // host/cli/listing.h: what the listing commands share: --storage, --json, tables and human units.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "host/base/value.h"
 #include "host/cli/layout.h"
+#include "host/cli/parser.h"
 #include "host/store/run_reader.h"
 
 namespace rtrain {
@@ -28,12 +28,12 @@ struct ListingOptions {
   size_t width() const;
 };
 
-// Adds --storage and --json.
-void add_listing_options(CLI::App& command, ListingOptions& options);
+// Adds --storage and --json, the option that it returns.
+Option add_listing_options(Command& command, ListingOptions& options);
 // Adds --wide.
-void add_wide_option(CLI::App& command, ListingOptions& options);
+void add_wide_option(Command& command, ListingOptions& options);
 // Adds the positional RUN.
-void add_run_argument(CLI::App& command, ListingOptions& options);
+void add_run_argument(Command& command, ListingOptions& options);
 
 // One JSON document on stdout.
 void print_json(const Value& value);

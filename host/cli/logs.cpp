@@ -155,18 +155,17 @@ void print_as_json(Logs& logs) {
 
 }  // namespace
 
-void add_logs(CLI::App& app, CommandResult&) {
+void add_logs(Parser& parser) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("logs", "Show what the workers of a run printed");
-  add_run_argument(*command, *options);
-  command->add_option("--rank", options->rank, "of this rank alone")->check(CLI::NonNegativeNumber);
-  command->add_option("--attempt", options->attempt, "of this attempt (else the last)")
-      ->check(CLI::NonNegativeNumber);
-  auto* follow_flag = command->add_flag("-f,--follow", options->follow, "go on until the run ends");
-  add_listing_options(*command, *options);
-  command->footer("Keys of --json, for each line: attempt, rank, line");
-  command->get_option("--json")->excludes(follow_flag);
-  command->final_callback([options] {
+  Command command = parser.command("logs", "Show what the workers of a run printed");
+  add_run_argument(command, *options);
+  command.option("--rank", &options->rank, "of this rank alone").at_least(0);
+  command.option("--attempt", &options->attempt, "of this attempt (else the last)").at_least(0);
+  const Option follow_flag =
+      command.flag("-f,--follow", &options->follow, "go on until the run ends");
+  command.footer("Keys of --json, for each line: attempt, rank, line");
+  add_listing_options(command, *options).excludes(follow_flag);
+  command.action([options] {
     OpenRun run = options->open_run();
     check_asked(run, *options);
     Logs logs(run.ref, *options);

@@ -40,28 +40,25 @@ void print_runs(const List& runs, size_t width) {
 
 }  // namespace
 
-void add_ls(CLI::App& app, CommandResult&) {
+void add_ls(Parser& parser) {
   struct Options : ListingOptions {
     RunFilter filter;
     int64_t limit = -1;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("ls", "List the runs, the newest first");
-  command->add_option(
-      "--where", options->filter.where,
-      "SQL expression over columns and metrics: \"status = 'FINISHED' AND loss < 0.3\"");
-  command->add_option("--sort", options->filter.sort,
-                      "column or metric; -KEY for the largest first");
-  command->add_option("--limit", options->limit, "at most so many runs")
-      ->check(CLI::NonNegativeNumber);
-  add_listing_options(*command, *options);
-  add_wide_option(*command, *options);
-  command->footer(
+  Command command = parser.command("ls", "List the runs, the newest first");
+  command.option("--where", &options->filter.where,
+                 "SQL expression over columns and metrics: \"status = 'FINISHED' AND loss < 0.3\"");
+  command.option("--sort", &options->filter.sort, "column or metric; -KEY for the largest first");
+  command.option("--limit", &options->limit, "at most so many runs").at_least(0);
+  add_listing_options(command, *options);
+  add_wide_option(command, *options);
+  command.footer(
       "Keys of --json, for each run: name, run_id, status, num_workers, started_at, ended_at, "
       "duration_s,\n"
       "waiting_s (for cores and GPUs), running_s (all attempts), script, metrics (of the last "
       "report), tags");
-  command->final_callback([options] {
+  command.action([options] {
     if (options->limit >= 0) options->filter.limit = options->limit;
     std::optional<RunReader> reader = options->reader();
     const List runs = reader ? reader->runs(options->filter) : List{};

@@ -93,23 +93,22 @@ void print_series(const List& points, const Options& options) {
 
 }  // namespace
 
-void add_metrics(CLI::App& app, CommandResult&) {
+void add_metrics(Parser& parser) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("metrics", "Show the metrics that a run reported");
-  add_run_argument(*command, *options);
-  command->add_flag("--ranks", options->ranks, "every rank's metrics, not rank 0's alone");
-  command->add_flag("--all", options->all, "also reports that a later attempt superseded");
-  command
-      ->add_option("--series", options->series, "the points that train.log recorded under this key")
-      ->option_text("KEY");
-  add_listing_options(*command, *options);
-  add_wide_option(*command, *options);
-  command->footer(
+  Command command = parser.command("metrics", "Show the metrics that a run reported");
+  add_run_argument(command, *options);
+  command.flag("--ranks", &options->ranks, "every rank's metrics, not rank 0's alone");
+  command.flag("--all", &options->all, "also reports that a later attempt superseded");
+  command.option("--series", &options->series, "the points that train.log recorded under this key")
+      .value_name("KEY");
+  add_listing_options(command, *options);
+  add_wide_option(command, *options);
+  command.footer(
       "Keys of --json, for each report: index, attempt, time, metrics; with --ranks: ranks (their\n"
       "metrics); with --all: superseded. Of --series, for each point: step, time, rank, value; "
       "with\n"
       "--all: attempt, superseded");
-  command->final_callback([options] {
+  command.action([options] {
     OpenRun run = options->open_run();
     if (!options->series.empty()) {
       const List points = run.reader.series(run.ref, options->series, options->all);

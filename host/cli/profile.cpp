@@ -86,28 +86,27 @@ void record_profiles(const Options& options) {
 
 }  // namespace
 
-void add_profile(CLI::App& app, CommandResult&) {
+void add_profile(Parser& parser) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command command = parser.command(
       "profile", "Record what the workers of a live run do, for Perfetto or chrome://tracing");
-  add_run_argument(*command, *options);
-  command->add_option("--rank", options->rank, "of this rank (default 0), or of 'all'");
-  CLI::Option* seconds =
-      command->add_option("--seconds", options->seconds, "for so long (default 5)")
-          ->check(CLI::Range(0.01, kMostSeconds));
-  command->add_option("--steps", options->steps, "for so many reports instead")
-      ->check(CLI::PositiveNumber)
-      ->excludes(seconds);
+  add_run_argument(command, *options);
+  command.option("--rank", &options->rank, "of this rank (default 0), or of 'all'");
+  const Option seconds = command.option("--seconds", &options->seconds, "for so long (default 5)")
+                             .within(0.01, kMostSeconds);
+  command.option("--steps", &options->steps, "for so many reports instead")
+      .at_least(1)
+      .excludes(seconds);
   command
-      ->add_option("--timeout", options->timeout_s,
-                   "seconds after which --steps ends without them (default 60)")
-      ->check(CLI::Range(0.01, kMostSeconds));
-  command->add_flag("--shapes", options->record_shapes, "with the shapes of the operators' inputs");
-  add_listing_options(*command, *options);
-  command->footer(
+      .option("--timeout", &options->timeout_s,
+              "seconds after which --steps ends without them (default 60)")
+      .within(0.01, kMostSeconds);
+  command.flag("--shapes", &options->record_shapes, "with the shapes of the operators' inputs");
+  add_listing_options(command, *options);
+  command.footer(
       "Writes RUN's folder/profiles/TIME-attempt-N-rankR.json. Keys of --json: name, run_id, "
       "attempt, profiles; of each profile: rank, path, events, seconds, reports, note, or error");
-  command->final_callback([options] { record_profiles(*options); });
+  command.action([options] { record_profiles(*options); });
 }
 
 }  // namespace rtrain

@@ -8,13 +8,13 @@
 
 namespace rtrain {
 
-void add_repair(CLI::App& app, CommandResult&) {
+void add_repair(Parser& parser) {
   auto options = std::make_shared<ListingOptions>();
-  CLI::App* command =
-      app.add_subcommand("repair", "Make a damaged store anew, from its rows and its checkpoints");
-  add_listing_options(*command, *options);
-  command->footer("With --json a list of the lines");
-  command->final_callback([options] {
+  Command command =
+      parser.command("repair", "Make a damaged store anew, from its rows and its checkpoints");
+  add_listing_options(command, *options);
+  command.footer("With --json a list of the lines");
+  command.action([options] {
     const std::vector<std::string> lines = repair_store(options->storage_path());
     if (options->json) return print_json(List(lines.begin(), lines.end()));
     for (const std::string& line : lines) std::cout << line << '\n';

@@ -140,18 +140,18 @@ void print(const Value& resources) {
 
 }  // namespace
 
-void add_resources(CLI::App& app, CommandResult&) {
+void add_resources(Parser& parser) {
   auto json = std::make_shared<bool>(false);
   auto setting = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand(
+  Command command = parser.command(
       "resources",
       "Show the cores and GPUs of this host and who has them, or set how many cores runs may use");
   command
-      ->add_option("--set", *setting,
-                   "cpus=N: offer so many cores from now on; cpus=all: the host's")
-      ->type_name("cpus=N");
-  command->add_flag("--json", *json, "one JSON document");
-  command->final_callback([json, setting] {
+      .option("--set", setting.get(),
+              "cpus=N: offer so many cores from now on; cpus=all: the host's")
+      .value_name("cpus=N");
+  command.flag("--json", json.get(), "one JSON document");
+  command.action([json, setting] {
     if (!setting->empty()) apply(*setting);
     const Value resources = describe();
     if (*json) return print_json(resources);

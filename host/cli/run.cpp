@@ -101,59 +101,56 @@ void run_script(const RunOptions& options, const std::vector<std::string>& comma
             << " ended without a call of fit(): nothing was trained\n";
 }
 
-void add_flags(CLI::App& command, RunOptions& options) {
-  command.add_option("FILE", options.file, "training script")->required();
+void add_flags(Command& command, RunOptions& options) {
+  command.argument("FILE", &options.file, "training script").required();
   command
-      .add_option("-n,--num-workers", options.num_workers,
-                  "workers (ScalingConfig.num_workers); 0 is --local")
-      ->check(CLI::Range(0, INT_MAX).description(""))
-      ->type_name("N");
-  command.add_flag_callback(
+      .option("-n,--num-workers", &options.num_workers,
+              "workers (ScalingConfig.num_workers); 0 is --local")
+      .at_least(0)
+      .value_name("N");
+  command.flag(
       "--local", [&options] { options.num_workers = 0; },
       "run the train function in this process, without workers");
   command
-      .add_option("--set", options.set,
-                  "a value of train_loop_config, a.b=VALUE for a nested one; repeatable")
-      ->allow_extra_args(false)
-      ->take_all()
-      ->type_name("KEY=VALUE");
-  command.add_option("--name", options.name, "the run's name (RunConfig.name)");
-  command.add_option("--storage", options.storage, "folder of results (RunConfig.storage_path)")
-      ->type_name("FOLDER");
+      .option("--set", &options.set,
+              "a value of train_loop_config, a.b=VALUE for a nested one; repeatable")
+      .repeatable()
+      .value_name("KEY=VALUE");
+  command.option("--name", &options.name, "the run's name (RunConfig.name)");
+  command.option("--storage", &options.storage, "folder of results (RunConfig.storage_path)")
+      .value_name("FOLDER");
   command
-      .add_option("--max-failures", options.max_failures,
-                  "retries, -1 without end (FailureConfig.max_failures)")
-      ->check(CLI::Range(-1, INT_MAX).description(""))
-      ->type_name("N");
-  command.add_option("--tag", options.tags, "a tag of the run; repeatable")
-      ->allow_extra_args(false)
-      ->take_all();
-  command.add_option("--note", options.note, "a note of the run");
+      .option("--max-failures", &options.max_failures,
+              "retries, -1 without end (FailureConfig.max_failures)")
+      .at_least(-1)
+      .value_name("N");
+  command.option("--tag", &options.tags, "a tag of the run; repeatable").repeatable();
+  command.option("--note", &options.note, "a note of the run");
   command
-      .add_option("--resume", options.resume,
-                  "never, auto or must: whether to go on with a run of that name "
-                  "(RunConfig.resume)")
-      ->check(CLI::IsMember({"never", "auto", "must"}).description(""))
-      ->type_name("MODE");
+      .option("--resume", &options.resume,
+              "never, auto or must: whether to go on with a run of that name "
+              "(RunConfig.resume)")
+      .one_of({"never", "auto", "must"})
+      .value_name("MODE");
   command
-      .add_option("--gpus", options.gpus,
-                  "all: a worker for each GPU, with -n one each; N: so many GPUs; 0: none "
-                  "(ScalingConfig.use_gpu)")
-      ->check(CLI::Validator(check_gpus, ""))
-      ->type_name("all|N");
-  command.add_flag("--oversubscribe", options.oversubscribe,
-                   "do not wait for cores or GPUs that other runs hold: share them");
-  command.add_flag("-q,--quiet", options.quiet, "show errors only");
+      .option("--gpus", &options.gpus,
+              "all: a worker for each GPU, with -n one each; N: so many GPUs; 0: none "
+              "(ScalingConfig.use_gpu)")
+      .check(check_gpus)
+      .value_name("all|N");
+  command.flag("--oversubscribe", &options.oversubscribe,
+               "do not wait for cores or GPUs that other runs hold: share them");
+  command.flag("-q,--quiet", &options.quiet, "show errors only");
 }
 
 }  // namespace
 
-void add_run(CLI::App& app, CommandResult& result) {
+void add_run(Parser& parser, const std::vector<std::string>& command_line) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command = app.add_subcommand("run", "Train: run a script that calls fit()");
-  add_flags(*command, *options);
-  command->add_option("ARGS", options->args, "after --: the script's own arguments (global `arg`)");
-  command->final_callback([options, &result] { run_script(*options, result.command); });
+  Command command = parser.command("run", "Train: run a script that calls fit()");
+  add_flags(command, *options);
+  command.argument("ARGS", &options->args, "after --: the script's own arguments (global `arg`)");
+  command.action([options, &command_line] { run_script(*options, command_line); });
 }
 
 }  // namespace rtrain

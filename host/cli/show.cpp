@@ -165,13 +165,13 @@ void print_run(const Page& page, const Value& run, const Value& details) {
 
 }  // namespace
 
-void add_show(CLI::App& app, CommandResult&) {
+void add_show(Parser& parser) {
   auto options = std::make_shared<ListingOptions>();
-  CLI::App* command = app.add_subcommand("show", "Show one run");
-  add_run_argument(*command, *options);
-  add_listing_options(*command, *options);
-  add_wide_option(*command, *options);
-  command->footer(
+  Command command = parser.command("show", "Show one run");
+  add_run_argument(command, *options);
+  add_listing_options(command, *options);
+  add_wide_option(command, *options);
+  command.footer(
       "Keys of --json: name, run_id, status, num_workers, started_at, ended_at, duration_s,\n"
       "waiting_s (for cores and GPUs), running_s (all attempts), script, metrics (of the last\n"
       "report), tags, config, scaling, attempts, checkpoints, best_checkpoints, annotations, "
@@ -186,7 +186,7 @@ void add_show(CLI::App& app, CommandResult&) {
       "environment: git_commit, git_dirty, hostname, command. checkpoints, best_checkpoints: as "
       "those of\n"
       "`rtrain checkpoints`");
-  command->final_callback([options] {
+  command.action([options] {
     OpenRun run = options->open_run();
     const Value document = run.reader.run(run.ref);
     if (options->json) return print_json(document);

@@ -37,18 +37,18 @@ Value rows_as_maps(const RunReader::Table& table) {
 
 }  // namespace
 
-void add_sql(CLI::App& app, CommandResult&) {
+void add_sql(Parser& parser) {
   struct Options : ListingOptions {
     std::string query;
     bool schema = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("sql", "Ask the store in SQL; nothing can be changed");
-  command->add_option("QUERY", options->query, "one SELECT");
-  command->add_flag("--schema", options->schema, "print the tables and views");
-  add_listing_options(*command, *options);
-  command->footer("With --json a list of rows, each a map of column and value");
-  command->final_callback([options] {
+  Command command = parser.command("sql", "Ask the store in SQL; nothing can be changed");
+  command.argument("QUERY", &options->query, "one SELECT");
+  command.flag("--schema", &options->schema, "print the tables and views");
+  add_listing_options(command, *options);
+  command.footer("With --json a list of rows, each a map of column and value");
+  command.action([options] {
     if (options->schema) {
       if (options->json) return print_json(Map{{"schema", schema_text()}});
       std::cout << schema_text();

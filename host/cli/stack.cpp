@@ -50,17 +50,17 @@ void show_stacks(const Options& options) {
 
 }  // namespace
 
-void add_stack(CLI::App& app, CommandResult&) {
+void add_stack(Parser& parser) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "stack", "Show where the workers of a live run are: the lines of the script");
-  add_run_argument(*command, *options);
-  command->add_option("--rank", options->rank, "of this rank only");
-  command->add_flag("--native", options->native,
-                    "also the lines of rtrain's modules, and the native frames of every thread");
-  add_listing_options(*command, *options);
-  command->footer("Keys of --json: name, run_id, attempt, state, ranks");
-  command->final_callback([options] { show_stacks(*options); });
+  Command command =
+      parser.command("stack", "Show where the workers of a live run are: the lines of the script");
+  add_run_argument(command, *options);
+  command.option("--rank", &options->rank, "of this rank only");
+  command.flag("--native", &options->native,
+               "also the lines of rtrain's modules, and the native frames of every thread");
+  add_listing_options(command, *options);
+  command.footer("Keys of --json: name, run_id, attempt, state, ranks");
+  command.action([options] { show_stacks(*options); });
 }
 
 }  // namespace rtrain

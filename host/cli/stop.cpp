@@ -49,14 +49,14 @@ void stop_run(const Options& options) {
 
 }  // namespace
 
-void add_stop(CLI::App& app, CommandResult&) {
+void add_stop(Parser& parser) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("stop", "Stop a live run at its next checkpoint");
-  add_run_argument(*command, *options);
-  command->add_flag("--now", options->now, "kill its workers, without another checkpoint");
-  add_listing_options(*command, *options);
-  command->footer("Keys of --json: name, run_id, pid, status");
-  command->final_callback([options] { stop_run(*options); });
+  Command command = parser.command("stop", "Stop a live run at its next checkpoint");
+  add_run_argument(command, *options);
+  command.flag("--now", &options->now, "kill its workers, without another checkpoint");
+  add_listing_options(command, *options);
+  command.footer("Keys of --json: name, run_id, pid, status");
+  command.action([options] { stop_run(*options); });
 }
 
 }  // namespace rtrain

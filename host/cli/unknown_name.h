@@ -1,15 +1,21 @@
-// host/cli/unknown_name.h: what to say about a command line that does not parse: the nearest
-// command or option.
+// host/cli/unknown_name.h: what to say about a command line with a command or an option that does
+// not exist: the nearest one.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace rtrain {
 
-// "unknown command 'lss'. did you mean 'ls'?", the same for options, else the parser's own message.
-std::string explain_parse_error(const CLI::App& app, std::span<const std::string> args,
-                                const CLI::ParseError& error);
+struct KnownNames {
+  std::vector<std::string> options;  // of the program itself
+  // Each command with its options, as they are typed.
+  std::vector<std::pair<std::string, std::vector<std::string>>> commands;
+};
+
+// "unknown command 'lss'. did you mean 'ls'?", the same for options; "" when all names are known.
+std::string explain_unknown_name(const KnownNames& known, std::span<const std::string> args);
 
 }  // namespace rtrain

@@ -14,18 +14,20 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+const std::string kRun = "x";
+
 class SweepFaults : public ::testing::Test {
  protected:
   SweepFaults() {
     NewRun run;
-    run.name = "x";
+    run.name = kRun;
     run.storage_path = temp / "results";
     run.checkpoint_config = Map{{"num_to_keep", 1}};
     store = RunStore::open(run);
     RetentionPolicy policy;
     policy.num_to_keep = 1;
     rows.emplace(store->claim(), policy);
-    files.emplace(temp / "results/x");
+    files.emplace(temp / ("results/" + kRun));
   }
   ~SweepFaults() override { set_fault_plan(""); }
 
@@ -34,7 +36,7 @@ class SweepFaults : public ::testing::Test {
     const StageKey key{1, "n", index};
     const StagedRank staged = files->stage(key, 0, temp / "src", false);
     Manifest manifest;
-    manifest.run = "x";
+    manifest.run = kRun;
     manifest.run_id = store->run_id();
     manifest.attempt = 1;
     manifest.owner_epoch = 1;

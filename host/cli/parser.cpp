@@ -1,0 +1,129 @@
+#include "host/cli/parser.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <climits>
+#include <iostream>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/cli/unknown_name.h"
+
+namespace rtrain {
+namespace {
+
+// "--json", "-f", as they are typed.
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+KnownNames known_names(const CLI::App& app) {
+  KnownNames known{option_names(app), {}};
+  for (const CLI::App* command : app.get_subcommands({}))
+    known.commands.emplace_back(command->get_name(), option_names(*command));
+  return known;
+}
+
+}  // namespace
+
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::value_name(const std::string& name) {
+  option_->type_name(name);
+  return *this;
+}
+
+Option& Option::repeatable() {
+  option_->allow_extra_args(false)->take_all();
+  return *this;
+}
+
+Option& Option::at_least(int least) {
+  option_->check(CLI::Range(least, INT_MAX).description(""));
+  return *this;
+}
+
+Option& Option::within(double least, double most) {
+  option_->check(CLI::Range(least, most));
+  return *this;
+}
+
+Option& Option::one_of(const std::vector<std::string>& values) {
+  option_->check(CLI::IsMember(values).description(""));
+  return *this;
+}
+
+Option& Option::check(const std::function<std::string(const std::string&)>& message) {
+  option_->check(CLI::Validator(message, ""));
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Option Command::argument(const std::string& name, OptionTarget target, const std::string& help) {
+  return option(name, target, help);
+}
+
+Option Command::option(const std::string& names, OptionTarget target, const std::string& help) {
+  return std::visit([&](auto* value) { return Option(app_->add_option(names, *value, help)); },
+                    target);
+}
+
+Option Command::flag(const std::string& names, bool* target, const std::string& help) {
+  return Option(app_->add_flag(names, *target, help));
+}
+
+Option Command::flag(const std::string& names, const std::function<void()>& call,
+                     const std::string& help) {
+  return Option(app_->add_flag_callback(names, call, help));
+}
+
+void Command::leave_the_rest() { app_->positionals_at_end(); }
+
+void Command::footer(const std::string& text) { app_->footer(text); }
+
+void Command::action(const std::function<void()>& run) { app_->final_callback(run); }
+
+Parser::Parser(const std::string& program, const std::string& summary, const std::string& version)
+    : app_(std::make_unique<CLI::App>(summary, program)) {
+  app_->require_subcommand(1);
+  app_->get_formatter()->label("REQUIRED", "");
+  app_->set_version_flag("--version", version);
+}
+
+Parser::~Parser() = default;
+
+Command Parser::command(const std::string& name, const std::string& summary) {
+  return Command(app_->add_subcommand(name, summary));
+}
+
+std::string Parser::help() const { return app_->help(); }
+
+void Parser::parse(const std::vector<std::string>& args) {
+  try {
+    app_->parse(std::vector(args.rbegin(), args.rend()));  // CLI11 takes them from the back
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) {
+      app_->exit(e);  // prints the help or the version
+      return;
+    }
+    const std::string unknown = explain_unknown_name(known_names(*app_), args);
+    throw Error(Code::kUsage, cat(unknown.empty() ? e.what() : unknown,
+                                  "\nRun `rtrain --help` or `rtrain COMMAND --help`."));
+  }
+}
+
+bool Parser::asks_for(const std::string& command) const { return app_->got_subcommand(command); }
+
+}  // namespace rtrain
