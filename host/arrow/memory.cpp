@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "host/base/machine.h"
+#include "host/machine/machine.h"
 
 namespace rtrain {
 namespace {

@@ -12,13 +12,13 @@
 
 #include "host/base/error.h"
 #include "host/base/fault.h"
-#include "host/base/process_start.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/script_arguments.h"
 #include "host/cli/terminal_stream.h"
 #include "host/loop/group_guard.h"
 #include "host/loop/output_tee.h"
+#include "host/machine/process_start.h"
 
 namespace rtrain {
 namespace {

@@ -10,9 +10,9 @@
 #include <cstring>
 
 #include "host/base/codec.h"
-#include "host/base/runtime_folder.h"
 #include "host/base/text.h"
 #include "host/loop/message.h"
+#include "host/machine/runtime_folder.h"
 #include "host/train/control_server.h"
 
 namespace rtrain {

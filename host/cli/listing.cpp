@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "host/base/json.h"
-#include "host/base/terminal_size.h"
 #include "host/base/text.h"
+#include "host/machine/terminal_size.h"
 #include "host/store/environment.h"
 #include "host/store/file.h"
 

@@ -6,15 +6,15 @@
 #include <memory>
 #include <optional>
 
-#include "host/base/cuda_driver.h"
-#include "host/base/gpu_request.h"
-#include "host/base/lease.h"
-#include "host/base/machine.h"
-#include "host/base/nvml.h"
-#include "host/base/resource_settings.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
+#include "host/machine/cuda_driver.h"
+#include "host/machine/gpu_request.h"
+#include "host/machine/lease.h"
+#include "host/machine/machine.h"
+#include "host/machine/nvml.h"
+#include "host/machine/resource_settings.h"
 #include "host/store/gpu_state.h"
 
 namespace rtrain {

@@ -8,13 +8,13 @@
 #include <optional>
 
 #include "host/base/error.h"
-#include "host/base/process_start.h"
 #include "host/base/text.h"
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
 #include "host/cli/script_arguments.h"
 #include "host/lua/convert.h"
 #include "host/lua/state.h"
+#include "host/machine/process_start.h"
 
 namespace rtrain {
 namespace {

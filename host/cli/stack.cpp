@@ -8,7 +8,7 @@
 #include "host/cli/command.h"
 #include "host/cli/control_client.h"
 #include "host/cli/listing.h"
-#include "host/train/stack_request.h"
+#include "host/train/watch/stack_request.h"
 
 namespace rtrain {
 namespace {

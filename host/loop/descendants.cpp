@@ -16,10 +16,10 @@
 #include <iterator>
 #include <string_view>
 
-#include "host/base/cgroup.h"
 #include "host/base/fd.h"
 #include "host/base/hash.h"
 #include "host/base/text.h"
+#include "host/machine/cgroup.h"
 
 namespace rtrain {
 namespace {

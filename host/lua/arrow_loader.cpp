@@ -4,9 +4,9 @@
 
 #include <mutex>
 
-#include "host/base/arrow_library.h"
 #include "host/base/error.h"
 #include "host/lua/embedded_library.h"
+#include "host/machine/arrow_library.h"
 
 extern "C" {
 extern const unsigned char rtrain_arrow_image_begin[];

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "host/base/error.h"
-#include "host/base/nccl_settings.h"
 #include "host/lua/embedded_library.h"
+#include "host/machine/nccl_settings.h"
 
 extern "C" {
 extern const unsigned char rtrain_cuda_image_begin[];

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "host/base/cuda_support.h"
+#include "host/machine/cuda_support.h"
 
 namespace rtrain {
 

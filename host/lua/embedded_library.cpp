@@ -9,8 +9,8 @@
 #include <cstdlib>
 
 #include "host/base/error.h"
-#include "host/base/process_limits.h"
 #include "host/base/text.h"
+#include "host/machine/process_limits.h"
 
 namespace rtrain {
 namespace {

@@ -8,10 +8,10 @@
 #include <mutex>
 
 #include "host/base/error.h"
-#include "host/base/libtorch.h"
 #include "host/base/text.h"
 #include "host/lua/cuda_loader.h"
 #include "host/lua/embedded_library.h"
+#include "host/machine/libtorch.h"
 
 extern "C" {
 extern const unsigned char rtrain_engine_image_begin[];

@@ -16,10 +16,10 @@
 
 #include "host/base/clock.h"
 #include "host/base/fault.h"
-#include "host/base/process_limits.h"
 #include "host/base/shell_word.h"
 #include "host/base/store_access.h"
 #include "host/base/text.h"
+#include "host/machine/process_limits.h"
 #include "host/store/file.h"
 #include "host/store/folder_copy.h"
 #include "host/store/patience.h"

@@ -7,16 +7,16 @@
 
 #include <cstdlib>
 
-#include "host/base/arrow_library.h"
 #include "host/base/error.h"
-#include "host/base/libtorch.h"
-#include "host/base/machine.h"
-#include "host/base/nccl_settings.h"
-#include "host/base/nvml.h"
 #include "host/base/text.h"
 #include "host/lua/compiled_hooks.h"
 #include "host/lua/cuda_loader.h"
 #include "host/lua/lua.h"
+#include "host/machine/arrow_library.h"
+#include "host/machine/libtorch.h"
+#include "host/machine/machine.h"
+#include "host/machine/nccl_settings.h"
+#include "host/machine/nvml.h"
 #include "host/store/file.h"
 
 namespace rtrain {

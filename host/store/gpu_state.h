@@ -1,8 +1,8 @@
 // host/store/gpu_state.h: what a GPU does now, as a document.
 #pragma once
 
-#include "host/base/nvml.h"
 #include "host/base/value.h"
+#include "host/machine/nvml.h"
 
 namespace rtrain {
 

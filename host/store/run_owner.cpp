@@ -8,8 +8,8 @@
 #include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/base/json.h"
-#include "host/base/machine.h"
 #include "host/base/text.h"
+#include "host/machine/machine.h"
 
 namespace rtrain {
 namespace {

@@ -5,12 +5,12 @@
 
 #include "host/base/clock.h"
 #include "host/base/fault.h"
-#include "host/base/oom_kills.h"
-#include "host/base/process_facts.h"
 #include "host/base/text.h"
 #include "host/loop/message.h"
-#include "host/train/diag_folder.h"
-#include "host/train/worker_death.h"
+#include "host/machine/oom_kills.h"
+#include "host/machine/process_facts.h"
+#include "host/train/watch/diag_folder.h"
+#include "host/train/watch/worker_death.h"
 
 namespace rtrain {
 namespace {
@@ -64,7 +64,7 @@ Watchdog::Outlets Attempt::watchdog_outlets() {
           .dying = [this](int rank) { on_dying(rank); }};
 }
 
-ReportIntake::Seams Attempt::intake_seams() {
+ReportReceiver::Seams Attempt::intake_seams() {
   return {
       .send = [this](int rank, const Value& message) { send(rank, message); },
       .on_report =

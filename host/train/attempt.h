@@ -14,24 +14,24 @@
 #include <vector>
 
 #include "host/loop/timer.h"
-#include "host/train/annotation_intake.h"
-#include "host/train/checkpoint_coordinator.h"
-#include "host/train/collective_service.h"
-#include "host/train/gpu_monitor.h"
-#include "host/train/join_server.h"
-#include "host/train/key_value_store.h"
-#include "host/train/profile_request.h"
-#include "host/train/report_batch.h"
-#include "host/train/report_intake.h"
-#include "host/train/resource_broker.h"
+#include "host/train/checkpoints/checkpoint_coordinator.h"
+#include "host/train/group/collective_service.h"
+#include "host/train/group/join_server.h"
+#include "host/train/group/key_value_store.h"
+#include "host/train/group/worker_group.h"
+#include "host/train/group/worker_roster.h"
+#include "host/train/reports/annotation_intake.h"
+#include "host/train/reports/record_writer.h"
+#include "host/train/reports/report_receiver.h"
+#include "host/train/resources/resource_broker.h"
 #include "host/train/run_events.h"
 #include "host/train/run_spec.h"
 #include "host/train/state_machine.h"
-#include "host/train/stop_course.h"
-#include "host/train/stop_signals.h"
-#include "host/train/watchdog.h"
-#include "host/train/worker_group.h"
-#include "host/train/worker_roster.h"
+#include "host/train/stop/stop_course.h"
+#include "host/train/stop/stop_signals.h"
+#include "host/train/watch/gpu_monitor.h"
+#include "host/train/watch/profile_request.h"
+#include "host/train/watch/watchdog.h"
 
 namespace rtrain {
 
@@ -41,7 +41,7 @@ struct AttemptSeams {
   Loop& loop;
   IoCalls& io;
   RunEvents& events;
-  ReportBatch& batch;
+  RecordWriter& batch;
   CheckpointCoordinator& checkpoints;
   const ResourceBroker& resources;
   StopSignals& signals;
@@ -123,7 +123,7 @@ class Attempt : public WorkerGroupObserver {
   void on_failed(int rank, const Value& message);
 
   Watchdog::Outlets watchdog_outlets();
-  ReportIntake::Seams intake_seams();
+  ReportReceiver::Seams intake_seams();
   CollectiveService::Outlets collective_outlets();
   StopCourseSeams stop_seams();
   WorkerGroupOptions group_options() const;
@@ -147,7 +147,7 @@ class Attempt : public WorkerGroupObserver {
   int64_t oom_kills_before_;
   Watchdog watchdog_;
   ProfileRequest profiles_;
-  ReportIntake reports_;
+  ReportReceiver reports_;
   AnnotationIntake annotations_;
   KeyValueStore store_;
   std::optional<CollectiveService> collectives_;

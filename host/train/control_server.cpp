@@ -8,9 +8,9 @@
 #include <filesystem>
 
 #include "host/base/error.h"
-#include "host/base/runtime_folder.h"
 #include "host/base/text.h"
 #include "host/loop/message.h"
+#include "host/machine/runtime_folder.h"
 
 namespace rtrain {
 namespace {

@@ -14,10 +14,10 @@
 #include <memory>
 #include <string>
 
-#include "host/base/runtime_socket.h"
 #include "host/base/value.h"
 #include "host/loop/channel.h"
 #include "host/loop/poll.h"
+#include "host/machine/runtime_socket.h"
 
 namespace rtrain {
 

@@ -62,7 +62,7 @@ Controller::~Controller() {
   idle.get_future().wait();
 }
 
-ReportBatch::Callbacks Controller::batch_callbacks() {
+RecordWriter::Callbacks Controller::batch_callbacks() {
   return {.on_error = [this](const Error& error) { fail_storage(error); },
           .on_written =
               [this] {

@@ -14,21 +14,21 @@
 #include "host/loop/task_thread.h"
 #include "host/loop/timer.h"
 #include "host/train/attempt.h"
-#include "host/train/checkpoint_coordinator.h"
+#include "host/train/checkpoints/checkpoint_coordinator.h"
 #include "host/train/event_queue.h"
+#include "host/train/group/join_server.h"
 #include "host/train/io_calls.h"
-#include "host/train/join_server.h"
 #include "host/train/operator_commands.h"
-#include "host/train/report_batch.h"
-#include "host/train/report_commits.h"
-#include "host/train/resource_broker.h"
+#include "host/train/reports/record_writer.h"
+#include "host/train/reports/report_commits.h"
+#include "host/train/resources/resource_broker.h"
 #include "host/train/run_events.h"
 #include "host/train/run_record.h"
 #include "host/train/run_spec.h"
-#include "host/train/runtime_watch.h"
 #include "host/train/script_calls.h"
 #include "host/train/state_machine.h"
-#include "host/train/stop_signals.h"
+#include "host/train/stop/stop_signals.h"
+#include "host/train/watch/runtime_watch.h"
 
 namespace rtrain {
 
@@ -87,7 +87,7 @@ class Controller {
   void perform(const action::EndRun& a);
   void perform(const action::Finish& a);
 
-  ReportBatch::Callbacks batch_callbacks();
+  RecordWriter::Callbacks batch_callbacks();
   ReportCommits::Seams commit_seams();
   CheckpointCoordinator::Seams checkpoint_seams();
   AttemptSeams attempt_seams();
@@ -114,7 +114,7 @@ class Controller {
   std::deque<Event> waiting_;
   bool feeding_ = false;
   ResourceBroker resources_;
-  ReportBatch batch_;
+  RecordWriter batch_;
   ReportCommits commits_;
   CheckpointCoordinator checkpoints_;
   std::string stop_by_;

@@ -6,7 +6,7 @@
 #include "host/base/clock.h"
 #include "host/base/counted.h"
 #include "host/base/text.h"
-#include "host/train/value_size.h"
+#include "host/train/reports/value_size.h"
 
 namespace rtrain {
 namespace {

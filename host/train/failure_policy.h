@@ -15,7 +15,7 @@
 
 #include "host/base/error.h"
 #include "host/base/value.h"
-#include "host/train/group_state.h"
+#include "host/train/group/group_state.h"
 
 namespace rtrain {
 

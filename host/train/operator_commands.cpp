@@ -4,8 +4,8 @@
 
 #include "host/base/clock.h"
 #include "host/base/text.h"
-#include "host/train/diag_folder.h"
-#include "host/train/stack_answer.h"
+#include "host/train/watch/diag_folder.h"
+#include "host/train/watch/stack_answer.h"
 
 namespace rtrain {
 

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "host/train/control_server.h"
-#include "host/train/profile_request.h"
 #include "host/train/run_spec.h"
-#include "host/train/stack_request.h"
 #include "host/train/state_machine.h"
+#include "host/train/watch/profile_request.h"
+#include "host/train/watch/stack_request.h"
 
 namespace rtrain {
 

@@ -14,9 +14,9 @@
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
-#include "host/base/process_start.h"
 #include "host/base/text.h"
 #include "host/lua/engine_loader.h"
+#include "host/machine/process_start.h"
 #include "host/train/controller.h"
 
 namespace rtrain {

@@ -9,7 +9,7 @@
 #include "host/base/secrets.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
-#include "host/train/group_state.h"
+#include "host/train/group/group_state.h"
 
 namespace rtrain {
 namespace {

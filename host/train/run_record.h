@@ -17,7 +17,7 @@
 #include "host/store/annotation_store.h"
 #include "host/store/run_store.h"
 #include "host/store/series_store.h"
-#include "host/train/checkpoint_manager.h"
+#include "host/train/checkpoints/checkpoint_manager.h"
 #include "host/train/run_spec.h"
 
 namespace rtrain {

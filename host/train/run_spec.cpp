@@ -4,10 +4,10 @@
 #include <cstdlib>
 
 #include "host/base/error.h"
-#include "host/base/machine.h"
-#include "host/base/resource_settings.h"
 #include "host/base/seconds_setting.h"
 #include "host/base/text.h"
+#include "host/machine/machine.h"
+#include "host/machine/resource_settings.h"
 
 namespace rtrain {
 namespace {

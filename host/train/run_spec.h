@@ -9,9 +9,9 @@
 #include "host/base/value.h"
 #include "host/store/new_run.h"
 #include "host/train/failure_policy.h"
-#include "host/train/hang_verdict.h"
-#include "host/train/scaling_policy.h"
-#include "host/train/sync_board.h"
+#include "host/train/group/sync_board.h"
+#include "host/train/resources/scaling_policy.h"
+#include "host/train/watch/hang_verdict.h"
 
 namespace rtrain {
 

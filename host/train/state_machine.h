@@ -25,9 +25,9 @@
 
 #include "host/base/error.h"
 #include "host/train/failure_policy.h"
-#include "host/train/group_state.h"
-#include "host/train/scaling_policy.h"
-#include "host/train/stop_outcome.h"
+#include "host/train/group/group_state.h"
+#include "host/train/resources/scaling_policy.h"
+#include "host/train/stop/stop_outcome.h"
 
 namespace rtrain {
 

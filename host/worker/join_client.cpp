@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "host/base/error.h"
-#include "host/base/runtime_socket.h"
 #include "host/base/text.h"
 #include "host/loop/message.h"
+#include "host/machine/runtime_socket.h"
 
 namespace rtrain {
 namespace {

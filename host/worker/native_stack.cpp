@@ -17,8 +17,8 @@
 #include <mutex>
 #include <thread>
 
-#include "host/base/native_frame.h"
 #include "host/base/text.h"
+#include "host/machine/native_frame.h"
 
 namespace rtrain {
 namespace {

@@ -16,7 +16,7 @@ if(RTRAIN_SANITIZE)
 endif()
 
 function(rtrain_folder name)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/host/${name}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/host/${name}/*.cpp)
   if(NOT sources)
     add_library(rtrain_${name} INTERFACE)
     target_link_libraries(rtrain_${name} INTERFACE ${ARGN})

@@ -1,5 +1,5 @@
 // What a cgroup's files say of the memory that its processes may still take.
-#include "host/base/cgroup.h"
+#include "host/machine/cgroup.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "host/train/checkpoint_queries.h"
+#include "host/train/checkpoints/checkpoint_queries.h"
 
 #include <gtest/gtest.h>
 

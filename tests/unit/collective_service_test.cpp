@@ -1,4 +1,4 @@
-#include "host/train/collective_service.h"
+#include "host/train/group/collective_service.h"
 
 #include <gtest/gtest.h>
 

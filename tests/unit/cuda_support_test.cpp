@@ -1,4 +1,4 @@
-#include "host/base/cuda_support.h"
+#include "host/machine/cuda_support.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "host/base/text.h"
-#include "host/train/value_size.h"
+#include "host/train/reports/value_size.h"
 
 namespace rtrain {
 namespace {

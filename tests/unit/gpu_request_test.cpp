@@ -1,4 +1,4 @@
-#include "host/base/gpu_request.h"
+#include "host/machine/gpu_request.h"
 
 #include <gtest/gtest.h>
 

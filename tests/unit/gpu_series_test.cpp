@@ -1,4 +1,4 @@
-#include "host/train/gpu_series.h"
+#include "host/train/watch/gpu_series.h"
 
 #include <gtest/gtest.h>
 

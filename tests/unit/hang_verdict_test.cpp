@@ -1,4 +1,4 @@
-#include "host/train/hang_verdict.h"
+#include "host/train/watch/hang_verdict.h"
 
 #include <gtest/gtest.h>
 

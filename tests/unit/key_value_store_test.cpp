@@ -1,4 +1,4 @@
-#include "host/train/key_value_store.h"
+#include "host/train/group/key_value_store.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "host/base/lease.h"
+#include "host/machine/lease.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -14,8 +14,8 @@
 #include <random>
 
 #include "host/base/error.h"
-#include "host/base/machine.h"
-#include "host/base/resource_settings.h"
+#include "host/machine/machine.h"
+#include "host/machine/resource_settings.h"
 #include "tests/unit/temp_folder.h"
 
 namespace rtrain {

@@ -1,4 +1,4 @@
-#include "host/base/nccl_settings.h"
+#include "host/machine/nccl_settings.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
-#include "host/base/nvml.h"
+#include "host/machine/nvml.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "host/base/cuda_driver.h"
-#include "host/base/xid.h"
+#include "host/machine/cuda_driver.h"
+#include "host/machine/xid.h"
 
 namespace rtrain {
 namespace {

@@ -1,4 +1,4 @@
-#include "host/train/profile_request.h"
+#include "host/train/watch/profile_request.h"
 
 #include <gtest/gtest.h>
 

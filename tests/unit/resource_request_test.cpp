@@ -1,4 +1,4 @@
-#include "host/train/resource_request.h"
+#include "host/train/resources/resource_request.h"
 
 #include <gtest/gtest.h>
 

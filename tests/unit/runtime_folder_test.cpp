@@ -1,4 +1,4 @@
-#include "host/base/runtime_folder.h"
+#include "host/machine/runtime_folder.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

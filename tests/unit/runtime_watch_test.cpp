@@ -1,4 +1,4 @@
-#include "host/train/runtime_watch.h"
+#include "host/train/watch/runtime_watch.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

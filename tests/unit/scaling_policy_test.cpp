@@ -1,4 +1,4 @@
-#include "host/train/scaling_policy.h"
+#include "host/train/resources/scaling_policy.h"
 
 #include <gtest/gtest.h>
 

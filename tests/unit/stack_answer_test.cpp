@@ -1,4 +1,4 @@
-#include "host/train/stack_answer.h"
+#include "host/train/watch/stack_answer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "host/train/stack_request.h"
+#include "host/train/watch/stack_request.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

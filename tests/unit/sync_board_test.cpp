@@ -1,4 +1,4 @@
-#include "host/train/sync_board.h"
+#include "host/train/group/sync_board.h"
 
 #include <gtest/gtest.h>
 

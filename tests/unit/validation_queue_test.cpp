@@ -1,4 +1,4 @@
-#include "host/train/validation_queue.h"
+#include "host/train/checkpoints/validation_queue.h"
 
 #include <gtest/gtest.h>
 

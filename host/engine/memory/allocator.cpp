@@ -18,11 +18,11 @@
 #include <mutex>
 #include <string>
 
-#include "host/base/machine.h"
 #include "host/base/text.h"
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/memory/policy.h"
 #include "host/engine/memory/size_text.h"
+#include "host/machine/machine.h"
 
 namespace rtrain {
 

@@ -1,0 +1,21 @@
+#include "host/machine/cuda_support.h"
+
+#include "host/base/text.h"
+
+namespace rtrain {
+
+CudaSupport judge_cuda(const CudaFacts& facts) {
+  if (facts.driver.devices.empty()) return {0, facts.driver.reason, ""};
+  if (!facts.libtorch) return {0, "no usable LibTorch: `rtrain env` lists the places", ""};
+  const std::string& lib = facts.libtorch->lib;
+  if (!facts.has_library) {
+    return {0,
+            cat("LibTorch without CUDA: libtorch_cuda.so not found beside ", lib,
+                "/libtorch_cpu.so (scripts/setup --gpu or `pip install torch==2.11.0` bring it)"),
+            ""};
+  }
+  if (!facts.is_built) return {0, "this rtrain was built without the CUDA 13 toolkit", ""};
+  return {static_cast<int>(facts.driver.devices.size()), "", lib + "/libtorch_cuda.so"};
+}
+
+}  // namespace rtrain

@@ -1,0 +1,82 @@
+#include "host/machine/libtorch.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "host/base/text.h"
+
+#ifndef RTRAIN_BUILD_LIBTORCH
+#define RTRAIN_BUILD_LIBTORCH ""
+#endif
+
+namespace rtrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kWantedVersion = "2.11.";
+// The build-id of libtorch_cpu.so and the commit of the builds rtrain was tested with.
+constexpr std::string_view kTestedCommit = "70d99e998b4955e0049d13a98d77ae1b14db1f45";
+
+// The text between the quotes of the line `name = '…'` or `name: … = '…'` of version.py.
+std::string version_field(const std::string& text, std::string_view name) {
+  for (const std::string& line : split(text, '\n')) {
+    if (!line.starts_with(name)) continue;
+    const size_t equals = line.find('=');
+    const size_t open = line.find('\'', equals);
+    const size_t close = line.find('\'', open + 1);
+    if (equals == std::string::npos || close == std::string::npos) continue;
+    return line.substr(open + 1, close - open - 1);
+  }
+  return {};
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+// Looks at a path that may be the folder with libtorch_cpu.so, torch/, or the parent of torch/.
+LibraryProbe probe(const fs::path& path, LibTorch& out) {
+  const fs::path lib = folder_with(path, {".", "lib", "torch/lib"}, "libtorch_cpu.so");
+  if (lib.empty()) return {false, "no libtorch_cpu.so"};
+  const std::string text = read_file(lib.parent_path() / "version.py");
+  const std::string version = version_field(text, "__version__");
+  if (version.empty()) return {false, "libtorch_cpu.so, but no torch/version.py beside lib/"};
+  if (!version.starts_with(kWantedVersion)) {
+    return {false, cat("version ", version, ", need ", kWantedVersion, "x")};
+  }
+  const bool tested = version_field(text, "git_version") == kTestedCommit;
+  if (!tested && std::getenv("RTRAIN_LIBTORCH_ANY") == nullptr) {
+    return {false, cat("version ", version,
+                       ", a build that rtrain was not tested with (RTRAIN_LIBTORCH_ANY=1 takes it "
+                       "all the same)")};
+  }
+  out = LibTorch{lib.string(), version, version_field(text, "cuda"), ""};
+  return {true, cat("version ", version)};
+}
+
+}  // namespace
+
+LibTorchSearch find_libtorch() {
+  LibTorch candidate;
+  LibrarySearch search =
+      search_library({"RTRAIN_LIBTORCH", RTRAIN_BUILD_LIBTORCH, "torch"},
+                     [&](const fs::path& path) { return probe(path, candidate); });
+  LibTorchSearch out{std::nullopt, std::move(search.places)};
+  if (!search.found) return out;
+  candidate.source = search.found->source;
+  out.found = candidate;
+  return out;
+}
+
+std::string libtorch_refusal(const LibTorchSearch& search) {
+  return library_refusal(cat("LibTorch ", kWantedVersion, "x"), search.places) +
+         "\nInstall it with scripts/setup or `pip install torch==2.11.0`, or set RTRAIN_LIBTORCH "
+         "to "
+         "the folder that holds lib/libtorch_cpu.so";
+}
+
+}  // namespace rtrain

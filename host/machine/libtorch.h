@@ -1,0 +1,30 @@
+// host/machine/libtorch.h: finding the LibTorch that the engine will run on, in the places of
+// library_search.h ($RTRAIN_LIBTORCH). Looks at files only; loads nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/machine/library_search.h"
+
+namespace rtrain {
+
+struct LibTorch {
+  std::string lib;      // folder that holds libtorch_cpu.so
+  std::string version;  // "2.11.0+cu130"
+  std::string cuda;     // "13.0", empty for a CPU build
+  std::string source;   // LibraryPlace::source
+};
+
+struct LibTorchSearch {
+  std::optional<LibTorch> found;
+  std::vector<LibraryPlace> places;  // all that were looked at, in order
+};
+
+LibTorchSearch find_libtorch();
+
+// The refusal: every place and what was there, and what to do.
+std::string libtorch_refusal(const LibTorchSearch& search);
+
+}  // namespace rtrain

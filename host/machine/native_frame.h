@@ -1,0 +1,13 @@
+// host/machine/native_frame.h: a native frame as text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rtrain {
+
+// "at::native::add(…) (libtorch_cpu.so+0x1f20)"; the function is given mangled or empty.
+std::string native_frame_text(std::string_view function, std::string_view module, uint64_t offset);
+
+}  // namespace rtrain

@@ -1,0 +1,17 @@
+// host/machine/process_facts.h: what /proc says of a process of this user.
+#pragma once
+
+#include <optional>
+
+namespace rtrain {
+
+struct ProcessFacts {
+  char state = '?';  // 'R', 'S', 'D', 'T', 'Z', …; '?' when there is no such process
+  int parent = 0;    // 0 when it is not known
+  double cpu_s = 0;  // that it has had, in user code and in the kernel
+  std::optional<int> exit_status;  // as waitpid gives it, from the moment on that it is ending
+};
+
+ProcessFacts process_facts(int pid);
+
+}  // namespace rtrain

@@ -1,0 +1,84 @@
+// host/train/checkpoints/checkpoint_coordinator.h: what happens to checkpoints once they are
+// committed: validations, copies in storage_filesystem, and the ranks' questions about them.
+//
+// Belongs to the control thread. The controller tells it of commits and of progress; it sees to it
+// that the run does not end before its validations have.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "host/loop/timer.h"
+#include "host/train/checkpoints/checkpoint_queries.h"
+#include "host/train/checkpoints/storage_mirror.h"
+#include "host/train/checkpoints/validation_manager.h"
+#include "host/train/io_calls.h"
+#include "host/train/run_events.h"
+#include "host/train/run_spec.h"
+
+namespace rtrain {
+
+class CheckpointCoordinator {
+ public:
+  struct Seams {
+    const RunSpec& spec;
+    Loop& loop;
+    IoCalls& io;
+    RunEvents& events;
+    ScriptCalls& calls;
+    int functions_fd;
+    int engine_fd;
+    std::string run_id;
+    std::string run_path;
+    std::function<void(const CheckpointInfo&, std::string_view bytes)> log;
+    std::function<void(int rank, const Value& message)> send;
+    std::function<CheckpointProgress()> progress;  // less first_pending
+    std::function<void(const Error&)> on_storage_error;
+  };
+  explicit CheckpointCoordinator(Seams seams);
+
+  // Validations that an earlier controller left are done again.
+  void begin_run();
+  // Of a new worker group: nobody waits any more.
+  void begin_attempt();
+  void committed(const CheckpointInfo& checkpoint);
+  // Brings a checkpoint back whose folder is gone, or gives it up; then calls `done`.
+  void fetch(const CheckpointInfo& wanted, std::function<void()> done) {
+    mirror_.fetch(wanted, std::move(done));
+  }
+  // A rank's message `checkpoints`.
+  void ask(int rank, const Value& message);
+  // Reports have come, or a rank has returned.
+  void progressed();
+
+  // As WorkerGroup::hold_output, for all validations.
+  void hold_output(bool held) { validations_.hold_output(held); }
+
+  // Calls `done` when all validations have ended, or RunConfig's limit for that has passed.
+  void drain(std::function<void()> done);
+  bool is_draining() const { return drained_ || mirror_.is_finishing(); }
+  // Ends all validations and copies. They stay pending in the store: the run's next controller does
+  // them again.
+  void cancel();
+
+ private:
+  ValidationManager::Callbacks validation_callbacks();
+  void end_validation(const CheckpointInfo& checkpoint, const ValidationResult& result);
+  void validated(const CheckpointInfo& checkpoint, const CheckpointManager::Validated& stored);
+  void check_drained();
+  void drain_too_long();
+  CheckpointProgress progress() const;
+  void look_up(const CheckpointQuestion& question);
+  void reply(const CheckpointQuery& query, const List& checkpoints);
+
+  Seams seams_;
+  ValidationManager validations_;
+  CheckpointQueries queries_;
+  StorageMirror mirror_;
+  std::function<void()> drained_;
+  Timer query_deadline_;
+  Timer drain_deadline_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,63 @@
+// host/train/checkpoints/validation_manager.h: validates checkpoints beside the training, each in a
+// process of its own.
+//
+// Belongs to the control thread. A validation that fails or takes too long ends as such and does no
+// harm to the run; one that is cancelled stays pending in the store.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "host/train/checkpoints/validation_process.h"
+#include "host/train/checkpoints/validation_queue.h"
+#include "host/train/run_spec.h"
+
+namespace rtrain {
+
+class ValidationManager {
+ public:
+  struct Seams {
+    const RunSpec& spec;
+    Loop& loop;
+    int functions_fd;
+    int engine_fd;
+    std::string run_id;
+    std::string run_path;
+  };
+  struct Callbacks {
+    std::function<void(const CheckpointInfo&, std::string_view bytes)> on_output;
+    std::function<void(const CheckpointInfo&, std::string_view stream, std::string line)> on_line;
+    // The result is to be stored; then ended() is to be called.
+    std::function<void(const CheckpointInfo&, const ValidationResult&)> on_end;
+  };
+
+  ValidationManager(Seams seams, Callbacks callbacks);
+
+  void add(const CheckpointInfo& checkpoint);
+  // The result that on_end got is in the store.
+  void ended(const CheckpointInfo& checkpoint);
+  // Kills and forgets all of them. Returns how many there were.
+  size_t cancel();
+  // Kills them and begins no other; each still is to be ended(). Returns those without a result.
+  std::vector<CheckpointInfo> stop_all();
+
+  // While held the output of all of them, also of those that begin, stays in their pipes.
+  void hold_output(bool held);
+
+  const ValidationQueue& queue() const { return queue_; }
+
+ private:
+  void start_next();
+  void start(const CheckpointInfo& checkpoint);
+  WorkerContext context_of(const CheckpointInfo& checkpoint) const;
+
+  Seams seams_;
+  Callbacks callbacks_;
+  ValidationQueue queue_;
+  bool holds_output_ = false;
+  std::map<std::string, std::unique_ptr<ValidationProcess>> processes_;  // by checkpoint
+};
+
+}  // namespace rtrain

@@ -1,0 +1,62 @@
+#include "host/train/checkpoints/validation_process.h"
+
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+ValidationResult failed(std::string problem) {
+  return {CheckpointStatus::kValidationFailed, {}, std::move(problem)};
+}
+
+}  // namespace
+
+ValidationProcess::ValidationProcess(Loop& loop, const WorkerGroupOptions& options,
+                                     const WorkerContext& context, Callbacks callbacks)
+    : context_(context),
+      callbacks_(std::move(callbacks)),
+      deadline_(loop, [this] { on_deadline(); }),
+      group_(loop, options, *this) {
+  group_.spawn_next();
+  const Value& timeout_s = context_.validation["timeout_s"];
+  if (timeout_s.is_nil()) return;
+  deadline_.start(to_ms(timeout_s.as_float()));
+}
+
+void ValidationProcess::on_message(int rank, const Value& message) {
+  const std::string& type = message["type"].as_string();
+  if (type == "hello") {
+    group_.send(rank, to_value(context_));
+  } else if (type == "returned") {
+    result_ = {CheckpointStatus::kValidated, message["value"], ""};
+    group_.send(rank, Map{{"type", "exit"}});
+  } else if (type == "failed") {
+    result_ = failed(error_from_value(message["error"]).message());
+  }
+}
+
+void ValidationProcess::on_output(int, std::string_view bytes) { callbacks_.on_output(bytes); }
+
+void ValidationProcess::on_line(int, std::string_view stream, std::string line) {
+  callbacks_.on_line(stream, std::move(line));
+}
+
+void ValidationProcess::on_deadline() {
+  if (result_) return;
+  result_ = {CheckpointStatus::kValidationTimeout,
+             {},
+             cat("it took longer than ", context_.validation["timeout_s"].as_float(),
+                 " s (ValidationTaskConfig.timeout_s)")};
+  group_.kill();
+}
+
+void ValidationProcess::on_gone(int, const WorkerEnd& end) {
+  deadline_.stop();
+  if (!result_) result_ = failed(cat("its process (pid ", end.pid, ") ", to_text(end.status)));
+  callbacks_.on_end(*result_);
+}
+
+}  // namespace rtrain

@@ -1,0 +1,67 @@
+// host/train/group/group_state.h: how far the ranks of an attempt have come, and what a failed
+// attempt is charged to. Pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "host/base/error.h"
+#include "host/base/value.h"
+
+namespace rtrain {
+
+// How far a worker is on its way to the train function.
+enum class Phase { kSpawn, kHello, kEngineLoaded, kGroupReady, kRunning };
+std::string_view phase_name(Phase phase);
+std::optional<Phase> phase_from_name(std::string_view name);
+
+struct RankState {
+  Phase phase = Phase::kSpawn;
+  bool returned = false;
+  bool gone = false;
+  std::optional<double> dying_s;  // seen to die by itself; its end comes with its status
+  std::optional<Error> error;
+  bool died = false;  // the error is its death, it did not say it itself
+  double error_time_s = 0;
+};
+
+// What kind of failure ends an attempt; each has a retry budget of its own.
+enum class FailureKind {
+  kWorkerGroup,  // a worker raised or died: max_failures
+  kController,   // the group did not start, or the controller could not go on:
+                 // controller_failure_limit
+  kPreemption,   // cores or the whole process were taken away: max_preemption_failures
+};
+
+// Ray's name of the error: "WorkerGroupError".
+std::string_view error_kind_name(FailureKind kind);
+
+// One failed attempt: the cause, the rank it came from (-1: none in particular), and what each rank
+// said.
+struct GroupError {
+  Error cause{Code::kInternal, ""};
+  int rank = -1;
+  FailureKind kind = FailureKind::kWorkerGroup;
+  std::map<int, Error> ranks = {};
+};
+
+// {code, message, traceback, kind, rank, ranks}, where `ranks` is what each rank said; null without
+// an error.
+Value to_value(const std::optional<GroupError>& error);
+
+bool all_returned(const std::vector<RankState>& ranks);
+// A process has ended by itself.
+bool any_died(const std::vector<RankState>& ranks);
+bool all_gone(const std::vector<RankState>& ranks);
+// Every rank has returned, failed or died: nothing more can be learned.
+bool all_accounted_for(const std::vector<RankState>& ranks);
+// The phase that every rank has reached.
+Phase slowest_phase(const std::vector<RankState>& ranks);
+
+// The cause among what the ranks said: the earliest error that is not peer_lost, else the earliest.
+// A death before the train function began is a failed start.
+GroupError first_cause(const std::vector<RankState>& ranks);
+
+}  // namespace rtrain

@@ -1,0 +1,139 @@
+#include "host/train/group/join_server.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "host/base/text.h"
+#include "host/loop/descriptor_message.h"
+#include "host/loop/message.h"
+
+namespace rtrain {
+namespace {
+
+// The rest they read from the store.
+Value ended_message(const Map& finished) {
+  constexpr size_t kMaxText = 16384;
+  Map out{{"type", "ended"}, {"path", finished["path"]}};
+  if (const Value& error = finished["error"]; !error.is_nil()) {
+    out.set("error", Map{{"code", error["code"]},
+                         {"message", error["message"].as_string().substr(0, kMaxText)},
+                         {"traceback", error["traceback"].as_string().substr(0, kMaxText)}});
+  }
+  return out;
+}
+
+}  // namespace
+
+struct JoinServer::Peer {
+  std::unique_ptr<Poll> poll;
+  int rank = -1;  // until it has said which
+  bool is_closed = false;
+};
+
+JoinServer::JoinServer(Loop& loop, const JoinSpec& spec, int world_size)
+    : loop_(loop),
+      spec_(spec),
+      socket_(spec.socket, SOCK_SEQPACKET),
+      seats_(static_cast<size_t>(world_size)),
+      listener_(loop, socket_.take_fd(), [this](int) { on_ready(); }) {
+  listener_.start(UV_READABLE);
+}
+
+JoinServer::~JoinServer() { withdraw(); }
+
+void JoinServer::offer(int rank, int fd) {
+  Seat& seat = seats_.at(static_cast<size_t>(rank));
+  if (seat.is_left) {
+    ::close(fd);
+    return;
+  }
+  seat.fd = fd;
+  give(seat);
+}
+
+void JoinServer::withdraw() {
+  for (Seat& seat : seats_) {
+    if (seat.fd >= 0) ::close(std::exchange(seat.fd, -1));
+  }
+}
+
+void JoinServer::end(const Map& finished) {
+  const Value message = ended_message(finished);
+  for (const Seat& seat : seats_) {
+    if (seat.taker != nullptr) send_descriptor_message(seat.taker->poll->fd(), message);
+  }
+}
+
+// The closed ones go here: not from inside their own calls.
+void JoinServer::on_ready() {
+  std::erase_if(peers_, [](const auto& peer) { return peer->is_closed; });
+  for (;;) {
+    const int fd = accept_runtime_socket(listener_.fd());
+    if (fd < 0) return;
+    peers_.push_back(std::make_unique<Peer>());
+    Peer& peer = *peers_.back();
+    peer.poll = std::make_unique<Poll>(loop_, fd, [this, &peer](int) { on_packet(peer); });
+    peer.poll->start(UV_READABLE);
+  }
+}
+
+void JoinServer::on_packet(Peer& peer) {
+  DescriptorMessage message;
+  const Received received = receive_descriptor_message(peer.poll->fd(), message);
+  if (received == Received::kNothing) return;
+  if (message.fd >= 0) ::close(message.fd);
+  if (received == Received::kEnd || peer.rank >= 0) return leave(peer);
+  try {
+    take_in(peer, message.value);
+  } catch (const Error& e) {
+    refuse(peer, e);
+  }
+}
+
+// A process that is ahead, at the script's next fit(), comes again.
+void JoinServer::take_in(Peer& peer, const Value& hello) {
+  const int64_t rank = hello["rank"].as_int();
+  if (hello["build_id"].as_string() != build_id()) {
+    throw Error(Code::kEnvironment, cat("rank ", rank, " is another build of rtrain than rank 0"));
+  }
+  if (hello["fit"].as_int() != spec_.fit) return leave(peer);
+  if (rank < 1 || rank >= static_cast<int64_t>(seats_.size())) {
+    throw Error(Code::kConfig,
+                cat("RANK = ", rank, ": rank 0 was started with WORLD_SIZE = ", seats_.size()));
+  }
+  Seat& seat = seats_[static_cast<size_t>(rank)];
+  if (seat.taker != nullptr) {
+    throw Error(Code::kConfig, cat("RANK = ", rank, ": another process has that rank already"));
+  }
+  peer.rank = static_cast<int>(rank);
+  seat.taker = &peer;
+  seat.is_left = false;
+  give(seat);
+}
+
+void JoinServer::refuse(Peer& peer, const Error& error) {
+  send_descriptor_message(peer.poll->fd(),
+                          Map{{"type", "refused"}, {"error", error_to_value(error, 0)}});
+  leave(peer);
+}
+
+void JoinServer::leave(Peer& peer) {
+  peer.is_closed = true;
+  if (peer.rank >= 0) {
+    Seat& seat = seats_[static_cast<size_t>(peer.rank)];
+    seat.taker = nullptr;
+    seat.is_left = true;
+  }
+  peer.poll->close();
+}
+
+void JoinServer::give(Seat& seat) {
+  if (seat.taker == nullptr || seat.fd < 0) return;
+  send_descriptor_message(seat.taker->poll->fd(), Map{{"type", "seat"}}, seat.fd);
+  ::close(std::exchange(seat.fd, -1));
+}
+
+}  // namespace rtrain

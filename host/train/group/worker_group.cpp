@@ -1,0 +1,208 @@
+#include "host/train/group/worker_group.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "host/base/error.h"
+#include "host/base/fault.h"
+#include "host/base/fd.h"
+#include "host/base/text.h"
+#include "host/loop/channel.h"
+#include "host/loop/line_reader.h"
+#include "host/loop/message.h"
+#include "host/loop/open_files.h"
+
+namespace rtrain {
+namespace {
+
+constexpr const char* kExecutable = "/proc/self/exe";
+
+struct Pipe {
+  Pipe() {
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) != 0) {
+      throw Error(Code::kEnvironment,
+                  cat("cannot create a pipe: ", std::string_view(std::strerror(errno))));
+    }
+    read = Fd(fds[0]);
+    write = Fd(fds[1]);
+  }
+  Fd read;
+  Fd write;
+};
+
+}  // namespace
+
+class WorkerGroup::Worker {
+ public:
+  Worker(WorkerGroup& group, int rank, const WorkerPlace& place)
+      : group_(group), observer_(group.observer_), guard_(group.guard_.get()), rank_(rank) {
+    const SocketPair sockets = make_socket_pair();
+    Fd near(sockets.near);
+    Fd far(sockets.far);
+    if (group.options_.local) {
+      near_fd_ = near.get();
+      seat_fd_ = far.release();
+      if (rank == 0) pid_ = getpid();
+      open_channel(group, near.release());
+      return;
+    }
+    Pipe out;
+    Pipe err;
+    spawn(group, place,
+          {out.write.get(), err.write.get(), far.get(), group.options_.functions_fd,
+           group.options_.progress_fd, group.options_.engine_fd});
+    open_channel(group, near.release());
+    out_.emplace(group.loop_, out.read.release(), reader("stdout"));
+    err_.emplace(group.loop_, err.read.release(), reader("stderr"));
+  }
+
+  ~Worker() {
+    if (seat_fd_ >= 0) close(seat_fd_);
+  }
+  int pid() const { return process_ ? process_->pid() : pid_; }
+  void set_pid(int pid) { pid_ = pid; }
+  int take_seat() { return std::exchange(seat_fd_, -1); }
+  void kill() {
+    if (process_) return process_->kill_group(SIGKILL);
+    if (near_fd_ >= 0) shutdown(near_fd_, SHUT_WR);
+  }
+  void drain() { channel_->drain(); }
+  void send(const Value& message) { channel_->send(message); }
+  void hold_output(bool held) {
+    if (out_) out_->hold(held);
+    if (err_) err_->hold(held);
+  }
+
+ private:
+  void open_channel(WorkerGroup& group, int fd) {
+    channel_.emplace(
+        group.loop_, fd, [this](const Value& message) { observer_.on_message(rank_, message); },
+        [this](const std::string& reason) { on_channel_closed(reason); });
+  }
+
+  void spawn(WorkerGroup& group, const WorkerPlace& place, std::vector<int> descriptors) {
+    ProcessOptions options;
+    options.file = kExecutable;
+    options.args = {"rtrain", "--worker", std::to_string(rank_), std::to_string(getpid())};
+    options.env = group.options_.env;
+    options.env.push_back(group.descendants_->variable());
+    options.descriptors = std::move(descriptors);
+    options.descriptors.insert(options.descriptors.end(), place.lease_fds.begin(),
+                               place.lease_fds.end());
+    options.cpus = place.cpus;
+    process_.emplace(group.loop_, options, [this](ExitStatus status) { on_exit(status); });
+    ++group.running_;
+    group.descendants_->add(pid());
+    guard_->add(pid());
+  }
+
+  LineReader::Callbacks reader(std::string_view stream) {
+    return {[this](std::string_view bytes) { observer_.on_output(rank_, bytes); },
+            [this, stream](std::string line) { observer_.on_line(rank_, stream, std::move(line)); },
+            [this](std::string_view text) { observer_.on_progress(rank_, text); }};
+  }
+
+  // The end of the stream comes with the worker's own end, or it has closed its channel: of no use
+  // any more.
+  void on_channel_closed(const std::string& reason) {
+    broken_ = reason;
+    if (!process_) {
+      near_fd_ = -1;
+      return observer_.on_gone(rank_,
+                               {.pid = pid(), .is_child = false, .status = {}, .broken = broken_});
+    }
+    kill();
+  }
+
+  // Everything the worker had written lies in the socket and the pipes by now. Their end may never
+  // come: a process that has left the worker's group can hold them open.
+  void on_exit(ExitStatus status) {
+    group_.on_worker_exit();
+    guard_->del(pid());
+    channel_->drain();
+    channel_->close();
+    for (auto* stream : {&*out_, &*err_}) {
+      stream->drain();
+      stream->close();
+    }
+    observer_.on_gone(rank_, {.pid = pid(), .is_child = true, .status = status, .broken = broken_});
+  }
+
+  WorkerGroup& group_;
+  WorkerGroupObserver& observer_;
+  GroupGuard* guard_;  // null in local mode, where there is no process to guard
+  int rank_;
+  std::string broken_;
+  int near_fd_ = -1;  // in local mode, while the channel is open
+  int seat_fd_ = -1;  // until it is taken
+  int pid_ = 0;       // in local mode; 0 until it is known
+  std::optional<Channel> channel_;
+  std::optional<LineReader> out_;
+  std::optional<LineReader> err_;
+  std::optional<Process> process_;  // last: its destructor kills, and calls nobody
+};
+
+WorkerGroup::WorkerGroup(Loop& loop, const WorkerGroupOptions& options,
+                         WorkerGroupObserver& observer)
+    : loop_(loop), options_(options), observer_(observer) {
+  if (options_.progress_fd >= 0) return;
+  own_board_.emplace(options_.num_workers);
+  options_.progress_fd = own_board_->fd();
+}
+
+WorkerGroup::~WorkerGroup() { kill(); }
+
+void WorkerGroup::on_worker_exit() {
+  if (--running_ == 0) descendants_->kill();
+}
+
+void WorkerGroup::spawn_next(const WorkerPlace& place) {
+  // A worker's channel, pipes and watch; their other ends and copies while it starts; the store,
+  // logs and files of a commit beside them.
+  constexpr int kForEach = 4;
+  constexpr int kBesides = 32;
+  if (workers_.empty()) provide_open_files(kForEach * options_.num_workers + kBesides);
+  fault_point("group.spawn");
+  if (!guard_ && !options_.local) {
+    descendants_ = std::make_unique<Descendants>();
+    guard_ = std::make_unique<GroupGuard>(loop_, kExecutable, *descendants_);
+  }
+  workers_.push_back(std::make_unique<Worker>(*this, size(), place));
+}
+
+int WorkerGroup::take_seat(int rank) { return workers_.at(static_cast<size_t>(rank))->take_seat(); }
+
+void WorkerGroup::set_pid(int rank, int pid) {
+  workers_.at(static_cast<size_t>(rank))->set_pid(pid);
+}
+
+int WorkerGroup::pid(int rank) const { return workers_.at(static_cast<size_t>(rank))->pid(); }
+
+void WorkerGroup::drain() {
+  for (const auto& worker : workers_) worker->drain();
+}
+
+void WorkerGroup::send(int rank, const Value& message) {
+  workers_.at(static_cast<size_t>(rank))->send(message);
+}
+
+void WorkerGroup::send_all(const Value& message) {
+  for (const auto& worker : workers_) worker->send(message);
+}
+
+void WorkerGroup::hold_output(bool held) {
+  for (const auto& worker : workers_) worker->hold_output(held);
+}
+
+void WorkerGroup::kill() {
+  for (const auto& worker : workers_) worker->kill();
+}
+
+}  // namespace rtrain

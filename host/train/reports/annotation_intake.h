@@ -1,0 +1,38 @@
+// host/train/reports/annotation_intake.h: takes the notes of one attempt's ranks (train.annotate),
+// and holds a rank back that makes them faster than they can be stored.
+//
+// Belongs to the control thread. A rank asks now and then, with an `id`, and waits for the reply:
+// it comes while little waits to be written.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "host/base/value.h"
+#include "host/train/reports/record_writer.h"
+
+namespace rtrain {
+
+class AnnotationIntake {
+ public:
+  using Send = std::function<void(int rank, const Value& message)>;
+
+  AnnotationIntake(RecordWriter& batch, Send send) : batch_(batch), send_(std::move(send)) {}
+
+  // The message `annotation` of a rank.
+  void add(int attempt, int rank, const Value& message);
+  // Something was written: ranks that were held back may go on.
+  void on_written();
+
+ private:
+  struct Asked {
+    int rank;
+    int64_t id;
+  };
+
+  RecordWriter& batch_;
+  Send send_;
+  std::vector<Asked> asked_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,72 @@
+// host/train/reports/record_writer.h: gathers what the ranks say and print (rows, points, notes,
+// log text) and writes it together, a few times a second.
+//
+// Belongs to the control thread; the writing happens on the io thread. A report is visible to other
+// processes one gather time (30 ms on a local disk) after it came, at most; while the disk is full
+// it waits here with all that comes behind it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "host/loop/task_thread.h"
+#include "host/loop/timer.h"
+#include "host/train/run_record.h"
+
+namespace rtrain {
+
+class RecordWriter {
+ public:
+  struct Callbacks {
+    std::function<void(const Error& error)> on_error;
+    std::function<void()> on_written;
+  };
+
+  RecordWriter(Loop& loop, TaskThread& io, RunRecord& record, Callbacks callbacks);
+
+  void add(ReportRow row);
+  // `log`: the file's name without ".log", "rank-0".
+  void add(SeriesChunk chunk);
+  void add(AnnotationRow row);
+  void add_log(int64_t attempt, std::string_view log, std::string_view bytes);
+  // Hands everything to the io thread now: later work there finds it written.
+  void flush();
+  // About how much was added and is not written yet.
+  size_t unwritten_bytes() const { return gathered_bytes_ + writing_bytes_; }
+
+ private:
+  struct Log {
+    int64_t attempt;
+    std::string name;
+    std::string text;
+  };
+  // What waits to be written.
+  struct Gathered {
+    std::vector<ReportRow> rows;
+    std::vector<Log> logs;
+    // By rank, key and number: a chunk that grows replaces the one before.
+    std::map<std::tuple<int64_t, std::string, int64_t>, SeriesChunk> chunks;
+    std::vector<AnnotationRow> annotations;
+
+    bool empty() const;
+  };
+  double write(const Gathered& gathered);
+  void gather(size_t bytes);
+
+  Loop& loop_;
+  TaskThread& io_;
+  RunRecord& record_;
+  Callbacks callbacks_;
+  Gathered gathered_;
+  size_t gathered_bytes_ = 0;
+  size_t writing_bytes_ = 0;
+  int writing_ = 0;  // batches on the io thread
+  double delay_s_ = 0.03;
+  Timer timer_;
+  Timer sync_;
+};
+
+}  // namespace rtrain

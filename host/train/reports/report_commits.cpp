@@ -1,0 +1,91 @@
+#include "host/train/reports/report_commits.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/text.h"
+#include "host/loop/message.h"
+
+namespace rtrain {
+
+void ReportCommits::begin_attempt(int attempt, Value metrics) {
+  attempt_ = attempt;
+  metrics_ = std::move(metrics);
+  has_new_checkpoint_ = false;
+}
+
+std::optional<int64_t> ReportCommits::first_under_way() const {
+  if (under_way_.empty()) return std::nullopt;
+  return *under_way_.begin();
+}
+
+void ReportCommits::complete(std::vector<Report> reports) {
+  metrics_ = reports.front().metrics;
+  const Report* failed = failed_upload(reports);
+  const bool has_checkpoint =
+      std::any_of(reports.begin(), reports.end(), [](const Report& r) { return r.has_checkpoint; });
+  if (has_checkpoint && failed == nullptr) return commit(std::move(reports));
+  if (failed != nullptr) answer_failed(*failed);
+  if (under_way_.empty()) return emit(reports, nullptr);
+  // Behind the commit of an earlier report, so that events come in the order of their numbers.
+  seams_.io.call(
+      [](RunRecord&) { return true; },
+      [this, reports = std::move(reports)](const auto&, const auto&) { emit(reports, nullptr); });
+}
+
+// Without one rank's part the checkpoint would not be whole. The rank itself has its own error.
+void ReportCommits::answer_failed(const Report& failed) {
+  const Error error(Code::kPeerLost,
+                    cat("report() number ", failed.index, ": rank ", failed.rank,
+                        " could not upload its part of the checkpoint: ", failed.error->message()));
+  seams_.send_all(Map{{"type", "reported"},
+                      {"index", failed.index},
+                      {"error", error_to_value(error, monotonic_s())}});
+}
+
+void ReportCommits::commit(std::vector<Report> reports) {
+  const auto under_way = under_way_.insert(reports.front().index);
+  seams_.batch.flush();
+  seams_.io.call(
+      [attempt = attempt_, reports](RunRecord& record) { return record.commit(attempt, reports); },
+      [this, under_way, reports](std::optional<CheckpointManager::Committed> committed,
+                                 const std::optional<Error>& error) {
+        under_way_.erase(under_way);
+        end(reports, committed ? &*committed : nullptr, error);
+      });
+}
+
+void ReportCommits::end(const std::vector<Report>& reports,
+                        const CheckpointManager::Committed* committed,
+                        const std::optional<Error>& error) {
+  const int64_t index = reports.front().index;
+  Map answer{{"type", "reported"}, {"index", index}};
+  Value path;
+  if (error) {
+    answer.set("error", error_to_value(*error, monotonic_s()));
+  } else {
+    has_new_checkpoint_ = true;
+    path = committed->checkpoint.path;
+    answer.set("path", path);
+    for (const std::string& text : committed->warnings) seams_.events.notice("warning", text);
+    seams_.io.write(
+        [names = committed->dropped](RunRecord& record) { record.checkpoints().drop(names); });
+  }
+  seams_.send_all(answer);
+  emit(reports, path);
+  seams_.on_ended(index, error ? nullptr : &committed->checkpoint);
+}
+
+void ReportCommits::emit(const std::vector<Report>& reports, const Value& path) {
+  List ranks;
+  for (const Report& report : reports) ranks.push_back(report.metrics);
+  seams_.events.emit_report({{"index", reports.front().index},
+                             {"count", ++num_reports_},
+                             {"metrics", reports.front().metrics},
+                             {"names", metric_names(reports.front().metrics)},
+                             {"ranks", std::move(ranks)},
+                             {"checkpoint", path}});
+}
+
+}  // namespace rtrain

@@ -1,0 +1,63 @@
+// host/train/reports/report_commits.h: the way of a report that all ranks have made: its
+// checkpoint's commit, the ranks' answers, its event.
+//
+// Belongs to the control thread; the commit itself is done on the io thread. Events come in the
+// order of the reports' numbers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "host/base/value.h"
+#include "host/train/io_calls.h"
+#include "host/train/reports/record_writer.h"
+#include "host/train/reports/report_collector.h"
+#include "host/train/run_events.h"
+
+namespace rtrain {
+
+class ReportCommits {
+ public:
+  struct Seams {
+    IoCalls& io;
+    RecordWriter& batch;
+    RunEvents& events;
+    std::function<void(const Value& message)> send_all;
+    // After the ranks' answers and the event. `checkpoint`: what was committed, else null.
+    std::function<void(int64_t index, const CheckpointInfo* checkpoint)> on_ended;
+  };
+  explicit ReportCommits(Seams seams) : seams_(std::move(seams)) {}
+
+  // `metrics`: what the attempt starts from.
+  void begin_attempt(int attempt, Value metrics);
+  // One report of every rank.
+  void complete(std::vector<Report> reports);
+
+  // The first report whose checkpoint is on its way.
+  std::optional<int64_t> first_under_way() const;
+  // The attempt has committed one.
+  bool has_new_checkpoint() const { return has_new_checkpoint_; }
+  // Rank 0's, of the last complete report.
+  const Value& metrics() const { return metrics_; }
+  // That became complete, in all attempts.
+  int64_t num_reports() const { return num_reports_; }
+
+ private:
+  void commit(std::vector<Report> reports);
+  void end(const std::vector<Report>& reports, const CheckpointManager::Committed* committed,
+           const std::optional<Error>& error);
+  void answer_failed(const Report& failed);
+  void emit(const std::vector<Report>& reports, const Value& path);
+
+  Seams seams_;
+  int attempt_ = 0;
+  std::multiset<int64_t> under_way_;  // reports whose checkpoints are on the io thread
+  bool has_new_checkpoint_ = false;
+  Value metrics_;
+  int64_t num_reports_ = 0;
+};
+
+}  // namespace rtrain

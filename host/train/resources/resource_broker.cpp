@@ -1,0 +1,324 @@
+#include "host/train/resources/resource_broker.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/counted.h"
+#include "host/base/text.h"
+#include "host/machine/machine.h"
+#include "host/machine/resource_settings.h"
+
+namespace rtrain {
+namespace {
+
+constexpr std::chrono::milliseconds kPoll{100};
+// A run that ends just now is not worth a line.
+constexpr double kFirstNoticeS = 0.5;
+
+// "'a' (pid 12, 3 cores), 'b' (pid 14, 1 core, 0.5 GPU)".
+std::string holders_text(const LeaseTable& table) {
+  std::vector<std::string> parts;
+  for (const LeaseShare& share : table.shares()) {
+    int gpus = 0;
+    for (const HeldGpu& gpu : share.gpus) gpus += gpu.share;
+    parts.push_back(cat("'", share.holder.run, "' (pid ", share.holder.pid, ", ",
+                        counted(share.cores.size(), "core"),
+                        gpus > 0 ? cat(", ", gpus_text(gpus)) : "", ")"));
+  }
+  return join(parts, ", ");
+}
+
+// Without GPUs "2 cores", with them "2 cores and 1 GPU".
+std::string needed_text(const ResourceRequest& request, const LeaseTable& table) {
+  const CoreRequest::Amount amount = request.cores().amount(table.offered);
+  const int gpus = request.gpus().least();
+  return cat(amount.min == amount.max ? "" : "at least ",
+             counted(static_cast<size_t>(amount.min), "core"),
+             gpus > 0 ? cat(" and ", gpus_text(gpus)) : "");
+}
+
+// ", 0.5 of 2 GPUs".
+std::string free_gpus_text(const LeaseTable& table, const std::vector<std::string>& uuids) {
+  int free = static_cast<int>(uuids.size()) * kWholeGpu;
+  for (const HeldGpu& gpu : table.gpus) {
+    if (std::find(uuids.begin(), uuids.end(), gpu.uuid) != uuids.end()) free -= gpu.share;
+  }
+  return cat(", ", static_cast<double>(std::max(0, free)) / kWholeGpu, " of ",
+             counted(uuids.size(), "GPU"));
+}
+
+// "; in use by 'a' (pid 12, 3 cores)".
+std::string in_use_text(const LeaseTable& table) {
+  return table.held.empty() ? "" : cat("; in use by ", holders_text(table));
+}
+
+// What a user can do who does not want to wait. More cores on offer do not help a run that waits
+// for a GPU.
+std::string ways_out(const ResourceRequest& request, const LeaseTable& table) {
+  const int needed = request.cores().amount(table.offered).min;
+  std::string text = "; to begin now: --oversubscribe (share what is in use)";
+  if (table.free() >= needed) return text;
+  return cat(text,
+             ", or `rtrain resources --set cpus=", static_cast<int>(table.held.size()) + needed,
+             "` (offer more cores)");
+}
+
+// What a run that waits says: what it needs, what there is, who has the rest.
+std::string waiting_text(const ResourceRequest& request, const std::vector<std::string>& uuids,
+                         const LeaseTable& table) {
+  const auto self = static_cast<int>(getpid());
+  std::string text = cat(
+      "waiting for ", needed_text(request, table), ": ", table.free(), " of ", table.offered,
+      uuids.empty() ? ""
+                    : cat(table.offered == 1 ? " core" : " cores", free_gpus_text(table, uuids)),
+      table.offered == 1 && uuids.empty() ? " is free" : " are free");
+  text += in_use_text(table);
+  size_t ahead = 0;
+  for (const LeaseHolder& waiting : table.waiting) {
+    if (waiting.pid == self) break;
+    ++ahead;
+  }
+  if (ahead > 0)
+    text += cat("; ", counted(ahead, "run"), ahead == 1 ? " was" : " were", " here earlier");
+  return text;
+}
+
+// The script has said which devices the workers see.
+bool has_own_devices(const RunSpec& spec) {
+  return std::any_of(spec.worker_env.begin(), spec.worker_env.end(),
+                     [](const auto& each) { return each.first == kVisibleDevices; });
+}
+
+}  // namespace
+
+std::optional<Error> impossible_request(const RunSpec& spec) {
+  const CoreRequest request(spec.min_workers, spec.max_workers, spec.threads);
+  int cores = available_cores();
+  try {
+    cores = std::max(cores, offered_cores());
+  } catch (const Error&) {
+    // Said by the broker.
+  }
+  if (auto error = request.impossible(cores)) return error;
+  return impossible_gpus(spec);
+}
+
+ResourceBroker::ResourceBroker(const Seams& seams, Notice notice)
+    : seams_(seams),
+      request_(seams.spec.min_workers, seams.spec.max_workers, seams.spec.threads,
+               seams.spec.gpus_per_worker),
+      gpus_(find_run_gpus(seams.spec)),
+      notice_(std::move(notice)),
+      poll_(seams.loop, [this] { ask(); }) {}
+
+ResourceBroker::~ResourceBroker() = default;
+
+void ResourceBroker::request(std::function<void(int)> on_granted) {
+  const bool is_fixed = seams_.spec.min_workers == seams_.spec.max_workers;
+  if (held_ && is_fixed) return on_granted(seams_.spec.max_workers);
+  if (without_) return on_granted(whole_host(available_cores()).workers);
+  on_granted_ = std::move(on_granted);
+  waiting_since_s_ = monotonic_s();
+  next_notice_s_ = *waiting_since_s_ + kFirstNoticeS;
+  ask();
+}
+
+void ResourceBroker::cancel() {
+  on_granted_ = nullptr;
+  end_waiting();
+  poll_.stop();
+}
+
+void ResourceBroker::ask() {
+  seams_.io.post([this] {
+    Answer answer;
+    answer.offered = available_cores();
+    try {
+      answer = take();
+    } catch (const Error& e) {
+      // A lock that is held for long is no reason to go without cores.
+      if (e.code() == Code::kTimeout) {
+        answer.waiting_for = e.message();
+      } else {
+        answer.without = cat(gpus_.uuids.empty() ? "cores are" : "cores and GPUs are",
+                             " not shared with other runs: ", e.message());
+      }
+    }
+    seams_.loop.post([this, answer = std::move(answer)] { on_answer(answer); });
+  });
+}
+
+ResourceBroker::Answer ResourceBroker::take() {
+  if (!lease_) {
+    const LeaseHolder self{seams_.spec.name, static_cast<int>(getpid())};
+    lease_ = std::make_unique<HostLease>(self, gpus_.uuids);
+  }
+  Answer answer;
+  answer.offered = offered_cores();
+  if (seams_.spec.oversubscribe) {
+    answer.without =
+        cat("takes no cores of its own (--oversubscribe)", in_use_text(read_lease_table()));
+    return answer;
+  }
+  const auto choose = [&](const LeaseRoom& room) -> std::optional<LeaseWish> {
+    answer.grant = request_.grant(room, answer.offered);
+    if (!answer.grant) return std::nullopt;
+    return answer.grant->wish(request_.gpus().share());
+  };
+  if (!lease_->try_take(choose)) {
+    answer.grant.reset();
+    const LeaseTable table = read_lease_table();
+    answer.waiting_for = waiting_text(request_, gpus_.uuids, table);
+    answer.ways_out = ways_out(request_, table);
+    return answer;
+  }
+  if (lease_->is_borrowed()) answer.grant = whole_host(answer.offered);
+  answer.cores = lease_->cores();
+  answer.gpu_fds = lease_->gpu_fds();
+  return answer;
+}
+
+LeaseRoom ResourceBroker::all_gpus(int cores) const {
+  return {cores, FreeGpus(gpus_.uuids.size(), kWholeGpu)};
+}
+
+// As large as the host allows, and never below the least.
+ResourceRequest::Grant ResourceBroker::whole_host(int offered) const {
+  const LeaseRoom room = all_gpus(offered);
+  ResourceRequest::Grant out;
+  out.workers = std::max(seams_.spec.min_workers, request_.workers(room));
+  out.gpus = request_.gpus().place(room.gpus, out.workers).value_or(GpuPlaces{});
+  return out;
+}
+
+void ResourceBroker::on_answer(const Answer& answer) {
+  if (!on_granted_) return;
+  if (!answer.grant && answer.without.empty()) {
+    tell_waiting(answer);
+    return poll_.start(kPoll);
+  }
+  end_waiting();
+  ResourceRequest::Grant grant;
+  if (answer.grant) {
+    grant = *answer.grant;
+    if (!held_) tell_crowd(grant.workers, answer.offered);
+    held_ = true;
+  } else {
+    grant = whole_host(answer.offered);
+    without_ = true;
+    notice_(answer.without);
+    tell_crowd(grant.workers, answer.offered);
+  }
+  cores_ = answer.cores;
+  gpu_places_ = std::move(grant.gpus);
+  gpu_fds_ = answer.gpu_fds;
+  std::exchange(on_granted_, nullptr)(grant.workers);
+}
+
+void ResourceBroker::tell_waiting(const Answer& answer) {
+  const double now = monotonic_s();
+  if (now < next_notice_s_) return;
+  next_notice_s_ = now + seams_.spec.resource_notice_s;
+  const auto waited = static_cast<int64_t>(now - waiting_since_s_.value_or(now));
+  notice_(waited == 0 ? cat(answer.waiting_for, answer.ways_out)
+                      : cat(answer.waiting_for, " (for ", waited, " s now)"));
+}
+
+void ResourceBroker::tell_crowd(int workers, int offered) {
+  if (!request_.cores().is_crowded(offered)) return;
+  const int cores = std::max(1, offered);
+  notice_(cat(workers, " workers share ", counted(static_cast<size_t>(cores), "core"),
+              ": they take turns, so the run is no faster than with ",
+              counted(static_cast<size_t>(cores), "worker"), " (-n ", cores, ")"));
+}
+
+void ResourceBroker::end_waiting() {
+  waited_s_ = waited_s();
+  waiting_since_s_.reset();
+}
+
+double ResourceBroker::waited_s() const {
+  return waited_s_ + (waiting_since_s_ ? monotonic_s() - *waiting_since_s_ : 0);
+}
+
+void ResourceBroker::look(std::function<void(int)> on_seen) {
+  if (without_) return on_seen(request_.workers(all_gpus(available_cores())));
+  seams_.io.post([this, on_seen = std::move(on_seen)] {
+    int workers = 0;
+    try {
+      workers = request_.workers(lease_->room());
+    } catch (const Error&) {
+      // Busy, or the folder is gone: as it is.
+      workers = request_.workers(all_gpus(lease_->size()));
+    }
+    seams_.loop.post([on_seen, workers] { on_seen(workers); });
+  });
+}
+
+WorkerPlace ResourceBroker::place(int rank, int num_workers) const {
+  WorkerPlace out;
+  const std::vector<int> processors = own_processors();
+  bool bound = seams_.spec.threads > 0;
+  for (const HostLease::Core& core : share(rank, num_workers)) {
+    out.lease_fds.push_back(core.fd);
+    const auto number = static_cast<size_t>(core.core);
+    if (number < processors.size()) {
+      out.cpus.push_back(processors[number]);
+    } else {
+      bound = false;  // more cores are offered than there are
+    }
+  }
+  if (!bound) out.cpus.clear();
+  add_gpus(rank, out);
+  return out;
+}
+
+// Its devices are numbered as it sees them: among the union, or, where its environment is this
+// process's own, as this process does.
+void ResourceBroker::add_gpus(int rank, WorkerPlace& place) const {
+  const std::vector<int> used = used_gpus();
+  const bool is_union = visible_devices().has_value();
+  size_t first_fd = 0;
+  for (int before = 0; before < rank && before < static_cast<int>(gpu_places_.size()); ++before) {
+    first_fd += gpu_places_[static_cast<size_t>(before)].size();
+  }
+  if (rank >= static_cast<int>(gpu_places_.size())) return;
+  for (const int device : gpu_places_[static_cast<size_t>(rank)]) {
+    if (first_fd < gpu_fds_.size()) place.lease_fds.push_back(gpu_fds_[first_fd++]);
+    const auto position = std::find(used.begin(), used.end(), device) - used.begin();
+    place.gpus.push_back(is_union ? static_cast<int>(position)
+                                  : gpus_.numbers[static_cast<size_t>(device)]);
+    place.gpu_uuids.push_back(gpus_.uuids[static_cast<size_t>(device)]);
+    place.gpu_names.push_back(gpus_.names[static_cast<size_t>(device)]);
+  }
+}
+
+std::vector<int> ResourceBroker::used_gpus() const {
+  std::set<int> used;
+  for (const std::vector<int>& devices : gpu_places_) used.insert(devices.begin(), devices.end());
+  return {used.begin(), used.end()};
+}
+
+std::optional<std::string> ResourceBroker::visible_devices() const {
+  if (seams_.spec.local || has_own_devices(seams_.spec)) return std::nullopt;
+  const std::vector<int> used = used_gpus();
+  if (!used.empty() && static_cast<int>(used.size()) == gpus_.visible) return std::nullopt;
+  std::vector<std::string> uuids;
+  for (const int device : used) uuids.push_back(gpus_.uuids[static_cast<size_t>(device)]);
+  return join(uuids, ",");
+}
+
+std::vector<HostLease::Core> ResourceBroker::share(int rank, int num_workers) const {
+  const auto count = static_cast<int>(cores_.size());
+  if (count == 0) return {};
+  if (count < num_workers) return {cores_[static_cast<size_t>(rank % count)]};
+  const int each = count / num_workers;
+  return {cores_.begin() + rank * each, cores_.begin() + (rank + 1) * each};
+}
+
+}  // namespace rtrain

@@ -1,0 +1,99 @@
+// host/train/resources/resource_broker.h: gets the cores and GPUs of a run, waiting where others
+// have them, and says so.
+//
+// Belongs to the control thread; the files of the leases are touched on the io thread. A run of
+// fixed size keeps what it has to the end; an elastic one asks again for each attempt. Where leases
+// do not work (no runtime folder), or the run is to take none (RunSpec.oversubscribe), a notice
+// says so and the run goes on without.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/loop/loop.h"
+#include "host/loop/task_thread.h"
+#include "host/loop/timer.h"
+#include "host/machine/lease.h"
+#include "host/train/group/worker_group.h"
+#include "host/train/resources/resource_request.h"
+#include "host/train/resources/run_gpus.h"
+#include "host/train/run_spec.h"
+
+namespace rtrain {
+
+// The error of a run that this host can never hold. Also false where there is no runtime folder.
+std::optional<Error> impossible_request(const RunSpec& spec);
+
+class ResourceBroker {
+ public:
+  using Notice = std::function<void(const std::string& text)>;
+  struct Seams {
+    const RunSpec& spec;
+    Loop& loop;
+    TaskThread& io;
+  };
+  ResourceBroker(const Seams& seams, Notice notice);
+  // The io thread has to be idle.
+  ~ResourceBroker();
+
+  // Calls back with the number of workers that what is held is for.
+  void request(std::function<void(int workers)> on_granted);
+  // No answer is wanted any more.
+  void cancel();
+  // How long the run has waited for its resources, all requests together.
+  double waited_s() const;
+  // Calls back with the number of workers that could run now, those that do included.
+  void look(std::function<void(int workers)> on_seen);
+
+  // The cores of one of so many workers, its own where there are enough, and its GPUs. It is bound
+  // to the cores where the run said how many it needs.
+  WorkerPlace place(int rank, int num_workers) const;
+  // The devices that all workers of this host may see, for CUDA_VISIBLE_DEVICES; nothing: what this
+  // process sees. Workers that were given none see none.
+  std::optional<std::string> visible_devices() const;
+
+ private:
+  struct Answer {
+    std::optional<ResourceRequest::Grant> grant = std::nullopt;  // nothing: wait
+    std::vector<HostLease::Core> cores = {};
+    std::vector<int> gpu_fds = {};
+    int offered = 0;
+    std::string waiting_for = {};
+    std::string ways_out = {};
+    std::string without = {};  // why the run takes no lease
+  };
+  Answer take();
+  // What the run has where nothing is shared with others.
+  ResourceRequest::Grant whole_host(int offered) const;
+  LeaseRoom all_gpus(int cores) const;
+  void ask();
+  void on_answer(const Answer& answer);
+  void tell_waiting(const Answer& answer);
+  void tell_crowd(int workers, int offered);
+  void end_waiting();
+  void add_gpus(int rank, WorkerPlace& place) const;
+  std::vector<HostLease::Core> share(int rank, int num_workers) const;
+  // The union of the workers' devices, lowest first.
+  std::vector<int> used_gpus() const;
+
+  Seams seams_;
+  ResourceRequest request_;
+  RunGpus gpus_;  // that the run may use
+  Notice notice_;
+  std::unique_ptr<HostLease> lease_;  // on the io thread
+  std::function<void(int)> on_granted_;
+  std::vector<HostLease::Core> cores_;
+  GpuPlaces gpu_places_;
+  std::vector<int> gpu_fds_;  // in the order of the workers and their devices
+  bool held_ = false;
+  bool without_ = false;  // it takes no lease
+  std::optional<double> waiting_since_s_;
+  double waited_s_ = 0;
+  double next_notice_s_ = 0;
+  Timer poll_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,41 @@
+// host/train/resources/resource_request.h: what a run asks of its host, cores and GPUs together.
+// Pure.
+#pragma once
+
+#include <optional>
+
+#include "host/machine/gpu_request.h"
+#include "host/machine/lease.h"
+#include "host/train/resources/core_request.h"
+
+namespace rtrain {
+
+class ResourceRequest {
+ public:
+  // cores_per_worker 0: not said. Throws Error(kConfig) for odd amounts of GPUs.
+  ResourceRequest(int min_workers, int max_workers, int cores_per_worker, double gpus_per_worker);
+
+  // What a group has, and how large it is.
+  struct Grant {
+    int workers = 0;
+    int cores = 0;
+    GpuPlaces gpus;  // one entry for each worker
+
+    LeaseWish wish(int share) const;
+  };
+  // As large a group as the room is for; nothing: there is not enough. `offered` cores are there
+  // for all runs together.
+  std::optional<Grant> grant(const LeaseRoom& room, int offered) const;
+  // The workers that could run in this room.
+  int workers(const LeaseRoom& room) const;
+
+  const CoreRequest& cores() const { return cores_; }
+  const GpuRequest& gpus() const { return gpus_; }
+
+ private:
+  int min_workers_;
+  CoreRequest cores_;
+  GpuRequest gpus_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,31 @@
+// host/train/resources/run_gpus.h: the devices that a run may use: those that this process sees, of
+// the type that it asks for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/base/error.h"
+#include "host/machine/gpu_request.h"
+#include "host/train/run_spec.h"
+
+namespace rtrain {
+
+inline constexpr const char* kVisibleDevices = "CUDA_VISIBLE_DEVICES";
+
+struct RunGpus {
+  std::vector<int> numbers;  // as this process counts them
+  std::vector<std::string> uuids;
+  std::vector<std::string> names;
+  int visible = 0;       // all that this process sees, of any type
+  std::string why_none;  // where there are none
+};
+
+// Starts the driver in this process where the run asks for GPUs.
+RunGpus find_run_gpus(const RunSpec& spec);
+
+// The error of a run that can never have its GPUs on this host.
+std::optional<Error> impossible_gpus(const RunSpec& spec);
+
+}  // namespace rtrain

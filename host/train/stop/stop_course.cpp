@@ -1,0 +1,83 @@
+#include "host/train/stop/stop_course.h"
+
+#include <algorithm>
+
+#include "host/base/clock.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+// Control threads answer within microseconds: who does not is stopped or stuck in the kernel.
+constexpr std::chrono::milliseconds kAnswer{2000};
+// From the commit to the return of the train function.
+constexpr std::chrono::milliseconds kReturn{2000};
+
+Value to_message(const StopOrder& order) {
+  const bool prepare = order.type == StopOrder::Type::kPrepare;
+  Map out{{"type", prepare ? "stop_prepare" : "stop_release"}, {"round", order.round}};
+  if (order.at) out.set("at", *order.at);
+  return out;
+}
+
+}  // namespace
+
+StopCourse::StopCourse(Loop& loop, int num_workers, StopCourseSeams seams)
+    : seams_(std::move(seams)),
+      agreement_(num_workers),
+      answers_(loop, [this] { on_no_answer(); }),
+      grace_(loop, [this] { seams_.on_grace_passed(); }),
+      return_(loop, [this] { seams_.on_complete(); }) {}
+
+void StopCourse::start(double grace_s) {
+  started_ = true;
+  grace_.start(to_ms(grace_s));
+  send(agreement_.prepare());
+}
+
+void StopCourse::on_calls(int rank, const Value& message) {
+  const int round = static_cast<int>(message["round"].as_int());
+  send(agreement_.on_calls(rank, round, message["calls"].as_int()));
+}
+
+void StopCourse::on_seen(const Value& message) {
+  const int64_t index = message["index"].as_int();
+  first_seen_ = std::min(first_seen_.value_or(index), index);
+}
+
+void StopCourse::on_left(int rank) { send(agreement_.on_left(rank)); }
+
+void StopCourse::on_committed(int64_t index) {
+  if (!started_) return;
+  if (first_seen_) {
+    if (index >= *first_seen_) return_.start(kReturn);
+  } else if (!agreement_.is_polled()) {
+    seams_.on_complete();
+  }
+}
+
+void StopCourse::close() {
+  answers_.stop();
+  grace_.stop();
+  return_.stop();
+}
+
+void StopCourse::send(const std::optional<StopOrder>& order) {
+  if (!order) return;
+  if (order->type == StopOrder::Type::kPrepare) {
+    answers_.start(kAnswer);
+  } else {
+    answers_.stop();
+  }
+  seams_.send_all(to_message(*order));
+}
+
+void StopCourse::on_no_answer() {
+  for (const int rank : agreement_.missing()) {
+    seams_.on_notice(cat("rank ", rank, " has not answered the request to stop for ",
+                         kAnswer.count() / 1000, " s: its process does not run"));
+  }
+  send(agreement_.on_deadline());
+}
+
+}  // namespace rtrain

@@ -1,0 +1,86 @@
+#include "host/train/stop/stop_signals.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <string>
+
+#include "host/base/clock.h"
+#include "host/base/error.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+// No hand is that fast; `timeout` signals its child and then the group that the child is in.
+constexpr double kOneSignalS = 0.1;
+// For the run's end to reach the disk after a second signal.
+constexpr std::chrono::seconds kLastResort{2};
+
+StopKind kind_of(int number) {
+  return number == SIGINT ? StopKind::kInterrupt : StopKind::kTerminate;
+}
+
+// Ctrl-C and Ctrl-\ are a hand's.
+Code code_of(int number) {
+  return number == SIGINT || number == SIGQUIT ? Code::kInterrupted : Code::kTerminated;
+}
+
+bool is_ignored(int number) {
+  struct sigaction action {};
+  return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+StopSignals::StopSignals(Loop& loop, Seams seams)
+    : seams_(std::move(seams)), last_resort_(loop, [this] { _exit(exit_code_); }) {
+  for (const int number : kStopSignals) {
+    if (is_ignored(number)) continue;
+    signals_.push_back(
+        std::make_unique<Signal>(loop, number, [this, number] { on_signal(number); }));
+  }
+}
+
+std::string StopSignals::name(int number) { return cat("SIG", sigabbrev_np(number)); }
+
+void StopSignals::on_forwarded(int number) {
+  if (number == SIGQUIT) return quit();
+  ask(number);
+}
+
+void StopSignals::on_signal(int number) {
+  const double now_s = monotonic_s();
+  const bool same = own_ > 0 && now_s - last_s_ < kOneSignalS;
+  last_s_ = now_s;
+  if (same) return;
+  if (number == SIGXCPU && asked_) return;  // the kernel sends it every second
+  exit_code_ = exit_code(code_of(number));
+  ++own_;
+  if (number == SIGQUIT && !quitting_) return quit();
+  if (own_ == 1) return ask(number);
+  if (own_ > 2) _exit(exit_code_);
+  kill();
+}
+
+void StopSignals::quit() {
+  if (quitting_) return;
+  asked_ = quitting_ = true;
+  own_ = 1;
+  exit_code_ = exit_code(code_of(SIGQUIT));
+  seams_.show_stacks([this] { kill(); });
+}
+
+void StopSignals::kill() {
+  seams_.on_second();
+  last_resort_.start(kLastResort);
+}
+
+void StopSignals::ask(int number) {
+  if (asked_) return;
+  asked_ = true;
+  seams_.on_first(kind_of(number), number);
+}
+
+}  // namespace rtrain

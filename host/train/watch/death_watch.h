@@ -1,0 +1,56 @@
+// host/train/watch/death_watch.h: learns of a worker's death before the kernel has freed its
+// memory.
+//
+// A worker's main thread holds the mutex in its progress page for life (`alive`); the kernel gives
+// it away first thing as the thread ends. The worker's exit status and the end of its channel come
+// only when its memory is gone, tens of milliseconds later for each gigabyte. A thread for each
+// watched rank sleeps in that mutex: the kernel wakes it, nothing is polled.
+//
+// Belongs to the loop's thread. The board outlives it. Its destructor waits for the threads: those
+// of processes that have ended are over by then, a live one's wakes up within a second.
+#pragma once
+
+#include <uv.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "host/base/progress_board.h"
+#include "host/loop/loop.h"
+
+namespace rtrain {
+
+class DeathWatch {
+ public:
+  // Called on the loop's thread, at most once for each rank.
+  using OnDying = std::function<void(int rank)>;
+
+  DeathWatch(Loop& loop, ProgressBoard& board, OnDying on_dying);
+  ~DeathWatch();
+  DeathWatch(const DeathWatch&) = delete;
+  DeathWatch& operator=(const DeathWatch&) = delete;
+
+  // Nothing for a rank that has not taken its page, or when the system has no thread to spare: its
+  // exit status tells later. A worker that leaves its page in order is not reported.
+  void start(int rank);
+
+ private:
+  struct Watch {
+    DeathWatch& owner;
+    int rank;
+    pthread_mutex_t& alive;
+    uv_thread_t thread{};
+  };
+  static void wait(void* watch);
+  void tell(int rank);
+
+  Loop& loop_;
+  ProgressBoard& board_;
+  std::shared_ptr<OnDying> on_dying_;
+  std::atomic<bool> stopping_{false};
+  std::vector<std::unique_ptr<Watch>> watches_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,28 @@
+#include "host/train/watch/diag_folder.h"
+
+#include <fcntl.h>
+
+#include "host/base/clock.h"
+#include "host/base/text.h"
+#include "host/store/file.h"
+
+namespace rtrain {
+
+std::string DiagFolder::name(int64_t unix_ms, int attempt) {
+  std::string out;
+  for (const char c : time_text(unix_ms)) {
+    if (c == 'T') out += '-';
+    if ((c >= '0' && c <= '9') || c == '.') out += c;
+  }
+  return cat(out, "-attempt-", attempt);
+}
+
+void DiagFolder::write(const std::string& folder,
+                       const std::vector<std::pair<std::string, std::string>>& files) {
+  make_folders(folder);
+  for (const auto& [name, text] : files) {
+    OpenFile(cat(folder, "/", name), O_WRONLY | O_CREAT | O_TRUNC).write(text);
+  }
+}
+
+}  // namespace rtrain

@@ -1,0 +1,19 @@
+// host/train/watch/diag_folder.h: a folder of a run that holds what was seen at a hang.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rtrain {
+
+struct DiagFolder {
+  // "20261122-015900.123-attempt-2"
+  static std::string name(int64_t unix_ms, int attempt);
+  // Throws kEnvironment: a full disk must not keep a verdict from being acted upon.
+  static void write(const std::string& folder,
+                    const std::vector<std::pair<std::string, std::string>>& files);
+};
+
+}  // namespace rtrain

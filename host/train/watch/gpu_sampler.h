@@ -1,0 +1,48 @@
+// host/train/watch/gpu_sampler.h: a thread that asks NVIDIA's management library what devices do,
+// and hears of their errors.
+//
+// Belongs to the control thread, which never waits for the library: a device that is going down can
+// hold its caller up for long. Where the library is not here the thread ends at once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/loop/loop.h"
+#include "host/machine/nvml.h"
+
+namespace rtrain {
+
+struct GpuSample {
+  std::string uuid;
+  GpuState state;
+  int64_t time_ms = 0;
+};
+
+class GpuSampler {
+ public:
+  // On the control thread, and not after the end of this object.
+  struct Outlets {
+    std::function<void(const GpuSample& sample)> on_sample;
+    // The devices, of those asked for, that the fault concerns.
+    std::function<void(const std::vector<std::string>& uuids, int64_t xid)> on_fault;
+  };
+  struct Plan {
+    std::vector<std::string> uuids;
+    double interval_s = 5;  // 0: faults alone
+  };
+
+  GpuSampler(Loop& loop, Plan plan, Outlets outlets);
+  // Does not wait for a library that hangs: the thread is left to itself then.
+  ~GpuSampler();
+  GpuSampler(const GpuSampler&) = delete;
+  GpuSampler& operator=(const GpuSampler&) = delete;
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,63 @@
+#include "host/train/watch/gpu_series.h"
+
+#include <optional>
+#include <utility>
+
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+// An open chunk is written anew with each of its points.
+constexpr size_t kChunkPoints = 128;
+constexpr int64_t kMsPerS = 1000;
+
+std::optional<double> own_bytes(const GpuState& state, int pid) {
+  for (const GpuProcess& process : state.processes) {
+    if (process.pid == pid && process.memory_bytes) {
+      return static_cast<double>(*process.memory_bytes);
+    }
+  }
+  return std::nullopt;
+}
+
+template <class T>
+std::optional<double> number(const std::optional<T>& value) {
+  return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<SeriesChunk> GpuSeries::add(const Owner& owner, const GpuState& state,
+                                        int64_t time_ms) {
+  const bool answers = state.used_bytes.has_value();
+  const std::pair<const char*, std::optional<double>> values[] = {
+      {"utilization_percent", number(state.utilization_percent)},
+      {"memory_used_bytes", number(state.used_bytes)},
+      {"memory_own_bytes", own_bytes(state, owner.pid)},
+      {"power_w", state.power_w},
+      {"temperature_c", number(state.temperature_c)},
+      {"slowed", answers ? std::optional(state.slowed_by.empty() ? 0.0 : 1.0) : std::nullopt}};
+  const std::string prefix = owner.place == 0 ? "gpu/" : cat("gpu/", owner.place, "/");
+  std::vector<SeriesChunk> out;
+  for (const auto& [name, value] : values) {
+    if (!value) continue;
+    out.push_back(add_point(owner.rank, prefix + name, {time_ms / kMsPerS, time_ms, *value}));
+  }
+  return out;
+}
+
+SeriesChunk GpuSeries::add_point(int rank, const std::string& key, const SeriesPoint& point) {
+  Series& series = series_[{rank, key}];
+  if (series.points.size() == kChunkPoints) {
+    series.points.clear();
+    ++series.number;
+  }
+  series.points.push_back(point);
+  SeriesChunk chunk = chunk_of(key, series.number, series.points);
+  chunk.attempt = attempt_;
+  chunk.rank = rank;
+  return chunk;
+}
+
+}  // namespace rtrain

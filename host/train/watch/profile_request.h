@@ -1,0 +1,56 @@
+// host/train/watch/profile_request.h: asks workers for profiles and waits for them, for `rtrain
+// profile`.
+//
+// Belongs to the control thread. One request at a time. A rank that ends, or does not answer by the
+// deadline, has an error in the place of its profile.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "host/base/value.h"
+#include "host/loop/timer.h"
+
+namespace rtrain {
+
+struct ProfilePlan {
+  std::vector<int> ranks;
+  double seconds = 0;
+  int64_t steps = 0;     // so many reports instead of seconds; 0: seconds count
+  double timeout_s = 0;  // of the steps
+  bool record_shapes = false;
+  std::string stem;  // the files are "<stem>-rank0.json"
+};
+
+class ProfileRequest {
+ public:
+  // By rank: {rank, path, events, seconds, reports, note?} or {rank, error}.
+  using Done = std::function<void(const List& profiles)>;
+
+  ProfileRequest(Loop& loop, std::function<void(int rank, const Value& message)> send);
+
+  // Throws kUsage while another one is under way.
+  void start(const ProfilePlan& plan, Done done);
+  void on_answer(int rank, const Value& message);
+  void on_gone(int rank);
+
+ private:
+  void set_answer(int rank, Map answer);
+  void finish();
+
+  std::function<void(int rank, const Value& message)> send_;
+  std::vector<int> ranks_;  // that are asked; none: no request is under way
+  std::map<int, Map> answers_;
+  Done done_;
+  int64_t id_ = 0;
+  double waits_s_ = 0;
+  Timer deadline_;
+};
+
+// How long an answer to the plan may take: what is recorded, the start of the device's tracing and
+// the writing of the file.
+double profile_deadline_s(double recorded_s);
+
+}  // namespace rtrain

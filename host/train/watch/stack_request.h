@@ -1,0 +1,66 @@
+// host/train/watch/stack_request.h: asks workers for their stacks and completes what they cannot
+// say from their pages and /proc.
+//
+// Belongs to the control thread. A worker that is stopped, does not answer in time or ends is
+// described by what its page shows. Requests that come while one is under way share its answer. A
+// request ends when the last of its workers has ended, at the latest.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host/base/progress_board.h"
+#include "host/base/value.h"
+#include "host/loop/timer.h"
+
+namespace rtrain {
+
+class StackRequest {
+ public:
+  // By rank: {rank, pid, state, lua, threads, collectives}.
+  using Done = std::function<void(const List& stacks)>;
+  struct Target {
+    int rank;
+    int pid;
+  };
+
+  StackRequest(Loop& loop, const ProgressBoard& board,
+               std::function<void(int rank, const Value& message)> send);
+
+  // With a folder, a worker writes there what its devices were given before it answers.
+  void start(const std::vector<Target>& targets, const std::string& folder, Done done);
+  void on_answer(int rank, const Value& message);
+  // The worker's process has ended.
+  void on_gone(int rank);
+
+ private:
+  // A worker that is asked, and what it said.
+  struct Asked {
+    Target target;
+    Value answer;
+    bool is_gone = false;
+    bool is_done() const { return is_gone || !answer.is_nil(); }
+  };
+  Asked* find(int rank);
+  void finish_if_done();
+  void finish();
+  Map describe(const Asked& asked) const;
+
+  const ProgressBoard& board_;
+  std::function<void(int rank, const Value& message)> send_;
+  std::vector<Asked> asked_;
+  std::vector<Done> waiting_;  // none: no request is under way
+  int64_t id_ = 0;
+  Timer deadline_;
+};
+
+enum class StackDetail {
+  kScript,  // the script's lines; the library's where there are none
+  kAll,     // all of Lua's, and the native frames of every thread
+};
+
+// The stacks of one rank as text for people.
+std::string stack_text(const Value& stack, StackDetail detail = StackDetail::kAll);
+
+}  // namespace rtrain

@@ -1,0 +1,159 @@
+#include "host/train/watch/watchdog.h"
+
+#include <algorithm>
+
+#include "host/base/clock.h"
+#include "host/base/json.h"
+#include "host/base/text.h"
+#include "host/machine/process_facts.h"
+
+namespace rtrain {
+namespace {
+
+constexpr std::chrono::milliseconds kInterval{250};
+constexpr uint64_t kComparedCalls = 4;
+
+CollectiveFacts to_facts(const CollectiveCall& call) {
+  return {call.sequence, cat(call.operation.view(), "(", call.tensors.view(), ")"),
+          std::string(call.line.view())};
+}
+
+// The innermost line that is not of rtrain's own modules.
+std::string users_line(const Value& lua) {
+  for (const Value& line : lua.as_list()) {
+    if (is_users_line(line.as_string())) return line.as_string();
+  }
+  return lua.as_list().empty() ? "" : lua.as_list()[0].as_string();
+}
+
+const Value* stack_of(const List& stacks, int rank) {
+  for (const Value& stack : stacks) {
+    if (stack["rank"].as_int() == rank) return &stack;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Watchdog::Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, Outlets outlets)
+    : board_(std::make_unique<ProgressBoard>(num_ranks)),
+      outlets_(std::move(outlets)),
+      deaths_(loop, *board_,
+              [this](int rank) {
+                if (!at(rank).is_gone) outlets_.dying(rank);
+              }),
+      verdict_(limits, num_ranks),
+      ranks_(static_cast<size_t>(num_ranks)),
+      stacks_(loop, *board_, [this](int rank, const Value& m) { outlets_.send(rank, m); }),
+      timer_(loop, [this] { look(); }) {}
+
+void Watchdog::set_started(int rank) {
+  at(rank).is_started = true;
+  if (!is_stopped_ && !timer_.is_active()) timer_.start(kInterval);
+}
+
+void Watchdog::stop() {
+  is_stopped_ = true;
+  timer_.stop();
+}
+
+void Watchdog::set_gone(int rank) {
+  at(rank).is_gone = true;
+  stacks_.on_gone(rank);
+}
+
+void Watchdog::ask_stacks(StackRequest::Done done, const std::string& folder) {
+  std::vector<StackRequest::Target> targets;
+  for (int rank = 0; rank < board_->size(); ++rank) {
+    if (at(rank).pid != 0 && !at(rank).is_gone) targets.push_back({rank, at(rank).pid});
+  }
+  stacks_.start(targets, folder, std::move(done));
+}
+
+void Watchdog::save_stacks(const std::string& text, std::function<void()> then) {
+  const std::string folder = outlets_.folder();
+  ask_stacks(
+      [this, text, folder, then = std::move(then)](const List& stacks) {
+        save(text, stacks, folder);
+        then();
+      },
+      folder);
+}
+
+void Watchdog::look() {
+  timer_.start(kInterval);
+  std::vector<RankFacts> all;
+  for (int rank = 0; rank < board_->size(); ++rank) {
+    if (at(rank).is_gone) return;  // its end decides
+    all.push_back(facts(rank));
+  }
+  for (const HangFinding& finding : verdict_.decide(monotonic_s(), all)) {
+    const std::string folder = outlets_.folder();
+    ask_stacks([this, finding, folder](const List& stacks) { tell(finding, stacks, folder); },
+               folder);
+  }
+}
+
+RankFacts Watchdog::facts(int rank) const {
+  const Rank& known = ranks_[static_cast<size_t>(rank)];
+  const ProgressPage& page = board_->page(rank);
+  const ProcessFacts process = process_facts(known.pid);
+  RankFacts out;
+  out.is_started = known.is_started;
+  out.has_returned = known.has_returned;
+  out.state = process.state;
+  out.cpu_s = process.cpu_s;
+  out.progress = progress_of(page);
+  out.collectives = page.collectives.load(std::memory_order_acquire);
+  out.reports = page.reports.load(std::memory_order_relaxed);
+  out.beat_s = page.beat_s.load(std::memory_order_relaxed);
+  if (const auto busy = page.busy.read()) out.is_busy = busy->until_s > monotonic_s();
+  if (const auto blocked = page.blocked.read(); blocked && blocked->depth > 0) {
+    List lines;
+    for (int i = 0; i < blocked->num_frames; ++i) {
+      lines.push_back(blocked->frames[static_cast<size_t>(i)].view());
+    }
+    out.wait = WaitFacts{std::string(blocked->operation.view()), blocked->since_s,
+                         users_line(Value(std::move(lines)))};
+  }
+  const uint64_t first =
+      out.collectives > kComparedCalls ? out.collectives - kComparedCalls + 1 : 1;
+  if (const auto device = page.device.read(); device && device->sequence != 0) {
+    out.device = DeviceFacts{device->sequence, device->since_s};
+    const auto call = device->sequence < first ? page.call(device->sequence) : std::nullopt;
+    if (call) out.calls.push_back(to_facts(*call));
+  }
+  for (uint64_t sequence = first; sequence <= out.collectives; ++sequence) {
+    if (const auto call = page.call(sequence)) out.calls.push_back(to_facts(*call));
+  }
+  return out;
+}
+
+void Watchdog::tell(const HangFinding& finding, const List& stacks, const std::string& folder) {
+  if (is_stopped_) return;
+  std::string text = cat("rank ", finding.rank, " (pid ", at(finding.rank).pid, ") ", finding.text);
+  const Value* odd = stack_of(stacks, finding.rank);
+  if (odd != nullptr && finding.kind == HangFinding::Kind::kBusy) {
+    if (const std::string line = users_line((*odd)["lua"]); !line.empty()) {
+      text += cat("; it is at ", line);
+    }
+  }
+  save(text, stacks, folder);
+  if (!finding.proof) return;
+  stop();
+  outlets_.fail(finding.rank, Error(Code::kTimeout, cat("the run hangs: ", text),
+                                    odd == nullptr ? "" : stack_text(*odd)));
+}
+
+void Watchdog::save(const std::string& text, const List& stacks, const std::string& folder) {
+  std::vector<std::pair<std::string, std::string>> files;
+  std::string all;
+  for (const Value& stack : stacks) all += stack_text(stack) + "\n";
+  files.emplace_back("verdict.txt", text + "\n");
+  files.emplace_back("stacks.txt", all);
+  files.emplace_back("stacks.json", to_json(Value(stacks)) + "\n");
+  outlets_.save(folder, std::move(files));
+  outlets_.warn(cat("watchdog: ", text, " (stacks of all ranks: ", folder, ")"));
+}
+
+}  // namespace rtrain

@@ -1,0 +1,91 @@
+// host/train/watch/watchdog.h: looks after the workers of one attempt: their pages, their /proc,
+// who dies and who hangs.
+//
+// Belongs to the control thread. Every quarter of a second it puts what the ranks show before a
+// HangVerdict; what that finds is named in one line, with every rank's stacks in a folder of the
+// run, and where it is proof the attempt is failed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/base/error.h"
+#include "host/base/progress_board.h"
+#include "host/base/value.h"
+#include "host/loop/timer.h"
+#include "host/train/watch/death_watch.h"
+#include "host/train/watch/hang_verdict.h"
+#include "host/train/watch/stack_request.h"
+
+namespace rtrain {
+
+class Watchdog {
+ public:
+  struct Outlets {
+    std::function<void(int rank, const Value& message)> send;
+    std::function<void(const std::string& text)> warn;
+    // A new folder of the run for what is seen now; it need not be there yet.
+    std::function<std::string()> folder;
+    // Saves the files, name and text each, in that folder.
+    std::function<void(const std::string& folder,
+                       std::vector<std::pair<std::string, std::string>> files)>
+        save;
+    // The rank has failed, and its group with it.
+    std::function<void(int rank, const Error& error)> fail;
+    // The rank's main thread has ended without leaving its page: its process is going.
+    std::function<void(int rank)> dying;
+  };
+
+  Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, Outlets outlets);
+
+  // What the workers inherit.
+  int progress_fd() const { return board_->fd(); }
+  const ProgressPage& page(int rank) const { return board_->page(rank); }
+  uint64_t copied_bytes() const { return board_->copied_bytes(); }
+
+  void set_pid(int rank, int pid) { at(rank).pid = pid; }
+  // It has taken its page: from here on its death is seen.
+  void set_attached(int rank) { deaths_.start(rank); }
+  void set_started(int rank);
+  void set_returned(int rank) { at(rank).has_returned = true; }
+  // Its process is gone: no stack can be asked of it, and none is waited for.
+  void set_gone(int rank);
+  void on_stack(int rank, const Value& message) { stacks_.on_answer(rank, message); }
+  // No verdict from here on, not even of stacks that were asked for before: the group is being
+  // ended.
+  void stop();
+
+  // Every rank's stacks, of a stopped one what its page shows. With a folder the ranks also write
+  // there what their devices were given.
+  void ask_stacks(StackRequest::Done done, const std::string& folder = "");
+  // Saves them with that text as the verdict, names the folder in a warning, and then calls `then`.
+  void save_stacks(const std::string& text, std::function<void()> then);
+
+ private:
+  struct Rank {
+    int pid = 0;
+    bool is_started = false;
+    bool has_returned = false;
+    bool is_gone = false;
+  };
+
+  Rank& at(int rank) { return ranks_.at(static_cast<size_t>(rank)); }
+  void look();
+  RankFacts facts(int rank) const;
+  void tell(const HangFinding& finding, const List& stacks, const std::string& folder);
+  void save(const std::string& text, const List& stacks, const std::string& folder);
+
+  std::unique_ptr<ProgressBoard> board_;
+  Outlets outlets_;
+  DeathWatch deaths_;
+  HangVerdict verdict_;
+  std::vector<Rank> ranks_;
+  StackRequest stacks_;
+  bool is_stopped_ = false;
+  Timer timer_;
+};
+
+}  // namespace rtrain
