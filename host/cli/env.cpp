@@ -1,4 +1,6 @@
-// rtrain env: versions, LibTorch, Arrow, cores, memory, GPUs, CUDA.
+// rtrain env: versions, LibTorch, Arrow, cores, memory, GPUs, CUDA; --variables: the environment
+// variables that rtrain reads.
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 
@@ -6,6 +8,7 @@
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
+#include "host/cli/variables.h"
 #include "host/store/environment.h"
 
 namespace rtrain {
@@ -93,6 +96,41 @@ void print_environment(const Value& environment) {
   print_field("network", environment["network"].as_string());
 }
 
+// What the variable is set to here; nil where it is not.
+Value set_value(const Variable& variable) {
+  const char* value = std::getenv(std::string(variable.name).c_str());
+  return value == nullptr ? Value() : Value(value);
+}
+
+void print_variables_json() {
+  List rows;
+  for (const Variable& variable : variables()) {
+    rows.push_back(Map{{"name", std::string(variable.name)},
+                       {"group", std::string(variable.group)},
+                       {"default", std::string(variable.otherwise)},
+                       {"meaning", std::string(variable.meaning)},
+                       {"value", set_value(variable)}});
+  }
+  print_json(Value(std::move(rows)));
+}
+
+void print_variables() {
+  constexpr size_t kNameWidth = 38;
+  std::string_view group;
+  for (const Variable& variable : variables()) {
+    if (variable.group != group) {
+      std::cout << (group.empty() ? "" : "\n") << variable.group << "\n";
+      group = variable.group;
+    }
+    const Value value = set_value(variable);
+    std::cout << "  " << variable.name << std::string(kNameWidth - variable.name.size(), ' ')
+              << variable.meaning;
+    if (!variable.otherwise.empty()) std::cout << " (default: " << variable.otherwise << ")";
+    if (!value.is_nil()) std::cout << "; now " << value.as_string();
+    std::cout << "\n";
+  }
+}
+
 void print_fault_points() {
   constexpr size_t kNameWidth = 20;
   if (!kHasFaultPoints) return;
@@ -108,12 +146,16 @@ void add_env(Parser& parser) {
   auto json = std::make_shared<bool>(false);
   Command command = parser.command("env", "Show versions, LibTorch, Arrow, cores, memory and GPUs");
   command.flag("--json", json.get(), "one JSON document");
+  auto variables = std::make_shared<bool>(false);
+  command.flag("--variables", variables.get(),
+               "the environment variables that rtrain reads, their defaults and values");
   // For tests: `host/base/fault.h`. No group: the help does not show it.
   auto fault_points = std::make_shared<bool>(false);
   command.flag("--fault-points", fault_points.get(),
                "the places where a test can make a process fail");
-  command.action([json, fault_points] {
+  command.action([json, fault_points, variables] {
     if (*fault_points) return print_fault_points();
+    if (*variables) return *json ? print_variables_json() : print_variables();
     const Value environment = describe_environment();
     if (*json) return print_json(environment);
     print_environment(environment);

@@ -1,0 +1,53 @@
+"""`rtrain env --variables` lists every environment variable that the code reads, with its default and its value."""
+
+import re
+
+from test_documents import SOURCE
+
+LIST = SOURCE / "host" / "cli" / "variables.cpp"
+
+
+def names_in(text, suffix):
+    """The names that a text of C++ or Lua reads or tells users about: RTRAIN_… and what getenv is called with."""
+    names = set(re.findall(r"""getenv(?:\(| )["'](\w+)["']""", text))
+    if suffix == ".lua":
+        return names | set(re.findall(r"\bRTRAIN_[A-Z][A-Z_]*[A-Z]\b", text))
+    for literal in re.findall(r'"((?:[^"\\\n]|\\.)*)"', text):
+        names |= set(re.findall(r"\bRTRAIN_[A-Z][A-Z_]*[A-Z]\b", literal))
+    return names | set(re.findall(r"\$(RTRAIN_[A-Z][A-Z_]*[A-Z])\b", text))
+
+
+def read_names():
+    """Name → one of the files that read it."""
+    found = {}
+    for folder in ("host", "modules"):
+        for path in (SOURCE / folder).rglob("*"):
+            if path.suffix in (".h", ".cpp", ".lua") and path != LIST:
+                found.update(dict.fromkeys(names_in(path.read_text(), path.suffix), path.relative_to(SOURCE)))
+    return found
+
+
+def test_the_list_has_every_variable_that_the_code_reads(rtrain):
+    listed = {row["name"] for row in rtrain.json("env", "--variables")}
+    read = read_names()
+    assert len(read) > 30
+    assert {name: str(path) for name, path in read.items() if name not in listed} == {}
+    assert {name for name in listed if name.startswith("RTRAIN_")} <= set(read), "nobody reads it any more"
+
+
+def test_a_variable_that_is_not_listed_is_found():
+    assert names_in('double s = seconds_setting("RTRAIN_NEW_S", 5);', ".cpp") == {"RTRAIN_NEW_S"}
+    assert names_in("local folder = os.getenv 'NEW_FOLDER'", ".lua") == {"NEW_FOLDER"}
+    assert names_in('Parser parser("rtrain", "rtrain " RTRAIN_VERSION);', ".cpp") == set()
+
+
+def test_each_has_a_meaning_and_the_value_that_is_set(rtrain):
+    rtrain.env["RTRAIN_GPU_SAMPLE_S"] = "7"
+    rtrain.env.pop("RTRAIN_DATA", None)
+    rows = {row["name"]: row for row in rtrain.json("env", "--variables")}
+    assert all(row["meaning"] and row["group"] for row in rows.values())
+    assert (rows["RTRAIN_GPU_SAMPLE_S"]["default"], rows["RTRAIN_GPU_SAMPLE_S"]["value"]) == ("5", "7")
+    assert rows["RTRAIN_DATA"]["value"] is None
+    text = rtrain("env", "--variables").stdout
+    assert re.search(r"^  RTRAIN_GPU_SAMPLE_S +seconds .*\(default: 5\); now 7$", text, re.MULTILINE)
+    assert text.startswith("Files and libraries\n")
