@@ -77,6 +77,19 @@ int module_text(lua_State* L) {
   return 2;
 }
 
+int guide_names(lua_State* L) {
+  const std::vector<std::string> names = embedded_guides();
+  push_value(L, List(names.begin(), names.end()));
+  return 1;
+}
+
+int guide_text(lua_State* L) {
+  const auto text = find_guide(text_argument(L, 1));
+  if (!text) return 0;
+  lua_pushlstring(L, text->data(), text->size());
+  return 1;
+}
+
 }  // namespace
 
 int open_host(lua_State* L) {
@@ -90,6 +103,8 @@ int open_host(lua_State* L) {
       method<&verify>("verify"),
       method<&module_names>("module_names"),
       method<&module_text>("module_text"),
+      method<&guide_names>("guide_names"),
+      method<&guide_text>("guide_text"),
   };
   push_functions(L, kFunctions);
   return 1;

@@ -8,6 +8,7 @@
 //   checkpoints(storage, RUN, all) → rows
 //   verify(dir) → {name, attempt, index, metrics}; raises `checkpoint` naming the damaged file
 //   module_names() → every module in the executable; module_text(name) → text, path
+//   guide_names() → every guide in the executable; guide_text(name) → its Markdown, nil for none
 #pragma once
 
 #include "host/lua/lua.h"

@@ -1,5 +1,5 @@
-// rtrain doc [NAME]: what a function, class or method of the library does. Lua (rtrain.doc) finds
-// the words; LibTorch is loaded only for operators.
+// rtrain doc [NAME]: what a function, class or method of the library does, or a guide. Lua
+// (rtrain.doc) finds the docstrings and guides; LibTorch is loaded only for operators.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -61,8 +61,8 @@ void add_doc(Parser& parser) {
   Command command =
       parser.command("doc", "Explain a function, class or module: rtrain doc torch.matmul");
   command.argument("NAME", &options->name,
-                   "torch.matmul, nn.Linear, x:view, train.report, torch.optim; without it: "
-                   "the modules");
+                   "torch.matmul, nn.Linear, x:view, train.report, torch.optim, guide/failures; "
+                   "without it: the modules and guides");
   command.flag("--json", &options->json, "one JSON document");
   command
       .option("--stubs", &options->stubs,

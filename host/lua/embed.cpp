@@ -10,7 +10,7 @@
 
 #include "host/base/text.h"
 
-// Generated at build time: cmake/embed.cmake.
+// Generated at build time: packaging/cmake/Embed.cmake.
 extern const rtrain::EmbeddedFile rtrain_embedded_files[];
 extern const unsigned long rtrain_embedded_count;
 
@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::string_view kSuffix = ".lua";
 constexpr std::string_view kInit = "/init";
+constexpr std::string_view kGuides = "rtrain/guide/";
+constexpr std::string_view kGuideSuffix = ".md";
 
 std::span<const EmbeddedFile> files() { return {rtrain_embedded_files, rtrain_embedded_count}; }
 
@@ -33,14 +35,16 @@ const char* module_folder() {
   return folder != nullptr && *folder != '\0' ? folder : nullptr;
 }
 
-// The embedded files and those in $RTRAIN_PATH: "torch/nn/init.lua".
-std::set<std::string> module_paths() {
+// The embedded files with this ending and those in $RTRAIN_PATH: "torch/nn/init.lua".
+std::set<std::string> paths_ending_in(std::string_view suffix) {
   std::set<std::string> out;
-  for (const EmbeddedFile& file : files()) out.insert(file.name);
+  for (const EmbeddedFile& file : files()) {
+    if (std::string_view(file.name).ends_with(suffix)) out.insert(file.name);
+  }
   const char* folder = module_folder();
   if (folder == nullptr || !std::filesystem::is_directory(folder)) return out;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() == kSuffix)
+    if (entry.path().extension() == suffix)
       out.insert(std::filesystem::relative(entry.path(), folder).generic_string());
   }
   return out;
@@ -71,7 +75,7 @@ std::optional<ModuleText> find_module(std::string_view name) {
 }
 
 std::vector<std::string> embedded_modules() {
-  const std::set<std::string> paths = module_paths();
+  const std::set<std::string> paths = paths_ending_in(kSuffix);
   std::set<std::string> out;
   for (const std::string& path : paths) {
     std::string name = path.substr(0, path.size() - kSuffix.size());
@@ -84,6 +88,20 @@ std::vector<std::string> embedded_modules() {
     out.insert(std::move(name));
   }
   return {out.begin(), out.end()};
+}
+
+std::optional<std::string> find_guide(std::string_view name) {
+  return text_of(cat(kGuides, name, kGuideSuffix));
+}
+
+std::vector<std::string> embedded_guides() {
+  std::vector<std::string> out;
+  for (const std::string& path : paths_ending_in(kGuideSuffix)) {
+    if (path.starts_with(kGuides))
+      out.push_back(
+          path.substr(kGuides.size(), path.size() - kGuides.size() - kGuideSuffix.size()));
+  }
+  return out;
 }
 
 }  // namespace rtrain

@@ -1,4 +1,4 @@
-// host/lua/embed.h: the Lua modules inside the executable.
+// host/lua/embed.h: the Lua modules and the guides inside the executable.
 //
 // Their chunk names begin with "@rtrain://", also when RTRAIN_PATH takes their text from a folder,
 // so that error positions and tracebacks tell the library's frames from the user's.
@@ -33,5 +33,11 @@ std::optional<ModuleText> find_module(std::string_view name);
 
 // The names of all embedded modules and of those in $RTRAIN_PATH, sorted.
 std::vector<std::string> embedded_modules();
+
+// The text of the guide ("failures" → rtrain/guide/failures.md); from $RTRAIN_PATH when it has it.
+std::optional<std::string> find_guide(std::string_view name);
+
+// The names of all guides, sorted.
+std::vector<std::string> embedded_guides();
 
 }  // namespace rtrain

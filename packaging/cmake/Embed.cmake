@@ -1,10 +1,11 @@
 # Puts files into the executable with .incbin.
 
-# Writes ${out} (assembler) with every modules/*.lua, Debian's argparse as rtrain/_argparse.lua, and the table
-# rtrain_embedded_files that host/lua/embed.cpp reads.
+# Writes ${out} (assembler) with every modules/*.lua, the guides modules/rtrain/guide/*.md, Debian's argparse as
+# rtrain/_argparse.lua, and the table rtrain_embedded_files that host/lua/embed.cpp reads.
 function(rtrain_embed_modules target)
   find_file(ARGPARSE_LUA argparse.lua PATHS /usr/share/lua/5.1 NO_DEFAULT_PATH REQUIRED)
-  file(GLOB_RECURSE modules CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/modules/*.lua)
+  file(GLOB_RECURSE modules CONFIGURE_DEPENDS
+       ${PROJECT_SOURCE_DIR}/modules/*.lua ${PROJECT_SOURCE_DIR}/modules/rtrain/guide/*.md)
   list(SORT modules)
   list(APPEND modules ${ARGPARSE_LUA})
   set(data "")

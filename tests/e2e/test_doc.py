@@ -1,4 +1,5 @@
-"""rtrain doc: what it prints on a terminal and in a pipe, as JSON, for unknown names, and the declarations for editors."""
+"""rtrain doc: what it prints on a terminal and in a pipe, as JSON, for unknown names, the guides, and the declarations for
+editors."""
 
 import json
 import os
@@ -11,6 +12,7 @@ import fcntl
 
 import pytest
 from conftest import RTRAIN
+from test_documents import SOURCE
 
 
 def doc(rtrain, *args):
@@ -65,6 +67,35 @@ def test_without_a_name_it_lists_the_modules(rtrain):
     text = doc(rtrain)
     for module in ("torch.nn.functional", "torch.optim", "vision.models", "rtrain"):
         assert re.search(rf"^  {re.escape(module)}\s", text, re.MULTILINE)
+
+
+GUIDES = sorted((SOURCE / "modules" / "rtrain" / "guide").glob("*.md"))
+
+
+def test_without_a_name_it_lists_the_guides(rtrain):
+    text = doc(rtrain)
+    assert len(GUIDES) >= 5
+    for path in GUIDES:
+        assert re.search(rf"^  guide/{path.stem}\s", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+def test_a_guide_is_printed_as_it_is_written(rtrain, path):
+    name, markdown = f"guide/{path.stem}", path.read_text()
+    assert doc(rtrain, name) == markdown
+    page = json.loads(doc(rtrain, name, "--json"))
+    assert page == {"name": name, "kind": "guide", "title": markdown.splitlines()[0][2:], "markdown": markdown}
+
+
+@pytest.mark.parametrize("name, says", [
+    ("guide/failurs", "there is no guide 'guide/failurs': did you mean 'guide/failures'?"),
+    ("guide/qqqqqqqqqqqq", "there is no guide 'guide/qqqqqqqqqqqq': valid names: guide/data, guide/failures, "),
+    ("guide", "there is no guide 'guide': valid names: guide/data, "),
+])
+def test_an_unknown_guide_gets_the_nearest_and_the_list(rtrain, name, says):
+    result = rtrain("doc", name)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert says in result.stderr and len(result.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])

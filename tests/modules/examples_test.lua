@@ -6,7 +6,10 @@
 local lu = require 'luaunit'
 
 local ROOT = '../..'
-local DOCUMENTS = {'README.md', 'examples/README.md', 'modules/rtrain/PORTING.md'}
+local DOCUMENTS = {'README.md', 'CONTRIBUTING.md', 'examples/README.md', 'modules/rtrain/PORTING.md'}
+for path in io.popen(("find '%s/modules/rtrain/guide' -name '*.md' | sort"):format(ROOT)):lines() do
+  DOCUMENTS[#DOCUMENTS + 1] = path:sub(#ROOT + 2)
+end
 
 -- The blocks between two lines of a file, each as {line = number of its first line, lines = texts}.
 local function blocks_of(path, first, last, prefix)

@@ -1,6 +1,7 @@
--- rtrain/doc/init.lua: `rtrain doc`: what a function, class or module of the library does.
+-- rtrain/doc/init.lua: `rtrain doc`: what a function, class or module of the library does, and the guides.
 
 local catalog = require 'rtrain.doc.catalog'
+local guide = require 'rtrain.doc.guide'
 local layout = require 'rtrain.doc.layout'
 local page = require 'rtrain.doc.page'
 local torch = require 'torch'
@@ -14,15 +15,16 @@ local doc = {}
 ---@field columns integer width of the output
 ---@field colour? boolean
 
-local INTRODUCTION = 'The modules of rtrain. `rtrain doc NAME` explains a function, class or module: torch.matmul, '
-  .. 'nn.Linear, F.relu, x:view, train.report.'
+local INTRODUCTION = 'The modules and guides of rtrain. `rtrain doc NAME` explains a function, class or module: '
+  .. 'torch.matmul, nn.Linear, F.relu, x:view, train.report. `rtrain doc guide/NAME` prints a guide.'
 
--- A page of all modules.
+-- A page of all modules and guides.
 local function overview()
   local names = {}
   for i, module in ipairs(catalog.modules()) do
     names[i] = {name = module.path, kind = 'module', text = page.module_summary(module.path)}
   end
+  for _, name in ipairs(guide.names()) do names[#names + 1] = {name = name, kind = 'guide', text = guide.find(name).title} end
   return {name = 'Modules', path = '', kind = 'modules', signatures = torch.list{}, text = {INTRODUCTION},
           parameters = torch.list{}, returns = torch.list{}, fields = torch.list{}, methods = torch.list{}, names = names,
           examples = torch.list{}}
@@ -39,18 +41,19 @@ end
 ---```
 function doc.describe(name) return page.of(catalog.find(name)) end
 
----Runs the command: prints the page, writes the stubs, or returns what --json prints.
+---Runs the command: prints the page or guide, writes the stubs, or returns what --json prints.
 ---@param request DocRequest
----@return DocPage|nil page for --json
+---@return DocPage|Guide|nil found for --json
 function doc.run(request)
   if request.stubs then
     local count = require('rtrain.doc.stubs').write(request.stubs)
     io.write(('%d files in %s\n'):format(count, request.stubs))
     return nil
   end
-  local found = request.name and doc.describe(request.name) or overview()
+  local is_guide = request.name and guide.is_name(request.name)
+  local found = is_guide and guide.find(request.name) or request.name and doc.describe(request.name) or overview()
   if request.json then return found end
-  io.write(layout.text(found, request.columns, request.colour))
+  io.write(is_guide and found.markdown or layout.text(found, request.columns, request.colour))
 end
 
 return doc

@@ -1,0 +1,49 @@
+-- rtrain/doc/guide.lua: the guides: pages of Markdown inside the executable (modules/rtrain/guide/).
+
+local errors = require 'rtrain.errors'
+local host = require 'rtrain._host'
+
+local guide = {}
+
+---@class Guide
+---@field name string 'guide/failures'
+---@field kind string 'guide'
+---@field title string its first heading
+---@field markdown string the whole page
+
+local FOLDER = 'guide/'
+
+---Whether the name asks for a guide: 'guide/failures', also one that does not exist.
+---@param text string
+---@return boolean
+function guide.is_name(text) return text == 'guide' or text:sub(1, #FOLDER) == FOLDER end
+
+---The names of all guides, sorted.
+---@return string[]
+---
+---```lua
+---assert(require('rtrain.doc.guide').names()[1] == 'guide/data')
+---```
+function guide.names()
+  local names = {}
+  for i, name in ipairs(host.guide_names()) do names[i] = FOLDER .. name end
+  return names
+end
+
+---The guide of that name. Raises code 'not_found' with the nearest name, or the list of all.
+---@param name string
+---@return Guide
+---
+---```lua
+---local found = require('rtrain.doc.guide').find 'guide/failures'
+---assert(found.markdown:match '^# ([^\n]*)' == found.title)
+---```
+function guide.find(name)
+  local markdown = host.guide_text(name:sub(#FOLDER + 1))
+  if not markdown then
+    errors.raise('not_found', ("there is no guide '%s'%s"):format(name, errors.suggestion(name, guide.names())))
+  end
+  return {name = name, kind = 'guide', title = markdown:match '^# ([^\n]*)' or name, markdown = markdown}
+end
+
+return guide
