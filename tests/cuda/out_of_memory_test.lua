@@ -78,7 +78,8 @@ function TestOutOfMemory:test_backward_has_garbage_collected_in_the_allocator()
   lu.assertEquals(cuda.memory_stats().num_ooms, before)
 end
 
-function TestOutOfMemory:test_F_018_the_error_has_the_figures_and_what_helps()
+-- fault: CUDA out of memory
+function TestOutOfMemory:test_the_error_has_the_figures_and_what_helps()
   local model = torch.nn.Linear(4096, 4096):to 'cuda'
   local batch = {images = bytes(200 * MIB)}
   local message = error_of(bytes, 2048 * MIB)

@@ -22,7 +22,8 @@ local function first_column(x) return x:cpu():select(1, 0):tolist() end
 
 TestPrefetch = {}
 
-function TestPrefetch:test_B_117_items_arrive_intact_on_the_gpu()
+-- behaviour: `prepare_data_loader`
+function TestPrefetch:test_items_arrive_intact_on_the_gpu()
   for _, options in ipairs{{num_workers = 0}, {num_workers = 2}, {num_workers = 2, pin_memory = true}, {pin_memory = true}} do
     for _, auto_transfer in ipairs{true, false} do
       options.batch_size, options.collate_fn = 3, collate

@@ -29,7 +29,8 @@ def events(rtrain):
         return [row[0] for row in db.execute("SELECT text FROM events ORDER BY event_id")]
 
 
-def test_B_075_hooks_are_called_in_order(rtrain):
+# behaviour: hooks in order
+def test_hooks_are_called_in_order(rtrain):
     result = rtrain.run_ok(TRACE + """
         train.DataParallelTrainer({
           train_loop_per_worker = function()
@@ -57,7 +58,8 @@ def test_B_075_hooks_are_called_in_order(rtrain):
     assert len(lines) == 5
 
 
-def test_B_135_callbacks_see_all_ranks_metrics_and_only_the_failing_ranks_errors(rtrain):
+# behaviour: what a callback sees
+def test_callbacks_see_all_ranks_metrics_and_only_the_failing_ranks_errors(rtrain):
     result = rtrain.run(TRACE + """
         local torch = require 'torch'
         train.TorchTrainer({
@@ -146,7 +148,8 @@ def test_a_callback_that_takes_too_long_is_named_and_not_waited_for(rtrain):
     assert "RTRAIN_CALLBACK_TIMEOUT_S" in result.stderr
 
 
-def test_B_013_a_callback_of_the_wrong_type_is_refused_at_construction(rtrain):
+# behaviour: a callback of a wrong type
+def test_a_callback_of_the_wrong_type_is_refused_at_construction(rtrain):
     def message(value):
         result = rtrain("exec", rtrain.script(f"""
             local train = require 'rtrain'

@@ -28,10 +28,10 @@ train.TorchTrainer{
 """
 
 DAMAGES = {
-    "F_028_bit_flip": ("printf 9 > storage/run/checkpoints/checkpoint_000003/epoch", "its hash is"),
-    "F_029_truncated_manifest": ("truncate -s 100 storage/run/checkpoints/checkpoint_000003/.rtrain-checkpoint.json", "damaged"),
-    "F_029_empty_file": ("truncate -s 0 storage/run/checkpoints/checkpoint_000003/epoch", "0 bytes, the manifest says 1"),
-    "F_031_deleted": ("rm -r storage/run/checkpoints/checkpoint_000003", ""),
+    "bit_flip": ("printf 9 > storage/run/checkpoints/checkpoint_000003/epoch", "its hash is"),
+    "truncated_manifest": ("truncate -s 100 storage/run/checkpoints/checkpoint_000003/.rtrain-checkpoint.json", "damaged"),
+    "empty_file": ("truncate -s 0 storage/run/checkpoints/checkpoint_000003/epoch", "0 bytes, the manifest says 1"),
+    "deleted": ("rm -r storage/run/checkpoints/checkpoint_000003", ""),
 }
 
 
@@ -43,8 +43,11 @@ def starts(rtrain):
     return [row["start"] for row in rtrain.reports("run", "--all") if "start" in row]
 
 
+# fault: bit flip
+# fault: truncated manifest
+# fault: a checkpoint deleted behind our back
 @pytest.mark.parametrize("name", DAMAGES)
-def test_F_028_F_029_F_031_a_resumed_run_takes_the_checkpoint_before(rtrain, name):
+def test_a_resumed_run_takes_the_checkpoint_before(rtrain, name):
     damage, reason = DAMAGES[name]
     assert rtrain.run(script(damage)).returncode == 1
     result = rtrain.run_ok(script(), "--resume", "must")
@@ -87,13 +90,15 @@ def test_a_manifest_that_is_damaged_within_the_run_is_survived_by_a_retry(rtrain
     assert [row["index"] for row in rtrain.json("checkpoints", "run")] == [2, 3]
 
 
-def test_F_028_the_reader_finds_the_damage_within_a_run(rtrain):
-    result = rtrain.run_ok(script(DAMAGES["F_028_bit_flip"][0], failures=2))
+# fault: bit flip
+def test_the_reader_finds_the_damage_within_a_run(rtrain):
+    result = rtrain.run_ok(script(DAMAGES["bit_flip"][0], failures=2))
     assert starts(rtrain)[-1] == 2
     assert "checkpoint_000003/epoch is damaged" in result.stderr
 
 
-def test_F_023_files_that_cannot_be_read_are_passed_over(rtrain):
+# fault: read error in a checkpoint
+def test_files_that_cannot_be_read_are_passed_over(rtrain):
     library = FAULT_TOOLS / "libfaultio.so"
     if not library.exists():
         pytest.skip(f"{library} is not built")
@@ -125,7 +130,8 @@ def from_path(rtrain, path):
     return code, message
 
 
-def test_B_009_a_missing_folder_and_one_without_a_registry_are_two_errors(rtrain):
+# behaviour: `Result.from_path`: two kinds of missing
+def test_a_missing_folder_and_one_without_a_registry_are_two_errors(rtrain):
     assert from_path(rtrain, rtrain.folder / "nowhere") == (
         "not_found", f"Result.from_path: there is no folder {rtrain.folder / 'nowhere'}")
     (rtrain.folder / "empty").mkdir()
@@ -137,7 +143,8 @@ def test_B_009_a_missing_folder_and_one_without_a_registry_are_two_errors(rtrain
     assert code == "usage" and "no run 'other'" in message
 
 
-def test_B_047_damaged_foreign_and_unknown_registries_are_told_apart(rtrain):
+# behaviour: three kinds of unreadable registry
+def test_damaged_foreign_and_unknown_registries_are_told_apart(rtrain):
     rtrain.storage.mkdir()
     (rtrain.storage / "run").mkdir()
     path = rtrain.storage / "rtrain.db"
@@ -170,7 +177,10 @@ def test_B_047_damaged_foreign_and_unknown_registries_are_told_apart(rtrain):
     assert len(messages) == 3
 
 
-def test_B_051_B_052_B_054_a_checkpoint_as_a_folder(rtrain):
+# behaviour: `to_directory`
+# behaviour: `with_directory` gives the folder itself
+# behaviour: metadata
+def test_a_checkpoint_as_a_folder(rtrain):
     result = rtrain("exec", rtrain.script("""
         local train = require 'rtrain'
         os.execute('mkdir mine && touch mine/file')
@@ -192,7 +202,8 @@ def test_B_051_B_052_B_054_a_checkpoint_as_a_folder(rtrain):
     assert rest == ["true\ttrue", "nil", "1\t3", "nil\t4"]
 
 
-def test_B_053_a_checkpoint_of_a_filesystem_is_a_copy_that_goes(rtrain):
+# behaviour: temporary folders of remote storage
+def test_a_checkpoint_of_a_filesystem_is_a_copy_that_goes(rtrain):
     (rtrain.folder / "remote" / "c").mkdir(parents=True)
     (rtrain.folder / "remote" / "c" / "file").write_text("far")
     result = rtrain("exec", rtrain.script("""

@@ -70,7 +70,8 @@ SCORE = "checkpoint_score_attribute = 'accuracy', checkpoint_score_order = "
     ("num_to_keep = 2", [4, 5], 5),
     ("", [0, 1, 2, 3, 4, 5], 5),
 ])
-def test_B_028_retention_keeps_the_best_and_the_latest(rtrain, config, kept, best):
+# behaviour: `num_to_keep = 1` by score
+def test_retention_keeps_the_best_and_the_latest(rtrain, config, kept, best):
     rtrain.run_ok(SCORED + fit(config))
     rows = rtrain.json("checkpoints", "run")
     assert sorted(row["index"] for row in rows) == kept

@@ -57,7 +57,8 @@ def test_a_barrier_is_one(rtrain):
     assert result.returncode == 0, result.stderr
 
 
-def test_B_064_barriers_and_reports_back_to_back(rtrain):
+# behaviour: collectives and reports in turn
+def test_barriers_and_reports_back_to_back(rtrain):
     result = run(rtrain, """
         for i = 1, 30 do
           if i % 3 == rank then collective.barrier() end
@@ -79,7 +80,8 @@ def test_B_064_barriers_and_reports_back_to_back(rtrain):
         assert row["ranks"] == [{"i": i, "rank": rank, "got": got} for rank in range(3)]
 
 
-def test_B_061_a_time_out_lists_the_missing_rank(rtrain):
+# behaviour: nine of ten ranks arrive: the last is named
+def test_a_time_out_lists_the_missing_rank(rtrain):
     result = run(rtrain, """
         if rank == 2 then
           files.wait_for 'give up'
@@ -99,7 +101,8 @@ def test_B_061_a_time_out_lists_the_missing_rank(rtrain):
         assert "for rank 2 for 1 s" in line and "RTRAIN_COLLECTIVE_TIMEOUT_S" in line and "train.lua:13" in line, line
 
 
-def test_B_063_missing_ranks_are_warned_about(rtrain):
+# behaviour: missing ranks are named again and again
+def test_missing_ranks_are_warned_about(rtrain):
     rtrain.env["RTRAIN_COLLECTIVE_WARN_INTERVAL_S"] = "0.1"
     running = rtrain.start("run", rtrain.script(SCRIPT.format(workers=3, trainer="DataParallelTrainer", body="""
         if rank == 1 then files.wait_for 'go on' end
@@ -135,7 +138,8 @@ def test_a_rank_that_has_returned_is_not_waited_for(rtrain):
     assert "for rank 1, which has already returned" in result.stderr
 
 
-def test_B_065_an_oversized_broadcast_is_refused(rtrain):
+# behaviour: a broadcast that is too large
+def test_an_oversized_broadcast_is_refused(rtrain):
     result = run(rtrain, """
         local ok, err = pcall(collective.broadcast_from_rank_zero, ('x'):rep(300000))
         if rank == 0 then print(ok, err.code, err.message) end

@@ -23,7 +23,8 @@ def error_of(rtrain):
     return rtrain.json("show", "run")["attempts"][-1]["error"]
 
 
-def test_F_018_a_full_device_ends_the_run_with_the_figures(rtrain):
+# fault: CUDA out of memory
+def test_a_full_device_ends_the_run_with_the_figures(rtrain):
     play_gpus(rtrain, 1, FAKE_CUDA_MEMORY=str(GIB))
     result = rtrain.run(TRAIN % ("""
       local batch = torch.empty(2 ^ 27, {device = 'cuda'})
@@ -40,7 +41,8 @@ def test_F_018_a_full_device_ends_the_run_with_the_figures(rtrain):
     assert "out_of_memory" in json.dumps(error_of(rtrain))
 
 
-def test_F_018_a_script_may_go_on_with_less(rtrain):
+# fault: CUDA out of memory
+def test_a_script_may_go_on_with_less(rtrain):
     play_gpus(rtrain, 1, FAKE_CUDA_MEMORY=str(GIB))
     rtrain.run_ok(TRAIN % ("""
       local size = 2 ^ 30
@@ -54,7 +56,8 @@ def test_F_018_a_script_may_go_on_with_less(rtrain):
     assert rtrain.reports("run")[-1]["size"] == 2 ** 28
 
 
-def test_F_018_the_same_want_of_memory_is_not_tried_three_times(rtrain):
+# fault: CUDA out of memory
+def test_the_same_want_of_memory_is_not_tried_three_times(rtrain):
     play_gpus(rtrain, 1, FAKE_CUDA_MEMORY=str(GIB))
     result = rtrain.run(TRAIN % ("torch.empty(2 ^ 29, {device = 'cuda'})",
                                  ", failure_config = train.FailureConfig{max_failures = 5}"))
@@ -73,7 +76,8 @@ LOSES_ITS_DEVICE = """
       train.report{value = x:cpu():numel()}"""
 
 
-def test_F_019_a_lost_device_ends_the_worker_and_a_new_one_goes_on(rtrain):
+# fault: GPU falls off the bus
+def test_a_lost_device_ends_the_worker_and_a_new_one_goes_on(rtrain):
     play_gpus(rtrain, 1, FAKE_CUDA_LAUNCH_ERROR="700")
     mark = rtrain.folder / "lost"
     result = rtrain.run(TRAIN % (LOSES_ITS_DEVICE % (mark, mark), ", failure_config = train.FailureConfig{max_failures = 1}"))
@@ -86,7 +90,8 @@ def test_F_019_a_lost_device_ends_the_worker_and_a_new_one_goes_on(rtrain):
     assert rtrain.reports("run")[-1]["value"] == 1024
 
 
-def test_F_019_a_lost_device_is_a_lost_worker(rtrain):
+# fault: GPU falls off the bus
+def test_a_lost_device_is_a_lost_worker(rtrain):
     play_gpus(rtrain, 1, FAKE_CUDA_LAUNCH_ERROR="999")
     mark = rtrain.folder / "lost"
     result = rtrain.run(TRAIN % (LOSES_ITS_DEVICE % (mark, mark), ""))

@@ -75,15 +75,17 @@ def check_equal_steps(ranks, batch_size):
         assert all(len(batch) == batch_size for batch in batches[:-1])
 
 
+# behaviour: rows of a split dataset
 @pytest.mark.parametrize("workers", [1, 2, 3])
-def test_B_120_every_rank_gets_rows_by_world_size(rtrain, workers):
+def test_every_rank_gets_rows_by_world_size(rtrain, workers):
     for ranks in epochs(rtrain, "-n", workers):
         assert [len(flat(batches)) for batches in ranks] == [47 // workers] * workers
         assert sorted(sum(map(flat, ranks), [])) == list(range(47 // workers * workers))
         check_equal_steps(ranks, 5)
 
 
-def test_B_120_an_unknown_name_is_an_error(rtrain):
+# behaviour: rows of a split dataset
+def test_an_unknown_name_is_an_error(rtrain):
     result = rtrain.run("""
         local data, train = require 'rtrain.data', require 'rtrain'
         train.TorchTrainer {
@@ -107,7 +109,8 @@ def test_without_datasets_it_says_what_to_do(rtrain):
 
 @pytest.mark.parametrize("split, parts", [("'all'", {"train": 23, "valid": 3}), ("{'train'}", {"train": 23, "valid": 7}),
                                           ("{}", {"train": 47, "valid": 7})])
-def test_B_121_split_all_only_train_or_none(rtrain, split, parts):
+# behaviour: `datasets_to_split`
+def test_split_all_only_train_or_none(rtrain, split, parts):
     script = SCRIPT.replace("names = {'train'}", "names = {'train', 'valid'}").replace("DATASETS_TO_SPLIT", split)
     rtrain.run_ok(script)
     for row in rtrain.json("metrics", "last", "--ranks"):
@@ -115,14 +118,16 @@ def test_B_121_split_all_only_train_or_none(rtrain, split, parts):
             assert [len(flat(rank[name])) for rank in row["ranks"]] == [rows, rows]
 
 
+# behaviour: `datasets_to_split` of a wrong type
 @pytest.mark.parametrize("split", ["5", "true", "'train'", "{1}", "{train = true}"])
-def test_B_122_a_wrong_type_of_datasets_to_split_is_refused(rtrain, split):
+def test_a_wrong_type_of_datasets_to_split_is_refused(rtrain, split):
     result = rtrain.run(SCRIPT.replace("DATASETS_TO_SPLIT", split))
     assert result.returncode == 3
     assert "DataConfig.datasets_to_split" in result.stderr and "'all' or a list of names" in result.stderr
 
 
-def test_B_123_a_shuffle_differs_from_epoch_to_epoch_unless_materialized(rtrain):
+# behaviour: shuffle in each epoch
+def test_a_shuffle_differs_from_epoch_to_epoch_unless_materialized(rtrain):
     first, second = epochs(rtrain, "--set", "shuffle=global")
     for ranks in (first, second):
         assert len(set(sum(map(flat, ranks), []))) == 46
@@ -132,9 +137,10 @@ def test_B_123_a_shuffle_differs_from_epoch_to_epoch_unless_materialized(rtrain)
     assert flat(first[0]) != sorted(flat(first[0]))
 
 
+# behaviour: equal steps with local shuffle
 @pytest.mark.parametrize("workers", [2, 3])
 @pytest.mark.parametrize("kind", ["items", "filter", "batches"])
-def test_B_125_equal_steps_with_a_local_shuffle(rtrain, kind, workers):
+def test_equal_steps_with_a_local_shuffle(rtrain, kind, workers):
     first, second = epochs(rtrain, "-n", workers, "--set", f"kind={kind}", "--set", "shuffle=local")
     for ranks in (first, second):
         check_equal_steps(ranks, 5)
@@ -435,7 +441,8 @@ def test_a_filter_that_goes_by_the_order_of_the_rows_leaves_all_workers_as_many(
             assert max(seen) < 200
 
 
-def test_B_124_files_are_shuffled_by_seed_and_epoch(rtrain):
+# behaviour: shuffle of files
+def test_files_are_shuffled_by_seed_and_epoch(rtrain):
     for i in range(8):
         write_csv(rtrain.folder / f"{i}.csv", 4 * i, 4 * i + 4)
     paths = "{'0.csv', '1.csv', '2.csv', '3.csv', '4.csv', '5.csv', '6.csv', '7.csv'}"

@@ -151,7 +151,8 @@ def test_the_cores_of_a_killed_controller_are_free_when_its_workers_are_gone(rtr
     assert "waiting" not in result.stderr
 
 
-def test_B_085_an_impossible_request_is_exit_4_with_the_numbers(rtrain):
+# behaviour: a request that can never be met
+def test_an_impossible_request_is_exit_4_with_the_numbers(rtrain):
     result = rtrain.run("""
         local train = require 'rtrain'
         train.DataParallelTrainer{
@@ -215,7 +216,8 @@ def test_a_run_says_that_its_runtime_folder_is_gone(rtrain):
     assert f"the runtime folder {rtrain.runtime} is gone" in rtrain("show", "homeless").stdout
 
 
-def test_B_111_an_elastic_run_waits_starts_at_min_grows_and_shrinks(rtrain):
+# behaviour: elastic: waits, starts, grows, shrinks
+def test_an_elastic_run_waits_starts_at_min_grows_and_shrinks(rtrain):
     set_cpus(rtrain, 1)
     running = rtrain.start("run", rtrain.script(ELASTIC.replace("@RANGE@", "2, 3")))
     try:
@@ -236,7 +238,7 @@ def test_B_111_an_elastic_run_waits_starts_at_min_grows_and_shrinks(rtrain):
     assert group_sizes(rtrain) == [2, 3, 2]
     assert {attempt["status"] for attempt in show["attempts"]} == {"FINISHED"}, "a resize is no failure"
     rows = rtrain.json("metrics", "elastic", "--all")
-    # B-112: never a size outside of the range; B-111: nothing is lost or done twice.
+    # Never a size outside of the range; nothing is lost or done twice.
     assert {row["metrics"]["size"] for row in rows} == {2, 3}
     steps = [row["metrics"]["step"] for row in rtrain.json("metrics", "elastic")]
     assert steps == list(range(1, len(steps) + 1))
@@ -292,7 +294,8 @@ train.TorchTrainer{
 """
 
 
-def test_F_061_a_schedule_of_cores_loses_no_row_and_repeats_none(rtrain):
+# fault: elastic schedule
+def test_a_schedule_of_cores_loses_no_row_and_repeats_none(rtrain):
     set_cpus(rtrain, 2)
     running = rtrain.started("run", rtrain.script(SHARDED), reports=2)
     try:
@@ -326,7 +329,8 @@ def test_a_wrong_range_is_refused(rtrain, num_workers, text):
     assert text in result.stderr and "train.lua:2" in result.stderr
 
 
-def test_B_094_a_long_error_is_shortened_and_whole_in_the_log(rtrain):
+# behaviour: long errors are cut
+def test_a_long_error_is_shortened_and_whole_in_the_log(rtrain):
     result = rtrain.run("""
         local train = require 'rtrain'
         train.DataParallelTrainer{

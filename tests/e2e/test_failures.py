@@ -52,7 +52,9 @@ def assert_nothing_left(rtrain, name):
     assert leftovers(rtrain.run_folder(name) / "staging") == []
 
 
-def test_F_006_B_095_an_error_on_one_rank_is_told_once(rtrain):
+# behaviour: only the user's frames
+# fault: Lua error on one rank
+def test_an_error_on_one_rank_is_told_once(rtrain):
     result = rtrain.run("""
         local torch = require 'torch'
         local train = require 'rtrain'
@@ -129,7 +131,8 @@ def test_a_killed_worker_ends_the_run(rtrain):
     wait_until(lambda: not open_sockets(sockets), message="the end of all sockets")
 
 
-def test_B_089_what_a_dead_peer_does_to_the_others_shutdown_is_not_their_error(rtrain):
+# behaviour: errors of teardown after a peer's death
+def test_what_a_dead_peer_does_to_the_others_shutdown_is_not_their_error(rtrain):
     result = rtrain.run("""
         local torch = require 'torch'
         local train = require 'rtrain'
@@ -153,7 +156,8 @@ def test_B_089_what_a_dead_peer_does_to_the_others_shutdown_is_not_their_error(r
     assert_nothing_left(rtrain, "shutdown")
 
 
-def test_F_004_an_abort_in_native_code_is_told_with_its_reason(rtrain):
+# fault: SIGABRT
+def test_an_abort_in_native_code_is_told_with_its_reason(rtrain):
     result = rtrain.run("""
         local ffi = require 'ffi'
         local train = require 'rtrain'
@@ -170,7 +174,8 @@ def test_F_004_an_abort_in_native_code_is_told_with_its_reason(rtrain):
     assert "rank 1" in result.stderr and "SIGABRT" in result.stderr
 
 
-def test_B_096_an_error_in_a_loaders_thread_ends_the_worker_with_that_error(rtrain):
+# behaviour: an error in a helper thread
+def test_an_error_in_a_loaders_thread_ends_the_worker_with_that_error(rtrain):
     result = rtrain.run("""
         local torch = require 'torch'
         local train = require 'rtrain'
@@ -194,7 +199,8 @@ def test_B_096_an_error_in_a_loaders_thread_ends_the_worker_with_that_error(rtra
     assert "DataLoader worker" in result.stderr and "train.lua:7" in result.stderr, result.stderr
 
 
-def test_F_015_a_gradient_of_nan_on_one_rank_leaves_the_last_good_checkpoint_the_best(rtrain):
+# fault: NaN in one rank's gradient
+def test_a_gradient_of_nan_on_one_rank_leaves_the_last_good_checkpoint_the_best(rtrain):
     result = rtrain.run_ok("""
         local torch = require 'torch'
         local train = require 'rtrain'
@@ -254,7 +260,8 @@ def test_a_killed_worker_is_replaced_from_the_latest_checkpoint(rtrain):
     assert_nothing_left(rtrain, "resuming")
 
 
-def test_B_026_two_failures_in_the_middle_leave_no_gap(rtrain):
+# behaviour: two failures in the middle
+def test_two_failures_in_the_middle_leave_no_gap(rtrain):
     script = RESUMING.replace("@LOSE@", "if epoch % 2 == 0 and rank == 1 and once('failed-' .. epoch) then error('again') end")
     rtrain.run_ok(script, "--max-failures", "2")
     rows = rtrain.json("metrics", "resuming", "--all")
@@ -274,7 +281,7 @@ def test_an_error_is_retried_and_then_reported(rtrain):
 
 
 @pytest.mark.parametrize("reset, attempts", [("", 2), (", reset_after_s = 0.001", 4)])
-def test_SEM_042_counts_begin_anew_after_an_attempt_that_ran_long(rtrain, reset, attempts):
+def test_counts_begin_anew_after_an_attempt_that_ran_long(rtrain, reset, attempts):
     result = rtrain.run("""
         local train = require 'rtrain'
         train.DataParallelTrainer({
@@ -314,7 +321,8 @@ def test_work_after_the_latest_checkpoint_is_done_again_and_superseded(rtrain):
         (1, 1), (2, 1), (3, 1), (3, 2), (4, 2)]
 
 
-def test_F_007_leaving_by_os_exit_is_a_lost_worker(rtrain):
+# fault: `os.exit` in a worker
+def test_leaving_by_os_exit_is_a_lost_worker(rtrain):
     result = rtrain.run("""
         local torch = require 'torch'
         local train = require 'rtrain'
@@ -356,7 +364,9 @@ def test_a_report_that_a_returned_rank_will_never_make_is_an_error(rtrain):
     "pcall(train.collective.barrier) torch.distributed.barrier()",  # after the other rank has returned
     "model(torch.ones(1, 2)):sum():backward()",
 ], ids=["collective", "later collective", "backward"])
-def test_F_012_B_098_a_collective_that_a_returned_rank_will_never_join_is_an_error(rtrain, waits):
+# behaviour: time-out of a collective
+# fault: one collective too many
+def test_a_collective_that_a_returned_rank_will_never_join_is_an_error(rtrain, waits):
     result = rtrain.run("""
         local torch = require 'torch'
         local train = require 'rtrain'
@@ -462,8 +472,9 @@ FROM_ANOTHER_DISK = """os.execute('mkdir -p mine')
     end"""
 
 
+# fault: disk full while a checkpoint is written
 @pytest.mark.parametrize("save", [FROM_THE_STORAGE, FROM_ANOTHER_DISK], ids=["tempdir", "copied"])
-def test_F_020_a_disk_too_small_for_the_checkpoint(rtrain, small_disk, save):
+def test_a_disk_too_small_for_the_checkpoint(rtrain, small_disk, save):
     disk = small_disk("4m")
     result = rtrain.run(CHECKPOINT_OF_8_MB.replace("@SAVE@", save), "--storage", disk)
     assert result.returncode == 4, result.stderr
@@ -474,7 +485,8 @@ def test_F_020_a_disk_too_small_for_the_checkpoint(rtrain, small_disk, save):
     assert leftovers(disk / "large" / "staging") == []
 
 
-def test_F_021_a_disk_that_stays_full_of_reports(rtrain, small_disk):
+# fault: disk full for the database
+def test_a_disk_that_stays_full_of_reports(rtrain, small_disk):
     disk = small_disk("2m")
     rtrain.env["RTRAIN_STORE_PATIENCE_S"] = "1"
     result = rtrain.run("""
@@ -517,7 +529,8 @@ def test_no_orphans_when_a_stuck_groups_controller_is_killed(rtrain):
     rtrain.wait_for_processes()
 
 
-def test_F_042_a_grandchild_does_not_outlive_its_worker(rtrain):
+# fault: a worker's own children
+def test_a_grandchild_does_not_outlive_its_worker(rtrain):
     result = rtrain.run("""
         local train = require 'rtrain'
         train.TorchTrainer{

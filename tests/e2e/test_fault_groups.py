@@ -8,7 +8,8 @@ import pytest
 from conftest import FAULT_TOOLS, wait_until
 
 
-def test_F_043_workers_are_started_by_the_thread_that_lives_as_long_as_the_run(saver):
+# fault: worker spawned by a thread that ends
+def test_workers_are_started_by_the_thread_that_lives_as_long_as_the_run(saver):
     # The kernel kills a worker when the thread ends that started it. The first process is git, which the script waits for.
     result = saver.run_with_io("posix_spawn:2+:sleep=0:controller", RTRAIN_FAULT="worker.reported:3:kill:rank=1",
                                SAVER_MAX_FAILURES="1")
@@ -32,14 +33,16 @@ def refuse(rtrain, rules):
     return rtrain.run(REFUSED)
 
 
-def test_F_047_a_run_begins_without_a_git_that_cannot_be_started(rtrain):
+# fault: fork fails
+def test_a_run_begins_without_a_git_that_cannot_be_started(rtrain):
     result = refuse(rtrain, "posix_spawn:1:EAGAIN:controller")
     assert result.returncode == 0, result.stdout + result.stderr
     assert rtrain.statuses() == ["FINISHED"] and not rtrain.json("show", "last")["environment"]["git_commit"]
 
 
+# fault: fork fails
 @pytest.mark.parametrize("nth", [2, 3, 4], ids=["the guard", "rank 0", "rank 1"])
-def test_F_047_a_process_that_cannot_be_started_is_tried_again_with_a_whole_group(rtrain, nth):
+def test_a_process_that_cannot_be_started_is_tried_again_with_a_whole_group(rtrain, nth):
     result = refuse(rtrain, f"posix_spawn:{nth}:EAGAIN:controller")
     assert result.returncode == 0, result.stdout + result.stderr
     assert "Resource temporarily unavailable" in result.stderr and "ulimit -u" in result.stderr, result.stderr
@@ -47,7 +50,8 @@ def test_F_047_a_process_that_cannot_be_started_is_tried_again_with_a_whole_grou
     assert rtrain.statuses() == ["ERRORED", "FINISHED"]
 
 
-def test_F_047_a_limit_of_processes_that_stays_ends_the_run(rtrain):
+# fault: fork fails
+def test_a_limit_of_processes_that_stays_ends_the_run(rtrain):
     result = refuse(rtrain, "posix_spawn:4+:EAGAIN:controller")
     assert result.returncode == 4, result.stdout + result.stderr
     assert "ulimit -u" in result.stderr
@@ -71,8 +75,9 @@ def test_processes_that_cannot_be_had_are_asked_for_four_times(rtrain):
     assert rtrain.statuses() == ["ERRORED"] * 4
 
 
+# fault: file system without locks
 @pytest.mark.parametrize("calls_on, name", [("saver/lock", "saver/lock"), ("/storage", "rtrain.db")])
-def test_F_034_a_file_system_without_locks_is_refused(saver, calls_on, name):
+def test_a_file_system_without_locks_is_refused(saver, calls_on, name):
     result = saver.run_with_io(f"lock:1+:ENOLCK:path={calls_on}")
     assert saver.fired and result.returncode == 4, result.stdout + result.stderr
     path = saver.rtrain.storage / name
@@ -80,7 +85,8 @@ def test_F_034_a_file_system_without_locks_is_refused(saver, calls_on, name):
     assert not saver.acks, "refused before there are workers"
 
 
-def test_F_064_a_failure_while_recovering_counts_once_and_the_next_begins_at_the_same_checkpoint(rtrain):
+# fault: failure during recovery
+def test_a_failure_while_recovering_counts_once_and_the_next_begins_at_the_same_checkpoint(rtrain):
     result = rtrain.run_ok("""
         local epochs, files, train = require 'epochs', require 'files', require 'rtrain'
         train.DataParallelTrainer{
@@ -169,7 +175,8 @@ def watch_until(running, memory, condition, message):
     wait_until(reached, 120, message)
 
 
-def test_F_053_a_flood_of_reports_is_held_back_and_hurts_nobody(rtrain):
+# fault: flood of reports
+def test_a_flood_of_reports_is_held_back_and_hurts_nobody(rtrain):
     running = rtrain.started("run", rtrain.script(FLOOD))
     memory = Memory(running.pid)
     progress = rtrain.folder / "progress"
@@ -206,7 +213,8 @@ train.DataParallelTrainer{
 """
 
 
-def test_F_054_a_flood_of_bytes_without_lines_is_kept_and_not_held_in_memory(rtrain):
+# fault: flood of output
+def test_a_flood_of_bytes_without_lines_is_kept_and_not_held_in_memory(rtrain):
     running = rtrain.started("run", rtrain.script(OUTPUT))
     memory = Memory(running.pid)
     (rtrain.folder / "go").touch()

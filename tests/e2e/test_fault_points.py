@@ -29,7 +29,8 @@ IN_A_WORKER = ["channel.send:8", "ckpt.stage:2", "ckpt.staged:2", "worker.exit:1
                "worker.reported:3", "worker.returned:1"]
 
 
-def test_B_057_the_controller_killed_anywhere_leaves_the_last_checkpoint(saver):
+# behaviour: kill between files and commit
+def test_the_controller_killed_anywhere_leaves_the_last_checkpoint(saver):
     listed_points(saver.rtrain)
     for point in IN_THE_CONTROLLER:
         saver.clear()
@@ -38,8 +39,9 @@ def test_B_057_the_controller_killed_anywhere_leaves_the_last_checkpoint(saver):
         saver.check(controller_died=True)
 
 
+# behaviour: kill between files and commit
 @pytest.mark.parametrize("rank", [0, 1])
-def test_B_057_a_worker_killed_anywhere_leaves_the_last_checkpoint(saver, rank):
+def test_a_worker_killed_anywhere_leaves_the_last_checkpoint(saver, rank):
     listed_points(saver.rtrain)
     for point in IN_A_WORKER:
         saver.clear()
@@ -56,7 +58,8 @@ def test_a_slow_first_message_is_no_failure(saver):
     saver.check()
 
 
-def test_B_081_a_worker_that_dies_on_its_error_is_lost_and_not_wrong(rtrain):
+# behaviour: raise and exit are told apart
+def test_a_worker_that_dies_on_its_error_is_lost_and_not_wrong(rtrain):
     listed_points(rtrain)
     script = """
         local train = require 'rtrain'

@@ -11,7 +11,8 @@ from conftest import FAULT_TOOLS, leftovers, wait_until
 import checker
 
 
-def test_F_020_a_full_disk_under_a_checkpoint_leaves_the_one_before(saver):
+# fault: disk full while a checkpoint is written
+def test_a_full_disk_under_a_checkpoint_leaves_the_one_before(saver):
     result = saver.run_with_io("write|copy_file_range:1+:ENOSPC:path=rank-1/rank-1:worker,"
                                "fdatasync:2:ENOSPC:path=/rank-1:rank=1")
     assert result.returncode == 4 and saver.fired, result.stdout + result.stderr
@@ -22,8 +23,9 @@ def test_F_020_a_full_disk_under_a_checkpoint_leaves_the_one_before(saver):
     assert leftovers(disk.folder / "staging") == []
 
 
+# fault: disk full at rename and sync
 @pytest.mark.parametrize("call, path", [("rename", "checkpoints/"), ("fsync", "/checkpoints"), ("fsync", "/rank-0")])
-def test_F_022_an_error_as_the_checkpoint_gets_its_name(saver, call, path):
+def test_an_error_as_the_checkpoint_gets_its_name(saver, call, path):
     result = saver.run_with_io(f"{call}:2:EIO:path={path}:controller")
     assert saver.fired and result.returncode == 4, result.stdout + result.stderr
     assert "Input/output error" in result.stderr and "checkpoint" in result.stderr
@@ -32,7 +34,8 @@ def test_F_022_an_error_as_the_checkpoint_gets_its_name(saver, call, path):
             for name in checker.Disk(saver.rtrain.storage).kept()] == [1]
 
 
-def test_F_024_a_failed_sync_is_never_taken_for_done(saver):
+# fault: error of fsync
+def test_a_failed_sync_is_never_taken_for_done(saver):
     # Of a checkpoint's file: no second try, the report fails.
     result = saver.run_with_io("fdatasync:1:EIO:path=/rank-0/:rank=0")
     assert result.returncode == 4 and len(saver.fired) == 1, result.stdout + result.stderr
@@ -54,7 +57,8 @@ def test_F_024_a_failed_sync_is_never_taken_for_done(saver):
 
 @pytest.mark.parametrize("rules", ["read|pread|write|pwrite|copy_file_range:25%:short",
                                    "read|pread|write|pwrite|copy_file_range|fsync:25%:EINTR"])
-def test_F_025_short_and_interrupted_calls_change_nothing(saver, rules):
+# fault: short writes, EINTR
+def test_short_and_interrupted_calls_change_nothing(saver, rules):
     result = saver.run_with_io(rules, RTRAIN_FAULTIO_SEED="7")
     assert len(saver.fired) > 20
     assert result.returncode == 0, result.stdout + result.stderr
@@ -62,7 +66,8 @@ def test_F_025_short_and_interrupted_calls_change_nothing(saver, rules):
     checker.check_finished(saver.rtrain.storage, 2)
 
 
-def test_F_032_a_storage_that_cannot_be_written_is_refused_at_once(rtrain):
+# fault: read-only storage
+def test_a_storage_that_cannot_be_written_is_refused_at_once(rtrain):
     rtrain.storage.mkdir()
     rtrain.env.update({"LD_PRELOAD": str(FAULT_TOOLS / "libfaultio.so"), "RTRAIN_FAULTIO": "open|mkdir:1+:EROFS:path=/storage"})
     result = rtrain.run("require('rtrain').TorchTrainer{train_loop_per_worker = function() print('started') end}:fit()")
@@ -71,15 +76,17 @@ def test_F_032_a_storage_that_cannot_be_written_is_refused_at_once(rtrain):
     assert list(rtrain.storage.iterdir()) == []
 
 
-def test_F_033_a_slow_disk_makes_a_run_late_and_nothing_else(saver):
+# fault: slow disk
+def test_a_slow_disk_makes_a_run_late_and_nothing_else(saver):
     result = saver.run_with_io("write|pwrite|copy_file_range:1+:slow=2000000:path=/storage,fsync|fdatasync:1+:sleep=30")
     assert result.returncode == 0, result.stdout + result.stderr
     checker.check_finished(saver.rtrain.storage, 2)
 
 
+# fault: clock jumps
 @pytest.mark.parametrize("seconds", [3600, -3600])
 @pytest.mark.parametrize("who", ["1+:{}:worker", "2+:{}:controller"], ids=["the workers' own", "set in mid-run"])
-def test_F_055_a_clock_that_jumps(saver, who, seconds):
+def test_a_clock_that_jumps(saver, who, seconds):
     result = saver.run_with_io(f"clock_gettime:{who.format(f'jump={seconds}')}")
     assert result.returncode == 0, result.stdout + result.stderr
     checker.check_finished(saver.rtrain.storage, 2)
@@ -87,7 +94,8 @@ def test_F_055_a_clock_that_jumps(saver, who, seconds):
         assert document["status"] == "FINISHED" and 0 <= document["duration_s"] < 600, document
 
 
-def test_F_055_a_run_that_goes_on_with_a_clock_set_back_has_no_negative_duration(rtrain):
+# fault: clock jumps
+def test_a_run_that_goes_on_with_a_clock_set_back_has_no_negative_duration(rtrain):
     text = """
         local train = require 'rtrain'
         train.DataParallelTrainer{
@@ -119,7 +127,8 @@ train.TorchTrainer{
 """
 
 
-def test_F_021_reports_wait_while_the_disk_is_full(rtrain, small_disk):
+# fault: disk full for the database
+def test_reports_wait_while_the_disk_is_full(rtrain, small_disk):
     disk = small_disk("2m")
     rtrain.storage = disk
     rtrain.env["RTRAIN_STORAGE"] = str(disk)
@@ -152,21 +161,24 @@ def locked_run(rtrain, hold):
     return running.wait()
 
 
-def test_F_056_another_program_locks_the_store(rtrain):
+# fault: database locked from outside
+def test_another_program_locks_the_store(rtrain):
     result = locked_run(rtrain, lambda _: time.sleep(1))
     assert result.returncode == 0, result.stderr
     numbers = [row["i"] for row in rtrain.reports("plain")]
     assert numbers == list(range(1, len(numbers) + 1)) and len(numbers) > 5
 
 
-def test_F_056_a_store_that_stays_locked_is_named(rtrain):
+# fault: database locked from outside
+def test_a_store_that_stays_locked_is_named(rtrain):
     rtrain.env["RTRAIN_STORE_PATIENCE_S"] = "0.5"
     result = locked_run(rtrain, lambda running: wait_until(lambda: not running.running, message="the end of the run"))
     assert result.returncode == 4
     assert "rtrain.db has been locked by another process for 0.5 s" in result.stderr
 
 
-def test_F_057_a_damaged_store_is_refused_loudly(saver):
+# fault: damaged database
+def test_a_damaged_store_is_refused_loudly(saver):
     saver.run()
     path = saver.rtrain.storage / "rtrain.db"
     whole = path.read_bytes()
@@ -179,7 +191,8 @@ def test_F_057_a_damaged_store_is_refused_loudly(saver):
     checker.verified_epoch(saver.rtrain.run_folder("saver") / "checkpoints" / "checkpoint_000003")
 
 
-def test_F_058_a_store_of_a_newer_version_is_only_read(saver):
+# fault: newer schema
+def test_a_store_of_a_newer_version_is_only_read(saver):
     saver.run()
     connection = sqlite3.connect(saver.rtrain.storage / "rtrain.db")
     (version,) = connection.execute("PRAGMA user_version").fetchone()

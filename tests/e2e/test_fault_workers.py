@@ -67,7 +67,9 @@ def losses(rtrain, name, killed_rank):
     return [(row["index"], [(each["step"], each["loss"]) for each in row["ranks"]]) for row in rows], result.stderr
 
 
-def test_F_001_F_002_a_rank_killed_in_the_middle_of_a_step_changes_no_number(rtrain):
+# fault: SIGKILL of a worker
+# fault: SIGKILL of rank 0 in a collective
+def test_a_rank_killed_in_the_middle_of_a_step_changes_no_number(rtrain):
     undisturbed, _ = losses(rtrain, "undisturbed", killed_rank=-1)
     assert len(undisturbed) == 6
     for rank in (1, 0):
@@ -87,7 +89,8 @@ def test_F_001_F_002_a_rank_killed_in_the_middle_of_a_step_changes_no_number(rtr
         (rtrain.folder / "lost").unlink()
 
 
-def test_F_005_the_same_error_twice_at_one_step_is_not_tried_a_third_time(rtrain):
+# fault: Lua error in the train function
+def test_the_same_error_twice_at_one_step_is_not_tried_a_third_time(rtrain):
     result = rtrain.run("""
         local train = require 'rtrain'
         train.TorchTrainer{
@@ -131,7 +134,8 @@ train.TorchTrainer{
     "'\\1\\0\\0\\0\\42'",
     "'\\0\\0\\0\\0'",
 ], ids=["noise", "longer than a frame may be", "no MessagePack", "a number", "nothing"])
-def test_F_052_a_worker_that_talks_nonsense_is_ended(rtrain, bytes_):
+# fault: damaged messages
+def test_a_worker_that_talks_nonsense_is_ended(rtrain, bytes_):
     result = rtrain.run(TALKING.replace("@BYTES@", bytes_))
     assert result.returncode == 5, result.stdout + result.stderr
     assert "rank 1" in result.stderr and "no message" in result.stderr, result.stderr
@@ -139,7 +143,8 @@ def test_F_052_a_worker_that_talks_nonsense_is_ended(rtrain, bytes_):
     assert rtrain.reports("talking") == [{"ok": True}]
 
 
-def test_F_046_a_low_limit_of_open_files_is_raised_or_named(saver):
+# fault: few file descriptors
+def test_a_low_limit_of_open_files_is_raised_or_named(saver):
     assert saver.run(wrapper=("prlimit", "--nofile=24:1024")).returncode == 0
     checker.check_finished(saver.rtrain.storage, 2)
     saver.clear()
@@ -149,7 +154,8 @@ def test_F_046_a_low_limit_of_open_files_is_raised_or_named(saver):
     saver.check()
 
 
-def test_F_048_a_machine_without_shared_memory(saver):
+# fault: /dev/shm full
+def test_a_machine_without_shared_memory(saver):
     script = 'mount -t tmpfs -o size=4k tmpfs /dev/shm || exit 77; exec "$@"'
     result = saver.run(wrapper=("unshare", "-m", "sh", "-c", script, "sh"))
     if "unshare" in result.stderr or result.returncode == 77:
@@ -158,7 +164,8 @@ def test_F_048_a_machine_without_shared_memory(saver):
     checker.check_finished(saver.rtrain.storage, 2)
 
 
-def test_F_059_an_executable_replaced_during_a_run_does_not_reach_it(rtrain):
+# fault: another build of the worker
+def test_an_executable_replaced_during_a_run_does_not_reach_it(rtrain):
     own = rtrain.folder / "rtrain"
     shutil.copy(RTRAIN, own)
     script = TRAINING.replace("@RANK@", "1").replace("@NAME@", "replaced")
@@ -173,7 +180,8 @@ def test_F_059_an_executable_replaced_during_a_run_does_not_reach_it(rtrain):
     assert len(rtrain.json("show", "replaced")["attempts"]) == 2
 
 
-def test_F_068_an_error_in_a_finalizer_ends_nothing(rtrain):
+# fault: error in a finaliser
+def test_an_error_in_a_finalizer_ends_nothing(rtrain):
     result = rtrain.run_ok("""
         local train = require 'rtrain'
         train.TorchTrainer{
@@ -194,8 +202,9 @@ def test_F_068_an_error_in_a_finalizer_ends_nothing(rtrain):
     assert rtrain.reports("collected") == [{"after": True}], result.stderr
 
 
+# fault: malloc fails
 @pytest.mark.parametrize("first", [20, 45, 70, 100])
-def test_F_069_no_memory_left_in_the_controller(saver, first):
+def test_no_memory_left_in_the_controller(saver, first):
     result = saver.run_with_io(f"mmap:{first}+:ENOMEM:controller")
     assert result.returncode != 124
     saver.check(controller_died=result.returncode != 0)
@@ -229,7 +238,8 @@ def signal_all(pids, number):
             os.kill(pid, number)
 
 
-def test_F_030_after_a_power_cut_every_acknowledged_checkpoint_is_there(saver, disk_image):
+# fault: power cut
+def test_after_a_power_cut_every_acknowledged_checkpoint_is_there(saver, disk_image):
     image, folder, after = disk_image
     rtrain = saver.rtrain
     rtrain.storage = folder / "storage"

@@ -45,7 +45,8 @@ def test_what_devices_do_is_a_series_of_each_rank(waiting):
     assert f"rank 1: cuda:1 is NVIDIA H100 80GB HBM3 ({uuid(1)})" in texts
 
 
-def test_F_019_an_error_of_a_device_is_told_and_explains_a_death(waiting):
+# fault: GPU falls off the bus
+def test_an_error_of_a_device_is_told_and_explains_a_death(waiting):
     rtrain, running, _ = waiting(2, "num_workers = 2, use_gpu = true", FAKE_NVML_XID="79")
     line = f"rank 1: its device cuda:1 (NVIDIA H100 80GB HBM3, {uuid(1)}) reports {FALLEN}"
     wait_until(lambda: line in running.stderr, message="the notice")

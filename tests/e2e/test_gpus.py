@@ -61,7 +61,8 @@ def told(rtrain, name="run"):
      [("cuda:0", "all"), ("cuda:0", "all"), ("cuda:1", "all")]),
     ("num_workers = 1", [("cpu", "")]),
 ])
-def test_B_118_workers_get_devices_of_their_own_or_parts(host, scaling, expected):
+# behaviour: devices for fractions of a GPU
+def test_workers_get_devices_of_their_own_or_parts(host, scaling, expected):
     rtrain = host(2)
     rtrain.run_ok(script(scaling))
     assert told(rtrain) == expected
@@ -89,7 +90,8 @@ def test_the_flag_overrides_the_script(host, flags, expected):
     assert [devices for devices, _ in told(rtrain)] == expected
 
 
-def test_B_085_more_than_there_is_is_refused_at_once_with_what_was_found(host):
+# behaviour: a request that can never be met
+def test_more_than_there_is_is_refused_at_once_with_what_was_found(host):
     rtrain = host(2)
     result = rtrain.run(script("num_workers = 1"), "-n", "3", "--gpus", "all")
     assert result.returncode == 4

@@ -117,7 +117,8 @@ LATE = """
 """
 
 
-def test_B_098_SEM_067_a_time_out_over_nccl_names_the_first_cause_and_saves_what_the_devices_were_given(gpus):
+# behaviour: time-out of a collective
+def test_a_time_out_over_nccl_names_the_first_cause_and_saves_what_the_devices_were_given(gpus):
     result = gpus.run(script(LATE, torch="timeout_s = 2"))
     assert result.returncode == 6, result.stderr
     assert ("all_reduce(float32 [1]) on rank 0 of 2 (collective 2, NCCL's number 2) waited 2 s on the device: "
@@ -204,7 +205,8 @@ def test_what_the_device_has_not_done_when_the_function_returns_still_counts(gpu
     assert "broadcast from 0(float32 [1]) on rank" in result.stderr and "on the device" in result.stderr
 
 
-def test_B_119_cuda_touched_before_the_context_goes_to_the_ranks_device(gpus):
+# behaviour: CUDA touched early
+def test_cuda_touched_before_the_context_goes_to_the_ranks_device(gpus):
     text = script("""
       local first = torch.zeros(1, {device = 'cuda'}).device
       local model = train.torch.prepare_model(torch.nn.Linear(1, 1))

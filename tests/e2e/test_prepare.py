@@ -43,20 +43,23 @@ def ranks_of(rtrain, *args):
     return rtrain.json("metrics", "last", "--ranks")[-1]["ranks"]
 
 
-def test_B_115_several_workers_get_a_wrapped_model_on_their_device(rtrain):
+# behaviour: `prepare_model` wraps
+def test_several_workers_get_a_wrapped_model_on_their_device(rtrain):
     for rank in ranks_of(rtrain):
         assert rank["wrapped"] and rank["inner"]
         assert rank["parameter"] == rank["device"]
         assert rank["devices"] == 1
 
 
-def test_B_116_one_worker_gets_the_model_itself(rtrain):
+# behaviour: one worker: no wrapper
+def test_one_worker_gets_the_model_itself(rtrain):
     (rank,) = ranks_of(rtrain, "-n", "1")
     assert not rank["wrapped"] and rank["inner"]
     assert sorted(rank["names"]) == [f"n{i}" for i in range(10)]
 
 
-def test_B_117_each_worker_gets_its_part_and_items_arrive_intact(rtrain):
+# behaviour: `prepare_data_loader`
+def test_each_worker_gets_its_part_and_items_arrive_intact(rtrain):
     for loaders in (0, 2):
         ranks = ranks_of(rtrain, "--set", f"loaders={loaders}")
         assert sorted(ranks[0]["names"] + ranks[1]["names"]) == sorted(f"n{i}" for i in range(10))

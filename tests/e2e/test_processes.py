@@ -173,19 +173,22 @@ def wait_for_daemon(rtrain):
     wait_until((rtrain.folder / "daemon").exists, message="the daemon")
 
 
-def test_F_042_a_daemon_of_a_worker_ends_with_its_group(rtrain, cgroups):
+# fault: a worker's own children
+def test_a_daemon_of_a_worker_ends_with_its_group(rtrain, cgroups):
     rtrain.run_ok(in_a_worker(DAEMON + " require('files').wait_for 'daemon'", num_workers=2))
     rtrain.wait_for_processes()
 
 
-def test_F_042_a_daemon_of_a_lost_worker_does_not_live_on(rtrain, cgroups):
+# fault: a worker's own children
+def test_a_daemon_of_a_lost_worker_does_not_live_on(rtrain, cgroups):
     result = rtrain.run(in_a_worker(DAEMON + " require('files').wait_for 'daemon' os.execute 'kill -9 $PPID; sleep 600'"))
     assert result.returncode == 5, result.stderr
     rtrain.wait_for_processes()
 
 
+# fault: SIGKILL of the controller
 @pytest.mark.parametrize("with_children", [False, True], ids=["alone", "with its process group"])
-def test_F_035_a_daemon_does_not_outlive_a_killed_controller(rtrain, cgroups, with_children):
+def test_a_daemon_does_not_outlive_a_killed_controller(rtrain, cgroups, with_children):
     running = rtrain.started("run", rtrain.script(in_a_worker(DAEMON + " train.report{} os.execute 'sleep 600'")))
     wait_for_daemon(rtrain)
     os.killpg(running.pid, signal.SIGKILL) if with_children else running.send(signal.SIGKILL)

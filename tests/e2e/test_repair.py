@@ -1,4 +1,4 @@
-"""F57: a store with damaged pages is named, and `rtrain repair` brings back what the checkpoints say."""
+"""A store with damaged pages is named, and `rtrain repair` brings back what the checkpoints say."""
 
 import contextlib
 import os
@@ -17,7 +17,8 @@ def damage(rtrain, pages):
             file.write(os.urandom(4096))
 
 
-def test_F_057_a_damaged_store_is_repaired_from_its_checkpoints(rtrain):
+# fault: damaged database
+def test_a_damaged_store_is_repaired_from_its_checkpoints(rtrain):
     rtrain.run_ok(COUNTING)
     assert rtrain("repair").returncode == 0, "a sound store stays one"
     assert [run["name"] for run in rtrain.json("ls")] == ["run"] and len(rtrain.reports("run")) == 4

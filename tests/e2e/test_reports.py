@@ -48,7 +48,10 @@ def text_of(rtrain, name, file):
     return (rtrain.run_folder("run") / "checkpoints" / name / file).read_text()
 
 
-def test_B_020_B_021_B_022_any_ranks_may_bring_files(rtrain):
+# behaviour: checkpoint from rank 0 alone
+# behaviour: checkpoint from ranks 1 and 3
+# behaviour: none from rank 0, some from others
+def test_any_ranks_may_bring_files(rtrain):
     rtrain.run_ok(script("""
       local function attach(...)
         for _, each in ipairs{...} do
@@ -65,7 +68,9 @@ def test_B_020_B_021_B_022_any_ranks_may_bring_files(rtrain):
     assert [rows[i]["metrics"] for i in range(3)] == [{"by": 0, "n": i} for i in range(3)]
 
 
-def test_B_024_B_025_names_and_files_of_the_ranks_become_one_folder(rtrain):
+# behaviour: names of checkpoints verbatim
+# behaviour: a file of all ranks is there once
+def test_names_and_files_of_the_ranks_become_one_folder(rtrain):
     result = rtrain.run_ok(script("""
       local function report(names, text)
         local checkpoint = make('mine-' .. rank, {common = text})
@@ -108,7 +113,8 @@ MODES = """
 """
 
 
-def test_B_029_all_pairs_of_upload_modes_register_in_order(rtrain):
+# behaviour: all pairs of upload modes
+def test_all_pairs_of_upload_modes_register_in_order(rtrain):
     rtrain.run_ok(script(MODES))
     rows = checkpoints(rtrain)
     assert sorted(rows) == list(range(9))
@@ -124,7 +130,10 @@ def test_B_029_all_pairs_of_upload_modes_register_in_order(rtrain):
     assert leftovers(rtrain.run_folder("run") / "staging") == []
 
 
-def test_B_023_B_030_B_031_what_stays_and_what_get_checkpoint_says(rtrain):
+# behaviour: SYNC leaves the source folder
+# behaviour: `get_checkpoint` after each mode
+# behaviour: `delete_local_checkpoint_after_upload`
+def test_what_stays_and_what_get_checkpoint_says(rtrain):
     """The source folder after each mode and delete flag, and get_checkpoint() behind each report."""
     rtrain.run_ok(script("""
       local seen = {}
@@ -177,7 +186,7 @@ def test_async_returns_while_the_files_are_still_uploaded(rtrain):
       write('reported', '')
     """, workers=1))
     rows = checkpoints(rtrain)
-    assert files_of(rtrain, rows[0]["name"]) == ["file"], "flushed before the worker counted as finished (SEM-15)"
+    assert files_of(rtrain, rows[0]["name"]) == ["file"], "flushed before the worker counted as finished"
     assert len(rtrain.json("metrics", "run")) == 201
 
 
@@ -193,8 +202,9 @@ def test_a_report_with_a_checkpoint_waits_for_the_upload_before(rtrain):
     assert [text_of(rtrain, rows[n]["name"], "file") for n in range(3)] == ["0", "1", "2"]
 
 
+# behaviour: an error of an asynchronous upload
 @pytest.mark.parametrize("mode, where", [("ASYNC", "rank 1"), ("SYNC", "train.lua")])
-def test_B_032_an_upload_that_fails_is_the_error_of_its_rank(rtrain, mode, where):
+def test_an_upload_that_fails_is_the_error_of_its_rank(rtrain, mode, where):
     rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:2:errno=ENOSPC:rank=1"
     result = rtrain.run(script("""
       for n = 0, 1 do
@@ -225,7 +235,8 @@ def test_a_failed_sync_upload_may_be_caught_and_gone_past(rtrain):
     assert [metrics["errors"] for metrics in last["ranks"]] == [["peer_lost", "ok"], ["environment", "ok"]]
 
 
-def test_B_033_what_the_upload_function_returns_is_registered(rtrain):
+# behaviour: a custom upload function
+def test_what_the_upload_function_returns_is_registered(rtrain):
     rtrain.run_ok(script("""
       local function upload(checkpoint, name)
         local target = run .. '/uploaded-' .. name
@@ -261,7 +272,10 @@ WRONG = [
 ]
 
 
-def test_B_034_B_039_B_040_wrong_reports_are_refused_with_the_rule(rtrain):
+# behaviour: an upload function that returns nothing
+# behaviour: a checkpoint outside of the run's folder
+# behaviour: validation without a checkpoint
+def test_wrong_reports_are_refused_with_the_rule(rtrain):
     """One run makes all the mistakes, each raised in report() at the user's line; the last one is not caught."""
     tries = "\n".join(f"try(function() train.report({{}}, {{checkpoint = make('mine', {{f = 'x'}}), {option}}}) end)"
                       for option, _ in WRONG)
@@ -292,7 +306,8 @@ def test_B_034_B_039_B_040_wrong_reports_are_refused_with_the_rule(rtrain):
     assert checkpoints(rtrain) == {}
 
 
-def test_B_038_tensors_in_metrics_are_converted_or_refused_by_name(rtrain):
+# behaviour: tensors among the metrics
+def test_tensors_in_metrics_are_converted_or_refused_by_name(rtrain):
     rtrain.run_ok(script("""
       local torch = require 'torch'
       train.report{loss = torch.tensor(0.5), deep = {n = torch.tensor(3)}}
@@ -307,7 +322,9 @@ def test_B_038_tensors_in_metrics_are_converted_or_refused_by_name(rtrain):
 KILL = "os.execute('kill -9 $PPID')"
 
 
-def test_B_055_B_058_a_rank_that_dies_before_it_reports(rtrain):
+# behaviour: death before a report
+# behaviour: what has arrived counts before the failure
+def test_a_rank_that_dies_before_it_reports(rtrain):
     """The other one does not hang, nothing of the report is registered, what was complete before is."""
     started = time.monotonic()
     result = rtrain.run(script("""
@@ -323,8 +340,10 @@ def test_B_055_B_058_a_rank_that_dies_before_it_reports(rtrain):
     assert leftovers(rtrain.run_folder("run") / "staging") == []
 
 
+# behaviour: death after a report is staged
+# fault: death between two ranks' shards
 @pytest.mark.parametrize("point", ["ckpt.stage", "ckpt.staged"])
-def test_B_056_F_027_a_rank_that_dies_before_its_files_are_delivered(rtrain, point):
+def test_a_rank_that_dies_before_its_files_are_delivered(rtrain, point):
     rtrain.env["RTRAIN_FAULT"] = f"{point}:2:kill:rank=1"
     result = rtrain.run(script("""
       for n = 0, 1 do
@@ -338,7 +357,8 @@ def test_B_056_F_027_a_rank_that_dies_before_its_files_are_delivered(rtrain, poi
     assert leftovers(folder / "staging") == [], "the half of rank 0 is gone"
 
 
-def test_B_064_collectives_and_reports_do_not_mix_up(rtrain):
+# behaviour: collectives and reports in turn
+def test_collectives_and_reports_do_not_mix_up(rtrain):
     rtrain.run_ok(script("""
       for n = 0, 20 do
         train.collective.barrier()
@@ -352,8 +372,10 @@ def test_B_064_collectives_and_reports_do_not_mix_up(rtrain):
     assert sorted(row["metrics"]["n"] for row in checkpoints(rtrain).values()) == [0, 5, 10, 15, 20]
 
 
+# behaviour: not finished before its reports are in
+# fault: asynchronous save at the end
 @pytest.mark.parametrize("mode", ["SYNC", "ASYNC", "NO_UPLOAD"])
-def test_B_086_F_066_uploads_are_flushed_when_the_function_returns(rtrain, mode):
+def test_uploads_are_flushed_when_the_function_returns(rtrain, mode):
     """Also the one of a rank that is through while the other has not begun its last report."""
     rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:1:sleep=800:rank=0"
     rtrain.run_ok(script("""
@@ -366,7 +388,8 @@ def test_B_086_F_066_uploads_are_flushed_when_the_function_returns(rtrain, mode)
     assert leftovers(rtrain.run_folder("run") / "staging") == []
 
 
-def test_F_066_a_failure_leaves_no_half_of_an_async_upload(rtrain):
+# fault: asynchronous save at the end
+def test_a_failure_leaves_no_half_of_an_async_upload(rtrain):
     rtrain.env["RTRAIN_FAULT"] = "ckpt.stage:1:sleep=60000"
     result = rtrain.run(script("""
       train.report({}, {checkpoint = make('mine', {f = 'x'}), checkpoint_upload_mode = 'ASYNC'})

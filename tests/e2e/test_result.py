@@ -41,7 +41,9 @@ def values(result):
     return {words[0]: words[1:] for words in (line.split("\t") for line in result.stdout.splitlines()) if len(words) > 1}
 
 
-def test_B_010_B_011_the_result_and_its_copy_from_the_store(rtrain):
+# behaviour: `Result.from_path` equals the live result
+# behaviour: `get_best_checkpoint`
+def test_the_result_and_its_copy_from_the_store(rtrain):
     printed = values(rtrain.run_ok(RUN + """
         local result = trainer:fit()
         describe(result)

@@ -92,7 +92,8 @@ def test_a_killed_controller_leaves_a_lost_run_that_goes_on_unbroken(rtrain):
     assert leftovers(rtrain.run_folder("run") / "staging") == []
 
 
-def test_B_027_a_second_fit_goes_on_and_ends_at_once_when_nothing_is_left(rtrain):
+# behaviour: a second fit with the same name
+def test_a_second_fit_goes_on_and_ends_at_once_when_nothing_is_left(rtrain):
     rtrain.run_ok(COUNTING)
     again = gone_on(rtrain)
     assert "rows\t1 2 3 4" in again.stdout and "epoch\t4" in again.stdout
@@ -120,7 +121,8 @@ def test_never_refuses_auto_begins_must_wants_a_run(rtrain):
     assert rtrain("run", nameless, "--resume", "auto").returncode == 3
 
 
-def test_F_038_a_second_controller_is_refused_and_told_whose_the_run_is(rtrain):
+# fault: two controllers, one run
+def test_a_second_controller_is_refused_and_told_whose_the_run_is(rtrain):
     running = paused(rtrain)
     for mode in ("auto", "must"):
         second = rtrain("run", rtrain.script(COUNTING), "--resume", mode)
@@ -212,7 +214,8 @@ def test_a_controller_that_lost_its_run_stops_and_names_the_new_owner(rtrain):
     assert one(rtrain, "SELECT count(*) FROM reports") == count
 
 
-def test_F_037_everything_killed_at_once_goes_on(rtrain):
+# fault: controller and workers killed
+def test_everything_killed_at_once_goes_on(rtrain):
     running = paused(rtrain)
     for pid in processes_of(rtrain.storage):
         with contextlib.suppress(ProcessLookupError):
@@ -225,7 +228,8 @@ def test_F_037_everything_killed_at_once_goes_on(rtrain):
     assert not staging.exists(), "half-written files are swept"
 
 
-def test_B_049_workers_start_with_the_latest_checkpoint_and_the_next_report(rtrain):
+# behaviour: what every worker starts with
+def test_workers_start_with_the_latest_checkpoint_and_the_next_report(rtrain):
     kill(paused(rtrain))
     gone_on(rtrain)
     ranks = rtrain.json("metrics", "run", "--ranks")
@@ -272,7 +276,8 @@ def test_a_checkpoint_that_a_later_attempt_left_behind_is_not_adopted(rtrain):
     assert rtrain.reports("run")[1]["first"] == 2
 
 
-def test_B_050_storage_that_cannot_be_written_fails_before_any_worker(rtrain):
+# behaviour: storage that cannot be written
+def test_storage_that_cannot_be_written_fails_before_any_worker(rtrain):
     (rtrain.folder / "file").write_text("")
     result = rtrain.run(COUNTING, "--storage", rtrain.folder / "file" / "below", "--resume", "auto")
     assert result.returncode == 4 and "rank" not in result.stderr
@@ -353,7 +358,8 @@ train.TorchTrainer{
 """
 
 
-def test_F_060_other_numbers_of_workers_see_the_rest_of_the_epoch_once(rtrain):
+# fault: another world size on resume
+def test_other_numbers_of_workers_see_the_rest_of_the_epoch_once(rtrain):
     """2, then 1, then 3 of them."""
     script = rtrain.script(SEEN)
     for args, steps in (((), 3), (("-n", "1", "--resume", "must", "--set", "wait_after=6"), 6)):

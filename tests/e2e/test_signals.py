@@ -71,7 +71,8 @@ def told_at(result):
      (signal.SIGUSR1, 75, "PREEMPTED", "preempted"), (signal.SIGUSR2, 75, "PREEMPTED", "preempted"),
      (signal.SIGXCPU, 75, "PREEMPTED", "preempted")],
     ids=["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU"])
-def test_B_106_all_ranks_see_the_request_at_the_same_call(rtrain, number, code, status, raised):
+# behaviour: all ranks see the same stop
+def test_all_ranks_see_the_request_at_the_same_call(rtrain, number, code, status, raised):
     running = rtrain.started("run", rtrain.script(script(POLLING)))
     running.send(number)
     result = running.wait()
@@ -88,7 +89,8 @@ def test_B_106_all_ranks_see_the_request_at_the_same_call(rtrain, number, code, 
     assert leftovers(rtrain.run_folder("stopped") / "staging") == []
 
 
-def test_F_039_a_script_that_does_not_ask_stops_at_its_next_checkpoint(rtrain):
+# fault: SIGTERM
+def test_a_script_that_does_not_ask_stops_at_its_next_checkpoint(rtrain):
     running = rtrain.started("run", rtrain.script(script(SAVING)), reports=2)
     running.send(signal.SIGTERM)
     result = running.wait()
@@ -96,8 +98,9 @@ def test_F_039_a_script_that_does_not_ask_stops_at_its_next_checkpoint(rtrain):
     assert rtrain.json("show", "stopped")["status"] == "PREEMPTED"
 
 
+# fault: SIGTERM
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"])
-def test_F_039_without_a_checkpoint_the_grace_period_ends_the_run(rtrain, number, code):
+def test_without_a_checkpoint_the_grace_period_ends_the_run(rtrain, number, code):
     running = rtrain.started("run", rtrain.script(script(REPORTING, "preemption_grace_s = 0.3")), reports=3)
     running.send(number)
     result = running.wait()
@@ -109,7 +112,9 @@ def test_F_039_without_a_checkpoint_the_grace_period_ends_the_run(rtrain, number
     rtrain.wait_for_processes()
 
 
-def test_B_097_F_040_a_second_signal_kills_a_group_that_does_not_listen(rtrain):
+# behaviour: Ctrl-C once, and again
+# fault: two SIGINTs
+def test_a_second_signal_kills_a_group_that_does_not_listen(rtrain):
     running = rtrain.started("run", rtrain.script(script(DEAF)))
     running.send(signal.SIGINT)
     wait_for_text(running, "once more: kill it")
@@ -203,7 +208,8 @@ def test_a_signal_that_reaches_a_worker_first_counts_once(rtrain):
     assert len(rtrain.json("checkpoints", "stopped")) == 1
 
 
-def test_F_041_a_closed_terminal_stops_the_run(rtrain):
+# fault: SIGHUP
+def test_a_closed_terminal_stops_the_run(rtrain):
     master, slave = pty.openpty()
     process = subprocess.Popen(
         [RTRAIN, "run", str(rtrain.script(script(POLLING)))], cwd=rtrain.folder, env=rtrain.env, stdin=slave,
@@ -225,7 +231,8 @@ def test_F_041_a_closed_terminal_stops_the_run(rtrain):
     rtrain.wait_for_processes()
 
 
-def test_F_041_nohup_keeps_a_run_alive(rtrain):
+# fault: SIGHUP
+def test_nohup_keeps_a_run_alive(rtrain):
     command = ["nohup", RTRAIN, "run", str(rtrain.script(script(POLLING))), "--name", "kept"]
     running = Running(command, rtrain.folder, rtrain.env)
     rtrain.wait_for_reports(running, 1)
@@ -236,7 +243,8 @@ def test_F_041_nohup_keeps_a_run_alive(rtrain):
     assert running.wait().returncode == 75
 
 
-def test_B_105_a_clean_return_during_a_stop_finishes_the_run(rtrain):
+# behaviour: a clean return during a stop
+def test_a_clean_return_during_a_stop_finishes_the_run(rtrain):
     running = rtrain.started("run", rtrain.script(script("""
       train.report{epoch = epoch}
       files.wait_for 'go'
@@ -250,7 +258,8 @@ def test_B_105_a_clean_return_during_a_stop_finishes_the_run(rtrain):
     assert rtrain.json("show", "stopped")["status"] == "FINISHED"
 
 
-def test_B_109_a_user_error_during_a_stop_is_a_worker_failure(rtrain):
+# behaviour: a user's error during a stop
+def test_a_user_error_during_a_stop_is_a_worker_failure(rtrain):
     body = POLLING.replace("epochs.save(epoch)", "error('a bug in the saving code')")
     running = rtrain.started("run", rtrain.script(script(body).replace("max_failures = 5", "max_failures = 0")))
     running.send(signal.SIGTERM)
@@ -260,7 +269,8 @@ def test_B_109_a_user_error_during_a_stop_is_a_worker_failure(rtrain):
     assert rtrain.json("show", "stopped")["status"] == "ERRORED"
 
 
-def test_B_110_the_checkpoint_of_survivors_alone_is_not_committed(rtrain):
+# behaviour: a checkpoint after the stop
+def test_the_checkpoint_of_survivors_alone_is_not_committed(rtrain):
     body = """
       if train.stop_requested() then
         if rank == 1 then while true do os.execute('sleep 0.05') end end
@@ -282,7 +292,8 @@ def test_B_110_the_checkpoint_of_survivors_alone_is_not_committed(rtrain):
     assert leftovers(rtrain.run_folder("stopped") / "checkpoints") == []
 
 
-def test_B_088_a_shutdown_does_not_wait_for_the_collective_of_the_living(rtrain):
+# behaviour: shutdown with half of the group dead
+def test_a_shutdown_does_not_wait_for_the_collective_of_the_living(rtrain):
     body = "train.report{epoch = epoch} if rank == 1 then while true do os.execute('sleep 0.05') end end"
     running = rtrain.started("run", rtrain.script(script(body).replace("max_failures = 5", "max_failures = 0")))
     os.kill(rtrain.pids("stopped")[1], signal.SIGKILL)
@@ -291,8 +302,9 @@ def test_B_088_a_shutdown_does_not_wait_for_the_collective_of_the_living(rtrain)
     assert "rank 1" in result.stderr and "SIGKILL" in result.stderr
 
 
+# fault: SIGKILL of the controller
 @pytest.mark.parametrize("stopped", [False, True], ids=["running", "stopped"])
-def test_F_035_no_process_outlives_a_killed_controller(rtrain, stopped):
+def test_no_process_outlives_a_killed_controller(rtrain, stopped):
     body = "train.report{epoch = epoch} os.execute('sleep 600 & sleep 600')"
     running = rtrain.started("run", rtrain.script(script(body)))
     wait_until(lambda: len(processes_of(rtrain.storage)) >= 8, message="the workers' children")
@@ -304,7 +316,8 @@ def test_F_035_no_process_outlives_a_killed_controller(rtrain, stopped):
     assert rtrain.json("show", "stopped")["status"] == "LOST"
 
 
-def test_F_036_workers_go_on_while_the_controller_is_stopped(rtrain):
+# fault: SIGSTOP of the controller
+def test_workers_go_on_while_the_controller_is_stopped(rtrain):
     body = """
       while not files.exists 'go' do
         train.report{epoch = 1}
@@ -328,7 +341,8 @@ def test_F_036_workers_go_on_while_the_controller_is_stopped(rtrain):
     assert len(rtrain.json("show", "stopped")["attempts"]) == 1
 
 
-def test_F_036_a_controller_that_is_stopped_for_long_holds_a_full_channel_up(rtrain):
+# fault: SIGSTOP of the controller
+def test_a_controller_that_is_stopped_for_long_holds_a_full_channel_up(rtrain):
     """Reports fill the socket until report() waits, longer than the 10 s that were once enough for a healthy controller."""
     running = rtrain.started("run", rtrain.script(script("""
       train.report{epoch = epoch, padding = ('x'):rep(20000)}
@@ -355,7 +369,8 @@ def test_F_036_a_controller_that_is_stopped_for_long_holds_a_full_channel_up(rtr
     assert rtrain.statuses("stopped") == ["FINISHED"]
 
 
-def test_F_036_a_rank_that_gives_a_stopped_controller_up_says_so(rtrain):
+# fault: SIGSTOP of the controller
+def test_a_rank_that_gives_a_stopped_controller_up_says_so(rtrain):
     running = rtrain.started("run", rtrain.script("""
         local train = require 'rtrain'
         train.TorchTrainer{
@@ -383,7 +398,8 @@ def open_files(pid):
     return found
 
 
-def test_F_044_a_worker_holds_nothing_of_the_controllers(rtrain):
+# fault: descriptors of workers
+def test_a_worker_holds_nothing_of_the_controllers(rtrain):
     running = rtrain.started("run", rtrain.script(script(POLLING)))
     targets = {}
     for pid in rtrain.pids("stopped"):

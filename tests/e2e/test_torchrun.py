@@ -71,7 +71,7 @@ def checkpoint_files(rtrain):
     return {path.name: sorted(file.name for file in path.iterdir() if file.suffix == ".pt") for path in folder.iterdir()}
 
 
-def test_SEM_074_the_ranks_are_the_processes_of_the_launcher(rtrain):
+def test_the_ranks_are_the_processes_of_the_launcher(rtrain):
     results = Job(rtrain, rtrain.script(TRAIN)).wait()
     for result in results:
         assert result.returncode == 0, result.stderr
@@ -84,14 +84,14 @@ def test_SEM_074_the_ranks_are_the_processes_of_the_launcher(rtrain):
         assert rows == [(0, 3), (1, 3)]
     files = checkpoint_files(rtrain)
     assert len(files) == 3 and all(names == ["rank-0.pt", "rank-1.pt"] for names in files.values())
-    # Workers that rtrain starts leave the same numbers: the same shards (SEM-75), the same gradients.
+    # Workers that rtrain starts leave the same numbers: the same shards, the same gradients.
     assert rtrain.reports("job")[-1]["rows"] == 8 and rtrain.reports("job")[-1]["sum"] == 3
     again = rtrain("run", rtrain.script(TRAIN.replace("assert(tostring", "-- ")), "-n", "2", "--name", "spawned")
     assert again.returncode == 0, again.stderr
     assert rtrain.reports("job") == rtrain.reports("spawned")
 
 
-def test_SEM_074_a_failing_rank_fails_all_and_is_retried(rtrain):
+def test_a_failing_rank_fails_all_and_is_retried(rtrain):
     script = rtrain.script(TRAIN)
     results = Job(rtrain, script, args=("--set", "fails_after=1")).wait()
     assert [result.returncode for result in results] == [1, 1], [result.stderr for result in results]
@@ -125,7 +125,7 @@ def wait_for_reports(rtrain, size=2):
     wait_until(lambda: len(rtrain.query("SELECT DISTINCT rank FROM reports")) == size, message="the first reports")
 
 
-def test_SEM_074_a_rank_that_dies_ends_the_job(rtrain):
+def test_a_rank_that_dies_ends_the_job(rtrain):
     job = Job(rtrain, rtrain.script(WAITS.replace("STOPS", "false")), size=3)
     wait_for_reports(rtrain, 3)
     job.ranks[1].send(signal.SIGKILL)
@@ -135,7 +135,7 @@ def test_SEM_074_a_rank_that_dies_ends_the_job(rtrain):
     assert rtrain.json("show", "job")["status"] == "ERRORED"
 
 
-def test_SEM_074_the_death_of_rank_zero_ends_the_others(rtrain):
+def test_the_death_of_rank_zero_ends_the_others(rtrain):
     job = Job(rtrain, rtrain.script(WAITS.replace("STOPS", "false")))
     wait_for_reports(rtrain)
     job.ranks[0].send(signal.SIGKILL)
@@ -144,7 +144,7 @@ def test_SEM_074_the_death_of_rank_zero_ends_the_others(rtrain):
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_SEM_074_a_signal_to_every_rank_ends_all_alike(rtrain, number, code):
+def test_a_signal_to_every_rank_ends_all_alike(rtrain, number, code):
     job = Job(rtrain, rtrain.script(WAITS.replace("STOPS", "true")))
     wait_for_reports(rtrain)
     for rank in reversed(job.ranks):
@@ -152,7 +152,7 @@ def test_SEM_074_a_signal_to_every_rank_ends_all_alike(rtrain, number, code):
     assert [result.returncode for result in job.wait()] == [code, code]
 
 
-def test_SEM_074_several_runs_in_one_script(rtrain):
+def test_several_runs_in_one_script(rtrain):
     text = """
         local train = require 'rtrain'
         for i = 1, 3 do
@@ -167,7 +167,7 @@ def test_SEM_074_several_runs_in_one_script(rtrain):
     assert len(rtrain.json("ls")) == 3
 
 
-def test_SEM_074_a_missing_rank_is_named(rtrain):
+def test_a_missing_rank_is_named(rtrain):
     script = rtrain.script(WAITS.replace("STOPS", "true"))
     missing = {0: "the process of RANK 0 has not begun this fit()", 1: "rank 1"}
     for present, absent in ((0, 1), (1, 0)):
@@ -185,7 +185,7 @@ def test_SEM_074_a_missing_rank_is_named(rtrain):
     ({"LOCAL_WORLD_SIZE": "1"}, "this version trains on one host"),
     ({"LOCAL_RANK": "1"}, "on one host they are the same"),
     ({"RTRAIN_JOIN_TIMEOUT_S": "soon"}, "RTRAIN_JOIN_TIMEOUT_S = 'soon' in the environment: expected a number of seconds")])
-def test_SEM_074_wrong_variables_are_named(rtrain, change, text):
+def test_wrong_variables_are_named(rtrain, change, text):
     script = rtrain.script(WAITS.replace("STOPS", "true"))
     env = {**rtrain.env, "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2",
            "MASTER_ADDR": "localhost", "MASTER_PORT": "29502", **change}
@@ -194,7 +194,7 @@ def test_SEM_074_wrong_variables_are_named(rtrain, change, text):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="Python's torch is missing (RTRAIN_TEST_PYTHON)")
-def test_SEM_074_the_real_torchrun(rtrain):
+def test_the_real_torchrun(rtrain):
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python",
                 RTRAIN, "run", str(rtrain.script(TRAIN)), "-n", "0"]
     logs = rtrain.folder / "logs"

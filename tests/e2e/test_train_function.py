@@ -21,7 +21,8 @@ def reported(rtrain, body, *args):
     return row["ranks"]
 
 
-def test_B_005_the_process_group_lives_as_long_as_the_train_function(rtrain):
+# behaviour: the workers' life cycle: group formed, function run, group ended
+def test_the_process_group_lives_as_long_as_the_train_function(rtrain):
     result = rtrain.run_ok("""
         local torch = require 'torch'
         local train = require 'rtrain'
@@ -44,7 +45,8 @@ def test_B_005_the_process_group_lives_as_long_as_the_train_function(rtrain):
     assert "warning" not in result.stderr.lower(), result.stderr
 
 
-def test_B_090_local_ranks_and_the_rest_of_the_context(rtrain):
+# behaviour: local ranks
+def test_local_ranks_and_the_rest_of_the_context(rtrain):
     ranks = reported(rtrain, """
         local function train_func()
           local context = train.get_context()

@@ -12,7 +12,8 @@ def words(result, first):
     return sorted(line[1:] for line in lines if line[0] == first)
 
 
-def test_B_001_a_trainer_with_only_a_function_runs_one_worker(rtrain):
+# behaviour: a trainer with only a function
+def test_a_trainer_with_only_a_function_runs_one_worker(rtrain):
     result = rtrain.run_ok("""
         local train = require 'rtrain'
         train.DataParallelTrainer(function() print('size', train.get_context():get_world_size()) end):fit()
@@ -21,7 +22,9 @@ def test_B_001_a_trainer_with_only_a_function_runs_one_worker(rtrain):
     assert rtrain.json("show", "last")["num_workers"] == 1
 
 
-def test_B_002_B_003_the_config_and_the_metrics_arrive_as_they_were(rtrain):
+# behaviour: the config reaches the function unchanged
+# behaviour: a function without parameters
+def test_the_config_and_the_metrics_arrive_as_they_were(rtrain):
     config = {"lr": 0.1, "layers": [1, 2, 3], "nested": {"name": "x", "flag": False}, "big": 2**53 - 1, "small": 5e-324}
     rtrain.run_ok("""
         local train = require 'rtrain'
@@ -41,7 +44,8 @@ def test_B_002_B_003_the_config_and_the_metrics_arrive_as_they_were(rtrain):
     assert rtrain.json("show", "one")["config"] == config
 
 
-def test_B_004_the_path_is_the_storage_path_and_the_name(rtrain):
+# behaviour: `result.path`
+def test_the_path_is_the_storage_path_and_the_name(rtrain):
     result = rtrain.run_ok("""
         local train = require 'rtrain'
         local result = train.DataParallelTrainer({train_loop_per_worker = function() end,
@@ -51,7 +55,8 @@ def test_B_004_the_path_is_the_storage_path_and_the_name(rtrain):
     assert words(result, "path") == [[str(rtrain.folder / "somewhere" / "mine")]]
 
 
-def test_B_006_an_error_on_rank_0_only_is_raised_with_the_original_error(rtrain):
+# behaviour: an error on rank 0 alone
+def test_an_error_on_rank_0_only_is_raised_with_the_original_error(rtrain):
     result = rtrain.run_ok("""
         local train = require 'rtrain'
         local ok, err = pcall(function()
@@ -69,7 +74,9 @@ def test_B_006_an_error_on_rank_0_only_is_raised_with_the_original_error(rtrain)
     assert words(result, "raised") == [["false", "user", "the original text", "0"]]
 
 
-def test_B_007_B_008_the_return_value_of_rank_0_and_no_checkpoint_is_no_error(rtrain):
+# behaviour: return value of rank 0
+# behaviour: no checkpoint reported
+def test_the_return_value_of_rank_0_and_no_checkpoint_is_no_error(rtrain):
     result = rtrain.run_ok("""
         local train = require 'rtrain'
         local result = train.DataParallelTrainer({
@@ -94,13 +101,16 @@ def test_B_007_B_008_the_return_value_of_rank_0_and_no_checkpoint_is_no_error(rt
     ("train.TorchTrainer{train_loop_per_worker = print, num_workers = 2}", "num_workers belongs to ScalingConfig"),
     ("train.TorchTrainer{train_loop_per_worker = function(a, b) end}", "takes no parameter or one"),
 ])
-def test_B_012_deprecated_and_unknown_keys_are_refused(rtrain, wrong, hint):
+# behaviour: unknown and removed config keys
+def test_deprecated_and_unknown_keys_are_refused(rtrain, wrong, hint):
     result = rtrain("exec", rtrain.script(f"local train = require 'rtrain'\nlocal _ = {wrong}\n"))
     assert result.returncode == 3
     assert "train.lua:2" in result.stderr and hint in result.stderr, result.stderr
 
 
-def test_B_015_B_016_variables_reach_every_worker(rtrain):
+# behaviour: `worker_env` reaches every worker
+# behaviour: the controller's variables reach every worker
+def test_variables_reach_every_worker(rtrain):
     rtrain.env.update({"OF_THE_DRIVER": "inherited", "BOTH": "driver", "RTRAIN_COLLECTIVE_WARN_INTERVAL_S": "7"})
     result = rtrain.run_ok("""
         local train = require 'rtrain'
@@ -133,7 +143,8 @@ def test_a_setting_that_is_no_duration_is_refused(rtrain, name):
     assert "train.lua:2: " in result.stderr, result.stderr
 
 
-def test_B_091_getters_are_consistent_on_every_worker(rtrain):
+# behaviour: the context's getters
+def test_getters_are_consistent_on_every_worker(rtrain):
     result = rtrain.run_ok("""
         local train = require 'rtrain'
         train.DataParallelTrainer({
@@ -154,7 +165,8 @@ def test_B_091_getters_are_consistent_on_every_worker(rtrain):
     assert words(result, "context") == [[str(rank), str(rank), *same] for rank in range(4)]
 
 
-def test_B_092_every_worker_has_its_own_log(rtrain):
+# behaviour: a log file for each worker
+def test_every_worker_has_its_own_log(rtrain):
     rtrain.run_ok("""
         local train = require 'rtrain'
         train.DataParallelTrainer({

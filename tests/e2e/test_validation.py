@@ -55,7 +55,8 @@ def checkpoints(rtrain, *args):
     return {row["index"]: row for row in rtrain.json("checkpoints", "run", *args)}
 
 
-def test_B_041_a_validation_rescues_a_checkpoint_of_low_score(rtrain):
+# behaviour: validation rescues a checkpoint
+def test_a_validation_rescues_a_checkpoint_of_low_score(rtrain):
     result = rtrain.run_ok(script("""
         for epoch = 1, 3 do save(epoch, epoch == 1) end
         """, """
@@ -74,7 +75,8 @@ def test_B_041_a_validation_rescues_a_checkpoint_of_low_score(rtrain):
     assert "validation of checkpoint_000000" in result.stderr
 
 
-def test_B_044_what_goes_wrong_in_a_validation_does_no_harm(rtrain):
+# behaviour: an error of a validation
+def test_what_goes_wrong_in_a_validation_does_no_harm(rtrain):
     result = rtrain.run_ok(script("""
         for epoch = 1, 4 do
           save(epoch, epoch == 3 and train.ValidationTaskConfig{timeout_s = 0.2, fn_kwargs = {shift = 1}} or true)
@@ -96,7 +98,9 @@ def test_B_044_what_goes_wrong_in_a_validation_does_no_harm(rtrain):
     assert rtrain.json("show", "run")["status"] == "FINISHED"
 
 
-def test_B_035_B_036_every_rank_is_told_the_same(rtrain):
+# behaviour: `get_all_reported_checkpoints` counts checkpoints
+# behaviour: COMMITTED and VALIDATED
+def test_every_rank_is_told_the_same(rtrain):
     rtrain.run_ok(script("""
         local told = {}
         for epoch = 1, 2 do
@@ -146,7 +150,8 @@ def test_metrics_of_a_validation_that_do_not_fit_are_refused(rtrain):
     assert set(kept["metrics"]) == {"text"}
 
 
-def test_B_037_reports_of_metrics_only_are_not_waited_for(rtrain):
+# behaviour: metrics-only reports do not block it
+def test_reports_of_metrics_only_are_not_waited_for(rtrain):
     rtrain.run_ok(script("""
         local committed = {consistency_mode = train.CheckpointConsistencyMode.COMMITTED}
         train.report{only = 'metrics'}
@@ -225,7 +230,8 @@ def test_a_killed_controller_takes_its_validation_along_and_the_next_one_does_it
     ("save(1, 'yes')", "ValidationTaskConfig"),
     ("save(1, nil, {score = 'high'})", "checkpoint_score_attribute 'score' is a string"),
 ])
-def test_B_040_what_cannot_be_validated_is_refused(rtrain, train, reason):
+# behaviour: validation without a checkpoint
+def test_what_cannot_be_validated_is_refused(rtrain, train, reason):
     result = rtrain.run(script(train, "return {}", BY_SCORE))
     assert result.returncode == 1
     assert reason in result.stderr and "train.lua" in result.stderr

@@ -55,7 +55,8 @@ def pid_of(rtrain, rank):
     return rtrain.pids("meeting")[rank]
 
 
-def test_F_009_stopped_worker_is_named_and_ends_the_run(impatient):
+# fault: SIGSTOP of a worker
+def test_stopped_worker_is_named_and_ends_the_run(impatient):
     running = impatient.started("run", impatient.script(meeting()))
     os.kill(pid_of(impatient, 1), signal.SIGSTOP)
     result = running.wait()
@@ -65,7 +66,9 @@ def test_F_009_stopped_worker_is_named_and_ends_the_run(impatient):
     assert "stopped (SIGSTOP)" in stacks(impatient) and "train.lua:" in stacks(impatient)
 
 
-def test_F_008_B_099_compiled_loop_is_named_with_its_line(impatient):
+# behaviour: a rank stuck outside of a collective
+# fault: endless Lua loop
+def test_compiled_loop_is_named_with_its_line(impatient):
     text = meeting("local i = 0\n        while true do i = i + 1 end")
     line = 1 + text.lstrip("\n").split("while true do i")[0].count("\n")
     result = impatient.run(text)
@@ -76,7 +79,8 @@ def test_F_008_B_099_compiled_loop_is_named_with_its_line(impatient):
     assert "thread " in stacks(impatient) and "libtorch_cpu.so" in stacks(impatient)
 
 
-def test_F_011_a_slow_rank_is_named_with_a_table_and_left_alone(impatient):
+# fault: a slow rank
+def test_a_slow_rank_is_named_with_a_table_and_left_alone(impatient):
     """Four times as slow as the other one, until the watchdog says so."""
     running = impatient.start("run", impatient.script("""
         local torch = require 'torch'
@@ -112,14 +116,16 @@ def test_F_011_a_slow_rank_is_named_with_a_table_and_left_alone(impatient):
     assert "train.lua:" in stacks(impatient)
 
 
-def test_F_013_other_collective_is_refused_before_data_move(rtrain):
+# fault: different collectives
+def test_other_collective_is_refused_before_data_move(rtrain):
     result = rtrain.run(meeting("torch.distributed.all_gather(x)"))
     assert result.returncode == 1, result.stderr
     assert "the ranks disagree on collective" in result.stderr
     assert "all_gather(float32 [4])" in result.stderr and "all_reduce(float32 [4])" in result.stderr
 
 
-def test_F_014_other_shape_is_refused_before_data_move(rtrain):
+# fault: different shapes or dtypes
+def test_other_shape_is_refused_before_data_move(rtrain):
     result = rtrain.run(meeting("torch.distributed.all_reduce(torch.ones(8, {dtype = torch.float64}))"))
     assert result.returncode == 1, result.stderr
     assert "float64 [8]" in result.stderr and "float32 [4]" in result.stderr
@@ -137,8 +143,9 @@ def is_sanitized():
         return any(binary.find(name) >= 0 for name in (b"__asan_init", b"__tsan_init"))
 
 
+# fault: SIGSEGV in native code
 @pytest.mark.skipif(is_sanitized(), reason="a sanitizer takes the fatal signals itself")
-def test_F_003_segmentation_fault_shows_where_it_was(rtrain):
+def test_segmentation_fault_shows_where_it_was(rtrain):
     result = rtrain.run(meeting("require('ffi').cast('int*', 8)[0] = 1"))
     assert result.returncode == 5, result.stderr
     assert "SIGSEGV" in result.stderr and "train.lua:" in result.stderr
@@ -147,8 +154,9 @@ def test_F_003_segmentation_fault_shows_where_it_was(rtrain):
     assert "[C]" in error
 
 
+# fault: SIGABRT
 @pytest.mark.skipif(is_sanitized(), reason="a sanitizer takes the fatal signals itself")
-def test_F_004_abort_in_another_thread_shows_where_it_was(rtrain):
+def test_abort_in_another_thread_shows_where_it_was(rtrain):
     odd = """
         local ffi = require 'ffi'
         ffi.cdef 'int pthread_create(void*, void*, void*, void*); void abort(void);'
@@ -162,7 +170,8 @@ def test_F_004_abort_in_another_thread_shows_where_it_was(rtrain):
     assert "abort" in error
 
 
-def test_F_010_stuck_loader_is_named_as_data(impatient):
+# fault: a loader that sleeps
+def test_stuck_loader_is_named_as_data(impatient):
     odd = """
         local Slow = torch.utils.data.Dataset:extend 'Slow'
         function Slow:len() return 1 end
@@ -176,7 +185,8 @@ def test_F_010_stuck_loader_is_named_as_data(impatient):
     assert running.wait().returncode == 130
 
 
-def test_F_012_extra_collective_of_a_rank_is_found_with_its_number(rtrain):
+# fault: one collective too many
+def test_extra_collective_of_a_rank_is_found_with_its_number(rtrain):
     text = meeting("torch.distributed.all_reduce(x, 'avg')")
     first = "torch.distributed.all_reduce(x, 'avg')\n"
     result = rtrain.run(text.replace(first, first + "      torch.distributed.broadcast(x, 0)\n", 1))
@@ -186,7 +196,8 @@ def test_F_012_extra_collective_of_a_rank_is_found_with_its_number(rtrain):
     assert "rank 1 calls all_reduce(float32 [4])" in result.stderr
 
 
-def test_B_098_collective_whose_peer_never_comes_ends_with_a_timeout(rtrain):
+# behaviour: time-out of a collective
+def test_collective_whose_peer_never_comes_ends_with_a_timeout(rtrain):
     text = meeting("train.busy('another thing', 60) os.execute 'sleep 60'")
     config = "torch_config = train.TorchConfig{timeout_s = 3},\n  run_config ="
     result = rtrain.run(text.replace("run_config =", config, 1))
@@ -194,14 +205,16 @@ def test_B_098_collective_whose_peer_never_comes_ends_with_a_timeout(rtrain):
     assert "rank 0" in result.stderr and "all_reduce" in result.stderr and "timeout_s" in result.stderr
 
 
-def test_B_074_heartbeats_go_on_while_the_train_function_computes(rtrain):
+# behaviour: heartbeats come in their interval
+def test_heartbeats_go_on_while_the_train_function_computes(rtrain):
     rtrain.env["RTRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S"] = "3"
     result = rtrain.run(meeting("local till = os.time() + 5 repeat until os.time() >= till os.exit(7)"))
     assert result.returncode == 5, result.stderr
     assert "heartbeat" not in result.stderr
 
 
-def test_B_082_worker_whose_control_thread_is_stuck_ends_the_run(rtrain):
+# behaviour: a silent worker
+def test_worker_whose_control_thread_is_stuck_ends_the_run(rtrain):
     if not rtrain("env", "--fault-points").stdout:
         pytest.skip("built with -DRTRAIN_FAULT_POINTS=OFF")
     rtrain.env.update(RTRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S="3", RTRAIN_FAULT="worker.beat:3:sleep=60000:rank=1")
@@ -262,7 +275,8 @@ def test_stack_names_the_wait_in_the_controllers_collective(rtrain):
     running.wait()
 
 
-def test_F_009_a_verdict_that_comes_after_the_end_of_its_attempt_is_dropped(rtrain):
+# fault: SIGSTOP of a worker
+def test_a_verdict_that_comes_after_the_end_of_its_attempt_is_dropped(rtrain):
     """Rank 0 dies as it is asked for its stack. Rank 1, which is stopped, cannot answer: the verdict waits for it, longer than
     the attempt lasts, and is due while the next one is waited for (the delay grows with each failure before)."""
     rtrain.env.update(RTRAIN_HANG_THRESHOLD_S="2", RTRAIN_FAULT="channel.read:2:kill:rank=0:attempt=4")

@@ -59,7 +59,7 @@ NcclFailure late() {
   return out;
 }
 
-TEST(NcclError, SEM_067_TheTimeOutNamesCollectiveRankTimeWhoIsAbsentAndTheSetting) {
+TEST(NcclError, TheTimeOutNamesCollectiveRankTimeWhoIsAbsentAndTheSetting) {
   const Error error = nccl_error(late());
   EXPECT_EQ(error.code(), Code::kTimeout);
   EXPECT_EQ(error.message(),

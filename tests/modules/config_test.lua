@@ -61,7 +61,8 @@ end
 
 TestRefusals = {}
 
-function TestRefusals.test_B_122_wrong_types_of_datasets_to_split()
+-- behaviour: `datasets_to_split` of a wrong type
+function TestRefusals.test_wrong_types_of_datasets_to_split()
   for _, value in ipairs {5, true, 'train', {1}, {train = true}, print} do
     local code, message = refusal(train.DataConfig, {datasets_to_split = value})
     lu.assertEquals(code, 'config')
@@ -82,7 +83,8 @@ function TestRefusals.test_unknown_field_with_a_hint_at_the_users_line()
   lu.assertStrMatches(where, '.*config_test%.lua:%d+')
 end
 
-function TestRefusals.test_B_014_wrong_values()
+-- behaviour: `num_to_keep`, score order out of range
+function TestRefusals.test_wrong_values()
   for _, make in ipairs {
     function() return train.ScalingConfig {num_workers = -1} end,
     function() return train.ScalingConfig {num_workers = 1.5} end,

@@ -219,7 +219,7 @@ TestOrders.test_shuffles_over_memory_move_no_rows = with_and_without_threads(fun
   lu.assertEquals(sorted(ids), numbers(500))
 end)
 
--- B-123
+-- behaviour: shuffle in each epoch
 TestOrders.test_a_shuffle_differs_in_each_epoch_and_a_materialised_one_does_not = with_and_without_threads(function()
   for _, make in ipairs{
     function() return data.range(200):random_shuffle() end,

@@ -179,7 +179,7 @@ function TestParquet.test_errors_name_file_row_group_and_row()
   lu.assertStrContains(message_of(data.read_parquet, path), path)
 end
 
--- B-124, DAT-16
+-- behaviour: shuffle of files
 function TestParquet.test_file_shuffles()
   local paths = write_parts(8, 3)
   local function order(shuffle, n) return ids(epoch(data.read_parquet(paths, {shuffle = shuffle}), n, {seed = 5})) end

@@ -346,7 +346,8 @@ function TestStopping.test_the_live_block_counts_down()
   lu.assertStrContains(err.text, 'stopping, at the latest in 2')
 end
 
-function TestErrors.test_B_093_equal_errors_are_grouped_also_where_their_numbers_differ()
+-- behaviour: equal errors are one
+function TestErrors.test_equal_errors_are_grouped_also_where_their_numbers_differ()
   local ranks = {}
   for rank = 0, 3 do ranks[rank] = {code = 'user', message = ('a.lua:1: batch %d has 0x%d'):format(rank * 17, rank)} end
   ranks[4] = {code = 'user', message = 'a.lua:9: batch 1 has 0x1'}
@@ -357,7 +358,8 @@ function TestErrors.test_B_093_equal_errors_are_grouped_also_where_their_numbers
   lu.assertEquals(err.ranks[1].message, ranks[1].message)
 end
 
-function TestErrors.test_B_094_long_errors_are_shortened_with_a_pointer_to_the_log()
+-- behaviour: long errors are cut
+function TestErrors.test_long_errors_are_shortened_with_a_pointer_to_the_log()
   local text = ('a'):rep(500) .. ('b'):rep(3000) .. ('c'):rep(500)
   local told = {code = 'user', kind = 'WorkerGroupError', rank = 1, message = text}
   told.ranks = {[1] = {code = 'user', message = text}}

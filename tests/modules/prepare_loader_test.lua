@@ -43,7 +43,7 @@ local function sizes_with(workers, batch)
   return {size, all}
 end
 
-function TestBatchSize:test_SEM_055_the_parts_are_equal_and_near_the_batch()
+function TestBatchSize:test_the_parts_are_equal_and_near_the_batch()
   lu.assertEquals(sizes_with(1, 64), {64, 64})
   lu.assertEquals(sizes_with(4, 64), {16, 64})
   lu.assertEquals(sizes_with(3, 64), {21, 63})
@@ -135,14 +135,15 @@ function TestPrepare:test_what_is_left_alone()
   lu.assertStrContains(message_of(prepare, set, {}, 'cpu', {}), 'expected a DataLoader')
 end
 
--- B-117: tuple, dict and non-tensor items arrive intact. The device of the test is 'meta', which every build has.
+-- Tuple, dict and non-tensor items arrive intact. The device of the test is 'meta', which every build has.
 TestDevice = {}
 
 local Mixed = data.Dataset:extend('Mixed')
 function Mixed:len() return 5 end
 function Mixed:get(i) return torch.full({2}, i), {label = i, name = 'n' .. i, deep = {torch.ones(1), i > 2}}, 'text' .. i end
 
-function TestDevice:test_B_117_items_arrive_intact()
+-- behaviour: `prepare_data_loader`
+function TestDevice:test_items_arrive_intact()
   for _, auto_transfer in ipairs{true, false} do
     local options = {auto_transfer = auto_transfer}
     local loader = prepare(data.DataLoader(Mixed(), {batch_size = 2}), {world_size = 2, world_rank = 1}, 'meta', options)

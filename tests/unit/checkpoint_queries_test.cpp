@@ -30,7 +30,8 @@ TEST(CheckpointQueries, AnswersWhenTheReportsAreComplete) {
   EXPECT_EQ(ranks(queries.answer(due[0], {})), std::vector{0});
 }
 
-TEST(CheckpointQueries, B_036_OnlyValidatedWaitsForValidations) {
+// behaviour: COMMITTED and VALIDATED
+TEST(CheckpointQueries, OnlyValidatedWaitsForValidations) {
   CheckpointQueries queries;
   queries.add(query(0, 2, true));
   queries.add(query(1, 2, false));
@@ -41,7 +42,8 @@ TEST(CheckpointQueries, B_036_OnlyValidatedWaitsForValidations) {
       << "a later report's validation is not waited for";
 }
 
-TEST(CheckpointQueries, B_035_RanksGetTheSameAnswerWheneverTheyAsk) {
+// behaviour: `get_all_reported_checkpoints` counts checkpoints
+TEST(CheckpointQueries, RanksGetTheSameAnswerWheneverTheyAsk) {
   CheckpointQueries queries;
   queries.add(query(0, 1));
   queries.add(query(1, 1));

@@ -77,7 +77,8 @@ TEST_F(CheckpointStoreTest, RetentionIsMarkedWithTheRow) {
   EXPECT_EQ(kept(), (Names{"a", "c"}));
 }
 
-TEST_F(CheckpointStoreTest, B_041_AValidationRescuesALowScore) {
+// behaviour: validation rescues a checkpoint
+TEST_F(CheckpointStoreTest, AValidationRescuesALowScore) {
   create({1, "acc", true});
   rows->add(pending("low", 0, 0.1));
   rows->add(row("high", 1, 0.9));
@@ -87,7 +88,8 @@ TEST_F(CheckpointStoreTest, B_041_AValidationRescuesALowScore) {
   EXPECT_EQ(cell("SELECT status FROM checkpoints WHERE name = 'low'"), "VALIDATED");
 }
 
-TEST_F(CheckpointStoreTest, B_043_TiesGoByReportAlsoAfterALateValidation) {
+// behaviour: ties go by report number
+TEST_F(CheckpointStoreTest, TiesGoByReportAlsoAfterALateValidation) {
   create({1, "acc", true});
   rows->add(pending("first", 0, 0.1));
   rows->add(pending("second", 1, 0.1));
@@ -97,7 +99,8 @@ TEST_F(CheckpointStoreTest, B_043_TiesGoByReportAlsoAfterALateValidation) {
       << "validated later, but reported earlier";
 }
 
-TEST_F(CheckpointStoreTest, B_045_ValidatedMetricsOverwriteEqualKeys) {
+// behaviour: validated metrics re-rank
+TEST_F(CheckpointStoreTest, ValidatedMetricsOverwriteEqualKeys) {
   create({});
   CheckpointRow first = pending("a", 0, 0.1);
   first.metrics = Map{{"acc", 0.1}, {"loss", 2.0}};
@@ -118,7 +121,8 @@ TEST_F(CheckpointStoreTest, AFailedValidationKeepsTheMetricsAndSaysWhy) {
             "VALIDATION_FAILED no data,VALIDATION_TIMEOUT too long");
 }
 
-TEST_F(CheckpointStoreTest, B_048_UnknownCheckpointsAreBugsAndEndedOnesAreNot) {
+// behaviour: validation of an unknown checkpoint, or one that is not pending
+TEST_F(CheckpointStoreTest, UnknownCheckpointsAreBugsAndEndedOnesAreNot) {
   create({});
   rows->add(row("a", 0, 0.1));
   try {
@@ -133,7 +137,8 @@ TEST_F(CheckpointStoreTest, B_048_UnknownCheckpointsAreBugsAndEndedOnesAreNot) {
 }
 
 // What another process reads after each change is what this one knows.
-TEST_F(CheckpointStoreTest, B_046_TheRegistryReloadsAsItWasSaved) {
+// behaviour: the registry read back is the same
+TEST_F(CheckpointStoreTest, TheRegistryReloadsAsItWasSaved) {
   create({2, "acc", true});
   const auto same = [&] {
     OpenRun open = RunReader::open_run(temp / "results", "x");

@@ -34,7 +34,8 @@ TEST(CoreRequest, AnElasticRunTakesWhatFitsItsRange) {
   EXPECT_EQ(request.workers(100), 4);
 }
 
-TEST(CoreRequest, B_085_AnImpossibleRequestIsRefusedWithTheNumbers) {
+// behaviour: a request that can never be met
+TEST(CoreRequest, AnImpossibleRequestIsRefusedWithTheNumbers) {
   const auto fixed = CoreRequest(2, 2, 8).impossible(4);
   ASSERT_TRUE(fixed);
   EXPECT_EQ(exit_code(fixed->code()), 4);

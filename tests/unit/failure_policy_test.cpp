@@ -38,7 +38,8 @@ TEST(FailurePolicy, AFullDiskMayBeMadeRoomOn) {
   EXPECT_FALSE(other.decide(failure("cannot write /s/x: Read-only file system")).retry);
 }
 
-TEST(FailurePolicy, B_079_MaxFailuresIsHonoured) {
+// behaviour: `max_failures` 0, 1, 10, -1
+TEST(FailurePolicy, MaxFailuresIsHonoured) {
   for (const int limit : {0, 1, 10}) {
     FailurePolicy policy({.max_failures = limit}, 1);
     for (int i = 0; i < limit; ++i) ASSERT_TRUE(policy.decide(lost()).retry);
@@ -48,7 +49,8 @@ TEST(FailurePolicy, B_079_MaxFailuresIsHonoured) {
   for (int i = 0; i < 1000; ++i) ASSERT_TRUE(without_limit.decide(lost()).retry);
 }
 
-TEST(FailurePolicy, B_080_EachKindOfFailureHasABudgetOfItsOwn) {
+// behaviour: separate budgets
+TEST(FailurePolicy, EachKindOfFailureHasABudgetOfItsOwn) {
   FailurePolicy policy(
       {.max_failures = 1, .controller_failure_limit = 1, .max_preemption_failures = 1}, 1);
   Failure start{Error(Code::kTimeout, "late"), false, FailureKind::kController};
@@ -80,7 +82,7 @@ TEST(FailurePolicy, StartsThatFailForEverComeSlowerAndAreCounted) {
   EXPECT_GT(longest, 45);
 }
 
-TEST(FailurePolicy, SEM_042_CountsBeginAnewAfterALongTimeWithoutAFailure) {
+TEST(FailurePolicy, CountsBeginAnewAfterALongTimeWithoutAFailure) {
   FailurePolicy policy({.max_failures = 2, .reset_after_s = 600}, 1);
   const auto after = [&](double ran_s) {
     Failure failure = lost();
@@ -108,7 +110,8 @@ TEST(FailurePolicy, WhatEarlierControllersSpentIsSpent) {
   EXPECT_FALSE(policy.decide(lost()).retry);
 }
 
-TEST(FailurePolicy, F_063_ACrashLoopEndsAfterABoundedTime) {
+// fault: crash loop
+TEST(FailurePolicy, ACrashLoopEndsAfterABoundedTime) {
   FailurePolicy policy({.max_failures = 5}, 1);
   double waited = 0;
   int attempts = 1;
@@ -147,7 +150,8 @@ TEST(FailurePolicy, TheSameUserErrorTwiceEndsTheRun) {
 }
 
 // Its figures differ from time to time.
-TEST(FailurePolicy, F_018_TheSameWantOfMemoryTwiceEndsTheRun) {
+// fault: CUDA out of memory
+TEST(FailurePolicy, TheSameWantOfMemoryTwiceEndsTheRun) {
   const auto full = [](const char* text) { return Failure{Error(Code::kOutOfMemory, text)}; };
   FailurePolicy policy({.max_failures = -1}, 1);
   EXPECT_TRUE(policy.decide(full("a.lua:3: mm: out of memory on cuda:0; 3 MiB are free")).retry);

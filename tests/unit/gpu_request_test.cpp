@@ -9,7 +9,8 @@ GpuPlaces places(double per_worker, int workers, const FreeGpus& free) {
   return GpuRequest(workers, workers, per_worker).place(free, workers).value_or(GpuPlaces{});
 }
 
-TEST(GpuRequest, B_118_PartsShareDevicesAndSeveralGoToOneWorker) {
+// behaviour: devices for fractions of a GPU
+TEST(GpuRequest, PartsShareDevicesAndSeveralGoToOneWorker) {
   const FreeGpus two{kWholeGpu, kWholeGpu};
   EXPECT_EQ(places(0.5, 2, two), (GpuPlaces{{0}, {0}}));
   EXPECT_EQ(places(0.5, 3, two), (GpuPlaces{{0}, {0}, {1}}));
@@ -31,7 +32,8 @@ TEST(GpuRequest, WhatDoesNotFitIsNotPlaced) {
   EXPECT_EQ(GpuRequest(1, 8, 2).workers({1000, 0, 1000, 1000}), 1);
 }
 
-TEST(GpuRequest, B_085_MoreThanThereIsIsRefusedWithWhatWasFound) {
+// behaviour: a request that can never be met
+TEST(GpuRequest, MoreThanThereIsIsRefusedWithWhatWasFound) {
   const auto none = GpuRequest(2, 2, 1).impossible({}, "no NVIDIA driver");
   ASSERT_TRUE(none);
   EXPECT_EQ(exit_code(none->code()), 4);

@@ -56,7 +56,8 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST(HangVerdict, F_009_StoppedProcessIsNamedAndProof) {
+// fault: SIGSTOP of a worker
+TEST(HangVerdict, StoppedProcessIsNamedAndProof) {
   Group group;
   group.wait(0, "all_reduce", 5);
   group.ranks[1].state = 'T';
@@ -65,7 +66,8 @@ TEST(HangVerdict, F_009_StoppedProcessIsNamedAndProof) {
   EXPECT_TRUE(contains(text, "rank 0 waits in all_reduce"));
 }
 
-TEST(HangVerdict, F_009_ContinuedWithinTheThresholdIsNothing) {
+// fault: SIGSTOP of a worker
+TEST(HangVerdict, ContinuedWithinTheThresholdIsNothing) {
   Group group;
   group.ranks[1].state = 'T';
   group.run(8);
@@ -90,7 +92,8 @@ TEST(HangVerdict, ReturnedAfterTheSameCollectivesIsNothing) {
   EXPECT_TRUE(group.run(5).empty());
 }
 
-TEST(HangVerdict, F_013_DifferentCollectivesNameTheRankThatDiffers) {
+// fault: different collectives
+TEST(HangVerdict, DifferentCollectivesNameTheRankThatDiffers) {
   Group group(3);
   for (size_t i = 0; i < 3; ++i) {
     group.wait(i, "all_reduce", 4);
@@ -118,7 +121,8 @@ TEST(HangVerdict, AllWaitingWithNothingMovingIsProofAtTheThreshold) {
   expect_one(group.run(2), Kind::kAllWait, 0, true);
 }
 
-TEST(HangVerdict, B_100_CountsThatDifferAndAdvanceAreNothing) {
+// behaviour: counts that differ for a moment
+TEST(HangVerdict, CountsThatDifferAndAdvanceAreNothing) {
   Group group;
   for (int i = 0; i < 200; ++i) {
     group.wait(0, "all_reduce", static_cast<uint64_t>(i) + 2);
@@ -127,7 +131,8 @@ TEST(HangVerdict, B_100_CountsThatDifferAndAdvanceAreNothing) {
   }
 }
 
-TEST(HangVerdict, F_008_BusyRankIsNamedThenProofAfterFarLonger) {
+// fault: endless Lua loop
+TEST(HangVerdict, BusyRankIsNamedThenProofAfterFarLonger) {
   Group group;
   group.wait(0, "all_reduce", 6);
   expect_one(group.run(12), Kind::kBusy, 1, false);
@@ -142,14 +147,16 @@ TEST(HangVerdict, AnnouncedWorkIsNoHang) {
   EXPECT_TRUE(group.run(100).empty());
 }
 
-TEST(HangVerdict, F_010_StuckLoaderIsDataAndNoProof) {
+// fault: a loader that sleeps
+TEST(HangVerdict, StuckLoaderIsDataAndNoProof) {
   Group group;
   group.wait(0, "all_reduce", 6);
   group.wait(1, "DataLoader", 5);
   expect_one(group.run(20), Kind::kData, 1, false);
 }
 
-TEST(HangVerdict, F_011_SlowRankIsNamedWithATable) {
+// fault: a slow rank
+TEST(HangVerdict, SlowRankIsNamedWithATable) {
   Group group;
   std::vector<HangFinding> all;
   for (int i = 0; i < 100; ++i) {
@@ -160,7 +167,8 @@ TEST(HangVerdict, F_011_SlowRankIsNamedWithATable) {
   EXPECT_TRUE(contains(text, "rank 0 100 %, rank 1 0 %"));
 }
 
-TEST(HangVerdict, B_082_SilentProcessIsDeadAfterTheTimeout) {
+// behaviour: a silent worker
+TEST(HangVerdict, SilentProcessIsDeadAfterTheTimeout) {
   Group group;
   group.beats = false;
   EXPECT_TRUE(group.run(19, {0, 1}).empty());
@@ -170,7 +178,8 @@ TEST(HangVerdict, B_082_SilentProcessIsDeadAfterTheTimeout) {
   EXPECT_TRUE(found[0].proof);
 }
 
-TEST(HangVerdict, F_036_TimeInWhichTheControllerWasStoppedDoesNotCount) {
+// fault: SIGSTOP of the controller
+TEST(HangVerdict, TimeInWhichTheControllerWasStoppedDoesNotCount) {
   Group group;
   group.wait(0, "all_reduce", 5);
   group.wait(1, "all_reduce", 5);

@@ -205,7 +205,8 @@ pid_t start_stranger(pid_t number) {
   return static_cast<pid_t>(pid);
 }
 
-TEST_F(ProcessTest, F_045_AStrangerWithTheNumberOfAnEndedChildIsLeftAlone) {
+// fault: reuse of process ids
+TEST_F(ProcessTest, AStrangerWithTheNumberOfAnEndedChildIsLeftAlone) {
   ProcessOptions options;
   options.file = "/bin/true";
   options.args = {"true"};
@@ -225,7 +226,8 @@ TEST_F(ProcessTest, F_045_AStrangerWithTheNumberOfAnEndedChildIsLeftAlone) {
 
 // While somebody in this process has SIGCHLD ignored, an ended child is gone before it is waited
 // for.
-TEST_F(ProcessTest, F_045_AStrangerWithTheNumberOfAChildThatTheKernelReapedIsLeftAlone) {
+// fault: reuse of process ids
+TEST_F(ProcessTest, AStrangerWithTheNumberOfAChildThatTheKernelReapedIsLeftAlone) {
   std::signal(SIGCHLD, SIG_IGN);
   ProcessOptions options;
   options.file = "/bin/sleep";

@@ -56,7 +56,7 @@ TEST(ReportCollector, KeepsNoMoreThanItsBound) {
   EXPECT_THROW(run_ahead(), Error);
 }
 
-// SEM-9: the report behind an upload that still runs has arrived, and is registered after it.
+// The report behind an upload that still runs has arrived, and is registered after it.
 TEST(ReportCollector, ReportsBecomeCompleteInTheirOrder) {
   ReportCollector handler(2, 0);
   handler.add(report(0, 0, Upload::kRunning));
@@ -73,8 +73,9 @@ TEST(ReportCollector, ReportsBecomeCompleteInTheirOrder) {
   EXPECT_FALSE(complete[1][0].has_checkpoint);
 }
 
-// B-56 in the pure part: what one rank has not delivered is no checkpoint.
-TEST(ReportCollector, B_056_OneRanksFilesAreNoCheckpoint) {
+// What one rank has not delivered is no checkpoint.
+// behaviour: death after a report is staged
+TEST(ReportCollector, OneRanksFilesAreNoCheckpoint) {
   ReportCollector handler(2, 0);
   handler.add(report(0, 0, Upload::kRunning));
   handler.add(report(1, 0, Upload::kRunning));

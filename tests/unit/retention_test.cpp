@@ -38,11 +38,13 @@ TEST(Retention, OrdersByTheSmallestForMin) {
   EXPECT_EQ(checkpoints_to_drop(policy(1, "acc", false), scores({0.9, 0.1, 0.5})), Positions{0});
 }
 
-TEST(Retention, B_043_OfEqualScoresTheNewerIsBetter) {
+// behaviour: ties go by report number
+TEST(Retention, OfEqualScoresTheNewerIsBetter) {
   EXPECT_EQ(checkpoints_to_drop(policy(1, "acc"), scores({0.5, 0.5, 0.1})), Positions{0});
 }
 
-TEST(Retention, B_042_AMissingOrNaNScoreIsTheWorstInBothOrders) {
+// behaviour: a checkpoint without score never displaces one with
+TEST(Retention, AMissingOrNaNScoreIsTheWorstInBothOrders) {
   std::vector<Value> metrics = scores({5, std::nan(""), -HUGE_VAL, 7});
   metrics.insert(metrics.begin(), Value(Map{{"other", 1}}));
   for (const bool maximize : {true, false}) {
@@ -52,7 +54,8 @@ TEST(Retention, B_042_AMissingOrNaNScoreIsTheWorstInBothOrders) {
   }
 }
 
-TEST(Retention, B_041_APinnedOneSurvivesAndRanksByItsNewScore) {
+// behaviour: validation rescues a checkpoint
+TEST(Retention, APinnedOneSurvivesAndRanksByItsNewScore) {
   std::vector<Value> metrics = scores({0.9, 0.1, 0.8, 0.7});
   EXPECT_EQ(checkpoints_to_drop(policy(1, "acc"), metrics, {1}), Positions{2});
   metrics[1] = Map{{"acc", 0.99}};

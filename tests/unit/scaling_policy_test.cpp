@@ -34,7 +34,8 @@ TEST(ScalingPolicy, ARunningElasticGroupGrowsAndShrinksButNotBelowMin) {
   EXPECT_EQ(policy.resize(4, 1), std::nullopt) << "goes on as it is";
 }
 
-TEST(ScalingPolicy, B_112_NoDecisionLeavesTheRange) {
+// behaviour: world sizes stay in their bounds
+TEST(ScalingPolicy, NoDecisionLeavesTheRange) {
   for (int min = 1; min <= 4; ++min) {
     for (int max = min + 1; max <= 6; ++max) {
       const ScalingPolicy policy = ScalingPolicy::elastic(min, max, 1);

@@ -123,7 +123,8 @@ TEST(StateMachine, FinishesInOrder) {
   EXPECT_EQ(d.state(), RunState::kFinished);
 }
 
-TEST(StateMachine, B_087_AWorkerThatDoesNotLeaveIsKilledAndTheRunStillFinishes) {
+// behaviour: workers that hang at exit
+TEST(StateMachine, AWorkerThatDoesNotLeaveIsKilledAndTheRunStillFinishes) {
   Driver d(1);
   d.run().feed(event::Returned{0}).feed(event::DeadlinePassed{1});
   EXPECT_TRUE(d.find<action::KillGroup>());
@@ -244,7 +245,8 @@ TEST(StateMachine, TimersOfAnOlderAttemptDoNothing) {
   EXPECT_FALSE(d.find<action::KillGroup>());
 }
 
-TEST(StateMachine, B_084_AStartThatHangsNamesRankAndPhase) {
+// behaviour: deadline of the start
+TEST(StateMachine, AStartThatHangsNamesRankAndPhase) {
   Driver d(2, 1);
   d.start_group().all_reach(Phase::kHello).feed(event::PhaseReached{0, Phase::kEngineLoaded});
   d.feed(event::DeadlinePassed{1});
@@ -269,7 +271,8 @@ TEST(StateMachine, AGroupThatCannotBeSpawnedWaitsOnlyForTheRanksThatWere) {
   EXPECT_EQ(d.find<action::EndAttempt>()->error->cause.message(), "no memory");
 }
 
-TEST(StateMachine, B_070_StartGoesThroughSchedulingToRunningAndNoRoomKeepsInitializing) {
+// behaviour: start, scheduling, running
+TEST(StateMachine, StartGoesThroughSchedulingToRunningAndNoRoomKeepsInitializing) {
   Driver d(2);
   d.feed(event::Started{});
   ASSERT_TRUE(d.find<action::RequestResources>());
@@ -283,7 +286,8 @@ TEST(StateMachine, B_070_StartGoesThroughSchedulingToRunningAndNoRoomKeepsInitia
   EXPECT_FALSE(d.find<action::BeginAttempt>()) << "an answer that nobody waits for";
 }
 
-TEST(StateMachine, B_085_WhatCanNeverBeHadEndsTheRunWithoutARetry) {
+// behaviour: a request that can never be met
+TEST(StateMachine, WhatCanNeverBeHadEndsTheRunWithoutARetry) {
   Driver d(8, -1);
   d.feed(event::Started{}).feed(event::ResourcesRefused{Error(Code::kEnvironment, "8 cores, 2")});
   ASSERT_TRUE(d.find<action::EndRun>());
@@ -293,7 +297,8 @@ TEST(StateMachine, B_085_WhatCanNeverBeHadEndsTheRunWithoutARetry) {
   EXPECT_EQ(d.find<action::Finish>()->error->cause.message(), "8 cores, 2");
 }
 
-TEST(StateMachine, B_072_WorkerErrorIsRetriedOrRaised) {
+// behaviour: a worker's error, with and without retry
+TEST(StateMachine, WorkerErrorIsRetriedOrRaised) {
   Driver d(2, 1);
   d.run().lose_attempt();
   EXPECT_EQ(d.state(), RunState::kRestarting);
@@ -309,7 +314,8 @@ TEST(StateMachine, B_072_WorkerErrorIsRetriedOrRaised) {
   EXPECT_EQ(d.state(), RunState::kErrored);
 }
 
-TEST(StateMachine, B_073_AFailedStartIsRescheduled) {
+// behaviour: a failed start
+TEST(StateMachine, AFailedStartIsRescheduled) {
   Driver late(2);
   late.start_group().feed(event::DeadlinePassed{1}).all_gone().feed(event::AttemptEnded{false});
   EXPECT_EQ(late.state(), RunState::kRescheduling) << "not charged to max_failures = 0";
@@ -322,7 +328,8 @@ TEST(StateMachine, B_073_AFailedStartIsRescheduled) {
   EXPECT_EQ(crashed.find<action::ReportFailure>()->error.kind, FailureKind::kController);
 }
 
-TEST(StateMachine, B_083_ACrashWhileStartingTakesTheOthersDown) {
+// behaviour: a crash at the start
+TEST(StateMachine, ACrashWhileStartingTakesTheOthersDown) {
   Driver d(3);
   d.start_group().feed(event::PhaseReached{0, Phase::kRunning}).die(1);
   EXPECT_TRUE(d.find<action::KillGroup>());
@@ -333,7 +340,8 @@ TEST(StateMachine, B_083_ACrashWhileStartingTakesTheOthersDown) {
   EXPECT_EQ(d.find<action::EndAttempt>()->error->ranks.size(), 1U);
 }
 
-TEST(StateMachine, B_080_FailedStartsAndWorkerErrorsHaveBudgetsOfTheirOwn) {
+// behaviour: separate budgets
+TEST(StateMachine, FailedStartsAndWorkerErrorsHaveBudgetsOfTheirOwn) {
   Driver d(ScalingPolicy::fixed(1), {.max_failures = 1, .controller_failure_limit = 1});
   d.start_group().lose_attempt();
   EXPECT_EQ(d.state(), RunState::kRescheduling);
@@ -368,7 +376,8 @@ TEST(StateMachine, AStopAsksARunningGroupAndKillsItAfterTheGracePeriod) {
   EXPECT_EQ(d.find<action::Finish>()->error->cause.code(), Code::kInterrupted);
 }
 
-TEST(StateMachine, B_076_AbortClosesTheAttemptAndEndsInAborted) {
+// behaviour: abort
+TEST(StateMachine, AbortClosesTheAttemptAndEndsInAborted) {
   Driver d(2, -1);
   d.run().feed(event::StopNow{StopKind::kOperator});
   EXPECT_TRUE(d.find<action::KillGroup>());
@@ -415,7 +424,8 @@ TEST(StateMachine, ATerminatedRunThatDidNotSaveIsAborted) {
   EXPECT_EQ(exit_code(d.find<action::Finish>()->error->cause.code()), 143);
 }
 
-TEST(StateMachine, B_105_ACleanReturnDuringAStopFinishesTheRun) {
+// behaviour: a clean return during a stop
+TEST(StateMachine, ACleanReturnDuringAStopFinishesTheRun) {
   for (const StopKind kind : {StopKind::kTerminate, StopKind::kInterrupt, StopKind::kResize}) {
     Driver d(2);
     d.run().feed(event::StopRequested{kind});
@@ -455,7 +465,8 @@ TEST(StateMachine, AStrongerStopTakesOver) {
   EXPECT_EQ(two.find<action::EndAttempt>()->error->cause.code(), Code::kTerminated) << "the first";
 }
 
-TEST(StateMachine, B_109_AUserErrorDuringAStopIsAWorkerFailure) {
+// behaviour: a user's error during a stop
+TEST(StateMachine, AUserErrorDuringAStopIsAWorkerFailure) {
   Driver d(1);
   d.run().feed(event::StopRequested{StopKind::kTerminate}).fail(0, Code::kUser, "boom").die(0);
   d.feed(event::AttemptEnded{false});
@@ -484,7 +495,8 @@ TEST(StateMachine, ARankThatIsLostDuringAStopWentWithWhatStopsIt) {
   EXPECT_TRUE(resized.find<action::EndRun>()) << "a wish of the run itself kills nobody";
 }
 
-TEST(StateMachine, B_108_APreemptionBudgetThatIsUsedUpIsNoInvitationToRunAgain) {
+// behaviour: budget of preemptions
+TEST(StateMachine, APreemptionBudgetThatIsUsedUpIsNoInvitationToRunAgain) {
   Driver d(ScalingPolicy::fixed(1), {.max_preemption_failures = 0});
   d.run().feed(event::StopRequested{StopKind::kTerminate}).feed(event::CheckpointCommitted{1});
   d.feed(event::StopComplete{1}).all_gone().feed(event::AttemptEnded{true}).feed(event::RunEnded{});
@@ -529,7 +541,8 @@ TEST(StateMachine, AStopAfterAllRanksReturnedComesTooLate) {
   EXPECT_EQ(d.find<action::EndAttempt>()->status, RunState::kFinished);
 }
 
-TEST(StateMachine, B_071_AResizeGoesThroughResizingAndSchedulingWithTheNewSize) {
+// behaviour: resize of a running group
+TEST(StateMachine, AResizeGoesThroughResizingAndSchedulingWithTheNewSize) {
   Driver d(ScalingPolicy::elastic(1, 4, 60), {});
   d.feed(event::Started{}).resize(2);
   ASSERT_EQ(d.state(), RunState::kRunning);
@@ -559,7 +572,8 @@ TEST(StateMachine, AGroupThatOnlyGrowsWaitsForItsCheckpoint) {
   EXPECT_FALSE(d.find<action::KillGroup>());
 }
 
-TEST(StateMachine, B_107_AShrinkThatCannotSaveIsAPreemptionAndNoWorkerFailure) {
+// behaviour: the grace period passes
+TEST(StateMachine, AShrinkThatCannotSaveIsAPreemptionAndNoWorkerFailure) {
   Driver d(ScalingPolicy::elastic(1, 4, 60), {.max_failures = 0, .max_preemption_failures = 1});
   d.feed(event::Started{}).resize(4).feed(event::ResourcesSeen{1, 2}).feed(event::GracePassed{1});
   EXPECT_TRUE(d.find<action::KillGroup>());
@@ -580,7 +594,8 @@ TEST(StateMachine, AnElasticRunRestartsWithWhatIsThereAndStillPays) {
   EXPECT_TRUE(d.find<action::EndRun>());
 }
 
-TEST(StateMachine, F_062_AStormOfFailuresIsOneDecision) {
+// fault: storm of failures
+TEST(StateMachine, AStormOfFailuresIsOneDecision) {
   Driver d(64, 1);
   d.run();
   for (int rank = 0; rank < 63; ++rank) d.fail(rank, Code::kUser, "boom", rank);
@@ -592,7 +607,8 @@ TEST(StateMachine, F_062_AStormOfFailuresIsOneDecision) {
   EXPECT_EQ(d.find<action::ReportFailure>()->error.rank, 0);
 }
 
-TEST(StateMachine, B_077_AFailureWhileShuttingDownAfterSuccessIsTheRunsError) {
+// behaviour: failure of the shutdown after success
+TEST(StateMachine, AFailureWhileShuttingDownAfterSuccessIsTheRunsError) {
   Driver d(1);
   d.run().feed(event::Returned{0}).die(0).feed(event::AttemptEnded{false});
   d.feed(event::StorageFailed{Error(Code::kEnvironment, "disk full")}).feed(event::RunEnded{});
@@ -601,7 +617,8 @@ TEST(StateMachine, B_077_AFailureWhileShuttingDownAfterSuccessIsTheRunsError) {
   EXPECT_EQ(error_kind_name(d.find<action::Finish>()->error->kind), "ControllerError");
 }
 
-TEST(StateMachine, B_078_AFailureWhileShuttingDownAfterAnErrorKeepsTheError) {
+// behaviour: failure of the shutdown after an error
+TEST(StateMachine, AFailureWhileShuttingDownAfterAnErrorKeepsTheError) {
   const Event full = event::StorageFailed{Error(Code::kEnvironment, "disk full")};
   Driver at_once(1, 3);
   at_once.run().fail(0, Code::kUser, "boom").feed(full).die(0).feed(event::AttemptEnded{false});

@@ -71,7 +71,8 @@ class SweepFaults : public ::testing::Test {
   std::optional<CheckpointFiles> files;
 };
 
-TEST_F(SweepFaults, F_065_StoppedAnywhereItEndsTheSameTheNextTime) {
+// fault: kill during retention
+TEST_F(SweepFaults, StoppedAnywhereItEndsTheSameTheNextTime) {
   if (!kHasFaultPoints) GTEST_SKIP() << "built without fault points";
   for (const char* point : {"sweep.begin", "sweep.adopt", "sweep.clear", "ckpt.drop", "ckpt.delete",
                             "db.begin", "db.commit", "db.committed"}) {

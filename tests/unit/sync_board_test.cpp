@@ -22,7 +22,8 @@ void expect_contains(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text << "\n  lacks: " << part;
 }
 
-TEST(SyncBoard, B_060_BroadcastReachesAnyNumberOfRanksAndTheStateResets) {
+// behaviour: broadcast to 1, 10, 1,000 ranks
+TEST(SyncBoard, BroadcastReachesAnyNumberOfRanksAndTheStateResets) {
   for (const int size : {1, 10, 1000}) {
     SyncBoard board(size, {});
     for (int64_t sequence = 1; sequence <= 3; ++sequence) {
@@ -44,7 +45,8 @@ TEST(SyncBoard, B_060_BroadcastReachesAnyNumberOfRanksAndTheStateResets) {
   }
 }
 
-TEST(SyncBoard, B_061_TheTimeOutNamesTheMissingRankAndTheSetting) {
+// behaviour: nine of ten ranks arrive: the last is named
+TEST(SyncBoard, TheTimeOutNamesTheMissingRankAndTheSetting) {
   SyncBoard board(10, {.timeout_s = 20, .warn_interval_s = 60});
   for (int rank = 0; rank < 9; ++rank) board.arrive(arrival(rank, 10), rank);
   EXPECT_EQ(board.next_due(), 20);
@@ -69,7 +71,8 @@ TEST(SyncBoard, ADeadlineBeginsAnewWhileSomethingMoves) {
   EXPECT_EQ(board.next_due(), 120) << "of another meeting";
 }
 
-TEST(SyncBoard, B_062_AnotherWorldSizeIsAnError) {
+// behaviour: different world sizes
+TEST(SyncBoard, AnotherWorldSizeIsAnError) {
   SyncBoard board(2, {});
   const auto answers = board.arrive(arrival(0, 3), 0);
   ASSERT_EQ(answers.size(), 1U);
@@ -77,7 +80,8 @@ TEST(SyncBoard, B_062_AnotherWorldSizeIsAnError) {
   EXPECT_FALSE(board.next_due());
 }
 
-TEST(SyncBoard, B_063_MissingRanksAreWarnedAboutPeriodically) {
+// behaviour: missing ranks are named again and again
+TEST(SyncBoard, MissingRanksAreWarnedAboutPeriodically) {
   SyncBoard board(4, {.timeout_s = 1000, .warn_interval_s = 60});
   board.arrive(arrival(1, 4), 0);
   board.arrive(arrival(2, 4), 30);
