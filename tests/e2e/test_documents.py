@@ -71,6 +71,33 @@ def test_the_files_that_a_document_names_exist(path):
     assert not missing
 
 
+def cells_of(text):
+    """The cells of the tables, outside of fenced blocks."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    return [cell.strip() for line in text.splitlines() if line.startswith("|") for cell in line.strip("|").split("|")]
+
+
+def num_words(cell):
+    """A piece of code counts as one."""
+    return sum(bool(re.search(r"\w", part)) for part in re.sub(r"`[^`]*`", "code", cell).split())
+
+
+@each_document
+def test_a_cell_of_a_table_holds_at_most_fifteen_words(path):
+    if path.name != "ABSENT.md":  # generated: lists of names
+        assert [cell for cell in cells_of(path.read_text()) if num_words(cell) > 15] == []
+
+
+def test_long_cells_are_found():
+    assert num_words("`a b c` is one, this cell has seven") == 7
+    assert cells_of("| a | " + "word " * 16 + "|\n```\n| b |\n```")[0] == "a"
+    assert [num_words(cell) for cell in cells_of("| a | " + "word " * 16 + "|")] == [1, 16]
+
+
+def test_the_architecture_fits_100_columns():
+    assert [line for line in (SOURCE / "ARCHITECTURE.md").read_text().splitlines() if len(line) > 100] == []
+
+
 @each_document
 def test_the_commands_and_options_that_a_document_names_exist(rtrain, path):
     commands = re.findall(r"^  (\w+)", rtrain("--help").stdout.partition("Subcommands:")[2], re.MULTILINE)
