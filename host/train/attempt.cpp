@@ -23,86 +23,60 @@ constexpr std::chrono::seconds kSeatNotice{60};
 
 }  // namespace
 
-Attempt::Attempt(AttemptSeams seams, int number, int num_workers, RunRecord::AttemptStart start)
-    : seams_(std::move(seams)),
+Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number,
+                 int num_workers, RunRecord::AttemptStart start)
+    : context_(context),
+      run_(context.run),
+      delegate_(delegate),
       number_(number),
       num_workers_(num_workers),
       start_(std::move(start)),
       last_words_(static_cast<size_t>(num_workers)),
-      threads_(threads_per_worker(seams_.spec, num_workers)),
+      threads_(threads_per_worker(run_.spec, num_workers)),
       oom_kills_before_(oom_kills().value_or(0)),
-      watchdog_(seams_.loop, num_workers, seams_.spec.hang_limits, watchdog_outlets()),
-      profiles_(seams_.loop, [this](int rank, const Value& message) { send(rank, message); }),
-      reports_(seams_.loop,
+      watchdog_(run_.loop, num_workers, run_.spec.hang_limits, *this),
+      profiles_(run_.loop, [this](int rank, const Value& message) { send(rank, message); }),
+      reports_(run_.loop,
                {.world_size = num_workers,
                 .first_index = start_.first_index,
-                .timeout_s = seams_.spec.timeout_s,
-                .notice_s = seams_.spec.report_notice_s},
-               intake_seams()),
-      annotations_(seams_.batch, [this](int rank, const Value& message) { send(rank, message); }),
-      collectives_(std::in_place, seams_.loop, num_workers, seams_.spec.collectives,
-                   collective_outlets()),
-      stop_course_(seams_.loop, num_workers, stop_seams()),
-      roster_(seams_.io, number),
-      gpus_(seams_.loop, number,
-            {.record = [this](SeriesChunk chunk) { seams_.batch.add(std::move(chunk)); },
-             .warn = [this](const std::string& text) { warn(text); },
-             .pid = [this](int rank) { return group_.pid(rank); }}),
-      kill_notice_(seams_.loop, [this] { name_survivors(); }),
-      group_(seams_.loop, group_options(), *this) {}
+                .timeout_s = run_.spec.timeout_s,
+                .notice_s = run_.spec.report_notice_s},
+               *this),
+      annotations_(context.writer, [this](int rank, const Value& message) { send(rank, message); }),
+      collectives_(std::in_place, run_.loop, num_workers, run_.spec.collectives, *this),
+      stop_course_(run_.loop, num_workers, *this),
+      roster_(run_.io, number),
+      gpus_(run_.loop, number, *this),
+      kill_notice_(run_.loop, [this] { name_survivors(); }),
+      group_(run_.loop, group_options(), *this) {}
 
-Watchdog::Outlets Attempt::watchdog_outlets() {
-  return {.send = [this](int rank, const Value& message) { send(rank, message); },
-          .warn = [this](const std::string& text) { warn(text); },
-          .folder = [this] { return diagnosis_folder(); },
-          .save = [this](const std::string& folder,
-                         auto files) { save_diagnosis(folder, std::move(files)); },
-          .fail =
-              [this](int rank, const Error& error) {
-                seams_.feed(event::Failed{rank, error, monotonic_s()});
-              },
-          .dying = [this](int rank) { on_dying(rank); }};
+void Attempt::on_report(const Report& report) {
+  context_.writer.add({number_, report.index, report.rank, report.time_ms, report.metrics});
 }
 
-ReportReceiver::Seams Attempt::intake_seams() {
-  return {
-      .send = [this](int rank, const Value& message) { send(rank, message); },
-      .on_report =
-          [this](const Report& report) {
-            seams_.batch.add({number_, report.index, report.rank, report.time_ms, report.metrics});
-          },
-      .on_complete =
-          [this](std::vector<Report> reports) { seams_.on_complete(std::move(reports)); },
-      .on_notice = [this](const std::string& text) { warn(text); },
-      .unwritten_bytes =
-          [this] { return seams_.batch.unwritten_bytes() + seams_.events.waiting_bytes(); },
-      .copied_bytes = [this] { return watchdog_.copied_bytes(); }};
+void Attempt::on_reports_complete(std::vector<Report> reports) {
+  delegate_.on_reports_complete(std::move(reports));
 }
 
-CollectiveService::Outlets Attempt::collective_outlets() {
-  return {.send = [this](int rank, const Value& message) { send(rank, message); },
-          .warn = [this](const std::string& text) { warn(text); },
-          .copied_bytes = [this] { return watchdog_.copied_bytes(); }};
+size_t Attempt::unwritten_bytes() const {
+  return context_.writer.unwritten_bytes() + run_.events.waiting_bytes();
 }
 
-StopCourseSeams Attempt::stop_seams() {
-  return {.send_all = [this](const Value& message) { send_all(message); },
-          .on_complete = [this] { seams_.feed(event::StopComplete{number_}); },
-          .on_grace_passed = [this] { seams_.feed(event::GracePassed{number_}); },
-          .on_notice = [this](const std::string& text) { warn(text); }};
+void Attempt::on_hang(int rank, const Error& error) {
+  delegate_.feed(event::Failed{rank, error, monotonic_s()});
 }
 
 WorkerGroupOptions Attempt::group_options() const {
   WorkerGroupOptions options;
   options.num_workers = num_workers_;
-  options.local = seams_.spec.local;
-  options.functions_fd = seams_.functions_fd;
+  options.local = run_.spec.local;
+  options.functions_fd = run_.functions_fd;
   options.progress_fd = watchdog_.progress_fd();
-  options.engine_fd = seams_.engine_fd;
-  options.env = seams_.spec.worker_env;
+  options.engine_fd = run_.engine_fd;
+  options.env = run_.spec.worker_env;
   std::erase_if(options.env, [](const auto& each) { return each.first == "OMP_NUM_THREADS"; });
   options.env.emplace_back("OMP_NUM_THREADS", std::to_string(threads_));
-  if (const auto visible = seams_.resources.visible_devices()) {
+  if (const auto visible = context_.resources.visible_devices()) {
     options.env.emplace_back(kVisibleDevices, *visible);
   }
   return options;
@@ -112,7 +86,7 @@ void Attempt::spawn() {
   for (int rank = 0; rank < num_workers_; ++rank) {
     if (!spawn_next(rank)) break;
   }
-  if (seams_.spec.local) offer_seats();
+  if (run_.spec.local) offer_seats();
   roster_.write();
   watch_gpus();
 }
@@ -120,37 +94,37 @@ void Attempt::spawn() {
 void Attempt::watch_gpus() {
   std::vector<RankGpu> gpus;
   for (int rank = 0; rank < group_.size(); ++rank) {
-    const WorkerPlace place = seams_.resources.place(rank, num_workers_);
+    const WorkerPlace place = context_.resources.place(rank, num_workers_);
     for (size_t i = 0; i < place.gpus.size(); ++i) {
       gpus.push_back(
           {rank, static_cast<int>(i), place.gpus[i], place.gpu_uuids[i], place.gpu_names[i]});
-      seams_.events.record("info", cat("rank ", rank, ": cuda:", place.gpus[i], " is ",
-                                       place.gpu_names[i], " (", place.gpu_uuids[i], ")"));
+      run_.events.record("info", cat("rank ", rank, ": cuda:", place.gpus[i], " is ",
+                                     place.gpu_names[i], " (", place.gpu_uuids[i], ")"));
     }
   }
-  gpus_.start(std::move(gpus), seams_.spec.gpu_sample_s);
+  gpus_.start(std::move(gpus), run_.spec.gpu_sample_s);
 }
 
 bool Attempt::spawn_next(int rank) {
-  const WorkerPlace place = seams_.resources.place(rank, num_workers_);
+  const WorkerPlace place = context_.resources.place(rank, num_workers_);
   try {
     group_.spawn_next(place);
   } catch (const Error& e) {
     const auto* refused = dynamic_cast<const SpawnError*>(&e);
-    seams_.feed(event::SpawnFailed{e, rank, refused != nullptr && refused->is_transient()});
+    delegate_.feed(event::SpawnFailed{e, rank, refused != nullptr && refused->is_transient()});
     return false;
   }
   roster_.add(group_.pid(rank), place.gpus);
   watchdog_.set_pid(rank, group_.pid(rank));
-  seams_.events.emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kSpawn)}});
+  run_.events.emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kSpawn)}});
   return true;
 }
 
 void Attempt::offer_seats() {
   for (int rank = 1; rank < group_.size(); ++rank) {
-    seams_.join_server->offer(rank, group_.take_seat(rank));
+    context_.join_server->offer(rank, group_.take_seat(rank));
   }
-  seams_.events.emit("local_worker", {{"fd", group_.take_seat(0)}});
+  run_.events.emit("local_worker", {{"fd", group_.take_seat(0)}});
 }
 
 void Attempt::send_start(int rank) {
@@ -158,18 +132,18 @@ void Attempt::send_start(int rank) {
   WorkerContext context;
   context.world_size = context.local_world_size = num_workers_;
   context.world_rank = context.local_rank = rank;
-  context.experiment_name = seams_.spec.name;
-  context.run_id = seams_.run_id;
+  context.experiment_name = run_.spec.name;
+  context.run_id = run_.run_id;
   context.attempt = number_;
   context.nonce = start_.nonce;
-  context.storage_path = seams_.spec.storage_path;
-  context.run_path = seams_.run_path;
-  context.log_bytes = seams_.spec.log_bytes;
-  context.backend = seams_.spec.backend;
-  context.timeout_s = seams_.spec.timeout_s;
-  context.collective_timeout_s = seams_.spec.collectives.timeout_s;
+  context.storage_path = run_.spec.storage_path;
+  context.run_path = run_.run_path;
+  context.log_bytes = run_.spec.log_bytes;
+  context.backend = run_.spec.backend;
+  context.timeout_s = run_.spec.timeout_s;
+  context.collective_timeout_s = run_.spec.collectives.timeout_s;
   context.threads = threads_;
-  context.gpus = seams_.resources.place(rank, num_workers_).gpus;
+  context.gpus = context_.resources.place(rank, num_workers_).gpus;
   context.first_index = start_.first_index;
   if (start_.checkpoint) context.starting_checkpoint = start_.checkpoint->to_value();
   send(rank, to_value(context));
@@ -181,14 +155,14 @@ void Attempt::send(int rank, const Value& message) {
 
 void Attempt::kill() {
   watchdog_.stop();
-  if (seams_.join_server != nullptr) seams_.join_server->withdraw();
+  if (context_.join_server != nullptr) context_.join_server->withdraw();
   group_.kill();
-  kill_notice_.start(seams_.spec.local ? kSeatPatience : kKillNotice);
+  kill_notice_.start(run_.spec.local ? kSeatPatience : kKillNotice);
 }
 
 // SIGKILL is no more than a wish for a process that waits in the kernel.
 void Attempt::name_survivors() {
-  if (seams_.spec.local) return abandon_seats();
+  if (run_.spec.local) return abandon_seats();
   for (int rank = 0; rank < roster_.size(); ++rank) {
     if (roster_.is_gone(rank)) continue;
     warn(cat("rank ", rank, " (pid ", group_.pid(rank), ") has not ended ", kKillNotice.count(),
@@ -200,7 +174,7 @@ void Attempt::name_survivors() {
 // A train function in the script's own process cannot be killed alone: a run that is being stopped
 // ends without it, and takes the process with it.
 void Attempt::abandon_seats() {
-  const bool abandons = seams_.abandons();
+  const bool abandons = delegate_.abandons_function();
   if (!abandons) kill_notice_.start(kSeatNotice);
   for (int rank = 0; rank < roster_.size(); ++rank) {
     if (roster_.is_gone(rank)) continue;
@@ -244,20 +218,20 @@ const std::array<Attempt::Route, 22> Attempt::kRoutes = {{
     {"report",
      [](Attempt& a, int rank, const Value& m) {
        a.reports_.on_report(rank, m);
-       a.seams_.checkpoints.progressed();
+       a.context_.checkpoints.progressed();
      }},
     {"files", [](Attempt& a, int rank, const Value& m) { a.reports_.on_files(rank, m); }},
     {"uploaded",
      [](Attempt& a, int rank, const Value& m) {
        a.reports_.on_uploaded(rank, m);
-       a.seams_.checkpoints.progressed();
+       a.context_.checkpoints.progressed();
      }},
-    {"checkpoints", [](Attempt& a, int rank, const Value& m) { a.seams_.checkpoints.ask(rank, m); }},
+    {"checkpoints", [](Attempt& a, int rank, const Value& m) { a.context_.checkpoints.ask(rank, m); }},
     {"damaged", [](Attempt& a, int, const Value& m) { a.on_damaged(m); }},
     {"series", [](Attempt& a, int rank, const Value& m) { a.on_series(rank, m); }},
     {"logged",
      [](Attempt& a, int rank, const Value& m) {
-       a.seams_.events.emit("logged",
+       a.run_.events.emit("logged",
                             {{"rank", rank}, {"names", m["names"]}, {"values", m["values"]}});
      }},
     {"series_dropped",
@@ -277,11 +251,11 @@ const std::array<Attempt::Route, 22> Attempt::kRoutes = {{
     {"stop_seen",
      [](Attempt& a, int, const Value& m) {
        a.stop_course_.on_seen(m);
-       a.seams_.feed(event::StopSeen{});
+       a.delegate_.feed(event::StopSeen{});
      }},
     {"signal",
      [](Attempt& a, int, const Value& m) {
-       a.seams_.signals.on_forwarded(static_cast<int>(m["number"].as_int()));
+       a.context_.signals.on_forwarded(static_cast<int>(m["number"].as_int()));
      }},
 }};
 
@@ -307,21 +281,21 @@ void Attempt::on_hello(int rank, const Value& message) {
   if (version != kProtocolVersion || id != build_id()) {
     throw Error(Code::kEnvironment, "the worker is another build of rtrain than the controller");
   }
-  if (seams_.spec.join) {
+  if (run_.spec.join) {
     const auto pid = static_cast<int>(message["pid"].as_int());
     group_.set_pid(rank, pid);
     roster_.set_pid(rank, pid);
   }
-  seams_.events.emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kHello)}});
+  run_.events.emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kHello)}});
   watchdog_.set_attached(rank);
-  seams_.feed(event::PhaseReached{rank, Phase::kHello});
+  delegate_.feed(event::PhaseReached{rank, Phase::kHello});
 }
 
 // In the channels may lie that it has returned, why it ends, or another rank's error before that.
 void Attempt::on_dying(int rank) {
   const double now_s = monotonic_s();
   group_.drain();
-  seams_.feed(event::Dying{rank, now_s});
+  delegate_.feed(event::Dying{rank, now_s});
 }
 
 void Attempt::tell_death(int rank) { warn(death_notice(rank, group_.pid(rank), group_.size())); }
@@ -330,22 +304,22 @@ void Attempt::on_phase(int rank, const Value& message) {
   const std::string& name = message["name"].as_string();
   const auto phase = phase_from_name(name);
   if (!phase) throw Error(Code::kArgument, cat("unknown phase '", name, "'"));
-  seams_.events.emit("phase", {{"rank", rank}, {"phase", name}});
+  run_.events.emit("phase", {{"rank", rank}, {"phase", name}});
   // A local worker shows nothing, and could not be ended.
-  if (*phase == Phase::kRunning && !seams_.spec.local) watchdog_.set_started(rank);
-  seams_.feed(event::PhaseReached{rank, *phase});
+  if (*phase == Phase::kRunning && !run_.spec.local) watchdog_.set_started(rank);
+  delegate_.feed(event::PhaseReached{rank, *phase});
 }
 
 void Attempt::on_series(int rank, const Value& message) {
   SeriesChunk chunk = SeriesChunk::from_value(message["chunk"]);
   chunk.attempt = number_;
   chunk.rank = rank;
-  seams_.batch.add(std::move(chunk));
+  context_.writer.add(std::move(chunk));
 }
 
 void Attempt::on_damaged(const Value& message) {
-  seams_.io.write([path = message["path"].as_string(), problem = message["problem"].as_string()](
-                      RunRecord& record) { record.checkpoints().set_damaged(path, problem); });
+  run_.io.write([path = message["path"].as_string(), problem = message["problem"].as_string()](
+                    RunRecord& record) { record.checkpoints().set_damaged(path, problem); });
 }
 
 void Attempt::on_returned(int rank, const Value& message) {
@@ -354,8 +328,8 @@ void Attempt::on_returned(int rank, const Value& message) {
   stop_course_.on_left(rank);
   if (rank == 0) return_value_ = message["value"];
   watchdog_.set_returned(rank);
-  seams_.feed(event::Returned{rank});
-  seams_.checkpoints.progressed();
+  delegate_.feed(event::Returned{rank});
+  context_.checkpoints.progressed();
 }
 
 void Attempt::on_gpus(int rank, const Value& gpus) {
@@ -369,19 +343,19 @@ void Attempt::on_gpus(int rank, const Value& gpus) {
 void Attempt::on_failed(int rank, const Value& message) {
   const Error error = error_from_value(message["error"]);
   stop_course_.on_left(rank);
-  seams_.batch.add_log(
+  context_.writer.add_log(
       number_, cat("rank-", rank),
       cat(error.message(), "\n", error.traceback(), error.traceback().empty() ? "" : "\n"));
   const auto fail = [this, rank, error, at_s = message["error"]["time"].as_float()] {
-    seams_.feed(event::Failed{rank, gpus_.explain(rank, error), at_s});
+    delegate_.feed(event::Failed{rank, gpus_.explain(rank, error), at_s});
   };
   if (!message["stays"].bool_or(false)) return fail();
   watchdog_.save_stacks(error.message(), fail);
 }
 
 void Attempt::on_output(int rank, std::string_view bytes) {
-  seams_.batch.add_log(number_, cat("rank-", rank), bytes);
-  seams_.on_logged();
+  context_.writer.add_log(number_, cat("rank-", rank), bytes);
+  delegate_.on_output_logged();
 }
 
 void Attempt::hold_output(bool held) {
@@ -394,11 +368,11 @@ void Attempt::on_line(int rank, std::string_view stream, std::string line) {
   if (stream == "stderr" && line.find_first_not_of(" \t\r") != line.npos) {
     last_words_[static_cast<size_t>(rank)] = line.substr(0, kMaxLastWords);
   }
-  seams_.events.emit_output({{"rank", rank}, {"stream", stream}, {"text", std::move(line)}});
+  run_.events.emit_output({{"rank", rank}, {"stream", stream}, {"text", std::move(line)}});
 }
 
 void Attempt::on_progress(int rank, std::string_view text) {
-  seams_.events.emit_output({{"rank", rank}, {"text", text}, {"is_progress", true}});
+  run_.events.emit_output({{"rank", rank}, {"text", text}, {"is_progress", true}});
 }
 
 void Attempt::on_gone(int rank, const WorkerEnd& end) {
@@ -415,21 +389,21 @@ void Attempt::on_gone(int rank, const WorkerEnd& end) {
                                         .last_words = last_words_[static_cast<size_t>(rank)]}));
   const double now_s = monotonic_s();
   group_.drain();
-  seams_.feed(event::Gone{rank, error, now_s});
+  delegate_.feed(event::Gone{rank, error, now_s});
 }
 
 std::string Attempt::diagnosis_folder() const {
-  return cat(seams_.run_path, "/diag/", DiagFolder::name(now_ms(), number_));
+  return cat(run_.run_path, "/diag/", DiagFolder::name(now_ms(), number_));
 }
 
 void Attempt::save_diagnosis(const std::string& folder,
                              std::vector<std::pair<std::string, std::string>> files) {
-  seams_.io.call(
+  run_.io.call(
       [folder, files = std::move(files)](RunRecord&) {
         DiagFolder::write(folder, files);
         return true;
       },
-      [&events = seams_.events](const auto&, const std::optional<Error>& error) {
+      [&events = run_.events](const auto&, const std::optional<Error>& error) {
         if (error) events.notice("warning", cat("the stacks are not saved: ", error->message()));
       });
 }

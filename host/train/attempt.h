@@ -7,7 +7,6 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,12 +19,11 @@
 #include "host/train/group/key_value_store.h"
 #include "host/train/group/worker_group.h"
 #include "host/train/group/worker_roster.h"
-#include "host/train/reports/annotation_intake.h"
+#include "host/train/reports/annotation_receiver.h"
 #include "host/train/reports/record_writer.h"
 #include "host/train/reports/report_receiver.h"
 #include "host/train/resources/resource_broker.h"
-#include "host/train/run_events.h"
-#include "host/train/run_spec.h"
+#include "host/train/run_context.h"
 #include "host/train/state_machine.h"
 #include "host/train/stop/stop_course.h"
 #include "host/train/stop/stop_signals.h"
@@ -35,32 +33,38 @@
 
 namespace rtrain {
 
-// What an attempt works with; all of it outlives it.
-struct AttemptSeams {
-  const RunSpec& spec;
-  Loop& loop;
-  IoCalls& io;
-  RunEvents& events;
-  RecordWriter& batch;
+// What all attempts of a run work with; it outlives them.
+struct AttemptContext {
+  const RunContext& run;
+  RecordWriter& writer;
   CheckpointCoordinator& checkpoints;
   const ResourceBroker& resources;
   StopSignals& signals;
   JoinServer* join_server;  // under another launcher
-  int functions_fd;
-  int engine_fd;
-  std::string run_id;
-  std::string run_path;
-  std::function<void()> on_logged;  // the batch got text
-  std::function<void(Event event)> feed;
-  std::function<void(std::vector<Report> reports)> on_complete;
-  // A train function that runs in the script's own process has not ended when it had to: whether
-  // the run ends without it.
-  std::function<bool()> abandons;
 };
 
-class Attempt : public WorkerGroupObserver {
+class AttemptDelegate {
  public:
-  Attempt(AttemptSeams seams, int number, int num_workers, RunRecord::AttemptStart start);
+  virtual ~AttemptDelegate() = default;
+  virtual void feed(Event event) = 0;
+  // All ranks' reports of one number.
+  virtual void on_reports_complete(std::vector<Report> reports) = 0;
+  // The writer got text that a rank has printed.
+  virtual void on_output_logged() = 0;
+  // A train function that runs in the script's own process has not ended when it had to: whether
+  // the run ends without it.
+  virtual bool abandons_function() = 0;
+};
+
+class Attempt : public CollectiveServiceDelegate,
+                public GpuMonitorDelegate,
+                public ReportReceiverDelegate,
+                public StopCourseDelegate,
+                public WatchdogDelegate,
+                public WorkerGroupDelegate {
+ public:
+  Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number, int num_workers,
+          RunRecord::AttemptStart start);
 
   int number() const { return number_; }
   // Starts all ranks, or feeds SpawnFailed.
@@ -68,8 +72,8 @@ class Attempt : public WorkerGroupObserver {
   // Lets a rank begin.
   void send_start(int rank);
   // Nothing for a rank that was not started.
-  void send(int rank, const Value& message);
-  void send_all(const Value& message) { group_.send_all(message); }
+  void send(int rank, const Value& message) override;
+  void send_all(const Value& message) override { group_.send_all(message); }
   // As StopCourse::start.
   void ask_to_stop(double grace_s) { stop_course_.start(grace_s); }
   bool is_asked_to_stop() const { return stop_course_.is_started(); }
@@ -112,9 +116,23 @@ class Attempt : public WorkerGroupObserver {
   void on_progress(int rank, std::string_view text) override;
   void on_gone(int rank, const WorkerEnd& end) override;
 
+  void warn(const std::string& text) override { run_.events.notice("warning", text); }
+  void on_report(const Report& report) override;
+  void on_reports_complete(std::vector<Report> reports) override;
+  size_t unwritten_bytes() const override;
+  uint64_t copied_bytes() const override { return watchdog_.copied_bytes(); }
+  void on_stop_complete() override { delegate_.feed(event::StopComplete{number_}); }
+  void on_grace_passed() override { delegate_.feed(event::GracePassed{number_}); }
+  std::string diagnosis_folder() const override;
+  void save_diagnosis(const std::string& folder,
+                      std::vector<std::pair<std::string, std::string>> files) override;
+  void on_hang(int rank, const Error& error) override;
+  void on_dying(int rank) override;
+  void on_series(SeriesChunk chunk) override { context_.writer.add(std::move(chunk)); }
+  int pid(int rank) const override { return group_.pid(rank); }
+
   void on_call(int rank, const Value& message);
   void on_hello(int rank, const Value& message);
-  void on_dying(int rank);
   void on_phase(int rank, const Value& message);
   void on_series(int rank, const Value& message);
   void on_damaged(const Value& message);
@@ -122,23 +140,16 @@ class Attempt : public WorkerGroupObserver {
   void on_gpus(int rank, const Value& gpus);
   void on_failed(int rank, const Value& message);
 
-  Watchdog::Outlets watchdog_outlets();
-  ReportReceiver::Seams intake_seams();
-  CollectiveService::Outlets collective_outlets();
-  StopCourseSeams stop_seams();
   WorkerGroupOptions group_options() const;
   bool spawn_next(int rank);
   void offer_seats();
-  std::string diagnosis_folder() const;
-  void save_diagnosis(const std::string& folder,
-                      std::vector<std::pair<std::string, std::string>> files);
-
   void watch_gpus();
   void name_survivors();
   void abandon_seats();
-  void warn(const std::string& text) { seams_.events.notice("warning", text); }
 
-  AttemptSeams seams_;
+  AttemptContext context_;
+  const RunContext& run_;
+  AttemptDelegate& delegate_;
   int number_;
   int num_workers_;
   RunRecord::AttemptStart start_;
@@ -148,7 +159,7 @@ class Attempt : public WorkerGroupObserver {
   Watchdog watchdog_;
   ProfileRequest profiles_;
   ReportReceiver reports_;
-  AnnotationIntake annotations_;
+  AnnotationReceiver annotations_;
   KeyValueStore store_;
   std::optional<CollectiveService> collectives_;
   StopCourse stop_course_;

@@ -28,110 +28,70 @@ bool is_recorded(RunState state) {
 
 }  // namespace
 
-Controller::Controller(const ControllerSeams& seams)
-    : seams_(seams),
-      io_({.io = seams.io,
-           .loop = seams.loop,
-           .record = seams.record,
-           .on_write_error = [this](const Error& error) { fail_storage(error); }}),
-      events_(seams.events, io_),
-      machine_(scaling_policy(seams.spec),
-               FailurePolicy(seams.spec.failure_limits, static_cast<uint64_t>(now_ms()),
-                             FailureCounts::from_value(seams.record.failures())),
-               seams.spec.start_timeout_s),
-      resources_({seams.spec, seams.loop, seams.io},
+Controller::Controller(const ControllerContext& context)
+    : context_(context),
+      io_(context.io, context.loop, context.record,
+          [this](const Error& error) { on_storage_error(error); }),
+      events_(context.events, io_),
+      run_{.spec = context.spec,
+           .loop = context.loop,
+           .io = io_,
+           .events = events_,
+           .calls = context.calls,
+           .run_id = context.record.run_id(),
+           .run_path = context.record.run_path(),
+           .functions_fd = context.functions_fd,
+           .engine_fd = context.engine_fd},
+      machine_(scaling_policy(context.spec),
+               FailurePolicy(context.spec.failure_limits, static_cast<uint64_t>(now_ms()),
+                             FailureCounts::from_value(context.record.failures())),
+               context.spec.start_timeout_s),
+      resources_(context.spec, context.loop, context.io,
                  [this](const std::string& text) { events_.notice("info", text); }),
-      batch_(seams.loop, seams.io, seams.record, batch_callbacks()),
-      commits_(commit_seams()),
-      checkpoints_(checkpoint_seams()),
-      deadline_(seams.loop, [this] { on_deadline(); }),
-      verdict_(seams.loop, [this] { feed(event::VerdictDue{machine_.attempt}); }),
-      resize_(seams.loop, [this] { look_for_room(); }),
-      retry_(seams.loop, [this] { feed(event::RetryDue{machine_.attempt}); }),
-      signals_(
-          seams.loop,
-          {.on_first = [this](StopKind kind,
-                              int number) { request_stop(kind, StopSignals::name(number)); },
-           .on_second = [this] { stop_now(StopKind::kInterrupt); },
-           .show_stacks = [this](std::function<void()> then) { show_stacks(std::move(then)); }}) {}
+      writer_(context.loop, io_, [this] { on_written(); }),
+      commits_(io_, writer_, events_, *this),
+      checkpoints_(run_, *this),
+      deadline_(context.loop, [this] { on_deadline(); }),
+      verdict_(context.loop, [this] { feed(event::VerdictDue{machine_.attempt}); }),
+      resize_(context.loop, [this] { look_for_room(); }),
+      retry_(context.loop, [this] { feed(event::RetryDue{machine_.attempt}); }),
+      signals_(context.loop, *this) {}
 
 // Tasks on the io thread use this object: the last of them has to be over.
 Controller::~Controller() {
   std::promise<void> idle;
-  seams_.io.post([&idle] { idle.set_value(); });
+  context_.io.post([&idle] { idle.set_value(); });
   idle.get_future().wait();
 }
 
-RecordWriter::Callbacks Controller::batch_callbacks() {
-  return {.on_error = [this](const Error& error) { fail_storage(error); },
-          .on_written =
-              [this] {
-                if (attempt_) attempt_->on_written();
-                hold_output();
-              }};
+void Controller::on_written() {
+  if (attempt_) attempt_->on_written();
+  hold_output();
 }
 
-ReportCommits::Seams Controller::commit_seams() {
-  return {.io = io_,
-          .batch = batch_,
-          .events = events_,
-          .send_all = [this](const Value& message) { attempt_->send_all(message); },
-          .on_ended =
-              [this](int64_t index, const CheckpointInfo* checkpoint) {
-                if (checkpoint != nullptr) checkpoints_.committed(*checkpoint);
-                checkpoints_.progressed();
-                if (checkpoint == nullptr) return;
-                feed(event::CheckpointCommitted{machine_.attempt});
-                attempt_->on_committed(index);
-              }};
+void Controller::on_reports_complete(std::vector<Report> reports) {
+  commits_.complete(std::move(reports));
 }
 
-CheckpointCoordinator::Seams Controller::checkpoint_seams() {
-  return {.spec = seams_.spec,
-          .loop = seams_.loop,
-          .io = io_,
-          .events = events_,
-          .calls = seams_.calls,
-          .functions_fd = seams_.functions_fd,
-          .engine_fd = seams_.engine_fd,
-          .run_id = seams_.record.run_id(),
-          .run_path = seams_.record.run_path(),
-          .log =
-              [this](const CheckpointInfo& checkpoint, std::string_view bytes) {
-                batch_.add_log(checkpoint.attempt, cat("validation-", checkpoint.name), bytes);
-                hold_output();
-              },
-          .send =
-              [this](int rank, const Value& message) {
-                if (attempt_) attempt_->send(rank, message);
-              },
-          .progress = [this] { return progress(); },
-          .on_storage_error = [this](const Error& error) { fail_storage(error); }};
+void Controller::on_commit_ended(int64_t index, const CheckpointInfo* checkpoint) {
+  if (checkpoint != nullptr) checkpoints_.committed(*checkpoint);
+  checkpoints_.progressed();
+  if (checkpoint == nullptr) return;
+  feed(event::CheckpointCommitted{machine_.attempt});
+  attempt_->on_committed(index);
 }
 
-AttemptSeams Controller::attempt_seams() {
-  return {
-      .spec = seams_.spec,
-      .loop = seams_.loop,
-      .io = io_,
-      .events = events_,
-      .batch = batch_,
-      .checkpoints = checkpoints_,
-      .resources = resources_,
-      .signals = signals_,
-      .join_server = join_server_.get(),
-      .functions_fd = seams_.functions_fd,
-      .engine_fd = seams_.engine_fd,
-      .run_id = seams_.record.run_id(),
-      .run_path = seams_.record.run_path(),
-      .on_logged = [this] { hold_output(); },
-      .feed = [this](Event event) { feed(std::move(event)); },
-      .on_complete = [this](std::vector<Report> reports) { commits_.complete(std::move(reports)); },
-      .abandons = [this] { return abandons(); }};
+void Controller::send(int rank, const Value& message) {
+  if (attempt_) attempt_->send(rank, message);
+}
+
+void Controller::add_validation_log(const CheckpointInfo& checkpoint, std::string_view bytes) {
+  writer_.add_log(checkpoint.attempt, cat("validation-", checkpoint.name), bytes);
+  hold_output();
 }
 
 // Another attempt would wait for the same train function.
-bool Controller::abandons() {
+bool Controller::abandons_function() {
   if (!machine_.stop) return false;
   abandoned_ = exit_code(Code::kTimeout);
   return true;
@@ -148,13 +108,13 @@ CheckpointProgress Controller::progress() const {
 void Controller::take_warnings() {
   io_.write([this](RunRecord& record) {
     record.set_on_warning([this](const std::string& text) {
-      seams_.loop.post([this, text] { events_.notice("warning", text); });
+      context_.loop.post([this, text] { events_.notice("warning", text); });
     });
   });
 }
 
 // A failure that came before stays the run's error: this one is told at least.
-void Controller::fail_storage(const Error& error) {
+void Controller::on_storage_error(const Error& error) {
   const bool has_cause = machine_.failing || machine_.error || machine_.group_error;
   if (has_cause && !machine_.storage_failed) {
     events_.emit("notice", {{"level", "warning"}, {"text", error.message()}});
@@ -164,17 +124,17 @@ void Controller::fail_storage(const Error& error) {
 
 void Controller::start() {
   take_warnings();
-  machine_.attempt = static_cast<int>(seams_.record.last_attempt());
+  machine_.attempt = static_cast<int>(context_.record.last_attempt());
   events_.set_attempt(machine_.attempt);
-  if (const std::string& text = seams_.record.notice(); !text.empty()) {
+  if (const std::string& text = context_.record.notice(); !text.empty()) {
     events_.emit("notice", {{"level", "info"}, {"text", text}});
   }
   checkpoints_.begin_run();
   events_.emit("state", {{"state", state_name(machine_.state)}});
   open_commands();
   watch_runtime_folder();
-  if (const auto& join = seams_.spec.join) {
-    join_server_ = std::make_unique<JoinServer>(seams_.loop, *join, seams_.spec.max_workers);
+  if (const auto& join = context_.spec.join) {
+    join_server_ = std::make_unique<JoinServer>(context_.loop, *join, context_.spec.max_workers);
   }
   feed(event::Started{});
 }
@@ -182,28 +142,20 @@ void Controller::start() {
 // A run goes on without them.
 void Controller::open_commands() {
   try {
-    commands_ = std::make_unique<OperatorCommands>(
-        seams_.loop, seams_.record.run_id(),
-        OperatorCommands::Seams{
-            .spec = seams_.spec,
-            .machine = machine_,
-            .run_path = seams_.record.run_path(),
-            .request_stop =
-                [this](const std::string& by) { request_stop(StopKind::kOperator, by); },
-            .stop_now = [this] { stop_now(StopKind::kOperator); },
-            .ask_profiles =
-                [this](const ProfilePlan& plan, ProfileRequest::Done done) {
-                  attempt_->ask_profiles(plan, std::move(done));
-                },
-            .ask_stacks =
-                [this](StackRequest::Done done) {
-                  if (!attempt_) return done({});
-                  attempt_->ask_stacks(std::move(done));
-                }});
+    commands_ = std::make_unique<OperatorCommands>(run_, machine_, *this);
   } catch (const Error& e) {
     events_.notice("warning",
                    cat("commands such as `rtrain stop` cannot reach this run: ", e.message()));
   }
+}
+
+void Controller::ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) {
+  attempt_->ask_profiles(plan, std::move(done));
+}
+
+void Controller::ask_stacks(StackRequest::Done done) {
+  if (!attempt_) return done({});
+  attempt_->ask_stacks(std::move(done));
 }
 
 void Controller::watch_runtime_folder() {
@@ -215,10 +167,14 @@ void Controller::watch_runtime_folder() {
                        "GPUs it uses; set RTRAIN_RUNTIME_DIR to a folder that nothing removes"));
   };
   try {
-    runtime_watch_ = std::make_unique<RuntimeWatch>(seams_.loop, seams_.io, tell);
+    runtime_watch_ = std::make_unique<RuntimeWatch>(context_.loop, context_.io, tell);
   } catch (const Error&) {
     // Said by open_commands().
   }
+}
+
+void Controller::on_first_signal(StopKind kind, int number) {
+  request_stop(kind, StopSignals::name(number));
 }
 
 void Controller::request_stop(StopKind kind, const std::string& by) {
@@ -237,7 +193,7 @@ void Controller::stop_now(StopKind kind) {
 
 // A train function in the script's own process has no thread that could be asked.
 void Controller::show_stacks(std::function<void()> then) {
-  if (seams_.spec.local || machine_.ranks.empty()) return then();
+  if (context_.spec.local || machine_.ranks.empty()) return then();
   attempt_->ask_stacks([this, then = std::move(then)](const List& stacks) {
     std::string text;
     for (const Value& stack : stacks) text += stack_text(stack);
@@ -252,7 +208,7 @@ void Controller::events_taken() {
 
 // Output that comes faster than it is written to the logs waits in the workers and validations.
 void Controller::hold_output() {
-  const bool wanted = batch_.unwritten_bytes() > kMaxUnwrittenOutput;
+  const bool wanted = writer_.unwritten_bytes() > kMaxUnwrittenOutput;
   checkpoints_.hold_output(wanted);
   if (attempt_) attempt_->hold_output(wanted);
 }
@@ -293,11 +249,11 @@ void Controller::perform(const action::BeginAttempt& a) { begin_attempt(a); }
 // Once more for each checkpoint that has to be fetched first.
 void Controller::begin_attempt(const action::BeginAttempt& a) {
   io_.call(
-      [a, can_fetch = seams_.spec.can_fetch](RunRecord& record) {
+      [a, can_fetch = context_.spec.can_fetch](RunRecord& record) {
         return record.begin_attempt(a.attempt, a.num_workers, can_fetch);
       },
       [this, a](std::optional<RunRecord::AttemptStart> start, const std::optional<Error>& error) {
-        if (error) fail_storage(*error);
+        if (error) on_storage_error(*error);
         if (start && start->wanted) {
           for (const std::string& text : start->notices) events_.notice("warning", text);
           return checkpoints_.fetch(*start->wanted, [this, a] { begin_attempt(a); });
@@ -317,7 +273,13 @@ void Controller::begun_attempt(RunRecord::AttemptStart start) {
 
 void Controller::perform(const action::SpawnGroup& a) {
   checkpoints_.begin_attempt();
-  attempt_ = std::make_unique<Attempt>(attempt_seams(), a.attempt, a.num_workers, start_);
+  const AttemptContext context{.run = run_,
+                               .writer = writer_,
+                               .checkpoints = checkpoints_,
+                               .resources = resources_,
+                               .signals = signals_,
+                               .join_server = join_server_.get()};
+  attempt_ = std::make_unique<Attempt>(context, *this, a.attempt, a.num_workers, start_);
   running_since_s_.reset();
   attempt_->spawn();
 }
@@ -350,20 +312,20 @@ void Controller::perform(const action::ReportResize& a) {
 // What failed is told in an event before this: the user's callbacks see it before the next attempt.
 void Controller::perform(const action::SetRetryTimer& a) {
   const auto delay = to_ms(a.seconds);
-  if (!seams_.spec.has_callbacks) return retry_.start(delay);
+  if (!context_.spec.has_callbacks) return retry_.start(delay);
   const ScriptQuestion question{
-      "before_retry", {}, to_ms(seams_.spec.callback_timeout_s), "RTRAIN_CALLBACK_TIMEOUT_S"};
-  seams_.calls.ask(seams_.loop, question,
-                   [this, delay](const auto&, const std::optional<Error>& error) {
-                     if (error) events_.notice("warning", error->message());
-                     retry_.start(delay);
-                   });
+      "before_retry", {}, to_ms(context_.spec.callback_timeout_s), "RTRAIN_CALLBACK_TIMEOUT_S"};
+  context_.calls.ask(context_.loop, question,
+                     [this, delay](const auto&, const std::optional<Error>& error) {
+                       if (error) events_.notice("warning", error->message());
+                       retry_.start(delay);
+                     });
 }
 
 void Controller::perform(const action::AskToStop& a) {
   const double most =
-      a.kind == StopKind::kInterrupt ? kInterruptGraceS : seams_.spec.preemption_grace_s;
-  const double grace_s = std::min(most, seams_.spec.preemption_grace_s);
+      a.kind == StopKind::kInterrupt ? kInterruptGraceS : context_.spec.preemption_grace_s;
+  const double grace_s = std::min(most, context_.spec.preemption_grace_s);
   tell_stopping(a.kind, grace_s);
   attempt_->ask_to_stop(grace_s);
 }
@@ -386,7 +348,7 @@ void Controller::perform(const action::EndAttempt& a) {
     const std::string uneven = attempt_->close();
     if (!a.error && !uneven.empty()) events_.notice("warning", uneven);
   }
-  batch_.flush();
+  writer_.flush();
   const double ran_s = running_since_s_ ? monotonic_s() - *running_since_s_ : 0;
   // Behind the reports and commits that are on their way there: those count before the failure
   // does.
@@ -397,7 +359,7 @@ void Controller::perform(const action::EndAttempt& a) {
         return true;
       },
       [this, ran_s](std::optional<bool>, const std::optional<Error>& error) {
-        if (error) fail_storage(*error);
+        if (error) on_storage_error(*error);
         feed(event::AttemptEnded{commits_.has_new_checkpoint(), ran_s});
       });
 }
@@ -425,7 +387,7 @@ void Controller::perform(const action::EndRun& a) {
 }
 
 void Controller::end_run(const action::EndRun& a) {
-  batch_.flush();
+  writer_.flush();
   io_.call(
       [status = std::string(state_name(a.status)), error = to_value(a.error),
        value = return_value()](RunRecord& record) {
@@ -433,7 +395,7 @@ void Controller::end_run(const action::EndRun& a) {
         return true;
       },
       [this](std::optional<bool>, const std::optional<Error>& error) {
-        if (error) fail_storage(*error);
+        if (error) on_storage_error(*error);
         feed(event::RunEnded{});
       });
 }
@@ -445,14 +407,14 @@ void Controller::perform(const action::Finish& a) {
              if (join_server_) join_server_->end(fields);
              if (abandoned_ && a.error) abandoned_ = exit_code(a.error->cause.code());
              events_.emit("finished", std::move(fields));
-             seams_.loop.stop();
+             context_.loop.stop();
            });
 }
 
 Map Controller::finished(const action::Finish& a,
                          const std::optional<CheckpointManager::Ranked>& ranked) {
-  Map fields{{"status", state_name(a.status)}, {"run_id", seams_.record.run_id()},
-             {"name", seams_.spec.name},       {"path", seams_.record.run_path()},
+  Map fields{{"status", state_name(a.status)}, {"run_id", context_.record.run_id()},
+             {"name", context_.spec.name},     {"path", context_.record.run_path()},
              {"metrics", commits_.metrics()},  {"reports", commits_.num_reports()},
              {"error", to_value(a.error)},     {"return_value", return_value()},
              {"attempts", machine_.attempt},   {"waited_s", resources_.waited_s()}};

@@ -17,15 +17,12 @@
 #include "host/train/checkpoints/checkpoint_coordinator.h"
 #include "host/train/event_queue.h"
 #include "host/train/group/join_server.h"
-#include "host/train/io_calls.h"
 #include "host/train/operator_commands.h"
 #include "host/train/reports/record_writer.h"
 #include "host/train/reports/report_commits.h"
 #include "host/train/resources/resource_broker.h"
-#include "host/train/run_events.h"
+#include "host/train/run_context.h"
 #include "host/train/run_record.h"
-#include "host/train/run_spec.h"
-#include "host/train/script_calls.h"
 #include "host/train/state_machine.h"
 #include "host/train/stop/stop_signals.h"
 #include "host/train/watch/runtime_watch.h"
@@ -33,7 +30,7 @@
 namespace rtrain {
 
 // What the controller works with; all of it outlives it.
-struct ControllerSeams {
+struct ControllerContext {
   const RunSpec& spec;
   Loop& loop;
   TaskThread& io;
@@ -44,9 +41,13 @@ struct ControllerSeams {
   int engine_fd;
 };
 
-class Controller {
+class Controller : public AttemptDelegate,
+                   public CheckpointCoordinatorDelegate,
+                   public OperatorCommandsDelegate,
+                   public ReportCommitsDelegate,
+                   public StopSignalsDelegate {
  public:
-  explicit Controller(const ControllerSeams& seams);
+  explicit Controller(const ControllerContext& context);
   ~Controller();
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;
@@ -65,7 +66,25 @@ class Controller {
   std::optional<int> abandoned() const { return abandoned_; }
 
  private:
-  void feed(Event event);
+  void feed(Event event) override;
+  void on_reports_complete(std::vector<Report> reports) override;
+  void on_output_logged() override { hold_output(); }
+  bool abandons_function() override;
+  void send(int rank, const Value& message) override;
+  void add_validation_log(const CheckpointInfo& checkpoint, std::string_view bytes) override;
+  CheckpointProgress progress() const override;
+  void on_storage_error(const Error& error) override;
+  void on_stop_command(const std::string& by) override { request_stop(StopKind::kOperator, by); }
+  void on_stop_now_command() override { stop_now(StopKind::kOperator); }
+  void ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) override;
+  void ask_stacks(StackRequest::Done done) override;
+  void send_all(const Value& message) override { attempt_->send_all(message); }
+  void on_commit_ended(int64_t index, const CheckpointInfo* checkpoint) override;
+  void on_first_signal(StopKind kind, int number) override;
+  void on_second_signal() override { stop_now(StopKind::kInterrupt); }
+  void show_stacks(std::function<void()> then) override;
+
+  void on_written();
   void tell_state();
   void perform(const action::RequestResources& a);
   void perform(const action::BeginAttempt& a);
@@ -87,34 +106,27 @@ class Controller {
   void perform(const action::EndRun& a);
   void perform(const action::Finish& a);
 
-  RecordWriter::Callbacks batch_callbacks();
-  ReportCommits::Seams commit_seams();
-  CheckpointCoordinator::Seams checkpoint_seams();
-  AttemptSeams attempt_seams();
-  CheckpointProgress progress() const;
   void begin_attempt(const action::BeginAttempt& a);
   void begun_attempt(RunRecord::AttemptStart start);
   void end_run(const action::EndRun& a);
   Map finished(const action::Finish& a, const std::optional<CheckpointManager::Ranked>& ranked);
   void look_for_room();
-  bool abandons();
-  void show_stacks(std::function<void()> then);
   void hold_output();
   void open_commands();
   void watch_runtime_folder();
   void take_warnings();
-  void fail_storage(const Error& error);
   void tell_stopping(StopKind kind, double grace_s);
   Value return_value() const { return attempt_ ? attempt_->return_value() : Value(); }
 
-  ControllerSeams seams_;
+  ControllerContext context_;
   IoCalls io_;
   RunEvents events_;
+  RunContext run_;
   Machine machine_;
   std::deque<Event> waiting_;
   bool feeding_ = false;
   ResourceBroker resources_;
-  RecordWriter batch_;
+  RecordWriter writer_;
   ReportCommits commits_;
   CheckpointCoordinator checkpoints_;
   std::string stop_by_;

@@ -17,29 +17,26 @@ namespace rtrain {
 
 class IoCalls {
  public:
-  struct Seams {
-    TaskThread& io;
-    Loop& loop;
-    RunRecord& record;
-    std::function<void(const Error& error)> on_write_error;
-  };
-  explicit IoCalls(Seams seams) : seams_(std::move(seams)) {}
+  using OnWriteError = std::function<void(const Error& error)>;
+
+  IoCalls(TaskThread& io, Loop& loop, RunRecord& record, OnWriteError on_write_error)
+      : io_(io), loop_(loop), record_(record), on_write_error_(std::move(on_write_error)) {}
 
   // Calls work(record) there, then done(result, error) here; exactly one of the two is there.
   template <class Work, class Done>
   void call(Work work, Done done) {
     using Result = std::invoke_result_t<Work, RunRecord&>;
-    seams_.io.post([this, work = std::move(work), done = std::move(done)] {
+    io_.post([this, work = std::move(work), done = std::move(done)] {
       std::optional<Result> result;
       std::optional<Error> error;
       try {
-        result = work(seams_.record);
+        result = work(record_);
       } catch (const Error& e) {
         error = e;
       } catch (const std::exception& e) {
         error = Error(Code::kInternal, e.what());
       }
-      seams_.loop.post([done, result = std::move(result), error = std::move(error)]() mutable {
+      loop_.post([done, result = std::move(result), error = std::move(error)]() mutable {
         done(std::move(result), std::move(error));
       });
     });
@@ -54,12 +51,18 @@ class IoCalls {
           return true;
         },
         [this](const auto&, const std::optional<Error>& error) {
-          if (error) seams_.on_write_error(*error);
+          if (error) fail(*error);
         });
   }
 
+  // An error of a call() that is to end where those of write() do.
+  void fail(const Error& error) { on_write_error_(error); }
+
  private:
-  Seams seams_;
+  TaskThread& io_;
+  Loop& loop_;
+  RunRecord& record_;
+  OnWriteError on_write_error_;
 };
 
 }  // namespace rtrain

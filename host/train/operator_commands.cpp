@@ -9,8 +9,9 @@
 
 namespace rtrain {
 
-OperatorCommands::OperatorCommands(Loop& loop, const std::string& run_id, Seams seams)
-    : seams_(std::move(seams)), server_(loop, run_id) {
+OperatorCommands::OperatorCommands(const RunContext& run, const Machine& machine,
+                                   OperatorCommandsDelegate& delegate)
+    : run_(run), machine_(machine), delegate_(delegate), server_(run.loop, run.run_id) {
   server_.add("stop", [this](const Value& request, const ControlServer::Reply& reply) {
     reply(stop(request));
   });
@@ -24,7 +25,7 @@ OperatorCommands::OperatorCommands(Loop& loop, const std::string& run_id, Seams 
 
 // By the ranks that run the train function; throws kUsage for one that does not.
 std::vector<int> OperatorCommands::profiled_ranks(const Value& request) const {
-  const std::vector<RankState>& ranks = seams_.machine.ranks;
+  const std::vector<RankState>& ranks = machine_.ranks;
   if (ranks.empty()) throw Error(Code::kUsage, "the run has no worker at the moment");
   const auto asked = asked_rank(request, ranks.size());
   std::vector<int> out;
@@ -43,7 +44,7 @@ std::vector<int> OperatorCommands::profiled_ranks(const Value& request) const {
 }
 
 void OperatorCommands::record_profiles(const Value& request, const ControlServer::Reply& reply) {
-  if (seams_.spec.local) {
+  if (run_.spec.local) {
     throw Error(Code::kUsage,
                 "the train function runs in the script's own process (num_workers = 0): record it "
                 "there, with torch.profiler.profile");
@@ -54,9 +55,8 @@ void OperatorCommands::record_profiles(const Value& request, const ControlServer
   plan.steps = request["steps"].as_int();
   plan.timeout_s = request["timeout_s"].as_float();
   plan.record_shapes = request["record_shapes"].bool_or(false);
-  plan.stem =
-      cat(seams_.run_path, "/profiles/", DiagFolder::name(now_ms(), seams_.machine.attempt));
-  seams_.ask_profiles(plan, [attempt = seams_.machine.attempt, reply](const List& profiles) {
+  plan.stem = cat(run_.run_path, "/profiles/", DiagFolder::name(now_ms(), machine_.attempt));
+  delegate_.ask_profiles(plan, [attempt = machine_.attempt, reply](const List& profiles) {
     reply(Map{{"attempt", attempt}, {"profiles", profiles}});
   });
 }
@@ -64,27 +64,27 @@ void OperatorCommands::record_profiles(const Value& request, const ControlServer
 Value OperatorCommands::stop(const Value& request) {
   const bool now = request["now"].bool_or(false);
   if (now) {
-    seams_.stop_now();
+    delegate_.on_stop_now_command();
   } else {
-    seams_.request_stop(cat("`rtrain stop` (pid ", request["pid"].as_int(), ")"));
+    delegate_.on_stop_command(cat("`rtrain stop` (pid ", request["pid"].as_int(), ")"));
   }
-  return Map{{"grace_s", now ? 0.0 : seams_.spec.preemption_grace_s}};
+  return Map{{"grace_s", now ? 0.0 : run_.spec.preemption_grace_s}};
 }
 
 void OperatorCommands::show_stacks(const Value& request, const ControlServer::Reply& reply) {
-  if (seams_.spec.local) {
+  if (run_.spec.local) {
     throw Error(Code::kUsage,
                 "the train function runs in the script's own process "
                 "(num_workers = 0): there are no workers to ask");
   }
-  const auto answer = [&machine = seams_.machine, reply](List ranks) {
+  const auto answer = [&machine = machine_, reply](List ranks) {
     reply(Map{{"attempt", machine.attempt},
               {"state", state_name(machine.state)},
               {"ranks", std::move(ranks)}});
   };
-  if (seams_.machine.ranks.empty()) return answer({});
-  const auto rank = asked_rank(request, seams_.machine.ranks.size());
-  seams_.ask_stacks([&machine = seams_.machine, rank, answer](const List& stacks) {
+  if (machine_.ranks.empty()) return answer({});
+  const auto rank = asked_rank(request, machine_.ranks.size());
+  delegate_.ask_stacks([&machine = machine_, rank, answer](const List& stacks) {
     answer(stack_answer(rank, stacks, machine.ranks));
   });
 }

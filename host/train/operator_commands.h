@@ -4,32 +4,33 @@
 // Belongs to the control thread.
 #pragma once
 
-#include <functional>
 #include <string>
+#include <vector>
 
 #include "host/train/control_server.h"
-#include "host/train/run_spec.h"
+#include "host/train/run_context.h"
 #include "host/train/state_machine.h"
 #include "host/train/watch/profile_request.h"
 #include "host/train/watch/stack_request.h"
 
 namespace rtrain {
 
+class OperatorCommandsDelegate {
+ public:
+  virtual ~OperatorCommandsDelegate() = default;
+  virtual void on_stop_command(const std::string& by) = 0;
+  virtual void on_stop_now_command() = 0;
+  // Profiles of running ranks. Throws kUsage while others are under way.
+  virtual void ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) = 0;
+  // The stacks of the ranks there are.
+  virtual void ask_stacks(StackRequest::Done done) = 0;
+};
+
 class OperatorCommands {
  public:
-  struct Seams {
-    const RunSpec& spec;
-    const Machine& machine;
-    std::string run_path;
-    std::function<void(const std::string& by)> request_stop;
-    std::function<void()> stop_now;
-    // Profiles of running ranks. Throws kUsage while others are under way.
-    std::function<void(const ProfilePlan& plan, ProfileRequest::Done done)> ask_profiles;
-    // The stacks of the ranks there are.
-    std::function<void(StackRequest::Done done)> ask_stacks;
-  };
   // Throws kEnvironment where no command could reach the run.
-  OperatorCommands(Loop& loop, const std::string& run_id, Seams seams);
+  OperatorCommands(const RunContext& run, const Machine& machine,
+                   OperatorCommandsDelegate& delegate);
 
  private:
   Value stop(const Value& request);
@@ -37,7 +38,9 @@ class OperatorCommands {
   void record_profiles(const Value& request, const ControlServer::Reply& reply);
   void show_stacks(const Value& request, const ControlServer::Reply& reply);
 
-  Seams seams_;
+  const RunContext& run_;
+  const Machine& machine_;
+  OperatorCommandsDelegate& delegate_;
   ControlServer server_;
 };
 

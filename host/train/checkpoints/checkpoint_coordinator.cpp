@@ -16,44 +16,31 @@ constexpr size_t kPartBytes = size_t{256} << 10;
 
 }  // namespace
 
-CheckpointCoordinator::CheckpointCoordinator(Seams seams)
-    : seams_(std::move(seams)),
-      validations_({.spec = seams_.spec,
-                    .loop = seams_.loop,
-                    .functions_fd = seams_.functions_fd,
-                    .engine_fd = seams_.engine_fd,
-                    .run_id = seams_.run_id,
-                    .run_path = seams_.run_path},
-                   validation_callbacks()),
-      mirror_({.spec = seams_.spec,
-               .loop = seams_.loop,
-               .io = seams_.io,
-               .events = seams_.events,
-               .calls = seams_.calls}),
-      query_deadline_(seams_.loop, [this] { progressed(); }),
-      drain_deadline_(seams_.loop, [this] { drain_too_long(); }) {}
+CheckpointCoordinator::CheckpointCoordinator(const RunContext& run,
+                                             CheckpointCoordinatorDelegate& delegate)
+    : run_(run),
+      delegate_(delegate),
+      validations_(run, *this),
+      mirror_(run),
+      query_deadline_(run.loop, [this] { progressed(); }),
+      drain_deadline_(run.loop, [this] { drain_too_long(); }) {}
 
-ValidationManager::Callbacks CheckpointCoordinator::validation_callbacks() {
-  ValidationManager::Callbacks callbacks;
-  callbacks.on_output = [this](const CheckpointInfo& checkpoint, std::string_view bytes) {
-    seams_.log(checkpoint, bytes);
-  };
-  callbacks.on_line = [this](const CheckpointInfo& checkpoint, std::string_view stream,
-                             std::string line) {
-    seams_.events.emit_output(
-        {{"validation", checkpoint.name}, {"stream", stream}, {"text", std::move(line)}});
-  };
-  callbacks.on_end = [this](const CheckpointInfo& checkpoint, const ValidationResult& result) {
-    end_validation(checkpoint, result);
-  };
-  return callbacks;
+void CheckpointCoordinator::on_validation_output(const CheckpointInfo& checkpoint,
+                                                 std::string_view bytes) {
+  delegate_.add_validation_log(checkpoint, bytes);
+}
+
+void CheckpointCoordinator::on_validation_line(const CheckpointInfo& checkpoint,
+                                               std::string_view stream, std::string line) {
+  run_.events.emit_output(
+      {{"validation", checkpoint.name}, {"stream", stream}, {"text", std::move(line)}});
 }
 
 void CheckpointCoordinator::begin_run() {
-  seams_.io.call(
+  run_.io.call(
       [](RunRecord& record) { return record.checkpoints().kept(); },
       [this](std::optional<std::vector<CheckpointInfo>> kept, const std::optional<Error>& error) {
-        if (!kept) return seams_.on_storage_error(*error);
+        if (!kept) return delegate_.on_storage_error(*error);
         for (const CheckpointInfo& each : *kept) committed(each);
       });
 }
@@ -65,15 +52,15 @@ void CheckpointCoordinator::committed(const CheckpointInfo& checkpoint) {
   mirror_.sync();
 }
 
-void CheckpointCoordinator::end_validation(const CheckpointInfo& checkpoint,
-                                           const ValidationResult& result) {
-  seams_.io.call(
+void CheckpointCoordinator::on_validation_end(const CheckpointInfo& checkpoint,
+                                              const ValidationResult& result) {
+  run_.io.call(
       [checkpoint, result](RunRecord& record) {
         return record.checkpoints().end_validation(checkpoint, result);
       },
       [this, checkpoint](std::optional<CheckpointManager::Validated> stored,
                          const std::optional<Error>& error) {
-        if (error) seams_.on_storage_error(*error);
+        if (error) delegate_.on_storage_error(*error);
         if (stored) validated(checkpoint, *stored);
         validations_.ended(checkpoint);
         progressed();
@@ -84,24 +71,24 @@ void CheckpointCoordinator::end_validation(const CheckpointInfo& checkpoint,
 void CheckpointCoordinator::validated(const CheckpointInfo& checkpoint,
                                       const CheckpointManager::Validated& stored) {
   const ValidationResult& result = stored.result;
-  for (const std::string& text : stored.warnings) seams_.events.notice("warning", text);
+  for (const std::string& text : stored.warnings) run_.events.notice("warning", text);
   if (result.status != CheckpointStatus::kValidated) {
-    seams_.events.notice(
-        "warning", cat("the validation of the checkpoint ", checkpoint.name,
-                       " failed, it keeps the metrics it was reported with: ", result.problem));
+    run_.events.notice("warning",
+                       cat("the validation of the checkpoint ", checkpoint.name,
+                           " failed, it keeps the metrics it was reported with: ", result.problem));
   }
-  seams_.events.emit("validated", {{"checkpoint", checkpoint.name},
-                                   {"index", checkpoint.index},
-                                   {"status", status_name(result.status)},
-                                   {"metrics", result.metrics},
-                                   {"names", metric_names(result.metrics)}});
-  seams_.io.call(
+  run_.events.emit("validated", {{"checkpoint", checkpoint.name},
+                                 {"index", checkpoint.index},
+                                 {"status", status_name(result.status)},
+                                 {"metrics", result.metrics},
+                                 {"names", metric_names(result.metrics)}});
+  run_.io.call(
       [names = stored.dropped](RunRecord& record) {
         record.checkpoints().drop(names);
         return true;
       },
       [this](const auto&, const std::optional<Error>& error) {
-        if (error) seams_.on_storage_error(*error);
+        if (error) delegate_.on_storage_error(*error);
         mirror_.sync();
       });
 }
@@ -109,8 +96,8 @@ void CheckpointCoordinator::validated(const CheckpointInfo& checkpoint,
 void CheckpointCoordinator::drain(std::function<void()> done) {
   drained_ = std::move(done);
   if (!validations_.queue().is_empty()) {
-    seams_.events.emit("draining", {{"validations", validations_.queue().size()}});
-    const double limit_s = seams_.spec.validation.drain_timeout_s;
+    run_.events.emit("draining", {{"validations", validations_.queue().size()}});
+    const double limit_s = run_.spec.validation.drain_timeout_s;
     if (limit_s > 0) drain_deadline_.start(to_ms(limit_s));
   }
   check_drained();
@@ -124,25 +111,25 @@ void CheckpointCoordinator::check_drained() {
 
 void CheckpointCoordinator::drain_too_long() {
   const std::string problem =
-      cat("the run was over for ", seams_.spec.validation.drain_timeout_s,
+      cat("the run was over for ", run_.spec.validation.drain_timeout_s,
           " s before it had ended (ValidationConfig.validation_drain_timeout_s)");
   for (const CheckpointInfo& each : validations_.stop_all()) {
-    end_validation(each, {CheckpointStatus::kValidationTimeout, {}, problem});
+    on_validation_end(each, {CheckpointStatus::kValidationTimeout, {}, problem});
   }
 }
 
 void CheckpointCoordinator::cancel() {
   const size_t count = validations_.cancel();
   if (count > 0) {
-    seams_.events.notice("warning", cat(count, count == 1 ? " validation was" : " validations were",
-                                        " cancelled; when the run is resumed they are done"));
+    run_.events.notice("warning", cat(count, count == 1 ? " validation was" : " validations were",
+                                      " cancelled; when the run is resumed they are done"));
   }
   check_drained();
   mirror_.cancel();
 }
 
 CheckpointProgress CheckpointCoordinator::progress() const {
-  CheckpointProgress out = seams_.progress();
+  CheckpointProgress out = delegate_.progress();
   out.first_pending = validations_.queue().first_index();
   return out;
 }
@@ -165,37 +152,38 @@ void CheckpointCoordinator::progressed() {
   const CheckpointProgress now = progress();
   for (const auto& question : queries_.take_due(now, monotonic_s())) look_up(question);
   for (const auto& [query, error] : queries_.take_late(now, monotonic_s())) {
-    seams_.send(query.rank, Map{{"type", "reply"},
-                                {"id", query.call},
-                                {"value", Map{{"error", error_to_value(error, monotonic_s())}}}});
+    delegate_.send(query.rank,
+                   Map{{"type", "reply"},
+                       {"id", query.call},
+                       {"value", Map{{"error", error_to_value(error, monotonic_s())}}}});
   }
   const auto next = queries_.next_deadline();
   if (next) query_deadline_.start(to_ms(std::max(0.0, *next - monotonic_s()) + 0.001));
 }
 
 void CheckpointCoordinator::look_up(const CheckpointQuestion& question) {
-  seams_.io.call([](RunRecord& record) { return record.checkpoints().kept(); },
-                 [this, question](std::optional<std::vector<CheckpointInfo>> kept,
-                                  const std::optional<Error>& error) {
-                   if (error) return seams_.on_storage_error(*error);
-                   List checkpoints;
-                   for (const CheckpointInfo& each : *kept) {
-                     if (each.index < question.reports) checkpoints.push_back(each.to_value());
-                   }
-                   for (const auto& query : queries_.answer(question, checkpoints))
-                     reply(query, checkpoints);
-                 });
+  run_.io.call([](RunRecord& record) { return record.checkpoints().kept(); },
+               [this, question](std::optional<std::vector<CheckpointInfo>> kept,
+                                const std::optional<Error>& error) {
+                 if (error) return delegate_.on_storage_error(*error);
+                 List checkpoints;
+                 for (const CheckpointInfo& each : *kept) {
+                   if (each.index < question.reports) checkpoints.push_back(each.to_value());
+                 }
+                 for (const auto& query : queries_.answer(question, checkpoints))
+                   reply(query, checkpoints);
+               });
 }
 
 // In parts: no number of checkpoints makes a message too long.
 void CheckpointCoordinator::reply(const CheckpointQuery& query, const List& checkpoints) {
   const std::string bytes = encode(checkpoints);
   for (size_t begin = 0; begin < bytes.size(); begin += kPartBytes) {
-    seams_.send(
+    delegate_.send(
         query.rank,
         Map{{"type", "part"}, {"id", query.call}, {"bytes", bytes.substr(begin, kPartBytes)}});
   }
-  seams_.send(query.rank, Map{{"type", "reply"}, {"id", query.call}, {"value", Map{}}});
+  delegate_.send(query.rank, Map{{"type", "reply"}, {"id", query.call}, {"value", Map{}}});
 }
 
 }  // namespace rtrain

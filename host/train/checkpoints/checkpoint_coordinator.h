@@ -13,30 +13,24 @@
 #include "host/train/checkpoints/checkpoint_queries.h"
 #include "host/train/checkpoints/storage_mirror.h"
 #include "host/train/checkpoints/validation_manager.h"
-#include "host/train/io_calls.h"
-#include "host/train/run_events.h"
-#include "host/train/run_spec.h"
+#include "host/train/run_context.h"
 
 namespace rtrain {
 
-class CheckpointCoordinator {
+class CheckpointCoordinatorDelegate {
  public:
-  struct Seams {
-    const RunSpec& spec;
-    Loop& loop;
-    IoCalls& io;
-    RunEvents& events;
-    ScriptCalls& calls;
-    int functions_fd;
-    int engine_fd;
-    std::string run_id;
-    std::string run_path;
-    std::function<void(const CheckpointInfo&, std::string_view bytes)> log;
-    std::function<void(int rank, const Value& message)> send;
-    std::function<CheckpointProgress()> progress;  // less first_pending
-    std::function<void(const Error&)> on_storage_error;
-  };
-  explicit CheckpointCoordinator(Seams seams);
+  virtual ~CheckpointCoordinatorDelegate() = default;
+  // Nothing for a rank that is not there any more.
+  virtual void send(int rank, const Value& message) = 0;
+  virtual void add_validation_log(const CheckpointInfo& checkpoint, std::string_view bytes) = 0;
+  // Of the reports: `first_pending` is not set.
+  virtual CheckpointProgress progress() const = 0;
+  virtual void on_storage_error(const Error& error) = 0;
+};
+
+class CheckpointCoordinator : public ValidationDelegate {
+ public:
+  CheckpointCoordinator(const RunContext& run, CheckpointCoordinatorDelegate& delegate);
 
   // Validations that an earlier controller left are done again.
   void begin_run();
@@ -63,8 +57,10 @@ class CheckpointCoordinator {
   void cancel();
 
  private:
-  ValidationManager::Callbacks validation_callbacks();
-  void end_validation(const CheckpointInfo& checkpoint, const ValidationResult& result);
+  void on_validation_output(const CheckpointInfo& checkpoint, std::string_view bytes) override;
+  void on_validation_line(const CheckpointInfo& checkpoint, std::string_view stream,
+                          std::string line) override;
+  void on_validation_end(const CheckpointInfo& checkpoint, const ValidationResult& result) override;
   void validated(const CheckpointInfo& checkpoint, const CheckpointManager::Validated& stored);
   void check_drained();
   void drain_too_long();
@@ -72,7 +68,8 @@ class CheckpointCoordinator {
   void look_up(const CheckpointQuestion& question);
   void reply(const CheckpointQuery& query, const List& checkpoints);
 
-  Seams seams_;
+  const RunContext& run_;
+  CheckpointCoordinatorDelegate& delegate_;
   ValidationManager validations_;
   CheckpointQueries queries_;
   StorageMirror mirror_;

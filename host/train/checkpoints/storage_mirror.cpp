@@ -18,19 +18,19 @@ ScriptQuestion StorageMirror::question(std::string_view function, const Checkpoi
                                        const std::string& path) const {
   return {.name = cat("storage_filesystem.", function),
           .argument = Map{{"path", path},
-                          {"remote", cat(seams_.spec.name, "/checkpoints/", checkpoint.name)}},
-          .timeout = to_ms(seams_.spec.timeout_s),
+                          {"remote", cat(run_.spec.name, "/checkpoints/", checkpoint.name)}},
+          .timeout = to_ms(run_.spec.timeout_s),
           .setting = "TorchConfig.timeout_s"};
 }
 
 void StorageMirror::sync() {
-  if (!seams_.spec.mirrors) return;
+  if (!run_.spec.mirrors) return;
   look_again_ = true;
   if (!busy_) look();
 }
 
 void StorageMirror::finish(std::function<void()> done) {
-  if (!seams_.spec.mirrors) return done();
+  if (!run_.spec.mirrors) return done();
   failed_.clear();
   done_ = std::move(done);
   sync();
@@ -49,12 +49,12 @@ void StorageMirror::look() {
     std::vector<CheckpointInfo> puts;
     std::vector<CheckpointInfo> deletes;
   };
-  seams_.io.call(
+  run_.io.call(
       [](RunRecord& record) {
         return Left{record.checkpoints().unmirrored(), record.checkpoints().mirrored_leftovers()};
       },
       [this](std::optional<Left> left, const std::optional<Error>& error) {
-        if (!left) seams_.events.notice("warning", cat("storage_filesystem: ", error->message()));
+        if (!left) run_.events.notice("warning", cat("storage_filesystem: ", error->message()));
         const auto add = [this](const std::vector<CheckpointInfo>& list, bool is_put) {
           for (const CheckpointInfo& each : list) {
             if (!failed_.contains(failed_key(each, is_put))) copies_.push_back({each, is_put});
@@ -80,11 +80,9 @@ void StorageMirror::start_next() {
 void StorageMirror::start(const Copy& copy) {
   const CheckpointInfo& checkpoint = copy.checkpoint;
   try {
-    seams_.calls.ask(
-        seams_.loop, question(copy.is_put ? "put" : "delete", checkpoint, checkpoint.path),
-        [this, copy](const std::optional<Value>& value, const std::optional<Error>& error) {
-          ended(copy, value, error);
-        });
+    run_.calls.ask(run_.loop, question(copy.is_put ? "put" : "delete", checkpoint, checkpoint.path),
+                   [this, copy](const std::optional<Value>& value,
+                                const std::optional<Error>& error) { ended(copy, value, error); });
   } catch (const Error&) {
     // Nobody answers any more: the run was closed. A later controller goes on.
     copies_.clear();
@@ -98,16 +96,15 @@ void StorageMirror::ended(const Copy& copy, const std::optional<Value>& value,
   const CheckpointInfo& checkpoint = copy.checkpoint;
   if (error) {
     failed_.insert(failed_key(checkpoint, copy.is_put));
-    seams_.events.notice(
-        "warning",
-        cat("storage_filesystem.", copy.is_put ? "put" : "delete", " of the checkpoint ",
-            checkpoint.name, " failed",
-            done_ ? ": " : ", it is tried again at the end of the run: ", error->message()));
+    run_.events.notice("warning", cat("storage_filesystem.", copy.is_put ? "put" : "delete",
+                                      " of the checkpoint ", checkpoint.name, " failed",
+                                      done_ ? ": " : ", it is tried again at the end of the run: ",
+                                      error->message()));
     return start_next();
   }
   // False: the run has dropped the checkpoint before it could be copied.
   if (!value->is_bool() || !value->as_bool()) return start_next();
-  seams_.io.call(
+  run_.io.call(
       [copy](RunRecord& record) {
         record.checkpoints().rows().set_mirrored(copy.checkpoint.name, copy.checkpoint.attempt,
                                                  copy.is_put);
@@ -116,7 +113,7 @@ void StorageMirror::ended(const Copy& copy, const std::optional<Value>& value,
       [this, copy](const auto&, const std::optional<Error>& failure) {
         if (failure) {
           failed_.insert(failed_key(copy.checkpoint, copy.is_put));
-          seams_.events.notice("warning", cat("storage_filesystem: ", failure->message()));
+          run_.events.notice("warning", cat("storage_filesystem: ", failure->message()));
         }
         // It may have been dropped while it was copied.
         look_again_ = true;
@@ -125,23 +122,23 @@ void StorageMirror::ended(const Copy& copy, const std::optional<Value>& value,
 }
 
 void StorageMirror::fetch(const CheckpointInfo& wanted, std::function<void()> done) {
-  seams_.io.call([](RunRecord& record) { return record.checkpoints().make_fetch_folder(); },
-                 [this, wanted, done](const std::optional<std::string>& folder,
-                                      const std::optional<Error>& error) {
-                   if (!folder) return give_up(wanted, error->message(), done);
-                   ask_for(wanted, *folder, done);
-                 });
+  run_.io.call([](RunRecord& record) { return record.checkpoints().make_fetch_folder(); },
+               [this, wanted, done](const std::optional<std::string>& folder,
+                                    const std::optional<Error>& error) {
+                 if (!folder) return give_up(wanted, error->message(), done);
+                 ask_for(wanted, *folder, done);
+               });
 }
 
 void StorageMirror::ask_for(const CheckpointInfo& wanted, const std::string& folder,
                             std::function<void()> done) {
   try {
-    seams_.calls.ask(seams_.loop, question("get", wanted, folder),
-                     [this, wanted, folder, done](const std::optional<Value>&,
-                                                  const std::optional<Error>& error) {
-                       if (error) return give_up(wanted, error->message(), done);
-                       restore(wanted, folder, done);
-                     });
+    run_.calls.ask(run_.loop, question("get", wanted, folder),
+                   [this, wanted, folder, done](const std::optional<Value>&,
+                                                const std::optional<Error>& error) {
+                     if (error) return give_up(wanted, error->message(), done);
+                     restore(wanted, folder, done);
+                   });
   } catch (const Error& e) {
     give_up(wanted, e.message(), done);
   }
@@ -149,30 +146,30 @@ void StorageMirror::ask_for(const CheckpointInfo& wanted, const std::string& fol
 
 void StorageMirror::restore(const CheckpointInfo& wanted, const std::string& folder,
                             std::function<void()> done) {
-  seams_.io.call(
+  run_.io.call(
       [wanted, folder](RunRecord& record) {
         record.checkpoints().restore(wanted, folder);
         return true;
       },
       [this, wanted, done](const auto&, const std::optional<Error>& error) {
         if (error) return give_up(wanted, error->message(), done);
-        seams_.events.notice("info", cat("the checkpoint ", wanted.name,
-                                         " was brought back by storage_filesystem.get"));
+        run_.events.notice("info", cat("the checkpoint ", wanted.name,
+                                       " was brought back by storage_filesystem.get"));
         done();
       });
 }
 
 void StorageMirror::give_up(const CheckpointInfo& wanted, const std::string& problem,
                             std::function<void()> done) {
-  seams_.events.notice("warning", cat("the checkpoint ", wanted.name,
-                                      " is missing, and storage_filesystem.get failed: ", problem));
-  seams_.io.call(
+  run_.events.notice("warning", cat("the checkpoint ", wanted.name,
+                                    " is missing, and storage_filesystem.get failed: ", problem));
+  run_.io.call(
       [wanted, problem](RunRecord& record) {
         record.checkpoints().give_up(wanted, problem);
         return true;
       },
       [this, done](const auto&, const std::optional<Error>& error) {
-        if (error) seams_.events.notice("warning", error->message());
+        if (error) run_.events.notice("warning", error->message());
         done();
       });
 }

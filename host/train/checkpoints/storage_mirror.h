@@ -12,23 +12,13 @@
 #include <set>
 #include <string>
 
-#include "host/train/io_calls.h"
-#include "host/train/run_events.h"
-#include "host/train/run_spec.h"
-#include "host/train/script_calls.h"
+#include "host/train/run_context.h"
 
 namespace rtrain {
 
 class StorageMirror {
  public:
-  struct Seams {
-    const RunSpec& spec;
-    Loop& loop;
-    IoCalls& io;
-    RunEvents& events;
-    ScriptCalls& calls;
-  };
-  explicit StorageMirror(Seams seams) : seams_(std::move(seams)) {}
+  explicit StorageMirror(const RunContext& run) : run_(run) {}
 
   // Checkpoints were committed or dropped.
   void sync();
@@ -58,7 +48,7 @@ class StorageMirror {
   ScriptQuestion question(std::string_view function, const CheckpointInfo& checkpoint,
                           const std::string& path) const;
 
-  Seams seams_;
+  const RunContext& run_;
   bool busy_ = false;
   bool look_again_ = false;
   std::deque<Copy> copies_;

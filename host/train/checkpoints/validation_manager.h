@@ -5,38 +5,23 @@
 // harm to the run; one that is cancelled stays pending in the store.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "host/train/checkpoints/validation_process.h"
 #include "host/train/checkpoints/validation_queue.h"
-#include "host/train/run_spec.h"
+#include "host/train/run_context.h"
 
 namespace rtrain {
 
 class ValidationManager {
  public:
-  struct Seams {
-    const RunSpec& spec;
-    Loop& loop;
-    int functions_fd;
-    int engine_fd;
-    std::string run_id;
-    std::string run_path;
-  };
-  struct Callbacks {
-    std::function<void(const CheckpointInfo&, std::string_view bytes)> on_output;
-    std::function<void(const CheckpointInfo&, std::string_view stream, std::string line)> on_line;
-    // The result is to be stored; then ended() is to be called.
-    std::function<void(const CheckpointInfo&, const ValidationResult&)> on_end;
-  };
-
-  ValidationManager(Seams seams, Callbacks callbacks);
+  // When the delegate hears of an end it is to store the result and then to call ended().
+  ValidationManager(const RunContext& run, ValidationDelegate& delegate);
 
   void add(const CheckpointInfo& checkpoint);
-  // The result that on_end got is in the store.
+  // The result that the delegate got is in the store.
   void ended(const CheckpointInfo& checkpoint);
   // Kills and forgets all of them. Returns how many there were.
   size_t cancel();
@@ -53,8 +38,8 @@ class ValidationManager {
   void start(const CheckpointInfo& checkpoint);
   WorkerContext context_of(const CheckpointInfo& checkpoint) const;
 
-  Seams seams_;
-  Callbacks callbacks_;
+  const RunContext& run_;
+  ValidationDelegate& delegate_;
   ValidationQueue queue_;
   bool holds_output_ = false;
   std::map<std::string, std::unique_ptr<ValidationProcess>> processes_;  // by checkpoint

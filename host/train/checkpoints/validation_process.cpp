@@ -14,14 +14,13 @@ ValidationResult failed(std::string problem) {
 
 }  // namespace
 
-ValidationProcess::ValidationProcess(Loop& loop, const WorkerGroupOptions& options,
-                                     const WorkerContext& context, Callbacks callbacks)
-    : context_(context),
-      callbacks_(std::move(callbacks)),
+ValidationProcess::ValidationProcess(Loop& loop, Job job, ValidationDelegate& delegate)
+    : job_(std::move(job)),
+      delegate_(delegate),
       deadline_(loop, [this] { on_deadline(); }),
-      group_(loop, options, *this) {
+      group_(loop, job_.options, *this) {
   group_.spawn_next();
-  const Value& timeout_s = context_.validation["timeout_s"];
+  const Value& timeout_s = job_.context.validation["timeout_s"];
   if (timeout_s.is_nil()) return;
   deadline_.start(to_ms(timeout_s.as_float()));
 }
@@ -29,7 +28,7 @@ ValidationProcess::ValidationProcess(Loop& loop, const WorkerGroupOptions& optio
 void ValidationProcess::on_message(int rank, const Value& message) {
   const std::string& type = message["type"].as_string();
   if (type == "hello") {
-    group_.send(rank, to_value(context_));
+    group_.send(rank, to_value(job_.context));
   } else if (type == "returned") {
     result_ = {CheckpointStatus::kValidated, message["value"], ""};
     group_.send(rank, Map{{"type", "exit"}});
@@ -38,17 +37,19 @@ void ValidationProcess::on_message(int rank, const Value& message) {
   }
 }
 
-void ValidationProcess::on_output(int, std::string_view bytes) { callbacks_.on_output(bytes); }
+void ValidationProcess::on_output(int, std::string_view bytes) {
+  delegate_.on_validation_output(job_.checkpoint, bytes);
+}
 
 void ValidationProcess::on_line(int, std::string_view stream, std::string line) {
-  callbacks_.on_line(stream, std::move(line));
+  delegate_.on_validation_line(job_.checkpoint, stream, std::move(line));
 }
 
 void ValidationProcess::on_deadline() {
   if (result_) return;
   result_ = {CheckpointStatus::kValidationTimeout,
              {},
-             cat("it took longer than ", context_.validation["timeout_s"].as_float(),
+             cat("it took longer than ", job_.context.validation["timeout_s"].as_float(),
                  " s (ValidationTaskConfig.timeout_s)")};
   group_.kill();
 }
@@ -56,7 +57,7 @@ void ValidationProcess::on_deadline() {
 void ValidationProcess::on_gone(int, const WorkerEnd& end) {
   deadline_.stop();
   if (!result_) result_ = failed(cat("its process (pid ", end.pid, ") ", to_text(end.status)));
-  callbacks_.on_end(*result_);
+  delegate_.on_validation_end(job_.checkpoint, *result_);
 }
 
 }  // namespace rtrain

@@ -5,8 +5,9 @@
 // and leaves. Belongs to the control thread. Killed at its deadline, and with this object.
 #pragma once
 
-#include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "host/loop/message.h"
 #include "host/loop/timer.h"
@@ -15,18 +16,28 @@
 
 namespace rtrain {
 
-class ValidationProcess : private WorkerGroupObserver {
+class ValidationDelegate {
  public:
-  struct Callbacks {
-    std::function<void(std::string_view bytes)> on_output;
-    std::function<void(std::string_view stream, std::string line)> on_line;
-    // Once, when the process is gone. Not to destroy this object from inside.
-    std::function<void(const ValidationResult& result)> on_end;
+  virtual ~ValidationDelegate() = default;
+  virtual void on_validation_output(const CheckpointInfo& checkpoint, std::string_view bytes) = 0;
+  virtual void on_validation_line(const CheckpointInfo& checkpoint, std::string_view stream,
+                                  std::string line) = 0;
+  // Once, when the process is gone. Not to destroy the process from inside.
+  virtual void on_validation_end(const CheckpointInfo& checkpoint,
+                                 const ValidationResult& result) = 0;
+};
+
+class ValidationProcess : public WorkerGroupDelegate {
+ public:
+  // What is validated, and how.
+  struct Job {
+    CheckpointInfo checkpoint;
+    WorkerContext context;
+    WorkerGroupOptions options;
   };
 
   // Throws Error(kEnvironment) when the process cannot be spawned.
-  ValidationProcess(Loop& loop, const WorkerGroupOptions& options, const WorkerContext& context,
-                    Callbacks callbacks);
+  ValidationProcess(Loop& loop, Job job, ValidationDelegate& delegate);
 
   // As WorkerGroup::hold_output.
   void hold_output(bool held) { group_.hold_output(held); }
@@ -38,8 +49,8 @@ class ValidationProcess : private WorkerGroupObserver {
   void on_gone(int rank, const WorkerEnd& end) override;
   void on_deadline();
 
-  WorkerContext context_;
-  Callbacks callbacks_;
+  Job job_;
+  ValidationDelegate& delegate_;
   std::optional<ValidationResult> result_;
   Timer deadline_;
   WorkerGroup group_;

@@ -8,8 +8,8 @@
 
 namespace rtrain {
 CollectiveService::CollectiveService(Loop& loop, int world_size, const SyncSettings& settings,
-                                     Outlets outlets)
-    : board_(world_size, settings), outlets_(std::move(outlets)), due_(loop, [this] { look(); }) {}
+                                     CollectiveServiceDelegate& delegate)
+    : board_(world_size, settings), delegate_(delegate), due_(loop, [this] { look(); }) {}
 
 void CollectiveService::on_message(int rank, const Value& message) {
   SyncArrival arrival;
@@ -20,7 +20,7 @@ void CollectiveService::on_message(int rank, const Value& message) {
   arrival.collective = message["collective"].as_string();
   arrival.caller = message["caller"].string_or("");
   arrival.data = message["data"].string_or("");
-  if (!board_.next_due()) copied_bytes_ = outlets_.copied_bytes();
+  if (!board_.next_due()) copied_bytes_ = delegate_.copied_bytes();
   tell(board_.arrive(std::move(arrival), monotonic_s()));
 }
 
@@ -31,7 +31,7 @@ void CollectiveService::tell(const std::vector<SyncBoard::Answer>& answers) {
     const Value value = answer.error
                             ? Value(Map{{"error", error_to_value(*answer.error, monotonic_s())}})
                             : Value(Map{{"data", answer.data}});
-    outlets_.send(answer.rank, Map{{"type", "reply"}, {"id", answer.id}, {"value", value}});
+    delegate_.send(answer.rank, Map{{"type", "reply"}, {"id", answer.id}, {"value", value}});
   }
   const auto next = board_.next_due();
   if (!next) return due_.stop();
@@ -41,12 +41,12 @@ void CollectiveService::tell(const std::vector<SyncBoard::Answer>& answers) {
 
 void CollectiveService::look() {
   const double now = monotonic_s();
-  const uint64_t copied = outlets_.copied_bytes();
+  const uint64_t copied = delegate_.copied_bytes();
   const auto due = board_.next_due();
   if (std::exchange(copied_bytes_, copied) != copied || (due && stood_still(*due, now))) {
     board_.postpone(now);
   }
-  if (const auto text = board_.warning(now)) outlets_.warn(*text);
+  if (const auto text = board_.warning(now)) delegate_.warn(*text);
   tell(board_.expire(now));
 }
 

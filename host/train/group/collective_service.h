@@ -4,7 +4,7 @@
 // Belongs to the control thread.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <string>
 
 #include "host/loop/timer.h"
@@ -12,15 +12,19 @@
 
 namespace rtrain {
 
+class CollectiveServiceDelegate {
+ public:
+  virtual ~CollectiveServiceDelegate() = default;
+  virtual void send(int rank, const Value& message) = 0;
+  virtual void warn(const std::string& text) = 0;
+  // Of checkpoints: deadlines stop while it grows.
+  virtual uint64_t copied_bytes() const = 0;
+};
+
 class CollectiveService {
  public:
-  struct Outlets {
-    std::function<void(int rank, const Value& message)> send;
-    std::function<void(const std::string& text)> warn;
-    std::function<uint64_t()> copied_bytes;  // of checkpoints: deadlines stop while it grows
-  };
-
-  CollectiveService(Loop& loop, int world_size, const SyncSettings& settings, Outlets outlets);
+  CollectiveService(Loop& loop, int world_size, const SyncSettings& settings,
+                    CollectiveServiceDelegate& delegate);
 
   // The message `sync`. Throws Error(kArgument) for a malformed one.
   void on_message(int rank, const Value& message);
@@ -31,7 +35,7 @@ class CollectiveService {
   void look();
 
   SyncBoard board_;
-  Outlets outlets_;
+  CollectiveServiceDelegate& delegate_;
   uint64_t copied_bytes_ = 0;  // when somebody began to wait, or at the last look
   Timer due_;
 };

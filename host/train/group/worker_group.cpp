@@ -42,7 +42,7 @@ struct Pipe {
 class WorkerGroup::Worker {
  public:
   Worker(WorkerGroup& group, int rank, const WorkerPlace& place)
-      : group_(group), observer_(group.observer_), guard_(group.guard_.get()), rank_(rank) {
+      : group_(group), delegate_(group.delegate_), guard_(group.guard_.get()), rank_(rank) {
     const SocketPair sockets = make_socket_pair();
     Fd near(sockets.near);
     Fd far(sockets.far);
@@ -83,7 +83,7 @@ class WorkerGroup::Worker {
  private:
   void open_channel(WorkerGroup& group, int fd) {
     channel_.emplace(
-        group.loop_, fd, [this](const Value& message) { observer_.on_message(rank_, message); },
+        group.loop_, fd, [this](const Value& message) { delegate_.on_message(rank_, message); },
         [this](const std::string& reason) { on_channel_closed(reason); });
   }
 
@@ -104,9 +104,9 @@ class WorkerGroup::Worker {
   }
 
   LineReader::Callbacks reader(std::string_view stream) {
-    return {[this](std::string_view bytes) { observer_.on_output(rank_, bytes); },
-            [this, stream](std::string line) { observer_.on_line(rank_, stream, std::move(line)); },
-            [this](std::string_view text) { observer_.on_progress(rank_, text); }};
+    return {[this](std::string_view bytes) { delegate_.on_output(rank_, bytes); },
+            [this, stream](std::string line) { delegate_.on_line(rank_, stream, std::move(line)); },
+            [this](std::string_view text) { delegate_.on_progress(rank_, text); }};
   }
 
   // The end of the stream comes with the worker's own end, or it has closed its channel: of no use
@@ -115,7 +115,7 @@ class WorkerGroup::Worker {
     broken_ = reason;
     if (!process_) {
       near_fd_ = -1;
-      return observer_.on_gone(rank_,
+      return delegate_.on_gone(rank_,
                                {.pid = pid(), .is_child = false, .status = {}, .broken = broken_});
     }
     kill();
@@ -132,11 +132,11 @@ class WorkerGroup::Worker {
       stream->drain();
       stream->close();
     }
-    observer_.on_gone(rank_, {.pid = pid(), .is_child = true, .status = status, .broken = broken_});
+    delegate_.on_gone(rank_, {.pid = pid(), .is_child = true, .status = status, .broken = broken_});
   }
 
   WorkerGroup& group_;
-  WorkerGroupObserver& observer_;
+  WorkerGroupDelegate& delegate_;
   GroupGuard* guard_;  // null in local mode, where there is no process to guard
   int rank_;
   std::string broken_;
@@ -150,8 +150,8 @@ class WorkerGroup::Worker {
 };
 
 WorkerGroup::WorkerGroup(Loop& loop, const WorkerGroupOptions& options,
-                         WorkerGroupObserver& observer)
-    : loop_(loop), options_(options), observer_(observer) {
+                         WorkerGroupDelegate& delegate)
+    : loop_(loop), options_(options), delegate_(delegate) {
   if (options_.progress_fd >= 0) return;
   own_board_.emplace(options_.num_workers);
   options_.progress_fd = own_board_->fd();

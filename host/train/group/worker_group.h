@@ -1,8 +1,8 @@
 // host/train/group/worker_group.h: the worker processes of one attempt: spawned together, killed
 // together.
 //
-// Belongs to the control thread. Tells its observer what the ranks say, print, and how they end;
-// decides nothing. It must not be destroyed from inside an observer's call.
+// Belongs to the control thread. Tells its delegate what the ranks say, print, and how they end;
+// decides nothing. It must not be destroyed from inside a call of its delegate.
 #pragma once
 
 #include <memory>
@@ -47,9 +47,9 @@ struct WorkerEnd {
   std::string broken;  // why its channel was closed by us ("a message of … bytes …"), else empty
 };
 
-class WorkerGroupObserver {
+class WorkerGroupDelegate {
  public:
-  virtual ~WorkerGroupObserver() = default;
+  virtual ~WorkerGroupDelegate() = default;
   // Throws Error for a message that makes no sense: that worker is killed then.
   virtual void on_message(int rank, const Value& message) = 0;
   virtual void on_output(int rank, std::string_view bytes) = 0;
@@ -63,7 +63,7 @@ class WorkerGroupObserver {
 
 class WorkerGroup {
  public:
-  WorkerGroup(Loop& loop, const WorkerGroupOptions& options, WorkerGroupObserver& observer);
+  WorkerGroup(Loop& loop, const WorkerGroupOptions& options, WorkerGroupDelegate& delegate);
   // Kills what still runs.
   ~WorkerGroup();
 
@@ -77,7 +77,7 @@ class WorkerGroup {
   int size() const { return static_cast<int>(workers_.size()); }
   int pid(int rank) const;
 
-  // Gives the observer all messages that have arrived, without waiting.
+  // Gives the delegate all messages that have arrived, without waiting.
   void drain();
   // Nothing when that worker's channel is closed.
   void send(int rank, const Value& message);
@@ -96,7 +96,7 @@ class WorkerGroup {
   Loop& loop_;
   WorkerGroupOptions options_;
   std::optional<ProgressBoard> own_board_;
-  WorkerGroupObserver& observer_;
+  WorkerGroupDelegate& delegate_;
   std::unique_ptr<Descendants> descendants_;  // null in local mode
   std::unique_ptr<GroupGuard> guard_;
   int running_ = 0;  // processes

@@ -12,21 +12,11 @@ constexpr std::chrono::milliseconds kSyncDelay{1000};
 
 }  // namespace
 
-RecordWriter::RecordWriter(Loop& loop, TaskThread& io, RunRecord& record, Callbacks callbacks)
-    : loop_(loop),
-      io_(io),
-      record_(record),
-      callbacks_(std::move(callbacks)),
+RecordWriter::RecordWriter(Loop& loop, IoCalls& io, std::function<void()> on_written)
+    : io_(io),
+      on_written_(std::move(on_written)),
       timer_(loop, [this] { flush(); }),
-      sync_(loop, [this] {
-        io_.post([this] {
-          try {
-            record_.sync_reports();
-          } catch (const Error& e) {
-            loop_.post([this, e] { callbacks_.on_error(e); });
-          }
-        });
-      }) {}
+      sync_(loop, [this] { io_.write([](RunRecord& record) { record.sync_reports(); }); }) {}
 
 void RecordWriter::add(ReportRow row) {
   const size_t bytes = approximate_bytes(row.metrics);
@@ -66,13 +56,13 @@ bool RecordWriter::Gathered::empty() const {
 }
 
 // On the io thread. Returns how long to gather before the next call.
-double RecordWriter::write(const Gathered& gathered) {
-  const double delay_s = record_.add_reports(gathered.rows);
-  record_.add_annotations(gathered.annotations);
+double RecordWriter::write(RunRecord& record, const Gathered& gathered) {
+  const double delay_s = record.add_reports(gathered.rows);
+  record.add_annotations(gathered.annotations);
   std::vector<SeriesChunk> chunks;
   for (const auto& [key, chunk] : gathered.chunks) chunks.push_back(chunk);
-  record_.add_series(chunks);
-  for (const Log& log : gathered.logs) record_.append_log(log.attempt, log.name, log.text);
+  record.add_series(chunks);
+  for (const Log& log : gathered.logs) record.append_log(log.attempt, log.name, log.text);
   return delay_s;
 }
 
@@ -83,24 +73,16 @@ void RecordWriter::flush() {
   const size_t bytes = std::exchange(gathered_bytes_, 0);
   writing_bytes_ += bytes;
   auto gathered = std::make_shared<Gathered>(std::exchange(gathered_, {}));
-  io_.post([this, bytes, before_s = delay_s_, gathered] {
-    double delay_s = before_s;
-    std::optional<Error> error;
-    try {
-      delay_s = write(*gathered);
-    } catch (const Error& e) {
-      error = e;
-    }
-    loop_.post([this, bytes, delay_s, error] {
-      --writing_;
-      writing_bytes_ -= bytes;
-      delay_s_ = delay_s;
-      if (error) callbacks_.on_error(*error);
-      callbacks_.on_written();
-      if (!gathered_.empty()) gather(0);
-      sync_.start(kSyncDelay);
-    });
-  });
+  io_.call([gathered](RunRecord& record) { return write(record, *gathered); },
+           [this, bytes](std::optional<double> delay_s, const std::optional<Error>& error) {
+             --writing_;
+             writing_bytes_ -= bytes;
+             delay_s_ = delay_s.value_or(delay_s_);
+             if (error) io_.fail(*error);
+             on_written_();
+             if (!gathered_.empty()) gather(0);
+             sync_.start(kSyncDelay);
+           });
 }
 
 }  // namespace rtrain

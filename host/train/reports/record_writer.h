@@ -1,9 +1,9 @@
-// host/train/reports/record_writer.h: gathers what the ranks say and print (rows, points, notes,
-// log text) and writes it together, a few times a second.
+// host/train/reports/record_writer.h: gathers what the ranks report and print (rows, points,
+// annotations, log text) and writes it together, a few times a second.
 //
 // Belongs to the control thread; the writing happens on the io thread. A report is visible to other
 // processes one gather time (30 ms on a local disk) after it came, at most; while the disk is full
-// it waits here with all that comes behind it.
+// it waits here with all that comes behind it. Errors go where IoCalls::write() has them.
 #pragma once
 
 #include <functional>
@@ -12,20 +12,15 @@
 #include <tuple>
 #include <vector>
 
-#include "host/loop/task_thread.h"
 #include "host/loop/timer.h"
-#include "host/train/run_record.h"
+#include "host/train/io_calls.h"
 
 namespace rtrain {
 
 class RecordWriter {
  public:
-  struct Callbacks {
-    std::function<void(const Error& error)> on_error;
-    std::function<void()> on_written;
-  };
-
-  RecordWriter(Loop& loop, TaskThread& io, RunRecord& record, Callbacks callbacks);
+  // `on_written`: some of it was written, or has failed.
+  RecordWriter(Loop& loop, IoCalls& io, std::function<void()> on_written);
 
   void add(ReportRow row);
   // `log`: the file's name without ".log", "rank-0".
@@ -53,13 +48,11 @@ class RecordWriter {
 
     bool empty() const;
   };
-  double write(const Gathered& gathered);
+  static double write(RunRecord& record, const Gathered& gathered);
   void gather(size_t bytes);
 
-  Loop& loop_;
-  TaskThread& io_;
-  RunRecord& record_;
-  Callbacks callbacks_;
+  IoCalls& io_;
+  std::function<void()> on_written_;
   Gathered gathered_;
   size_t gathered_bytes_ = 0;
   size_t writing_bytes_ = 0;

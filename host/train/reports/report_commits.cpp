@@ -29,7 +29,7 @@ void ReportCommits::complete(std::vector<Report> reports) {
   if (failed != nullptr) answer_failed(*failed);
   if (under_way_.empty()) return emit(reports, nullptr);
   // Behind the commit of an earlier report, so that events come in the order of their numbers.
-  seams_.io.call(
+  io_.call(
       [](RunRecord&) { return true; },
       [this, reports = std::move(reports)](const auto&, const auto&) { emit(reports, nullptr); });
 }
@@ -39,15 +39,15 @@ void ReportCommits::answer_failed(const Report& failed) {
   const Error error(Code::kPeerLost,
                     cat("report() number ", failed.index, ": rank ", failed.rank,
                         " could not upload its part of the checkpoint: ", failed.error->message()));
-  seams_.send_all(Map{{"type", "reported"},
-                      {"index", failed.index},
-                      {"error", error_to_value(error, monotonic_s())}});
+  delegate_.send_all(Map{{"type", "reported"},
+                         {"index", failed.index},
+                         {"error", error_to_value(error, monotonic_s())}});
 }
 
 void ReportCommits::commit(std::vector<Report> reports) {
   const auto under_way = under_way_.insert(reports.front().index);
-  seams_.batch.flush();
-  seams_.io.call(
+  writer_.flush();
+  io_.call(
       [attempt = attempt_, reports](RunRecord& record) { return record.commit(attempt, reports); },
       [this, under_way, reports](std::optional<CheckpointManager::Committed> committed,
                                  const std::optional<Error>& error) {
@@ -68,24 +68,24 @@ void ReportCommits::end(const std::vector<Report>& reports,
     has_new_checkpoint_ = true;
     path = committed->checkpoint.path;
     answer.set("path", path);
-    for (const std::string& text : committed->warnings) seams_.events.notice("warning", text);
-    seams_.io.write(
+    for (const std::string& text : committed->warnings) events_.notice("warning", text);
+    io_.write(
         [names = committed->dropped](RunRecord& record) { record.checkpoints().drop(names); });
   }
-  seams_.send_all(answer);
+  delegate_.send_all(answer);
   emit(reports, path);
-  seams_.on_ended(index, error ? nullptr : &committed->checkpoint);
+  delegate_.on_commit_ended(index, error ? nullptr : &committed->checkpoint);
 }
 
 void ReportCommits::emit(const std::vector<Report>& reports, const Value& path) {
   List ranks;
   for (const Report& report : reports) ranks.push_back(report.metrics);
-  seams_.events.emit_report({{"index", reports.front().index},
-                             {"count", ++num_reports_},
-                             {"metrics", reports.front().metrics},
-                             {"names", metric_names(reports.front().metrics)},
-                             {"ranks", std::move(ranks)},
-                             {"checkpoint", path}});
+  events_.emit_report({{"index", reports.front().index},
+                       {"count", ++num_reports_},
+                       {"metrics", reports.front().metrics},
+                       {"names", metric_names(reports.front().metrics)},
+                       {"ranks", std::move(ranks)},
+                       {"checkpoint", path}});
 }
 
 }  // namespace rtrain

@@ -1,12 +1,11 @@
-// host/train/reports/report_commits.h: the way of a report that all ranks have made: its
-// checkpoint's commit, the ranks' answers, its event.
+// host/train/reports/report_commits.h: what follows when all ranks have made a report: the commit
+// of its checkpoint, the answer to the ranks, its event.
 //
 // Belongs to the control thread; the commit itself is done on the io thread. Events come in the
 // order of the reports' numbers.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <set>
 #include <vector>
@@ -19,17 +18,20 @@
 
 namespace rtrain {
 
+class ReportCommitsDelegate {
+ public:
+  virtual ~ReportCommitsDelegate() = default;
+  virtual void send_all(const Value& message) = 0;
+  // After the ranks' answers and the event of a report with a checkpoint. `checkpoint`: what was
+  // committed, else null.
+  virtual void on_commit_ended(int64_t index, const CheckpointInfo* checkpoint) = 0;
+};
+
 class ReportCommits {
  public:
-  struct Seams {
-    IoCalls& io;
-    RecordWriter& batch;
-    RunEvents& events;
-    std::function<void(const Value& message)> send_all;
-    // After the ranks' answers and the event. `checkpoint`: what was committed, else null.
-    std::function<void(int64_t index, const CheckpointInfo* checkpoint)> on_ended;
-  };
-  explicit ReportCommits(Seams seams) : seams_(std::move(seams)) {}
+  ReportCommits(IoCalls& io, RecordWriter& writer, RunEvents& events,
+                ReportCommitsDelegate& delegate)
+      : io_(io), writer_(writer), events_(events), delegate_(delegate) {}
 
   // `metrics`: what the attempt starts from.
   void begin_attempt(int attempt, Value metrics);
@@ -52,7 +54,10 @@ class ReportCommits {
   void answer_failed(const Report& failed);
   void emit(const std::vector<Report>& reports, const Value& path);
 
-  Seams seams_;
+  IoCalls& io_;
+  RecordWriter& writer_;
+  RunEvents& events_;
+  ReportCommitsDelegate& delegate_;
   int attempt_ = 0;
   std::multiset<int64_t> under_way_;  // reports whose checkpoints are on the io thread
   bool has_new_checkpoint_ = false;

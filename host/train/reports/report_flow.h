@@ -1,5 +1,5 @@
-// host/train/reports/report_flow.h: when the ranks are told that their reports have been taken, so
-// that they may send more. Pure.
+// host/train/reports/report_flow.h: when the ranks' reports are acknowledged, so that they may send
+// more. Pure.
 //
 // A worker holds itself back while much of what it sent is not acknowledged, and asks for an
 // acknowledgement now and then. It comes when every rank has made those reports, and not while too
@@ -18,23 +18,24 @@ class ReportFlow {
   static constexpr size_t kMaxUnwrittenBytes = size_t{32} << 20;
   static constexpr size_t kMaxPending = 65536;
 
-  explicit ReportFlow(int64_t first_index) : wanted_(first_index), told_(first_index) {}
+  explicit ReportFlow(int64_t first_index) : wanted_(first_index), acknowledged_(first_index) {}
 
-  // A rank would like to know that the reports below `count` are taken.
+  // A rank asks for the acknowledgement of the reports below `count`.
   void want(int64_t count) { wanted_ = std::max(wanted_, count); }
 
-  // The count to tell all ranks now; nothing when there is nothing new that they asked for.
+  // The count to acknowledge to all ranks now; nothing when there is nothing new that they asked
+  // for.
   // `least`: all ranks have made the reports below it.
   std::optional<int64_t> take(int64_t least, size_t unwritten_bytes, size_t pending) {
-    if (told_ >= wanted_ || least <= told_) return std::nullopt;
+    if (acknowledged_ >= wanted_ || least <= acknowledged_) return std::nullopt;
     if (unwritten_bytes > kMaxUnwrittenBytes || pending > kMaxPending) return std::nullopt;
-    told_ = least;
+    acknowledged_ = least;
     return least;
   }
 
  private:
   int64_t wanted_;
-  int64_t told_;
+  int64_t acknowledged_;
 };
 
 }  // namespace rtrain

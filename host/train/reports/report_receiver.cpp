@@ -19,10 +19,10 @@ Upload upload_from_name(const std::string& name) {
 
 }  // namespace
 
-ReportReceiver::ReportReceiver(Loop& loop, const Options& options, Seams seams)
+ReportReceiver::ReportReceiver(Loop& loop, const Options& options, ReportReceiverDelegate& delegate)
     : options_(options),
-      seams_(std::move(seams)),
-      handler_(options.world_size, options.first_index, options.notice_s),
+      delegate_(delegate),
+      collector_(options.world_size, options.first_index, options.notice_s),
       flow_(options.first_index),
       files_(static_cast<size_t>(options.world_size)),
       timer_(loop, [this] { look_at_clock(); }) {}
@@ -42,9 +42,9 @@ void ReportReceiver::on_report(int rank, const Value& message) {
   report.deadline_s = monotonic_s() + options_.timeout_s;
   if (message["ask"].bool_or(false)) flow_.want(report.index + 1);
   const Report row = report;
-  auto progress = handler_.add(std::move(report));
-  seams_.on_report(row);
-  carry_out(std::move(progress));
+  auto progress = collector_.add(std::move(report));
+  delegate_.on_report(row);
+  answer(std::move(progress));
 }
 
 void ReportReceiver::on_files(int rank, const Value& message) {
@@ -69,51 +69,54 @@ void ReportReceiver::on_uploaded(int rank, const Value& message) {
     outcome.upload = Upload::kStaged;
     outcome.files = std::move(staged);
   }
-  carry_out(handler_.add_upload(std::move(outcome), monotonic_s() + options_.timeout_s));
+  answer(collector_.add_upload(std::move(outcome), monotonic_s() + options_.timeout_s));
 }
 
 void ReportReceiver::on_returned(int rank) {
-  handler_.set_returned(rank);
+  collector_.set_returned(rank);
   look_at_clock();
 }
 
-void ReportReceiver::carry_out(ReportCollector::Progress progress) {
+void ReportReceiver::answer(ReportCollector::Progress progress) {
   for (const auto& named : progress.named) {
-    seams_.send(named.rank, Map{{"type", "named"}, {"index", named.index}, {"name", named.name}});
+    delegate_.send(named.rank,
+                   Map{{"type", "named"}, {"index", named.index}, {"name", named.name}});
   }
   for (const auto& seal : progress.seals) {
-    seams_.send(seal.rank, Map{{"type", "seal"}, {"index", seal.index}, {"folder", seal.folder}});
+    delegate_.send(seal.rank,
+                   Map{{"type", "seal"}, {"index", seal.index}, {"folder", seal.folder}});
   }
-  for (auto& reports : progress.complete) seams_.on_complete(std::move(reports));
-  tell_taken();
+  for (auto& reports : progress.complete) delegate_.on_reports_complete(std::move(reports));
+  acknowledge();
   look_at_clock();
 }
 
 // Waits that cannot come true any more end in their error.
 void ReportReceiver::look_at_clock() {
   const double now = monotonic_s();
-  const uint64_t copied = seams_.copied_bytes();
-  const auto due = handler_.next_due();
+  const uint64_t copied = delegate_.copied_bytes();
+  const auto due = collector_.next_due();
   if (std::exchange(copied_bytes_, copied) != copied || (due && stood_still(*due, now))) {
-    handler_.postpone(now + options_.timeout_s);
+    collector_.postpone(now + options_.timeout_s);
   }
-  for (const auto& stuck : handler_.take_stuck(now)) {
-    seams_.send(stuck.rank, Map{{"type", "reported"},
-                                {"index", stuck.index},
-                                {"error", error_to_value(stuck.error, now)}});
+  for (const auto& stuck : collector_.take_stuck(now)) {
+    delegate_.send(stuck.rank, Map{{"type", "reported"},
+                                   {"index", stuck.index},
+                                   {"error", error_to_value(stuck.error, now)}});
   }
-  if (const auto text = handler_.take_notice(now)) seams_.on_notice(*text);
-  const auto next = handler_.next_due();
+  if (const auto text = collector_.take_notice(now)) delegate_.warn(*text);
+  const auto next = collector_.next_due();
   if (!next) return timer_.stop();
   const double wait_s = std::max(0.0, *next - now);
   timer_.start(to_ms(wait_s + 0.001));
 }
 
-void ReportReceiver::tell_taken() {
-  const auto count = flow_.take(handler_.least(), seams_.unwritten_bytes(), handler_.num_pending());
+void ReportReceiver::acknowledge() {
+  const auto count =
+      flow_.take(collector_.least(), delegate_.unwritten_bytes(), collector_.num_pending());
   if (!count) return;
   for (int rank = 0; rank < options_.world_size; ++rank) {
-    seams_.send(rank, Map{{"type", "taken"}, {"count", *count}});
+    delegate_.send(rank, Map{{"type", "taken"}, {"count", *count}});
   }
 }
 

@@ -1,11 +1,12 @@
-// host/train/reports/report_receiver.h: takes what the ranks of one attempt say about their
-// reports, and answers them.
+// host/train/reports/report_receiver.h: receives the ranks' messages about their reports, and
+// answers them.
 //
-// Belongs to the control thread. Holds the messages' parts together, the deadlines and the flow;
-// what complete reports mean is its owner's business.
+// Belongs to the control thread. Decodes the messages of one attempt, gives the reports to a
+// ReportCollector, keeps the deadlines and acknowledges; what follows from a complete report is
+// its delegate's business.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,21 @@
 
 namespace rtrain {
 
+class ReportReceiverDelegate {
+ public:
+  virtual ~ReportReceiverDelegate() = default;
+  virtual void send(int rank, const Value& message) = 0;
+  virtual void warn(const std::string& text) = 0;
+  // One rank's report, to be written.
+  virtual void on_report(const Report& report) = 0;
+  // All ranks' reports of one number.
+  virtual void on_reports_complete(std::vector<Report> reports) = 0;
+  // That were received and are not written yet.
+  virtual size_t unwritten_bytes() const = 0;
+  // Of checkpoints: deadlines stop while it grows.
+  virtual uint64_t copied_bytes() const = 0;
+};
+
 class ReportReceiver {
  public:
   struct Options {
@@ -24,16 +40,8 @@ class ReportReceiver {
     double timeout_s = 1800;
     double notice_s = 60;  // how long a checkpoint may wait for a rank before a line says so
   };
-  struct Seams {
-    std::function<void(int rank, const Value& message)> send;
-    std::function<void(const Report& report)> on_report;  // what is to be written down
-    std::function<void(std::vector<Report> reports)> on_complete;
-    std::function<void(const std::string& text)> on_notice;
-    std::function<size_t()> unwritten_bytes;
-    std::function<uint64_t()> copied_bytes;  // of checkpoints: deadlines stop while it grows
-  };
 
-  ReportReceiver(Loop& loop, const Options& options, Seams seams);
+  ReportReceiver(Loop& loop, const Options& options, ReportReceiverDelegate& delegate);
 
   // The messages `report`, `files` and `uploaded` of a rank. Throws Error(kArgument) for what makes
   // no sense.
@@ -42,20 +50,20 @@ class ReportReceiver {
   void on_uploaded(int rank, const Value& message);
   void on_returned(int rank);
   // Something was written: ranks that were held back may go on.
-  void on_written() { tell_taken(); }
+  void on_written() { acknowledge(); }
 
-  std::string uneven() const { return handler_.uneven(); }
-  int64_t complete_below() const { return handler_.complete_below(); }
-  std::string slowest() const { return handler_.slowest(); }
+  std::string uneven() const { return collector_.uneven(); }
+  int64_t complete_below() const { return collector_.complete_below(); }
+  std::string slowest() const { return collector_.slowest(); }
 
  private:
-  void carry_out(ReportCollector::Progress progress);
+  void answer(ReportCollector::Progress progress);
   void look_at_clock();
-  void tell_taken();
+  void acknowledge();
 
   Options options_;
-  Seams seams_;
-  ReportCollector handler_;
+  ReportReceiverDelegate& delegate_;
+  ReportCollector collector_;
   ReportFlow flow_;
   uint64_t copied_bytes_ = 0;
   std::vector<List> files_;  // by rank: parts of the upload that is being sent

@@ -108,19 +108,20 @@ std::optional<Error> impossible_request(const RunSpec& spec) {
   return impossible_gpus(spec);
 }
 
-ResourceBroker::ResourceBroker(const Seams& seams, Notice notice)
-    : seams_(seams),
-      request_(seams.spec.min_workers, seams.spec.max_workers, seams.spec.threads,
-               seams.spec.gpus_per_worker),
-      gpus_(find_run_gpus(seams.spec)),
+ResourceBroker::ResourceBroker(const RunSpec& spec, Loop& loop, TaskThread& io, Notice notice)
+    : spec_(spec),
+      loop_(loop),
+      io_(io),
+      request_(spec.min_workers, spec.max_workers, spec.threads, spec.gpus_per_worker),
+      gpus_(find_run_gpus(spec)),
       notice_(std::move(notice)),
-      poll_(seams.loop, [this] { ask(); }) {}
+      poll_(loop, [this] { ask(); }) {}
 
 ResourceBroker::~ResourceBroker() = default;
 
 void ResourceBroker::request(std::function<void(int)> on_granted) {
-  const bool is_fixed = seams_.spec.min_workers == seams_.spec.max_workers;
-  if (held_ && is_fixed) return on_granted(seams_.spec.max_workers);
+  const bool is_fixed = spec_.min_workers == spec_.max_workers;
+  if (held_ && is_fixed) return on_granted(spec_.max_workers);
   if (without_) return on_granted(whole_host(available_cores()).workers);
   on_granted_ = std::move(on_granted);
   waiting_since_s_ = monotonic_s();
@@ -135,7 +136,7 @@ void ResourceBroker::cancel() {
 }
 
 void ResourceBroker::ask() {
-  seams_.io.post([this] {
+  io_.post([this] {
     Answer answer;
     answer.offered = available_cores();
     try {
@@ -149,18 +150,18 @@ void ResourceBroker::ask() {
                              " not shared with other runs: ", e.message());
       }
     }
-    seams_.loop.post([this, answer = std::move(answer)] { on_answer(answer); });
+    loop_.post([this, answer = std::move(answer)] { on_answer(answer); });
   });
 }
 
 ResourceBroker::Answer ResourceBroker::take() {
   if (!lease_) {
-    const LeaseHolder self{seams_.spec.name, static_cast<int>(getpid())};
+    const LeaseHolder self{spec_.name, static_cast<int>(getpid())};
     lease_ = std::make_unique<HostLease>(self, gpus_.uuids);
   }
   Answer answer;
   answer.offered = offered_cores();
-  if (seams_.spec.oversubscribe) {
+  if (spec_.oversubscribe) {
     answer.without =
         cat("takes no cores of its own (--oversubscribe)", in_use_text(read_lease_table()));
     return answer;
@@ -191,7 +192,7 @@ LeaseRoom ResourceBroker::all_gpus(int cores) const {
 ResourceRequest::Grant ResourceBroker::whole_host(int offered) const {
   const LeaseRoom room = all_gpus(offered);
   ResourceRequest::Grant out;
-  out.workers = std::max(seams_.spec.min_workers, request_.workers(room));
+  out.workers = std::max(spec_.min_workers, request_.workers(room));
   out.gpus = request_.gpus().place(room.gpus, out.workers).value_or(GpuPlaces{});
   return out;
 }
@@ -223,7 +224,7 @@ void ResourceBroker::on_answer(const Answer& answer) {
 void ResourceBroker::tell_waiting(const Answer& answer) {
   const double now = monotonic_s();
   if (now < next_notice_s_) return;
-  next_notice_s_ = now + seams_.spec.resource_notice_s;
+  next_notice_s_ = now + spec_.resource_notice_s;
   const auto waited = static_cast<int64_t>(now - waiting_since_s_.value_or(now));
   notice_(waited == 0 ? cat(answer.waiting_for, answer.ways_out)
                       : cat(answer.waiting_for, " (for ", waited, " s now)"));
@@ -248,7 +249,7 @@ double ResourceBroker::waited_s() const {
 
 void ResourceBroker::look(std::function<void(int)> on_seen) {
   if (without_) return on_seen(request_.workers(all_gpus(available_cores())));
-  seams_.io.post([this, on_seen = std::move(on_seen)] {
+  io_.post([this, on_seen = std::move(on_seen)] {
     int workers = 0;
     try {
       workers = request_.workers(lease_->room());
@@ -256,14 +257,14 @@ void ResourceBroker::look(std::function<void(int)> on_seen) {
       // Busy, or the folder is gone: as it is.
       workers = request_.workers(all_gpus(lease_->size()));
     }
-    seams_.loop.post([on_seen, workers] { on_seen(workers); });
+    loop_.post([on_seen, workers] { on_seen(workers); });
   });
 }
 
 WorkerPlace ResourceBroker::place(int rank, int num_workers) const {
   WorkerPlace out;
   const std::vector<int> processors = own_processors();
-  bool bound = seams_.spec.threads > 0;
+  bool bound = spec_.threads > 0;
   for (const HostLease::Core& core : share(rank, num_workers)) {
     out.lease_fds.push_back(core.fd);
     const auto number = static_cast<size_t>(core.core);
@@ -305,7 +306,7 @@ std::vector<int> ResourceBroker::used_gpus() const {
 }
 
 std::optional<std::string> ResourceBroker::visible_devices() const {
-  if (seams_.spec.local || has_own_devices(seams_.spec)) return std::nullopt;
+  if (spec_.local || has_own_devices(spec_)) return std::nullopt;
   const std::vector<int> used = used_gpus();
   if (!used.empty() && static_cast<int>(used.size()) == gpus_.visible) return std::nullopt;
   std::vector<std::string> uuids;

@@ -30,12 +30,8 @@ std::optional<Error> impossible_request(const RunSpec& spec);
 class ResourceBroker {
  public:
   using Notice = std::function<void(const std::string& text)>;
-  struct Seams {
-    const RunSpec& spec;
-    Loop& loop;
-    TaskThread& io;
-  };
-  ResourceBroker(const Seams& seams, Notice notice);
+
+  ResourceBroker(const RunSpec& spec, Loop& loop, TaskThread& io, Notice notice);
   // The io thread has to be idle.
   ~ResourceBroker();
 
@@ -79,7 +75,9 @@ class ResourceBroker {
   // The union of the workers' devices, lowest first.
   std::vector<int> used_gpus() const;
 
-  Seams seams_;
+  const RunSpec& spec_;
+  Loop& loop_;
+  TaskThread& io_;
   ResourceRequest request_;
   RunGpus gpus_;  // that the run may use
   Notice notice_;

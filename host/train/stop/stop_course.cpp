@@ -8,11 +8,6 @@
 namespace rtrain {
 namespace {
 
-// Control threads answer within microseconds: who does not is stopped or stuck in the kernel.
-constexpr std::chrono::milliseconds kAnswer{2000};
-// From the commit to the return of the train function.
-constexpr std::chrono::milliseconds kReturn{2000};
-
 Value to_message(const StopOrder& order) {
   const bool prepare = order.type == StopOrder::Type::kPrepare;
   Map out{{"type", prepare ? "stop_prepare" : "stop_release"}, {"round", order.round}};
@@ -22,12 +17,13 @@ Value to_message(const StopOrder& order) {
 
 }  // namespace
 
-StopCourse::StopCourse(Loop& loop, int num_workers, StopCourseSeams seams)
-    : seams_(std::move(seams)),
+StopCourse::StopCourse(Loop& loop, int num_workers, StopCourseDelegate& delegate, Times times)
+    : delegate_(delegate),
+      times_(times),
       agreement_(num_workers),
       answers_(loop, [this] { on_no_answer(); }),
-      grace_(loop, [this] { seams_.on_grace_passed(); }),
-      return_(loop, [this] { seams_.on_complete(); }) {}
+      grace_(loop, [this] { delegate_.on_grace_passed(); }),
+      return_(loop, [this] { delegate_.on_stop_complete(); }) {}
 
 void StopCourse::start(double grace_s) {
   started_ = true;
@@ -50,9 +46,9 @@ void StopCourse::on_left(int rank) { send(agreement_.on_left(rank)); }
 void StopCourse::on_committed(int64_t index) {
   if (!started_) return;
   if (first_seen_) {
-    if (index >= *first_seen_) return_.start(kReturn);
+    if (index >= *first_seen_) return_.start(times_.finish);
   } else if (!agreement_.is_polled()) {
-    seams_.on_complete();
+    delegate_.on_stop_complete();
   }
 }
 
@@ -65,17 +61,17 @@ void StopCourse::close() {
 void StopCourse::send(const std::optional<StopOrder>& order) {
   if (!order) return;
   if (order->type == StopOrder::Type::kPrepare) {
-    answers_.start(kAnswer);
+    answers_.start(times_.answer);
   } else {
     answers_.stop();
   }
-  seams_.send_all(to_message(*order));
+  delegate_.send_all(to_message(*order));
 }
 
 void StopCourse::on_no_answer() {
   for (const int rank : agreement_.missing()) {
-    seams_.on_notice(cat("rank ", rank, " has not answered the request to stop for ",
-                         kAnswer.count() / 1000, " s: its process does not run"));
+    delegate_.warn(cat("rank ", rank, " has not answered the request to stop for ",
+                       times_.answer.count() / 1000, " s: its process does not run"));
   }
   send(agreement_.on_deadline());
 }

@@ -7,7 +7,8 @@
 // That all ranks have returned is for the state machine to see.
 #pragma once
 
-#include <functional>
+#include <chrono>
+#include <string>
 
 #include "host/base/value.h"
 #include "host/loop/timer.h"
@@ -15,17 +16,28 @@
 
 namespace rtrain {
 
-// Outlives the course.
-struct StopCourseSeams {
-  std::function<void(const Value& message)> send_all;
-  std::function<void()> on_complete;
-  std::function<void()> on_grace_passed;
-  std::function<void(const std::string& text)> on_notice;
+class StopCourseDelegate {
+ public:
+  virtual ~StopCourseDelegate() = default;
+  virtual void send_all(const Value& message) = 0;
+  virtual void warn(const std::string& text) = 0;
+  virtual void on_stop_complete() = 0;
+  virtual void on_grace_passed() = 0;
 };
 
 class StopCourse {
  public:
-  StopCourse(Loop& loop, int num_workers, StopCourseSeams seams);
+  struct Times {
+    // For the ranks' answers. Control threads answer within microseconds: one that does not is
+    // stopped or stuck in the kernel.
+    std::chrono::milliseconds answer{2000};
+    // From the commit to the return of the train function.
+    std::chrono::milliseconds finish{2000};
+  };
+
+  StopCourse(Loop& loop, int num_workers, StopCourseDelegate& delegate, Times times);
+  StopCourse(Loop& loop, int num_workers, StopCourseDelegate& delegate)
+      : StopCourse(loop, num_workers, delegate, Times()) {}
 
   // Again for another reason: the grace period begins anew, the agreement stays.
   void start(double grace_s);
@@ -45,7 +57,8 @@ class StopCourse {
   void send(const std::optional<StopOrder>& order);
   void on_no_answer();
 
-  StopCourseSeams seams_;
+  StopCourseDelegate& delegate_;
+  Times times_;
   StopAgreement agreement_;
   bool started_ = false;
   std::optional<int64_t> first_seen_;  // the number of the next report of the rank told first

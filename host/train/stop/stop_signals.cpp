@@ -34,8 +34,8 @@ bool is_ignored(int number) {
 
 }  // namespace
 
-StopSignals::StopSignals(Loop& loop, Seams seams)
-    : seams_(std::move(seams)), last_resort_(loop, [this] { _exit(exit_code_); }) {
+StopSignals::StopSignals(Loop& loop, StopSignalsDelegate& delegate)
+    : delegate_(delegate), last_resort_(loop, [this] { _exit(exit_code_); }) {
   for (const int number : kStopSignals) {
     if (is_ignored(number)) continue;
     signals_.push_back(
@@ -69,18 +69,18 @@ void StopSignals::quit() {
   asked_ = quitting_ = true;
   own_ = 1;
   exit_code_ = exit_code(code_of(SIGQUIT));
-  seams_.show_stacks([this] { kill(); });
+  delegate_.show_stacks([this] { kill(); });
 }
 
 void StopSignals::kill() {
-  seams_.on_second();
+  delegate_.on_second_signal();
   last_resort_.start(kLastResort);
 }
 
 void StopSignals::ask(int number) {
   if (asked_) return;
   asked_ = true;
-  seams_.on_first(kind_of(number), number);
+  delegate_.on_first_signal(kind_of(number), number);
 }
 
 }  // namespace rtrain

@@ -20,16 +20,18 @@
 
 namespace rtrain {
 
+class StopSignalsDelegate {
+ public:
+  virtual ~StopSignalsDelegate() = default;
+  virtual void on_first_signal(StopKind kind, int number) = 0;
+  virtual void on_second_signal() = 0;
+  // Shows the stacks and then calls `then`.
+  virtual void show_stacks(std::function<void()> then) = 0;
+};
+
 class StopSignals {
  public:
-  struct Seams {
-    std::function<void(StopKind kind, int number)> on_first;
-    std::function<void()> on_second;
-    // Shows the stacks and then calls `then`.
-    std::function<void(std::function<void()> then)> show_stacks;
-  };
-
-  StopSignals(Loop& loop, Seams seams);
+  StopSignals(Loop& loop, StopSignalsDelegate& delegate);
 
   // A worker has got it.
   void on_forwarded(int number);
@@ -43,7 +45,7 @@ class StopSignals {
   void quit();
   void kill();
 
-  Seams seams_;
+  StopSignalsDelegate& delegate_;
   bool asked_ = false;
   bool quitting_ = false;
   int own_ = 0;

@@ -22,8 +22,8 @@ std::string device_text(const RankGpu& gpu) {
 
 }  // namespace
 
-GpuMonitor::GpuMonitor(Loop& loop, int attempt, Outlets outlets)
-    : loop_(loop), series_(attempt), outlets_(std::move(outlets)) {}
+GpuMonitor::GpuMonitor(Loop& loop, int attempt, GpuMonitorDelegate& delegate)
+    : loop_(loop), series_(attempt), delegate_(delegate) {}
 
 void GpuMonitor::start(std::vector<RankGpu> gpus, double interval_s) {
   gpus_ = std::move(gpus);
@@ -31,17 +31,15 @@ void GpuMonitor::start(std::vector<RankGpu> gpus, double interval_s) {
   std::set<std::string> uuids;
   for (const RankGpu& gpu : gpus_) uuids.insert(gpu.uuid);
   sampler_ = std::make_unique<GpuSampler>(
-      loop_, GpuSampler::Plan{{uuids.begin(), uuids.end()}, interval_s},
-      GpuSampler::Outlets{.on_sample = [this](const GpuSample& sample) { on_sample(sample); },
-                          .on_fault = [this](const auto& of, int64_t xid) { on_fault(of, xid); }});
+      loop_, GpuSampler::Plan{{uuids.begin(), uuids.end()}, interval_s}, *this);
 }
 
 void GpuMonitor::on_sample(const GpuSample& sample) {
   for (const RankGpu& gpu : gpus_) {
     if (gpu.uuid != sample.uuid) continue;
-    const GpuSeries::Owner owner{gpu.rank, gpu.place, outlets_.pid(gpu.rank)};
+    const GpuSeries::Owner owner{gpu.rank, gpu.place, delegate_.pid(gpu.rank)};
     for (SeriesChunk& chunk : series_.add(owner, sample.state, sample.time_ms)) {
-      outlets_.record(std::move(chunk));
+      delegate_.on_series(std::move(chunk));
     }
   }
 }
@@ -51,7 +49,7 @@ void GpuMonitor::on_fault(const std::vector<std::string>& uuids, int64_t xid) {
     const RankGpu& gpu = gpus_[i];
     if (std::find(uuids.begin(), uuids.end(), gpu.uuid) == uuids.end()) continue;
     if (faults_.size() < kMostFaults) faults_.push_back({i, xid, monotonic_s()});
-    outlets_.warn(
+    delegate_.warn(
         cat("rank ", gpu.rank, ": its device ", device_text(gpu), " reports ", xid_text(xid)));
   }
 }

@@ -5,7 +5,6 @@
 // management library is not here.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,14 +24,17 @@ struct RankGpu {
   std::string name;
 };
 
-class GpuMonitor {
+class GpuMonitorDelegate {
  public:
-  struct Outlets {
-    std::function<void(SeriesChunk chunk)> record;
-    std::function<void(const std::string& text)> warn;
-    std::function<int(int rank)> pid;
-  };
-  GpuMonitor(Loop& loop, int attempt, Outlets outlets);
+  virtual ~GpuMonitorDelegate() = default;
+  virtual void warn(const std::string& text) = 0;
+  virtual void on_series(SeriesChunk chunk) = 0;
+  virtual int pid(int rank) const = 0;
+};
+
+class GpuMonitor : public GpuSamplerDelegate {
+ public:
+  GpuMonitor(Loop& loop, int attempt, GpuMonitorDelegate& delegate);
 
   // interval_s as GpuSampler::Plan has it.
   void start(std::vector<RankGpu> gpus, double interval_s);
@@ -46,12 +48,12 @@ class GpuMonitor {
     int64_t xid;
     double time_s;
   };
-  void on_sample(const GpuSample& sample);
-  void on_fault(const std::vector<std::string>& uuids, int64_t xid);
+  void on_sample(const GpuSample& sample) override;
+  void on_fault(const std::vector<std::string>& uuids, int64_t xid) override;
 
   Loop& loop_;
   GpuSeries series_;
-  Outlets outlets_;
+  GpuMonitorDelegate& delegate_;
   std::vector<RankGpu> gpus_;
   std::vector<Fault> faults_;
   std::unique_ptr<GpuSampler> sampler_;

@@ -23,8 +23,8 @@ constexpr std::chrono::milliseconds kPatience{500};
 
 // Outlives the sampler while the thread does.
 struct GpuSampler::Shared : std::enable_shared_from_this<Shared> {
-  Shared(Loop& its_loop, Plan its_plan, Outlets its_outlets)
-      : loop(&its_loop), plan(std::move(its_plan)), outlets(std::move(its_outlets)) {}
+  Shared(Loop& its_loop, Plan its_plan, GpuSamplerDelegate& its_delegate)
+      : loop(&its_loop), plan(std::move(its_plan)), delegate(its_delegate) {}
 
   void run();
   void post(std::function<void()> task);
@@ -38,7 +38,7 @@ struct GpuSampler::Shared : std::enable_shared_from_this<Shared> {
   bool has_ended = false;
   Loop* loop;
   const Plan plan;
-  const Outlets outlets;                     // used on the loop's thread
+  GpuSamplerDelegate& delegate;              // used on the loop's thread
   std::map<std::string, std::string> whole;  // device of each UUID
 };
 
@@ -60,7 +60,7 @@ bool GpuSampler::Shared::wait(std::chrono::milliseconds time) {
 void GpuSampler::Shared::sample(const Nvml& nvml) {
   for (const std::string& uuid : plan.uuids) {
     post([this, sample = GpuSample{uuid, nvml.state(uuid), now_ms()}] {
-      outlets.on_sample(sample);
+      delegate.on_sample(sample);
     });
   }
 }
@@ -71,7 +71,7 @@ void GpuSampler::Shared::tell_fault(const GpuFault& fault) {
     if (device == fault.uuid) uuids.push_back(uuid);
   }
   if (uuids.empty()) return;
-  post([this, uuids, xid = fault.xid] { outlets.on_fault(uuids, xid); });
+  post([this, uuids, xid = fault.xid] { delegate.on_fault(uuids, xid); });
 }
 
 void GpuSampler::Shared::run() {
@@ -89,8 +89,8 @@ void GpuSampler::Shared::run() {
   } while (wait(kSlice));
 }
 
-GpuSampler::GpuSampler(Loop& loop, Plan plan, Outlets outlets)
-    : shared_(std::make_shared<Shared>(loop, std::move(plan), std::move(outlets))) {
+GpuSampler::GpuSampler(Loop& loop, Plan plan, GpuSamplerDelegate& delegate)
+    : shared_(std::make_shared<Shared>(loop, std::move(plan), delegate)) {
   std::thread([shared = shared_] {
     pthread_setname_np(pthread_self(), "rtrain-gpus");
     shared->run();

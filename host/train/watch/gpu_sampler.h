@@ -5,7 +5,6 @@
 // hold its caller up for long. Where the library is not here the thread ends at once.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,20 +20,23 @@ struct GpuSample {
   int64_t time_ms = 0;
 };
 
+// Called on the control thread, and not after the end of the sampler.
+class GpuSamplerDelegate {
+ public:
+  virtual ~GpuSamplerDelegate() = default;
+  virtual void on_sample(const GpuSample& sample) = 0;
+  // The devices, of those asked for, that the fault concerns.
+  virtual void on_fault(const std::vector<std::string>& uuids, int64_t xid) = 0;
+};
+
 class GpuSampler {
  public:
-  // On the control thread, and not after the end of this object.
-  struct Outlets {
-    std::function<void(const GpuSample& sample)> on_sample;
-    // The devices, of those asked for, that the fault concerns.
-    std::function<void(const std::vector<std::string>& uuids, int64_t xid)> on_fault;
-  };
   struct Plan {
     std::vector<std::string> uuids;
     double interval_s = 5;  // 0: faults alone
   };
 
-  GpuSampler(Loop& loop, Plan plan, Outlets outlets);
+  GpuSampler(Loop& loop, Plan plan, GpuSamplerDelegate& delegate);
   // Does not wait for a library that hangs: the thread is left to itself then.
   ~GpuSampler();
   GpuSampler(const GpuSampler&) = delete;

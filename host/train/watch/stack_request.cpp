@@ -10,7 +10,6 @@
 namespace rtrain {
 namespace {
 
-constexpr std::chrono::milliseconds kDeadline{2500};
 constexpr uint64_t kLastCalls = 8;
 
 List frames_of(const BlockedCall& call) {
@@ -48,8 +47,12 @@ List shown_lines(const List& lines, StackDetail detail) {
 }  // namespace
 
 StackRequest::StackRequest(Loop& loop, const ProgressBoard& board,
-                           std::function<void(int rank, const Value& message)> send)
-    : board_(board), send_(std::move(send)), deadline_(loop, [this] { finish(); }) {}
+                           std::function<void(int rank, const Value& message)> send,
+                           std::chrono::milliseconds deadline)
+    : board_(board),
+      send_(std::move(send)),
+      most_(deadline),
+      deadline_(loop, [this] { finish(); }) {}
 
 void StackRequest::start(const std::vector<Target>& targets, const std::string& folder, Done done) {
   waiting_.push_back(std::move(done));
@@ -61,7 +64,7 @@ void StackRequest::start(const std::vector<Target>& targets, const std::string& 
     if (process_facts(target.pid).state == 'T') continue;
     send_(target.rank, Map{{"type", "stack"}, {"id", id_}, {"folder", folder}});
   }
-  deadline_.start(kDeadline);
+  deadline_.start(most_);
   finish_if_done();
 }
 

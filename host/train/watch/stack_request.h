@@ -6,6 +6,7 @@
 // request ends when the last of its workers has ended, at the latest.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -25,8 +26,10 @@ class StackRequest {
     int pid;
   };
 
+  // `deadline`: for the workers' answers.
   StackRequest(Loop& loop, const ProgressBoard& board,
-               std::function<void(int rank, const Value& message)> send);
+               std::function<void(int rank, const Value& message)> send,
+               std::chrono::milliseconds deadline = std::chrono::milliseconds(2500));
 
   // With a folder, a worker writes there what its devices were given before it answers.
   void start(const std::vector<Target>& targets, const std::string& folder, Done done);
@@ -52,6 +55,7 @@ class StackRequest {
   std::vector<Asked> asked_;
   std::vector<Done> waiting_;  // none: no request is under way
   int64_t id_ = 0;
+  std::chrono::milliseconds most_;
   Timer deadline_;
 };
 

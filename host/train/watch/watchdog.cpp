@@ -10,7 +10,6 @@
 namespace rtrain {
 namespace {
 
-constexpr std::chrono::milliseconds kInterval{250};
 constexpr uint64_t kComparedCalls = 4;
 
 CollectiveFacts to_facts(const CollectiveCall& call) {
@@ -35,21 +34,25 @@ const Value* stack_of(const List& stacks, int rank) {
 
 }  // namespace
 
-Watchdog::Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, Outlets outlets)
+Watchdog::Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, WatchdogDelegate& delegate,
+                   Times times)
     : board_(std::make_unique<ProgressBoard>(num_ranks)),
-      outlets_(std::move(outlets)),
+      delegate_(delegate),
+      times_(times),
       deaths_(loop, *board_,
               [this](int rank) {
-                if (!at(rank).is_gone) outlets_.dying(rank);
+                if (!at(rank).is_gone) delegate_.on_dying(rank);
               }),
       verdict_(limits, num_ranks),
       ranks_(static_cast<size_t>(num_ranks)),
-      stacks_(loop, *board_, [this](int rank, const Value& m) { outlets_.send(rank, m); }),
+      stacks_(
+          loop, *board_, [this](int rank, const Value& m) { delegate_.send(rank, m); },
+          times.stacks),
       timer_(loop, [this] { look(); }) {}
 
 void Watchdog::set_started(int rank) {
   at(rank).is_started = true;
-  if (!is_stopped_ && !timer_.is_active()) timer_.start(kInterval);
+  if (!is_stopped_ && !timer_.is_active()) timer_.start(times_.look);
 }
 
 void Watchdog::stop() {
@@ -71,7 +74,7 @@ void Watchdog::ask_stacks(StackRequest::Done done, const std::string& folder) {
 }
 
 void Watchdog::save_stacks(const std::string& text, std::function<void()> then) {
-  const std::string folder = outlets_.folder();
+  const std::string folder = delegate_.diagnosis_folder();
   ask_stacks(
       [this, text, folder, then = std::move(then)](const List& stacks) {
         save(text, stacks, folder);
@@ -81,14 +84,14 @@ void Watchdog::save_stacks(const std::string& text, std::function<void()> then) 
 }
 
 void Watchdog::look() {
-  timer_.start(kInterval);
+  timer_.start(times_.look);
   std::vector<RankFacts> all;
   for (int rank = 0; rank < board_->size(); ++rank) {
     if (at(rank).is_gone) return;  // its end decides
     all.push_back(facts(rank));
   }
   for (const HangFinding& finding : verdict_.decide(monotonic_s(), all)) {
-    const std::string folder = outlets_.folder();
+    const std::string folder = delegate_.diagnosis_folder();
     ask_stacks([this, finding, folder](const List& stacks) { tell(finding, stacks, folder); },
                folder);
   }
@@ -141,8 +144,8 @@ void Watchdog::tell(const HangFinding& finding, const List& stacks, const std::s
   save(text, stacks, folder);
   if (!finding.proof) return;
   stop();
-  outlets_.fail(finding.rank, Error(Code::kTimeout, cat("the run hangs: ", text),
-                                    odd == nullptr ? "" : stack_text(*odd)));
+  delegate_.on_hang(finding.rank, Error(Code::kTimeout, cat("the run hangs: ", text),
+                                        odd == nullptr ? "" : stack_text(*odd)));
 }
 
 void Watchdog::save(const std::string& text, const List& stacks, const std::string& folder) {
@@ -152,8 +155,8 @@ void Watchdog::save(const std::string& text, const List& stacks, const std::stri
   files.emplace_back("verdict.txt", text + "\n");
   files.emplace_back("stacks.txt", all);
   files.emplace_back("stacks.json", to_json(Value(stacks)) + "\n");
-  outlets_.save(folder, std::move(files));
-  outlets_.warn(cat("watchdog: ", text, " (stacks of all ranks: ", folder, ")"));
+  delegate_.save_diagnosis(folder, std::move(files));
+  delegate_.warn(cat("watchdog: ", text, " (stacks of all ranks: ", folder, ")"));
 }
 
 }  // namespace rtrain

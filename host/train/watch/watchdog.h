@@ -6,10 +6,12 @@
 // run, and where it is proof the attempt is failed.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/base/error.h"
@@ -22,24 +24,33 @@
 
 namespace rtrain {
 
+class WatchdogDelegate {
+ public:
+  virtual ~WatchdogDelegate() = default;
+  virtual void send(int rank, const Value& message) = 0;
+  virtual void warn(const std::string& text) = 0;
+  // A new folder of the run for what is seen now; it need not be there yet.
+  virtual std::string diagnosis_folder() const = 0;
+  // Saves the files, name and text each, in that folder.
+  virtual void save_diagnosis(const std::string& folder,
+                              std::vector<std::pair<std::string, std::string>> files) = 0;
+  // The group hangs through this rank: it has failed.
+  virtual void on_hang(int rank, const Error& error) = 0;
+  // The rank's main thread has ended without leaving its page: its process is going.
+  virtual void on_dying(int rank) = 0;
+};
+
 class Watchdog {
  public:
-  struct Outlets {
-    std::function<void(int rank, const Value& message)> send;
-    std::function<void(const std::string& text)> warn;
-    // A new folder of the run for what is seen now; it need not be there yet.
-    std::function<std::string()> folder;
-    // Saves the files, name and text each, in that folder.
-    std::function<void(const std::string& folder,
-                       std::vector<std::pair<std::string, std::string>> files)>
-        save;
-    // The rank has failed, and its group with it.
-    std::function<void(int rank, const Error& error)> fail;
-    // The rank's main thread has ended without leaving its page: its process is going.
-    std::function<void(int rank)> dying;
+  struct Times {
+    std::chrono::milliseconds look{250};     // between two looks at the ranks
+    std::chrono::milliseconds stacks{2500};  // for the ranks' stacks
   };
 
-  Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, Outlets outlets);
+  Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, WatchdogDelegate& delegate,
+           Times times);
+  Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, WatchdogDelegate& delegate)
+      : Watchdog(loop, num_ranks, limits, delegate, Times()) {}
 
   // What the workers inherit.
   int progress_fd() const { return board_->fd(); }
@@ -79,7 +90,8 @@ class Watchdog {
   void save(const std::string& text, const List& stacks, const std::string& folder);
 
   std::unique_ptr<ProgressBoard> board_;
-  Outlets outlets_;
+  WatchdogDelegate& delegate_;
+  Times times_;
   DeathWatch deaths_;
   HangVerdict verdict_;
   std::vector<Rank> ranks_;

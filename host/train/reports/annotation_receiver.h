@@ -1,5 +1,5 @@
-// host/train/reports/annotation_intake.h: takes the notes of one attempt's ranks (train.annotate),
-// and holds a rank back that makes them faster than they can be stored.
+// host/train/reports/annotation_receiver.h: receives the annotations of one attempt's ranks
+// (train.annotate), and holds a rank back that makes them faster than they can be stored.
 //
 // Belongs to the control thread. A rank asks now and then, with an `id`, and waits for the reply:
 // it comes while little waits to be written.
@@ -13,11 +13,11 @@
 
 namespace rtrain {
 
-class AnnotationIntake {
+class AnnotationReceiver {
  public:
   using Send = std::function<void(int rank, const Value& message)>;
 
-  AnnotationIntake(RecordWriter& batch, Send send) : batch_(batch), send_(std::move(send)) {}
+  AnnotationReceiver(RecordWriter& writer, Send send) : writer_(writer), send_(std::move(send)) {}
 
   // The message `annotation` of a rank.
   void add(int attempt, int rank, const Value& message);
@@ -30,7 +30,7 @@ class AnnotationIntake {
     int64_t id;
   };
 
-  RecordWriter& batch_;
+  RecordWriter& writer_;
   Send send_;
   std::vector<Asked> asked_;
 };

@@ -1,4 +1,4 @@
-#include "host/train/reports/annotation_intake.h"
+#include "host/train/reports/annotation_receiver.h"
 
 #include <utility>
 
@@ -9,16 +9,16 @@ constexpr size_t kMaxUnwrittenBytes = size_t{8} << 20;
 
 }  // namespace
 
-void AnnotationIntake::add(int attempt, int rank, const Value& message) {
-  batch_.add(AnnotationRow{attempt, rank, message["time"].as_int(), message["severity"].as_string(),
-                           message["text"].as_string()});
+void AnnotationReceiver::add(int attempt, int rank, const Value& message) {
+  writer_.add(AnnotationRow{attempt, rank, message["time"].as_int(),
+                            message["severity"].as_string(), message["text"].as_string()});
   if (message["id"].is_nil()) return;
   asked_.push_back({rank, message["id"].as_int()});
   on_written();
 }
 
-void AnnotationIntake::on_written() {
-  if (batch_.unwritten_bytes() > kMaxUnwrittenBytes) return;
+void AnnotationReceiver::on_written() {
+  if (writer_.unwritten_bytes() > kMaxUnwrittenBytes) return;
   for (const auto& [rank, id] : std::exchange(asked_, {})) {
     send_(rank, Map{{"type", "reply"}, {"id", id}, {"value", true}});
   }

@@ -1,0 +1,27 @@
+// host/train/run_context.h: what the classes that serve one run share.
+//
+// Belongs to the control thread; everything in it outlives those classes.
+#pragma once
+
+#include <string>
+
+#include "host/train/io_calls.h"
+#include "host/train/run_events.h"
+#include "host/train/run_spec.h"
+#include "host/train/script_calls.h"
+
+namespace rtrain {
+
+struct RunContext {
+  const RunSpec& spec;
+  Loop& loop;
+  IoCalls& io;
+  RunEvents& events;
+  ScriptCalls& calls;
+  std::string run_id;
+  std::string run_path;
+  int functions_fd = -1;  // what workers and validations inherit
+  int engine_fd = -1;
+};
+
+}  // namespace rtrain
