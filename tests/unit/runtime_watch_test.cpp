@@ -9,6 +9,7 @@
 #include <future>
 #include <vector>
 
+#include "tests/unit/run_until.h"
 #include "tests/unit/temp_folder.h"
 
 namespace rtrain {
@@ -21,16 +22,9 @@ class RuntimeWatchTest : public testing::Test {
   void SetUp() override { setenv("RTRAIN_RUNTIME_DIR", path_.c_str(), 1); }
   void TearDown() override { unsetenv("RTRAIN_RUNTIME_DIR"); }
 
-  // Runs the loop until the condition holds.
+  // Until then, and until the io thread is idle.
   void run_until(const std::function<bool()>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    Timer poll(loop_, [&] {
-      if (condition() || std::chrono::steady_clock::now() > deadline) return loop_.stop();
-      poll.start(milliseconds(1));
-    });
-    poll.start(milliseconds(1));
-    loop_.run();
-    EXPECT_TRUE(condition());
+    rtrain::run_until(loop_, condition);
     std::promise<void> idle;
     io_.post([&idle] { idle.set_value(); });
     idle.get_future().wait();

@@ -1,0 +1,78 @@
+#include "tests/unit/test_worker.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "host/base/text.h"
+#include "host/loop/channel.h"
+#include "host/loop/message.h"
+#include "host/loop/process.h"
+
+namespace rtrain {
+namespace {
+
+class TestWorker {
+ public:
+  TestWorker(int rank, std::string what) : rank_(rank), what_(std::move(what)) {}
+
+  void run() {
+    begin();
+    loop_.run();
+  }
+
+ private:
+  void begin() {
+    if (what_ == "nonsense") {
+      const std::string bytes(64, '\xff');
+      if (write(kChannelFd, bytes.data(), bytes.size()) < 0) end(1);
+    }
+    if (what_ == "print") {
+      std::cout << "one\ntwo\n" << std::flush;
+      std::cerr << "three\n" << std::flush;
+    }
+    if (what_ == "validate") std::cout << "validating\n" << std::flush;
+    if (what_ == "daemon" && fork() == 0) {
+      setsid();
+      for (;;) pause();
+    }
+    channel_.send(Map{{"type", "hello"}, {"rank", rank_}, {"pid", static_cast<int>(getpid())}});
+    if (what_ == "flood") {
+      std::cout << std::string(size_t{1} << 20, 'x') << "\n" << std::flush;
+      channel_.send(Map{{"type", "printed"}});
+    }
+  }
+
+  void on_message(const Value& message) {
+    const std::string& type = message["type"].as_string();
+    if (type == "exit") {
+      end(what_ == "echo" ? 3 : 0);
+    } else if (what_ == "echo") {
+      channel_.send(message);
+    } else if (what_ == "validate" && type == "start") {
+      channel_.send(Map{{"type", "returned"}, {"value", Map{{"acc", 0.75}}}});
+    }
+  }
+
+  // The channel closes with the process: who closes it before is killed.
+  [[noreturn]] static void end(int code) { _exit(code); }
+
+  int rank_;
+  std::string what_;
+  Loop loop_;
+  Channel channel_{loop_, kChannelFd, [this](const Value& message) { on_message(message); },
+                   [](const std::string&) { end(1); }};
+};
+
+}  // namespace
+
+int run_test_worker(int rank, int controller_pid) {
+  die_with_parent(controller_pid);
+  const char* what = std::getenv(kTestWorker);
+  TestWorker(rank, what == nullptr ? "echo" : what).run();
+  return 0;
+}
+
+}  // namespace rtrain
