@@ -147,6 +147,18 @@ TEST_F(StorageMirrorTest, OneThatWasDroppedBeforeItsCopyIsNoFailure) {
   EXPECT_TRUE(run_.take_notices().empty());
 }
 
+TEST_F(StorageMirrorTest, CancellingLeavesTheRestToALaterController) {
+  open();
+  run_.commit(0);
+  run_.commit(1);
+  finish();
+  next_question();
+  mirror_->cancel();
+  EXPECT_TRUE(is_done_);
+  answer(true);
+  EXPECT_FALSE(has_question());
+}
+
 TEST_F(StorageMirrorTest, WithoutAnybodyToAskItEnds) {
   open();
   run_.commit(0);

@@ -24,19 +24,20 @@ ScriptQuestion StorageMirror::question(std::string_view function, const Checkpoi
 }
 
 void StorageMirror::sync() {
-  if (!run_.spec.mirrors) return;
+  if (!run_.spec.mirrors || is_cancelled_) return;
   look_again_ = true;
   if (!busy_) look();
 }
 
 void StorageMirror::finish(std::function<void()> done) {
-  if (!run_.spec.mirrors) return done();
+  if (!run_.spec.mirrors || is_cancelled_) return done();
   failed_.clear();
   done_ = std::move(done);
   sync();
 }
 
 void StorageMirror::cancel() {
+  is_cancelled_ = true;
   copies_.clear();
   if (done_) std::exchange(done_, nullptr)();
 }
@@ -67,12 +68,12 @@ void StorageMirror::look() {
 }
 
 void StorageMirror::start_next() {
-  if (!copies_.empty()) {
+  if (!copies_.empty() && !is_cancelled_) {
     const Copy copy = std::move(copies_.front());
     copies_.pop_front();
     return start(copy);
   }
-  if (look_again_) return look();
+  if (look_again_ && !is_cancelled_) return look();
   busy_ = false;
   if (done_) std::exchange(done_, nullptr)();
 }

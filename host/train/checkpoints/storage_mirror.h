@@ -25,7 +25,7 @@ class StorageMirror {
   // Tries again what has failed, and calls `done` when nothing is left to do.
   void finish(std::function<void()> done);
   bool is_finishing() const { return static_cast<bool>(done_); }
-  // Leaves what is not done to a later controller.
+  // Leaves what is not done to a later controller. Nothing is begun afterwards.
   void cancel();
 
   // Brings a checkpoint back whose folder is gone, or gives it up; then calls `done`.
@@ -51,6 +51,7 @@ class StorageMirror {
   const RunContext& run_;
   bool busy_ = false;
   bool look_again_ = false;
+  bool is_cancelled_ = false;
   std::deque<Copy> copies_;
   std::set<std::string> failed_;  // names that wait for the end of the run
   std::function<void()> done_;
