@@ -71,7 +71,7 @@ absent.PLACES = {
   {'sparse', 'they check gradients and invariants, or are for CUDA', [[
     SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT SparseSemiStructuredTensorCUTLASS as_sparse_gradcheck
     check_sparse_tensor_invariants semi_structured spsolve to_sparse_semi_structured]]},
-  {'testing', 'assert_close compares, torch.rand and its kin make data', 'FileCheck assert_allclose make_tensor'},
+  {'testing', 'assert_close compares, torch.rand and similar functions make data', 'FileCheck assert_allclose make_tensor'},
   {'profiler', 'they are for Python tools, or say what always is', 'DeviceType ExecutionTraceObserver kineto_available'},
   {'Generator', 'they are for CUDA graphs', 'get_offset graphsafe_get_state graphsafe_set_state set_offset'},
   {'Size', 'a size is a list of Lua', 'count index'},
