@@ -14,13 +14,14 @@
 #include <vector>
 
 #include "host/base/error.h"
+#include "host/base/wait_kind.h"
 
 struct lua_State;
 
 namespace rtrain {
 
 struct HostApi {
-  static constexpr uint32_t kVersion = 3;
+  static constexpr uint32_t kVersion = 4;
   uint32_t version = kVersion;
 
   // Whether this process is a worker now, so that the store below is there.
@@ -41,9 +42,9 @@ struct HostApi {
   std::string (*store_compare_set)(const std::string& key, const std::string& expected,
                                    const std::string& desired) = nullptr;
 
-  // Brackets a call that may block on other ranks, so that the controller can say where a rank
-  // waits.
-  void (*enter_blocking)(const char* operation) = nullptr;
+  // Brackets a call that may block, so that the controller can say where a rank waits and knows
+  // for what. The operation is the text that people see.
+  void (*enter_blocking)(WaitKind kind, const char* operation) = nullptr;
   void (*leave_blocking)() = nullptr;
   // A collective is about to move data: its name and its tensors as text, the same on every rank.
   // Gives its number in the order of this rank's calls, 0 where nobody counts. Throws Error(kUser)

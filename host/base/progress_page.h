@@ -21,10 +21,11 @@
 #include <string_view>
 
 #include "host/base/shared_flag.h"
+#include "host/base/wait_kind.h"
 
 namespace rtrain {
 
-inline constexpr uint32_t kProgressVersion = 4;
+inline constexpr uint32_t kProgressVersion = 5;
 
 // Text in a page; what does not fit is cut off.
 template <size_t Size>
@@ -96,6 +97,7 @@ inline bool is_users_line(std::string_view line) {
 // A call that waits for something outside this process. depth 0: none.
 struct BlockedCall {
   int depth = 0;
+  WaitKind kind = WaitKind::kOwn;
   double since_s = 0;  // monotonic clock
   PageText<48> operation;
   int num_frames = 0;

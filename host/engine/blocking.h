@@ -8,8 +8,8 @@ namespace rtrain {
 
 class BlockingRegion {
  public:
-  BlockingRegion(const HostApi& host, const char* operation) : host_(host) {
-    if (host_.enter_blocking != nullptr) host_.enter_blocking(operation);
+  BlockingRegion(const HostApi& host, WaitKind kind, const char* operation) : host_(host) {
+    if (host_.enter_blocking != nullptr) host_.enter_blocking(kind, operation);
   }
   ~BlockingRegion() {
     if (host_.leave_blocking != nullptr) host_.leave_blocking();

@@ -27,7 +27,7 @@ List CheckpointClient::reported(bool validated, std::optional<double> timeout_s)
                                          {"repeat", repeat_},
                                          {"timeout_s", limit.count()},
                                          {"partial", timeout_s.has_value()}});
-  const WaitScope waits(worker_.progress(), "get_all_reported_checkpoints()");
+  const WaitScope waits(worker_.progress(), WaitKind::kBounded, "get_all_reported_checkpoints()");
   const auto answer =
       worker_.wait_reply(id, std::chrono::ceil<std::chrono::milliseconds>(limit) + kGrace);
   std::string bytes;

@@ -30,7 +30,7 @@ std::string CollectiveClient::meet(const std::string& collective, const std::str
                                          {"collective", collective},
                                          {"caller", caller},
                                          {"data", data}});
-  const WaitScope waits(worker_.progress(), collective.c_str());
+  const WaitScope waits(worker_.progress(), WaitKind::kAgreement, collective.c_str());
   const auto moves = [&progress = worker_.progress(),
                       copied = worker_.progress().copied_bytes()]() mutable {
     return std::exchange(copied, progress.copied_bytes()) != copied;

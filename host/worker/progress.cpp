@@ -18,8 +18,8 @@ constexpr std::chrono::milliseconds kLook{100};
 
 thread_local bool is_main_thread = false;
 
-void enter_blocking(const char* operation) {
-  if (auto* worker = WorkerProcess::current()) worker->progress().enter(operation);
+void enter_blocking(WaitKind kind, const char* operation) {
+  if (auto* worker = WorkerProcess::current()) worker->progress().enter(kind, operation);
 }
 
 void leave_blocking() {
@@ -90,11 +90,12 @@ int Progress::frames(std::array<PageFrame, kPageFrames>& out) const {
   return count;
 }
 
-void Progress::enter(const char* operation) {
+void Progress::enter(WaitKind kind, const char* operation) {
   if (!is_main_thread || depth_++ > 0) return;
   if (const ProfilerApi* profiler = engine_profiler()) profiler->enter_range(operation);
   page_.blocked.update([&](BlockedCall& call) {
     call.depth = 1;
+    call.kind = kind;
     call.since_s = monotonic_s();
     call.operation.set(operation);
     call.num_frames = frames(call.frames);

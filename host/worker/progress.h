@@ -37,7 +37,7 @@ class Progress {
 
   // Brackets a call that may wait for something outside this process. May be nested: the outermost
   // is shown.
-  void enter(const char* operation);
+  void enter(WaitKind kind, const char* operation);
   void leave();
   // A collective is about to move data. Throws Error(kUser) when another rank has called another
   // one at this place, which it names with both lines, or will never call it. Waits for ranks that
@@ -97,8 +97,8 @@ class Progress {
 // Shows for its lifetime that this worker waits in `operation`.
 class WaitScope {
  public:
-  WaitScope(Progress& progress, const char* operation) : progress_(progress) {
-    progress_.enter(operation);
+  WaitScope(Progress& progress, WaitKind kind, const char* operation) : progress_(progress) {
+    progress_.enter(kind, operation);
   }
   ~WaitScope() { progress_.leave(); }
   WaitScope(const WaitScope&) = delete;

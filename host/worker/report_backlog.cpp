@@ -25,7 +25,7 @@ void ReportBacklog::add(size_t bytes, int64_t index, double timeout_s) {
   std::unique_lock lock(mutex_);
   const auto may_go = [&] { return closed_ || has_room(bytes); };
   const auto wait = [&] {
-    const WaitScope waits(progress_, "report()");
+    const WaitScope waits(progress_, WaitKind::kReport, "report()");
     return idle_.wait_for(changed_, lock, to_ms(timeout_s), may_go);
   };
   if (!may_go() && !wait()) {

@@ -161,7 +161,7 @@ int64_t Reporter::send_report(const Value& metrics, const ReportOptions& options
 // In the kernel's hands before report() returns: a returned report outlives this process.
 void Reporter::flush(int64_t index) {
   if (channel_.flush(std::chrono::milliseconds(0)) == Channel::Flushed::kAll) return;
-  const WaitScope waits(progress_, "report()");
+  const WaitScope waits(progress_, WaitKind::kReport, "report()");
   const Channel::Flushed flushed = channel_.flush(user_timeout());
   if (flushed == Channel::Flushed::kClosed) throw controller_lost();
   if (flushed == Channel::Flushed::kLate) {
@@ -201,7 +201,7 @@ void Reporter::wait_for_uploads(bool until_committed) {
              return entry.second.uploaded && !until_committed;
            });
   };
-  const WaitScope waits(progress_, "upload of a checkpoint");
+  const WaitScope waits(progress_, WaitKind::kBounded, "upload of a checkpoint");
   const bool done = wait_while_saving(lock, is_done);
   if (failure_) throw Error(*failure_);
   if (closed_) throw controller_lost();
@@ -215,7 +215,7 @@ void Reporter::wait_for_uploads(bool until_committed) {
 std::string Reporter::wait_for_name(int64_t index) {
   std::unique_lock lock(mutex_);
   Attached& attached = attached_.at(index);
-  const WaitScope waits(progress_, "report()");
+  const WaitScope waits(progress_, WaitKind::kReport, "report()");
   const bool done = idle_.wait_for(changed_, lock, user_timeout() + kGrace,
                                    [&] { return closed_ || attached.name || attached.answered; });
   if (attached.name) return *attached.name;
@@ -246,10 +246,10 @@ std::optional<std::string> Reporter::wait_for_answer(int64_t index) {
   Attached& attached = attached_.at(index);
   const auto answered = [&] { return closed_ || attached.answered; };
   {
-    const WaitScope waits(progress_, "upload of a checkpoint");
+    const WaitScope waits(progress_, WaitKind::kBounded, "upload of a checkpoint");
     wait_while_saving(lock, [&] { return answered() || attached.uploaded; });
   }
-  const WaitScope waits(progress_, "report()");
+  const WaitScope waits(progress_, WaitKind::kReport, "report()");
   // Only with its own part done does a rank wait for the others.
   const bool done = wait_while_saving(lock, answered);
   const Attached result = std::move(attached);
@@ -282,7 +282,7 @@ void Reporter::stage(int64_t index) {
 }
 
 void Reporter::wait_for_writes(const std::string& folder) {
-  const WaitScope waits(progress_, "upload of a checkpoint");
+  const WaitScope waits(progress_, WaitKind::kBounded, "upload of a checkpoint");
   writes_.wait_for(folder, user_timeout());
 }
 

@@ -248,7 +248,7 @@ void WorkerProcess::annotate(std::string_view severity, std::string_view text) {
   if (unasked_annotations_ < kAskAnnotations) return send(message);
   unasked_annotations_ = 0;
   const int64_t id = request(std::move(message));
-  const WaitScope waits(*progress_, "train.annotate()");
+  const WaitScope waits(*progress_, WaitKind::kOwn, "train.annotate()");
   if (!wait_reply(id, to_ms(context_.timeout_s))) {
     throw controller_silent("train.annotate()", context_.timeout_s);
   }
@@ -256,7 +256,7 @@ void WorkerProcess::annotate(std::string_view severity, std::string_view text) {
 
 bool WorkerProcess::stop_requested() {
   const auto timeout = std::chrono::duration<double>(context_.timeout_s) + kGrace;
-  const WaitScope waits(*progress_, "stop_requested()");
+  const WaitScope waits(*progress_, WaitKind::kBounded, "stop_requested()");
   const auto requested = stop_gate_.call(std::chrono::ceil<std::chrono::milliseconds>(timeout));
   if (!requested) {
     throw Error(Code::kTimeout, cat("stop_requested(): the controller has been agreeing with the "
@@ -271,7 +271,7 @@ bool WorkerProcess::stop_requested() {
 }
 
 std::string WorkerProcess::make_tempdir() const {
-  const WaitScope waits(*progress_, "train.tempdir");
+  const WaitScope waits(*progress_, WaitKind::kOwn, "train.tempdir");
   return CheckpointFiles(context_.run_path, worker_patience())
       .make_tempdir(context_.attempt, context_.nonce);
 }
@@ -322,7 +322,7 @@ Value WorkerProcess::call_store(Map request) { return call(std::move(request), s
 
 Value WorkerProcess::wait_store(Map request, std::chrono::milliseconds timeout,
                                 const std::string& keys) {
-  const WaitScope waits(*progress_, "Store");
+  const WaitScope waits(*progress_, WaitKind::kAgreement, "Store");
   return call(std::move(request), timeout, keys);
 }
 

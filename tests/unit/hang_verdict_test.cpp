@@ -31,8 +31,8 @@ struct Group {
     return out;
   }
 
-  void wait(size_t rank, const std::string& operation, uint64_t collectives) {
-    ranks[rank].wait = WaitFacts{operation, now_s, "train.lua:7"};
+  void wait(size_t rank, WaitKind kind, const std::string& operation, uint64_t collectives) {
+    ranks[rank].wait = WaitFacts{kind, operation, now_s, "train.lua:7"};
     ranks[rank].collectives = collectives;
   }
 
@@ -59,7 +59,7 @@ bool contains(const std::string& text, const std::string& part) {
 // fault: SIGSTOP of a worker
 TEST(HangVerdict, StoppedProcessIsNamedAndProof) {
   Group group;
-  group.wait(0, "all_reduce", 5);
+  group.wait(0, WaitKind::kCollective, "all_reduce", 5);
   group.ranks[1].state = 'T';
   EXPECT_TRUE(group.run(9).empty());
   const std::string text = expect_one(group.run(2), Kind::kStopped, 1, true);
@@ -77,7 +77,7 @@ TEST(HangVerdict, ContinuedWithinTheThresholdIsNothing) {
 
 TEST(HangVerdict, ReturnedRankThatAnotherWaitsForIsProofAfterTwoSeconds) {
   Group group;
-  group.wait(0, "all_reduce", 6);
+  group.wait(0, WaitKind::kCollective, "all_reduce", 6);
   group.ranks[1].collectives = 5;
   group.ranks[1].has_returned = true;
   EXPECT_TRUE(group.run(2).empty());
@@ -86,7 +86,7 @@ TEST(HangVerdict, ReturnedRankThatAnotherWaitsForIsProofAfterTwoSeconds) {
 
 TEST(HangVerdict, ReturnedAfterTheSameCollectivesIsNothing) {
   Group group;
-  group.wait(0, "all_reduce", 5);
+  group.wait(0, WaitKind::kCollective, "all_reduce", 5);
   group.ranks[1].collectives = 5;
   group.ranks[1].has_returned = true;
   EXPECT_TRUE(group.run(5).empty());
@@ -96,7 +96,7 @@ TEST(HangVerdict, ReturnedAfterTheSameCollectivesIsNothing) {
 TEST(HangVerdict, DifferentCollectivesNameTheRankThatDiffers) {
   Group group(3);
   for (size_t i = 0; i < 3; ++i) {
-    group.wait(i, "all_reduce", 4);
+    group.wait(i, WaitKind::kCollective, "all_reduce", 4);
     group.ranks[i].calls = {{4, i == 1 ? "all_gather(float32 [4])" : "all_reduce(float32 [4])",
                              i == 1 ? "train.lua:9" : "train.lua:7"}};
   }
@@ -106,17 +106,17 @@ TEST(HangVerdict, DifferentCollectivesNameTheRankThatDiffers) {
 
 TEST(HangVerdict, CycleOfReportAndCollectiveIsProof) {
   Group group;
-  group.wait(0, "report()", 5);
+  group.wait(0, WaitKind::kReport, "report()", 5);
   group.ranks[0].reports = 2;
-  group.wait(1, "all_reduce", 6);
+  group.wait(1, WaitKind::kCollective, "all_reduce", 6);
   group.ranks[1].reports = 1;
   expect_one(group.run(3), Kind::kCycle, 0, true);
 }
 
 TEST(HangVerdict, AllWaitingWithNothingMovingIsProofAtTheThreshold) {
   Group group;
-  group.wait(0, "all_reduce", 5);
-  group.wait(1, "backward", 5);
+  group.wait(0, WaitKind::kCollective, "all_reduce", 5);
+  group.wait(1, WaitKind::kCollective, "backward", 5);
   EXPECT_TRUE(group.run(9).empty());
   expect_one(group.run(2), Kind::kAllWait, 0, true);
 }
@@ -125,8 +125,8 @@ TEST(HangVerdict, AllWaitingWithNothingMovingIsProofAtTheThreshold) {
 TEST(HangVerdict, CountsThatDifferAndAdvanceAreNothing) {
   Group group;
   for (int i = 0; i < 200; ++i) {
-    group.wait(0, "all_reduce", static_cast<uint64_t>(i) + 2);
-    group.wait(1, "all_reduce", static_cast<uint64_t>(i) + 1);
+    group.wait(0, WaitKind::kCollective, "all_reduce", static_cast<uint64_t>(i) + 2);
+    group.wait(1, WaitKind::kCollective, "all_reduce", static_cast<uint64_t>(i) + 1);
     EXPECT_TRUE(group.run(0.5, {0, 1}).empty());
   }
 }
@@ -134,7 +134,7 @@ TEST(HangVerdict, CountsThatDifferAndAdvanceAreNothing) {
 // fault: endless Lua loop
 TEST(HangVerdict, BusyRankIsNamedThenProofAfterFarLonger) {
   Group group;
-  group.wait(0, "all_reduce", 6);
+  group.wait(0, WaitKind::kCollective, "all_reduce", 6);
   expect_one(group.run(12), Kind::kBusy, 1, false);
   EXPECT_TRUE(group.run(40).empty());
   expect_one(group.run(10), Kind::kBusy, 1, true);
@@ -142,7 +142,7 @@ TEST(HangVerdict, BusyRankIsNamedThenProofAfterFarLonger) {
 
 TEST(HangVerdict, AnnouncedWorkIsNoHang) {
   Group group;
-  group.wait(0, "all_reduce", 6);
+  group.wait(0, WaitKind::kCollective, "all_reduce", 6);
   group.ranks[1].is_busy = true;
   EXPECT_TRUE(group.run(100).empty());
 }
@@ -150,8 +150,8 @@ TEST(HangVerdict, AnnouncedWorkIsNoHang) {
 // fault: a loader that sleeps
 TEST(HangVerdict, StuckLoaderIsDataAndNoProof) {
   Group group;
-  group.wait(0, "all_reduce", 6);
-  group.wait(1, "DataLoader", 5);
+  group.wait(0, WaitKind::kCollective, "all_reduce", 6);
+  group.wait(1, WaitKind::kData, "DataLoader", 5);
   expect_one(group.run(20), Kind::kData, 1, false);
 }
 
@@ -160,7 +160,7 @@ TEST(HangVerdict, SlowRankIsNamedWithATable) {
   Group group;
   std::vector<HangFinding> all;
   for (int i = 0; i < 100; ++i) {
-    group.wait(0, "all_reduce", static_cast<uint64_t>(i));
+    group.wait(0, WaitKind::kCollective, "all_reduce", static_cast<uint64_t>(i));
     for (HangFinding& each : group.run(0.5, {0, 1})) all.push_back(std::move(each));
   }
   const std::string text = expect_one(all, Kind::kSlow, 1, false);
@@ -181,8 +181,8 @@ TEST(HangVerdict, SilentProcessIsDeadAfterTheTimeout) {
 // fault: SIGSTOP of the controller
 TEST(HangVerdict, TimeInWhichTheControllerWasStoppedDoesNotCount) {
   Group group;
-  group.wait(0, "all_reduce", 5);
-  group.wait(1, "all_reduce", 5);
+  group.wait(0, WaitKind::kCollective, "all_reduce", 5);
+  group.wait(1, WaitKind::kCollective, "all_reduce", 5);
   group.run(3);
   group.now_s += 600;
   EXPECT_TRUE(group.run(1).empty());
@@ -191,8 +191,8 @@ TEST(HangVerdict, TimeInWhichTheControllerWasStoppedDoesNotCount) {
 TEST(HangVerdict, WaitsThatTheControllerBoundsAreNeverAHang) {
   for (const char* operation : {"get_all_reported_checkpoints()", "stop_requested()"}) {
     Group group;
-    group.wait(0, operation, 5);
-    group.wait(1, "all_reduce", 6);
+    group.wait(0, WaitKind::kBounded, operation, 5);
+    group.wait(1, WaitKind::kCollective, "all_reduce", 6);
     EXPECT_TRUE(group.run(100).empty()) << operation;
   }
 }
@@ -200,17 +200,37 @@ TEST(HangVerdict, WaitsThatTheControllerBoundsAreNeverAHang) {
 TEST(HangVerdict, WaitInTheControllersCollectiveIsNotShownWithOneOfTheGroup) {
   Group group;
   for (size_t i = 0; i < 2; ++i) {
-    group.wait(i, "train.collective.barrier()", 5);
+    group.wait(i, WaitKind::kAgreement, "train.collective.barrier()", 5);
     group.ranks[i].calls = {{5, "all_reduce(float32 [4])", "train.lua:5"}};
   }
   const std::string text = expect_one(group.run(12), Kind::kAllWait, 0, true);
   EXPECT_TRUE(contains(text, "waits in train.collective.barrier() at train.lua:7"));
 }
 
+TEST(HangVerdict, ShownTextDecidesNothing) {
+  for (const char* operation : {"all_reduce", "report()", "upload of a checkpoint", ""}) {
+    Group bounded;
+    bounded.wait(0, WaitKind::kBounded, operation, 5);
+    bounded.wait(1, WaitKind::kCollective, operation, 6);
+    EXPECT_TRUE(bounded.run(100).empty()) << operation;
+    Group waiting;
+    for (size_t i = 0; i < 2; ++i) waiting.wait(i, WaitKind::kAgreement, operation, 5);
+    expect_one(waiting.run(12), Kind::kAllWait, 0, true);
+  }
+}
+
+TEST(HangVerdict, WaitForItsOwnDeviceIsNotCalledAWaitForData) {
+  Group group;
+  group.wait(0, WaitKind::kOwn, "torch.cuda.Event.synchronize", 5);
+  group.wait(1, WaitKind::kCollective, "all_reduce", 6);
+  const std::string text = expect_one(group.run(12), Kind::kData, 0, false);
+  EXPECT_TRUE(contains(text, "waits in torch.cuda.Event.synchronize at train.lua:7"));
+}
+
 TEST(HangVerdict, UploadIsNeverAHang) {
   Group group;
-  group.wait(0, "upload of a checkpoint", 5);
-  group.wait(1, "all_reduce", 6);
+  group.wait(0, WaitKind::kBounded, "upload of a checkpoint", 5);
+  group.wait(1, WaitKind::kCollective, "all_reduce", 6);
   EXPECT_TRUE(group.run(200).empty());
 }
 

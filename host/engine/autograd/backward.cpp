@@ -97,7 +97,8 @@ auto run_engine(lua_State* L, const char* name, Body body) {
   const Running running(vm(L), L);
   const CollectableCall call(vm(L), L);
   const FrameScope frames(L);
-  const BlockingRegion region(*vm(L).host, name);  // DDP exchanges gradients in there
+  // DDP exchanges gradients in there.
+  const BlockingRegion region(*vm(L).host, WaitKind::kCollective, name);
   std::optional<OutOfMemory> failure;
   try {
     return body();

@@ -82,7 +82,7 @@ struct Class<CudaEvent> {
   }
   static int synchronize(lua_State* L) {
     const CudaEvent& self = *check<CudaEvent>(L, 1);
-    const BlockingRegion region(host(L), "torch.cuda.Event.synchronize");
+    const BlockingRegion region(host(L), WaitKind::kOwn, "torch.cuda.Event.synchronize");
     self.synchronize();
     return 0;
   }

@@ -58,7 +58,7 @@ int query(lua_State* L) {
 
 int synchronize(lua_State* L) {
   const c10::Stream stream = check_stream(L, 1);
-  const BlockingRegion region(host(L), "torch.cuda.Stream.synchronize");
+  const BlockingRegion region(host(L), WaitKind::kOwn, "torch.cuda.Stream.synchronize");
   stream.synchronize();
   return 0;
 }

@@ -218,7 +218,7 @@ bool Pool::submit(Tree request) {
 
 Values Pool::next() {
   const PoolOptions& options = shared_->options;
-  const BlockingRegion region(host_, options.name.c_str());
+  const BlockingRegion region(host_, WaitKind::kData, options.name.c_str());
   JobBoard::Taken taken = shared_->board.next(options.timeout);
   if (taken.kind != JobBoard::Taken::Kind::kTimeout) {
     if (host_.batches != nullptr) host_.batches->fetch_add(1, std::memory_order_relaxed);

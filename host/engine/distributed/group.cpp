@@ -180,7 +180,7 @@ Error Group::located(const char* operation, const Error& error, double waited_s)
 void Group::call(const char* operation, const std::function<void()>& body) {
   check_usable(operation);
   const double start_s = monotonic_s();
-  const BlockingRegion region(host_, operation);
+  const BlockingRegion region(host_, WaitKind::kCollective, operation);
   std::optional<Error> cause;
   try {
     body();

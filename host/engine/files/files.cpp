@@ -54,7 +54,7 @@ int is_done(lua_State* L) {
 int result(lua_State* L) {
   const BackgroundSave& save = *check<BackgroundSave>(L, 1);
   const std::chrono::duration<double> timeout(luaL_optnumber(L, 2, kSaveTimeoutS));
-  const BlockingRegion region(host(L), "AsyncSave:result");
+  const BlockingRegion region(host(L), WaitKind::kOwn, "AsyncSave:result");
   save.wait(std::chrono::ceil<std::chrono::milliseconds>(timeout));
   return 0;
 }
@@ -77,7 +77,7 @@ int async_save(lua_State* L) {
   const Tree tree = to_tree(L, 1, "value");
   std::shared_ptr<BackgroundSave> save;
   {
-    const BlockingRegion region(host(L), "train.async_save");
+    const BlockingRegion region(host(L), WaitKind::kOwn, "train.async_save");
     save = saver(L).start(tree, path);
   }
   push<BackgroundSave>(L, std::move(save));

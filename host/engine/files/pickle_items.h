@@ -22,7 +22,7 @@ struct Global {
 struct StorageRef {
   c10::Storage storage;
   c10::ScalarType type;  // kByte for an UntypedStorage
-  int64_t numel;
+  int64_t numel = 0;
 };
 struct Tuple;
 using Item = std::variant<Tree, Mark, Global, StorageRef, std::shared_ptr<Tuple>>;

@@ -1,7 +1,6 @@
 #include "host/train/watch/hang_verdict.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "host/base/text.h"
@@ -35,11 +34,7 @@ std::string describe(const RankFacts& rank) {
                rank.wait->sequence, ")", where(rank.wait->line));
   }
   std::string out = cat("waits in ", rank.wait->operation);
-  // Those of the controller are not among the collectives of torch.distributed.
-  const bool counted = wait_kind(rank.wait->operation) == WaitKind::kPeers &&
-                       !rank.wait->operation.starts_with("train.collective") &&
-                       rank.wait->operation != "Store";
-  if (counted && !rank.calls.empty()) {
+  if (rank.wait->kind == WaitKind::kCollective && !rank.calls.empty()) {
     out += cat(" (collective ", rank.calls.back().sequence, ": ", rank.calls.back().text, ")");
   }
   return out + where(rank.wait->line);
@@ -51,9 +46,8 @@ bool takes_part(const RankFacts& rank) { return rank.is_started && !rank.has_ret
 bool waits_for(const RankFacts& a, const RankFacts& b) {
   if (!a.wait) return false;
   if (a.wait->sequence != 0) return b.collectives < a.wait->sequence;
-  const WaitKind kind = wait_kind(a.wait->operation);
-  if (kind == WaitKind::kPeers) return b.collectives < a.collectives;
-  return kind == WaitKind::kReport && b.reports < a.reports;
+  if (needs_peers(a.wait->kind)) return b.collectives < a.collectives;
+  return a.wait->kind == WaitKind::kReport && b.reports < a.reports;
 }
 
 bool waits_on_device(const RankFacts& rank) { return rank.wait && rank.wait->sequence != 0; }
@@ -61,14 +55,13 @@ bool waits_on_device(const RankFacts& rank) { return rank.wait && rank.wait->seq
 // The ranks as they are, but that one whose device waits for another rank shows that as its wait.
 std::vector<RankFacts> with_device_waits(std::vector<RankFacts> ranks) {
   for (RankFacts& rank : ranks) {
-    if (!rank.device || (rank.wait && wait_kind(rank.wait->operation) != WaitKind::kPeers))
-      continue;
+    if (!rank.device || (rank.wait && !needs_peers(rank.wait->kind))) continue;
     const uint64_t sequence = rank.device->sequence;
     const bool is_alone = std::any_of(ranks.begin(), ranks.end(), [&](const RankFacts& other) {
       return other.collectives < sequence;
     });
     if (!is_alone) continue;
-    WaitFacts wait{"all_reduce", rank.device->since_s, "", sequence};
+    WaitFacts wait{WaitKind::kCollective, "all_reduce", rank.device->since_s, "", sequence};
     for (const CollectiveFacts& call : rank.calls) {
       if (call.sequence != sequence) continue;
       wait.operation = call.text;
@@ -80,28 +73,6 @@ std::vector<RankFacts> with_device_waits(std::vector<RankFacts> ranks) {
 }
 
 }  // namespace
-
-WaitKind wait_kind(const std::string& operation) {
-  static constexpr std::array<std::string_view, 11> kPeers = {"all_reduce",
-                                                              "all_gather",
-                                                              "broadcast",
-                                                              "reduce_scatter",
-                                                              "barrier",
-                                                              "backward",
-                                                              "grad",
-                                                              "train.collective",
-                                                              "init_process_group",
-                                                              "DistributedDataParallel",
-                                                              "Store"};
-  if (operation.starts_with("report")) return WaitKind::kReport;
-  for (const std::string_view name : {"upload", "get_all_reported_checkpoints", "stop_requested"}) {
-    if (operation.starts_with(name)) return WaitKind::kBounded;
-  }
-  const bool is_peers = std::any_of(kPeers.begin(), kPeers.end(), [&](std::string_view name) {
-    return operation.starts_with(name);
-  });
-  return is_peers ? WaitKind::kPeers : WaitKind::kData;
-}
 
 HangVerdict::HangVerdict(HangLimits limits, int num_ranks)
     : limits_(limits),
@@ -134,7 +105,7 @@ void HangVerdict::follow(const Ranks& ranks) {
       track.beat_at = clock_s_;
     }
     ++track.samples;
-    if (rank.wait && wait_kind(rank.wait->operation) == WaitKind::kPeers) ++track.waits;
+    if (rank.wait && needs_peers(rank.wait->kind)) ++track.waits;
     if (rank.progress == track.progress && takes_part(rank) && !rank.is_busy) continue;
     if (takes_part(rank) && !rank.is_busy) {
       track.longest_pause_s = std::max(track.longest_pause_s, quiet_s(i));
@@ -232,8 +203,7 @@ void HangVerdict::find_endless_waits(const Ranks& ranks) {
     if (!waits_on_device(ranks[i]) && !is_idle(ranks, i)) continue;
     for (size_t k = 0; k < ranks.size(); ++k) {
       if (k == i || !waits_for(ranks[i], ranks[k])) continue;
-      const bool left =
-          ranks[k].has_returned && wait_kind(ranks[i].wait->operation) == WaitKind::kPeers;
+      const bool left = ranks[k].has_returned && needs_peers(ranks[i].wait->kind);
       const bool cycle = !waits_on_device(ranks[i]) && !waits_on_device(ranks[k]) &&
                          takes_part(ranks[k]) && !ranks[k].is_busy &&
                          waits_for(ranks[k], ranks[i]) && is_idle(ranks, k);
@@ -261,10 +231,10 @@ void HangVerdict::find_all_waiting(const Ranks& ranks) {
     if (ranks[i].has_returned) continue;
     if (is_exempt(ranks[i]) || !ranks[i].wait || waits_on_device(ranks[i])) return;
     if (quiet_s(i) < threshold_s(i) || !is_idle(ranks, i)) return;
-    const WaitKind kind = wait_kind(ranks[i].wait->operation);
-    if (kind != WaitKind::kPeers && kind != WaitKind::kReport) return;
+    const WaitKind kind = ranks[i].wait->kind;
+    if (!needs_peers(kind) && kind != WaitKind::kReport) return;
     // Where all are in report() they wait for the disk of the controller.
-    any_for_peers = any_for_peers || kind == WaitKind::kPeers;
+    any_for_peers = any_for_peers || needs_peers(kind);
     if (!odd || ranks[i].collectives < ranks[*odd].collectives) odd = i;
   }
   if (!odd || !any_for_peers) return;
@@ -278,16 +248,17 @@ void HangVerdict::find_quiet(const Ranks& ranks) {
   for (size_t i = 0; i < ranks.size(); ++i) {
     const RankFacts& rank = ranks[i];
     if (is_exempt(rank) || rank.state == 'T' || quiet_s(i) < threshold_s(i)) continue;
-    const bool at_data = rank.wait && wait_kind(rank.wait->operation) == WaitKind::kData;
-    const bool bounded = rank.wait && wait_kind(rank.wait->operation) == WaitKind::kBounded;
-    const bool at_peers = rank.wait && !at_data && (waits_on_device(rank) || is_idle(ranks, i));
+    const bool at_own = rank.wait && is_own(rank.wait->kind);
+    const bool bounded = rank.wait && rank.wait->kind == WaitKind::kBounded;
+    const bool at_peers = rank.wait && !at_own && (waits_on_device(rank) || is_idle(ranks, i));
     if (bounded || at_peers) continue;
     const double limit_s = std::max(limits_.busy_s, kPauses * tracks_[i].longest_pause_s);
     const bool proof = quiet_s(i) >= limit_s;
+    const bool at_data = rank.wait && rank.wait->kind == WaitKind::kData;
     const std::string what =
         at_data ? cat("waits for data in ", rank.wait->operation, where(rank.wait->line))
                 : describe(rank);
-    add(at_data ? Kind::kData : Kind::kBusy, i, proof,
+    add(at_own ? Kind::kData : Kind::kBusy, i, proof,
         cat(what, " for ", seconds(quiet_s(i)),
             " without a batch, an operator, a collective or a report", waiters(ranks, i),
             proof ? ""

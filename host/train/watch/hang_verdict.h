@@ -24,6 +24,8 @@
 #include <utility>
 #include <vector>
 
+#include "host/base/wait_kind.h"
+
 namespace rtrain {
 
 struct HangLimits {
@@ -32,15 +34,6 @@ struct HangLimits {
   double silent_s = 600;  // the same for a process whose control thread has stopped
 };
 
-// What a rank waits for.
-enum class WaitKind {
-  kPeers,
-  kReport,
-  kData,
-  kBounded,  // an upload, a validation, the agreement on a stop: these have deadlines of their own
-};
-WaitKind wait_kind(const std::string& operation);
-
 struct CollectiveFacts {
   uint64_t sequence = 0;
   std::string text;  // "all_reduce(float32 [4])", the same for all ranks that agree
@@ -48,7 +41,8 @@ struct CollectiveFacts {
 };
 
 struct WaitFacts {
-  std::string operation;
+  WaitKind kind = WaitKind::kOwn;
+  std::string operation;  // as people see it
   double since_s = 0;  // only compared
   std::string line;
   uint64_t sequence = 0;  // of the collective that the rank's device waits in; 0: it waits itself

@@ -116,7 +116,7 @@ RankFacts Watchdog::facts(int rank) const {
     for (int i = 0; i < blocked->num_frames; ++i) {
       lines.push_back(blocked->frames[static_cast<size_t>(i)].view());
     }
-    out.wait = WaitFacts{std::string(blocked->operation.view()), blocked->since_s,
+    out.wait = WaitFacts{blocked->kind, std::string(blocked->operation.view()), blocked->since_s,
                          users_line(Value(std::move(lines)))};
   }
   const uint64_t first =
