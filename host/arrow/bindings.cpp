@@ -23,11 +23,6 @@ int bytes_allocated(lua_State* L) {
 
 }  // namespace
 
-void add_function(lua_State* L, const Method& function) {
-  lua_pushcfunction(L, function.function());
-  lua_setfield(L, -2, function.name());
-}
-
 void push_schema(lua_State* L, const arrow::Schema& schema) {
   lua_createtable(L, schema.num_fields(), 0);
   for (int i = 0; i < schema.num_fields(); ++i) {

@@ -38,8 +38,6 @@ void add_parquet_reader(lua_State* L);  // open_parquet
 void add_readers(lua_State* L);         // open_csv, open_json, open_ipc
 void add_writers(lua_State* L);         // parquet_writer, csv_writer, ipc_writer
 
-void add_function(lua_State* L, const Method& function);
-
 // Pushes a list of {name =, type =}.
 void push_schema(lua_State* L, const arrow::Schema& schema);
 

@@ -10,6 +10,9 @@
 //   seat:disarm()                the train function is over: it is not interrupted any more
 //   seat:finish(value)           the train function has returned; waits for the controller's answer
 //   seat:fail(error)             it raised
+//   seat:pause_output(), seat:resume_output()
+//                                around what this process prints for itself: it goes to the
+//                                terminal and not to the rank's log
 //   seat:leave()                 the attempt is over for this process
 #pragma once
 

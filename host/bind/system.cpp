@@ -83,7 +83,6 @@ int copy_folder(lua_State* L) {
   return 0;
 }
 
-// path_kind(path) → 'file' | 'folder' | 'other' | nil
 int kind_of_path(lua_State* L) {
   const std::string kind = path_kind(luaL_checkstring(L, 1));
   if (kind.empty()) return 0;
@@ -125,7 +124,6 @@ int verify(lua_State* L) {
   return 1;
 }
 
-// hash(text) → 16 hexadecimal digits
 int hash(lua_State* L) {
   size_t size = 0;
   const char* text = luaL_checklstring(L, 1, &size);
@@ -138,7 +136,6 @@ int lease(lua_State* L) {
   return 1;
 }
 
-// run_name_problem(text) → why no run can have that name; nil: nothing
 int problem_of_run_name(lua_State* L) {
   size_t size = 0;
   const char* name = luaL_checklstring(L, 1, &size);
@@ -152,7 +149,6 @@ int cores(lua_State* L) {
   return 1;
 }
 
-// cuda() → number of devices, why there are none
 int cuda(lua_State* L) {
   const CudaSupport support = usable_cuda();
   push_value(L, support.devices);
@@ -160,8 +156,6 @@ int cuda(lua_State* L) {
   return 2;
 }
 
-// gpu_state(uuid): what NVIDIA's management library says about a device; nil and the reason where
-// it says nothing.
 int gpu_state(lua_State* L) {
   const Nvml nvml;
   if (nvml.refusal().empty()) {
@@ -178,7 +172,6 @@ int is_terminal(lua_State* L) {
   return 1;
 }
 
-// terminal_size(fd) → columns, rows; nothing where there is no terminal
 int size_of_terminal(lua_State* L) {
   const auto size = terminal_size(static_cast<int>(luaL_checkinteger(L, 1)));
   if (!size) return 0;
@@ -187,7 +180,6 @@ int size_of_terminal(lua_State* L) {
   return 2;
 }
 
-// shell_word(text) → the text as one word of a command
 int quoted_word(lua_State* L) {
   push_value(L, shell_word(luaL_checkstring(L, 1)));
   return 1;

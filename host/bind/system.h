@@ -11,6 +11,16 @@
 //   it
 //     has printed; it is killed with the object, or by :release()
 //   lease(folder) → object held against retention until :release()
+//   path_kind(path) → 'file', 'folder' or 'other'; nothing where there is nothing
+//   list_folder(path) → names
+//   hash(text) → 16 hexadecimal digits
+//   run_name_problem(text) → why no run can have that name, or nil
+//   cores() → the cores that runs may use here
+//   cuda() → number of devices, why there are none
+//   gpu_state(uuid) → what NVIDIA's management library says about a device, or nil, reason
+//   is_terminal(fd) → boolean; terminal_size(fd) → columns, rows; nothing where there is no
+//   terminal terminal_text(text), terminal_line(text) → text without control characters that a
+//   terminal obeys shell_word(text) → the text as one word of a command
 #pragma once
 
 #include "host/lua/lua.h"

@@ -9,6 +9,7 @@
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
+#include "host/lua/number_entries.h"
 #include "host/worker/worker_process.h"
 
 namespace rtrain {
@@ -41,23 +42,11 @@ std::string bytes_at(lua_State* L, int index) {
   return {data, size};
 }
 
-// The user's line is the first Lua frame outside the modules.
 int meet(lua_State* L) {
   const std::string data =
       worker().collectives().meet(bytes_at(L, 1), user_position(L), bytes_at(L, 2));
   lua_pushlstring(L, data.data(), data.size());
   return 1;
-}
-
-// The script's line that is running: the nearest one that is no library file's.
-std::string call_site(lua_State* L) {
-  lua_Debug frame;
-  for (int level = 1; lua_getstack(L, level, &frame) != 0; ++level) {
-    lua_getinfo(L, "Sl", &frame);
-    const bool is_library = std::string_view(frame.source).starts_with("@rtrain://");
-    if (frame.currentline > 0 && !is_library) return cat(frame.short_src, ":", frame.currentline);
-  }
-  return "";
 }
 
 UploadMode upload_mode(const std::string& name) {
@@ -67,7 +56,7 @@ UploadMode upload_mode(const std::string& name) {
 
 ReportOptions report_options(lua_State* L, int index) {
   ReportOptions options;
-  options.call_site = call_site(L);
+  options.call_site = user_position(L);
   if (lua_isnoneornil(L, index)) return options;
   const Value given = to_value(L, index, "options");
   if (!given["checkpoint"].is_nil()) options.checkpoint = given["checkpoint"].as_string();
@@ -106,22 +95,13 @@ int fail_upload(lua_State* L) {
   return 0;
 }
 
-// Numbers alone; else the first key whose value is none.
 int log(lua_State* L) {
   luaL_checktype(L, 1, LUA_TTABLE);
-  std::vector<SeriesLog::Entry> entries;
-  for (lua_pushnil(L); lua_next(L, 1) != 0; lua_pop(L, 1)) {
-    if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TNUMBER) {
-      lua_pop(L, 1);
-      return 1;
-    }
-    size_t size = 0;
-    const char* key = lua_tolstring(L, -2, &size);
-    entries.push_back({{key, size}, lua_tonumber(L, -1)});
-  }
+  const auto entries = number_entries(L, 1);
+  if (!entries) return 1;
   std::optional<int64_t> step;
   if (!lua_isnoneornil(L, 2)) step = luaL_checkinteger(L, 2);
-  worker().series_log().add(entries, step);
+  worker().series_log().add(*entries, step);
   return 0;
 }
 
@@ -162,7 +142,6 @@ int busy(lua_State* L) {
   return 0;
 }
 
-// set_gpus(numbers): the devices that another launcher has dealt out.
 int set_gpus(lua_State* L) {
   std::vector<int> gpus;
   luaL_checktype(L, 1, LUA_TTABLE);

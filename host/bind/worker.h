@@ -19,6 +19,10 @@
 //   set_damaged(path, problem)
 //   meet(collective, data) → rank 0's data
 //                                waits until every rank has called that collective
+//   stop_requested() → whether all ranks are to return, at the same call
+//   busy(reason, seconds)        until then this rank's silence is no hang
+//   set_returned()               the train function has returned
+//   set_gpus(numbers)            the devices that another launcher has given to this process
 //   store_set(key, value), store_get(key, timeout_s) → value, store_delete(key) → existed
 //                                the attempt's key-value store; store_get waits for the key
 // In a process that is no worker each of them raises `argument`.

@@ -32,7 +32,7 @@ int exit_early(lua_State* L) {
 
 void replace_os_exit(State& state) {
   lua_getglobal(state, "os");
-  lua_pushcfunction(state, &exit_early);
+  push_function<&exit_early>(state);
   lua_setfield(state, -2, "exit");
   lua_pop(state, 1);
 }

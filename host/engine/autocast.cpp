@@ -2,11 +2,11 @@
 // thread; modules/torch/amp.lua checks the arguments and says what they mean.
 #include <ATen/autocast_mode.h>
 
-#include "host/engine/checks.h"
-#include "host/engine/engine.h"
-#include "host/engine/guard.h"
-#include "host/engine/tensor/dtype.h"
-#include "host/engine/tensor/scalars.h"
+#include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/dtype.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/open.h"
+#include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {

@@ -3,10 +3,10 @@
 #include <ATen/Context.h>
 
 #include "host/base/error.h"
-#include "host/engine/checks.h"
-#include "host/engine/engine.h"
-#include "host/engine/guard.h"
-#include "host/engine/tensor/scalars.h"
+#include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/open.h"
+#include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/class.h"
 

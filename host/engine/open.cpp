@@ -2,24 +2,35 @@
 // will use it.
 #include <c10/core/AutogradState.h>
 
-#include "host/engine/cuda/cuda.h"
-#include "host/engine/engine.h"
-#include "host/engine/guard.h"
-#include "host/engine/memory/collector.h"
-#include "host/engine/tensor/scalars.h"
-#include "host/engine/vm.h"
+#include <mutex>
 
-void rtrain::add_functions(lua_State* L, std::span<const Method> functions) {
-  for (const Method& f : functions) {
-    lua_pushcfunction(L, f.function());
-    lua_setfield(L, -2, f.name());
-  }
+#include "host/engine/cuda/device_error.h"
+#include "host/engine/distributed/peer_error.h"
+#include "host/engine/memory/allocator.h"
+#include "host/engine/memory/out_of_memory.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/open.h"
+#include "host/engine/runtime/scalars.h"
+#include "host/engine/runtime/vm.h"
+#include "host/engine/torch_cuda/torch_cuda.h"
+
+namespace {
+
+void add_error_translators() {
+  using namespace rtrain;
+  add_error_translator(&translate_peer_error);
+  add_error_translator(&translate_out_of_memory);
+  add_error_translator(&translate_device_error);
 }
+
+}  // namespace
 
 extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
     lua_State* L, const rtrain::HostApi* host) {
   using namespace rtrain;
   install_allocator();
+  static std::once_flag once;
+  std::call_once(once, add_error_translators);
   // Backward, hooks and custom functions run on this thread, never on one that Lua does not know.
   c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
   create_vm(L, host);

@@ -7,11 +7,11 @@
 #include <c10/util/Exception.h>
 #include <torch/headeronly/version.h>
 
-#include "host/engine/checks.h"
-#include "host/engine/engine.h"
-#include "host/engine/guard.h"
-#include "host/engine/tensor/dtype.h"
-#include "host/engine/tensor/scalars.h"
+#include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/dtype.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/open.h"
+#include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/options.h"
 

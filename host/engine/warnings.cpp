@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "host/base/text.h"
-#include "host/engine/engine.h"
+#include "host/engine/runtime/open.h"
 
 namespace rtrain {
 namespace {

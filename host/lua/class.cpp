@@ -12,12 +12,18 @@ void register_methods(lua_State* L, std::span<const Method> methods) {
   }
 }
 
+void add_function(lua_State* L, const Method& function) {
+  lua_pushcfunction(L, function.function());
+  lua_setfield(L, -2, function.name());
+}
+
+void add_functions(lua_State* L, std::span<const Method> functions) {
+  for (const Method& each : functions) add_function(L, each);
+}
+
 void push_functions(lua_State* L, std::span<const Method> functions) {
   lua_createtable(L, 0, static_cast<int>(functions.size()));
-  for (const Method& f : functions) {
-    lua_pushcfunction(L, f.function());
-    lua_setfield(L, -2, f.name());
-  }
+  add_functions(L, functions);
 }
 
 }  // namespace rtrain

@@ -112,6 +112,9 @@ void push(lua_State* L, typename Class<T>::Slot slot) {
   lua_setmetatable(L, -2);
 }
 
+// Adds the function, the functions to the table at the top of the stack.
+void add_function(lua_State* L, const Method& function);
+void add_functions(lua_State* L, std::span<const Method> functions);
 // Pushes a table with the functions: a module.
 void push_functions(lua_State* L, std::span<const Method> functions);
 

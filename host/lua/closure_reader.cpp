@@ -10,6 +10,12 @@
 namespace rtrain {
 namespace {
 
+// (object, key) → object[key]
+int get_field(lua_State* L) {
+  lua_gettable(L, 1);
+  return 1;
+}
+
 [[noreturn]] void broken(std::string_view what) {
   throw Error(Code::kInternal, cat("closure: ", what));
 }
@@ -182,10 +188,7 @@ bool ClosureReader::resolve_step(StepKind kind) {
   }
   if (lua_type(L_, -2) != LUA_TTABLE && lua_type(L_, -2) != LUA_TUSERDATA) return false;
   // Not raw: a module may make its functions at their first use.
-  lua_pushcfunction(L_, [](lua_State* L) {
-    lua_gettable(L, 1);
-    return 1;
-  });
+  push_function<&get_field>(L_);
   lua_insert(L_, -3);
   if (lua_pcall(L_, 2, 1, 0) != 0) return false;
   return !lua_isnil(L_, -1);
@@ -204,7 +207,7 @@ void ClosureReader::push_untransportable(std::string_view message) {
                             "__add", "__sub", "__mul", "__div", "__mod", "__pow", "__unm",
                             "__concat", "__tostring", "__pairs", "__ipairs"}) {
     push_text(L_, message);
-    lua_pushcclosure(L_, &guarded<&raise_untransportable>, 1);
+    push_function<&raise_untransportable>(L_, 1);
     lua_setfield(L_, -2, event);
   }
   push_text(L_, message);

@@ -34,6 +34,12 @@ int guarded(lua_State* L) {
   return lua_error(L);  // outside every handler
 }
 
+// Pushes the guarded function as a closure over the values at the top of the stack.
+template <auto Fn, class Translate = HostTranslate>
+void push_function(lua_State* L, int num_upvalues = 0) {
+  lua_pushcclosure(L, &guarded<Fn, Translate>, num_upvalues);
+}
+
 // Calls the function below its nargs arguments. Throws an Error with code, located message and
 // traceback when it raises.
 void protected_call(lua_State* L, int nargs, int nresults);

@@ -47,7 +47,7 @@ int print(lua_State* L) {
 
 void add_print(lua_State* L) {
   lua_getglobal(L, "print");
-  lua_pushcclosure(L, &guarded<&print>, 1);
+  push_function<&print>(L, 1);
   lua_setglobal(L, "print");
 }
 

@@ -33,9 +33,9 @@ int read_global(lua_State* L) {
 void create_library_env(lua_State* L) {
   lua_newtable(L);
   lua_newtable(L);
-  lua_pushcfunction(L, &guarded<&read_global>);
+  push_function<&read_global>(L);
   lua_setfield(L, -2, "__index");
-  lua_pushcfunction(L, &guarded<&undeclared_global>);
+  push_function<&undeclared_global>(L);
   lua_setfield(L, -2, "__newindex");
   lua_setmetatable(L, -2);
   lua_setfield(L, LUA_REGISTRYINDEX, kLibraryEnv);
@@ -78,7 +78,7 @@ void add_searcher(lua_State* L) {
     lua_rawgeti(L, -1, i);
     lua_rawseti(L, -2, i + 1);
   }
-  lua_pushcfunction(L, &guarded<&search_embedded>);
+  push_function<&search_embedded>(L);
   lua_rawseti(L, -2, 2);
   lua_pop(L, 2);
 }

@@ -1,7 +1,7 @@
 // host/worker/join_client.h: the process of a rank above 0 of a job that another launcher has
 // started: its connection to rank 0's process, which is the controller.
 //
-// See train/join_server.h for what is said.
+// See host/train/group/join_server.h for what is said.
 #pragma once
 
 #include <chrono>

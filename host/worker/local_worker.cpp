@@ -19,7 +19,7 @@ int raise_interrupted(lua_State*) {
 // Once: what the user's code does with the error is its own business.
 void interrupt_hook(lua_State* L, lua_Debug*) {
   lua_sethook(L, nullptr, 0, 0);
-  lua_pushcfunction(L, &guarded<&raise_interrupted>);
+  push_function<&raise_interrupted>(L);
   lua_call(L, 0, 0);
 }
 

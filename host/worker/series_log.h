@@ -19,6 +19,7 @@
 
 #include "host/loop/channel.h"
 #include "host/loop/timer.h"
+#include "host/lua/number_entries.h"
 #include "host/store/series_chunk.h"
 
 namespace rtrain {
@@ -29,10 +30,7 @@ class SeriesLog {
 
   SeriesLog(Loop& loop, Channel& channel);
 
-  struct Entry {
-    std::string_view key;
-    double value;
-  };
+  using Entry = NumberEntry;
   // One call of train.log. Without a step it is one more than the step before.
   void add(std::span<const Entry> entries, std::optional<int64_t> step);
   // Sends all there is; for the end. False when the controller does not take it in time.

@@ -3,8 +3,6 @@
 add_library(rtrain_flags INTERFACE)
 target_include_directories(rtrain_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(rtrain_flags INTERFACE -Wall -Wextra -Werror -fno-omit-frame-pointer)
-# g++ collects its garbage early, which takes a tenth of the time: not below one GiB.
-target_compile_options(rtrain_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1048576>)
 if(NOT RTRAIN_FAULT_POINTS)
   target_compile_definitions(rtrain_flags INTERFACE RTRAIN_NO_FAULT_POINTS)
 endif()

@@ -32,7 +32,8 @@ from benchmarks import (
     stream,
     vit_curve,
 )
-from harness.benchmark import BenchError, Skipped, measure
+from harness.against import compare_executables
+from harness.benchmark import OWN, BenchError, Skipped, measure
 from harness.machine import describe
 from harness.summary import print_summary, summarise
 
@@ -78,6 +79,7 @@ def parse(arguments):
     parser.add_argument("--batch", type=int, default=64, help="samples a worker and step (default 64)")
     parser.add_argument("--threads", type=int, help="threads a worker (default: cores / 2)")
     parser.add_argument("--sides", help="only these sides, separated by commas; rtrain is always measured")
+    parser.add_argument("--against", metavar="EXECUTABLE", help="another rtrain instead of the peers: is this one slower?")
     parser.add_argument("--gpu", action="store_true", help=f"those of a GPU: {', '.join(GPU)}; about 8 minutes")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: only tries the programs of --gpu")
     parser.add_argument("--quick", action="store_true", help="one round of few steps: does it run at all?")
@@ -117,7 +119,7 @@ def configure(options):
 def keep_sides(benchmark, wanted):
     if not wanted:
         return
-    kept = ["rtrain", *wanted.split(",")]
+    kept = [OWN, *wanted.split(",")]
     benchmark.sides = {side: sample for side, sample in benchmark.sides.items() if side in kept}
 
 
@@ -128,6 +130,9 @@ def show_progress(benchmark, index, side, sample):
 
 def run_one(name, config, options):
     benchmark = BUILDERS[name](config)
+    if options.against:
+        other = SimpleNamespace(**{**vars(config), "rtrain": os.path.abspath(options.against)})
+        compare_executables(benchmark, BUILDERS[name](other))
     keep_sides(benchmark, options.sides)
     if name in GPU and config.device == "cpu":
         benchmark.goals = []  # tried, not measured

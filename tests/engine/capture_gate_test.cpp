@@ -1,5 +1,5 @@
 // Captures of CUDA graphs and switches of the device's tracing, one after the other.
-#include "host/engine/cuda/capture_gate.h"
+#include "host/engine/torch_cuda/capture_gate.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 
 #include "host/engine/autograd/autograd.h"
 #include "host/engine/autograd/lua_engine.h"
-#include "host/engine/checks.h"
-#include "host/engine/guard.h"
+#include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/guard.h"
 #include "host/lua/main_state.h"
 
 namespace rtrain {

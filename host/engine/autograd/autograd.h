@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "host/engine/vm.h"
+#include "host/engine/runtime/vm.h"
 #include "host/lua/class.h"
 
 namespace rtrain {

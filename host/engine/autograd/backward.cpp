@@ -9,12 +9,12 @@
 
 #include "host/engine/autograd/autograd.h"
 #include "host/engine/autograd/lua_engine.h"
-#include "host/engine/blocking.h"
-#include "host/engine/guard.h"
 #include "host/engine/memory/collector.h"
 #include "host/engine/memory/history_frames.h"
 #include "host/engine/memory/out_of_memory.h"
 #include "host/engine/operators/call.h"
+#include "host/engine/runtime/blocking.h"
+#include "host/engine/runtime/guard.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "host/engine/autograd/autograd.h"
-#include "host/engine/callback.h"
-#include "host/engine/guard.h"
+#include "host/engine/runtime/callback.h"
+#include "host/engine/runtime/guard.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {

@@ -3,8 +3,8 @@
 #include <c10/core/InferenceMode.h>
 
 #include "host/engine/autograd/autograd.h"
-#include "host/engine/checks.h"
-#include "host/engine/guard.h"
+#include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/guard.h"
 
 namespace rtrain {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/engine/guard.h"
+#include "host/engine/runtime/guard.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "host/engine/callback.h"
+#include "host/engine/runtime/callback.h"
 
 namespace rtrain {
 

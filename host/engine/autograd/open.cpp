@@ -1,6 +1,6 @@
+#include "host/engine/runtime/open.h"
 #include "host/engine/autograd/autograd.h"
 #include "host/engine/autograd/lua_engine.h"
-#include "host/engine/engine.h"
 
 namespace rtrain {
 

@@ -2,8 +2,6 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
-#include "host/engine/cuda/allocator_settings.h"
-#include "host/engine/memory/collector.h"
 
 namespace rtrain {
 namespace {
@@ -36,27 +34,9 @@ int check_cuda_device(lua_State* L, int index) {
                   count == 1 ? " device" : " devices", ", numbered from 0"));
 }
 
-void open_cuda(lua_State* L) {
-  if (cuda_api() != nullptr) check_allocator_settings();
-  open_cuda_devices(L);
-  open_cuda_graphs(L);
-  open_cuda_nvtx(L);
-  open_cuda_streams(L);
-  open_cuda_events(L);
-  open_cuda_allocator(L);
-  open_cuda_random(L);
-  open_cuda_memory_snapshot(L);
+void connect_cuda(const CudaApi* api, const char* reason) {
+  connected = api;
+  refusal() = reason;
 }
 
 }  // namespace rtrain
-
-// Called by the host before the engine is opened in any state: with librtrain_cuda.so's functions,
-// or with the reason why there are none. False where the two are not of one build.
-extern "C" __attribute__((visibility("default"))) bool rtrain_engine_use_cuda(
-    const rtrain::CudaApi* api, const char* reason) {
-  if (api != nullptr && api->version != rtrain::CudaApi::kVersion) return false;
-  if (api != nullptr) api->allocator.set_free_memory_callback(&rtrain::free_device_memory);
-  rtrain::connected = api;
-  rtrain::refusal() = reason;
-  return true;
-}

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "host/engine/distributed/tell_collective.h"
+#include "host/engine/cuda/tell_collective.h"
 
 namespace c10d {
 class Backend;

@@ -5,11 +5,11 @@
 #include "host/base/error.h"
 #include "host/base/input_file.h"
 #include "host/base/text.h"
-#include "host/engine/checks.h"
 #include "host/engine/data/idx.h"
 #include "host/engine/data/npy.h"
-#include "host/engine/engine.h"
-#include "host/engine/guard.h"
+#include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/open.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {

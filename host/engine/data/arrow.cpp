@@ -4,8 +4,8 @@
 #include "host/base/text.h"
 #include "host/engine/data/arrow_export.h"
 #include "host/engine/data/arrow_import.h"
-#include "host/engine/engine.h"
-#include "host/engine/guard.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/open.h"
 #include "host/lua/arrow_batch.h"
 
 namespace rtrain {

@@ -9,7 +9,7 @@
 #include "host/base/text.h"
 #include "host/engine/data/arrow_node.h"
 #include "host/engine/data/arrow_objects.h"
-#include "host/engine/tensor/dtype.h"
+#include "host/engine/runtime/dtype.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {

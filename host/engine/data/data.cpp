@@ -5,11 +5,11 @@
 
 #include "host/base/text.h"
 #include "host/engine/data/pool.h"
-#include "host/engine/engine.h"
 #include "host/engine/files/tree.h"
-#include "host/engine/guard.h"
 #include "host/engine/memory/allocator.h"
-#include "host/engine/table_fields.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/open.h"
+#include "host/engine/runtime/table_fields.h"
 #include "host/lua/guard.h"
 #include "host/lua/options.h"
 

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "host/base/text.h"
-#include "host/engine/blocking.h"
-#include "host/engine/data/loader_thread.h"
-#include "host/engine/guard.h"
+#include "host/engine/runtime/blocking.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/loader_thread.h"
 #include "host/lua/guard.h"
 
 namespace rtrain {

@@ -9,9 +9,9 @@
 #include "host/engine/distributed/group.h"
 #include "host/engine/distributed/host_store.h"
 #include "host/engine/distributed/reducer.h"
-#include "host/engine/engine.h"
 #include "host/engine/files/tree.h"
-#include "host/engine/guard.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/open.h"
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/options.h"
 

@@ -13,7 +13,6 @@
 
 #include "host/base/clock.h"
 #include "host/base/text.h"
-#include "host/engine/blocking.h"
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/distributed/backend_choice.h"
 #include "host/engine/distributed/nccl_group.h"
@@ -21,6 +20,7 @@
 #include "host/engine/distributed/reducer.h"
 #include "host/engine/distributed/tensor_texts.h"
 #include "host/engine/distributed/watched_backend.h"
+#include "host/engine/runtime/blocking.h"
 
 namespace rtrain {
 namespace {

@@ -2,6 +2,7 @@
 // all others.
 #pragma once
 
+#include <exception>
 #include <optional>
 #include <string_view>
 
@@ -12,5 +13,9 @@ namespace rtrain {
 // kPeerLost or kTimeout with the cause ("Connection closed by peer") for a text of Gloo or NCCL;
 // nothing for any other text.
 std::optional<Error> peer_error(std::string_view text);
+
+// What a collective inside LibTorch (backward under DistributedDataParallel) throws when a rank is
+// lost, and other errors of the group; an ErrorTranslator (runtime/guard.h).
+std::optional<Error> translate_peer_error(const std::exception& e);
 
 }  // namespace rtrain

@@ -1,7 +1,7 @@
 #include "host/engine/distributed/tensor_texts.h"
 
 #include "host/base/text.h"
-#include "host/engine/tensor/dtype.h"
+#include "host/engine/runtime/dtype.h"
 
 namespace rtrain {
 namespace {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/engine/distributed/tell_collective.h"
+#include "host/engine/cuda/tell_collective.h"
 
 namespace rtrain {
 

@@ -12,7 +12,7 @@
 #include "host/base/text.h"
 #include "host/engine/files/file_storage.h"
 #include "host/engine/files/pickle_reader.h"
-#include "host/engine/tensor/dtype.h"
+#include "host/engine/runtime/dtype.h"
 
 namespace rtrain {
 namespace {

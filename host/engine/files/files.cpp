@@ -7,15 +7,15 @@
 #include "host/base/error.h"
 #include "host/base/input_file.h"
 #include "host/base/text.h"
-#include "host/engine/blocking.h"
-#include "host/engine/checks.h"
-#include "host/engine/engine.h"
 #include "host/engine/files/archive.h"
 #include "host/engine/files/background_save.h"
 #include "host/engine/files/safetensors.h"
 #include "host/engine/files/tree.h"
-#include "host/engine/guard.h"
-#include "host/engine/tensor/dtype.h"
+#include "host/engine/runtime/blocking.h"
+#include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/dtype.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/open.h"
 
 namespace rtrain {
 namespace {

@@ -11,7 +11,7 @@
 #include "host/base/text.h"
 #include "host/base/utf8.h"
 #include "host/engine/files/pickle_format.h"
-#include "host/engine/tensor/dtype.h"
+#include "host/engine/runtime/dtype.h"
 
 namespace rtrain {
 namespace {

@@ -4,12 +4,12 @@
 #include <cstring>
 
 #include "host/base/error.h"
-#include "host/engine/engine.h"
 #include "host/engine/files/file_storage.h"
 #include "host/engine/files/shared_storages.h"
 #include "host/engine/files/tree.h"
-#include "host/engine/guard.h"
-#include "host/engine/tensor/dtype.h"
+#include "host/engine/runtime/dtype.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/open.h"
 #include "host/engine/tensor/empty_tensor.h"
 #include "host/engine/tensor/tensor.h"
 
@@ -179,13 +179,10 @@ void open_serialize(lua_State* L) {
   lua_setmetatable(L, -2);
   lua_setfield(L, LUA_REGISTRYINDEX, kStoragesKey);
   lua_rawgeti(L, LUA_REGISTRYINDEX, vm(L).tensor_meta_ref);
-  lua_pushcfunction(L, torch_method<&tensor_pack>("__pack").function());
+  push_torch_function<&tensor_pack>(L);
   lua_setfield(L, -2, "__pack");
   lua_pop(L, 1);
-  for (const Method& function : kFunctions) {
-    lua_pushcfunction(L, function.function());
-    lua_setfield(L, -2, function.name());
-  }
+  add_functions(L, kFunctions);
 }
 
 }  // namespace rtrain

@@ -5,7 +5,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
-#include "host/engine/tensor/scalars.h"
+#include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/convert.h"
 #include "host/lua/table_reader.h"

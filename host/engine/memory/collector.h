@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "host/engine/memory/allocator.h"
-#include "host/engine/vm.h"
+#include "host/engine/runtime/vm.h"
 
 namespace rtrain {
 

@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "host/base/text.h"
-#include "host/engine/tensor/tensor.h"
+#include "host/engine/runtime/lua_tensor.h"
 
 namespace rtrain {
 namespace {

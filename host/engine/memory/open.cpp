@@ -1,6 +1,6 @@
 #include "host/engine/memory/open.h"
 
-#include "host/engine/engine.h"
+#include "host/engine/runtime/open.h"
 
 namespace rtrain {
 

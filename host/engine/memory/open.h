@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "host/engine/guard.h"
+#include "host/engine/runtime/guard.h"
 #include "host/lua/class.h"
 
 namespace rtrain {

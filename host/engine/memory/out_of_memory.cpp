@@ -122,6 +122,12 @@ Error out_of_memory_error(const OutOfMemory& failure) {
   return device_error(failure, *device, {});
 }
 
+std::optional<Error> translate_out_of_memory(const std::exception& e) {
+  const auto* full = dynamic_cast<const c10::OutOfMemoryError*>(&e);
+  if (full == nullptr) return std::nullopt;
+  return out_of_memory_error(OutOfMemory(*full));
+}
+
 Error out_of_memory_error(lua_State* L, const OutOfMemory& failure, const std::string& operation,
                           const std::string& arguments) {
   const auto number = device_of(failure.text);

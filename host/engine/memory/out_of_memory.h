@@ -4,6 +4,8 @@
 
 #include <c10/util/Exception.h>
 
+#include <exception>
+#include <optional>
 #include <string>
 
 #include "host/base/error.h"
@@ -19,6 +21,9 @@ struct OutOfMemory {
 
 // LibTorch's text in short, the figures of the devices, and what helps. kOutOfMemory.
 Error out_of_memory_error(const OutOfMemory& failure);
+
+// The same of an exception, where it is one: an ErrorTranslator (runtime/guard.h).
+std::optional<Error> translate_out_of_memory(const std::exception& e);
 
 // The same with the operation, its arguments (may be "") and the largest tensors that the script
 // can reach. Goes through the whole state: not for use inside a handler.

@@ -9,7 +9,7 @@
 #include "host/engine/memory/collector.h"
 #include "host/engine/memory/history_frames.h"
 #include "host/engine/memory/out_of_memory.h"
-#include "host/engine/tensor/tensor.h"
+#include "host/engine/runtime/lua_tensor.h"
 
 namespace rtrain {
 

@@ -1,8 +1,8 @@
 // torch.scope: releases the tensors made inside a function call.
-#include "host/engine/checks.h"
 #include "host/engine/memory/open.h"
-#include "host/engine/tensor/tensor.h"
-#include "host/engine/vm.h"
+#include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/lua_tensor.h"
+#include "host/engine/runtime/vm.h"
 
 namespace rtrain {
 namespace {
@@ -94,7 +94,7 @@ int scope(lua_State* L) {
   lua_insert(L, 1);
   Scope scope(vm(L), L);
   lua_pushvalue(L, 1);
-  lua_pushcclosure(L, (&guarded<&keep, TorchTranslate>), 1);
+  push_torch_function<&keep>(L, 1);
   lua_call(L, 1, LUA_MULTRET);
   const int top = lua_gettop(L);
   for (int i = 2; i <= top; ++i) keep_value(L, i, 1);

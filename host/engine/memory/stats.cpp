@@ -1,7 +1,7 @@
 // memory_stats: what tensors hold, on each device, and how often the collector was made to run.
 #include "host/engine/memory/collector.h"
 #include "host/engine/memory/open.h"
-#include "host/engine/table_fields.h"
+#include "host/engine/runtime/table_fields.h"
 
 namespace rtrain {
 namespace {

@@ -5,7 +5,7 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/operators/arguments.h"
-#include "host/engine/tensor/scalars.h"
+#include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {

@@ -10,9 +10,9 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
-#include "host/engine/tensor/dtype.h"
+#include "host/engine/runtime/dtype.h"
+#include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/random.h"
-#include "host/engine/tensor/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "host/engine/operators/overloads.h"
-#include "host/engine/vm.h"
+#include "host/engine/runtime/vm.h"
 #include "host/lua/lua.h"
 
 namespace rtrain {

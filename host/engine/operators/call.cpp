@@ -6,20 +6,20 @@
 #include <algorithm>
 #include <optional>
 
-#include "host/engine/checks.h"
-#include "host/engine/data/loader_thread.h"
-#include "host/engine/engine.h"
-#include "host/engine/guard.h"
 #include "host/engine/memory/collector.h"
 #include "host/engine/memory/history_frames.h"
 #include "host/engine/memory/out_of_memory.h"
 #include "host/engine/operators/argument_stacks.h"
 #include "host/engine/operators/arguments.h"
 #include "host/engine/operators/fast/fast_ops.h"
-#include "host/engine/profiler/line_range.h"
-#include "host/engine/tensor/dtype.h"
+#include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/dtype.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/line_range.h"
+#include "host/engine/runtime/loader_thread.h"
+#include "host/engine/runtime/open.h"
+#include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/named_results.h"
-#include "host/engine/tensor/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
@@ -360,7 +360,7 @@ Op* find_op(Vm& vm, const std::string& name) {
       vm.ops.erase(name);
       return nullptr;
     }
-    slot = std::make_unique<Op>();
+    slot = std::make_shared<Op>();
     slot->family = family;
   }
   return slot.get();
@@ -396,9 +396,12 @@ void push_op(lua_State* L, Op& op) {
 void push_method(lua_State* L, Op& op) {
   if (op.family->self_place == 0) return push_op(L, op);
   lua_pushlightuserdata(L, &op);
-  lua_pushcclosure(L, &guarded<&method_function, TorchTranslate>, 1);
+  push_torch_function<&method_function>(L, 1);
 }
 
-void open_ops(lua_State* L) { add_functions(L, kFunctions); }
+void open_ops(lua_State* L) {
+  vm(L).stacks = std::make_shared<ArgumentStacks>();
+  add_functions(L, kFunctions);
+}
 
 }  // namespace rtrain

@@ -7,7 +7,7 @@
 
 #include "host/base/error.h"
 #include "host/engine/operators/overloads.h"
-#include "host/engine/vm.h"
+#include "host/engine/runtime/vm.h"
 #include "host/lua/lua.h"
 
 namespace rtrain {

@@ -11,10 +11,10 @@
 #include <ATen/ops/sub.h>
 #include <c10/util/Exception.h>
 
-#include "host/engine/guard.h"
 #include "host/engine/memory/retry.h"
 #include "host/engine/operators/call.h"
-#include "host/engine/tensor/scalars.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
@@ -145,11 +145,6 @@ constexpr Method kOperators[] = {torch_method<&binary<Add>>("__add"),
 
 }  // namespace
 
-void add_operators(lua_State* L) {
-  for (const Method& m : kOperators) {
-    lua_pushcfunction(L, m.function());
-    lua_setfield(L, -2, m.name());
-  }
-}
+void add_operators(lua_State* L) { add_functions(L, kOperators); }
 
 }  // namespace rtrain

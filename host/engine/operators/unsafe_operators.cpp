@@ -10,7 +10,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
-#include "host/engine/tensor/dtype.h"
+#include "host/engine/runtime/dtype.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {

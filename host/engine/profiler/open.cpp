@@ -2,12 +2,12 @@
 // they mean.
 #include <memory>
 
-#include "host/engine/checks.h"
-#include "host/engine/engine.h"
-#include "host/engine/guard.h"
-#include "host/engine/profiler/line_range.h"
 #include "host/engine/profiler/profile_class.h"
-#include "host/engine/profiler/ranges.h"
+#include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/line_range.h"
+#include "host/engine/runtime/open.h"
+#include "host/engine/runtime/ranges.h"
 
 namespace rtrain {
 namespace {

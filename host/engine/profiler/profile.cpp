@@ -11,7 +11,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
-#include "host/engine/profiler/line_range.h"
+#include "host/engine/runtime/line_range.h"
 
 namespace rtrain {
 namespace {

@@ -1,7 +1,7 @@
 #include "host/engine/profiler/profile_class.h"
 
-#include "host/engine/checks.h"
-#include "host/engine/table_fields.h"
+#include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/table_fields.h"
 
 namespace rtrain {
 namespace {

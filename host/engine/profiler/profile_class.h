@@ -4,9 +4,9 @@
 #include <array>
 #include <memory>
 
-#include "host/engine/guard.h"
 #include "host/engine/profiler/profile.h"
-#include "host/engine/profiler/ranges.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/ranges.h"
 
 namespace rtrain {
 

@@ -2,9 +2,9 @@
 // host/base/profiler_api.h.
 #include "host/base/profiler_api.h"
 
-#include "host/engine/guard.h"
 #include "host/engine/profiler/profile.h"
-#include "host/engine/profiler/ranges.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/ranges.h"
 
 namespace rtrain {
 namespace {

@@ -12,10 +12,10 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
-#include "host/engine/cuda/capture_gate.h"
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/memory/allocator.h"
-#include "host/engine/profiler/line_range.h"
+#include "host/engine/runtime/line_range.h"
+#include "host/engine/torch_cuda/capture_gate.h"
 
 namespace rtrain {
 namespace {

@@ -9,14 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "host/engine/checks.h"
-#include "host/engine/engine.h"
-#include "host/engine/guard.h"
 #include "host/engine/memory/retry.h"
-#include "host/engine/tensor/dtype.h"
+#include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/dtype.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/open.h"
+#include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/empty_tensor.h"
 #include "host/engine/tensor/number_list.h"
-#include "host/engine/tensor/scalars.h"
 #include "host/engine/tensor/sizes.h"
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/options.h"

@@ -6,10 +6,10 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
-#include "host/engine/checks.h"
 #include "host/engine/memory/retry.h"
-#include "host/engine/tensor/dtype.h"
-#include "host/engine/tensor/scalars.h"
+#include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/dtype.h"
+#include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/options.h"
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "host/engine/guard.h"
+#include "host/engine/runtime/guard.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
@@ -75,7 +75,7 @@ void push_result_names(lua_State* L) {
     lua_pushboolean(L, 1);
     lua_setfield(L, -2, name);
   }
-  lua_pushcfunction(L, (&guarded<&named_result, TorchTranslate>));
+  push_torch_function<&named_result>(L);
 }
 
 }  // namespace rtrain

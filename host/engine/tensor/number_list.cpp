@@ -8,7 +8,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
-#include "host/engine/tensor/dtype.h"
+#include "host/engine/runtime/dtype.h"
 #include "host/engine/tensor/empty_tensor.h"
 
 namespace rtrain {

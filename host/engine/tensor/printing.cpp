@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "host/base/text.h"
-#include "host/engine/guard.h"
-#include "host/engine/tensor/dtype.h"
+#include "host/engine/runtime/dtype.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/number_format.h"
-#include "host/engine/tensor/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
@@ -240,7 +240,7 @@ void open_printing(lua_State* L) {
   lua_pushlightuserdata(L, const_cast<char*>(&kOptionsKey));
   new (lua_newuserdata(L, sizeof(PrintOptions))) PrintOptions();
   lua_rawset(L, LUA_REGISTRYINDEX);
-  lua_pushcfunction(L, (&guarded<&set_printoptions, TorchTranslate>));
+  push_torch_function<&set_printoptions>(L);
   lua_setfield(L, -2, "set_printoptions");
 }
 

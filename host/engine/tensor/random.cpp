@@ -6,12 +6,12 @@
 #include <memory>
 #include <mutex>
 
-#include "host/engine/checks.h"
 #include "host/engine/cuda/cuda.h"
-#include "host/engine/data/loader_thread.h"
-#include "host/engine/engine.h"
-#include "host/engine/guard.h"
-#include "host/engine/tensor/scalars.h"
+#include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/loader_thread.h"
+#include "host/engine/runtime/open.h"
+#include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
@@ -194,7 +194,7 @@ int index(lua_State* L) {
 void add_device(lua_State* L) {
   luaL_getmetatable(L, Class<at::Generator>::kName);
   lua_getfield(L, -1, "__index");
-  lua_pushcclosure(L, &guarded<&index, TorchTranslate>, 1);
+  push_torch_function<&index>(L, 1);
   lua_setfield(L, -2, "__index");
   lua_pop(L, 1);
 }

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "host/base/text.h"
-#include "host/engine/guard.h"
+#include "host/engine/runtime/guard.h"
 #include "host/engine/tensor/sizes.h"
 #include "host/engine/tensor/tensor.h"
 
@@ -32,7 +32,7 @@ int index(lua_State* L) {
                 "lists of sizes are counted from 1: x.shape[1] is dimension 0, x:size(0) too");
   }
   if (lua_type(L, 2) == LUA_TSTRING && std::string_view(lua_tostring(L, 2)) == "numel") {
-    lua_pushcfunction(L, (&guarded<&numel, TorchTranslate>));
+    push_torch_function<&numel>(L);
     return 1;
   }
   lua_pushnil(L);
@@ -90,7 +90,7 @@ void open_size(lua_State* L) {
   lua_pushvalue(L, -1);
   lua_setfield(L, -3, "_size_meta");
   vm(L).size_meta_ref = luaL_ref(L, LUA_REGISTRYINDEX);
-  lua_pushcfunction(L, (&guarded<&make, TorchTranslate>));
+  push_torch_function<&make>(L);
   lua_setfield(L, -2, "Size");
 }
 

@@ -4,7 +4,7 @@
 
 #include <c10/util/SmallVector.h>
 
-#include "host/engine/tensor/scalars.h"
+#include "host/engine/runtime/scalars.h"
 #include "host/lua/lua.h"
 
 namespace rtrain {

@@ -2,9 +2,9 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 
-#include "host/engine/engine.h"
-#include "host/engine/guard.h"
 #include "host/engine/memory/retry.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/open.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {

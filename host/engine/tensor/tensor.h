@@ -1,31 +1,14 @@
-// host/engine/tensor/tensor.h: at::Tensor as a Lua value: a userdata that holds one intrusive
-// pointer.
+// host/engine/tensor/tensor.h: how tensors enter Lua.
 //
-// `__gc` and `release` only drop the pointer; every later use of the userdata is an argument error.
-// Every tensor that enters Lua goes through push_tensor, which also pays the garbage collector's
-// debt (memory.h).
+// Each goes through push_tensor, which may then have Lua's garbage collected
+// (memory/collector.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
-#include <string>
-#include <vector>
-
-#include "host/engine/vm.h"
-#include "host/lua/lua.h"
+#include "host/engine/runtime/lua_tensor.h"
 
 namespace rtrain {
-
-// The tensor at the index; null when it is none. A released one is an undefined tensor.
-at::Tensor* test_tensor(lua_State* L, int index);
-at::Tensor* test_tensor(const Vm& vm, lua_State* L, int index);
-
-// The tensor at the index. Throws Error(kArgument) naming the argument when there is none, or when
-// it was released.
-at::Tensor& check_tensor(lua_State* L, int index);
-
-// The tensors of the list at the index. Throws Error(kArgument) naming the item that is none.
-std::vector<at::Tensor> check_tensors(lua_State* L, int index);
 
 // Pushes the tensor as a new userdata; an undefined tensor as nil.
 void push_tensor(lua_State* L, at::Tensor tensor);
@@ -33,14 +16,5 @@ void push_tensor(Vm& vm, lua_State* L, at::Tensor tensor);
 
 // Pushes a list of sizes: prints like torch.Size, and its index 0 raises.
 void push_sizes(lua_State* L, at::IntArrayRef sizes);
-
-// "float32 [2, 3]": how messages name a tensor.
-std::string describe(const at::Tensor& tensor);
-
-// The value at the index for a message: "float32 [2, 3]", "number 3", "nil".
-std::string describe_value(lua_State* L, int index);
-
-// "float32 [2], number 3": the first values on the stack.
-std::string describe_stack(lua_State* L, int count);
 
 }  // namespace rtrain

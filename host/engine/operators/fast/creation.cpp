@@ -9,8 +9,8 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
-#include "host/engine/data/loader_thread.h"
 #include "host/engine/operators/fast/fast_op.h"
+#include "host/engine/runtime/loader_thread.h"
 
 namespace rtrain::fast {
 namespace {

@@ -13,12 +13,12 @@
 #include <string_view>
 #include <vector>
 
-#include "host/engine/guard.h"
 #include "host/engine/memory/history_frames.h"
 #include "host/engine/memory/out_of_memory.h"
 #include "host/engine/operators/call.h"
-#include "host/engine/profiler/line_range.h"
-#include "host/engine/tensor/scalars.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/line_range.h"
+#include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/sizes.h"
 #include "host/engine/tensor/tensor.h"
 

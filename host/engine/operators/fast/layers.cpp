@@ -11,8 +11,8 @@
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/tanh.h>
 
-#include "host/engine/data/loader_thread.h"
 #include "host/engine/operators/fast/fast_op.h"
+#include "host/engine/runtime/loader_thread.h"
 
 namespace rtrain::fast {
 namespace {

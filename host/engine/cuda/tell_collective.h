@@ -1,0 +1,18 @@
+// host/engine/cuda/tell_collective.h: who is told of each collective before its data move.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace rtrain {
+
+// Gives the collective's number in the order of this rank's calls, 0 where nobody counts. Throws
+// where another rank has called another one at this place.
+using TellCollective =
+    std::function<uint64_t(const std::string& operation, const std::vector<at::Tensor>& tensors)>;
+
+}  // namespace rtrain

@@ -1,0 +1,21 @@
+#include "host/engine/runtime/callback.h"
+
+#include "host/lua/main_state.h"
+
+namespace rtrain {
+
+Callback::Callback(lua_State* L)
+    : vm_(vm(L)), open_(vm_.open), main_(main_state(L)), function_(std::make_unique<Ref>(L)) {}
+
+Callback::~Callback() {
+  // In a closed state there is no registry to take the reference out of.
+  if (!*open_) static_cast<void>(function_.release());
+}
+
+lua_State* Callback::push() const {
+  lua_State* L = vm_.running != nullptr ? vm_.running : main_;
+  function_->push(L);
+  return L;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,36 @@
+// host/engine/runtime/dtype.h: dtypes, devices, layouts and memory formats as the strings that Lua
+// uses.
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/Layout.h>
+#include <c10/core/MemoryFormat.h>
+#include <c10/core/ScalarType.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rtrain {
+
+// "float32", "int64", "bool", …
+std::string dtype_name(at::ScalarType dtype);
+// Also takes PyTorch's other names ("float", "long", "half", "torch.float32"); nothing for an
+// unknown one.
+std::optional<at::ScalarType> dtype_from_name(std::string_view name);
+// Throws Error(kArgument) with "did you mean" and the valid names.
+at::ScalarType parse_dtype(std::string_view name);
+
+// Throws Error(kArgument) for a device text that does not parse.
+c10::Device parse_device(const std::string& name);
+std::optional<c10::Device> device_from_name(const std::string& name);
+
+std::optional<at::MemoryFormat> memory_format_from_name(std::string_view name);
+// Throws Error(kArgument) with "did you mean" for an unknown one.
+at::MemoryFormat parse_memory_format(std::string_view name);
+
+// "strided", "sparse_coo", …
+std::string layout_name(at::Layout layout);
+std::optional<at::Layout> layout_from_name(std::string_view name);
+
+}  // namespace rtrain

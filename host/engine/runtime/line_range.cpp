@@ -1,0 +1,26 @@
+#include "host/engine/runtime/line_range.h"
+
+#include "host/base/progress_page.h"
+#include "host/base/text.h"
+#include "host/engine/runtime/ranges.h"
+
+namespace rtrain {
+
+std::string lua_line(lua_State* L) {
+  lua_Debug info;
+  for (int level = 0; lua_getstack(L, level, &info) != 0; ++level) {
+    if (lua_getinfo(L, "Sl", &info) == 0 || info.currentline < 0) continue;
+    std::string line = cat(info.short_src, ":", info.currentline);
+    if (is_users_line(line)) return line;
+  }
+  return {};
+}
+
+void LineRange::begin(lua_State* L) {
+  const std::string line = lua_line(L);
+  if (!line.empty()) range_ = new ProfileRange(cat(kLinePrefix, line));
+}
+
+void LineRange::end() { delete range_; }
+
+}  // namespace rtrain

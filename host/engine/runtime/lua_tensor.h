@@ -1,0 +1,37 @@
+// host/engine/runtime/lua_tensor.h: at::Tensor as a Lua value: a userdata that holds one intrusive
+// pointer.
+//
+// `__gc` and `release` only drop the pointer; every later use of the userdata is an argument error.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+#include <vector>
+
+#include "host/engine/runtime/vm.h"
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+// The tensor at the index; null when it is none. A released one is an undefined tensor.
+at::Tensor* test_tensor(lua_State* L, int index);
+at::Tensor* test_tensor(const Vm& vm, lua_State* L, int index);
+
+// The tensor at the index. Throws Error(kArgument) naming the argument when there is none, or when
+// it was released.
+at::Tensor& check_tensor(lua_State* L, int index);
+
+// The tensors of the list at the index. Throws Error(kArgument) naming the item that is none.
+std::vector<at::Tensor> check_tensors(lua_State* L, int index);
+
+// "float32 [2, 3]": how messages name a tensor.
+std::string describe(const at::Tensor& tensor);
+
+// The value at the index for a message: "float32 [2, 3]", "number 3", "nil".
+std::string describe_value(lua_State* L, int index);
+
+// "float32 [2], number 3": the first values on the stack.
+std::string describe_stack(lua_State* L, int count);
+
+}  // namespace rtrain

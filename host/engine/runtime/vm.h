@@ -1,0 +1,56 @@
+// host/engine/runtime/vm.h: what the engine keeps for each Lua virtual machine: cached metatables,
+// operators, argument stacks.
+//
+// Owned by a userdata in the registry, freed when the state closes. Used only by the thread of its
+// state.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "host/base/host_api.h"
+#include "host/engine/runtime/wrapped_number.h"
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+class ArgumentStacks;
+struct Op;
+
+struct Vm {
+  const void* registry = nullptr;  // identifies the virtual machine
+  const HostApi* host = nullptr;
+  const void* tensor_meta = nullptr;
+  int tensor_meta_ref = LUA_NOREF;
+  int size_meta_ref = LUA_NOREF;
+  int methods_ref = LUA_NOREF;       // the table that Lua sees as torch._C.Tensor
+  int cdata_kind_ref = LUA_NOREF;    // function(cdata) → 0 other, 1 int64, 2 uint64, 3 complex
+  int make_int64_ref = LUA_NOREF;    // function(high, low) → int64 cdata
+  int make_complex_ref = LUA_NOREF;  // function(re, im) → complex cdata
+  const void* slice_meta = nullptr;
+  int slice_meta_ref = LUA_NOREF;
+  const void* none = nullptr;  // the userdata torch.none
+  int none_ref = LUA_NOREF;
+  std::unordered_map<std::string, std::shared_ptr<Op>> ops;
+
+  WrappedNumbers numbers;
+
+  std::shared_ptr<ArgumentStacks> stacks;  // open_ops makes them
+
+  lua_State* running = nullptr;  // the coroutine that called backward(): hooks run on it
+  // False once the state is closing; outlives the Vm, for callbacks that LibTorch drops later.
+  std::shared_ptr<bool> open = std::make_shared<bool>(true);
+
+  int scope_ref = LUA_NOREF;  // weak list of the tensors made in the innermost torch.scope
+  size_t scope_count = 0;
+  bool collecting = false;
+};
+
+// The state's Vm. Throws Error(kInternal) when the engine was not opened in it.
+Vm& vm(lua_State* L);
+
+// Makes the Vm of a new state.
+Vm& create_vm(lua_State* L, const HostApi* host);
+
+}  // namespace rtrain

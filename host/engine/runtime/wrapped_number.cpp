@@ -1,0 +1,57 @@
+#include "host/engine/runtime/wrapped_number.h"
+
+#include <ATen/ScalarOps.h>
+#include <c10/core/InferenceMode.h>
+
+#include <bit>
+
+namespace rtrain {
+namespace {
+
+// Half precision keeps the number as it is: its kernels compute with the number in float.
+at::ScalarType operand_dtype(const at::Scalar& number, at::ScalarType other) {
+  const bool floating = number.isFloatingPoint();
+  if (other == at::kFloat || other == at::kDouble || (other == at::kLong && !floating))
+    return other;
+  return floating ? at::kDouble : at::kLong;
+}
+
+at::Tensor wrap(const at::Scalar& number) {
+  at::Tensor out = c10::scalar_to_tensor(number);
+  out.unsafeGetTensorImpl()->set_wrapped_number(true);
+  return out;
+}
+
+at::Tensor wrap(const at::Scalar& number, at::ScalarType dtype) {
+  if (dtype == at::kLong || dtype == at::kDouble) {
+    return wrap(dtype == at::kLong ? at::Scalar(number.toLong()) : at::Scalar(number.toDouble()));
+  }
+  // A number beyond float's range is infinity, as a conversion inside the operator makes it.
+  const auto value = static_cast<float>(number.toDouble());
+  at::Tensor out =
+      at::detail::scalar_tensor_static(at::Scalar(value), at::kFloat, at::Device(at::kCPU));
+  out.unsafeGetTensorImpl()->set_wrapped_number(true);
+  return out;
+}
+
+}  // namespace
+
+const at::Tensor& WrappedNumbers::get(const at::Scalar& number, const at::Tensor& other) {
+  const bool floating = number.isFloatingPoint();
+  // A tensor made in inference mode cannot be saved for a backward pass outside of it.
+  if ((!floating && !number.isIntegral(/*includeBool=*/false)) ||
+      c10::InferenceMode::is_enabled()) {
+    return uncached_ = wrap(number);
+  }
+  const at::ScalarType dtype = operand_dtype(number, other.scalar_type());
+  const uint64_t bits = floating ? std::bit_cast<uint64_t>(number.toDouble())
+                                 : static_cast<uint64_t>(number.toLong());
+  const uint64_t hash = (bits + static_cast<uint64_t>(dtype)) * 0x9e3779b97f4a7c15u;
+  Entry& entry = entries_[hash >> 59];
+  if (entry.bits != bits || entry.floating != floating || entry.dtype != dtype) {
+    entry = {bits, floating, dtype, wrap(number, dtype)};
+  }
+  return entry.tensor;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,32 @@
+// host/engine/runtime/wrapped_number.h: a number as the operand of a tensor operator.
+//
+// Like Python's binding, arithmetic with a number uses a 0-dim tensor marked "wrapped", which does
+// not take part in type promotion within its category: one dispatch instead of the two that the
+// Scalar overloads make. Where the result has the other operand's dtype anyway, the number is made
+// in that dtype, which saves the operator a conversion. The tensors of recent numbers are kept,
+// since loops use the same ones again and again.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+
+namespace rtrain {
+
+class WrappedNumbers {
+ public:
+  // The number as an operand beside `other`. Valid until the next call.
+  const at::Tensor& get(const at::Scalar& number, const at::Tensor& other);
+
+ private:
+  struct Entry {
+    uint64_t bits = 0;
+    bool floating = false;
+    at::ScalarType dtype = at::ScalarType::Undefined;
+    at::Tensor tensor;
+  };
+  std::array<Entry, 32> entries_;
+  at::Tensor uncached_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,14 @@
+// host/engine/tensor_class/attributes.h: what a tensor answers without a call: x.shape, x.dtype,
+// x.grad, …
+#pragma once
+
+#include <span>
+
+#include "host/lua/class.h"
+
+namespace rtrain {
+
+std::span<const Method> attribute_getters();  // (tensor) → value
+std::span<const Method> attribute_setters();  // (tensor, value)
+
+}  // namespace rtrain

@@ -1,0 +1,15 @@
+// host/engine/tensor_class/indexing.h: x[i], x[mask], x[{0, torch.slice(1, 3), '...', torch.none}],
+// read and assigned.
+#pragma once
+
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+int get_item(lua_State* L);  // (tensor, key) → tensor
+int set_item(lua_State* L);  // (tensor, key, value)
+
+// Adds slice and none to the module table at the top of the stack.
+void open_indexing(lua_State* L);
+
+}  // namespace rtrain

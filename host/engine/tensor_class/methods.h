@@ -1,0 +1,13 @@
+// host/engine/tensor_class/methods.h: the methods of tensors that are no ATen operators: size,
+// item, tolist, to, backward, …
+#pragma once
+
+#include <span>
+
+#include "host/lua/class.h"
+
+namespace rtrain {
+
+std::span<const Method> tensor_methods();
+
+}  // namespace rtrain

@@ -1,0 +1,36 @@
+#include "host/engine/torch_cuda/allocator_settings.h"
+
+#include <c10/core/AllocatorConfig.h>
+#include <c10/util/Exception.h>
+
+#include <cstdlib>
+#include <mutex>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+void check_variable(const char* name, const char* value) {
+  try {
+    c10::CachingAllocator::setAllocatorSettings(value);
+  } catch (const c10::Error& e) {
+    throw Error(Code::kConfig, cat(name, "=", value, ": ", e.what_without_backtrace()));
+  }
+}
+
+}  // namespace
+
+void check_allocator_settings() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    // LibTorch reads the first one that is set.
+    for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
+      const char* value = std::getenv(name);
+      if (value != nullptr) return check_variable(name, value);
+    }
+  });
+}
+
+}  // namespace rtrain
