@@ -43,7 +43,7 @@ struct CollectiveFacts {
 struct WaitFacts {
   WaitKind kind = WaitKind::kOwn;
   std::string operation;  // as people see it
-  double since_s = 0;  // only compared
+  double since_s = 0;     // only compared
   std::string line;
   uint64_t sequence = 0;  // of the collective that the rank's device waits in; 0: it waits itself
 };
