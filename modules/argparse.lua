@@ -3,10 +3,10 @@
 -- The script's arguments are what follows the file in `rtrain exec` and what follows `--` in `rtrain run`. A wrong one ends the
 -- process with exit code 2.
 
-local argparse = require 'rtrain._argparse'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
-local overrides = require 'rtrain.overrides'
+local argparse = require 'base._argparse'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
+local overrides = require 'base.overrides'
 
 -- All parsers have one class, whose `error` can be replaced.
 local Parser = getmetatable(argparse())

@@ -1,4 +1,4 @@
-// host/arrow/bindings.h: the parts that together make the module table `rtrain._arrow`, and what
+// host/arrow/bindings.h: the parts that together make the module table `base._arrow`, and what
 // they ask of arguments.
 //
 // Readers:

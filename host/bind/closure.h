@@ -1,4 +1,4 @@
-// host/bind/closure.h: the module `rtrain._closure`: dump(value) → bytes, warning; load(bytes) →
+// host/bind/closure.h: the module `base._closure`: dump(value) → bytes, warning; load(bytes) →
 // value.
 #pragma once
 

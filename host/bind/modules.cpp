@@ -20,13 +20,13 @@ int open_engine_module(lua_State* L) { return open_engine(L, &host_api()); }
 
 void add_host_modules(State& state) {
   state.preload("torch._C", &guarded<&open_engine_module>);
-  state.preload("rtrain._arrow", &guarded<&open_arrow>);
+  state.preload("base._arrow", &guarded<&open_arrow>);
   state.preload("rtrain._host", &guarded<&open_host>);
-  state.preload("rtrain._closure", &guarded<&open_closure>);
+  state.preload("base._closure", &guarded<&open_closure>);
   state.preload("rtrain._controller", &guarded<&open_controller>);
   state.preload("rtrain._worker", &guarded<&open_worker>);
   state.preload("rtrain._local", &guarded<&open_local>);
-  state.preload("rtrain._system", &guarded<&open_system>);
+  state.preload("base._system", &guarded<&open_system>);
 }
 
 }  // namespace rtrain

@@ -1,4 +1,4 @@
-// host/bind/system.h: the module `rtrain._system`: clock, paths, folders, and what a checkpoint
+// host/bind/system.h: the module `base._system`: clock, paths, folders, and what a checkpoint
 // folder says of itself.
 //
 //   monotonic() → seconds

@@ -57,7 +57,7 @@ std::string check_gpus(const std::string& text) {
 
 List to_list(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }
 
-// What rtrain.launch reads as package.loaded['rtrain._flags'].
+// What rtrain.run.launch reads as package.loaded['rtrain._flags'].
 Map flags_of(const RunOptions& options, const std::vector<std::string>& command) {
   Map flags{{"script", options.file},
             {"set", to_list(options.set)},
@@ -76,7 +76,7 @@ Map flags_of(const RunOptions& options, const std::vector<std::string>& command)
   return flags;
 }
 
-// rtrain.launch leaves a mark in the flags.
+// rtrain.run.launch leaves a mark in the flags.
 bool has_trained(lua_State* L) {
   lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
   lua_getfield(L, -1, "rtrain._flags");

@@ -1,12 +1,18 @@
 // host/lua/class.h: how a C++ class becomes a Lua class: userdata of one smart-pointer slot and a
 // list of methods.
 //
-// Bound by a specialization `Class<T>` with
-//   using Slot = std::shared_ptr<T>;              // or intrusive_ptr, unique_ptr: contextually
-//   bool, reset() static constexpr const char* kName = "torch.Tensor"; static constexpr std::array
-//   kMethods = {method<&size>("size"), method<&index>("__index"), …};
-// Names beginning with "__" go to the metatable. `__gc` and `release` are there for every class and
-// only drop the slot; any later use is an argument error.
+// Bound by a specialization:
+//
+//     template <>
+//     struct Class<Tensor> {
+//       using Slot = std::shared_ptr<Tensor>;
+//       static constexpr const char* kName = "torch.Tensor";
+//       static constexpr std::array kMethods = {method<&size>("size"), method<&index>("__index")};
+//     };
+//
+// A Slot may also be an intrusive_ptr or unique_ptr: anything with reset() and a conversion to
+// bool. Names beginning with "__" go to the metatable. `__gc` and `release` are there for every
+// class and only drop the slot; any later use is an argument error.
 #pragma once
 
 #include <new>

@@ -262,7 +262,7 @@ void open_errors(lua_State* L) {
   lua_getglobal(L, "package");
   lua_getfield(L, -1, "preload");
   lua_pushcfunction(L, &open_errors_module);
-  lua_setfield(L, -2, "rtrain.errors");
+  lua_setfield(L, -2, "base.errors");
   lua_pop(L, 2);
 }
 

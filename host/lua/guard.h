@@ -48,7 +48,7 @@ void protected_call(lua_State* L, int nargs, int nresults);
 // embedded module; "" if none.
 std::string user_position(lua_State* L, int level = 0);
 
-// Sets up the error object's metatable and `rtrain.errors` in a new state.
+// Sets up the error object's metatable and `base.errors` in a new state.
 //   errors.raise(code, message): raises at the user's line.  errors.wrap(value): any error value as
 //   an error object. errors.is_error(value).  errors.suggestion(name, candidates): ": did you mean
 //   'x'?" or "".

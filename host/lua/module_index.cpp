@@ -37,12 +37,22 @@ void push_package_field(lua_State* L, const char* name) {
   lua_pop(L, 1);
 }
 
-// A module of the executable: its names are taken, also for modules without a text (torch._C).
-bool is_library(const std::string& name) {
+// A module that C++ opens: torch._C, base._system.
+bool is_native(lua_State* L, const std::string& name) {
+  push_package_field(L, "preload");
+  lua_getfield(L, -1, name.c_str());
+  const bool out = lua_iscfunction(L, -1) != 0;
+  lua_pop(L, 2);
+  return out;
+}
+
+// A module of the executable. `base` is not reserved as a whole: a script may have a folder of that
+// name.
+bool is_library(lua_State* L, const std::string& name) {
   for (const std::string_view prefix : {"rtrain", "torch", "vision"}) {
     if (name == prefix || name.starts_with(cat(prefix, "."))) return true;
   }
-  return is_standard(name) || find_module(name).has_value();
+  return is_standard(name) || is_native(L, name) || find_module(name).has_value();
 }
 
 // The file that require would take on this search path ("path" or "cpath"); empty when there is
@@ -187,7 +197,7 @@ void ModuleIndex::add_roots() {
 
 void ModuleIndex::add_module(const std::string& name) {
   if (name == "_G") return;
-  const bool library = is_library(name);
+  const bool library = is_library(L_, name);
   if (!library && !is_user_module(name)) return;
   lua_getfield(L_, LUA_REGISTRYINDEX, "_LOADED");
   lua_getfield(L_, -1, name.c_str());

@@ -33,7 +33,7 @@ int print(lua_State* L) {
   for (int index = 2; index <= count + 1; ++index) {
     if (!is_plain_table(L, index)) continue;
     lua_getglobal(L, "require");
-    lua_pushliteral(L, "rtrain.table_text");
+    lua_pushliteral(L, "base.table_text");
     lua_call(L, 1, 1);
     lua_pushvalue(L, index);
     lua_call(L, 1, 1);

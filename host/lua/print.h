@@ -5,7 +5,7 @@
 
 namespace rtrain {
 
-// Replaces the state's print: a table without a text of its own is shown as rtrain/table_text.lua
+// Replaces the state's print: a table without a text of its own is shown as base/table_text.lua
 // writes it, where Lua shows an address. Everything else is Lua's print.
 void add_print(lua_State* L);
 

@@ -6,12 +6,12 @@
 namespace rtrain {
 namespace {
 
-// Calls the function of rtrain.pythonisms with the values at the top, which it takes away; "" when
-// it has nothing to say.
+// Calls the function of base.errors.pythonisms with the values at the top, which it takes away; ""
+// when it has nothing to say.
 std::string ask(lua_State* L, const char* function, int count) {
   const int first = lua_gettop(L) - count + 1;
   lua_getglobal(L, "require");
-  lua_pushliteral(L, "rtrain.pythonisms");
+  lua_pushliteral(L, "base.errors.pythonisms");
   std::string out;
   if (lua_pcall(L, 1, 1, 0) == 0) {
     lua_getfield(L, -1, function);

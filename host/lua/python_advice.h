@@ -1,4 +1,5 @@
-// host/lua/python_advice.h: what to write instead of Python in a script (rtrain/pythonisms.lua).
+// host/lua/python_advice.h: what to write instead of Python in a script
+// (base/errors/pythonisms.lua).
 #pragma once
 
 #include <string>

@@ -48,7 +48,7 @@ void load_text(lua_State* L, const std::string& text, const std::string& chunk) 
   throw Error(Code::kUser, with_python_advice(L, text, message), "(while reading the code)");
 }
 
-// Names below which every module is one of rtrain's.
+// Names below which every module is one of rtrain's. Below `base` a script may have its own.
 bool is_library_name(std::string_view name) {
   return name.starts_with("rtrain.") || name.starts_with("torch.") || name.starts_with("vision.");
 }
@@ -98,7 +98,7 @@ void set_arguments(lua_State* L, const std::string& zero, const std::vector<std:
 // From now on the state knows which functions were compiled as calling themselves.
 void watch_recursion(lua_State* L) {
   lua_getglobal(L, "require");
-  lua_pushliteral(L, "rtrain.recursion");
+  lua_pushliteral(L, "base.errors.recursion");
   protected_call(L, 1, 0);
 }
 

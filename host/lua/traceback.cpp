@@ -75,7 +75,7 @@ bool push_finder(lua_State* L, const char* module) {
 class Walk {
  public:
   Walk(lua_State* L, const std::string& operation, bool may_ask) : L_(L), operation_(operation) {
-    if (may_ask && push_finder(L_, "rtrain.tail_call")) finder_ = lua_gettop(L_);
+    if (may_ask && push_finder(L_, "base.errors.tail_call")) finder_ = lua_gettop(L_);
   }
 
   void visit(int first, int last) {
@@ -159,7 +159,7 @@ class Walk {
 // What errors.context says; "" when it says nothing.
 std::string context_text(lua_State* L, int level) {
   lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
-  lua_getfield(L, -1, "rtrain.errors");
+  lua_getfield(L, -1, "base.errors");
   if (!lua_istable(L, -1)) return "";
   lua_getfield(L, -1, "context");
   return lua_isfunction(L, -1) && ask(L, level, nullptr) ? take_texts(L).first : "";
@@ -167,7 +167,7 @@ std::string context_text(lua_State* L, int level) {
 
 // What is wrong with a method that was called with a dot, and where; two empty texts without one.
 std::pair<std::string, std::string> find_slip(lua_State* L, int level) {
-  const bool is_asked = push_finder(L, "rtrain.method_call") && ask(L, level, nullptr);
+  const bool is_asked = push_finder(L, "base.errors.method_call") && ask(L, level, nullptr);
   return is_asked ? take_texts(L) : std::pair<std::string, std::string>();
 }
 
@@ -215,7 +215,7 @@ std::string recursion_place(lua_State* L) {
   const int top = lua_gettop(L);
   std::string out;
   lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
-  lua_getfield(L, -1, "rtrain.recursion");
+  lua_getfield(L, -1, "base.errors.recursion");
   if (lua_istable(L, -1)) {
     lua_getfield(L, -1, "place");
     const bool is_known = lua_pcall(L, 0, 1, 0) == 0 && lua_type(L, -1) == LUA_TSTRING;
@@ -231,7 +231,7 @@ std::string with_hint(lua_State* L, int level, const std::string& message) {
   const int top = lua_gettop(L);
   if (lua_checkstack(L, 12) == 0) return message;
   const Asking asking;
-  const bool is_asked = push_finder(L, "rtrain.error_hint") && ask(L, level, &message);
+  const bool is_asked = push_finder(L, "base.errors.hint") && ask(L, level, &message);
   const auto [hint, other] = is_asked ? take_texts(L) : std::pair<std::string, std::string>();
   lua_settop(L, top);
   if (!other.empty()) return other;

@@ -1,10 +1,10 @@
 // host/lua/traceback.h: where on the stack an error arose: the user's lines, innermost first.
 //
 // Frames of embedded modules are counted, not shown. A function that ended in a call, `return
-// f(x)`, has no frame any more; its line comes from rtrain/tail_call.lua where it can be known.
-// A method that was called with a dot is found by rtrain/method_call.lua.
-// What an error arose in beside its lines (a module's forward) is told by the function
-// errors.context of rtrain.errors, where there is one.
+// f(x)`, has no frame any more; its line comes from base/errors/tail_call.lua where it can be
+// known. A method that was called with a dot is found by base/errors/method_call.lua. What an error
+// arose in beside its lines (a module's forward) is told by the function errors.context of
+// base.errors, where there is one.
 #pragma once
 
 #include <string>
@@ -24,11 +24,11 @@ struct Traceback {
 Traceback make_traceback(lua_State* L, int level, const std::string& operation);
 
 // The position of the function that a stack overflow in compiled code comes from, of which Lua
-// tells nothing (rtrain/recursion.lua); "" when it is not known. Raises nothing.
+// tells nothing (base/errors/recursion.lua); "" when it is not known. Raises nothing.
 std::string recursion_place(lua_State* L);
 
 // The message of an error of Lua's own that arose at the level, with what it leaves out: the name
-// that was meant, the method to call (rtrain/error_hint.lua). Raises nothing.
+// that was meant, the method to call (base/errors/hint.lua). Raises nothing.
 std::string with_hint(lua_State* L, int level, const std::string& message);
 
 }  // namespace rtrain

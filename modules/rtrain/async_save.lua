@@ -1,7 +1,7 @@
 -- rtrain/async_save.lua: train.async_save: a checkpoint file that is written while training goes on.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 
 ---Saves as torch.save does, in the time that a copy in memory takes: the values are those of this moment, a thread writes
 ---them. One save is under way at a time; the next one waits for it. `train.report` waits for the files of the checkpoint
@@ -32,7 +32,7 @@ local function async_save(obj, f)
     errors.raise('argument', ('train.async_save: a %s cannot be saved: save its state_dict()'):format(found.__name))
   end
   if type(f) ~= 'string' then errors.raise('argument', ('train.async_save: expected a path, got %s'):format(type(f))) end
-  return require('torch._C').async_save(obj, require('rtrain._system').absolute(f))
+  return require('torch._C').async_save(obj, require('base._system').absolute(f))
 end
 
 return async_save

@@ -1,7 +1,7 @@
 -- rtrain/busy.lua: train.busy: work that shows nothing for long is no hang.
 
-local errors = require 'rtrain.errors'
-local session = require 'rtrain.session'
+local errors = require 'base.errors'
+local session = require 'rtrain.worker.session'
 
 ---Says that this rank is busy for up to `seconds` with work that calls no operator, batch, collective or report: the
 ---watchdog neither names it nor ends the run for it until then. Ray Train has no counterpart.

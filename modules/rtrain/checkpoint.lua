@@ -1,11 +1,11 @@
 -- rtrain/checkpoint.lua: Checkpoint: a reference to a folder. What is in the folder is the user's.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local session = require 'rtrain.session'
-local storage = require 'rtrain.storage'
-local system = require 'rtrain._system'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local session = require 'rtrain.worker.session'
+local storage = require 'rtrain.run.storage'
+local system = require 'base._system'
 
 ---A folder of files that the train function reports and gets back. Counterpart: ray.train.Checkpoint.
 ---

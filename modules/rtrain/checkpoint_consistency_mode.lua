@@ -5,4 +5,4 @@
 ---@class CheckpointConsistencyMode
 ---@field COMMITTED string the checkpoints are committed; they have the metrics of their reports
 ---@field VALIDATED string their validations have ended too
-return require 'rtrain.namespace'('train.CheckpointConsistencyMode', nil, {COMMITTED = 'COMMITTED', VALIDATED = 'VALIDATED'})
+return require 'base.namespace'('train.CheckpointConsistencyMode', nil, {COMMITTED = 'COMMITTED', VALIDATED = 'VALIDATED'})

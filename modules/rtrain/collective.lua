@@ -3,8 +3,8 @@
 -- Over the controller, not the process group: it works before there is one, and without one. For tensors use
 -- torch.distributed.
 
-local closure = require 'rtrain._closure'
-local session = require 'rtrain.session'
+local closure = require 'base._closure'
+local session = require 'rtrain.worker.session'
 
 ---@class rtrain.collective
 local collective = {}
@@ -54,4 +54,4 @@ function collective.broadcast_from_rank_zero(data)
   return closure.load(require('rtrain._worker').meet('train.collective.broadcast_from_rank_zero()', bytes))
 end
 
-return require 'rtrain.namespace'('train.collective', nil, collective)
+return require 'base.namespace'('train.collective', nil, collective)

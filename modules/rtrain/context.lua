@@ -1,8 +1,8 @@
 -- rtrain/context.lua: TrainContext: who this worker is.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local session = require 'rtrain.session'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local session = require 'rtrain.worker.session'
 
 ---Who a worker is. Counterpart: ray.train.TrainContext.
 ---@class TrainContext

@@ -1,7 +1,7 @@
 -- rtrain/data_frame.lua: DataFrame: the metrics of every report, as a table.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 
 ---@class DataFrame
 ---An array of rows, each a map of column → value.
@@ -12,7 +12,7 @@ function DataFrame:init(rows)
   for i, row in ipairs(rows) do self[i] = row end
 end
 
-function DataFrame:__tostring() return require 'rtrain.table_text'({unpack(self)}) end
+function DataFrame:__tostring() return require 'base.table_text'({unpack(self)}) end
 
 local function csv_field(value)
   if value == nil then return '' end

@@ -2,7 +2,7 @@
 --
 -- Parts are loaded at their first use. What Ray has and this version does not is refused by name.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 ---@class rtrain
 ---@field TorchTrainer TorchTrainer
@@ -41,7 +41,7 @@ local errors = require 'rtrain.errors'
 ---@field data rtrain.data
 ---@field psutil rtrain.psutil
 ---@field time rtrain.time
-local train = require 'rtrain.namespace'('train', {
+local train = require 'base.namespace'('train', {
   files = {
     {'rtrain.trainer', 'TorchTrainer', 'DataParallelTrainer'},
     {'rtrain.report', 'report', 'get_checkpoint'},
@@ -52,7 +52,7 @@ local train = require 'rtrain.namespace'('train', {
     {'rtrain.state', 'state'},
     {'rtrain.graph', 'graph'},
     {'rtrain.stop', 'stop_requested'},
-    {'rtrain.datasets', 'get_dataset_shard'},
+    {'rtrain.dataset_shards', 'get_dataset_shard'},
   },
   modules = {
     ScalingConfig = 'rtrain.config.scaling',

@@ -1,9 +1,9 @@
 -- rtrain/log.lua: train.log and train.annotate: what a rank writes into the record of its run beside its reports.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
-local plain_metrics = require 'rtrain.plain_metrics'
-local session = require 'rtrain.session'
+local args = require 'base.args'
+local errors = require 'base.errors'
+local plain_metrics = require 'rtrain.metrics.plain'
+local session = require 'rtrain.worker.session'
 
 local log = {}
 

@@ -1,6 +1,6 @@
 -- rtrain/psutil.lua: train.psutil: how busy this machine is, in the words of Python's psutil.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 ---@class rtrain.psutil
 local psutil = {}
@@ -72,4 +72,4 @@ function psutil.cpu_percent()
   return percent(math.max(0, working - before_working), math.max(total - before_total, working - before_working))
 end
 
-return require 'rtrain.namespace'('train.psutil', nil, psutil)
+return require 'base.namespace'('train.psutil', nil, psutil)

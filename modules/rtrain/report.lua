@@ -1,13 +1,13 @@
 -- rtrain/report.lua: report() and get_checkpoint(), for the train function.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local Checkpoint = require 'rtrain.checkpoint'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local plain_metrics = require 'rtrain.plain_metrics'
-local script_order = require 'rtrain.script_order'
-local session = require 'rtrain.session'
-local validation = require 'rtrain.validation'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local plain_metrics = require 'rtrain.metrics.plain'
+local script_order = require 'rtrain.metrics.script_order'
+local session = require 'rtrain.worker.session'
+local validation = require 'rtrain.worker.validation'
 
 local report = {}
 

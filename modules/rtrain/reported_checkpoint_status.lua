@@ -7,7 +7,7 @@
 ---@field VALIDATED string its metrics hold those of the validation
 ---@field VALIDATION_FAILED string
 ---@field VALIDATION_TIMEOUT string
-return require 'rtrain.namespace'('train.ReportedCheckpointStatus', nil, {
+return require 'base.namespace'('train.ReportedCheckpointStatus', nil, {
   COMMITTED = 'COMMITTED', PENDING_VALIDATION = 'PENDING_VALIDATION', VALIDATED = 'VALIDATED',
   VALIDATION_FAILED = 'VALIDATION_FAILED', VALIDATION_TIMEOUT = 'VALIDATION_TIMEOUT',
 })

@@ -1,10 +1,10 @@
 -- rtrain/reported_checkpoints.lua: get_all_reported_checkpoints(), for the train function.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local Checkpoint = require 'rtrain.checkpoint'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local session = require 'rtrain.session'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local session = require 'rtrain.worker.session'
 
 local reported = {}
 

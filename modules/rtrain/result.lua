@@ -1,12 +1,12 @@
 -- rtrain/result.lua: Result: what fit() gives back.
 
 local Checkpoint = require 'rtrain.checkpoint'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local DataFrame = require 'rtrain.data_frame'
-local errors = require 'rtrain.errors'
-local failure = require 'rtrain.failure'
-local metrics_text = require 'rtrain.metrics_text'
-local system = require 'rtrain._system'
+local errors = require 'base.errors'
+local failure = require 'rtrain.run.failure'
+local metrics_text = require 'rtrain.metrics.text'
+local system = require 'base._system'
 
 ---What `fit()` gives back. Counterpart: ray.train.Result.
 ---

@@ -1,7 +1,7 @@
 -- rtrain/run_context.lua: TrainRunContext: what a callback knows about its run.
 
-local class = require 'rtrain.class'
-local ordered = require 'rtrain.ordered'
+local class = require 'base.class'
+local ordered = require 'base.ordered'
 
 ---What callbacks get: the run's id and its configs as they hold, flags of `rtrain run` included.
 ---Counterpart: ray.train.v2's TrainRunContext.

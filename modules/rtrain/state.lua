@@ -3,13 +3,13 @@
 -- Two kinds of files in a checkpoint: train_state.pt, what all ranks have in common, written by rank 0, and
 -- train_state-rank-R.pt, what each rank has for itself: random generators, buffers, plain values, positions in data.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local Checkpoint = require 'rtrain.checkpoint'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
-local session = require 'rtrain.session'
-local warnings = require 'rtrain.warnings'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
+local session = require 'rtrain.worker.session'
+local warnings = require 'base.warnings'
 
 local VERSION = 1
 local SHARED = 'train_state.pt'
@@ -172,7 +172,7 @@ function TrainState:save(dir, options)
   local world_size, rank = place()
   -- Small, and at once: a second save would wait until the first is written.
   torch.save({version = VERSION, parts = states_of(self, true), values = values_of(self), buffers = all_buffers(self),
-              random = require('rtrain.random_state').get()}, dir .. '/' .. own_file(rank))
+              random = require('rtrain.worker.random_state').get()}, dir .. '/' .. own_file(rank))
   if rank > 0 then return nil end
   local shared = {version = VERSION, world_size = world_size, parts = states_of(self, false)}
   if is_async then return require 'rtrain.async_save'(shared, dir .. '/' .. SHARED) end
@@ -249,7 +249,7 @@ local function load_files(self, dir)
     if self._parts[name] == 'state_dict' then set_buffers(self[name], buffers) end
   end
   -- Last: making and loading the parts may have drawn numbers.
-  local random_state = require 'rtrain.random_state'
+  local random_state = require 'rtrain.worker.random_state'
   if is_foreign then
     local _, rank = place()
     random_state.derive(own.random, rank)

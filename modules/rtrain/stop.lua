@@ -1,6 +1,6 @@
 -- rtrain/stop.lua: stop_requested(), for the train function.
 
-local session = require 'rtrain.session'
+local session = require 'rtrain.worker.session'
 
 local stop = {}
 

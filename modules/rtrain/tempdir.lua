@@ -1,8 +1,8 @@
 -- rtrain/tempdir.lua: train.tempdir(fn): a folder that is gone when the function returns.
 
-local errors = require 'rtrain.errors'
-local system = require 'rtrain._system'
-local session = require 'rtrain.session'
+local errors = require 'base.errors'
+local system = require 'base._system'
+local session = require 'rtrain.worker.session'
 
 local function remove_and_return(path, ok, ...)
   local state = session.peek()

@@ -1,6 +1,6 @@
 -- rtrain/time.lua: train.time: a clock for durations, in the words of Python's time.
 
-local system = require 'rtrain._system'
+local system = require 'base._system'
 
 ---@class rtrain.time
 local time = {}
@@ -20,4 +20,4 @@ function time.monotonic() return system.monotonic() end
 ---@return number seconds
 function time.perf_counter() return system.monotonic() end
 
-return require 'rtrain.namespace'('train.time', nil, time)
+return require 'base.namespace'('train.time', nil, time)

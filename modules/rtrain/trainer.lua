@@ -2,12 +2,12 @@
 --
 -- Everything is checked when the trainer is made, at the user's line; fit() starts the run.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
+local args = require 'base.args'
+local class = require 'base.class'
 local DataConfig = require 'rtrain.config.data'
-local datasets = require 'rtrain.datasets'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local datasets = require 'rtrain.run.datasets'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local RunConfig = require 'rtrain.config.run'
 local ScalingConfig = require 'rtrain.config.scaling'
 local schema = require 'rtrain.config.schema'
@@ -17,7 +17,7 @@ local ValidationConfig = require('rtrain.config.validation').ValidationConfig
 local FIELDS = {'train_loop_per_worker', 'train_loop_config', 'scaling_config', 'run_config', 'datasets',
                 'dataset_config', 'validation_config'}
 
-local LATER = {
+local ABSENT = {
   backend_config = "the workers of a DataParallelTrainer have no backend",
 }
 
@@ -115,8 +115,8 @@ local function check_fields(self, given)
     if REMOVED[name] then
       errors.raise('config', ('%s: %s is not there any more: %s'):format(self.__name, name, REMOVED[name]))
     end
-    if LATER[name] then
-      errors.raise('unsupported', ('%s: %s is not in this version: %s'):format(self.__name, name, LATER[name]))
+    if ABSENT[name] then
+      errors.raise('unsupported', ('%s: %s is not in this version: %s'):format(self.__name, name, ABSENT[name]))
     end
   end
   args.options(given, self._fields, self.__name, 'config')
@@ -165,7 +165,7 @@ end
 ---that is taken, 'environment' for storage that cannot be written; `ranks` maps a rank to its error.
 function DataParallelTrainer:fit(options)
   options = args.options(options, {'raise'}, 'fit')
-  local result = require('rtrain.launch').fit(self)
+  local result = require('rtrain.run.launch').fit(self)
   if result.error and options.raise ~= false then error(result.error, 0) end
   return result
 end

@@ -1,6 +1,6 @@
 -- rtrain/user_callback.lua: UserCallback: functions of the user's that the script's process calls while a run goes on.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 
 ---Calls of a run's events, in the process of the script, between two lines of its display. Extend it, define what you need
 ---and pass instances as RunConfig.callbacks; files named in `$RTRAIN_CALLBACKS` (separated by commas) add what they return.

@@ -1,7 +1,7 @@
 -- torch/absent.lua: the names of Python's torch and torch.Tensor that rtrain does not have, each with the reason or with what
 -- to write instead. Using one is an error that says so.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 local absent = {}
 

@@ -1,6 +1,6 @@
 -- torch/autograd.lua: torch.autograd.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 
 local autograd = {}
 
@@ -53,13 +53,13 @@ function autograd.set_detect_anomaly(enabled, options)
   require('torch._C').set_detect_anomaly(enabled, options.check_nan ~= false)
 end
 
-return require 'rtrain.namespace'('torch.autograd', {
+return require 'base.namespace'('torch.autograd', {
   files = {
     {'torch.autograd.function', 'Function'},
     {'torch.autograd.gradcheck', 'gradcheck', 'gradgradcheck'},
     {'torch', 'no_grad', 'enable_grad', 'inference_mode', 'set_grad_enabled'},
   },
   modules = {functional = 'torch.autograd.functional', graph = 'torch.autograd.graph', profiler = 'torch.autograd.profiler'},
-  later = {forward_ad = 'use torch.autograd.functional.jvp', Variable = 'every tensor is one',
+  absent = {forward_ad = 'use torch.autograd.functional.jvp', Variable = 'every tensor is one',
            set_multithreading_enabled = 'backward runs on the thread that calls it'},
 }, autograd)

@@ -1,5 +1,5 @@
 -- torch/backends.lua: torch.backends: switches of the libraries that compute on GPUs. They can be set without one.
 
-return require 'rtrain.namespace'('torch.backends', {
+return require 'base.namespace'('torch.backends', {
   modules = {cudnn = 'torch.backends.cudnn', cuda = 'torch.backends.cuda'},
 })

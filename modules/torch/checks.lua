@@ -1,7 +1,7 @@
 -- torch/checks.lua: what functions of torch ask of single arguments; each raises at the caller's line.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 
 local checks = {}
 

@@ -1,7 +1,7 @@
 -- torch/creation.lua: tensors from data: torch.as_tensor, torch.asarray, torch.frombuffer, x:new_tensor.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local aten = require 'torch.aten'
 local checks = require 'torch.checks'
 local C = require 'torch._C'

@@ -1,7 +1,7 @@
 -- torch/cuda.lua: torch.cuda. Whether there is a device is known without loading LibTorch: NVIDIA's driver is asked.
 
 local engine = require 'torch.cuda.engine'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 local cuda = {}
 
@@ -103,7 +103,7 @@ function cuda.device(device, fn, ...)
   return back_and_return(before, xpcall(fn, errors.wrap, ...))
 end
 
-return require 'rtrain.namespace'('torch.cuda', {
+return require 'base.namespace'('torch.cuda', {
   files = {
     {'torch.cuda.streams', 'Stream', 'stream', 'current_stream', 'default_stream', 'set_stream'},
     {'torch.cuda.events', 'Event'},
@@ -116,6 +116,6 @@ return require 'rtrain.namespace'('torch.cuda', {
     {'torch.cuda.random', 'manual_seed', 'manual_seed_all', 'seed', 'seed_all', 'initial_seed', 'get_rng_state',
      'get_rng_state_all', 'set_rng_state', 'set_rng_state_all'},
   },
-  later = {make_graphed_callables = 'train.graph captures a whole training step'},
+  absent = {make_graphed_callables = 'train.graph captures a whole training step'},
   modules = {memory = 'torch.cuda.memory', nvtx = 'torch.cuda.nvtx', random = 'torch.cuda.random'},
 }, cuda)

@@ -7,8 +7,9 @@
 -- Errors: 'peer_lost' when another rank is gone, 'timeout' when it did not come in time; both name the operation and
 -- the rank, and every later collective raises again.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local default_group = require 'torch.default_group'
+local errors = require 'base.errors'
 
 local distributed = {}
 
@@ -21,7 +22,7 @@ local function engine() return require('torch._C').distributed end
 
 -- In a train function the group is formed by the first call that needs it.
 local function dist()
-  require('rtrain.process_group').ensure()
+  default_group.ensure()
   return engine()
 end
 
@@ -142,4 +143,4 @@ function distributed.new_group()
   errors.raise('unsupported', 'torch.distributed.new_group is not in this version: all ranks form one group')
 end
 
-return require 'rtrain.namespace'('torch.distributed', nil, distributed)
+return require 'base.namespace'('torch.distributed', nil, distributed)

@@ -25,7 +25,7 @@ local modules = {
 }
 for name, file in next, CLASSES do modules[name] = PLACE .. file end
 
-return require 'rtrain.namespace'('torch.distributions', {
+return require 'base.namespace'('torch.distributions', {
   files = {
     {PLACE .. 'constraint_registry', 'ConstraintRegistry', 'biject_to', 'transform_to'},
     {PLACE .. 'kl', 'kl_divergence', 'register_kl'},

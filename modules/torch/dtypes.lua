@@ -2,7 +2,7 @@
 --
 -- A dtype, a layout and a memory format are strings.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 local dtypes = {}
 
@@ -144,7 +144,7 @@ end
 ---@return string
 function dtypes.typename(value)
   if type(value) == 'userdata' and require('torch._C').is_tensor(value) then return type_of(value) end
-  local class = type(value) == 'table' and require('rtrain.class').of(value)
+  local class = type(value) == 'table' and require('base.class').of(value)
   return class and class.__name or type(value)
 end
 

@@ -3,8 +3,8 @@
 -- The first two: Halko, Martinsson and Tropp, "Finding structure with randomness", SIAM Review 53 (2011), algorithms 4.4 and
 -- 5.1. They draw from the default random generator, the same numbers as PyTorch's.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local aten = require 'torch.aten'
 local checks = require 'torch.checks'
 

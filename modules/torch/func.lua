@@ -1,7 +1,7 @@
 -- torch/func.lua: torch.func: functions of functions. Each call differentiates by its own leaves.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local torch = require 'torch'
 
 local func = {}
@@ -142,8 +142,8 @@ end
 ---@return fun(...): torch.Tensor
 function func.hessian(fn, options) return func.jacrev(func.grad(fn, options), options) end
 
-return require 'rtrain.namespace'('torch.func', {
+return require 'base.namespace'('torch.func', {
   files = {{'torch.nn.utils.stateless', 'functional_call'}},
-  later = {vmap = 'write the batch dimension into the function', jvp = 'use torch.autograd.functional.jvp',
+  absent = {vmap = 'write the batch dimension into the function', jvp = 'use torch.autograd.functional.jvp',
            jacfwd = 'use jacrev', linearize = true},
 }, func)

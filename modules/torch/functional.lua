@@ -3,8 +3,8 @@
 -- Functions of several tensors take them one by one or as one list. What Python returns as a tuple whose length depends
 -- on the arguments is a list; a fixed number of results are several values.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local aten = require 'torch.aten'
 local checks = require 'torch.checks'
 local C = require 'torch._C'
@@ -194,7 +194,7 @@ end
 ---@return torch.Tensor of layout torch.sparse_coo
 function functional.to_sparse_coo(input) return aten.to_sparse(input) end
 
-return require 'rtrain.namespace'('torch.functional', {
+return require 'base.namespace'('torch.functional', {
   files = {
     {'torch.products', 'chain_matmul', 'einsum', 'tensordot'},
     {'torch.unique', 'unique', 'unique_consecutive'},

@@ -3,7 +3,7 @@
 -- Names are looked up in this order: what is written here, the submodules, the functions in files of their own, then
 -- torch._C (own functions, then every ATen operator). A function found there is kept in the table.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 local torch = {}
 
@@ -71,18 +71,18 @@ local METHODS = {numel = true, get_device = true}
 -- PyTorch's: what a generator begins with that nobody has seeded.
 local DEFAULT_SEED = 67280421310721
 
--- Parts of PyTorch that later stages bring.
-local LATER = {compile = 'call the function or module itself', onnx = true, vmap = true}
+-- Modules of PyTorch that this version does not have: name → what to write instead, or true.
+local ABSENT = {compile = 'call the function or module itself', onnx = true, vmap = true}
 
 local function unknown(name)
-  if LATER[name] then require('rtrain.args').no_such('torch', name, {}, LATER) end
+  if ABSENT[name] then require('base.args').no_such('torch', name, {}, ABSENT) end
   local names = require('torch._C').op_names()
   -- The order reaches nothing but the choice between equally near names.
   for _, source in ipairs{torch, SUBMODULES, file_of, METHODS, require 'torch._C'} do
     for key in next, source do names[#names + 1] = tostring(key) end
   end
   table.sort(names)
-  require('rtrain.args').no_such('torch', name, names)
+  require('base.args').no_such('torch', name, names)
 end
 
 setmetatable(torch, {
@@ -106,7 +106,7 @@ setmetatable(torch, {
       found = require(SUBMODULES[name])
     elseif file_of[name] then
       found = require(file_of[name])[name]
-    elseif not LATER[name] then
+    elseif not ABSENT[name] then
       local C = require 'torch._C'
       found = METHODS[name] and C.Tensor[name] or C[name]
       if found == nil then
@@ -144,7 +144,7 @@ end
 ---assert(torch.equal(torch.rand(3, {generator = g}), torch.rand(3, {generator = copy})))
 ---```
 function torch.Generator(device)
-  if type(device) == 'table' then device = require('rtrain.args').options(device, {'device'}, 'Generator').device end
+  if type(device) == 'table' then device = require('base.args').options(device, {'device'}, 'Generator').device end
   local C = require 'torch._C'
   if device == nil or type(device) == 'string' then return C.generator(DEFAULT_SEED, torch.device(device or 'cpu')) end
   return C.generator(device)

@@ -1,7 +1,7 @@
 -- torch/items.lua: walking maps in their order: state_dict, what torch.load gives.
 
 local checks = require 'torch.checks'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 
 local items = {}
 

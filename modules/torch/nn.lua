@@ -1,6 +1,6 @@
 -- torch/nn.lua: layers, containers and losses. Each file is read when its first class is used.
 
-return require 'rtrain.namespace'('torch.nn', {
+return require 'base.namespace'('torch.nn', {
   files = {
     {'torch.nn.module', 'Module'},
     {'torch.nn.parameter', 'Parameter', 'Buffer'},
@@ -40,5 +40,5 @@ return require 'rtrain.namespace'('torch.nn', {
      'TransformerDecoderLayer'},
   },
   modules = {functional = 'torch.nn.functional', init = 'torch.nn.init', utils = 'torch.nn.utils'},
-  later = require('torch.nn.absent').of 'torch.nn',
+  absent = require('torch.nn.absent').of 'torch.nn',
 })

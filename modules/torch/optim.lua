@@ -1,6 +1,6 @@
 -- torch/optim.lua: optimizers. Each file is read when its first class is used.
 
-return require 'rtrain.namespace'('torch.optim', {
+return require 'base.namespace'('torch.optim', {
   files = {
     {'torch.optim.optimizer', 'Optimizer'},
     {'torch.optim.adadelta', 'Adadelta'},

@@ -1,6 +1,6 @@
 -- torch/prefixed.lua: torch.linalg, torch.fft, torch.special: ATen's operators of one prefix as a table of functions.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 
 -- Sorted; `own` is the set of those that are no operators.
 local function names_of(own, prefix)

@@ -1,7 +1,7 @@
 -- torch/printing.lua: how tensors are printed: torch.set_printoptions.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 
 local printing = {}
 

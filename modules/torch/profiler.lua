@@ -1,6 +1,6 @@
 -- torch/profiler.lua: torch.profiler. Each file is read when its first name is used.
 
-return require 'rtrain.namespace'('torch.profiler', {
+return require 'base.namespace'('torch.profiler', {
   files = {
     {'torch.profiler.profile', 'profile', 'supported_activities'},
     {'torch.profiler.schedule', 'schedule', 'ProfilerAction'},
@@ -8,7 +8,7 @@ return require 'rtrain.namespace'('torch.profiler', {
     {'torch.profiler.trace_handler', 'tensorboard_trace_handler'},
     {'torch.profiler.record_function', 'record_function'},
   },
-  later = {
+  absent = {
     ExecutionTraceObserver = 'it writes graphs for Python tools to run again',
     kineto_available = 'it always is',
     DeviceType = "an event's device_type is a string",

@@ -1,8 +1,8 @@
 -- torch/random.lua: torch.random: the default random generators and their states.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local cuda = require 'torch.cuda'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local C = require 'torch._C'
 
 local random = {
@@ -47,4 +47,4 @@ function random.fork_rng(fn, options)
   return restore_and_return(C.get_rng_state(), device_states(options.devices), xpcall(fn, errors.wrap))
 end
 
-return require 'rtrain.namespace'('torch.random', nil, random)
+return require 'base.namespace'('torch.random', nil, random)

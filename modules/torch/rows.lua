@@ -1,6 +1,6 @@
 -- torch/rows.lua: x:iter() and x:len(): a tensor as the list of its rows.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local checks = require 'torch.checks'
 
 local rows = {}

@@ -3,10 +3,10 @@
 -- The work is the engine's (host/engine/files/archive.h, host/engine/files/safetensors.h, host/engine/data/npy.h); here
 -- are the arguments.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 
 local serialization = {}
 
@@ -185,7 +185,7 @@ end
 local ONLY_DATA = 'no class or function of a file is ever used: torch.load reads data alone'
 local NO_SETTING = 'give the option to torch.load'
 
-local LATER = {
+local ABSENT = {
   add_safe_globals = ONLY_DATA, clear_safe_globals = ONLY_DATA, get_safe_globals = ONLY_DATA, safe_globals = ONLY_DATA,
   get_unsafe_globals_in_checkpoint = 'torch.load names the class or function that it refuses',
   register_package = ONLY_DATA, default_restore_location = 'use map_location', location_tag = 'use x.device',
@@ -194,4 +194,4 @@ local LATER = {
   set_crc32_options = true, get_crc32_options = true, skip_data = true,
 }
 
-return require 'rtrain.namespace'('torch.serialization', {later = LATER}, serialization)
+return require 'base.namespace'('torch.serialization', {absent = ABSENT}, serialization)

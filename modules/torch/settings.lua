@@ -1,7 +1,7 @@
 -- torch/settings.lua: torch.set_deterministic_debug_mode, torch.set_default_device and their answers.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local C = require 'torch._C'
 
 local settings = {}

@@ -1,7 +1,7 @@
 -- torch/sparse.lua: torch.sparse: products and reductions of sparse tensors. They are made by x:to_sparse(),
 -- x:to_sparse_csr() and torch.sparse_coo_tensor(indices, values, size).
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local aten = require 'torch.aten'
 
 local sparse = {}
@@ -94,5 +94,5 @@ end
 
 local TYPED = 'use torch.sparse_coo_tensor(indices, values, size)'
 
-return require 'rtrain.namespace'('torch.sparse', {later = {FloatTensor = TYPED, DoubleTensor = TYPED, LongTensor = TYPED}},
+return require 'base.namespace'('torch.sparse', {absent = {FloatTensor = TYPED, DoubleTensor = TYPED, LongTensor = TYPED}},
   sparse)

@@ -1,6 +1,6 @@
 -- torch/sparse_products.lua: torch.spmm and the other short names of products with a sparse matrix.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local aten = require 'torch.aten'
 
 local products = {}

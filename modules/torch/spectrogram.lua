@@ -1,6 +1,6 @@
 -- torch/spectrogram.lua: torch.stft: the short-time Fourier transform.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local aten = require 'torch.aten'
 
 local spectrogram = {}

@@ -1,7 +1,7 @@
 -- torch/tensor.lua: torch.Tensor: the tensors' methods as functions; a function assigned to it becomes a method.
 
-local errors = require 'rtrain.errors'
-local args = require 'rtrain.args'
+local errors = require 'base.errors'
+local args = require 'base.args'
 local C = require 'torch._C'
 local methods = require 'torch.methods'
 

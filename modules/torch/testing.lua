@@ -1,8 +1,8 @@
 -- torch/testing.lua: torch.testing: comparing what a test computed with what it expected.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local args = require 'base.args'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local aten = require 'torch.aten'
 local C = require 'torch._C'
 
@@ -150,4 +150,4 @@ function testing.assert_close(actual, expected, options)
   compare({options = options, path = ''}, actual, expected)
 end
 
-return require 'rtrain.namespace'('torch.testing', nil, testing)
+return require 'base.namespace'('torch.testing', nil, testing)

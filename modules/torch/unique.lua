@@ -1,6 +1,6 @@
 -- torch/unique.lua: torch.unique and torch.unique_consecutive.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local aten = require 'torch.aten'
 
 local unique = {}

@@ -2,9 +2,9 @@
 --
 -- The work is the engine's (host/engine/data/image.h); here are the arguments. Images are (c, h, w).
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 
 local io = {}
 
@@ -189,9 +189,9 @@ function io.write_png(input, filename, ...)
   io.write_file(given.filename, engine().encode_png(image, given.compression_level))
 end
 
-local LATER = {
+local ABSENT = {
   decode_gif = 'only JPEG and PNG are read', decode_webp = 'only JPEG and PNG are read',
   decode_avif = 'only JPEG and PNG are read', decode_heic = 'only JPEG and PNG are read',
 }
 
-return require 'rtrain.namespace'('vision.io', {later = LATER}, io)
+return require 'base.namespace'('vision.io', {absent = ABSENT}, io)

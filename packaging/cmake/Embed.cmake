@@ -1,7 +1,7 @@
 # Puts files into the executable with .incbin.
 
 # Writes ${out} (assembler) with every modules/*.lua, the guides modules/rtrain/guide/*.md, Debian's argparse as
-# rtrain/_argparse.lua, and the table rtrain_embedded_files that host/lua/embed.cpp reads.
+# base/_argparse.lua, and the table rtrain_embedded_files that host/lua/embed.cpp reads.
 function(rtrain_embed_modules target)
   find_file(ARGPARSE_LUA argparse.lua PATHS /usr/share/lua/5.1 NO_DEFAULT_PATH REQUIRED)
   file(GLOB_RECURSE modules CONFIGURE_DEPENDS
@@ -14,7 +14,7 @@ function(rtrain_embed_modules target)
   foreach(path ${modules})
     file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR}/modules ${path})
     if(path STREQUAL ARGPARSE_LUA)
-      set(name rtrain/_argparse.lua)
+      set(name base/_argparse.lua)
     endif()
     string(APPEND data ".Lname${index}: .asciz \"${name}\"\n.Lfile${index}: .incbin \"${path}\"\n.Lend${index}: .byte 0\n")
     string(APPEND table ".quad .Lname${index}, .Lfile${index}, .Lend${index}\n")

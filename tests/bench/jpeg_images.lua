@@ -2,7 +2,7 @@
 --
 --   jpeg_images.lua FOLDER COUNT
 local io_ = require 'vision.io'
-local system = require 'rtrain._system'
+local system = require 'base._system'
 local torch = require 'torch'
 
 local folder, count = arg[1], tonumber(arg[2])

@@ -1,7 +1,7 @@
 -- Scans of Parquet files. Prints "name<TAB>milliseconds" lines. Twin of peers/parquet.py: change both.
 --
 --   parquet.lua batches|tensors quick|full SET=FILE …
-local arrow = require 'rtrain._arrow'
+local arrow = require 'base._arrow'
 local clock = require 'events'
 
 local BATCH_ROWS = 65536 -- pyarrow's default

@@ -80,7 +80,7 @@ return {
 
 READ_PARQUET = """
 local dump = dofile 'dump.lua'
-local reader = require('rtrain._arrow').open_parquet(arg[1])
+local reader = require('base._arrow').open_parquet(arg[1])
 for group = 0, reader:num_row_groups() - 1 do
   local cursor = reader:read(group, nil, 128)
   for batch in function() return cursor:next() end do
@@ -92,9 +92,9 @@ dump.print()
 """
 
 
-# Reads with one function of rtrain._arrow and writes every batch, through tensors, with another.
+# Reads with one function of base._arrow and writes every batch, through tensors, with another.
 COPY = """
-local arrow, data = require 'rtrain._arrow', require('torch._C').data
+local arrow, data = require 'base._arrow', require('torch._C').data
 local from, to, read, write = arg[1], arg[2], arg[3], arg[4]
 local options = loadstring('return ' .. (arg[5] or '{}'))()
 local function batches()
@@ -222,7 +222,7 @@ def test_a_schema_needs_no_libtorch(rtrain):
     path = rtrain.folder / "x.parquet"
     pq.write_table(table_of_all_types(), path, row_group_size=400)
     out = execute(rtrain, """
-        local reader = require('rtrain._arrow').open_parquet(arg[1])
+        local reader = require('base._arrow').open_parquet(arg[1])
         local types = {}
         for i, column in ipairs(reader:schema()) do types[i] = column.name .. '=' .. column.type end
         print(table.concat(types, '; '))
@@ -244,7 +244,7 @@ def test_columns_may_be_chosen(rtrain):
     pq.write_table(table_of_all_types(), path)
     out = execute(rtrain, """
         local dump = dofile 'dump.lua'
-        local reader = require('rtrain._arrow').open_parquet(arg[1])
+        local reader = require('base._arrow').open_parquet(arg[1])
         local cursor = reader:read(0, {'struct', 'image', 'int8'}, 10)
         dump.add(cursor:next())
         dump.print()
@@ -281,7 +281,7 @@ def test_cifar10(rtrain):
 def test_what_is_no_parquet_is_refused(rtrain, data, says):
     path = rtrain.folder / "bad.parquet"
     path.write_bytes(data)
-    out = execute(rtrain, "print(pcall(require('rtrain._arrow').open_parquet, arg[1]))", path)
+    out = execute(rtrain, "print(pcall(require('base._arrow').open_parquet, arg[1]))", path)
     assert out.startswith("false") and str(path) in out and "\n" not in out.strip(), out
 
 
@@ -362,7 +362,7 @@ def test_json_lines(rtrain):
     path.write_text("\n".join(json.dumps(row) for row in rows))
     found = json.loads(execute(rtrain, """
         local dump = dofile 'dump.lua'
-        local cursor = require('rtrain._arrow').open_json(arg[1], {block_bytes = 1000})
+        local cursor = require('base._arrow').open_json(arg[1], {block_bytes = 1000})
         local types = {}
         for i, column in ipairs(cursor:schema()) do types[i] = column.type end
         assert(table.concat(types, ' ') == 'int64 float64 string list<int64> struct<f: int64, g: list<struct<h: bool>>>')
@@ -390,7 +390,7 @@ def test_a_large_row_group_is_read_in_little_memory(rtrain):
     table = pa.table({**{f"x{i}": rng.standard_normal(rows) for i in range(12)}, "text": pa.array(["0123456789" * (i % 5) for i in range(rows)])})
     pq.write_table(table, path, row_group_size=rows, compression="none", use_dictionary=False)
     out = execute(rtrain, PEAK + """
-        local reader = require('rtrain._arrow').open_parquet(arg[1])
+        local reader = require('base._arrow').open_parquet(arg[1])
         local before = peak()
         local cursor, rows = reader:read(0, nil, 4096), 0
         for batch in function() return cursor:next() end do rows = rows + batch:num_rows() end
@@ -404,7 +404,7 @@ def test_a_large_row_group_is_read_in_little_memory(rtrain):
 def test_writing_takes_little_memory(rtrain):
     path = rtrain.folder / "large.parquet"
     out = execute(rtrain, PEAK + """
-        local arrow, data, torch = require 'rtrain._arrow', require('torch._C').data, require 'torch'
+        local arrow, data, torch = require 'base._arrow', require('torch._C').data, require 'torch'
         local writer = arrow.parquet_writer(arg[1], {compression = 'none', row_group_bytes = 16 * 2 ^ 20})
         local x = torch.rand(1024, 1024)
         local before = peak()
@@ -420,7 +420,7 @@ def test_writing_takes_little_memory(rtrain):
 
 def test_a_full_disk_is_an_error_that_leaves_no_file(rtrain):
     result = rtrain("exec", rtrain.script("""
-        local arrow, data, torch = require 'rtrain._arrow', require('torch._C').data, require 'torch'
+        local arrow, data, torch = require 'base._arrow', require('torch._C').data, require 'torch'
         local ffi = require 'ffi'
         ffi.cdef 'int setrlimit(int, const uint64_t *); void (*signal(int, void (*)(int)))(int);'
         ffi.C.signal(25, ffi.cast('void (*)(int)', 1))  -- SIGXFSZ is ignored: writing fails with an error
@@ -450,8 +450,8 @@ def test_threads_and_states_read_at_once(rtrain):
     out = execute(rtrain, """
         local torch = require 'torch'
         local path = arg[1]
-        local blob = require('rtrain._closure').dump(function(group)
-          local cursor = require('rtrain._arrow').open_parquet(path):read(group)
+        local blob = require('base._closure').dump(function(group)
+          local cursor = require('base._arrow').open_parquet(path):read(group)
           local total = 0
           for batch in function() return cursor:next() end do
             local names, columns = require('torch._C').data.from_arrow(batch)
@@ -475,8 +475,8 @@ def test_threads_and_states_read_at_once(rtrain):
 
 def test_a_missing_arrow_is_told_with_every_place(rtrain):
     rtrain.env["RTRAIN_ARROW"] = "/no/arrow/here"
-    out = execute(rtrain, "print(pcall(require, 'rtrain._arrow'))")
+    out = execute(rtrain, "print(pcall(require, 'base._arrow'))")
     assert "no usable Apache Arrow 26.0 found" in out and "/no/arrow/here (RTRAIN_ARROW): no libarrow.so.2600" in out
     rtrain.env["RTRAIN_ARROW"] = str(rtrain.folder)
     (rtrain.folder / "libarrow.so.2500").touch()
-    assert "version 25.0, need 26.0" in execute(rtrain, "print(pcall(require, 'rtrain._arrow'))")
+    assert "version 25.0, need 26.0" in execute(rtrain, "print(pcall(require, 'base._arrow'))")

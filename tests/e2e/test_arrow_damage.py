@@ -4,7 +4,7 @@ import pytest
 
 # Writes small files of many kinds of columns: one for each codec of Parquet, Arrow's two formats, CSV.
 MAKE_SEEDS = """
-local arrow, data, torch = require 'rtrain._arrow', require('torch._C').data, require 'torch'
+local arrow, data, torch = require 'base._arrow', require('torch._C').data, require 'torch'
 torch.manual_seed(0)
 local function strings(kind)
   local offsets, bytes = {0}, {}
@@ -44,7 +44,7 @@ write('x.csv', 'csv_writer', flat, flat_columns)
 
 # Reads COUNT damaged forms of the file arg[2] with the reader arg[1].
 READ_DAMAGED = """
-local arrow, data, bit = require 'rtrain._arrow', require('torch._C').data, require 'bit'
+local arrow, data, bit = require 'base._arrow', require('torch._C').data, require 'bit'
 local open, count, path = arg[1], tonumber(arg[3]), 'damaged'
 math.randomseed(11)
 local file = assert(io.open(arg[2], 'rb'))

@@ -54,7 +54,7 @@ def test_a_call_that_ends_its_function_is_told_at_its_line(rtrain):
         local torch = require 'torch'
         local nn, F = torch.nn, torch.nn.functional
         local function where(fn)
-          local ok, err = xpcall(function() local out = fn() return out end, require('rtrain.errors').wrap)
+          local ok, err = xpcall(function() local out = fn() return out end, require('base.errors').wrap)
           print(err.traceback:match '(%d+): in function')
         end
         local function reshaped(x)
@@ -95,7 +95,7 @@ def test_the_module_is_named_below_containers_hooks_and_for_lua_errors(rtrain):
         local function context(size)
           local net = Net(size)
           net.blocks[1]:register_forward_hook(function() end)
-          local _, err = xpcall(net, require('rtrain.errors').wrap, torch.ones(1, 2))
+          local _, err = xpcall(net, require('base.errors').wrap, torch.ones(1, 2))
           print(err.traceback:match '^  (in [^\\n]*)')
         end
         context(3)
@@ -199,7 +199,7 @@ def test_configs_and_options_of_a_run(rtrain):
         assert "{layers = {128, 64}}" in result.stdout
     missing = rtrain.run(script.replace("BODY", "torch.load('missing.pt')"))
     assert missing.returncode == 1 and "cannot read 'missing.pt'" in missing.stderr
-    wrong = rtrain.run(script.replace("BODY", "require('rtrain.errors').raise('config', 'no such thing')"))
+    wrong = rtrain.run(script.replace("BODY", "require('base.errors').raise('config', 'no such thing')"))
     assert wrong.returncode == 3 and "not retried" not in wrong.stderr
     no_gpu = rtrain.run(script.replace("BODY", ""), "--gpus", "all")
     assert no_gpu.returncode == 4 and "NCCL" not in no_gpu.stderr

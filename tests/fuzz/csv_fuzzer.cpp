@@ -1,4 +1,4 @@
-// rtrain._arrow.open_csv, with blocks so small that records cross them.
+// base._arrow.open_csv, with blocks so small that records cross them.
 #include "host/arrow/csv_reader.h"
 
 #include "tests/fuzz/table_reader.h"

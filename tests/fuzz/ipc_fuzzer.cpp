@@ -1,4 +1,4 @@
-// rtrain._arrow.open_ipc: files and streams.
+// base._arrow.open_ipc: files and streams.
 #include "host/arrow/ipc_reader.h"
 
 #include "tests/fuzz/table_reader.h"

@@ -1,4 +1,4 @@
-// rtrain._arrow.open_json, with blocks so small that lines cross them.
+// base._arrow.open_json, with blocks so small that lines cross them.
 #include "host/arrow/json_reader.h"
 
 #include "tests/fuzz/table_reader.h"

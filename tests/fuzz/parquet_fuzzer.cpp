@@ -1,4 +1,4 @@
-// rtrain._arrow.open_parquet: the metadata and every row group.
+// base._arrow.open_parquet: the metadata and every row group.
 #include "host/arrow/parquet_reader.h"
 
 #include "tests/fuzz/table_reader.h"

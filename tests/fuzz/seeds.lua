@@ -92,7 +92,7 @@ for channels = 1, 4 do
   if channels % 2 == 1 then write_image('jpeg', 'channels' .. channels, vision_io.encode_jpeg(image)) end
 end
 
-local arrow, data = require 'rtrain._arrow', require('torch._C').data
+local arrow, data = require 'base._arrow', require('torch._C').data
 local function texts(kind)
   return {kind = kind, offsets = torch.tensor({0, 1, 1, 4}, {dtype = 'int64'}),
     bytes = torch.tensor({97, 98, 44, 34}, {dtype = 'uint8'}), valid = torch.tensor{true, false, true}}

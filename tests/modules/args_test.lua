@@ -1,6 +1,6 @@
 -- Positional and keyword arguments.
 local lu = require 'luaunit'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 
 local message_of = require('refusal').message_of
 

@@ -1,6 +1,6 @@
--- rtrain._arrow and its batches as tensors: what a round trip keeps, and what is refused.
+-- base._arrow and its batches as tensors: what a round trip keeps, and what is refused.
 local lu = require 'luaunit'
-local arrow = require 'rtrain._arrow'
+local arrow = require 'base._arrow'
 local torch = require 'torch'
 
 local data = require('torch._C').data

@@ -1,6 +1,6 @@
 -- How functions travel: each test sends a value through bytes; the last group reads it in another process.
 local lu = require 'luaunit'
-local closure = require 'rtrain._closure'
+local closure = require 'base._closure'
 local ordered = require 'rtrain.ordered'
 
 local function travel(value)
@@ -172,7 +172,7 @@ end
 TestModules = {}
 
 function TestModules.test_library_objects_travel_by_name()
-  local errors = require 'rtrain.errors'
+  local errors = require 'base.errors'
   local insert, suggestion = table.insert, errors.suggestion
   local copy = travel {insert = insert, suggestion = suggestion, string = string, G = _G, out = io.stdout}
   lu.assertTrue(rawequal(copy.insert, table.insert))
@@ -286,8 +286,8 @@ end
 
 function TestProcesses:exchange(setup, use)
   write_file(self.dir .. '/a.lua', setup .. ("\nlocal out = io.open('%s/blob', 'wb') "):format(self.dir)
-    .. "out:write((require('rtrain._closure').dump(main))) out:close()\n")
-  write_file(self.dir .. '/b.lua', ("local main = require('rtrain._closure').load(io.open('%s/blob', 'rb'):read '*a')\n")
+    .. "out:write((require('base._closure').dump(main))) out:close()\n")
+  write_file(self.dir .. '/b.lua', ("local main = require('base._closure').load(io.open('%s/blob', 'rb'):read '*a')\n")
     :format(self.dir) .. use)
   lu.assertEquals(run(self.dir .. '/a.lua'), '')
   os.remove(self.dir .. '/mine.lua')

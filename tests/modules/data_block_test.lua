@@ -3,7 +3,7 @@ local lu = require 'luaunit'
 local torch = require 'torch'
 local Block = require 'rtrain.data.block'
 local Objects = require 'rtrain.data.objects'
-local Strings = require 'rtrain.data.strings'
+local Strings = require 'torch.utils.data.strings'
 
 local message_of = require('refusal').message_of
 

@@ -441,7 +441,7 @@ function TestRunning.test_stats()
 end
 
 function TestRunning.test_a_dataset_travels()
-  local closure = require 'rtrain._closure'
+  local closure = require 'base._closure'
   local ds = data.from_items{{x = 1, s = 'a'}, {x = 2, s = 'b'}}:map(function(row)
     row.x = row.x * 10
     return row

@@ -5,7 +5,7 @@ local Block = require 'rtrain.data.block'
 local column = require 'rtrain.data.column'
 local exchange = require 'rtrain.data.exchange'
 local Objects = require 'rtrain.data.objects'
-local Strings = require 'rtrain.data.strings'
+local Strings = require 'torch.utils.data.strings'
 
 -- Blocks of the given sizes made by `make(first, count)`.
 local function stream(sizes, make)
@@ -138,11 +138,11 @@ TestSpill = {}
 local SMALL = 64 * 1024
 
 local function has_arrow()
-  local ok, err = pcall(require, 'rtrain._arrow')
+  local ok, err = pcall(require, 'base._arrow')
   if not ok then lu.skip(tostring(err)) end
 end
 
-local system = require 'rtrain._system'
+local system = require 'base._system'
 local make_temp = system.make_temp
 
 function TestSpill:setUp()

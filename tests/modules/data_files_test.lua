@@ -1,7 +1,7 @@
 -- rtrain.data: what reads and writes files.
 local data = require 'rtrain.data'
 local lu = require 'luaunit'
-local system = require 'rtrain._system'
+local system = require 'base._system'
 local torch = require 'torch'
 
 local context = data.DataContext.get_current()

@@ -195,7 +195,7 @@ function TestJoins.test_what_is_refused()
 end
 
 function TestJoins.test_joins_travel()
-  local closure = require 'rtrain._closure'
+  local closure = require 'base._closure'
   local ds = people():join(sizes():groupby('id'):sum('size'), 'inner')
   local there = closure.load((closure.dump(function() return ds:take_all() end)))
   lu.assertEquals(there(), ds:take_all())

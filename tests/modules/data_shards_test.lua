@@ -355,7 +355,7 @@ function TestAgreement.test_the_missing_rank_is_named()
   store.store_get = nil
   local late = setmetatable({store_get = function(key)
     if store.values[key] then return store.values[key] end
-    require('rtrain.errors').raise('timeout', 'waited 1 s for ' .. key)
+    require('base.errors').raise('timeout', 'waited 1 s for ' .. key)
   end}, {__index = store})
   ranks[1]._agreement._store = late
   local ok, err = pcall(loops, {ranks[1]}, {})
@@ -429,7 +429,7 @@ local function over(block)
 end
 
 function TestLoops.test_torch_batches()
-  local Strings, Objects = require 'rtrain.data.strings', require 'rtrain.data.objects'
+  local Strings, Objects = require 'torch.utils.data.strings', require 'rtrain.data.objects'
   local x = torch.arange(6):view({3, 2})
   local block = Block({'x', 'word', 'same'}, {x, Strings.from_list({'a', nil, 'c'}, 3),
     Objects({torch.ones(2), torch.zeros(2), torch.ones(2)}, 3)})

@@ -1,9 +1,9 @@
 -- What a run shows: the events of a controller in, text out.
 local lu = require 'luaunit'
 local Display = require 'rtrain.display'
-local Eta = require 'rtrain.eta'
-local failure = require 'rtrain.failure'
-local metrics_text = require 'rtrain.metrics_text'
+local Eta = require 'rtrain.display.eta'
+local failure = require 'rtrain.run.failure'
+local metrics_text = require 'rtrain.metrics.text'
 
 local function recorder()
   local file = {text = ''}

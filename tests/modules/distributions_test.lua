@@ -1,6 +1,6 @@
 -- torch.distributions beyond what tests/oracle compares with Python's: keywords, fields, families of one's own, registries.
 local lu = require 'luaunit'
-local closure = require 'rtrain._closure'
+local closure = require 'base._closure'
 local message_of = require('refusal').message_of
 local torch = require 'torch'
 local distributions, constraints, transforms = torch.distributions, torch.distributions.constraints,

@@ -119,6 +119,22 @@ function TestDocumentation.test_every_class_that_users_see_is_declared()
   lu.assertEquals(missing, {})
 end
 
+-- What is behind train's names is in folders of its own: the root of modules/rtrain holds what a script can name.
+function TestDocumentation.test_the_root_of_rtrain_holds_its_public_names()
+  -- Modules that are required by name, and classes whose objects a script is given.
+  local public = {
+    ['rtrain.class'] = true, ['rtrain.ordered'] = true, ['rtrain.data_frame'] = true, ['rtrain.run_context'] = true,
+  }
+  local train, others = require 'rtrain', {}
+  local meta = getmetatable(train)
+  for _, name in ipairs(catalog.names(train)) do public[meta.__place(name)] = true end
+  for _, file in ipairs(files) do
+    local name = file.name:match '^rtrain/([%w_]+)%.lua$'
+    if name and name ~= 'init' and not public['rtrain.' .. name] then others[#others + 1] = file.name end
+  end
+  lu.assertEquals(others, {})
+end
+
 -- The words of the comments that describe a class and its forward, those that they refer to included.
 local function words_about(of, entry)
   local out, comments = {}, signature.comments_of(of, entry)

@@ -52,7 +52,7 @@ function TestPool:test_results_come_in_the_order_of_submission()
 end
 
 function TestPool:test_a_dumped_function_and_the_worker_ids()
-  local blob = (require('rtrain._closure').dump(function(_, worker_id) return worker_id end))
+  local blob = (require('base._closure').dump(function(_, worker_id) return worker_id end))
   local pool = C.data.Pool{blob = blob, num_workers = 2}
   pool:submit{}
   local id = pool:next()

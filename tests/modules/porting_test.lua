@@ -75,7 +75,7 @@ end
 local NO_NAMES = {}
 for name in ([[TORCH_NCCL_ASYNC_ERROR_HANDLING include_paths file_extensions ignore_missing_paths fn_args fn_kwargs
                fn_constructor_args compute num_cpus concurrency workers local_shuffle_buffer_size src_key_padding_mask
-               torch.cuda.memory._record_memory_history _dump_snapshot scaler True ray.train]]):gmatch '%S+' do
+               torch.cuda.memory._record_memory_history _dump_snapshot scaler True ray.train files]]):gmatch '%S+' do
   NO_NAMES[name] = true
 end
 

@@ -2,7 +2,7 @@
 -- tests/e2e/test_profile.py.
 local lu = require 'luaunit'
 local torch = require 'torch'
-local system = require 'rtrain._system'
+local system = require 'base._system'
 
 local message_of = require('refusal').message_of
 

@@ -1,6 +1,6 @@
 -- Seeds made of other numbers.
 local lu = require 'luaunit'
-local seed = require 'rtrain.seed'
+local seed = require 'base.seed'
 local torch = require 'torch'
 
 TestSeed = {}

@@ -216,7 +216,7 @@ end
 TestTravel = {}
 
 local function travel(value)
-  local closure = require 'rtrain._closure'
+  local closure = require 'base._closure'
   return closure.load((closure.dump(value)))
 end
 

@@ -1,7 +1,7 @@
 -- Trainers as they are made, --set, and the parts of the train function when it is called outside a worker.
 local lu = require 'luaunit'
 local ordered = require 'rtrain.ordered'
-local overrides = require 'rtrain.overrides'
+local overrides = require 'base.overrides'
 local train = require 'rtrain'
 
 local function refusal(f, ...)

@@ -2,7 +2,7 @@
 local lu = require 'luaunit'
 local io_ = require 'vision.io'
 local ordered = require 'rtrain.ordered'
-local system = require 'rtrain._system'
+local system = require 'base._system'
 local torch = require 'torch'
 local data, nn = torch.utils.data, torch.nn
 local datasets, T = require 'vision.datasets', require 'vision.transforms'

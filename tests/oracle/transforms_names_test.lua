@@ -1,7 +1,7 @@
 -- Every class and function of torchvision.transforms is there with its parameters and their defaults, or is refused with the
 -- reason: cases/transforms_names.py.
 local lu = require 'luaunit'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local F, T = require 'vision.transforms.functional', require 'vision.transforms'
 
 local FOLDER = debug.getinfo(1, 'S').source:match('^@(.*/)') or ''

@@ -41,7 +41,7 @@ namespace {
 void dump_function(lua_State* L, const Options& given, PoolOptions& options) {
   const ShareStorages share(options.storages);
   lua_getglobal(L, "require");
-  lua_pushliteral(L, "rtrain._closure");
+  lua_pushliteral(L, "base._closure");
   protected_call(L, 1, 1);
   lua_getfield(L, -1, "dump");
   given.push("fn");
@@ -84,7 +84,7 @@ PoolOptions read_options(lua_State* L) {
   return options;
 }
 
-// Pool{fn = function(request, worker_id), …}, or blob = what rtrain._closure.dump gave for it.
+// Pool{fn = function(request, worker_id), …}, or blob = what base._closure.dump gave for it.
 int new_pool(lua_State* L) {
   const HostApi& api = host(L);
   if (api.new_state == nullptr || api.close_state == nullptr) {

@@ -135,7 +135,7 @@ class Pool::Worker {
 
   void load(lua_State* L) {
     lua_getglobal(L, "require");
-    lua_pushliteral(L, "rtrain._closure");
+    lua_pushliteral(L, "base._closure");
     protected_call(L, 1, 1);
     lua_getfield(L, -1, "load");
     lua_pushlstring(L, shared_->options.function.data(), shared_->options.function.size());

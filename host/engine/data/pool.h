@@ -26,7 +26,7 @@ namespace rtrain {
 
 struct PoolOptions {
   std::string name = "Pool";  // begins messages
-  std::string function;       // bytes of rtrain._closure.dump: function(request, worker_id)
+  std::string function;       // bytes of base._closure.dump: function(request, worker_id)
   StorageList storages;  // what the function's tensors lie in, as far as it was dumped for threads
   int num_workers = 1;
   int first_worker = 0;  // the id of the first one

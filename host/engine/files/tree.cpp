@@ -98,7 +98,7 @@ class Writer {
     if (push_known(map.get())) return;
     if (map->ordered) {
       lua_getglobal(L_, "require");
-      lua_pushliteral(L_, "rtrain.ordered");
+      lua_pushliteral(L_, "base.ordered");
       lua_call(L_, 1, 1);
       lua_getfield(L_, -1, "new");
       lua_remove(L_, -2);

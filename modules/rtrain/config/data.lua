@@ -1,6 +1,6 @@
 -- rtrain/config/data.lua: DataConfig: how the trainer's datasets are split over the workers, and with what they are read.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local schema = require 'rtrain.config.schema'
 
 local OPTIONS = {'threads', 'memory_bytes'}

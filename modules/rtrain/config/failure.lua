@@ -36,7 +36,7 @@ local FailureConfig = schema.define('FailureConfig', {
   {'controller_failure_limit', default = 3, check = schema.integer(-1)},
   {'max_preemption_failures', default = -1, check = schema.integer(-1)},
   {'reset_after_s', check = schema.positive},
-  {'relax_collectives_on_preemption', default = false, later = PREEMPTION},
+  {'relax_collectives_on_preemption', default = false, absent = PREEMPTION},
   {'preemption_grace_s', default = 30, check = schema.positive},
   {'hang_threshold_s', default = 600, check = schema.positive},
   {'busy_threshold_s', default = 600, check = schema.positive},

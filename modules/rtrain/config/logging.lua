@@ -1,6 +1,6 @@
 -- rtrain/config/logging.lua: LoggingConfig: which of rtrain's own messages reach the terminal.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local schema = require 'rtrain.config.schema'
 
 local LEVELS = {DEBUG = 10, INFO = 20, WARNING = 30, WARN = 30, ERROR = 40, CRITICAL = 50, FATAL = 50}

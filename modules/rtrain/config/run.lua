@@ -1,13 +1,13 @@
 -- rtrain/config/run.lua: RunConfig: the run's name, where its results go, and what is kept of it.
 
-local Callbacks = require 'rtrain.callbacks'
+local Callbacks = require 'rtrain.run.callbacks'
 local CheckpointConfig = require 'rtrain.config.checkpoint'
 local FailureConfig = require 'rtrain.config.failure'
 local LoggingConfig = require 'rtrain.config.logging'
 local schema = require 'rtrain.config.schema'
-local storage = require 'rtrain.storage'
-local StopCondition = require 'rtrain.stop_condition'
-local system = require 'rtrain._system'
+local storage = require 'rtrain.run.storage'
+local StopCondition = require 'rtrain.run.stop_condition'
+local system = require 'base._system'
 local worker_env = require 'rtrain.config.worker_env'
 
 local REMOTE = 'results go to a local folder in this version'

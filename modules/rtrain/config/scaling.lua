@@ -1,6 +1,6 @@
 -- rtrain/config/scaling.lua: ScalingConfig: how many workers, and what each of them has.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local schema = require 'rtrain.config.schema'
 
 local CLUSTER = 'this version trains on one host'
@@ -87,9 +87,9 @@ local ScalingConfig = schema.define('ScalingConfig', {
   {'resources_per_worker', check = check_resources},
   {'placement_strategy', default = 'PACK', check = schema.one_of('PACK', 'SPREAD', 'STRICT_PACK', 'STRICT_SPREAD')},
   {'accelerator_type', check = check_accelerator},
-  {'label_selector', later = CLUSTER},
-  {'use_tpu', default = false, later = 'there are no TPUs for rtrain'},
-  {'topology', later = 'there are no TPUs for rtrain'},
+  {'label_selector', absent = CLUSTER},
+  {'use_tpu', default = false, absent = 'there are no TPUs for rtrain'},
+  {'topology', absent = 'there are no TPUs for rtrain'},
   {'elastic_resize_monitor_interval_s', default = 60, check = schema.positive},
   {'trainer_resources', removed = 'the controller needs none'},
 })
@@ -120,7 +120,7 @@ end
 function ScalingConfig:max_workers()
   local workers = self.num_workers
   if workers == 'auto' then
-    local system, gpus = require 'rtrain._system', self:num_gpus_per_worker()
+    local system, gpus = require 'base._system', self:num_gpus_per_worker()
     local room = math.floor(system.cores() / self:num_cpus_per_worker())
     if gpus > 0 then room = math.min(room, math.floor((system.cuda()) / gpus)) end
     return math.max(1, room)

@@ -1,12 +1,12 @@
 -- rtrain/config/schema.lua: what a config class is: a name and its fields in order, each with a default and a check.
 --
--- A field may be known and refused: `later` (Ray has it, this version does not) raises code 'unsupported' unless the value
+-- A field may be known and refused: `absent` (Ray has it, this version does not) raises code 'unsupported' unless the value
 -- is the default; `removed` (Ray refuses it too) and unknown names raise code 'config'. All of it when the config is made.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 
 local schema = {}
 
@@ -42,8 +42,8 @@ end
 local function check_field(self, field, value)
   local name = ('%s.%s'):format(self.__name, field[1])
   if same(value, field.default) then return end
-  if field.later then
-    errors.raise('unsupported', ('%s = %s: %s'):format(name, show(value), field.later))
+  if field.absent then
+    errors.raise('unsupported', ('%s = %s: %s'):format(name, show(value), field.absent))
   end
   if field.check then
     local problem, code = field.check(value)
@@ -99,7 +99,7 @@ end
 
 ---Makes a config class.
 ---@param name string
----@param fields table[] {name, default=, check=function(value) → problem, code, later=reason, removed=reason, in_record=}
+---@param fields table[] {name, default=, check=function(value) → problem, code, absent=reason, removed=reason, in_record=}
 ---@return table class
 function schema.define(name, fields)
   local new = Config:extend(name)

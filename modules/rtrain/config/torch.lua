@@ -1,6 +1,6 @@
 -- rtrain/config/torch.lua: TorchConfig: the process group of a TorchTrainer's workers.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local schema = require 'rtrain.config.schema'
 
 ---The process group of a TorchTrainer's workers. Counterpart: ray.train.torch.TorchConfig.

@@ -1,6 +1,6 @@
 -- rtrain/config/validation.lua: ValidationConfig and ValidationTaskConfig: how checkpoints are validated beside the training.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local schema = require 'rtrain.config.schema'
 
 local validation = {}
@@ -78,7 +78,7 @@ local ValidationConfig = schema.define('ValidationConfig', {
 
 function ValidationConfig:_validate()
   if self.fn == nil then
-    require('rtrain.errors').raise('config', 'ValidationConfig.fn is missing: a function(checkpoint, fn_kwargs)')
+    require('base.errors').raise('config', 'ValidationConfig.fn is missing: a function(checkpoint, fn_kwargs)')
   end
   self.task_config = schema.coerce(self.task_config, ValidationTaskConfig, 'ValidationConfig.task_config')
 end

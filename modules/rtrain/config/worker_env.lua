@@ -1,6 +1,6 @@
 -- rtrain/config/worker_env.lua: variables of the workers' environment, as RunConfig has them in two spellings.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 local worker_env = {}
 

@@ -5,9 +5,9 @@
 -- When the rank with the smallest number has no more rows the epoch ends there for all; what others have left is dropped.
 -- A rank that does not come to a round is named after the deadline.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local monotonic = require('rtrain._system').monotonic
+local class = require 'base.class'
+local errors = require 'base.errors'
+local monotonic = require('base._system').monotonic
 
 -- Batches that a rank gathers before it asks again: few at first, so that the first batch is there soon.
 local FIRST_BATCHES, MOST_BATCHES = 1, 8

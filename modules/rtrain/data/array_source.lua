@@ -1,9 +1,9 @@
 -- rtrain/data/array_source.lua: arrays in files, idx and NumPy: read as a whole at the first use, by each process for itself.
 
 local Block = require 'rtrain.data.block'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local MemorySource = require 'rtrain.data.memory_source'
-local Strings = require 'rtrain.data.strings'
+local Strings = require 'torch.utils.data.strings'
 local torch = require 'torch'
 
 ---Columns of arrays in files. Arguments: columns, a list of {name, paths}; {name, load, include_paths}: `load(path)` gives
@@ -22,7 +22,7 @@ local function file_block(self, name, path)
   local loaded = self._load(path)
   local names, tensors = {name}, {loaded}
   if not torch.is_tensor(loaded) then
-    names, tensors = require('rtrain.ordered').keys_of(loaded), {}
+    names, tensors = require('base.ordered').keys_of(loaded), {}
     for i, key in ipairs(names) do tensors[i] = loaded[key] end
   end
   for i, tensor in ipairs(tensors) do

@@ -1,10 +1,10 @@
 -- rtrain/data/binary_sources.lua: a row for each file: images and files as they are.
 
 local Block = require 'rtrain.data.block'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local FileSource = require 'rtrain.data.file_source'
 local images = require 'rtrain.data.images'
-local Strings = require 'rtrain.data.strings'
+local Strings = require 'torch.utils.data.strings'
 
 local FILES = 32
 

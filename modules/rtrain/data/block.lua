@@ -2,10 +2,10 @@
 --
 -- A block is never changed: each method gives a new one, which shares the columns where it can.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local column = require 'rtrain.data.column'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local values = require 'rtrain.data.values'
 local torch = require 'torch'
 
@@ -327,7 +327,7 @@ function Block.unpack(packed)
   return Block(packed.names, columns, packed.num_rows)
 end
 
----The block of a batch that a reader of rtrain._arrow gave. Columns of images stay encoded.
+---The block of a batch that a reader of base._arrow gave. Columns of images stay encoded.
 ---@param batch userdata
 ---@return data.Block
 function Block.from_arrow(batch)
@@ -337,7 +337,7 @@ function Block.from_arrow(batch)
   return Block(names, columns)
 end
 
----The block as a batch for a writer of rtrain._arrow.
+---The block as a batch for a writer of base._arrow.
 ---@return userdata batch
 function Block:to_arrow()
   local columns = {}

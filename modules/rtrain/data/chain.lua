@@ -1,7 +1,7 @@
 -- rtrain/data/chain.lua: the fused operators of a plan over one fragment: what a thread of the pool runs.
 
 local Block = require 'rtrain.data.block'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local count = require 'rtrain.data.count'
 local Selection = require 'rtrain.data.selection'
 

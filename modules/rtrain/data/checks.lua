@@ -1,7 +1,7 @@
 -- rtrain/data/checks.lua: checks of what the user gave.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 
 local checks = {}
 

@@ -1,9 +1,9 @@
 -- rtrain/data/column.lua: what the three kinds of columns have in common: a tensor whose first dimension is the rows,
 -- Strings, Objects.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local Objects = require 'rtrain.data.objects'
-local Strings = require 'rtrain.data.strings'
+local Strings = require 'torch.utils.data.strings'
 local torch = require 'torch'
 
 local column = {}

@@ -1,7 +1,7 @@
 -- rtrain/data/context.lua: DataContext: how executions run in this process.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 
 local FIELDS = {'num_threads', 'memory_bytes', 'target_max_block_size'}
 

@@ -1,6 +1,6 @@
 -- rtrain/data/count.lua: what went through one place of a pipeline: rows, blocks, bytes and time.
 
-local monotonic = require('rtrain._system').monotonic
+local monotonic = require('base._system').monotonic
 
 local count = {}
 

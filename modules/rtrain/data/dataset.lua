@@ -1,6 +1,6 @@
 -- rtrain/data/dataset.lua: the class Dataset with all its methods.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local Dataset = require 'rtrain.data.dataset.base'
 require 'rtrain.data.dataset.transforms'
 require 'rtrain.data.dataset.consume'

@@ -1,7 +1,7 @@
 -- rtrain/data/dataset_source.lua: the samples of a torch.utils.data.Dataset as rows: data.from_torch.
 
 local Block = require 'rtrain.data.block'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local ffi = require 'ffi'
 local Source = require 'rtrain.data.source'
 local torch = require 'torch'

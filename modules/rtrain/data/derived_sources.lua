@@ -3,7 +3,7 @@
 local Chain = require 'rtrain.data.chain'
 local exchange = require 'rtrain.data.exchange'
 local fragments = require 'rtrain.data.fragments'
-local seeds = require 'rtrain.seed'
+local seeds = require 'base.seed'
 local Source = require 'rtrain.data.source'
 local torch = require 'torch'
 

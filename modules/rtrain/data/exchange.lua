@@ -3,11 +3,11 @@
 -- Both bring rows into the order of a key; for a shuffle it is the row's place in a Permutation. Up to a quarter of
 -- memory_bytes is held, more goes to temporary files (rtrain.data.external_order), so that the rows may be of any number.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local ExternalOrder = require 'rtrain.data.external_order'
 local Permutation = require 'rtrain.data.permutation'
 local Selection = require 'rtrain.data.selection'
-local seeds = require 'rtrain.seed'
+local seeds = require 'base.seed'
 local Spill = require 'rtrain.data.spill'
 local torch = require 'torch'
 

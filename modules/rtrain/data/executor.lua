@@ -6,14 +6,14 @@
 
 local Block = require 'rtrain.data.block'
 local Chain = require 'rtrain.data.chain'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local context = require 'rtrain.data.context'
 local count = require 'rtrain.data.count'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local fragments = require 'rtrain.data.fragments'
-local monotonic = require('rtrain._system').monotonic
+local monotonic = require('base._system').monotonic
 local sampler = require 'torch.utils.data.sampler'
-local seeds = require 'rtrain.seed'
+local seeds = require 'base.seed'
 local Selection = require 'rtrain.data.selection'
 local Stats = require 'rtrain.data.stats'
 
@@ -56,7 +56,7 @@ end
 
 -- Operators, or a source, with copies of the user's functions and what they captured.
 local function isolated(value)
-  local closure = require 'rtrain._closure'
+  local closure = require 'base._closure'
   return closure.load((closure.dump(value)))
 end
 

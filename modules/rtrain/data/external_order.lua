@@ -6,7 +6,7 @@
 -- rows share keeps the order stable and lets limits fall among equal keys.
 
 local Block = require 'rtrain.data.block'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local row_order = require 'rtrain.data.row_order'
 local Spill = require 'rtrain.data.spill'
 

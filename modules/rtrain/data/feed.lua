@@ -1,7 +1,7 @@
 -- rtrain/data/feed.lua: Feed: a plan made ready for loops, which ask it for the rows of an epoch.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local executor = require 'rtrain.data.executor'
 local fragments = require 'rtrain.data.fragments'
 local intervals = require 'rtrain.data.intervals'

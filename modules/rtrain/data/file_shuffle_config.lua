@@ -1,8 +1,8 @@
 -- rtrain/data/file_shuffle_config.lua: in which order a source reads its files.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 
 ---A random order of the files for each epoch. Arguments: {seed, reseed_after_execution = true}: without a seed that of the
 ---execution counts; with reseed_after_execution = false all epochs have the same order. Counterpart:

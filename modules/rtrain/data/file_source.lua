@@ -1,12 +1,12 @@
 -- rtrain/data/file_source.lua: what sources of files have in common: their order, and the column with the path.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local exchange = require 'rtrain.data.exchange'
 local FileShuffleConfig = require 'rtrain.data.file_shuffle_config'
-local seeds = require 'rtrain.seed'
+local seeds = require 'base.seed'
 local Source = require 'rtrain.data.source'
-local Strings = require 'rtrain.data.strings'
+local Strings = require 'torch.utils.data.strings'
 local torch = require 'torch'
 
 ---Base of the sources of files. Arguments: owner, the function that made it; paths; {include_paths, shuffle}.

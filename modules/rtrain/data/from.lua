@@ -1,14 +1,14 @@
 -- rtrain/data/from.lua: datasets of what is there already: from_items, from_torch, from_tensors, range.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local Block = require 'rtrain.data.block'
 local checks = require 'rtrain.data.checks'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local Dataset = require 'rtrain.data.dataset'
 local DatasetSource = require 'rtrain.data.dataset_source'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local MemorySource = require 'rtrain.data.memory_source'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local Plan = require 'rtrain.data.plan'
 local RangeSource = require 'rtrain.data.range_source'
 local torch = require 'torch'

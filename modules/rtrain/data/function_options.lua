@@ -1,7 +1,7 @@
 -- rtrain/data/function_options.lua: Ray's options of methods that call a function of the user.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local UserFunction = require 'rtrain.data.user_function'
 
 local functions = {}

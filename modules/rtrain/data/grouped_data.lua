@@ -1,9 +1,9 @@
 -- rtrain/data/grouped_data.lua: GroupedData: what Dataset:groupby gives.
 
 local aggregates = require 'rtrain.data.aggregate'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local checks = require 'rtrain.data.checks'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local functions = require 'rtrain.data.function_options'
 local group = require 'rtrain.data.operators.group'
 local SelectColumns = require('rtrain.data.operators.columns').SelectColumns

@@ -1,7 +1,7 @@
 -- rtrain/data/init.lua: Ray Data's API: lazy datasets that stream through threads, bounded by bytes.
 
 ---@class rtrain.data
-return require 'rtrain.namespace'('data', {
+return require 'base.namespace'('data', {
   files = {
     {'rtrain.data.from', 'from_items', 'from_torch', 'from_tensors', 'from_blocks', 'range', 'range_tensor'},
     {'rtrain.data.read', 'read_parquet', 'read_csv', 'read_json', 'read_text', 'read_images', 'read_binary_files',

@@ -3,7 +3,7 @@
 -- Rows are numbered over the whole epoch, in the order in which the plan gives them. A list is also a sequence: its rows
 -- behind each other, numbered from 0.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 local intervals = {}
 

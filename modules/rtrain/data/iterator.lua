@@ -4,13 +4,13 @@
 -- no rank can know the number of rows → batches of one size → tensors. An epoch is the chain of these for one loop.
 
 local Agreement = require 'rtrain.data.agreement'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local batches = require 'rtrain.data.batches'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local intervals = require 'rtrain.data.intervals'
 local Loop = require 'rtrain.data.loop'
-local monotonic = require('rtrain._system').monotonic
+local monotonic = require('base._system').monotonic
 local Position = require 'rtrain.data.position'
 local Rest = require 'rtrain.data.rest'
 local Selection = require 'rtrain.data.selection'

@@ -1,7 +1,7 @@
 -- rtrain/data/join_columns.lua: the types of joins, and which columns they give.
 
 local column = require 'rtrain.data.column'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 local join_columns = {}
 

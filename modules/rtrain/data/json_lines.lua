@@ -1,6 +1,6 @@
 -- rtrain/data/json_lines.lua: files with one JSON array of objects, as JSON lines, which the reader takes.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 local json_lines = {}
 
@@ -60,10 +60,10 @@ end
 
 ---Opens a file of JSON lines, or of one array of objects, which is copied to a temporary file of lines.
 ---@param path string
----@param options table of rtrain._arrow.open_json
+---@param options table of base._arrow.open_json
 ---@return userdata cursor
 function json_lines.open(path, options)
-  local open_json = require('rtrain._arrow').open_json
+  local open_json = require('base._arrow').open_json
   if not is_array(path) then return open_json(path, options) end
   local copy = os.tmpname()
   local input, output = assert(io.open(path, 'rb')), assert(io.open(copy, 'wb'))

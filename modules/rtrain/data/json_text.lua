@@ -1,7 +1,7 @@
 -- rtrain/data/json_text.lua: Lua values as JSON.
 
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 
 local json_text = {}

@@ -1,7 +1,7 @@
 -- rtrain/data/key_cursor.lua: goes through rows in the order of their keys, one group of equal keys after the other.
 
 local Block = require 'rtrain.data.block'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local column = require 'rtrain.data.column'
 local groups = require 'rtrain.data.groups'
 

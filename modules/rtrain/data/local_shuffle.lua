@@ -9,8 +9,8 @@
 -- The same rounds over row numbers, without the rows, say where the shuffle stands after n rows: that is how it is resumed.
 
 local Block = require 'rtrain.data.block'
-local class = require 'rtrain.class'
-local seeds = require 'rtrain.seed'
+local class = require 'base.class'
+local seeds = require 'base.seed'
 local torch = require 'torch'
 
 ---A local shuffle. Arguments: size, the least number of rows to draw from; batch_size; seed.

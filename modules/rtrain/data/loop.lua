@@ -1,8 +1,8 @@
 -- rtrain/data/loop.lua: what `for batch in shard:iter_batches{…} do` runs over: batches of an iterator, epoch by epoch.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local monotonic = require('rtrain._system').monotonic
+local class = require 'base.class'
+local errors = require 'base.errors'
+local monotonic = require('base._system').monotonic
 
 ---Batches of a dataset. Each `for` over it is a new epoch and ends the one before, as does any other loop over the same
 ---iterator. Outside of `for`: `local next_batch = loop:iter()`.

@@ -4,9 +4,9 @@
 -- number is about to be replaced.
 
 local Block = require 'rtrain.data.block'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local column = require 'rtrain.data.column'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local join_columns = require 'rtrain.data.join_columns'
 local KeyCursor = require 'rtrain.data.key_cursor'
 local row_order = require 'rtrain.data.row_order'

@@ -1,6 +1,6 @@
 -- rtrain/data/objects.lua: a column of Lua values: tables, tensors of different sizes, values of several types.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local torch = require 'torch'
 
 ---A column of Lua values of a Block. Arguments: values, a list that may have holes (null); n, the number of rows.

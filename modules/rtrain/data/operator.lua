@@ -3,7 +3,7 @@
 -- There are two kinds. A fused operator works on the blocks of one fragment at a time, in the thread that reads it. A global
 -- one (`is_global`) sees the blocks of all fragments, in order, in the consuming thread.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 
 ---Where a stream of blocks lies, for messages and random numbers.
 ---@class data.Position
@@ -35,7 +35,7 @@ Operator.calls_user = false
 ---@param block data.Block
 ---@return data.Block
 function Operator:apply(block)
-  require('rtrain.errors').raise('internal', ('%s has no apply(%s)'):format(self.name, tostring(block)))
+  require('base.errors').raise('internal', ('%s has no apply(%s)'):format(self.name, tostring(block)))
 end
 
 ---The operator's blocks for those of a fragment.

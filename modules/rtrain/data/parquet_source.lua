@@ -1,7 +1,7 @@
 -- rtrain/data/parquet_source.lua: the rows of Parquet files: a fragment is a row group, so that a file is read by many threads.
 
 local Block = require 'rtrain.data.block'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local FileSource = require 'rtrain.data.file_source'
 local images = require 'rtrain.data.images'
 local SelectColumns = require('rtrain.data.operators.columns').SelectColumns
@@ -10,7 +10,7 @@ local SelectColumns = require('rtrain.data.operators.columns').SelectColumns
 local readers = setmetatable({}, {__mode = 'v'})
 
 local function reader_of(path)
-  local reader = readers[path] or require('rtrain._arrow').open_parquet(path)
+  local reader = readers[path] or require('base._arrow').open_parquet(path)
   readers[path] = reader
   return reader
 end

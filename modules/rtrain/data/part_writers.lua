@@ -1,9 +1,9 @@
--- rtrain/data/part_writers.lua: files that write_json and write_numpy make. Like the writers of rtrain._arrow they have
+-- rtrain/data/part_writers.lua: files that write_json and write_numpy make. Like the writers of base._arrow they have
 -- write(block) and close(), and the file appears as a whole when it is closed.
 
 local Block = require 'rtrain.data.block'
 local column = require 'rtrain.data.column'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local ffi = require 'ffi'
 local json_text = require 'rtrain.data.json_text'
 

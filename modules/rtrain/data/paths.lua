@@ -1,7 +1,7 @@
 -- rtrain/data/paths.lua: which files a read_… function means: files, folders, patterns.
 
-local errors = require 'rtrain.errors'
-local system = require 'rtrain._system'
+local errors = require 'base.errors'
+local system = require 'base._system'
 
 local paths = {}
 

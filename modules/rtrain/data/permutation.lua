@@ -4,8 +4,8 @@
 -- row by itself: a Feistel network over the next power of four, walked until it lands below the number of rows. Small
 -- numbers need randperm: a network of few bits reaches few of the orders.
 
-local class = require 'rtrain.class'
-local seeds = require 'rtrain.seed'
+local class = require 'base.class'
+local seeds = require 'base.seed'
 local torch = require 'torch'
 
 local HELD = 2 ^ 22

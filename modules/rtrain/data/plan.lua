@@ -1,6 +1,6 @@
 -- rtrain/data/plan.lua: Plan: a source and the operators behind it. Plain data that never changes: it travels to workers.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local fragments = require 'rtrain.data.fragments'
 
 ---A source and operators. Nothing runs before an Execution does.

@@ -4,13 +4,13 @@
 -- that one rank's state says what every rank has had: a run that goes on with another number of workers deals out anew what
 -- none of them has had, each row once. With the same number each rank goes on exactly where it was.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local intervals = require 'rtrain.data.intervals'
 local LocalShuffle = require 'rtrain.data.local_shuffle'
-local ordered = require 'rtrain.ordered'
-local seeds = require 'rtrain.seed'
+local ordered = require 'base.ordered'
+local seeds = require 'base.seed'
 
 local VERSION = 1
 local STATE_FIELDS = {'version', 'epoch', 'finished', 'rows', 'num_rows', 'world_size', 'remaining', 'batch_size',

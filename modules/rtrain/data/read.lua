@@ -1,14 +1,14 @@
 -- rtrain/data/read.lua: datasets of files: read_parquet, read_csv, read_json, read_text, read_images, read_binary_files,
 -- read_idx, read_numpy.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local ArraySource = require 'rtrain.data.array_source'
 local binary = require 'rtrain.data.binary_sources'
 local checks = require 'rtrain.data.checks'
 local Dataset = require 'rtrain.data.dataset'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local images = require 'rtrain.data.images'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local ParquetSource = require 'rtrain.data.parquet_source'
 local paths = require 'rtrain.data.paths'
 local Plan = require 'rtrain.data.plan'

@@ -4,7 +4,7 @@
 -- workers as before each runs its own part and leaves out what it gave. With others each runs the parts of all ranks of
 -- before, one after the other, and takes every n-th of the rows that were left: exact, at the price of that one epoch.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local exchange = require 'rtrain.data.exchange'
 local Position = require 'rtrain.data.position'
 

@@ -1,7 +1,7 @@
 -- rtrain/data/row_order.lua: the order of rows by one or several columns: stable, nulls and NaN last in both directions.
 
 local column = require 'rtrain.data.column'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local torch = require 'torch'
 
 local row_order = {}

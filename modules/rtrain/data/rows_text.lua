@@ -1,6 +1,6 @@
 -- rtrain/data/rows_text.lua: a row as show() prints it.
 
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 
 local SHOWN_VALUES, SHOWN_BYTES = 8, 60

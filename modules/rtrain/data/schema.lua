@@ -1,6 +1,6 @@
 -- rtrain/data/schema.lua: the columns of a plan: names and types.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local executor = require 'rtrain.data.executor'
 
 ---Names and types of columns: a list of {name, type} with the fields `names` and `types`; prints as a table.

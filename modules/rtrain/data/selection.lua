@@ -1,6 +1,6 @@
 -- rtrain/data/selection.lua: some rows of a stream, by their numbers.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local intervals = require 'rtrain.data.intervals'
 local torch = require 'torch'
 

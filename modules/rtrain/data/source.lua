@@ -6,8 +6,8 @@
 --   skip   rows to leave out at its beginning, count  rows to use behind them: fragments.cut sets them, Chain obeys
 --   keep   intervals of those rows to leave the others out, set by fragments.cut too
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 
 ---What `fragments` may depend on: a new order for each epoch.
 ---@class data.ExecutionContext

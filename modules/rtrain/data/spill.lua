@@ -4,11 +4,11 @@
 -- until then close() or the collector removes it, and a worker's folder goes with the attempt.
 
 local Block = require 'rtrain.data.block'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local column = require 'rtrain.data.column'
 local Objects = require 'rtrain.data.objects'
-local session = require 'rtrain.session'
-local Strings = require 'rtrain.data.strings'
+local session = require 'rtrain.worker.session'
+local Strings = require 'torch.utils.data.strings'
 
 ---A set of runs. Each run is a list of blocks, written at once and read once, in order.
 ---@class data.Spill
@@ -19,7 +19,7 @@ function Spill:init() self._runs, self._objects = 0, {} end
 
 local function make_folder()
   if session.peek() then return require('rtrain._worker').make_tempdir() end
-  return require('rtrain._system').make_temp('rtrain-data-')
+  return require('base._system').make_temp('rtrain-data-')
 end
 
 local function path_of(self, run) return ('%s/run-%d.arrow'):format(self._folder, run) end
@@ -27,10 +27,10 @@ local function path_of(self, run) return ('%s/run-%d.arrow'):format(self._folder
 -- Lua values travel as bytes, all those of a block in its first row: whatever they are, they come back the same.
 local function encoded(of)
   if column.is_tensor(of) or column.is_strings(of) then return of end
-  return Strings.from_list({(require('rtrain._closure').dump(of:values()))}, of:len(), true)
+  return Strings.from_list({(require('base._closure').dump(of:values()))}, of:len(), true)
 end
 
-local function decoded(of) return Objects(require('rtrain._closure').load(of:value(0)), of:len()) end
+local function decoded(of) return Objects(require('base._closure').load(of:value(0)), of:len()) end
 
 local function arrow_column(of)
   if column.is_tensor(of) then return of end
@@ -65,7 +65,7 @@ function Spill:write(blocks)
   self._runs = self._runs + 1
   local objects = {}
   self._objects[self._runs] = objects
-  local writer = require('rtrain._arrow').ipc_writer(path_of(self, self._runs), {sync = false})
+  local writer = require('base._arrow').ipc_writer(path_of(self, self._runs), {sync = false})
   for i, block in ipairs(blocks) do
     local batch, is_objects = to_arrow(block)
     objects[i] = is_objects
@@ -78,7 +78,7 @@ end
 function Spill:num_runs() return self._runs end
 
 local function reader(self, run)
-  local cursor, i = require('rtrain._arrow').open_ipc(path_of(self, run)), 0
+  local cursor, i = require('base._arrow').open_ipc(path_of(self, run)), 0
   return function()
     local batch = cursor:next()
     if batch == nil then return nil end
@@ -98,7 +98,7 @@ end
 
 ---Removes the folder. Streams that are open go on.
 function Spill:close()
-  if self._folder then require('rtrain._system').remove_tree(self._folder) end
+  if self._folder then require('base._system').remove_tree(self._folder) end
   self._folder = nil
 end
 

@@ -1,8 +1,8 @@
 -- rtrain/data/stats.lua: what an execution did: rows, bytes, time and wait of each operator.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local count = require 'rtrain.data.count'
-local monotonic = require('rtrain._system').monotonic
+local monotonic = require('base._system').monotonic
 
 ---What each operator of an execution did so far; prints as text. Counterpart: Dataset.stats().
 ---@class data.Stats

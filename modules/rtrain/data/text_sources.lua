@@ -1,12 +1,12 @@
 -- rtrain/data/text_sources.lua: rows of CSV, JSON and text files. Their rows are only known after reading.
 
 local Block = require 'rtrain.data.block'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local FileSource = require 'rtrain.data.file_source'
 local json_lines = require 'rtrain.data.json_lines'
-local Strings = require 'rtrain.data.strings'
+local Strings = require 'torch.utils.data.strings'
 
--- Base of what a cursor of rtrain._arrow reads.
+-- Base of what a cursor of base._arrow reads.
 local CursorSource = FileSource:extend('CursorSource')
 
 function CursorSource:schema()
@@ -45,7 +45,7 @@ local function merged(first, second)
   return out
 end
 
----Rows of CSV files. Arguments: paths, {include_paths, shuffle, csv}: `csv`, options of rtrain._arrow.open_csv.
+---Rows of CSV files. Arguments: paths, {include_paths, shuffle, csv}: `csv`, options of base._arrow.open_csv.
 ---@class data.CsvSource: data.Source
 ---@overload fun(paths: string[], options: table): data.CsvSource
 local CsvSource = CursorSource:extend('CsvSource')
@@ -60,7 +60,7 @@ end
 ---@param path string
 ---@param options table
 ---@return userdata cursor
-function CsvSource:open(path, options) return require('rtrain._arrow').open_csv(path, merged(self._options, options)) end
+function CsvSource:open(path, options) return require('base._arrow').open_csv(path, merged(self._options, options)) end
 
 function CsvSource:select(names)
   if self._include_paths then return nil end

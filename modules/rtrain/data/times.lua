@@ -1,7 +1,7 @@
 -- rtrain/data/times.lua: where a rank's time goes between batches: to rows, other ranks, batching, collating, or training.
 
-local class = require 'rtrain.class'
-local monotonic = require('rtrain._system').monotonic
+local class = require 'base.class'
+local monotonic = require('base._system').monotonic
 
 ---What stats() gives. Seconds, over all loops.
 ---@class data.Times

@@ -1,8 +1,8 @@
 -- rtrain/data/torch_batch.lua: what a loop's body gets of a block: its own tensors, of the wanted dtype, on the wanted device.
 
 local column = require 'rtrain.data.column'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 
 local torch_batch = {}

@@ -1,8 +1,8 @@
 -- rtrain/data/user_function.lua: the function that map, filter and their like call: a Lua function, an object that can be
 -- called, or a class of which each thread makes one instance.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local torch = require 'torch'
 local worker = require 'torch.utils.data.worker'
 

@@ -1,10 +1,10 @@
 -- rtrain/data/values.lua: a column made of Lua values: what rows, lists and the results of users' functions become.
 
 local column = require 'rtrain.data.column'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local ffi = require 'ffi'
 local Objects = require 'rtrain.data.objects'
-local Strings = require 'rtrain.data.strings'
+local Strings = require 'torch.utils.data.strings'
 local torch = require 'torch'
 
 local values = {}

@@ -3,9 +3,9 @@
 -- Walks the tables that users see, so that a name is known exactly when a script can use it. LibTorch is loaded only for
 -- operators that modules/torch/operators does not describe.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local descriptions = require 'rtrain.doc.descriptions'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local source = require 'rtrain.doc.source'
 local tensor_methods = require 'torch.methods'
 local tensor_names = require 'rtrain.doc.tensor_names'

@@ -1,6 +1,6 @@
 -- rtrain/doc/guide.lua: the guides: pages of Markdown inside the executable (modules/rtrain/guide/).
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local host = require 'rtrain._host'
 
 local guide = {}

@@ -1,7 +1,7 @@
 -- rtrain/doc/page.lua: everything that is known about one thing, as plain data: what `rtrain doc --json` prints.
 
 local catalog = require 'rtrain.doc.catalog'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local descriptions = require 'rtrain.doc.descriptions'
 local operator = require 'rtrain.doc.operator'
 local signature = require 'rtrain.doc.signature'

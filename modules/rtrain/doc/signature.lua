@@ -1,9 +1,9 @@
--- rtrain/doc/signature.lua: how functions and classes written in Lua are called: what runs (rtrain.args, rtrain.config.schema)
+-- rtrain/doc/signature.lua: how functions and classes written in Lua are called: what runs (base.args, rtrain.config.schema)
 -- joined with what the comments say.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local arguments = require 'rtrain.doc.arguments'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local comment = require 'rtrain.doc.comment'
 local source = require 'rtrain.doc.source'
 
@@ -222,7 +222,7 @@ local function config_params(of, entry)
   for _, field in ipairs(of._fields) do
     if not field.removed then
       local param = parameter(field[1], field.default, true, facts[field[1]])
-      if field.later and param.text == '' then param.text = field.later end
+      if field.absent and param.text == '' then param.text = field.absent end
       params[#params + 1] = param
     end
   end

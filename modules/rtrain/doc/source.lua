@@ -1,7 +1,7 @@
 -- rtrain/doc/source.lua: the documented things in the text of rtrain's modules.
 
 local comment = require 'rtrain.doc.comment'
-local definition_of = require('rtrain.class').definition
+local definition_of = require('base.class').definition
 local host = require 'rtrain._host'
 
 local source = {}
@@ -113,7 +113,7 @@ function source.of_function(fn)
   end
 end
 
----The comment of the function that a module of rtrain's is called as (rtrain.namespace's `call`).
+---The comment of the function that a module of rtrain's is called as (base.namespace's `call`).
 ---@param module table
 ---@return DocEntry|nil
 function source.of_call(module)

@@ -5,12 +5,12 @@
 local catalog = require 'rtrain.doc.catalog'
 local descriptions = require 'rtrain.doc.descriptions'
 local declaration = require 'rtrain.doc.declaration'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local operator = require 'rtrain.doc.operator'
 local page = require 'rtrain.doc.page'
 local signature = require 'rtrain.doc.signature'
 local source = require 'rtrain.doc.source'
-local system = require 'rtrain._system'
+local system = require 'base._system'
 
 local stubs = {}
 

@@ -4,8 +4,8 @@
 -- A Shape describes one value: of a tensor everything but its numbers, of a plain table its entries, of anything else the
 -- value itself, since a graph would go on with the one that it saw.
 
-local class = require 'rtrain.class'
-local ordered = require 'rtrain.ordered'
+local class = require 'base.class'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 
 local arguments = {}

@@ -3,7 +3,7 @@
 -- Decisions alone: no tensor, no device. A fact that rules a graph out for good ends in state 'eager'; one of this call alone
 -- (other shapes, anomaly mode) makes this call eager and leaves the graph.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 
 -- DistributedDataParallel builds its buckets anew and sets up its statistics in the first steps.
 local WARMUP_WITH_DDP = 11

@@ -3,13 +3,13 @@
 -- course.lua decides what a call does, arguments.lua looks at what it was given, torch.cuda.capture at what takes part in the
 -- step, torch.cuda.graphs captures.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local arguments = require 'rtrain.graph.arguments'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local Course = require 'rtrain.graph.course'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local torch = require 'torch'
-local warnings = require 'rtrain.warnings'
+local warnings = require 'base.warnings'
 
 ---@class rtrain.Graph
 ---@field state string 'warming up', 'captured' or 'eager'
@@ -65,7 +65,7 @@ end
 
 local function device_refusal(shape)
   if torch.cuda.is_available() then return arguments.refusal(shape) end
-  local _, reason = require('rtrain._system').cuda()
+  local _, reason = require('base._system').cuda()
   return 'no CUDA device: ' .. reason
 end
 

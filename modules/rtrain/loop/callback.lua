@@ -1,6 +1,6 @@
 -- rtrain/loop/callback.lua: Callback: what train.loop calls while it trains.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 
 ---Functions that train.loop calls on every rank, in the order of the list `callbacks`; each may be left out. What decides
 ---how the loop goes on (should_stop) has to decide alike on every rank: `loop.callback_metrics` are equal on all of them.

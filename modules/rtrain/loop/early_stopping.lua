@@ -1,8 +1,8 @@
 -- rtrain/loop/early_stopping.lua: EarlyStopping: ends the loop when a metric gets no better.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local Callback = require 'rtrain.loop.callback'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local Monitor = require 'rtrain.loop.monitor'
 
 ---Ends the loop when a metric has not become better for `patience` validations (epochs, without a validation).

@@ -1,6 +1,6 @@
 -- rtrain/loop/init.lua: train.loop: a training loop for those who do not want to write one, and its callbacks.
 
-local namespace = require 'rtrain.namespace'
+local namespace = require 'base.namespace'
 
 ---Trains a model, in the train function: epochs of batches, split over the workers, with validation, callbacks, accumulated
 ---and clipped gradients and mixed precision; each epoch is reported, with a checkpoint. A run that goes on does so in the
@@ -30,7 +30,7 @@ local namespace = require 'rtrain.namespace'
 ---assert(result.return_value < 50 and result.metrics.loss < 1e-3 and result.checkpoint)
 ---```
 local function run(options)
-  require('rtrain.session').get('train.loop')
+  require('rtrain.worker.session').get('train.loop')
   return require 'rtrain.loop.loop'(require 'rtrain.loop.options'(options)):run()
 end
 

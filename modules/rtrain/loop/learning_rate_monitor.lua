@@ -1,8 +1,8 @@
 -- rtrain/loop/learning_rate_monitor.lua: LearningRateMonitor: the learning rates among the metrics.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local Callback = require 'rtrain.loop.callback'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 
 ---Puts the learning rate of each parameter group among the metrics: `lr-SGD`, or `lr-SGD/pg1`, `lr-SGD/pg2`, … of several
 ---groups. Counterpart: lightning.pytorch.callbacks.LearningRateMonitor.

@@ -3,11 +3,11 @@
 -- Everything that decides how the loop goes on is the same on every rank: counts of batches, means over all ranks,
 -- stop_requested(). Where a rank went its own way the others would wait in a collective.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local MeanMetrics = require 'rtrain.loop.mean_metrics'
 local ModelCheckpoint = require 'rtrain.loop.model_checkpoint'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local Precision = require 'rtrain.loop.precision'
 local Progress = require 'rtrain.loop.progress'
 local torch = require 'torch'

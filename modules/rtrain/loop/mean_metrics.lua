@@ -1,8 +1,8 @@
 -- rtrain/loop/mean_metrics.lua: MeanMetrics: weighted means over the batches of all ranks.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 local train = require 'rtrain'
 

@@ -1,8 +1,8 @@
 -- rtrain/loop/model_checkpoint.lua: ModelCheckpoint: which reports of train.loop carry a checkpoint.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local Callback = require 'rtrain.loop.callback'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local Monitor = require 'rtrain.loop.monitor'
 
 ---Says at which epochs and steps the loop saves. How many checkpoints stay, and which are the best, is the run's

@@ -1,9 +1,9 @@
 -- rtrain/loop/monitor.lua: one metric that a callback follows: where it stands and which of two values is better.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 
 local Monitor = class('Monitor')
 

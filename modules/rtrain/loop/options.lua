@@ -1,7 +1,7 @@
 -- rtrain/loop/options.lua: the fields of train.loop, with their checks.
 
 local Callback = require 'rtrain.loop.callback'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local schema = require 'rtrain.config.schema'
 
 local function is_function(value)
@@ -87,7 +87,7 @@ local Options = schema.define('train.loop', {
 local REQUIRED = {'model', 'training_step', 'optimizer', 'train_dataloader'}
 
 function Options:_validate()
-  local errors = require 'rtrain.errors'
+  local errors = require 'base.errors'
   for _, name in ipairs(REQUIRED) do
     if self[name] == nil then errors.raise('config', ('train.loop: %s is missing'):format(name)) end
   end

@@ -1,6 +1,6 @@
 -- rtrain/loop/precision.lua: Precision: the forward pass under autocast, backward and step with a scaled loss.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local torch = require 'torch'
 
 local AUTOCAST_DTYPE = {['bf16-mixed'] = 'bfloat16', ['16-mixed'] = 'float16'}

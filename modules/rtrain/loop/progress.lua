@@ -1,6 +1,6 @@
 -- rtrain/loop/progress.lua: Progress: how far a loop has come, equal on all ranks; what a checkpoint keeps of it.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 
 local Progress = class('Progress')
 

@@ -1,9 +1,9 @@
 -- rtrain/loop/progress_bar.lua: ProgressBar: where the loop stands, one line now and then.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local Callback = require 'rtrain.loop.callback'
-local errors = require 'rtrain.errors'
-local metrics_text = require 'rtrain.metrics_text'
+local errors = require 'base.errors'
+local metrics_text = require 'rtrain.metrics.text'
 local time = require 'rtrain.time'
 
 ---Rank 0 prints a line every `refresh_rate` batches: `epoch 0  50/469  12.3 it/s  loss=0.41`. Workers have no terminal of

@@ -1,11 +1,11 @@
 -- rtrain/torch/ddp.lua: DistributedDataParallel: a module whose gradients are the mean over all ranks.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local capture = require 'torch.cuda.capture'
-local errors = require 'rtrain.errors'
+local default_group = require 'torch.default_group'
+local errors = require 'base.errors'
 local Module = require('torch.nn').Module
 local parameter = require 'torch.nn.parameter'
-local process_group = require 'rtrain.process_group'
 local torch = require 'torch'
 
 local OPTIONS = {'find_unused_parameters', 'gradient_as_bucket_view', 'static_graph', 'broadcast_buffers', 'bucket_cap_mb'}
@@ -23,7 +23,7 @@ DistributedDataParallel._is_wrapper = true  -- errors name the model's modules a
 ---  broadcast_buffers = true, bucket_cap_mb = 25 (MiB)
 function DistributedDataParallel:init(model, options)
   options = args.options(options, OPTIONS, 'DistributedDataParallel')
-  process_group.ensure()
+  default_group.ensure()
   self.module = model
   local given, params, names, frozen = {}, {}, {}, {}
   for _, name in ipairs(OPTIONS) do given[name] = options[name] end

@@ -3,7 +3,7 @@
 -- With auto_transfer the copy of the next batch is started, without waiting for it, before the loop computes with the one at
 -- hand (transfer.lua says how). On the CPU there is nothing to move, and prepare_data_loader returns the loader itself.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local DataLoader = require('torch.utils.data.dataloader').DataLoader
 local Transfer = require 'rtrain.torch.transfer'
 

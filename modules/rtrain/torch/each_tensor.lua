@@ -1,7 +1,7 @@
 -- rtrain/torch/each_tensor.lua: the tensors of a batch, in tables too.
 
-local class = require 'rtrain.class'
-local ordered = require 'rtrain.ordered'
+local class = require 'base.class'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 
 local each

@@ -1,9 +1,9 @@
 -- rtrain/torch/init.lua: train.torch: a model and a loader made ready for the workers of a TorchTrainer.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local session = require 'rtrain.session'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local session = require 'rtrain.worker.session'
 
 ---@class rtrain.torch
 local train_torch = {}
@@ -161,4 +161,4 @@ function train_torch.enable_reproducibility(seed)
   torch.use_deterministic_algorithms(true)
 end
 
-return require 'rtrain.namespace'('train.torch', nil, train_torch)
+return require 'base.namespace'('train.torch', nil, train_torch)

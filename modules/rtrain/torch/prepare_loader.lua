@@ -1,8 +1,8 @@
 -- rtrain/torch/prepare_loader.lua: a DataLoader of which each rank takes its part.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local data = require 'torch.utils.data'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 -- The sampler of one rank: the same kind of order as before, split.
 local function split(sampler, dataset, context)

@@ -4,7 +4,7 @@
 -- their own and read pinned memory, so that neither the host nor the kernels wait for them; the loop's stream waits for a batch
 -- where the loop gets it, and the allocator is told that it uses the memory.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local each = require 'rtrain.torch.each_tensor'
 local torch = require 'torch'
 

@@ -1,10 +1,10 @@
 -- torch/amp/autocast.lua: operators choose a lower precision by themselves, and the settings of that.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local C = require 'torch._C'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local torch = require 'torch'
-local warnings = require 'rtrain.warnings'
+local warnings = require 'base.warnings'
 
 local autocast = {}
 

@@ -1,12 +1,12 @@
 -- torch/amp/grad_scaler.lua: scaling of the loss, so that small gradients in float16 do not vanish.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local capture = require 'torch.cuda.capture'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
-local warnings = require 'rtrain.warnings'
+local warnings = require 'base.warnings'
 
 ---Scales the loss before backward and the gradients back before the optimizer's step, which it leaves out when they have
 ---an infinity or a NaN. The scale halves then, and doubles after growth_interval steps without one. Arguments: device

@@ -1,7 +1,7 @@
 -- torch/autograd/function.lua: torch.autograd.Function.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 
 ---What `forward` and `backward` of a Function share. Any field may be set in forward and read in backward; tensors go
 ---through save_for_backward, which notices changes in place and keeps nothing alive for too long.

@@ -1,7 +1,7 @@
 -- torch/autograd/functional.lua: torch.autograd.functional: products with Jacobians and Hessians, and these themselves.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local torch = require 'torch'
 
 local functional = {}
@@ -217,4 +217,4 @@ function functional.hvp(fn, inputs, v, options)
   end)
 end
 
-return require 'rtrain.namespace'('torch.autograd.functional', nil, functional)
+return require 'base.namespace'('torch.autograd.functional', nil, functional)

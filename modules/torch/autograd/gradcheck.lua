@@ -1,7 +1,7 @@
 -- torch/autograd/gradcheck.lua: gradients compared with differences.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local torch = require 'torch'
 
 local function as_list(value)

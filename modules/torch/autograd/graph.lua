@@ -1,6 +1,6 @@
 -- torch/autograd/graph.lua: torch.autograd.graph: how the tensors that backward needs are kept until then.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 
 local graph = {}
 
@@ -50,7 +50,7 @@ function graph.disable_saved_tensors_hooks(message, fn, ...)
   return require('torch._C').disable_saved_tensors_hooks(message, fn, ...)
 end
 
-return require 'rtrain.namespace'('torch.autograd.graph', {
-  later = {Node = 'x.grad_fn is the name of the node', register_multi_grad_hook = 'use x:register_hook on each tensor',
+return require 'base.namespace'('torch.autograd.graph', {
+  absent = {Node = 'x.grad_fn is the name of the node', register_multi_grad_hook = 'use x:register_hook on each tensor',
            GradientEdge = true, get_gradient_edge = true, allow_mutation_on_saved_tensors = 'clone before the change'},
 }, graph)

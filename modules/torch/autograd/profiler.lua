@@ -1,6 +1,6 @@
 -- torch/autograd/profiler.lua: torch.autograd.profiler: what torch.profiler does not have.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 
 local profiler = {}
 
@@ -23,7 +23,7 @@ function profiler.emit_nvtx(fn, ...)
   return require('torch._C').cuda_nvtx.emit(options.record_shapes == true, fn, unpack({...}, 1, count))
 end
 
-return require 'rtrain.namespace'('torch.autograd.profiler', {
+return require 'base.namespace'('torch.autograd.profiler', {
   files = {{'torch.profiler.record_function', 'record_function'}},
-  later = {profile = 'use torch.profiler.profile'},
+  absent = {profile = 'use torch.profiler.profile'},
 }, profiler)

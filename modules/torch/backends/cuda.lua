@@ -40,4 +40,4 @@ function cuda.allow_fp16_bf16_reduction_math_sdp(enabled) C().set('cuda.fp16_bf1
 ---@return boolean
 function cuda.fp16_bf16_reduction_math_sdp_allowed() return C().get 'cuda.fp16_bf16_reduction_math_sdp' end
 
-return require 'rtrain.namespace'('torch.backends.cuda', {modules = {matmul = 'torch.backends.cuda.matmul'}}, cuda)
+return require 'base.namespace'('torch.backends.cuda', {modules = {matmul = 'torch.backends.cuda.matmul'}}, cuda)

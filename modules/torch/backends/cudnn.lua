@@ -1,7 +1,7 @@
 -- torch/backends/cudnn.lua: torch.backends.cudnn: how convolutions and recurrent networks use cuDNN.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local switches = require 'torch.backends.switches'
 
 local cudnn = {}

@@ -1,6 +1,6 @@
 -- torch/backends/switches.lua: tables whose fields are LibTorch's switches, read and set like Python's module properties.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 
 ---@param owner string 'torch.backends.cudnn'
 ---@param fields table functions that are there, besides the switches

@@ -4,8 +4,8 @@
 -- the capture (the other options). While a step is warmed up or captured `capture.current` is the Capture that those taking
 -- part enter themselves into; it is nil at all other times. Nothing here needs a device.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 
 ---@class torch.cuda.capture
 ---@field current? torch.cuda.Capture

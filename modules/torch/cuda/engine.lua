@@ -1,14 +1,14 @@
 -- torch/cuda/engine.lua: how the files of torch.cuda reach the engine: only in a process that has a device, and with the
 -- number of one.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 local engine = {}
 
 ---How many devices this process can use, known without loading LibTorch.
 ---@return integer devices
 ---@return string reason why there are none
-function engine.support() return require('rtrain._system').cuda() end
+function engine.support() return require('base._system').cuda() end
 
 ---The engine's functions of a noun. Raises code 'environment' with the reason in a process without a device.
 ---@param name string the function of torch.cuda that asks, for the message

@@ -1,9 +1,9 @@
 -- torch/cuda/events.lua: torch.cuda.Event.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
+local args = require 'base.args'
+local class = require 'base.class'
 local engine = require 'torch.cuda.engine'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local streams = require 'torch.cuda.streams'
 
 ---A mark in the work of a stream: to wait for, or to measure the time between two of them. Counterpart: torch.cuda.Event.

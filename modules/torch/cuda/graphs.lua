@@ -1,11 +1,11 @@
 -- torch/cuda/graphs.lua: torch.cuda.CUDAGraph: work of a stream that is captured once and given to the device again as a
 -- whole, without the time that launching its kernels one by one takes. train.graph does all of it for a training step.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local capture = require 'torch.cuda.capture'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local engine = require 'torch.cuda.engine'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 local graphs = {}
 

@@ -1,8 +1,8 @@
 -- torch/cuda/memory.lua: what LibTorch's allocator holds of each GPU, and how it is told to work.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local engine = require 'torch.cuda.engine'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 local memory = {}
 

@@ -1,6 +1,6 @@
 -- torch/cuda/memory_summary.lua: the figures of a GPU's allocator as text.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local engine = require 'torch.cuda.engine'
 local memory = require 'torch.cuda.memory'
 local size_text = require('torch.memory').size_text

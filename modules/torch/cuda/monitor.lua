@@ -1,7 +1,7 @@
 -- torch/cuda/monitor.lua: what a GPU does now, as NVIDIA's management library says.
 
 local engine = require 'torch.cuda.engine'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 local monitor = {}
 
@@ -9,7 +9,7 @@ local monitor = {}
 local function state_of(name, device)
   local C = engine.functions(name, 'cuda_devices')
   local index = engine.index_of(name, device)
-  local state, reason = require('rtrain._system').gpu_state('GPU-' .. C.get_device_properties(index).uuid)
+  local state, reason = require('base._system').gpu_state('GPU-' .. C.get_device_properties(index).uuid)
   if not state then errors.raise('environment', ('torch.cuda.%s: %s'):format(name, reason)) end
   return state, index
 end

@@ -40,4 +40,4 @@ function nvtx.mark(msg) engine().mark(msg) end
 ---```
 function nvtx.range(msg, fn, ...) return engine().range(msg, fn, ...) end
 
-return require 'rtrain.namespace'('torch.cuda.nvtx', nil, nvtx)
+return require 'base.namespace'('torch.cuda.nvtx', nil, nvtx)

@@ -1,9 +1,9 @@
 -- torch/cuda/streams.lua: torch.cuda.Stream, and which stream the work of this thread goes to.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
+local args = require 'base.args'
+local class = require 'base.class'
 local engine = require 'torch.cuda.engine'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 local streams = {}
 

@@ -2,9 +2,9 @@
 
 local ExponentialFamily = require 'torch.distributions.exponential_family'
 local F = require 'torch.nn.functional'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local probs_or_logits = require 'torch.distributions.probs_or_logits'
 local properties = require 'torch.distributions.properties'
 local torch = require 'torch'

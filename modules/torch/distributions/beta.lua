@@ -2,9 +2,9 @@
 
 local Dirichlet = require 'torch.distributions.dirichlet'
 local ExponentialFamily = require 'torch.distributions.exponential_family'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local properties = require 'torch.distributions.properties'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'

@@ -1,10 +1,10 @@
 -- torch/distributions/binomial.lua: Binomial: how many of some trials succeed.
 
 local Distribution = require 'torch.distributions.distribution'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local probs_or_logits = require 'torch.distributions.probs_or_logits'
 local properties = require 'torch.distributions.properties'
 local torch = require 'torch'

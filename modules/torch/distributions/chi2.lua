@@ -1,9 +1,9 @@
 -- torch/distributions/chi2.lua: Chi2: a sum of squares of normal numbers.
 
 local Gamma = require 'torch.distributions.gamma'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local properties = require 'torch.distributions.properties'
 
 ---The sum of the squares of df standard normal numbers: Gamma(df / 2, 1 / 2). Arguments: df (degrees of freedom),

@@ -1,8 +1,8 @@
 -- torch/distributions/constraint_registry.lua: biject_to and transform_to: the transform from the reals to a constraint.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local constraints = require 'torch.distributions.constraints'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local transforms = require 'torch.distributions.transforms'
 
 ---Finds the transform for a constraint: `registry(constraint)`. torch.distributions.biject_to gives bijective ones with a

@@ -8,7 +8,7 @@ local vector = require 'torch.distributions.constraints.vector'
 
 local real = interval.Real()
 
-return require 'rtrain.namespace'('torch.distributions.constraints', nil, {
+return require 'base.namespace'('torch.distributions.constraints', nil, {
   Constraint = basic.Constraint, MixtureSameFamilyConstraint = basic.MixtureSameFamilyConstraint,
   dependent = basic.Dependent(), dependent_property = basic.dependent_property, is_dependent = basic.is_dependent,
   independent = basic.independent,

@@ -3,10 +3,10 @@
 -- The methods that users call bind and check their arguments here and call the family's method of the same name with an
 -- underscore: sample → _sample, log_prob → _log_prob. Fields such as mean are properties (properties.lua).
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local checks = require 'torch.checks'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local properties = require 'torch.distributions.properties'
 local sizes = require 'torch.distributions.sizes'
 local torch = require 'torch'

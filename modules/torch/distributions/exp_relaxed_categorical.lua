@@ -2,9 +2,9 @@
 
 local Categorical = require 'torch.distributions.categorical'
 local Distribution = require 'torch.distributions.distribution'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local probs_or_logits = require 'torch.distributions.probs_or_logits'
 local sizes = require 'torch.distributions.sizes'
 local torch = require 'torch'

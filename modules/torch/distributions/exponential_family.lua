@@ -1,8 +1,8 @@
 -- torch/distributions/exponential_family.lua: ExponentialFamily: what distributions with natural parameters extend.
 
 local Distribution = require 'torch.distributions.distribution'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local torch = require 'torch'
 
 ---A distribution with a density of the form exp(t(x) · θ - F(θ) + k(x)). A subclass has the field `_natural_params` (a list

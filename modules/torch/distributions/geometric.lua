@@ -2,10 +2,10 @@
 
 local Distribution = require 'torch.distributions.distribution'
 local F = require 'torch.nn.functional'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local probs_or_logits = require 'torch.distributions.probs_or_logits'
 local properties = require 'torch.distributions.properties'
 local sizes = require 'torch.distributions.sizes'

@@ -2,9 +2,9 @@
 
 local Normal = require 'torch.distributions.normal'
 local TransformedDistribution = require 'torch.distributions.transformed_distribution'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local properties = require 'torch.distributions.properties'
 local torch = require 'torch'
 local transforms = require 'torch.distributions.transforms'

@@ -1,11 +1,11 @@
 -- torch/distributions/independent.lua: Independent: dimensions of the batch as dimensions of the event.
 
 local Distribution = require 'torch.distributions.distribution'
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
+local args = require 'base.args'
+local class = require 'base.class'
 local constraints = require 'torch.distributions.constraints'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local properties = require 'torch.distributions.properties'
 local sizes = require 'torch.distributions.sizes'
 local utils = require 'torch.distributions.utils'

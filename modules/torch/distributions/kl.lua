@@ -1,9 +1,9 @@
 -- torch/distributions/kl.lua: kl_divergence and register_kl: the formula for two families.
 
 local Distribution = require 'torch.distributions.distribution'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local warnings = require 'rtrain.warnings'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local warnings = require 'base.warnings'
 
 local kl = {}
 

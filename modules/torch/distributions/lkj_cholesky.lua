@@ -2,10 +2,10 @@
 
 local Beta = require 'torch.distributions.beta'
 local Distribution = require 'torch.distributions.distribution'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

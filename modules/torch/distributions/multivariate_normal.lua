@@ -1,12 +1,12 @@
 -- torch/distributions/multivariate_normal.lua: MultivariateNormal: normal vectors.
 
 local Distribution = require 'torch.distributions.distribution'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local checks = require 'torch.checks'
 local constraints = require 'torch.distributions.constraints'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local matrices = require 'torch.distributions.matrices'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local properties = require 'torch.distributions.properties'
 local scale_matrix = require 'torch.distributions.scale_matrix'
 local sizes = require 'torch.distributions.sizes'

@@ -1,6 +1,6 @@
 -- torch/distributions/probs_or_logits.lua: families whose parameter is given as probs or as logits.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local properties = require 'torch.distributions.properties'
 local utils = require 'torch.distributions.utils'
 

@@ -4,7 +4,7 @@ local ComposeTransform = require 'torch.distributions.transforms.compose'
 
 local PLACE = 'torch.distributions.transforms.'
 
-return require 'rtrain.namespace'('torch.distributions.transforms', {
+return require 'base.namespace'('torch.distributions.transforms', {
   files = {
     {PLACE .. 'elementwise', 'ExpTransform', 'SigmoidTransform', 'SoftplusTransform', 'TanhTransform', 'AbsTransform'},
     {PLACE .. 'simplex', 'SoftmaxTransform', 'StickBreakingTransform'},

@@ -1,7 +1,7 @@
 -- torch/distributions/utils.lua: torch.distributions.utils: what several distributions, constraints and transforms use.
 
 local F = require 'torch.nn.functional'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local properties = require 'torch.distributions.properties'
 local repr = require 'torch.nn.repr'
 local sizes = require 'torch.distributions.sizes'

@@ -1,13 +1,13 @@
 -- torch/distributions/validation.lua: the checks of parameters and of values.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local constraints = require 'torch.distributions.constraints'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local properties = require 'torch.distributions.properties'
 local sizes = require 'torch.distributions.sizes'
 local torch = require 'torch'
-local warnings = require 'rtrain.warnings'
+local warnings = require 'base.warnings'
 
 local validation = {}
 

@@ -1,9 +1,9 @@
 -- torch/distributions/von_mises.lua: VonMises: angles.
 
 local Distribution = require 'torch.distributions.distribution'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local properties = require 'torch.distributions.properties'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'

@@ -2,17 +2,17 @@
 
 local Chi2 = require 'torch.distributions.chi2'
 local ExponentialFamily = require 'torch.distributions.exponential_family'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local matrices = require 'torch.distributions.matrices'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local properties = require 'torch.distributions.properties'
 local scale_matrix = require 'torch.distributions.scale_matrix'
 local sizes = require 'torch.distributions.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
-local warnings = require 'rtrain.warnings'
+local warnings = require 'base.warnings'
 
 ---Positive-definite matrices: sums of df outer products of normal vectors. Exactly one of the three matrices is given.
 ---Arguments: df (degrees of freedom, more than n - 1), {covariance_matrix ((…, n, n)), precision_matrix (its inverse),

@@ -30,7 +30,7 @@ absent.GROUPS = {
   {'nn.Module', 'Older backward hooks', 'use register_full_backward_hook', 'register_backward_hook'},
 }
 
----Name → reason for one of the tables, as rtrain.namespace takes it.
+---Name → reason for one of the tables, as base.namespace takes it.
 ---@param place string
 ---@return table<string, string>
 function absent.of(place)

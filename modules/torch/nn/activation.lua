@@ -1,8 +1,8 @@
 -- torch/nn/activation.lua: nonlinearities as modules: the function of the same name in torch.nn.functional, with its
 -- options as fields. All take and return tensors of any shape unless they say otherwise.
 
-local errors = require 'rtrain.errors'
-local args = require 'rtrain.args'
+local errors = require 'base.errors'
+local args = require 'base.args'
 local init = require 'torch.nn.init'
 local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'

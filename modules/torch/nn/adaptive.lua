@@ -1,7 +1,7 @@
 -- torch/nn/adaptive.lua: AdaptiveLogSoftmaxWithLoss.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local Linear = require('torch.nn.linear').Linear
 local Module = require('torch.nn.module').Module
 local container = require 'torch.nn.container'

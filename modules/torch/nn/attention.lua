@@ -1,8 +1,8 @@
 -- torch/nn/attention.lua: MultiheadAttention.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local checks = require 'torch.checks'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local init = require 'torch.nn.init'
 local NonDynamicallyQuantizableLinear = require('torch.nn.linear').NonDynamicallyQuantizableLinear
 local Module = require('torch.nn.module').Module

@@ -1,8 +1,8 @@
 -- torch/nn/container.lua: Sequential, ModuleList, ModuleDict.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local List = require 'torch.nn.list'
 local Module = require('torch.nn.module').Module
 

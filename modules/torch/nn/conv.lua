@@ -1,8 +1,8 @@
 -- torch/nn/conv.lua: convolutions and transposed convolutions over 1, 2 and 3 dimensions.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local init = require 'torch.nn.init'
 local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'

@@ -3,7 +3,7 @@
 -- PyTorch computes the sums of neighbouring squares by adding and dropping one channel at a time. Its window never drops
 -- channel 0, and backward uses a window of its own: both are done here alike, so that the numbers agree.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local Function = require('torch.autograd.function').Function
 local torch = require 'torch'
 

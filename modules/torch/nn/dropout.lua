@@ -1,7 +1,7 @@
 -- torch/nn/dropout.lua: dropout of elements and of whole channels.
 
-local errors = require 'rtrain.errors'
-local class = require 'rtrain.class'
+local errors = require 'base.errors'
+local class = require 'base.class'
 local stateless = require 'torch.nn.stateless'
 local F = require 'torch.nn.functional'
 

@@ -1,6 +1,6 @@
 -- torch/nn/flatten.lua: Flatten, Unflatten.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'
 local Module = require('torch.nn.module').Module

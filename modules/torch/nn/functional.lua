@@ -3,7 +3,7 @@
 -- A function that ATen has with Python's parameters is that operator; the others lie in the files of functional/, each of
 -- which is read when its first function is used.
 
-return require 'rtrain.namespace'('torch.nn.functional', {
+return require 'base.namespace'('torch.nn.functional', {
   files = {
     {'torch', 'conv1d', 'conv2d', 'conv3d', 'conv_tbc', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'linear',
      'bilinear', 'sigmoid', 'tanh', 'prelu', 'glu', 'hardshrink', 'softshrink', 'softplus', 'relu_', 'elu_', 'selu_',
@@ -35,5 +35,5 @@ return require 'rtrain.namespace'('torch.nn.functional', {
      'affine_grid'},
     {'torch.nn.functional.attention', 'multi_head_attention_forward'},
   },
-  later = require('torch.nn.absent').of 'torch.nn.functional',
+  absent = require('torch.nn.absent').of 'torch.nn.functional',
 })

@@ -2,8 +2,8 @@
 --
 -- Every function returns the tensor that it was given, and records nothing for autograd.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local checks = require 'torch.checks'
 local torch = require 'torch'
 
@@ -194,4 +194,4 @@ defined('sparse_', {'tensor', 'sparsity', {'std', 0.01}, {'generator'}}, functio
   return p.tensor
 end)
 
-return require 'rtrain.namespace'('torch.nn.init', {later = require('torch.nn.absent').of 'torch.nn.init'}, init)
+return require 'base.namespace'('torch.nn.init', {absent = require('torch.nn.absent').of 'torch.nn.init'}, init)

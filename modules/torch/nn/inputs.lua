@@ -3,9 +3,9 @@
 -- Inputs are taken by position or by PyTorch's names, `conv(x)` or `conv{input = x}`; an unknown name, one input too many
 -- and what is no tensor where a tensor belongs are errors. The call by position costs nothing but a look at the types.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local checks = require 'torch.checks'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 
 -- Reads the inputs of the slow calls; messages carry the name of the module's class.
 local function binder(parameters, unchecked)

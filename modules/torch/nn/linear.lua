@@ -1,6 +1,6 @@
 -- torch/nn/linear.lua: Linear, Bilinear, Identity.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local init = require 'torch.nn.init'
 local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'

@@ -3,8 +3,8 @@
 -- Lists keep their items at the integer keys 1…n of the table itself, so that `#list`, `ipairs(list)` and `list[i]` work,
 -- and copy them to the names '0', '1', … of state_dict before anything walks the module. `_item_names` are those names.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local Module = require('torch.nn.module').Module
 
 local List = Module:extend('List')

@@ -2,7 +2,7 @@
 --
 -- `reduction` is 'mean', 'sum' or 'none'; Python's deprecated size_average and reduce are not taken.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local inputs = require 'torch.nn.inputs'
 local Module = require('torch.nn.module').Module
 local F = require 'torch.nn.functional'

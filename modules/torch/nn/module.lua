@@ -1,6 +1,6 @@
 -- torch/nn/module.lua: nn.Module: its parts, one file each.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local Module = require 'torch.nn.module.base'
 require 'torch.nn.module.tree'
 require 'torch.nn.module.state'
@@ -10,7 +10,7 @@ require 'torch.nn.module.hooks'
 -- Methods that PyTorch's modules have and these have not say why when they are called; a field of the name may be set.
 local reasons = require('torch.nn.absent').of 'nn.Module'
 for name in next, reasons do
-  Module[name] = function() require('rtrain.args').no_such('nn.Module', name, {}, reasons) end
+  Module[name] = function() require('base.args').no_such('nn.Module', name, {}, reasons) end
 end
 
 errors.context = require 'torch.nn.module.running'

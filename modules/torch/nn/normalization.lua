@@ -1,7 +1,7 @@
 -- torch/nn/normalization.lua: LayerNorm, RMSNorm, GroupNorm, LocalResponseNorm, CrossMapLRN2d.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local init = require 'torch.nn.init'
 local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'

@@ -1,6 +1,6 @@
 -- torch/nn/parameter.lua: parameters and buffers: tensors that a module registers when they are assigned to it.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local capture = require 'torch.cuda.capture'
 
 local parameter = {}

@@ -1,8 +1,8 @@
 -- torch/nn/parameter_container.lua: ParameterList, ParameterDict.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local parameter = require 'torch.nn.parameter'
 local repr = require 'torch.nn.repr'
 local List = require 'torch.nn.list'

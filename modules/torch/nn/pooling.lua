@@ -1,7 +1,7 @@
 -- torch/nn/pooling.lua: pooling of (N, C, …) or (C, …). Each size is a number or a list with one for each dimension.
 
-local errors = require 'rtrain.errors'
-local class = require 'rtrain.class'
+local errors = require 'base.errors'
+local class = require 'base.class'
 local stateless = require 'torch.nn.stateless'
 local tuple = require 'torch.nn.tuple'
 local F = require 'torch.nn.functional'

@@ -1,6 +1,6 @@
 -- torch/nn/repr.lua: modules as text, in the form that PyTorch prints.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 
 local repr = {}
 

@@ -1,9 +1,9 @@
 -- torch/nn/rnn_cell.lua: one step of a recurrent network: RNNCell, LSTMCell, GRUCell.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
+local args = require 'base.args'
+local class = require 'base.class'
 local checks = require 'torch.checks'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local init = require 'torch.nn.init'
 local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'

@@ -1,8 +1,8 @@
 -- torch/nn/sync_batchnorm.lua: SyncBatchNorm.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local BatchNorm = require('torch.nn.batchnorm')._BatchNorm
 local inputs = require 'torch.nn.inputs'
 local F = require 'torch.nn.functional'

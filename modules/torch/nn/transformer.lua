@@ -4,10 +4,10 @@
 -- (L, E) without a batch. PyTorch's fast path of inference, which packs padded sequences, is not taken: the numbers at
 -- padded places differ from it, all others agree.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local checks = require 'torch.checks'
-local errors = require 'rtrain.errors'
-local class = require 'rtrain.class'
+local errors = require 'base.errors'
+local class = require 'base.class'
 local init = require 'torch.nn.init'
 local F = require 'torch.nn.functional'
 local Dropout = require('torch.nn.dropout').Dropout

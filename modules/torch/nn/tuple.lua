@@ -1,6 +1,6 @@
 -- torch/nn/tuple.lua: sizes given as one number, or as a list with one for each dimension.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 ---One number for each of `dims` dimensions: 3 → {3, 3}.
 ---@param value number|number[]

@@ -1,6 +1,6 @@
 -- torch/nn/utils.lua: torch.nn.utils: helpers for gradients, parameters and weights.
 
-return require 'rtrain.namespace'('torch.nn.utils', {
+return require 'base.namespace'('torch.nn.utils', {
   files = {
     {'torch.nn.utils.clip_grad', 'clip_grad_norm_', 'clip_grad_value_', 'clip_grads_with_norm_', 'get_total_norm'},
     {'torch.nn.utils.vector', 'parameters_to_vector', 'vector_to_parameters'},
@@ -15,5 +15,5 @@ return require 'rtrain.namespace'('torch.nn.utils', {
   modules = {rnn = 'torch.nn.utils.rnn', parametrize = 'torch.nn.utils.parametrize',
              parametrizations = 'torch.nn.utils.parametrizations', stateless = 'torch.nn.utils.stateless',
              prune = 'torch.nn.utils.prune'},
-  later = require('torch.nn.absent').of 'torch.nn.utils',
+  absent = require('torch.nn.absent').of 'torch.nn.utils',
 })

@@ -1,6 +1,6 @@
 -- torch/nn/vision.lua: resizing of images and rearranging of their channels.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local repr = require 'torch.nn.repr'
 local stateless = require 'torch.nn.stateless'
 local F = require 'torch.nn.functional'

@@ -1,6 +1,6 @@
 -- torch/optim/adafactor.lua: Adafactor.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local Optimizer = require('torch.optim.optimizer').Optimizer
 local options = require 'torch.optim.options'
 local Plan = require 'torch.optim.plan'

@@ -1,7 +1,7 @@
 -- torch/optim/adagrad.lua: Adagrad.
 
 local Fused = require('torch.optim.fused').Fused
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local options = require 'torch.optim.options'
 local torch = require 'torch'
 

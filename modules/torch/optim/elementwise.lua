@@ -12,8 +12,8 @@
 --
 -- with block.param, block.grad and block[name] for each tensor of the state.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local Optimizer = require('torch.optim.optimizer').Optimizer
 local Plan = require 'torch.optim.plan'
 local torch = require 'torch'

@@ -4,8 +4,8 @@
 -- bit on the CPU. A subclass has both: _update_dense for the kernel, _update_plain for the operators.
 
 local capture = require 'torch.cuda.capture'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local Optimizer = require('torch.optim.optimizer').Optimizer
 local Plan = require 'torch.optim.plan'
 local torch = require 'torch'

@@ -1,7 +1,7 @@
 -- torch/optim/hooks.lua: lists of functions that run around an optimizer's steps and dictionaries.
 
-local errors = require 'rtrain.errors'
-local handle = require 'rtrain.handle'
+local errors = require 'base.errors'
+local handle = require 'base.handle'
 
 local hooks = {}
 

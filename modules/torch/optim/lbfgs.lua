@@ -1,6 +1,6 @@
 -- torch/optim/lbfgs.lua: limited-memory BFGS.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local hooks = require 'torch.optim.hooks'
 local Optimizer = require('torch.optim.optimizer').Optimizer
 local options = require 'torch.optim.options'

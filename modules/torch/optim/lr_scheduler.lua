@@ -1,6 +1,6 @@
 -- torch/optim/lr_scheduler.lua: schedules of the learning rate. Each file is read when its first class is used.
 
-return require 'rtrain.namespace'('torch.optim.lr_scheduler', {
+return require 'base.namespace'('torch.optim.lr_scheduler', {
   files = {
     {'torch.optim.lr_scheduler.scheduler', 'LRScheduler'},
     {'torch.optim.lr_scheduler.lambda', 'LambdaLR', 'MultiplicativeLR'},

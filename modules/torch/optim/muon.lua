@@ -1,6 +1,6 @@
 -- torch/optim/muon.lua: momentum orthogonalized by a Newton-Schulz iteration.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local Optimizer = require('torch.optim.optimizer').Optimizer
 local options = require 'torch.optim.options'
 local Rates = require 'torch.optim.rates'

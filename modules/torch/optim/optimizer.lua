@@ -4,12 +4,12 @@
 -- optimizer fills. An optimizer of this library has `_options` and either updates a Plan's batches (`_update`, see
 -- plan.lua) or, like a user's own, brings a `step`.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local capture = require 'torch.cuda.capture'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local hooks = require 'torch.optim.hooks'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local parameter = require 'torch.nn.parameter'
 local Plan = require 'torch.optim.plan'
 local Rates = require 'torch.optim.rates'

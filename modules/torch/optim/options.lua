@@ -4,9 +4,9 @@
 -- `text` what the message calls it. An option whose default is nil is None in Python; a group then has no such field, and
 -- state_dict writes None.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local args = require 'base.args'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 
 local options = {}

@@ -12,7 +12,7 @@
 --   _update(group, batch, grads)  one step for the parameters of a batch
 
 local capture = require 'torch.cuda.capture'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local torch = require 'torch'
 
 ---@class optim.Batch parameters of one dtype, device and layout of gradients

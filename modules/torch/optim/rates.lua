@@ -4,7 +4,7 @@
 -- write() brings up to date before each replay.
 
 local capture = require 'torch.cuda.capture'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local torch = require 'torch'
 
 ---@class optim.Rates

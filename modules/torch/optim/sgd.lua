@@ -36,7 +36,7 @@ local MOMENTUM = {scalars = {}, tensors = {'momentum_buffer'}}
 function SGD:_check_group(group)
   Fused._check_group(self, group)
   if group.nesterov and (group.momentum <= 0 or group.dampening ~= 0) then
-    require('rtrain.errors').raise('argument', 'SGD: Nesterov momentum requires a momentum and zero dampening')
+    require('base.errors').raise('argument', 'SGD: Nesterov momentum requires a momentum and zero dampening')
   end
 end
 

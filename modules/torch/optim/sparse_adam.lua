@@ -1,6 +1,6 @@
 -- torch/optim/sparse_adam.lua: Adam for sparse gradients.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local Optimizer = require('torch.optim.optimizer').Optimizer
 local options = require 'torch.optim.options'
 local torch = require 'torch'

@@ -1,8 +1,8 @@
 -- torch/optim/state_dict.lua: an optimizer's state and options in the layout of Python's, and back.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 
 local state_dict = {}

@@ -3,4 +3,4 @@
 ---@class ProfilerActivity
 ---@field CPU string operators, and ranges of torch.profiler.record_function
 ---@field CUDA string kernels and copies of the devices, and the calls that launch them
-return {ProfilerActivity = require 'rtrain.namespace'('torch.profiler.ProfilerActivity', {}, {CPU = 'CPU', CUDA = 'CUDA'})}
+return {ProfilerActivity = require 'base.namespace'('torch.profiler.ProfilerActivity', {}, {CPU = 'CPU', CUDA = 'CUDA'})}

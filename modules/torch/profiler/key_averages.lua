@@ -1,7 +1,7 @@
 -- torch/profiler/key_averages.lua: the sums of a recording's events, and their table.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
+local args = require 'base.args'
+local class = require 'base.class'
 
 local EVENT_FIELDS = {
   'key', 'count', 'cpu_time', 'cpu_time_total', 'self_cpu_time_total', 'device_time', 'device_time_total',

@@ -1,8 +1,8 @@
 -- torch/profiler/profile.lua: torch.profiler.profile: records what a part of a program does.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local key_averages = require 'torch.profiler.key_averages'
 local schedules = require 'torch.profiler.schedule'
 

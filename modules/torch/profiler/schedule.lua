@@ -1,9 +1,9 @@
 -- torch/profiler/schedule.lua: which steps of a loop a profile records.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 
-local ProfilerAction = require 'rtrain.namespace'('torch.profiler.ProfilerAction', {},
+local ProfilerAction = require 'base.namespace'('torch.profiler.ProfilerAction', {},
   {NONE = 'NONE', WARMUP = 'WARMUP', RECORD = 'RECORD', RECORD_AND_SAVE = 'RECORD_AND_SAVE'})
 
 local PARAMETERS = {'wait', 'warmup', 'active', 'repeat_', 'skip_first', 'skip_first_wait'}

@@ -1,8 +1,8 @@
 -- torch/profiler/trace_handler.lua: what to do with a trace that is ready.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
-local system = require 'rtrain._system'
+local args = require 'base.args'
+local errors = require 'base.errors'
+local system = require 'base._system'
 
 -- Names of traces made within one second.
 local count = 0

@@ -1,7 +1,7 @@
 -- torch/utils/checkpoint.lua: torch.utils.checkpoint: memory for time, by computing activations again in backward.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local torch = require 'torch'
 
 local OPTIONS = {'preserve_rng_state', 'use_reentrant', 'determinism_check', 'context_fn', 'debug', 'early_stop'}
@@ -149,4 +149,4 @@ function checkpoint.checkpoint_sequential(functions, segments, input, options)
   return run(first, count)(input)
 end
 
-return require 'rtrain.namespace'('torch.utils.checkpoint', nil, checkpoint)
+return require 'base.namespace'('torch.utils.checkpoint', nil, checkpoint)

@@ -1,6 +1,6 @@
 -- torch/utils/data.lua: datasets, samplers and the loader. Each file is read when its first class is used.
 
-return require 'rtrain.namespace'('torch.utils.data', {
+return require 'base.namespace'('torch.utils.data', {
   files = {
     {'torch.utils.data.dataset', 'Dataset', 'IterableDataset', 'TensorDataset', 'Subset', 'random_split'},
     {'torch.utils.data.combined', 'ConcatDataset', 'StackDataset', 'ChainDataset'},

@@ -1,6 +1,6 @@
 -- vision/augmentation/batch.lua: the batches that augmentations take, and what they draw for them.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local image = require 'vision.transforms.image'
 local torch = require 'torch'
 local transform = require 'vision.transforms.transform'

@@ -1,7 +1,7 @@
 -- vision/augmentation/crop.lua: RandomCrop of each sample of a batch.
 
 local batch = require 'vision.augmentation.batch'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local pad = require 'vision.transforms.functional.pad'
 local sizes = require 'vision.transforms.sizes'
 local torch = require 'torch'

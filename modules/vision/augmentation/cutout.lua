@@ -1,7 +1,7 @@
 -- vision/augmentation/cutout.lua: RandomCutout, a square of each sample that is blanked out.
 
 local batch = require 'vision.augmentation.batch'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local sizes = require 'vision.transforms.sizes'
 local torch = require 'torch'
 

@@ -4,7 +4,7 @@
 -- kornia.augmentation, whose names these are; torchvision's transforms draw once a call, so a batch given to them is changed
 -- as one. Everything is operators on the images' device: nothing waits for it, and a CUDA graph may hold it.
 
-return require 'rtrain.namespace'('vision.augmentation', {
+return require 'base.namespace'('vision.augmentation', {
   files = {
     {'vision.augmentation.crop', 'RandomCrop'},
     {'vision.augmentation.flip', 'RandomHorizontalFlip', 'RandomVerticalFlip'},

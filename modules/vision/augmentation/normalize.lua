@@ -1,7 +1,7 @@
 -- vision/augmentation/normalize.lua: bytes or floats of a batch become normalized floats in one operation.
 
 local batch = require 'vision.augmentation.batch'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local image = require 'vision.transforms.image'
 local sizes = require 'vision.transforms.sizes'
 local torch = require 'torch'

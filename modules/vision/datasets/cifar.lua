@@ -1,10 +1,10 @@
 -- vision/datasets/cifar.lua: CIFAR-10 and CIFAR-100, from Parquet files or the original binary batches.
 
 local base = require 'vision.datasets.vision_dataset'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local location = require 'vision.datasets.location'
-local system = require 'rtrain._system'
+local system = require 'base._system'
 local torch = require 'torch'
 
 local cifar = {}
@@ -71,7 +71,7 @@ local function decode_rows(self, path, place, batch)
 end
 
 local function read_parquet(self, path, images, labels)
-  local reader = require('rtrain._arrow').open_parquet(path)
+  local reader = require('base._arrow').open_parquet(path)
   self._columns = columns_of(self, reader, path)
   for group = 0, reader:num_row_groups() - 1 do
     local cursor = reader:read(group, self._columns, ROWS_AT_ONCE)

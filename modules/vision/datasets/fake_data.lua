@@ -1,8 +1,8 @@
 -- vision/datasets/fake_data.lua: images of noise, for programs that are tried without data.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local base = require 'vision.datasets.vision_dataset'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local torch = require 'torch'
 
 ---Random images with random labels; image i is a function of i and random_offset, the same as torchvision's. Arguments:

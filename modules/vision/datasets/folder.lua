@@ -1,12 +1,12 @@
 -- vision/datasets/folder.lua: files in folders that are named after their classes.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local base = require 'vision.datasets.vision_dataset'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local location = require 'vision.datasets.location'
-local Strings = require 'rtrain.data.strings'
-local system = require 'rtrain._system'
+local Strings = require 'torch.utils.data.strings'
+local system = require 'base._system'
 local torch = require 'torch'
 
 local folder = {}
@@ -73,7 +73,7 @@ end
 ---like {'.wav'}, in any case) and `is_valid_file(path)` one has to be given.
 ---
 ---```lua
----local datasets, system = require 'vision.datasets', require 'rtrain._system'
+---local datasets, system = require 'vision.datasets', require 'base._system'
 ---local root = system.make_temp 'words'
 ---for _, name in ipairs{'long', 'short'} do
 ---  system.make_folders(root .. '/' .. name)
@@ -201,7 +201,7 @@ end
 ---```lua
 ---local torch = require 'torch'
 ---local datasets, T = require 'vision.datasets', require 'vision.transforms'
----local io, system = require 'vision.io', require 'rtrain._system'
+---local io, system = require 'vision.io', require 'base._system'
 ---local root = system.make_temp 'pets'
 ---for _, name in ipairs{'cat', 'dog'} do
 ---  system.make_folders(root .. '/' .. name)

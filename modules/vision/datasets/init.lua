@@ -2,14 +2,14 @@
 --
 -- An image is a uint8 tensor (h, w) or (h, w, c) until a transform makes something else of it; a label is an integer,
 -- int64 in a batch. Nothing is downloaded: files are looked for below `root`, or where $RTRAIN_DATA says.
-return require 'rtrain.namespace'('vision.datasets', {files = {
+return require 'base.namespace'('vision.datasets', {files = {
   {'vision.datasets.vision_dataset', 'VisionDataset'},
   {'vision.datasets.mnist', 'MNIST', 'FashionMNIST', 'KMNIST', 'EMNIST'},
   {'vision.datasets.cifar', 'CIFAR10', 'CIFAR100'},
   {'vision.datasets.folder', 'DatasetFolder', 'ImageFolder'},
   {'vision.datasets.fake_data', 'FakeData'},
   {'vision.datasets.shapes10', 'shapes10'},
-}, later = {
+}, absent = {
   QMNIST = 'torch.utils.data.TensorDataset of what torch._C.read_idx gives', SVHN = true, STL10 = true, ImageNet =
   'ImageFolder reads its folders', CocoDetection = true, VOCDetection = true,
 }})

@@ -1,7 +1,7 @@
 -- vision/datasets/location.lua: where the files of a data set lie, and what is said when they are nowhere.
 
-local errors = require 'rtrain.errors'
-local system = require 'rtrain._system'
+local errors = require 'base.errors'
+local system = require 'base._system'
 
 local location = {}
 

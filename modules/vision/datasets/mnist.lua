@@ -1,9 +1,9 @@
 -- vision/datasets/mnist.lua: MNIST and the data sets in its form: idx files, plain or .gz, that lie on this machine.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local base = require 'vision.datasets.vision_dataset'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local location = require 'vision.datasets.location'
 
 local mnist = {}

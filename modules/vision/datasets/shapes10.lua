@@ -3,9 +3,9 @@
 -- Only sums, products, quotients and square roots, one operation at a time, and integers of 64 bits are used: they are
 -- exact or rounded alike on every machine, which sines and logarithms are not.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local base = require 'vision.datasets.vision_dataset'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local ffi = require 'ffi'
 local torch = require 'torch'
 

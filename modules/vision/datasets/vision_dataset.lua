@@ -1,10 +1,10 @@
 -- vision/datasets/vision_dataset.lua: what all data sets of images have: root, transforms, and how they print.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
+local args = require 'base.args'
+local class = require 'base.class'
 local data = require 'torch.utils.data'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local transforms = require 'vision.transforms'
 
 local vision_dataset = {}
@@ -43,7 +43,7 @@ end
 
 ---The arguments of a data set, in torchvision's order or by name.
 ---@param self vision.VisionDataset
----@param parameters (string|table)[] as those of rtrain.args.signature
+---@param parameters (string|table)[] as those of base.args.signature
 ---@param ... any
 ---@return table bound parameter name → value
 function vision_dataset.bind(self, parameters, ...)

@@ -1,6 +1,6 @@
 -- vision/models/alexnet.lua: AlexNet in its one-column form (Krizhevsky 2014).
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local builder = require 'vision.models.builder'
 local nn = require 'torch.nn'
 local torch = require 'torch'

@@ -1,6 +1,6 @@
 -- vision/models/builder.lua: what the functions that make a named model share: their trailing table of keywords.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 local NO_WEIGHTS = '%s: rtrain downloads no weights: save state_dict() in Python and load it here: '
   .. 'model:load_state_dict(torch.load(path))'

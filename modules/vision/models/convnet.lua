@@ -1,6 +1,6 @@
 -- vision/models/convnet.lua: ConvNet, the small network of the MNIST examples.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local nn = require 'torch.nn'
 local F = require 'torch.nn.functional'
 local torch = require 'torch'

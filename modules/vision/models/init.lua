@@ -3,4 +3,4 @@
 local files = {{'vision.models.registry', 'get_model', 'list_models'}}
 for i, file in ipairs(require 'vision.models.files') do files[i + 1] = file end
 
-return require 'rtrain.namespace'('vision.models', {files = files})
+return require 'base.namespace'('vision.models', {files = files})

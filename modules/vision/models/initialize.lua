@@ -1,6 +1,6 @@
 -- vision/models/initialize.lua: the first parameters that most convolutional networks have in torchvision.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local nn = require 'torch.nn'
 
 local function is_norm(module) return class.is(module, nn.BatchNorm2d) or class.is(module, nn.GroupNorm) end

@@ -1,8 +1,8 @@
 -- vision/models/mobilenetv2.lua: MobileNetV2 (Sandler et al. 2018).
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local builder = require 'vision.models.builder'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local initialize = require 'vision.models.initialize'
 local nn = require 'torch.nn'
 local F = require 'torch.nn.functional'

@@ -1,6 +1,6 @@
 -- vision/models/registry.lua: the functions that make a model, by name.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 
 -- A shell's pattern as a Lua pattern: *, ? and [seq], [!seq].
 local function lua_pattern(glob)

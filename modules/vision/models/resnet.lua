@@ -1,9 +1,9 @@
 -- vision/models/resnet.lua: residual networks (He et al. 2016), wide ones and ResNeXt.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local builder = require 'vision.models.builder'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local initialize = require 'vision.models.initialize'
 local nn = require 'torch.nn'
 local torch = require 'torch'

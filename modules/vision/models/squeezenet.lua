@@ -1,8 +1,8 @@
 -- vision/models/squeezenet.lua: SqueezeNet (Iandola et al. 2016).
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local builder = require 'vision.models.builder'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local nn = require 'torch.nn'
 local torch = require 'torch'
 

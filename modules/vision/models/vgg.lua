@@ -1,6 +1,6 @@
 -- vision/models/vgg.lua: VGG (Simonyan and Zisserman 2015).
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local builder = require 'vision.models.builder'
 local initialize = require 'vision.models.initialize'
 local nn = require 'torch.nn'

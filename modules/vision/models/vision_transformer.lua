@@ -1,10 +1,10 @@
 -- vision/models/vision_transformer.lua: VisionTransformer (Dosovitskiy et al. 2021).
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local builder = require 'vision.models.builder'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local nn = require 'torch.nn'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 
 local function default_norm(size) return nn.LayerNorm(size, {eps = 1e-6}) end

@@ -2,7 +2,7 @@
 
 local color = require 'vision.transforms.functional.color'
 local blur = require 'vision.transforms.functional.blur'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local sizes = require 'vision.transforms.sizes'
 local tone = require 'vision.transforms.functional.tone'
 local torch = require 'torch'

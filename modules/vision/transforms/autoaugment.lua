@@ -1,9 +1,9 @@
 -- vision/transforms/autoaugment.lua: AutoAugment, RandAugment, TrivialAugmentWide, AugMix.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local augmentation = require 'vision.transforms.augmentation'
 local draw = require 'vision.transforms.draw'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local image_layout = require 'vision.transforms.image'
 local interpolation = require 'vision.transforms.interpolation'
 local policies = require 'vision.transforms.policies'

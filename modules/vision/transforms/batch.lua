@@ -1,6 +1,6 @@
 -- vision/transforms/batch.lua: transforms on whole batches of images that lie in memory.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local compose = require 'vision.transforms.compose'
 local plan_cache = require 'vision.transforms.plan_cache'
 local torch = require 'torch'

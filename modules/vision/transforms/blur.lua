@@ -2,7 +2,7 @@
 
 local blur = require 'vision.transforms.functional.blur'
 local draw = require 'vision.transforms.draw'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local sizes = require 'vision.transforms.sizes'
 local transform = require 'vision.transforms.transform'
 

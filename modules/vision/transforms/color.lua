@@ -1,7 +1,7 @@
 -- vision/transforms/color.lua: ColorJitter, Grayscale, RandomGrayscale.
 
 local draw = require 'vision.transforms.draw'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local F = require 'vision.transforms.functional.color'
 local image_layout = require 'vision.transforms.image'
 local repr = require 'torch.nn.repr'

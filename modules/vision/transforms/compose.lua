@@ -1,8 +1,8 @@
 -- vision/transforms/compose.lua: transforms of transforms: Compose, RandomApply, RandomChoice, RandomOrder, Lambda.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local draw = require 'vision.transforms.draw'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local image_layout = require 'vision.transforms.image'
 local plan_cache = require 'vision.transforms.plan_cache'
 local sizes = require 'vision.transforms.sizes'

@@ -1,6 +1,6 @@
 -- vision/transforms/conversion.lua: ToTensor, PILToTensor, ToPILImage, ConvertImageDtype.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local F = require 'vision.transforms.functional.conversion'
 local image_layout = require 'vision.transforms.image'
 local transform = require 'vision.transforms.transform'

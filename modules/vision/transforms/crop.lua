@@ -1,7 +1,7 @@
 -- vision/transforms/crop.lua: CenterCrop, RandomCrop, RandomResizedCrop, FiveCrop, TenCrop.
 
 local draw = require 'vision.transforms.draw'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local F = require 'vision.transforms.functional.crop'
 local image_layout = require 'vision.transforms.image'
 local interpolation = require 'vision.transforms.interpolation'

@@ -2,7 +2,7 @@
 
 local draw = require 'vision.transforms.draw'
 local erase = require('vision.transforms.functional.erase').erase
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local image_layout = require 'vision.transforms.image'
 local sizes = require 'vision.transforms.sizes'
 local torch = require 'torch'

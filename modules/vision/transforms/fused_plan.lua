@@ -4,7 +4,7 @@
 -- by the transforms themselves, so that the result is the same to the last bit. Crops, borders and mirrors say where in the
 -- image each row and column of the result lies: at start + step · i. torch._C.data.gather_images does the rest.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local draw = require 'vision.transforms.draw'
 local torch = require 'torch'
 local worker = require 'torch.utils.data.worker'

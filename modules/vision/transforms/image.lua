@@ -8,7 +8,7 @@
 -- it. A uint8 tensor is read as (…, h, w, c) when its last dimension can be channels (1, 3 or 4) and the third from the end
 -- cannot: whatever torchvision could read as (c, h, w) is read so.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local torch = require 'torch'
 
 local image = {}

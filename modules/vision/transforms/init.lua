@@ -2,7 +2,7 @@
 --
 -- Names, arguments, numbers and draws from the random generator are torchvision's; image.lua says what an image is.
 
-local LATER = {
+local ABSENT = {
   v2 = 'use vision.transforms itself', ToImage = 'use PILToTensor', ToDtype = 'use ConvertImageDtype',
   Identity = 'leave it out', Scale = 'use Resize', RandomSizedCrop = 'use RandomResizedCrop',
   GaussianNoise = 'use Lambda(function(x) return x + torch.randn_like(x) * sigma end)', RGB = 'use Lambda',
@@ -10,10 +10,10 @@ local LATER = {
 for name in ([[ClampBoundingBoxes ClampKeyPoints ConvertBoundingBoxFormat CutMix JPEG MixUp RandomChannelPermutation
     RandomIoUCrop RandomPhotometricDistort RandomResize RandomShortestSize RandomZoomOut SanitizeBoundingBoxes
     SanitizeKeyPoints ScaleJitter SetClampingMode ToPureTensor Transform UniformTemporalSubsample]]):gmatch '%S+' do
-  LATER[name] = 'it is of torchvision.transforms.v2; these are the transforms of torchvision.transforms'
+  ABSENT[name] = 'it is of torchvision.transforms.v2; these are the transforms of torchvision.transforms'
 end
 
-return require 'rtrain.namespace'('vision.transforms', {
+return require 'base.namespace'('vision.transforms', {
   files = {
     {'vision.transforms.compose', 'Compose', 'RandomApply', 'RandomChoice', 'RandomOrder', 'Lambda'},
     {'vision.transforms.conversion', 'ToTensor', 'PILToTensor', 'ToPILImage', 'ConvertImageDtype'},
@@ -33,5 +33,5 @@ return require 'rtrain.namespace'('vision.transforms', {
     {'vision.transforms.batch', 'batched', 'identity'},
   },
   modules = {functional = 'vision.transforms.functional'},
-  later = LATER,
+  absent = ABSENT,
 })

@@ -1,6 +1,6 @@
 -- vision/transforms/interpolation.lua: names of interpolation modes.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 
 local interpolation = {}
 

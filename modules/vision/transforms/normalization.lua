@@ -1,6 +1,6 @@
 -- vision/transforms/normalization.lua: Normalize and LinearTransformation.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local normalize = require('vision.transforms.functional.normalization').normalize
 local repr = require 'torch.nn.repr'
 local sizes = require 'vision.transforms.sizes'

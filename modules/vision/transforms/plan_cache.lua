@@ -1,6 +1,6 @@
 -- vision/transforms/plan_cache.lua: the plans of chains that are used again and again, as long as nothing about them changes.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local FusedPlan = require 'vision.transforms.fused_plan'
 local torch = require 'torch'
 

@@ -1,6 +1,6 @@
 -- vision/transforms/sizes.lua: sizes, ranges and fills as arguments of transforms.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local torch = require 'torch'
 
 local sizes = {}

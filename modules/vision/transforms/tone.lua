@@ -3,7 +3,7 @@
 
 local blur = require 'vision.transforms.functional.blur'
 local draw = require 'vision.transforms.draw'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local repr = require 'torch.nn.repr'
 local sizes = require 'vision.transforms.sizes'
 local tone = require 'vision.transforms.functional.tone'

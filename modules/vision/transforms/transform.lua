@@ -4,9 +4,9 @@
 -- the same for many images at once, (n, c, h, w). A method fuse(plan), where there is one, enters the transform into a
 -- fused_plan.lua and says whether that was possible.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local repr = require 'torch.nn.repr'
 
 local transform = {}

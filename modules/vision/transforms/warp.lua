@@ -1,7 +1,7 @@
 -- vision/transforms/warp.lua: RandomRotation, RandomAffine, RandomPerspective, ElasticTransform.
 
 local draw = require 'vision.transforms.draw'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local F = require 'vision.transforms.functional.warp'
 local gaussian_blur = require('vision.transforms.functional.blur').gaussian_blur
 local image_layout = require 'vision.transforms.image'

@@ -1,8 +1,8 @@
 -- vision/utils/boxes.lua: rectangles on images.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local colors = require 'vision.utils.colors'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local functional = require 'vision.transforms.functional'
 local torch = require 'torch'
 

@@ -1,7 +1,7 @@
 -- vision/utils/colors.lua: colours by name, as '#rrggbb', or as three numbers.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 
 local colors = {}
 

@@ -1,8 +1,8 @@
 -- vision/utils/grid.lua: many images as one, and its file.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local io = require 'vision.io'
 local torch = require 'torch'
 

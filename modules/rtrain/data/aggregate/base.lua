@@ -3,11 +3,11 @@
 -- The rows come in blocks. Of each block an aggregate makes a state with a row for each group; a group that goes on in
 -- the next block has its two states merged. States are blocks, so that they are cut and joined like rows.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local Block = require 'rtrain.data.block'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local column = require 'rtrain.data.column'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 
 ---Base of the aggregates of rtrain.data.aggregate.
 ---@class data.AggregateFn

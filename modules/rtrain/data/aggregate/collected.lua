@@ -2,7 +2,7 @@
 
 local AggregateFn = require 'rtrain.data.aggregate.base'
 local column = require 'rtrain.data.column'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local Objects = require 'rtrain.data.objects'
 local torch = require 'torch'
 

@@ -3,7 +3,7 @@
 local AggregateFn = require 'rtrain.data.aggregate.base'
 local Block = require 'rtrain.data.block'
 local column = require 'rtrain.data.column'
-local Strings = require 'rtrain.data.strings'
+local Strings = require 'torch.utils.data.strings'
 local torch = require 'torch'
 
 -- The smallest or largest value of each group, and how many there are: what Min, Max and AbsMax share.

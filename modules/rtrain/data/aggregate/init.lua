@@ -1,14 +1,14 @@
 -- rtrain/data/aggregate/init.lua: what Dataset:aggregate and GroupedData:aggregate compute, as ray.data.aggregate.
 
 ---@class rtrain.data.aggregate
-return require 'rtrain.namespace'('data.aggregate', {
+return require 'base.namespace'('data.aggregate', {
   files = {
     {'rtrain.data.aggregate.base', 'AggregateFn'},
     {'rtrain.data.aggregate.sums', 'Count', 'Sum', 'Mean', 'Std'},
     {'rtrain.data.aggregate.extremes', 'Min', 'Max', 'AbsMax'},
     {'rtrain.data.aggregate.collected', 'Quantile', 'Unique'},
   },
-  later = {AggregateFnV2 = 'use map_groups', ApproximateQuantile = 'use Quantile', ApproximateTopK = 'use map_groups',
+  absent = {AggregateFnV2 = 'use map_groups', ApproximateQuantile = 'use Quantile', ApproximateTopK = 'use map_groups',
            ValueCounter = 'use groupby(column):count()', MissingValuePercentage = 'use map_groups',
            ZeroPercentage = 'use map_groups', AsList = 'use map_groups'},
 })

@@ -1,7 +1,7 @@
 -- rtrain/data/aggregate/sums.lua: Count, Sum, Mean, Std.
 
 local AggregateFn = require 'rtrain.data.aggregate.base'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local Block = require 'rtrain.data.block'
 local torch = require 'torch'
 

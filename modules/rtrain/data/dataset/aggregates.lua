@@ -1,12 +1,12 @@
 -- rtrain/data/dataset/aggregates.lua: Dataset: sum, min, max, mean, std, unique: in one pass.
 
 local aggregates = require 'rtrain.data.aggregate'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local checks = require 'rtrain.data.checks'
 local column = require 'rtrain.data.column'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local GroupedData = require 'rtrain.data.grouped_data'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 
 ---@class rtrain.data.Dataset

@@ -1,6 +1,6 @@
 -- rtrain/data/dataset/base.lua: the class Dataset: what it is made of, and how it is run.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local executor = require 'rtrain.data.executor'
 local Plan = require 'rtrain.data.plan'
 

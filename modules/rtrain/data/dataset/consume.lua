@@ -1,9 +1,9 @@
 -- rtrain/data/dataset/consume.lua: Dataset: what runs it: take, count, iterators, materialize, stats.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local Block = require 'rtrain.data.block'
 local checks = require 'rtrain.data.checks'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local executor = require 'rtrain.data.executor'
 local MemorySource = require 'rtrain.data.memory_source'
 local Plan = require 'rtrain.data.plan'

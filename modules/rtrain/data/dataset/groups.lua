@@ -1,9 +1,9 @@
 -- rtrain/data/dataset/groups.lua: Dataset: groupby and aggregate.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local checks = require 'rtrain.data.checks'
 local GroupedData = require 'rtrain.data.grouped_data'
-local ordered = require 'rtrain.ordered'
+local ordered = require 'base.ordered'
 local SelectColumns = require('rtrain.data.operators.columns').SelectColumns
 
 ---@class rtrain.data.Dataset

@@ -1,8 +1,8 @@
 -- rtrain/data/dataset/join.lua: Dataset: join.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local checks = require 'rtrain.data.checks'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local Join = require 'rtrain.data.operators.join'
 local join_columns = require 'rtrain.data.join_columns'
 local SelectColumns = require('rtrain.data.operators.columns').SelectColumns

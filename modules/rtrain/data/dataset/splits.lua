@@ -1,8 +1,8 @@
 -- rtrain/data/dataset/splits.lua: Dataset: parts of the rows: split, train_test_split.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local checks = require 'rtrain.data.checks'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local sampler = require 'torch.utils.data.sampler'
 local sources = require 'rtrain.data.derived_sources'
 

@@ -1,11 +1,11 @@
 -- rtrain/data/dataset/transforms.lua: Dataset: what gives other rows: map, filter, columns, order, union.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local batch_operators = require 'rtrain.data.operators.batches'
 local checks = require 'rtrain.data.checks'
 local column_operators = require 'rtrain.data.operators.columns'
 local combine = require 'rtrain.data.operators.combine'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local functions = require 'rtrain.data.function_options'
 local Limit = require 'rtrain.data.operators.limit'
 local order = require 'rtrain.data.operators.order'

@@ -2,11 +2,11 @@
 --
 -- Each file appears whole under its name. When the dataset fails in the middle, the files that this call wrote are removed.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local checks = require 'rtrain.data.checks'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local part_writers = require 'rtrain.data.part_writers'
-local system = require 'rtrain._system'
+local system = require 'base._system'
 
 ---@class rtrain.data.Dataset
 local Dataset = require 'rtrain.data.dataset.base'
@@ -114,7 +114,7 @@ function Dataset:write_parquet(...)
   local a = parquet_signature:bind(...)
   local options = picked(a, PARQUET)
   write(self, 'write_parquet', a, {extension = 'parquet', convert = to_arrow, open = function(path)
-    return require('rtrain._arrow').parquet_writer(path, options)
+    return require('base._arrow').parquet_writer(path, options)
   end})
 end
 
@@ -128,7 +128,7 @@ function Dataset:write_csv(...)
   local a = csv_signature:bind(...)
   local options = picked(a, CSV)
   write(self, 'write_csv', a, {extension = 'csv', convert = to_arrow, open = function(path)
-    return require('rtrain._arrow').csv_writer(path, options)
+    return require('base._arrow').csv_writer(path, options)
   end})
 end
 

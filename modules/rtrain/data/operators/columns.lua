@@ -1,7 +1,7 @@
 -- rtrain/data/operators/columns.lua: select_columns, drop_columns, rename_columns.
 
 local Block = require 'rtrain.data.block'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local Operator = require 'rtrain.data.operator'
 
 -- Base of what changes columns alone.

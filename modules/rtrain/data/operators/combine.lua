@@ -2,7 +2,7 @@
 
 local batches = require 'rtrain.data.batches'
 local Block = require 'rtrain.data.block'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local Operator = require 'rtrain.data.operator'
 
 ---The rows of other plans behind those of the stream.

@@ -5,7 +5,7 @@
 
 local AggregateFn = require 'rtrain.data.aggregate.base'
 local Block = require 'rtrain.data.block'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local exchange = require 'rtrain.data.exchange'
 local groups = require 'rtrain.data.groups'
 local MapBatches = require('rtrain.data.operators.batches').MapBatches
@@ -114,7 +114,7 @@ end
 ---@param ... data.AggregateFn
 ---@return data.AggregateFn[]
 function Aggregate.checked(owner, keys, ...)
-  local class, out, taken = require 'rtrain.class', {...}, {}
+  local class, out, taken = require 'base.class', {...}, {}
   if #out == 0 then errors.raise('argument', owner .. ': expected at least one of rtrain.data.aggregate') end
   for _, key in ipairs(keys) do taken[key] = true end
   for i = 1, select('#', ...) do

@@ -2,7 +2,7 @@
 
 local exchange = require 'rtrain.data.exchange'
 local Operator = require 'rtrain.data.operator'
-local seeds = require 'rtrain.seed'
+local seeds = require 'base.seed'
 local torch = require 'torch'
 
 -- Base of what gives the same rows in another order.

@@ -1,7 +1,7 @@
 -- rtrain/data/operators/rows.lua: map, flat_map, filter: a function of the user for each row.
 
 local Block = require 'rtrain.data.block'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local Operator = require 'rtrain.data.operator'
 local torch = require 'torch'
 

@@ -1,8 +1,8 @@
 -- torch/distributions/constraints/constraint.lua: the class Constraint, and those that other ones are made of.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local properties = require 'torch.distributions.properties'
 local sizes = require 'torch.distributions.sizes'
 

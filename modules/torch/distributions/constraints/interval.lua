@@ -1,8 +1,8 @@
 -- torch/distributions/constraints/interval.lua: constraints of single numbers: intervals of reals and of integers, booleans.
 
 local Constraint = require('torch.distributions.constraints.constraint').Constraint
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
@@ -10,7 +10,7 @@ local utils = require 'torch.distributions.utils'
 local function bounded(name, bounds, is_discrete, check)
   local new = Constraint:extend(name)
   new.is_discrete = is_discrete
-  local signature = require('rtrain.args').signature(name, bounds)
+  local signature = require('base.args').signature(name, bounds)
   function new:init(...)
     local bound = signature:bind(...)
     for _, field in ipairs(bounds) do

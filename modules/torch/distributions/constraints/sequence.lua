@@ -1,9 +1,9 @@
 -- torch/distributions/constraints/sequence.lua: a constraint for each part of a tensor: cat and stack.
 
 local Constraint = require('torch.distributions.constraints.constraint').Constraint
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local properties = require 'torch.distributions.properties'
 local sizes = require 'torch.distributions.sizes'
 local torch = require 'torch'

@@ -1,7 +1,7 @@
 -- torch/distributions/kl/normals.lua: divergences of normal distributions of one family or of several dimensions.
 
 local distributions = require 'torch.distributions'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local matrices = require 'torch.distributions.matrices'
 local sizes = require 'torch.distributions.sizes'
 local torch = require 'torch'

@@ -1,9 +1,9 @@
 -- torch/distributions/kl/same_family.lua: divergences of two distributions of one family.
 
 local F = require 'torch.nn.functional'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local distributions = require 'torch.distributions'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

@@ -1,7 +1,7 @@
 -- torch/distributions/transforms/cholesky.lua: matrices of reals to Cholesky factors and to positive-definite matrices.
 
 local Transform = require 'torch.distributions.transforms.transform'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local constraints = require 'torch.distributions.constraints'
 local torch = require 'torch'
 

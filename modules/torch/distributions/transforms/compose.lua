@@ -1,10 +1,10 @@
 -- torch/distributions/transforms/compose.lua: ComposeTransform: transforms one after the other.
 
 local Transform = require 'torch.distributions.transforms.transform'
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
+local args = require 'base.args'
+local class = require 'base.class'
 local constraints = require 'torch.distributions.constraints'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local properties = require 'torch.distributions.properties'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'

@@ -1,7 +1,7 @@
 -- torch/distributions/transforms/cumulative_distribution.lua: CumulativeDistributionTransform: by a distribution's cdf.
 
 local Transform = require 'torch.distributions.transforms.transform'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local properties = require 'torch.distributions.properties'
 

@@ -3,7 +3,7 @@
 
 local F = require 'torch.nn.functional'
 local Transform = require 'torch.distributions.transforms.transform'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local constraints = require 'torch.distributions.constraints'
 local torch = require 'torch'
 

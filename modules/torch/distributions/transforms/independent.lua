@@ -1,9 +1,9 @@
 -- torch/distributions/transforms/independent.lua: IndependentTransform: more dimensions of a transform as one event.
 
 local Transform = require 'torch.distributions.transforms.transform'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local properties = require 'torch.distributions.properties'
 local utils = require 'torch.distributions.utils'
 

@@ -1,8 +1,8 @@
 -- torch/distributions/transforms/power.lua: PowerTransform: y = x ^ exponent.
 
 local Transform = require 'torch.distributions.transforms.transform'
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
+local args = require 'base.args'
+local class = require 'base.class'
 local constraints = require 'torch.distributions.constraints'
 local properties = require 'torch.distributions.properties'
 local sizes = require 'torch.distributions.sizes'

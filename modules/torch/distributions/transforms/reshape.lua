@@ -1,9 +1,9 @@
 -- torch/distributions/transforms/reshape.lua: ReshapeTransform: the last dimensions in another shape.
 
 local Transform = require 'torch.distributions.transforms.transform'
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local sizes = require 'torch.distributions.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'

@@ -1,10 +1,10 @@
 -- torch/distributions/transforms/sequence.lua: a transform for each part of a tensor: CatTransform, StackTransform.
 
 local Transform = require 'torch.distributions.transforms.transform'
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
+local args = require 'base.args'
+local class = require 'base.class'
 local constraints = require 'torch.distributions.constraints'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local properties = require 'torch.distributions.properties'
 local sizes = require 'torch.distributions.sizes'
 local torch = require 'torch'

@@ -2,10 +2,10 @@
 
 local F = require 'torch.nn.functional'
 local Transform = require 'torch.distributions.transforms.transform'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local clipped = require('torch.distributions.transforms.elementwise').clipped
 local constraints = require 'torch.distributions.constraints'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local sizes = require 'torch.distributions.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'

@@ -1,8 +1,8 @@
 -- torch/distributions/transforms/transform.lua: Transform, what the transforms of distributions extend, and their inverses.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local properties = require 'torch.distributions.properties'
 
 local function unsupported(self, what)

@@ -1,7 +1,7 @@
 -- torch/nn/functional/activation.lua: activations: they take a tensor of any shape and return one of the same shape.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local checks = require 'torch.checks'
 local torch = require 'torch'
 

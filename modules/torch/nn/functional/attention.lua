@@ -1,6 +1,6 @@
 -- torch/nn/functional/attention.lua: attention with several heads on sequences (L, N, E).
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local checks = require 'torch.checks'
 local torch = require 'torch'
 

@@ -1,6 +1,6 @@
 -- torch/nn/functional/dropout.lua: dropout of elements and of whole channels.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local checks = require 'torch.checks'
 local torch = require 'torch'
 

@@ -1,7 +1,7 @@
 -- torch/nn/functional/embedding.lua: rows of a table by index, alone or reduced in bags.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local checks = require 'torch.checks'
 local torch = require 'torch'
 

@@ -2,7 +2,7 @@
 --
 -- Python's deprecated size_average and reduce are not taken: `reduction` says the same.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local reduction = require 'torch.nn.functional.reduction'
 local checks = require 'torch.checks'
 local torch = require 'torch'

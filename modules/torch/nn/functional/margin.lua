@@ -1,6 +1,6 @@
 -- torch/nn/functional/margin.lua: losses that ask for a margin between classes or distances.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local reduction = require 'torch.nn.functional.reduction'
 local checks = require 'torch.checks'
 local torch = require 'torch'

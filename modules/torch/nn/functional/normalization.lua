@@ -1,6 +1,6 @@
 -- torch/nn/functional/normalization.lua: normalization over batches, channels, groups, neighbours and vectors.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local checks = require 'torch.checks'
 local torch = require 'torch'
 

@@ -1,6 +1,6 @@
 -- torch/nn/functional/pooling.lua: pooling: the largest values or means of windows of (N, C, …) or (C, …).
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local tuple = require 'torch.nn.tuple'
 local checks = require 'torch.checks'
 local torch = require 'torch'

@@ -1,6 +1,6 @@
 -- torch/nn/functional/reduction.lua: what a loss makes of the losses of its elements.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 
 local reduction = {}
 

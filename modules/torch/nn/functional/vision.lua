@@ -1,7 +1,7 @@
 -- torch/nn/functional/vision.lua: resizing and warping of images.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local tuple = require 'torch.nn.tuple'
 local checks = require 'torch.checks'
 local torch = require 'torch'

@@ -1,8 +1,8 @@
 -- torch/nn/module/backward.lua: the nodes that a module's backward hooks need: one behind its inputs, one behind its
 -- outputs, both passing tensors and gradients through.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local Function = require('torch.autograd.function').Function
 local torch = require 'torch'
 

@@ -4,9 +4,9 @@
 -- modules, parameters and buffers as PyTorch does. `_kinds` says what a registered name is; `_parameters`,
 -- `_buffers` and `_modules` are lists of names in the order of registration. The other files of this folder add methods.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local parameter = require 'torch.nn.parameter'
 
 ---Base of all layers and models. Assigning a module or a parameter to a field registers it, in order.
@@ -71,6 +71,19 @@ end
 function Module._describe(value)
   local of = class.of(value)
   return of and of.__name or is_tensor(value) and 'Tensor' or type(value)
+end
+
+---For messages about a name that the module has not (base.errors.hint).
+---@return string[] names of its public fields
+---@return string[] registered those of its parameters, buffers and modules
+function Module:__own_names()
+  local names, registered = {}, {}
+  -- The order reaches nothing: whoever shows the names sorts them.
+  for name in next, self._fields do
+    if type(name) == 'string' and name:sub(1, 1) ~= '_' then names[#names + 1] = name end
+  end
+  for name in next, self._kinds do registered[#registered + 1] = name end
+  return names, registered
 end
 
 local WANTED = {parameter = 'nn.Parameter', module = 'nn.Module', buffer = 'Tensor'}

@@ -1,7 +1,7 @@
 -- torch/nn/module/conversion.lua: nn.Module: other devices, dtypes and memory formats, and copies.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local parameter = require 'torch.nn.parameter'
 
 ---@class nn.Module

@@ -1,9 +1,9 @@
 -- torch/nn/module/hooks.lua: nn.Module: functions that run before and after forward and backward.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local handle = require 'rtrain.handle'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local handle = require 'base.handle'
 
 ---@class nn.Module
 local Module = require 'torch.nn.module.base'

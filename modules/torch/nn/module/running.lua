@@ -1,6 +1,6 @@
 -- torch/nn/module/running.lua: the module whose forward an error arose in: 'in Net.fc2 (Linear)'.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local Module = require 'torch.nn.module.base'
 
 -- The modules that are being called, outermost first. `level` counts from the caller of this function.

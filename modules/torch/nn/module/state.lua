@@ -3,10 +3,10 @@
 -- Loading first works out what goes where, in PyTorch's order and with its messages, and copies only when nothing is
 -- wrong: a module is never left half loaded.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local parameter = require 'torch.nn.parameter'
 
 ---@class nn.Module
@@ -33,7 +33,7 @@ local function add_hook(module, list, fn)
   local entries, entry = module._fields[list] or {}, {fn = fn}
   module._fields[list] = entries
   entries[#entries + 1] = entry
-  return require('rtrain.handle')(entries, entry)
+  return require('base.handle')(entries, entry)
 end
 
 ---A value that belongs to the state and is no tensor; a class that has one defines both of get_extra_state and

@@ -1,8 +1,8 @@
 -- torch/nn/module/tree.lua: nn.Module: walking the modules, parameters and buffers below a module.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local parameter = require 'torch.nn.parameter'
 
 ---@class nn.Module

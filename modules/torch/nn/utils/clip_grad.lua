@@ -1,7 +1,7 @@
 -- torch/nn/utils/clip_grad.lua: limits on the size of gradients.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local torch = require 'torch'
 
 local clip = {}

@@ -1,7 +1,7 @@
 -- torch/nn/utils/fusion.lua: a batch normalization folded into the layer before it, for evaluation.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local Parameter = require('torch.nn.parameter').Parameter
 local torch = require 'torch'
 

@@ -1,6 +1,6 @@
 -- torch/nn/utils/matrix.lua: weights as matrices, for spectral norms.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local F = require 'torch.nn.functional'
 
 local matrix = {}

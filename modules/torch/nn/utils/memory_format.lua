@@ -1,6 +1,6 @@
 -- torch/nn/utils/memory_format.lua: other memory formats for the weights of convolutions alone.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local conv = require 'torch.nn.conv'
 
 local memory_format = {}

@@ -1,7 +1,7 @@
 -- torch/nn/utils/named_hook.lua: finds the forward pre-hook of a class that serves one weight.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 
 local named_hook = {}
 

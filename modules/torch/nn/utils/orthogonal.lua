@@ -1,7 +1,7 @@
 -- torch/nn/utils/orthogonal.lua: the parametrization behind parametrizations.orthogonal.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local Module = require('torch.nn.module').Module
 local torch = require 'torch'
 

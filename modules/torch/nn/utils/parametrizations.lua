@@ -1,7 +1,7 @@
 -- torch/nn/utils/parametrizations.lua: torch.nn.utils.parametrizations: weight_norm, spectral_norm, orthogonal.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local matrix = require 'torch.nn.utils.matrix'
 local parametrize = require 'torch.nn.utils.parametrize'
 local Module = require('torch.nn.module').Module
@@ -116,4 +116,4 @@ defined('orthogonal', {'module', {'name', 'weight'}, {'orthogonal_map'}, {'use_t
   return parametrize.register_parametrization(p.module, p.name, Orthogonal(weight, p), {unsafe = true})
 end)
 
-return require 'rtrain.namespace'('torch.nn.utils.parametrizations', nil, parametrizations)
+return require 'base.namespace'('torch.nn.utils.parametrizations', nil, parametrizations)

@@ -3,9 +3,9 @@
 -- A parametrized module gets a class of its own, ParametrizedX, whose __index computes the tensors; what is trained lies in
 -- module.parametrizations.<name>.original, as in PyTorch, so that the names in state_dict are the same.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local container = require 'torch.nn.container'
 local parameter = require 'torch.nn.parameter'
 local torch = require 'torch'
@@ -247,6 +247,6 @@ function parametrize.cached(fn)
   return unpack(results, 2)
 end
 
-return require 'rtrain.namespace'('torch.nn.utils.parametrize', {
-  later = require('torch.nn.absent').of 'torch.nn.utils.parametrize',
+return require 'base.namespace'('torch.nn.utils.parametrize', {
+  absent = require('torch.nn.absent').of 'torch.nn.utils.parametrize',
 }, parametrize)

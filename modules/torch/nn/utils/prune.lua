@@ -3,9 +3,9 @@
 -- A pruned parameter `weight` is the tensor weight_orig · weight_mask: parameter weight_orig, buffer weight_mask, computed
 -- before each forward. `amount` is a share between 0 and 1, or from 1 on a number of elements (channels).
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local named_hook = require 'torch.nn.utils.named_hook'
 local vector = require 'torch.nn.utils.vector'
 local torch = require 'torch'
@@ -243,6 +243,6 @@ function prune.is_pruned(module)
   return false
 end
 
-return require 'rtrain.namespace'('torch.nn.utils.prune', {
+return require 'base.namespace'('torch.nn.utils.prune', {
   files = {{'torch.nn.utils.pruning_method', 'BasePruningMethod', 'PruningContainer'}},
 }, prune)

@@ -1,8 +1,8 @@
 -- torch/nn/utils/pruning_method.lua: what every way of pruning does: a mask beside the parameter, applied before forward.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local named_hook = require 'torch.nn.utils.named_hook'
 local torch = require 'torch'
 

@@ -1,8 +1,8 @@
 -- torch/nn/utils/rnn.lua: torch.nn.utils.rnn: sequences of different lengths in one batch.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local torch = require 'torch'
 
 local rnn = {}
@@ -142,4 +142,4 @@ function rnn.unpack_sequence(packed)
   return rnn.unpad_sequence(padded, lengths, {batch_first = true})
 end
 
-return require 'rtrain.namespace'('torch.nn.utils.rnn', nil, rnn)
+return require 'base.namespace'('torch.nn.utils.rnn', nil, rnn)

@@ -1,8 +1,8 @@
 -- torch/nn/utils/skip_init.lua: modules whose parameters are not initialized.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 
 local skip = {}
 

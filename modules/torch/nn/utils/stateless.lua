@@ -1,8 +1,8 @@
 -- torch/nn/utils/stateless.lua: torch.nn.utils.stateless: modules called with other parameters.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local args = require 'base.args'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 
 local stateless = {}
 
@@ -94,4 +94,4 @@ function stateless.functional_call(...)
   return unpack(results, 2)
 end
 
-return require 'rtrain.namespace'('torch.nn.utils.stateless', nil, stateless)
+return require 'base.namespace'('torch.nn.utils.stateless', nil, stateless)

@@ -1,8 +1,8 @@
 -- torch/nn/utils/summary.lua: how many parameters a model has, and what its modules give.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local torch = require 'torch'
 
 local summary = {}

@@ -1,6 +1,6 @@
 -- torch/nn/utils/vector.lua: parameters as one vector.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local torch = require 'torch'
 
 local vector = {}

@@ -2,9 +2,9 @@
 --
 -- PyTorch's newer form is torch.nn.utils.parametrizations.weight_norm; this one has other names in state_dict.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local named_hook = require 'torch.nn.utils.named_hook'
 local Parameter = require('torch.nn.parameter').Parameter
 local torch = require 'torch'

@@ -1,7 +1,7 @@
 -- torch/optim/lr_scheduler/composite.lua: schedules made of others.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
+local args = require 'base.args'
+local class = require 'base.class'
 local LRScheduler = require('torch.optim.lr_scheduler.scheduler').LRScheduler
 local Plateau = require('torch.optim.lr_scheduler.plateau').ReduceLROnPlateau
 local torch = require 'torch'

@@ -1,6 +1,6 @@
 -- torch/optim/lr_scheduler/cyclic.lua: schedules that go up and down, called after each batch.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local LRScheduler = require('torch.optim.lr_scheduler.scheduler').LRScheduler
 local torch = require 'torch'
 

@@ -1,9 +1,9 @@
 -- torch/optim/lr_scheduler/plateau.lua: a schedule that looks at a metric.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local LRScheduler = require('torch.optim.lr_scheduler.scheduler').LRScheduler
 local torch = require 'torch'
-local warnings = require 'rtrain.warnings'
+local warnings = require 'base.warnings'
 
 ---Times factor when the metric has not improved for more than `patience` epochs, then no more for `cooldown` epochs.
 ---Better (mode 'min') is below best·(1 - threshold), or with threshold_mode 'abs' below best - threshold. Arguments:

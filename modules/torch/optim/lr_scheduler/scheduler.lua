@@ -3,13 +3,13 @@
 -- As in PyTorch a schedule computes the next rate from the current one where it can, so that several can be chained
 -- and a rate that the script changed is respected.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local capture = require 'torch.cuda.capture'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
-local warnings = require 'rtrain.warnings'
+local warnings = require 'base.warnings'
 
 ---Base of the schedules. A schedule of one's own extends it, ends its `init` with `LRScheduler.init(self, optimizer,
 ---last_epoch)` and defines `get_lr()`, which returns a list with one rate for each group. Call `scheduler:step()` after
@@ -258,7 +258,7 @@ end
 
 ---A schedule whose parameters, numbers, become fields of the same names before the first step.
 ---@param name string
----@param parameters (string|table)[] as in rtrain.args, between `optimizer` and `last_epoch`
+---@param parameters (string|table)[] as in base.args, between `optimizer` and `last_epoch`
 ---@return table class which may define `_prepare(bound)` for other parameters, and `_finish(bound)`
 function LRScheduler.define(name, parameters)
   local Schedule = LRScheduler:extend(name)

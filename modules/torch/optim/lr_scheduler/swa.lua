@@ -1,6 +1,6 @@
 -- torch/optim/lr_scheduler/swa.lua: towards the constant rate of stochastic weight averaging.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local LRScheduler = require('torch.optim.lr_scheduler.scheduler').LRScheduler
 local torch = require 'torch'
 

@@ -1,7 +1,7 @@
 -- torch/optim/swa_utils/averaged_model.lua: a copy of a model whose weights are averages over training.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local torch = require 'torch'
 
 local swa_utils = {}

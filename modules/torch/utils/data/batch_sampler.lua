@@ -1,7 +1,7 @@
 -- torch/utils/data/batch_sampler.lua: BatchSampler: an order cut into batches.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local Sampler = require('torch.utils.data.sampler').Sampler
 
 ---Lists of indices, batch_size at a time. Arguments: sampler, batch_size, drop_last.

@@ -1,7 +1,7 @@
 -- torch/utils/data/collate.lua: how samples become a batch.
 
-local errors = require 'rtrain.errors'
-local ordered = require 'rtrain.ordered'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local torch = require 'torch'
 
 local collate = {}

@@ -1,7 +1,7 @@
 -- torch/utils/data/combined.lua: datasets made of several others.
 
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local sets = require 'torch.utils.data.dataset'
 local Dataset, IterableDataset = sets.Dataset, sets.IterableDataset
 

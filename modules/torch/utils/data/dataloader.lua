@@ -3,12 +3,12 @@
 -- A loop is an epoch: torch.utils.data.position says which one and where it begins, torch.utils.data.epoch where its
 -- batches come from.
 
-local args = require 'rtrain.args'
+local args = require 'base.args'
 local as_sampler = require 'torch.utils.data.list_sampler'
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local dataset = require 'torch.utils.data.dataset'
 local epoch = require 'torch.utils.data.epoch'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local position = require 'torch.utils.data.position'
 local sampler = require 'torch.utils.data.sampler'
 local torch = require 'torch'

@@ -6,11 +6,11 @@
 -- `batch_device`, optional, is the device on which get_batch wants its indices: where the samples lie, so that a batch is taken
 -- from them without going through the host. The loader then brings the order of an epoch there once.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local torch = require 'torch'
-local warnings = require 'rtrain.warnings'
+local warnings = require 'base.warnings'
 
 ---Base of the datasets; instances are userdata, so `#dataset` works. Define `get(i)` with i from 0, which returns
 ---one or more values, and `len()`. `dtypes`, optional, gives the dtype of the plain numbers at each place: {[2] =

@@ -1,8 +1,8 @@
 -- torch/utils/data/distributed.lua: the part of a dataset that one rank takes.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local samplers = require 'torch.utils.data.sampler'
 local torch = require 'torch'
 local Sampler = samplers.Sampler
@@ -171,5 +171,5 @@ function DistributedSamplerWrapper:resume()
   return DistributedSampler.resume(self)
 end
 
-return require 'rtrain.namespace'('torch.utils.data.distributed', nil,
+return require 'base.namespace'('torch.utils.data.distributed', nil,
   {DistributedSampler = DistributedSampler, DistributedSamplerWrapper = DistributedSamplerWrapper})

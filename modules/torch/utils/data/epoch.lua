@@ -3,7 +3,7 @@
 -- Each function here gives next_batch(): the values of the next batch, nothing at the end. `begun` is what
 -- torch.utils.data.position says about the loop: its number, its seed, the samples and batches to leave out.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local fetch = require 'torch.utils.data.fetch'
 local BatchSampler = require('torch.utils.data.batch_sampler').BatchSampler
 local Sampler = require('torch.utils.data.sampler').Sampler

@@ -1,7 +1,7 @@
 -- torch/utils/data/fetch.lua: one batch of a dataset, in the training thread or in a worker thread.
 
 local collate = require 'torch.utils.data.collate'
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local pinned = require 'torch.utils.data.pin_memory'
 local makes_batches = require('torch.utils.data.dataset').makes_batches
 local torch = require 'torch'

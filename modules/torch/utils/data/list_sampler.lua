@@ -1,6 +1,6 @@
 -- torch/utils/data/list_sampler.lua: a sampler made of what a script lists: indices, or batches of them.
 
-local class = require 'rtrain.class'
+local class = require 'base.class'
 local torch = require 'torch'
 local Sampler = require('torch.utils.data.sampler').Sampler
 

@@ -1,8 +1,8 @@
 -- torch/utils/data/loader_checks.lua: which arguments of a DataLoader go together.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local torch = require 'torch'
-local warnings = require 'rtrain.warnings'
+local warnings = require 'base.warnings'
 
 local function refuse(...) errors.raise('argument', 'DataLoader: ' .. string.format(...)) end
 

@@ -1,7 +1,7 @@
 -- torch/utils/data/position.lua: how far a DataLoader has come: which epoch a loop is, and the state that another process
 -- goes on from.
 
-local errors = require 'rtrain.errors'
+local errors = require 'base.errors'
 local sampler = require 'torch.utils.data.sampler'
 
 local position = {}

@@ -7,9 +7,9 @@
 -- it were used. After load_state, resume() says once how many samples of the next order to leave out, and that order is
 -- drawn again without touching a generator.
 
-local args = require 'rtrain.args'
-local class = require 'rtrain.class'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
 local torch = require 'torch'
 
 ---Base of the samplers: define `len()` and `iter()`, or `indices()` instead of `iter()`. One whose order is random also

@@ -4,7 +4,7 @@
 -- it draws depends neither on the number of workers nor on their timing, and is the same after a restart in the middle
 -- of an epoch. Worker threads refuse to draw from the default generator, which belongs to the process.
 
-local mixed, mixed_all = require('rtrain.seed').mixed, require('rtrain.seed').mixed_all
+local mixed, mixed_all = require('base.seed').mixed, require('base.seed').mixed_all
 local torch = require 'torch'
 
 local worker = {}

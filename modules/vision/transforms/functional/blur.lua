@@ -1,7 +1,7 @@
 -- vision/transforms/functional/blur.lua: gaussian_blur and adjust_sharpness.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local image = require 'vision.transforms.image'
 local blend = require('vision.transforms.functional.color')._blend
 local sizes = require 'vision.transforms.sizes'

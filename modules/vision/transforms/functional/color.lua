@@ -1,7 +1,7 @@
 -- vision/transforms/functional/color.lua: brightness, contrast, saturation, hue, gamma.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local image = require 'vision.transforms.image'
 local conversion = require 'vision.transforms.functional.conversion'
 local hsv = require 'vision.transforms.functional.hsv'

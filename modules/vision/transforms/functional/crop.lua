@@ -1,7 +1,7 @@
 -- vision/transforms/functional/crop.lua: parts of images, and mirrored ones.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local image = require 'vision.transforms.image'
 local interpolation = require 'vision.transforms.interpolation'
 local resize = require 'vision.transforms.functional.resize'

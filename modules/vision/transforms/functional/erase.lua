@@ -1,7 +1,7 @@
 -- vision/transforms/functional/erase.lua: erase.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local image = require 'vision.transforms.image'
 local torch = require 'torch'
 

@@ -1,6 +1,6 @@
 -- vision/transforms/functional/init.lua: torchvision.transforms.functional: transforms whose parameters are all given.
 
-return require 'rtrain.namespace'('vision.transforms.functional', {
+return require 'base.namespace'('vision.transforms.functional', {
   files = {
     {'vision.transforms.functional.conversion', 'to_tensor', 'pil_to_tensor', 'to_pil_image', 'convert_image_dtype',
      'get_dimensions', 'get_image_size', 'get_image_num_channels'},
@@ -17,5 +17,5 @@ return require 'rtrain.namespace'('vision.transforms.functional', {
     {'vision.transforms.functional.erase', 'erase'},
     {'vision.transforms.interpolation', 'InterpolationMode'},
   },
-  later = {to_grayscale = 'use rgb_to_grayscale(img, num_output_channels)'},
+  absent = {to_grayscale = 'use rgb_to_grayscale(img, num_output_channels)'},
 })

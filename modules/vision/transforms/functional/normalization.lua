@@ -1,7 +1,7 @@
 -- vision/transforms/functional/normalization.lua: normalize.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local image = require 'vision.transforms.image'
 local sizes = require 'vision.transforms.sizes'
 local torch = require 'torch'

@@ -1,7 +1,7 @@
 -- vision/transforms/functional/tone.lua: what maps each level of a channel to another one.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local image = require 'vision.transforms.image'
 local torch = require 'torch'
 

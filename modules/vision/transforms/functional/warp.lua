@@ -1,8 +1,8 @@
 -- vision/transforms/functional/warp.lua: rotate, affine, perspective, elastic_transform: every pixel of the result says where
 -- in the image it comes from.
 
-local args = require 'rtrain.args'
-local errors = require 'rtrain.errors'
+local args = require 'base.args'
+local errors = require 'base.errors'
 local geometry = require 'vision.transforms.functional.geometry'
 local image = require 'vision.transforms.image'
 local interpolation = require 'vision.transforms.interpolation'

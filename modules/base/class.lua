@@ -1,0 +1,213 @@
+-- base/class.lua: classes with single inheritance, as nn.Module, Dataset and the configs use them.
+--
+-- A class is the metatable of its instances, and all classes share one metatable (class.meta), so that a user's class
+-- travels to workers as an ordinary table while library classes travel by name. Calling a class makes an instance
+-- through its `__new` (the base is ready) and then calls `init`, which a subclass may define; deeper classes call
+-- Base.init(self, …). Classes made with `{userdata = true}` have userdata instances, because LuaJIT honours `__len`
+-- and `__gc` only there.
+
+local class = {}
+
+-- What every class answers: class methods live here.
+class.meta = {__name = 'class'}
+local meta = class.meta
+
+local function inherit_metamethods(new, base)
+  for _, name in ipairs{'__index', '__newindex', '__call', '__tostring', '__len', '__gc', '__eq', '__lt', '__le',
+                        '__add', '__mul', '__concat', '__pack', '__new'} do
+    local value = rawget(base, name)
+    if value ~= base then rawset(new, name, value) end
+  end
+end
+
+-- Class → its instances' finaliser. LuaJIT throws what a finaliser raises out of whatever was allocating just then.
+local finalisers = setmetatable({}, {__mode = 'k'})
+
+local function finaliser(of)
+  if of.__gc and not finalisers[of] then
+    finalisers[of] = function(self) pcall(of.__gc, self) end
+  end
+  return finalisers[of]
+end
+
+-- Userdata instances keep their fields in a table (of class C) that their own metatable points at.
+local function new_userdata(of)
+  local object = newproxy(true)
+  local fields = setmetatable({}, of)
+  local object_meta = getmetatable(object)
+  object_meta.__index, object_meta.__newindex = fields, fields
+  local item = of.__item
+  if item then
+    object_meta.__index = function(self, key)
+      if type(key) == 'number' then return item(self, key) end
+      return fields[key]
+    end
+  end
+  object_meta.__fields = fields
+  object_meta.__class = of
+  for _, name in ipairs{'__len', '__call', '__tostring'} do object_meta[name] = of[name] end
+  object_meta.__gc = finaliser(of)
+  object_meta.__pack = of.__pack or class.pack
+  return object
+end
+
+-- What a class has as its method → the function that was defined.
+local unchecked = setmetatable({}, {__mode = 'k'})
+
+-- Whether a definition is a method of rtrain's own that anybody may call. forward is called for each sample; what is wrong
+-- with its self shows in its body.
+local function is_public_method(name, value)
+  if type(value) ~= 'function' or type(name) ~= 'string' or name:sub(1, 1) == '_' then return false end
+  if name == 'init' or name == 'forward' or debug.getlocal(value, 1) ~= 'self' then return false end
+  return debug.getinfo(value, 'S').source:sub(1, 10) == '@rtrain://'
+end
+
+---The method with a check of its first argument: called with a dot it has another one, or none.
+---@param name string
+---@param method fun(self: any, ...: any): any
+---@return function
+function class.checked(name, method)
+  local function call(self, ...)
+    if class.of(self) == nil and not class.is_class(self) then
+      require('base.errors').raise('argument', ("'%s' is a method: write object:%s(...)"):format(name, name))
+    end
+    return method(self, ...)
+  end
+  unchecked[call] = method
+  return call
+end
+
+---The function as it was defined, of a method that checks its self first; any other function itself.
+---@param fn function
+---@return function
+function class.definition(fn) return unchecked[fn] or fn end
+
+function meta.__newindex(of, name, value)
+  local method = class.definition(value)  -- under another name too
+  rawset(of, name, is_public_method(name, method) and class.checked(name, method) or value)
+end
+
+local function new_table(of) return setmetatable({}, of) end
+
+---Makes a class.
+---@param name string shown by print(instance)
+---@param base? table the class it extends
+---@param options? {userdata: boolean} instances are userdata, with `#` and a finaliser; a method `__item` then answers
+---  `object[i]`
+---@return table class
+---
+---```lua
+---local class = require 'rtrain.class'
+---local Animal = class('Animal')
+---function Animal:init(name) self.name = name end
+---local Dog = Animal:extend('Dog')
+---function Dog:speak() return self.name .. ': woof' end
+---assert(Dog('Rex'):speak() == 'Rex: woof' and class.is(Dog('Rex'), Animal))
+---```
+function class.new(name, base, options)
+  if type(name) ~= 'string' then
+    require('base.errors').raise('argument', "a class needs a name: Base:extend('Name')")
+  end
+  local new = {__name = name, __base = base}
+  if base then inherit_metamethods(new, base) end
+  if rawget(new, '__index') == nil then new.__index = new end
+  if rawget(new, '__tostring') == nil then new.__tostring = class.describe end
+  if rawget(new, '__new') == nil then new.__new = options and options.userdata and new_userdata or new_table end
+  return setmetatable(new, meta)
+end
+
+-- `object.__class__` and `Class.__name__` are Python's; the class itself is what an instance finds first.
+function meta.__index(of, key)
+  if key == '__class__' then return of end
+  if key == '__name__' then return rawget(of, '__name') end
+  local base = rawget(of, '__base')
+  if base ~= nil then
+    local value = base[key]
+    if value ~= nil then return value end
+  end
+  if key == 'extend' then return class.extend end
+  return nil
+end
+
+function meta.__call(of, ...)
+  local object = of.__new(of)
+  local init = of.init
+  if init then init(object, ...) end
+  return object
+end
+
+function meta.__tostring(of) return 'class ' .. rawget(of, '__name') end
+
+---`Base:extend('Name')`: a class that inherits from Base.
+---@param base table
+---@param name string
+---@return table class
+function class.extend(base, name) return class.new(name, base) end
+
+---The class of an instance, or nil.
+---@param object any
+---@return table? class
+function class.of(object)
+  local kind = type(object)
+  if kind ~= 'table' and kind ~= 'userdata' then return nil end
+  local found = getmetatable(object)
+  if type(found) ~= 'table' then return nil end
+  if getmetatable(found) == meta then return found end
+  return rawget(found, '__class')
+end
+
+---Whether the value is a class.
+---@param value any
+---@return boolean
+function class.is_class(value) return type(value) == 'table' and getmetatable(value) == meta end
+
+---Whether the object is an instance of the class or of one that extends it: Python's isinstance. Its own class is
+---`object.__class__`, with the name `object.__class__.__name__`.
+---@param object any
+---@param wanted table class
+---@return boolean
+---Errors: 'argument' when `wanted` is not a class.
+---
+---```lua
+---local class, nn = require 'rtrain.class', require 'torch'.nn
+---local layer = nn.Conv2d(1, 8, 3)
+---assert(class.is(layer, nn.Module) and not class.is(layer, nn.Linear))
+---assert(layer.__class__ == nn.Conv2d and layer.__class__.__name__ == 'Conv2d')
+---```
+function class.is(object, wanted)
+  if not class.is_class(wanted) then
+    require('base.errors').raise('argument', ('class.is: expected a class, got %s'):format(type(wanted)))
+  end
+  local found = class.of(object)
+  while found do
+    if found == wanted then return true end
+    found = rawget(found, '__base')
+  end
+  return false
+end
+
+---What print shows for an instance of a class without its own `__tostring`.
+---@param object any
+---@return string
+function class.describe(object) return class.of(object).__name end
+
+---How a userdata instance travels: its class and a plain table of its fields.
+---@param object any
+---@return string module, string name, table state what rebuilds it: `require(module)[name](state)`
+function class.pack(object)
+  local fields = {}
+  -- The order of fields reaches no file: the receiver only sets them.
+  for key, value in next, getmetatable(object).__fields do fields[key] = value end
+  return 'base.class', 'unpack', {class = class.of(object), fields = fields}
+end
+
+---Rebuilds an instance from what `pack` gave.
+---@param state {class: table, fields: table}
+---@return any object
+function class.unpack(state)
+  local object = state.class.__new(state.class)
+  for key, value in next, state.fields do object[key] = value end
+  return object
+end
+
+return setmetatable(class, {__call = function(_, ...) return class.new(...) end})

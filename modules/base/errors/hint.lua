@@ -1,0 +1,166 @@
+-- base/errors/hint.lua: what a message of Lua's own leaves out: the keys that there are, the name that was meant, the method
+-- to call.
+
+local bytecode = require 'base.errors.bytecode'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
+local pythonisms = require 'base.errors.pythonisms'
+
+local error_hint = {}
+
+-- Keys that are listed where none is near.
+local MAX_KEYS = 12
+
+local MODULES = {torch = 'torch', nn = 'torch.nn', F = 'torch.nn.functional', optim = 'torch.optim', train = 'rtrain'}
+
+-- Without effects: what lies in the table, or what a class gives its objects.
+local function field(object, name)
+  if class.of(object) or class.is_class(object) then return object[name] end
+  return type(object) == 'table' and rawget(object, name) or nil
+end
+
+local function variables_of(level)
+  local variables = {}
+  for i = 1, math.huge do
+    local name, value = debug.getlocal(level + 1, i)
+    if name == nil or name == '(*temporary)' then return variables end
+    variables[i] = {name, value}
+  end
+end
+
+local function add_names(names, from)
+  for name in next, from do
+    if type(name) == 'string' and name:sub(1, 1) ~= '_' then names[#names + 1] = name end
+  end
+end
+
+-- The names that an object answers: its own fields, then its methods; and those that are listed where none is near. A class
+-- whose objects keep their fields elsewhere has `__own_names`: self → names, listed ones.
+local function names_of(object)
+  local names, of = {}, class.of(object) or class.is_class(object) and object or nil
+  if of == nil then
+    for _, key in ipairs(ordered.keys_of(object)) do
+      if type(key) == 'string' then names[#names + 1] = key end
+    end
+    return names, names
+  end
+  local listed
+  if of.__own_names and of ~= object then names, listed = of.__own_names(object) end
+  while of do
+    add_names(names, of)
+    of = rawget(of, '__base')
+  end
+  table.sort(names)
+  return names, listed or {}
+end
+
+-- "config has no 'lr': it has batch_size, epochs".
+local function absent_text(object, text, name)
+  local names, listed = names_of(object)
+  local near = errors.suggestion(name, names)
+  if near == '' or not near:find 'did you mean' then
+    table.sort(listed)
+    near = #listed == 0 and '' or ': it has ' .. table.concat(listed, ', ', 1, math.min(#listed, MAX_KEYS)) ..
+      (#listed > MAX_KEYS and ', …' or '')
+  end
+  return ("%s has no '%s'%s"):format(text, name, near)
+end
+
+-- Of a field or method that is nil: what its object has.
+local function of_field(level, name)
+  local frame = debug.getinfo(level + 1, 'fl')
+  for _, owner in ipairs(bytecode.owners(frame.func, frame.currentline, name, variables_of(level + 1), field)) do
+    local object, text = owner[1], owner[2]
+    local is_table = type(object) == 'table' and (getmetatable(object) == nil or ordered.is(object))
+    if is_table or class.of(object) then return absent_text(object, text, name) end
+  end
+end
+
+-- Of `for i = 1, config.epoch do`: the field on that line that is nil.
+local function of_limit(level)
+  local frame = debug.getinfo(level + 1, 'fl')
+  for _, owner in ipairs(bytecode.owners(frame.func, frame.currentline, nil, variables_of(level + 1), field)) do
+    local object, text, _, name = unpack(owner)
+    local is_table = type(object) == 'table' and (getmetatable(object) == nil or ordered.is(object))
+    if is_table and rawget(object, name) == nil then return absent_text(object, text, name) end
+  end
+end
+
+local function of_global(name)
+  if MODULES[name] then return ("local %s = require '%s' comes first"):format(name, MODULES[name]) end
+  local advice = pythonisms.of_function(name)
+  if advice then return 'in Lua: ' .. advice end
+  local names = {}
+  add_names(names, _G)
+  table.sort(names)
+  local near = errors.suggestion(name, names)
+  return near:find 'did you mean' and near:sub(3) or nil
+end
+
+-- Of a value that was called: a `for` over a table.
+local function of_called_table(level)
+  for _, variable in ipairs(variables_of(level + 1)) do
+    if variable[1] == '(for generator)' and type(variable[2]) == 'table' then
+      return #variable[2] > 0 and 'a list is walked with for i, value in ipairs(list) do'
+        or 'a table is walked with for key, value in pairs(t) do'
+    end
+  end
+end
+
+local function is_tensor(value)
+  local engine = package.loaded['torch._C']
+  return type(value) == 'userdata' and type(engine) == 'table' and engine.is_tensor(value)
+end
+
+-- Of ipairs(x) and pairs(x).
+local function of_walked(level)
+  local _, value = debug.getlocal(level + 1, 1)
+  if is_tensor(value) then return 'the rows of a tensor are walked with for row in x:iter() do' end
+  local of = class.of(value)
+  return of and ('a %s is walked by itself: for x, y in loader do, or loader:enumerate()'):format(of.__name)
+end
+
+-- {pattern of the message, fun(level, captures …): string?}
+local HINTS = {
+  {"field '(.-)' %(a nil value%)", of_field},
+  {"method '(.-)' %(a nil value%)", of_field},
+  {"^[^\n]*'for' %l+ [%l ]*must be a number", of_limit},
+  {"global '(.-)' %(a nil value%)", function(_, name) return of_global(name) end},
+  {'attempt to index a boolean value', function() return 'a == b is one boolean; tensors are compared by a:eq(b)' end},
+  {'attempt to call a table value', of_called_table},
+  {"bad argument #1 to 'i?pairs' %(table expected, got userdata%)", of_walked},
+  {'%(number expected, got userdata%)', function() return 'of a tensor with one element x:item() is a number' end},
+  -- Lua asks no metamethod when the operands of < are of two types, so that a tensor cannot say this.
+  {'attempt to compare userdata with nil', function() return 'the right side is nil; tensors are compared by x:lt(y)' end},
+  {'attempt to compare nil with userdata', function() return 'the left side is nil; tensors are compared by x:lt(y)' end},
+  {'attempt to compare .*userdata', function()
+    return 'tensors are compared elementwise: use x:lt(y) or x:gt(y)'
+  end},
+}
+
+-- Lua lists every file that it has looked for.
+local function absent_module(message)
+  local start, name = message:match "^(.-)module '(.-)' not found:\n"
+  if name == nil then return nil end
+  local places = select(2, message:gsub('\n', ''))
+  local near = errors.suggestion(name, {'torch', 'torch.nn', 'torch.optim', 'rtrain', 'rtrain.data', 'vision'})
+  if not near:find 'did you mean' then near = '' end
+  return ("%smodule '%s' not found%s (%d places were looked at: the script's folder, package.path and package.cpath; "
+    .. 'LUA_PATH adds folders)'):format(start, name, near, places)
+end
+
+---@param level integer of lua_getstack, as the C function counts that calls this one: where the error arose
+---@param message string
+---@return string? hint what to add to the message
+---@return string? other a message to show in its place
+function error_hint.find(level, message)
+  local other = absent_module(message)
+  if other then return nil, other end
+  for _, entry in ipairs(HINTS) do
+    local captured = message:match(entry[1])
+    if captured then return (entry[2](level + 2, captured)) end
+  end
+end
+
+return error_hint

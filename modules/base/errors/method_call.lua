@@ -1,0 +1,84 @@
+-- base/errors/method_call.lua: a method that was called with a dot, as in Python.
+--
+-- Whoever raises an error asks for it: calls that succeed pay nothing.
+
+local bytecode = require 'base.errors.bytecode'
+local class = require 'base.class'
+
+local method_call = {}
+
+-- Frames that are looked at.
+local MAX_FRAMES = 40
+-- Values of a C function's frame among which its object would be.
+local C_SLOTS = 3
+
+local function is_users(fn)
+  local info = debug.getinfo(fn, 'S')
+  return info.what ~= 'C' and info.source:sub(1, 10) ~= '@rtrain://'
+end
+
+-- Of namespaces nothing: they may load a module when they are asked.
+local function field(object, name)
+  if class.of(object) or class.is_class(object) or type(object) == 'userdata' then return object[name] end
+  return type(object) == 'table' and rawget(object, name) or nil
+end
+
+-- Whether the function is the object's method of that name: its class has it, and it has a `self`.
+local function is_method(object, name, fn)
+  local of = class.of(object)
+  if of == nil then return type(object) == 'userdata' and rawequal(object[name], fn) end
+  local is_checked = class.definition(fn) ~= fn  -- also of the object's own, such as an optimizer's step under a scheduler
+  return rawequal(is_checked and object[name] or of[name], fn) and debug.getlocal(fn, 1) == 'self'
+end
+
+-- The first values of a frame; `level` counts from the caller.
+local function first_values(level, count)
+  local values = {}
+  for i = 1, count do values[i] = select(2, debug.getlocal(level + 1, i)) end
+  return values
+end
+
+local function variables_of(level)
+  local variables = {}
+  for i = 1, math.huge do
+    local name, value = debug.getlocal(level + 1, i)
+    if name == nil or name == '(*temporary)' then return variables end
+    variables[i] = {name, value}
+  end
+end
+
+-- Whether the call has an object in its first place, so that the dot was meant.
+local function has_self(object, values, is_c)
+  for i = 1, is_c and C_SLOTS or 1 do
+    if rawequal(values[i], object) then return true end
+  end
+  return class.of(object) ~= nil and class.of(values[1]) ~= nil
+end
+
+-- The message for the frame at the level, which `caller` has called by the name of a field.
+local function message_of(level, running, caller)
+  local is_c = debug.getinfo(running.func, 'S').what == 'C'
+  local values, variables = first_values(level, C_SLOTS), variables_of(level + 1)
+  for _, owner in ipairs(bytecode.owners(caller.func, caller.currentline, running.name, variables, field)) do
+    local object, text, arguments = unpack(owner)
+    if is_method(object, running.name, running.func) and not has_self(object, values, is_c) then
+      return ("'%s' is a method: write %s:%s(%s)"):format(running.name, text, running.name, arguments)
+    end
+  end
+end
+
+---@param level integer of lua_getstack, as the C function counts that calls this one
+---@return string? message nil when no frame is a method called with a dot
+---@return string? position of the call, 'train.lua:12'
+function method_call.find(level)
+  for at = level + 2, level + 2 + MAX_FRAMES do
+    local running, caller = debug.getinfo(at, 'nf'), debug.getinfo(at + 1, 'fSl')
+    if caller == nil then return nil end
+    if running.namewhat == 'field' and running.name and is_users(caller.func) then
+      local ok, message = pcall(message_of, at + 2, running, caller)  -- past pcall and itself
+      if ok and message then return message, ('%s:%d'):format(caller.short_src, caller.currentline) end
+    end
+  end
+end
+
+return method_call

@@ -1,0 +1,130 @@
+-- base/errors/pythonisms.lua: Python in a Lua script: what to write instead.
+
+local bytecode = require 'base.errors.bytecode'
+
+local pythonisms = {}
+
+-- Global functions that a script may miss.
+local FUNCTIONS = {
+  len = '#x is the length of a list and of a loader', range = 'for i = 0, 9 do counts from 0 to 9',
+  enumerate = 'for i, x in ipairs(list) do, or loader:enumerate()', zip = 'count with for i = 1, #a do and take a[i], b[i]',
+  isinstance = "require('base.class').is(object, Class)", super = 'Base.init(self, …) calls the method of the base class',
+  str = 'tostring(x)', int = 'math.floor(x)', float = 'tonumber(x)', list = 'a list is {1, 2}',
+  dict = 'a dictionary is {a = 1}',
+  tuple = 'a function returns several values: return a, b', set = 'a set is {a = true, b = true}', abs = 'math.abs(x)',
+  max = 'math.max(a, b), of a tensor x:max()', min = 'math.min(a, b), of a tensor x:min()', sum = 'of a tensor x:sum()',
+  sorted = 'table.sort(list)', open = "io.open(path, 'r')", input = 'io.read()', f = "('%.3f'):format(x)",
+  exit = 'os.exit(code)', round = 'math.floor(x + 0.5)', map = 'for i, x in ipairs(list) do out[i] = f(x) end',
+}
+
+-- Names that Python has and Lua reads as globals without a value.
+local CONSTANTS = {None = 'nil', True = 'true', False = 'false'}
+
+-- {pattern of a line, what to write}: the first that fits. Strings are blanked out before.
+local SYNTAX = {
+  {'^%s*import%s+[%w_.]+', "modules are loaded with local torch = require 'torch'"},
+  {'^%s*from%s+[%w_.]+%s+import', "modules are loaded with local nn = require 'torch.nn'"},
+  {'^%s*class%s+[%w_]+', "a class is made with local Net = nn.Module:extend('Net')"},
+  {'^%s*def%s+[%w_]+', 'a function is written function f(x) … end'},
+  {'^%s*@[%w_]', 'Lua has no decorators: torch.no_grad(function() … end) calls a function'},
+  {'""', 'a text of several lines is [[ … ]], a comment of several lines --[[ … ]]'},
+  {'^%s*try%s*:', 'errors are caught with local ok, err = pcall(f)'},
+  {'^%s*except', 'errors are caught with local ok, err = pcall(f)'},
+  {'^%s*raise%s', "errors are raised with error('message')"},
+  {'^%s*with%s', 'such blocks are functions: torch.no_grad(function() … end)'},
+  {'^%s*assert%s+[^%s(]', "assert is a function: assert(condition, 'message')"},
+  {'^%s*elif%s', 'it is written elseif … then'},
+  {'^%s*pass%s*$', 'an empty block needs no pass'},
+  {'^%s*del%s', 'a value is removed by x = nil, an item of a list by table.remove(list, i)'},
+  {'!=', "'not equal' is written ~="},
+  {'&&', "it is written 'and'"}, {'||', "it is written 'or'"}, {'![%w_(]', "it is written 'not'"},
+  {'^%s*if%s.*:%s*$', 'it is written if … then … end'}, {'^%s*else%s*:', 'it is written else … end'},
+  {'^%s*for%s.*:%s*$', 'it is written for … do … end'}, {'^%s*while%s.*:%s*$', 'it is written while … do … end'},
+  {'[%w_%])]%s*[%+%-%*/]=[^=]', 'Lua has no += and the like: x = x + 1'},
+  {'%*%*', 'the power is x ^ 2'},
+  {'[%w_%])]%s*//%s*[%w_(]', 'the quotient rounded down is math.floor(a / b)'},
+  {'lambda%s*[%w_,%s]*:', 'a function without a name is function(x) return … end'},
+  {'%sis%s+not%s', 'it is written x ~= nil'}, {'%sis%s', 'it is written x == nil'},
+  {'%snot%s+in%s', 'a table is asked by its key: t[key] == nil'},
+  {'=%s*.+%sif%s.+%selse%s', 'it is written condition and a or b'},
+  {'%[[%w_%s%-]*:[%w_%s%-]*%]', 'a slice of a tensor is x[{torch.slice(1, 3)}]'},
+  {'{%s*[\'"].-[\'"]%s*:', "a dictionary is {a = 1} or {['a key'] = 1}"},
+  {'^%s*self%.[%w_]+%s*:%s*[%w_]', 'Lua has no annotations of types: self.x = 3'},
+  {'^%s*local%s+[%w_]+%s*:%s*[%w_]', 'Lua has no annotations of types: local x = 3'},
+  {'^%s*[%w_]+%s*:%s*[%a_][%w_%.%[%]]*%s*=', 'Lua has no annotations of types: x = 3'},
+  {'[%w_%])]%s*%([^{]-[%w_]+%s*=[^=]', 'arguments by name stand in a table: f(a, {lr = 0.1})'},
+  {'[=(,]%s*%[[^%[]', 'a list is {1, 2}'},
+}
+
+-- The line with its strings blanked out, but for their quotes.
+local function without_strings(line)
+  line = line:gsub('%-%-.*$', '')
+  return (line:gsub([[(["'])(.-)%1]], function(quote, inner) return quote .. (' '):rep(#inner) .. quote end))
+end
+
+---What to write instead of a line that Lua does not read; nil for none that is known.
+---@param line string
+---@return string? advice
+---
+---```lua
+---local pythonisms = require 'base.errors.pythonisms'
+---assert(pythonisms.of_line 'if a != b then' == "'not equal' is written ~=")
+---assert(pythonisms.of_line 'local a = {1, 2}' == nil)
+---```
+function pythonisms.of_line(line)
+  local text = without_strings(line)
+  for _, entry in ipairs(SYNTAX) do
+    if text:find(entry[1]) then return entry[2] end
+  end
+end
+
+---What to call instead of a global function that is not there; nil for one that is not Python's.
+---@param name string
+---@return string? advice
+function pythonisms.of_function(name) return FUNCTIONS[name] end
+
+local function line_at(text, number)
+  local at = 0
+  for line in (text .. '\n'):gmatch '(.-)\r?\n' do
+    at = at + 1
+    if at == number then return line end
+  end
+end
+
+---Advice for a text that Lua cannot read: from the line of its error, or the last one before it that is not empty.
+---@param text string
+---@param message string Lua's: "train.lua:3: '=' expected near 'x'"
+---@return string? advice
+function pythonisms.of_text(text, message)
+  local number = tonumber(message:match ':(%d+):')
+  if message:find "near '#'" then return 'a comment begins with --' end
+  if message:find 'unfinished string' then return nil end
+  for at = number or 0, 1, -1 do
+    local line = line_at(text, at)
+    if line and line:find '%S' then
+      local advice = pythonisms.of_line(line)
+      -- What is missing at the end of a text is told there.
+      if advice or at < number then return advice end
+    end
+  end
+end
+
+---What is wrong with a function that reads one of Python's constants, or has a function in it that does; nil for one that
+---gives the name a value itself.
+---@param fn function of Lua
+---@return string? message with its line
+function pythonisms.of_constants(fn)
+  local read, set = {}, {}
+  bytecode.each_global(fn, function(name, line, is_set)
+    if is_set then set[name] = true
+    elseif CONSTANTS[name] then read[#read + 1] = {name, line} end
+  end)
+  for _, entry in ipairs(read) do
+    local name, line = unpack(entry)
+    if not set[name] then
+      return ("%s:%d: Python's %s is written %s"):format(debug.getinfo(fn, 'S').short_src, line, name, CONSTANTS[name])
+    end
+  end
+end
+
+return pythonisms

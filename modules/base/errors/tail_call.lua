@@ -1,0 +1,108 @@
+-- base/errors/tail_call.lua: the line of a call that took the place of its function.
+--
+-- `return f(x)` leaves no frame of the function it ends, so that an error inside f shows the line of that function's caller.
+-- What is left tells the function's name, and its code the lines on which it ends in such a call.
+
+local bytecode = require 'base.errors.bytecode'
+local class = require 'base.class'
+
+local tail_call = {}
+
+-- The one line that `fits`; nil when there is none or more than one.
+local function only_line(lines, fits)
+  local found
+  for line, names in next, lines do
+    if fits(names) then
+      if found then return nil end
+      found = line
+    end
+  end
+  return found
+end
+
+local function is_users(fn)
+  local info = debug.getinfo(fn, 'S')
+  return info.what ~= 'C' and info.source:sub(1, 10) ~= '@rtrain://'
+end
+
+-- Calls see(name, value) for the variables that the frame's function sees; later ones hide earlier ones.
+local function each_variable(level, fn, see)
+  for i = 1, math.huge do
+    local name, value = debug.getupvalue(fn, i)
+    if name == nil then break end
+    see(name, value)
+  end
+  for i = 1, math.huge do
+    local name, value = debug.getlocal(level + 1, i)
+    if name == nil then break end
+    see(name, value)
+  end
+end
+
+-- Of other objects only what lies in them: a namespace may load a module, or raise, when it is asked.
+local function field(object, name)
+  if class.of(object) or class.is_class(object) then return object[name] end
+  return type(object) == 'table' and rawget(object, name) or nil
+end
+
+-- What the caller's frame may mean by `name`, as a set of functions, and the objects that have a method of that name.
+local function meant(level, caller, name, kind)
+  local functions, owners = {}, {}
+  if kind == 'global' then functions[getfenv(caller)[name] or false] = true end
+  local variable
+  each_variable(level + 1, caller, function(known, value)
+    if known == name then variable = value end
+    local ok, method = pcall(field, value, name)
+    if ok and type(method) == 'function' and (kind == 'method' or kind == 'field') then
+      functions[method] = true
+      owners[#owners + 1] = value
+    end
+  end)
+  if kind == 'local' or kind == 'upvalue' then functions[variable or false] = true end
+  return functions, owners
+end
+
+-- The user's function that the caller's frame has called, unless its frame is there.
+local function ended_function(functions, running)
+  local found
+  if functions[running] then return nil end
+  for fn in next, functions do
+    if type(fn) == 'function' and is_users(fn) then
+      if found then return nil end
+      found = fn
+    end
+  end
+  return found
+end
+
+---The place of the call that ended the function between the frame at a level and the one that called it.
+---@param level integer of lua_getstack, as the C function counts that calls this one
+---@param operation string what failed, which tells one call of the function from another; '' when it is not known
+---@return string? position 'train.lua:12'; nil when no function is missing there, or when its line cannot be known
+---@return string? name of the function that has ended
+function tail_call.find(level, operation)
+  local at = level + 2
+  local running, caller = debug.getinfo(at, 'nf'), debug.getinfo(at + 1, 'f')
+  if running == nil or caller == nil or running.name == nil then return nil end
+  if debug.getinfo(caller.func, 'S').what == 'C' then return nil end
+  local functions, owners = meant(at + 1, caller.func, running.name, running.namewhat)
+  local fn = ended_function(functions, running.func)
+  if fn == nil then return nil end
+  local _, argument = debug.getlocal(at, 1)
+  local function fits(names)
+    for _, name in ipairs(names) do
+      if name == operation then return true end
+      for _, owner in ipairs(owners) do
+        local ok, called = pcall(field, owner, name)
+        if ok and called ~= nil and rawequal(called, argument) then return true end
+      end
+    end
+    return false
+  end
+  local lines = bytecode.last_calls(fn)
+  local line = only_line(lines, function() return true end) or only_line(lines, fits)
+  if line == nil then return nil end
+  return ('%s:%d'):format(debug.getinfo(fn, 'S').short_src, line), running.name
+end
+
+return tail_call

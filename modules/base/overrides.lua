@@ -1,0 +1,100 @@
+-- base/overrides.lua: `--set key=value` of `rtrain run`: changes in train_loop_config, typed by what they replace.
+
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
+
+local overrides = {}
+
+local function keys_of(map)
+  if ordered.is(map) then return ordered.keys(map) end
+  local keys = {}
+  for key in next, map do
+    if type(key) == 'string' then keys[#keys + 1] = key end
+  end
+  table.sort(keys)
+  return keys
+end
+
+local function copy(value)
+  if type(value) ~= 'table' then return value end
+  if ordered.is(value) then
+    local out = ordered.new()
+    for key, item in ordered.items(value) do out[key] = copy(item) end
+    return out
+  end
+  local out = setmetatable({}, getmetatable(value))
+  for key, item in next, value do rawset(out, key, copy(item)) end
+  return out
+end
+
+local function refuse(option, text) errors.raise('config', ('%s: %s'):format(option, text)) end
+
+local function to_number(option, text)
+  local number = tonumber(text)
+  if number == nil then refuse(option, ("the script's value is a number, '%s' is none"):format(text)) end
+  return number
+end
+
+local function to_boolean(option, text)
+  if text ~= 'true' and text ~= 'false' then
+    refuse(option, ("the script's value is true or false, '%s' is neither"):format(text))
+  end
+  return text == 'true'
+end
+
+---A value that was written on the command line, of the type that the script's has.
+---@param option string for messages: '--set lr'
+---@param text string
+---@param old any the script's value: a number, a boolean, a string, or a list of such
+---@return any value
+---Errors: 'config' for a text of another type.
+function overrides.typed(option, text, old)
+  if type(old) == 'number' or type(old) == 'cdata' then return to_number(option, text) end
+  if type(old) == 'boolean' then return to_boolean(option, text) end
+  if type(old) == 'string' then return text end
+  if #old == 0 then
+    refuse(option, ("the script's value is a table: name a field in it%s"):format(errors.suggestion('', keys_of(old))))
+  end
+  text = text:match '^%s*[%[{](.*)[%]}]%s*$' or text  -- as Python or Lua writes a list
+  local list = {}
+  for part in text:gmatch('[^,]+') do list[#list + 1] = overrides.typed(option, part:match '^%s*(.-)%s*$', old[1]) end
+  return list
+end
+
+local function set(config, key, text)
+  local at, parts = config, {}
+  for part in key:gmatch('[^.]+') do parts[#parts + 1] = part end
+  for i, part in ipairs(parts) do
+    local old = type(at) == 'table' and at[part]
+    if type(at) == 'table' and old == nil and tonumber(part) then
+      part = tonumber(part)
+      old = at[part]
+    end
+    if old == nil or type(at) ~= 'table' then
+      refuse('--set ' .. key, ("train_loop_config has no '%s'%s"):format(table.concat(parts, '.', 1, i),
+        errors.suggestion(part, type(at) == 'table' and keys_of(at) or {})))
+    end
+    if i == #parts then
+      at[part] = overrides.typed('--set ' .. key, text, old)
+    else
+      at = old
+    end
+  end
+end
+
+---The config with the changes applied; the given one stays as it is.
+---@param config? table train_loop_config
+---@param settings string[] each 'key=value', 'model.width=16' for a nested one; lists as '1,2,3'
+---@return table? config
+function overrides.apply(config, settings)
+  if #settings == 0 then return config end
+  local out = copy(config or {})
+  for _, setting in ipairs(settings) do
+    local key, text = setting:match('^([^=]+)=(.*)$')
+    if key == nil then errors.raise('usage', ("--set %s: expected KEY=VALUE"):format(setting)) end
+    set(out, key, text)
+  end
+  return out
+end
+
+return overrides

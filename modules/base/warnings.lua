@@ -1,0 +1,31 @@
+-- base/warnings.lua: what a script should know although it goes on.
+
+local warnings = {}
+
+local shown = {}
+
+-- The script's own line: the nearest one that is no library file's.
+local function place()
+  local level = 3
+  while true do
+    local info = debug.getinfo(level, 'Sl')
+    if not info then return '' end
+    if info.what ~= 'C' and not info.source:find('^@rtrain://') and info.currentline > 0 then
+      return ('%s:%d: '):format(info.short_src, info.currentline)
+    end
+    level = level + 1
+  end
+end
+
+---Writes `warning: text` to stderr with the script's line, once for each text and line, as Python's default filter.
+---@param text string
+---@return boolean shown false when it was said before
+function warnings.warn(text)
+  local line = ('%swarning: %s\n'):format(place(), text)
+  if shown[line] then return false end
+  shown[line] = true
+  io.stderr:write(line)
+  return true
+end
+
+return warnings

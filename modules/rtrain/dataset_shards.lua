@@ -1,0 +1,95 @@
+-- rtrain/dataset_shards.lua: get_dataset_shard(), for the train function: a worker's parts of its trainer's datasets.
+
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
+local schema = require 'rtrain.config.schema'
+local session = require 'rtrain.worker.session'
+
+local dataset_shards = {}
+
+-- Threads that read for one dataset in a worker: the cores belong to training.
+local WORKER_THREADS = 1
+
+-- Session → its shards, in order. Weak, so that nothing in them counts as a part of this module when their functions travel
+-- on to threads.
+local shards_of = setmetatable({}, {__mode = 'k'})
+
+local function made(entry)
+  if type(entry.value) ~= 'function' then return entry.value end
+  local dataset = entry.value()
+  if class.is(dataset, require 'rtrain.data.dataset') then return dataset end
+  errors.raise('user', ('datasets.%s: the function returned %s, expected a dataset of rtrain.data'):format(entry.name,
+    schema.show(dataset)))
+end
+
+local function device_of(state)
+  return state.kind == 'torch' and require('rtrain.torch').get_device() or 'cpu'
+end
+
+local function shard_of(state, entry)
+  local context = state.context
+  require('rtrain.data.context').apply(entry.context)
+  local dataset = made(entry)
+  local is_dealt = entry.is_split and context.world_size > 1
+  local threads = entry.execution.threads or entry.context.num_threads or WORKER_THREADS
+  local feed = require 'rtrain.data.feed'(dataset._plan, {
+    seed = entry.seed, may_count = entry.is_split,
+    options = {num_threads = threads, memory_bytes = entry.execution.memory_bytes}})
+  return require 'rtrain.data.iterator' {
+    feed = feed, name = entry.name, seed = entry.seed,
+    world_size = is_dealt and context.world_size or 1, rank = is_dealt and context.world_rank or 0,
+    device = function() return device_of(state) end,
+    agreement = {store = require 'rtrain._worker', name = entry.name, rank = context.world_rank,
+                 world_size = context.world_size, timeout_s = context.timeout_s},
+  }
+end
+
+---Makes the shards of this worker: functions that make datasets are called now.
+---@param state table the session's
+---@param list table[] what `rtrain.run.datasets.for_workers` gave
+function dataset_shards.begin(state, list)
+  shards_of[state] = ordered.new()
+  for _, entry in ipairs(list or {}) do shards_of[state][entry.name] = shard_of(state, entry) end
+end
+
+---Ends the loops that run.
+---@param state table the session's
+function dataset_shards.finish(state)
+  for _, shard in ordered.items(shards_of[state]) do shard:close() end
+end
+
+---This worker's part of a dataset of the trainer, or all of it where DataConfig does not split it. The same object at each
+---call. Counterpart: ray.train.get_dataset_shard.
+---@param dataset_name? string may be left out when there is one dataset
+---@return rtrain.data.DataIterator
+---
+---```lua
+---local data, train = require 'rtrain.data', require 'rtrain'
+---local result = train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    local shard = train.get_dataset_shard('train')
+---    local rows = 0
+---    for batch in shard:iter_torch_batches {batch_size = 4} do rows = rows + #batch.id end
+---    train.report {rows = rows}
+---  end,
+---  scaling_config = train.ScalingConfig {num_workers = 2},
+---  datasets = {train = data.range(21)},
+---}):fit()
+---assert(result.metrics.rows == 10)  -- 21 // 2: the last row is left out, so that all workers take equal steps
+---```
+function dataset_shards.get_dataset_shard(dataset_name)
+  local state = session.get('train.get_dataset_shard()')
+  local shards = shards_of[state]
+  local names = ordered.keys(shards)
+  if #names == 0 then
+    errors.raise('user', 'get_dataset_shard: the trainer has no datasets: TorchTrainer {datasets = {train = dataset}, …}')
+  end
+  if dataset_name == nil and #names == 1 then dataset_name = names[1] end
+  local shard = type(dataset_name) == 'string' and shards[dataset_name]
+  if shard then return shard end
+  errors.raise('user', ("get_dataset_shard: there is no dataset '%s'%s; the trainer has: %s"):format(tostring(dataset_name),
+    errors.suggestion(tostring(dataset_name), names), table.concat(names, ', ')))
+end
+
+return dataset_shards

@@ -1,0 +1,322 @@
+-- rtrain/display/init.lua: what a run shows while it goes: a line for each report, and on a terminal a live block below them.
+--
+-- The workers' stdout goes to stdout with the rank in front; everything else to stderr. Without a terminal there is no
+-- colour and no cursor movement. The newest report is in the block; its line stays above when the next one comes.
+
+local class = require 'base.class'
+local Eta = require 'rtrain.display.eta'
+local metrics_text = require 'rtrain.metrics.text'
+local system = require 'base._system'
+
+local REDRAW_S = 0.1
+local WAIT_S = 1  -- a shorter wait is the start's
+local LEAST_COLUMNS = 20
+local MAX_RANK_LINES = 8  -- of each kind
+
+---@class Display
+local Display = class('Display')
+
+local function seconds_text(s)
+  if s < 60 then return ('%.1f s'):format(s) end
+  if s < 3600 then return ('%d min %02d s'):format(math.floor(s / 60), math.floor(s % 60)) end
+  return ('%d h %02d min'):format(math.floor(s / 3600), math.floor(s % 3600 / 60))
+end
+
+-- 1, 'report' → '1 report'; 2 → '2 reports'.
+local function counted(count, noun) return ('%d %s%s'):format(count, noun, count == 1 and '' or 's') end
+
+local function default(value, otherwise)
+  if value == nil then return otherwise end
+  return value
+end
+
+---@class DisplayOptions
+---@field quiet? boolean show the workers' output and what is wrong, nothing else
+---@field terminal? boolean a live block, else one line for each report
+---@field logging? LoggingConfig which messages are shown, default all
+---@field size? fun(): integer?, integer? columns and rows of the terminal; default: those of stderr's
+---@field eta? Eta how long the run still takes
+---@field score? CheckpointConfig which metric the summary calls best
+---@field show_command? string the command that shows the run, default `rtrain show NAME`
+---@field out? file* default io.stdout
+---@field err? file* default io.stderr
+---@field out_is_terminal? boolean nothing is written to `out` that could command a terminal; default: whether stdout is one
+---@field err_is_terminal? boolean the same for `err`
+---@field clock? fun(): number seconds
+
+---@param spec table name and num_workers of the run
+---@param options DisplayOptions
+function Display:init(spec, options)
+  self._name, self._num_workers = spec.name, spec.num_workers
+  self._quiet, self._terminal = options.quiet, options.terminal and not options.quiet
+  self._size = options.size or function() return system.terminal_size(2) end
+  self._eta = options.eta or Eta()
+  self._score, self._logging = options.score, options.logging
+  self._show_command = options.show_command or 'rtrain show ' .. system.shell_word(spec.name)
+  self._out, self._err = options.out or io.stdout, options.err or io.stderr
+  self._is_terminal = {
+    [self._out] = default(options.out_is_terminal, system.is_terminal(1)),
+    [self._err] = default(options.err_is_terminal, system.is_terminal(2)),
+  }
+  self._clock = options.clock or system.monotonic
+  self._color = self._terminal and (os.getenv 'NO_COLOR' or '') == '' and os.getenv 'TERM' ~= 'dumb'
+  self._started, self._drawn_at, self._lines = self._clock(), -1, 0
+  self._state, self._attempt, self._reports = 'INITIALIZING', 1, 0
+  self._logged, self._logged_rank = {}, {}  -- list of names and name → value; name → whose it is
+  self._progress = {}  -- rank + 1 → the line that it is still writing
+end
+
+function Display:_paint(code, text) return self._color and ('\27[%sm%s\27[0m'):format(code, text) or text end
+
+---Takes the live block off the screen, line by line: a whole screen that is erased stays in the history of some terminals.
+function Display:clear()
+  if self._lines > 0 then self._err:write(('\27[A\27[2K'):rep(self._lines), '\r') end
+  self._lines = 0
+end
+
+function Display:_rate(now)
+  if not self._first_report_at or self._reports < 2 then return '' end
+  local parts = {}
+  local elapsed = self._last_report_at - self._first_report_at
+  if elapsed > 0 then
+    local rate = (self._reports - 1) / elapsed
+    parts[1] = rate >= 1 and (', %.1f/s'):format(rate) or (', one in %.1f s'):format(1 / rate)
+  end
+  local left_s = self._eta:seconds(now)
+  if left_s then parts[#parts + 1] = ', ETA ' .. seconds_text(left_s) end
+  return table.concat(parts)
+end
+
+-- The newest report, and how they come; each rank's where they differ.
+function Display:_add_report(lines, columns, now)
+  local report = self._last
+  if not report then return end
+  local count = ('  (%s%s)'):format(counted(self._reports, 'report'), self:_rate(now))
+  lines[#lines + 1] = metrics_text.cut(metrics_text.fit(report.metrics, report.names,
+    math.max(columns - #count, LEAST_COLUMNS)) .. count, columns)
+  report.differences = report.differences or metrics_text.differences(report.ranks)
+  for i, metrics in ipairs(report.differences) do
+    if i > MAX_RANK_LINES then
+      lines[#lines + 1] = ('  and %d more ranks'):format(#report.ranks - MAX_RANK_LINES)
+      break
+    end
+    local rank = ('  rank %d  '):format(i - 1)
+    lines[#lines + 1] = rank .. metrics_text.fit(metrics, report.names, columns - #rank)
+  end
+end
+
+function Display:_add_progress(lines, columns)
+  local count = 0
+  for rank = 0, self._num_workers - 1 do
+    local text = self._progress[rank + 1]
+    if text and count < MAX_RANK_LINES then
+      count = count + 1
+      lines[#lines + 1] = metrics_text.cut(('[rank %d] %s'):format(rank, system.terminal_line(text)), columns)
+    end
+  end
+end
+
+-- No line wraps and the block is lower than the screen: its height is what was written.
+function Display:_block(now)
+  local columns, rows = self._size()
+  columns = math.max(columns or 80, LEAST_COLUMNS) - 1
+  local lines = {}
+  self:_add_progress(lines, columns)
+  local head = metrics_text.cut(system.terminal_line(('%s  %s  attempt %d  %s  %s'):format(self._name, self._state,
+    self._attempt, counted(self._num_workers, 'worker'), seconds_text(now - self._started))), columns)
+  lines[#lines + 1] = self:_paint('1', head)
+  if self._stop_at then
+    lines[#lines + 1] = metrics_text.cut('stopping, at the latest in ' .. seconds_text(math.max(0, self._stop_at - now)),
+      columns)
+  end
+  self:_add_report(lines, columns, now)
+  if #self._logged > 0 then
+    lines[#lines + 1] = 'log  ' .. metrics_text.fit(self._logged.values, self._logged, columns - 5)
+  end
+  while #lines > math.max((rows or 24) - 2, 1) do lines[#lines] = nil end
+  return lines
+end
+
+function Display:_redraw(now)
+  if not self._terminal or now - self._drawn_at < REDRAW_S then return end
+  local lines = self:_block(now)
+  self:clear()
+  self._err:write(table.concat(lines, '\n'), '\n')
+  self._lines, self._drawn_at = #lines, now
+  self._err:flush()
+end
+
+---Called when nothing happened for a while.
+function Display:tick() self:_redraw(self._clock()) end
+
+-- The line of the newest report goes above the block, in its place among the others.
+function Display:_scroll_report()
+  local report = self._unscrolled
+  self._unscrolled = nil
+  if report then self:_write_line(self._err, self:_report_text(report)) end
+end
+
+-- Writes a whole line above the live block.
+function Display:_line(file, text)
+  self:_scroll_report()
+  self:_write_line(file, text)
+end
+
+function Display:_write_line(file, text)
+  self:clear()
+  file:write(self._is_terminal[file] and system.terminal_text(text) or text, '\n')
+  file:flush()
+  self._drawn_at = -1
+end
+
+---Shows a line of rtrain's own.
+---@param text string
+---@param level? string 'info', 'warning' (default) or 'error'
+function Display:notice(text, level)
+  level = level or 'warning'
+  if self._quiet and level == 'info' or self._logging and not self._logging:shows(level) then return end
+  self:_line(self._err, 'rtrain: ' .. text)
+end
+
+-- How each type of event is shown.
+local show = {}
+
+function show:state(event)
+  self._state = event.state
+  if event.state == 'RUNNING' then self._eta:start(self._clock()) end
+  if (event.num_workers or 0) > 0 then self._num_workers = event.num_workers end
+end
+
+function show:report(event)
+  local now = self._clock()
+  self._reports = event.count or self._reports + 1  -- not every one need come here
+  self._first_report_at = self._first_report_at or now
+  self._last_report_at, self._last = now, event
+  self._eta:add(event.metrics or {}, now)
+  if self._quiet then return end
+  if not self._terminal then return self:_line(self._err, self:_report_text(event)) end
+  self:_scroll_report()
+  self._unscrolled = event
+end
+
+-- 'report 3  epoch=4 loss=0.2  checkpoint checkpoint_000003', on a terminal as much of it as fits.
+function Display:_report_text(event)
+  local number = ('report %d  '):format(event.index)
+  local checkpoint = event.checkpoint and ('  checkpoint %s'):format(event.checkpoint:match('[^/]*$')) or ''
+  if not self._terminal then return number .. metrics_text.line(event.metrics, event.names) .. checkpoint end
+  local columns = math.max(self._size() or 80, LEAST_COLUMNS)
+  local left = math.max(columns - #number - metrics_text.width(checkpoint), LEAST_COLUMNS)
+  return metrics_text.cut(number .. metrics_text.fit(event.metrics, event.names, left) .. checkpoint, columns)
+end
+
+-- What comes behind a carriage return takes the place of what was before it.
+local function last_state(text)
+  return text:gsub('\r+$', ''):match '[^\r]*$'
+end
+
+function show:output(event)
+  if event.is_progress then
+    if self._terminal then self._progress[event.rank + 1] = last_state(event.text) end
+    return
+  end
+  local is_stdout = event.stream == 'stdout'
+  local file = is_stdout and self._out or self._err
+  local who = event.validation and 'validation ' .. event.validation or ('rank %d'):format(event.rank)
+  if event.rank then self._progress[event.rank + 1] = nil end
+  self:_line(file, ('[%s] %s'):format(who, self._is_terminal[file] and last_state(event.text) or event.text))
+end
+
+-- The newest values of train.log, by the lowest rank that has them.
+function show:logged(event)
+  self._logged.values = self._logged.values or {}
+  for i, name in ipairs(event.names) do
+    local rank = self._logged_rank[name]
+    if not rank then self._logged[#self._logged + 1] = name end
+    if not rank or event.rank <= rank then
+      self._logged_rank[name], self._logged.values[name] = event.rank, event.values[i]
+    end
+  end
+end
+
+function show:validated(event)
+  if self._quiet or event.status ~= 'VALIDATED' then return end
+  self:_line(self._err, ('validation of %s  %s'):format(event.checkpoint, metrics_text.line(event.metrics, event.names)))
+end
+
+function show:draining(event)
+  if self._quiet then return end
+  self:notice(('the training is over; waiting for %s'):format(counted(event.validations, 'validation')))
+end
+
+function show:stacks(event) self:_line(self._err, (event.text:gsub('\n$', ''))) end
+
+function show:notice(event) self:notice(event.text, event.level) end
+
+-- Who asks for a stop, as the user knows it.
+local STOPPERS = {operator = '`rtrain stop`', predicate = 'RunConfig.stop', resize = 'another size of the group'}
+
+function show:stopping(event)
+  local by = STOPPERS[event.kind] or event.by
+  local text = by .. ': the run is being stopped'
+  if event.grace_s > 0 then
+    self._stop_at = self._clock() + event.grace_s
+    local what = event.kind == 'resize' and 'the attempt' or 'the run'
+    text = ('%s: %s stops at its next checkpoint, at the latest in %s'):format(by, what, seconds_text(event.grace_s))
+  end
+  if event.kind == 'interrupt' then text = text .. ' (once more: kill it)' end
+  self:notice(text, event.kind == 'interrupt' and 'warning' or 'info')
+end
+
+function show:attempt_failed(event)
+  if not event.will_retry then
+    -- The error itself is the run's; without retries there is no reason to give.
+    if event.reason and event.reason ~= '' then self:notice('no further attempt: ' .. event.reason) end
+    return
+  end
+  local first = event.error.message:match('^[^\n]*')
+  self._attempt = event.next_attempt or self._attempt + 1
+  self._stop_at, self._progress = nil, {}
+  local wait = (event.delay_s or 0) > 0 and ' in ' .. seconds_text(event.delay_s) or ''
+  local retry = (event.reason or '') ~= '' and (' (%s)'):format(event.reason) or ''
+  self:notice(('attempt %d failed: %s; attempt %d begins%s%s'):format(event.attempt, first, self._attempt, wait, retry))
+end
+
+-- How long the run took, and how much of it it waited for cores and GPUs.
+function Display:_time_text(waited_s)
+  local all_s = self._clock() - self._started
+  if waited_s < WAIT_S then return seconds_text(all_s) end
+  return ('%s (%s waiting for its resources, %s running)'):format(seconds_text(all_s), seconds_text(waited_s),
+    seconds_text(math.max(0, all_s - waited_s)))
+end
+
+function Display:_best(event)
+  local attribute = self._score and self._score.checkpoint_score_attribute
+  local best = event.best_checkpoints and event.best_checkpoints[1]
+  local value = attribute and best and best.metrics and best.metrics[attribute]
+  if value == nil then return nil end
+  return ('best %s %s in %s'):format(attribute, metrics_text.value(value), best.path)
+end
+
+function show:finished(event)
+  self:clear()
+  self._reports = event.reports or self._reports
+  if self._quiet then return end
+  local color = event.status == 'FINISHED' and '32' or '31'
+  local lines = {('run %s %s after %s, %s'):format(self._name, self:_paint(color, event.status),
+    self:_time_text(event.waited_s or 0), counted(self._reports, 'report'))}
+  lines[#lines + 1] = self:_best(event)
+  if event.checkpoint then lines[#lines + 1] = 'checkpoint ' .. event.checkpoint.path end
+  lines[#lines + 1] = self._show_command
+  self:_line(self._err, table.concat(lines, '\n'))
+end
+
+---Shows an event of the controller.
+---@param event table
+function Display:show(event)
+  if event.attempt then self._attempt = math.max(self._attempt, event.attempt) end
+  local shown = show[event.type]
+  if shown then shown(self, event) end
+  if event.type ~= 'finished' then self:_redraw(self._clock()) end
+end
+
+return Display

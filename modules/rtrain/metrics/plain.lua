@@ -1,0 +1,54 @@
+-- rtrain/metrics/plain.lua: metrics as plain data: 0-dim tensors become numbers.
+
+local errors = require 'base.errors'
+
+local function to_number(tensor, name)
+  if tensor:dim() == 0 then return tensor:item() end
+  errors.raise('argument', ('%s is a tensor of shape {%s}: give a number, such as its :mean():item()'):format(name,
+    table.concat(tensor.shape, ', ')))
+end
+
+-- The value with every 0-dim tensor replaced by its number. Tables are copied only where they hold one.
+local function without_tensors(value, is_tensor, name)
+  if type(value) == 'userdata' and is_tensor(value) then return to_number(value, name) end
+  if type(value) ~= 'table' then return value end
+  local changed
+  for k, item in next, value do
+    local kind = type(item)
+    if kind == 'table' or kind == 'userdata' then
+      local plain = without_tensors(item, is_tensor, name .. '.' .. tostring(k))
+      if plain ~= item then
+        changed = changed or {}
+        changed[k] = plain
+      end
+    end
+  end
+  if not changed then return value end
+  local copy = setmetatable({}, getmetatable(value))
+  for k, item in next, value do
+    if changed[k] ~= nil then item = changed[k] end
+    rawset(copy, k, item)
+  end
+  return copy
+end
+
+---The metrics without tensors. Tables are copied only where they hold one.
+---@param metrics any what the user gave
+---@param operation string to whom, for errors
+---@return table metrics
+local function plain_metrics(metrics, operation)
+  if type(metrics) ~= 'table' then
+    errors.raise('argument', ('%s: expected a table of metrics, got %s'):format(operation, type(metrics)))
+  end
+  -- Without an engine there are no tensors.
+  local engine = package.loaded['torch._C']
+  if type(engine) ~= 'table' then return metrics end
+  local ordered = require 'base.ordered'
+  local name = operation .. ': metrics'
+  if not ordered.is(metrics) then return without_tensors(metrics, engine.is_tensor, name) end
+  local copy = ordered.new()
+  for key, value in ordered.items(metrics) do copy[key] = without_tensors(value, engine.is_tensor, name .. '.' .. key) end
+  return copy
+end
+
+return plain_metrics

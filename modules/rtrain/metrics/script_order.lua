@@ -1,0 +1,112 @@
+-- rtrain/metrics/script_order.lua: the order in which a script writes the fields of a table, which Lua's tables do not keep.
+--
+-- It is read from the bytecode of the calling function: each constructor `{epoch = epoch, loss = loss}` sets its fields one by
+-- one, in the order of the text. Fields with constant values are set all at once: they have no order.
+
+local bit = require 'bit'
+local jit_util = require 'jit.util'
+local ordered = require 'base.ordered'
+
+local MAX_CALLERS = 4
+
+-- What LuaJIT calls its instructions differs from version to version: these come from functions that have one of each.
+local function opcode(fn, pc) return bit.band((jit_util.funcbc(fn, pc)), 0xff) end
+local SET_FIELD = opcode(function(t, v) t.a = v end, 1)
+local NEW_TABLE = opcode(function() return {} end, 1)
+local COPY_TABLE = opcode(function() return {a = 1} end, 1)
+
+-- Lists of names, one for each table that the function makes or fills, in the order of its text.
+local function constructors_in(fn)
+  local lists, open = {}, {}
+  local pc = 1
+  while true do
+    local instruction = jit_util.funcbc(fn, pc)
+    if not instruction then return lists end
+    local op, a = bit.band(instruction, 0xff), bit.band(bit.rshift(instruction, 8), 0xff)
+    if op == NEW_TABLE or op == COPY_TABLE then
+      open[a] = {}
+      lists[#lists + 1] = open[a]
+    elseif op == SET_FIELD then
+      local object, constant = bit.rshift(instruction, 24), bit.band(bit.rshift(instruction, 16), 0xff)
+      local name = jit_util.funck(fn, -constant - 1)
+      if not open[object] then
+        open[object] = {}
+        lists[#lists + 1] = open[object]
+      end
+      table.insert(open[object], name)
+    end
+    pc = pc + 1
+  end
+end
+
+local lists_of = setmetatable({}, {__mode = 'k'})  -- function → what constructors_in gave
+
+local function count_in(map, list)
+  local count = 0
+  for _, name in ipairs(list) do
+    if map[name] ~= nil then count = count + 1 end
+  end
+  return count
+end
+
+-- The lists of a function, the one that has most of the names first, and how many it has.
+local function lists_for(fn, map)
+  local lists = lists_of[fn]
+  if not lists then
+    lists = debug.getinfo(fn, 'S').what ~= 'C' and constructors_in(fn) or {}
+    lists_of[fn] = lists
+  end
+  local best, most = nil, 0
+  for _, list in ipairs(lists) do
+    local count = count_in(map, list)
+    if count > most then best, most = list, count end
+  end
+  return {best, unpack(lists)}, most
+end
+
+-- Those of the function among the callers that knows most of the names. Who wrote the table may have handed it on.
+local function lists_of_callers(map, level)
+  local found, most, all = {}, 0, 0
+  for _ in next, map do all = all + 1 end
+  for at = level + 1, level + MAX_CALLERS do
+    local info = debug.getinfo(at, 'f')
+    if not info or most == all then break end
+    local lists, count = lists_for(info.func, map)
+    if count > most then found, most = lists, count end
+  end
+  return found
+end
+
+local function is_plain(map)
+  local first = next(map)
+  return not getmetatable(map) and type(first) == 'string' and next(map, first) ~= nil
+end
+
+---The table as an ordered map, its fields in the order in which the script writes them, the others behind them by name.
+---@param map table with names as keys; one that is ordered, or has other keys, is given back
+---@param level integer of the caller whose script it is, as for error()
+---@return table
+---
+---```lua
+---local ordered, script_order = require 'rtrain.ordered', require 'rtrain.metrics.script_order'
+---local function names(map) return table.concat(ordered.keys(script_order(map, 2)), ' ') end
+---local x = 1
+---assert(names {loss = x, accuracy = x, epoch = x} .. '' == 'loss accuracy epoch')
+---```
+local function script_order(map, level)
+  if not is_plain(map) then return map end
+  local lists = lists_of_callers(map, level + 1)
+  if #lists == 0 then return map end
+  local out = ordered.new()
+  for _, list in ipairs(lists) do
+    for _, name in ipairs(list) do
+      if rawget(out, name) == nil and map[name] ~= nil then out[name] = map[name] end
+    end
+  end
+  for _, name in ipairs(ordered.keys_of(map)) do
+    if rawget(out, name) == nil then out[name] = map[name] end
+  end
+  return out
+end
+
+return script_order

@@ -1,0 +1,120 @@
+-- rtrain/metrics/text.lua: metrics on one line.
+
+local ordered = require 'base.ordered'
+local system = require 'base._system'
+
+local metrics_text = {}
+
+local MORE = '…'
+
+-- Shown first, when there, where nobody knows the script's order.
+local FIRST = {'epoch', 'step'}
+
+---A number in at most 5 significant digits, text as it is, a table in short.
+---@param value any
+---@return string
+function metrics_text.value(value)
+  if type(value) == 'number' then
+    return value == math.floor(value) and math.abs(value) < 1e15 and ('%d'):format(value) or ('%.5g'):format(value)
+  end
+  if type(value) ~= 'table' then return tostring(value) end
+  return #value > 0 and ('[%d values]'):format(#value) or '{' .. metrics_text.line(value) .. '}'
+end
+
+-- Those of `first` that are there, then the others by name.
+local function keys_of(metrics, first)
+  if ordered.is(metrics) then return ordered.keys(metrics) end
+  local keys, seen = {}, {}
+  for _, name in ipairs(first or FIRST) do
+    if metrics[name] ~= nil and not seen[name] then keys[#keys + 1] = name end
+    seen[name] = true
+  end
+  local rest = {}
+  for name in next, metrics do
+    if not seen[name] then rest[#rest + 1] = tostring(name) end
+  end
+  table.sort(rest)
+  for _, name in ipairs(rest) do keys[#keys + 1] = name end
+  return keys
+end
+
+local function parts_of(metrics, order)
+  local parts = {}
+  for _, key in ipairs(keys_of(metrics or {}, order)) do
+    parts[#parts + 1] = ('%s=%s'):format(key, metrics_text.value(metrics[key]))
+  end
+  return parts
+end
+
+---'epoch=3 accuracy=0.91 loss=0.2': in the order given, else epoch and step first, the others by name.
+---@param metrics? table
+---@param order? string[] names in the script's order
+---@return string
+function metrics_text.line(metrics, order) return table.concat(parts_of(metrics, order), ' ') end
+
+---How many columns a text takes on a terminal, a character counted as one.
+---@param text string
+---@return integer
+function metrics_text.width(text) return select(2, text:gsub('[^\128-\191]', '')) end
+
+---The text, cut at the end where it is wider.
+---@param text string
+---@param columns integer
+---@return string
+function metrics_text.cut(text, columns)
+  if metrics_text.width(text) <= columns then return text end
+  local kept = {}
+  for character in text:gmatch '[^\128-\191][\128-\191]*' do
+    if #kept == columns - 1 then break end
+    kept[#kept + 1] = character
+  end
+  return table.concat(kept) .. MORE
+end
+
+---As `line`, for a terminal: where it is too wide the last metrics are left out.
+---@param metrics? table
+---@param order? string[]
+---@param columns integer
+---@return string
+function metrics_text.fit(metrics, order, columns)
+  local line
+  local parts = parts_of(metrics, order)
+  for i, part in ipairs(parts) do
+    part = system.terminal_line(part)
+    local longer = line and line .. ' ' .. part or part
+    local more = i < #parts and 2 or 0
+    if metrics_text.width(longer) + more > columns then
+      return line and line .. ' ' .. MORE or metrics_text.cut(part, columns)
+    end
+    line = longer
+  end
+  return line or ''
+end
+
+-- The names whose values are not the same on all ranks.
+local function names_that_differ(ranks)
+  local names, first = {}, ranks[1] or {}
+  for _, metrics in ipairs(ranks) do
+    for _, one in ipairs {first, metrics} do
+      for name in next, one do
+        if metrics_text.value(first[name]) ~= metrics_text.value(metrics[name]) then names[name] = true end
+      end
+    end
+  end
+  return names
+end
+
+---What differs from rank to rank.
+---@param ranks? table[] metrics by rank + 1
+---@return table[] differences the same list with those metrics alone; empty where nothing differs
+function metrics_text.differences(ranks)
+  local names, out = names_that_differ(ranks or {}), {}
+  if next(names) == nil then return out end
+  for i, metrics in ipairs(ranks) do
+    out[i] = {}
+    for name in next, names do out[i][name] = metrics[name] end
+  end
+  return out
+end
+
+return metrics_text

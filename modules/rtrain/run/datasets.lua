@@ -1,0 +1,77 @@
+-- rtrain/run/datasets.lua: the datasets of a trainer: checked where the trainer is made, counted at fit().
+--
+-- They travel with the train function: plans, not rows, except for what lies in memory. The seed of what has no seed of its
+-- own is drawn at fit(), so that all ranks and attempts of a run see the same order. In the workers they are
+-- rtrain.dataset_shards.
+
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
+local schema = require 'rtrain.config.schema'
+local seeds = require 'base.seed'
+
+local datasets = {}
+
+local function check_value(owner, name, value)
+  if type(value) == 'function' or class.is(value, require 'rtrain.data.dataset') then return end
+  local found = class.of(value)
+  errors.raise('config', ('%s: datasets.%s is %s: expected a dataset of rtrain.data, or a function that makes one%s'):format(
+    owner, name, found and 'a ' .. found.__name or schema.show(value),
+    found and found.__name == 'DataLoader' and ' (a DataLoader belongs into the train function)' or ''))
+end
+
+---Checks the field `datasets` of a trainer.
+---@param owner string the trainer's class, for messages
+---@param given? table<string, rtrain.data.Dataset|fun(): rtrain.data.Dataset>
+---@param config DataConfig
+---@return {name: string, value: any}[] in the order of their names
+function datasets.check(owner, given, config)
+  if given == nil then given = {} end
+  if type(given) ~= 'table' or class.of(given) then
+    errors.raise('config', ('%s: datasets is %s, expected a table name → dataset'):format(owner, schema.show(given)))
+  end
+  local out, names = {}, {}
+  for _, name in ipairs(ordered.keys_of(given)) do
+    if type(name) ~= 'string' then
+      errors.raise('config', ('%s: datasets is a table name → dataset, got the key %s'):format(owner, tostring(name)))
+    end
+    check_value(owner, name, given[name])
+    out[#out + 1], names[#names + 1] = {name = name, value = given[name]}, name
+  end
+  for _, name in ipairs(type(config.datasets_to_split) == 'table' and config.datasets_to_split or {}) do
+    if given[name] == nil then
+      errors.raise('config', ("%s: DataConfig.datasets_to_split names '%s', which datasets has not%s"):format(owner, name,
+        errors.suggestion(name, names)))
+    end
+  end
+  return out
+end
+
+local function draw_seed()
+  local engine = package.loaded['torch._C']
+  if type(engine) == 'table' then
+    return require('torch.utils.data.sampler').draw_seed():bitwise_and(0xFFFFFFFF):item()
+  end
+  local file = assert(io.open('/dev/urandom', 'rb'))
+  local a, b, c, d = file:read(4):byte(1, 4)
+  file:close()
+  return ((a * 256 + b) * 256 + c) * 256 + d
+end
+
+---The datasets as they travel to the workers. Files whose rows nobody has counted are read once, here, where ranks must
+---know their parts.
+---@param list {name: string, value: any}[] what `check` gave
+---@param config DataConfig
+---@return table[] plain, but for the datasets
+function datasets.for_workers(list, config)
+  local out, seed = {}, #list > 0 and draw_seed() or 0
+  for i, entry in ipairs(list) do
+    local is_split = config:is_split(entry.name)
+    if is_split and type(entry.value) ~= 'function' then entry.value._plan:sliceable_rows() end
+    out[i] = {name = entry.name, value = entry.value, is_split = is_split, execution = config:execution(entry.name),
+              seed = seeds.of(seed, i), context = require('rtrain.data.context').settings()}
+  end
+  return out
+end
+
+return datasets

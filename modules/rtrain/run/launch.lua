@@ -1,0 +1,239 @@
+-- rtrain/run/launch.lua: fit(): what the controller is told, and the loop over what it tells back.
+--
+-- The flags of `rtrain run` override the script; they are in package.loaded['rtrain._flags'], absent under `rtrain exec`.
+
+local Callbacks = require 'rtrain.run.callbacks'
+local closure = require 'base._closure'
+local datasets = require 'rtrain.run.datasets'
+local Display = require 'rtrain.display'
+local errors = require 'base.errors'
+local Eta = require 'rtrain.display.eta'
+local system = require 'base._system'
+local Git = require 'rtrain.run.git'
+local launcher = require 'rtrain.run.launcher'
+local overrides = require 'base.overrides'
+local Result = require 'rtrain.result'
+local run_name = require 'rtrain.run.name'
+local session = require 'rtrain.worker.session'
+local storage = require 'rtrain.run.storage'
+local StopCondition = require 'rtrain.run.stop_condition'
+local TrainRunContext = require 'rtrain.run_context'
+local Watch = require 'rtrain.run.watch'
+local worker_env = require 'rtrain.config.worker_env'
+
+local launch = {}
+
+local local_fits = 0  -- of this process: its number tells the processes of another launcher that they are at the same one
+
+local function flags_of_command() return package.loaded['rtrain._flags'] or {set = {}, tags = {}} end
+
+local function script_path(flags)
+  local arg = rawget(_G, 'arg')
+  return flags.script or (arg and arg[0]) or 'script'
+end
+
+-- Flag, then the script, then the environment, then the home folder.
+local function storage_path(flags, run_config)
+  return require('rtrain._host').storage_folder(flags.storage or run_config.storage_path)
+end
+
+-- The command that shows the run from a shell whose environment is this one's.
+local function show_command(spec)
+  local command = 'rtrain show ' .. system.shell_word(spec.name)
+  local ok, default = pcall(require('rtrain._host').storage_folder)
+  if ok and spec.storage_path == default then return command end
+  return command .. ' --storage ' .. system.shell_word(spec.storage_path)
+end
+
+-- Without a name of its own a run has a new one each time.
+local function check_resume(flags, run_config)
+  local resume = flags.resume or run_config.resume
+  if resume == 'never' or flags.name or run_config.name then return end
+  errors.raise('config', ("resume = '%s' without a name: give the run to go on with (--name, RunConfig.name)"):format(resume))
+end
+
+-- --gpus: 'all' is a worker for each device, a number as many devices; with -n they are dealt out to so many workers, and
+-- 'all' is one each. 0 is the CPU.
+local function with_gpus(scaling, gpus, num_workers)
+  if gpus == '0' then return scaling:without_gpus() end
+  local resources = scaling.resources_per_worker
+  local count = tonumber(gpus) or num_workers or math.max(1, (system.cuda()))
+  local each = num_workers and num_workers > 0 and count / num_workers or 1
+  return scaling:with {
+    use_gpu = true, num_workers = num_workers or count,
+    resources_per_worker = {CPU = resources and resources.CPU, GPU = each},
+  }
+end
+
+-- Where another launcher has dealt the devices out, the ranks see whether two have the same when they form the group.
+local function backend_of(trainer, scaling, place)
+  local config = trainer.torch_config
+  if trainer._kind ~= 'torch' then return 'gloo' end
+  if not place then return config:choose_backend(scaling:num_gpus_per_worker(), scaling:max_workers()) end
+  if not scaling.use_gpu then return (config:choose_backend(0, place.world_size)) end
+  return config.backend or 'auto'
+end
+
+-- The trainer's configs with the flags of the command over them.
+local function job_of(trainer, flags)
+  local run_config, scaling = trainer.run_config, trainer.scaling_config
+  local failures = run_config.failure_config
+  if flags.num_workers then scaling = scaling:with {num_workers = flags.num_workers} end
+  if flags.gpus then scaling = with_gpus(scaling, flags.gpus, flags.num_workers) end
+  if flags.max_failures then failures = failures:with {max_failures = flags.max_failures} end
+  check_resume(flags, run_config)
+  local is_local = scaling.num_workers == 0
+  if is_local then local_fits = local_fits + 1 end
+  local place = is_local and launcher.place() or nil
+  local backend, how_tensors_travel = backend_of(trainer, scaling, place)
+  return {
+    kind = trainer._kind,
+    backend = backend,
+    how_tensors_travel = how_tensors_travel,
+    validation_config = trainer.validation_config,
+    train_loop_per_worker = trainer.train_loop_per_worker,
+    train_loop_config = overrides.apply(trainer.train_loop_config, flags.set),
+    run_config = run_config:with {
+      name = flags.name or run_config.name or run_name.make(script_path(flags)), failure_config = failures,
+      resume = flags.resume,
+    },
+    scaling_config = scaling,
+    is_local = is_local,
+    place = place,
+    gpus = place and scaling.use_gpu and launcher.gpus(place) or nil,
+    fit = local_fits,
+    torch_config = trainer.torch_config,
+    datasets = trainer.datasets,
+    dataset_config = trainer.dataset_config,
+  }
+end
+
+local function dump_functions(job)
+  -- In local mode nothing travels, except to the processes that validate.
+  if job.is_local and not job.validation_config then return '' end
+  return closure.dump {
+    train_loop_per_worker = job.train_loop_per_worker,
+    train_loop_config = job.train_loop_config,
+    kind = job.kind,
+    validation_config = job.validation_config,
+    datasets = job.worker_datasets,
+  }
+end
+
+local function make_spec(job, flags)
+  local run_config, scaling, place = job.run_config, job.scaling_config, job.place
+  local most, least = scaling:max_workers(), scaling:min_workers()
+  if place then most, least = place.world_size, place.world_size end
+  local script = script_path(flags)
+  local git = Git.start(script)
+  local warnings = {}
+  local functions, warning = dump_functions(job)
+  warnings[#warnings + 1] = warning
+  local commit, dirty, problem = git:finish()
+  warnings[#warnings + 1] = problem
+  local resources = scaling.resources_per_worker
+  return {
+    name = run_config.name,
+    storage_path = storage_path(flags, run_config),
+    script = script,
+    command = flags.command or {script},
+    tags = flags.tags,
+    note = flags.note or '',
+    resume = run_config.resume,
+    is_local = job.is_local,
+    join = place and {socket = place.socket, fit = job.fit} or nil,
+    start_timeout_s = place and place.timeout_s or nil,
+    num_workers = most,
+    min_workers = least,
+    max_workers = most,
+    resize_interval_s = scaling.elastic_resize_monitor_interval_s,
+    threads = resources and resources.CPU or 0,
+    gpus_per_worker = place and 0 or scaling:num_gpus_per_worker(),  -- the launcher has dealt them out
+    oversubscribe = flags.oversubscribe,
+    accelerator_type = scaling.accelerator_type,
+    functions = functions,
+    config = job.train_loop_config or {},
+    scaling = scaling:to_table(),
+    checkpoint_config = run_config.checkpoint_config:to_table(),
+    log_bytes = run_config.log_bytes,
+    validation = job.validation_config and job.validation_config:to_spec(),
+    mirrors = run_config.storage_filesystem ~= nil,
+    can_fetch = run_config.storage_filesystem ~= nil and run_config.storage_filesystem.get ~= nil,
+    failure_config = run_config.failure_config:to_table(),
+    worker_env = worker_env.of(run_config),
+    backend = job.backend,
+    timeout_s = job.torch_config.timeout_s,
+    git_commit = commit,
+    git_dirty = dirty,
+  }, warnings
+end
+
+-- The operator's callbacks come after the script's.
+local function callbacks_of(job)
+  local list = Callbacks.of_environment()
+  for i, item in ipairs(job.run_config.callbacks or {}) do table.insert(list, i, item) end
+  return list
+end
+
+local function display_of(job, spec, flags)
+  return Display(spec, {
+    quiet = flags.quiet,
+    terminal = flags.terminal and not job.is_local,  -- there the train function writes to the terminal itself
+    eta = Eta(job.train_loop_config, job.run_config.stop),
+    show_command = show_command(spec),
+    score = job.run_config.checkpoint_config,
+    logging = job.run_config.logging_config,
+  })
+end
+
+-- Carries the run out and returns its Result.
+local function carry_out(run, job, watch, callbacks)
+  callbacks:before_run(TrainRunContext(run:run_id(), job))
+  run:start()
+  local result = Result.from_event(watch:wait(), job.train_loop_config)
+  callbacks:after_run(result)
+  return result
+end
+
+---Trains and returns the Result, also of a run that failed. Raises when the run cannot begin.
+---@param trainer DataParallelTrainer
+---@return Result
+function launch.fit(trainer)
+  if session.peek() or session.is_validation() then
+    errors.raise('user', 'fit() inside a train or validation function: a worker cannot start a run')
+  end
+  local flags = flags_of_command()
+  flags.fitted = true
+  local job = job_of(trainer, flags)
+  job.worker_datasets = datasets.for_workers(job.datasets, job.dataset_config)
+  if job.place and job.place.rank > 0 then return require('rtrain.run.joined').fit(job) end
+  local list = callbacks_of(job)
+  local spec, warnings = make_spec(job, flags)
+  spec.has_callbacks = #list > 0
+  spec.wants_reports = spec.has_callbacks or job.run_config.stop ~= nil
+  local display = display_of(job, spec, flags)
+  for _, text in ipairs(warnings) do display:notice(text) end
+  local run = require('rtrain._controller').open(spec)
+  if job.how_tensors_travel then display:notice(job.how_tensors_travel, 'info') end
+  local watch
+  local callbacks = Callbacks(list, function(text)
+    display:notice(text)
+    run:add_event(watch.attempt, 'warning', text)
+  end)
+  watch = Watch(run, {
+    display = display,
+    callbacks = callbacks,
+    serve = function(fd, pump) require('rtrain.run.local_worker').serve(fd, job, pump) end,
+    stop = job.run_config.stop and StopCondition(job.run_config.stop),
+  })
+  storage.answer(watch.calls, job.run_config.storage_filesystem)
+  local ok, result = xpcall(carry_out, errors.wrap, run, job, watch, callbacks)
+  run:close()
+  if not ok then
+    display:clear()
+    error(result, 0)
+  end
+  return result
+end
+
+return launch

@@ -1,0 +1,72 @@
+-- rtrain/run/watch.lua: what the script's thread does with the events of its run: display, callbacks, predicates and
+-- answers to what the controller asks.
+
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ScriptCalls = require 'rtrain.run.script_calls'
+
+local TICK_S = 0.2
+
+local Watch = class('Watch')
+
+---@param run table of rtrain._controller
+---@param parts {display: Display, callbacks: table, stop: table?, serve: fun(fd: integer, pump: function)}
+---  `stop` is a rtrain.run.stop_condition, `serve` runs the train function in local mode
+function Watch:init(run, parts)
+  self._serve_attempt = parts.serve
+  self._run, self._display, self._callbacks, self._stop = run, parts.display, parts.callbacks, parts.stop
+  self.attempt = 0
+  ---What the controller may ask by name.
+  self.calls = ScriptCalls()
+  -- Asked before another attempt begins: by now the callbacks have seen why the last one failed.
+  self.calls:on('before_retry', function() return true end)
+end
+
+function Watch:_check_stop(metrics)
+  local ok, enough = self._callbacks:guard('RunConfig.stop', self._stop.comes_true, self._stop, metrics)
+  if not ok or not enough then return end
+  self._display:notice('RunConfig.stop: enough, the run is asked to end', 'info')
+  self._run:request_stop('predicate')
+end
+
+function Watch:_take_all()
+  for event in function() return self._run:next_event(0) end do self:take(event) end
+  self._display:tick()
+end
+
+-- Local mode: the train function runs between two events, and in between it the events are taken.
+function Watch:_serve(fd)
+  local is_taking = false
+  local function pump()
+    if is_taking then return end  -- an event has led here
+    is_taking = true
+    local ok, problem = xpcall(self._take_all, errors.wrap, self)
+    is_taking = false
+    if not ok then error(problem, 0) end
+  end
+  self._serve_attempt(fd, pump)
+end
+
+---Takes one event.
+---@param event table
+function Watch:take(event)
+  if event.type == 'call' then return self.calls:answer(self._run, event) end
+  if event.type == 'local_worker' then return self:_serve(event.fd) end
+  self.attempt = event.attempt or self.attempt
+  self._display:show(event)
+  self._callbacks:add(event)
+  if event.type == 'report' and self._stop then self:_check_stop(event.metrics) end
+  if event.type == 'finished' then self.finished = event end
+end
+
+---Takes events until the run has ended.
+---@return table event the last one
+function Watch:wait()
+  while not self.finished do
+    local event = self._run:next_event(TICK_S)
+    if event then self:take(event) else self._display:tick() end
+  end
+  return self.finished
+end
+
+return Watch

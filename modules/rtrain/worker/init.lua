@@ -1,0 +1,105 @@
+-- rtrain/worker/init.lua: the main function of a worker process.
+--
+-- LibTorch is loaded at the first use of a tensor and the process group formed at the first collective or prepare_model, so
+-- that a train function without either starts at once.
+
+local Checkpoint = require 'rtrain.checkpoint'
+local dataset_shards = require 'rtrain.dataset_shards'
+local process_group = require 'rtrain.worker.process_group'
+local session = require 'rtrain.worker.session'
+
+local worker = {}
+
+local function begin_session(host, job, pump)
+  process_group.form_at_first_use()
+  local starting, context = host.starting_checkpoint(), host.context()
+  session.begin {
+    context = context,
+    gpus = job.gpus or context.gpus,
+    checkpoint = starting and Checkpoint(starting.path) or nil,
+    tempdirs = {},
+    kind = job.kind,
+    validation_config = job.validation_config,
+    pump = pump,
+  }
+end
+
+-- Makes the engine use the threads and the first of the GPUs that the run gives this worker.
+local function set_up_engine(engine, threads, gpus)
+  engine.set_num_threads(threads)
+  if gpus[1] then engine.cuda_devices.set_device(gpus[1]) end
+end
+
+-- Now, or when the engine is loaded.
+local function prepare_engine(host, threads, gpus)
+  local loaded, open = package.loaded['torch._C'], package.preload['torch._C']
+  if type(loaded) == 'table' then return set_up_engine(loaded, threads, gpus) end
+  package.preload['torch._C'] = function(...)
+    local engine = open(...)
+    set_up_engine(engine, threads, gpus)
+    host.phase('engine_loaded')
+    return engine
+  end
+end
+
+-- The script's search path came with the function; RunConfig.worker_env may add a LUA_PATH.
+local function add_search_path()
+  for entry in (os.getenv 'LUA_PATH' or ''):gmatch '[^;]+' do
+    if not (';' .. package.path .. ';'):find(';' .. entry .. ';', 1, true) then
+      package.path = package.path .. ';' .. entry
+    end
+  end
+end
+
+---Validates a checkpoint: this process is no rank.
+---@param host table rtrain._worker
+---@param wanted table what the controller said about it
+---@return table metrics
+function worker.validate(host, wanted)
+  prepare_engine(host, host.context().threads, {})
+  session.begin_validation()
+  local job = require('base._closure').load(host.functions())
+  add_search_path()
+  return require('rtrain.worker.validation').run(job, wanted)
+end
+
+---Runs a train function as this process's part of the attempt. An error is the rank's error.
+---@param job {train_loop_per_worker: function, train_loop_config: table?, kind: string, datasets: table[],
+---  validation_config: table?, gpus: integer[]?} gpus: where the launcher has given them
+---@param pump? function in local mode: takes the run's events, after each report
+---@return any return_value plain data
+function worker.run(job, pump)
+  local host = require 'rtrain._worker'
+  begin_session(host, job, pump)
+  local state = session.get('worker')
+  if job.gpus then host.set_gpus(job.gpus) end
+  prepare_engine(host, state.context.threads, state.gpus)
+  dataset_shards.begin(state, job.datasets)
+  host.phase('running')
+  local returned = job.train_loop_per_worker(job.train_loop_config)
+  host.set_returned()
+  worker.finish()
+  return returned
+end
+
+---Ends what the train function has begun. Calling it again does nothing.
+function worker.finish()
+  local state = session.peek()
+  if state == nil then return end
+  dataset_shards.finish(state)
+  process_group.destroy()
+  session.finish()
+end
+
+---The main function of a worker process: rebuilds the train function, runs it and returns what it returned.
+---@return any return_value plain data
+function worker.main()
+  local host = require 'rtrain._worker'
+  local wanted = host.context().validation
+  if wanted then return worker.validate(host, wanted) end
+  local job = require('base._closure').load(host.functions())
+  add_search_path()
+  return worker.run(job)
+end
+
+return worker

@@ -1,0 +1,37 @@
+-- rtrain/worker/process_group.lua: the process group of a TorchTrainer's workers, formed at its first use, of this rank's
+-- current device.
+
+local default_group = require 'torch.default_group'
+local errors = require 'base.errors'
+local session = require 'rtrain.worker.session'
+
+local process_group = {}
+
+-- Outside of a train function there is nothing to form.
+local function form()
+  local state = session.peek()
+  if state == nil then return end
+  if state.kind ~= 'torch' then
+    errors.raise('user', 'the workers of a DataParallelTrainer have no process group: use a TorchTrainer')
+  end
+  local context = state.context
+  require('torch._C').distributed.init_process_group {
+    backend = context.backend,
+    rank = context.world_rank,
+    world_size = context.world_size,
+    timeout_s = context.timeout_s,
+    prefix = ('attempt-%d-%s'):format(context.attempt, context.nonce),
+  }
+  require('rtrain._worker').phase('group_ready')
+end
+
+---From now on a train function's first collective forms the group.
+function process_group.form_at_first_use() default_group.form_by(form) end
+
+---Ends the group, if one was formed.
+function process_group.destroy()
+  local engine = package.loaded['torch._C']
+  if type(engine) == 'table' and engine.distributed.is_initialized() then engine.distributed.destroy_process_group() end
+end
+
+return process_group
