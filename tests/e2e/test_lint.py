@@ -1,0 +1,91 @@
+"""scripts/lint: each of its rules fails on what it forbids. The trees are made up: a file or two with one thing wrong."""
+
+import subprocess
+
+import pytest
+from conftest import SOURCE
+
+
+@pytest.fixture
+def lint(tmp_path):
+    """Runs one of the lint's scripts over a tree of the given files: exit code, output."""
+
+    def run(script, files):
+        for path, text in files.items():
+            file = tmp_path / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        done = subprocess.run([SOURCE / "scripts" / script, tmp_path], capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout + done.stderr
+
+    return run
+
+
+def test_the_layers_of_this_tree_are_clean():
+    done = subprocess.run([SOURCE / "scripts" / "lint-layers"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+HOST_LAYERS = "base machine lua loop store train worker bind cli".split()
+HOST_EDGES = [*zip(HOST_LAYERS, HOST_LAYERS[1:]), ("worker", "train"), ("base", "engine"), ("lua", "arrow"),
+              ("engine", "loop"), ("engine", "cuda"), ("arrow", "engine"), ("cuda", "base"), ("cuda", "engine/tensor")]
+
+
+@pytest.mark.parametrize("folder, other", HOST_EDGES)
+def test_an_include_that_points_up_is_named(lint, folder, other):
+    code, said = lint("lint-layers", {f"host/{folder}/a.h": f'#pragma once\n#include "host/{other}/b.h"\n'})
+    assert code == 1
+    assert said.startswith(f"host/{folder}/a.h:2: includes host/{other}/b.h: host/{folder} may include only ")
+
+
+@pytest.mark.parametrize("folder, header", [
+    ("lua", "ATen/Tensor.h"), ("cli", "torch/csrc/autograd/engine.h"), ("engine", "cuda_runtime.h"),
+    ("engine", "c10/cuda/CUDAStream.h"), ("store", "nccl.h"), ("engine", "arrow/api.h"), ("base", "parquet/file_reader.h"),
+    ("engine", "torch/torch.h")])
+def test_a_library_that_another_folder_wraps_is_named(lint, folder, header):
+    code, said = lint("lint-layers", {f"host/{folder}/a.cpp": f"#include <{header}>\n"})
+    assert code == 1
+    assert said.startswith(f"host/{folder}/a.cpp:1: includes <{header}>: ")
+
+
+@pytest.mark.parametrize("file, module", [
+    ("base/args.lua", "torch"), ("base/args.lua", "rtrain.worker.session"), ("torch/nn.lua", "rtrain._worker"),
+    ("torch/nn.lua", "vision.io"), ("vision/io.lua", "rtrain"), ("rtrain/report.lua", "vision.datasets"),
+    ("argparse.lua", "rtrain.run.launch"), ("torch/nn.lua", "argparse")])
+@pytest.mark.parametrize("line", ["local x = require '{}'", 'local x = require("{}").x', "f(function() return require [[x]], require '{}' end)"])
+def test_a_require_that_points_up_is_named(lint, file, module, line):
+    layer = file.split("/")[0].removesuffix(".lua")
+    code, said = lint("lint-layers", {f"modules/{file}": f"-- {file}\n{line.format(module)}\n"})
+    assert code == 1
+    assert said.startswith(f"modules/{file}:2: requires '{module}': {layer} may require only base")
+
+
+def test_a_module_that_is_required_later_is_named(lint):
+    code, said = lint("lint-layers", {"modules/torch/init.lua": "local LATER = {\n  report = 'rtrain.report',\n}\n",
+                                      "modules/rtrain/report.lua": "return {}\n"})
+    assert code == 1
+    assert said.startswith("modules/torch/init.lua:2: requires 'rtrain.report'")
+
+
+def test_cpp_that_names_a_module_above_it_is_named(lint):
+    code, said = lint("lint-layers", {"host/engine/a.cpp": 'f("torch.nn");\nf("rtrain.report");\n',
+                                      "modules/torch/nn.lua": "return {}\n", "modules/rtrain/report.lua": "return {}\n"})
+    assert code == 1
+    assert said == "host/engine/a.cpp:2: names the module 'rtrain.report': it may name only base torch\n"
+
+
+@pytest.mark.parametrize("file", ["host/web/a.h", "modules/web/a.lua"])
+def test_a_folder_without_a_layer_is_named(lint, file):
+    code, said = lint("lint-layers", {file: "\n"})
+    assert code == 1
+    assert said.startswith(f"{file}:1: ") and "has no layer" in said
+
+
+def test_what_points_down_and_what_is_only_said_is_clean(lint):
+    assert lint("lint-layers", {
+        "host/store/a.h": '#include "host/base/b.h"\n#include "host/store/c.h"\n#include <string>\n',
+        "host/cuda/a.h": '#include "host/engine/cuda/api.h"\n#include <cuda_runtime.h>\n',
+        "host/lua/a.h": '// as "rtrain.report" does\n',
+        "modules/rtrain/report.lua": "local torch = require 'torch'\nlocal args = require 'base.args'\n",
+        "modules/vision/io.lua": "-- require 'rtrain'\n--[[\nrequire 'rtrain'\n]]\nlocal text = \"require 'rtrain'\"\n",
+    }) == (0, "")
