@@ -1,4 +1,4 @@
-"""What scripts/documents generates is as it would write it now: the table of behaviours, the environment variables."""
+"""What scripts/documents generates is as it would write it now: behaviours, environment variables, absent names."""
 
 import importlib.machinery
 import importlib.util

@@ -1,5 +1,5 @@
--- Every public name of Python's torch is there, or is refused with the reason (torch/absent.lua), and the document lists
--- those: cases/names.py.
+-- Every public name of Python's torch is there, or is refused with the reason (torch/absent.lua):
+-- cases/names.py.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local absent = require 'torch.absent'
@@ -80,23 +80,6 @@ function TestNames:test_refused_names_are_real_and_missing()
     end
   end
   lu.assertEquals(wrong, {})
-end
-
-local function row(group)
-  local names = {}
-  for name in group[3]:gmatch '%S+' do names[#names + 1] = ('`%s`'):format(name) end
-  return ('| %s | %s | %s |'):format(group[1], group[2], table.concat(names, ', '))
-end
-
-function TestNames:test_the_document_lists_the_refused_names()
-  local file = assert(io.open(FOLDER .. '../../modules/torch/ABSENT.md'))
-  local text = file:read '*a'
-  file:close()
-  for _, group in ipairs(absent.GROUPS) do lu.assertTrue(text:find(row(group), 1, true) ~= nil, row(group)) end
-  for _, place in ipairs(absent.PLACES) do
-    local line = row{'`torch.' .. place[1] .. '`', place[2], place[3]}
-    lu.assertTrue(text:find(line, 1, true) ~= nil, line)
-  end
 end
 
 os.exit(lu.LuaUnit.run(), true)
