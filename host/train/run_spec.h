@@ -1,4 +1,4 @@
-// host/train/run_spec.h: what a run is to do, as rtrain._controller.start() got it.
+// host/train/run_spec.h: what a run is to do, as rtrain._controller.open() got it.
 #pragma once
 
 #include <optional>

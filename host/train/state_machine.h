@@ -50,74 +50,91 @@ enum class RunState {
 std::string_view state_name(RunState state);
 
 namespace event {
-struct Started {};  // the run's row is on disk
+// The run's row is on disk.
+struct Started {};
+// What RequestResources asked for is held.
 struct ResourcesGranted {
   int num_workers;
-};  // what RequestResources asked for is held
+};
+// It can never be had.
 struct ResourcesRefused {
   Error error;
-};                       // it can never be had
-struct AttemptBegun {};  // the attempt's row is on disk
+};
+// The attempt's row is on disk.
+struct AttemptBegun {};
+// The first `spawned` ranks run.
 struct SpawnFailed {
   Error error;
   int spawned;
   bool transient = false;
-};  // the first `spawned` ranks run
+};
 struct PhaseReached {
   int rank;
   Phase phase;
 };
+// Armed by SetDeadline.
 struct DeadlinePassed {
   int attempt;
-};  // armed by SetDeadline
+};
 struct Returned {
   int rank;
 };
+// The rank's train function raised.
 struct Failed {
   int rank;
   Error error;
   double time_s;
-};  // the rank's train function raised
+};
+// The rank's main thread has ended, all it had sent is in; Gone follows with its status.
 struct Dying {
   int rank;
   double time_s;
-};  // its main thread has ended, all it had sent is in; Gone follows with its status
+};
+// The rank's process has ended and all it sent is in.
 struct Gone {
   int rank;
   Error error;
   double time_s;
-};  // its process has ended and all it sent is in
+};
+// Armed by SetVerdictTimer.
 struct VerdictDue {
   int attempt;
-};  // armed by SetVerdictTimer
+};
 struct CheckpointCommitted {
   int attempt;
 };
+// Asked for by SetResizeTimer.
 struct ResourcesSeen {
   int attempt;
-  int room;
-};  // asked for by SetResizeTimer: so many workers could run, these included
+  int room;  // that many workers could run, these included
+};
+// All the attempt's reports and its row are on disk.
 struct AttemptEnded {
   bool new_checkpoint;
   double ran_s = 0;  // from when all ranks ran; 0 when they never did
-};                   // all its reports and its row are on disk
+};
+// Armed by SetRetryTimer.
 struct RetryDue {
   int attempt;
-};  // armed by SetRetryTimer
+};
 struct RunEnded {};
 struct StopRequested {
   StopKind kind;
 };
-struct StopSeen {};  // stop_requested() has returned true to a rank
+// stop_requested() has returned true to a rank.
+struct StopSeen {};
+// What AskToStop began has brought a checkpoint: the group is to end.
 struct StopComplete {
   int attempt;
-};  // what AskToStop began has brought a checkpoint, the group is to end
+};
+// It has not within its time.
 struct GracePassed {
   int attempt;
-};  // it has not within its time
+};
+// A second signal, rtrain stop --now: nobody is asked.
 struct StopNow {
   StopKind kind;
-};  // a second signal, rtrain stop --now: nobody is asked
+};
 struct StorageFailed {
   Error error;
 };
@@ -172,10 +189,11 @@ struct ReportDeath {
 };
 struct SendExit {};
 struct KillGroup {};
+// `status`: errored, finished or aborted.
 struct EndAttempt {
   RunState status;
   std::optional<GroupError> error;
-};  // errored, finished or aborted
+};
 struct ReportFailure {
   GroupError error;
   FailureDecision decision;

@@ -23,9 +23,9 @@ class RecordWriter {
   RecordWriter(Loop& loop, IoCalls& io, std::function<void()> on_written);
 
   void add(ReportRow row);
-  // `log`: the file's name without ".log", "rank-0".
   void add(SeriesChunk chunk);
   void add(AnnotationRow row);
+  // `log`: the file's name without ".log", "rank-0".
   void add_log(int64_t attempt, std::string_view log, std::string_view bytes);
   // Hands everything to the io thread now: later work there finds it written.
   void flush();
