@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "host/base/text.h"
 #include "host/engine/cuda/device_error.h"
 #include "host/engine/distributed/peer_error.h"
 #include "host/engine/memory/allocator.h"
@@ -15,6 +16,16 @@
 #include "host/engine/torch_cuda/torch_cuda.h"
 
 namespace {
+
+// Before anything else of the struct is read.
+void check_version(const rtrain::HostApi& host) {
+  using rtrain::HostApi;
+  if (host.version == HostApi::kVersion) return;
+  throw rtrain::Error(rtrain::Code::kEnvironment,
+                      rtrain::cat("librtrain_engine.so was built for version ", HostApi::kVersion,
+                                  " of HostApi, this executable has version ", host.version,
+                                  ": they are not of one build"));
+}
 
 void add_error_translators() {
   using namespace rtrain;
@@ -28,6 +39,7 @@ void add_error_translators() {
 extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
     lua_State* L, const rtrain::HostApi* host) {
   using namespace rtrain;
+  check_version(*host);
   install_allocator();
   static std::once_flag once;
   std::call_once(once, add_error_translators);
