@@ -111,6 +111,10 @@ const Value* Map::find(std::string_view key) const {
   return at < entries_.size() ? &entries_[at].second : nullptr;
 }
 
+Value* Map::find(std::string_view key) {
+  return const_cast<Value*>(std::as_const(*this).find(key));
+}
+
 const Value& Map::operator[](std::string_view key) const {
   const Value* found = find(key);
   return found == nullptr ? kNil : *found;
@@ -158,6 +162,10 @@ const List& Value::as_list() const {
 const Map& Value::as_map() const {
   if (const auto* v = std::get_if<Map>(&data_)) return *v;
   wrong_type("a map", *this);
+}
+
+std::string& Value::as_string() {
+  return const_cast<std::string&>(std::as_const(*this).as_string());
 }
 
 List& Value::as_list() { return const_cast<List&>(std::as_const(*this).as_list()); }

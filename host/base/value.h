@@ -37,6 +37,7 @@ class Map {
   void set(Key key, Value value);
   // The value under the key; null when absent. Valid until the next change.
   const Value* find(std::string_view key) const;
+  Value* find(std::string_view key);
   // The value under the key, or a nil value.
   const Value& operator[](std::string_view key) const;
   bool del(std::string_view key);
@@ -88,6 +89,7 @@ class Value {
   const std::string& as_string() const;
   const List& as_list() const;
   const Map& as_map() const;
+  std::string& as_string();
   List& as_list();
   Map& as_map();
 

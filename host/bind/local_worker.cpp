@@ -63,13 +63,13 @@ int open_job(lua_State* L) {
 }
 
 int next_seat(lua_State* L) {
-  const DescriptorMessage message = check<JoinClient>(L, 1)->next();
-  if (message.fd >= 0) {
-    lua_pushinteger(L, message.fd);
+  const JoinClient::Next next = check<JoinClient>(L, 1)->next();
+  if (next.fd >= 0) {
+    lua_pushinteger(L, next.fd);
     return 1;
   }
   lua_pushnil(L);
-  push_value(L, message.value);
+  push_value(L, to_value(next.ended));
   return 2;
 }
 

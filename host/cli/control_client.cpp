@@ -11,7 +11,6 @@
 
 #include "host/base/codec.h"
 #include "host/base/text.h"
-#include "host/loop/message.h"
 #include "host/machine/runtime_folder.h"
 #include "host/train/control_server.h"
 
@@ -52,7 +51,8 @@ ControlClient::ControlClient(OpenRun& run) : fd_(connect_to(run)) {
 
 ControlClient::~ControlClient() { close(fd_); }
 
-Value ControlClient::ask(const Map& request, std::chrono::milliseconds timeout) {
+Value ControlClient::ask(const std::string& op, Value request, std::chrono::milliseconds timeout) {
+  request.as_map().set("op", op);
   const std::string frame = to_frame(encode(request));
   Value reply;
   const bool sent =
@@ -60,9 +60,8 @@ Value ControlClient::ask(const Map& request, std::chrono::milliseconds timeout) 
   const Read read = sent ? read_message(timeout, reply) : Read::kEnd;
   if (read == Read::kEnd) throw Error(Code::kNotFound, "the run has just ended");
   if (read == Read::kTimeout) {
-    throw Error(Code::kTimeout, cat("the controller (pid ", pid_, ") has not answered '",
-                                    request["op"].string_or(""), "' for ",
-                                    static_cast<double>(timeout.count()) / 1000,
+    throw Error(Code::kTimeout, cat("the controller (pid ", pid_, ") has not answered '", op,
+                                    "' for ", static_cast<double>(timeout.count()) / 1000,
                                     " s: is it stopped (kill -CONT ", pid_, ")?"));
   }
   if (!reply["error"].is_nil()) throw error_from_value(reply["error"]);

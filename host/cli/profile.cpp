@@ -8,6 +8,7 @@
 #include "host/cli/command.h"
 #include "host/cli/control_client.h"
 #include "host/cli/listing.h"
+#include "host/loop/messages/commands.h"
 #include "host/train/watch/profile_request.h"
 
 namespace rtrain {
@@ -25,12 +26,11 @@ struct Options : ListingOptions {
   bool record_shapes = false;
 };
 
-Map request_of(const Options& options) {
-  Map request{{"op", "profile"},
-              {"seconds", options.seconds},
-              {"steps", options.steps},
-              {"timeout_s", options.timeout_s},
-              {"record_shapes", options.record_shapes}};
+message::RecordProfiles request_of(const Options& options) {
+  message::RecordProfiles request{.seconds = options.seconds,
+                                  .steps = options.steps,
+                                  .timeout_s = options.timeout_s,
+                                  .record_shapes = options.record_shapes};
   if (options.rank == "all") return request;
   int rank = 0;
   const char* end = options.rank.data() + options.rank.size();
@@ -38,50 +38,48 @@ Map request_of(const Options& options) {
   if (read.ec != std::errc() || read.ptr != end) {
     throw Error(Code::kUsage, cat("--rank ", options.rank, ": expected a number, or 'all'"));
   }
-  request.set("rank", rank);
+  request.rank = rank;
   return request;
 }
 
-void print_profiles(const List& profiles) {
-  for (const Value& profile : profiles) {
-    if (!profile["error"].is_nil()) continue;
-    std::cout << profile["path"].as_string() << "\n";
-    std::cerr << "rank " << profile["rank"].as_int() << ": " << profile["events"].as_int()
-              << " events in " << human_duration(profile["seconds"].as_float()) << ", "
-              << profile["reports"].as_int() << " reports"
-              << (profile["note"].is_nil() ? "" : cat("; ", profile["note"].as_string())) << "\n";
+void print_profiles(const std::vector<RankProfile>& profiles) {
+  for (const RankProfile& profile : profiles) {
+    if (!profile.error.empty()) continue;
+    std::cout << profile.path << "\n";
+    std::cerr << "rank " << profile.rank << ": " << profile.events.value_or(0) << " events in "
+              << human_duration(profile.seconds.value_or(0)) << ", " << profile.reports.value_or(0)
+              << " reports" << (profile.note.empty() ? "" : cat("; ", profile.note)) << "\n";
   }
 }
 
 // The ranks without a profile, in one error.
-void check_errors(const std::string& run, const List& profiles) {
+void check_errors(const std::string& run, const std::vector<RankProfile>& profiles) {
   std::vector<std::string> lines;
-  for (const Value& profile : profiles) {
-    if (profile["error"].is_nil()) continue;
-    lines.push_back(cat("rank ", profile["rank"].as_int(), ": ", profile["error"].as_string()));
+  for (const RankProfile& profile : profiles) {
+    if (profile.error.empty()) continue;
+    lines.push_back(cat("rank ", profile.rank, ": ", profile.error));
   }
   if (lines.empty()) return;
   throw Error(Code::kEnvironment, cat("run '", run, "': ", join(lines, "; ")));
 }
 
 void record_profiles(const Options& options) {
-  const Map request = request_of(options);
+  const message::RecordProfiles request = request_of(options);
   OpenRun run = options.open_run();
   ControlClient controller(run);
   const double recorded_s = options.steps > 0 ? options.timeout_s : options.seconds;
   const auto timeout = std::chrono::duration<double>(profile_deadline_s(recorded_s) + kAnswerS);
-  const Value answer =
+  const message::Profiles answer =
       controller.ask(request, std::chrono::ceil<std::chrono::milliseconds>(timeout));
-  const List& profiles = answer["profiles"].as_list();
   if (options.json) {
-    print_json(Map{{"name", run.ref.name},
-                   {"run_id", run.ref.run_id},
-                   {"attempt", answer["attempt"]},
-                   {"profiles", profiles}});
+    Map document{{"name", run.ref.name}, {"run_id", run.ref.run_id}};
+    const Value fields = to_value(answer);
+    for (const auto& [key, value] : fields.as_map()) document.set(key, value);
+    print_json(document);
   } else {
-    print_profiles(profiles);
+    print_profiles(answer.profiles);
   }
-  check_errors(run.ref.name, profiles);
+  check_errors(run.ref.name, answer.profiles);
 }
 
 }  // namespace

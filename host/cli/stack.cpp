@@ -8,6 +8,7 @@
 #include "host/cli/command.h"
 #include "host/cli/control_client.h"
 #include "host/cli/listing.h"
+#include "host/loop/messages/commands.h"
 #include "host/train/watch/stack_request.h"
 
 namespace rtrain {
@@ -21,17 +22,15 @@ struct Options : ListingOptions {
   bool native = false;
 };
 
-void print_stacks(const std::string& name, const Value& answer, bool native) {
+void print_stacks(const std::string& name, const message::Stacks& answer, bool native) {
   const StackDetail detail = native ? StackDetail::kAll : StackDetail::kScript;
-  const List& stacks = answer["ranks"].as_list();
-  std::cout << "run " << name << ", attempt " << answer["attempt"].as_int() << ", "
-            << answer["state"].as_string() << "\n";
-  if (stacks.empty()) std::cout << "it has no worker at the moment\n";
-  for (const Value& stack : stacks) {
+  std::cout << "run " << name << ", attempt " << answer.attempt << ", " << answer.state << "\n";
+  if (answer.ranks.empty()) std::cout << "it has no worker at the moment\n";
+  for (const RankStack& stack : answer.ranks) {
     std::cout << "\n" << stack_text(stack, detail);
-    if (native && stack["threads_left_out"].bool_or(false)) {
+    if (native && stack.threads_left_out) {
       std::cout << "  its threads: rtrain stack " << shell_word(name) << " --native --rank "
-                << stack["rank"].as_int() << "\n";
+                << stack.rank << "\n";
     }
   }
 }
@@ -39,12 +38,13 @@ void print_stacks(const std::string& name, const Value& answer, bool native) {
 void show_stacks(const Options& options) {
   OpenRun run = options.open_run();
   ControlClient controller(run);
-  Map request{{"op", "stack"}};
-  if (options.rank) request.set("rank", *options.rank);
-  const Value answer = controller.ask(request, kAnswer);
+  message::ShowStacks request;
+  if (options.rank) request.rank = *options.rank;
+  const message::Stacks answer = controller.ask(request, kAnswer);
   if (!options.json) return print_stacks(run.ref.name, answer, options.native);
   Map document{{"name", run.ref.name}, {"run_id", run.ref.run_id}};
-  for (const char* key : {"attempt", "state", "ranks"}) document.set(key, answer[key]);
+  const Value fields = to_value(answer);
+  for (const auto& [key, value] : fields.as_map()) document.set(key, value);
   print_json(document);
 }
 

@@ -9,6 +9,7 @@
 #include "host/cli/command.h"
 #include "host/cli/control_client.h"
 #include "host/cli/listing.h"
+#include "host/loop/messages/commands.h"
 
 namespace rtrain {
 namespace {
@@ -24,9 +25,8 @@ struct Options : ListingOptions {
 void stop_run(const Options& options) {
   OpenRun run = options.open_run();
   ControlClient controller(run);
-  const Value answer = controller.ask(
-      Map{{"op", "stop"}, {"now", options.now}, {"pid", static_cast<int64_t>(getpid())}}, kAnswer);
-  const double grace_s = answer["grace_s"].as_float();
+  const double grace_s =
+      controller.ask(message::StopRun{.now = options.now, .pid = getpid()}, kAnswer).grace_s;
   if (!options.json && grace_s > 0) {
     std::cerr << "run " << run.ref.name << " stops at its next checkpoint, at the latest in "
               << human_duration(grace_s) << "\n";

@@ -8,6 +8,7 @@
 #include "host/base/fault.h"
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
+#include "host/loop/worker_descriptors.h"
 #include "host/lua/convert.h"
 #include "host/lua/engine_loader.h"
 #include "host/lua/guard.h"

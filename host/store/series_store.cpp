@@ -68,33 +68,14 @@ class Horizon {
 
 }  // namespace
 
-Value SeriesChunk::to_value() const {
-  return Map{{"key", key},
-             {"number", number},
-             {"count", count},
-             {"first_step", first_step},
-             {"last_step", last_step},
-             {"first_time", first_time_ms},
-             {"last_time", last_time_ms},
-             {"data", data}};
-}
-
-SeriesChunk SeriesChunk::from_value(const Value& value) {
-  SeriesChunk chunk;
-  chunk.key = value["key"].as_string();
-  chunk.number = value["number"].as_int();
-  chunk.count = value["count"].as_int();
-  chunk.first_step = value["first_step"].as_int();
-  chunk.last_step = value["last_step"].as_int();
-  chunk.first_time_ms = value["first_time"].as_int();
-  chunk.last_time_ms = value["last_time"].as_int();
-  chunk.data = value["data"].as_string();
-  if (chunk.key.size() <= kMaxKeyBytes) return chunk;
+void check_key(const message::Series& series) {
+  if (series.key.size() <= kMaxKeyBytes) return;
   throw Error(Code::kArgument, "a series' key is too long");
 }
 
-SeriesChunk chunk_of(const std::string& key, int64_t number, std::span<const SeriesPoint> points) {
-  SeriesChunk chunk;
+message::Series chunk_of(const std::string& key, int64_t number,
+                         std::span<const SeriesPoint> points) {
+  message::Series chunk;
   chunk.key = key;
   chunk.number = number;
   chunk.count = static_cast<int64_t>(points.size());

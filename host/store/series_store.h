@@ -13,31 +13,24 @@
 #include <vector>
 
 #include "host/base/value.h"
+#include "host/loop/messages/to_controller.h"
 #include "host/store/run_claim.h"
 #include "host/store/series_chunk.h"
 
 namespace rtrain {
 
-// A part of what one rank logged under one key; what a worker sends.
-struct SeriesChunk {
+// A part of what one rank logged under one key, as its worker sends it, and whose it is.
+struct SeriesChunk : message::Series {
   int64_t attempt = 0;
   int64_t rank = 0;
-  std::string key;
-  int64_t number = 0;  // of the chunk, from 0
-  int64_t count = 0;   // of its points
-  int64_t first_step = 0;
-  int64_t last_step = 0;
-  int64_t first_time_ms = 0;
-  int64_t last_time_ms = 0;
-  std::string data;
-
-  Value to_value() const;
-  // Throws Error(kArgument).
-  static SeriesChunk from_value(const Value& value);
 };
 
-// Of points in their order, at least one and at most kMaxChunkPoints; attempt and rank are open.
-SeriesChunk chunk_of(const std::string& key, int64_t number, std::span<const SeriesPoint> points);
+// Throws Error(kArgument) for a key that is too long.
+void check_key(const message::Series& series);
+
+// Of points in their order, at least one and at most kMaxChunkPoints.
+message::Series chunk_of(const std::string& key, int64_t number,
+                         std::span<const SeriesPoint> points);
 
 // One transaction.
 void add_series(RunClaim& claim, std::span<const SeriesChunk> chunks);

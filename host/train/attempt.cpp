@@ -1,12 +1,11 @@
 #include "host/train/attempt.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "host/base/clock.h"
 #include "host/base/fault.h"
 #include "host/base/text.h"
-#include "host/loop/message.h"
+#include "host/loop/build_id.h"
 #include "host/machine/oom_kills.h"
 #include "host/machine/process_facts.h"
 #include "host/train/watch/diag_folder.h"
@@ -35,14 +34,15 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
       threads_(threads_per_worker(run_.spec, num_workers)),
       oom_kills_before_(oom_kills().value_or(0)),
       watchdog_(run_.loop, num_workers, run_.spec.hang_limits, *this),
-      profiles_(run_.loop, [this](int rank, const Value& message) { send(rank, message); }),
+      profiles_(run_.loop, [this](int rank, auto message) { send(rank, std::move(message)); }),
       reports_(run_.loop,
                {.world_size = num_workers,
                 .first_index = start_.first_index,
                 .timeout_s = run_.spec.timeout_s,
                 .notice_s = run_.spec.report_notice_s},
                *this),
-      annotations_(context.writer, [this](int rank, const Value& message) { send(rank, message); }),
+      annotations_(context.writer,
+                   [this](int rank, auto message) { send(rank, std::move(message)); }),
       collectives_(std::in_place, run_.loop, num_workers, run_.spec.collectives, *this),
       stop_course_(run_.loop, num_workers, *this),
       roster_(run_.io, number),
@@ -146,11 +146,11 @@ void Attempt::send_start(int rank) {
   context.gpus = context_.resources.place(rank, num_workers_).gpus;
   context.first_index = start_.first_index;
   if (start_.checkpoint) context.starting_checkpoint = start_.checkpoint->to_value();
-  send(rank, to_value(context));
+  send(rank, std::move(context));
 }
 
-void Attempt::send(int rank, const Value& message) {
-  if (rank < group_.size()) group_.send(rank, message);
+void Attempt::send(int rank, message::ToWorker message) {
+  if (rank < group_.size()) group_.send(rank, std::move(message));
 }
 
 void Attempt::kill() {
@@ -211,78 +211,82 @@ CheckpointProgress Attempt::progress() const {
   return out;
 }
 
-const std::array<Attempt::Route, 22> Attempt::kRoutes = {{
-    {"call", [](Attempt& a, int rank, const Value& m) { a.on_call(rank, m); }},
-    {"cancel", [](Attempt& a, int rank, const Value& m) { a.store_.cancel(rank, m["id"].as_int()); }},
-    {"sync", [](Attempt& a, int rank, const Value& m) { a.collectives_->on_message(rank, m); }},
-    {"report",
-     [](Attempt& a, int rank, const Value& m) {
-       a.reports_.on_report(rank, m);
-       a.context_.checkpoints.progressed();
-     }},
-    {"files", [](Attempt& a, int rank, const Value& m) { a.reports_.on_files(rank, m); }},
-    {"uploaded",
-     [](Attempt& a, int rank, const Value& m) {
-       a.reports_.on_uploaded(rank, m);
-       a.context_.checkpoints.progressed();
-     }},
-    {"checkpoints", [](Attempt& a, int rank, const Value& m) { a.context_.checkpoints.ask(rank, m); }},
-    {"damaged", [](Attempt& a, int, const Value& m) { a.on_damaged(m); }},
-    {"series", [](Attempt& a, int rank, const Value& m) { a.on_series(rank, m); }},
-    {"logged",
-     [](Attempt& a, int rank, const Value& m) {
-       a.run_.events.emit("logged",
-                            {{"rank", rank}, {"names", m["names"]}, {"values", m["values"]}});
-     }},
-    {"series_dropped",
-     [](Attempt& a, int rank, const Value& m) {
-       a.warn(cat("rank ", rank, ": train.log dropped ", m["count"].as_int(),
-                  " points, which came faster than they could be stored"));
-     }},
-    {"annotation", [](Attempt& a, int rank, const Value& m) { a.annotations_.add(a.number_, rank, m); }},
-    {"hello", [](Attempt& a, int rank, const Value& m) { a.on_hello(rank, m); }},
-    {"phase", [](Attempt& a, int rank, const Value& m) { a.on_phase(rank, m); }},
-    {"stack", [](Attempt& a, int rank, const Value& m) { a.watchdog_.on_stack(rank, m); }},
-    {"profile", [](Attempt& a, int rank, const Value& m) { a.profiles_.on_answer(rank, m); }},
-    {"returned", [](Attempt& a, int rank, const Value& m) { a.on_returned(rank, m); }},
-    {"gpus", [](Attempt& a, int rank, const Value& m) { a.on_gpus(rank, m["gpus"]); }},
-    {"failed", [](Attempt& a, int rank, const Value& m) { a.on_failed(rank, m); }},
-    {"stop_calls", [](Attempt& a, int rank, const Value& m) { a.stop_course_.on_calls(rank, m); }},
-    {"stop_seen",
-     [](Attempt& a, int, const Value& m) {
-       a.stop_course_.on_seen(m);
-       a.delegate_.feed(event::StopSeen{});
-     }},
-    {"signal",
-     [](Attempt& a, int, const Value& m) {
-       a.context_.signals.on_forwarded(static_cast<int>(m["number"].as_int()));
-     }},
-}};
+const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
+    on<message::Hello>([](Attempt& a, int rank, const auto& m) { a.on_hello(rank, m); }),
+    on<message::Phase>([](Attempt& a, int rank, const auto& m) { a.on_phase(rank, m); }),
+    on<message::Gpus>(
+        [](Attempt& a, int rank, const auto& m) { a.roster_.set_gpus(rank, m.gpus); }),
+    on<message::Signal>(
+        [](Attempt& a, int, const auto& m) { a.context_.signals.on_forwarded(m.number); }),
+    on<message::Report>([](Attempt& a, int rank, auto m) {
+      a.reports_.on_report(rank, std::move(m));
+      a.context_.checkpoints.progressed();
+    }),
+    on<message::Files>(
+        [](Attempt& a, int rank, auto m) { a.reports_.on_files(rank, std::move(m)); }),
+    on<message::Uploaded>([](Attempt& a, int rank, auto m) {
+      a.reports_.on_uploaded(rank, std::move(m));
+      a.context_.checkpoints.progressed();
+    }),
+    on<message::Series>([](Attempt& a, int rank, auto m) { a.on_series(rank, std::move(m)); }),
+    on<message::SeriesDropped>(
+        [](Attempt& a, int rank, const auto& m) { a.on_series_dropped(rank, m); }),
+    on<message::Logged>([](Attempt& a, int rank, const auto& m) { a.on_logged(rank, m); }),
+    on<message::Annotation>(
+        [](Attempt& a, int rank, auto m) { a.annotations_.add(a.number_, rank, std::move(m)); }),
+    on<message::Checkpoints>(
+        [](Attempt& a, int rank, const auto& m) { a.context_.checkpoints.ask(rank, m); }),
+    on<message::Damaged>([](Attempt& a, int, const auto& m) { a.on_damaged(m); }),
+    on<message::Sync>(
+        [](Attempt& a, int rank, auto m) { a.collectives_->on_sync(rank, std::move(m)); }),
+    on<message::StoreSet>(
+        [](Attempt& a, int rank, auto m) { a.answer(a.store_.call(rank, std::move(m))); }),
+    on<message::StoreGet>(
+        [](Attempt& a, int rank, auto m) { a.answer(a.store_.call(rank, std::move(m))); }),
+    on<message::StoreWait>(
+        [](Attempt& a, int rank, auto m) { a.answer(a.store_.call(rank, std::move(m))); }),
+    on<message::StoreAdd>(
+        [](Attempt& a, int rank, const auto& m) { a.answer(a.store_.call(rank, m)); }),
+    on<message::StoreCheck>(
+        [](Attempt& a, int rank, const auto& m) { a.answer(a.store_.call(rank, m)); }),
+    on<message::StoreDelete>(
+        [](Attempt& a, int rank, const auto& m) { a.answer(a.store_.call(rank, m)); }),
+    on<message::StoreNumKeys>(
+        [](Attempt& a, int rank, const auto& m) { a.answer(a.store_.call(rank, m)); }),
+    on<message::StoreCompareSet>(
+        [](Attempt& a, int rank, const auto& m) { a.answer(a.store_.call(rank, m)); }),
+    on<message::Cancel>([](Attempt& a, int rank, const auto& m) { a.store_.cancel(rank, m.id); }),
+    on<message::Stack>(
+        [](Attempt& a, int rank, auto m) { a.watchdog_.on_stack(rank, std::move(m)); }),
+    on<message::Profile>(
+        [](Attempt& a, int rank, const auto& m) { a.profiles_.on_answer(rank, m); }),
+    on<message::StopCalls>(
+        [](Attempt& a, int rank, const auto& m) { a.stop_course_.on_calls(rank, m); }),
+    on<message::StopSeen>([](Attempt& a, int, const auto& m) {
+      a.stop_course_.on_seen(m);
+      a.delegate_.feed(event::StopSeen{});
+    }),
+    on<message::Returned>([](Attempt& a, int rank, auto m) { a.on_returned(rank, std::move(m)); }),
+    on<message::Failed>([](Attempt& a, int rank, const auto& m) { a.on_failed(rank, m); }),
+};
 
-void Attempt::on_message(int rank, const Value& message) {
+void Attempt::on_message(int rank, Value message) {
   if (roster_.is_gone(rank)) return;  // abandoned
-  const std::string& type = message["type"].as_string();
-  const auto* route = std::find_if(kRoutes.begin(), kRoutes.end(),
-                                   [&](const Route& each) { return each.type == type; });
-  if (route == kRoutes.end()) throw Error(Code::kArgument, cat("unknown message '", type, "'"));
-  route->on_message(*this, rank, message);
+  kRoutes.deliver(*this, rank, std::move(message));
 }
 
-void Attempt::on_call(int rank, const Value& message) {
-  for (auto& answer : store_.call(rank, message)) {
-    send(answer.rank,
-         Map{{"type", "reply"}, {"id", answer.id}, {"value", std::move(answer.value)}});
+void Attempt::answer(std::vector<KeyValueStore::Answer> answers) {
+  for (auto& each : answers) {
+    send(each.rank, message::Reply{.id = each.id, .value = std::move(each.value)});
   }
 }
 
-void Attempt::on_hello(int rank, const Value& message) {
-  const int64_t version = message["version"].as_int();
-  const std::string& id = message["build_id"].as_string();
-  if (version != kProtocolVersion || id != build_id()) {
+void Attempt::on_hello(int rank, const message::Hello& hello) {
+  if (hello.version != kProtocolVersion || hello.build_id != build_id()) {
     throw Error(Code::kEnvironment, "the worker is another build of rtrain than the controller");
   }
   if (run_.spec.join) {
-    const auto pid = static_cast<int>(message["pid"].as_int());
+    const auto pid = static_cast<int>(hello.pid);
     group_.set_pid(rank, pid);
     roster_.set_pid(rank, pid);
   }
@@ -300,56 +304,59 @@ void Attempt::on_dying(int rank) {
 
 void Attempt::tell_death(int rank) { warn(death_notice(rank, group_.pid(rank), group_.size())); }
 
-void Attempt::on_phase(int rank, const Value& message) {
-  const std::string& name = message["name"].as_string();
-  const auto phase = phase_from_name(name);
-  if (!phase) throw Error(Code::kArgument, cat("unknown phase '", name, "'"));
-  run_.events.emit("phase", {{"rank", rank}, {"phase", name}});
+void Attempt::on_phase(int rank, const message::Phase& reached) {
+  const auto phase = phase_from_name(reached.name);
+  if (!phase) throw Error(Code::kArgument, cat("unknown phase '", reached.name, "'"));
+  run_.events.emit("phase", {{"rank", rank}, {"phase", reached.name}});
   // A local worker shows nothing, and could not be ended.
   if (*phase == Phase::kRunning && !run_.spec.local) watchdog_.set_started(rank);
   delegate_.feed(event::PhaseReached{rank, *phase});
 }
 
-void Attempt::on_series(int rank, const Value& message) {
-  SeriesChunk chunk = SeriesChunk::from_value(message["chunk"]);
-  chunk.attempt = number_;
-  chunk.rank = rank;
-  context_.writer.add(std::move(chunk));
+void Attempt::on_series(int rank, message::Series series) {
+  check_key(series);
+  context_.writer.add(SeriesChunk{std::move(series), number_, rank});
 }
 
-void Attempt::on_damaged(const Value& message) {
-  run_.io.write([path = message["path"].as_string(), problem = message["problem"].as_string()](
-                    RunRecord& record) { record.checkpoints().set_damaged(path, problem); });
+void Attempt::on_series_dropped(int rank, const message::SeriesDropped& dropped) {
+  warn(cat("rank ", rank, ": train.log dropped ", dropped.count,
+           " points, which came faster than they could be stored"));
 }
 
-void Attempt::on_returned(int rank, const Value& message) {
+void Attempt::on_logged(int rank, const message::Logged& logged) {
+  run_.events.emit("logged", {{"rank", rank},
+                              {"names", List(logged.names.begin(), logged.names.end())},
+                              {"values", List(logged.values.begin(), logged.values.end())}});
+}
+
+void Attempt::on_damaged(const message::Damaged& damaged) {
+  run_.io.write([damaged](RunRecord& record) {
+    record.checkpoints().set_damaged(damaged.path, damaged.problem);
+  });
+}
+
+void Attempt::on_returned(int rank, message::Returned returned) {
   reports_.on_returned(rank);
   collectives_->on_returned(rank);
   stop_course_.on_left(rank);
-  if (rank == 0) return_value_ = message["value"];
+  if (rank == 0) return_value_ = std::move(returned.value);
   watchdog_.set_returned(rank);
   delegate_.feed(event::Returned{rank});
   context_.checkpoints.progressed();
 }
 
-void Attempt::on_gpus(int rank, const Value& gpus) {
-  std::vector<int> numbers;
-  for (const Value& number : gpus.as_list()) numbers.push_back(static_cast<int>(number.as_int()));
-  roster_.set_gpus(rank, numbers);
-}
-
 // Messages cut a long error short: all of it is in the rank's log. A rank that stays is stuck, as
 // others may be: what all of them do is saved before they are ended.
-void Attempt::on_failed(int rank, const Value& message) {
-  const Error error = error_from_value(message["error"]);
+void Attempt::on_failed(int rank, const message::Failed& failed) {
+  const Error& error = failed.error;
   stop_course_.on_left(rank);
   context_.writer.add_log(
       number_, cat("rank-", rank),
       cat(error.message(), "\n", error.traceback(), error.traceback().empty() ? "" : "\n"));
-  const auto fail = [this, rank, error, at_s = message["error"]["time"].as_float()] {
+  const auto fail = [this, rank, error, at_s = failed.time_s] {
     delegate_.feed(event::Failed{rank, gpus_.explain(rank, error), at_s});
   };
-  if (!message["stays"].bool_or(false)) return fail();
+  if (!failed.stays) return fail();
   watchdog_.save_stacks(error.message(), fail);
 }
 

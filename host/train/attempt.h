@@ -6,12 +6,14 @@
 // call of its worker group.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "host/loop/messages/routes.h"
+#include "host/loop/messages/to_controller.h"
+#include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
 #include "host/train/checkpoints/checkpoint_coordinator.h"
 #include "host/train/group/collective_service.h"
@@ -72,8 +74,8 @@ class Attempt : public CollectiveServiceDelegate,
   // Lets a rank begin.
   void send_start(int rank);
   // Nothing for a rank that was not started.
-  void send(int rank, const Value& message) override;
-  void send_all(const Value& message) override { group_.send_all(message); }
+  void send(int rank, message::ToWorker message) override;
+  void send_all(message::ToWorker message) override { group_.send_all(std::move(message)); }
   // As StopCourse::start.
   void ask_to_stop(double grace_s) { stop_course_.start(grace_s); }
   bool is_asked_to_stop() const { return stop_course_.is_started(); }
@@ -102,15 +104,11 @@ class Attempt : public CollectiveServiceDelegate,
   // Of rank 0's train function.
   const Value& return_value() const { return return_value_; }
 
- private:
-  using OnMessage = void (*)(Attempt& attempt, int rank, const Value& message);
-  struct Route {
-    std::string_view type;
-    OnMessage on_message;
-  };
-  static const std::array<Route, 22> kRoutes;
+  // Who receives what a rank says.
+  static const Routes<message::ToController, Attempt, int> kRoutes;
 
-  void on_message(int rank, const Value& message) override;
+ private:
+  void on_message(int rank, Value message) override;
   void on_output(int rank, std::string_view bytes) override;
   void on_line(int rank, std::string_view stream, std::string line) override;
   void on_progress(int rank, std::string_view text) override;
@@ -131,14 +129,15 @@ class Attempt : public CollectiveServiceDelegate,
   void on_series(SeriesChunk chunk) override { context_.writer.add(std::move(chunk)); }
   int pid(int rank) const override { return group_.pid(rank); }
 
-  void on_call(int rank, const Value& message);
-  void on_hello(int rank, const Value& message);
-  void on_phase(int rank, const Value& message);
-  void on_series(int rank, const Value& message);
-  void on_damaged(const Value& message);
-  void on_returned(int rank, const Value& message);
-  void on_gpus(int rank, const Value& gpus);
-  void on_failed(int rank, const Value& message);
+  void answer(std::vector<KeyValueStore::Answer> answers);
+  void on_hello(int rank, const message::Hello& hello);
+  void on_phase(int rank, const message::Phase& reached);
+  void on_series(int rank, message::Series series);
+  void on_series_dropped(int rank, const message::SeriesDropped& dropped);
+  void on_logged(int rank, const message::Logged& logged);
+  void on_damaged(const message::Damaged& damaged);
+  void on_returned(int rank, message::Returned returned);
+  void on_failed(int rank, const message::Failed& failed);
 
   WorkerGroupOptions group_options() const;
   bool spawn_next(int rank);

@@ -9,7 +9,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
-#include "host/loop/message.h"
+#include "host/loop/messages/record.h"
 #include "host/machine/runtime_folder.h"
 
 namespace rtrain {
@@ -45,7 +45,7 @@ class ControlServer::Peer {
     try {
       channel_.send(message);
     } catch (const Error& e) {  // larger than a frame may be
-      channel_.send(Map{{"error", error_to_value(e, 0)}});
+      channel_.send(Map{{"error", error_to_value(e)}});
     }
   }
 
@@ -54,15 +54,12 @@ class ControlServer::Peer {
   Channel channel_;
 };
 
-ControlServer::ControlServer(Loop& loop, const std::string& run_id) : loop_(loop) {
+ControlServer::ControlServer(Loop& loop, const std::string& run_id, Handler handler)
+    : loop_(loop), handler_(std::move(handler)) {
   remove_stale(runtime_folder());
   socket_ = std::make_unique<RuntimeSocket>(control_socket_name(run_id), SOCK_STREAM);
   listener_ = std::make_unique<Poll>(loop, socket_->take_fd(), [this](int) { on_ready(); });
   listener_->start(UV_READABLE);
-}
-
-void ControlServer::add(const std::string& op, Handler handler) {
-  handlers_[op] = std::move(handler);
 }
 
 void ControlServer::on_ready() {
@@ -71,8 +68,8 @@ void ControlServer::on_ready() {
     const int fd = accept_runtime_socket(listener_->fd());
     if (fd < 0) return;
     auto self = std::make_shared<std::weak_ptr<Peer>>();
-    auto peer = std::make_shared<Peer>(loop_, fd, [this, self](const Value& request) {
-      if (const auto asking = self->lock()) on_request(asking, request);
+    auto peer = std::make_shared<Peer>(loop_, fd, [this, self](Value request) {
+      if (const auto asking = self->lock()) on_request(asking, std::move(request));
     });
     *self = peer;
     peers_.push_back(std::move(peer));
@@ -84,20 +81,17 @@ void ControlServer::remove_closed() {
   std::erase_if(peers_, [](const auto& peer) { return peer->is_closed(); });
 }
 
-void ControlServer::on_request(const std::shared_ptr<Peer>& peer, const Value& request) {
+void ControlServer::on_request(const std::shared_ptr<Peer>& peer, Value request) {
   const Reply reply = [weak = std::weak_ptr(peer)](Value value) {
     if (const auto asking = weak.lock()) asking->send(Map{{"value", std::move(value)}});
   };
   try {
     const std::string op = request["op"].string_or("");
-    const auto handler = handlers_.find(op);
-    if (handler == handlers_.end()) {
-      throw Error(Code::kUnsupported, cat("this run's controller does not know '", op,
-                                          "': it is another version of rtrain"));
-    }
-    handler->second(request, reply);
+    if (handler_(op, std::move(request), reply)) return;
+    throw Error(Code::kUnsupported, cat("this run's controller does not know '", op,
+                                        "': it is another version of rtrain"));
   } catch (const Error& e) {
-    peer->send(Map{{"error", error_to_value(e, 0)}});
+    peer->send(Map{{"error", error_to_value(e)}});
   }
 }
 

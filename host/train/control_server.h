@@ -1,18 +1,18 @@
 // host/train/control_server.h: the socket through which the commands for live runs (`rtrain stop`)
 // reach a run's controller.
 //
-// One Unix socket for each run in the user's runtime folder, named after the run's id. Requests and
-// replies are messages as between controller and worker: a map with `op` in, {value} or {error}
-// out, one reply for each request. Only processes of the same user are heard. The connection closes
+// One Unix socket for each run in the user's runtime folder, named after the run's id. Requests are
+// messages (host/loop/messages/commands.h) whose type is called `op`; {value} or {error} is the
+// reply to each. Only processes of the same user are heard. The connection closes
 // when the run has ended.
 //
 // Belongs to the control thread.
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "host/base/value.h"
 #include "host/loop/channel.h"
@@ -25,25 +25,23 @@ class ControlServer {
  public:
   // Gives the value, once, now or later. Nothing happens when who asked is gone.
   using Reply = std::function<void(Value value)>;
-  // Throws Error for a request that makes no sense: that is its reply.
-  using Handler = std::function<void(const Value& request, const Reply& reply)>;
+  // False for an unknown `op`. Throws Error for a request that makes no sense: that is its reply.
+  using Handler = std::function<bool(const std::string& op, Value request, const Reply& reply)>;
 
   // Takes the place of a socket that a dead controller of this run has left, and removes those of
   // other dead controllers. Throws kEnvironment.
-  ControlServer(Loop& loop, const std::string& run_id);
-
-  void add(const std::string& op, Handler handler);
+  ControlServer(Loop& loop, const std::string& run_id, Handler handler);
 
  private:
   class Peer;
 
   void on_ready();
   void remove_closed();
-  void on_request(const std::shared_ptr<Peer>& peer, const Value& request);
+  void on_request(const std::shared_ptr<Peer>& peer, Value request);
 
   Loop& loop_;
   std::unique_ptr<RuntimeSocket> socket_;
-  std::map<std::string, Handler> handlers_;
+  Handler handler_;
   std::vector<std::shared_ptr<Peer>> peers_;
   std::unique_ptr<Poll> listener_;
 };

@@ -81,8 +81,8 @@ void Controller::on_commit_ended(int64_t index, const CheckpointInfo* checkpoint
   attempt_->on_committed(index);
 }
 
-void Controller::send(int rank, const Value& message) {
-  if (attempt_) attempt_->send(rank, message);
+void Controller::send(int rank, message::ToWorker message) {
+  if (attempt_) attempt_->send(rank, std::move(message));
 }
 
 void Controller::add_validation_log(const CheckpointInfo& checkpoint, std::string_view bytes) {
@@ -194,9 +194,9 @@ void Controller::stop_now(StopKind kind) {
 // A train function in the script's own process has no thread that could be asked.
 void Controller::show_stacks(std::function<void()> then) {
   if (context_.spec.local || machine_.ranks.empty()) return then();
-  attempt_->ask_stacks([this, then = std::move(then)](const List& stacks) {
+  attempt_->ask_stacks([this, then = std::move(then)](const std::vector<RankStack>& stacks) {
     std::string text;
-    for (const Value& stack : stacks) text += stack_text(stack);
+    for (const RankStack& stack : stacks) text += stack_text(stack);
     events_.emit("stacks", {{"text", std::move(text)}});
     then();
   });
@@ -335,7 +335,7 @@ void Controller::tell_stopping(StopKind kind, double grace_s) {
   events_.record("info", cat("a stop was requested: ", stop_by_));
 }
 
-void Controller::perform(const action::SendExit&) { attempt_->send_all(Map{{"type", "exit"}}); }
+void Controller::perform(const action::SendExit&) { attempt_->send_all(message::Exit{}); }
 
 void Controller::perform(const action::KillGroup&) {
   if (attempt_) attempt_->kill();

@@ -70,7 +70,7 @@ class Controller : public AttemptDelegate,
   void on_reports_complete(std::vector<Report> reports) override;
   void on_output_logged() override { hold_output(); }
   bool abandons_function() override;
-  void send(int rank, const Value& message) override;
+  void send(int rank, message::ToWorker message) override;
   void add_validation_log(const CheckpointInfo& checkpoint, std::string_view bytes) override;
   CheckpointProgress progress() const override;
   void on_storage_error(const Error& error) override;
@@ -78,7 +78,7 @@ class Controller : public AttemptDelegate,
   void on_stop_now_command() override { stop_now(StopKind::kOperator); }
   void ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) override;
   void ask_stacks(StackRequest::Done done) override;
-  void send_all(const Value& message) override { attempt_->send_all(message); }
+  void send_all(message::ToWorker message) override { attempt_->send_all(std::move(message)); }
   void on_commit_ended(int64_t index, const CheckpointInfo* checkpoint) override;
   void on_first_signal(StopKind kind, int number) override;
   void on_second_signal() override { stop_now(StopKind::kInterrupt); }

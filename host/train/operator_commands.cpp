@@ -9,25 +9,34 @@
 
 namespace rtrain {
 
+const Routes<message::Command, OperatorCommands, const ControlServer::Reply&>
+    OperatorCommands::kRoutes{
+        on<message::StopRun>([](OperatorCommands& c, const auto& reply, const auto& asked) {
+          reply(to_value(c.stop(asked)));
+        }),
+        on<message::ShowStacks>([](OperatorCommands& c, const auto& reply, const auto& asked) {
+          c.show_stacks(asked, reply);
+        }),
+        on<message::RecordProfiles>([](OperatorCommands& c, const auto& reply, const auto& asked) {
+          c.record_profiles(asked, reply);
+        }),
+    };
+
 OperatorCommands::OperatorCommands(const RunContext& run, const Machine& machine,
                                    OperatorCommandsDelegate& delegate)
-    : run_(run), machine_(machine), delegate_(delegate), server_(run.loop, run.run_id) {
-  server_.add("stop", [this](const Value& request, const ControlServer::Reply& reply) {
-    reply(stop(request));
-  });
-  server_.add("profile", [this](const Value& request, const ControlServer::Reply& reply) {
-    record_profiles(request, reply);
-  });
-  server_.add("stack", [this](const Value& request, const ControlServer::Reply& reply) {
-    show_stacks(request, reply);
-  });
-}
+    : run_(run),
+      machine_(machine),
+      delegate_(delegate),
+      server_(run.loop, run.run_id,
+              [this](const std::string& op, Value request, const ControlServer::Reply& reply) {
+                return kRoutes.try_deliver(op, *this, reply, std::move(request));
+              }) {}
 
 // By the ranks that run the train function; throws kUsage for one that does not.
-std::vector<int> OperatorCommands::profiled_ranks(const Value& request) const {
+std::vector<int> OperatorCommands::profiled_ranks(std::optional<int64_t> asked) const {
   const std::vector<RankState>& ranks = machine_.ranks;
   if (ranks.empty()) throw Error(Code::kUsage, "the run has no worker at the moment");
-  const auto asked = asked_rank(request, ranks.size());
+  check_asked_rank(asked, ranks.size());
   std::vector<int> out;
   for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) {
     if (asked && rank != *asked) continue;
@@ -43,48 +52,49 @@ std::vector<int> OperatorCommands::profiled_ranks(const Value& request) const {
   return out;
 }
 
-void OperatorCommands::record_profiles(const Value& request, const ControlServer::Reply& reply) {
+void OperatorCommands::record_profiles(const message::RecordProfiles& asked,
+                                       const ControlServer::Reply& reply) {
   if (run_.spec.local) {
     throw Error(Code::kUsage,
                 "the train function runs in the script's own process (num_workers = 0): record it "
                 "there, with torch.profiler.profile");
   }
   ProfilePlan plan;
-  plan.ranks = profiled_ranks(request);
-  plan.seconds = request["seconds"].as_float();
-  plan.steps = request["steps"].as_int();
-  plan.timeout_s = request["timeout_s"].as_float();
-  plan.record_shapes = request["record_shapes"].bool_or(false);
+  plan.ranks = profiled_ranks(asked.rank);
+  plan.seconds = asked.seconds;
+  plan.steps = asked.steps;
+  plan.timeout_s = asked.timeout_s;
+  plan.record_shapes = asked.record_shapes;
   plan.stem = cat(run_.run_path, "/profiles/", DiagFolder::name(now_ms(), machine_.attempt));
-  delegate_.ask_profiles(plan, [attempt = machine_.attempt, reply](const List& profiles) {
-    reply(Map{{"attempt", attempt}, {"profiles", profiles}});
+  delegate_.ask_profiles(plan, [attempt = machine_.attempt, reply](auto profiles) {
+    reply(to_value(message::Profiles{.attempt = attempt, .profiles = std::move(profiles)}));
   });
 }
 
-Value OperatorCommands::stop(const Value& request) {
-  const bool now = request["now"].bool_or(false);
-  if (now) {
+message::Stopping OperatorCommands::stop(const message::StopRun& asked) {
+  if (asked.now) {
     delegate_.on_stop_now_command();
-  } else {
-    delegate_.on_stop_command(cat("`rtrain stop` (pid ", request["pid"].as_int(), ")"));
+    return {.grace_s = 0};
   }
-  return Map{{"grace_s", now ? 0.0 : run_.spec.preemption_grace_s}};
+  delegate_.on_stop_command(cat("`rtrain stop` (pid ", asked.pid, ")"));
+  return {.grace_s = run_.spec.preemption_grace_s};
 }
 
-void OperatorCommands::show_stacks(const Value& request, const ControlServer::Reply& reply) {
+void OperatorCommands::show_stacks(const message::ShowStacks& asked,
+                                   const ControlServer::Reply& reply) {
   if (run_.spec.local) {
     throw Error(Code::kUsage,
                 "the train function runs in the script's own process "
                 "(num_workers = 0): there are no workers to ask");
   }
-  const auto answer = [&machine = machine_, reply](List ranks) {
-    reply(Map{{"attempt", machine.attempt},
-              {"state", state_name(machine.state)},
-              {"ranks", std::move(ranks)}});
+  const auto answer = [&machine = machine_, reply](std::vector<RankStack> ranks) {
+    reply(to_value(message::Stacks{.attempt = machine.attempt,
+                                   .state = std::string(state_name(machine.state)),
+                                   .ranks = std::move(ranks)}));
   };
   if (machine_.ranks.empty()) return answer({});
-  const auto rank = asked_rank(request, machine_.ranks.size());
-  delegate_.ask_stacks([&machine = machine_, rank, answer](const List& stacks) {
+  check_asked_rank(asked.rank, machine_.ranks.size());
+  delegate_.ask_stacks([&machine = machine_, rank = asked.rank, answer](const auto& stacks) {
     answer(stack_answer(rank, stacks, machine.ranks));
   });
 }

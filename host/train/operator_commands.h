@@ -4,9 +4,12 @@
 // Belongs to the control thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "host/loop/messages/commands.h"
+#include "host/loop/messages/routes.h"
 #include "host/train/control_server.h"
 #include "host/train/run_context.h"
 #include "host/train/state_machine.h"
@@ -32,11 +35,14 @@ class OperatorCommands {
   OperatorCommands(const RunContext& run, const Machine& machine,
                    OperatorCommandsDelegate& delegate);
 
+  // Who receives which command.
+  static const Routes<message::Command, OperatorCommands, const ControlServer::Reply&> kRoutes;
+
  private:
-  Value stop(const Value& request);
-  std::vector<int> profiled_ranks(const Value& request) const;
-  void record_profiles(const Value& request, const ControlServer::Reply& reply);
-  void show_stacks(const Value& request, const ControlServer::Reply& reply);
+  message::Stopping stop(const message::StopRun& asked);
+  std::vector<int> profiled_ranks(std::optional<int64_t> asked) const;
+  void record_profiles(const message::RecordProfiles& asked, const ControlServer::Reply& reply);
+  void show_stacks(const message::ShowStacks& asked, const ControlServer::Reply& reply);
 
   const RunContext& run_;
   const Machine& machine_;

@@ -21,12 +21,11 @@ List CheckpointClient::reported(bool validated, std::optional<double> timeout_s)
   repeat_ = question == question_ ? repeat_ + 1 : 0;
   question_ = question;
   const std::chrono::duration<double> limit(timeout_s.value_or(context.timeout_s));
-  const int64_t id = worker_.request(Map{{"type", "checkpoints"},
-                                         {"reports", reports},
-                                         {"validated", validated},
-                                         {"repeat", repeat_},
-                                         {"timeout_s", limit.count()},
-                                         {"partial", timeout_s.has_value()}});
+  const int64_t id = worker_.request(message::Checkpoints{.reports = reports,
+                                                          .validated = validated,
+                                                          .repeat = repeat_,
+                                                          .timeout_s = limit.count(),
+                                                          .partial = timeout_s.has_value()});
   const WaitScope waits(worker_.progress(), WaitKind::kBounded, "get_all_reported_checkpoints()");
   const auto answer =
       worker_.wait_reply(id, std::chrono::ceil<std::chrono::milliseconds>(limit) + kGrace);
@@ -39,18 +38,16 @@ List CheckpointClient::reported(bool validated, std::optional<double> timeout_s)
   if (!answer) {
     throw controller_silent("get_all_reported_checkpoints()", limit.count());
   }
-  const Value& error = (*answer)["error"];
-  if (!error.is_nil()) throw error_from_value(error);
   return decode(bytes).as_list();
 }
 
 void CheckpointClient::set_damaged(const std::string& path, const std::string& problem) {
-  worker_.tell(Map{{"type", "damaged"}, {"path", path}, {"problem", problem}});
+  worker_.tell(message::Damaged{.path = path, .problem = problem});
 }
 
-void CheckpointClient::on_part(const Value& message) {
+void CheckpointClient::on_part(const message::Part& part) {
   const std::lock_guard lock(mutex_);
-  parts_[message["id"].as_int()] += message["bytes"].as_string();
+  parts_[part.id] += part.bytes;
 }
 
 }  // namespace rtrain

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "host/base/value.h"
+#include "host/loop/messages/to_worker.h"
 
 namespace rtrain {
 
@@ -29,8 +30,8 @@ class CheckpointClient {
   // Tells the controller that the files of a checkpoint are not those of its commit.
   void set_damaged(const std::string& path, const std::string& problem);
 
-  // The message `part`, before the reply to the same call.
-  void on_part(const Value& message);
+  // Before the reply to the same call.
+  void on_part(const message::Part& part);
 
  private:
   WorkerProcess& worker_;

@@ -24,12 +24,11 @@ std::string CollectiveClient::meet(const std::string& collective, const std::str
   }
   const WorkerContext& context = worker_.context();
   const std::chrono::duration<double> timeout(context.collective_timeout_s);
-  const int64_t id = worker_.request(Map{{"type", "sync"},
-                                         {"sequence", ++sequence_},
-                                         {"world_size", context.world_size},
-                                         {"collective", collective},
-                                         {"caller", caller},
-                                         {"data", data}});
+  const int64_t id = worker_.request(message::Sync{.sequence = ++sequence_,
+                                                   .world_size = context.world_size,
+                                                   .collective = collective,
+                                                   .caller = caller,
+                                                   .data = data});
   const WaitScope waits(worker_.progress(), WaitKind::kAgreement, collective.c_str());
   const auto moves = [&progress = worker_.progress(),
                       copied = worker_.progress().copied_bytes()]() mutable {
@@ -38,9 +37,7 @@ std::string CollectiveClient::meet(const std::string& collective, const std::str
   const auto answer =
       worker_.wait_reply(id, std::chrono::ceil<std::chrono::milliseconds>(timeout) + kGrace, moves);
   if (!answer) throw controller_silent(collective, context.collective_timeout_s);
-  const Value& error = (*answer)["error"];
-  if (!error.is_nil()) throw error_from_value(error);
-  return (*answer)["data"].as_string();
+  return answer->as_string();
 }
 
 }  // namespace rtrain

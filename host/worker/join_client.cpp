@@ -10,7 +10,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text.h"
-#include "host/loop/message.h"
+#include "host/loop/build_id.h"
 #include "host/machine/runtime_socket.h"
 
 namespace rtrain {
@@ -33,8 +33,14 @@ JoinClient::JoinClient(JoinPlace place) : place_(std::move(place)) {}
 
 JoinClient::~JoinClient() { disconnect(); }
 
+const Routes<message::ToJoined, JoinClient::Next> JoinClient::kRoutes{
+    on<message::Endpoint>([](Next&, const auto&) {}),
+    on<message::Refused>([](Next&, const auto& refused) { throw Error(refused.error); }),
+    on<message::Ended>([](Next& next, message::Ended ended) { next.ended = std::move(ended); }),
+};
+
 // Until rank 0 has answered, a connection that ends is one to the end of its fit() before.
-DescriptorMessage JoinClient::next() {
+JoinClient::Next JoinClient::next() {
   const auto deadline = std::chrono::steady_clock::now() + place_.timeout;
   DescriptorMessage message;
   while (!connect() || !wait(message)) {
@@ -47,20 +53,18 @@ DescriptorMessage JoinClient::next() {
     std::this_thread::sleep_for(kRetry);
   }
   is_known_ = true;
-  if (!message.value["error"].is_nil() && message.value["type"].as_string() == "refused") {
-    throw error_from_value(message.value["error"]);
-  }
-  return message;
+  Next out{.fd = message.fd};
+  kRoutes.deliver(out, std::move(message.value));
+  return out;
 }
 
 bool JoinClient::connect() {
   if (fd_ >= 0) return true;
   fd_ = is_known_ ? -1 : connect_runtime_socket(place_.socket, SOCK_SEQPACKET);
   if (fd_ < 0) return false;
-  return send_descriptor_message(fd_, Map{{"rank", place_.rank},
-                                          {"fit", place_.fit},
-                                          {"build_id", build_id()},
-                                          {"pid", static_cast<int64_t>(getpid())}});
+  return send_descriptor_message(
+      fd_, to_value(message::Join{
+               .rank = place_.rank, .fit = place_.fit, .build_id = build_id(), .pid = getpid()}));
 }
 
 // As long as rank 0's process lives: only it knows when the next attempt begins.

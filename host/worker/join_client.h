@@ -1,14 +1,15 @@
 // host/worker/join_client.h: the process of a rank above 0 of a job that another launcher has
 // started: its connection to rank 0's process, which is the controller.
 //
-// See host/train/group/join_server.h for what is said.
+// What is said: host/loop/messages/join.h.
 #pragma once
 
 #include <chrono>
 #include <string>
 
-#include "host/base/value.h"
 #include "host/loop/descriptor_message.h"
+#include "host/loop/messages/join.h"
+#include "host/loop/messages/routes.h"
 
 namespace rtrain {
 
@@ -26,9 +27,17 @@ class JoinClient {
   JoinClient(const JoinClient&) = delete;
   JoinClient& operator=(const JoinClient&) = delete;
 
-  // The next seat, with the descriptor of its channel, or the end of the run. Throws kTimeout when
-  // rank 0 is not there in time, kWorkerLost when it has gone, and what it refuses.
-  DescriptorMessage next();
+  // The next attempt's channel, or the end of the run.
+  struct Next {
+    int fd = -1;
+    message::Ended ended = {};  // without a channel
+  };
+  // Throws kTimeout when rank 0 is not there in time, kWorkerLost when it has gone, and what it
+  // refuses.
+  Next next();
+
+  // Who receives what rank 0's process says.
+  static const Routes<message::ToJoined, Next> kRoutes;
 
  private:
   bool connect();

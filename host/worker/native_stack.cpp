@@ -150,7 +150,7 @@ std::vector<ThreadStack> native_stacks(void (*on_main_thread)()) {
     while (!slots[i].done && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    ThreadStack stack{tids[i], thread_name(tids[i]), {}};
+    ThreadStack stack{.name = thread_name(tids[i]), .tid = tids[i], .frames = {}};
     const bool answered = slots[i].done.load(std::memory_order_acquire);
     if (answered) {
       for (int k = kHandlerFrames; k < slots[i].count; ++k) {

@@ -4,19 +4,12 @@
 // debugger is needed. Threads that wait in the kernel without taking signals are left out.
 #pragma once
 
-#include <functional>
-#include <string>
 #include <vector>
 
 #include "host/base/progress_page.h"
+#include "host/loop/messages/to_controller.h"
 
 namespace rtrain {
-
-struct ThreadStack {
-  int tid = 0;
-  std::string name;
-  std::vector<std::string> frames;  // the innermost first
-};
 
 // Prepares the process; main thread, before any other thread.
 void install_stack_signal();

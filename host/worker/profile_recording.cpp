@@ -40,20 +40,16 @@ class Unfinished {
   std::string path_;
 };
 
-struct Wanted {
-  double seconds;
-  uint64_t steps;
-  double timeout_s;
-};
-
 // Until the time has passed, or so many more reports were made. The number of reports.
-uint64_t wait_for_end(Progress& progress, const Wanted& wanted) {
+int64_t wait_for_end(Progress& progress, const message::AskProfile& asked) {
   const double begin_s = monotonic_s();
-  const auto count = [&] { return progress.page().reports.load(std::memory_order_relaxed); };
-  const uint64_t before = count();
-  const double most_s = wanted.steps > 0 ? wanted.timeout_s : wanted.seconds;
+  const auto count = [&] {
+    return static_cast<int64_t>(progress.page().reports.load(std::memory_order_relaxed));
+  };
+  const int64_t before = count();
+  const double most_s = asked.steps > 0 ? asked.timeout_s : asked.seconds;
   while (monotonic_s() - begin_s < most_s) {
-    if (wanted.steps > 0 && count() - before >= wanted.steps) break;
+    if (asked.steps > 0 && count() - before >= asked.steps) break;
     std::this_thread::sleep_for(kLook);
   }
   return count() - before;
@@ -66,46 +62,41 @@ std::string distributed_info(const WorkerContext& context) {
                            {"world_size", context.world_size}}));
 }
 
-Map record(const ProfilerApi& profiler, Progress& progress, const Value& request,
-           const WorkerContext& context) {
-  const Wanted wanted{request["seconds"].as_float(),
-                      static_cast<uint64_t>(request["steps"].as_int()),
-                      request["timeout_s"].as_float()};
-  Unfinished file(request["path"].as_string());
+message::Profile record(const ProfilerApi& profiler, Progress& progress,
+                        const message::AskProfile& asked, const WorkerContext& context) {
+  Unfinished file(asked.path);
   ProfileOptions options;
   options.cuda = options.with_stack = options.all_threads = true;
-  options.record_shapes = request["record_shapes"].bool_or(false);
+  options.record_shapes = asked.record_shapes;
   profiler.start(options);
   profiler.add_metadata("distributedInfo", distributed_info(context));
   const double begin_s = monotonic_s();
-  const uint64_t reports = wait_for_end(progress, wanted);
-  const double seconds = monotonic_s() - begin_s;
-  const int64_t events = profiler.stop(file.path());
+  message::Profile out{.path = asked.path};
+  out.reports = wait_for_end(progress, asked);
+  out.seconds = monotonic_s() - begin_s;
+  out.events = profiler.stop(file.path());
   file.keep();
-  Map out{{"path", request["path"]},
-          {"events", events},
-          {"seconds", seconds},
-          {"reports", static_cast<int64_t>(reports)}};
-  if (reports < wanted.steps) {
-    out.set("note", cat("it has made ", reports, " of ", wanted.steps, " reports in ",
-                        wanted.timeout_s, " s (--timeout)"));
+  if (out.reports < asked.steps) {
+    out.note = cat("it has made ", out.reports, " of ", asked.steps, " reports in ",
+                   asked.timeout_s, " s (--timeout)");
   }
   return out;
 }
 
 }  // namespace
 
-Map record_profile(Progress& progress, const Value& request, const WorkerContext& context) {
+message::Profile record_profile(Progress& progress, const message::AskProfile& asked,
+                                const WorkerContext& context) {
   const ProfilerApi* profiler = engine_profiler();
   if (profiler == nullptr) {
-    return Map{{"error", "it has not made a tensor yet: LibTorch, which records, is not loaded"}};
+    return {.error = "it has not made a tensor yet: LibTorch, which records, is not loaded"};
   }
   try {
-    return record(*profiler, progress, request, context);
+    return record(*profiler, progress, asked, context);
   } catch (const Error& e) {
-    return Map{{"error", e.message()}};
+    return {.error = e.message()};
   } catch (const std::exception& e) {
-    return Map{{"error", e.what()}};
+    return {.error = e.what()};
   }
 }
 

@@ -4,14 +4,15 @@
 // recording on demand is: a main thread that is stuck is seen as well.
 #pragma once
 
-#include "host/base/value.h"
-#include "host/loop/message.h"
+#include "host/loop/messages/to_controller.h"
+#include "host/loop/messages/to_worker.h"
 #include "host/worker/progress.h"
 
 namespace rtrain {
 
-// Carries the message `profile` out; gives the fields of its answer (host/loop/message.h). Takes as
-// long as the message says; for a thread of its own.
-Map record_profile(Progress& progress, const Value& request, const WorkerContext& context);
+// Records what is asked for; the answer is without the request's id. Takes as long as the request
+// says; for a thread of its own.
+message::Profile record_profile(Progress& progress, const message::AskProfile& asked,
+                                const WorkerContext& context);
 
 }  // namespace rtrain

@@ -15,18 +15,20 @@ std::optional<Value> Replies::wait(const std::string& key, std::chrono::millisec
   const auto is_over = [&] { return closed_ || answers_[key].has_value(); };
   while (!idle_.wait_for(changed_, lock, timeout, is_over) && moves()) {
   }
-  std::optional<Value> answer = std::move(answers_[key]);
+  std::optional<Answer> answer = std::move(answers_[key]);
   answers_.erase(key);
   if (!answer && closed_) throw controller_lost();
-  return answer;
+  if (!answer) return std::nullopt;
+  if (answer->error) throw Error(*answer->error);
+  return std::move(answer->value);
 }
 
-void Replies::set(const std::string& key, Value value) {
+void Replies::set(const std::string& key, Value value, std::optional<Error> error) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = answers_.find(key);
     if (found == answers_.end()) return;
-    found->second = std::move(value);
+    found->second = Answer{std::move(value), std::move(error)};
   }
   changed_.notify_all();
 }

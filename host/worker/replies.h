@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "host/base/error.h"
 #include "host/base/value.h"
 #include "host/worker/idle.h"
 
@@ -23,20 +24,25 @@ class Replies {
 
   // Announces a wait; before the request is sent.
   void expect(const std::string& key);
-  // The answer; nothing when the deadline has passed, which begins anew as long as what is waited
-  // for `moves`. Throws kPeerLost once closed.
+  // The answer; nothing when the deadline has passed, which begins again as long as what is waited
+  // for `moves`. Throws the error that was answered, kPeerLost once closed.
   std::optional<Value> wait(
       const std::string& key, std::chrono::milliseconds timeout,
       const std::function<bool()>& moves = [] { return false; });
   // Nothing happens when nobody waits for the key.
-  void set(const std::string& key, Value value);
+  void set(const std::string& key, Value value, std::optional<Error> error = {});
   void close();
 
  private:
+  struct Answer {
+    Value value;
+    std::optional<Error> error;
+  };
+
   const Idle& idle_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, std::optional<Value>> answers_;
+  std::map<std::string, std::optional<Answer>> answers_;
   bool closed_ = false;
 };
 

@@ -59,23 +59,24 @@ void Reporter::close() {
 
 std::optional<std::string> Reporter::report(const Value& metrics, const ReportOptions& options) {
   if (!options.checkpoint) {
-    send_report(metrics, options, {});
+    send_report(metrics, options, {.metrics = {}});
     return std::nullopt;
   }
   check_options(options);
   check_is_folder(*options.checkpoint);
   ReportOptions taken = options;
-  Map message{{"upload", "files"}};
+  message::Report report{.metrics = {}, .upload = "files"};
   if (options.mode == UploadMode::kNoUpload) {
     taken.delete_source = false;
     taken.checkpoint = folder_inside_run(*options.checkpoint, context_.run_path,
                                          "report: with NO_UPLOAD, a checkpoint that");
     wait_for_writes(*taken.checkpoint);
     if (taken.directory_name.empty()) taken.directory_name = own_name(*taken.checkpoint);
-    message = Map{{"upload", "folder"}, {"folder", *taken.checkpoint}};
+    report.upload = "folder";
+    report.folder = *taken.checkpoint;
   }
   wait_for_uploads(false);
-  const int64_t index = send_report(metrics, taken, std::move(message));
+  const int64_t index = send_report(metrics, taken, std::move(report));
   if (options.mode != UploadMode::kNoUpload) uploader_.post([this, index] { stage(index); });
   return wait_unless_async(index);
 }
@@ -84,9 +85,8 @@ std::string Reporter::begin_upload(const Value& metrics, const ReportOptions& op
   check_options(options);
   wait_for_uploads(false);
   const bool asks = context_.world_rank != 0;
-  Map message{{"upload", "files"}};
-  if (asks) message.set("asks_name", true);
-  const int64_t index = send_report(metrics, options, std::move(message));
+  const int64_t index =
+      send_report(metrics, options, {.metrics = {}, .upload = "files", .asks_name = asks});
   const std::string name = asks ? wait_for_name(index) : options.directory_name;
   return name.empty() ? CheckpointFiles::default_name(index) : name;
 }
@@ -116,7 +116,7 @@ void Reporter::deliver(int64_t index, const std::string& folder, bool temporary)
     attached.moves = true;
   }
   if (temporary) return uploader_.post([this, index] { stage(index); });
-  send(Map{{"type", "uploaded"}, {"index", index}, {"folder", taken}});
+  send(message::Uploaded{.index = index, .folder = taken});
 }
 
 void Reporter::fail_upload(const Error& error) {
@@ -125,8 +125,7 @@ void Reporter::fail_upload(const Error& error) {
     const std::lock_guard lock(mutex_);
     if (attached_.erase(index) == 0) return;
   }
-  channel_.send(
-      Map{{"type", "uploaded"}, {"index", index}, {"error", error_to_value(error, monotonic_s())}});
+  channel_.send(to_value(message::Uploaded{.index = index, .error = error}));
 }
 
 void Reporter::check_options(const ReportOptions& options) const {
@@ -137,20 +136,20 @@ void Reporter::check_options(const ReportOptions& options) const {
 }
 
 // The index is taken and the answer awaited from here on, whatever happens to the files.
-int64_t Reporter::send_report(const Value& metrics, const ReportOptions& options, Map message) {
+int64_t Reporter::send_report(const Value& metrics, const ReportOptions& options,
+                              message::Report report) {
   const size_t bytes = checked_size(metrics);
   const int64_t index = context_.first_index + made_;
   backlog_.add(bytes, index, context_.timeout_s);
-  message.set("type", "report");
-  message.set("index", index);
-  message.set("time", now_ms());
-  message.set("metrics", metrics);
-  if (!options.directory_name.empty()) message.set("directory_name", options.directory_name);
-  if (!options.validation.is_nil()) message.set("validation", options.validation);
-  if (options.call_site != last_site_) message.set("site", last_site_ = options.call_site);
-  if (backlog_.should_ask(bytes)) message.set("ask", true);
+  report.index = index;
+  report.time_ms = now_ms();
+  report.metrics = metrics;
+  report.directory_name = options.directory_name;
+  report.validation = options.validation;
+  if (options.call_site != last_site_) report.call_site = last_site_ = options.call_site;
+  report.asks_progress = backlog_.should_ask(bytes);
   if (options.checkpoint) attach(index, options);
-  send(message);
+  send(std::move(report));
   ++made_;
   progress_.count_report();
   flush(index);
@@ -296,10 +295,9 @@ void Reporter::send_staged(int64_t index, const std::string& folder, bool moves)
   // In parts: a folder of many files has a longer list than one frame may have.
   for (size_t begin = 0; begin < list.size(); begin += kFilesAMessage) {
     const size_t end = std::min(list.size(), begin + kFilesAMessage);
-    send(Map{{"type", "files"},
-             {"index", index},
-             {"files", List(list.begin() + static_cast<std::ptrdiff_t>(begin),
-                            list.begin() + static_cast<std::ptrdiff_t>(end))}});
+    send(message::Files{.index = index,
+                        .files = List(list.begin() + static_cast<std::ptrdiff_t>(begin),
+                                      list.begin() + static_cast<std::ptrdiff_t>(end))});
   }
   staged.set("files", List{});
   {
@@ -308,7 +306,7 @@ void Reporter::send_staged(int64_t index, const std::string& folder, bool moves)
       found->second.uploaded = true;
     }
   }
-  send(Map{{"type", "uploaded"}, {"index", index}, {"checkpoint", std::move(staged)}});
+  send(message::Uploaded{.index = index, .checkpoint = std::move(staged)});
   changed_.notify_all();
 }
 
@@ -319,45 +317,38 @@ void Reporter::set_upload_failed(int64_t index, const Error& error) {
     const std::lock_guard lock(mutex_);
     set_answer(index, std::nullopt, error);
   }
-  channel_.send(
-      Map{{"type", "uploaded"}, {"index", index}, {"error", error_to_value(error, monotonic_s())}});
+  channel_.send(to_value(message::Uploaded{.index = index, .error = error}));
 }
 
-void Reporter::on_message(const Value& message) {
-  const std::string& type = message["type"].as_string();
-  if (type == "taken") return backlog_.take(message["count"].as_int() - context_.first_index);
-  const int64_t index = message["index"].as_int();
-  if (type == "named") {
-    const std::lock_guard lock(mutex_);
-    const auto found = attached_.find(index);
-    if (found != attached_.end()) found->second.name = message["name"].as_string();
-    changed_.notify_all();
-  } else if (type == "seal") {
-    uploader_.post([this, index] { stage(index); });
-  } else if (type == "reported") {
-    on_reported(index, message);
-  }
+void Reporter::on_acknowledged(const message::Acknowledged& acknowledged) {
+  backlog_.take(acknowledged.count - context_.first_index);
 }
 
-void Reporter::on_reported(int64_t index, const Value& message) {
-  std::optional<std::string> path;
-  std::optional<Error> error;
-  if (message["error"].is_map()) {
-    error = error_from_value(message["error"]);
-  } else {
-    path = message["path"].string_or("");
-  }
+void Reporter::on_named(const message::Named& named) {
+  const std::lock_guard lock(mutex_);
+  const auto found = attached_.find(named.index);
+  if (found != attached_.end()) found->second.name = named.name;
+  changed_.notify_all();
+}
+
+void Reporter::on_seal(const message::Seal& seal) {
+  uploader_.post([this, index = seal.index] { stage(index); });
+}
+
+void Reporter::on_reported(const message::Reported& reported) {
+  const auto& [index, path, error] = reported;
   std::unique_lock lock(mutex_);
   const auto found = attached_.find(index);
   if (found == attached_.end()) return;
   const Attached& attached = found->second;
-  if (path) last_checkpoint_ = *path;
-  if (error || attached.source.empty()) return set_answer(index, path, error);
+  if (error) return set_answer(index, std::nullopt, error);
+  last_checkpoint_ = path;
+  if (attached.source.empty()) return set_answer(index, path, std::nullopt);
   // Not on this thread: a large folder takes its time.
-  uploader_.post([this, index, path, source = attached.source] {
+  uploader_.post([this, reported, source = attached.source] {
     remove_source(source);
     const std::lock_guard relock(mutex_);
-    set_answer(index, path, std::nullopt);
+    set_answer(reported.index, reported.path, std::nullopt);
   });
 }
 
@@ -388,7 +379,7 @@ void Reporter::fail_async(int64_t index, const std::string& call_site, const Err
     return;
   }
   failure_ = named;
-  channel_.send(Map{{"type", "failed"}, {"error", error_to_value(named, monotonic_s())}});
+  channel_.send(to_value(message::Failed{.error = named, .time_s = monotonic_s()}));
 }
 
 std::optional<std::string> Reporter::last_checkpoint() const {
@@ -398,8 +389,8 @@ std::optional<std::string> Reporter::last_checkpoint() const {
 
 void Reporter::finish() { wait_for_uploads(true); }
 
-void Reporter::send(const Value& message) {
-  if (!channel_.send(message)) throw controller_lost();
+void Reporter::send(message::ToController message) {
+  if (!channel_.send(to_value(std::move(message)))) throw controller_lost();
 }
 
 std::chrono::milliseconds Reporter::user_timeout() const { return to_ms(context_.timeout_s); }

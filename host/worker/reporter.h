@@ -3,7 +3,7 @@
 //
 // A report is one message, in the kernel's hands before the call returns. What it brings follows:
 // the upload thread stages the files and says so. report(), begin_upload(), end_upload() and
-// finish() belong to the main thread, on_message() to the control thread. One checkpoint at a time
+// finish() belong to the main thread, on_…() to the control thread. One checkpoint at a time
 // is on its way: the next one waits for the upload of the one before.
 #pragma once
 
@@ -18,7 +18,8 @@
 #include "host/base/error.h"
 #include "host/base/value.h"
 #include "host/loop/channel.h"
-#include "host/loop/message.h"
+#include "host/loop/messages/to_controller.h"
+#include "host/loop/messages/to_worker.h"
 #include "host/worker/idle.h"
 #include "host/worker/pending_writes.h"
 #include "host/worker/progress.h"
@@ -74,8 +75,11 @@ class Reporter {
   void finish();
   int64_t num_reports() const { return made_; }
 
-  // taken, named, seal, reported.
-  void on_message(const Value& message);
+  // What the controller says about reports.
+  void on_acknowledged(const message::Acknowledged& acknowledged);
+  void on_named(const message::Named& named);
+  void on_seal(const message::Seal& seal);
+  void on_reported(const message::Reported& reported);
   // Ends every wait with kPeerLost.
   void close();
 
@@ -95,7 +99,7 @@ class Reporter {
     std::optional<Error> error;
   };
 
-  int64_t send_report(const Value& metrics, const ReportOptions& options, Map message);
+  int64_t send_report(const Value& metrics, const ReportOptions& options, message::Report report);
   void flush(int64_t index);
   void check_options(const ReportOptions& options) const;
   void attach(int64_t index, const ReportOptions& options);
@@ -111,11 +115,10 @@ class Reporter {
   void wait_for_writes(const std::string& folder);
   void send_staged(int64_t index, const std::string& folder, bool moves);
   void set_upload_failed(int64_t index, const Error& error);
-  void on_reported(int64_t index, const Value& message);
   void set_answer(int64_t index, const std::optional<std::string>& path,
                   const std::optional<Error>& error);
   void fail_async(int64_t index, const std::string& call_site, const Error& error);
-  void send(const Value& message);
+  void send(message::ToController message);
   std::chrono::milliseconds user_timeout() const;
 
   Channel& channel_;

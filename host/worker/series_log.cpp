@@ -97,8 +97,7 @@ bool SeriesLog::send_chunk(const std::string& key) {
                   series.points.begin() + static_cast<std::ptrdiff_t>(count));
     number = series.number;
   }
-  Map message{{"type", "series"}, {"chunk", chunk_of(key, number, points).to_value()}};
-  if (!channel_.send(message)) return false;
+  if (!channel_.send(to_value(chunk_of(key, number, points)))) return false;
   const std::lock_guard lock(mutex_);
   Series& series = series_.find(key)->second;
   waiting_ -= points.size() - series.sent;
@@ -123,27 +122,25 @@ void SeriesLog::note(const Entry& entry) {
 }
 
 void SeriesLog::send_newest() {
-  List names;
-  List values;
+  message::Logged logged;
   {
     const std::lock_guard lock(mutex_);
     if (!std::exchange(is_news_, false)) return;
     for (const auto& [name, value] : newest_) {
-      names.emplace_back(name);
-      values.emplace_back(value);
+      logged.names.push_back(name);
+      logged.values.push_back(value);
     }
   }
-  channel_.send(
-      Map{{"type", "logged"}, {"names", std::move(names)}, {"values", std::move(values)}});
+  channel_.send(to_value(std::move(logged)));
 }
 
 void SeriesLog::send_dropped() {
-  size_t dropped = 0;
+  int64_t dropped = 0;
   {
     const std::lock_guard lock(mutex_);
     std::swap(dropped, dropped_);
   }
-  if (dropped > 0) channel_.send(Map{{"type", "series_dropped"}, {"count", dropped}});
+  if (dropped > 0) channel_.send(to_value(message::SeriesDropped{.count = dropped}));
 }
 
 bool SeriesLog::flush(std::chrono::milliseconds timeout) {

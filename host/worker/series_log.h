@@ -56,7 +56,7 @@ class SeriesLog {
   std::map<std::string, double, std::less<>> newest_;  // of the first keys, to be shown
   bool is_news_ = false;
   size_t waiting_ = 0;  // points that were never sent
-  size_t dropped_ = 0;
+  int64_t dropped_ = 0;
   int64_t next_step_ = 0;
   bool is_due_ = false;    // the timer is, or will be, armed
   bool is_early_ = false;  // send_all is posted, ahead of the timer

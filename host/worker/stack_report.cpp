@@ -57,61 +57,57 @@ void set_hook() {
   lua_sethook(sample.state, &on_hook, kAnyEvent, 1);
 }
 
-List sampled_lines() {
+std::vector<std::string> sampled_lines() {
   const auto deadline = std::chrono::steady_clock::now() + kHookWait;
   while (!sample.done && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  List out;
+  std::vector<std::string> out;
   if (!sample.done.load(std::memory_order_acquire)) return out;
   for (int i = 0; i < sample.count; ++i)
-    out.push_back(sample.frames[static_cast<size_t>(i)].view());
+    out.emplace_back(sample.frames[static_cast<size_t>(i)].view());
   return out;
 }
 
 }  // namespace
 
-List to_list(const std::vector<ThreadStack>& stacks) {
-  List out;
+void fit_into_message(std::vector<ThreadStack>& stacks) {
   size_t bytes = 0;
-  for (const ThreadStack& stack : stacks) {
-    List frames;
+  for (ThreadStack& stack : stacks) {
+    size_t kept = 0;
     for (const std::string& frame : stack.frames) {
       bytes += frame.size();
       if (bytes > kMaxFramesBytes) break;
-      frames.push_back(frame);
+      ++kept;
     }
-    out.push_back(Map{{"name", stack.name}, {"tid", stack.tid}, {"frames", std::move(frames)}});
+    stack.frames.resize(kept);
   }
-  return out;
 }
 
-Map stack_report(Progress& progress) {
+message::Stack stack_report(Progress& progress) {
   const auto blocked = progress.page().blocked.read();
   const bool waits = blocked && blocked->depth > 0;
   sample.state = progress.state();
   sample.done = false;
   sample.wanted = !waits && sample.state != nullptr;
-  const List threads = to_list(native_stacks(sample.wanted ? &set_hook : nullptr));
-  Map out{{"pid", static_cast<int64_t>(getpid())}, {"threads", threads}};
+  message::Stack out;
+  out.pid = getpid();
+  out.threads = native_stacks(sample.wanted ? &set_hook : nullptr);
+  fit_into_message(out.threads);
   if (waits) {
-    List lines;
     for (int i = 0; i < blocked->num_frames; ++i) {
-      lines.push_back(blocked->frames[static_cast<size_t>(i)].view());
+      out.lua.emplace_back(blocked->frames[static_cast<size_t>(i)].view());
     }
-    out.set("state", cat("waits in ", blocked->operation.view(), " for ",
-                         static_cast<int64_t>(monotonic_s() - blocked->since_s), " s"));
-    out.set("lua", std::move(lines));
+    out.state = cat("waits in ", blocked->operation.view(), " for ",
+                    static_cast<int64_t>(monotonic_s() - blocked->since_s), " s");
     return out;
   }
-  List lines = sample.wanted || sample.done ? sampled_lines() : List{};
-  std::string state = "busy";
-  if (lines.empty()) {
-    state = hooks_reach_compiled_code() ? "busy in native code"
-                                        : "busy in native code or in a compiled loop";
+  if (sample.wanted || sample.done) out.lua = sampled_lines();
+  out.state = "busy";
+  if (out.lua.empty()) {
+    out.state = hooks_reach_compiled_code() ? "busy in native code"
+                                            : "busy in native code or in a compiled loop";
   }
-  out.set("state", state);
-  out.set("lua", std::move(lines));
   return out;
 }
 

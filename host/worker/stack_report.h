@@ -5,17 +5,18 @@
 // Those of a main thread that waits come from its page.
 #pragma once
 
-#include "host/base/value.h"
+#include <vector>
+
+#include "host/loop/messages/to_controller.h"
 #include "host/worker/native_stack.h"
 #include "host/worker/progress.h"
 
 namespace rtrain {
 
-// [{name, tid, frames}], which fit into a message: of very many threads the last have fewer frames.
-List to_list(const std::vector<ThreadStack>& stacks);
+// Leaves frames out until the stacks fit into a message: of very many threads the last have fewer.
+void fit_into_message(std::vector<ThreadStack>& stacks);
 
-// {pid, state = "busy" | "waits in …", lua = list of "file:line", threads = list of {name, tid,
-// frames}}. Takes up to a second; for a thread of its own, one at a time.
-Map stack_report(Progress& progress);
+// Without the request's id. Takes up to a second; for a thread of its own, one at a time.
+message::Stack stack_report(Progress& progress);
 
 }  // namespace rtrain

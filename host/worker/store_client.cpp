@@ -15,49 +15,44 @@ WorkerProcess& worker() {
   throw Error(Code::kArgument, "the processes' store is there in the train function only");
 }
 
-List to_list(const std::vector<std::string>& keys) { return List(keys.begin(), keys.end()); }
-
 std::string quoted(std::span<const std::string> keys) { return cat("'", join(keys, "', '"), "'"); }
 
 void set(const std::string& key, const std::string& value) {
-  worker().post_store(Map{{"op", "set"}, {"key", key}, {"value", value}});
+  worker().tell(message::StoreSet{.key = key, .value = value});
 }
 
 std::string get(const std::string& key, Milliseconds timeout) {
-  return worker()
-      .wait_store(Map{{"op", "get"}, {"key", key}}, timeout, quoted({&key, 1}))
-      .as_string();
+  return worker().wait_store(message::StoreGet{.key = key}, timeout, quoted({&key, 1})).as_string();
 }
 
 int64_t add(const std::string& key, int64_t delta) {
-  return worker().call_store(Map{{"op", "add"}, {"key", key}, {"delta", delta}}).as_int();
+  return worker().call_store(message::StoreAdd{.key = key, .delta = delta}).as_int();
 }
 
 bool check(const std::vector<std::string>& keys) {
-  return worker().call_store(Map{{"op", "check"}, {"keys", to_list(keys)}}).as_bool();
+  return worker().call_store(message::StoreCheck{.keys = keys}).as_bool();
 }
 
 void wait(const std::vector<std::string>& keys, Milliseconds timeout) {
-  worker().wait_store(Map{{"op", "wait"}, {"keys", to_list(keys)}}, timeout, quoted(keys));
+  worker().wait_store(message::StoreWait{.keys = keys}, timeout, quoted(keys));
 }
 
 // Called by destructors: after the channel has closed there is nothing to delete from.
 bool remove(const std::string& key) {
   try {
-    return worker().call_store(Map{{"op", "delete"}, {"key", key}}).as_bool();
+    return worker().call_store(message::StoreDelete{.key = key}).as_bool();
   } catch (const Error& e) {
     if (e.code() != Code::kPeerLost) throw;
     return false;
   }
 }
 
-int64_t num_keys() { return worker().call_store(Map{{"op", "num_keys"}}).as_int(); }
+int64_t num_keys() { return worker().call_store(message::StoreNumKeys{}).as_int(); }
 
 std::string compare_set(const std::string& key, const std::string& expected,
                         const std::string& desired) {
   return worker()
-      .call_store(
-          Map{{"op", "compare_set"}, {"key", key}, {"expected", expected}, {"desired", desired}})
+      .call_store(message::StoreCompareSet{.key = key, .expected = expected, .desired = desired})
       .as_string();
 }
 

@@ -18,10 +18,12 @@
 #include "host/base/codec.h"
 #include "host/base/fault.h"
 #include "host/base/text.h"
+#include "host/loop/build_id.h"
 #include "host/loop/frame.h"
 #include "host/loop/process.h"
 #include "host/loop/signal.h"
 #include "host/loop/timer.h"
+#include "host/loop/worker_descriptors.h"
 #include "host/store/checkpoint_files.h"
 #include "host/worker/controller_lost.h"
 #include "host/worker/crash_handler.h"
@@ -102,7 +104,8 @@ void WorkerProcess::begin(int fd, Channel::OnClose on_close) {
   replies_.expect(kStartKey);
   replies_.expect(kExitKey);
   channel_ = std::make_unique<Channel>(
-      loop_, fd, [this](const Value& message) { on_message(message); }, std::move(on_close));
+      loop_, fd, [this](Value message) { kRoutes.deliver(*this, std::move(message)); },
+      std::move(on_close));
   reporter_ = std::make_unique<Reporter>(*channel_, context_, pending_writes_, idle_, *progress_);
   series_log_ = std::make_unique<SeriesLog>(loop_, *channel_);
   control_ = std::thread([this] {
@@ -111,10 +114,7 @@ void WorkerProcess::begin(int fd, Channel::OnClose on_close) {
     loop_.run();
   });
   fault_point("worker.hello");
-  send(Map{{"type", "hello"},
-           {"version", kProtocolVersion},
-           {"build_id", build_id()},
-           {"pid", static_cast<int64_t>(getpid())}});
+  send(message::Hello{.version = kProtocolVersion, .build_id = build_id(), .pid = getpid()});
 }
 
 WorkerProcess::~WorkerProcess() {
@@ -140,9 +140,8 @@ void WorkerProcess::take_signals() {
   sigemptyset(&taken);
   for (const int number : kStopSignals) {
     sigaddset(&taken, number);
-    signals.push_back(std::make_unique<Signal>(loop_, number, [this, number] {
-      channel_->send(Map{{"type", "signal"}, {"number", number}});
-    }));
+    signals.push_back(std::make_unique<Signal>(
+        loop_, number, [this, number] { tell(message::Signal{.number = number}); }));
   }
   pthread_sigmask(SIG_UNBLOCK, &taken, nullptr);
   Timer heart(loop_, [this, &heart] {
@@ -154,52 +153,59 @@ void WorkerProcess::take_signals() {
   loop_.run();
 }
 
-void WorkerProcess::on_message(const Value& message) {
-  const std::string& type = message["type"].as_string();
-  if (type == "reply") {
-    replies_.set(call_key(message["id"].as_int()), message["value"]);
-  } else if (type == "part") {
-    checkpoints_.on_part(message);
-  } else if (type == "stop_prepare") {
-    send(Map{{"type", "stop_calls"}, {"round", message["round"]}, {"calls", stop_gate_.hold()}});
-  } else if (type == "stop_release") {
-    const Value& at = message["at"];
-    stop_gate_.release(at.is_nil() ? std::nullopt : std::optional(at.as_int()));
-  } else if (type == "start") {
-    replies_.set(kStartKey, message);
-  } else if (type == "exit") {
-    replies_.set(kExitKey, true);
-  } else if (type == "stack") {
-    send_stacks(message["id"].as_int(), message["folder"].string_or(""));
-  } else if (type == "profile") {
-    send_profile(message);
-  } else {
-    reporter_->on_message(message);
-  }
+const Routes<message::ToWorker, WorkerProcess> WorkerProcess::kRoutes{
+    on<WorkerContext>([](WorkerProcess& w, WorkerContext m) { w.on_start(std::move(m)); }),
+    on<message::Reply>([](WorkerProcess& w, message::Reply m) {
+      w.replies_.set(call_key(m.id), std::move(m.value), std::move(m.error));
+    }),
+    on<message::Part>([](WorkerProcess& w, const auto& m) { w.checkpoints_.on_part(m); }),
+    on<message::AskStack>([](WorkerProcess& w, const auto& m) { w.send_stacks(m); }),
+    on<message::AskProfile>([](WorkerProcess& w, const auto& m) { w.send_profile(m); }),
+    on<message::Acknowledged>(
+        [](WorkerProcess& w, const auto& m) { w.reporter_->on_acknowledged(m); }),
+    on<message::Named>([](WorkerProcess& w, const auto& m) { w.reporter_->on_named(m); }),
+    on<message::Seal>([](WorkerProcess& w, const auto& m) { w.reporter_->on_seal(m); }),
+    on<message::Reported>([](WorkerProcess& w, const auto& m) { w.reporter_->on_reported(m); }),
+    on<message::StopPrepare>([](WorkerProcess& w, const auto& m) { w.on_stop_prepare(m); }),
+    on<message::StopRelease>([](WorkerProcess& w, const auto& m) { w.stop_gate_.release(m.at); }),
+    on<message::Exit>([](WorkerProcess& w, const auto&) { w.replies_.set(kExitKey, {}); }),
+};
+
+void WorkerProcess::on_start(WorkerContext context) {
+  context_ = std::move(context);
+  replies_.set(kStartKey, {});
+}
+
+void WorkerProcess::on_stop_prepare(const message::StopPrepare& prepare) {
+  send(message::StopCalls{.round = prepare.round, .calls = stop_gate_.hold()});
 }
 
 // It takes as long as the slowest thread needs to answer.
-void WorkerProcess::send_stacks(int64_t id, const std::string& folder) {
-  send_aside("rtrain-stack", Map{{"type", "stack"}, {"id", id}}, [this, folder] {
-    if (!folder.empty()) write_device_trace(folder, static_cast<int>(context_.world_rank));
-    return stack_report(*progress_);
+void WorkerProcess::send_stacks(const message::AskStack& asked) {
+  send_aside("rtrain-stack", [this, asked] {
+    if (!asked.folder.empty()) write_device_trace(asked.folder, context_.world_rank);
+    message::Stack stack = stack_report(*progress_);
+    stack.id = asked.id;
+    return stack;
   });
 }
 
 // As long as the profile.
-void WorkerProcess::send_profile(const Value& request) {
-  send_aside("rtrain-profile", Map{{"type", "profile"}, {"id", request["id"]}},
-             [this, request] { return record_profile(*progress_, request, context_); });
+void WorkerProcess::send_profile(const message::AskProfile& asked) {
+  send_aside("rtrain-profile", [this, asked] {
+    message::Profile profile = record_profile(*progress_, asked, context_);
+    profile.id = asked.id;
+    return profile;
+  });
 }
 
 // An answer made by a thread of its own. It sends nothing once the channel is closed; without a
 // thread to spare, or where the answer is too long for a message, nobody answers.
-void WorkerProcess::send_aside(const char* thread, Map answer, std::function<Map()> make) {
-  const auto work = [this, thread, answer = std::move(answer), make = std::move(make)]() mutable {
+void WorkerProcess::send_aside(const char* thread, std::function<message::ToController()> make) {
+  const auto work = [this, thread, make = std::move(make)] {
     pthread_setname_np(pthread_self(), thread);
     try {
-      for (auto& [key, value] : make()) answer.set(key, std::move(value));
-      channel_->send(Value(std::move(answer)));
+      channel_->send(to_value(make()));
     } catch (const std::exception& e) {
       std::fprintf(stderr, "rtrain: %s: %s\n", thread, e.what());
     }
@@ -211,16 +217,14 @@ void WorkerProcess::send_aside(const char* thread, Map answer, std::function<Map
   }
 }
 
-void WorkerProcess::send(const Value& message) {
-  if (!channel_->send(message)) {
-    throw controller_lost();
-  }
+void WorkerProcess::send(message::ToController message) {
+  if (!channel_->send(to_value(std::move(message)))) throw controller_lost();
 }
 
 void WorkerProcess::wait_for_start() {
-  const auto start = replies_.wait(kStartKey, std::chrono::hours(1));
-  if (!start) throw Error(Code::kTimeout, "the controller has not sent 'start'");
-  context_ = worker_context_from_value(*start);
+  if (!replies_.wait(kStartKey, std::chrono::hours(1))) {
+    throw Error(Code::kTimeout, "the controller has not sent 'start'");
+  }
   set_fault_attempt(context_.attempt);
 }
 
@@ -239,15 +243,16 @@ std::string WorkerProcess::functions() const {
 }
 
 void WorkerProcess::set_phase(std::string_view name) {
-  send(Map{{"type", "phase"}, {"name", name}});
+  send(message::Phase{.name = std::string(name)});
 }
 
 void WorkerProcess::annotate(std::string_view severity, std::string_view text) {
-  Map message{{"type", "annotation"}, {"time", now_ms()}, {"severity", severity}, {"text", text}};
+  message::Annotation note{
+      .time_ms = now_ms(), .severity = std::string(severity), .text = std::string(text)};
   unasked_annotations_ += text.size();
-  if (unasked_annotations_ < kAskAnnotations) return send(message);
+  if (unasked_annotations_ < kAskAnnotations) return send(std::move(note));
   unasked_annotations_ = 0;
-  const int64_t id = request(std::move(message));
+  const int64_t id = request(std::move(note));
   const WaitScope waits(*progress_, WaitKind::kOwn, "train.annotate()");
   if (!wait_reply(id, to_ms(context_.timeout_s))) {
     throw controller_silent("train.annotate()", context_.timeout_s);
@@ -265,7 +270,7 @@ bool WorkerProcess::stop_requested() {
   }
   if (*requested && !std::exchange(stop_seen_, true)) {
     const int64_t index = context_.first_index + reporter_->num_reports();
-    send(Map{{"type", "stop_seen"}, {"index", index}});
+    send(message::StopSeen{.index = index});
   }
   return *requested;
 }
@@ -283,14 +288,12 @@ void WorkerProcess::finish(const Value& value) {
     throw controller_silent("train.log()", context_.timeout_s);
   }
   fault_point("worker.returned");
-  send(Map{{"type", "returned"}, {"value", value}, {"reports", reporter_->num_reports()}});
+  send(message::Returned{.value = value});
   // As long as any rank needs: only the controller knows. It kills, or its end closes the channel.
   while (!replies_.wait(kExitKey, std::chrono::hours(1))) replies_.expect(kExitKey);
 }
 
-void WorkerProcess::set_gpus(const std::vector<int>& gpus) {
-  send(Map{{"type", "gpus"}, {"gpus", List(gpus.begin(), gpus.end())}});
-}
+void WorkerProcess::set_gpus(const std::vector<int>& gpus) { send(message::Gpus{.gpus = gpus}); }
 
 void WorkerProcess::fail(const Error& raised) {
   if (!has_failed_.exchange(true)) return send_failure(progress_->explain(raised), false);
@@ -311,49 +314,27 @@ void WorkerProcess::end(const Error& error) {
 void WorkerProcess::send_failure(const Error& error, bool stays) {
   fault_point("worker.failed");
   series_log_->flush(kFailFlushTimeout);
-  channel_->send(
-      Map{{"type", "failed"}, {"error", error_to_value(error, monotonic_s())}, {"stays", stays}});
+  tell(message::Failed{.error = error, .time_s = monotonic_s(), .stays = stays});
   if (channel_->flush(to_ms(context_.timeout_s)) == Channel::Flushed::kAll) return;
   // Nobody reads: its last words, for whoever looks into the log.
   std::fprintf(stderr, "rtrain: %s\n", error.message().c_str());
 }
 
-Value WorkerProcess::call_store(Map request) { return call(std::move(request), std::nullopt, ""); }
-
-Value WorkerProcess::wait_store(Map request, std::chrono::milliseconds timeout,
-                                const std::string& keys) {
-  const WaitScope waits(*progress_, WaitKind::kAgreement, "Store");
-  return call(std::move(request), timeout, keys);
-}
-
-int64_t WorkerProcess::request(Map message) {
-  const int64_t id = ++last_call_;
-  message.set("id", id);
-  replies_.expect(call_key(id));
-  send(message);
-  return id;
-}
+void WorkerProcess::expect_reply(int64_t id) { replies_.expect(call_key(id)); }
 
 std::optional<Value> WorkerProcess::wait_reply(int64_t id, std::chrono::milliseconds timeout,
                                                const std::function<bool()>& moves) {
   return replies_.wait(call_key(id), timeout, moves);
 }
 
-Value WorkerProcess::call(Map message, std::optional<std::chrono::milliseconds> timeout,
-                          const std::string& what) {
-  message.set("type", "call");
-  const int64_t id = request(std::move(message));
+Value WorkerProcess::wait_call(int64_t id, std::optional<std::chrono::milliseconds> timeout,
+                               const std::string& what) {
   auto answer = wait_reply(id, timeout.value_or(to_ms(context_.timeout_s)));
   if (answer) return std::move(*answer);
-  channel_->send(Map{{"type", "cancel"}, {"id", id}});
+  tell(message::Cancel{.id = id});
   if (!timeout) throw controller_silent("the processes' store", context_.timeout_s);
   throw Error(Code::kTimeout, cat("waited ", static_cast<double>(timeout->count()) / 1000,
                                   " s for ", what, " of another rank"));
-}
-
-void WorkerProcess::post_store(Map request) {
-  request.set("type", "call");
-  channel_->send(request);
 }
 
 }  // namespace rtrain

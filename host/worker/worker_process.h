@@ -8,9 +8,7 @@
 
 #include <atomic>
 #include <chrono>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -18,7 +16,9 @@
 #include "host/base/error.h"
 #include "host/base/value.h"
 #include "host/loop/channel.h"
-#include "host/loop/message.h"
+#include "host/loop/messages/routes.h"
+#include "host/loop/messages/to_controller.h"
+#include "host/loop/messages/to_worker.h"
 #include "host/worker/checkpoint_client.h"
 #include "host/worker/collective_client.h"
 #include "host/worker/idle.h"
@@ -89,34 +89,51 @@ class WorkerProcess {
 
   // What threads of the engine are writing: a folder is complete before it is staged.
   PendingWrites& pending_writes() { return pending_writes_; }
-  // Sends a message that is answered by a `reply`, and waits for that; nothing at the deadline.
-  int64_t request(Map message);
+  // Sends a message that is answered by a reply, and waits for that; nothing at the deadline. The
+  // wait throws the error that is the answer.
+  template <class Request>
+  int64_t request(Request request) {
+    const int64_t id = request.id = ++last_call_;
+    expect_reply(id);
+    send(std::move(request));
+    return id;
+  }
   std::optional<Value> wait_reply(
       int64_t id, std::chrono::milliseconds timeout,
       const std::function<bool()>& moves = [] { return false; });
   CollectiveClient& collectives() { return collectives_; }
   CheckpointClient& checkpoints() { return checkpoints_; }
   // Sends a message without an answer; silent when the channel is closed.
-  void tell(const Value& message) { channel_->send(message); }
+  void tell(message::ToController message) { channel_->send(to_value(std::move(message))); }
 
   // A Store call that is answered at once.
-  Value call_store(Map request);
+  template <class Request>
+  Value call_store(Request call) {
+    return wait_call(request(std::move(call)), std::nullopt, "");
+  }
   // One that waits for keys. Throws kTimeout naming them.
-  Value wait_store(Map request, std::chrono::milliseconds timeout, const std::string& keys);
-  // One without an answer; silent when the channel is closed.
-  void post_store(Map request);
+  template <class Request>
+  Value wait_store(Request call, std::chrono::milliseconds timeout, const std::string& keys) {
+    const WaitScope waits(*progress_, WaitKind::kAgreement, "Store");
+    return wait_call(request(std::move(call)), timeout, keys);
+  }
+
+  // Who receives what the controller says.
+  static const Routes<message::ToWorker, WorkerProcess> kRoutes;
 
  private:
   void begin(int fd, Channel::OnClose on_close);
   void take_signals();
-  void send_stacks(int64_t id, const std::string& folder);
-  void send_profile(const Value& request);
-  void send_aside(const char* thread, Map answer, std::function<Map()> make);
+  void on_start(WorkerContext context);
+  void on_stop_prepare(const message::StopPrepare& prepare);
+  void send_stacks(const message::AskStack& asked);
+  void send_profile(const message::AskProfile& asked);
+  void send_aside(const char* thread, std::function<message::ToController()> make);
   void send_failure(const Error& error, bool stays);
-  void on_message(const Value& message);
-  void send(const Value& message);
-  Value call(Map request, std::optional<std::chrono::milliseconds> timeout,
-             const std::string& what);
+  void send(message::ToController message);
+  void expect_reply(int64_t id);
+  Value wait_call(int64_t id, std::optional<std::chrono::milliseconds> timeout,
+                  const std::string& what);
 
   std::unique_ptr<Progress> progress_;
   Loop loop_;
@@ -131,18 +148,13 @@ class WorkerProcess {
   std::thread control_;
   CollectiveClient collectives_{*this};
   CheckpointClient checkpoints_{*this};
-  // What reported_checkpoints() was last asked, and how often; main thread only.
-  std::pair<int64_t, bool> question_{-1, false};
-  int64_t question_repeat_ = 0;
-  std::mutex parts_mutex_;
-  std::map<int64_t, List> parts_;  // of answers that are under way, by call
   StopGate stop_gate_;
   bool stop_seen_ = false;          // main thread only
   size_t unasked_annotations_ = 0;  // bytes of them; main thread only
   std::atomic<bool> has_failed_{false};
   bool passes_signals_ = true;
-  int held_open_ =
-      -1;  // in local mode: the controller sees the channel's end when this object goes
+  // In local mode: the controller sees the channel's end when this object goes.
+  int held_open_ = -1;
 };
 
 }  // namespace rtrain

@@ -18,16 +18,17 @@ using Texts = std::vector<std::string>;
 
 class FakeDelegate : public CheckpointCoordinatorDelegate {
  public:
-  void send(int rank, const Value& message) override {
-    EXPECT_EQ(rank, message["id"].as_int()) << "the tests' ranks number their questions so";
-    if (message["type"].as_string() == "part") {
+  void send(int rank, message::ToWorker message) override {
+    if (const auto* part = std::get_if<message::Part>(&message)) {
+      EXPECT_EQ(rank, part->id) << "the tests' ranks number their questions so";
       ++num_parts;
-      bytes += message["bytes"].as_string();
+      bytes += part->bytes;
       return;
     }
+    const auto& reply = std::get<message::Reply>(message);
+    EXPECT_EQ(rank, reply.id);
     std::string text = cat("to rank ", rank, ":");
-    const Value& error = message["value"]["error"];
-    if (!error.is_nil()) text += cat(" ", error["message"].as_string());
+    if (reply.error) text += cat(" ", reply.error->message());
     if (!bytes.empty()) {
       const Value checkpoints = decode(std::exchange(bytes, ""));
       for (const Value& each : checkpoints.as_list()) text += cat(" ", each["name"].as_string());
@@ -63,11 +64,10 @@ class CheckpointCoordinatorTest : public testing::Test {
     open();
   }
 
-  void ask(int rank, int64_t reports, Map more = {}) {
-    Map message{{"id", rank},  {"reports", reports},  {"validated", false},
-                {"repeat", 0}, {"timeout_s", 1000.0}, {"partial", false}};
-    for (const auto& [key, value] : more) message.set(key, value);
-    coordinator_->ask(rank, message);
+  void ask(int rank, int64_t reports, message::Checkpoints asked = {.timeout_s = 1000}) {
+    asked.id = rank;
+    asked.reports = reports;
+    coordinator_->ask(rank, asked);
   }
   // The reports below that number are complete.
   void complete(int64_t reports) {
@@ -121,7 +121,7 @@ TEST_F(CheckpointCoordinatorTest, RanksThatAskTheSameGetTheSameAnswer) {
   run_.settle();
   run_.commit(1);
   ask(1, 1);
-  ask(2, 1, {{"repeat", 1}});
+  ask(2, 1, {.repeat = 1, .timeout_s = 1000});
   run_.settle();
   EXPECT_EQ(delegate_.replies,
             (Texts{"to rank 0: checkpoint_000000", "to rank 1: checkpoint_000000", "to rank 2:"}))
@@ -131,7 +131,7 @@ TEST_F(CheckpointCoordinatorTest, RanksThatAskTheSameGetTheSameAnswer) {
 TEST_F(CheckpointCoordinatorTest, ATimeOutNamesTheRanksThatAreBehind) {
   open();
   delegate_.now.behind = "rank 1 (0 reports)";
-  ask(0, 1, {{"timeout_s", 0.001}});
+  ask(0, 1, {.timeout_s = 0.001});
   run_.run_until([this] { return !delegate_.replies.empty(); });
   EXPECT_NE(delegate_.replies[0].find("behind: rank 1 (0 reports)"), std::string::npos)
       << delegate_.replies[0];
@@ -140,7 +140,7 @@ TEST_F(CheckpointCoordinatorTest, ATimeOutNamesTheRanksThatAreBehind) {
 TEST_F(CheckpointCoordinatorTest, WhoTakesAPartGetsWhatIsThereAfterItsTime) {
   open();
   run_.commit(0);
-  ask(0, 5, {{"timeout_s", 0.001}, {"partial", true}});
+  ask(0, 5, {.timeout_s = 0.001, .partial = true});
   run_.run_until([this] { return !delegate_.replies.empty(); });
   EXPECT_EQ(delegate_.replies, Texts{"to rank 0: checkpoint_000000"});
 }
@@ -183,7 +183,7 @@ TEST_F(CheckpointCoordinatorTest, WhoAsksForValidatedOnesWaitsForTheValidation) 
   open_with_validations("validate");
   delegate_.now.complete = 1;
   commit_to_validate(0);
-  ask(0, 1, {{"validated", true}});
+  ask(0, 1, {.validated = true, .timeout_s = 1000});
   EXPECT_EQ(delegate_.now.first_pending, std::nullopt) << "the coordinator's own part";
   run_.run_until([this] { return !delegate_.replies.empty(); });
   EXPECT_EQ(run_.take_events("validated").size(), 1U) << "before the answer";

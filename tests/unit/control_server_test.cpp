@@ -15,6 +15,7 @@
 
 #include "host/base/codec.h"
 #include "host/base/error.h"
+#include "host/base/text.h"
 #include "host/loop/frame.h"
 #include "tests/unit/temp_folder.h"
 
@@ -22,6 +23,8 @@ namespace rtrain {
 namespace {
 
 constexpr const char* kRun = "0123456789abcdef0123456789abcdef";
+
+bool refuse(const std::string&, const Value&, const ControlServer::Reply&) { return false; }
 
 class ControlServerTest : public testing::Test {
  protected:
@@ -41,7 +44,7 @@ class ControlServerTest : public testing::Test {
   }
 
   // One request and its reply, while the loop runs in a thread of its own.
-  Value ask(ControlServer&, const Value& request) {
+  Value ask(const Value& request) {
     std::thread control([this] { loop_.run(); });
     const int fd = connect_control_socket(control_socket_name(kRun));
     EXPECT_GE(fd, 0);
@@ -84,29 +87,33 @@ class ControlServerTest : public testing::Test {
 };
 
 TEST_F(ControlServerTest, AnswersEachRequest) {
-  ControlServer server(loop_, kRun);
-  server.add("echo", [](const Value& request, const auto& reply) { reply(request["text"]); });
-  EXPECT_EQ(ask(server, Map{{"op", "echo"}, {"text", "hello"}})["value"], Value("hello"));
+  const ControlServer server(loop_, kRun, [](const auto& op, const Value& request, auto& reply) {
+    reply(cat(op, " ", request["text"].as_string()));
+    return true;
+  });
+  EXPECT_EQ(ask(Map{{"op", "echo"}, {"text", "hello"}})["value"], Value("echo hello"));
 }
 
 TEST_F(ControlServerTest, ARequestThatMakesNoSenseIsAnsweredWithItsError) {
-  ControlServer server(loop_, kRun);
-  server.add("picky", [](const Value& request, const auto&) { request["number"].as_int(); });
-  server.add("large", [](const Value&, const auto& reply) { reply(std::string(2 << 20, 'x')); });
-  const Value unknown = ask(server, Map{{"op", "dance"}});
+  const ControlServer server(loop_, kRun, [](const auto& op, const Value& request, auto& reply) {
+    if (op == "picky") request["number"].as_int();
+    if (op == "large") reply(std::string(2 << 20, 'x'));
+    return op != "dance";
+  });
+  const Value unknown = ask(Map{{"op", "dance"}});
   EXPECT_EQ(unknown["error"]["code"], Value("unsupported"));
   EXPECT_NE(unknown["error"]["message"].as_string().find("'dance'"), std::string::npos);
-  EXPECT_FALSE(ask(server, Map{{"op", "picky"}})["error"].is_nil());
-  EXPECT_FALSE(ask(server, Map{{"op", "large"}})["error"].is_nil());
-  EXPECT_FALSE(ask(server, "no map")["error"].is_nil());
+  EXPECT_FALSE(ask(Map{{"op", "picky"}})["error"].is_nil());
+  EXPECT_FALSE(ask(Map{{"op", "large"}})["error"].is_nil());
+  EXPECT_FALSE(ask("no map")["error"].is_nil());
 }
 
 TEST_F(ControlServerTest, AnAnswerToSomebodyWhoIsGoneIsDropped) {
   std::optional<ControlServer::Reply> later;
-  ControlServer server(loop_, kRun);
-  server.add("later", [&](const Value&, const auto& reply) {
+  const ControlServer server(loop_, kRun, [&](const auto&, const Value&, auto& reply) {
     later = reply;
     loop_.stop();
+    return true;
   });
   const int fd = connect_control_socket(control_socket_name(kRun));
   const std::string frame = to_frame(encode(Map{{"op", "later"}}));
@@ -118,7 +125,7 @@ TEST_F(ControlServerTest, AnAnswerToSomebodyWhoIsGoneIsDropped) {
 
 TEST_F(ControlServerTest, TheSocketGoesWithTheServer) {
   {
-    const ControlServer server(loop_, kRun);
+    const ControlServer server(loop_, kRun, refuse);
     struct stat info {};
     ASSERT_EQ(stat(socket_path().c_str(), &info), 0);
     EXPECT_TRUE(S_ISSOCK(info.st_mode));
@@ -128,11 +135,11 @@ TEST_F(ControlServerTest, TheSocketGoesWithTheServer) {
 }
 
 TEST_F(ControlServerTest, SocketsOfDeadControllersAreRemovedAndLiveOnesKept) {
-  const ControlServer other(loop_, std::string(32, 'c'));
+  const ControlServer other(loop_, std::string(32, 'c'), refuse);
   leave_socket(control_socket_name(kRun));
   leave_socket("dead.sock");
   ASSERT_EQ(connect_control_socket("dead.sock"), -1);
-  const ControlServer server(loop_, kRun);
+  const ControlServer server(loop_, kRun, refuse);
   EXPECT_FALSE(std::filesystem::exists(runtime() + "/dead.sock"));
   for (const std::string& run : {std::string(kRun), std::string(32, 'c')}) {
     const int fd = connect_control_socket(control_socket_name(run));
@@ -142,8 +149,8 @@ TEST_F(ControlServerTest, SocketsOfDeadControllersAreRemovedAndLiveOnesKept) {
 }
 
 TEST_F(ControlServerTest, ASuccessorsSocketIsLeftAlone) {
-  auto first = std::make_unique<ControlServer>(loop_, kRun);
-  const ControlServer second(loop_, kRun);
+  auto first = std::make_unique<ControlServer>(loop_, kRun, refuse);
+  const ControlServer second(loop_, kRun, refuse);
   first.reset();
   const int fd = connect_control_socket(control_socket_name(kRun));
   EXPECT_GE(fd, 0);
@@ -152,7 +159,7 @@ TEST_F(ControlServerTest, ASuccessorsSocketIsLeftAlone) {
 
 TEST_F(ControlServerTest, AFolderThatIsOpenToOthersIsRefused) {
   std::filesystem::permissions(runtime(), std::filesystem::perms::all);
-  EXPECT_THROW(ControlServer(loop_, kRun), Error);
+  EXPECT_THROW(ControlServer(loop_, kRun, refuse), Error);
 }
 
 }  // namespace

@@ -7,10 +7,8 @@
 namespace rtrain {
 namespace {
 
-Map get(const char* key, int id) { return {{"op", "get"}, {"id", id}, {"key", key}}; }
-Map set(const char* key, const char* value) {
-  return {{"op", "set"}, {"key", key}, {"value", value}};
-}
+message::StoreGet get(const char* key, int id) { return {.id = id, .key = key}; }
+message::StoreSet set(const char* key, const char* value) { return {.key = key, .value = value}; }
 
 TEST(KeyValueStore, GetAnswersAtOnceWhenTheKeyIsThere) {
   KeyValueStore store;
@@ -32,7 +30,7 @@ TEST(KeyValueStore, EveryWaiterIsAnsweredByTheSet) {
 
 TEST(KeyValueStore, WaitNeedsAllItsKeys) {
   KeyValueStore store;
-  EXPECT_TRUE(store.call(0, Map{{"op", "wait"}, {"id", 3}, {"keys", List{"a", "b"}}}).empty());
+  EXPECT_TRUE(store.call(0, message::StoreWait{.id = 3, .keys = {"a", "b"}}).empty());
   EXPECT_TRUE(store.call(1, set("b", "")).empty());
   const auto answers = store.call(1, set("a", ""));
   ASSERT_EQ(answers.size(), 1U);
@@ -52,29 +50,26 @@ TEST(KeyValueStore, ACancelledWaitIsNeverAnswered) {
 TEST(KeyValueStore, AddCountsInDecimalAndWakesWaiters) {
   KeyValueStore store;
   store.call(1, get("n", 5));
-  const auto answers = store.call(0, Map{{"op", "add"}, {"id", 1}, {"key", "n"}, {"delta", 3}});
+  const auto answers = store.call(0, message::StoreAdd{.id = 1, .key = "n", .delta = 3});
   ASSERT_EQ(answers.size(), 2U);
   EXPECT_EQ(answers[0].value, Value("3"));
   EXPECT_EQ(answers[1].value, Value(3));
-  EXPECT_EQ(store.call(0, Map{{"op", "add"}, {"id", 2}, {"key", "n"}, {"delta", -5}})[0].value,
-            Value(-2));
+  EXPECT_EQ(store.call(0, message::StoreAdd{.id = 2, .key = "n", .delta = -5})[0].value, Value(-2));
 }
 
 TEST(KeyValueStore, AddToWhatIsNoNumberIsRefused) {
   KeyValueStore store;
   store.call(0, set("a", "text"));
-  EXPECT_THROW(store.call(0, Map{{"op", "add"}, {"id", 1}, {"key", "a"}, {"delta", 1}}), Error);
+  EXPECT_THROW(store.call(0, message::StoreAdd{.id = 1, .key = "a", .delta = 1}), Error);
 }
 
 TEST(KeyValueStore, CompareSetChangesOnlyWhatWasExpected) {
   KeyValueStore store;
   const auto compare_set = [&](const char* expected, const char* desired) {
     return store
-        .call(0, Map{{"op", "compare_set"},
-                     {"id", 1},
-                     {"key", "k"},
-                     {"expected", expected},
-                     {"desired", desired}})
+        .call(
+            0,
+            message::StoreCompareSet{.id = 1, .key = "k", .expected = expected, .desired = desired})
         .back()
         .value;
   };
@@ -87,18 +82,11 @@ TEST(KeyValueStore, CompareSetChangesOnlyWhatWasExpected) {
 TEST(KeyValueStore, DeleteCheckAndCount) {
   KeyValueStore store;
   store.call(0, set("a", "1"));
-  EXPECT_EQ(store.call(0, Map{{"op", "check"}, {"keys", List{"a"}}})[0].value, Value(true));
-  EXPECT_EQ(store.call(0, Map{{"op", "num_keys"}})[0].value, Value(1));
-  EXPECT_EQ(store.call(0, Map{{"op", "delete"}, {"key", "a"}})[0].value, Value(true));
-  EXPECT_EQ(store.call(0, Map{{"op", "delete"}, {"key", "a"}})[0].value, Value(false));
-  EXPECT_EQ(store.call(0, Map{{"op", "check"}, {"keys", List{"a"}}})[0].value, Value(false));
-}
-
-TEST(KeyValueStore, MalformedCallsAreErrors) {
-  KeyValueStore store;
-  EXPECT_THROW(store.call(0, Map{{"op", "explode"}}), Error);
-  EXPECT_THROW(store.call(0, Map{{"op", "set"}, {"key", 1}}), Error);
-  EXPECT_THROW(store.call(0, Map{}), Error);
+  EXPECT_EQ(store.call(0, message::StoreCheck{.keys = {"a"}})[0].value, Value(true));
+  EXPECT_EQ(store.call(0, message::StoreNumKeys{})[0].value, Value(1));
+  EXPECT_EQ(store.call(0, message::StoreDelete{.key = "a"})[0].value, Value(true));
+  EXPECT_EQ(store.call(0, message::StoreDelete{.key = "a"})[0].value, Value(false));
+  EXPECT_EQ(store.call(0, message::StoreCheck{.keys = {"a"}})[0].value, Value(false));
 }
 
 }  // namespace

@@ -20,12 +20,13 @@ class FakeDelegate : public ReportCommitsDelegate {
  public:
   explicit FakeDelegate(TestRun& run) : run_(run) {}
 
-  void send_all(const Value& message) override {
-    log.push_back(cat("answer ", message["index"].as_int()));
-    answers.push_back(message);
+  void send_all(message::ToWorker message) override {
+    const auto& answer = std::get<message::Reported>(message);
+    log.push_back(cat("answer ", answer.index));
+    answers.push_back(answer);
     // What a rank that goes on now may rely on.
-    if (message["path"].is_string()) {
-      EXPECT_TRUE(fs::exists(message["path"].as_string()));
+    if (!answer.path.empty()) {
+      EXPECT_TRUE(fs::exists(answer.path));
       EXPECT_NE(run_.cell("SELECT count(*) FROM checkpoints"), "0");
     }
   }
@@ -36,7 +37,7 @@ class FakeDelegate : public ReportCommitsDelegate {
   void add_event(const Value& event) { log.push_back(cat("event ", event["index"].as_int())); }
 
   Texts log;
-  std::vector<Value> answers;
+  std::vector<message::Reported> answers;
 
  private:
   TestRun& run_;
@@ -99,7 +100,7 @@ TEST_F(ReportCommitsTest, TheRanksAreAnsweredAfterTheCommitAndEventsKeepTheirOrd
                                   "event 1", "event 2", "ended 2 checkpoint_000002"}));
   EXPECT_FALSE(commits_->first_under_way());
   EXPECT_TRUE(commits_->has_new_checkpoint());
-  const std::string path = delegate_.answers[0]["path"].as_string();
+  const std::string path = delegate_.answers[0].path;
   EXPECT_TRUE(fs::exists(path + "/0.txt") && fs::exists(path + "/1.txt")) << "both ranks' files";
 }
 
@@ -125,7 +126,8 @@ TEST_F(ReportCommitsTest, WhereARankCouldNotUploadNothingIsCommitted) {
   commits_->complete(reports);
   run_.settle();
   ASSERT_EQ(delegate_.answers.size(), 1U);
-  const std::string& text = delegate_.answers[0]["error"]["message"].as_string();
+  ASSERT_TRUE(delegate_.answers[0].error);
+  const std::string& text = delegate_.answers[0].error->message();
   EXPECT_NE(text.find("rank 1 could not upload"), std::string::npos) << text;
   EXPECT_NE(text.find("no space left"), std::string::npos) << text;
   EXPECT_EQ(run_.cell("SELECT count(*) FROM checkpoints"), "0");
@@ -140,7 +142,7 @@ TEST_F(ReportCommitsTest, ACommitThatFailsIsTheRanksErrorAndTheNextOneMayGoWell)
   commits_->complete(reports);
   run_.settle();
   ASSERT_EQ(delegate_.answers.size(), 1U);
-  EXPECT_FALSE(delegate_.answers[0]["error"]["message"].as_string().empty());
+  EXPECT_TRUE(delegate_.answers[0].error);
   EXPECT_EQ(delegate_.log, (Texts{"answer 0", "event 0", "ended 0"}));
   EXPECT_FALSE(commits_->has_new_checkpoint());
   EXPECT_FALSE(commits_->first_under_way());
@@ -154,12 +156,12 @@ TEST_F(ReportCommitsTest, WhatRetentionDropsGoesAfterTheNewCheckpointIsAnswered)
   open();
   commits_->complete(with_checkpoint(0));
   run_.settle();
-  const std::string first = delegate_.answers[0]["path"].as_string();
+  const std::string first = delegate_.answers[0].path;
   commits_->complete(with_checkpoint(1));
   run_.run_until([&] { return delegate_.answers.size() > 1; });
   run_.settle();
   EXPECT_FALSE(fs::exists(first));
-  EXPECT_TRUE(fs::exists(delegate_.answers[1]["path"].as_string()));
+  EXPECT_TRUE(fs::exists(delegate_.answers[1].path));
   EXPECT_TRUE(run_.write_errors.empty());
 }
 

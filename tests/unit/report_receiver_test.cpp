@@ -19,10 +19,12 @@ class FakeDelegate : public ReportReceiverDelegate {
  public:
   struct Sent {
     int rank;
-    Value message;
+    Value message;  // as a map
   };
 
-  void send(int rank, const Value& message) override { sent.push_back({rank, message}); }
+  void send(int rank, message::ToWorker message) override {
+    sent.push_back({rank, to_value(std::move(message))});
+  }
   void warn(const std::string& text) override { warnings.push_back(text); }
   void on_report(const Report& report) override {
     received.push_back(cat(report.index, " of rank ", report.rank));
@@ -62,18 +64,18 @@ class ReportReceiverTest : public testing::Test {
         delegate_);
   }
 
-  void report(int rank, int64_t index, Map more = {}) {
-    more.set("index", index);
-    more.set("time", 1);
-    more.set("metrics", Map{{"loss", rank}});
-    receiver_->on_report(rank, more);
+  void report(int rank, int64_t index, message::Report report = {.metrics = {}}) {
+    report.index = index;
+    report.time_ms = 1;
+    report.metrics = Map{{"loss", rank}};
+    receiver_->on_report(rank, std::move(report));
   }
-  static Map with_files() { return {{"upload", "files"}}; }
+  static message::Report with_files() { return {.metrics = {}, .upload = "files"}; }
   void files(int rank, int64_t index, List names) {
-    receiver_->on_files(rank, Map{{"index", index}, {"files", std::move(names)}});
+    receiver_->on_files(rank, {.index = index, .files = std::move(names)});
   }
   void uploaded(int rank, int64_t index) {
-    receiver_->on_uploaded(rank, Map{{"index", index}, {"checkpoint", Map{{"rank", rank}}}});
+    receiver_->on_uploaded(rank, {.index = index, .checkpoint = Map{{"rank", rank}}});
   }
 
   Loop loop_;
@@ -101,7 +103,7 @@ TEST_F(ReportReceiverTest, ReportsAreWrittenAsTheyComeAndCompleteInTheirOrder) {
 
 TEST_F(ReportReceiverTest, AMessageThatMakesNoSenseIsAnErrorAndIsNotWritten) {
   make(kNeverS, kNeverS);
-  EXPECT_THROW(report(0, 4, {{"upload", "elsewhere"}}), Error);
+  EXPECT_THROW(report(0, 4, {.metrics = {}, .upload = "elsewhere"}), Error);
   EXPECT_THROW(report(0, 7), Error) << "reports have their numbers in order";
   EXPECT_THROW(uploaded(0, 4), Error) << "of a report that the rank has not made";
   EXPECT_TRUE(delegate_.received.empty());
@@ -127,9 +129,9 @@ TEST_F(ReportReceiverTest, AListOfFilesMayComeInParts) {
 
 TEST_F(ReportReceiverTest, AFolderThatAllHaveWrittenIsStagedByOneOfThem) {
   make(kNeverS, kNeverS);
-  report(1, 4, {{"upload", "folder"}, {"folder", "/run/shared"}});
+  report(1, 4, {.metrics = {}, .upload = "folder", .folder = "/run/shared"});
   EXPECT_TRUE(delegate_.sent.empty()) << "rank 0 may still write there";
-  report(0, 4, {{"upload", "folder"}, {"folder", "/run/shared"}});
+  report(0, 4, {.metrics = {}, .upload = "folder", .folder = "/run/shared"});
   ASSERT_EQ(delegate_.sent.size(), 1U);
   EXPECT_EQ(delegate_.sent[0].rank, 0);
   EXPECT_EQ(delegate_.sent[0].message["type"].as_string(), "seal");
@@ -138,9 +140,9 @@ TEST_F(ReportReceiverTest, AFolderThatAllHaveWrittenIsStagedByOneOfThem) {
 
 TEST_F(ReportReceiverTest, RankZeroNamesTheCheckpointForAll) {
   make(kNeverS, kNeverS);
-  report(1, 4, {{"asks_name", true}, {"directory_name", "mine"}});
+  report(1, 4, {.metrics = {}, .directory_name = "mine", .asks_name = true});
   EXPECT_TRUE(delegate_.sent.empty());
-  report(0, 4, {{"directory_name", "best"}});
+  report(0, 4, {.metrics = {}, .directory_name = "best"});
   ASSERT_EQ(delegate_.sent.size(), 1U);
   EXPECT_EQ(delegate_.sent[0].rank, 1);
   EXPECT_EQ(delegate_.sent[0].message["name"].as_string(), "best");
@@ -149,7 +151,7 @@ TEST_F(ReportReceiverTest, RankZeroNamesTheCheckpointForAll) {
 TEST_F(ReportReceiverTest, WhatWasAskedForIsAcknowledgedOnceItIsWritten) {
   make(kNeverS, kNeverS);
   delegate_.unwritten = size_t{100} << 20;
-  report(0, 4, {{"ask", true}});
+  report(0, 4, {.metrics = {}, .asks_progress = true});
   report(1, 4);
   EXPECT_TRUE(delegate_.sent.empty()) << "too much waits to be written";
   delegate_.unwritten = 0;
@@ -184,7 +186,7 @@ TEST_F(ReportReceiverTest, NoDeadlinePassesWhileBytesMove) {
   CopyingDelegate copying;
   ReportReceiver receiver(
       loop_, {.world_size = 2, .first_index = 4, .timeout_s = 0.001, .notice_s = kNeverS}, copying);
-  receiver.on_report(0, Map{{"index", 4}, {"time", 1}, {"metrics", Map{}}, {"upload", "files"}});
+  receiver.on_report(0, {.index = 4, .time_ms = 1, .metrics = Map{}, .upload = "files"});
   const uint64_t before = copying.copied;
   run_until(loop_, [&] { return copying.copied > before + 5; });
   EXPECT_TRUE(copying.sent.empty());
@@ -192,7 +194,7 @@ TEST_F(ReportReceiverTest, NoDeadlinePassesWhileBytesMove) {
 
 TEST_F(ReportReceiverTest, AWaitThatCannotComeTrueEndsAtOnce) {
   make(kNeverS, kNeverS);
-  report(0, 4, {{"upload", "files"}, {"site", "train.lua:7"}});
+  report(0, 4, {.metrics = {}, .upload = "files", .call_site = "train.lua:7"});
   EXPECT_TRUE(delegate_.sent.empty());
   receiver_->on_returned(1);
   ASSERT_EQ(delegate_.sent.size(), 1U);

@@ -15,20 +15,19 @@ class StackRequestTest : public ::testing::Test {
   void start(int num_ranks) {
     std::vector<StackRequest::Target> targets;
     for (int rank = 0; rank < num_ranks; ++rank) targets.push_back({rank, getpid()});
-    request_.start(targets, "", [this](const List& stacks) { stacks_ = stacks; });
+    request_.start(targets, "", [this](const auto& stacks) { stacks_ = stacks; });
   }
-  Value answer(size_t message) {
-    return Map{{"id", sent_.at(message)["id"]},
-               {"state", "busy"},
-               {"lua", List{"train.lua:7"}},
-               {"threads", List{}}};
+  message::Stack answer(size_t number) {
+    return {.id = sent_.at(number).id, .state = "busy", .lua = {"train.lua:7"}, .threads = {}};
   }
 
   Loop loop_;
   ProgressBoard board_{2};
-  std::vector<Value> sent_;
-  std::optional<List> stacks_;
-  StackRequest request_{loop_, board_, [this](int, const Value& m) { sent_.push_back(m); }};
+  std::vector<message::AskStack> sent_;
+  std::optional<std::vector<RankStack>> stacks_;
+  StackRequest request_{loop_, board_, [this](int, const message::ToWorker& m) {
+                          sent_.push_back(std::get<message::AskStack>(m));
+                        }};
 };
 
 TEST_F(StackRequestTest, EndsWhenEveryWorkerHasAnsweredOrEnded) {
@@ -37,8 +36,8 @@ TEST_F(StackRequestTest, EndsWhenEveryWorkerHasAnsweredOrEnded) {
   EXPECT_FALSE(stacks_);
   request_.on_gone(0);
   ASSERT_TRUE(stacks_);
-  EXPECT_EQ((*stacks_)[0]["state"].as_string(), "has ended");
-  EXPECT_EQ((*stacks_)[1]["state"].as_string(), "busy");
+  EXPECT_EQ((*stacks_)[0].state, "has ended");
+  EXPECT_EQ((*stacks_)[1].state, "busy");
 }
 
 TEST_F(StackRequestTest, OfNoWorkersEndsAtOnce) {

@@ -17,7 +17,8 @@ using Texts = std::vector<std::string>;
 class FakeDelegate : public StopCourseDelegate {
  public:
   // "stop_release 2 at 4"
-  void send_all(const Value& message) override {
+  void send_all(message::ToWorker order) override {
+    const Value message = to_value(std::move(order));
     const std::string at = message["at"].is_nil() ? "" : cat(" at ", message["at"].as_int());
     sent.push_back(cat(message["type"].as_string(), " ", message["round"].as_int(), at));
   }
@@ -39,9 +40,9 @@ class StopCourseTest : public testing::Test {
 
   void make(StopCourse::Times times) { course_.emplace(loop_, 2, delegate_, times); }
   void on_calls(int rank, int round, int64_t calls) {
-    course_->on_calls(rank, Map{{"round", round}, {"calls", calls}});
+    course_->on_calls(rank, {.round = round, .calls = calls});
   }
-  void on_seen(int64_t index) { course_->on_seen(Map{{"index", index}}); }
+  void on_seen(int64_t index) { course_->on_seen({.index = index}); }
   // The ranks have agreed to stop at their next call, after that many.
   void agree(int64_t calls) {
     course_->start(kNeverS);

@@ -8,8 +8,9 @@
 
 #include "host/base/text.h"
 #include "host/loop/channel.h"
-#include "host/loop/message.h"
+#include "host/loop/messages/to_controller.h"
 #include "host/loop/process.h"
+#include "host/loop/worker_descriptors.h"
 
 namespace rtrain {
 namespace {
@@ -38,7 +39,9 @@ class TestWorker {
       setsid();
       for (;;) pause();
     }
-    channel_.send(Map{{"type", "hello"}, {"rank", rank_}, {"pid", static_cast<int>(getpid())}});
+    Value hello = to_value(message::Hello{.build_id = "", .pid = getpid()});
+    hello.as_map().set("rank", rank_);
+    channel_.send(hello);
     if (what_ == "flood") {
       std::cout << std::string(size_t{1} << 20, 'x') << "\n" << std::flush;
       channel_.send(Map{{"type", "printed"}});
@@ -52,7 +55,7 @@ class TestWorker {
     } else if (what_ == "echo") {
       channel_.send(message);
     } else if (what_ == "validate" && type == "start") {
-      channel_.send(Map{{"type", "returned"}, {"value", Map{{"acc", 0.75}}}});
+      channel_.send(to_value(message::Returned{.value = Map{{"acc", 0.75}}}));
     }
   }
 

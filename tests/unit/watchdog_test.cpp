@@ -22,9 +22,9 @@ using Texts = std::vector<std::string>;
 // Writes down what the watchdog does in its order.
 class FakeDelegate : public WatchdogDelegate {
  public:
-  void send(int rank, const Value& message) override {
-    log.push_back(cat("send ", message["type"].as_string(), " to rank ", rank));
-    last_sent = message;
+  void send(int rank, message::ToWorker message) override {
+    last_sent = std::get<message::AskStack>(message);
+    log.push_back(cat("send stack to rank ", rank));
   }
   void warn(const std::string& text) override {
     log.emplace_back("warn");
@@ -56,7 +56,7 @@ class FakeDelegate : public WatchdogDelegate {
   std::string warning;
   std::vector<std::pair<std::string, std::string>> files;
   std::optional<Error> error;
-  Value last_sent;
+  message::AskStack last_sent;
 };
 
 // Two ranks, which are processes that do nothing.
@@ -89,10 +89,8 @@ class WatchdogTest : public testing::Test {
   // Nothing that the rank shows counts as a hang.
   void set_busy(int rank) { board_->page(rank).busy.write({monotonic_s() + kNeverS, {}}); }
   void answer(int rank, const char* line) {
-    watchdog_->on_stack(rank, Map{{"id", delegate_.last_sent["id"]},
-                                  {"state", "is busy"},
-                                  {"lua", List{line}},
-                                  {"threads", List{}}});
+    watchdog_->on_stack(
+        rank, {.id = delegate_.last_sent.id, .state = "is busy", .lua = {line}, .threads = {}});
   }
   void run_until_hang() {
     run_until(loop_, [this] { return delegate_.error.has_value(); });
@@ -213,7 +211,7 @@ TEST_F(WatchdogTest, StacksAreSavedOnRequestAndNobodyWaitsForTheGone) {
   watchdog_->set_gone(0);
   EXPECT_TRUE(is_saved);
   EXPECT_EQ(delegate_.file("verdict.txt"), "a collective has timed out\n");
-  EXPECT_EQ(delegate_.last_sent["folder"].as_string(), "/run/diag/now");
+  EXPECT_EQ(delegate_.last_sent.folder, "/run/diag/now");
   EXPECT_FALSE(delegate_.error) << "a question is no verdict";
 }
 

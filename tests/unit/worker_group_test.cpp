@@ -26,11 +26,11 @@ using Texts = std::vector<std::string>;
 // Writes down what happens to each rank in its order.
 class FakeDelegate : public WorkerGroupDelegate {
  public:
-  void on_message(int rank, const Value& message) override {
+  void on_message(int rank, Value message) override {
     const std::string& type = message["type"].as_string();
     if (type == refused) throw Error(Code::kArgument, cat("no '", type, "' here"));
     log[rank].push_back(type);
-    messages.push_back(message);
+    messages.push_back(std::move(message));
   }
   void on_output(int, std::string_view bytes) override { num_bytes += bytes.size(); }
   void on_line(int rank, std::string_view stream, std::string line) override {
@@ -71,7 +71,7 @@ class WorkerGroupTest : public testing::Test {
     });
   }
   void end_all() {
-    group_->send_all(Map{{"type", "exit"}});
+    group_->send_all(message::Exit{});
     run_until_all("gone");
   }
 
@@ -84,18 +84,18 @@ class WorkerGroupTest : public testing::Test {
 TEST_F(WorkerGroupTest, MessagesGoBothWaysAndAnEndComesLast) {
   start(2, "echo");
   run_until_all("hello");
-  group_->send(1, Map{{"type", "only you"}});
-  group_->send_all(Map{{"type", "all"}});
+  group_->send(1, message::Named{});
+  group_->send_all(message::Acknowledged{});
   end_all();
-  EXPECT_EQ(delegate_.log[0], (Texts{"hello", "all", "gone"}));
-  EXPECT_EQ(delegate_.log[1], (Texts{"hello", "only you", "all", "gone"}));
+  EXPECT_EQ(delegate_.log[0], (Texts{"hello", "acknowledged", "gone"}));
+  EXPECT_EQ(delegate_.log[1], (Texts{"hello", "named", "acknowledged", "gone"}));
   for (int rank = 0; rank < 2; ++rank) {
     const WorkerEnd& end = delegate_.ends[rank];
     EXPECT_EQ(end.pid, group_->pid(rank));
     EXPECT_EQ(end.status.exit_code, 3);
     EXPECT_EQ(end.broken, "");
   }
-  group_->send_all(Map{{"type", "nobody is there"}});
+  group_->send_all(message::Exit{});  // nobody is there
 }
 
 TEST_F(WorkerGroupTest, EveryRankIsTheProcessItSaysItIs) {
@@ -157,12 +157,12 @@ TEST_F(WorkerGroupTest, AWorkerThatTalksNonsenseIsKilled) {
 TEST_F(WorkerGroupTest, AWorkerWhoseMessageIsRefusedIsKilledAndTheOthersGoOn) {
   start(2, "echo");
   run_until_all("hello");
-  delegate_.refused = "odd";
-  group_->send(0, Map{{"type", "odd"}});
+  delegate_.refused = "seal";
+  group_->send(0, message::Seal{});
   run_until(loop_, [&] { return delegate_.has(0, "gone"); });
-  EXPECT_NE(delegate_.ends[0].broken.find("no 'odd' here"), std::string::npos);
-  group_->send(1, Map{{"type", "still there"}});
-  run_until(loop_, [&] { return delegate_.has(1, "still there"); });
+  EXPECT_NE(delegate_.ends[0].broken.find("no 'seal' here"), std::string::npos);
+  group_->send(1, message::Named{});
+  run_until(loop_, [&] { return delegate_.has(1, "named"); });
 }
 
 // The daemon holds the worker's lease: an flock that is free once all its holders are gone.
@@ -204,7 +204,7 @@ TEST_F(WorkerGroupTest, ALocalWorkerIsAnEndOfAChannel) {
       [&](const std::string&) { told = "closed"; });
   worker.send(Map{{"type", "hello"}});
   run_until_all("hello");
-  group_->send(0, Map{{"type", "start"}});
+  group_->send(0, WorkerContext{});
   run_until(loop_, [&] { return told == "start"; });
   group_->kill();
   run_until(loop_, [&] { return told == "closed"; });

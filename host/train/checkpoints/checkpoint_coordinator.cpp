@@ -6,7 +6,6 @@
 #include "host/base/clock.h"
 #include "host/base/codec.h"
 #include "host/base/text.h"
-#include "host/loop/message.h"
 
 namespace rtrain {
 namespace {
@@ -134,15 +133,14 @@ CheckpointProgress CheckpointCoordinator::progress() const {
   return out;
 }
 
-void CheckpointCoordinator::ask(int rank, const Value& message) {
+void CheckpointCoordinator::ask(int rank, const message::Checkpoints& asked) {
   CheckpointQuery query;
   query.rank = rank;
-  query.call = message["id"].as_int();
-  query.question = {message["reports"].as_int(), message["validated"].as_bool(),
-                    message["repeat"].as_int()};
+  query.call = asked.id;
+  query.question = {asked.reports, asked.validated, asked.repeat};
   query.asked_s = monotonic_s();
-  query.timeout_s = message["timeout_s"].as_float();
-  query.takes_partial = message["partial"].as_bool();
+  query.timeout_s = asked.timeout_s;
+  query.takes_partial = asked.partial;
   if (const auto known = queries_.add(query)) return reply(query, *known);
   progressed();
 }
@@ -152,10 +150,7 @@ void CheckpointCoordinator::progressed() {
   const CheckpointProgress now = progress();
   for (const auto& question : queries_.take_due(now, monotonic_s())) look_up(question);
   for (const auto& [query, error] : queries_.take_late(now, monotonic_s())) {
-    delegate_.send(query.rank,
-                   Map{{"type", "reply"},
-                       {"id", query.call},
-                       {"value", Map{{"error", error_to_value(error, monotonic_s())}}}});
+    delegate_.send(query.rank, message::Reply{.id = query.call, .error = error});
   }
   const auto next = queries_.next_deadline();
   if (next) query_deadline_.start(to_ms(std::max(0.0, *next - monotonic_s()) + 0.001));
@@ -179,11 +174,10 @@ void CheckpointCoordinator::look_up(const CheckpointQuestion& question) {
 void CheckpointCoordinator::reply(const CheckpointQuery& query, const List& checkpoints) {
   const std::string bytes = encode(checkpoints);
   for (size_t begin = 0; begin < bytes.size(); begin += kPartBytes) {
-    delegate_.send(
-        query.rank,
-        Map{{"type", "part"}, {"id", query.call}, {"bytes", bytes.substr(begin, kPartBytes)}});
+    delegate_.send(query.rank,
+                   message::Part{.id = query.call, .bytes = bytes.substr(begin, kPartBytes)});
   }
-  delegate_.send(query.rank, Map{{"type", "reply"}, {"id", query.call}, {"value", Map{}}});
+  delegate_.send(query.rank, message::Reply{.id = query.call});
 }
 
 }  // namespace rtrain

@@ -9,6 +9,8 @@
 #include <memory>
 #include <optional>
 
+#include "host/loop/messages/to_controller.h"
+#include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
 #include "host/train/checkpoints/checkpoint_queries.h"
 #include "host/train/checkpoints/storage_mirror.h"
@@ -21,7 +23,7 @@ class CheckpointCoordinatorDelegate {
  public:
   virtual ~CheckpointCoordinatorDelegate() = default;
   // Nothing for a rank that is not there any more.
-  virtual void send(int rank, const Value& message) = 0;
+  virtual void send(int rank, message::ToWorker message) = 0;
   virtual void add_validation_log(const CheckpointInfo& checkpoint, std::string_view bytes) = 0;
   // Of the reports: `first_pending` is not set.
   virtual CheckpointProgress progress() const = 0;
@@ -41,8 +43,8 @@ class CheckpointCoordinator : public ValidationDelegate {
   void fetch(const CheckpointInfo& wanted, std::function<void()> done) {
     mirror_.fetch(wanted, std::move(done));
   }
-  // A rank's message `checkpoints`.
-  void ask(int rank, const Value& message);
+  // A rank asks for the checkpoints that were reported.
+  void ask(int rank, const message::Checkpoints& asked);
   // Reports have come, or a rank has returned.
   void progressed();
 

@@ -25,16 +25,22 @@ ValidationProcess::ValidationProcess(Loop& loop, Job job, ValidationDelegate& de
   deadline_.start(to_ms(timeout_s.as_float()));
 }
 
-void ValidationProcess::on_message(int rank, const Value& message) {
-  const std::string& type = message["type"].as_string();
-  if (type == "hello") {
-    group_.send(rank, to_value(job_.context));
-  } else if (type == "returned") {
-    result_ = {CheckpointStatus::kValidated, message["value"], ""};
-    group_.send(rank, Map{{"type", "exit"}});
-  } else if (type == "failed") {
-    result_ = failed(error_from_value(message["error"]).message());
-  }
+const Routes<ValidationProcess::Messages, ValidationProcess, int> ValidationProcess::kRoutes{
+    on<message::Hello>([](ValidationProcess& process, int rank, const auto&) {
+      process.group_.send(rank, process.job_.context);
+    }),
+    on<message::Returned>([](ValidationProcess& process, int rank, message::Returned returned) {
+      process.result_ = {CheckpointStatus::kValidated, std::move(returned.value), ""};
+      process.group_.send(rank, message::Exit{});
+    }),
+    on<message::Failed>([](ValidationProcess& process, int, const message::Failed& raised) {
+      process.result_ = failed(raised.error.message());
+    }),
+};
+
+void ValidationProcess::on_message(int rank, Value message) {
+  const std::string type = message["type"].as_string();
+  kRoutes.try_deliver(type, *this, rank, std::move(message));
 }
 
 void ValidationProcess::on_output(int, std::string_view bytes) {

@@ -9,7 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "host/loop/message.h"
+#include "host/loop/messages/routes.h"
+#include "host/loop/messages/to_controller.h"
+#include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
 #include "host/train/checkpoints/checkpoint_manager.h"
 #include "host/train/group/worker_group.h"
@@ -42,8 +44,12 @@ class ValidationProcess : public WorkerGroupDelegate {
   // As WorkerGroup::hold_output.
   void hold_output(bool held) { group_.hold_output(held); }
 
+  // Who receives what it says; it has no use for the rest.
+  using Messages = std::variant<message::Hello, message::Returned, message::Failed>;
+  static const Routes<Messages, ValidationProcess, int> kRoutes;
+
  private:
-  void on_message(int rank, const Value& message) override;
+  void on_message(int rank, Value message) override;
   void on_output(int rank, std::string_view bytes) override;
   void on_line(int rank, std::string_view stream, std::string line) override;
   void on_gone(int rank, const WorkerEnd& end) override;

@@ -4,22 +4,21 @@
 #include <utility>
 
 #include "host/base/clock.h"
-#include "host/loop/message.h"
 
 namespace rtrain {
 CollectiveService::CollectiveService(Loop& loop, int world_size, const SyncSettings& settings,
                                      CollectiveServiceDelegate& delegate)
     : board_(world_size, settings), delegate_(delegate), due_(loop, [this] { look(); }) {}
 
-void CollectiveService::on_message(int rank, const Value& message) {
+void CollectiveService::on_sync(int rank, message::Sync sync) {
   SyncArrival arrival;
   arrival.rank = rank;
-  arrival.id = message["id"].as_int();
-  arrival.sequence = message["sequence"].as_int();
-  arrival.world_size = static_cast<int>(message["world_size"].as_int());
-  arrival.collective = message["collective"].as_string();
-  arrival.caller = message["caller"].string_or("");
-  arrival.data = message["data"].string_or("");
+  arrival.id = sync.id;
+  arrival.sequence = sync.sequence;
+  arrival.world_size = sync.world_size;
+  arrival.collective = std::move(sync.collective);
+  arrival.caller = std::move(sync.caller);
+  arrival.data = std::move(sync.data);
   if (!board_.next_due()) copied_bytes_ = delegate_.copied_bytes();
   tell(board_.arrive(std::move(arrival), monotonic_s()));
 }
@@ -28,10 +27,8 @@ void CollectiveService::on_returned(int rank) { tell(board_.leave(rank)); }
 
 void CollectiveService::tell(const std::vector<SyncBoard::Answer>& answers) {
   for (const auto& answer : answers) {
-    const Value value = answer.error
-                            ? Value(Map{{"error", error_to_value(*answer.error, monotonic_s())}})
-                            : Value(Map{{"data", answer.data}});
-    delegate_.send(answer.rank, Map{{"type", "reply"}, {"id", answer.id}, {"value", value}});
+    delegate_.send(answer.rank,
+                   message::Reply{.id = answer.id, .value = answer.data, .error = answer.error});
   }
   const auto next = board_.next_due();
   if (!next) return due_.stop();

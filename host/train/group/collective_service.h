@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "host/loop/messages/to_controller.h"
+#include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
 #include "host/train/group/sync_board.h"
 
@@ -15,7 +17,7 @@ namespace rtrain {
 class CollectiveServiceDelegate {
  public:
   virtual ~CollectiveServiceDelegate() = default;
-  virtual void send(int rank, const Value& message) = 0;
+  virtual void send(int rank, message::ToWorker message) = 0;
   virtual void warn(const std::string& text) = 0;
   // Of checkpoints: deadlines stop while it grows.
   virtual uint64_t copied_bytes() const = 0;
@@ -26,8 +28,8 @@ class CollectiveService {
   CollectiveService(Loop& loop, int world_size, const SyncSettings& settings,
                     CollectiveServiceDelegate& delegate);
 
-  // The message `sync`. Throws Error(kArgument) for a malformed one.
-  void on_message(int rank, const Value& message);
+  // A rank has reached a collective.
+  void on_sync(int rank, message::Sync sync);
   void on_returned(int rank);
 
  private:

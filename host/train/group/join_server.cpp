@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "host/base/text.h"
+#include "host/loop/build_id.h"
 #include "host/loop/descriptor_message.h"
-#include "host/loop/message.h"
 
 namespace rtrain {
 namespace {
@@ -16,13 +16,13 @@ namespace {
 // The rest they read from the store.
 Value ended_message(const Map& finished) {
   constexpr size_t kMaxText = 16384;
-  Map out{{"type", "ended"}, {"path", finished["path"]}};
-  if (const Value& error = finished["error"]; !error.is_nil()) {
-    out.set("error", Map{{"code", error["code"]},
-                         {"message", error["message"].as_string().substr(0, kMaxText)},
-                         {"traceback", error["traceback"].as_string().substr(0, kMaxText)}});
+  message::Ended out{.path = finished["path"].string_or("")};
+  if (const Value& value = finished["error"]; !value.is_nil()) {
+    const Error error = error_from_value(value);
+    out.error = Error(error.code(), error.message().substr(0, kMaxText),
+                      error.traceback().substr(0, kMaxText));
   }
-  return out;
+  return to_value(std::move(out));
 }
 
 }  // namespace
@@ -87,20 +87,20 @@ void JoinServer::on_packet(Peer& peer) {
   if (message.fd >= 0) ::close(message.fd);
   if (received == Received::kEnd || peer.rank >= 0) return leave(peer);
   try {
-    take_in(peer, message.value);
+    take_in(peer, from_value<message::Join>(std::move(message.value)));
   } catch (const Error& e) {
     refuse(peer, e);
   }
 }
 
 // A process that is ahead, at the script's next fit(), comes again.
-void JoinServer::take_in(Peer& peer, const Value& hello) {
-  const int64_t rank = hello["rank"].as_int();
-  if (hello["build_id"].as_string() != build_id()) {
+void JoinServer::take_in(Peer& peer, const message::Join& join) {
+  const int rank = join.rank;
+  if (join.build_id != build_id()) {
     throw Error(Code::kEnvironment, cat("rank ", rank, " is another build of rtrain than rank 0"));
   }
-  if (hello["fit"].as_int() != spec_.fit) return leave(peer);
-  if (rank < 1 || rank >= static_cast<int64_t>(seats_.size())) {
+  if (join.fit != spec_.fit) return leave(peer);
+  if (rank < 1 || rank >= static_cast<int>(seats_.size())) {
     throw Error(Code::kConfig,
                 cat("RANK = ", rank, ": rank 0 was started with WORLD_SIZE = ", seats_.size()));
   }
@@ -108,15 +108,14 @@ void JoinServer::take_in(Peer& peer, const Value& hello) {
   if (seat.taker != nullptr) {
     throw Error(Code::kConfig, cat("RANK = ", rank, ": another process has that rank already"));
   }
-  peer.rank = static_cast<int>(rank);
+  peer.rank = rank;
   seat.taker = &peer;
   seat.is_left = false;
   give(seat);
 }
 
 void JoinServer::refuse(Peer& peer, const Error& error) {
-  send_descriptor_message(peer.poll->fd(),
-                          Map{{"type", "refused"}, {"error", error_to_value(error, 0)}});
+  send_descriptor_message(peer.poll->fd(), to_value(message::Refused{.error = error}));
   leave(peer);
 }
 
@@ -132,7 +131,7 @@ void JoinServer::leave(Peer& peer) {
 
 void JoinServer::give(Seat& seat) {
   if (seat.taker == nullptr || seat.fd < 0) return;
-  send_descriptor_message(seat.taker->poll->fd(), Map{{"type", "seat"}}, seat.fd);
+  send_descriptor_message(seat.taker->poll->fd(), to_value(message::Endpoint{}), seat.fd);
   ::close(std::exchange(seat.fd, -1));
 }
 

@@ -3,11 +3,7 @@
 //
 // The processes of ranks above 0 connect once for a run, to a socket of the runtime folder whose
 // name all of them make from the launcher's variables, and say their rank. Each is sent the end of
-// its channel at every attempt, and at last what became of the run:
-//
-//   process → controller   {rank, fit, build_id, pid}
-//   controller → process   {type = "seat"} with a descriptor, {type = "ended", …},
-//                          {type = "refused", error}
+// its channel at every attempt, and at last what became of the run (host/loop/messages/join.h).
 //
 // Belongs to the control thread.
 #pragma once
@@ -18,6 +14,7 @@
 #include "host/base/error.h"
 #include "host/base/value.h"
 #include "host/loop/loop.h"
+#include "host/loop/messages/join.h"
 #include "host/loop/poll.h"
 #include "host/machine/runtime_socket.h"
 #include "host/train/run_spec.h"
@@ -49,7 +46,7 @@ class JoinServer {
 
   void on_ready();
   void on_packet(Peer& peer);
-  void take_in(Peer& peer, const Value& hello);
+  void take_in(Peer& peer, const message::Join& join);
   void refuse(Peer& peer, const Error& error);
   void leave(Peer& peer);
   void give(Seat& seat);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
@@ -9,48 +10,84 @@
 namespace rtrain {
 namespace {
 
-std::vector<std::string> texts(const Value& list) {
-  std::vector<std::string> out;
-  for (const Value& item : list.as_list()) out.push_back(item.as_string());
+std::vector<KeyValueStore::Answer> one(int rank, int64_t id, Value value) {
+  std::vector<KeyValueStore::Answer> out;
+  out.push_back({rank, id, std::move(value)});
   return out;
 }
 
 }  // namespace
 
-std::vector<KeyValueStore::Answer> KeyValueStore::call(int rank, const Value& request) {
-  const std::string& op = request["op"].as_string();
-  const int64_t id = request["id"].int_or(0);
+std::vector<KeyValueStore::Answer> KeyValueStore::call(int, message::StoreSet set) {
   std::vector<Answer> answers;
-  const auto answer = [&](Value value) { answers.push_back({rank, id, std::move(value)}); };
-  if (op == "set") {
-    put(request["key"].as_string(), request["value"].as_string(), answers);
-  } else if (op == "get" || op == "wait") {
-    Waiter waiter{rank, id, {}, op == "get"};
-    waiter.keys = op == "get" ? std::vector{request["key"].as_string()} : texts(request["keys"]);
-    if (has_all(waiter.keys)) {
-      answer(waiter.wants_value ? Value(values_[waiter.keys[0]]) : Value(true));
-    } else {
-      waiters_.push_back(std::move(waiter));
-    }
-  } else if (op == "add") {
-    const int64_t sum = add(request["key"].as_string(), request["delta"].as_int(), answers);
-    answer(sum);
-  } else if (op == "check") {
-    answer(has_all(texts(request["keys"])));
-  } else if (op == "delete") {
-    answer(values_.erase(request["key"].as_string()) > 0);
-  } else if (op == "num_keys") {
-    answer(values_.size());
-  } else if (op == "compare_set") {
-    answer(compare_set(request, answers));
-  } else {
-    throw Error(Code::kArgument, cat("unknown Store call '", op, "'"));
-  }
+  put(set.key, std::move(set.value), answers);
   return answers;
+}
+
+std::vector<KeyValueStore::Answer> KeyValueStore::call(int rank, message::StoreGet get) {
+  return wait({rank, get.id, {std::move(get.key)}, true});
+}
+
+std::vector<KeyValueStore::Answer> KeyValueStore::call(int rank, message::StoreWait wanted) {
+  return wait({rank, wanted.id, std::move(wanted.keys), false});
+}
+
+std::vector<KeyValueStore::Answer> KeyValueStore::wait(Waiter waiter) {
+  if (has_all(waiter.keys)) return one(waiter.rank, waiter.id, answer_to(waiter));
+  waiters_.push_back(std::move(waiter));
+  return {};
+}
+
+// Counters are kept as decimal text, as every c10d store keeps them: get() of one gives its digits.
+std::vector<KeyValueStore::Answer> KeyValueStore::call(int rank, const message::StoreAdd& add) {
+  int64_t sum = 0;
+  if (const auto found = values_.find(add.key); found != values_.end()) {
+    const std::string& text = found->second;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sum);
+    if (error != std::errc() || end != text.data() + text.size()) {
+      throw Error(Code::kArgument, cat("Store key '", add.key, "' holds no number"));
+    }
+  }
+  sum += add.delta;
+  std::vector<Answer> answers;
+  put(add.key, std::to_string(sum), answers);
+  answers.push_back({rank, add.id, sum});
+  return answers;
+}
+
+std::vector<KeyValueStore::Answer> KeyValueStore::call(int rank, const message::StoreCheck& check) {
+  return one(rank, check.id, has_all(check.keys));
+}
+
+std::vector<KeyValueStore::Answer> KeyValueStore::call(int rank, const message::StoreDelete& del) {
+  return one(rank, del.id, values_.erase(del.key) > 0);
+}
+
+std::vector<KeyValueStore::Answer> KeyValueStore::call(int rank,
+                                                       const message::StoreNumKeys& asked) {
+  return one(rank, asked.id, values_.size());
+}
+
+// A missing key is set when nothing was expected; the answer is what the key holds after the call.
+std::vector<KeyValueStore::Answer> KeyValueStore::call(int rank,
+                                                       const message::StoreCompareSet& call) {
+  const auto found = values_.find(call.key);
+  const bool is_there = found != values_.end();
+  if (is_there ? found->second == call.expected : call.expected.empty()) {
+    std::vector<Answer> answers;
+    put(call.key, call.desired, answers);
+    answers.push_back({rank, call.id, call.desired});
+    return answers;
+  }
+  return one(rank, call.id, is_there ? found->second : call.expected);
 }
 
 void KeyValueStore::cancel(int rank, int64_t id) {
   std::erase_if(waiters_, [&](const Waiter& w) { return w.rank == rank && w.id == id; });
+}
+
+Value KeyValueStore::answer_to(const Waiter& waiter) const {
+  return waiter.wants_value ? Value(values_.at(waiter.keys[0])) : Value(true);
 }
 
 void KeyValueStore::put(const std::string& key, std::string value, std::vector<Answer>& answers) {
@@ -61,7 +98,7 @@ void KeyValueStore::put(const std::string& key, std::string value, std::vector<A
   };
   for (const Waiter& w : waiters_) {
     if (!is_due(w)) continue;
-    answers.push_back({w.rank, w.id, w.wants_value ? Value(values_[w.keys[0]]) : Value(true)});
+    answers.push_back({w.rank, w.id, answer_to(w)});
   }
   std::erase_if(waiters_, is_due);
 }
@@ -69,35 +106,6 @@ void KeyValueStore::put(const std::string& key, std::string value, std::vector<A
 bool KeyValueStore::has_all(const std::vector<std::string>& keys) const {
   return std::all_of(keys.begin(), keys.end(),
                      [&](const auto& key) { return values_.contains(key); });
-}
-
-// Counters are kept as decimal text, as every c10d store keeps them: get() of one gives its digits.
-int64_t KeyValueStore::add(const std::string& key, int64_t delta, std::vector<Answer>& answers) {
-  int64_t sum = 0;
-  if (const auto found = values_.find(key); found != values_.end()) {
-    const std::string& text = found->second;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sum);
-    if (error != std::errc() || end != text.data() + text.size()) {
-      throw Error(Code::kArgument, cat("Store key '", key, "' holds no number"));
-    }
-  }
-  sum += delta;
-  put(key, std::to_string(sum), answers);
-  return sum;
-}
-
-// A missing key is set when nothing was expected; the answer is what the key holds after the call.
-Value KeyValueStore::compare_set(const Value& request, std::vector<Answer>& answers) {
-  const std::string& key = request["key"].as_string();
-  const std::string& expected = request["expected"].as_string();
-  const std::string& desired = request["desired"].as_string();
-  const auto found = values_.find(key);
-  const bool matches = found == values_.end() ? expected.empty() : found->second == expected;
-  if (matches) {
-    put(key, desired, answers);
-    return desired;
-  }
-  return found == values_.end() ? expected : found->second;
 }
 
 }  // namespace rtrain

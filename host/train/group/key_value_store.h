@@ -1,9 +1,9 @@
 // host/train/group/key_value_store.h: the key-value store of one attempt, through which ranks find
 // each other.
 //
-// Pure: takes the messages `call` and `cancel` of the ranks and returns the answers that became
-// due, the caller's own and those of ranks that waited for a key. Deadlines are the callers': they
-// cancel. It ends with its attempt, so that nothing a dead attempt has written is ever seen.
+// Pure: takes the ranks' calls and returns the answers that became due, the caller's own and those
+// of ranks that waited for a key. Deadlines are the callers': they cancel. It ends with its
+// attempt, so that nothing a dead attempt has written is ever seen.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "host/base/value.h"
+#include "host/loop/messages/store_calls.h"
 
 namespace rtrain {
 
@@ -23,10 +24,16 @@ class KeyValueStore {
     Value value;
   };
 
-  // set{key, value} and delete{key} change; add{key, delta} counts; check{keys} asks; get{key} and
-  // wait{keys} are answered once all keys exist; num_keys; compare_set{key, expected, desired}.
-  // `set` has no answer. Throws Error(kArgument) for a malformed call.
-  std::vector<Answer> call(int rank, const Value& request);
+  // See the messages for what each answers. StoreAdd throws Error(kArgument) for a key that holds
+  // no number.
+  std::vector<Answer> call(int rank, message::StoreSet set);
+  std::vector<Answer> call(int rank, message::StoreGet get);
+  std::vector<Answer> call(int rank, message::StoreWait wanted);
+  std::vector<Answer> call(int rank, const message::StoreAdd& add);
+  std::vector<Answer> call(int rank, const message::StoreCheck& check);
+  std::vector<Answer> call(int rank, const message::StoreDelete& del);
+  std::vector<Answer> call(int rank, const message::StoreNumKeys& asked);
+  std::vector<Answer> call(int rank, const message::StoreCompareSet& call);
   void cancel(int rank, int64_t id);
 
  private:
@@ -39,8 +46,8 @@ class KeyValueStore {
 
   void put(const std::string& key, std::string value, std::vector<Answer>& answers);
   bool has_all(const std::vector<std::string>& keys) const;
-  int64_t add(const std::string& key, int64_t delta, std::vector<Answer>& answers);
-  Value compare_set(const Value& request, std::vector<Answer>& answers);
+  std::vector<Answer> wait(Waiter waiter);
+  Value answer_to(const Waiter& waiter) const;
 
   std::unordered_map<std::string, std::string> values_;
   std::vector<Waiter> waiters_;

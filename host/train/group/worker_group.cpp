@@ -15,7 +15,6 @@
 #include "host/base/text.h"
 #include "host/loop/channel.h"
 #include "host/loop/line_reader.h"
-#include "host/loop/message.h"
 #include "host/loop/open_files.h"
 
 namespace rtrain {
@@ -83,7 +82,7 @@ class WorkerGroup::Worker {
  private:
   void open_channel(WorkerGroup& group, int fd) {
     channel_.emplace(
-        group.loop_, fd, [this](const Value& message) { delegate_.on_message(rank_, message); },
+        group.loop_, fd, [this](Value message) { delegate_.on_message(rank_, std::move(message)); },
         [this](const std::string& reason) { on_channel_closed(reason); });
   }
 
@@ -189,12 +188,13 @@ void WorkerGroup::drain() {
   for (const auto& worker : workers_) worker->drain();
 }
 
-void WorkerGroup::send(int rank, const Value& message) {
-  workers_.at(static_cast<size_t>(rank))->send(message);
+void WorkerGroup::send(int rank, message::ToWorker message) {
+  workers_.at(static_cast<size_t>(rank))->send(to_value(std::move(message)));
 }
 
-void WorkerGroup::send_all(const Value& message) {
-  for (const auto& worker : workers_) worker->send(message);
+void WorkerGroup::send_all(message::ToWorker message) {
+  const Value value = to_value(std::move(message));
+  for (const auto& worker : workers_) worker->send(value);
 }
 
 void WorkerGroup::hold_output(bool held) {

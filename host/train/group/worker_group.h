@@ -15,6 +15,7 @@
 #include "host/base/value.h"
 #include "host/loop/group_guard.h"
 #include "host/loop/loop.h"
+#include "host/loop/messages/to_worker.h"
 #include "host/loop/process.h"
 
 namespace rtrain {
@@ -51,7 +52,7 @@ class WorkerGroupDelegate {
  public:
   virtual ~WorkerGroupDelegate() = default;
   // Throws Error for a message that makes no sense: that worker is killed then.
-  virtual void on_message(int rank, const Value& message) = 0;
+  virtual void on_message(int rank, Value message) = 0;
   virtual void on_output(int rank, std::string_view bytes) = 0;
   virtual void on_line(int rank, std::string_view stream, std::string line) = 0;
   // What a line that is not finished shows now (host/loop/line_reader.h).
@@ -80,8 +81,8 @@ class WorkerGroup {
   // Gives the delegate all messages that have arrived, without waiting.
   void drain();
   // Nothing when that worker's channel is closed.
-  void send(int rank, const Value& message);
-  void send_all(const Value& message);
+  void send(int rank, message::ToWorker message);
+  void send_all(message::ToWorker message);
   // While held the workers' output stays in their pipes: who prints more waits.
   void hold_output(bool held);
   // SIGKILL to every worker's process group; what has left that is killed when the last worker has

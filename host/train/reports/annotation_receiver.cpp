@@ -9,18 +9,18 @@ constexpr size_t kMaxUnwrittenBytes = size_t{8} << 20;
 
 }  // namespace
 
-void AnnotationReceiver::add(int attempt, int rank, const Value& message) {
-  writer_.add(AnnotationRow{attempt, rank, message["time"].as_int(),
-                            message["severity"].as_string(), message["text"].as_string()});
-  if (message["id"].is_nil()) return;
-  asked_.push_back({rank, message["id"].as_int()});
+void AnnotationReceiver::add(int attempt, int rank, message::Annotation note) {
+  writer_.add(
+      AnnotationRow{attempt, rank, note.time_ms, std::move(note.severity), std::move(note.text)});
+  if (note.id == 0) return;
+  asked_.push_back({rank, note.id});
   on_written();
 }
 
 void AnnotationReceiver::on_written() {
   if (writer_.unwritten_bytes() > kMaxUnwrittenBytes) return;
   for (const auto& [rank, id] : std::exchange(asked_, {})) {
-    send_(rank, Map{{"type", "reply"}, {"id", id}, {"value", true}});
+    send_(rank, message::Reply{.id = id});
   }
 }
 

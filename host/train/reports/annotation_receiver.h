@@ -8,19 +8,19 @@
 #include <functional>
 #include <vector>
 
-#include "host/base/value.h"
+#include "host/loop/messages/to_controller.h"
+#include "host/loop/messages/to_worker.h"
 #include "host/train/reports/record_writer.h"
 
 namespace rtrain {
 
 class AnnotationReceiver {
  public:
-  using Send = std::function<void(int rank, const Value& message)>;
+  using Send = std::function<void(int rank, message::ToWorker message)>;
 
   AnnotationReceiver(RecordWriter& writer, Send send) : writer_(writer), send_(std::move(send)) {}
 
-  // The message `annotation` of a rank.
-  void add(int attempt, int rank, const Value& message);
+  void add(int attempt, int rank, message::Annotation note);
   // Something was written: ranks that were held back may go on.
   void on_written();
 

@@ -5,7 +5,6 @@
 
 #include "host/base/clock.h"
 #include "host/base/text.h"
-#include "host/loop/message.h"
 
 namespace rtrain {
 
@@ -39,9 +38,7 @@ void ReportCommits::answer_failed(const Report& failed) {
   const Error error(Code::kPeerLost,
                     cat("report() number ", failed.index, ": rank ", failed.rank,
                         " could not upload its part of the checkpoint: ", failed.error->message()));
-  delegate_.send_all(Map{{"type", "reported"},
-                         {"index", failed.index},
-                         {"error", error_to_value(error, monotonic_s())}});
+  delegate_.send_all(message::Reported{.index = failed.index, .error = error});
 }
 
 void ReportCommits::commit(std::vector<Report> reports) {
@@ -60,19 +57,17 @@ void ReportCommits::end(const std::vector<Report>& reports,
                         const CheckpointManager::Committed* committed,
                         const std::optional<Error>& error) {
   const int64_t index = reports.front().index;
-  Map answer{{"type", "reported"}, {"index", index}};
+  message::Reported answer{.index = index, .error = error};
   Value path;
-  if (error) {
-    answer.set("error", error_to_value(*error, monotonic_s()));
-  } else {
+  if (!error) {
     has_new_checkpoint_ = true;
-    path = committed->checkpoint.path;
-    answer.set("path", path);
+    answer.path = committed->checkpoint.path;
+    path = answer.path;
     for (const std::string& text : committed->warnings) events_.notice("warning", text);
     io_.write(
         [names = committed->dropped](RunRecord& record) { record.checkpoints().drop(names); });
   }
-  delegate_.send_all(answer);
+  delegate_.send_all(std::move(answer));
   emit(reports, path);
   delegate_.on_commit_ended(index, error ? nullptr : &committed->checkpoint);
 }

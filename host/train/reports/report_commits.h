@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host/base/value.h"
+#include "host/loop/messages/to_worker.h"
 #include "host/train/io_calls.h"
 #include "host/train/reports/record_writer.h"
 #include "host/train/reports/report_collector.h"
@@ -21,7 +22,7 @@ namespace rtrain {
 class ReportCommitsDelegate {
  public:
   virtual ~ReportCommitsDelegate() = default;
-  virtual void send_all(const Value& message) = 0;
+  virtual void send_all(message::ToWorker message) = 0;
   // After the ranks' answers and the event of a report with a checkpoint. `checkpoint`: what was
   // committed, else null.
   virtual void on_commit_ended(int64_t index, const CheckpointInfo* checkpoint) = 0;

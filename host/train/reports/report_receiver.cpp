@@ -5,7 +5,6 @@
 
 #include "host/base/clock.h"
 #include "host/base/text.h"
-#include "host/loop/message.h"
 
 namespace rtrain {
 namespace {
@@ -27,44 +26,44 @@ ReportReceiver::ReportReceiver(Loop& loop, const Options& options, ReportReceive
       files_(static_cast<size_t>(options.world_size)),
       timer_(loop, [this] { look_at_clock(); }) {}
 
-void ReportReceiver::on_report(int rank, const Value& message) {
+void ReportReceiver::on_report(int rank, message::Report sent) {
   Report report;
   report.rank = rank;
-  report.index = message["index"].as_int();
-  report.time_ms = message["time"].as_int();
-  report.metrics = message["metrics"];
-  report.upload = upload_from_name(message["upload"].string_or(""));
-  report.folder = message["folder"].string_or("");
-  report.directory_name = message["directory_name"].string_or("");
-  report.asks_name = message["asks_name"].bool_or(false);
-  report.validation = message["validation"];
-  report.call_site = message["site"].string_or("");
+  report.index = sent.index;
+  report.time_ms = sent.time_ms;
+  report.metrics = std::move(sent.metrics);
+  report.upload = upload_from_name(sent.upload);
+  report.folder = std::move(sent.folder);
+  report.directory_name = std::move(sent.directory_name);
+  report.asks_name = sent.asks_name;
+  report.validation = std::move(sent.validation);
+  report.call_site = std::move(sent.call_site);
   report.deadline_s = monotonic_s() + options_.timeout_s;
-  if (message["ask"].bool_or(false)) flow_.want(report.index + 1);
+  if (sent.asks_progress) flow_.want(report.index + 1);
   const Report row = report;
   auto progress = collector_.add(std::move(report));
   delegate_.on_report(row);
   answer(std::move(progress));
 }
 
-void ReportReceiver::on_files(int rank, const Value& message) {
+void ReportReceiver::on_files(int rank, message::Files sent) {
   List& files = files_.at(static_cast<size_t>(rank));
-  for (const Value& file : message["files"].as_list()) files.push_back(file);
+  for (Value& file : sent.files) files.push_back(std::move(file));
 }
 
-void ReportReceiver::on_uploaded(int rank, const Value& message) {
+void ReportReceiver::on_uploaded(int rank, message::Uploaded sent) {
   Report outcome;
   outcome.rank = rank;
-  outcome.index = message["index"].as_int();
+  outcome.index = sent.index;
   List files = std::exchange(files_.at(static_cast<size_t>(rank)), {});
-  if (message["error"].is_map()) {
+  if (sent.error) {
     outcome.upload = Upload::kFailed;
-    outcome.error = error_from_value(message["error"]);
-  } else if (message["folder"].is_string()) {
+    outcome.error = std::move(sent.error);
+  } else if (!sent.folder.empty()) {
     outcome.upload = Upload::kInFolder;
-    outcome.folder = message["folder"].as_string();
+    outcome.folder = std::move(sent.folder);
   } else {
-    Map staged = message["checkpoint"].as_map();
+    Map staged = std::move(sent.checkpoint.as_map());
     staged.set("files", std::move(files));
     outcome.upload = Upload::kStaged;
     outcome.files = std::move(staged);
@@ -79,12 +78,10 @@ void ReportReceiver::on_returned(int rank) {
 
 void ReportReceiver::answer(ReportCollector::Progress progress) {
   for (const auto& named : progress.named) {
-    delegate_.send(named.rank,
-                   Map{{"type", "named"}, {"index", named.index}, {"name", named.name}});
+    delegate_.send(named.rank, message::Named{.index = named.index, .name = named.name});
   }
   for (const auto& seal : progress.seals) {
-    delegate_.send(seal.rank,
-                   Map{{"type", "seal"}, {"index", seal.index}, {"folder", seal.folder}});
+    delegate_.send(seal.rank, message::Seal{.index = seal.index, .folder = seal.folder});
   }
   for (auto& reports : progress.complete) delegate_.on_reports_complete(std::move(reports));
   acknowledge();
@@ -100,9 +97,7 @@ void ReportReceiver::look_at_clock() {
     collector_.postpone(now + options_.timeout_s);
   }
   for (const auto& stuck : collector_.take_stuck(now)) {
-    delegate_.send(stuck.rank, Map{{"type", "reported"},
-                                   {"index", stuck.index},
-                                   {"error", error_to_value(stuck.error, now)}});
+    delegate_.send(stuck.rank, message::Reported{.index = stuck.index, .error = stuck.error});
   }
   if (const auto text = collector_.take_notice(now)) delegate_.warn(*text);
   const auto next = collector_.next_due();
@@ -116,7 +111,7 @@ void ReportReceiver::acknowledge() {
       flow_.take(collector_.least(), delegate_.unwritten_bytes(), collector_.num_pending());
   if (!count) return;
   for (int rank = 0; rank < options_.world_size; ++rank) {
-    delegate_.send(rank, Map{{"type", "taken"}, {"count", *count}});
+    delegate_.send(rank, message::Acknowledged{.count = *count});
   }
 }
 

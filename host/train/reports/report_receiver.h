@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "host/base/value.h"
+#include "host/loop/messages/to_controller.h"
+#include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
 #include "host/train/reports/report_collector.h"
 #include "host/train/reports/report_flow.h"
@@ -20,7 +22,7 @@ namespace rtrain {
 class ReportReceiverDelegate {
  public:
   virtual ~ReportReceiverDelegate() = default;
-  virtual void send(int rank, const Value& message) = 0;
+  virtual void send(int rank, message::ToWorker message) = 0;
   virtual void warn(const std::string& text) = 0;
   // One rank's report, to be written.
   virtual void on_report(const Report& report) = 0;
@@ -43,11 +45,10 @@ class ReportReceiver {
 
   ReportReceiver(Loop& loop, const Options& options, ReportReceiverDelegate& delegate);
 
-  // The messages `report`, `files` and `uploaded` of a rank. Throws Error(kArgument) for what makes
-  // no sense.
-  void on_report(int rank, const Value& message);
-  void on_files(int rank, const Value& message);
-  void on_uploaded(int rank, const Value& message);
+  // Throw Error(kArgument) for what makes no sense.
+  void on_report(int rank, message::Report sent);
+  void on_files(int rank, message::Files sent);
+  void on_uploaded(int rank, message::Uploaded sent);
   void on_returned(int rank);
   // Something was written: ranks that were held back may go on.
   void on_written() { acknowledge(); }

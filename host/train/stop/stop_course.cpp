@@ -8,11 +8,9 @@
 namespace rtrain {
 namespace {
 
-Value to_message(const StopOrder& order) {
-  const bool prepare = order.type == StopOrder::Type::kPrepare;
-  Map out{{"type", prepare ? "stop_prepare" : "stop_release"}, {"round", order.round}};
-  if (order.at) out.set("at", *order.at);
-  return out;
+message::ToWorker to_message(const StopOrder& order) {
+  if (order.type == StopOrder::Type::kPrepare) return message::StopPrepare{.round = order.round};
+  return message::StopRelease{.round = order.round, .at = order.at};
 }
 
 }  // namespace
@@ -31,14 +29,12 @@ void StopCourse::start(double grace_s) {
   send(agreement_.prepare());
 }
 
-void StopCourse::on_calls(int rank, const Value& message) {
-  const int round = static_cast<int>(message["round"].as_int());
-  send(agreement_.on_calls(rank, round, message["calls"].as_int()));
+void StopCourse::on_calls(int rank, const message::StopCalls& answer) {
+  send(agreement_.on_calls(rank, answer.round, answer.calls));
 }
 
-void StopCourse::on_seen(const Value& message) {
-  const int64_t index = message["index"].as_int();
-  first_seen_ = std::min(first_seen_.value_or(index), index);
+void StopCourse::on_seen(const message::StopSeen& seen) {
+  first_seen_ = std::min(first_seen_.value_or(seen.index), seen.index);
 }
 
 void StopCourse::on_left(int rank) { send(agreement_.on_left(rank)); }

@@ -11,6 +11,8 @@
 #include <string>
 
 #include "host/base/value.h"
+#include "host/loop/messages/to_controller.h"
+#include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
 #include "host/train/stop/stop_agreement.h"
 
@@ -19,7 +21,7 @@ namespace rtrain {
 class StopCourseDelegate {
  public:
   virtual ~StopCourseDelegate() = default;
-  virtual void send_all(const Value& message) = 0;
+  virtual void send_all(message::ToWorker message) = 0;
   virtual void warn(const std::string& text) = 0;
   virtual void on_stop_complete() = 0;
   virtual void on_grace_passed() = 0;
@@ -43,8 +45,8 @@ class StopCourse {
   void start(double grace_s);
 
   // The messages stop_calls and stop_seen.
-  void on_calls(int rank, const Value& message);
-  void on_seen(const Value& message);
+  void on_calls(int rank, const message::StopCalls& answer);
+  void on_seen(const message::StopSeen& seen);
   // The rank has returned, raised or gone.
   void on_left(int rank);
   void on_committed(int64_t index);

@@ -54,7 +54,7 @@ SeriesChunk GpuSeries::add_point(int rank, const std::string& key, const SeriesP
     ++series.number;
   }
   series.points.push_back(point);
-  SeriesChunk chunk = chunk_of(key, series.number, series.points);
+  SeriesChunk chunk{chunk_of(key, series.number, series.points)};
   chunk.attempt = attempt_;
   chunk.rank = rank;
   return chunk;

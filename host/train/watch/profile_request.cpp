@@ -1,5 +1,6 @@
 #include "host/train/watch/profile_request.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "host/base/clock.h"
@@ -15,7 +16,8 @@ constexpr double kStartAndWriteS = 60;
 
 double profile_deadline_s(double recorded_s) { return recorded_s + kStartAndWriteS; }
 
-ProfileRequest::ProfileRequest(Loop& loop, std::function<void(int rank, const Value& message)> send)
+ProfileRequest::ProfileRequest(Loop& loop,
+                               std::function<void(int rank, message::ToWorker message)> send)
     : send_(std::move(send)), deadline_(loop, [this] { finish(); }) {}
 
 void ProfileRequest::start(const ProfilePlan& plan, Done done) {
@@ -29,52 +31,50 @@ void ProfileRequest::start(const ProfilePlan& plan, Done done) {
   waits_s_ = profile_deadline_s(plan.steps > 0 ? plan.timeout_s : plan.seconds);
   deadline_.start(to_ms(waits_s_));
   for (const int rank : plan.ranks) {
-    send_(rank, Map{{"type", "profile"},
-                    {"id", id_},
-                    {"seconds", plan.seconds},
-                    {"steps", plan.steps},
-                    {"timeout_s", plan.timeout_s},
-                    {"record_shapes", plan.record_shapes},
-                    {"path", cat(plan.stem, "-rank", rank, ".json")}});
+    send_(rank, message::AskProfile{.id = id_,
+                                    .path = cat(plan.stem, "-rank", rank, ".json"),
+                                    .seconds = plan.seconds,
+                                    .steps = plan.steps,
+                                    .timeout_s = plan.timeout_s,
+                                    .record_shapes = plan.record_shapes});
   }
 }
 
-void ProfileRequest::on_answer(int rank, const Value& message) {
-  if (message["id"].as_int() != id_) return;
-  Map answer;
-  for (const char* key : {"path", "events", "seconds", "reports", "note", "error"}) {
-    if (!message[key].is_nil()) answer.set(key, message[key]);
-  }
-  set_answer(rank, std::move(answer));
+void ProfileRequest::on_answer(int rank, const message::Profile& profile) {
+  if (profile.id != id_) return;
+  if (!profile.error.empty()) return set_answer({.rank = rank, .error = profile.error});
+  set_answer({.rank = rank,
+              .path = profile.path,
+              .events = profile.events,
+              .seconds = profile.seconds,
+              .reports = profile.reports,
+              .note = profile.note});
 }
 
 void ProfileRequest::on_gone(int rank) {
-  set_answer(rank, Map{{"error", "it ended before its profile was written"}});
+  set_answer({.rank = rank, .error = "it ended before its profile was written"});
 }
 
-void ProfileRequest::set_answer(int rank, Map answer) {
-  bool is_asked = false;
-  for (const int asked : ranks_) is_asked = is_asked || asked == rank;
-  if (!is_asked || answers_.contains(rank)) return;
-  answers_.emplace(rank, std::move(answer));
+void ProfileRequest::set_answer(RankProfile answer) {
+  const bool is_asked = std::find(ranks_.begin(), ranks_.end(), answer.rank) != ranks_.end();
+  if (!is_asked || !answers_.emplace(answer.rank, answer).second) return;
   if (answers_.size() == ranks_.size()) finish();
 }
 
 void ProfileRequest::finish() {
   deadline_.stop();
-  List out;
+  std::vector<RankProfile> out;
   for (const int rank : std::exchange(ranks_, {})) {
     const auto found = answers_.find(rank);
-    Map each{{"rank", rank}};
-    if (found == answers_.end()) {
-      each.set("error", cat("it has not written its profile after ", waits_s_,
-                            " s: `rtrain stack` shows where it is"));
+    if (found != answers_.end()) {
+      out.push_back(found->second);
     } else {
-      for (const auto& [key, value] : found->second) each.set(key, value);
+      out.push_back({.rank = rank,
+                     .error = cat("it has not written its profile after ", waits_s_,
+                                  " s: `rtrain stack` shows where it is")});
     }
-    out.push_back(std::move(each));
   }
-  std::exchange(done_, nullptr)(out);
+  std::exchange(done_, nullptr)(std::move(out));
 }
 
 }  // namespace rtrain

@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "host/base/value.h"
+#include "host/loop/messages/commands.h"
+#include "host/loop/messages/to_controller.h"
+#include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
 
 namespace rtrain {
@@ -26,23 +28,23 @@ struct ProfilePlan {
 
 class ProfileRequest {
  public:
-  // By rank: {rank, path, events, seconds, reports, note?} or {rank, error}.
-  using Done = std::function<void(const List& profiles)>;
+  // By rank.
+  using Done = std::function<void(std::vector<RankProfile> profiles)>;
 
-  ProfileRequest(Loop& loop, std::function<void(int rank, const Value& message)> send);
+  ProfileRequest(Loop& loop, std::function<void(int rank, message::ToWorker message)> send);
 
   // Throws kUsage while another one is under way.
   void start(const ProfilePlan& plan, Done done);
-  void on_answer(int rank, const Value& message);
+  void on_answer(int rank, const message::Profile& profile);
   void on_gone(int rank);
 
  private:
-  void set_answer(int rank, Map answer);
+  void set_answer(RankProfile answer);
   void finish();
 
-  std::function<void(int rank, const Value& message)> send_;
+  std::function<void(int rank, message::ToWorker message)> send_;
   std::vector<int> ranks_;  // that are asked; none: no request is under way
-  std::map<int, Map> answers_;
+  std::map<int, RankProfile> answers_;
   Done done_;
   int64_t id_ = 0;
   double waits_s_ = 0;

@@ -13,30 +13,27 @@ constexpr size_t kBesides = size_t{64} << 10;
 
 }  // namespace
 
-std::optional<int64_t> asked_rank(const Value& request, size_t num_ranks) {
-  if (request["rank"].is_nil()) return std::nullopt;
-  const int64_t rank = request["rank"].as_int();
-  if (rank >= 0 && static_cast<size_t>(rank) < num_ranks) return rank;
-  throw Error(Code::kUsage, cat("--rank ", rank, ": the group has the ranks 0 to ", num_ranks - 1));
+void check_asked_rank(std::optional<int64_t> rank, size_t num_ranks) {
+  if (!rank || (*rank >= 0 && static_cast<size_t>(*rank) < num_ranks)) return;
+  throw Error(Code::kUsage,
+              cat("--rank ", *rank, ": the group has the ranks 0 to ", num_ranks - 1));
 }
 
-List stack_answer(std::optional<int64_t> asked, const List& stacks,
-                  const std::vector<RankState>& ranks) {
-  List out;
+std::vector<RankStack> stack_answer(std::optional<int64_t> asked,
+                                    const std::vector<RankStack>& stacks,
+                                    const std::vector<RankState>& ranks) {
+  std::vector<RankStack> out;
   size_t bytes = kBesides;
-  for (const Value& stack : stacks) {
-    const int64_t rank = stack["rank"].as_int();
-    if (asked && rank != *asked) continue;
-    Map each = stack.as_map();
-    if (static_cast<size_t>(rank) < ranks.size()) {
-      each.set("phase", phase_name(ranks[static_cast<size_t>(rank)].phase));
+  for (const RankStack& stack : stacks) {
+    if (asked && stack.rank != *asked) continue;
+    RankStack& each = out.emplace_back(stack);
+    const auto rank = static_cast<size_t>(stack.rank);
+    if (rank < ranks.size()) each.phase = phase_name(ranks[rank].phase);
+    if (bytes + encode(to_value(each)).size() > kMaxFrameBytes) {
+      each.threads.clear();
+      each.threads_left_out = true;
     }
-    if (bytes + encode(Value(each)).size() > kMaxFrameBytes) {
-      each.set("threads", List{});
-      each.set("threads_left_out", true);
-    }
-    bytes += encode(Value(each)).size();
-    out.push_back(std::move(each));
+    bytes += encode(to_value(each)).size();
   }
   return out;
 }

@@ -7,17 +7,18 @@
 #include <optional>
 #include <vector>
 
-#include "host/base/value.h"
+#include "host/loop/messages/commands.h"
 #include "host/train/group/group_state.h"
 
 namespace rtrain {
 
-// The rank that is asked for; nothing: all of them. Throws kUsage for one that the group lacks.
-std::optional<int64_t> asked_rank(const Value& request, size_t num_ranks);
+// Throws kUsage for a rank that the group lacks.
+void check_asked_rank(std::optional<int64_t> rank, size_t num_ranks);
 
-// By rank {rank, pid, phase, state, lua, threads, collectives}; `threads` stays empty, and
-// `threads_left_out` is true, where the message would be too large.
-List stack_answer(std::optional<int64_t> rank, const List& stacks,
-                  const std::vector<RankState>& ranks);
+// Of the rank, or of all: with their phases, and without their threads where the answer would be
+// too large.
+std::vector<RankStack> stack_answer(std::optional<int64_t> rank,
+                                    const std::vector<RankStack>& stacks,
+                                    const std::vector<RankState>& ranks);
 
 }  // namespace rtrain

@@ -12,34 +12,34 @@ namespace {
 
 constexpr uint64_t kLastCalls = 8;
 
-List frames_of(const BlockedCall& call) {
-  List out;
+std::vector<std::string> frames_of(const BlockedCall& call) {
+  std::vector<std::string> out;
   for (int i = 0; i < call.num_frames && i < kPageFrames; ++i) {
-    out.push_back(call.frames[static_cast<size_t>(i)].view());
+    out.emplace_back(call.frames[static_cast<size_t>(i)].view());
   }
   return out;
 }
 
-List last_calls(const ProgressPage& page) {
-  List out;
+std::vector<RankCollective> last_calls(const ProgressPage& page) {
+  std::vector<RankCollective> out;
   const uint64_t last = page.collectives.load(std::memory_order_relaxed);
   for (uint64_t s = last > kLastCalls ? last - kLastCalls + 1 : 1; s <= last; ++s) {
     const auto call = page.call(s);
     if (!call) continue;
-    out.push_back(Map{{"sequence", static_cast<int64_t>(s)},
-                      {"operation", call->operation.view()},
-                      {"tensors", call->tensors.view()},
-                      {"line", call->line.view()}});
+    out.push_back({.sequence = static_cast<int64_t>(s),
+                   .operation = std::string(call->operation.view()),
+                   .tensors = std::string(call->tensors.view()),
+                   .line = std::string(call->line.view())});
   }
   return out;
 }
 
 // The script's own, or all where there are none of it.
-List shown_lines(const List& lines, StackDetail detail) {
+std::vector<std::string> shown_lines(const std::vector<std::string>& lines, StackDetail detail) {
   if (detail == StackDetail::kAll) return lines;
-  List own;
-  for (const Value& line : lines) {
-    if (!line.as_string().starts_with("rtrain://")) own.push_back(line);
+  std::vector<std::string> own;
+  for (const std::string& line : lines) {
+    if (!line.starts_with("rtrain://")) own.push_back(line);
   }
   return own.empty() ? lines : own;
 }
@@ -47,7 +47,7 @@ List shown_lines(const List& lines, StackDetail detail) {
 }  // namespace
 
 StackRequest::StackRequest(Loop& loop, const ProgressBoard& board,
-                           std::function<void(int rank, const Value& message)> send,
+                           std::function<void(int rank, message::ToWorker message)> send,
                            std::chrono::milliseconds deadline)
     : board_(board),
       send_(std::move(send)),
@@ -62,7 +62,7 @@ void StackRequest::start(const std::vector<Target>& targets, const std::string& 
   ++id_;
   for (const Target& target : targets) {
     if (process_facts(target.pid).state == 'T') continue;
-    send_(target.rank, Map{{"type", "stack"}, {"id", id_}, {"folder", folder}});
+    send_(target.rank, message::AskStack{.id = id_, .folder = folder});
   }
   deadline_.start(most_);
   finish_if_done();
@@ -74,10 +74,10 @@ StackRequest::Asked* StackRequest::find(int rank) {
   return waiting_.empty() || found == asked_.end() ? nullptr : &*found;
 }
 
-void StackRequest::on_answer(int rank, const Value& message) {
+void StackRequest::on_answer(int rank, message::Stack stack) {
   Asked* asked = find(rank);
-  if (asked == nullptr || message["id"].as_int() != id_) return;
-  asked->answer = message;
+  if (asked == nullptr || stack.id != id_) return;
+  asked->answer = std::move(stack);
   finish_if_done();
 }
 
@@ -96,50 +96,48 @@ void StackRequest::finish_if_done() {
 
 void StackRequest::finish() {
   deadline_.stop();
-  List out;
-  for (const Asked& asked : asked_) {
-    Map each = describe(asked);
-    if (!asked.answer.is_nil()) {
-      for (const char* key : {"state", "lua", "threads"}) each.set(key, asked.answer[key]);
-    }
-    out.push_back(std::move(each));
+  std::vector<RankStack> out;
+  for (Asked& asked : asked_) {
+    RankStack& each = out.emplace_back(describe(asked));
+    if (!asked.answer) continue;
+    each.state = std::move(asked.answer->state);
+    each.lua = std::move(asked.answer->lua);
+    each.threads = std::move(asked.answer->threads);
   }
   for (const Done& done : std::exchange(waiting_, {})) done(out);
 }
 
-Map StackRequest::describe(const Asked& asked) const {
+RankStack StackRequest::describe(const Asked& asked) const {
   const auto& [rank, pid] = asked.target;
   const ProgressPage& page = board_.page(rank);
   const auto blocked = page.blocked.read();
-  std::string state = asked.is_gone                     ? "has ended"
-                      : process_facts(pid).state == 'T' ? "stopped (SIGSTOP)"
-                                                        : "does not answer";
-  List lua;
+  RankStack out;
+  out.rank = rank;
+  out.pid = pid;
+  out.collectives = last_calls(page);
+  out.state = asked.is_gone                     ? "has ended"
+              : process_facts(pid).state == 'T' ? "stopped (SIGSTOP)"
+                                                : "does not answer";
   if (blocked && blocked->depth > 0) {
-    state += cat(asked.is_gone ? ", was waiting in " : ", waits in ", blocked->operation.view(),
-                 " for ", static_cast<int64_t>(monotonic_s() - blocked->since_s), " s");
-    lua = frames_of(*blocked);
+    out.state += cat(asked.is_gone ? ", was waiting in " : ", waits in ", blocked->operation.view(),
+                     " for ", static_cast<int64_t>(monotonic_s() - blocked->since_s), " s");
+    out.lua = frames_of(*blocked);
   }
-  return Map{{"rank", rank},          {"pid", pid},        {"state", state},
-             {"lua", std::move(lua)}, {"threads", List{}}, {"collectives", last_calls(page)}};
+  return out;
 }
 
-std::string stack_text(const Value& stack, StackDetail detail) {
-  const std::string phase = stack["phase"].is_nil() ? "" : cat(", ", stack["phase"].as_string());
-  std::string out = cat("rank ", stack["rank"].as_int(), " (pid ", stack["pid"].as_int(), phase,
-                        ") ", stack["state"].as_string(), "\n");
-  for (const Value& line : shown_lines(stack["lua"].as_list(), detail)) {
-    out += cat("  ", line.as_string(), "\n");
-  }
-  for (const Value& call : stack["collectives"].as_list()) {
-    out += cat("  collective ", call["sequence"].as_int(), ": ", call["operation"].as_string(), "(",
-               call["tensors"].as_string(), ") ", call["line"].as_string(), "\n");
+std::string stack_text(const RankStack& stack, StackDetail detail) {
+  const std::string phase = stack.phase.empty() ? "" : cat(", ", stack.phase);
+  std::string out = cat("rank ", stack.rank, " (pid ", stack.pid, phase, ") ", stack.state, "\n");
+  for (const std::string& line : shown_lines(stack.lua, detail)) out += cat("  ", line, "\n");
+  for (const RankCollective& call : stack.collectives) {
+    out += cat("  collective ", call.sequence, ": ", call.operation, "(", call.tensors, ") ",
+               call.line, "\n");
   }
   if (detail == StackDetail::kScript) return out;
-  for (const Value& thread : stack["threads"].as_list()) {
-    out += cat("  thread ", thread["name"].as_string(), " (", thread["tid"].as_int(), ")\n");
-    for (const Value& frame : thread["frames"].as_list())
-      out += cat("    ", frame.as_string(), "\n");
+  for (const ThreadStack& thread : stack.threads) {
+    out += cat("  thread ", thread.name, " (", thread.tid, ")\n");
+    for (const std::string& frame : thread.frames) out += cat("    ", frame, "\n");
   }
   return out;
 }

@@ -8,19 +8,22 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "host/base/progress_board.h"
-#include "host/base/value.h"
+#include "host/loop/messages/commands.h"
+#include "host/loop/messages/to_controller.h"
+#include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
 
 namespace rtrain {
 
 class StackRequest {
  public:
-  // By rank: {rank, pid, state, lua, threads, collectives}.
-  using Done = std::function<void(const List& stacks)>;
+  // By rank; without their phases.
+  using Done = std::function<void(const std::vector<RankStack>& stacks)>;
   struct Target {
     int rank;
     int pid;
@@ -28,12 +31,12 @@ class StackRequest {
 
   // `deadline`: for the workers' answers.
   StackRequest(Loop& loop, const ProgressBoard& board,
-               std::function<void(int rank, const Value& message)> send,
+               std::function<void(int rank, message::ToWorker message)> send,
                std::chrono::milliseconds deadline = std::chrono::milliseconds(2500));
 
   // With a folder, a worker writes there what its devices were given before it answers.
   void start(const std::vector<Target>& targets, const std::string& folder, Done done);
-  void on_answer(int rank, const Value& message);
+  void on_answer(int rank, message::Stack stack);
   // The worker's process has ended.
   void on_gone(int rank);
 
@@ -41,17 +44,17 @@ class StackRequest {
   // A worker that is asked, and what it said.
   struct Asked {
     Target target;
-    Value answer;
+    std::optional<message::Stack> answer;
     bool is_gone = false;
-    bool is_done() const { return is_gone || !answer.is_nil(); }
+    bool is_done() const { return is_gone || answer; }
   };
   Asked* find(int rank);
   void finish_if_done();
   void finish();
-  Map describe(const Asked& asked) const;
+  RankStack describe(const Asked& asked) const;
 
   const ProgressBoard& board_;
-  std::function<void(int rank, const Value& message)> send_;
+  std::function<void(int rank, message::ToWorker message)> send_;
   std::vector<Asked> asked_;
   std::vector<Done> waiting_;  // none: no request is under way
   int64_t id_ = 0;
@@ -65,6 +68,6 @@ enum class StackDetail {
 };
 
 // The stacks of one rank as text for people.
-std::string stack_text(const Value& stack, StackDetail detail = StackDetail::kAll);
+std::string stack_text(const RankStack& stack, StackDetail detail = StackDetail::kAll);
 
 }  // namespace rtrain

@@ -18,16 +18,16 @@ CollectiveFacts to_facts(const CollectiveCall& call) {
 }
 
 // The innermost line that is not of rtrain's own modules.
-std::string users_line(const Value& lua) {
-  for (const Value& line : lua.as_list()) {
-    if (is_users_line(line.as_string())) return line.as_string();
+std::string users_line(const std::vector<std::string>& lua) {
+  for (const std::string& line : lua) {
+    if (is_users_line(line)) return line;
   }
-  return lua.as_list().empty() ? "" : lua.as_list()[0].as_string();
+  return lua.empty() ? "" : lua.front();
 }
 
-const Value* stack_of(const List& stacks, int rank) {
-  for (const Value& stack : stacks) {
-    if (stack["rank"].as_int() == rank) return &stack;
+const RankStack* stack_of(const std::vector<RankStack>& stacks, int rank) {
+  for (const RankStack& stack : stacks) {
+    if (stack.rank == rank) return &stack;
   }
   return nullptr;
 }
@@ -46,7 +46,8 @@ Watchdog::Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, Watchdog
       verdict_(limits, num_ranks),
       ranks_(static_cast<size_t>(num_ranks)),
       stacks_(
-          loop, *board_, [this](int rank, const Value& m) { delegate_.send(rank, m); },
+          loop, *board_,
+          [this](int rank, auto message) { delegate_.send(rank, std::move(message)); },
           times.stacks),
       timer_(loop, [this] { look(); }) {}
 
@@ -76,7 +77,7 @@ void Watchdog::ask_stacks(StackRequest::Done done, const std::string& folder) {
 void Watchdog::save_stacks(const std::string& text, std::function<void()> then) {
   const std::string folder = delegate_.diagnosis_folder();
   ask_stacks(
-      [this, text, folder, then = std::move(then)](const List& stacks) {
+      [this, text, folder, then = std::move(then)](const std::vector<RankStack>& stacks) {
         save(text, stacks, folder);
         then();
       },
@@ -92,7 +93,7 @@ void Watchdog::look() {
   }
   for (const HangFinding& finding : verdict_.decide(monotonic_s(), all)) {
     const std::string folder = delegate_.diagnosis_folder();
-    ask_stacks([this, finding, folder](const List& stacks) { tell(finding, stacks, folder); },
+    ask_stacks([this, finding, folder](const auto& stacks) { tell(finding, stacks, folder); },
                folder);
   }
 }
@@ -112,12 +113,12 @@ RankFacts Watchdog::facts(int rank) const {
   out.beat_s = page.beat_s.load(std::memory_order_relaxed);
   if (const auto busy = page.busy.read()) out.is_busy = busy->until_s > monotonic_s();
   if (const auto blocked = page.blocked.read(); blocked && blocked->depth > 0) {
-    List lines;
+    std::vector<std::string> lines;
     for (int i = 0; i < blocked->num_frames; ++i) {
-      lines.push_back(blocked->frames[static_cast<size_t>(i)].view());
+      lines.emplace_back(blocked->frames[static_cast<size_t>(i)].view());
     }
     out.wait = WaitFacts{blocked->kind, std::string(blocked->operation.view()), blocked->since_s,
-                         users_line(Value(std::move(lines)))};
+                         users_line(lines)};
   }
   const uint64_t first =
       out.collectives > kComparedCalls ? out.collectives - kComparedCalls + 1 : 1;
@@ -132,12 +133,13 @@ RankFacts Watchdog::facts(int rank) const {
   return out;
 }
 
-void Watchdog::tell(const HangFinding& finding, const List& stacks, const std::string& folder) {
+void Watchdog::tell(const HangFinding& finding, const std::vector<RankStack>& stacks,
+                    const std::string& folder) {
   if (is_stopped_) return;
   std::string text = cat("rank ", finding.rank, " (pid ", at(finding.rank).pid, ") ", finding.text);
-  const Value* odd = stack_of(stacks, finding.rank);
+  const RankStack* odd = stack_of(stacks, finding.rank);
   if (odd != nullptr && finding.kind == HangFinding::Kind::kBusy) {
-    if (const std::string line = users_line((*odd)["lua"]); !line.empty()) {
+    if (const std::string line = users_line(odd->lua); !line.empty()) {
       text += cat("; it is at ", line);
     }
   }
@@ -148,13 +150,18 @@ void Watchdog::tell(const HangFinding& finding, const List& stacks, const std::s
                                         odd == nullptr ? "" : stack_text(*odd)));
 }
 
-void Watchdog::save(const std::string& text, const List& stacks, const std::string& folder) {
+void Watchdog::save(const std::string& text, const std::vector<RankStack>& stacks,
+                    const std::string& folder) {
   std::vector<std::pair<std::string, std::string>> files;
   std::string all;
-  for (const Value& stack : stacks) all += stack_text(stack) + "\n";
+  List documents;
+  for (const RankStack& stack : stacks) {
+    all += stack_text(stack) + "\n";
+    documents.push_back(to_value(stack));
+  }
   files.emplace_back("verdict.txt", text + "\n");
   files.emplace_back("stacks.txt", all);
-  files.emplace_back("stacks.json", to_json(Value(stacks)) + "\n");
+  files.emplace_back("stacks.json", to_json(Value(std::move(documents))) + "\n");
   delegate_.save_diagnosis(folder, std::move(files));
   delegate_.warn(cat("watchdog: ", text, " (stacks of all ranks: ", folder, ")"));
 }

@@ -27,7 +27,7 @@ namespace rtrain {
 class WatchdogDelegate {
  public:
   virtual ~WatchdogDelegate() = default;
-  virtual void send(int rank, const Value& message) = 0;
+  virtual void send(int rank, message::ToWorker message) = 0;
   virtual void warn(const std::string& text) = 0;
   // A new folder of the run for what is seen now; it need not be there yet.
   virtual std::string diagnosis_folder() const = 0;
@@ -64,7 +64,7 @@ class Watchdog {
   void set_returned(int rank) { at(rank).has_returned = true; }
   // Its process is gone: no stack can be asked of it, and none is waited for.
   void set_gone(int rank);
-  void on_stack(int rank, const Value& message) { stacks_.on_answer(rank, message); }
+  void on_stack(int rank, message::Stack stack) { stacks_.on_answer(rank, std::move(stack)); }
   // No verdict from here on, not even of stacks that were asked for before: the group is being
   // ended.
   void stop();
@@ -86,8 +86,10 @@ class Watchdog {
   Rank& at(int rank) { return ranks_.at(static_cast<size_t>(rank)); }
   void look();
   RankFacts facts(int rank) const;
-  void tell(const HangFinding& finding, const List& stacks, const std::string& folder);
-  void save(const std::string& text, const List& stacks, const std::string& folder);
+  void tell(const HangFinding& finding, const std::vector<RankStack>& stacks,
+            const std::string& folder);
+  void save(const std::string& text, const std::vector<RankStack>& stacks,
+            const std::string& folder);
 
   std::unique_ptr<ProgressBoard> board_;
   WatchdogDelegate& delegate_;

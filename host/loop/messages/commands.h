@@ -1,0 +1,135 @@
+// host/loop/messages/commands.h: what commands ask the controller of a live run, and its answers
+// (host/train/control_server.h).
+//
+// Plain data. Commands and runs may be of different versions of rtrain.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "host/loop/messages/record.h"
+#include "host/loop/messages/to_controller.h"
+
+namespace rtrain {
+
+// A collective that a rank has called.
+struct RankCollective {
+  int64_t sequence = 0;
+  std::string operation;
+  std::string tensors;
+  std::string line;  // "train.lua:12"
+
+  static constexpr std::tuple kFields{required("sequence", &RankCollective::sequence),
+                                      required("operation", &RankCollective::operation),
+                                      required("tensors", &RankCollective::tensors),
+                                      required("line", &RankCollective::line)};
+};
+
+// Where one rank is.
+struct RankStack {
+  int rank = 0;
+  int pid = 0;
+  std::string state;
+  std::vector<std::string> lua;
+  std::vector<ThreadStack> threads;
+  std::vector<RankCollective> collectives;  // its last ones
+  std::string phase = {};
+  bool threads_left_out = false;  // the answer would be too large with them
+
+  static constexpr std::tuple kFields{required("rank", &RankStack::rank),
+                                      required("pid", &RankStack::pid),
+                                      required("state", &RankStack::state),
+                                      required("lua", &RankStack::lua),
+                                      required("threads", &RankStack::threads),
+                                      required("collectives", &RankStack::collectives),
+                                      optional("phase", &RankStack::phase),
+                                      optional("threads_left_out", &RankStack::threads_left_out)};
+};
+
+// What one rank has recorded: a file, or why there is none.
+struct RankProfile {
+  int rank = 0;
+  std::string path = {};
+  std::optional<int64_t> events = {};
+  std::optional<double> seconds = {};
+  std::optional<int64_t> reports = {};
+  std::string note = {};
+  std::string error = {};
+
+  static constexpr std::tuple kFields{
+      required("rank", &RankProfile::rank),       optional("path", &RankProfile::path),
+      optional("events", &RankProfile::events),   optional("seconds", &RankProfile::seconds),
+      optional("reports", &RankProfile::reports), optional("note", &RankProfile::note),
+      optional("error", &RankProfile::error)};
+};
+
+namespace message {
+
+struct Stopping {
+  double grace_s = 0;  // within that time the run ends
+
+  static constexpr std::tuple kFields{required("grace_s", &Stopping::grace_s)};
+};
+
+// rtrain stop.
+struct StopRun {
+  static constexpr std::string_view kType = "stop";
+  using Answer = Stopping;
+  bool now = false;  // without another checkpoint
+  int64_t pid = 0;   // who asks
+
+  static constexpr std::tuple kFields{optional("now", &StopRun::now),
+                                      required("pid", &StopRun::pid)};
+};
+
+struct Stacks {
+  int attempt = 0;
+  std::string state;  // of the run
+  std::vector<RankStack> ranks;
+
+  static constexpr std::tuple kFields{required("attempt", &Stacks::attempt),
+                                      required("state", &Stacks::state),
+                                      required("ranks", &Stacks::ranks)};
+};
+
+// rtrain stack.
+struct ShowStacks {
+  static constexpr std::string_view kType = "stack";
+  using Answer = Stacks;
+  std::optional<int64_t> rank = {};  // none: all
+
+  static constexpr std::tuple kFields{optional("rank", &ShowStacks::rank)};
+};
+
+struct Profiles {
+  int attempt = 0;
+  std::vector<RankProfile> profiles;
+
+  static constexpr std::tuple kFields{required("attempt", &Profiles::attempt),
+                                      required("profiles", &Profiles::profiles)};
+};
+
+// rtrain profile.
+struct RecordProfiles {
+  static constexpr std::string_view kType = "profile";
+  using Answer = Profiles;
+  double seconds = 0;
+  int64_t steps = 0;     // that many reports instead of seconds; 0: seconds count
+  double timeout_s = 0;  // of the steps
+  bool record_shapes = false;
+  std::optional<int64_t> rank = {};  // none: all
+
+  static constexpr std::tuple kFields{required("seconds", &RecordProfiles::seconds),
+                                      required("steps", &RecordProfiles::steps),
+                                      required("timeout_s", &RecordProfiles::timeout_s),
+                                      optional("record_shapes", &RecordProfiles::record_shapes),
+                                      optional("rank", &RecordProfiles::rank)};
+};
+
+using Command = std::variant<StopRun, ShowStacks, RecordProfiles>;
+
+}  // namespace message
+}  // namespace rtrain

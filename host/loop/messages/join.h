@@ -1,0 +1,56 @@
+// host/loop/messages/join.h: what the processes of another launcher (torchrun) and the process of
+// rank 0 say to each other (host/train/group/join_server.h).
+//
+// Plain data, one packet each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "host/loop/messages/record.h"
+
+namespace rtrain::message {
+
+// A process says which rank it is; answered by the messages below.
+struct Join {
+  static constexpr std::string_view kType = "join";
+  int rank = 0;
+  int64_t fit = 1;  // the script's first fit(), second, …
+  std::string build_id;
+  int64_t pid = 0;
+
+  static constexpr std::tuple kFields{required("rank", &Join::rank), required("fit", &Join::fit),
+                                      required("build_id", &Join::build_id),
+                                      required("pid", &Join::pid)};
+};
+
+// An attempt begins. With the descriptor of the rank's end of its channel.
+struct Endpoint {
+  static constexpr std::string_view kType = "endpoint";
+
+  static constexpr std::tuple<> kFields{};
+};
+
+// The process cannot be of this run.
+struct Refused {
+  static constexpr std::string_view kType = "refused";
+  Error error{Code::kInternal, ""};
+
+  static constexpr std::tuple kFields{required("error", &Refused::error)};
+};
+
+// The run is over. The rest stands in the store.
+struct Ended {
+  static constexpr std::string_view kType = "ended";
+  std::string path = {};
+  std::optional<Error> error = {};
+
+  static constexpr std::tuple kFields{optional("path", &Ended::path),
+                                      optional("error", &Ended::error)};
+};
+
+using ToJoined = std::variant<Endpoint, Refused, Ended>;
+
+}  // namespace rtrain::message

@@ -1,0 +1,89 @@
+// host/loop/messages/routes.h: who receives which message: a table of handlers by the types of the
+// messages.
+//
+//   const Routes<message::ToWorker, WorkerProcess> WorkerProcess::kRoutes{
+//       on<message::Exit>([](WorkerProcess& w, const message::Exit&) { … }), …};
+//
+// A table that lacks one of the messages does not compile.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/loop/messages/record.h"
+
+namespace rtrain {
+
+template <Message M, class Handler>
+struct On {};
+
+// The handler captures nothing. It gets the receiver, what came with the message, and the message.
+template <Message M, class Handler>
+constexpr On<M, Handler> on(Handler) {
+  return {};
+}
+
+// `Messages`: a variant of all there are. `Context`: what comes with each of them.
+template <class Messages, class Receiver, class... Context>
+class Routes {
+ public:
+  template <class... Ms, class... Handlers>
+  constexpr explicit Routes(On<Ms, Handlers>...)
+      : routes_{Route{Ms::kType, &deliver_to<Ms, Handlers>}...} {
+    static_assert(sizeof...(Ms) == std::variant_size_v<Messages>, "too many routes, or too few");
+    static_assert(has_each<Ms...>(static_cast<Messages*>(nullptr)), "a message has no route");
+  }
+
+  constexpr bool has(std::string_view type) const { return find(type) != nullptr; }
+
+  // Calls the message's handler. Throws Error(kArgument) for a message of an unknown type or one
+  // that does not read, and what the handler throws.
+  void deliver(Receiver& receiver, Context... context, Value message) const {
+    const std::string type = message["type"].as_string();
+    if (try_deliver(type, receiver, context..., std::move(message))) return;
+    throw Error(Code::kArgument, cat("unknown message '", type, "'"));
+  }
+
+  // The same with the type apart; false for an unknown one.
+  bool try_deliver(std::string_view type, Receiver& receiver, Context... context,
+                   Value message) const {
+    const Route* route = find(type);
+    if (route == nullptr) return false;
+    route->deliver(receiver, context..., std::move(message));
+    return true;
+  }
+
+ private:
+  struct Route {
+    std::string_view type;
+    void (*deliver)(Receiver& receiver, Context... context, Value&& message);
+  };
+
+  template <class... Routed, class... Ms>
+  static consteval bool has_each(const std::variant<Ms...>*) {
+    const auto is_routed = []<class M>(const M*) { return (std::same_as<M, Routed> || ...); };
+    return (is_routed(static_cast<const Ms*>(nullptr)) && ...);
+  }
+
+  template <Message M, class Handler>
+  static void deliver_to(Receiver& receiver, Context... context, Value&& message) {
+    Handler{}(receiver, context..., from_value<M>(std::move(message)));
+  }
+
+  constexpr const Route* find(std::string_view type) const {
+    const auto found = std::find_if(routes_.begin(), routes_.end(),
+                                    [&](const Route& each) { return each.type == type; });
+    return found == routes_.end() ? nullptr : &*found;
+  }
+
+  std::array<Route, std::variant_size_v<Messages>> routes_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,297 @@
+// host/loop/messages/to_controller.h: what a worker says to the controller.
+//
+// Plain data. A message with an `id` is a request: it is answered by message::Reply with that id.
+// Who receives what: Attempt::kRoutes; of a process that validates a checkpoint,
+// ValidationProcess::kRoutes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "host/loop/messages/record.h"
+#include "host/loop/messages/store_calls.h"
+
+namespace rtrain {
+
+inline constexpr int64_t kProtocolVersion = 2;
+
+// Where one thread of a worker is in native code.
+struct ThreadStack {
+  std::string name;
+  int tid = 0;
+  std::vector<std::string> frames;  // the innermost first
+
+  static constexpr std::tuple kFields{required("name", &ThreadStack::name),
+                                      required("tid", &ThreadStack::tid),
+                                      required("frames", &ThreadStack::frames)};
+};
+
+namespace message {
+
+// The first message; answered by WorkerContext.
+struct Hello {
+  static constexpr std::string_view kType = "hello";
+  int64_t version = 0;  // kProtocolVersion
+  std::string build_id;
+  int64_t pid = 0;
+
+  static constexpr std::tuple kFields{required("version", &Hello::version),
+                                      required("build_id", &Hello::build_id),
+                                      required("pid", &Hello::pid)};
+};
+
+// The worker has reached that phase of its start.
+struct Phase {
+  static constexpr std::string_view kType = "phase";
+  std::string name;  // engine_loaded, group_ready, running
+
+  static constexpr std::tuple kFields{required("name", &Phase::name)};
+};
+
+// Which devices the worker uses, where another launcher has dealt them out.
+struct Gpus {
+  static constexpr std::string_view kType = "gpus";
+  std::vector<int> gpus;
+
+  static constexpr std::tuple kFields{required("gpus", &Gpus::gpus)};
+};
+
+// This process got that signal.
+struct Signal {
+  static constexpr std::string_view kType = "signal";
+  int number = 0;
+
+  static constexpr std::tuple kFields{required("number", &Signal::number)};
+};
+
+// train.report().
+struct Report {
+  static constexpr std::string_view kType = "report";
+  int64_t index = 0;
+  int64_t time_ms = 0;
+  Value metrics;
+  std::string upload = {};          // what it brings: "files" (they follow), "folder" or nothing
+  std::string folder = {};          // of "folder"
+  std::string directory_name = {};  // the name wanted for the checkpoint
+  bool asks_name = false;           // answered by Named
+  Value validation = {};            // {fn_kwargs, timeout_s} of the validation that is asked for
+  std::string call_site = {};  // "train.lua:12"; left out while it is that of the report before
+  bool asks_progress = false;  // answered by Acknowledged
+
+  static constexpr std::tuple kFields{required("index", &Report::index),
+                                      required("time", &Report::time_ms),
+                                      required("metrics", &Report::metrics),
+                                      optional("upload", &Report::upload),
+                                      optional("folder", &Report::folder),
+                                      optional("directory_name", &Report::directory_name),
+                                      optional("asks_name", &Report::asks_name),
+                                      optional("validation", &Report::validation),
+                                      optional("site", &Report::call_site),
+                                      optional("ask", &Report::asks_progress)};
+};
+
+// A part of the list of the staged files of report `index`.
+struct Files {
+  static constexpr std::string_view kType = "files";
+  int64_t index = 0;
+  List files;  // CheckpointFile::to_value
+
+  static constexpr std::tuple kFields{required("index", &Files::index),
+                                      required("files", &Files::files)};
+};
+
+// How the upload of report `index` has ended: all its files were sent, or they lie in a folder
+// inside the run's own, or it failed.
+struct Uploaded {
+  static constexpr std::string_view kType = "uploaded";
+  int64_t index = 0;
+  Value checkpoint = {};  // StagedRank::to_value, without its files
+  std::string folder = {};
+  std::optional<Error> error = {};
+
+  static constexpr std::tuple kFields{
+      required("index", &Uploaded::index), optional("checkpoint", &Uploaded::checkpoint),
+      optional("folder", &Uploaded::folder), optional("error", &Uploaded::error)};
+};
+
+// train.log(): a chunk of what was logged under one key. An unfinished chunk comes again with more
+// points under its number.
+struct Series {
+  static constexpr std::string_view kType = "series";
+  std::string key;
+  int64_t number = 0;  // of the chunk, from 0
+  int64_t count = 0;   // of its points
+  int64_t first_step = 0;
+  int64_t last_step = 0;
+  int64_t first_time_ms = 0;
+  int64_t last_time_ms = 0;
+  std::string data;  // encode_series (host/store/series_chunk.h)
+
+  static constexpr std::tuple kFields{required("key", &Series::key),
+                                      required("number", &Series::number),
+                                      required("count", &Series::count),
+                                      required("first_step", &Series::first_step),
+                                      required("last_step", &Series::last_step),
+                                      required("first_time", &Series::first_time_ms),
+                                      required("last_time", &Series::last_time_ms),
+                                      required("data", &Series::data)};
+};
+
+// That many points of train.log are lost.
+struct SeriesDropped {
+  static constexpr std::string_view kType = "series_dropped";
+  int64_t count = 0;
+
+  static constexpr std::tuple kFields{required("count", &SeriesDropped::count)};
+};
+
+// The newest values of the first keys of train.log, to be shown.
+struct Logged {
+  static constexpr std::string_view kType = "logged";
+  std::vector<std::string> names;
+  std::vector<double> values;
+
+  static constexpr std::tuple kFields{required("names", &Logged::names),
+                                      required("values", &Logged::values)};
+};
+
+// train.annotate().
+struct Annotation {
+  static constexpr std::string_view kType = "annotation";
+  int64_t time_ms = 0;
+  std::string severity;
+  std::string text;
+  int64_t id = 0;  // not 0: the rank waits for a reply, which says that it may go on
+
+  static constexpr std::tuple kFields{
+      required("time", &Annotation::time_ms), required("severity", &Annotation::severity),
+      required("text", &Annotation::text), optional("id", &Annotation::id)};
+};
+
+// get_all_reported_checkpoints(); answered by Parts and a reply.
+struct Checkpoints {
+  static constexpr std::string_view kType = "checkpoints";
+  int64_t id = 0;
+  int64_t reports = 0;  // that this rank has made
+  bool validated = false;
+  int64_t repeat = 0;  // how often the same was asked before
+  double timeout_s = 0;
+  bool partial = false;  // after the time: what is there, rather than an error
+
+  static constexpr std::tuple kFields{required("id", &Checkpoints::id),
+                                      required("reports", &Checkpoints::reports),
+                                      required("validated", &Checkpoints::validated),
+                                      required("repeat", &Checkpoints::repeat),
+                                      required("timeout_s", &Checkpoints::timeout_s),
+                                      required("partial", &Checkpoints::partial)};
+};
+
+// The files of a checkpoint are not those of its commit.
+struct Damaged {
+  static constexpr std::string_view kType = "damaged";
+  std::string path;
+  std::string problem;
+
+  static constexpr std::tuple kFields{required("path", &Damaged::path),
+                                      required("problem", &Damaged::problem)};
+};
+
+// A collective of train.collective; the reply is rank 0's data.
+struct Sync {
+  static constexpr std::string_view kType = "sync";
+  int64_t id = 0;
+  int64_t sequence = 0;     // how many collectives the rank has called
+  int world_size = 0;       // as it knows it
+  std::string collective;   // "train.collective.barrier()"
+  std::string caller = {};  // "train.lua:12"
+  std::string data = {};    // of rank 0
+
+  static constexpr std::tuple kFields{required("id", &Sync::id),
+                                      required("sequence", &Sync::sequence),
+                                      required("world_size", &Sync::world_size),
+                                      required("collective", &Sync::collective),
+                                      optional("caller", &Sync::caller),
+                                      optional("data", &Sync::data)};
+};
+
+// The answer to AskStack: where the worker's threads are.
+struct Stack {
+  static constexpr std::string_view kType = "stack";
+  int64_t id = 0;
+  int64_t pid = 0;
+  std::string state;             // "busy", "waits in …"
+  std::vector<std::string> lua;  // "file:line", the innermost first
+  std::vector<ThreadStack> threads;
+
+  static constexpr std::tuple kFields{
+      required("id", &Stack::id), required("pid", &Stack::pid), required("state", &Stack::state),
+      required("lua", &Stack::lua), required("threads", &Stack::threads)};
+};
+
+// The answer to AskProfile.
+struct Profile {
+  static constexpr std::string_view kType = "profile";
+  int64_t id = 0;
+  std::string path = {};
+  int64_t events = 0;
+  double seconds = 0;
+  int64_t reports = 0;
+  std::string note = {};
+  std::string error = {};  // then there is no trace
+
+  static constexpr std::tuple kFields{
+      required("id", &Profile::id),           optional("path", &Profile::path),
+      optional("events", &Profile::events),   optional("seconds", &Profile::seconds),
+      optional("reports", &Profile::reports), optional("note", &Profile::note),
+      optional("error", &Profile::error)};
+};
+
+// The answer to StopPrepare: that many calls of stop_requested() have been made.
+struct StopCalls {
+  static constexpr std::string_view kType = "stop_calls";
+  int round = 0;
+  int64_t calls = 0;
+
+  static constexpr std::tuple kFields{required("round", &StopCalls::round),
+                                      required("calls", &StopCalls::calls)};
+};
+
+// stop_requested() has returned true, before the report of that index.
+struct StopSeen {
+  static constexpr std::string_view kType = "stop_seen";
+  int64_t index = 0;
+
+  static constexpr std::tuple kFields{required("index", &StopSeen::index)};
+};
+
+// The train function has returned.
+struct Returned {
+  static constexpr std::string_view kType = "returned";
+  Value value;
+
+  static constexpr std::tuple kFields{required("value", &Returned::value)};
+};
+
+// The train function raised, or cannot go on.
+struct Failed {
+  static constexpr std::string_view kType = "failed";
+  Error error{Code::kInternal, ""};
+  double time_s = 0;   // monotonic clock, the same in all processes of the host
+  bool stays = false;  // the process cannot leave: its stacks are saved before it is killed
+
+  static constexpr std::tuple kFields{required("error", &Failed::error),
+                                      required("time", &Failed::time_s),
+                                      optional("stays", &Failed::stays)};
+};
+
+using ToController =
+    std::variant<Hello, Phase, Gpus, Signal, Report, Files, Uploaded, Series, SeriesDropped, Logged,
+                 Annotation, Checkpoints, Damaged, Sync, StoreSet, StoreGet, StoreAdd, StoreCheck,
+                 StoreWait, StoreDelete, StoreNumKeys, StoreCompareSet, Cancel, Stack, Profile,
+                 StopCalls, StopSeen, Returned, Failed>;
+
+}  // namespace message
+}  // namespace rtrain

@@ -1,0 +1,186 @@
+// host/loop/messages/to_worker.h: what the controller says to a worker.
+//
+// Plain data. A channel belongs to one attempt, so no message but `start` carries its number: what
+// an older attempt says cannot arrive. Who receives what: WorkerProcess::kRoutes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "host/loop/messages/record.h"
+
+namespace rtrain {
+
+// What a worker knows about its run; the answer to `hello`.
+struct WorkerContext {
+  static constexpr std::string_view kType = "start";
+  int world_size = 1;
+  int world_rank = 0;
+  int local_rank = 0;
+  int local_world_size = 1;
+  int node_rank = 0;
+  std::string experiment_name;
+  std::string run_id;
+  int attempt = 1;
+  std::string nonce;
+  std::string storage_path;
+  std::string run_path;
+  int64_t log_bytes = 0;  // a rank's log keeps at most as many
+  std::string backend;
+  double timeout_s = 1800;
+  double collective_timeout_s = 1800;  // of train.collective
+  int threads = 1;
+  std::vector<int> gpus;      // its devices, as this process numbers them
+  int64_t first_index = 0;    // the number of the attempt's first report
+  Value starting_checkpoint;  // {path, metrics, index} or nil
+  // {checkpoint, fn_kwargs, timeout_s}: the process is no rank, it validates that checkpoint.
+  Value validation;
+
+  static constexpr std::tuple kFields{
+      required("world_size", &WorkerContext::world_size),
+      required("world_rank", &WorkerContext::world_rank),
+      required("local_rank", &WorkerContext::local_rank),
+      required("local_world_size", &WorkerContext::local_world_size),
+      required("node_rank", &WorkerContext::node_rank),
+      required("experiment_name", &WorkerContext::experiment_name),
+      required("run_id", &WorkerContext::run_id),
+      required("attempt", &WorkerContext::attempt),
+      required("nonce", &WorkerContext::nonce),
+      required("storage_path", &WorkerContext::storage_path),
+      required("run_path", &WorkerContext::run_path),
+      required("log_bytes", &WorkerContext::log_bytes),
+      required("backend", &WorkerContext::backend),
+      required("timeout_s", &WorkerContext::timeout_s),
+      required("collective_timeout_s", &WorkerContext::collective_timeout_s),
+      required("threads", &WorkerContext::threads),
+      required("gpus", &WorkerContext::gpus),
+      required("first_index", &WorkerContext::first_index),
+      optional("starting_checkpoint", &WorkerContext::starting_checkpoint),
+      optional("validation", &WorkerContext::validation)};
+};
+
+namespace message {
+
+// The answer to a request with that id (to_controller.h): a value, or the error that it raises.
+struct Reply {
+  static constexpr std::string_view kType = "reply";
+  int64_t id = 0;
+  Value value = {};
+  std::optional<Error> error = {};
+
+  static constexpr std::tuple kFields{required("id", &Reply::id), optional("value", &Reply::value),
+                                      optional("error", &Reply::error)};
+};
+
+// A part of the answer to `checkpoints`, before its reply: together they are an encoded list.
+struct Part {
+  static constexpr std::string_view kType = "part";
+  int64_t id = 0;
+  std::string bytes;
+
+  static constexpr std::tuple kFields{required("id", &Part::id), required("bytes", &Part::bytes)};
+};
+
+// Asks where the worker is; answered by Stack.
+struct AskStack {
+  static constexpr std::string_view kType = "stack";
+  int64_t id = 0;
+  std::string folder = {};  // where it also writes what its devices were given, or empty
+
+  static constexpr std::tuple kFields{required("id", &AskStack::id),
+                                      optional("folder", &AskStack::folder)};
+};
+
+// Asks for a trace in the file `path`; answered by Profile.
+struct AskProfile {
+  static constexpr std::string_view kType = "profile";
+  int64_t id = 0;
+  std::string path;
+  double seconds = 0;
+  int64_t steps = 0;     // that many reports instead of seconds; 0: seconds count
+  double timeout_s = 0;  // of the steps
+  bool record_shapes = false;
+
+  static constexpr std::tuple kFields{
+      required("id", &AskProfile::id),
+      required("path", &AskProfile::path),
+      required("seconds", &AskProfile::seconds),
+      required("steps", &AskProfile::steps),
+      required("timeout_s", &AskProfile::timeout_s),
+      required("record_shapes", &AskProfile::record_shapes),
+  };
+};
+
+// The reports below `count` have come from all ranks.
+struct Acknowledged {
+  static constexpr std::string_view kType = "acknowledged";
+  int64_t count = 0;
+
+  static constexpr std::tuple kFields{required("count", &Acknowledged::count)};
+};
+
+// The agreed name of the checkpoint of report `index`; empty: the default one.
+struct Named {
+  static constexpr std::string_view kType = "named";
+  int64_t index = 0;
+  std::string name;
+
+  static constexpr std::tuple kFields{required("index", &Named::index),
+                                      required("name", &Named::name)};
+};
+
+// The rank is to stage that folder, for all ranks that named it.
+struct Seal {
+  static constexpr std::string_view kType = "seal";
+  int64_t index = 0;
+  std::string folder;
+
+  static constexpr std::tuple kFields{required("index", &Seal::index),
+                                      required("folder", &Seal::folder)};
+};
+
+// The checkpoint of report `index` is committed, or it failed.
+struct Reported {
+  static constexpr std::string_view kType = "reported";
+  int64_t index = 0;
+  std::string path = {};
+  std::optional<Error> error = {};
+
+  static constexpr std::tuple kFields{required("index", &Reported::index),
+                                      optional("path", &Reported::path),
+                                      optional("error", &Reported::error)};
+};
+
+// The next call of stop_requested() waits; answered by StopCalls.
+struct StopPrepare {
+  static constexpr std::string_view kType = "stop_prepare";
+  int round = 0;
+
+  static constexpr std::tuple kFields{required("round", &StopPrepare::round)};
+};
+
+// Calls of stop_requested() go on.
+struct StopRelease {
+  static constexpr std::string_view kType = "stop_release";
+  int round = 0;
+  std::optional<int64_t> at = {};  // the first call that returns true; none: not yet
+
+  static constexpr std::tuple kFields{required("round", &StopRelease::round),
+                                      optional("at", &StopRelease::at)};
+};
+
+// Tear down and leave.
+struct Exit {
+  static constexpr std::string_view kType = "exit";
+
+  static constexpr std::tuple<> kFields{};
+};
+
+using ToWorker = std::variant<WorkerContext, Reply, Part, AskStack, AskProfile, Acknowledged, Named,
+                              Seal, Reported, StopPrepare, StopRelease, Exit>;
+
+}  // namespace message
+}  // namespace rtrain
