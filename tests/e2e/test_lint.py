@@ -38,6 +38,20 @@ def test_an_include_that_points_up_is_named(lint, folder, other):
     assert said.startswith(f"host/{folder}/a.h:2: includes host/{other}/b.h: host/{folder} may include only ")
 
 
+ENGINE_LAYERS = ("runtime cuda memory tensor operators autograd tensor_class torch_cuda files distributed data "
+                 "profiler").split()
+
+
+@pytest.mark.parametrize("header", [
+    *(f"{folder}/a.h host/engine/{other}/b.h" for folder, other in zip(ENGINE_LAYERS, ENGINE_LAYERS[1:])),
+    "runtime/a.h host/engine/engine.h", "profiler/a.h host/engine/open.h"])
+def test_an_include_that_points_up_in_the_engine_is_named(lint, header):
+    file, other = header.split()
+    code, said = lint("lint-layers", {f"host/engine/{file}": f'#include "{other}"\n'})
+    assert code == 1
+    assert said.startswith(f"host/engine/{file}:1: includes {other}: host/engine/{file.split('/')[0]} may include only ")
+
+
 @pytest.mark.parametrize("folder, header", [
     ("lua", "ATen/Tensor.h"), ("cli", "torch/csrc/autograd/engine.h"), ("engine", "cuda_runtime.h"),
     ("engine", "c10/cuda/CUDAStream.h"), ("store", "nccl.h"), ("engine", "arrow/api.h"), ("base", "parquet/file_reader.h"),
@@ -74,7 +88,7 @@ def test_cpp_that_names_a_module_above_it_is_named(lint):
     assert said == "host/engine/a.cpp:2: names the module 'rtrain.report': it may name only base torch\n"
 
 
-@pytest.mark.parametrize("file", ["host/web/a.h", "modules/web/a.lua"])
+@pytest.mark.parametrize("file", ["host/web/a.h", "host/engine/web/a.h", "modules/web/a.lua"])
 def test_a_folder_without_a_layer_is_named(lint, file):
     code, said = lint("lint-layers", {file: "\n"})
     assert code == 1
@@ -84,6 +98,8 @@ def test_a_folder_without_a_layer_is_named(lint, file):
 def test_what_points_down_and_what_is_only_said_is_clean(lint):
     assert lint("lint-layers", {
         "host/store/a.h": '#include "host/base/b.h"\n#include "host/store/c.h"\n#include <string>\n',
+        "host/engine/open.cpp": '#include "host/engine/data/b.h"\n',
+        "host/engine/data/a.h": '#include "host/engine/data/b.h"\n#include "host/engine/runtime/c.h"\n',
         "host/cuda/a.h": '#include "host/engine/cuda/api.h"\n#include <cuda_runtime.h>\n',
         "host/lua/a.h": '// as "rtrain.report" does\n',
         "modules/rtrain/report.lua": "local torch = require 'torch'\nlocal args = require 'base.args'\n",
