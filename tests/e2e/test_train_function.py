@@ -117,6 +117,19 @@ def test_modules_beside_the_script_travel_by_name(rtrain):
     assert ranks == [{"twice": 42, "same": True}] * 2
 
 
+def test_a_script_may_have_a_folder_called_base(rtrain):
+    (rtrain.folder / "base").mkdir()
+    rtrain.script("return {name = 'mine'}", name="base.lua")
+    rtrain.script("return {twice = function(x) return 2 * x end}", name="base/model.lua")
+    ranks = reported(rtrain, """
+        local base, model = require 'base', require 'base.model'
+        local function train_func()
+          train.report{name = base.name, twice = model.twice(21), same = require('base.model') == model}
+        end
+        """)
+    assert ranks == [{"name": "mine", "twice": 42, "same": True}] * 2
+
+
 def test_what_cannot_travel_fails_at_its_first_use_with_its_name(rtrain):
     result = rtrain.run(PREAMBLE + """
         local log_file = io.open('log.txt', 'w')

@@ -53,6 +53,13 @@ function TestFunctions.test_recursive_and_mutually_recursive()
   lu.assertTrue(travel(even)(100))
 end
 
+function TestFunctions.test_modules_of_the_host_travel_by_name()
+  for _, name in ipairs{'base.errors', 'base._system', 'rtrain._host'} do
+    local module = require(name)
+    lu.assertTrue(rawequal(travel(function() return module end)(), module), name)
+  end
+end
+
 function TestFunctions.test_sizes_stay_sizes()
   local shape = require('torch').ones(2, 3).shape
   local copy = travel(function() return shape end)()

@@ -1,4 +1,4 @@
--- What a version wrote in which rtrain.class and rtrain.ordered were no other names of base.class and base.ordered.
+-- What an older version has written: rtrain.class and rtrain.ordered were modules of their own there.
 local function bytes(hex) return (hex:gsub('%s', ''):gsub('..', function(byte) return string.char(tonumber(byte, 16)) end)) end
 
 return {
