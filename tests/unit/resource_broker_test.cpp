@@ -120,6 +120,14 @@ TEST_F(ResourceBrokerTest, ACancelledRequestIsNotAnswered) {
   EXPECT_TRUE(read_lease_table().held.empty());
 }
 
+TEST_F(ResourceBrokerTest, AnAnswerThatComesAfterTheCancelIsDropped) {
+  make(1, 1);
+  request();
+  broker_->cancel();
+  settle();
+  EXPECT_EQ(granted_, 0);
+}
+
 TEST_F(ResourceBrokerTest, ARunOfFixedSizeKeepsWhatItHas) {
   make(2, 2);
   request_and_wait();

@@ -30,6 +30,7 @@ class StorageMirrorTest : public testing::Test {
       for (Value& call : run_.take_events("call")) questions_.push_back(std::move(call));
       return !questions_.empty();
     });
+    if (questions_.empty()) return "nothing";
     question_ = questions_.front();
     questions_.erase(questions_.begin());
     const std::string remote = question_["argument"]["remote"].as_string();

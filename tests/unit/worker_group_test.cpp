@@ -129,6 +129,16 @@ TEST_F(WorkerGroupTest, OutputThatIsHeldStaysWithTheWorker) {
   EXPECT_EQ(delegate_.num_bytes, (size_t{1} << 20) + 1);
 }
 
+TEST_F(WorkerGroupTest, OutputThatIsHeldAtTheEndIsNotLost) {
+  start(1, "print");
+  group_->hold_output(true);
+  run_until_all("hello");
+  EXPECT_EQ(delegate_.log[0], Texts{"hello"});
+  end_all();
+  EXPECT_EQ(delegate_.log[0],
+            (Texts{"hello", "stdout: one", "stdout: two", "stderr: three", "gone"}));
+}
+
 TEST_F(WorkerGroupTest, KillingEndsAllOfThem) {
   start(2, "hang");
   run_until_all("hello");
