@@ -15,7 +15,6 @@ namespace rtrain {
 namespace {
 
 constexpr std::chrono::seconds kKillNotice{5};
-constexpr size_t kMaxLastWords = 500;
 // A train function of the script's process has that long to raise what ends it.
 constexpr std::chrono::seconds kSeatPatience{2};
 constexpr std::chrono::seconds kSeatNotice{60};
@@ -30,7 +29,6 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
       number_(number),
       num_workers_(num_workers),
       start_(std::move(start)),
-      last_words_(static_cast<size_t>(num_workers)),
       threads_(threads_per_worker(run_.spec, num_workers)),
       oom_kills_before_(oom_kills().value_or(0)),
       watchdog_(run_.loop, num_workers, run_.spec.hang_limits, *this),
@@ -46,6 +44,7 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
       collectives_(std::in_place, run_.loop, num_workers, run_.spec.collectives, *this),
       stop_course_(run_.loop, num_workers, *this),
       roster_(run_.io, number),
+      output_(context.writer, run_.events, number, num_workers),
       gpus_(run_.loop, number, *this),
       kill_notice_(run_.loop, [this] { name_survivors(); }),
       group_(run_.loop, group_options(), *this) {}
@@ -129,18 +128,11 @@ void Attempt::offer_seats() {
 
 void Attempt::send_start(int rank) {
   fault_point("group.start");
-  WorkerContext context;
+  WorkerContext context = run_.worker_context(number_);
   context.world_size = context.local_world_size = num_workers_;
   context.world_rank = context.local_rank = rank;
-  context.experiment_name = run_.spec.name;
-  context.run_id = run_.run_id;
-  context.attempt = number_;
   context.nonce = start_.nonce;
-  context.storage_path = run_.spec.storage_path;
-  context.run_path = run_.run_path;
   context.log_bytes = run_.spec.log_bytes;
-  context.backend = run_.spec.backend;
-  context.timeout_s = run_.spec.timeout_s;
   context.collective_timeout_s = run_.spec.collectives.timeout_s;
   context.threads = threads_;
   context.gpus = context_.resources.place(rank, num_workers_).gpus;
@@ -350,9 +342,7 @@ void Attempt::on_returned(int rank, message::Returned returned) {
 void Attempt::on_failed(int rank, const message::Failed& failed) {
   const Error& error = failed.error;
   stop_course_.on_left(rank);
-  context_.writer.add_log(
-      number_, cat("rank-", rank),
-      cat(error.message(), "\n", error.traceback(), error.traceback().empty() ? "" : "\n"));
+  output_.add(rank, error);
   const auto fail = [this, rank, error, at_s = failed.time_s] {
     delegate_.feed(event::Failed{rank, gpus_.explain(rank, error), at_s});
   };
@@ -361,7 +351,7 @@ void Attempt::on_failed(int rank, const message::Failed& failed) {
 }
 
 void Attempt::on_output(int rank, std::string_view bytes) {
-  context_.writer.add_log(number_, cat("rank-", rank), bytes);
+  output_.add(rank, bytes);
   delegate_.on_output_logged();
 }
 
@@ -371,17 +361,6 @@ void Attempt::hold_output(bool held) {
   group_.hold_output(held);
 }
 
-void Attempt::on_line(int rank, std::string_view stream, std::string line) {
-  if (stream == "stderr" && line.find_first_not_of(" \t\r") != line.npos) {
-    last_words_[static_cast<size_t>(rank)] = line.substr(0, kMaxLastWords);
-  }
-  run_.events.emit_output({{"rank", rank}, {"stream", stream}, {"text", std::move(line)}});
-}
-
-void Attempt::on_progress(int rank, std::string_view text) {
-  run_.events.emit_output({{"rank", rank}, {"text", text}, {"is_progress", true}});
-}
-
 void Attempt::on_gone(int rank, const WorkerEnd& end) {
   if (roster_.is_gone(rank)) return;  // abandoned
   roster_.set_gone(rank, end);
@@ -389,11 +368,10 @@ void Attempt::on_gone(int rank, const WorkerEnd& end) {
   profiles_.on_gone(rank);
   watchdog_.set_gone(rank);
   const int64_t new_oom_kills = oom_kills().value_or(oom_kills_before_) - oom_kills_before_;
-  const Error error =
-      gpus_.explain(rank, worker_death(rank, end,
-                                       {.crash = watchdog_.page(rank).crash,
-                                        .oom_kills = new_oom_kills,
-                                        .last_words = last_words_[static_cast<size_t>(rank)]}));
+  const Error error = gpus_.explain(rank, worker_death(rank, end,
+                                                       {.crash = watchdog_.page(rank).crash,
+                                                        .oom_kills = new_oom_kills,
+                                                        .last_words = output_.last_words(rank)}));
   const double now_s = monotonic_s();
   group_.drain();
   delegate_.feed(event::Gone{rank, error, now_s});

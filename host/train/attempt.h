@@ -20,6 +20,7 @@
 #include "host/train/group/join_server.h"
 #include "host/train/group/key_value_store.h"
 #include "host/train/group/worker_group.h"
+#include "host/train/group/worker_output.h"
 #include "host/train/group/worker_roster.h"
 #include "host/train/reports/annotation_receiver.h"
 #include "host/train/reports/record_writer.h"
@@ -110,8 +111,10 @@ class Attempt : public CollectiveServiceDelegate,
  private:
   void on_message(int rank, Value message) override;
   void on_output(int rank, std::string_view bytes) override;
-  void on_line(int rank, std::string_view stream, std::string line) override;
-  void on_progress(int rank, std::string_view text) override;
+  void on_line(int rank, std::string_view stream, std::string line) override {
+    output_.show_line(rank, stream, std::move(line));
+  }
+  void on_progress(int rank, std::string_view text) override { output_.show_progress(rank, text); }
   void on_gone(int rank, const WorkerEnd& end) override;
 
   void warn(const std::string& text) override { run_.events.notice("warning", text); }
@@ -152,8 +155,7 @@ class Attempt : public CollectiveServiceDelegate,
   int number_;
   int num_workers_;
   RunRecord::AttemptStart start_;
-  std::vector<std::string> last_words_;  // by rank, on stderr
-  int threads_;                          // of each worker
+  int threads_;  // of each worker
   int64_t oom_kills_before_;
   Watchdog watchdog_;
   ProfileRequest profiles_;
@@ -163,6 +165,7 @@ class Attempt : public CollectiveServiceDelegate,
   std::optional<CollectiveService> collectives_;
   StopCourse stop_course_;
   WorkerRoster roster_;
+  WorkerOutput output_;
   GpuMonitor gpus_;
   Timer kill_notice_;
   bool holds_output_ = false;

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "host/loop/messages/to_worker.h"
 #include "host/train/io_calls.h"
 #include "host/train/run_events.h"
 #include "host/train/run_spec.h"
@@ -22,6 +23,9 @@ struct RunContext {
   std::string run_path;
   int functions_fd = -1;  // what workers and validations inherit
   int engine_fd = -1;
+
+  // What a worker or a validation of that attempt gets, less what is its own.
+  WorkerContext worker_context(int attempt) const;
 };
 
 }  // namespace rtrain

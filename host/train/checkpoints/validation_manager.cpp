@@ -69,14 +69,7 @@ void ValidationManager::start(const CheckpointInfo& checkpoint) {
 }
 
 WorkerContext ValidationManager::context_of(const CheckpointInfo& checkpoint) const {
-  WorkerContext context;
-  context.experiment_name = run_.spec.name;
-  context.run_id = run_.run_id;
-  context.attempt = static_cast<int>(checkpoint.attempt);
-  context.storage_path = run_.spec.storage_path;
-  context.run_path = run_.run_path;
-  context.backend = run_.spec.backend;
-  context.timeout_s = run_.spec.timeout_s;
+  WorkerContext context = run_.worker_context(static_cast<int>(checkpoint.attempt));
   context.threads = run_.spec.validation.threads;
   Map validation = checkpoint.validation.as_map();
   validation.set("checkpoint", checkpoint.path);
