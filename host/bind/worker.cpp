@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <utility>
 #include <vector>
 
 #include "host/base/text.h"
@@ -73,14 +74,14 @@ void push_path(lua_State* L, const std::optional<std::string>& path) {
 }
 
 int report(lua_State* L) {
-  const Value metrics = to_value(L, 1, "metrics");
-  push_path(L, worker().reporter().report(metrics, report_options(L, 2)));
+  Value metrics = to_value(L, 1, "metrics");
+  push_path(L, worker().reporter().report(std::move(metrics), report_options(L, 2)));
   return 1;
 }
 
 int begin_upload(lua_State* L) {
-  const Value metrics = to_value(L, 1, "metrics");
-  push_value(L, worker().reporter().begin_upload(metrics, report_options(L, 2)));
+  Value metrics = to_value(L, 1, "metrics");
+  push_value(L, worker().reporter().begin_upload(std::move(metrics), report_options(L, 2)));
   return 1;
 }
 

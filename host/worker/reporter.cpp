@@ -57,15 +57,15 @@ void Reporter::close() {
   changed_.notify_all();
 }
 
-std::optional<std::string> Reporter::report(const Value& metrics, const ReportOptions& options) {
+std::optional<std::string> Reporter::report(Value metrics, const ReportOptions& options) {
   if (!options.checkpoint) {
-    send_report(metrics, options, {.metrics = {}});
+    send_report(options, {.metrics = std::move(metrics)});
     return std::nullopt;
   }
   check_options(options);
   check_is_folder(*options.checkpoint);
   ReportOptions taken = options;
-  message::Report report{.metrics = {}, .upload = "files"};
+  message::Report report{.metrics = std::move(metrics), .upload = "files"};
   if (options.mode == UploadMode::kNoUpload) {
     taken.delete_source = false;
     taken.checkpoint = folder_inside_run(*options.checkpoint, context_.run_path,
@@ -76,17 +76,17 @@ std::optional<std::string> Reporter::report(const Value& metrics, const ReportOp
     report.folder = *taken.checkpoint;
   }
   wait_for_uploads(false);
-  const int64_t index = send_report(metrics, taken, std::move(report));
+  const int64_t index = send_report(taken, std::move(report));
   if (options.mode != UploadMode::kNoUpload) uploader_.post([this, index] { stage(index); });
   return wait_unless_async(index);
 }
 
-std::string Reporter::begin_upload(const Value& metrics, const ReportOptions& options) {
+std::string Reporter::begin_upload(Value metrics, const ReportOptions& options) {
   check_options(options);
   wait_for_uploads(false);
   const bool asks = context_.world_rank != 0;
   const int64_t index =
-      send_report(metrics, options, {.metrics = {}, .upload = "files", .asks_name = asks});
+      send_report(options, {.metrics = std::move(metrics), .upload = "files", .asks_name = asks});
   const std::string name = asks ? wait_for_name(index) : options.directory_name;
   return name.empty() ? CheckpointFiles::default_name(index) : name;
 }
@@ -136,14 +136,12 @@ void Reporter::check_options(const ReportOptions& options) const {
 }
 
 // The index is taken and the answer awaited from here on, whatever happens to the files.
-int64_t Reporter::send_report(const Value& metrics, const ReportOptions& options,
-                              message::Report report) {
-  const size_t bytes = checked_size(metrics);
+int64_t Reporter::send_report(const ReportOptions& options, message::Report report) {
+  const size_t bytes = checked_size(report.metrics);
   const int64_t index = context_.first_index + made_;
   backlog_.add(bytes, index, context_.timeout_s);
   report.index = index;
   report.time_ms = now_ms();
-  report.metrics = metrics;
   report.directory_name = options.directory_name;
   report.validation = options.validation;
   if (options.call_site != last_site_) report.call_site = last_site_ = options.call_site;

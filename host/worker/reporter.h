@@ -60,12 +60,12 @@ class Reporter {
   // (unless this rank is far ahead of the others, or an upload is still running). Returns the
   // committed path. Throws kArgument, kCheckpoint, kEnvironment, kTimeout, or kUser when another
   // rank has already returned.
-  std::optional<std::string> report(const Value& metrics, const ReportOptions& options);
+  std::optional<std::string> report(Value metrics, const ReportOptions& options);
 
   // The same in two steps, around a function of the user's that uploads. begin_upload gives the
   // folder's agreed name; end_upload takes what the function returned, a folder inside the run's,
   // or why it failed.
-  std::string begin_upload(const Value& metrics, const ReportOptions& options);
+  std::string begin_upload(Value metrics, const ReportOptions& options);
   std::optional<std::string> end_upload(const std::string& folder, bool temporary);
   void fail_upload(const Error& error);
 
@@ -99,7 +99,7 @@ class Reporter {
     std::optional<Error> error;
   };
 
-  int64_t send_report(const Value& metrics, const ReportOptions& options, message::Report report);
+  int64_t send_report(const ReportOptions& options, message::Report report);
   void flush(int64_t index);
   void check_options(const ReportOptions& options) const;
   void attach(int64_t index, const ReportOptions& options);
