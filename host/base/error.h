@@ -37,7 +37,7 @@ std::string_view code_name(Code code);
 // The code of that name; nothing for a name that is not in the list.
 std::optional<Code> code_from_name(std::string_view name);
 
-// The process exit code that an uncaught error of this code ends with (api.md's table).
+// The process exit code that an uncaught error of this code ends with (README.md, Commands).
 int exit_code(Code code);
 
 class Error : public std::exception {

@@ -1,9 +1,9 @@
 // host/base/host_api.h: what the executable offers to librtrain_engine.so: one versioned struct of
 // function pointers.
 //
-// The engine is loaded from memory at first use and links nothing of the executable but lua_*;
-// everything else it needs from its host goes through here. Every function may be called from any
-// thread unless it says otherwise, and throws rtrain::Error.
+// The engine is loaded from memory at first use and links nothing of the executable but lua_*; the
+// rest goes through here. It refuses to open with another version: a change of the struct is one.
+// Every function may be called from any thread unless it says otherwise, and throws rtrain::Error.
 #pragma once
 
 #include <atomic>

@@ -1,8 +1,8 @@
 // host/lua/guard.h: the one door between C++ and Lua: C++ exceptions become Lua errors, Lua errors
 // become rtrain::Error.
 //
-// Every C function given to Lua is wrapped in guarded<>; every call from C++ into Lua goes through
-// protected_call.
+// A C function given to Lua is wrapped in guarded<>; a call into Lua from outside of Lua goes
+// through protected_call. ARCHITECTURE.md, invariant 2, lists the exceptions.
 #pragma once
 
 #include <exception>
