@@ -77,7 +77,7 @@ std::vector<std::string> check_texts(lua_State* L, int index, std::string_view w
 
 extern "C" __attribute__((visibility("default"))) int rtrain_arrow_open(lua_State* L) {
   using namespace rtrain;
-  register_class<ArrowBatch>(L);
+  register_arrow_batch(L);
   lua_newtable(L);
   add_parquet_reader(L);
   add_readers(L);

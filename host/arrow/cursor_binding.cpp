@@ -154,7 +154,9 @@ int open_ipc_file(lua_State* L) {
 }  // namespace
 
 void add_readers(lua_State* L) {
-  register_class<TableCursor>(L);
+  static constexpr std::array kTableCursorMethods = {method<&cursor_schema>("schema"),
+                                                     method<&cursor_next>("next")};
+  register_class<TableCursor>(L, kTableCursorMethods);
   add_function(L, method<&open_csv_file>("open_csv"));
   add_function(L, method<&open_json_file>("open_json"));
   add_function(L, method<&open_ipc_file>("open_ipc"));

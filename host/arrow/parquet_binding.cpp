@@ -4,27 +4,10 @@
 #include "host/arrow/parquet_reader.h"
 
 namespace rtrain {
-namespace {
-
-int schema(lua_State* L);
-int num_rows(lua_State* L);
-int num_row_groups(lua_State* L);
-int row_group_rows(lua_State* L);
-int row_group_bytes(lua_State* L);
-int read(lua_State* L);
-
-}  // namespace
-
 template <>
 struct Class<ParquetReader> {
   using Slot = std::shared_ptr<ParquetReader>;
   static constexpr const char* kName = "rtrain.ParquetReader";
-  static constexpr std::array kMethods = {method<&schema>("schema"),
-                                          method<&num_rows>("num_rows"),
-                                          method<&num_row_groups>("num_row_groups"),
-                                          method<&row_group_rows>("row_group_rows"),
-                                          method<&row_group_bytes>("row_group_bytes"),
-                                          method<&read>("read")};
 };
 
 namespace {
@@ -76,7 +59,13 @@ int open_parquet(lua_State* L) {
 }  // namespace
 
 void add_parquet_reader(lua_State* L) {
-  register_class<ParquetReader>(L);
+  static constexpr std::array kParquetReaderMethods = {method<&schema>("schema"),
+                                                       method<&num_rows>("num_rows"),
+                                                       method<&num_row_groups>("num_row_groups"),
+                                                       method<&row_group_rows>("row_group_rows"),
+                                                       method<&row_group_bytes>("row_group_bytes"),
+                                                       method<&read>("read")};
+  register_class<ParquetReader>(L, kParquetReaderMethods);
   add_function(L, method<&open_parquet>("open_parquet"));
 }
 

@@ -6,18 +6,10 @@
 #include "host/lua/options.h"
 
 namespace rtrain {
-namespace {
-
-int write(lua_State* L);
-int close(lua_State* L);
-
-}  // namespace
-
 template <>
 struct Class<TableWriter> {
   using Slot = std::unique_ptr<TableWriter>;
   static constexpr const char* kName = "rtrain.ArrowWriter";
-  static constexpr std::array kMethods = {method<&write>("write"), method<&close>("close")};
 };
 
 namespace {
@@ -88,7 +80,9 @@ int ipc_writer(lua_State* L) {
 }  // namespace
 
 void add_writers(lua_State* L) {
-  register_class<TableWriter>(L);
+  static constexpr std::array kTableWriterMethods = {method<&write>("write"),
+                                                     method<&close>("close")};
+  register_class<TableWriter>(L, kTableWriterMethods);
   add_function(L, method<&parquet_writer>("parquet_writer"));
   add_function(L, method<&csv_writer>("csv_writer"));
   add_function(L, method<&ipc_writer>("ipc_writer"));

@@ -8,29 +8,10 @@
 #include "host/train/run.h"
 
 namespace rtrain {
-namespace {
-int run_id(lua_State* L);
-int start(lua_State* L);
-int request_stop(lua_State* L);
-int add_event(lua_State* L);
-int next_event(lua_State* L);
-int answer(lua_State* L);
-int answer_error(lua_State* L);
-int close(lua_State* L);
-}  // namespace
-
 template <>
 struct Class<Run> {
   using Slot = std::unique_ptr<Run>;
   static constexpr const char* kName = "rtrain.Run";
-  static constexpr std::array kMethods = {method<&run_id>("run_id"),
-                                          method<&start>("start"),
-                                          method<&request_stop>("request_stop"),
-                                          method<&add_event>("add_event"),
-                                          method<&next_event>("next_event"),
-                                          method<&answer>("answer"),
-                                          method<&answer_error>("answer_error"),
-                                          method<&close>("close")};
 };
 
 namespace {
@@ -92,7 +73,15 @@ int close(lua_State* L) {
 
 int open_controller(lua_State* L) {
   static constexpr std::array kFunctions = {method<&open>("open")};
-  register_class<Run>(L);
+  static constexpr std::array kRunMethods = {method<&run_id>("run_id"),
+                                             method<&start>("start"),
+                                             method<&request_stop>("request_stop"),
+                                             method<&add_event>("add_event"),
+                                             method<&next_event>("next_event"),
+                                             method<&answer>("answer"),
+                                             method<&answer_error>("answer_error"),
+                                             method<&close>("close")};
+  register_class<Run>(L, kRunMethods);
   push_functions(L, kFunctions);
   return 1;
 }

@@ -10,33 +10,16 @@
 #include "host/worker/local_worker.h"
 
 namespace rtrain {
-namespace {
-int disarm(lua_State* L);
-int finish(lua_State* L);
-int pause_output(lua_State* L);
-int resume_output(lua_State* L);
-int fail(lua_State* L);
-int leave(lua_State* L);
-int next_seat(lua_State* L);
-}  // namespace
-
 template <>
 struct Class<LocalWorker> {
   using Slot = std::unique_ptr<LocalWorker>;
   static constexpr const char* kName = "rtrain.LocalWorker";
-  static constexpr std::array kMethods = {method<&disarm>("disarm"),
-                                          method<&pause_output>("pause_output"),
-                                          method<&resume_output>("resume_output"),
-                                          method<&finish>("finish"),
-                                          method<&fail>("fail"),
-                                          method<&leave>("leave")};
 };
 
 template <>
 struct Class<JoinClient> {
   using Slot = std::unique_ptr<JoinClient>;
   static constexpr const char* kName = "rtrain.JoinClient";
-  static constexpr std::array kMethods = {method<&next_seat>("next")};
 };
 
 namespace {
@@ -107,8 +90,15 @@ int leave(lua_State* L) {
 
 int open_local(lua_State* L) {
   static constexpr std::array kFunctions = {method<&take_seat>("join"), method<&open_job>("job")};
-  register_class<LocalWorker>(L);
-  register_class<JoinClient>(L);
+  static constexpr std::array kLocalWorkerMethods = {method<&disarm>("disarm"),
+                                                     method<&pause_output>("pause_output"),
+                                                     method<&resume_output>("resume_output"),
+                                                     method<&finish>("finish"),
+                                                     method<&fail>("fail"),
+                                                     method<&leave>("leave")};
+  register_class<LocalWorker>(L, kLocalWorkerMethods);
+  static constexpr std::array kJoinClientMethods = {method<&next_seat>("next")};
+  register_class<JoinClient>(L, kJoinClientMethods);
   push_functions(L, kFunctions);
   return 1;
 }

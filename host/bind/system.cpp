@@ -29,18 +29,12 @@ template <>
 struct Class<DirectoryLease> {
   using Slot = std::unique_ptr<DirectoryLease>;
   static constexpr const char* kName = "rtrain.DirectoryLease";
-  static constexpr std::array<Method, 0> kMethods = {};
 };
-
-namespace {
-int finish_command(lua_State* L);
-}  // namespace
 
 template <>
 struct Class<CommandOutput> {
   using Slot = std::unique_ptr<CommandOutput>;
   static constexpr const char* kName = "rtrain.CommandOutput";
-  static constexpr std::array kMethods = {method<&finish_command>("finish")};
 };
 
 namespace {
@@ -198,7 +192,8 @@ int terminal(lua_State* L) {
 
 int open_system(lua_State* L) {
   register_class<DirectoryLease>(L);
-  register_class<CommandOutput>(L);
+  static constexpr std::array kCommandOutputMethods = {method<&finish_command>("finish")};
+  register_class<CommandOutput>(L, kCommandOutputMethods);
   static constexpr std::array kFunctions = {method<&monotonic>("monotonic"),
                                             method<&absolute>("absolute"),
                                             method<&remove_folder>("remove_tree"),

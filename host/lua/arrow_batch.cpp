@@ -1,10 +1,20 @@
 #include "host/lua/arrow_batch.h"
 
-namespace rtrain {
+#include <array>
 
-int arrow_batch_num_rows(lua_State* L) {
+namespace rtrain {
+namespace {
+
+int num_rows(lua_State* L) {
   lua_pushnumber(L, static_cast<double>(check<ArrowBatch>(L, 1)->num_rows));
   return 1;
+}
+
+}  // namespace
+
+void register_arrow_batch(lua_State* L) {
+  static constexpr std::array kMethods = {method<&num_rows>("num_rows")};
+  register_class<ArrowBatch>(L, kMethods);
 }
 
 }  // namespace rtrain

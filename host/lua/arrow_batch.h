@@ -2,7 +2,6 @@
 // engine.
 #pragma once
 
-#include <array>
 #include <memory>
 
 #include "host/base/arrow_batch.h"
@@ -10,13 +9,13 @@
 
 namespace rtrain {
 
-int arrow_batch_num_rows(lua_State* L);
-
 template <>
 struct Class<ArrowBatch> {
   using Slot = std::shared_ptr<ArrowBatch>;
   static constexpr const char* kName = "rtrain.ArrowBatch";
-  static constexpr std::array kMethods = {method<&arrow_batch_num_rows>("num_rows")};
 };
+
+// Whichever library comes first makes the class.
+void register_arrow_batch(lua_State* L);
 
 }  // namespace rtrain

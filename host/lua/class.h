@@ -1,14 +1,18 @@
 // host/lua/class.h: how a C++ class becomes a Lua class: userdata of one smart-pointer slot and a
 // list of methods.
 //
-// Bound by a specialization:
+// Bound by a specialization that names the slot and the class:
 //
 //     template <>
 //     struct Class<Tensor> {
 //       using Slot = std::shared_ptr<Tensor>;
 //       static constexpr const char* kName = "torch.Tensor";
-//       static constexpr std::array kMethods = {method<&size>("size"), method<&index>("__index")};
 //     };
+//
+// and registered with its methods:
+//
+//     static constexpr std::array kMethods = {method<&size>("size"), method<&index>("__index")};
+//     register_class<Tensor>(L, kMethods);
 //
 // A Slot may also be an intrusive_ptr or unique_ptr: anything with reset() and a conversion to
 // bool. Names beginning with "__" go to the metatable. `__gc` and `release` are there for every
@@ -87,9 +91,9 @@ int release_slot(lua_State* L) {
 // Adds the methods to the metatable at the top ("__…") or to the table below it (the others).
 void register_methods(lua_State* L, std::span<const Method> methods);
 
-// Creates the class's metatable in this state. Calling it again does nothing.
+// Creates the class's metatable in this state, with the methods. Calling it again does nothing.
 template <class T>
-void register_class(lua_State* L) {
+void register_class(lua_State* L, std::span<const Method> methods = {}) {
   if (luaL_newmetatable(L, Class<T>::kName) == 0) {
     lua_pop(L, 1);
     return;
@@ -105,7 +109,7 @@ void register_class(lua_State* L) {
   lua_pushstring(L, Class<T>::kName);
   lua_setfield(L, -2, "__name");
   register_methods(L, kCommon);
-  register_methods(L, Class<T>::kMethods);
+  register_methods(L, methods);
   lua_pop(L, 2);
 }
 

@@ -105,3 +105,33 @@ def test_what_points_down_and_what_is_only_said_is_clean(lint):
         "modules/rtrain/report.lua": "local torch = require 'torch'\nlocal args = require 'base.args'\n",
         "modules/vision/io.lua": "-- require 'rtrain'\n--[[\nrequire 'rtrain'\n]]\nlocal text = \"require 'rtrain'\"\n",
     }) == (0, "")
+
+
+@pytest.mark.parametrize("path, text, wrong", [
+    ("host/lua/a.h", "// as host/lua/gone.h does\n", "host/lua/a.h:1: names host/lua/gone.h, which does not exist"),
+    ("host/lua/a.cpp", "int x;  // see gone.h\n", "host/lua/a.cpp:1: names gone.h, which does not exist"),
+    ("modules/torch/a.lua", "-- what modules/torch/gone.lua makes\n", "modules/torch/a.lua:1: names modules/torch/gone.lua"),
+    ("README.md", "See `scripts/gone.py`.\n", "README.md:1: names scripts/gone.py"),
+    ("ARCHITECTURE.md", "x " * 51 + "\n", "ARCHITECTURE.md:1: a line of 102 columns, at most 100"),
+    ("README.md", f"| {'word ' * 16}| `code of two words` |\n", "README.md:1: a cell of 16 words, at most 15"),
+    ("host/cli/a.cpp", "lua_pushcfunction(L, &f);\n", "host/cli/a.cpp:1: gives Lua a function without a guard"),
+])
+def test_what_a_comment_or_a_document_gets_wrong_is_named(lint, path, text, wrong):
+    code, said = lint("lint-texts", {path: text})
+    assert code == 1
+    assert said.startswith(wrong)
+
+
+def test_a_bound_function_that_its_header_leaves_out_is_named(lint):
+    code, said = lint("lint-texts", {"host/bind/a.h": "//   known() → text\n",
+                                     "host/bind/a.cpp": 'method<&f>("known"), method<&g>("left_out")\n'})
+    assert (code, said) == (1, "host/bind/a.cpp:1: 'left_out' is not described in a.h\n")
+
+
+def test_texts_that_are_right_are_clean(lint):
+    assert lint("lint-texts", {
+        "host/lua/a.h": "// next to b.h and host/lua/b.h; LibTorch's caffe2/serialize/versions.h\n",
+        "host/lua/b.h": "lua_pushcfunction(L, f);\n",
+        "host/engine/a.cpp": "lua_pushcclosure(L, &guarded<&f>, 1);\n",
+        "README.md": f"| {'word ' * 15}| `code {'of ' * 20} words` |\n",
+    }) == (0, "")

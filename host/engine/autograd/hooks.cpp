@@ -124,6 +124,8 @@ int retain_grad(lua_State* L) {
   return 0;
 }
 
-void register_hook_class(lua_State* L) { register_class<HookHandle>(L); }
+void register_hook_class(lua_State* L) {
+  register_class<HookHandle>(L, Class<HookHandle>::kMethods);
+}
 
 }  // namespace rtrain

@@ -67,7 +67,7 @@ int to_arrow(lua_State* L) {
 void open_arrow_columns(lua_State* L) {
   static constexpr std::array kFunctions = {torch_method<&from_arrow>("from_arrow"),
                                             torch_method<&to_arrow>("to_arrow")};
-  register_class<ArrowBatch>(L);
+  register_arrow_batch(L);
   lua_getfield(L, -1, "data");
   add_functions(L, kFunctions);
   lua_pop(L, 1);

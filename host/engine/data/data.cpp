@@ -14,25 +14,10 @@
 #include "host/lua/options.h"
 
 namespace rtrain {
-namespace {
-
-int submit(lua_State* L);
-int next(lua_State* L);
-int clear(lua_State* L);
-int in_flight(lua_State* L);
-int stats(lua_State* L);
-int close(lua_State* L);
-
-}  // namespace
-
 template <>
 struct Class<Pool> {
   using Slot = std::unique_ptr<Pool>;
   static constexpr const char* kName = "torch.data.Pool";
-  static constexpr std::array kMethods = {
-      torch_method<&submit>("submit"), torch_method<&next>("next"),
-      torch_method<&clear>("clear"),   torch_method<&in_flight>("in_flight"),
-      torch_method<&stats>("stats"),   torch_method<&close>("close")};
 };
 
 namespace {
@@ -163,7 +148,11 @@ int stats(lua_State* L) {
 
 void open_data(lua_State* L) {
   static constexpr std::array kFunctions = {torch_method<&new_pool>("Pool")};
-  register_class<Pool>(L);
+  static constexpr std::array kPoolMethods = {
+      torch_method<&submit>("submit"), torch_method<&next>("next"),
+      torch_method<&clear>("clear"),   torch_method<&in_flight>("in_flight"),
+      torch_method<&stats>("stats"),   torch_method<&close>("close")};
+  register_class<Pool>(L, kPoolMethods);
   push_functions(L, kFunctions);
   lua_setfield(L, -2, "data");
 }

@@ -21,26 +21,18 @@ namespace {
 // The state's group, a userdata in the registry.
 constexpr const char* kGroupKey = "rtrain.Group";
 
-int before_forward(lua_State* L);
-int after_forward(lua_State* L);
-int register_comm_hook(lua_State* L);
-
 }  // namespace
 
 template <>
 struct Class<Group> {
   using Slot = std::shared_ptr<Group>;
   static constexpr const char* kName = "torch.distributed.Group";
-  static constexpr std::array<Method, 0> kMethods = {};
 };
 
 template <>
 struct Class<Reducer> {
   using Slot = std::shared_ptr<Reducer>;
   static constexpr const char* kName = "torch.distributed.Reducer";
-  static constexpr std::array kMethods = {torch_method<&before_forward>("before_forward"),
-                                          torch_method<&after_forward>("after_forward"),
-                                          torch_method<&register_comm_hook>("register_comm_hook")};
 };
 
 namespace {
@@ -293,7 +285,11 @@ void open_dist(lua_State* L) {
       torch_method<&barrier>("barrier"),
       torch_method<&new_reducer>("Reducer")};
   register_class<Group>(L);
-  register_class<Reducer>(L);
+  static constexpr std::array kReducerMethods = {
+      torch_method<&before_forward>("before_forward"),
+      torch_method<&after_forward>("after_forward"),
+      torch_method<&register_comm_hook>("register_comm_hook")};
+  register_class<Reducer>(L, kReducerMethods);
   push_functions(L, kFunctions);
   lua_setfield(L, -2, "distributed");  // not "dist", an operator
 }

@@ -20,9 +20,6 @@
 namespace rtrain {
 namespace {
 
-int is_done(lua_State* L);
-int result(lua_State* L);
-
 // The state's saver, made at its first use; a state that closes waits for its last save.
 constexpr double kSaveTimeoutS = 1800;
 constexpr const char* kSaverKey = "rtrain.background_saver";
@@ -33,15 +30,12 @@ template <>
 struct Class<BackgroundSave> {
   using Slot = std::shared_ptr<BackgroundSave>;
   static constexpr const char* kName = "train.AsyncSave";
-  static constexpr std::array kMethods = {torch_method<&is_done>("done"),
-                                          torch_method<&result>("result")};
 };
 
 template <>
 struct Class<BackgroundSaver> {
   using Slot = std::unique_ptr<BackgroundSaver>;
   static constexpr const char* kName = "torch.BackgroundSaver";
-  static constexpr std::array<Method, 0> kMethods = {};
 };
 
 namespace {
@@ -186,7 +180,9 @@ void open_files(lua_State* L) {
       torch_method<&save>("save"), torch_method<&async_save>("async_save"),
       torch_method<&load>("load"), torch_method<&save_named>("save_safetensors"),
       torch_method<&load_named>("load_safetensors")};
-  register_class<BackgroundSave>(L);
+  static constexpr std::array kBackgroundSaveMethods = {torch_method<&is_done>("done"),
+                                                        torch_method<&result>("result")};
+  register_class<BackgroundSave>(L, kBackgroundSaveMethods);
   register_class<BackgroundSaver>(L);
   lua_getfield(L, -1, "none");
   lua_setfield(L, LUA_REGISTRYINDEX, kNoneKey);

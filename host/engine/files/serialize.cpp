@@ -25,8 +25,6 @@ thread_local const StorageList* shared_from = nullptr;
 
 void push_storage(lua_State* L, const c10::Storage& storage);
 
-int storage_pack(lua_State* L);
-
 }  // namespace
 
 // A storage on its way to another state; Lua can only pass it on.
@@ -34,7 +32,6 @@ template <>
 struct Class<c10::StorageImpl> {
   using Slot = c10::intrusive_ptr<c10::StorageImpl>;
   static constexpr const char* kName = "torch.Storage";
-  static constexpr std::array kMethods = {torch_method<&storage_pack>("__pack")};
 };
 
 namespace {
@@ -171,7 +168,8 @@ UseStorages::~UseStorages() { shared_from = outer_; }
 void open_serialize(lua_State* L) {
   static constexpr std::array kFunctions = {torch_method<&unpack_storage>("unpack_storage"),
                                             torch_method<&unpack_tensor>("unpack_tensor")};
-  register_class<c10::StorageImpl>(L);
+  static constexpr std::array kStorageImplMethods = {torch_method<&storage_pack>("__pack")};
+  register_class<c10::StorageImpl>(L, kStorageImplMethods);
   lua_newtable(L);
   lua_createtable(L, 0, 1);
   lua_pushliteral(L, "v");

@@ -84,7 +84,12 @@ constexpr Method kFunctions[] = {
 }  // namespace
 
 void open_profiler(lua_State* L) {
-  register_class<Profile>(L);
+  static constexpr std::array kProfileMethods = {
+      torch_method<&profile_methods::num_events>("num_events"),
+      torch_method<&profile_methods::key_averages>("key_averages"),
+      torch_method<&profile_methods::events>("events"),
+      torch_method<&profile_methods::save>("save")};
+  register_class<Profile>(L, kProfileMethods);
   register_class<ProfileRange>(L);
   lua_newtable(L);
   add_functions(L, kFunctions);

@@ -21,11 +21,6 @@ template <>
 struct Class<Profile> {
   using Slot = std::unique_ptr<Profile>;
   static constexpr const char* kName = "torch.profiler.Profile";
-  static constexpr Method kMethods[] = {
-      torch_method<&profile_methods::num_events>("num_events"),
-      torch_method<&profile_methods::key_averages>("key_averages"),
-      torch_method<&profile_methods::events>("events"),
-      torch_method<&profile_methods::save>("save")};
 };
 
 // release() ends it.
@@ -33,7 +28,6 @@ template <>
 struct Class<ProfileRange> {
   using Slot = std::unique_ptr<ProfileRange>;
   static constexpr const char* kName = "torch.profiler.Range";
-  static constexpr std::array<Method, 0> kMethods{};
 };
 
 }  // namespace rtrain

@@ -202,7 +202,7 @@ void add_device(lua_State* L) {
 }  // namespace
 
 void open_random(lua_State* L) {
-  register_class<at::Generator>(L);
+  register_class<at::Generator>(L, Class<at::Generator>::kMethods);
   add_functions(L, kFunctions);
   add_device(L);
   push_default_generator(L);

@@ -119,7 +119,7 @@ int new_event(lua_State* L) {
 
 void open_cuda_events(lua_State* L) {
   static constexpr std::array kFunctions = {torch_method<&new_event>("new")};
-  register_class<CudaEvent>(L);
+  register_class<CudaEvent>(L, Class<CudaEvent>::kMethods);
   push_functions(L, kFunctions);
   lua_setfield(L, -2, "cuda_events");
 }

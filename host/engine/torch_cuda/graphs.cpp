@@ -164,7 +164,7 @@ void open_cuda_graphs(lua_State* L) {
       torch_method<&new_graph>("new"), torch_method<&graph_pool_handle>("graph_pool_handle"),
       torch_method<&is_current_stream_capturing>("is_current_stream_capturing"),
       torch_method<&without_collector>("without_collector")};
-  register_class<CudaGraph>(L);
+  register_class<CudaGraph>(L, Class<CudaGraph>::kMethods);
   push_functions(L, kFunctions);
   lua_setfield(L, -2, "cuda_graphs");
 }
