@@ -1,2 +1,2 @@
 // Where the executable keeps the Lua modules, the engine and librtrain_arrow.so: their bytes are
-// assembled in beside this file.
+// assembled in next to this file.

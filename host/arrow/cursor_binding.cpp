@@ -20,8 +20,8 @@ int cursor_schema(lua_State* L) {
   return 1;
 }
 
-// Lua counts a batch as eight bytes, so that its collector has to be told to hurry; the engine does
-// the same for tensors.
+// Lua counts a batch as eight bytes, so that its collector has to be asked to hurry; the engine
+// does the same for tensors.
 static void pay_debt(lua_State* L, int64_t bytes) {
   constexpr int64_t kMiB = int64_t{1} << 20;
   static thread_local int64_t debt = 0;

@@ -10,7 +10,7 @@ namespace rtrain {
 // may ask for anything. Never destroyed; any thread.
 arrow::MemoryPool* memory_pool();
 
-// For Arrow's own functions: this pool, and no threads beside the caller's.
+// For Arrow's own functions: this pool, and no threads except the caller's.
 arrow::compute::ExecContext* exec_context();
 
 }  // namespace rtrain

@@ -19,7 +19,7 @@ namespace rtrain {
 std::shared_ptr<ArrowBatch> to_plain(const arrow::RecordBatch& batch, const FileTask& task);
 
 // The batch as Arrow's; shares its memory and may be called again. Columns of tensors become
-// arrow.fixed_shape_tensor. Throws Error(kArgument) naming a column of strings that are no UTF-8.
+// arrow.fixed_shape_tensor. Throws Error(kArgument) naming a column of strings that are not UTF-8.
 std::shared_ptr<arrow::RecordBatch> from_plain(const ArrowBatch& batch, const FileTask& task);
 
 }  // namespace rtrain

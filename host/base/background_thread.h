@@ -1,4 +1,4 @@
-// host/base/background_thread.h: threads that work beside the training: they take the processors
+// host/base/background_thread.h: threads that work alongside the training: they take the processors
 // that the ranks leave idle, and give way to them.
 #pragma once
 

@@ -52,7 +52,7 @@ inline constexpr auto kFaultPoints = std::to_array<FaultPointInfo>({
     {"sweep.begin", "controller: before leftovers are looked for"},
     {"sweep.clear", "controller: the sweep is committed, staging not yet emptied"},
     {"worker.beat", "worker: before a heartbeat, on the control thread"},
-    {"worker.exit", "worker: told to leave, before its finalizers run"},
+    {"worker.exit", "worker: asked to leave, before its finalizers run"},
     {"worker.failed", "worker: before it says that its function raised"},
     {"worker.hello", "worker: before its first message"},
     {"worker.reported", "worker: the report is in the kernel's hands"},

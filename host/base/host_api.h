@@ -74,7 +74,7 @@ struct HostApi {
   void (*write_begun)(const std::string& path) = nullptr;
   void (*write_ended)(const std::string& path, const std::optional<Error>& error) = nullptr;
 
-  // The calling thread works beside the training from now on and gives way to it.
+  // The calling thread works alongside the training from now on and gives way to it.
   void (*enter_background)() = nullptr;
 
   // One line on the process's stderr (a worker's goes to its log).

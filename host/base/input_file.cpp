@@ -32,7 +32,7 @@ InputFile::InputFile(const std::string& path, Access access) : path_(path) {
   if (!known || !S_ISREG(status.st_mode)) {
     close(fd_);
     fail(Code::kArgument, path,
-         known && S_ISDIR(status.st_mode) ? "it is a folder" : "it is no regular file");
+         known && S_ISDIR(status.st_mode) ? "it is a folder" : "it is not a regular file");
   }
   size_ = static_cast<uint64_t>(status.st_size);
   if (access == Access::kMap && size_ > 0) map();

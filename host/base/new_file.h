@@ -1,6 +1,6 @@
 // host/base/new_file.h: a file that appears under its name complete or not at all.
 //
-// It is written beside the target, synced, and renamed over it at commit(); without commit() it is
+// It is written next to the target, synced, and renamed over it at commit(); without commit() it is
 // removed and an older target stays as it was.
 #pragma once
 

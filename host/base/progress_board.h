@@ -28,7 +28,7 @@ class ProgressBoard {
   int size() const { return num_ranks_; }
   ProgressPage& page(int rank);
   const ProgressPage& page(int rank) const;
-  // Of checkpoints, by all ranks so far: deadlines of who waits for them stop while it grows.
+  // Of checkpoints, by all ranks so far: deadlines of whoever waits for them stop while it grows.
   uint64_t copied_bytes() const;
 
  private:

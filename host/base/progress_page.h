@@ -44,7 +44,8 @@ struct PageText {
   }
 };
 
-// One writer, any number of readers in other processes; a reader that meets a writer tries again.
+// One writer, any number of readers in other processes; a reader that finds a writer at work tries
+// again.
 template <class Data>
 class PageCell {
  public:

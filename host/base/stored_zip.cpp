@@ -164,7 +164,7 @@ void check_name(const std::string& name) {
   for (const std::string& part : split(name, '/')) {
     plain = plain && !part.empty() && part != "." && part != "..";
   }
-  if (!plain) damaged("a record's name is no plain relative path");
+  if (!plain) damaged("a record's name is not a plain relative path");
 }
 
 Entry read_entry(Fields& fields) {

@@ -5,7 +5,7 @@
 // names are unique and plain relative paths, each record's header repeats its name, and no two
 // records overlap. So the stored records together are never larger than the file. Encrypted records
 // and archives in several parts are refused, and compressed records when find() is asked for them:
-// torch.save stores all of them. Checksums are left to the caller: torch can be told to leave them
+// torch.save stores all of them. Checksums are left to the caller: torch can be asked to leave them
 // out (torch.serialization.set_crc32_options).
 #pragma once
 

@@ -3,7 +3,7 @@
 // What workers print, and names, notes and errors, may hold sequences that retitle the terminal,
 // move its cursor, write its clipboard or answer for the user. Shown as they are: text, newline,
 // tab, carriage return and SGR sequences (colours). Every other control character, C1 ones
-// included, and every byte that is no UTF-8 is shown as an escape: \x1b, \x07, \u009b, \xff. Files
+// included, and every byte that is not UTF-8 is shown as an escape: \x1b, \x07, \u009b, \xff. Files
 // and pipes get the bytes as they are: ask only for a terminal.
 #pragma once
 

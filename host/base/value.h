@@ -93,7 +93,7 @@ class Value {
   List& as_list();
   Map& as_map();
 
-  // The entry of a map, a nil value when absent. Throws when this is no map.
+  // The entry of a map, a nil value when absent. Throws when this is not a map.
   const Value& operator[](std::string_view key) const { return as_map()[key]; }
   // The string, or the fallback when the value is nil.
   std::string string_or(std::string_view fallback) const;

@@ -3,7 +3,7 @@
 //   version() → "0.1.0"
 //   env() → what `rtrain env --json` prints
 //   storage_folder([path]) → where runs go
-//   run(storage, RUN) → the document of `rtrain show` and what is known beside it
+//   run(storage, RUN) → the document of `rtrain show` and what else is known
 //   metrics(storage, RUN, ranks, all) → rows
 //   checkpoints(storage, RUN, all) → rows
 //   verify(dir) → {name, attempt, index, metrics}; raises `checkpoint` naming the damaged file

@@ -24,7 +24,7 @@ struct Class<JoinClient> {
 
 namespace {
 
-int take_seat(lua_State* L) {
+int take_endpoint(lua_State* L) {
   const int fd = luaL_checkint(L, 1);
   luaL_checktype(L, 2, LUA_TFUNCTION);
   const bool is_joined = lua_toboolean(L, 3) != 0;
@@ -45,7 +45,7 @@ int open_job(lua_State* L) {
   return 1;
 }
 
-int next_seat(lua_State* L) {
+int next_endpoint(lua_State* L) {
   const JoinClient::Next next = check<JoinClient>(L, 1)->next();
   if (next.fd >= 0) {
     lua_pushinteger(L, next.fd);
@@ -89,7 +89,8 @@ int leave(lua_State* L) {
 }  // namespace
 
 int open_local(lua_State* L) {
-  static constexpr std::array kFunctions = {method<&take_seat>("join"), method<&open_job>("job")};
+  static constexpr std::array kFunctions = {method<&take_endpoint>("join"),
+                                            method<&open_job>("job")};
   static constexpr std::array kLocalWorkerMethods = {method<&disarm>("disarm"),
                                                      method<&pause_output>("pause_output"),
                                                      method<&resume_output>("resume_output"),
@@ -97,7 +98,7 @@ int open_local(lua_State* L) {
                                                      method<&fail>("fail"),
                                                      method<&leave>("leave")};
   register_class<LocalWorker>(L, kLocalWorkerMethods);
-  static constexpr std::array kJoinClientMethods = {method<&next_seat>("next")};
+  static constexpr std::array kJoinClientMethods = {method<&next_endpoint>("next")};
   register_class<JoinClient>(L, kJoinClientMethods);
   push_functions(L, kFunctions);
   return 1;

@@ -1,19 +1,19 @@
 // host/bind/local_worker.h: the module `rtrain._local`: this process as the worker of its own run.
 //
-//   join(fd, pump, joined) → seat   of the event {type = "local_worker", fd}; from here on the
+//   join(fd, pump, joined) → endpoint   of the event {type = "local_worker", fd}; from here on the
 //                                functions of rtrain._worker work. pump() is called while they
 //                                wait. `joined`: the fd is one of a job
 //   job{socket, rank, fit, timeout_s} → job   the connection to rank 0 of a job that another
 //                                launcher has started
-//   job:next() → fd              of this process's next seat, or nil and the end of the run:
+//   job:next() → fd              of this process's next endpoint, or nil and the end of the run:
 //                                {path, error}. Waits
-//   seat:disarm()                the train function is over: it is not interrupted any more
-//   seat:finish(value)           the train function has returned; waits for the controller's answer
-//   seat:fail(error)             it raised
-//   seat:pause_output(), seat:resume_output()
+//   endpoint:disarm()            the train function is over: it is not interrupted any more
+//   endpoint:finish(value)       the train function has returned; waits for the controller's answer
+//   endpoint:fail(error)         it raised
+//   endpoint:pause_output(), endpoint:resume_output()
 //                                around what this process prints for itself: it goes to the
 //                                terminal and not to the rank's log
-//   seat:leave()                 the attempt is over for this process
+//   endpoint:leave()             the attempt is over for this process
 #pragma once
 
 #include "host/lua/lua.h"

@@ -43,9 +43,9 @@ std::string bytes_at(lua_State* L, int index) {
   return {data, size};
 }
 
-int meet(lua_State* L) {
+int synchronize(lua_State* L) {
   const std::string data =
-      worker().collectives().meet(bytes_at(L, 1), user_position(L), bytes_at(L, 2));
+      worker().collectives().synchronize(bytes_at(L, 1), user_position(L), bytes_at(L, 2));
   lua_pushlstring(L, data.data(), data.size());
   return 1;
 }
@@ -206,7 +206,7 @@ int open_worker(lua_State* L) {
       method<&set_gpus>("set_gpus"),
       method<&set_returned>("set_returned"),
       method<&make_tempdir>("make_tempdir"),
-      method<&meet>("meet"),
+      method<&synchronize>("synchronize"),
       method<&reported_checkpoints>("reported_checkpoints"),
       method<&set_damaged>("set_damaged"),
       method<&store_set>("store_set"),

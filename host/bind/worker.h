@@ -10,22 +10,22 @@
 //   begin_upload(metrics, options) → name, end_upload(folder, temporary) → path or nil,
 //   fail_upload(error)           the same around a checkpoint_upload_fn
 //   last_checkpoint() → path of the last committed one that this rank attached, or nil
-//   log(metrics, step?) → nothing, or the key of the first value that is no number
+//   log(metrics, step?) → nothing, or the key of the first value that is not a number
 //   annotate(text, severity)
 //   starting_checkpoint() → {path, name, metrics, index} or nil
 //   make_tempdir() → path
 //   reported_checkpoints(validated, timeout_s or nil) → list
 //                                of {path, name, metrics, index, status}
 //   set_damaged(path, problem)
-//   meet(collective, data) → rank 0's data
+//   synchronize(collective, data) → rank 0's data
 //                                waits until every rank has called that collective
 //   stop_requested() → whether all ranks are to return, at the same call
-//   busy(reason, seconds)        until then this rank's silence is no hang
+//   busy(reason, seconds)        until then this rank's silence is not a hang
 //   set_returned()               the train function has returned
 //   set_gpus(numbers)            the devices that another launcher has given to this process
 //   store_set(key, value), store_get(key, timeout_s) → value, store_delete(key) → existed
 //                                the attempt's key-value store; store_get waits for the key
-// In a process that is no worker each of them raises `argument`.
+// In a process that is not a worker each of them raises `argument`.
 #pragma once
 
 #include "host/lua/lua.h"

@@ -23,7 +23,7 @@
 namespace rtrain {
 namespace {
 
-// A wrong configuration or name is told by its line alone: how the script came there explains
+// A wrong configuration or name is shown by its line alone: how the script came there explains
 // nothing.
 bool has_frames_to_show(const Error& error) {
   return !error.traceback().empty() && error.code() != Code::kConfig &&

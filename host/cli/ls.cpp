@@ -50,7 +50,7 @@ void add_ls(Parser& parser) {
   command.option("--where", &options->filter.where,
                  "SQL expression over columns and metrics: \"status = 'FINISHED' AND loss < 0.3\"");
   command.option("--sort", &options->filter.sort, "column or metric; -KEY for the largest first");
-  command.option("--limit", &options->limit, "at most so many runs").at_least(0);
+  command.option("--limit", &options->limit, "at most this many runs").at_least(0);
   add_listing_options(command, *options);
   add_wide_option(command, *options);
   command.footer(

@@ -92,7 +92,7 @@ void add_profile(Parser& parser) {
   command.option("--rank", &options->rank, "of this rank (default 0), or of 'all'");
   const Option seconds = command.option("--seconds", &options->seconds, "for so long (default 5)")
                              .within(0.01, kMostSeconds);
-  command.option("--steps", &options->steps, "for so many reports instead")
+  command.option("--steps", &options->steps, "for this many reports instead")
       .at_least(1)
       .excludes(seconds);
   command

@@ -1,4 +1,4 @@
-// rtrain repair: makes a damaged store anew from what can be read of it and from the checkpoints.
+// rtrain repair: rebuilds a damaged store from what can be read of it and from the checkpoints.
 #include <iostream>
 #include <memory>
 
@@ -11,7 +11,7 @@ namespace rtrain {
 void add_repair(Parser& parser) {
   auto options = std::make_shared<ListingOptions>();
   Command command =
-      parser.command("repair", "Make a damaged store anew, from its rows and its checkpoints");
+      parser.command("repair", "Rebuild a damaged store from its rows and its checkpoints");
   add_listing_options(command, *options);
   command.footer("With --json a list of the lines");
   command.action([options] {

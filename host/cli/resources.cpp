@@ -148,7 +148,7 @@ void add_resources(Parser& parser) {
       "Show the cores and GPUs of this host and who has them, or set how many cores runs may use");
   command
       .option("--set", setting.get(),
-              "cpus=N: offer so many cores from now on; cpus=all: the host's")
+              "cpus=N: offer that many cores from now on; cpus=all: the host's")
       .value_name("cpus=N");
   command.flag("--json", json.get(), "one JSON document");
   command.action([json, setting] {

@@ -134,7 +134,7 @@ void add_flags(Command& command, RunOptions& options) {
       .value_name("MODE");
   command
       .option("--gpus", &options.gpus,
-              "all: a worker for each GPU, with -n one each; N: so many GPUs; 0: none "
+              "all: a worker for each GPU, with -n one each; N: that many GPUs; 0: none "
               "(ScalingConfig.use_gpu)")
       .check(check_gpus)
       .value_name("all|N");

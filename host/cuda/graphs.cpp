@@ -52,7 +52,7 @@ class TorchGraph final : public at::cuda::CUDAGraph {
       allocator::releasePool(capture_dev_, mempool_id_);
     } catch (const std::exception&) {
     }
-    cudaGetLastError();  // the error that ended the capture was told
+    cudaGetLastError();  // the error that ended the capture was reported
   }
 };
 

@@ -10,7 +10,7 @@ namespace rtrain {
 
 struct DescriptorMessage {
   Value value;
-  int fd = -1;  // belongs to who receives
+  int fd = -1;  // belongs to the receiver
 };
 
 // False when the other end is gone, or takes no more. The descriptor stays the sender's.

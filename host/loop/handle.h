@@ -1,7 +1,7 @@
 // host/loop/handle.h: the lifetime of one libuv handle: closed when its owner goes, freed in
 // libuv's close callback.
 //
-// The callback lives beside the handle, so an owner may close it from inside the callback.
+// The callback is kept next to the handle, so an owner may close it from inside the callback.
 #pragma once
 
 #include <functional>

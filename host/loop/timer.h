@@ -12,7 +12,7 @@ class Timer {
  public:
   Timer(Loop& loop, std::function<void()> on_due);
 
-  // Arms the timer anew; an earlier arming is forgotten.
+  // Arms the timer again; an earlier arming is forgotten.
   void start(std::chrono::milliseconds delay);
   void stop();
   bool is_active() const { return active_; }

@@ -55,7 +55,7 @@ constexpr Method method(const char* name) {
   return Method(name, &guarded<Fn, Translate>);
 }
 
-// The slot at the index, or null when it is no T. A released object gives an empty slot.
+// The slot at the index, or null when it is not a T. A released object gives an empty slot.
 template <class T>
 typename Class<T>::Slot* test(lua_State* L, int index) {
   void* data = lua_touserdata(L, index);

@@ -48,7 +48,7 @@ ClosureReader::ClosureReader(lua_State* L, std::string_view bytes) : L_(L), in_(
 }
 
 void ClosureReader::read() {
-  if (in_.take(kClosureMagic.size()) != kClosureMagic) broken("these bytes are no closure");
+  if (in_.take(kClosureMagic.size()) != kClosureMagic) broken("these bytes are not a closure");
   read_modules();
   read_strings();
   read_nodes();

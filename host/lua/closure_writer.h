@@ -24,7 +24,7 @@ class ClosureWriter {
   ClosureDump write(int index);
 
  private:
-  // Where a value was met: for messages.
+  // Where a value was found: for messages.
   struct Origin {
     int parent = -1;   // the node that holds it
     std::string step;  // ".name", "[3]"; the variable's name for a cell or a global
@@ -36,7 +36,7 @@ class ClosureWriter {
     int function = -1;  // of a cell: the node of a function that has it, and the number there
     int upvalue = 0;
     std::string payload;
-    size_t bytes = 0;  // payload, and strings first met here
+    size_t bytes = 0;  // payload, and strings first found here
   };
 
   // Walks everything reachable from the node; iterative, so that depth is bounded by memory alone.

@@ -79,7 +79,7 @@ std::vector<std::string> embedded_modules() {
   std::set<std::string> out;
   for (const std::string& path : paths) {
     std::string name = path.substr(0, path.size() - kSuffix.size());
-    // torch/nn/init.lua beside torch/nn.lua is torch.nn.init.
+    // torch/nn/init.lua next to torch/nn.lua is torch.nn.init.
     if (name.ends_with(kInit)) {
       const std::string folder = name.substr(0, name.size() - kInit.size());
       if (!paths.contains(cat(folder, kSuffix))) name = folder;

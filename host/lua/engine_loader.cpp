@@ -54,7 +54,7 @@ void check_current_folder() {
                                       "): tensors need one that exists"));
 }
 
-// The libraries that libtorch_cpu.so needs and that lie beside torch/ in the wheels' layout are
+// The libraries that libtorch_cpu.so needs and that are next to torch/ in the wheels' layout are
 // found by its own RPATH; where the layout is another one, the dynamic linker's message names the
 // missing one.
 EngineOpen load() {

@@ -70,7 +70,7 @@ std::string operation_of(std::string_view message) {
 }
 
 // An error that a line of an embedded module ran into ("rtrain://torch/nn.lua:7: attempt to …"): as
-// a rule the user's argument is behind it, so that it is told at the user's line.
+// a rule the user's argument is behind it, so that it is reported at the user's line.
 Error library_error(std::string_view text) {
   const size_t end = text.find(": ");
   const std::string_view position = text.substr(0, end);
@@ -232,7 +232,7 @@ void push_error(lua_State* L, const Error& error) {
 Error to_error(lua_State* L, int index) {
   if (!is_error_object(L, index)) {
     const char* text = lua_tostring(L, index);
-    const std::string message = text == nullptr ? "(error value is no string)" : text;
+    const std::string message = text == nullptr ? "(error value is not a string)" : text;
     const std::string place = message == "stack overflow" ? recursion_place(L) : "";
     return Error(Code::kUser, place.empty() ? message : cat(place, ": ", message));
   }

@@ -25,7 +25,7 @@ struct HostTranslate {
 template <auto Fn, class Translate = HostTranslate>
 int guarded(lua_State* L) {
   try {
-    return Fn(L);  // Lua errors pass through: they are no std::exception
+    return Fn(L);  // Lua errors pass through: they are not std::exception
   } catch (const Error& e) {
     push_error(L, e);
   } catch (const std::exception& e) {

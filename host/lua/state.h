@@ -34,7 +34,7 @@ class State {
 // Pushes the environment of library code.
 void push_library_env(lua_State* L);
 
-// Puts the folder in front of package.path, so that modules beside the script are found.
+// Puts the folder in front of package.path, so that modules next to the script are found.
 void add_script_folder(lua_State* L, const std::string& folder);
 
 // Loads and runs the file with the arguments as `...` and in the global `arg` (arg[0] = path).

@@ -3,7 +3,7 @@
 // Frames of embedded modules are counted, not shown. A function that ended in a call, `return
 // f(x)`, has no frame any more; its line comes from base/errors/tail_call.lua where it can be
 // known. A method that was called with a dot is found by base/errors/method_call.lua. What an error
-// arose in beside its lines (a module's forward) is told by the function errors.context of
+// arose in apart from its lines (a module's forward) is given by the function errors.context of
 // base.errors, where there is one.
 #pragma once
 

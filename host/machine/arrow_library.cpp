@@ -50,7 +50,7 @@ LibraryProbe probe(const fs::path& path, ArrowLibrary& out) {
             other.empty() ? cat("no ", kArrow) : cat("version ", other, ", need ", kVersion)};
   }
   if (folder_with(lib, {"."}, kParquet).empty()) {
-    return {false, cat(kArrow, ", but no ", kParquet, " beside it")};
+    return {false, cat(kArrow, ", but no ", kParquet, " next to it")};
   }
   out = ArrowLibrary{lib.string(), kVersion, ""};
   return {true, cat("version ", kVersion)};

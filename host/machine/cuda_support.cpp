@@ -10,7 +10,7 @@ CudaSupport judge_cuda(const CudaFacts& facts) {
   const std::string& lib = facts.libtorch->lib;
   if (!facts.has_library) {
     return {0,
-            cat("LibTorch without CUDA: libtorch_cuda.so not found beside ", lib,
+            cat("LibTorch without CUDA: libtorch_cuda.so not found next to ", lib,
                 "/libtorch_cpu.so (scripts/setup --gpu or `pip install torch==2.11.0` bring it)"),
             ""};
   }

@@ -19,7 +19,7 @@ struct CudaSupport {
 struct CudaFacts {
   CudaDriver driver;
   std::optional<LibTorch> libtorch;
-  bool has_library = false;  // libtorch_cuda.so lies beside libtorch_cpu.so
+  bool has_library = false;  // libtorch_cuda.so is next to libtorch_cpu.so
   bool is_built = false;     // this executable holds librtrain_cuda.so
 };
 

@@ -35,7 +35,7 @@ class GpuRequest {
   int least() const { return min_workers_ * share_; }
   // As many workers as fit, at most the largest number.
   int workers(const FreeGpus& free) const;
-  // Parts of a device fill it before another one is begun; nothing: so many do not fit.
+  // Parts of a device fill it before another one is begun; nothing: that many do not fit.
   std::optional<GpuPlaces> place(const FreeGpus& free, int workers) const;
   // The error of a request for more than these devices, with what there is.
   std::optional<Error> impossible(const std::vector<std::string>& names,
@@ -50,7 +50,7 @@ class GpuRequest {
   int share_;  // of one worker, over all its devices
 };
 
-// "1 GPU", "0.5 GPU", "2 GPUs" of so many thousandths.
+// "1 GPU", "0.5 GPU", "2 GPUs" of that many thousandths.
 std::string gpus_text(int share);
 
 // Whether a device of this name is of that type: "H100", "a100-40G", "RTX-4090" for

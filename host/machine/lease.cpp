@@ -52,9 +52,9 @@ HostLease::HostLease(LeaseHolder self, std::vector<std::string> gpus)
 }
 
 bool HostLease::try_take(int min, int max) {
-  return try_take([&](const LeaseRoom& room) -> std::optional<LeaseWish> {
-    if (room.cores < min) return std::nullopt;
-    return LeaseWish{std::min(room.cores, max), {}};
+  return try_take([&](const LeaseCapacity& capacity) -> std::optional<LeaseRequest> {
+    if (capacity.cores < min) return std::nullopt;
+    return LeaseRequest{std::min(capacity.cores, max), {}};
   });
 }
 
@@ -65,24 +65,24 @@ bool HostLease::try_take(const Choice& choose) {
     borrowed_ = true;
     return true;
   }
-  const LeaseRoom room = room_in(folder);
-  const std::optional<LeaseWish> wish = choose(room);
-  if (!wish) {
+  const LeaseCapacity capacity = capacity_in(folder);
+  const std::optional<LeaseRequest> request = choose(capacity);
+  if (!request) {
     cores_.clear();
     gpus_.clear();
-    queue(folder, choose, room);
+    queue(folder, choose, capacity);
     return false;
   }
-  resize(folder, wish->cores);
-  take_gpus(folder, wish->gpus);
+  resize(folder, request->cores);
+  take_gpus(folder, request->gpus);
   if (ticket_.is_open()) folder.drop_ticket(ticket_number_);
   ticket_.reset();
   return true;
 }
 
-LeaseRoom HostLease::room() const {
+LeaseCapacity HostLease::capacity() const {
   if (borrowed_) return {offered_cores(), std::vector<int>(uuids_.size(), kWholeGpu)};
-  return room_in(LeaseFolder());
+  return capacity_in(LeaseFolder());
 }
 
 std::vector<HostLease::Core> HostLease::cores() const {
@@ -104,26 +104,26 @@ bool HostLease::is_inside_a_run(const LeaseFolder& folder) const {
                      [](const HeldCore& core) { return is_ancestor(core.holder.pid); });
 }
 
-LeaseRoom HostLease::room_in(const LeaseFolder& folder) const {
+LeaseCapacity HostLease::capacity_in(const LeaseFolder& folder) const {
   bool is_behind = false;
   bool is_behind_for_gpus = false;
   for (const auto& ticket : folder.tickets()) {
     if (ticket_.is_open() && ticket.number >= ticket_number_) break;
-    is_behind = is_behind || !ticket.wish.lacks_gpus;
-    is_behind_for_gpus = is_behind_for_gpus || ticket.wish.wants_gpus;
+    is_behind = is_behind || !ticket.request.lacks_gpus;
+    is_behind_for_gpus = is_behind_for_gpus || ticket.request.wants_gpus;
   }
-  LeaseRoom room{offered_cores() - (static_cast<int>(folder.held().size()) - size()),
-                 std::vector<int>(uuids_.size(), 0)};
-  if (is_behind) room.cores = std::min(room.cores, size());
+  LeaseCapacity capacity{offered_cores() - (static_cast<int>(folder.held().size()) - size()),
+                         std::vector<int>(uuids_.size(), 0)};
+  if (is_behind) capacity.cores = std::min(capacity.cores, size());
   for (const TakenGpu& own : gpus_)
-    room.gpus[static_cast<size_t>(own.part.device)] += own.part.share;
-  if (uuids_.empty() || is_behind_for_gpus) return room;
-  for (int& left : room.gpus) left += kWholeGpu;
+    capacity.gpus[static_cast<size_t>(own.part.device)] += own.part.share;
+  if (uuids_.empty() || is_behind_for_gpus) return capacity;
+  for (int& left : capacity.gpus) left += kWholeGpu;
   for (const HeldGpu& gpu : folder.held_gpus()) {
     const auto at = std::find(uuids_.begin(), uuids_.end(), gpu.uuid);
-    if (at != uuids_.end()) room.gpus[static_cast<size_t>(at - uuids_.begin())] -= gpu.share;
+    if (at != uuids_.end()) capacity.gpus[static_cast<size_t>(at - uuids_.begin())] -= gpu.share;
   }
-  return room;
+  return capacity;
 }
 
 void HostLease::resize(const LeaseFolder& folder, int count) {
@@ -148,15 +148,15 @@ void HostLease::take_gpus(const LeaseFolder& folder, const std::vector<GpuPart>&
   gpus_ = std::move(out);
 }
 
-void HostLease::queue(const LeaseFolder& folder, const Choice& choose, LeaseRoom room) {
+void HostLease::queue(const LeaseFolder& folder, const Choice& choose, LeaseCapacity capacity) {
   if (!ticket_.is_open()) {
     auto ticket = folder.take_ticket(self_);
     ticket_ = std::move(ticket.file);
     ticket_number_ = ticket.number;
   }
-  room.cores = std::max(room.cores, offered_cores());
+  capacity.cores = std::max(capacity.cores, offered_cores());
   const bool wants_gpus = !uuids_.empty();
-  folder.write_ticket(ticket_, self_, {wants_gpus, wants_gpus && !choose(room)});
+  folder.write_ticket(ticket_, self_, {wants_gpus, wants_gpus && !choose(capacity)});
 }
 
 }  // namespace rtrain

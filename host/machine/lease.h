@@ -65,7 +65,7 @@ LeaseTable read_lease_table();
 
 // What a run could hold now, what it holds included; somebody who waits has a better right to the
 // rest.
-struct LeaseRoom {
+struct LeaseCapacity {
   int cores = 0;
   std::vector<int> gpus;  // thousandths of each device that it may use
 };
@@ -79,7 +79,7 @@ struct GpuPart {
 };
 
 // What a run wants to hold.
-struct LeaseWish {
+struct LeaseRequest {
   int cores = 0;
   std::vector<GpuPart> gpus;
 };
@@ -90,17 +90,17 @@ class HostLease {
   // folder.
   explicit HostLease(LeaseHolder self, std::vector<std::string> gpus = {});
 
-  // Says what it wants where there is this room; nothing: not enough.
-  using Choice = std::function<std::optional<LeaseWish>(const LeaseRoom& room)>;
-  // Holds what was chosen. Where the room is not enough, or somebody came earlier, everything held
-  // is given up and this one stands in the queue (false): ask again. A run that was started by a
-  // process of another run works with what that one holds, and holds nothing. Throws as
+  // Says what it wants where there is this capacity; nothing: not enough.
+  using Choice = std::function<std::optional<LeaseRequest>(const LeaseCapacity& capacity)>;
+  // Holds what was chosen. Where the capacity is not enough, or somebody came earlier, everything
+  // held is given up and this one stands in the queue (false): ask again. A run that was started by
+  // a process of another run works with what that one holds, and holds nothing. Throws as
   // read_lease_table.
   bool try_take(const Choice& choose);
   // As many cores as possible between min and max.
   bool try_take(int min, int max);
 
-  LeaseRoom room() const;
+  LeaseCapacity capacity() const;
 
   int size() const { return static_cast<int>(cores_.size()); }
   bool is_borrowed() const { return borrowed_; }
@@ -123,10 +123,10 @@ class HostLease {
   };
 
   bool is_inside_a_run(const LeaseFolder& folder) const;
-  LeaseRoom room_in(const LeaseFolder& folder) const;
+  LeaseCapacity capacity_in(const LeaseFolder& folder) const;
   void resize(const LeaseFolder& folder, int count);
   void take_gpus(const LeaseFolder& folder, const std::vector<GpuPart>& parts);
-  void queue(const LeaseFolder& folder, const Choice& choose, LeaseRoom room);
+  void queue(const LeaseFolder& folder, const Choice& choose, LeaseCapacity capacity);
 
   LeaseHolder self_;
   std::vector<std::string> uuids_;

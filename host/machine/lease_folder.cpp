@@ -180,10 +180,10 @@ LeaseFolder::NewTicket LeaseFolder::take_ticket(const LeaseHolder& holder) const
   return {number, take(cat(kTicket, number), content_for(holder))};
 }
 
-void LeaseFolder::write_ticket(const Fd& ticket, const LeaseHolder& holder, Wish wish) const {
+void LeaseFolder::write_ticket(const Fd& ticket, const LeaseHolder& holder, Request request) const {
   Map content = content_for(holder);
-  content.set("wants_gpus", wish.wants_gpus);
-  content.set("lacks_gpus", wish.lacks_gpus);
+  content.set("wants_gpus", request.wants_gpus);
+  content.set("lacks_gpus", request.lacks_gpus);
   write_text(ticket, to_json(content), path_ + "/ticket");
 }
 

@@ -26,14 +26,14 @@ class LeaseFolder {
   // Parts of devices that somebody holds.
   std::vector<HeldGpu> held_gpus() const;
   // What the run waits for decides who may overtake it.
-  struct Wish {
+  struct Request {
     bool wants_gpus = false;
     bool lacks_gpus = false;  // with all cores of the host too
   };
   struct Ticket {
     int64_t number;
     LeaseHolder holder;
-    Wish wish;
+    Request request;
   };
   // Those that wait, the earliest first. Tickets of the dead are removed.
   std::vector<Ticket> tickets() const;
@@ -46,7 +46,7 @@ class LeaseFolder {
     Fd file;
   };
   NewTicket take_ticket(const LeaseHolder& holder) const;
-  void write_ticket(const Fd& ticket, const LeaseHolder& holder, Wish wish) const;
+  void write_ticket(const Fd& ticket, const LeaseHolder& holder, Request request) const;
   void drop_ticket(int64_t number) const;
 
  private:

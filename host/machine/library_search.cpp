@@ -27,10 +27,10 @@ class Search {
       return std::move(result_);
     }
     std::error_code ignored;
-    const fs::path beside = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+    const fs::path own_folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
     const std::string home = env("HOME");
     const bool over = look(kind_.recorded, "recorded at build") ||
-                      look(beside / "lib", "beside the executable") ||
+                      look(own_folder / "lib", "next to the executable") ||
                       look_in_python(env("VIRTUAL_ENV"), "VIRTUAL_ENV") ||
                       look_in_python(env("CONDA_PREFIX"), "CONDA_PREFIX") ||
                       (!home.empty() && look_in_python(home + "/.local", "user")) ||

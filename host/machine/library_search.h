@@ -1,7 +1,7 @@
 // host/machine/library_search.h: looks for a library that rtrain needs but does not hold, wherever
 // machines have it. Looks at files only; loads nothing.
 //
-// Order: the environment variable, the folder recorded at build time, lib/ beside the executable,
+// Order: the environment variable, the folder recorded at build time, lib/ next to the executable,
 // then Python environments ($VIRTUAL_ENV, $CONDA_PREFIX, the user's and the system's
 // site-packages).
 #pragma once

@@ -44,7 +44,7 @@ LibraryProbe probe(const fs::path& path, LibTorch& out) {
   if (lib.empty()) return {false, "no libtorch_cpu.so"};
   const std::string text = read_file(lib.parent_path() / "version.py");
   const std::string version = version_field(text, "__version__");
-  if (version.empty()) return {false, "libtorch_cpu.so, but no torch/version.py beside lib/"};
+  if (version.empty()) return {false, "libtorch_cpu.so, but no torch/version.py next to lib/"};
   if (!version.starts_with(kWantedVersion)) {
     return {false, cat("version ", version, ", need ", kWantedVersion, "x")};
   }

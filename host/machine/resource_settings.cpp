@@ -33,7 +33,7 @@ std::optional<int> cpus_setting() {
     return static_cast<int>(cpus.as_int());
   } catch (const Error& e) {
     throw Error(Code::kEnvironment, cat(path, " is damaged (", e.message(),
-                                        "): set it anew with `rtrain resources --set cpus=N`"));
+                                        "): set it again with `rtrain resources --set cpus=N`"));
   }
 }
 

@@ -42,7 +42,7 @@ std::string runtime_folder() {
   }
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0) refuse(path, std::strerror(errno));
-  if (!S_ISDIR(info.st_mode)) refuse(path, "is no folder");
+  if (!S_ISDIR(info.st_mode)) refuse(path, "is not a folder");
   if (info.st_uid != geteuid()) refuse(path, "belongs to another user");
   if ((info.st_mode & 077) != 0) refuse(path, "is open to other users");
   return path;

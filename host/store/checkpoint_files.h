@@ -68,8 +68,8 @@ class CheckpointFiles {
   // Merges what the ranks staged (the lowest rank wins a name), writes the manifest, syncs every
   // folder, renames to checkpoints/<manifest.name> and syncs both parents. Fills the manifest's
   // files, folders and metadata. A name of this same attempt is refused with kCheckpoint; a
-  // directory of that name from an older attempt is replaced, one that is no checkpoint of this run
-  // is set aside, with a warning.
+  // directory of that name from an older attempt is replaced, one that is not a checkpoint of this
+  // run is set aside, with a warning.
   CommittedCheckpoint commit(const StageKey& key, Manifest manifest,
                              std::span<const StagedRank> ranks);
 

@@ -1,7 +1,7 @@
 // host/store/checkpoint_store.h: the rows of a run's checkpoints: what is kept, what is best, what
 // waits for its validation, what storage_filesystem holds.
 //
-// Stands beside the RunStore whose claim it writes through; on its thread. Invariants: 1 a row is
+// Belongs to the RunStore whose claim it writes through; on its thread. Invariants: 1 a row is
 // inserted after its directory is in place; 2 rows and retention change in one fully durable
 // transaction, and a directory is dropped only after that; 3 retention looks at all checkpoints of
 // the run, whichever attempt or controller made them.

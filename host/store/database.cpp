@@ -260,7 +260,7 @@ Database Database::connect(const std::string& path, const std::string& name, int
 
 namespace {
 
-// SQLite gives the files beside the database its permissions as it makes them. An existing one is
+// SQLite gives the files next to the database its permissions as it makes them. An existing one is
 // not opened here: closing it would drop this process's locks on it.
 void give_store_access(const std::string& path) {
   const int made = open_in_store(path, O_RDWR | O_CREAT | O_EXCL);
@@ -445,7 +445,7 @@ Error Database::describe(int result) const {
   if ((result & 0xff) == SQLITE_NOTADB || (result & 0xff) == SQLITE_CORRUPT) {
     return Error(Code::kEnvironment,
                  cat("the store ", path_, " is damaged (", reason,
-                     "): restore a copy of it, or move it away; the folders of the runs beside it "
+                     "): restore a copy of it, or move it away; the folders of the runs next to it "
                      "keep their checkpoints"));
   }
   return Error(Code::kEnvironment, cat("cannot use the store ", path_, ": ", reason));

@@ -26,7 +26,7 @@ namespace rtrain {
 // last ones.
 enum class Durability { kNormal, kFull };
 
-// Bytes that are no text.
+// Bytes that are not text.
 struct Blob {
   std::string_view bytes;
 };
@@ -110,7 +110,7 @@ class Database {
   // Throws kEnvironment when pages of the file are damaged. Reads all of it.
   void check();
 
-  // False when the path names another file, or none, or when the log beside it does: what is
+  // False when the path names another file, or none, or when the log next to it does: what is
   // written here would be found nowhere. Throws kEnvironment when the file was cut short. Within a
   // transaction the answer stays true for whoever goes by it too.
   bool is_in_place();
@@ -140,7 +140,7 @@ class Database {
   Error damaged(std::string_view finding) const;
   Error describe(int result) const;
   bool on_network_ = false;
-  FileIdentity log_;        // beside the file, when it was last seen in place
+  FileIdentity log_;        // next to the file, when it was last seen in place
   int64_t size_bytes_ = 0;  // the file's then
   struct LockWait;
   std::unique_ptr<LockWait> lock_wait_;  // SQLite has its address

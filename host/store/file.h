@@ -81,7 +81,7 @@ std::string path_kind(const std::string& path);
 // The entries of a folder, sorted, without "." and ".."; empty when it does not exist.
 std::vector<std::string> folder_entries(const std::string& path);
 std::string read_text(const std::string& path);
-// Writes a temporary file beside it, syncs it, renames it to the path and syncs the folder.
+// Writes a temporary file next to it, syncs it, renames it to the path and syncs the folder.
 void replace_text(const std::string& path, std::string_view text);
 
 // Absolute, without "." and "..", "~" replaced by the user's home folder. Symlinks stay.

@@ -123,7 +123,8 @@ Manifest Manifest::parse(std::string_view text, const std::string& path) {
 Manifest Manifest::read(const std::string& directory) {
   const std::string path = manifest_path(directory);
   if (!path_exists(path)) {
-    throw Error(Code::kCheckpoint, cat(directory, " is no checkpoint: it has no ", kManifestName));
+    throw Error(Code::kCheckpoint,
+                cat(directory, " is not a checkpoint: it has no ", kManifestName));
   }
   return parse(read_text(path), path);
 }

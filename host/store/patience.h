@@ -14,7 +14,7 @@
 namespace rtrain {
 
 // RTRAIN_STORE_PATIENCE_S in the environment (0: not at all), else 60 s. Throws Error(kConfig)
-// where that is no number of seconds.
+// where that is not a number of seconds.
 std::chrono::milliseconds store_patience();
 
 class Patience {

@@ -34,7 +34,7 @@ std::vector<size_t> checkpoints_to_drop(const RetentionPolicy& policy,
                                         std::span<const Value> metrics,
                                         const std::set<size_t>& pinned = {});
 
-// Throws kArgument when these metrics have a score that is no number.
+// Throws kArgument when these metrics have a score that is not a number.
 void check_score(const RetentionPolicy& policy, const Value& metrics);
 // "the metrics have no 'acc' …" with the keys they do have; empty when there is a score, or none is
 // wanted.

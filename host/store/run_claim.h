@@ -1,7 +1,7 @@
 // host/store/run_claim.h: a controller's claim on a run: the store's connection, the run's lock and
 // the epoch that everything is written under.
 //
-// Owned by RunStore, on the controller's io thread. The small stores beside RunStore keep a
+// Owned by RunStore, on the controller's io thread. The small stores next to RunStore keep a
 // reference to it and write through FencedWrite.
 #pragma once
 

@@ -198,7 +198,7 @@ void take_over(OpenedRun& opened, const FoundRun& found, const NewRun& run) {
   claim.run_id = found.run_id;
   claim.owner_epoch = found.owner_epoch + 1;
   opened.resumed = true;
-  // A run that had finished begins its budgets anew; one that was cut off goes on with them.
+  // A run that had finished starts its budgets from zero; one that was cut off goes on with them.
   if (found.status != "FINISHED") opened.failures = from_json(found.failures);
   Statement last =
       claim.database.prepare("SELECT coalesce(max(attempt), 0) FROM attempts WHERE run_id = ?");

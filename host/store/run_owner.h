@@ -19,7 +19,7 @@ struct RunOwner {
 
   static RunOwner of_this_process();
   std::string to_json() const;
-  // What is missing or is no such text leaves its fields empty.
+  // What is missing or is not such a text leaves its fields empty.
   static RunOwner from_json(std::string_view text);
   // "pid 71 on gpu-3 (since 2026-11-21T14:03:05.123Z)"; "another controller" when nothing is known.
   std::string to_text() const;

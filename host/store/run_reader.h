@@ -1,9 +1,9 @@
 // host/store/run_reader.h: the read side of the store: what the listing commands and
 // Result.from_path show.
 //
-// Works beside a live controller, in a folder that cannot be written, and without LibTorch. Every
-// answer is plain data with the keys that the commands document; times are RFC 3339 UTC texts. A
-// run that has not ended and whose controller is gone is shown as LOST. Wrong names and
+// Works alongside a live controller, in a folder that cannot be written, and without LibTorch.
+// Every answer is plain data with the keys that the commands document; times are RFC 3339 UTC
+// texts. A run that has not ended and whose controller is gone is shown as LOST. Wrong names and
 // expressions are Error(kUsage).
 #pragma once
 

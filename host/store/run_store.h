@@ -50,7 +50,7 @@ class RunStore {
   const std::string& name() const { return claim_.name; }
   const std::string& run_path() const { return claim_.run_path; }
   int64_t owner_epoch() const { return claim_.owner_epoch; }
-  // For the small stores beside this one: they write through FencedWrite.
+  // For the small stores next to this one: they write through FencedWrite.
   RunClaim& claim() { return claim_; }
 
   void set_status(std::string_view status);

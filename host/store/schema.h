@@ -16,8 +16,8 @@ void migrate(Database& database);
 // The documented definition of every table and view, as `rtrain sql --schema` prints it.
 std::string schema_text();
 
-// Throws kEnvironment for a database that is no store. A newer one may be read; migrate() refuses
-// it.
+// Throws kEnvironment for a database that is not a store. A newer one may be read; migrate()
+// refuses it.
 void check_is_store(Database& database);
 
 }  // namespace rtrain

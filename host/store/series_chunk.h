@@ -26,7 +26,7 @@ inline constexpr size_t kMaxChunkPoints = 4096;
 
 std::string encode_series(std::span<const SeriesPoint> points);
 
-// Throws Error(kEnvironment) for bytes that are no chunk: a damaged store.
+// Throws Error(kEnvironment) for bytes that are not a chunk: a damaged store.
 std::vector<SeriesPoint> decode_series(std::string_view bytes);
 
 }  // namespace rtrain

@@ -40,7 +40,7 @@ std::vector<StoredChunk> chunks_of(Database& database, const std::string& run_id
   return out;
 }
 
-// The step from which on a later attempt of the same rank has logged again, met from the back.
+// The step from which on a later attempt of the same rank has logged again, searched from the back.
 class Horizon {
  public:
   void enter(int64_t rank, int64_t attempt) {

@@ -89,8 +89,8 @@ CheckpointFile hash_file(
   return out;
 }
 
-// Waits for the disk step by step, where the file system can. An error of the disk is told once for
-// a descriptor: the sync behind this one would not hear of it.
+// Waits for the disk step by step, where the file system can. An error of the disk is reported once
+// for a descriptor: the sync behind this one would not hear of it.
 void write_out(const OpenFile& file, int64_t size_bytes, const BytesMoved& moved) {
   constexpr unsigned kToTheEnd =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;

@@ -28,7 +28,8 @@ struct StagedRank {
 // read and write; a temporary source on the same file system is renamed instead. Symlinks are
 // copied as links; FIFOs, sockets and devices are Error(kCheckpoint). Disk full and the like:
 // kEnvironment. On failure the target is removed.
-// `moved` is told of bytes that were copied, hashed or written to the disk, a few MiB at a time.
+// `moved` is notified of bytes that were copied, hashed or written to the disk, a few MiB at a
+// time.
 using BytesMoved = std::function<void(uint64_t bytes)>;
 StagedRank stage_folder(
     const std::string& source, const std::string& target, bool temporary,

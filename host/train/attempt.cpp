@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::chrono::seconds kKillNotice{5};
 // A train function of the script's process has that long to raise what ends it.
-constexpr std::chrono::seconds kSeatPatience{2};
-constexpr std::chrono::seconds kSeatNotice{60};
+constexpr std::chrono::seconds kEndpointPatience{2};
+constexpr std::chrono::seconds kEndpointNotice{60};
 
 }  // namespace
 
@@ -42,7 +42,7 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
       annotations_(context.writer,
                    [this](int rank, auto message) { send(rank, std::move(message)); }),
       collectives_(std::in_place, run_.loop, num_workers, run_.spec.collectives, *this),
-      stop_course_(run_.loop, num_workers, *this),
+      graceful_shutdown_(run_.loop, num_workers, *this),
       roster_(run_.io, number),
       output_(context.writer, run_.events, number, num_workers),
       gpus_(run_.loop, number, *this),
@@ -85,7 +85,7 @@ void Attempt::spawn() {
   for (int rank = 0; rank < num_workers_; ++rank) {
     if (!spawn_next(rank)) break;
   }
-  if (run_.spec.local) offer_seats();
+  if (run_.spec.local) offer_endpoints();
   roster_.write();
   watch_gpus();
 }
@@ -119,11 +119,11 @@ bool Attempt::spawn_next(int rank) {
   return true;
 }
 
-void Attempt::offer_seats() {
+void Attempt::offer_endpoints() {
   for (int rank = 1; rank < group_.size(); ++rank) {
-    context_.join_server->offer(rank, group_.take_seat(rank));
+    context_.join_server->offer(rank, group_.take_endpoint(rank));
   }
-  run_.events.emit("local_worker", {{"fd", group_.take_seat(0)}});
+  run_.events.emit("local_worker", {{"fd", group_.take_endpoint(0)}});
 }
 
 void Attempt::send_start(int rank) {
@@ -149,12 +149,12 @@ void Attempt::kill() {
   watchdog_.stop();
   if (context_.join_server != nullptr) context_.join_server->withdraw();
   group_.kill();
-  kill_notice_.start(run_.spec.local ? kSeatPatience : kKillNotice);
+  kill_notice_.start(run_.spec.local ? kEndpointPatience : kKillNotice);
 }
 
-// SIGKILL is no more than a wish for a process that waits in the kernel.
+// SIGKILL is no more than a request for a process that waits in the kernel.
 void Attempt::name_survivors() {
-  if (run_.spec.local) return abandon_seats();
+  if (run_.spec.local) return abandon_endpoints();
   for (int rank = 0; rank < roster_.size(); ++rank) {
     if (roster_.is_gone(rank)) continue;
     warn(cat("rank ", rank, " (pid ", group_.pid(rank), ") has not ended ", kKillNotice.count(),
@@ -165,9 +165,9 @@ void Attempt::name_survivors() {
 
 // A train function in the script's own process cannot be killed alone: a run that is being stopped
 // ends without it, and takes the process with it.
-void Attempt::abandon_seats() {
+void Attempt::abandon_endpoints() {
   const bool abandons = delegate_.abandons_function();
-  if (!abandons) kill_notice_.start(kSeatNotice);
+  if (!abandons) kill_notice_.start(kEndpointNotice);
   for (int rank = 0; rank < roster_.size(); ++rank) {
     if (roster_.is_gone(rank)) continue;
     const int pid = group_.pid(rank);
@@ -192,7 +192,7 @@ std::string Attempt::close() {
   kill_notice_.stop();
   gpus_.stop();
   collectives_.reset();
-  stop_course_.close();
+  graceful_shutdown_.close();
   return reports_.uneven();
 }
 
@@ -253,9 +253,9 @@ const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
     on<message::Profile>(
         [](Attempt& a, int rank, const auto& m) { a.profiles_.on_answer(rank, m); }),
     on<message::StopCalls>(
-        [](Attempt& a, int rank, const auto& m) { a.stop_course_.on_calls(rank, m); }),
+        [](Attempt& a, int rank, const auto& m) { a.graceful_shutdown_.on_calls(rank, m); }),
     on<message::StopSeen>([](Attempt& a, int, const auto& m) {
-      a.stop_course_.on_seen(m);
+      a.graceful_shutdown_.on_seen(m);
       a.delegate_.feed(event::StopSeen{});
     }),
     on<message::Returned>([](Attempt& a, int rank, auto m) { a.on_returned(rank, std::move(m)); }),
@@ -330,7 +330,7 @@ void Attempt::on_damaged(const message::Damaged& damaged) {
 void Attempt::on_returned(int rank, message::Returned returned) {
   reports_.on_returned(rank);
   collectives_->on_returned(rank);
-  stop_course_.on_left(rank);
+  graceful_shutdown_.on_left(rank);
   if (rank == 0) return_value_ = std::move(returned.value);
   watchdog_.set_returned(rank);
   delegate_.feed(event::Returned{rank});
@@ -341,7 +341,7 @@ void Attempt::on_returned(int rank, message::Returned returned) {
 // others may be: what all of them do is saved before they are ended.
 void Attempt::on_failed(int rank, const message::Failed& failed) {
   const Error& error = failed.error;
-  stop_course_.on_left(rank);
+  graceful_shutdown_.on_left(rank);
   output_.add(rank, error);
   const auto fail = [this, rank, error, at_s = failed.time_s] {
     delegate_.feed(event::Failed{rank, gpus_.explain(rank, error), at_s});
@@ -364,7 +364,7 @@ void Attempt::hold_output(bool held) {
 void Attempt::on_gone(int rank, const WorkerEnd& end) {
   if (roster_.is_gone(rank)) return;  // abandoned
   roster_.set_gone(rank, end);
-  stop_course_.on_left(rank);
+  graceful_shutdown_.on_left(rank);
   profiles_.on_gone(rank);
   watchdog_.set_gone(rank);
   const int64_t new_oom_kills = oom_kills().value_or(oom_kills_before_) - oom_kills_before_;

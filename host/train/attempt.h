@@ -28,7 +28,7 @@
 #include "host/train/resources/resource_broker.h"
 #include "host/train/run_context.h"
 #include "host/train/state_machine.h"
-#include "host/train/stop/stop_course.h"
+#include "host/train/stop/graceful_shutdown.h"
 #include "host/train/stop/stop_signals.h"
 #include "host/train/watch/gpu_monitor.h"
 #include "host/train/watch/profile_request.h"
@@ -62,7 +62,7 @@ class AttemptDelegate {
 class Attempt : public CollectiveServiceDelegate,
                 public GpuMonitorDelegate,
                 public ReportReceiverDelegate,
-                public StopCourseDelegate,
+                public GracefulShutdownDelegate,
                 public WatchdogDelegate,
                 public WorkerGroupDelegate {
  public:
@@ -77,9 +77,9 @@ class Attempt : public CollectiveServiceDelegate,
   // Nothing for a rank that was not started.
   void send(int rank, message::ToWorker message) override;
   void send_all(message::ToWorker message) override { group_.send_all(std::move(message)); }
-  // As StopCourse::start.
-  void ask_to_stop(double grace_s) { stop_course_.start(grace_s); }
-  bool is_asked_to_stop() const { return stop_course_.is_started(); }
+  // As GracefulShutdown::start.
+  void ask_to_stop(double grace_s) { graceful_shutdown_.start(grace_s); }
+  bool is_asked_to_stop() const { return graceful_shutdown_.is_started(); }
   // Says at once that a rank has died.
   void tell_death(int rank);
   void kill();
@@ -88,7 +88,7 @@ class Attempt : public CollectiveServiceDelegate,
   std::string close();
 
   // A checkpoint was committed, with the report of that number.
-  void on_committed(int64_t index) { stop_course_.on_committed(index); }
+  void on_committed(int64_t index) { graceful_shutdown_.on_committed(index); }
   // Reports were written, or events taken: ranks that were held back may go on.
   void on_written() {
     reports_.on_written();
@@ -144,10 +144,10 @@ class Attempt : public CollectiveServiceDelegate,
 
   WorkerGroupOptions group_options() const;
   bool spawn_next(int rank);
-  void offer_seats();
+  void offer_endpoints();
   void watch_gpus();
   void name_survivors();
-  void abandon_seats();
+  void abandon_endpoints();
 
   AttemptContext context_;
   const RunContext& run_;
@@ -163,7 +163,7 @@ class Attempt : public CollectiveServiceDelegate,
   AnnotationReceiver annotations_;
   KeyValueStore store_;
   std::optional<CollectiveService> collectives_;
-  StopCourse stop_course_;
+  GracefulShutdown graceful_shutdown_;
   WorkerRoster roster_;
   WorkerOutput output_;
   GpuMonitor gpus_;

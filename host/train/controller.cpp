@@ -113,7 +113,7 @@ void Controller::take_warnings() {
   });
 }
 
-// A failure that came before stays the run's error: this one is told at least.
+// A failure that came before stays the run's error: this one is reported at least.
 void Controller::on_storage_error(const Error& error) {
   const bool has_cause = machine_.failing || machine_.error || machine_.group_error;
   if (has_cause && !machine_.storage_failed) {
@@ -299,8 +299,8 @@ void Controller::perform(const action::SetVerdictTimer& a) { verdict_.start(to_m
 void Controller::perform(const action::SetResizeTimer& a) { resize_.start(to_ms(a.seconds)); }
 
 void Controller::look_for_room() {
-  resources_.look([this, attempt = machine_.attempt](int room) {
-    feed(event::ResourcesSeen{attempt, room});
+  resources_.look([this, attempt = machine_.attempt](int capacity) {
+    feed(event::ResourcesSeen{attempt, capacity});
   });
 }
 
@@ -309,7 +309,8 @@ void Controller::perform(const action::ReportResize& a) {
                              " instead of ", a.from, " after its next checkpoint"));
 }
 
-// What failed is told in an event before this: the user's callbacks see it before the next attempt.
+// What failed is reported in an event before this: the user's callbacks see it before the next
+// attempt.
 void Controller::perform(const action::SetRetryTimer& a) {
   const auto delay = to_ms(a.seconds);
   if (!context_.spec.has_callbacks) return retry_.start(delay);

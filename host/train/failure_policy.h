@@ -24,7 +24,7 @@ struct FailureLimits {
   int max_failures = 0;
   int controller_failure_limit = 3;
   int max_preemption_failures = -1;
-  // All counts begin anew with a failure of an attempt that had run that long; 0: never.
+  // All counts start from zero with a failure of an attempt that had run that long; 0: never.
   double reset_after_s = 0;
 };
 

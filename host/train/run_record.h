@@ -78,7 +78,7 @@ class RunRecord {
     store_->add_event(attempt, level, text);
   }
 
-  // Where the store cannot be written the end is kept beside it, and the error is thrown.
+  // Where the store cannot be written the end is kept next to it, and the error is thrown.
   void end_run(std::string_view status, const Value& error, const Value& return_value);
 
  private:

@@ -113,7 +113,7 @@ void read_workers(const Value& v, RunSpec& s) {
 void read_failures(const Value& config, RunSpec& s) {
   if (!config.is_nil()) s.failure_limits = limits_of(config);
   // A process that has left, or never came, is not there for another attempt either: its launcher
-  // starts it anew, with all others.
+  // starts it again, with all others.
   if (s.join) s.failure_limits.controller_failure_limit = 0;
   if (config.is_nil()) return;
   s.hang_limits.threshold_s = seconds(config, "hang_threshold_s", s.hang_limits.threshold_s);

@@ -129,7 +129,7 @@ class Transition {
 
   void on(const event::ResourcesSeen& e) {
     if (e.attempt != m_.attempt || m_.state != RunState::kRunning || m_.stop || m_.failing) return;
-    const std::optional<int> wanted = m_.scaling.resize(m_.num_workers, e.room);
+    const std::optional<int> wanted = m_.scaling.resize(m_.num_workers, e.capacity);
     if (!wanted) return add(action::SetResizeTimer{m_.scaling.resize_interval_s()});
     m_.resize_to = *wanted;
     add(action::ReportResize{m_.num_workers, *wanted});

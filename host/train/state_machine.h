@@ -13,8 +13,8 @@
 // that came before another trouble stays the run's error; 5 after Finish nothing comes; 6 an event
 // of a rank whose attempt is over changes nothing.
 //
-// A stop of a running group has a course (stop_course.h): it begins with AskToStop and ends when
-// every rank has returned, with StopComplete or with GracePassed.
+// A running group has a graceful shutdown (graceful_shutdown.h): it begins with AskToStop and ends
+// when every rank has returned, with StopComplete or with GracePassed.
 #pragma once
 
 #include <optional>
@@ -106,7 +106,7 @@ struct CheckpointCommitted {
 // Asked for by SetResizeTimer.
 struct ResourcesSeen {
   int attempt;
-  int room;  // that many workers could run, these included
+  int capacity;  // that many workers could run, these included
 };
 // All the attempt's reports and its row are on disk.
 struct AttemptEnded {
@@ -174,7 +174,7 @@ struct SetVerdictTimer {
 struct SetResizeTimer {
   double seconds;
 };
-// Begins the course, or only the grace period of this kind anew when it is under way.
+// Begins the graceful shutdown, or only its grace period again when it is under way.
 struct AskToStop {
   StopKind kind;
 };
@@ -235,7 +235,7 @@ struct Machine {
   bool failing = false;                   // a rank has failed; the verdict is due
   bool killed = false;                    // SIGKILL went to the group
   bool attempt_ending = false;            // EndAttempt was given
-  std::optional<GroupError> group_error;  // a failure that is no rank's: start-up, storage
+  std::optional<GroupError> group_error;  // a failure that is not a rank's: start-up, storage
   bool transient = false;                 // of the group error
   bool storage_failed = false;
   bool run_ending = false;  // EndRun was given

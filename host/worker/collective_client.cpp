@@ -15,8 +15,8 @@ constexpr std::chrono::seconds kGrace{30};
 
 }  // namespace
 
-std::string CollectiveClient::meet(const std::string& collective, const std::string& caller,
-                                   const std::string& data) {
+std::string CollectiveClient::synchronize(const std::string& collective, const std::string& caller,
+                                          const std::string& data) {
   if (data.size() > kMaxBroadcastBytes) {
     throw Error(Code::kArgument, cat(collective, ": the value has ", data.size(),
                                      " bytes when serialized, the limit is ", kMaxBroadcastBytes,

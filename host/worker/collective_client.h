@@ -1,6 +1,6 @@
 // host/worker/collective_client.h: a worker's side of train.collective.
 //
-// Main thread: the ranks meet in the order in which their train functions call.
+// Main thread: the ranks synchronize in the order in which their train functions call.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,10 @@ class CollectiveClient {
   explicit CollectiveClient(WorkerProcess& worker) : worker_(worker) {}
 
   // Waits until every rank has called the same collective; returns rank 0's data. Throws kArgument
-  // for data that are too large, kTimeout naming who is missing, kUser for ranks that cannot meet.
-  std::string meet(const std::string& collective, const std::string& caller,
-                   const std::string& data);
+  // for data that are too large, kTimeout naming who is missing, kUser for ranks in different
+  // collectives.
+  std::string synchronize(const std::string& collective, const std::string& caller,
+                          const std::string& data);
 
  private:
   WorkerProcess& worker_;

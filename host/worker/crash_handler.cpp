@@ -54,7 +54,7 @@ void on_terminate() {
   } catch (const std::exception& e) {
     crash.reason.set(e.what());
   } catch (...) {
-    crash.reason.set("an exception that is no std::exception was not caught");
+    crash.reason.set("an exception that is not a std::exception was not caught");
   }
   std::abort();
 }

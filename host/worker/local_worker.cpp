@@ -35,7 +35,7 @@ LocalWorker::LocalWorker(lua_State* L, int channel_fd, bool is_joined)
   pump_state_ = lua_newthread(L);
   pump_thread_ = Ref(L);
   worker_ = std::make_unique<WorkerProcess>(
-      LocalSeat{channel_fd, is_joined, [this] { pump(); }, [this] { interrupt(); }});
+      LocalEndpoint{channel_fd, is_joined, [this] { pump(); }, [this] { interrupt(); }});
   try {
     worker_->wait_for_start();
   } catch (const Error&) {

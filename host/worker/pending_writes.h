@@ -1,4 +1,4 @@
-// host/worker/pending_writes.h: files that threads of this worker are writing, for who takes a
+// host/worker/pending_writes.h: files that threads of this worker are writing, for whoever takes a
 // folder as a checkpoint.
 //
 // Any thread. Paths are absolute.
@@ -17,7 +17,7 @@ namespace rtrain {
 
 class PendingWrites {
  public:
-  // A file's writing begins, and ends: a failure is kept for who waits for its folder.
+  // A file's writing begins, and ends: a failure is kept for whoever waits for its folder.
   void begin(const std::string& path);
   void end(const std::string& path, const std::optional<Error>& error);
 

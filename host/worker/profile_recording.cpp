@@ -16,7 +16,7 @@
 namespace rtrain {
 namespace {
 
-// How exactly the end of the last step is met.
+// How exactly the end of the last step is found.
 constexpr std::chrono::milliseconds kLook{2};
 
 // Removed unless the trace is complete.
@@ -40,7 +40,7 @@ class Unfinished {
   std::string path_;
 };
 
-// Until the time has passed, or so many more reports were made. The number of reports.
+// Until the time has passed, or that many more reports were made. The number of reports.
 int64_t wait_for_end(Progress& progress, const message::AskProfile& asked) {
   const double begin_s = monotonic_s();
   const auto count = [&] {

@@ -54,7 +54,7 @@ class Progress {
 
   // The train function has returned. Before anything that another rank may wait for is closed.
   void set_returned() { page_.returned.store(1, std::memory_order_release); }
-  // What a rank failed of, as far as its peers' pages say: who has returned too early is no lost
+  // What a rank failed of, as far as its peers' pages say: who has returned too early is not a lost
   // peer, but the user's error.
   Error explain(const Error& error) const;
 

@@ -26,7 +26,7 @@ class ReportBacklog {
   // True from time to time: the controller is to be asked how far it is.
   bool should_ask(size_t bytes);
 
-  // It has taken so many of this attempt's reports in all.
+  // It has acknowledged that many of this attempt's reports in all.
   void take(int64_t count);
   // Ends every wait.
   void close();

@@ -104,7 +104,7 @@ class Reporter {
   void check_options(const ReportOptions& options) const;
   void attach(int64_t index, const ReportOptions& options);
   void deliver(int64_t index, const std::string& folder, bool temporary);
-  // For the deadline, which begins anew as long as checkpoints are moving; false when it has
+  // For the deadline, which begins again as long as checkpoints are moving; false when it has
   // passed.
   bool wait_while_saving(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done);
   void wait_for_uploads(bool until_committed);

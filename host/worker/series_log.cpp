@@ -13,7 +13,7 @@ namespace {
 constexpr std::chrono::milliseconds kInterval{500};
 // More keys than fit on a line are not shown.
 constexpr size_t kShownKeys = 16;
-// So many points are sent ahead of the interval.
+// That many points are sent ahead of the interval.
 constexpr size_t kManyPoints = SeriesLog::kMaxPoints / 8;
 
 }  // namespace

@@ -1,5 +1,5 @@
 // host/worker/series_log.h: train.log in a worker: points gathered by key, sent as compressed
-// chunks a few times a second. The newest values of the first keys travel beside them, to be shown.
+// chunks a few times a second. The newest values of the first keys travel with them, to be shown.
 //
 // add() never waits; any thread may call it, the sending belongs to the control thread. At most
 // kMaxPoints wait: when the controller takes them slower than they come, points beyond that are

@@ -43,7 +43,7 @@ constexpr std::chrono::milliseconds kGrace{30000};
 // For a worker that cannot go on: the controller asks it for its stacks, and kills it.
 constexpr std::chrono::milliseconds kEndPatience{10000};
 constexpr std::chrono::milliseconds kHeartbeat{1000};
-// After so many bytes of notes it is asked whether more may come.
+// After that many bytes of notes it is asked whether more may come.
 constexpr size_t kAskAnnotations = size_t{1} << 20;
 // It travels in one message, with room for the rest of it.
 constexpr size_t kMaxReturnBytes = kMaxFrameBytes - 4096;
@@ -86,11 +86,11 @@ WorkerProcess::WorkerProcess(int rank, int parent_pid) {
   begin(kChannelFd, [](const std::string&) { kill(0, SIGKILL); });
 }
 
-WorkerProcess::WorkerProcess(LocalSeat seat)
-    : passes_signals_(seat.passes_signals), held_open_(dup(seat.channel_fd)) {
+WorkerProcess::WorkerProcess(LocalEndpoint endpoint)
+    : passes_signals_(endpoint.passes_signals), held_open_(dup(endpoint.channel_fd)) {
   progress_ = std::make_unique<Progress>();
-  idle_.set(std::move(seat.idle));
-  begin(seat.channel_fd, [this, closed = std::move(seat.closed)](const std::string&) {
+  idle_.set(std::move(endpoint.idle));
+  begin(endpoint.channel_fd, [this, closed = std::move(endpoint.closed)](const std::string&) {
     replies_.close();
     reporter_->close();
     stop_gate_.close();

@@ -32,7 +32,7 @@
 namespace rtrain {
 
 // The process that called fit() as its own worker.
-struct LocalSeat {
+struct LocalEndpoint {
   int channel_fd;
   bool passes_signals;           // the controller is another process
   std::function<void()> idle;    // called while the train function's thread waits
@@ -46,7 +46,7 @@ class WorkerProcess {
   WorkerProcess(int rank, int parent_pid);
   // For the thread that runs the train function in the controller's own process. Everything is as
   // in a process of its own, but for signals, and for the end: the process goes on.
-  explicit WorkerProcess(LocalSeat seat);
+  explicit WorkerProcess(LocalEndpoint endpoint);
   ~WorkerProcess();
 
   // The worker of this process; null in every other process.

@@ -184,7 +184,7 @@ local function add_keywords(self, bound, keywords, positional)
   end
 end
 
--- An empty table at the end fills a required parameter, and is no keywords beyond those: {generator = maybe_nil}.
+-- An empty table at the end fills a required parameter, and is not keywords beyond those: {generator = maybe_nil}.
 local function ends_with_keywords(self, count, last)
   if args.is_keywords(last) then return true end
   return type(last) == 'table' and getmetatable(last) == nil and next(last) == nil and not self.required[count]

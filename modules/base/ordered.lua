@@ -1,6 +1,6 @@
 -- base/ordered.lua: a map that remembers the order in which its keys were added.
 --
--- Values live in the table itself, so m[k] costs what a plain table costs; the order lives beside it. Deleting a key
+-- Values live in the table itself, so m[k] costs what a plain table costs; the order is kept next to it. Deleting a key
 -- and adding it again moves it to the end, as in a Python dict. Whatever writes a file, a message or a rank's view
 -- of a map walks it with items() or keys(), never with pairs.
 

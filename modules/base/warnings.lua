@@ -4,7 +4,7 @@ local warnings = {}
 
 local shown = {}
 
--- The script's own line: the nearest one that is no library file's.
+-- The script's own line: the nearest one that is not a library file's.
 local function place()
   local level = 3
   while true do

@@ -10,8 +10,8 @@ local errors = require 'base.errors'
 ---@param obj any what torch.save takes
 ---@param f string path
 ---@return AsyncSave save
----Counterpart: torch.distributed.checkpoint.async_save. Errors: 'argument' for a value that is no data. What goes wrong with
----the file is raised by `save:result()` and by the report of its folder.
+---PyTorch equivalent: torch.distributed.checkpoint.async_save. Errors: 'argument' for a value that is not data. What goes wrong
+---with the file is raised by `save:result()` and by the report of its folder.
 ---
 ---```lua
 ---local torch, train = require 'torch', require 'rtrain'

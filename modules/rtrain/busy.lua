@@ -1,10 +1,10 @@
--- rtrain/busy.lua: train.busy: work that shows nothing for long is no hang.
+-- rtrain/busy.lua: train.busy: work that shows nothing for long is not a hang.
 
 local errors = require 'base.errors'
 local session = require 'rtrain.worker.session'
 
 ---Says that this rank is busy for up to `seconds` with work that calls no operator, batch, collective or report: the
----watchdog neither names it nor ends the run for it until then. Ray Train has no counterpart.
+---watchdog neither names it nor ends the run for it until then. Ray Train has no equivalent.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -24,7 +24,7 @@ local session = require 'rtrain.worker.session'
 return function(reason, seconds)
   session.get('train.busy')
   if type(reason) ~= 'string' or reason == '' then
-    errors.raise('argument', 'train.busy(reason, seconds): reason must be a text')
+    errors.raise('argument', 'train.busy(reason, seconds): reason must be a string')
   end
   if type(seconds) ~= 'number' or not (seconds >= 0 and seconds < math.huge) then
     errors.raise('argument', ('train.busy(reason, seconds): seconds = %s: expected a number of at least 0'):format(

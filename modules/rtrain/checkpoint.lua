@@ -7,7 +7,7 @@ local session = require 'rtrain.worker.session'
 local storage = require 'rtrain.run.storage'
 local system = require 'base._system'
 
----A folder of files that the train function reports and gets back. Counterpart: ray.train.Checkpoint.
+---A folder of files that the train function reports and gets back. Ray equivalent: ray.train.Checkpoint.
 ---
 ---```lua
 ---local torch, train = require 'torch', require 'rtrain'
@@ -79,7 +79,7 @@ end
 
 ---Calls the function with the checkpoint's folder, which stays there until it returns, also when the run would drop it
 ---meanwhile. Read only: the folder is the checkpoint itself; only that of a filesystem is a copy, gone when the function
----returns. Counterpart: Checkpoint.as_directory.
+---returns. Ray equivalent: Checkpoint.as_directory.
 ---@param fn fun(path: string): any
 ---@return any ... what the function returned
 ---Raises code 'checkpoint' when the files are not those that were committed, and what the function raises.

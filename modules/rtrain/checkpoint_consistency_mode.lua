@@ -1,6 +1,6 @@
 -- rtrain/checkpoint_consistency_mode.lua: CheckpointConsistencyMode: what get_all_reported_checkpoints() waits for.
 
----What get_all_reported_checkpoints() waits for; the names work as strings too. Counterpart:
+---What get_all_reported_checkpoints() waits for; the names work as strings too. Ray equivalent:
 ---ray.train.CheckpointConsistencyMode.
 ---@class CheckpointConsistencyMode
 ---@field COMMITTED string the checkpoints are committed; they have the metrics of their reports

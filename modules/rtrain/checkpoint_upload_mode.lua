@@ -1,6 +1,6 @@
 -- rtrain/checkpoint_upload_mode.lua: CheckpointUploadMode: how report() takes a checkpoint's files.
 
----How report() takes a checkpoint's files; the names work as strings too. Counterpart: ray.train.CheckpointUploadMode.
+---How report() takes a checkpoint's files; the names work as strings too. Ray equivalent: ray.train.CheckpointUploadMode.
 ---@class CheckpointUploadMode
 ---@field SYNC string copied (a folder of train.tempdir is moved) before report() returns, which is when it is committed
 ---@field ASYNC string the same on another thread: report() returns at once

@@ -10,7 +10,7 @@ local session = require 'rtrain.worker.session'
 local collective = {}
 
 ---Waits until every worker is here. The first rank's wait is reported each minute (`$RTRAIN_COLLECTIVE_WARN_INTERVAL_S`), with
----the ranks that are missing. Counterpart: ray.train.collective.barrier.
+---the ranks that are missing. Ray equivalent: ray.train.collective.barrier.
 ---Raises code 'timeout' after TorchConfig.timeout_s (or `$RTRAIN_COLLECTIVE_TIMEOUT_S`), 'user' when the workers are in
 ---different collectives or one has returned.
 ---
@@ -28,11 +28,11 @@ local collective = {}
 ---```
 function collective.barrier()
   session.get('train.collective.barrier()')
-  require('rtrain._worker').meet('train.collective.barrier()', '')
+  require('rtrain._worker').synchronize('train.collective.barrier()', '')
 end
 
 ---Gives every worker rank 0's value; also a barrier. For small values, up to 256 KiB: it travels as a train function does.
----Counterpart: ray.train.collective.broadcast_from_rank_zero.
+---Ray equivalent: ray.train.collective.broadcast_from_rank_zero.
 ---@param data any the value on rank 0; the others' is ignored
 ---@return any data rank 0's
 ---Raises as `barrier`, and code 'argument' for a value that is too large.
@@ -51,7 +51,7 @@ end
 function collective.broadcast_from_rank_zero(data)
   local state = session.get('train.collective.broadcast_from_rank_zero()')
   local bytes = state.context.world_rank == 0 and closure.dump(data) or ''
-  return closure.load(require('rtrain._worker').meet('train.collective.broadcast_from_rank_zero()', bytes))
+  return closure.load(require('rtrain._worker').synchronize('train.collective.broadcast_from_rank_zero()', bytes))
 end
 
 return require 'base.namespace'('train.collective', nil, collective)

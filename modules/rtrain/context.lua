@@ -4,7 +4,7 @@ local class = require 'base.class'
 local errors = require 'base.errors'
 local session = require 'rtrain.worker.session'
 
----Who a worker is. Counterpart: ray.train.TrainContext.
+---Who a worker is. Ray equivalent: ray.train.TrainContext.
 ---@class TrainContext
 local TrainContext = class('TrainContext')
 
@@ -40,7 +40,7 @@ end
 
 local context = {}
 
----The context of this worker. Counterpart: ray.train.get_context.
+---The context of this worker. Ray equivalent: ray.train.get_context.
 ---
 ---```lua
 ---local train = require 'rtrain'

@@ -60,7 +60,7 @@ function dataset_shards.finish(state)
 end
 
 ---This worker's part of a dataset of the trainer, or all of it where DataConfig does not split it. The same object at each
----call. Counterpart: ray.train.get_dataset_shard.
+---call. Ray equivalent: ray.train.get_dataset_shard.
 ---@param dataset_name? string may be left out when there is one dataset
 ---@return rtrain.data.DataIterator
 ---

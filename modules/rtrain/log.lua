@@ -1,4 +1,4 @@
--- rtrain/log.lua: train.log and train.annotate: what a rank writes into the record of its run beside its reports.
+-- rtrain/log.lua: train.log and train.annotate: what a rank writes into the record of its run in addition to its reports.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -16,7 +16,7 @@ local function plain(metrics)
   local out = {}
   for key, value in next, plain_metrics(metrics, 'log') do
     if type(key) ~= 'string' then
-      errors.raise('argument', ('log: the key %s is no text: expected {name = number}'):format(tostring(key)))
+      errors.raise('argument', ('log: the key %s is not text: expected {name = number}'):format(tostring(key)))
     end
     local number = type(value) ~= 'table' and type(value) ~= 'string' and tonumber(value)
     if not number then
@@ -79,7 +79,7 @@ function log.log(metrics, options)
   worker.log(plain(metrics), step)
 end
 
----Writes a note into the run's record, with its time: `rtrain show` lists them. Counterpart: ray.train.annotate.
+---Writes a note into the run's record, with its time: `rtrain show` lists them. Ray equivalent: ray.train.annotate.
 ---@param text string at most 64 KiB
 ---@param options? {severity: 'info'|'warning'|'error', rank_zero_only: boolean} default 'info', and true: what other ranks say
 ---  is left out
@@ -97,7 +97,7 @@ function log.annotate(text, options)
   local state = session.get('train.annotate()')
   options = args.options(options, {'severity', 'rank_zero_only'}, 'annotate')
   if type(text) ~= 'string' or text == '' then
-    errors.raise('argument', ('annotate: expected a text, got %s'):format(text == '' and 'an empty one' or type(text)))
+    errors.raise('argument', ('annotate: expected a string, got %s'):format(text == '' and 'an empty one' or type(text)))
   end
   if #text > MAX_TEXT_BYTES then
     errors.raise('argument', ('annotate: the text has %d bytes, at most %d are allowed'):format(#text, MAX_TEXT_BYTES))

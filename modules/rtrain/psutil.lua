@@ -31,7 +31,7 @@ end
 ---The machine's memory, as Linux tells it: a container's limit is not in it.
 ---@return {total: integer, available: integer, percent: number, used: integer, free: integer} memory bytes; percent is the
 ---  share that is not available, 0 … 100
----Counterpart: psutil.virtual_memory.
+---Python equivalent: psutil.virtual_memory.
 ---
 ---```lua
 ---local psutil = require('rtrain').psutil
@@ -57,7 +57,7 @@ end
 local last_total, last_working
 
 ---The share of the time since the last call in which the machine's cores worked: 0 at the first call, which begins the
----time. Counterpart: psutil.cpu_percent with interval = None.
+---time. Python equivalent: psutil.cpu_percent with interval = None.
 ---@return number percent 0 … 100
 ---
 ---```lua

@@ -18,7 +18,7 @@ local MODES = {'SYNC', 'ASYNC', 'NO_UPLOAD'}
 
 local function check_types(options)
   if options.checkpoint ~= nil and not class.is(options.checkpoint, Checkpoint) then
-    errors.raise('argument', 'report: checkpoint is no Checkpoint: use train.Checkpoint.from_directory(dir)')
+    errors.raise('argument', 'report: checkpoint is not a Checkpoint: use train.Checkpoint.from_directory(dir)')
   end
   local fn = options.checkpoint_upload_fn
   if fn ~= nil and type(fn) ~= 'function' then
@@ -56,7 +56,7 @@ local function give_away(state, path, options)
   if options.checkpoint_upload_mode == 'ASYNC' and is_temporary(state, path) then state.tempdirs[path] = 'taken' end
 end
 
--- What the host is told.
+-- What the host is given.
 local function host_options(state, options)
   local mode = options.checkpoint_upload_mode or 'SYNC'
   local delete = options.delete_local_checkpoint_after_upload
@@ -116,7 +116,7 @@ end
 ---@field checkpoint_upload_fn? fun(checkpoint: Checkpoint, dir_name: string): Checkpoint called in place of the copying, by the
 ---  train function's own thread in every mode, since no other one may run Lua; it returns the Checkpoint to register, a folder
 ---  inside the run's. Without effect with NO_UPLOAD
----@field validation? boolean|ValidationTaskConfig have it validated beside the training, by the trainer's validation_config
+---@field validation? boolean|ValidationTaskConfig have it validated alongside the training, by the trainer's validation_config
 
 ---Reports metrics, and a checkpoint if there is one. Every rank calls it equally often; rank 0's metrics are the run's.
 ---Without a checkpoint it returns at once. With one, the checkpoint is committed when every rank has made the report of this
@@ -129,7 +129,7 @@ end
 ---a warning when they differ.
 ---@param metrics table plain data; 0-dim tensors are converted. They are shown in the order in which the script writes them
 ---@param options? ReportOptions
----Counterpart: ray.train.report. Raises code 'argument' for what is no plain data and 'checkpoint', 'environment' or
+---Ray equivalent: ray.train.report. Raises code 'argument' for what is not plain data and 'checkpoint', 'environment' or
 ---'timeout' when the checkpoint cannot be committed; an upload of mode ASYNC that fails ends the attempt with that error.
 ---
 ---```lua
@@ -156,7 +156,7 @@ end
 
 ---The checkpoint to go on from: the one the attempt started with, then the last one that this rank attached itself and that
 ---is committed. Behind a report of mode ASYNC that may still be the one before.
----Counterpart: ray.train.get_checkpoint.
+---Ray equivalent: ray.train.get_checkpoint.
 ---@return Checkpoint? checkpoint nil when there is none
 ---
 ---```lua

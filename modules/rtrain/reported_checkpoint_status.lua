@@ -1,6 +1,6 @@
 -- rtrain/reported_checkpoint_status.lua: ReportedCheckpointStatus: how far a reported checkpoint is.
 
----How far a reported checkpoint is, as ReportedCheckpoint.status says it. Counterpart: ray.train.ReportedCheckpointStatus.
+---How far a reported checkpoint is, as ReportedCheckpoint.status says it. Ray equivalent: ray.train.ReportedCheckpointStatus.
 ---@class ReportedCheckpointStatus
 ---@field COMMITTED string nobody has asked for a validation
 ---@field PENDING_VALIDATION string

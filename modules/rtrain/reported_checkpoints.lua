@@ -8,7 +8,7 @@ local session = require 'rtrain.worker.session'
 
 local reported = {}
 
----A checkpoint that was reported and is kept. Counterpart: ray.train.ReportedCheckpoint.
+---A checkpoint that was reported and is kept. Ray equivalent: ray.train.ReportedCheckpoint.
 ---@class ReportedCheckpoint
 ---@field checkpoint Checkpoint
 ---@field metrics table those of its report and of its validation
@@ -25,9 +25,9 @@ end
 
 ---The kept checkpoints of all reports that this rank has made, the oldest first. Waits until none of them is on its way any
 ---more: every rank has made those reports, and their checkpoints are committed and validated. Ranks that ask after the same
----report get the same answer. Counterpart: ray.train.get_all_reported_checkpoints.
+---report get the same answer. Ray equivalent: ray.train.get_all_reported_checkpoints.
 ---@param options? {consistency_mode: string, timeout_s: number} consistency_mode: 'VALIDATED' (default) or 'COMMITTED', which
----  waits for no validation; timeout_s: after so many seconds answer with what is there
+---  waits for no validation; timeout_s: after that many seconds answer with what is there
 ---@return ReportedCheckpoint[]
 ---Raises code 'timeout' after TorchConfig.timeout_s where no timeout_s is given.
 ---

@@ -8,7 +8,7 @@ local failure = require 'rtrain.run.failure'
 local metrics_text = require 'rtrain.metrics.text'
 local system = require 'base._system'
 
----What `fit()` gives back. Counterpart: ray.train.Result.
+---What `fit()` gives back. Ray equivalent: ray.train.Result.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -94,7 +94,7 @@ local function place_of(path, who)
   end
   local storage, name = folder:match '^(.*)/([^/]+)$'
   if system.path_kind(storage .. '/rtrain.db') ~= 'file' then
-    errors.raise('usage', ("%s: %s is no run's folder: there is no registry of runs %s/rtrain.db")
+    errors.raise('usage', ("%s: %s is not a run's folder: there is no registry of runs %s/rtrain.db")
       :format(who, folder, storage))
   end
   return storage, name
@@ -118,7 +118,7 @@ end
 ---The Result of a run in the store, with its error and the metrics of every report.
 ---@param path string the run's folder, result.path
 ---@return Result
----Raises code 'not_found' when there is no such folder, 'usage' when it is no run's, 'environment' when the store is damaged
+---Raises code 'not_found' when there is no such folder, 'usage' when it is not a run's, 'environment' when the store is damaged
 ---or another program's.
 function Result.from_path(path)
   local host = require 'rtrain._host'

@@ -4,7 +4,7 @@ local class = require 'base.class'
 local ordered = require 'base.ordered'
 
 ---What callbacks get: the run's id and its configs as they hold, flags of `rtrain run` included.
----Counterpart: ray.train.v2's TrainRunContext.
+---Ray equivalent: ray.train.v2's TrainRunContext.
 ---@class TrainRunContext
 ---@field run_id string
 ---@field run_config RunConfig with the name that the run has

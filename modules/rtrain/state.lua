@@ -282,7 +282,7 @@ end
 ---
 ---What ranks have in common, the state dicts, is rank 0's. Each rank has its own random generators (torch's and
 ---math.random's), buffers, plain values and position in the data. With another number of workers buffers and values are
----rank 0's, the rest of the epoch is dealt out anew, so that each sample still comes once, and new ranks get generators of
+---rank 0's, the rest of the epoch is dealt out again, so that each sample still comes once, and new ranks get generators of
 ---their own.
 ---@param parts table name → part or plain value
 ---@return TrainState state

@@ -6,7 +6,7 @@ local system = require 'base._system'
 local time = {}
 
 ---Seconds on a clock that never goes back, the same for all processes of this machine: for differences alone.
----Counterparts: time.monotonic, time.perf_counter.
+---Python equivalent: time.monotonic, time.perf_counter.
 ---@return number seconds
 ---
 ---```lua

@@ -38,7 +38,7 @@ local REMOVED = {
 ---@field validation_config? ValidationConfig what report's `validation` does, in processes of its own
 ---@field dataset_config? DataConfig which of them are split over the workers
 
----Runs a function on several worker processes. Counterpart: ray.train.DataParallelTrainer.
+---Runs a function on several worker processes. Ray equivalent: ray.train.DataParallelTrainer.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -181,7 +181,7 @@ function DataParallelTrainer:to_table()
   }
 end
 
----A trainer whose workers form a process group; `trainer:fit()` trains and returns a train.Result. Counterpart:
+---A trainer whose workers form a process group; `trainer:fit()` trains and returns a train.Result. Ray equivalent:
 ---ray.train.torch.TorchTrainer.
 ---
 ---```lua

@@ -5,7 +5,7 @@ local class = require 'base.class'
 ---Calls of a run's events, in the process of the script, between two lines of its display. Extend it, define what you need
 ---and pass instances as RunConfig.callbacks; files named in `$RTRAIN_CALLBACKS` (separated by commas) add what they return.
 ---A callback that raises is reported once, with its traceback, and marks the run as "callback degraded"; the run goes on.
----Counterpart: ray.train.UserCallback.
+---Ray equivalent: ray.train.UserCallback.
 ---
 ---```lua
 ---local train = require 'rtrain'

@@ -4,13 +4,13 @@ local args = require 'base.args'
 
 local autograd = {}
 
----Adds to `.grad` of the leaves what the sum of the tensors' gradients gives. Counterpart: torch.autograd.backward.
+---Adds to `.grad` of the leaves what the sum of the tensors' gradients gives. PyTorch equivalent: torch.autograd.backward.
 ---@param tensors torch.Tensor|torch.Tensor[]
 ---@param grads? torch.Tensor|torch.Tensor[] gradient of each (needed unless it has one element)
 ---@param options? {retain_graph: boolean, create_graph: boolean, inputs: any[]}
 function autograd.backward(tensors, grads, options) return require('torch._C').backward(tensors, grads, options) end
 
----Gradients of outputs by inputs, without touching `.grad`. Counterpart: torch.autograd.grad.
+---Gradients of outputs by inputs, without touching `.grad`. PyTorch equivalent: torch.autograd.grad.
 ---@param outputs torch.Tensor|torch.Tensor[]
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param ... any grad_outputs, {retain_graph, create_graph, allow_unused, materialize_grads}
@@ -26,7 +26,7 @@ function autograd.backward(tensors, grads, options) return require('torch._C').b
 function autograd.grad(outputs, inputs, ...) return require('torch._C').grad(outputs, inputs, ...) end
 
 ---Calls fn in anomaly mode: a backward that gives NaN, or that fails, is an error that names the user's line whose
----operation it belongs to. Slow; for finding faults. Counterpart: torch.autograd.detect_anomaly.
+---operation it belongs to. Slow; for finding faults. PyTorch equivalent: torch.autograd.detect_anomaly.
 ---@param fn fun(...): ... computes the loss and calls backward()
 ---@param ... any arguments of fn, then {check_nan = true}
 ---@return any ... what fn returned

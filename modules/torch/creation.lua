@@ -11,7 +11,7 @@ local creation = {}
 local as_tensor = args.signature('as_tensor', {'data', {'dtype'}, {'device'}})
 
 ---The tensor itself where it has that dtype and device already, else what torch.tensor makes of the data, with the
----gradient's way kept. Counterpart: torch.as_tensor.
+---gradient's way kept. PyTorch equivalent: torch.as_tensor.
 ---Arguments: data, dtype = nil, device = nil.
 ---@param ... any
 ---@return torch.Tensor
@@ -27,7 +27,7 @@ function creation.as_tensor(...)
   return C.tensor(p.data, {dtype = p.dtype, device = p.device})
 end
 
----As torch.as_tensor, with a choice about copying. Counterpart: torch.asarray.
+---As torch.as_tensor, with a choice about copying. PyTorch equivalent: torch.asarray.
 ---@param data any a tensor, a number, a boolean or nested lists
 ---@param options? {dtype: string, device: string, copy: boolean, requires_grad: boolean} copy = true always copies, false
 ---is an error where a copy is needed; requires_grad = false (the default) detaches
@@ -38,14 +38,14 @@ function creation.asarray(data, options)
   local out = creation.as_tensor(data, options.dtype, options.device)
   if options.copy == false and out ~= data then
     errors.raise('argument', ('asarray: copy = false, but %s must be copied'):format(
-      is_tensor and 'a tensor of another dtype or device' or 'what is no tensor'))
+      is_tensor and 'a tensor of another dtype or device' or 'what is not a tensor'))
   end
   if options.copy and out == data then out = out:clone() end
   if not options.requires_grad then return out.requires_grad and out:detach() or out end
   return out.requires_grad and out or out:detach():requires_grad_()
 end
 
----A tensor of one dimension from the bytes of a string, copied. Counterpart: torch.frombuffer.
+---A tensor of one dimension from the bytes of a string, copied. PyTorch equivalent: torch.frombuffer.
 ---@param buffer string
 ---@param options {dtype: string, count: integer, offset: integer, requires_grad: boolean} dtype is needed; count = -1:
 ---up to the end; offset = 0 in bytes
@@ -72,7 +72,7 @@ function creation.frombuffer(buffer, options)
   return options.requires_grad and out:requires_grad_() or out
 end
 
----A tensor of the data with this tensor's dtype and device. Counterpart: Tensor.new_tensor.
+---A tensor of the data with this tensor's dtype and device. PyTorch equivalent: Tensor.new_tensor.
 ---@param self torch.Tensor
 ---@param data any as torch.tensor's
 ---@param options? {dtype: string, device: string, requires_grad: boolean}

@@ -85,7 +85,7 @@ local function back_and_return(before, ok, ...)
 end
 
 ---Calls a function while 'cuda' means this device. Afterwards, also when it raises, it means the same as before.
----Counterpart: the context manager torch.cuda.device.
+---PyTorch equivalent: the context manager torch.cuda.device.
 ---@param device integer|string number from 0, or 'cuda:1'
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn

@@ -55,7 +55,7 @@ end
 
 ---A copy of a value and of everything it holds: tables, objects, tensors with memory of their own. Sharing and cycles
 ---are kept, tensors that are views of one memory too; functions, classes, generators and files are the same objects.
----Counterpart: Python's copy.deepcopy.
+---Python equivalent: Python's copy.deepcopy.
 ---@generic T
 ---@param value T
 ---@return T

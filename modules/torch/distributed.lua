@@ -34,7 +34,7 @@ end
 
 ---Makes the process group of this process. A trainer does it before the train function runs; a script of its own may
 ---make one of a single rank.
----@param backend? string 'nccl' for CUDA tensors (CPU tensors travel over Gloo beside it), 'gloo' for all; default: NCCL
+---@param backend? string 'nccl' for CUDA tensors (CPU tensors travel over Gloo as well), 'gloo' for all; default: NCCL
 ---  where every rank has a CUDA device to itself
 ---@param options? {rank: integer, world_size: integer, timeout_s: number, is_high_priority_stream: boolean} timeout_s:
 ---  seconds, default 1800; is_high_priority_stream: NCCL's work goes before the model's

@@ -60,7 +60,7 @@ end
 local FINFO = {__tostring = text_of('finfo', {'resolution', 'min', 'max', 'eps', 'smallest_normal', 'tiny', 'dtype'})}
 local IINFO = {__tostring = text_of('iinfo', {'min', 'max', 'dtype'})}
 
----What a floating dtype can hold. Counterpart: torch.finfo.
+---What a floating dtype can hold. PyTorch equivalent: torch.finfo.
 ---@param dtype? string default: the default dtype; a complex one stands for its parts'
 ---@return table info bits, eps, max, min, tiny, smallest_normal, resolution, dtype
 ---
@@ -72,14 +72,14 @@ function dtypes.finfo(dtype)
   local name = plain_name('finfo', dtype or require('torch._C').get_default_dtype())
   name = REAL_PARTS[name] or name
   local entry = FLOATS[name]
-  if not entry then errors.raise('argument', ('finfo: %s is no floating dtype: use torch.iinfo'):format(name)) end
+  if not entry then errors.raise('argument', ('finfo: %s is not a floating dtype: use torch.iinfo'):format(name)) end
   local eps, max, tiny, digits, bits = unpack(entry)
   local min = name == 'float8_e8m0fnu' and 2 ^ tiny or -max
   return setmetatable({bits = bits, eps = 2 ^ eps, max = max, min = min, tiny = 2 ^ tiny, smallest_normal = 2 ^ tiny,
                        resolution = tonumber('1e-' .. digits), dtype = name}, FINFO)
 end
 
----What an integer dtype can hold. Counterpart: torch.iinfo.
+---What an integer dtype can hold. PyTorch equivalent: torch.iinfo.
 ---@param dtype string
 ---@return table info bits, max, min, dtype; beyond 2^53 max and min are int64 (uint64) cdata
 ---
@@ -90,7 +90,7 @@ end
 function dtypes.iinfo(dtype)
   local name = plain_name('iinfo', dtype)
   local bits = INTEGER_BITS[name]
-  if not bits then errors.raise('argument', ('iinfo: %s is no integer dtype: use torch.finfo'):format(name)) end
+  if not bits then errors.raise('argument', ('iinfo: %s is not an integer dtype: use torch.finfo'):format(name)) end
   local min, max = 0, 2 ^ bits - 1
   if name == 'int64' then
     min, max = -0x7fffffffffffffffLL - 1, 0x7fffffffffffffffLL
@@ -123,7 +123,7 @@ local function dtype_of_type(name)
   errors.raise('argument', ("type: unknown type '%s'"):format(name))
 end
 
----The name of the tensor's type, or the tensor converted to a dtype or such a name. Counterpart: Tensor.type.
+---The name of the tensor's type, or the tensor converted to a dtype or such a name. PyTorch equivalent: Tensor.type.
 ---@param tensor torch.Tensor
 ---@param dtype? string 'torch.IntTensor' or torch.int32
 ---@return string|torch.Tensor
@@ -139,7 +139,7 @@ function dtypes.type(tensor, dtype)
   return tensor:to{dtype = name, device = device}
 end
 
----A name for what the value is: 'torch.FloatTensor', 'torch.nn.Linear', 'number'. Counterpart: torch.typename.
+---A name for what the value is: 'torch.FloatTensor', 'torch.nn.Linear', 'number'. PyTorch equivalent: torch.typename.
 ---@param value any
 ---@return string
 function dtypes.typename(value)

@@ -24,7 +24,7 @@ local function store(self, values)
   return self:copy_(C.tensor(values, {dtype = self.dtype}):view_as(self))
 end
 
----Replaces each element by fn(element). Counterpart: Tensor.apply_.
+---Replaces each element by fn(element). PyTorch equivalent: Tensor.apply_.
 ---@param self torch.Tensor on the CPU
 ---@param fn fun(element: number|boolean): number|boolean
 ---@return torch.Tensor self
@@ -35,7 +35,7 @@ function elementwise.apply_(self, fn)
   return store(self, values)
 end
 
----Replaces each element by fn(element, element of other). Counterpart: Tensor.map_.
+---Replaces each element by fn(element, element of other). PyTorch equivalent: Tensor.map_.
 ---@param self torch.Tensor on the CPU
 ---@param other torch.Tensor is broadcast
 ---@param fn fun(a: number, b: number): number
@@ -54,7 +54,7 @@ function elementwise.map_(self, other, fn)
   return store(self, values)
 end
 
----Replaces each element by fn(element, element of x, element of y). Counterpart: Tensor.map2_.
+---Replaces each element by fn(element, element of x, element of y). PyTorch equivalent: Tensor.map2_.
 ---@param self torch.Tensor on the CPU
 ---@param x torch.Tensor is broadcast
 ---@param y torch.Tensor is broadcast

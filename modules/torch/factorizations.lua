@@ -30,7 +30,7 @@ end
 
 local svd_lowrank = args.signature('svd_lowrank', {'A', {'q', 6}, {'niter', 2}, {'M'}})
 
----The largest singular values and their vectors, nearly, with A ≈ U diag(S) Vᴴ. Counterpart: torch.svd_lowrank.
+---The largest singular values and their vectors, nearly, with A ≈ U diag(S) Vᴴ. PyTorch equivalent: torch.svd_lowrank.
 ---Arguments: A (…, m, n), q = 6 (somewhat above the rank), niter = 2 (iterations), M = nil (subtracted from A).
 ---@param ... any
 ---@return torch.Tensor U (…, m, q)
@@ -55,7 +55,7 @@ end
 
 local pca_lowrank = args.signature('pca_lowrank', {'A', {'q'}, {'center', true}, {'niter', 2}})
 
----The principal components of rows of measurements, nearly. Counterpart: torch.pca_lowrank.
+---The principal components of rows of measurements, nearly. PyTorch equivalent: torch.pca_lowrank.
 ---Arguments: A (…, m, n), q = min(6, m, n), center = true (subtract the columns' means), niter = 2.
 ---@param ... any
 ---@return torch.Tensor U (…, m, q)
@@ -75,7 +75,7 @@ end
 
 local lu = args.signature('lu', {'A', {'pivot', true}, {'get_infos', false}, {'out'}})
 
----The LU factorization in compact form. Counterpart: torch.lu; torch.linalg.lu_factor is its newer name.
+---The LU factorization in compact form. PyTorch equivalent: torch.lu; torch.linalg.lu_factor is its newer name.
 ---Arguments: A (…, m, n), pivot = true, get_infos = false, out = nil (a list of the results).
 ---@param ... any
 ---@return torch.Tensor LU (…, m, n)

@@ -59,7 +59,7 @@ local function any_graph(...)
 end
 
 ---A function that gives the gradient of fn by its argument `argnums` (from 0; a list gives a list).
----Counterpart: torch.func.grad.
+---PyTorch equivalent: torch.func.grad.
 ---@param fn fun(...): torch.Tensor returns a single number
 ---@param options? {argnums: integer|integer[], has_aux: boolean} has_aux: fn returns a second value, passed through
 ---@return fun(...): torch.Tensor|torch.Tensor[], any
@@ -94,7 +94,7 @@ function func.grad_and_value(fn, options)
   end
 end
 
----The value of fn and a function that gives the products of its argument with the Jacobian. Counterpart: torch.func.vjp.
+---The value of fn and a function that gives the products of its argument with the Jacobian. PyTorch equivalent: torch.func.vjp.
 ---@param fn fun(...): torch.Tensor
 ---@param ... torch.Tensor primals
 ---@return torch.Tensor output
@@ -119,7 +119,7 @@ function func.vjp(fn, ...)
   end
 end
 
----A function that gives the Jacobian of fn by its argument `argnums`, row by row. Counterpart: torch.func.jacrev.
+---A function that gives the Jacobian of fn by its argument `argnums`, row by row. PyTorch equivalent: torch.func.jacrev.
 ---@param fn fun(...): torch.Tensor
 ---@param options? {argnums: integer}
 ---@return fun(...): torch.Tensor
@@ -136,7 +136,7 @@ function func.jacrev(fn, options)
   end
 end
 
----A function that gives the Hessian of fn, which returns a single number. Counterpart: torch.func.hessian.
+---A function that gives the Hessian of fn, which returns a single number. PyTorch equivalent: torch.func.hessian.
 ---@param fn fun(...): torch.Tensor
 ---@param options? {argnums: integer}
 ---@return fun(...): torch.Tensor

@@ -87,7 +87,7 @@ end
 
 setmetatable(torch, {
   __tostring = function() return "module 'torch'" end,
-  -- What documentation and completion list, without LibTorch: its own functions and operators are asked for beside it.
+  -- What documentation and completion list, without LibTorch: its own functions and operators are asked for in addition.
   __names = function(self)
     local names = {}
     for key in next, self do names[#names + 1] = key end
@@ -132,7 +132,7 @@ function torch.device(kind, index)
   return name
 end
 
----A random number generator of its own. Counterpart: torch.Generator.
+---A random number generator of its own. PyTorch equivalent: torch.Generator.
 ---@param device? string|integer 'cpu' (without), 'cuda', 'cuda:1'; or the seed of one on the CPU
 ---@return userdata generator to pass as {generator = g}; it has manual_seed, seed, initial_seed, get_state, set_state,
 ---clone_state and device

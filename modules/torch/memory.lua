@@ -45,7 +45,7 @@ local function rows()
 end
 
 ---A table of the memory that tensors, Lua and the process hold now and held at most, and of what makes the collector
----run. Counterpart: torch.cuda.memory_summary, here for the CPU and every device in use.
+---run. PyTorch equivalent: torch.cuda.memory_summary, here for the CPU and every device in use.
 ---@return string
 ---
 ---```lua

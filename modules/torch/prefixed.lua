@@ -2,7 +2,7 @@
 
 local args = require 'base.args'
 
--- Sorted; `own` is the set of those that are no operators.
+-- Sorted; `own` is the set of those that are not operators.
 local function names_of(own, prefix)
   local names = {}
   for name in next, own do names[#names + 1] = name end
@@ -16,7 +16,7 @@ end
 
 ---@param owner string its name in messages: 'torch.linalg'
 ---@param prefix string what ATen's names begin with: 'linalg_'
----@param fields? table functions that are no operators
+---@param fields? table functions that are not operators
 ---@return table functions an unknown name is an error
 local function prefixed(owner, prefix, fields)
   local own = {}

@@ -34,7 +34,7 @@ local function checked(p)
   return options
 end
 
----How tensors are printed from now on, in this process's state of Lua. Counterpart: torch.set_printoptions.
+---How tensors are printed from now on, in this process's state of Lua. PyTorch equivalent: torch.set_printoptions.
 ---Arguments: precision = 4 (digits behind the point), threshold = 1000 (more elements are summarised), edgeitems = 3
 ---(shown at each end), linewidth = 80, profile = 'default', 'short' or 'full', sci_mode = nil (true or false: always or
 ---never scientific). What is not given stays, but sci_mode, which becomes automatic.
@@ -53,7 +53,7 @@ function printing.set_printoptions(...)
   current = options
 end
 
----The options that torch.set_printoptions takes, as they are now. Counterpart: torch._tensor_str.get_printoptions.
+---The options that torch.set_printoptions takes, as they are now. PyTorch equivalent: torch._tensor_str.get_printoptions.
 ---@return table options
 function printing.get_printoptions()
   local out = {sci_mode = current.sci_mode}

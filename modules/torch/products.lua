@@ -48,7 +48,7 @@ local function from_sublists(...)
   return equation, operands
 end
 
----Sums of products in Einstein's notation. Counterpart: torch.einsum.
+---Sums of products in Einstein's notation. PyTorch equivalent: torch.einsum.
 ---Arguments: equation, tensors one by one or as a list; or tensor, subscripts, tensor, subscripts, …, {output subscripts}
 ---with subscripts as lists of integers from 0 and '...'.
 ---@param ... any
@@ -84,7 +84,7 @@ end
 
 local tensordot = args.signature('tensordot', {'a', 'b', {'dims', 2}, {'out'}})
 
----Contracts dimensions of two tensors. Counterpart: torch.tensordot.
+---Contracts dimensions of two tensors. PyTorch equivalent: torch.tensordot.
 ---Arguments: a, b, dims = 2: how many of a's last and b's first dimensions, or {dims of a, dims of b}; {out}.
 ---@param ... any
 ---@return torch.Tensor

@@ -27,7 +27,7 @@ local function device_states(devices)
   return states
 end
 
----Calls the function; the random numbers that it draws, on the CPU and on GPUs, do not count afterwards. Counterpart:
+---Calls the function; the random numbers that it draws, on the CPU and on GPUs, do not count afterwards. PyTorch equivalent:
 ---torch.random.fork_rng.
 ---@param fn fun(): any
 ---@param options? {enabled: boolean, devices: (integer|string)[]} enabled = false: only calls it; devices: of these GPUs

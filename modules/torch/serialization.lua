@@ -36,11 +36,11 @@ end
 ---A value is nil, a boolean, a number, an int64 or complex number of LuaJIT's, a string, a tensor (dense or sparse), a
 ---list, a map with string keys, or a map with integer keys that torch.load gave. Maps of `rtrain.ordered` and state dicts
 ---become OrderedDicts, other tables dicts and lists. Tensors that share memory share it again after loading; a view
----brings its whole storage along, so save `x:clone()` for a small part of a large tensor. The file is written beside
+---brings its whole storage along, so save `x:clone()` for a small part of a large tensor. The file is written next to
 ---`f`, synced and renamed: a failed save leaves the older file.
 ---@param obj any
 ---@param f string path
----Errors: 'argument' for a module (save its state_dict()) or a value that is no data; 'environment' when the file
+---Errors: 'argument' for a module (save its state_dict()) or a value that is not data; 'environment' when the file
 ---cannot be written.
 ---
 ---```lua
@@ -68,11 +68,11 @@ end
 ---
 ---map_location is a device for all tensors, or {saved_device = device}; without it they go where they were saved from.
 ---With mmap the values stay in the file until they are used. Changes are private: they never reach the file. It must
----not be overwritten or shortened meanwhile; saving anew to its path is safe, since that makes a new file.
+---not be overwritten or shortened meanwhile; saving again to its path is safe, since that makes a new file.
 ---@param f string path
 ---@param ... any see above
 ---@return any value
----Errors: 'not_found' without such a file; 'argument' for another or a damaged file, or a value that is no data;
+---Errors: 'not_found' without such a file; 'argument' for another or a damaged file, or a value that is not data;
 ---'environment' when a device is not there: pass map_location.
 ---
 ---```lua
@@ -102,8 +102,8 @@ end
 ---int64, int32, int16, int8, uint64, uint32, uint16, uint8, bool, complex64. Written as torch.save writes: all or nothing.
 ---@param tensors table<string, userdata> name → tensor
 ---@param f string path
----@param options? {metadata: table<string, string>} texts that are kept beside the tensors
----Errors: 'argument' for a value that is no dense tensor, tensors that share memory, a name that is not UTF-8;
+---@param options? {metadata: table<string, string>} strings that are kept next to the tensors
+---Errors: 'argument' for a value that is not a dense tensor, tensors that share memory, a name that is not UTF-8;
 ---'environment' when the file cannot be written.
 ---
 ---```lua

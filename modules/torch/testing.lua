@@ -130,7 +130,7 @@ function compare(state, actual, expected)
 end
 
 ---Raises (code 'user') unless both are close: |actual - expected| ≤ atol + rtol · |expected|, with PyTorch's tolerances for
----their dtypes. Tables are compared item by item. Counterpart: torch.testing.assert_close.
+---their dtypes. Tables are compared item by item. PyTorch equivalent: torch.testing.assert_close.
 ---@param actual any a tensor, a number, a boolean, a string, or a table of these
 ---@param expected any
 ---@param options? table {rtol, atol, equal_nan = false, check_device = true, check_dtype = true, check_layout = true,

@@ -16,7 +16,7 @@ end
 local of_all = args.signature('unique', {'input', {'sorted', true}, {'return_inverse', false},
   {'return_counts', false}, {'dim'}})
 
----The different elements, or with `dim` the different slices along it. Counterpart: torch.unique.
+---The different elements, or with `dim` the different slices along it. PyTorch equivalent: torch.unique.
 ---Arguments: input, sorted = true, return_inverse = false, return_counts = false, dim = nil.
 ---@param ... any
 ---@return torch.Tensor output
@@ -39,7 +39,7 @@ end
 local of_runs = args.signature('unique_consecutive', {'input', {'return_inverse', false}, {'return_counts', false},
   {'dim'}})
 
----The first element of every run of equal ones. Counterpart: torch.unique_consecutive.
+---The first element of every run of equal ones. PyTorch equivalent: torch.unique_consecutive.
 ---Arguments: input, return_inverse = false, return_counts = false, dim = nil; results as torch.unique's.
 ---@param ... any
 ---@return torch.Tensor output

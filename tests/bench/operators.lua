@@ -93,7 +93,7 @@ local CASES = {
   {'mse_loss', function() return F.mse_loss(x, y) end},
 }
 
--- A loop of its own for each case, as in a script: what the JIT compiler makes of one is no use to the others.
+-- A loop of its own for each case, as in a script: what the JIT compiler makes of one is of no use to the others.
 local LOOP = [[
 local now = ...
 return function(case, calls)

@@ -208,7 +208,7 @@ function TestTrainGraph:test_optimizers()
   local rate = optimizer:_lr_of(optimizer.param_groups[1], weight.device)
   step(on_gpu(1, 1))
   lu.assertEquals(rate:item(), 0.0625)
-  -- A loaded state makes it capture anew.
+  -- A loaded state makes it capture again.
   optimizer:load_state_dict(optimizer:state_dict())
   step(on_gpu(1, 1))
   lu.assertEquals(step.state, 'warming up')

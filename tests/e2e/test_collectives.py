@@ -128,7 +128,7 @@ def test_different_collectives_are_named(rtrain):
         end
         """)
     assert result.returncode == 1
-    assert "meet in different collectives" in result.stderr
+    assert "called different collectives" in result.stderr
     assert "train.collective.barrier() at" in result.stderr and "rank 1 in train.collective.broadcast_from_rank_zero()" in result.stderr
 
 

@@ -76,7 +76,7 @@ def test_a_process_that_may_see_no_device_has_none(rtrain, driver):
 def test_a_libtorch_without_cuda_is_named_with_its_folder(rtrain, driver):
     lib = use_libtorch(rtrain, None)
     reason = cuda_of(rtrain)["reason"]
-    assert reason.startswith(f"LibTorch without CUDA: libtorch_cuda.so not found beside {lib}/libtorch_cpu.so")
+    assert reason.startswith(f"LibTorch without CUDA: libtorch_cuda.so not found next to {lib}/libtorch_cpu.so")
 
 
 # Both lie elsewhere then than when rtrain was built.

@@ -316,7 +316,7 @@ def test_a_rank_that_stays_away_is_named(rtrain, rank_1, code, text):
         train.TorchTrainer {
           train_loop_per_worker = function()
             local steps = 0
-            train.collective.barrier()  -- timeout_s is no limit of the start
+            train.collective.barrier()  -- timeout_s is not a limit of the start
             for _ in train.get_dataset_shard('train'):iter_batches {batch_size = 1} do
               steps = steps + 1
               if steps == 3 and train.get_context():get_world_rank() == 1 then RANK_1 end

@@ -236,7 +236,7 @@ def test_an_elastic_run_waits_starts_at_min_grows_and_shrinks(rtrain):
     show = rtrain.json("show", "elastic")
     assert show["status"] == "FINISHED"
     assert group_sizes(rtrain) == [2, 3, 2]
-    assert {attempt["status"] for attempt in show["attempts"]} == {"FINISHED"}, "a resize is no failure"
+    assert {attempt["status"] for attempt in show["attempts"]} == {"FINISHED"}, "a resize is not a failure"
     rows = rtrain.json("metrics", "elastic", "--all")
     # Never a size outside of the range; nothing is lost or done twice.
     assert {row["metrics"]["size"] for row in rows} == {2, 3}

@@ -372,7 +372,7 @@ def test_a_collective_that_a_returned_rank_will_never_join_is_an_error(rtrain, w
         local train = require 'rtrain'
         train.TorchTrainer{
           train_loop_per_worker = function()
-            train.collective.barrier()  -- timeout_s is no limit of the start
+            train.collective.barrier()  -- timeout_s is not a limit of the start
             local model = train.torch.prepare_model(torch.nn.Linear(2, 2))
             torch.distributed.barrier()
             if train.get_context():get_world_rank() == 1 then return end

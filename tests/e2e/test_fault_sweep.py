@@ -11,7 +11,7 @@ def test_killed_at_a_system_call_of_a_save(saver):
     tally = sweep.Tally()
     sweep.sample_of_syscalls(saver, tally, 24)
     assert not tally.broken, "\n".join(tally.broken)
-    assert tally.tried >= 16, "the threads meet in another order each time, so that some calls are never reached"
+    assert tally.tried >= 16, "the threads run in another order each time, so that some calls are never reached"
 
 
 # fault: disk full at rename and sync

@@ -138,7 +138,7 @@ train.TorchTrainer{
 def test_a_worker_that_talks_nonsense_is_ended(rtrain, bytes_):
     result = rtrain.run(TALKING.replace("@BYTES@", bytes_))
     assert result.returncode == 5, result.stdout + result.stderr
-    assert "rank 1" in result.stderr and "no message" in result.stderr, result.stderr
+    assert "rank 1" in result.stderr and "not a message" in result.stderr, result.stderr
     assert rtrain.json("show", "talking")["status"] == "ERRORED"
     assert rtrain.reports("talking") == [{"ok": True}]
 

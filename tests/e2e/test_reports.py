@@ -298,7 +298,7 @@ def test_wrong_reports_are_refused_with_the_rule(rtrain):
     assert "train.lua" in result.stderr and "outside the run's folder" in result.stderr
     errors = rtrain.json("metrics", "run")[-1]["metrics"]["errors"]
     expected = [words for _, words in WRONG] + [
-        ["validation without a checkpoint"], ["no Checkpoint"], ["take files of the run with it"]]
+        ["validation without a checkpoint"], ["not a Checkpoint"], ["take files of the run with it"]]
     assert len(errors) == len(expected)
     for error, words in zip(errors, expected):
         for word in words:

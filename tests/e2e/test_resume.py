@@ -249,7 +249,7 @@ def test_failed_attempts_of_earlier_controllers_count(rtrain):
     gone_on(rtrain)
     again = rtrain("run", rtrain.script(COUNTING), "--resume", "must", "--max-failures", "1", "--set", "fail_at=5",
                    "--set", "epochs=6")
-    assert again.returncode == 0, "a run that had finished begins its budget anew"
+    assert again.returncode == 0, "a run that had finished starts its budget from zero"
 
 
 def test_a_checkpoint_whose_row_was_never_written_is_adopted(rtrain):

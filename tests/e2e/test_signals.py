@@ -81,7 +81,7 @@ def test_all_ranks_see_the_request_at_the_same_call(rtrain, number, code, status
     assert len(told) == 2 and told[0] == told[1]
     show = rtrain.json("show", "stopped")
     assert show["status"] == status
-    assert len(show["attempts"]) == 1, "a stop is no failure to retry"
+    assert len(show["attempts"]) == 1, "a stop is not a failure to retry"
     assert show["checkpoints"][-1]["metrics"]["epoch"] == int(told[0])
     assert f"fit() raised {raised}" in result.stdout
     assert f"{signal.Signals(number).name}: the run stops at its next checkpoint, at the latest in" in result.stderr

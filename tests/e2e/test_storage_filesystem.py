@@ -104,6 +104,6 @@ def test_a_copy_that_is_gone_or_damaged_is_passed_over(rtrain):
 
 def test_functions_are_checked_where_they_are_written(rtrain):
     for fs, reason in (("{puts = print}", "did you mean 'put'"), ("{get = print}", "it needs the function put"),
-                       ("{put = 1}", "put is no function"), ("'s3://'", "expected a table")):
+                       ("{put = 1}", "put is not a function"), ("'s3://'", "expected a table")):
         result = rtrain.run(f"require('rtrain').RunConfig{{storage_filesystem = {fs}}}")
         assert result.returncode == 3 and reason in result.stderr, result.stderr

@@ -96,7 +96,7 @@ TEST(Pickle, RefusesNamesOutsideTheList) {
   expect_refused("c__builtin__\neval\n", "__builtin__.eval");
   expect_refused("cnumpy._core.multiarray\nscalar\n", "x.item()");
   expect_refused(cat("c", repeated("x", 300), "\nx\n"), "a Python name of more than 200 bytes");
-  // Names that are arguments of others are no values and no functions.
+  // Names that are arguments of others are neither values nor functions.
   expect_refused("c__builtin__\nlist\n", "where a value should be");
   expect_refused("c__builtin__\nlist\n)R", "is not a function");
   expect_refused("ctorch\nTensor\n)R", "is not a function");
@@ -120,12 +120,12 @@ TEST(Pickle, RefusesMalformedInput) {
   expect_refused("}(NK\x01u", "neither a string nor an integer");
   expect_refused("}(\x8a\x07\x01\x00\x00\x00\x00\x00\x20K\x01u"s, "a dict key beyond 2^53");
   expect_refused("(", "a bare storage or mark");
-  expect_refused("K\x01)R", "a call of something that is no name");
+  expect_refused("K\x01)R", "a call of something that is not a name");
   expect_refused("ctorch\nfloat32\n)R", "is not a function");
   expect_refused("ctorch._utils\n_rebuild_tensor_v2\n)R", "the arguments of");
   expect_refused("K\x01Q", "arguments are missing");
   expect_refused("\xff", "opcode 255");
-  expect_refused("K\x05K\x06K\x01R", "that is no name (before byte 9 of its pickle)");
+  expect_refused("K\x05K\x06K\x01R", "that is not a name (before byte 9 of its pickle)");
 }
 
 TEST(Pickle, RefusesCyclesAndDeepNesting) {
@@ -161,7 +161,7 @@ TEST(Pickle, TheMemoCannotMultiplyText) {
   expect_refused(body, "repeats too much text");
 }
 
-// A tuple in the memo is no text, but each call with it makes a copy of the text inside.
+// A tuple in the memo is not text, but each call with it makes a copy of the text inside.
 TEST(Pickle, CallsCannotMultiplyText) {
   const std::string text(1 << 16, 'x');
   for (const std::string& name : {"c__builtin__\nbytearray\n"s, "ctorch\ndevice\n"s}) {

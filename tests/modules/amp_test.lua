@@ -31,7 +31,7 @@ function TestAutocast:test_error_ends_the_mode()
   lu.assertTrue(torch.is_autocast_cache_enabled())
 end
 
--- A weight's cast is kept inside one autocast; after a step outside of it the next one casts anew.
+-- A weight's cast is kept inside one autocast; after a step outside of it the next one casts again.
 function TestAutocast:test_casts_of_weights_are_forgotten()
   local layer = torch.nn.Linear(1, 1, {bias = false})
   local x = torch.ones(1, 1)

@@ -196,7 +196,7 @@ end
 function TestErrors.test_wrong_arguments()
   lu.assertStrContains(message_of(data.range, -1), 'n is a whole number from 0 on, got -1')
   lu.assertStrContains(message_of(data.from_items, 5), 'expected a list of items')
-  lu.assertStrContains(message_of(data.from_items, {{a = 1}, 5}), 'item 2 is no row')
+  lu.assertStrContains(message_of(data.from_items, {{a = 1}, 5}), 'item 2 is not a row')
   lu.assertStrContains(message_of(data.from_torch, {}), 'expected a torch.utils.data.Dataset')
   lu.assertStrContains(message_of(data.range(3).take, data.range(3), 0), 'limit is a whole number from 1 on')
   lu.assertStrContains(message_of(data.range(3).union, data.range(3), 5), 'expected a Dataset, got a number')

@@ -217,7 +217,7 @@ function TestParquet.test_files_and_modes()
   lu.assertEquals(data.read_parquet(folder .. '/out'):count(), 80)
   lu.assertStrContains(message_of(ds.write_parquet, ds, folder .. '/out', {mode = 'error'}), 'exists already')
   lu.assertStrContains(message_of(ds.write_parquet, ds, folder .. '/out', {compression = 'zip'}), 'zip')
-  lu.assertStrContains(message_of(ds.write_parquet, ds, write_text('file', '')), 'is no folder')
+  lu.assertStrContains(message_of(ds.write_parquet, ds, write_text('file', '')), 'is not a folder')
 end
 
 TestOthers = {setUp = FileTest.setUp, tearDown = FileTest.tearDown}

@@ -267,7 +267,7 @@ function TestShards.test_states_that_do_not_fit_are_refused()
   other:load_state(state)
   lu.assertStrContains(message(loops, {other}, {batch_size = 2}),
     "dataset 'train' has 21 rows, and 20 when the state was saved")
-  lu.assertStrContains(message(other.load_state, other, {epoch = 1}), 'no state of a dataset shard')
+  lu.assertStrContains(message(other.load_state, other, {epoch = 1}), 'not the state of a dataset shard')
   lu.assertStrContains(message(other.load_state, other, {epochs = 1}), "did you mean 'epoch'?")
   for name, value in next, {version = 2, rows = -1, world_size = 0, epoch = 'x', seed = 0.5, remaining = {{5, 3}}, base = {},
                             num_rows = -1, batch_size = 0, shuffle_size = 'many'} do

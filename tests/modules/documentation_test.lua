@@ -14,7 +14,7 @@ local OVERRIDES = {
   step = true, compute_mask = true, state = true, load_state = true, resume = true, count = true, order = true,
   fuse = true,
 }
--- What sources and operators of rtrain.data define anew.
+-- What sources and operators of rtrain.data override.
 local DATA_OVERRIDES = {
   stream = true, apply = true, schema = true, schema_of = true, rows_of = true, num_rows = true, count_rows = true,
   is_random = true, fragments = true, read = true, cut = true, describe = true, input_files = true, select = true,

@@ -53,7 +53,7 @@ function TestConstructors:test_text()
   lu.assertEquals(C.tensor('inf 1e-3', {dtype = 'float64'}):tolist(), {1 / 0, 1e-3})
   lu.assertEquals(C.tensor('').shape, {0})
   lu.assertErrorMsgContains('row 1 of the text has 1 numbers, row 0 has 2', C.tensor, '1 2; 3')
-  lu.assertErrorMsgContains("'x' in the text is no number", C.tensor, '1 x')
+  lu.assertErrorMsgContains("'x' in the text is not a number", C.tensor, '1 x')
 end
 
 function TestConstructors:test_a_tensor_is_copied()

@@ -66,7 +66,7 @@ function TestCourse:test_a_change_of_what_was_captured_captures_anew()
   local course = Course(2)
   lu.assertEquals(actions(course, {}, {}, {}, {}), 'warm warm capture replay')
   local action, note = course:next{change = 'AdamW: its state was loaded'}
-  lu.assertEquals({action, note}, {'warm', 'it is captured anew: AdamW: its state was loaded'})
+  lu.assertEquals({action, note}, {'warm', 'it is captured again: AdamW: its state was loaded'})
   lu.assertEquals(actions(course, {}, {}, {}), 'warm capture replay')
 end
 

@@ -250,7 +250,7 @@ function TestLoop:test_wrong_use_is_refused()
     {{max_epoch = 3}, 'config', "did you mean 'max_epochs'"},
     {{precision = '8-mixed'}, 'config', 'bf16-mixed'},
     {{validation_step = function() end}, 'config', 'belong together'},
-    {{callbacks = {{}}}, 'config', 'number 1 is no train.loop.Callback'},
+    {{callbacks = {{}}}, 'config', 'number 1 is not a train.loop.Callback'},
     {{training_step = function() return 1 end}, 'argument', 'training_step returns the loss'},
     {{callbacks = {train.loop.EarlyStopping {monitor = 'los'}}}, 'argument', "did you mean 'loss'"},
   }

@@ -152,7 +152,7 @@ function TestGradients:test_dropout_with_a_fixed_mask()
   end)
 end
 
--- CrossMapLRN2d keeps PyTorch's backward, which is no derivative at the last channels: tests/oracle compares it.
+-- CrossMapLRN2d keeps PyTorch's backward, which is not a derivative at the last channels: tests/oracle compares it.
 
 function TestGradients:test_batch_norm_statistics_take_part()
   local norm = nn.BatchNorm1d(2):eval()

@@ -224,7 +224,7 @@ function TestConversion:test_forms_of_to()
   net:to{dtype = 'float32'}
   lu.assertEquals(net:half()[1].weight.dtype, 'float16')
   lu.assertEquals(net:type('float64')[2].num_batches_tracked.dtype, 'float64')
-  lu.assertStrContains(error_of(net.to, net, {dtype = 'int64'}), 'no floating-point dtype')
+  lu.assertStrContains(error_of(net.to, net, {dtype = 'int64'}), 'not a floating-point dtype')
   lu.assertStrContains(error_of(net.to, net, {devise = 'cpu'}), "did you mean 'device'?")
 end
 

@@ -220,7 +220,7 @@ function TestStreams:test_an_error_in_a_stream_comes_after_its_results_and_ends_
     local i = 0
     return function()
       i = i + 1
-      if i == 3 then error('line 3 is no number') end
+      if i == 3 then error('line 3 is not a number') end
       return request.name, i
     end
   end, {num_workers = 2})

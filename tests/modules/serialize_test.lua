@@ -123,7 +123,7 @@ end
 
 function TestSerialize:test_a_missing_or_foreign_file_is_named()
   local path = temporary()
-  write(path, 'no archive')
+  write(path, 'not an archive')
   lu.assertErrorMsgContains(path, torch.load, path)
   os.remove(path)
   local ok, err = pcall(torch.load, path)
@@ -185,11 +185,11 @@ end
 
 function TestSerialize:test_a_path_that_is_no_file()
   lu.assertErrorMsgContains('it is a folder', torch.load, '/tmp')
-  lu.assertErrorMsgContains('no regular file', torch.load, '/dev/zero')
+  lu.assertErrorMsgContains('not a regular file', torch.load, '/dev/zero')
   local path = temporary()
   os.remove(path)
   os.execute('mkfifo ' .. path)
-  lu.assertErrorMsgContains('no regular file', torch.load, path)  -- and nobody waits for its writer
+  lu.assertErrorMsgContains('not a regular file', torch.load, path)  -- and nobody waits for its writer
   os.remove(path)
   lu.assertErrorMsgContains("missing argument 'f'", torch.load)
   lu.assertErrorMsgContains('expected a path, got number', torch.load, 7)

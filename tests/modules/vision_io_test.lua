@@ -1,4 +1,4 @@
--- vision.io: files and bytes that are no images, are damaged, or ask for too much. tests/e2e/test_images.py compares
+-- vision.io: files and bytes that are not images, are damaged, or ask for too much. tests/e2e/test_images.py compares
 -- pixels with torchvision and Pillow.
 local lu = require 'luaunit'
 local torch = require 'torch'

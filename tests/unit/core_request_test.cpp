@@ -30,7 +30,7 @@ TEST(CoreRequest, AnElasticRunTakesWhatFitsItsRange) {
   EXPECT_EQ(request.amount(64).min, 2);
   EXPECT_EQ(request.amount(64).max, 8);
   EXPECT_EQ(request.workers(2), 1);
-  EXPECT_EQ(request.workers(7), 3) << "a core that is left over is no worker";
+  EXPECT_EQ(request.workers(7), 3) << "a core that is left over is not a worker";
   EXPECT_EQ(request.workers(100), 4);
 }
 

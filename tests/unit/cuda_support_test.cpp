@@ -33,7 +33,7 @@ TEST(CudaSupport, LibTorchsCudaLibraryIsNamedWithTheFolderThatLacksIt) {
   facts.is_built = false;
   const CudaSupport support = judge_cuda(facts);
   EXPECT_EQ(support.devices, 0);
-  EXPECT_NE(support.reason.find("libtorch_cuda.so not found beside /torch/lib/libtorch_cpu.so"),
+  EXPECT_NE(support.reason.find("libtorch_cuda.so not found next to /torch/lib/libtorch_cpu.so"),
             std::string::npos)
       << support.reason;
 }

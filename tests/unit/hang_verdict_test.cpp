@@ -42,13 +42,13 @@ struct Group {
   bool beats = true;
 };
 
-// Expects one finding: of this kind, through this rank, and proof or not. Its text.
-std::string expect_one(const std::vector<HangFinding>& found, Kind kind, int rank, bool proof) {
+// Expects one finding: of this kind, through this rank, and fatal or not. Its text.
+std::string expect_one(const std::vector<HangFinding>& found, Kind kind, int rank, bool fatal) {
   EXPECT_EQ(found.size(), 1u);
   if (found.size() != 1) return {};
   EXPECT_EQ(found[0].kind, kind);
   EXPECT_EQ(found[0].rank, rank);
-  EXPECT_EQ(found[0].proof, proof);
+  EXPECT_EQ(found[0].fatal, fatal);
   return found[0].text;
 }
 
@@ -175,7 +175,7 @@ TEST(HangVerdict, SilentProcessIsDeadAfterTheTimeout) {
   const auto found = group.run(2, {0, 1});
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].kind, Kind::kSilent);
-  EXPECT_TRUE(found[0].proof);
+  EXPECT_TRUE(found[0].fatal);
 }
 
 // fault: SIGSTOP of the controller
@@ -263,7 +263,7 @@ TEST(HangVerdict, DeviceWhoseCollectiveAllHaveCalledComputes) {
   Group group;
   for (size_t i = 0; i < 2; ++i) wait_on_device(group, i, 7);
   for (const HangFinding& each : group.run(30)) {
-    EXPECT_FALSE(each.proof) << each.text;
+    EXPECT_FALSE(each.fatal) << each.text;
     EXPECT_EQ(each.kind, Kind::kBusy);
   }
 }

@@ -88,10 +88,10 @@ TEST_F(LeaseTest, TheDeadKeepNobodyWaiting) {
 TEST_F(LeaseTest, AWaiterHasABetterRightThanARunThatGrows) {
   HostLease a = lease("a");
   ASSERT_TRUE(a.try_take(1, 2));
-  EXPECT_EQ(a.room().cores, 4);
+  EXPECT_EQ(a.capacity().cores, 4);
   HostLease b = lease("b");
   ASSERT_FALSE(b.try_take(3, 3));
-  EXPECT_EQ(a.room().cores, 2);
+  EXPECT_EQ(a.capacity().cores, 2);
   ASSERT_TRUE(a.try_take(1, 4));
   EXPECT_EQ(a.size(), 2) << "what it has";
 }
@@ -101,7 +101,7 @@ TEST_F(LeaseTest, GrowsAndShrinksWithWhatIsOffered) {
   ASSERT_TRUE(a.try_take(1, 8));
   EXPECT_EQ(a.size(), 4);
   set_cpus_setting(2);
-  EXPECT_EQ(a.room().cores, 2);
+  EXPECT_EQ(a.capacity().cores, 2);
   ASSERT_TRUE(a.try_take(1, 8));
   EXPECT_EQ(a.size(), 2);
   set_cpus_setting(0);
@@ -148,18 +148,18 @@ class GpuRun {
       : lease_({run, 999999999}, {"x", "y"}), cores_(cores), shares_(std::move(shares)) {}
 
   bool try_take() {
-    return lease_.try_take([&](const LeaseRoom& room) -> std::optional<LeaseWish> {
-      if (room.cores < cores_) return std::nullopt;
-      LeaseWish wish{cores_, {}};
-      std::vector<int> left = room.gpus;
+    return lease_.try_take([&](const LeaseCapacity& capacity) -> std::optional<LeaseRequest> {
+      if (capacity.cores < cores_) return std::nullopt;
+      LeaseRequest request{cores_, {}};
+      std::vector<int> left = capacity.gpus;
       for (const int share : shares_) {
         const auto at =
             std::find_if(left.begin(), left.end(), [&](int free) { return free >= share; });
         if (at == left.end()) return std::nullopt;
         *at -= share;
-        wish.gpus.push_back({static_cast<int>(at - left.begin()), share});
+        request.gpus.push_back({static_cast<int>(at - left.begin()), share});
       }
-      return wish;
+      return request;
     });
   }
   const HostLease& operator*() const { return lease_; }
@@ -183,7 +183,7 @@ TEST_F(LeaseTest, DevicesAreTakenWholeOrInParts) {
   EXPECT_EQ(table.shares()[1].gpus.size(), 2U);
   GpuRun more("more", 1, {1});
   EXPECT_FALSE(more.try_take());
-  EXPECT_EQ((*whole).room().gpus, (std::vector<int>{1000, 0})) << "its own is room too";
+  EXPECT_EQ((*whole).capacity().gpus, (std::vector<int>{1000, 0})) << "its own is capacity too";
 }
 
 TEST_F(LeaseTest, WhoWaitsForADeviceHoldsNoCoresAndIsOvertakenByRunsWithoutOne) {

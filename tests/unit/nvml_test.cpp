@@ -49,7 +49,7 @@ TEST_F(NvmlTest, TellsWhatADeviceDoesAndWhoUsesIt) {
   EXPECT_EQ(busy.processes[0].memory_bytes, int64_t{19} << 30);
   const GpuState idle = nvml.state(nvml.gpus()[1].uuid);
   EXPECT_EQ(idle.utilization_percent, 0);
-  EXPECT_TRUE(idle.slowed_by.empty()) << "an idle clock is no slowdown";
+  EXPECT_TRUE(idle.slowed_by.empty()) << "an idle clock is not a slowdown";
   EXPECT_TRUE(idle.processes.empty());
 }
 

@@ -48,7 +48,7 @@ TEST_F(ReportBacklogTest, WhatTheControllerTakesMakesRoom) {
   std::thread controller([this] { backlog_.take(1); });
   backlog_.add(kLarge, 2, 60);
   controller.join();
-  backlog_.take(1);  // the same count again is no news
+  backlog_.take(1);  // the same count again is not news
   EXPECT_NE(refusal(kLarge, 3, 0.01), "none");
 }
 

@@ -73,7 +73,7 @@ TEST(ReportCollector, ReportsBecomeCompleteInTheirOrder) {
   EXPECT_FALSE(complete[1][0].has_checkpoint);
 }
 
-// What one rank has not delivered is no checkpoint.
+// What one rank has not delivered is not a checkpoint.
 // behaviour: death after a report is staged
 TEST(ReportCollector, OneRanksFilesAreNoCheckpoint) {
   ReportCollector handler(2, 0);

@@ -38,16 +38,16 @@ TEST(ResourceRequest, WithoutDevicesCoresAloneCount) {
   EXPECT_EQ(grant->workers, 5);
   EXPECT_EQ(grant->cores, 2);
   EXPECT_EQ(grant->gpus, GpuPlaces(5));
-  EXPECT_TRUE(grant->wish(0).gpus.empty());
+  EXPECT_TRUE(grant->request(0).gpus.empty());
 }
 
 TEST(ResourceRequest, EveryPartIsHeldByItself) {
   const ResourceRequest request(2, 2, 1, 0.5);
   const auto grant = request.grant({2, {kWholeGpu}}, 2);
   ASSERT_TRUE(grant);
-  const LeaseWish wish = grant->wish(request.gpus().share());
-  EXPECT_EQ(wish.cores, 2);
-  EXPECT_EQ(wish.gpus, (std::vector<GpuPart>{{0, 500}, {0, 500}}));
+  const LeaseRequest lease = grant->request(request.gpus().share());
+  EXPECT_EQ(lease.cores, 2);
+  EXPECT_EQ(lease.gpus, (std::vector<GpuPart>{{0, 500}, {0, 500}}));
 }
 
 }  // namespace

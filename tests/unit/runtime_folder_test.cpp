@@ -49,7 +49,7 @@ TEST_F(RuntimeFolder, OpenToOthersIsRefused) {
 
 TEST_F(RuntimeFolder, SymbolicLinkIsRefused) {
   ASSERT_EQ(symlink("/tmp", path_.c_str()), 0);
-  EXPECT_NE(refusal().find("is no folder"), std::string::npos);
+  EXPECT_NE(refusal().find("is not a folder"), std::string::npos);
 }
 
 TEST_F(RuntimeFolder, MissingParentIsNamed) {

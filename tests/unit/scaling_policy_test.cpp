@@ -39,13 +39,13 @@ TEST(ScalingPolicy, NoDecisionLeavesTheRange) {
   for (int min = 1; min <= 4; ++min) {
     for (int max = min + 1; max <= 6; ++max) {
       const ScalingPolicy policy = ScalingPolicy::elastic(min, max, 1);
-      for (int room = 0; room <= 9; ++room) {
+      for (int capacity = 0; capacity <= 9; ++capacity) {
         for (int running = min; running <= max; ++running) {
-          const int next = policy.resize(running, room).value_or(running);
+          const int next = policy.resize(running, capacity).value_or(running);
           EXPECT_GE(next, min);
           EXPECT_LE(next, max);
         }
-        const int start = policy.start_size(room).value_or(min);
+        const int start = policy.start_size(capacity).value_or(min);
         EXPECT_GE(start, min);
         EXPECT_LE(start, max);
       }

@@ -492,7 +492,7 @@ TEST(StateMachine, ARankThatIsLostDuringAStopWentWithWhatStopsIt) {
   Driver resized(ScalingPolicy::elastic(1, 4, 60), {});
   resized.feed(event::Started{}).resize(2).feed(event::ResourcesSeen{1, 4});
   resized.die(0).all_gone().feed(event::AttemptEnded{false});
-  EXPECT_TRUE(resized.find<action::EndRun>()) << "a wish of the run itself kills nobody";
+  EXPECT_TRUE(resized.find<action::EndRun>()) << "a request of the run itself kills nobody";
 }
 
 // behaviour: budget of preemptions

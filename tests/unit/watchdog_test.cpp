@@ -212,7 +212,7 @@ TEST_F(WatchdogTest, StacksAreSavedOnRequestAndNobodyWaitsForTheGone) {
   EXPECT_TRUE(is_saved);
   EXPECT_EQ(delegate_.file("verdict.txt"), "a collective has timed out\n");
   EXPECT_EQ(delegate_.last_sent.folder, "/run/diag/now");
-  EXPECT_FALSE(delegate_.error) << "a question is no verdict";
+  EXPECT_FALSE(delegate_.error) << "a question is not a verdict";
 }
 
 }  // namespace

@@ -209,7 +209,7 @@ TEST_F(WorkerGroupTest, ALocalWorkerIsAnEndOfAChannel) {
   EXPECT_EQ(group_->pid(0), getpid());
   std::string told;
   Channel worker(
-      loop_, group_->take_seat(0),
+      loop_, group_->take_endpoint(0),
       [&](const Value& message) { told = message["type"].as_string(); },
       [&](const std::string&) { told = "closed"; });
   worker.send(Map{{"type", "hello"}});

@@ -63,7 +63,7 @@ bool is_keywords(lua_State* L, int index) {
   return out;
 }
 
-// Gradients at `first` if they are no keywords, keywords after them.
+// Gradients at `first` if they are not keywords, keywords after them.
 Options read_options(lua_State* L, int first) {
   Options out;
   int keywords = first;

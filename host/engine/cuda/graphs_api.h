@@ -30,13 +30,13 @@ class CudaGraph {
   virtual void instantiate() = 0;
   // Gives the captured work to the current stream.
   virtual void replay() = 0;
-  // Drops what was captured; it may be captured anew then.
+  // Drops what was captured; it may be captured again then.
   virtual void reset() = 0;
   virtual c10::MempoolId_t pool() = 0;
   // Keeps what debug_dump writes, in all graphs captured from now on.
   virtual void enable_debug_mode() = 0;
   virtual void debug_dump(const std::string& path) = 0;
-  // Random numbers drawn from it in the capture are drawn anew by each replay; before
+  // Random numbers drawn from it in the capture are drawn again by each replay; before
   // capture_begin.
   virtual void register_generator(const at::Generator& generator) = 0;
 };

@@ -1,4 +1,4 @@
-// host/engine/cuda/tell_collective.h: who is told of each collective before its data move.
+// host/engine/cuda/tell_collective.h: who is notified of each collective before its data move.
 #pragma once
 
 #include <ATen/core/Tensor.h>

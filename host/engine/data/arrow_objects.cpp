@@ -79,7 +79,7 @@ class Column {
   void widen_fields(Type& type, TreeMap& map) {
     for (auto& [key, item] : map.entries) {
       const auto* field = std::get_if<std::string>(&key);
-      if (field == nullptr) fail("a table with integer keys that is no list");
+      if (field == nullptr) fail("a table with integer keys that is not a list");
       auto& slot = type.fields[*field];
       if (slot == nullptr) slot = std::make_unique<Type>();
       widen(*slot, item);

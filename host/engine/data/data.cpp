@@ -85,7 +85,7 @@ int submit(lua_State* L) {
   return 1;
 }
 
-// A worker's error says where it arose; where the owner met it is its user's line.
+// A worker's error says where it arose; where the owner received it is its user's line.
 Values next_values(lua_State* L, Pool& pool) {
   try {
     return pool.next();

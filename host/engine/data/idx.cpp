@@ -82,8 +82,9 @@ class IdxFile {
     uint8_t magic[4];
     read(magic, 4);
     if (magic[0] != 0 || magic[1] != 0 || magic[3] == 0) {
-      fail(cat("it is no idx file: it begins with bytes ", magic[0], " ", magic[1], " ", magic[2],
-               " ", magic[3], " where 0 0, the type and the number of dimensions should be"));
+      fail(cat("it is not an idx file: it begins with bytes ", magic[0], " ", magic[1], " ",
+               magic[2], " ", magic[3],
+               " where 0 0, the type and the number of dimensions should be"));
     }
     const std::optional<at::ScalarType> dtype = idx_dtype(magic[2]);
     if (!dtype) {

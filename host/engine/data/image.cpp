@@ -34,7 +34,7 @@ struct Signature {
   std::string_view format;
 };
 
-// Formats that users meet, for the message that refuses them.
+// Formats that users have, for the message that refuses them.
 constexpr Signature kOthers[] = {
     {"GIF8"sv, 0, "GIF"},      {"WEBP"sv, 8, "WebP"},    {"BM"sv, 0, "BMP"},
     {"II*\0"sv, 0, "TIFF"},    {"MM\0*"sv, 0, "TIFF"},   {"ftypavif"sv, 4, "AVIF"},
@@ -55,7 +55,7 @@ std::string described(ImageBytes bytes) {
   for (const Signature& other : kOthers) {
     if (holds(bytes, other)) return cat("it is a ", other.format, " image");
   }
-  return "it is no image";
+  return "it is not an image";
 }
 
 ImageSize turned(ImageSize size, int orientation) {
@@ -114,7 +114,7 @@ void check_image_size(ImageSize size, int64_t max_pixels) {
   if (size.height <= max_pixels / size.width) return;
   throw Error(Code::kArgument, cat("it has ", size.width, " × ", size.height,
                                    " pixels, more than max_pixels = ", max_pixels,
-                                   ": pass a larger {max_pixels = …} if this is no attack"));
+                                   ": pass a larger {max_pixels = …} if this is not an attack"));
 }
 
 at::Tensor decode_jpeg(ImageBytes bytes, const ImageOptions& options) {

@@ -11,7 +11,7 @@ namespace rtrain {
 
 class JpegDecoder {
  public:
-  // Reads the header. The bytes must stay. Throws Error(kArgument) when they are no JPEG, or are
+  // Reads the header. The bytes must stay. Throws Error(kArgument) when they are not JPEG, or are
   // too few for the pixels they promise, when there are more than max_pixels of them, or when the
   // mode asks for transparency, which JPEG does not have.
   JpegDecoder(ImageBytes bytes, ImageMode mode, int64_t max_pixels);

@@ -30,7 +30,7 @@ Place header_place(const ByteSource& source) {
   const bool whole = source.size() >= kVersionEnd + sizeof(uint16_t);
   if (!whole || source.text(0, kMagic.size()) != kMagic) {
     const bool zip = source.size() >= 4 && source.text(0, 4) == "PK\x03\x04";
-    fail(zip ? "it is no .npy file but a zip archive: is it a .npz?" : "it is no .npy file");
+    fail(zip ? "it is not a .npy file but a zip archive: is it a .npz?" : "it is not a .npy file");
   }
   const std::string version = source.text(kMagic.size(), 2);
   const int major = static_cast<unsigned char>(version[0]);

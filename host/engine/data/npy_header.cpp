@@ -131,7 +131,8 @@ class Parser {
     int64_t out = 0;
     const char* const begin = rest_.data();
     const auto [end, code] = std::from_chars(begin, begin + rest_.size(), out);
-    if (code != std::errc() || out < 0) malformed("a size in its shape is no number, or too large");
+    if (code != std::errc() || out < 0)
+      malformed("a size in its shape is not a number, or too large");
     rest_.remove_prefix(static_cast<size_t>(end - begin));
     if (rest_.starts_with('L')) rest_.remove_prefix(1);  // Python 2 wrote long integers so
     return out;

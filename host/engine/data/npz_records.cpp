@@ -160,7 +160,7 @@ void visit_npz_records(const ByteSource& source,
   for (const auto* entry : entries) {
     const std::string& name = entry->first;
     if (!name.ends_with(kSuffix)) {
-      throw Error(Code::kArgument, cat("its record '", name, "' is no .npy file"));
+      throw Error(Code::kArgument, cat("its record '", name, "' is not a .npy file"));
     }
     const std::string array = name.substr(0, name.size() - kSuffix.size());
     try {

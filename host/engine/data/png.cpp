@@ -70,7 +70,7 @@ void check_chunks(ImageBytes bytes) {
                                        plain ? name : "without a name", " should have ", length,
                                        " bytes where ", rest.size() - kFrameBytes, " are left"));
     }
-    if (name == "IEND") return;  // whatever follows is no part of the image
+    if (name == "IEND") return;  // whatever follows is not part of the image
     rest = rest.subspan(kFrameBytes + length);
   }
 }

@@ -13,7 +13,7 @@ class PngDecoder {
  public:
   // Reads all that lies before the pixels. The bytes must stay. Palettes become colours (and
   // transparency, where they have it), fewer than 8 bits become 8. Throws Error(kArgument) when
-  // they are no PNG, or are too few for the pixels they promise, or when there are more than
+  // they are not PNG, or are too few for the pixels they promise, or when there are more than
   // max_pixels of them.
   PngDecoder(ImageBytes bytes, const ImageOptions& options);
   ~PngDecoder();

@@ -63,7 +63,7 @@ c10::intrusive_ptr<c10d::Store> make_store(const HostApi& api, const GroupOption
     throw Error(
         Code::kUnsupported,
         "a process group of several ranks is made by a trainer (rtrain run); this process has "
-        "no controller to meet the others at");
+        "no controller to synchronize with the others");
   }
   return c10::make_intrusive<c10d::HashStore>();
 }

@@ -68,7 +68,7 @@ std::string device_uuid(int device) {
 
 // Returns when every rank is here, with their devices: one that left as soon as it is connected
 // would break the connections that a slower one still makes.
-std::vector<std::string> meet(c10d::Store& store, const GroupOptions& options) {
+std::vector<std::string> synchronize(c10d::Store& store, const GroupOptions& options) {
   std::vector<std::string> keys;
   for (int rank = 0; rank < options.world_size; ++rank) keys.push_back(cat("connected/", rank));
   const std::string mine = device_uuid(options.backend == "gloo" ? -1 : options.device);
@@ -101,7 +101,7 @@ void Group::connect(const c10::intrusive_ptr<c10d::Store>& store) {
   store->setTimeout(wait);
   const auto scoped = c10::make_intrusive<c10d::PrefixStore>(cat("group/", options_.prefix), store);
   const auto gloo = connect_gloo(scoped, wait);
-  const BackendChoice choice = choose_backend(options_.backend, meet(*scoped, options_));
+  const BackendChoice choice = choose_backend(options_.backend, synchronize(*scoped, options_));
   gloo->setTimeout(options_.timeout);
   group_ = c10::make_intrusive<c10d::ProcessGroup>(scoped, options_.rank, options_.world_size);
   group_->setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::GLOO, gloo);

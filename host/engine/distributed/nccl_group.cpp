@@ -36,7 +36,7 @@ bool ends_within(
     try {
       body();
     } catch (const std::exception&) {
-      // The group is being given up: what it failed of was told before, or hurts nobody.
+      // The group is being given up: what it failed of was reported before, or hurts nobody.
     }
     body = nullptr;
     ended->set_value();

@@ -36,7 +36,8 @@ struct NcclGroupOptions {
 
 class NcclGroup {
  public:
-  // Connects the devices of all ranks, which have met already. `host` outlives the process's NCCL.
+  // Connects the devices of all ranks, which are already synchronized. `host` outlives the
+  // process's NCCL.
   NcclGroup(const NcclGroupOptions& options, const CudaGroupsApi& api,
             const c10::intrusive_ptr<c10d::Store>& store, const HostApi& host);
   ~NcclGroup() { close(); }

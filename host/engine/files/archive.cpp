@@ -27,8 +27,8 @@ constexpr std::string_view kTarMagic = "ustar";
 constexpr uint64_t kTarMagicOffset = 257;
 
 void write_records(const Pickle& content, NewFile& file) {
-  // It is told that every write succeeds: its destructor writes too, and would end the process by
-  // throwing after a failed one.
+  // It is made to believe that every write succeeds: its destructor writes too, and would end the
+  // process by throwing after a failed one.
   caffe2::serialize::PyTorchStreamWriter writer([&file](const void* data, size_t size) {
     file.write(data, size);
     return size;
@@ -47,7 +47,7 @@ bool begins_with(const ByteSource& source, uint64_t offset, std::string_view byt
   return source.text(offset, bytes.size()) == bytes;
 }
 
-// A file that is no zip archive is told what it is, if we know it.
+// A file that is not a zip archive is refused with what it is, if we know it.
 void check_format(const ByteSource& source) {
   if (begins_with(source, 0, "PK\x03\x04")) return;
   if (begins_with(source, 0, kLegacyMagic) || begins_with(source, kTarMagicOffset, kTarMagic)) {
@@ -57,9 +57,9 @@ void check_format(const ByteSource& source) {
   }
   if (begins_with(source, 8, "{")) {
     throw Error(Code::kArgument,
-                "it is no archive of torch.save; it may be one for torch.load_safetensors");
+                "it is not an archive of torch.save; it may be one for torch.load_safetensors");
   }
-  throw Error(Code::kArgument, "it is no archive of torch.save");
+  throw Error(Code::kArgument, "it is not an archive of torch.save");
 }
 
 class ArchiveReader {
@@ -130,8 +130,9 @@ class ArchiveReader {
     const auto chosen = devices_.by_location.find(location);
     if (chosen != devices_.by_location.end()) return chosen->second;
     if (const auto device = device_from_name(location)) return *device;
-    throw Error(Code::kEnvironment, cat("its tensors were saved on '", location,
-                                        "', which is no device here: pass {map_location = 'cpu'}"));
+    throw Error(Code::kEnvironment,
+                cat("its tensors were saved on '", location,
+                    "', which is not a device here: pass {map_location = 'cpu'}"));
   }
 
   const ByteSource& source_;

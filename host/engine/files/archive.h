@@ -23,7 +23,7 @@ struct DeviceChoice {
   std::map<std::string, c10::Device> by_location;  // the rest stay on their devices
 };
 
-// Writes the file beside `path`, syncs it and renames it over `path`: a failed or interrupted save
+// Writes the file next to `path`, syncs it and renames it over `path`: a failed or interrupted save
 // leaves the older file as it was. Throws Error(kEnvironment) with the path and the system's
 // reason, Error(kArgument) when the value cannot be stored.
 void save_archive(const Tree& tree, const std::string& path);
@@ -32,8 +32,8 @@ void write_archive(const Pickle& content, const std::string& path);
 
 // Reads what save_archive or Python's torch.save wrote. Tensors in host memory stay in the source's
 // mapping, where it has one.
-// Throws Error(kArgument) when it is no such archive, is damaged or holds anything but tensors and
-// plain values, Error(kEnvironment) when a device is not there.
+// Throws Error(kArgument) when it is not such a archive, is damaged or holds anything but tensors
+// and plain values, Error(kEnvironment) when a device is not there.
 Tree load_archive(const ByteSource& source, const DeviceChoice& devices);
 
 }  // namespace rtrain

@@ -78,7 +78,7 @@ int async_save(lua_State* L) {
   return 1;
 }
 
-// Runs a reader on the file; what it finds wrong is told with the path.
+// Runs a reader on the file; what it finds wrong is reported with the path.
 template <class Reader>
 auto read_file(lua_State* L, int path_index, int mmap_index, const Reader& reader) {
   const std::string path(check_text(L, path_index, "load: path"));

@@ -1,5 +1,5 @@
 // host/engine/files/pickle_items.h: what lies on an unpickler's stack: finished values, and the
-// parts of tensors and calls that are no values yet.
+// parts of tensors and calls that are not values yet.
 #pragma once
 
 #include <c10/core/Storage.h>
@@ -32,8 +32,8 @@ struct Tuple {
   std::shared_ptr<TreeList> list;  // the tuple as a value, made at the first use as one
 };
 
-// The containers of one pickle. Those that are no part of its value are emptied one by one, so that
-// neither a cycle leaks nor a deep chain destroys itself recursively.
+// The containers of one pickle. Those that are not part of its value are emptied one by one, so
+// that neither a cycle leaks nor a deep chain destroys itself recursively.
 class PickleNodes {
  public:
   PickleNodes() = default;

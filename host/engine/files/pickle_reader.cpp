@@ -292,7 +292,7 @@ class Unpickler {
     const Item given = pop();
     const Item callee = pop();
     const auto* function = std::get_if<Global>(&callee);
-    if (function == nullptr) malformed("a call of something that is no name");
+    if (function == nullptr) malformed("a call of something that is not a name");
     // The result may hold a copy of what a tuple in the memo holds.
     push(call_name(function->name, items_of(given), nodes_));
     count(text_bytes(stack_.back()));

@@ -2,7 +2,7 @@
 // writes them.
 //
 // Only names that torch.load(weights_only=True) accepts are written: OrderedDict, complex, the
-// functions that rebuild tensors, the storages, and _codecs.encode (a string that is no UTF-8).
+// functions that rebuild tensors, the storages, and _codecs.encode (a string that is not UTF-8).
 #pragma once
 
 #include <c10/core/Storage.h>

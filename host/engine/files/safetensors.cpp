@@ -100,8 +100,8 @@ uint64_t header_size(const ByteSource& source) {
   const bool zip = source.text(0, 4) == "PK\x03\x04";
   throw Error(
       Code::kArgument,
-      zip ? std::string("it is no safetensors file but a zip archive: try torch.load")
-          : cat("it is no safetensors file, or cut off: its header would have ", out, " bytes"));
+      zip ? std::string("it is not a safetensors file but a zip archive: try torch.load")
+          : cat("it is not a safetensors file, or cut off: its header would have ", out, " bytes"));
 }
 
 }  // namespace

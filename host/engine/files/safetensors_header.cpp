@@ -174,7 +174,7 @@ class HeaderParser final : public nlohmann::json_sax<Json> {
   }
 
   [[noreturn]] void unexpected(std::string_view found) const {
-    if (state_ == State::kBegin) refuse("it is no object");
+    if (state_ == State::kBegin) refuse("it is not an object");
     if (entry_.name == kMetadataName) refuse(cat(kMetadataName, " holds ", found));
     in_entry(cat(found, " where it does not belong"));
   }

@@ -37,7 +37,7 @@ struct DeviceMemory {
 
 DeviceMemory cpu_memory();
 
-// The devices in use beside the CPU; empty where there are none.
+// The devices in use other than the CPU; empty where there are none.
 std::vector<DeviceMemory> device_memory();
 
 // The device that this thread works on; nothing where none is in use.

@@ -1,7 +1,7 @@
 // host/engine/memory/collector.h: makes Lua's collector see tensor memory.
 //
 // Lua counts a tensor as eight bytes, so garbage tensors would pile up. Every tensor that enters
-// Lua pays the debt of the bytes that its thread has allocated since the last collection: with
+// Lua triggers garbage collection for the bytes that its thread allocated since the last one: with
 // collector steps, and with a full collection once a device's live bytes pass their ceiling
 // (policy.h). A step of training ends with a full collection where that costs next to nothing, so
 // that large models need no more memory than with reference counts. Nothing is collected inside the
@@ -20,7 +20,7 @@ namespace rtrain {
 inline constexpr int64_t kDebtBytes = int64_t{16} << 20;
 void pay_debt(Vm& vm, lua_State* L);
 
-// Adds what a tensor on another device takes to the debt, which that device's allocator does not:
+// Counts the bytes of a tensor on another device, which that device's allocator does not:
 // the larger the device, the less a byte of it weighs (policy.h).
 void note_device_tensor(const at::Tensor& tensor);
 

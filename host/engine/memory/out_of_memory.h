@@ -1,4 +1,4 @@
-// host/engine/memory/out_of_memory.h: what a script is told when a device, or the CPU, has no
+// host/engine/memory/out_of_memory.h: what the error says when a device, or the CPU, has no
 // memory left.
 #pragma once
 

@@ -163,7 +163,7 @@ void check_safety(const Op& op, const Overload& overload, const Arguments& argum
   }
 }
 
-// Whether the call draws from the default generator: it was given no other, and is not told to let
+// Whether the call draws from the default generator: it was given no other, and is not asked to let
 // all through (dropout with train = false or p = 0).
 bool draws_from_default(const Overload& overload, const Stack& stack) {
   for (size_t i = 0; i < overload.params.size() && i < stack.size(); ++i) {

@@ -67,7 +67,7 @@ struct Overload {
   std::vector<Param> params;
   std::vector<Return> returns;
   size_t outs = 0;        // how many of the last params take results
-  size_t positional = 0;  // the first so many params may be given by position
+  size_t positional = 0;  // the first params, which may be given by position
   int varargs = -1;  // the param that takes the rest of the positions: zeros(2, 3), x:view(2, 3)
   bool factory = false;  // makes a tensor from nothing: takes requires_grad too
   bool is_mutable = false;

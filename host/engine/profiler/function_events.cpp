@@ -105,7 +105,7 @@ void set_parents(Events& events) {
   }
 }
 
-// Lines are no calls: what they hold belongs to what they are in.
+// Lines are not calls: what they hold belongs to what they are in.
 void take_lines(Events& events) {
   for (FunctionEvent& event : events) {
     if (event.is_line) continue;

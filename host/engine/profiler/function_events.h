@@ -73,7 +73,7 @@ struct EventAverage {
 
 struct AverageGrouping {
   bool by_shape = false;
-  size_t by_stack = 0;  // so many lines of it
+  size_t by_stack = 0;  // that many lines of it
 };
 
 // In the order in which their first events began.

@@ -22,7 +22,7 @@ Code code_of(const c10::Error& e) {
              : Code::kInternal;
 }
 
-// "x INTERNAL ASSERT FAILED at "file":12, please report a bug to PyTorch. More." is no text for
+// "x INTERNAL ASSERT FAILED at "file":12, please report a bug to PyTorch. More." is not text for
 // users.
 std::string assertion_text(std::string_view text, size_t mark) {
   constexpr std::string_view kEnd = "report a bug to PyTorch.";

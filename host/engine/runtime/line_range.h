@@ -16,7 +16,7 @@ class ProfileRange;
 // While a recording wants lines.
 inline std::atomic<bool> records_lines{false};
 
-// Such ranges have names of their own: they are no calls.
+// Such ranges have names of their own: they are not calls.
 inline constexpr std::string_view kLinePrefix = "lua: ";
 // The user's line that is running, "train.lua:12"; empty where none is.
 std::string lua_line(lua_State* L);

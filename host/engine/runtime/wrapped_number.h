@@ -15,7 +15,7 @@ namespace rtrain {
 
 class WrappedNumbers {
  public:
-  // The number as an operand beside `other`. Valid until the next call.
+  // The number as an operand next to `other`. Valid until the next call.
   const at::Tensor& get(const at::Scalar& number, const at::Tensor& other);
 
  private:

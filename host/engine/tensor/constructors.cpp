@@ -139,7 +139,8 @@ int64_t add_row(std::string_view row, NumberList& numbers) {
     row.remove_prefix(first);
     const std::string_view word = row.substr(0, row.find_first_of(kSpace));
     const auto number = parse_number(word);
-    if (!number) throw Error(Code::kArgument, cat("tensor: '", word, "' in the text is no number"));
+    if (!number)
+      throw Error(Code::kArgument, cat("tensor: '", word, "' in the text is not a number"));
     numbers.add(*number, true);
     row.remove_prefix(word.size());
   }

@@ -12,7 +12,7 @@
 
 namespace rtrain {
 
-// Names the results at the top of the stack; without an effect where the first is no tensor.
+// Names the results at the top of the stack; without an effect where the first is not a tensor.
 void name_results(lua_State* L, std::initializer_list<const char*> names);
 // The same with the names that the operator declares, if it has more than one result with a name.
 void name_results(lua_State* L, const c10::FunctionSchema& schema);

@@ -97,7 +97,7 @@ at::ScalarType NumberList::own_dtype() const {
 void NumberList::check_range(at::ScalarType wanted) const {
   if (!c10::isIntegralType(wanted, false)) return;
   const Range range = range_of(wanted);
-  // The bounds of 64 bits are no doubles: what rounds to 2^63 does not fit, unless it is exact.
+  // The bounds of 64 bits are not doubles: what rounds to 2^63 does not fit, unless it is exact.
   const bool wide = c10::elementSize(wanted) == 8;
   if (wide && exact_ && (!beyond_int64_ || wanted == at::kUInt64)) return;
   for (const double number : numbers_) {

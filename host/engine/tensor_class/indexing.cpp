@@ -138,7 +138,7 @@ class BasicIndex {
   }
 
  private:
-  // One entry, with so many behind it.
+  // One entry, with that many behind it.
   bool apply_entry(int index, int left) {
     switch (lua_type(L_, index)) {
       case LUA_TNUMBER:
@@ -150,7 +150,7 @@ class BasicIndex {
         out_ = out_.unsqueeze(dim_++);
         return true;
       default:
-        // '...' stands for all dimensions but those of what follows; beside torch.none it is rare.
+        // '...' stands for all dimensions but those of what follows; next to torch.none it is rare.
         if (left > 0 || lua_type(L_, index) != LUA_TSTRING) return false;
         return std::string_view(lua_tostring(L_, index)) == "...";
     }
@@ -180,7 +180,7 @@ class BasicIndex {
 };
 
 // torch.slice(start, stop, step), each may be nil; or torch.slice{start=, stop=, step=}. In Lua,
-// because the JIT compiler makes the table in a tenth of the time; what is no integer comes out
+// because the JIT compiler makes the table in a tenth of the time; what is not an integer comes out
 // where it is used.
 constexpr const char* kMakeSlice = R"(
 local meta, setmetatable, type = ...

@@ -1,4 +1,4 @@
-// host/engine/tensor_class/methods.h: the methods of tensors that are no ATen operators: size,
+// host/engine/tensor_class/methods.h: the methods of tensors that are not ATen operators: size,
 // item, tolist, to, backward, …
 #pragma once
 

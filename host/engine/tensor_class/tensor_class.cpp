@@ -124,7 +124,7 @@ void push_names(lua_State* L, std::span<const Method> entries) {
   }
 }
 
-// What a tensor has beside the operators: the lists of methods and of attributes.
+// What a tensor has in addition to the operators: the lists of methods and of attributes.
 int tensor_members(lua_State* L) {
   push_names(L, tensor_methods());
   push_names(L, attribute_getters());

@@ -1,5 +1,5 @@
 // torch._C.cuda_allocator: what LibTorch's caching allocator holds of each device, and how it is
-// told to work.
+// set up.
 #include <ATen/Context.h>
 #include <c10/core/AllocatorConfig.h>
 #include <c10/core/CachingDeviceAllocator.h>

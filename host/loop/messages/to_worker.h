@@ -36,7 +36,7 @@ struct WorkerContext {
   std::vector<int> gpus;      // its devices, as this process numbers them
   int64_t first_index = 0;    // the number of the attempt's first report
   Value starting_checkpoint;  // {path, metrics, index} or nil
-  // {checkpoint, fn_kwargs, timeout_s}: the process is no rank, it validates that checkpoint.
+  // {checkpoint, fn_kwargs, timeout_s}: the process is not a rank, it validates that checkpoint.
   Value validation;
 
   static constexpr std::tuple kFields{

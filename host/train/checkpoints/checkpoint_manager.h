@@ -1,7 +1,7 @@
 // host/train/checkpoints/checkpoint_manager.h: the checkpoints of one run: committed, ranked,
 // chosen to go on from, dropped.
 //
-// Belongs to the io thread, as the RunStore beside it. Errors are those of host/store.
+// Belongs to the io thread, as the RunStore next to it. Errors are those of host/store.
 #pragma once
 
 #include <optional>
@@ -62,7 +62,8 @@ class CheckpointManager {
     std::vector<std::string> dropped;  // names whose directories are to go: drop() them
     std::vector<std::string> warnings;
   };
-  // Commits what the ranks staged for one report. Throws kArgument for a score that is no number.
+  // Commits what the ranks staged for one report. Throws kArgument for a score that is not a
+  // number.
   Committed commit(int64_t attempt, const std::string& nonce, const std::vector<Report>& reports);
   void drop(std::span<const std::string> names) { files_.drop(names); }
 

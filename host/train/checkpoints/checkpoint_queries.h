@@ -4,7 +4,7 @@
 // A rank that has made n reports asks about the checkpoints of those. The answer is due when no
 // checkpoint of theirs can still be on its way: every rank has made n reports (or has returned),
 // what they brought is committed and, if wanted, validated. Ranks that ask the same question get
-// the same answer: it is given to all who wait, and remembered for who asks later.
+// the same answer: it is given to all who wait, and remembered for whoever asks later.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
-// host/train/checkpoints/validation_manager.h: validates checkpoints beside the training, each in a
-// process of its own.
+// host/train/checkpoints/validation_manager.h: validates checkpoints alongside the training, each
+// in a process of its own.
 //
 // Belongs to the control thread. A validation that fails or takes too long ends as such and does no
 // harm to the run; one that is cancelled stays pending in the store.

@@ -1,5 +1,5 @@
 // host/train/checkpoints/validation_queue.h: which checkpoint is validated next: first come, first
-// served, so many at a time. Pure.
+// served, a limited number at a time. Pure.
 #pragma once
 
 #include <cstdint>

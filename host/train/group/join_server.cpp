@@ -37,7 +37,7 @@ JoinServer::JoinServer(Loop& loop, const JoinSpec& spec, int world_size)
     : loop_(loop),
       spec_(spec),
       socket_(spec.socket, SOCK_SEQPACKET),
-      seats_(static_cast<size_t>(world_size)),
+      endpoints_(static_cast<size_t>(world_size)),
       listener_(loop, socket_.take_fd(), [this](int) { on_ready(); }) {
   listener_.start(UV_READABLE);
 }
@@ -45,25 +45,25 @@ JoinServer::JoinServer(Loop& loop, const JoinSpec& spec, int world_size)
 JoinServer::~JoinServer() { withdraw(); }
 
 void JoinServer::offer(int rank, int fd) {
-  Seat& seat = seats_.at(static_cast<size_t>(rank));
-  if (seat.is_left) {
+  Endpoint& endpoint = endpoints_.at(static_cast<size_t>(rank));
+  if (endpoint.is_left) {
     ::close(fd);
     return;
   }
-  seat.fd = fd;
-  give(seat);
+  endpoint.fd = fd;
+  give(endpoint);
 }
 
 void JoinServer::withdraw() {
-  for (Seat& seat : seats_) {
-    if (seat.fd >= 0) ::close(std::exchange(seat.fd, -1));
+  for (Endpoint& endpoint : endpoints_) {
+    if (endpoint.fd >= 0) ::close(std::exchange(endpoint.fd, -1));
   }
 }
 
 void JoinServer::end(const Map& finished) {
   const Value message = ended_message(finished);
-  for (const Seat& seat : seats_) {
-    if (seat.taker != nullptr) send_descriptor_message(seat.taker->poll->fd(), message);
+  for (const Endpoint& endpoint : endpoints_) {
+    if (endpoint.taker != nullptr) send_descriptor_message(endpoint.taker->poll->fd(), message);
   }
 }
 
@@ -100,18 +100,18 @@ void JoinServer::take_in(Peer& peer, const message::Join& join) {
     throw Error(Code::kEnvironment, cat("rank ", rank, " is another build of rtrain than rank 0"));
   }
   if (join.fit != spec_.fit) return leave(peer);
-  if (rank < 1 || rank >= static_cast<int>(seats_.size())) {
+  if (rank < 1 || rank >= static_cast<int>(endpoints_.size())) {
     throw Error(Code::kConfig,
-                cat("RANK = ", rank, ": rank 0 was started with WORLD_SIZE = ", seats_.size()));
+                cat("RANK = ", rank, ": rank 0 was started with WORLD_SIZE = ", endpoints_.size()));
   }
-  Seat& seat = seats_[static_cast<size_t>(rank)];
-  if (seat.taker != nullptr) {
+  Endpoint& endpoint = endpoints_[static_cast<size_t>(rank)];
+  if (endpoint.taker != nullptr) {
     throw Error(Code::kConfig, cat("RANK = ", rank, ": another process has that rank already"));
   }
   peer.rank = rank;
-  seat.taker = &peer;
-  seat.is_left = false;
-  give(seat);
+  endpoint.taker = &peer;
+  endpoint.is_left = false;
+  give(endpoint);
 }
 
 void JoinServer::refuse(Peer& peer, const Error& error) {
@@ -122,17 +122,17 @@ void JoinServer::refuse(Peer& peer, const Error& error) {
 void JoinServer::leave(Peer& peer) {
   peer.is_closed = true;
   if (peer.rank >= 0) {
-    Seat& seat = seats_[static_cast<size_t>(peer.rank)];
-    seat.taker = nullptr;
-    seat.is_left = true;
+    Endpoint& endpoint = endpoints_[static_cast<size_t>(peer.rank)];
+    endpoint.taker = nullptr;
+    endpoint.is_left = true;
   }
   peer.poll->close();
 }
 
-void JoinServer::give(Seat& seat) {
-  if (seat.taker == nullptr || seat.fd < 0) return;
-  send_descriptor_message(seat.taker->poll->fd(), to_value(message::Endpoint{}), seat.fd);
-  ::close(std::exchange(seat.fd, -1));
+void JoinServer::give(Endpoint& endpoint) {
+  if (endpoint.taker == nullptr || endpoint.fd < 0) return;
+  send_descriptor_message(endpoint.taker->poll->fd(), to_value(message::Endpoint{}), endpoint.fd);
+  ::close(std::exchange(endpoint.fd, -1));
 }
 
 }  // namespace rtrain

@@ -1,5 +1,5 @@
-// host/train/group/join_server.h: the seats of a group whose processes another launcher (torchrun)
-// has started.
+// host/train/group/join_server.h: the endpoints of a group whose processes another launcher
+// (torchrun) has started.
 //
 // The processes of ranks above 0 connect once for a run, to a socket of the runtime folder whose
 // name all of them make from the launcher's variables, and say their rank. Each is sent the end of
@@ -38,7 +38,7 @@ class JoinServer {
 
  private:
   struct Peer;
-  struct Seat {
+  struct Endpoint {
     Peer* taker = nullptr;
     int fd = -1;
     bool is_left = false;  // its process was there, and has gone
@@ -49,12 +49,12 @@ class JoinServer {
   void take_in(Peer& peer, const message::Join& join);
   void refuse(Peer& peer, const Error& error);
   void leave(Peer& peer);
-  void give(Seat& seat);
+  void give(Endpoint& endpoint);
 
   Loop& loop_;
   JoinSpec spec_;
   RuntimeSocket socket_;
-  std::vector<Seat> seats_;  // by rank
+  std::vector<Endpoint> endpoints_;  // by rank
   std::vector<std::unique_ptr<Peer>> peers_;
   Poll listener_;
 };

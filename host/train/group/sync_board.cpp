@@ -68,7 +68,7 @@ std::vector<SyncBoard::Answer> SyncBoard::arrive(SyncArrival arrival, double now
   return out;
 }
 
-// Who met in what, when the ranks that are here are in different collectives.
+// Which ranks called which collective, when they differ.
 std::optional<std::string> SyncBoard::mismatch() const {
   std::vector<std::pair<const SyncArrival*, std::vector<int>>> groups;
   for (const auto& each : arrived_) {
@@ -86,7 +86,7 @@ std::optional<std::string> SyncBoard::mismatch() const {
   for (const auto& [first, ranks] : groups) {
     parts.push_back(cat(rank_text(ranks), " in ", describe(*first)));
   }
-  return cat("the ranks meet in different collectives: ", join(parts, "; "),
+  return cat("the ranks called different collectives: ", join(parts, "; "),
              ": every rank must call the same ones in the same order");
 }
 

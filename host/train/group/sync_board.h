@@ -1,8 +1,8 @@
-// host/train/group/sync_board.h: where the ranks of one attempt meet in train.collective: barriers
-// and values from rank 0.
+// host/train/group/sync_board.h: where the ranks of one attempt synchronize in train.collective:
+// barriers and values from rank 0.
 //
 // Pure: times come from the caller. A meeting is a collective that some ranks have reached and some
-// have not. Each rank numbers its collectives, so that ranks that meet in different ones are told
+// have not. Each rank numbers its collectives, so that ranks in different ones are kept
 // apart and named, rather than waiting for each other.
 #pragma once
 
@@ -48,7 +48,7 @@ class SyncBoard {
   std::vector<Answer> arrive(SyncArrival arrival, double now_s);
   // The rank's train function has returned: whoever waits for it waits in vain.
   std::vector<Answer> leave(int rank);
-  // What is waited for has moved: the deadline begins anew.
+  // What is waited for has moved: the deadline begins again.
   void postpone(double now_s) { moving_s_ = now_s; }
   // The waits whose deadline has passed.
   std::vector<Answer> expire(double now_s);

@@ -47,7 +47,7 @@ class WorkerGroup::Worker {
     Fd far(sockets.far);
     if (group.options_.local) {
       near_fd_ = near.get();
-      seat_fd_ = far.release();
+      endpoint_fd_ = far.release();
       if (rank == 0) pid_ = getpid();
       open_channel(group, near.release());
       return;
@@ -63,11 +63,11 @@ class WorkerGroup::Worker {
   }
 
   ~Worker() {
-    if (seat_fd_ >= 0) close(seat_fd_);
+    if (endpoint_fd_ >= 0) close(endpoint_fd_);
   }
   int pid() const { return process_ ? process_->pid() : pid_; }
   void set_pid(int pid) { pid_ = pid; }
-  int take_seat() { return std::exchange(seat_fd_, -1); }
+  int take_endpoint() { return std::exchange(endpoint_fd_, -1); }
   void kill() {
     if (process_) return process_->kill_group(SIGKILL);
     if (near_fd_ >= 0) shutdown(near_fd_, SHUT_WR);
@@ -139,9 +139,9 @@ class WorkerGroup::Worker {
   GroupGuard* guard_;  // null in local mode, where there is no process to guard
   int rank_;
   std::string broken_;
-  int near_fd_ = -1;  // in local mode, while the channel is open
-  int seat_fd_ = -1;  // until it is taken
-  int pid_ = 0;       // in local mode; 0 until it is known
+  int near_fd_ = -1;      // in local mode, while the channel is open
+  int endpoint_fd_ = -1;  // until it is taken
+  int pid_ = 0;           // in local mode; 0 until it is known
   std::optional<Channel> channel_;
   std::optional<LineReader> out_;
   std::optional<LineReader> err_;
@@ -164,7 +164,7 @@ void WorkerGroup::on_worker_exit() {
 
 void WorkerGroup::spawn_next(const WorkerPlace& place) {
   // A worker's channel, pipes and watch; their other ends and copies while it starts; the store,
-  // logs and files of a commit beside them.
+  // logs and files of a commit next to them.
   constexpr int kForEach = 4;
   constexpr int kBesides = 32;
   if (workers_.empty()) provide_open_files(kForEach * options_.num_workers + kBesides);
@@ -176,7 +176,9 @@ void WorkerGroup::spawn_next(const WorkerPlace& place) {
   workers_.push_back(std::make_unique<Worker>(*this, size(), place));
 }
 
-int WorkerGroup::take_seat(int rank) { return workers_.at(static_cast<size_t>(rank))->take_seat(); }
+int WorkerGroup::take_endpoint(int rank) {
+  return workers_.at(static_cast<size_t>(rank))->take_endpoint();
+}
 
 void WorkerGroup::set_pid(int rank, int pid) {
   workers_.at(static_cast<size_t>(rank))->set_pid(pid);

@@ -23,7 +23,7 @@ namespace rtrain {
 struct WorkerGroupOptions {
   int num_workers = 1;
   // No process is started: rank 0 is a thread of this one, the others are processes of another
-  // launcher. Who takes a rank's place takes its take_seat().
+  // launcher. Whoever takes a rank's place calls its take_endpoint().
   bool local = false;
   int functions_fd = -1;
   int progress_fd = -1;  // of a ProgressBoard; -1: one that nobody looks at
@@ -73,7 +73,7 @@ class WorkerGroup {
   void spawn_next(const WorkerPlace& place = {});
   // In local mode, once for each rank: the worker's end of the channel. Who takes it owns it, and
   // closes it at the end.
-  int take_seat(int rank);
+  int take_endpoint(int rank);
   void set_pid(int rank, int pid);
   int size() const { return static_cast<int>(workers_.size()); }
   int pid(int rank) const;

@@ -150,7 +150,7 @@ std::vector<ReportCollector::Stuck> ReportCollector::take_stuck(double now_s) {
       if (!is_waiting(report)) continue;
       auto error = hopeless(*report, now_s);
       if (!error) continue;
-      report->upload = Upload::kFailed;  // what the others still bring is no whole checkpoint
+      report->upload = Upload::kFailed;  // what the others still bring is not a whole checkpoint
       report->error = *error;
       out.push_back({report->rank, index, std::move(*error)});
     }

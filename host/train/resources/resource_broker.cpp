@@ -142,7 +142,7 @@ void ResourceBroker::ask() {
     try {
       answer = take();
     } catch (const Error& e) {
-      // A lock that is held for long is no reason to go without cores.
+      // A lock that is held for long is not a reason to go without cores.
       if (e.code() == Code::kTimeout) {
         answer.waiting_for = e.message();
       } else {
@@ -166,10 +166,10 @@ ResourceBroker::Answer ResourceBroker::take() {
         cat("takes no cores of its own (--oversubscribe)", in_use_text(read_lease_table()));
     return answer;
   }
-  const auto choose = [&](const LeaseRoom& room) -> std::optional<LeaseWish> {
-    answer.grant = request_.grant(room, answer.offered);
+  const auto choose = [&](const LeaseCapacity& capacity) -> std::optional<LeaseRequest> {
+    answer.grant = request_.grant(capacity, answer.offered);
     if (!answer.grant) return std::nullopt;
-    return answer.grant->wish(request_.gpus().share());
+    return answer.grant->request(request_.gpus().share());
   };
   if (!lease_->try_take(choose)) {
     answer.grant.reset();
@@ -184,16 +184,16 @@ ResourceBroker::Answer ResourceBroker::take() {
   return answer;
 }
 
-LeaseRoom ResourceBroker::all_gpus(int cores) const {
+LeaseCapacity ResourceBroker::all_gpus(int cores) const {
   return {cores, FreeGpus(gpus_.uuids.size(), kWholeGpu)};
 }
 
 // As large as the host allows, and never below the least.
 ResourceRequest::Grant ResourceBroker::whole_host(int offered) const {
-  const LeaseRoom room = all_gpus(offered);
+  const LeaseCapacity capacity = all_gpus(offered);
   ResourceRequest::Grant out;
-  out.workers = std::max(spec_.min_workers, request_.workers(room));
-  out.gpus = request_.gpus().place(room.gpus, out.workers).value_or(GpuPlaces{});
+  out.workers = std::max(spec_.min_workers, request_.workers(capacity));
+  out.gpus = request_.gpus().place(capacity.gpus, out.workers).value_or(GpuPlaces{});
   return out;
 }
 
@@ -252,7 +252,7 @@ void ResourceBroker::look(std::function<void(int)> on_seen) {
   io_.post([this, on_seen = std::move(on_seen)] {
     int workers = 0;
     try {
-      workers = request_.workers(lease_->room());
+      workers = request_.workers(lease_->capacity());
     } catch (const Error&) {
       // Busy, or the folder is gone: as it is.
       workers = request_.workers(all_gpus(lease_->size()));

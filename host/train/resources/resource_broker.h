@@ -44,8 +44,8 @@ class ResourceBroker {
   // Calls back with the number of workers that could run now, those that do included.
   void look(std::function<void(int workers)> on_seen);
 
-  // The cores of one of so many workers, its own where there are enough, and its GPUs. It is bound
-  // to the cores where the run said how many it needs.
+  // The cores of one of that many workers, its own where there are enough, and its GPUs. It is
+  // bound to the cores where the run said how many it needs.
   WorkerPlace place(int rank, int num_workers) const;
   // The devices that all workers of this host may see, for CUDA_VISIBLE_DEVICES; nothing: what this
   // process sees. Workers that were given none see none.
@@ -64,7 +64,7 @@ class ResourceBroker {
   Answer take();
   // What the run has where nothing is shared with others.
   ResourceRequest::Grant whole_host(int offered) const;
-  LeaseRoom all_gpus(int cores) const;
+  LeaseCapacity all_gpus(int cores) const;
   void ask();
   void on_answer(const Answer& answer);
   void tell_waiting(const Answer& answer);

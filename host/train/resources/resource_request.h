@@ -21,13 +21,13 @@ class ResourceRequest {
     int cores = 0;
     GpuPlaces gpus;  // one entry for each worker
 
-    LeaseWish wish(int share) const;
+    LeaseRequest request(int share) const;
   };
-  // As large a group as the room is for; nothing: there is not enough. `offered` cores are there
-  // for all runs together.
-  std::optional<Grant> grant(const LeaseRoom& room, int offered) const;
-  // The workers that could run in this room.
-  int workers(const LeaseRoom& room) const;
+  // As large a group as the capacity allows; nothing: there is not enough. `offered` cores are
+  // there for all runs together.
+  std::optional<Grant> grant(const LeaseCapacity& capacity, int offered) const;
+  // The workers that could run in this capacity.
+  int workers(const LeaseCapacity& capacity) const;
 
   const CoreRequest& cores() const { return cores_; }
   const GpuRequest& gpus() const { return gpus_; }

@@ -13,14 +13,14 @@ ScalingPolicy ScalingPolicy::elastic(int min_workers, int max_workers, double re
   return policy;
 }
 
-std::optional<int> ScalingPolicy::start_size(int room) const {
-  if (room < min_workers_) return std::nullopt;
-  return std::min(room, max_workers_);
+std::optional<int> ScalingPolicy::start_size(int capacity) const {
+  if (capacity < min_workers_) return std::nullopt;
+  return std::min(capacity, max_workers_);
 }
 
-std::optional<int> ScalingPolicy::resize(int running, int room) const {
+std::optional<int> ScalingPolicy::resize(int running, int capacity) const {
   if (!elastic_) return std::nullopt;
-  const std::optional<int> wanted = start_size(room);
+  const std::optional<int> wanted = start_size(capacity);
   if (!wanted || *wanted == running) return std::nullopt;
   return wanted;
 }

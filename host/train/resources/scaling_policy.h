@@ -2,8 +2,8 @@
 // a healthy one is resized. Pure.
 //
 // A fixed policy starts with exactly its number and never resizes. An elastic one starts with what
-// there is room for, at most max, and waits below min; a running group is resized to what there is
-// room for, unless that is less than min.
+// there is capacity for, at most max, and waits below min; a running group is resized to what there
+// is capacity for, unless that is less than min.
 #pragma once
 
 #include <optional>
@@ -21,11 +21,11 @@ class ScalingPolicy {
   // How often a healthy group is looked at, from its start or the last look.
   double resize_interval_s() const { return resize_interval_s_; }
 
-  // The size to start with when there is room for so many workers; nothing: wait.
-  std::optional<int> start_size(int room) const;
-  // The size to go on with when `running` workers run and there is room for `room`, their own
-  // included; nothing: as it is.
-  std::optional<int> resize(int running, int room) const;
+  // The size to start with when that many workers fit; nothing: wait.
+  std::optional<int> start_size(int capacity) const;
+  // The size to go on with when `running` workers run and there is capacity for `capacity`, their
+  // own included; nothing: as it is.
+  std::optional<int> resize(int running, int capacity) const;
 
  private:
   ScalingPolicy(int min_workers, int max_workers)

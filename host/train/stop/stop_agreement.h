@@ -1,9 +1,9 @@
 // host/train/stop/stop_agreement.h: the call of train.stop_requested() from which on every rank is
-// told true.
+// answered with true.
 //
-// Ranks meet in a collective between two calls, so a rank that leaves one call earlier than the
-// others hangs them. Hence two phases: `prepare` holds each rank's next call and brings back how
-// many calls it has made; `release` says at which one to stop: the one after the highest count,
+// Ranks synchronize in a collective between two calls, so a rank that leaves one call earlier than
+// the others hangs them. Hence two phases: `prepare` holds each rank's next call and brings back
+// how many calls it has made; `release` says at which one to stop: the one after the highest count,
 // which nobody has made yet. Both are answered by the ranks' control threads, whatever Lua does.
 //
 // Pure: no clock, no channel. The caller sends the orders to all ranks that have not left, and

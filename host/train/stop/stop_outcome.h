@@ -12,13 +12,13 @@ namespace rtrain {
 // A stop that is under way.
 struct StopProgress {
   StopKind kind = StopKind::kInterrupt;
-  bool seen = false;         // a rank was told
+  bool seen = false;         // a rank was notified
   bool saved = false;        // a checkpoint was committed since the request
   bool out_of_time = false;  // the grace period passed
 };
 
 // Whether a request of kind `next` counts where one of kind `current` is under way: an order from
-// outside is stronger than a wish of the run itself, and among those the first holds.
+// outside is stronger than a request of the run itself, and among those the first holds.
 bool is_stronger(StopKind next, StopKind current);
 // Somebody outside wants the run to end, however it goes: a failure under way is not retried.
 bool is_from_outside(StopKind kind);

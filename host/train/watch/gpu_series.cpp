@@ -8,7 +8,7 @@
 namespace rtrain {
 namespace {
 
-// An open chunk is written anew with each of its points.
+// An open chunk is written again with each of its points.
 constexpr size_t kChunkPoints = 128;
 constexpr int64_t kMsPerS = 1000;
 

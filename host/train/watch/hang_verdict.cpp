@@ -253,15 +253,15 @@ void HangVerdict::find_quiet(const Ranks& ranks) {
     const bool at_peers = rank.wait && !at_own && (waits_on_device(rank) || is_idle(ranks, i));
     if (bounded || at_peers) continue;
     const double limit_s = std::max(limits_.busy_s, kPauses * tracks_[i].longest_pause_s);
-    const bool proof = quiet_s(i) >= limit_s;
+    const bool fatal = quiet_s(i) >= limit_s;
     const bool at_data = rank.wait && rank.wait->kind == WaitKind::kData;
     const std::string what =
         at_data ? cat("waits for data in ", rank.wait->operation, where(rank.wait->line))
                 : describe(rank);
-    add(at_own ? Kind::kData : Kind::kBusy, i, proof,
+    add(at_own ? Kind::kData : Kind::kBusy, i, fatal,
         cat(what, " for ", seconds(quiet_s(i)),
             " without a batch, an operator, a collective or a report", waiters(ranks, i),
-            proof ? ""
+            fatal ? ""
                   : cat("; it is ended after ", seconds(limit_s),
                         " (busy_threshold_s; "
                         "train.busy(reason, seconds) announces such work)")));
@@ -318,10 +318,10 @@ bool HangVerdict::is_stable(size_t rank, const WaitFacts& wait) {
   return clock_s_ - seen_at >= kProofS;
 }
 
-void HangVerdict::add(Kind kind, size_t rank, bool proof, std::string text) {
-  const std::pair key(static_cast<int>(kind), std::pair(static_cast<int>(rank), proof));
+void HangVerdict::add(Kind kind, size_t rank, bool fatal, std::string text) {
+  const std::pair key(static_cast<int>(kind), std::pair(static_cast<int>(rank), fatal));
   if (!named_.insert(key).second) return;
-  findings_.push_back({kind, static_cast<int>(rank), proof, std::move(text)});
+  findings_.push_back({kind, static_cast<int>(rank), fatal, std::move(text)});
 }
 
 }  // namespace rtrain

@@ -3,7 +3,7 @@
 //
 // Pure: facts of one moment go in, in the order of time; findings come out. It *names* a rank that
 // has shown nothing for the threshold (ten times the longest of its recent pauses, at least 30 s
-// and at most what is configured). It is *proof*, upon which the group is ended, only when waiting
+// and at most what is configured). It is *fatal*, and the group is ended, only when waiting
 // longer cannot help: a stopped process, a collective that another rank will never call, two
 // different collectives at one place in the order, a cycle of waits, every rank waiting while
 // nothing moves; and silence, or work without any sign, for far longer. A slow rank is named and
@@ -30,7 +30,7 @@ namespace rtrain {
 
 struct HangLimits {
   double threshold_s = 600;  // the most that the naming waits
-  double busy_s = 600;  // work without any sign is proof after that, or ten times its longest pause
+  double busy_s = 600;  // work without any sign is fatal after that, or ten times its longest pause
   double silent_s = 600;  // the same for a process whose control thread has stopped
 };
 
@@ -84,7 +84,7 @@ struct HangFinding {
   };
   Kind kind;
   int rank;            // the one that differs
-  bool proof = false;  // end the group
+  bool fatal = false;  // end the group
   std::string text;
 };
 
@@ -105,7 +105,7 @@ class HangVerdict {
     double longest_pause_s = 0;
     double not_stopped_at = 0;
     int samples = 0;  // moments since the last look at who is slow
-    int waits = 0;    // of these, so many in a wait for peers
+    int waits = 0;    // of these, those in a wait for peers
   };
   using Ranks = std::vector<RankFacts>;
 
@@ -124,8 +124,8 @@ class HangVerdict {
   void find_slow(const Ranks& ranks);
 
   std::string waiters(const Ranks& ranks, size_t but) const;
-  void add(HangFinding::Kind kind, size_t rank, bool proof, std::string text);
-  // Whether the wait of that rank, which cannot end, has stood as it is for the time of proof.
+  void add(HangFinding::Kind kind, size_t rank, bool fatal, std::string text);
+  // Whether the wait of that rank, which cannot end, has lasted long enough to be fatal.
   bool is_stable(size_t rank, const WaitFacts& wait);
 
   HangLimits limits_;
@@ -135,7 +135,7 @@ class HangVerdict {
   std::vector<std::pair<double, double>> hopeless_;  // by rank: since_s of the wait, first seen at
   uint64_t mismatch_ = 0;                            // the collective that ranks disagree on
   double mismatch_at_ = 0;
-  std::set<std::pair<int, std::pair<int, bool>>> named_;  // kind, rank, proof
+  std::set<std::pair<int, std::pair<int, bool>>> named_;  // kind, rank, fatal
   bool slow_named_ = false;
   double slow_from_s_ = 0;
   std::vector<HangFinding> findings_;

@@ -20,7 +20,7 @@ namespace rtrain {
 struct ProfilePlan {
   std::vector<int> ranks;
   double seconds = 0;
-  int64_t steps = 0;     // so many reports instead of seconds; 0: seconds count
+  int64_t steps = 0;     // that many reports instead of seconds; 0: seconds count
   double timeout_s = 0;  // of the steps
   bool record_shapes = false;
   std::string stem;  // the files are "<stem>-rank0.json"

@@ -144,7 +144,7 @@ void Watchdog::tell(const HangFinding& finding, const std::vector<RankStack>& st
     }
   }
   save(text, stacks, folder);
-  if (!finding.proof) return;
+  if (!finding.fatal) return;
   stop();
   delegate_.on_hang(finding.rank, Error(Code::kTimeout, cat("the run hangs: ", text),
                                         odd == nullptr ? "" : stack_text(*odd)));

@@ -3,7 +3,7 @@
 //
 // Belongs to the control thread. Every quarter of a second it puts what the ranks show before a
 // HangVerdict; what that finds is named in one line, with every rank's stacks in a folder of the
-// run, and where it is proof the attempt is failed.
+// run, and where it is fatal the attempt is failed.
 #pragma once
 
 #include <chrono>

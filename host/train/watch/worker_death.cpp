@@ -63,7 +63,7 @@ Error worker_death(int rank, const WorkerEnd& end, const LastMoments& last) {
   const std::string who = rank_text(rank, end.pid);
   if (!end.broken.empty()) {
     return Error(Code::kWorkerLost,
-                 cat(who, " was stopped: it sent what is no message: ", end.broken));
+                 cat(who, " was stopped: it sent what is not a message: ", end.broken));
   }
   if (!end.is_child) {
     return Error(Code::kWorkerLost, cat(who, " has gone before its train function returned"));

@@ -21,7 +21,7 @@ struct LastMoments {
 // The error of a worker that ended before its train function returned.
 Error worker_death(int rank, const WorkerEnd& end, const LastMoments& last);
 
-// What the user is told at once, while how it ended is not known yet.
+// What the user sees at once, while how it ended is not known yet.
 std::string death_notice(int rank, int pid, int num_workers);
 
 }  // namespace rtrain

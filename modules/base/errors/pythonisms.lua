@@ -103,7 +103,7 @@ function pythonisms.of_text(text, message)
     local line = line_at(text, at)
     if line and line:find '%S' then
       local advice = pythonisms.of_line(line)
-      -- What is missing at the end of a text is told there.
+      -- What is missing at the end of a text is reported there.
       if advice or at < number then return advice end
     end
   end

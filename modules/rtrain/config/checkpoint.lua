@@ -2,7 +2,7 @@
 
 local schema = require 'rtrain.config.schema'
 
----Which checkpoints of a run are kept. Counterpart: ray.train.CheckpointConfig.
+---Which checkpoints of a run are kept. Ray equivalent: ray.train.CheckpointConfig.
 ---
 ---```lua
 ---local train = require 'rtrain'

@@ -48,7 +48,7 @@ local function check_execution(value)
   return check_one(value)
 end
 
----How the trainer's datasets are split over the workers, and with what they are read. Counterpart: ray.train.DataConfig.
+---How the trainer's datasets are split over the workers, and with what they are read. Ray equivalent: ray.train.DataConfig.
 ---
 ---```lua
 ---local train = require 'rtrain'

@@ -2,9 +2,9 @@
 
 local schema = require 'rtrain.config.schema'
 
-local PREEMPTION = 'preemption is not told from other losses in this version'
+local PREEMPTION = 'preemption is not distinguished from other losses in this version'
 
----What happens when a worker raises or is lost. Counterpart: ray.train.FailureConfig.
+---What happens when a worker raises or is lost. Ray equivalent: ray.train.FailureConfig.
 ---
 ---Three kinds of failures have a budget of their own: errors and losses of workers, groups that did not start, and
 ---preemptions, where the machine or the cores of the run were wanted back. However many ranks fail at a time, it is one
@@ -23,7 +23,7 @@ local PREEMPTION = 'preemption is not told from other losses in this version'
 ---@field controller_failure_limit integer attempts after groups that did not start (default 3; -1: any number)
 ---@field max_preemption_failures integer how often the run may be preempted and go on (default -1: any number); beyond that
 ---  a terminated run does not end with exit code 75, which asks to be started again
----@field reset_after_s? number all three counts begin anew with a failure of an attempt that had run that many seconds
+---@field reset_after_s? number all three counts start from zero with a failure of an attempt that had run that many seconds
 ---  (default nil: they never do, as in Ray)
 ---@field preemption_grace_s number seconds from SIGTERM, or another request to stop, to the end of the workers: 30; after
 ---  Ctrl-C at most 10

@@ -14,7 +14,7 @@ local function check_level(value)
 end
 
 ---Which of rtrain's own messages the terminal shows. The run's record keeps all of them, and neither what the workers print nor
----the lines of reports are messages. Counterpart: ray.train.LoggingConfig.
+---the lines of reports are messages. Ray equivalent: ray.train.LoggingConfig.
 ---
 ---```lua
 ---local train = require 'rtrain'

@@ -24,7 +24,7 @@ local function check_storage_path(value)
   if value:find('^%a[%w+.-]*://') then return REMOTE, 'unsupported' end
 end
 
----The run's name, where its results go and what is kept of it. Counterpart: ray.train.RunConfig.
+---The run's name, where its results go and what is kept of it. Ray equivalent: ray.train.RunConfig.
 ---
 ---```lua
 ---local train = require 'rtrain'

@@ -50,12 +50,12 @@ local function check_resources(value)
   end
 end
 
----How many workers, and what each of them has. Counterpart: ray.train.ScalingConfig. Raises code 'config' for an unknown or
+---How many workers, and what each of them has. Ray equivalent: ray.train.ScalingConfig. Raises code 'config' for an unknown or
 ---wrong field, 'unsupported' for one that this version does not have.
 ---
----With a range the run is **elastic**: it starts as soon as the smaller number of workers has room, with as many as there is
----room for, and waits below that, saying for whom. While it trains it looks every `elastic_resize_monitor_interval_s` seconds
----whether there is room for more or for fewer workers, asks the train function for a checkpoint (`train.stop_requested()`) and
+---With a range the run is **elastic**: it starts as soon as the smaller number of workers fits, with as many as
+---fit, and waits below that, saying for whom. While it trains it looks every `elastic_resize_monitor_interval_s` seconds
+---whether more or fewer workers fit, asks the train function for a checkpoint (`train.stop_requested()`) and
 ---goes on from it with the new number. Room is counted in cores, `resources_per_worker.CPU` (or 1) for each worker;
 ---`rtrain resources` shows them; with use_gpu in GPUs too. What depends on the number of workers (the batch of each, the
 ---learning rate) is best computed from `train.get_context():get_world_size()` at each start of the train function.
@@ -70,7 +70,7 @@ end
 ---@class ScalingConfig
 ---@overload fun(fields?: table): ScalingConfig
 ---@field num_workers integer|{min: integer, max: integer}|'auto' processes that run the train function (default 1);
----  `{min, max}`: as many as there is room for; 'auto': from 1 to what the host has room for; 0 is local mode: the process that
+---  `{min, max}`: as many as fit; 'auto': from 1 to as many as fit the host; 0 is local mode: the process that
 ---  calls fit() runs it itself, with all of rtrain around it, for looking into it with print or a debugger
 ---  (a train function that has not ended 2 s after a stop and its grace period ends with its process, and the run's exit code);
 ---  under torchrun the processes that it has started are the ranks of one run
@@ -80,7 +80,7 @@ end
 ---  that share all cores). `{GPU = x}`, with use_gpu: devices of each worker; 0.5 puts two workers on one device
 ---@field accelerator_type? string what the GPUs have to be, by words of their names: 'H100', 'A100-80G', 'RTX-4090'
 ---@field placement_strategy string accepted for Ray's sake; on one host there is nothing to place
----@field elastic_resize_monitor_interval_s number seconds between two looks at the room for an elastic group (default 60)
+---@field elastic_resize_monitor_interval_s number seconds between two looks at the capacity for an elastic group (default 60)
 local ScalingConfig = schema.define('ScalingConfig', {
   {'num_workers', default = 1, check = check_num_workers},
   {'use_gpu', default = false, check = schema.boolean},

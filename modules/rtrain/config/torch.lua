@@ -3,7 +3,7 @@
 local errors = require 'base.errors'
 local schema = require 'rtrain.config.schema'
 
----The process group of a TorchTrainer's workers. Counterpart: ray.train.torch.TorchConfig.
+---The process group of a TorchTrainer's workers. Ray equivalent: ray.train.torch.TorchConfig.
 ---@class TorchConfig
 ---@overload fun(fields?: table): TorchConfig
 ---@field backend? string what CUDA tensors travel over, 'nccl' or 'gloo'; default: NCCL with `use_gpu`, where no two workers

@@ -1,4 +1,5 @@
--- rtrain/config/validation.lua: ValidationConfig and ValidationTaskConfig: how checkpoints are validated beside the training.
+-- rtrain/config/validation.lua: ValidationConfig and ValidationTaskConfig: how checkpoints are validated alongside the
+-- training.
 
 local args = require 'base.args'
 local schema = require 'rtrain.config.schema'
@@ -12,7 +13,7 @@ local function plain_table(value)
   end
 end
 
----What one validation is called with. Counterpart: ray.train.ValidationTaskConfig.
+---What one validation is called with. Ray equivalent: ray.train.ValidationTaskConfig.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -39,8 +40,8 @@ local function check_remote_kwargs(value)
   return value.num_cpus ~= nil and schema.integer(1)(value.num_cpus) or nil
 end
 
----How checkpoints that `train.report` asks to validate are validated: each in a process of its own, beside the training.
----Counterpart: ray.train.ValidationConfig.
+---How checkpoints that `train.report` asks to validate are validated: each in a process of its own, alongside the training.
+---Ray equivalent: ray.train.ValidationConfig.
 ---
 ---```lua
 ---local train = require 'rtrain'

@@ -11,7 +11,7 @@ function worker_env.problem(value)
   if type(value) ~= 'table' then return 'expected a table name → value' end
   for name, item in next, value do
     if type(name) ~= 'string' or name == '' or name:find '[=%z]' then
-      return ("%s is no name of a variable"):format(type(name) == 'string' and ("'%s'"):format(name) or tostring(name))
+      return ("%s is not a name of a variable"):format(type(name) == 'string' and ("'%s'"):format(name) or tostring(name))
     end
     if type(item) ~= 'string' and type(item) ~= 'number' or type(item) == 'string' and item:find '%z' then
       return ('%s is a %s, expected a string'):format(name, type(item))

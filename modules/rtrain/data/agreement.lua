@@ -1,6 +1,6 @@
 -- rtrain/data/agreement.lua: equally many rows on all ranks where no rank can know how many there will be.
 --
--- A plan that filters gives each rank a different number of rows. The ranks meet in rounds over the attempt's key-value
+-- A plan that filters gives each rank a different number of rows. The ranks synchronize in rounds over the attempt's key-value
 -- store: each says how many rows it has ready, or that it has no more, and all go on to the smallest of these numbers.
 -- When the rank with the smallest number has no more rows the epoch ends there for all; what others have left is dropped.
 -- A rank that does not come to a round is named after the deadline.
@@ -20,7 +20,7 @@ local MOST_BYTES = 64 * 2 ^ 20
 ---@field world_size integer
 ---@field timeout_s number
 
----Arguments: options; on_wait, a function that is told how many seconds each round took.
+---Arguments: options; on_wait, a function that is called with the seconds that each round took.
 ---@class data.Agreement
 ---@overload fun(options: data.AgreementOptions, on_wait?: fun(seconds: number)): data.Agreement
 local Agreement = class('Agreement')
@@ -43,7 +43,7 @@ local function told_by(self, loop, round, rank)
 end
 
 -- One round: the number of rows that every rank can give, and whether there are no more.
-local function meet(self, state)
+local function synchronize(self, state)
   local before = monotonic()
   state.round = state.round + 1
   local own_key = key_of(self, state.loop, state.round, self._rank)
@@ -96,7 +96,7 @@ function Agreement:blocks(next_block, batch_size)
       if state.is_last then return nil end
       gather(state, batches * batch_size)
       batches = math.min(2 * batches, MOST_BATCHES)
-      meet(self, state)
+      synchronize(self, state)
     end
     return hand_out(state)
   end

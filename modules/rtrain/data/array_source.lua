@@ -37,7 +37,7 @@ local function file_block(self, name, path)
   error(block, 0)
 end
 
--- The files of the first column decide on the blocks; other columns stand beside them.
+-- The files of the first column decide on the blocks; other columns follow them.
 local function load(self)
   local first = self._columns[1]
   local blocks = {}

@@ -36,7 +36,7 @@ local current = setmetatable({}, {
 
 ---How datasets are executed in this process: num_threads (default: those of PyTorch; 0 runs everything where it is used),
 ---memory_bytes (64 MiB: blocks that wait to be used), target_max_block_size (4 MiB: blocks are read in pieces of at most
----about this size). Counterpart: ray.data.DataContext.
+---about this size). Ray equivalent: ray.data.DataContext.
 ---@class rtrain.data.DataContext
 ---@field num_threads integer
 ---@field memory_bytes integer

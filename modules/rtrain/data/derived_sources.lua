@@ -130,7 +130,7 @@ function ReorderedSource:fragments(context)
   return out
 end
 
----The rows of a plan of fused operators, so that they may stand beside others'.
+---The rows of a plan of fused operators, so that they may be put next to others'.
 ---@class data.PlanSource: data.Source
 ---@overload fun(plan: data.Plan): data.PlanSource
 local PlanSource = Derived:extend('PlanSource')

@@ -10,7 +10,7 @@ local class = require 'base.class'
 local row_order = require 'rtrain.data.row_order'
 local Spill = require 'rtrain.data.spill'
 
--- A run is written in so many blocks, or fewer that are not tiny: merging holds one of each run. Of each it gives so many
+-- A run is written in that many blocks, or fewer that are not tiny: merging holds one of each run. Of each it gives that many
 -- samples.
 local PIECES, PIECE_BYTES, SAMPLES = 64, 2 ^ 12, 256
 local OUTPUT_BYTES, OUTPUT_ROWS = 4 * 2 ^ 20, 4096

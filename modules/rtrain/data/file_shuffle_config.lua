@@ -5,7 +5,7 @@ local class = require 'base.class'
 local errors = require 'base.errors'
 
 ---A random order of the files for each epoch. Arguments: {seed, reseed_after_execution = true}: without a seed that of the
----execution counts; with reseed_after_execution = false all epochs have the same order. Counterpart:
+---execution counts; with reseed_after_execution = false all epochs have the same order. Ray equivalent:
 ---ray.data.FileShuffleConfig.
 ---
 ---```lua

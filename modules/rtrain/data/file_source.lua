@@ -38,7 +38,7 @@ function FileSource:ordered_paths(context)
   return out
 end
 
--- A fragment for each file: sources with smaller pieces define it anew.
+-- A fragment for each file: sources with smaller pieces override it.
 function FileSource:fragments(context)
   local out = {}
   for i, path in ipairs(self:ordered_paths(context)) do out[i] = {path = path} end

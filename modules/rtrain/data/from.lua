@@ -31,7 +31,7 @@ local function rows_of(items)
   for i, item in ipairs(items) do
     if is_row(item) ~= has_names then
       errors.raise('argument', ('from_items: item %d is %s, the first one is %s'):format(i,
-        is_row(item) and 'a row' or 'no row', has_names and 'a row {column = value}' or 'none'))
+        is_row(item) and 'a row' or 'not a row', has_names and 'a row {column = value}' or 'none'))
     end
     rows[i] = has_names and item or {item = item}
   end
@@ -41,7 +41,7 @@ end
 local items_signature = args.signature('from_items', {'items', {'parallelism'}, {'override_num_blocks'}})
 
 ---A dataset of a list: tables with names are rows, other values go into the column `item`. Numbers become int64 where all of
----a column are whole, else float64. Arguments: items, {override_num_blocks}. Counterpart: ray.data.from_items.
+---a column are whole, else float64. Arguments: items, {override_num_blocks}. Ray equivalent: ray.data.from_items.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -61,7 +61,7 @@ end
 
 local range_signature = args.signature('range', {'n', {'parallelism'}, {'concurrency'}, {'override_num_blocks'}})
 
----The numbers 0 … n - 1 in the int64 column `id`. Arguments: n, {override_num_blocks}. Counterpart: ray.data.range.
+---The numbers 0 … n - 1 in the int64 column `id`. Arguments: n, {override_num_blocks}. Ray equivalent: ray.data.range.
 ---@return rtrain.data.Dataset
 function from.range(...)
   local a = range_signature:bind(...)
@@ -72,7 +72,7 @@ end
 local range_tensor_signature = args.signature('range_tensor', {'n', {'shape', {1}}, {'override_num_blocks'}})
 
 ---Tensors of int64 in the column `data`, the i-th one filled with i. Arguments: n, {shape = {1}, override_num_blocks}.
----Counterpart: ray.data.range_tensor.
+---Ray equivalent: ray.data.range_tensor.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -92,7 +92,7 @@ end
 
 ---The samples of a torch.utils.data.Dataset in the column `item`: the value that get(i) returns, or a list where it returns
 ---several. Labels that the dataset declares as int64 are int64 cdata, so that they keep their type in a column of their own.
----Samples are made in threads. Counterpart: ray.data.from_torch.
+---Samples are made in threads. Ray equivalent: ray.data.from_torch.
 ---@param dataset data.Dataset
 ---@return rtrain.data.Dataset
 ---

@@ -50,7 +50,7 @@ local GAP_ROWS = 4096
 
 ---A dataset as a loop sees it; in a train function the rank's shard of it. Made by train.get_dataset_shard and
 ---Dataset:iterator, which give it its options. Each loop is a new epoch: the pipeline runs again, with new random orders.
----Counterpart: ray.data.DataIterator.
+---Ray equivalent: ray.data.DataIterator.
 ---@class rtrain.data.DataIterator
 ---@overload fun(options: data.IteratorOptions): rtrain.data.DataIterator
 local DataIterator = class('DataIterator', nil, {userdata = true})
@@ -166,7 +166,7 @@ local function batching_of(owner, options)
   }
 end
 
----Rows one by one, as tables column → value; absent where a value is null. Counterpart: DataIterator.iter_rows.
+---Rows one by one, as tables column → value; absent where a value is null. Ray equivalent: DataIterator.iter_rows.
 ---@return data.Loop
 function DataIterator:iter_rows()
   return Loop(self, {batch_size = 1, prefetch_batches = 1}, function(block) return block:row(0) end)
@@ -181,11 +181,11 @@ local function check_format(format)
 end
 
 ---Batches as tables column → tensor, or list for strings and Lua values (torch.none where a row is null). All are full but
----the last one. Counterpart: DataIterator.iter_batches.
+---the last one. Ray equivalent: DataIterator.iter_batches.
 ---@param options? {prefetch_batches: integer, batch_size: integer|string, batch_format: string, drop_last: boolean,
 ---  local_shuffle_buffer_size: integer, local_shuffle_seed: integer} batch_size = 256, 'none' for blocks as they come, of
 ---  which ranks may have different numbers; prefetch_batches = 1: rows are read ahead in threads, with 0 in the loop itself;
----  drop_last = false; local_shuffle_buffer_size: each batch is drawn from at least so many rows
+---  drop_last = false; local_shuffle_buffer_size: each batch is drawn from at least that many rows
 ---@return data.Loop
 ---
 ---```lua
@@ -207,7 +207,7 @@ local function check_pinned(pin_memory)
   end
 end
 
----Batches as tables column → tensor on this worker's device; strings stay lists. Counterpart:
+---Batches as tables column → tensor on this worker's device; strings stay lists. Ray equivalent:
 ---DataIterator.iter_torch_batches.
 ---@param options? {prefetch_batches: integer, batch_size: integer|string, dtypes: string|table<string, string>,
 ---  device: string, collate_fn: (fun(batch: table): any), drop_last: boolean, local_shuffle_buffer_size: integer,
@@ -265,7 +265,7 @@ end
 ---Where this rank is, as plain data to be saved with a checkpoint: after c batches of a loop a shard that gets it by
 ---`load_state` gives exactly the rest of the epoch, then goes on with the next. All ranks take equal steps, so that rank 0's
 ---state serves all. With another number of workers, batch size or local shuffle, the rows that no rank has had are
----dealt out anew, each once.
+---dealt out again, each once.
 ---@return table state
 ---
 ---```lua

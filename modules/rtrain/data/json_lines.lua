@@ -6,7 +6,7 @@ local json_lines = {}
 
 local CHUNK = 2 ^ 16
 
--- Whether the file's first character that is no blank is '['.
+-- Whether the file's first character that is not a blank is '['.
 local function is_array(path)
   local file = assert(io.open(path, 'rb'))
   local found

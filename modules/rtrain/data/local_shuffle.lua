@@ -59,7 +59,7 @@ end
 ---@field round integer
 ---@field skip integer rows that the round has handed out
 
----Where the shuffle of so many rows stands when it has handed out some of them.
+---Where the shuffle of that many rows stands when it has handed out some of them.
 ---@param num_rows integer of the whole sequence
 ---@param taken integer
 ---@return data.ShufflePosition

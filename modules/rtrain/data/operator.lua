@@ -56,7 +56,7 @@ end
 ---@return {name: string, type: string}[]|nil
 function Operator:schema_of(schema) return schema and nil end
 
----The number of rows that become of so many, or nil when only the data can tell.
+---The number of rows that become of that many, or nil when only the data can tell.
 ---@param num_rows integer
 ---@return integer|nil
 function Operator:rows_of(num_rows) return self.preserves_rows and num_rows or nil end

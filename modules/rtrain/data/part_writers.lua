@@ -114,7 +114,7 @@ local CHUNK = 2 ^ 20
 function NumpyPart:close()
   local of = Block.concat(self.blocks):column(self.name)
   if not column.is_tensor(of) or not DESCR[of.dtype] then
-    errors.raise('argument', ("write_numpy: column '%s' is no array but %s"):format(self.name, column.type_of(of)))
+    errors.raise('argument', ("write_numpy: column '%s' is not an array but %s"):format(self.name, column.type_of(of)))
   end
   local tensor = of:contiguous()
   check_write(self.path, self.file:write(header(tensor)))

@@ -1,7 +1,7 @@
 -- rtrain/data/position.lua: which rows of which epoch a rank takes, and how far it is: plain data that a checkpoint holds.
 --
 -- The rows of an epoch are dealt out as intervals of its order, equally many to each rank. All ranks take equal steps, so
--- that one rank's state says what every rank has had: a run that goes on with another number of workers deals out anew what
+-- that one rank's state says what every rank has had: a run that goes on with another number of workers deals out again what
 -- none of them has had, each row once. With the same number each rank goes on exactly where it was.
 
 local args = require 'base.args'
@@ -134,7 +134,7 @@ function Position:begin(num_rows, batching)
   return out
 end
 
----So many rows were handed out.
+---That many rows were handed out.
 ---@param rows integer
 function Position:advance(rows) self._state.rows = self._state.rows + rows end
 
@@ -196,8 +196,8 @@ function Position:load_state(state)
   args.options(state, STATE_FIELDS, 'load_state')
   local problem = problem_of(state)
   if problem then
-    errors.raise('argument', ("load_state: this is no state of a dataset shard: its field '%s' is missing or wrong"):format(
-      problem))
+    errors.raise('argument', ("load_state: this is not the state of a dataset shard: its field '%s' is missing or wrong")
+      :format(problem))
   end
   self._loaded, self._state, self.seed = copy(state), nil, state.seed
   self._next_epoch = state.epoch + 1

@@ -48,7 +48,7 @@ local parquet_signature = signature('read_parquet', {'columns'}, {'image_mode'},
 ---(structs of bytes and path) are decoded to uint8 (h, w, c). Lists and structs become Lua tables. Arguments: paths (a
 ---file, a folder, a pattern or a list of these), {columns, include_paths = false, file_extensions = {'parquet'},
 ---ignore_missing_paths = false, shuffle ('files' or a FileShuffleConfig), image_mode ('L', 'RGB', …), image_size
----({height, width})}. Counterpart: ray.data.read_parquet.
+---({height, width})}. Ray equivalent: ray.data.read_parquet.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -80,7 +80,7 @@ local csv_signature = signature('read_csv', unpack(csv_parameters))
 ---The rows of CSV files. Types come from the first rows of each file, unless column_types says them. Arguments: paths (a
 ---file, a folder, a pattern or a list of these), {include_paths = false, file_extensions = {'csv'}, ignore_missing_paths
 ---= false, shuffle, delimiter = ',', quote = '"', escape, newlines_in_values = true, null_values, strings_can_be_null =
----false, column_types ({name = 'float32'}), header = true, column_names, columns, skip_rows = 0}. Counterpart:
+---false, column_types ({name = 'float32'}), header = true, column_names, columns, skip_rows = 0}. Ray equivalent:
 ---ray.data.read_csv.
 ---@return rtrain.data.Dataset
 function read.read_csv(...)
@@ -95,7 +95,7 @@ local json_signature = signature('read_json', {'lines'}, {'column_types'})
 
 ---The rows of files of JSON lines, or of one JSON array of objects each. Lists and objects in them become Lua tables.
 ---Arguments: paths (a file, a folder, a pattern or a list of these), {include_paths = false, file_extensions = {'json',
----'jsonl'}, ignore_missing_paths = false, shuffle, lines (both forms are recognized), column_types}. Counterpart:
+---'jsonl'}, ignore_missing_paths = false, shuffle, lines (both forms are recognized), column_types}. Ray equivalent:
 ---ray.data.read_json.
 ---@return rtrain.data.Dataset
 function read.read_json(...)
@@ -107,7 +107,7 @@ local text_signature = signature('read_text', {'encoding', 'utf-8'}, {'drop_empt
 
 ---The lines of text files in the column `text`. Arguments: paths (a file, a folder, a pattern or a list of these),
 ---{include_paths = false, file_extensions, ignore_missing_paths = false, shuffle, encoding = 'utf-8', drop_empty_lines =
----true}. Counterpart: ray.data.read_text.
+---true}. Ray equivalent: ray.data.read_text.
 ---@return rtrain.data.Dataset
 function read.read_text(...)
   local a = text_signature:bind(...)
@@ -122,7 +122,7 @@ local images_signature = signature('read_images', {'size'}, {'mode'})
 ---Image files (JPEG, PNG) in the column `image`: uint8 (h, w, c); of one size they make tensors. Arguments: paths (a
 ---file, a folder, a pattern or a list of these), {include_paths = false, file_extensions = {'png', 'jpg', 'jpeg'},
 ---ignore_missing_paths = false, shuffle, size ({height, width}), mode ('L', 'RGB', 'RGBA'; default as in the file)}.
----Counterpart: ray.data.read_images.
+---Ray equivalent: ray.data.read_images.
 ---@return rtrain.data.Dataset
 function read.read_images(...)
   local a = images_signature:bind(...)
@@ -134,7 +134,7 @@ end
 local binary_signature = signature 'read_binary_files'
 
 ---Files as they are, in the column `bytes`. Arguments: paths (a file, a folder, a pattern or a list of these),
----{include_paths = false, file_extensions, ignore_missing_paths = false, shuffle}. Counterpart: ray.data.read_binary_files.
+---{include_paths = false, file_extensions, ignore_missing_paths = false, shuffle}. Ray equivalent: ray.data.read_binary_files.
 ---@return rtrain.data.Dataset
 function read.read_binary_files(...)
   local a = binary_signature:bind(...)
@@ -182,8 +182,8 @@ local function load_numpy(path) return require('torch').load_numpy(path) end
 
 ---Arrays that NumPy saved: of .npy files in the column `data`, of .npz files one column for each array. They are read
 ---into memory as a whole. Arguments: paths (a file, a folder, a pattern, a list of these, or {name = path} for columns
----beside each other), {include_paths = false, file_extensions = {'npy', 'npz'}, ignore_missing_paths = false}.
----Counterpart: ray.data.read_numpy.
+---next to each other), {include_paths = false, file_extensions = {'npy', 'npz'}, ignore_missing_paths = false}.
+---Ray equivalent: ray.data.read_numpy.
 ---
 ---```lua
 ---local data = require 'rtrain.data'

@@ -4,7 +4,7 @@ local class = require 'base.class'
 local count = require 'rtrain.data.count'
 local monotonic = require('base._system').monotonic
 
----What each operator of an execution did so far; prints as text. Counterpart: Dataset.stats().
+---What each operator of an execution did so far; prints as text. Ray equivalent: Dataset.stats().
 ---@class data.Stats
 local Stats = class('Stats')
 

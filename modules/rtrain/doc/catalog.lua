@@ -59,7 +59,7 @@ local function key_names(value)
   return names
 end
 
----The public names of a module's table, sorted. Of torch those without LibTorch: operators come beside them.
+---The public names of a module's table, sorted. Of torch those without LibTorch: operators come in addition.
 ---@param value table
 ---@return string[]
 function catalog.names(value)

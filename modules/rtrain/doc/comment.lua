@@ -25,7 +25,7 @@ local read_type
 
 local function skip_spaces(text, at) return text:match('^%s*()', at) end
 
--- The end of `item, item` up to the closing bracket, each read by read_item; nil when it is no such list.
+-- The end of `item, item` up to the closing bracket, each read by read_item; nil when it is not such a list.
 local function read_list(text, at, closing, read_item)
   at = skip_spaces(text, at)
   if text:sub(at, at) == closing then return at + 1 end

@@ -65,7 +65,7 @@ local function add_parameter(params, text, keyword)
   }
 end
 
--- What makes a tensor from nothing takes requires_grad too, which is no part of ATen's schema.
+-- What makes a tensor from nothing takes requires_grad too, which is not part of ATen's schema.
 local function add_requires_grad(params)
   for i, param in ipairs(params) do
     if param.name == 'pin_memory' then
@@ -104,7 +104,7 @@ local function mark_self(params)
   if params[1] and params[1].type == 'torch.Tensor' then params[1].is_self = true end
 end
 
--- The one list of integers that may be written without braces: it is the only parameter beside self.
+-- The one list of integers that may be written without braces: it is the only parameter other than self.
 local function takes_many(params)
   local lists, others = 0, 0
   for _, param in ipairs(params) do
@@ -143,7 +143,7 @@ end
 
 ---Every way to call an operator.
 ---@param name string
----@return DocCall[] calls in the order in which they are tried; empty for a name that is no operator
+---@return DocCall[] calls in the order in which they are tried; empty for a name that is not an operator
 function operator.calls(name)
   local calls = {}
   for i, signature in ipairs(require('torch._C').op_signatures(name)) do calls[i] = operator.read(signature) end

@@ -238,7 +238,7 @@ function signature.of_class(of, entry)
   if of._fields and type(of._fields[1]) == 'table' then return {params = config_params(of, entry), results = results} end
   local init = of.init
   local own = init and source.of_function(init)
-  -- Optimizers declare their options beside init.
+  -- Optimizers declare their options next to init.
   local bound = of._options and of._options.signature or init and args.signature_of(init)
   if bound then return {params = bound_params(bound, {entry, own}), results = results} end
   local items = own and own.doc.params or {}

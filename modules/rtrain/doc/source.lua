@@ -30,7 +30,7 @@ local function subject_of(line)
   return {name = line:match "^[%w_.]+%(?%s*'([%w_]+)'" or line:match "^[%w_.]+%([%w_]+%)%('([%w_]+)'"}
 end
 
--- A comment above a loop names what the loop defines, 'max_pool1d, max_pool2d: …'; the words behind are for all of them.
+-- A comment above a loop names what the loop defines, 'max_pool1d, max_pool2d: …'; the text behind it is for all of them.
 local function take_names(entry)
   local first = entry.doc.paragraphs[1] or ''
   local list, rest = first:match '^([%w_]+, [%w_, ]+): (.*)$'
@@ -70,7 +70,7 @@ local function load_text(module)
   return texts[module] or nil
 end
 
----What the module documents, in the order of its text; nothing for a name that is no module of rtrain's.
+---What the module documents, in the order of its text; nothing for a name that is not a module of rtrain's.
 ---@param module string
 ---@return DocEntry[]
 function source.entries(module)

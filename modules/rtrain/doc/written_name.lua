@@ -39,7 +39,7 @@ local function written_name(text)
   local parts = split(plain)
   local object = #parts > 1 and OBJECTS[parts[1]] or nil
   local alias = object or ALIASES[parts[1] or '']
-  -- `x` alone is no tensor.
+  -- `x` alone is not a tensor.
   if not alias or (parts[1] == 'x' and #parts == 1) then return parts, false end
   return split(alias .. plain:sub(#parts[1] + 1)), object ~= nil
 end

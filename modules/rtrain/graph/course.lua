@@ -5,7 +5,7 @@
 
 local class = require 'base.class'
 
--- DistributedDataParallel builds its buckets anew and sets up its statistics in the first steps.
+-- DistributedDataParallel builds its buckets again and sets up its statistics in the first steps.
 local WARMUP_WITH_DDP = 11
 -- So often may the arguments or the captured options change before that is taken for their nature.
 local MOST_RESTARTS = 8
@@ -38,7 +38,7 @@ function Course:fail(reason)
   return 'eager', 'it runs without a CUDA graph from here on: ' .. reason
 end
 
--- The warm-up begins anew, with this call.
+-- The warm-up begins again, with this call.
 local function restart(self, why)
   self._restarts, self._warm, self.state = self._restarts + 1, 0, 'warming up'
   if self._restarts > MOST_RESTARTS then
@@ -63,7 +63,7 @@ local function replay(self, facts)
   local action, note = restart(self, facts.change)
   if action then return action, note end
   self._warm = 1
-  return 'warm', 'it is captured anew: ' .. facts.change
+  return 'warm', 'it is captured again: ' .. facts.change
 end
 
 ---@param facts rtrain.graph.Facts

@@ -177,7 +177,7 @@ end
 ---* What it returns are the graph's own tensors, without a history: the next call overwrites them; `clone()` what is kept.
 ---* Put forward, backward, `optimizer:step()` and `zero_grad()` into it. Adam, AdamW, SGD, Adagrad, Adadelta, Adamax, RMSprop,
 ---  Rprop and Muon can be inside, learning-rate schedules too (outside of the step): each replay reads the rate. Options that
----  change otherwise (`betas` by OneCycleLR's cycle_momentum), or a loaded state, make it warm up and capture anew.
+---  change otherwise (`betas` by OneCycleLR's cycle_momentum), or a loaded state, make it warm up and capture again.
 ---* A GradScaler can be inside with Adam, AdamW, SGD or Adagrad, autocast too. Random numbers are new in each replay.
 ---* Once there is a graph, zero_grad outside of it zeroes gradients on the GPU in place.
 ---

@@ -4,7 +4,7 @@ local class = require 'base.class'
 
 ---Functions that train.loop calls on every rank, in the order of the list `callbacks`; each may be left out. What decides
 ---how the loop goes on (should_stop) has to decide alike on every rank: `loop.callback_metrics` are equal on all of them.
----Counterpart: lightning.pytorch.callbacks.Callback.
+---Lightning equivalent: lightning.pytorch.callbacks.Callback.
 ---
 ---| hook | is called |
 ---|---|---|

@@ -6,7 +6,7 @@ local errors = require 'base.errors'
 local Monitor = require 'rtrain.loop.monitor'
 
 ---Ends the loop when a metric has not become better for `patience` validations (epochs, without a validation).
----Counterpart: lightning.pytorch.callbacks.EarlyStopping.
+---Lightning equivalent: lightning.pytorch.callbacks.EarlyStopping.
 ---
 ---```lua
 ---local train = require 'rtrain'

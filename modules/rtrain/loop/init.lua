@@ -4,7 +4,7 @@ local namespace = require 'base.namespace'
 
 ---Trains a model, in the train function: epochs of batches, split over the workers, with validation, callbacks, accumulated
 ---and clipped gradients and mixed precision; each epoch is reported, with a checkpoint. A run that goes on does so in the
----middle of an epoch. Counterpart: lightning.pytorch.Trainer.fit.
+---middle of an epoch. Lightning equivalent: lightning.pytorch.Trainer.fit.
 ---@param options train.loop.Options
 ---@return {epochs: integer, steps: integer, reason: string, metrics: table} done how far it came and why it ended:
 ---  'max_epochs', 'max_steps', or what a callback said

@@ -5,7 +5,7 @@ local Callback = require 'rtrain.loop.callback'
 local class = require 'base.class'
 
 ---Puts the learning rate of each parameter group among the metrics: `lr-SGD`, or `lr-SGD/pg1`, `lr-SGD/pg2`, … of several
----groups. Counterpart: lightning.pytorch.callbacks.LearningRateMonitor.
+---groups. Lightning equivalent: lightning.pytorch.callbacks.LearningRateMonitor.
 ---
 ---```lua
 ---local torch, train = require 'torch', require 'rtrain'

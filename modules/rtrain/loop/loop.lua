@@ -13,7 +13,7 @@ local Progress = require 'rtrain.loop.progress'
 local torch = require 'torch'
 local train = require 'rtrain'
 
----What callbacks get, beside its own fields those of its progress.
+---What callbacks get, in addition to its own fields those of its progress.
 ---@class train.loop.Loop
 ---@field model nn.Module as prepare_model gave it
 ---@field optimizer optim.Optimizer
@@ -278,7 +278,7 @@ function Loop:_step_scheduler()
   local key = options.lr_scheduler_monitor or 'val_loss'
   local value = self.callback_metrics[key]
   if value == nil then
-    errors.raise('argument', ("train.loop: lr_scheduler_monitor = '%s' is no metric of this loop%s"):format(key,
+    errors.raise('argument', ("train.loop: lr_scheduler_monitor = '%s' is not a metric of this loop%s"):format(key,
       errors.suggestion(key, ordered.keys(self.callback_metrics))))
   end
   scheduler:step(value)

@@ -7,7 +7,7 @@ local Monitor = require 'rtrain.loop.monitor'
 
 ---Says at which epochs and steps the loop saves. How many checkpoints stay, and which are the best, is the run's
 ---CheckpointConfig. Without one in `callbacks` the loop saves at the end of every epoch.
----Counterpart: lightning.pytorch.callbacks.ModelCheckpoint.
+---Lightning equivalent: lightning.pytorch.callbacks.ModelCheckpoint.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -27,7 +27,7 @@ end
 
 ---@param options? {monitor: string, mode: string, every_n_epochs: integer, every_n_train_steps: integer,
 ---  save_last: boolean, checkpoint_upload_mode: string} monitor: save at epochs that make this metric better (mode 'min' or
----  'max'), else at each; every_n_epochs = 1; every_n_train_steps: in the middle of an epoch too, after so many steps of the
+---  'max'), else at each; every_n_epochs = 1; every_n_train_steps: in the middle of an epoch too, after that many steps of the
 ---  optimizer; save_last = true: the last epoch in any case; checkpoint_upload_mode = 'SYNC'
 function ModelCheckpoint:init(options)
   options = args.options(options, OPTIONS, 'ModelCheckpoint')

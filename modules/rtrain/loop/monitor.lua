@@ -24,7 +24,7 @@ end
 function Monitor:value(metrics)
   local value = metrics[self.key]
   if type(value) == 'number' then return value end
-  errors.raise('argument', ("%s: monitor = '%s' is no metric of this loop%s"):format(self._owner, self.key,
+  errors.raise('argument', ("%s: monitor = '%s' is not a metric of this loop%s"):format(self._owner, self.key,
     errors.suggestion(self.key, ordered.keys(metrics))))
 end
 

@@ -29,12 +29,12 @@ local function are_callbacks(value)
   if type(value) ~= 'table' or class.of(value) then return 'expected a list of callbacks' end
   for i, callback in ipairs(value) do
     if not class.is(callback, Callback) then
-      return ('number %d is no train.loop.Callback'):format(i)
+      return ('number %d is not a train.loop.Callback'):format(i)
     end
   end
 end
 
----What train.loop takes. Counterpart: lightning.pytorch.Trainer, and the methods of a LightningModule.
+---What train.loop takes. Lightning equivalent: lightning.pytorch.Trainer, and the methods of a LightningModule.
 ---@class train.loop.Options
 ---@field model nn.Module made ready for all workers here (prepare_model), unless it is already
 ---@field training_step fun(model: nn.Module, batch: any, batch_idx: integer): torch.Tensor|table the loss (), or a table with

@@ -7,7 +7,7 @@ local metrics_text = require 'rtrain.metrics.text'
 local time = require 'rtrain.time'
 
 ---Rank 0 prints a line every `refresh_rate` batches: `epoch 0  50/469  12.3 it/s  loss=0.41`. Workers have no terminal of
----their own, so a bar is a line. Counterpart: lightning.pytorch.callbacks.TQDMProgressBar.
+---their own, so a bar is a line. Lightning equivalent: lightning.pytorch.callbacks.TQDMProgressBar.
 ---@class train.loop.ProgressBar: train.loop.Callback
 ---@overload fun(options?: table): train.loop.ProgressBar
 local ProgressBar = Callback:extend('ProgressBar')

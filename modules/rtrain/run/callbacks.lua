@@ -65,7 +65,7 @@ end
 ---@return boolean whether there are none
 function Callbacks:is_empty() return #self._list == 0 end
 
----Calls a function of the user's; what it raises is told and goes no further.
+---Calls a function of the user's; what it raises is reported and goes no further.
 ---@param what string for the message
 ---@param fn function
 ---@param ... any its arguments

@@ -1,4 +1,4 @@
--- rtrain/run/launch.lua: fit(): what the controller is told, and the loop over what it tells back.
+-- rtrain/run/launch.lua: fit(): what the controller is given, and the loop over its events.
 --
 -- The flags of `rtrain run` override the script; they are in package.loaded['rtrain._flags'], absent under `rtrain exec`.
 
@@ -52,7 +52,7 @@ local function check_resume(flags, run_config)
   errors.raise('config', ("resume = '%s' without a name: give the run to go on with (--name, RunConfig.name)"):format(resume))
 end
 
--- --gpus: 'all' is a worker for each device, a number as many devices; with -n they are dealt out to so many workers, and
+-- --gpus: 'all' is a worker for each device, a number as many devices; with -n they are dealt out to that many workers, and
 -- 'all' is one each. 0 is the CPU.
 local function with_gpus(scaling, gpus, num_workers)
   if gpus == '0' then return scaling:without_gpus() end

@@ -35,7 +35,7 @@ local function check(place)
   end
 end
 
--- Of one job, and of one start of it, alone: a restart must not meet processes of the start before.
+-- Of one job, and of one start of it, alone: a restart must not reach processes of the start before.
 local function socket_name(getenv)
   local parts = {}
   for _, name in ipairs {'MASTER_ADDR', 'MASTER_PORT', 'WORLD_SIZE', 'TORCHELASTIC_RUN_ID', 'TORCHELASTIC_RESTART_COUNT'} do

@@ -13,10 +13,10 @@ local local_worker = {}
 -- Each attempt begins with the config as it was given.
 local function fresh(config) return closure.load(closure.dump(config)) end
 
--- What ends the attempt from outside is raised at any line until the seat is disarmed, once: also between these.
-local function run_and_disarm(seat, attempt, pump)
+-- What ends the attempt from outside is raised at any line until the endpoint is disarmed, once: also between these.
+local function run_and_disarm(endpoint, attempt, pump)
   local ok, value = xpcall(worker.run, errors.wrap, attempt, pump)
-  seat:disarm()
+  endpoint:disarm()
   return ok, value
 end
 
@@ -26,28 +26,28 @@ end
 ---@param pump function takes the run's events; called while the train function waits, and after each report
 ---@param is_joined? boolean the controller is another process
 function local_worker.serve(fd, job, pump, is_joined)
-  local has_seat, seat
+  local has_endpoint, endpoint
   -- What the display and callbacks print is not the train function's.
   local function pump_apart()
-    if not has_seat then return pump() end
-    seat:pause_output()
+    if not has_endpoint then return pump() end
+    endpoint:pause_output()
     local ok, problem = xpcall(pump, errors.wrap)
-    seat:resume_output()
+    endpoint:resume_output()
     if not ok then error(problem, 0) end
   end
-  has_seat, seat = pcall(require('rtrain._local').join, fd, pump_apart, is_joined)
-  if not has_seat then return end  -- the run is being ended: the controller knows why
+  has_endpoint, endpoint = pcall(require('rtrain._local').join, fd, pump_apart, is_joined)
+  if not has_endpoint then return end  -- the run is being ended: the controller knows why
   local attempt = {
     kind = job.kind, train_loop_per_worker = job.train_loop_per_worker, train_loop_config = fresh(job.train_loop_config),
     datasets = job.worker_datasets, validation_config = job.validation_config, gpus = job.gpus,
   }
-  local disarmed, ok, value = pcall(run_and_disarm, seat, attempt, pump_apart)
+  local disarmed, ok, value = pcall(run_and_disarm, endpoint, attempt, pump_apart)
   if not disarmed then ok, value = false, errors.wrap(ok) end
-  if ok then ok, value = xpcall(seat.finish, errors.wrap, seat, value) end
-  if not ok then seat:fail(value) end
+  if ok then ok, value = xpcall(endpoint.finish, errors.wrap, endpoint, value) end
+  if not ok then endpoint:fail(value) end
   local ended, problem = xpcall(worker.finish, errors.wrap)
-  if ok and not ended then seat:fail(problem) end
-  seat:leave()
+  if ok and not ended then endpoint:fail(problem) end
+  endpoint:leave()
 end
 
 return local_worker

@@ -14,9 +14,9 @@ function StopCondition.problem(value)
     return 'expected function(metrics) → boolean, or a table metric → threshold'
   end
   for name, threshold in next, value do
-    if type(name) ~= 'string' then return ('the key %s is no name of a metric'):format(tostring(name)) end
+    if type(name) ~= 'string' then return ('the key %s is not a name of a metric'):format(tostring(name)) end
     if type(threshold) ~= 'number' or threshold ~= threshold then
-      return ("the threshold of '%s' is no number: the run ends when the metric is at least that"):format(name)
+      return ("the threshold of '%s' is not a number: the run ends when the metric is at least that"):format(name)
     end
   end
 end

@@ -28,7 +28,7 @@ function storage.problem(value, needed)
     if not known then
       return ("unknown function '%s'%s"):format(tostring(name), errors.suggestion(tostring(name), NAMES))
     end
-    if type(fn) ~= 'function' then return ('%s is no function'):format(name) end
+    if type(fn) ~= 'function' then return ('%s is not a function'):format(name) end
   end
   if needed and value[needed] == nil then return ('it needs the function %s'):format(needed) end
 end

@@ -12,7 +12,7 @@ local OPTIONS = {'find_unused_parameters', 'gradient_as_bucket_view', 'static_gr
 
 ---Wraps a model: the module itself is `.module`, and `parameters`, `state_dict`, `train`, … are those of a module that has
 ---it as its child, as in PyTorch. All ranks begin with rank 0's parameters and buffers.
----Counterpart: torch.nn.parallel.DistributedDataParallel (Li et al. 2020).
+---PyTorch equivalent: torch.nn.parallel.DistributedDataParallel (Li et al. 2020).
 ---@class DistributedDataParallel: nn.Module
 ---@field module nn.Module
 local DistributedDataParallel = Module:extend('DistributedDataParallel')

@@ -16,12 +16,12 @@ local function devices_of(state)
   return #names > 0 and names or {'cpu'}
 end
 
----The device of this worker, the first of several. Counterpart: ray.train.torch.get_device.
+---The device of this worker, the first of several. Ray equivalent: ray.train.torch.get_device.
 ---@return string device 'cuda:0', 'cuda:1', …; 'cpu' without ScalingConfig.use_gpu
 function train_torch.get_device() return devices_of(session.get('train.torch.get_device()'))[1] end
 
 ---The devices of this worker. The workers of a host see the devices of all of them, so that their numbers differ.
----Counterpart: ray.train.torch.get_devices.
+---Ray equivalent: ray.train.torch.get_devices.
 ---@return string[] devices one, unless `resources_per_worker.GPU` is more; {'cpu'} without ScalingConfig.use_gpu
 function train_torch.get_devices() return devices_of(session.get('train.torch.get_devices()')) end
 
@@ -40,7 +40,7 @@ end
 ---@param options? {move_to_device: boolean, parallel_strategy: string|boolean, parallel_strategy_kwargs: table}
 ---  strategy 'ddp' (default), 'none' or false
 ---@return nn.Module model
----Counterpart: ray.train.torch.prepare_model.
+---Ray equivalent: ray.train.torch.prepare_model.
 ---
 ---```lua
 ---local torch, train = require 'torch', require 'rtrain'
@@ -81,7 +81,7 @@ end
 ---@param loader data.DataLoader
 ---@param options? {add_dist_sampler: boolean, move_to_device: boolean, auto_transfer: boolean} all true
 ---@return data.DataLoader
----Counterpart: ray.train.torch.prepare_data_loader. Raises code 'argument' for a batch_sampler of a class of its own.
+---Ray equivalent: ray.train.torch.prepare_data_loader. Raises code 'argument' for a batch_sampler of a class of its own.
 ---
 ---```lua
 ---local torch, train = require 'torch', require 'rtrain'
@@ -149,7 +149,7 @@ end
 ---CUBLAS_WORKSPACE_CONFIG), and those that cannot be raise; cuDNN chooses kernels without timing them. Call it before the first
 ---tensor is on the GPU.
 ---@param seed? integer default 0
----Counterpart: ray.train.torch.enable_reproducibility.
+---Ray equivalent: ray.train.torch.enable_reproducibility.
 function train_torch.enable_reproducibility(seed)
   session.get('train.torch.enable_reproducibility()')
   local torch = require 'torch'

@@ -2,7 +2,7 @@
 --
 -- With `ahead` a batch is on its way while the loop computes with the one before it. On a GPU the copies then have a stream of
 -- their own and read pinned memory, so that neither the host nor the kernels wait for them; the loop's stream waits for a batch
--- where the loop gets it, and the allocator is told that it uses the memory.
+-- where the loop gets it, and the allocator is notified that it uses the memory.
 
 local class = require 'base.class'
 local each = require 'rtrain.torch.each_tensor'

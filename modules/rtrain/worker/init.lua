@@ -51,7 +51,7 @@ local function add_search_path()
   end
 end
 
----Validates a checkpoint: this process is no rank.
+---Validates a checkpoint: this process is not a rank.
 ---@param host table rtrain._worker
 ---@param wanted table what the controller said about it
 ---@return table metrics

@@ -25,19 +25,19 @@ local function check_boolean(name, value)
   end
 end
 
----Whether there is autocast for a kind of device. Counterpart: torch.amp.is_autocast_available.
+---Whether there is autocast for a kind of device. PyTorch equivalent: torch.amp.is_autocast_available.
 ---@param device_type string
 ---@return boolean
 function autocast.is_autocast_available(device_type) return device_type == 'cpu' or device_type == 'cuda' end
 
----Whether operators on that kind of device choose their precision now. Counterpart: torch.is_autocast_enabled.
+---Whether operators on that kind of device choose their precision now. PyTorch equivalent: torch.is_autocast_enabled.
 ---@param device_type? string default 'cuda', as in Python
 ---@return boolean
 function autocast.is_autocast_enabled(device_type)
   return C.is_autocast_enabled(check_device('is_autocast_enabled', device_type or 'cuda'))
 end
 
----Turns autocast on or off; `torch.autocast` does it for one function. Counterpart: torch.set_autocast_enabled.
+---Turns autocast on or off; `torch.autocast` does it for one function. PyTorch equivalent: torch.set_autocast_enabled.
 ---@param device_type string
 ---@param enabled boolean
 function autocast.set_autocast_enabled(device_type, enabled)
@@ -45,7 +45,7 @@ function autocast.set_autocast_enabled(device_type, enabled)
   C.set_autocast_enabled(check_device('set_autocast_enabled', device_type), enabled)
 end
 
----The precision that autocast chooses: 'bfloat16' on the CPU, 'float16' on CUDA unless set. Counterpart:
+---The precision that autocast chooses: 'bfloat16' on the CPU, 'float16' on CUDA unless set. PyTorch equivalent:
 ---torch.get_autocast_dtype.
 ---@param device_type string
 ---@return string dtype
@@ -53,25 +53,25 @@ function autocast.get_autocast_dtype(device_type)
   return C.get_autocast_dtype(check_device('get_autocast_dtype', device_type))
 end
 
----Sets the precision that autocast chooses. Counterpart: torch.set_autocast_dtype.
+---Sets the precision that autocast chooses. PyTorch equivalent: torch.set_autocast_dtype.
 ---@param device_type string
 ---@param dtype string
 function autocast.set_autocast_dtype(device_type, dtype)
   C.set_autocast_dtype(check_device('set_autocast_dtype', device_type), dtype)
 end
 
----Whether the cast of a weight is kept until the outermost autocast ends. Counterpart: torch.is_autocast_cache_enabled.
+---Whether the cast of a weight is kept until the outermost autocast ends. PyTorch equivalent: torch.is_autocast_cache_enabled.
 ---@return boolean
 function autocast.is_autocast_cache_enabled() return C.is_autocast_cache_enabled() end
 
----Counterpart: torch.set_autocast_cache_enabled.
+---PyTorch equivalent: torch.set_autocast_cache_enabled.
 ---@param enabled boolean
 function autocast.set_autocast_cache_enabled(enabled)
   check_boolean('set_autocast_cache_enabled', enabled)
   C.set_autocast_cache_enabled(enabled)
 end
 
----Forgets the casts of weights. Counterpart: torch.clear_autocast_cache.
+---Forgets the casts of weights. PyTorch equivalent: torch.clear_autocast_cache.
 function autocast.clear_autocast_cache() C.clear_autocast_cache() end
 
 -- Whether autocast can do what was asked for; warns when it cannot, as in Python.
@@ -91,7 +91,7 @@ local SIGNATURE = args.signature('autocast', {'device_type', {'dtype'}, {'enable
 ---Runs a function in which matrix products, convolutions and the like compute in a lower precision, and sums, losses and
 ---the like in float32; the parameters stay as they are. Backward belongs outside. The modes nest and end with the
 ---function, also when it raises. Arguments: device_type ('cpu' or 'cuda'), {dtype (default bfloat16 on the CPU, float16
----on CUDA), enabled = true, cache_enabled}, the function. Counterpart: torch.autocast, torch.amp.autocast.
+---on CUDA), enabled = true, cache_enabled}, the function. PyTorch equivalent: torch.autocast, torch.amp.autocast.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -136,7 +136,7 @@ local function cast(value, device, dtype)
 end
 
 ---A `forward(ctx, …)` of a torch.autograd.Function for use under autocast: with cast_inputs its floating-point arguments
----get that dtype and it runs with autocast off. Counterpart: torch.amp.custom_fwd.
+---get that dtype and it runs with autocast off. PyTorch equivalent: torch.amp.custom_fwd.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -170,7 +170,7 @@ function autocast.custom_fwd(forward, options)
   end
 end
 
----The `backward(ctx, …)` that goes with custom_fwd: it runs with the autocast that forward had. Counterpart:
+---The `backward(ctx, …)` that goes with custom_fwd: it runs with the autocast that forward had. PyTorch equivalent:
 ---torch.amp.custom_bwd.
 ---@param backward fun(ctx: torch.autograd.FunctionCtx, ...: any): any
 ---@param options {device_type: string}

@@ -11,7 +11,7 @@ local warnings = require 'base.warnings'
 ---Scales the loss before backward and the gradients back before the optimizer's step, which it leaves out when they have
 ---an infinity or a NaN. The scale halves then, and doubles after growth_interval steps without one. Arguments: device
 ---('cuda', or 'cpu'), {init_scale = 65536, growth_factor = 2, backoff_factor = 0.5, growth_interval = 2000,
----enabled = true}. Counterpart: torch.amp.GradScaler.
+---enabled = true}. PyTorch equivalent: torch.amp.GradScaler.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -38,7 +38,7 @@ function Context:set_materialize_grads(value) self._materialize_grads = value en
 ---An operation with a backward of one's own. A subclass defines `forward(ctx, …)` and `backward(ctx, …)`; the call is
 ---`Sub.apply(…)`. backward takes a gradient for each Tensor that forward returned and returns one for each argument of
 ---forward, nil where there is none. With `setup_context(ctx, inputs, outputs)` forward takes no ctx. Only arguments that
----are Tensors themselves are followed, not those in tables. Counterpart: torch.autograd.Function.
+---are Tensors themselves are followed, not those in tables. PyTorch equivalent: torch.autograd.Function.
 ---
 ---```lua
 ---local torch = require 'torch'

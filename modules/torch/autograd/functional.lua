@@ -66,7 +66,7 @@ local function weights_like(name, outputs, v)
   return torch.is_tensor(v) and {v} or v
 end
 
----The product of v with the Jacobian: vᵀ J. Counterpart: torch.autograd.functional.vjp.
+---The product of v with the Jacobian: vᵀ J. PyTorch equivalent: torch.autograd.functional.vjp.
 ---@param fn fun(...): torch.Tensor, ...
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param v? torch.Tensor|torch.Tensor[] shaped like the results; not needed for a single number
@@ -98,7 +98,7 @@ local function forward_product(outputs, inputs, v, options, name)
   return gradients(products, weights, v, options.create_graph, options.strict, name)
 end
 
----The product of the Jacobian with v: J v, by differentiating twice. Counterpart: torch.autograd.functional.jvp.
+---The product of the Jacobian with v: J v, by differentiating twice. PyTorch equivalent: torch.autograd.functional.jvp.
 ---@param fn fun(...): torch.Tensor, ...
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param v? torch.Tensor|torch.Tensor[] shaped like the inputs; not needed for a single number
@@ -132,7 +132,7 @@ local function jacobian_of(output, inputs, options)
   return out
 end
 
----The Jacobian of fn. Counterpart: torch.autograd.functional.jacobian.
+---The Jacobian of fn. PyTorch equivalent: torch.autograd.functional.jacobian.
 ---@param fn fun(...): torch.Tensor, ...
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param options? {create_graph: boolean, strict: boolean}
@@ -162,7 +162,7 @@ local function check_scalar(name, outputs)
   errors.raise('argument', name .. ': the function must return a single number')
 end
 
----The Hessian of a function with one number as its result. Counterpart: torch.autograd.functional.hessian.
+---The Hessian of a function with one number as its result. PyTorch equivalent: torch.autograd.functional.hessian.
 ---@param fn fun(...): torch.Tensor
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param options? {create_graph: boolean, strict: boolean}
@@ -191,7 +191,7 @@ local function with_slopes(name, fn, inputs, options, multiply)
   end)
 end
 
----The product of v with the Hessian: vᵀ H. Counterpart: torch.autograd.functional.vhp.
+---The product of v with the Hessian: vᵀ H. PyTorch equivalent: torch.autograd.functional.vhp.
 ---@param fn fun(...): torch.Tensor
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param v torch.Tensor|torch.Tensor[] shaped like the inputs
@@ -204,7 +204,7 @@ function functional.vhp(fn, inputs, v, options)
   end)
 end
 
----The product of the Hessian with v: H v. Counterpart: torch.autograd.functional.hvp.
+---The product of the Hessian with v: H v. PyTorch equivalent: torch.autograd.functional.hvp.
 ---@param fn fun(...): torch.Tensor
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param v torch.Tensor|torch.Tensor[] shaped like the inputs

@@ -73,7 +73,7 @@ end
 
 local OPTIONS = {'eps', 'atol', 'rtol', 'raise_exception'}
 
----Checks the gradients of fn against central differences. Counterpart: torch.autograd.gradcheck.
+---Checks the gradients of fn against central differences. PyTorch equivalent: torch.autograd.gradcheck.
 ---@param fn fun(...): torch.Tensor, ... deterministic
 ---@param inputs torch.Tensor|any[] arguments of fn; those that require grad are checked: float64, contiguous
 ---@param options? {eps: number, atol: number, rtol: number, raise_exception: boolean} 1e-6, 1e-5, 1e-3, true
@@ -106,7 +106,7 @@ local function gradcheck(fn, inputs, options)
   return true
 end
 
----Checks the second derivatives of fn: gradcheck of its gradients. Counterpart: torch.autograd.gradgradcheck.
+---Checks the second derivatives of fn: gradcheck of its gradients. PyTorch equivalent: torch.autograd.gradgradcheck.
 ---@param fn fun(...): torch.Tensor, ...
 ---@param inputs torch.Tensor|any[] as gradcheck's
 ---@param options? {eps: number, atol: number, rtol: number, raise_exception: boolean}

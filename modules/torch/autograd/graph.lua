@@ -5,7 +5,7 @@ local args = require 'base.args'
 local graph = {}
 
 ---Calls fn; each tensor that an operation in it saves for backward is kept as what `pack` makes of it, and `unpack`
----makes the tensor of that again. Counterpart: torch.autograd.graph.saved_tensors_hooks.
+---makes the tensor of that again. PyTorch equivalent: torch.autograd.graph.saved_tensors_hooks.
 ---@param pack fun(x: torch.Tensor): any
 ---@param unpack fun(packed: any): torch.Tensor same shape and dtype as x
 ---@param fn fun(...): ...

@@ -6,7 +6,7 @@ local profiler = {}
 
 ---Calls fn and marks each operator of this thread as an NVTX range, for NVIDIA's tools: a range has the operator's name and
 ---its sequence number, by which a backward range finds its forward one. Raises code 'environment' without a device.
----Counterpart: torch.autograd.profiler.emit_nvtx.
+---PyTorch equivalent: torch.autograd.profiler.emit_nvtx.
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn, then {enabled, record_shapes}
 ---@return any ... what fn returned

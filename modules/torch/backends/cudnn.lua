@@ -8,11 +8,11 @@ local cudnn = {}
 
 local function functions() return require('torch._C').backends end
 
----cuDNN's version, 91900 for 9.19.0; nil where LibTorch has none. Counterpart: torch.backends.cudnn.version.
+---cuDNN's version, 91900 for 9.19.0; nil where LibTorch has none. PyTorch equivalent: torch.backends.cudnn.version.
 ---@return integer|nil
 function cudnn.version() return functions().cudnn_version() end
 
----Whether LibTorch has cuDNN here. Counterpart: torch.backends.cudnn.is_available.
+---Whether LibTorch has cuDNN here. PyTorch equivalent: torch.backends.cudnn.is_available.
 ---@return boolean
 function cudnn.is_available() return cudnn.version() ~= nil end
 
@@ -30,7 +30,7 @@ local function restore_and_return(before, ok, ...)
   return ...
 end
 
----Calls fn with these switches, which then are as before. Counterpart: the context manager torch.backends.cudnn.flags.
+---Calls fn with these switches, which then are as before. PyTorch equivalent: the context manager torch.backends.cudnn.flags.
 ---@param options {enabled: boolean, benchmark: boolean, benchmark_limit: integer, deterministic: boolean, allow_tf32: boolean}
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn

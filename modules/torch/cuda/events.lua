@@ -6,9 +6,9 @@ local engine = require 'torch.cuda.engine'
 local errors = require 'base.errors'
 local streams = require 'torch.cuda.streams'
 
----A mark in the work of a stream: to wait for, or to measure the time between two of them. Counterpart: torch.cuda.Event.
----Arguments: {enable_timing = false, blocking = false, interprocess = false}: with blocking who waits sleeps, and takes no
----core; interprocess = true is refused.
+---A mark in the work of a stream: to wait for, or to measure the time between two of them. PyTorch equivalent:
+---torch.cuda.Event. Arguments: {enable_timing = false, blocking = false, interprocess = false}: with blocking who waits sleeps,
+---and takes no core; interprocess = true is refused.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -35,7 +35,7 @@ local function check_pool(name, pool)
 end
 
 ---Memory that several graphs may share: safe where they are replayed in the order of their captures and what one gave is
----not read after the next one's replay. Counterpart: torch.cuda.graph_pool_handle.
+---not read after the next one's replay. PyTorch equivalent: torch.cuda.graph_pool_handle.
 ---@return table pool for torch.cuda.graph{pool = …}
 function graphs.graph_pool_handle() return pool_of(functions('graph_pool_handle').graph_pool_handle()) end
 
@@ -54,8 +54,8 @@ end
 ---A CUDA graph. torch.cuda.graph(g, fn) captures what fn gives the device, g:replay() gives it all of that again: the same
 ---kernels on the same memory. Tensors that fn reads must be there before, with the same shapes; new numbers are copied into
 ---them. What fn makes lies in memory of the graph and is overwritten by each replay. Learning rates of optimizers that step
----inside are brought to the device by replay(). Counterpart: torch.cuda.CUDAGraph. Arguments: keep_graph = false (replay()
----instantiates it at its first call, debug_dump can be called before).
+---inside are brought to the device by replay(). PyTorch equivalent: torch.cuda.CUDAGraph. Arguments: keep_graph = false
+---(replay() instantiates it at its first call, debug_dump can be called before).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -123,7 +123,7 @@ function CUDAGraph:replay()
   check_captured(self, 'replay')
   local change = self._capture:change()
   if change then
-    errors.raise('argument', ('torch.cuda.CUDAGraph.replay: the graph would go on as captured, but %s: capture it anew')
+    errors.raise('argument', ('torch.cuda.CUDAGraph.replay: the graph would go on as captured, but %s: capture it again')
       :format(change))
   end
   self._capture:write_rates()
@@ -150,7 +150,7 @@ function CUDAGraph:debug_dump(debug_path)
   self._graph:debug_dump(debug_path)
 end
 
----Random numbers that the capture draws from this generator are drawn anew by each replay; the default one needs no such call.
+---Random numbers that the capture draws from this generator are drawn again by each replay; the default one needs no such call.
 ---@param generator userdata of the GPU; before the capture
 function CUDAGraph:register_generator_state(generator) self._graph:register_generator_state(generator) end
 
@@ -222,7 +222,7 @@ end
 
 ---Captures what the function gives the device; nothing of it happens before graph:replay(). Lua collects no garbage
 ---meanwhile. Run the same work a few times before, on a side stream: what libraries set up at their first calls cannot be
----captured. Counterpart: the context manager torch.cuda.graph.
+---captured. PyTorch equivalent: the context manager torch.cuda.graph.
 ---@param cuda_graph torch.cuda.CUDAGraph
 ---@param ... any {pool, stream, capture_error_mode} if wanted, then the function and its arguments
 ---@return any ... what the function returned

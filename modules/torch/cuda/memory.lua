@@ -1,4 +1,4 @@
--- torch/cuda/memory.lua: what LibTorch's allocator holds of each GPU, and how it is told to work.
+-- torch/cuda/memory.lua: what LibTorch's allocator holds of each GPU, and its settings.
 
 local args = require 'base.args'
 local engine = require 'torch.cuda.engine'
@@ -50,7 +50,7 @@ function memory.max_memory_reserved(device) return stat('reserved_bytes.all.peak
 ---@param device? integer|string the current one without
 function memory.reset_peak_memory_stats(device) call('reset_peak_memory_stats', device) end
 
----Lets the counts of what was ever allocated and freed begin anew.
+---Sets the counts of what was ever allocated and freed to zero.
 ---@param device? integer|string the current one without
 function memory.reset_accumulated_memory_stats(device) call('reset_accumulated_memory_stats', device) end
 
@@ -90,7 +90,7 @@ function memory.get_allocator_backend() return engine.functions('get_allocator_b
 function memory.memory_snapshot() return engine.functions('memory_snapshot', 'cuda_allocator').snapshot() end
 
 ---Changes how the allocators of all devices work from here on, as PYTORCH_ALLOC_CONF does from the start: 'key:value'
----pairs with commas in between. Counterpart: torch._C._accelerator_setAllocatorSettings.
+---pairs with commas in between. PyTorch equivalent: torch._C._accelerator_setAllocatorSettings.
 ---@param settings string 'expandable_segments:True,garbage_collection_threshold:0.8'
 function memory._set_allocator_settings(settings)
   engine.functions('memory._set_allocator_settings', 'cuda_allocator').set_settings(settings)
@@ -109,7 +109,7 @@ local history = args.signature('_record_memory_history', {{'enabled', 'all'}, {'
 ---Has the allocator keep what happens from here on, for _dump_snapshot, with the lines of the script that called for it.
 ---Arguments: enabled ('all'; 'state': only what is live; torch.none: stop), {context = 'all' ('state', 'alloc',
 ---torch.none: without lines), stacks = 'python' (the script's; 'all': C++ functions too), max_entries = 0 (without limit),
----clear_history = false}. Counterpart: torch.cuda.memory._record_memory_history.
+---clear_history = false}. PyTorch equivalent: torch.cuda.memory._record_memory_history.
 ---@param ... any
 function memory._record_memory_history(...)
   local a = history:bind(...)
@@ -119,7 +119,7 @@ function memory._record_memory_history(...)
     max_entries = a.max_entries, clear_history = a.clear_history}
 end
 
----Writes what is live, and the history if one is kept, into a file that pytorch.org/memory_viz shows. Counterpart:
+---Writes what is live, and the history if one is kept, into a file that pytorch.org/memory_viz shows. PyTorch equivalent:
 ---torch.cuda.memory._dump_snapshot.
 ---@param filename? string 'dump_snapshot.pickle' without
 function memory._dump_snapshot(filename)

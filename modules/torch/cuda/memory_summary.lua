@@ -44,7 +44,8 @@ end
 local signature = args.signature('memory_summary', {{'device'}, {'abbreviated', false}})
 
 ---A table of what memory_stats says about a device: what tensors hold, what is reserved, what is lost in gaps. Arguments:
----device (the current one without), {abbreviated = false}: without the two pools. Counterpart: torch.cuda.memory_summary.
+---device (the current one without), {abbreviated = false}: without the two pools. PyTorch equivalent:
+---torch.cuda.memory_summary.
 ---@param ... any
 ---@return string
 ---

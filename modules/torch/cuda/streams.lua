@@ -7,7 +7,7 @@ local errors = require 'base.errors'
 
 local streams = {}
 
----A queue of a device's work: what one stream is given is done in order, different streams overlap. Counterpart:
+---A queue of a device's work: what one stream is given is done in order, different streams overlap. PyTorch equivalent:
 ---torch.cuda.Stream. Arguments: device (the current one without), {priority = 0}: -1 and lower goes first.
 ---
 ---```lua
@@ -123,7 +123,7 @@ local function restore_and_return(before, ok, ...)
 end
 
 ---Calls a function whose work goes to this stream. Afterwards, also when it raises, device and streams are as before.
----Counterpart: the context manager torch.cuda.stream.
+---PyTorch equivalent: the context manager torch.cuda.stream.
 ---@param stream? torch.cuda.Stream without one the function is only called
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn
@@ -144,7 +144,7 @@ function streams.stream(stream, fn, ...)
 end
 
 ---Tells the allocator that a stream uses this tensor, which was made for another one: its memory is not used again
----before that stream has come to this point. Counterpart: Tensor.record_stream.
+---before that stream has come to this point. PyTorch equivalent: Tensor.record_stream.
 ---@param tensor torch.Tensor on a GPU
 ---@param stream torch.cuda.Stream
 function streams.record_stream(tensor, stream)

@@ -1,7 +1,7 @@
 -- torch/nn/inputs.lua: what the forward of a built-in module is called with.
 --
 -- Inputs are taken by position or by PyTorch's names, `conv(x)` or `conv{input = x}`; an unknown name, one input too many
--- and what is no tensor where a tensor belongs are errors. The call by position costs nothing but a look at the types.
+-- and what is not a tensor where a tensor belongs are errors. The call by position costs nothing but a look at the types.
 
 local args = require 'base.args'
 local checks = require 'torch.checks'

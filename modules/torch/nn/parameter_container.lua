@@ -31,7 +31,7 @@ local function item_line(name, value, kind_of)
     device:match '^cuda' and ' (' .. device .. ')' or '')
 end
 
----Parameters in a list: tensors that are put into it become parameters, other values are kept beside them. Its operations
+---Parameters in a list: tensors that are put into it become parameters, other values are kept next to them. Its operations
 ---are Sequential's.
 ---
 ---```lua
@@ -61,7 +61,7 @@ end
 ParameterList.__call = refuse_call
 
 ---Parameters by name, in the order in which they were added: `dict['name']`. Tensors that are put into it become
----parameters, other values are kept beside them.
+---parameters, other values are kept next to them.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,12 +1,12 @@
 -- torch/operators/autograd.lua: gradients, threads and settings.
 --
--- Words for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
 
 ---@meta
 
 local torch = {}
 
----Runs a function without recording for backward(). Counterpart: with torch.no_grad().
+---Runs a function without recording for backward(). PyTorch equivalent: with torch.no_grad().
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -18,7 +18,7 @@ local torch = {}
 ---@return ... # what fn returns
 function torch.no_grad(fn, ...) end
 
----Runs a function with recording, inside no_grad. Counterpart: with torch.enable_grad().
+---Runs a function with recording, inside no_grad. PyTorch equivalent: with torch.enable_grad().
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -30,7 +30,7 @@ function torch.no_grad(fn, ...) end
 ---@return ... # what fn returns
 function torch.enable_grad(fn, ...) end
 
----As no_grad, and faster: what it makes can never take part in a graph. Counterpart: with torch.inference_mode().
+---As no_grad, and faster: what it makes can never take part in a graph. PyTorch equivalent: with torch.inference_mode().
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -88,7 +88,7 @@ function torch.get_num_threads() end
 ---@param count integer
 function torch.set_num_threads(count) end
 
----Operations that cannot give the same result every time raise, or warn. Counterpart:
+---Operations that cannot give the same result every time raise, or warn. PyTorch equivalent:
 ---torch.use_deterministic_algorithms.
 ---@param mode boolean
 ---@param options? {warn_only: boolean}

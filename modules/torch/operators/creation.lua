@@ -1,12 +1,12 @@
 -- torch/operators/creation.lua: tensors that are made from nothing or like others.
 --
--- Words for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
 
 ---@meta
 
 local torch = {}
 
----A tensor with a copy of the data. Counterpart: torch.tensor. Lists of unequal lengths and numbers that do not fit the
+---A tensor with a copy of the data. PyTorch equivalent: torch.tensor. Lists of unequal lengths and numbers that do not fit the
 ---dtype are errors that name the place or the number.
 ---
 ---```lua
@@ -301,7 +301,7 @@ function torch.normal(mean, std, size, generator) end
 ---@return torch.Tensor # (2, count) int64
 function torch.tril_indices(row, col, offset) end
 
----Seeds the default random generators: the numbers that follow are PyTorch's on the CPU for that seed. Counterpart:
+---Seeds the default random generators: the numbers that follow are PyTorch's on the CPU for that seed. PyTorch equivalent:
 ---torch.manual_seed.
 ---
 ---```lua

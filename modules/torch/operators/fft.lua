@@ -1,6 +1,6 @@
 -- torch/operators/fft.lua: torch.fft: discrete Fourier transforms.
 --
--- Words for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
 
 ---@meta
 

@@ -1,6 +1,6 @@
 -- torch/operators/layers.lua: what layers compute: torch.nn.functional has them under the same names.
 --
--- Words for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
 
 ---@meta
 

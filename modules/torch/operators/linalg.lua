@@ -1,6 +1,6 @@
 -- torch/operators/linalg.lua: torch.linalg: matrices and what they are made of.
 --
--- Words for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
 
 ---@meta
 

@@ -1,6 +1,6 @@
 -- torch/operators/matrix.lua: products of vectors and matrices.
 --
--- Words for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
 
 ---@meta
 

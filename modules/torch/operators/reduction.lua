@@ -1,6 +1,6 @@
 -- torch/operators/reduction.lua: functions of many elements: sums, extremes, sorting, counting.
 --
--- Words for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
 
 ---@meta
 

@@ -1,6 +1,6 @@
 -- torch/operators/shape.lua: views and copies in another shape, parts of tensors, and what joins them.
 --
--- Words for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
 
 ---@meta
 
@@ -245,7 +245,7 @@ function torch.tensor_split(input, sections, indices, tensor_indices_or_sections
 ---@param input torch.Tensor any shape
 ---@param chunks integer
 ---@param dim? integer
----@return torch.Tensor[] # views, at most so many
+---@return torch.Tensor[] # views, at most that many
 function torch.chunk(input, chunks, dim) end
 
 ---All slices along a dimension.
@@ -534,7 +534,7 @@ function torch.as_strided(input, size, stride, storage_offset) end
 ---@return torch.Size # a list counted from 1 that prints as PyTorch's
 function torch.Size(sizes) end
 
----A range in an index: Python's start:stop:step. Counterpart: slice.
+---A range in an index: Python's start:stop:step. PyTorch equivalent: slice.
 ---
 ---```lua
 ---local torch = require 'torch'

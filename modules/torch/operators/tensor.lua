@@ -1,6 +1,6 @@
--- torch/operators/tensor.lua: the class of tensors: attributes and methods that are no functions of torch.
+-- torch/operators/tensor.lua: the class of tensors: attributes and methods that are not functions of torch.
 --
--- Words for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
 
 ---@meta
 
@@ -323,7 +323,7 @@ function Tensor:register_post_accumulate_grad_hook(fn) end
 ---@return torch.Tensor
 function Tensor:cuda(device, non_blocking) end
 
----Adds to .grad of the leaves the gradient of this tensor. Counterpart: Tensor.backward.
+---Adds to .grad of the leaves the gradient of this tensor. PyTorch equivalent: Tensor.backward.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -349,7 +349,7 @@ function Tensor:backward(gradient, options) end
 ---@return {remove: fun()} handle
 function Tensor:register_hook(fn) end
 
----Keeps .grad of a tensor that is no leaf.
+---Keeps .grad of a tensor that is not a leaf.
 ---
 ---```lua
 ---local torch = require 'torch'

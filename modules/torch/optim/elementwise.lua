@@ -173,7 +173,7 @@ function Elementwise.count_step(unit)
   return unit.first.step:item()
 end
 
----Begins the count of steps: a tensor on the CPU, as Python's, or beside the parameter where a CUDA graph counts.
+---Begins the count of steps: a tensor on the CPU, as Python's, or next to the parameter where a CUDA graph counts.
 ---@param state table
 ---@param param torch.Tensor
 function Elementwise:start_step(state, param)

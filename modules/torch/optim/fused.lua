@@ -97,7 +97,7 @@ function Fused.counts(batch)
   return counts
 end
 
----The count of steps as the kernels want it: a float32 tensor beside the parameter.
+---The count of steps as the kernels want it: a float32 tensor next to the parameter.
 ---@param step? torch.Tensor what is there
 ---@param param torch.Tensor
 ---@return torch.Tensor

@@ -94,7 +94,7 @@ Options.__index = Options
 ---@param name string the optimizer, for messages
 ---@param specs table[] in the order of Python's parameters after `params`
 ---@param keys? string[] the order of a group's fields, where Python's differs
----@param fixed? table fields of a group that are no arguments, with their values
+---@param fixed? table fields of a group that are not arguments, with their values
 ---@return table options
 function options.new(name, specs, keys, fixed)
   local self = setmetatable({name = name, specs = specs, keys = keys or {}, fixed = fixed or {}}, Options)

@@ -1,7 +1,7 @@
 -- torch/optim/plan.lua: which parameters of a group a step updates, and their state, as lists that operators take.
 --
 -- Building these lists costs more than updating small parameters, so a plan lives from step to step. Each step checks
--- it against what is there: it is made anew when other parameters have a gradient, the state was loaded or replaced, or
+-- it against what is there: it is made again when other parameters have a gradient, the state was loaded or replaced, or
 -- the group's options ask for other state. Right after such a change the plan is `loose` (nothing is put together in
 -- memory); once two steps agree, `_prepare` may do more. Optimizers give
 --
@@ -101,7 +101,7 @@ local function start_state(optimizer, group, param)
   return state
 end
 
--- In a capture the state would be made anew by each replay.
+-- In a capture the state would be made again by each replay.
 local function check_no_capture()
   if not capture.is_capturing() then return end
   errors.raise('argument', 'an optimizer stepped in a capture, but its state is not there yet or other parameters have a '

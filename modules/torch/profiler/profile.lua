@@ -21,7 +21,7 @@ local REFUSED = {
 
 local function engine() return require('torch._C').profiler end
 
----What can be recorded in this process. Counterpart: torch.profiler.supported_activities.
+---What can be recorded in this process. PyTorch equivalent: torch.profiler.supported_activities.
 ---@return string[] activities of torch.profiler.ProfilerActivity: CPU, and CUDA where there is a device
 local function supported_activities()
   return require('torch.cuda').is_available() and {'CPU', 'CUDA'} or {'CPU'}
@@ -169,7 +169,7 @@ end
 ---The sums of all events of one name, in the order in which those first came. Memory is what the allocator takes for a
 ---tensor, which is a little more than its bytes.
 ---@param options? {group_by_input_shape: boolean, group_by_stack_n: integer} also by the shapes of the inputs
----  (record_shapes), by so many Lua lines (with_stack: there is one)
+---  (record_shapes), by that many Lua lines (with_stack: there is one)
 ---@return torch.profiler.EventList averages
 ---
 ---```lua
@@ -240,7 +240,7 @@ end
 ---with `profile_memory` what they take and give back, with `with_stack` the Lua line that has called each, with
 ---`with_flops` the operations of products and convolutions. Only this thread, unless
 ---`experimental_config = {profile_all_threads = true}`. Without fn the recording is begun and ended by `prof:start()` and
----`prof:stop()`. Counterpart: torch.profiler.profile.
+---`prof:stop()`. PyTorch equivalent: torch.profiler.profile.
 ---@param options? table `activities`: of torch.profiler.ProfilerActivity, default all that there are; `schedule`: a step's
 ---  action, such as torch.profiler.schedule{…}; `on_trace_ready`: called with the profile when a recording has ended;
 ---  `record_shapes`, `profile_memory`, `with_stack`, `with_flops`: booleans; `experimental_config`

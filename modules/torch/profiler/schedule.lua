@@ -25,7 +25,7 @@ local function check(options)
 end
 
 ---Steps that are recorded: `skip_first` are left out, then in turn `wait` are left out, `warmup` warm the tracing up,
----`active` are recorded; that `repeat_` times, or to the end. Counterpart: torch.profiler.schedule.
+---`active` are recorded; that `repeat_` times, or to the end. PyTorch equivalent: torch.profiler.schedule.
 ---@param options {wait: integer, warmup: integer, active: integer, repeat_: integer?, skip_first: integer?}
 ---  also `skip_first_wait`: 1 leaves the first `wait` out
 ---@return fun(step: integer): string schedule a step's ProfilerAction

@@ -18,7 +18,8 @@ end
 local function own_name() return first_word '/proc/sys/kernel/hostname' .. '_' .. first_word '/proc/self/stat' end
 
 ---For `on_trace_ready`: writes each trace as `<worker_name>.<time>-<number>.pt.trace.json` into a folder, which is made.
----Perfetto (https://ui.perfetto.dev) and chrome://tracing open it. Counterpart: torch.profiler.tensorboard_trace_handler.
+---Perfetto (https://ui.perfetto.dev) and chrome://tracing open it. PyTorch equivalent:
+---torch.profiler.tensorboard_trace_handler.
 ---@param dir_name string
 ---@param worker_name? string default: host and pid
 ---@param options? {use_gzip: boolean} true is refused: compress the file

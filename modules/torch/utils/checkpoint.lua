@@ -95,8 +95,8 @@ end
 local checkpoint = {}
 
 ---Calls fn without keeping its activations: backward computes them again, with the same random numbers and
----autocast. fn must do the same each time. Counterpart: torch.utils.checkpoint.checkpoint with use_reentrant=False (Chen et al.
----2016).
+---autocast. fn must do the same each time. PyTorch equivalent: torch.utils.checkpoint.checkpoint with use_reentrant=False (Chen
+---et al. 2016).
 ---@param fn fun(...): ... a function or module
 ---@param ... any its arguments, then {preserve_rng_state = true, determinism_check = 'default'|'none'}
 ---@return any ... what fn returned

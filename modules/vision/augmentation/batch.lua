@@ -7,7 +7,7 @@ local transform = require 'vision.transforms.transform'
 
 local batch = {}
 
--- What is wrong with a value that is no batch.
+-- What is wrong with a value that is not a batch.
 local function described(images)
   if not torch.is_tensor(images) then return 'a ' .. type(images) end
   local shape = 'shape ' .. tostring(images.shape)

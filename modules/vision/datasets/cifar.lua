@@ -89,7 +89,7 @@ local function read_binary(self, path, images, labels)
   local bytes = require('torch._C').data.read_file(path)
   local record = self._label_bytes + PIXELS
   if #bytes == 0 or #bytes % record ~= 0 then
-    refuse(self, path, ('its %d bytes are no multiple of the %d of a record: it is truncated, or another file'):format(
+    refuse(self, path, ('its %d bytes are not a multiple of the %d of a record: it is truncated, or another file'):format(
       #bytes, record))
   end
   local rows = bytes:view(-1, record)

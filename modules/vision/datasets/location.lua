@@ -29,7 +29,7 @@ function location.is_file(path) return system.path_kind(path) == 'file' end
 
 ---Folders in the order in which they are tried. With a root only those below it: a wrong path must not go unnoticed.
 ---@param root? string
----@param subfolders string[] tried below the root, beside it itself
+---@param subfolders string[] tried below the root, in addition to the root itself
 ---@param places {folders: string[], package_folder?: string} below $RTRAIN_DATA, and of a Debian package
 ---@return string[]
 function location.folders(root, subfolders, places)

@@ -36,7 +36,7 @@ local registry = {}
 ---@param name string
 ---@param config? table
 ---@return nn.Module
----Counterpart: torchvision.models.get_model.
+---torchvision equivalent: torchvision.models.get_model.
 ---
 ---```lua
 ---local model = require('vision.models').get_model('resnet18', {num_classes = 10})
@@ -51,7 +51,7 @@ end
 ---`exclude`.
 ---@param options? {include?: string|string[], exclude?: string|string[]}
 ---@return string[]
----Counterpart: torchvision.models.list_models.
+---torchvision equivalent: torchvision.models.list_models.
 ---
 ---```lua
 ---local names = require('vision.models').list_models{include = 'vgg1?_bn', exclude = 'vgg19*'}

@@ -1,4 +1,4 @@
--- vision/transforms/augmentation.lua: the operations of AutoAugment and its kin, by name, and how strong each may be.
+-- vision/transforms/augmentation.lua: the operations of AutoAugment and similar policies, by name, and how strong each may be.
 
 local color = require 'vision.transforms.functional.color'
 local blur = require 'vision.transforms.functional.blur'

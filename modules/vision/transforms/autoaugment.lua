@@ -54,7 +54,7 @@ local function signed(name, magnitude)
   return magnitude
 end
 
----AutoAugmentPolicy.CIFAR10 and its kin by torchvision's names; the strings themselves serve as well.
+---AutoAugmentPolicy.CIFAR10 and the others by torchvision's names; the strings themselves serve as well.
 local AutoAugmentPolicy = {IMAGENET = 'imagenet', CIFAR10 = 'cifar10', SVHN = 'svhn'}
 
 ---One of 25 pairs of operations that were found by search (Cubuk et al. 2019), for uint8 images of 1 or 3 channels.

@@ -8,7 +8,7 @@ local Transform = require('vision.transforms.transform').Transform
 
 local batch = {}
 
--- The transforms one after the other, lists in lists taken apart; nil when one is no transform of the library.
+-- The transforms one after the other, lists in lists taken apart; nil when one is not a transform of the library.
 local function chain_of(value, out)
   if not class.is(value, Transform) then return nil end
   if class.of(value) ~= compose.Compose then

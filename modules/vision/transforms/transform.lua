@@ -73,7 +73,7 @@ function transform.check_list(owner, list)
   for i, item in ipairs(list) do
     if not transform.is_callable(item) then
       local hint = class.is_class(item) and (': write %s()'):format(item.__name) or ''
-      errors.raise('argument', ('%s: item %d is no transform but %s%s'):format(owner, i,
+      errors.raise('argument', ('%s: item %d is not a transform but %s%s'):format(owner, i,
         class.is_class(item) and 'a class' or 'a ' .. type(item), hint))
     end
   end

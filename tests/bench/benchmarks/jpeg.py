@@ -12,7 +12,7 @@ PEER = "pillow"
 
 
 def make_images(config):
-    """Made once for a kind of run; removing the folder makes them anew."""
+    """Made once for a kind of run; removing the folder makes them again."""
     count = 16 if config.quick else 256
     folder = os.path.join(config.root, "build", "bench", f"jpeg-{count}")
     if os.path.exists(os.path.join(folder, "complete")):

@@ -1,5 +1,5 @@
 -- Milliseconds of a training step with batch 64 or 128 on random images, operator by operator and as one CUDA graph, in one
--- process. Prints "name<TAB>number" lines. Twin of graphs.py: change both. Where there is no GPU the graphs are no graphs.
+-- process. Prints "name<TAB>number" lines. Twin of graphs.py: change both. Where there is no GPU the graphs are not graphs.
 --
 --   graphs.lua STEPS REPEATS
 local torch = require 'torch'

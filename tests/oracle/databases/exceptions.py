@@ -12,7 +12,7 @@ EXCEPTIONS = {
         (r"(linalg\.(lstsq\.grad_oriented|pinv\.singular)|normal.*|(pca|svd)_lowrank)", "function|out", "", LAMBDA),
         (r"linalg\.lstsq", "out", "float64: result", "LAPACK's float32 numbers depend on where a matrix lies"),
         (r"slice", "function|wrong", "", "torch.slice is an index here"),
-        (r"squeeze\.multiple", "function|method|inplace", "shape", "an empty table behind the tensor is no list of dimensions"),
+        (r"squeeze\.multiple", "function|method|inplace", "shape", "an empty table behind the tensor is not a list of dimensions"),
         (r"rand_like", "function", "numbers differ", "the entry calls randn_like"),
         (r"zero_", "function", "leaf Variable", LAMBDA),
         (r"cauchy|exponential|geometric|log_normal|uniform", "function", "not the tensor it was called on", LAMBDA),

@@ -71,7 +71,7 @@ end
 
 function Quantile:type_of() return 'float64' end
 
----The different values as a list, in the order in which they are met; null is left out, with ignore_nulls = false it is
+---The different values as a list, in the order in which they appear; null is left out, with ignore_nulls = false it is
 ---torch.none. Arguments: on, {ignore_nulls = true, alias_name}. Ray equivalent: ray.data.aggregate.Unique.
 ---@class data.Unique: data.AggregateFn
 ---@overload fun(on: string, options?: table): data.Unique

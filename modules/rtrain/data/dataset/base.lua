@@ -6,7 +6,7 @@ local Plan = require 'rtrain.data.plan'
 
 ---Rows with named columns. Lazy: methods that transform give a new dataset at once, and nothing is read before rows are asked
 ---for; then they stream through threads, bounded by bytes. Made by rtrain.data's functions from_items, read_parquet, …, not
----of a plan by hand. Counterpart: ray.data.Dataset.
+---of a plan by hand. Ray equivalent: ray.data.Dataset.
 ---
 ---```lua
 ---local data = require 'rtrain.data'

@@ -29,7 +29,7 @@ local function first_rows(self, limit)
   return #list > 0 and Block.concat(list) or nil
 end
 
----The first rows as tables. Counterpart: Dataset.take.
+---The first rows as tables. Ray equivalent: Dataset.take.
 ---@param limit? integer default 20
 ---@return table<string, any>[]
 function Dataset:take(limit)
@@ -38,7 +38,7 @@ function Dataset:take(limit)
   return block and block:rows() or {}
 end
 
----All rows as tables; an error when there are more than `limit`. Counterpart: Dataset.take_all.
+---All rows as tables; an error when there are more than `limit`. Ray equivalent: Dataset.take_all.
 ---@param limit? integer
 ---@return table<string, any>[]
 function Dataset:take_all(limit)
@@ -58,7 +58,7 @@ end
 local take_batch_signature = args.signature('take_batch', {{'batch_size', 20}, {'batch_format', 'default'}})
 
 ---The first rows as one batch: a table column → tensor, or a list for strings and Lua values. Arguments: batch_size = 20,
----{batch_format}. Counterpart: Dataset.take_batch.
+---{batch_format}. Ray equivalent: Dataset.take_batch.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -72,7 +72,7 @@ function Dataset:take_batch(...)
   return block:copy():to_batch()
 end
 
----Prints the first rows. Counterpart: Dataset.show.
+---Prints the first rows. Ray equivalent: Dataset.show.
 ---@param limit? integer default 20
 function Dataset:show(limit)
   local block = first_rows(self, checks.count('show', 'limit', limit or 20, 1))
@@ -87,13 +87,13 @@ local function count_by_running(self)
   return rows
 end
 
----The number of rows: from the files' footers, or by counting, where no function of the user changes it. Counterpart:
+---The number of rows: from the files' footers, or by counting, where no function of the user changes it. Ray equivalent:
 ---Dataset.count.
 ---@return integer
 function Dataset:count() return self._plan:num_rows(true) or count_by_running(self) end
 
 ---Names and types of the columns; nil for an empty dataset whose columns only its rows could tell. Computes the first rows
----where functions of the user make them. Prints as a table. Counterpart: Dataset.schema.
+---where functions of the user make them. Prints as a table. Ray equivalent: Dataset.schema.
 ---@return data.Schema|nil
 ---
 ---```lua
@@ -106,14 +106,14 @@ function Dataset:schema()
   return self._schema
 end
 
----The names of the columns. Counterpart: Dataset.columns.
+---The names of the columns. Ray equivalent: Dataset.columns.
 ---@return string[]|nil
 function Dataset:columns()
   local schema = self:schema()
   return schema and schema.names
 end
 
----The bytes of all rows in memory; runs the dataset where they are not known. Counterpart: Dataset.size_bytes.
+---The bytes of all rows in memory; runs the dataset where they are not known. Ray equivalent: Dataset.size_bytes.
 ---@return integer
 function Dataset:size_bytes()
   local plan = self._plan
@@ -123,7 +123,7 @@ function Dataset:size_bytes()
   return bytes
 end
 
----The number of blocks of a dataset in memory, see materialize. Counterpart: MaterializedDataset.num_blocks.
+---The number of blocks of a dataset in memory, see materialize. Ray equivalent: MaterializedDataset.num_blocks.
 ---@return integer
 function Dataset:num_blocks()
   local plan = self._plan
@@ -133,7 +133,7 @@ function Dataset:num_blocks()
   return #plan.source:fragments{seed = 0, epoch = 0}
 end
 
----Runs the dataset and keeps all rows in memory: what is random about them is settled, later loops only read. Counterpart:
+---Runs the dataset and keeps all rows in memory: what is random about them is settled, later loops only read. Ray equivalent:
 ---Dataset.materialize.
 ---@return rtrain.data.Dataset
 ---
@@ -155,7 +155,7 @@ end
 function Dataset.from_blocks(list, options) return Dataset(Plan(MemorySource(list, options))) end
 
 ---An iterator over the rows as a train function gets it from train.get_dataset_shard: with its state, to go on in the middle
----of an epoch. Each loop over it is a new epoch and ends the one before. Counterpart: Dataset.iterator.
+---of an epoch. Each loop over it is a new epoch and ends the one before. Ray equivalent: Dataset.iterator.
 ---@return rtrain.data.DataIterator
 function Dataset:iterator()
   local seed = sampler.draw_seed():bitwise_and(0xFFFFFFFF):item()
@@ -170,7 +170,7 @@ local function own_iterator(self)
   return require 'rtrain.data.iterator'{feed = feed, name = 'dataset', seed = seed}
 end
 
----Iterates over the rows as tables. Counterpart: Dataset.iter_rows.
+---Iterates over the rows as tables. Ray equivalent: Dataset.iter_rows.
 ---@return data.Loop
 ---
 ---```lua
@@ -181,18 +181,18 @@ end
 ---```
 function Dataset:iter_rows() return own_iterator(self):iter_rows() end
 
----Iterates over batches: tables column → tensor, or list for strings and Lua values. Counterpart: Dataset.iter_batches.
+---Iterates over batches: tables column → tensor, or list for strings and Lua values. Ray equivalent: Dataset.iter_batches.
 ---@param options? table of DataIterator:iter_batches: batch_size = 256, drop_last, local_shuffle_buffer_size, …
 ---@return data.Loop
 function Dataset:iter_batches(options) return own_iterator(self):iter_batches(options) end
 
----Iterates over batches of tensors. Counterpart: Dataset.iter_torch_batches.
+---Iterates over batches of tensors. Ray equivalent: Dataset.iter_torch_batches.
 ---@param options? table of DataIterator:iter_torch_batches: batch_size = 256, dtypes, device, collate_fn, …
 ---@return data.Loop
 function Dataset:iter_torch_batches(options) return own_iterator(self):iter_torch_batches(options) end
 
 ---What the operators did when the dataset was last run: prints as text, `:to_table()` gives one row for each operator.
----Counterpart: Dataset.stats.
+---Ray equivalent: Dataset.stats.
 ---@return data.Stats
 ---
 ---```lua
@@ -206,7 +206,7 @@ function Dataset:stats()
   return self._stats
 end
 
----The files that the rows come from. Counterpart: Dataset.input_files.
+---The files that the rows come from. Ray equivalent: Dataset.input_files.
 ---@return string[]
 function Dataset:input_files() return self._plan.source:input_files() end
 

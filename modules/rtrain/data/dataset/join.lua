@@ -21,7 +21,7 @@ local function check_keys(dataset, keys)
 end
 
 ---The rows of this dataset and of another one that have the same keys. A row with several partners comes with each of them;
----null is no partner of anything. Both sides are sorted by their keys, and so is the result; what exceeds DataContext's
+---null is not a partner of anything. Both sides are sorted by their keys, and so is the result; what exceeds DataContext's
 ---memory_bytes goes to temporary files, and the rows of one key are in memory together.
 ---
 ---join_type: 'inner'; 'left_outer', 'right_outer', 'full_outer' keep rows without a partner, whose missing values are null
@@ -51,7 +51,7 @@ function Dataset:join(...)
   local schemas = {left = self._plan:schema(), right = a.ds._plan:schema()}
   local options = {join_type = a.join_type, on = on, right_on = right_on, left_suffix = a.left_suffix,
                    right_suffix = a.right_suffix, schemas = schemas}
-  -- Names that two columns would have are told at once where the columns are known.
+  -- Names that two columns would have are refused at once where the columns are known.
   if schemas.left and schemas.right then join_columns.schema(options, schemas.left, schemas.right) end
   return self:_with(Join(a.ds._plan, options))
 end

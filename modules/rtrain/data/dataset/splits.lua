@@ -31,7 +31,8 @@ local split_signature = args.signature('split', {'n', {'equal', false}, {'locali
 
 ---n datasets with a part of the rows each, in order. With `equal` all have equally many, and the last rows that do not go
 ---round are left out; else the first ones have one row more. Nothing is read where the rows of the files can be counted
----and no function changes their number; else the dataset is run now. Arguments: n, {equal = false}. Counterpart: Dataset.split.
+---and no function changes their number; else the dataset is run now. Arguments: n, {equal = false}. Ray equivalent:
+---Dataset.split.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -63,7 +64,7 @@ local function check_indices(indices)
   end
 end
 
----Datasets with the rows before, between and behind some indices (from 0). Counterpart: Dataset.split_at_indices.
+---Datasets with the rows before, between and behind some indices (from 0). Ray equivalent: Dataset.split_at_indices.
 ---@param indices integer[] ascending; those beyond the end give empty datasets
 ---@return rtrain.data.Dataset[]
 ---
@@ -98,7 +99,7 @@ local function check_proportions(proportions)
   end
 end
 
----Datasets with these shares of the rows, and a last one with the rest. Counterpart: Dataset.split_proportionately.
+---Datasets with these shares of the rows, and a last one with the rest. Ray equivalent: Dataset.split_proportionately.
 ---@param proportions number[] each above 0, the sum below 1
 ---@return rtrain.data.Dataset[]
 function Dataset:split_proportionately(proportions)
@@ -133,7 +134,7 @@ end
 local train_test_signature = args.signature('train_test_split', {'test_size', {'shuffle', false}, {'seed'}, {'stratify'}})
 
 ---A dataset to train with and one to test with, from the end of the rows. Arguments: test_size, a share of the rows or their
----number; {shuffle = false, seed}: shuffled once before, so that no test row is trained with in a later epoch. Counterpart:
+---number; {shuffle = false, seed}: shuffled once before, so that no test row is trained with in a later epoch. Ray equivalent:
 ---Dataset.train_test_split; it has no `stratify`.
 ---
 ---```lua

@@ -27,7 +27,7 @@ local add_column_signature = functions.signature('add_column', {'col', 'fn', {'b
 ---for int64 cdata), `dtypes` chooses otherwise. `fn` may be a class, or a table {init = …, call = …}: each thread makes one. It
 ---runs in threads, on a copy of what it captures. Arguments: fn, {fn_args, fn_kwargs, fn_constructor_args,
 ---fn_constructor_kwargs, dtypes}; compute, num_cpus, memory and concurrency are accepted and change nothing: all
----operators share the threads of DataContext. Counterpart: Dataset.map.
+---operators share the threads of DataContext. Ray equivalent: Dataset.map.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -43,7 +43,7 @@ function Dataset:map(...)
   return self:_with(row_operators.MapRows(functions.made('map', a), {dtypes = a.dtypes}))
 end
 
----Calls a function for each row; it returns a list of any number of rows. Arguments: fn, options as of `map`. Counterpart:
+---Calls a function for each row; it returns a list of any number of rows. Arguments: fn, options as of `map`. Ray equivalent:
 ---Dataset.flat_map.
 ---
 ---```lua
@@ -57,7 +57,7 @@ function Dataset:flat_map(...)
   return self:_with(row_operators.FlatMapRows(functions.made('flat_map', a), {dtypes = a.dtypes}))
 end
 
----The rows for which a function returns true. Arguments: fn, options as of `map`. Counterpart: Dataset.filter.
+---The rows for which a function returns true. Arguments: fn, options as of `map`. Ray equivalent: Dataset.filter.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -72,7 +72,7 @@ end
 ---Calls a function for each batch: a table column → tensor (its first dimension is the rows), or a list for strings and
 ---Lua values. It returns such a table, or a function that gives one after the other. Arguments: fn, {batch_size (nil: the
 ---blocks as they are read), batch_format = 'default' ('torch' and 'numpy' are the same), zero_copy_batch}, and those of
----`map`. The last batch of a file or row group may be shorter. Counterpart: Dataset.map_batches.
+---`map`. The last batch of a file or row group may be shorter. Ray equivalent: Dataset.map_batches.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -93,7 +93,7 @@ function Dataset:map_batches(...)
 end
 
 ---One more column: what a function makes of each batch, a tensor or list with one value a row, or one value for all.
----Arguments: col, fn, {batch_format}, and those of `map`. Counterpart: Dataset.add_column.
+---Arguments: col, fn, {batch_format}, and those of `map`. Ray equivalent: Dataset.add_column.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -110,14 +110,14 @@ function Dataset:add_column(...)
   return self:_with(batch_operators.AddColumn(a.col, functions.made('add_column', a), {dtypes = a.dtypes}))
 end
 
--- Wrong names are told at once where the columns are known.
+-- Wrong names are refused at once where the columns are known.
 local function with_columns(self, operator)
   local schema = self._plan:schema()
   if schema then operator:schema_of(schema) end
   return self:_with(operator)
 end
 
----The columns of these names, in this order; others are not even read where the file allows it. Counterpart:
+---The columns of these names, in this order; others are not even read where the file allows it. Ray equivalent:
 ---Dataset.select_columns.
 ---@param cols string|string[]
 ---@return rtrain.data.Dataset
@@ -129,14 +129,14 @@ function Dataset:select_columns(cols)
   return narrower and selected:_over(narrower) or selected
 end
 
----All columns but these. Counterpart: Dataset.drop_columns.
+---All columns but these. Ray equivalent: Dataset.drop_columns.
 ---@param cols string|string[]
 ---@return rtrain.data.Dataset
 function Dataset:drop_columns(cols)
   return with_columns(self, column_operators.DropColumns(checks.names('drop_columns', cols)))
 end
 
----Other names for columns. Counterpart: Dataset.rename_columns.
+---Other names for columns. Ray equivalent: Dataset.rename_columns.
 ---@param names table<string, string>|string[] old name → new name, or new names for all columns
 ---@return rtrain.data.Dataset
 ---
@@ -151,7 +151,7 @@ function Dataset:rename_columns(names)
   return with_columns(self, column_operators.RenameColumns(names))
 end
 
----The first rows; what comes after them is not read. Counterpart: Dataset.limit.
+---The first rows; what comes after them is not read. Ray equivalent: Dataset.limit.
 ---@param limit integer
 ---@return rtrain.data.Dataset
 function Dataset:limit(limit)
@@ -183,7 +183,7 @@ local shuffle_signature = args.signature('random_shuffle', {{'seed'}})
 
 ---All rows in a random order, a new one in each epoch. Arguments: {seed}: with a seed the order is a function of the seed and
 ---the epoch, without one also of the execution's seed. Rows in memory are not moved: only their numbers are permuted. Others
----are gathered, in temporary files beyond DataContext's memory_bytes. Counterpart: Dataset.random_shuffle.
+---are gathered, in temporary files beyond DataContext's memory_bytes. Ray equivalent: Dataset.random_shuffle.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -204,7 +204,7 @@ end
 local block_order_signature = args.signature('randomize_block_order', {{'seed'}})
 
 ---The same rows with files, row groups or other pieces in a random order, a new one in each epoch: cheaper than
----random_shuffle. Arguments: {seed}. Counterpart: Dataset.randomize_block_order.
+---random_shuffle. Arguments: {seed}. Ray equivalent: Dataset.randomize_block_order.
 ---@return rtrain.data.Dataset
 function Dataset:randomize_block_order(...)
   local seed = block_order_signature:bind(...).seed
@@ -219,7 +219,7 @@ end
 local sort_signature = args.signature('sort', {'key', {'descending', false}})
 
 ---All rows in the order of one or more columns. Rows with equal keys keep their order; nulls and NaN come last. Arguments:
----key (a name or a list of names), {descending = false} (a boolean, or a list of one for each name). Counterpart:
+---key (a name or a list of names), {descending = false} (a boolean, or a list of one for each name). Ray equivalent:
 ---Dataset.sort.
 ---
 ---```lua
@@ -243,7 +243,7 @@ local function as_source(dataset)
   return #plan.operators == 0 and plan.source or sources.PlanSource(plan)
 end
 
----The rows of other datasets behind those of this one. Counterpart: Dataset.union.
+---The rows of other datasets behind those of this one. Ray equivalent: Dataset.union.
 ---@param ... rtrain.data.Dataset
 ---@return rtrain.data.Dataset
 ---
@@ -263,8 +263,8 @@ function Dataset:union(...)
   return self:_with(combine.Union(plans))
 end
 
----The columns of other datasets beside those of this one, row by row; all have equally many rows. A name that is taken
----gets '_1'. Counterpart: Dataset.zip.
+---The columns of other datasets next to those of this one, row by row; all have equally many rows. A name that is taken
+---gets '_1'. Ray equivalent: Dataset.zip.
 ---@param ... rtrain.data.Dataset
 ---@return rtrain.data.Dataset
 ---
@@ -285,7 +285,7 @@ local repartition_signature = args.signature('repartition', {{'num_blocks'}, {'t
                                                              {'shuffle', false}})
 
 ---The same rows in `num_blocks` blocks of equal size, or in blocks of `target_num_rows_per_block` rows. Arguments:
----num_blocks, {target_num_rows_per_block, shuffle = false}. Counterpart: Dataset.repartition.
+---num_blocks, {target_num_rows_per_block, shuffle = false}. Ray equivalent: Dataset.repartition.
 ---@return rtrain.data.Dataset
 function Dataset:repartition(...)
   local a = repartition_signature:bind(...)

@@ -27,7 +27,7 @@ local function prepare(owner, a)
   local mode = args.one_of(owner .. ': mode', a.mode, {'append', 'error', 'ignore'})
   local folder = system.absolute(a.path)
   local kind = system.path_kind(folder)
-  if kind and kind ~= 'folder' then errors.raise('argument', ("%s: '%s' is no folder"):format(owner, a.path)) end
+  if kind and kind ~= 'folder' then errors.raise('argument', ("%s: '%s' is not a folder"):format(owner, a.path)) end
   if kind and mode == 'error' then errors.raise('argument', ("%s: '%s' exists already"):format(owner, a.path)) end
   if kind and mode == 'ignore' then return nil end
   system.make_folders(folder)
@@ -100,7 +100,7 @@ local parquet_signature = signature('write_parquet', {'compression'}, {'compress
 ---Writes Parquet files into a folder, one for each 128 MiB. Tensor columns become fixed-shape tensors of Arrow, which
 ---read_parquet and pyarrow read back. Arguments: path, {min_rows_per_file, mode = 'append' ('error', 'ignore': when the
 ---folder exists), compression = 'snappy' ('zstd', 'gzip', 'lz4', 'none'), compression_level, row_group_size, use_dictionary =
----true}. Counterpart: Dataset.write_parquet.
+---true}. Ray equivalent: Dataset.write_parquet.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -122,7 +122,7 @@ local CSV = {'delimiter', 'header', 'quoting', 'null_text'}
 local csv_signature = signature('write_csv', {'delimiter'}, {'header'}, {'quoting'}, {'null_text'})
 
 ---Writes CSV files into a folder: columns of numbers, booleans and strings. Arguments: path, {min_rows_per_file, mode =
----'append', delimiter = ',', header = true, quoting = 'needed' ('all', 'none'), null_text = ''}. Counterpart:
+---'append', delimiter = ',', header = true, quoting = 'needed' ('all', 'none'), null_text = ''}. Ray equivalent:
 ---Dataset.write_csv.
 function Dataset:write_csv(...)
   local a = csv_signature:bind(...)
@@ -135,7 +135,7 @@ end
 local json_signature = signature 'write_json'
 
 ---Writes files of JSON lines into a folder; tensors become arrays, NaN null. Arguments: path, {min_rows_per_file, mode =
----'append'}. Counterpart: Dataset.write_json.
+---'append'}. Ray equivalent: Dataset.write_json.
 function Dataset:write_json(...)
   write(self, 'write_json', json_signature:bind(...), {extension = 'json', open = part_writers.json})
 end
@@ -143,7 +143,7 @@ end
 local numpy_signature = signature('write_numpy', 'column')
 
 ---Writes one column as .npy files into a folder. Arguments: path, {column, min_rows_per_file, mode = 'append'}.
----Counterpart: Dataset.write_numpy.
+---Ray equivalent: Dataset.write_numpy.
 function Dataset:write_numpy(...)
   local a = numpy_signature:bind(...)
   local dataset = self:select_columns{a.column}

@@ -43,7 +43,7 @@ function Union:rows_of(num_rows, count)
   return num_rows
 end
 
----The columns of another plan beside those of the stream: as many rows on both sides. A name that is taken gets '_1'.
+---The columns of another plan next to those of the stream: as many rows on both sides. A name that is taken gets '_1'.
 ---@class data.Zip: data.Operator
 local Zip = Operator:extend('Zip')
 Zip.name = 'Zip'
@@ -58,7 +58,7 @@ local function free_name(taken, name)
   return name .. '_' .. i
 end
 
-local function beside(left, right)
+local function joined(left, right)
   local names, columns, taken = left:names(), {}, {}
   for i, name in ipairs(names) do columns[i], taken[name] = left:column(name), true end
   for _, name in ipairs(right:names()) do
@@ -81,7 +81,7 @@ function Zip:stream(upstream, execution)
     if left == nil and right == nil then return nil end
     if left == nil or right == nil then refuse_lengths() end
     local count = math.min(left:num_rows(), right:num_rows())
-    local out = beside(left:narrow(0, count), right:narrow(0, count))
+    local out = joined(left:narrow(0, count), right:narrow(0, count))
     left, right = rest(left, count), rest(right, count)
     return out
   end

@@ -44,7 +44,7 @@ local function parse(options, first, second, third)
     options.dtype, options.non_blocking = second or options.dtype, third or options.non_blocking
   end
   if options.dtype ~= nil and not DTYPES[options.dtype] then
-    errors.raise('argument', ("Module:to: '%s' is no floating-point dtype"):format(tostring(options.dtype)))
+    errors.raise('argument', ("Module:to: '%s' is not a floating-point dtype"):format(tostring(options.dtype)))
   end
   return options
 end

@@ -101,7 +101,7 @@ function Module:register_forward_hook(fn, options) return add(self, 'after', fn,
 function Module:register_forward_pre_hook(fn, options) return add(self, 'before', fn, options, {'prepend'}) end
 
 ---Runs fn(module, grad_input, grad_output) when the gradients of the module's inputs are there; a list that it returns
----replaces grad_input. Both are lists with torch.none where an input is no tensor or has no gradient.
+---replaces grad_input. Both are lists with torch.none where an input is not a tensor or has no gradient.
 ---@param fn fun(module: nn.Module, grad_input: any[], grad_output: any[]): any[]|nil
 ---@param options? {prepend: boolean}
 ---@return {remove: fun()} handle

@@ -16,7 +16,7 @@ local function running_modules(level)
   end
 end
 
--- The child's name below the module as state_dict has it; nil when it is no part of it.
+-- The child's name below the module as state_dict has it; nil when it is not part of it.
 local function path_below(module, child)
   for name, found in module:named_modules() do
     if rawequal(found, child) and name ~= '' then return name end

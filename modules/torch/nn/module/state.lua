@@ -36,7 +36,7 @@ local function add_hook(module, list, fn)
   return require('base.handle')(entries, entry)
 end
 
----A value that belongs to the state and is no tensor; a class that has one defines both of get_extra_state and
+---A value that belongs to the state and is not a tensor; a class that has one defines both of get_extra_state and
 ---set_extra_state. It is in state_dict as '_extra_state'.
 ---@return any
 function Module:get_extra_state()
@@ -259,7 +259,7 @@ function Module:register_state_dict_post_hook(fn) return add_hook(self, '_state_
 ---@return {remove: fun()} handle
 function Module:register_load_state_dict_pre_hook(fn) return add_hook(self, '_load_pre_hooks', fn) end
 
----Runs fn(module, {missing_keys, unexpected_keys}) after load_state_dict; what it takes out of the lists is no error.
+---Runs fn(module, {missing_keys, unexpected_keys}) after load_state_dict; what it takes out of the lists is not an error.
 ---@param fn fun(module: nn.Module, incompatible_keys: {missing_keys: string[], unexpected_keys: string[]})
 ---@return {remove: fun()} handle
 function Module:register_load_state_dict_post_hook(fn) return add_hook(self, '_load_post_hooks', fn) end

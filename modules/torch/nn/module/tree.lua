@@ -127,7 +127,7 @@ end
 ---The module at a dotted path of names, as in state_dict: 'features.0'. The empty path is the module itself.
 ---@param path string
 ---@return nn.Module
----Raises code 'argument' when a name on the way is no module.
+---Raises code 'argument' when a name on the way is not a module.
 function Module:get_submodule(path)
   local found = self
   for name in path:gmatch '[^.]+' do found = registered(found, 'module', name, path) end
@@ -149,7 +149,7 @@ function Module:set_submodule(path, module, options)
   local owner, name = split(path)
   local found = self:get_submodule(owner)
   if type(found[name]) ~= 'nil' and not class.is(found[name], Module) then
-    errors.raise('argument', ("set_submodule: '%s' is no module"):format(path))
+    errors.raise('argument', ("set_submodule: '%s' is not a module"):format(path))
   end
   if found._set then return found:_set(name, module) end
   found:add_module(name, module)

@@ -235,7 +235,7 @@ function parametrize.type_before_parametrizations(module)
   return class.of(module)._before_parametrizations or class.of(module)
 end
 
----Calls fn; meanwhile each parametrized tensor is computed once. Counterpart: `with parametrize.cached():`.
+---Calls fn; meanwhile each parametrized tensor is computed once. PyTorch equivalent: `with parametrize.cached():`.
 ---@param fn fun(): ...
 ---@return any ... what fn returned
 function parametrize.cached(fn)

@@ -1,4 +1,4 @@
--- torch/nn/utils/pruning_method.lua: what every way of pruning does: a mask beside the parameter, applied before forward.
+-- torch/nn/utils/pruning_method.lua: what every way of pruning does: a mask next to the parameter, applied before forward.
 
 local args = require 'base.args'
 local class = require 'base.class'

@@ -37,7 +37,7 @@ function summary.parameters_count(module, options)
   return count_of(module:parameters(), options.trainable_only)
 end
 
--- '(3, 8)', for several tensors '(3, 8), (1, 8)', '' for what is no tensor.
+-- '(3, 8)', for several tensors '(3, 8), (1, 8)', '' for what is not a tensor.
 local function shape_text(value)
   if torch.is_tensor(value) then return '(' .. table.concat(value.shape, ', ') .. ')' end
   local parts = {}

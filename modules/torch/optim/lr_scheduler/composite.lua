@@ -9,7 +9,7 @@ local torch = require 'torch'
 local function check_schedulers(self, schedulers, optimizer)
   if type(schedulers) ~= 'table' or #schedulers == 0 then self:_raise('expects at least one scheduler') end
   for i, scheduler in ipairs(schedulers) do
-    if not class.is(scheduler, LRScheduler) then self:_raise('schedulers[%d] is no scheduler', i) end
+    if not class.is(scheduler, LRScheduler) then self:_raise('schedulers[%d] is not a scheduler', i) end
     if class.is(scheduler, Plateau) then
       self:_raise('does not support ReduceLROnPlateau, whose step takes a metric (schedulers[%d])', i)
     end

@@ -39,7 +39,7 @@ end
 
 function CosineAnnealingLR:_get_closed_form_lr() return closed_form(self, self.last_epoch / self.T_max) end
 
----Half a cosine from the first rate to eta_min over T_0 epochs, then anew from the first rate, each time over T_mult times
+---Half a cosine from the first rate to eta_min over T_0 epochs, then again from the first rate, each time over T_mult times
 ---as many (SGDR, Loshchilov and Hutter 2017, arXiv 1608.03983). `step(epoch)` takes fractions of an epoch too.
 ---Arguments: optimizer, T_0, {T_mult = 1, eta_min = 0, last_epoch = -1}.
 ---

@@ -61,7 +61,7 @@ local function watch_steps(optimizer)
 end
 
 ---@param optimizer optim.Optimizer
----@param last_epoch? integer -1 begins anew; otherwise the groups need `initial_lr`
+---@param last_epoch? integer -1 begins again; otherwise the groups need `initial_lr`
 function LRScheduler:init(optimizer, last_epoch)
   last_epoch = last_epoch or -1
   self:_check_optimizer(optimizer)
@@ -193,7 +193,7 @@ end
 ---@return number[] the rates in use, one for each group
 function LRScheduler:get_last_lr() return self._last_lr end
 
--- Fields that are no state: what the constructor makes again.
+-- Fields that are not state: what the constructor makes again.
 local NOT_SAVED = {optimizer = true, lr_lambdas = true, _schedulers = true, anneal_func = true}
 
 -- A field as Python has it: a function is None there.

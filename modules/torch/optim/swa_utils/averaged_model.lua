@@ -54,7 +54,7 @@ end
 ---1803.05407) or, with an avg_fn for it, exponential moving averages. Call `update_parameters(model)` after the steps that
 ---count; the first call copies. Arguments: model, {device, avg_fn = fn(average, weight, num_averaged) → new average,
 ---multi_avg_fn = fn(averages, weights, num_averaged) that changes the averages, use_buffers = false (true: buffers are
----averaged, else copied)}. num_averaged is a number. Counterpart: torch.optim.swa_utils.AveragedModel.
+---averaged, else copied)}. num_averaged is a number. PyTorch equivalent: torch.optim.swa_utils.AveragedModel.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -21,7 +21,7 @@ local function run(loader, model, device)
 end
 
 ---Runs the model over the loader's first values to set the running statistics of its BatchNorm layers, which an average of
----weights needs anew. The layers' momentum and the mode come back, also after an error. Counterpart:
+---weights needs again. The layers' momentum and the mode come back, also after an error. PyTorch equivalent:
 ---torch.optim.swa_utils.update_bn.
 ---
 ---```lua

@@ -7,7 +7,7 @@ local Dataset, IterableDataset = sets.Dataset, sets.IterableDataset
 
 local function is_iterable(dataset) return class.is(dataset, IterableDataset) end
 
----Datasets one after the other. Counterpart: torch.utils.data.ConcatDataset.
+---Datasets one after the other. PyTorch equivalent: torch.utils.data.ConcatDataset.
 ---@class data.ConcatDataset: data.Dataset
 ---@overload fun(datasets: data.Dataset[]): data.ConcatDataset
 local ConcatDataset = Dataset:extend('ConcatDataset')
@@ -48,7 +48,7 @@ local function item(...)
 end
 
 ---Datasets side by side: sample i is sample i of each. `StackDataset(images, texts)` gives one value for each dataset,
----`StackDataset{image = images, text = texts}` a table; a dataset of several values gives a list of them. Counterpart:
+---`StackDataset{image = images, text = texts}` a table; a dataset of several values gives a list of them. PyTorch equivalent:
 ---torch.utils.data.StackDataset.
 ---
 ---```lua
@@ -117,7 +117,7 @@ function StackDataset:get_batch(indices)
   return arranged(self, items)
 end
 
----IterableDatasets one after the other. Counterpart: torch.utils.data.ChainDataset.
+---IterableDatasets one after the other. PyTorch equivalent: torch.utils.data.ChainDataset.
 ---@class data.ChainDataset: data.IterableDataset
 ---@overload fun(datasets: data.IterableDataset[]): data.ChainDataset
 local ChainDataset = IterableDataset:extend('ChainDataset')
@@ -129,7 +129,7 @@ function ChainDataset:init(datasets)
   end
   for i, dataset in ipairs(datasets) do
     if not is_iterable(dataset) then
-      errors.raise('argument', ('ChainDataset: dataset %d is no IterableDataset: use ConcatDataset'):format(i))
+      errors.raise('argument', ('ChainDataset: dataset %d is not an IterableDataset: use ConcatDataset'):format(i))
     end
   end
   self.datasets = datasets

@@ -14,7 +14,7 @@ local sampler = require 'torch.utils.data.sampler'
 local torch = require 'torch'
 local BatchSampler = require('torch.utils.data.batch_sampler').BatchSampler
 
----Batches of a dataset. Counterpart: torch.utils.data.DataLoader. Arguments: dataset, {batch_size = 1, shuffle = false,
+---Batches of a dataset. PyTorch equivalent: torch.utils.data.DataLoader. Arguments: dataset, {batch_size = 1, shuffle = false,
 ---sampler, batch_sampler, num_workers = 0, collate_fn, pin_memory = false, drop_last = false, timeout = 0,
 ---worker_init_fn, generator, prefetch_factor = 2, persistent_workers = false, in_order = true}.
 ---

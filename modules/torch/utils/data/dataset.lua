@@ -117,7 +117,7 @@ function TensorDataset:init(...)
   if #self.tensors == 0 then errors.raise('argument', 'TensorDataset: expected at least one Tensor') end
   for i, tensor in ipairs(self.tensors) do
     if not torch.is_tensor(tensor) then
-      errors.raise('argument', ('TensorDataset: argument %d is no Tensor but a %s'):format(i, type(tensor)))
+      errors.raise('argument', ('TensorDataset: argument %d is not a Tensor but a %s'):format(i, type(tensor)))
     end
     if tensor:size(0) ~= self.tensors[1]:size(0) then
       errors.raise('argument', ('TensorDataset: size mismatch between tensors: %d and %d samples'):format(
@@ -200,7 +200,7 @@ local function sum_of(list)
 end
 
 ---Splits a dataset at random. Lengths are numbers of samples, or fractions that add up to 1: what rounding leaves goes
----to the first parts, one sample each. Counterpart: torch.utils.data.random_split.
+---to the first parts, one sample each. PyTorch equivalent: torch.utils.data.random_split.
 ---@param dataset data.Dataset
 ---@param lengths number[]
 ---@param options? {generator: userdata}

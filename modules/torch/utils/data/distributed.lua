@@ -12,7 +12,7 @@ local Sampler = samplers.Sampler
 ---rank (default: the process group's), shuffle = true, seed = 0, drop_last = false}. Without drop_last the first
 ---samples are repeated so that all ranks have equally many; with it the last ones are left out.
 ---
----Its state can be loaded with another number of ranks: the samples that nobody has seen yet are dealt out anew, and
+---Its state can be loaded with another number of ranks: the samples that nobody has seen yet are dealt out again, and
 ---padded or dropped by the same rule.
 ---
 ---```lua

@@ -18,7 +18,7 @@ local context, current_index, current_indices, current_generator
 ---@field seed integer changes with the epoch and the worker
 ---@field dataset data.Dataset this thread's copy
 
----In a worker thread what it knows about itself; elsewhere nil. Counterpart: torch.utils.data.get_worker_info.
+---In a worker thread what it knows about itself; elsewhere nil. PyTorch equivalent: torch.utils.data.get_worker_info.
 ---@return data.WorkerInfo|nil
 function worker.get_worker_info() return context and context.info end
 

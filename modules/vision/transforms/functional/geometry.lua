@@ -32,7 +32,7 @@ function geometry.expanded_size(matrix, size)
                                {0.5 * w, -0.5 * h, 1}}:float()
   local moved = corners:matmul(torch.tensor(matrix):float():view{2, 3}:t())
   local middle = torch.tensor{w * 0.5, h * 0.5}:float()
-  -- Four decimals: what rounding adds to a whole pixel is no pixel.
+  -- Four decimals: what rounding adds to a whole pixel is not a pixel.
   local function whole(x) return (x / 1e-4):trunc() * 1e-4 end
   local min, max = whole(moved:amin(0) + middle):floor(), whole(moved:amax(0) + middle):ceil()
   local extent = (max - min):tolist()

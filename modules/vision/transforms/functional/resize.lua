@@ -11,7 +11,7 @@ local resize = {}
 local defined = args.definer(resize)
 
 local FLOATS = {float32 = true, float64 = true}
--- ATen has antialiased bilinear interpolation for bytes: a third of the time, at most one level beside the floats'. Its
+-- ATen has antialiased bilinear interpolation for bytes: a third of the time, at most one level away from the floats'. Its
 -- bicubic one clips between the two directions, which floats do not.
 local ANTIALIAS_DTYPES = {bilinear = {float32 = true, float64 = true, uint8 = true}, bicubic = FLOATS}
 local OPERATORS = {

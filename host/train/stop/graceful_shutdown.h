@@ -1,9 +1,9 @@
-// host/train/stop/stop_course.h: how the stop of a group that trains goes: the ranks agree where to
+// host/train/stop/graceful_shutdown.h: the graceful shutdown of a group: the ranks agree where to
 // stop, save and return; at the latest after the grace period it is over.
 //
 // Belongs to the control thread. It is complete when a checkpoint was committed, and
 // * the train function never calls stop_requested(), or
-// * that was reported after a rank had been told, and there was time to return in order.
+// * that was reported after a rank had been notified, and there was time to return in order.
 // That all ranks have returned is for the state machine to see.
 #pragma once
 
@@ -18,16 +18,16 @@
 
 namespace rtrain {
 
-class StopCourseDelegate {
+class GracefulShutdownDelegate {
  public:
-  virtual ~StopCourseDelegate() = default;
+  virtual ~GracefulShutdownDelegate() = default;
   virtual void send_all(message::ToWorker message) = 0;
   virtual void warn(const std::string& text) = 0;
   virtual void on_stop_complete() = 0;
   virtual void on_grace_passed() = 0;
 };
 
-class StopCourse {
+class GracefulShutdown {
  public:
   struct Times {
     // For the ranks' answers. Control threads answer within microseconds: one that does not is
@@ -37,11 +37,11 @@ class StopCourse {
     std::chrono::milliseconds finish{2000};
   };
 
-  StopCourse(Loop& loop, int num_workers, StopCourseDelegate& delegate, Times times);
-  StopCourse(Loop& loop, int num_workers, StopCourseDelegate& delegate)
-      : StopCourse(loop, num_workers, delegate, Times()) {}
+  GracefulShutdown(Loop& loop, int num_workers, GracefulShutdownDelegate& delegate, Times times);
+  GracefulShutdown(Loop& loop, int num_workers, GracefulShutdownDelegate& delegate)
+      : GracefulShutdown(loop, num_workers, delegate, Times()) {}
 
-  // Again for another reason: the grace period begins anew, the agreement stays.
+  // Again for another reason: the grace period begins again, the agreement stays.
   void start(double grace_s);
 
   // The messages stop_calls and stop_seen.
@@ -59,7 +59,7 @@ class StopCourse {
   void send(const std::optional<StopOrder>& order);
   void on_no_answer();
 
-  StopCourseDelegate& delegate_;
+  GracefulShutdownDelegate& delegate_;
   Times times_;
   StopAgreement agreement_;
   bool started_ = false;

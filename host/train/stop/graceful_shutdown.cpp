@@ -1,4 +1,4 @@
-#include "host/train/stop/stop_course.h"
+#include "host/train/stop/graceful_shutdown.h"
 
 #include <algorithm>
 
@@ -15,7 +15,8 @@ message::ToWorker to_message(const StopOrder& order) {
 
 }  // namespace
 
-StopCourse::StopCourse(Loop& loop, int num_workers, StopCourseDelegate& delegate, Times times)
+GracefulShutdown::GracefulShutdown(Loop& loop, int num_workers, GracefulShutdownDelegate& delegate,
+                                   Times times)
     : delegate_(delegate),
       times_(times),
       agreement_(num_workers),
@@ -23,23 +24,23 @@ StopCourse::StopCourse(Loop& loop, int num_workers, StopCourseDelegate& delegate
       grace_(loop, [this] { delegate_.on_grace_passed(); }),
       return_(loop, [this] { delegate_.on_stop_complete(); }) {}
 
-void StopCourse::start(double grace_s) {
+void GracefulShutdown::start(double grace_s) {
   started_ = true;
   grace_.start(to_ms(grace_s));
   send(agreement_.prepare());
 }
 
-void StopCourse::on_calls(int rank, const message::StopCalls& answer) {
+void GracefulShutdown::on_calls(int rank, const message::StopCalls& answer) {
   send(agreement_.on_calls(rank, answer.round, answer.calls));
 }
 
-void StopCourse::on_seen(const message::StopSeen& seen) {
+void GracefulShutdown::on_seen(const message::StopSeen& seen) {
   first_seen_ = std::min(first_seen_.value_or(seen.index), seen.index);
 }
 
-void StopCourse::on_left(int rank) { send(agreement_.on_left(rank)); }
+void GracefulShutdown::on_left(int rank) { send(agreement_.on_left(rank)); }
 
-void StopCourse::on_committed(int64_t index) {
+void GracefulShutdown::on_committed(int64_t index) {
   if (!started_) return;
   if (first_seen_) {
     if (index >= *first_seen_) return_.start(times_.finish);
@@ -48,13 +49,13 @@ void StopCourse::on_committed(int64_t index) {
   }
 }
 
-void StopCourse::close() {
+void GracefulShutdown::close() {
   answers_.stop();
   grace_.stop();
   return_.stop();
 }
 
-void StopCourse::send(const std::optional<StopOrder>& order) {
+void GracefulShutdown::send(const std::optional<StopOrder>& order) {
   if (!order) return;
   if (order->type == StopOrder::Type::kPrepare) {
     answers_.start(times_.answer);
@@ -64,7 +65,7 @@ void StopCourse::send(const std::optional<StopOrder>& order) {
   delegate_.send_all(to_message(*order));
 }
 
-void StopCourse::on_no_answer() {
+void GracefulShutdown::on_no_answer() {
   for (const int rank : agreement_.missing()) {
     delegate_.warn(cat("rank ", rank, " has not answered the request to stop for ",
                        times_.answer.count() / 1000, " s: its process does not run"));

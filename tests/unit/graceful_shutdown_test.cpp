@@ -1,4 +1,4 @@
-#include "host/train/stop/stop_course.h"
+#include "host/train/stop/graceful_shutdown.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using Texts = std::vector<std::string>;
 
-class FakeDelegate : public StopCourseDelegate {
+class FakeDelegate : public GracefulShutdownDelegate {
  public:
   // "stop_release 2 at 4"
   void send_all(message::ToWorker order) override {
@@ -33,12 +33,12 @@ class FakeDelegate : public StopCourseDelegate {
 };
 
 // Two ranks. The course waits for answers and returns for as long as a test has no other time.
-class StopCourseTest : public testing::Test {
+class GracefulShutdownTest : public testing::Test {
  protected:
   static constexpr double kNeverS = 1000;
   static constexpr milliseconds kNever{1000000};
 
-  void make(StopCourse::Times times) { course_.emplace(loop_, 2, delegate_, times); }
+  void make(GracefulShutdown::Times times) { course_.emplace(loop_, 2, delegate_, times); }
   void on_calls(int rank, int round, int64_t calls) {
     course_->on_calls(rank, {.round = round, .calls = calls});
   }
@@ -52,11 +52,11 @@ class StopCourseTest : public testing::Test {
 
   Loop loop_;
   FakeDelegate delegate_;
-  std::optional<StopCourse> course_{std::in_place, loop_, 2, delegate_,
-                                    StopCourse::Times{kNever, kNever}};
+  std::optional<GracefulShutdown> course_{std::in_place, loop_, 2, delegate_,
+                                          GracefulShutdown::Times{kNever, kNever}};
 };
 
-TEST_F(StopCourseTest, TheRanksStopAtTheCallAfterTheHighestOne) {
+TEST_F(GracefulShutdownTest, TheRanksStopAtTheCallAfterTheHighestOne) {
   course_->start(kNeverS);
   EXPECT_EQ(delegate_.sent, Texts{"stop_prepare 1"});
   on_calls(0, 1, 3);
@@ -65,7 +65,7 @@ TEST_F(StopCourseTest, TheRanksStopAtTheCallAfterTheHighestOne) {
   EXPECT_EQ(delegate_.sent.back(), "stop_release 1 at 4");
 }
 
-TEST_F(StopCourseTest, AFunctionThatNeverAsksStopsAtItsNextCheckpoint) {
+TEST_F(GracefulShutdownTest, AFunctionThatNeverAsksStopsAtItsNextCheckpoint) {
   course_->on_committed(0);
   EXPECT_EQ(delegate_.num_complete, 0) << "no stop was requested";
   agree(0);
@@ -73,7 +73,7 @@ TEST_F(StopCourseTest, AFunctionThatNeverAsksStopsAtItsNextCheckpoint) {
   EXPECT_EQ(delegate_.num_complete, 1);
 }
 
-TEST_F(StopCourseTest, AFunctionThatAsksStopsBehindTheCheckpointOfTheRankToldFirst) {
+TEST_F(GracefulShutdownTest, AFunctionThatAsksStopsBehindTheCheckpointOfTheRankToldFirst) {
   make({kNever, milliseconds(1)});
   agree(5);
   course_->on_committed(0);
@@ -87,20 +87,20 @@ TEST_F(StopCourseTest, AFunctionThatAsksStopsBehindTheCheckpointOfTheRankToldFir
   run_until(loop_, [&] { return delegate_.num_complete > 0; });
 }
 
-TEST_F(StopCourseTest, TheGracePeriodEndsIt) {
+TEST_F(GracefulShutdownTest, TheGracePeriodEndsIt) {
   course_->start(0.001);
   run_until(loop_, [&] { return delegate_.num_passed > 0; });
   EXPECT_EQ(delegate_.num_complete, 0);
 }
 
-TEST_F(StopCourseTest, AnotherReasonBeginsTheGracePeriodAgainAndKeepsTheAgreement) {
+TEST_F(GracefulShutdownTest, AnotherReasonBeginsTheGracePeriodAgainAndKeepsTheAgreement) {
   agree(0);
   course_->start(0.001);
   run_until(loop_, [&] { return delegate_.num_passed > 0; });
   EXPECT_EQ(delegate_.sent, (Texts{"stop_prepare 1", "stop_release 1 at 1"}));
 }
 
-TEST_F(StopCourseTest, ARankThatDoesNotAnswerIsNamedAndItsLateAnswerBeginsAnotherRound) {
+TEST_F(GracefulShutdownTest, ARankThatDoesNotAnswerIsNamedAndItsLateAnswerBeginsAnotherRound) {
   make({milliseconds(1), kNever});
   course_->start(kNeverS);
   on_calls(0, 1, 7);
@@ -115,14 +115,14 @@ TEST_F(StopCourseTest, ARankThatDoesNotAnswerIsNamedAndItsLateAnswerBeginsAnothe
   EXPECT_EQ(delegate_.sent.back(), "stop_release 2 at 9");
 }
 
-TEST_F(StopCourseTest, NobodyWaitsForARankThatHasLeft) {
+TEST_F(GracefulShutdownTest, NobodyWaitsForARankThatHasLeft) {
   course_->start(kNeverS);
   on_calls(0, 1, 0);
   course_->on_left(1);
   EXPECT_EQ(delegate_.sent.back(), "stop_release 1 at 1");
 }
 
-TEST_F(StopCourseTest, NothingComesOnceItIsClosed) {
+TEST_F(GracefulShutdownTest, NothingComesOnceItIsClosed) {
   make({milliseconds(1), milliseconds(1)});
   course_->start(0.001);
   on_seen(0);
