@@ -69,7 +69,7 @@ Value to_value(R record);
 // Of the message that the variant holds.
 template <Message... Ms>
 Value to_value(std::variant<Ms...> message) {
-  return std::visit([](auto&& held) { return to_value(std::move(held)); }, std::move(message));
+  return std::visit([](auto& held) { return to_value(std::move(held)); }, message);
 }
 
 // Throws Error(kArgument) that names the message and the field: "message 'part': field 'id' is
