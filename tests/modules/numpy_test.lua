@@ -114,7 +114,7 @@ function TestNumpy.test_damaged_files_are_named()
   assert_refused(npy('{', ''), 'malformed')
   assert_refused('\147NUMPY\9\0' .. '\0\0', 'version 9')
   assert_refused('\147NUMPY\2\0' .. '\255\255\255\255', 'its header would have')
-  assert_refused('GIF89a and more', 'no .npy file')
+  assert_refused('GIF89a and more', 'not a .npy file')
 end
 
 function TestNumpy.test_changed_bytes_are_an_error_or_an_array()
@@ -145,7 +145,7 @@ function TestNumpy.test_other_zip_archives_are_refused()
   torch.save({1}, path)
   local ok, err = pcall(torch.load_numpy, path)
   lu.assertFalse(ok)
-  lu.assertStrContains(tostring(err), 'no .npy file')
+  lu.assertStrContains(tostring(err), 'not a .npy file')
 end
 
 os.exit(lu.LuaUnit.run(), true)
