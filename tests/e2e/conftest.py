@@ -5,6 +5,8 @@ file that is left there after the test fails it.
 """
 
 import contextlib
+import importlib.machinery
+import importlib.util
 import json
 import os
 import pathlib
@@ -27,6 +29,15 @@ RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
 SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(SOURCE / "tests" / "faults"))
 FAULT_TOOLS = pathlib.Path(RTRAIN).parent / "tests" / "faults"
+
+
+def script_module(name):
+    """A script of scripts/ that is Python, as a module."""
+    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), str(SOURCE / "scripts" / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
 
 # Reports for ever, one epoch after the other, and waits for the other ranks in between.
 ENDLESS = """

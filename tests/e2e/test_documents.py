@@ -9,6 +9,7 @@ import re
 import subprocess
 
 import pytest
+from conftest import script_module
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("host", "modules", "tests", "examples", "scripts", "packaging")
@@ -71,15 +72,14 @@ def test_the_files_that_a_document_names_exist(path):
     assert not missing
 
 
+LINT = script_module("lint-texts")
+num_words = LINT.num_words
+
+
 def cells_of(text):
     """The cells of the tables, outside of fenced blocks."""
     text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
-    return [cell.strip() for line in text.splitlines() if line.startswith("|") for cell in line.strip("|").split("|")]
-
-
-def num_words(cell):
-    """A piece of code counts as one."""
-    return sum(bool(re.search(r"\w", part)) for part in re.sub(r"`[^`]*`", "code", cell).split())
+    return [cell for line in text.splitlines() for cell in LINT.cells_of(line)]
 
 
 @each_document

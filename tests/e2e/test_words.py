@@ -1,20 +1,15 @@
 """The phrases that scripts/lint finds: each row of scripts/words.txt finds its example and leaves the ordinary text alone."""
 
-import importlib.machinery
-import importlib.util
 import subprocess
 
 import pytest
-from test_documents import SOURCE
+from conftest import SOURCE, script_module
 
 SCRIPT = SOURCE / "scripts" / "check_words"
 
 
 def rows():
-    loader = importlib.machinery.SourceFileLoader("check_words", str(SCRIPT))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_words", loader))
-    loader.exec_module(module)
-    return list(module.phrases())
+    return list(script_module("check_words").phrases())
 
 
 @pytest.mark.parametrize("pattern, instead, found, ordinary", rows(), ids=lambda value: value if isinstance(value, str) else "")
