@@ -97,14 +97,15 @@ int run_command_line(int argc, char** argv) {
     std::cerr << parser.help();
     return exit_code(Code::kUsage);
   }
+  std::string command;
   try {
-    parser.parse(mark_script_arguments(command_line));
+    command = parser.parse(mark_script_arguments(command_line));
   } catch (const Error& e) {
     print_error(e);
     return exit_code(e.code());
   }
   // A run is in the store, whatever became of the lines about it.
-  return parser.asks_for("run") ? 0 : code_of_output();
+  return command == "run" ? 0 : code_of_output();
 }
 
 }  // namespace rtrain

@@ -110,20 +110,19 @@ Command Parser::command(const std::string& name, const std::string& summary) {
 
 std::string Parser::help() const { return app_->help(); }
 
-void Parser::parse(const std::vector<std::string>& args) {
+std::string Parser::parse(const std::vector<std::string>& args) {
   try {
     app_->parse(std::vector(args.rbegin(), args.rend()));  // CLI11 takes them from the back
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) {
       app_->exit(e);  // prints the help or the version
-      return;
+      return "";
     }
     const std::string unknown = explain_unknown_name(known_names(*app_), args);
     throw Error(Code::kUsage, cat(unknown.empty() ? e.what() : unknown,
                                   "\nRun `rtrain --help` or `rtrain COMMAND --help`."));
   }
+  return app_->get_subcommands().front()->get_name();
 }
-
-bool Parser::asks_for(const std::string& command) const { return app_->got_subcommand(command); }
 
 }  // namespace rtrain

@@ -73,12 +73,10 @@ class Parser {
 
   Command command(const std::string& name, const std::string& summary);
   std::string help() const;
-  // Parses the words after the program's name and runs the command they ask for. --help and
-  // --version print their text instead. Throws Error(kUsage) with "did you mean" for a line that
-  // does not parse.
-  void parse(const std::vector<std::string>& args);
-  // Whether the line asks for this command.
-  bool asks_for(const std::string& command) const;
+  // Parses the words after the program's name and runs the command they ask for: its name. --help
+  // and --version print their text instead: "". Throws Error(kUsage) with "did you mean" for a line
+  // that does not parse.
+  std::string parse(const std::vector<std::string>& args);
 
  private:
   std::unique_ptr<CLI::App> app_;

@@ -77,7 +77,7 @@ def test_the_command_of_the_end_can_be_typed(rtrain):
 
 
 @pytest.mark.parametrize("command", [["ls"], ["ls", "--json"], ["show", "run"], ["metrics", "run"], ["logs", "run"],
-                                     ["sql", "SELECT * FROM runs"], ["checkpoints", "run"], ["env"], ["--help"], ["--version"],
+                                     ["sql", "SELECT * FROM runs"], ["checkpoints", "run"], ["env"], ["--help"], ["run", "--help"], ["--version"],
                                      ["doc", "train.report"], ["repair"], ["resources"], ["exec", "print.lua"]])
 def test_output_that_does_not_arrive_is_an_error(rtrain, command):
     rtrain.run_ok(SCRIPT.replace("train.report", "print 'a line' train.report"), "-q")
