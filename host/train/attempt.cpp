@@ -6,8 +6,7 @@
 #include "host/base/fault.h"
 #include "host/base/text.h"
 #include "host/loop/build_id.h"
-#include "host/machine/oom_kills.h"
-#include "host/machine/process_facts.h"
+#include "host/machine/machine.h"
 #include "host/train/watch/diag_folder.h"
 #include "host/train/watch/worker_death.h"
 
@@ -29,8 +28,6 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
       number_(number),
       num_workers_(num_workers),
       start_(std::move(start)),
-      threads_(threads_per_worker(run_.spec, num_workers)),
-      oom_kills_before_(oom_kills().value_or(0)),
       watchdog_(run_.loop, num_workers, run_.spec.hang_limits, *this),
       profiles_(run_.loop, [this](int rank, auto message) { send(rank, std::move(message)); }),
       reports_(run_.loop,
@@ -43,11 +40,13 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
                    [this](int rank, auto message) { send(rank, std::move(message)); }),
       collectives_(std::in_place, run_.loop, num_workers, run_.spec.collectives, *this),
       graceful_shutdown_(run_.loop, num_workers, *this),
-      roster_(run_.io, number),
+      roster_(run_.io, number, num_workers),
       output_(context.writer, run_.events, number, num_workers),
-      gpus_(run_.loop, number, *this),
+      workers_(static_cast<size_t>(num_workers)),
       kill_notice_(run_.loop, [this] { name_survivors(); }),
-      group_(run_.loop, group_options(), *this) {}
+      node_(run_.loop, node_order(),
+            {.functions_fd = run_.functions_fd, .engine_fd = run_.engine_fd}, context.resources,
+            *this) {}
 
 void Attempt::on_report(const Report& report) {
   context_.writer.add({number_, report.index, report.rank, report.time_ms, report.metrics});
@@ -65,65 +64,47 @@ void Attempt::on_hang(int rank, const Error& error) {
   delegate_.feed(event::Failed{rank, error, monotonic_s()});
 }
 
-WorkerGroupOptions Attempt::group_options() const {
-  WorkerGroupOptions options;
-  options.num_workers = num_workers_;
-  options.local = run_.spec.local;
-  options.functions_fd = run_.functions_fd;
-  options.progress_fd = watchdog_.progress_fd();
-  options.engine_fd = run_.engine_fd;
-  options.env = run_.spec.worker_env;
-  std::erase_if(options.env, [](const auto& each) { return each.first == "OMP_NUM_THREADS"; });
-  options.env.emplace_back("OMP_NUM_THREADS", std::to_string(threads_));
-  if (const auto visible = context_.resources.visible_devices()) {
-    options.env.emplace_back(kVisibleDevices, *visible);
-  }
-  return options;
+NodeOrder Attempt::node_order() const {
+  return {.attempt = number_,
+          .first_rank = 0,
+          .num_workers = num_workers_,
+          .threads = run_.spec.threads,
+          .gpu_sample_s = run_.spec.gpu_sample_s,
+          .env = run_.spec.worker_env,
+          .local = run_.spec.local};
 }
 
 void Attempt::spawn() {
-  for (int rank = 0; rank < num_workers_; ++rank) {
-    if (!spawn_next(rank)) break;
-  }
+  node_.spawn();
   if (run_.spec.local) offer_endpoints();
   roster_.write();
-  watch_gpus();
 }
 
-void Attempt::watch_gpus() {
-  std::vector<RankGpu> gpus;
-  for (int rank = 0; rank < group_.size(); ++rank) {
-    const WorkerPlace place = context_.resources.place(rank, num_workers_);
-    for (size_t i = 0; i < place.gpus.size(); ++i) {
-      gpus.push_back(
-          {rank, static_cast<int>(i), place.gpus[i], place.gpu_uuids[i], place.gpu_names[i]});
-      run_.events.record("info", cat("rank ", rank, ": cuda:", place.gpus[i], " is ",
-                                     place.gpu_names[i], " (", place.gpu_uuids[i], ")"));
-    }
-  }
-  gpus_.start(std::move(gpus), run_.spec.gpu_sample_s);
-}
-
-bool Attempt::spawn_next(int rank) {
-  const WorkerPlace place = context_.resources.place(rank, num_workers_);
-  try {
-    group_.spawn_next(place);
-  } catch (const Error& e) {
-    const auto* refused = dynamic_cast<const SpawnError*>(&e);
-    delegate_.feed(event::SpawnFailed{e, rank, refused != nullptr && refused->is_transient()});
-    return false;
-  }
-  roster_.add(group_.pid(rank), place.gpus);
-  watchdog_.set_pid(rank, group_.pid(rank));
+void Attempt::on_spawned(int rank, const SpawnedWorker& worker) {
+  workers_.at(static_cast<size_t>(rank)) = worker;
+  roster_.add(rank, hostname(), worker);
+  watchdog_.set_pid(rank, worker.pid);
   run_.events.emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kSpawn)}});
-  return true;
+  for (const WorkerGpu& gpu : worker.gpus) {
+    run_.events.record("info", cat("rank ", rank, ": cuda:", gpu.number, " is ", gpu.name, " (",
+                                   gpu.uuid, ")"));
+  }
+}
+
+void Attempt::on_spawn_failed(int rank, const Error& error, bool is_transient) {
+  delegate_.feed(event::SpawnFailed{error, rank, is_transient});
+}
+
+void Attempt::on_device_fault(const DeviceFault& fault) {
+  faults_.add(fault);
+  warn(to_text(fault));
 }
 
 void Attempt::offer_endpoints() {
-  for (int rank = 1; rank < group_.size(); ++rank) {
-    context_.join_server->offer(rank, group_.take_endpoint(rank));
+  for (int rank = 1; rank < num_workers_; ++rank) {
+    context_.join_server->offer(rank, node_.take_endpoint(rank));
   }
-  run_.events.emit("local_worker", {{"fd", group_.take_endpoint(0)}});
+  run_.events.emit("local_worker", {{"fd", node_.take_endpoint(0)}});
 }
 
 void Attempt::send_start(int rank) {
@@ -134,21 +115,26 @@ void Attempt::send_start(int rank) {
   context.nonce = start_.nonce;
   context.log_bytes = run_.spec.log_bytes;
   context.collective_timeout_s = run_.spec.collectives.timeout_s;
-  context.threads = threads_;
-  context.gpus = context_.resources.place(rank, num_workers_).gpus;
+  const SpawnedWorker& worker = workers_.at(static_cast<size_t>(rank));
+  context.threads = worker.threads;
+  for (const WorkerGpu& gpu : worker.gpus) context.gpus.push_back(gpu.number);
   context.first_index = start_.first_index;
   if (start_.checkpoint) context.starting_checkpoint = start_.checkpoint->to_value();
   send(rank, std::move(context));
 }
 
 void Attempt::send(int rank, message::ToWorker message) {
-  if (rank < group_.size()) group_.send(rank, std::move(message));
+  node_.send(rank, std::move(message));
+}
+
+void Attempt::send_all(message::ToWorker message) {
+  for (int rank = 0; rank < num_workers_; ++rank) node_.send(rank, message);
 }
 
 void Attempt::kill() {
   watchdog_.stop();
   if (context_.join_server != nullptr) context_.join_server->withdraw();
-  group_.kill();
+  node_.kill();
   kill_notice_.start(run_.spec.local ? kEndpointPatience : kKillNotice);
 }
 
@@ -156,8 +142,8 @@ void Attempt::kill() {
 void Attempt::name_survivors() {
   if (run_.spec.local) return abandon_endpoints();
   for (int rank = 0; rank < roster_.size(); ++rank) {
-    if (roster_.is_gone(rank)) continue;
-    warn(cat("rank ", rank, " (pid ", group_.pid(rank), ") has not ended ", kKillNotice.count(),
+    if (!roster_.is_running(rank)) continue;
+    warn(cat("rank ", rank, " (pid ", roster_.pid(rank), ") has not ended ", kKillNotice.count(),
              " s after SIGKILL: it waits in the kernel, for a disk, a network file system or a "
              "device"));
   }
@@ -169,8 +155,8 @@ void Attempt::abandon_endpoints() {
   const bool abandons = delegate_.abandons_function();
   if (!abandons) kill_notice_.start(kEndpointNotice);
   for (int rank = 0; rank < roster_.size(); ++rank) {
-    if (roster_.is_gone(rank)) continue;
-    const int pid = group_.pid(rank);
+    if (!roster_.is_running(rank)) continue;
+    const int pid = roster_.pid(rank);
     warn(cat("rank ", rank, " (pid ", pid,
              "): the train function, which runs in the script's process, has not ended",
              abandons ? ": the run ends without it" : " yet"));
@@ -180,8 +166,8 @@ void Attempt::abandon_endpoints() {
 
 void Attempt::ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) {
   for (const int rank : plan.ranks) {
-    const int pid = group_.pid(rank);
-    if (process_facts(pid).state != 'T') continue;
+    const int pid = roster_.pid(rank);
+    if (node_.facts(rank).state != 'T') continue;
     throw Error(Code::kUsage, cat("rank ", rank, " (pid ", pid,
                                   ") is stopped (SIGSTOP): kill -CONT ", pid, " lets it go on"));
   }
@@ -190,7 +176,7 @@ void Attempt::ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) {
 
 std::string Attempt::close() {
   kill_notice_.stop();
-  gpus_.stop();
+  node_.close();
   collectives_.reset();
   graceful_shutdown_.close();
   return reports_.uneven();
@@ -279,22 +265,22 @@ void Attempt::on_hello(int rank, const message::Hello& hello) {
   }
   if (run_.spec.join) {
     const auto pid = static_cast<int>(hello.pid);
-    group_.set_pid(rank, pid);
+    node_.set_pid(rank, pid);
     roster_.set_pid(rank, pid);
   }
   run_.events.emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kHello)}});
-  watchdog_.set_attached(rank);
+  node_.set_attached(rank);
   delegate_.feed(event::PhaseReached{rank, Phase::kHello});
 }
 
 // In the channels may lie that it has returned, why it ends, or another rank's error before that.
 void Attempt::on_dying(int rank) {
   const double now_s = monotonic_s();
-  group_.drain();
+  node_.drain();
   delegate_.feed(event::Dying{rank, now_s});
 }
 
-void Attempt::tell_death(int rank) { warn(death_notice(rank, group_.pid(rank), group_.size())); }
+void Attempt::tell_death(int rank) { warn(death_notice(rank, roster_.pid(rank), num_workers_)); }
 
 void Attempt::on_phase(int rank, const message::Phase& reached) {
   const auto phase = phase_from_name(reached.name);
@@ -344,21 +330,15 @@ void Attempt::on_failed(int rank, const message::Failed& failed) {
   graceful_shutdown_.on_left(rank);
   output_.add(rank, error);
   const auto fail = [this, rank, error, at_s = failed.time_s] {
-    delegate_.feed(event::Failed{rank, gpus_.explain(rank, error), at_s});
+    delegate_.feed(event::Failed{rank, faults_.explain(rank, error), at_s});
   };
   if (!failed.stays) return fail();
   watchdog_.save_stacks(error.message(), fail);
 }
 
-void Attempt::on_output(int rank, std::string_view bytes) {
-  output_.add(rank, bytes);
+void Attempt::on_output(int rank, OutputStream stream, std::string_view bytes) {
+  output_.add(rank, stream, bytes);
   delegate_.on_output_logged();
-}
-
-void Attempt::hold_output(bool held) {
-  if (held == holds_output_) return;
-  holds_output_ = held;
-  group_.hold_output(held);
 }
 
 void Attempt::on_gone(int rank, const WorkerEnd& end) {
@@ -367,13 +347,11 @@ void Attempt::on_gone(int rank, const WorkerEnd& end) {
   graceful_shutdown_.on_left(rank);
   profiles_.on_gone(rank);
   watchdog_.set_gone(rank);
-  const int64_t new_oom_kills = oom_kills().value_or(oom_kills_before_) - oom_kills_before_;
-  const Error error = gpus_.explain(rank, worker_death(rank, end,
-                                                       {.crash = watchdog_.page(rank).crash,
-                                                        .oom_kills = new_oom_kills,
-                                                        .last_words = output_.last_words(rank)}));
+  output_.finish(rank);
+  const Error error =
+      faults_.explain(rank, worker_death(rank, end, output_.last_words(rank)));
   const double now_s = monotonic_s();
-  group_.drain();
+  node_.drain();
   delegate_.feed(event::Gone{rank, error, now_s});
 }
 

@@ -19,7 +19,7 @@
 #include "host/train/group/collective_service.h"
 #include "host/train/group/join_server.h"
 #include "host/train/group/key_value_store.h"
-#include "host/train/group/worker_group.h"
+#include "host/node/local_node.h"
 #include "host/train/group/worker_output.h"
 #include "host/train/group/worker_roster.h"
 #include "host/train/reports/annotation_receiver.h"
@@ -30,7 +30,7 @@
 #include "host/train/state_machine.h"
 #include "host/train/stop/graceful_shutdown.h"
 #include "host/train/stop/stop_signals.h"
-#include "host/train/watch/gpu_monitor.h"
+#include "host/train/watch/device_faults.h"
 #include "host/train/watch/profile_request.h"
 #include "host/train/watch/watchdog.h"
 
@@ -60,11 +60,10 @@ class AttemptDelegate {
 };
 
 class Attempt : public CollectiveServiceDelegate,
-                public GpuMonitorDelegate,
                 public ReportReceiverDelegate,
                 public GracefulShutdownDelegate,
-                public WatchdogDelegate,
-                public WorkerGroupDelegate {
+                public NodeDelegate,
+                public WatchdogDelegate {
  public:
   Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number, int num_workers,
           RunRecord::AttemptStart start);
@@ -76,7 +75,7 @@ class Attempt : public CollectiveServiceDelegate,
   void send_start(int rank);
   // Nothing for a rank that was not started.
   void send(int rank, message::ToWorker message) override;
-  void send_all(message::ToWorker message) override { group_.send_all(std::move(message)); }
+  void send_all(message::ToWorker message) override;
   // As GracefulShutdown::start.
   void ask_to_stop(double grace_s) { graceful_shutdown_.start(grace_s); }
   bool is_asked_to_stop() const { return graceful_shutdown_.is_started(); }
@@ -94,8 +93,8 @@ class Attempt : public CollectiveServiceDelegate,
     reports_.on_written();
     annotations_.on_written();
   }
-  // As WorkerGroup::hold_output.
-  void hold_output(bool held);
+  // As Node::hold_output.
+  void hold_output(bool held) { node_.hold_output(held); }
   void ask_stacks(StackRequest::Done done) { watchdog_.ask_stacks(std::move(done)); }
   // As ProfileRequest::start, of running ranks. Throws kUsage for one that is stopped, too.
   void ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done);
@@ -109,28 +108,27 @@ class Attempt : public CollectiveServiceDelegate,
   static const Routes<message::ToController, Attempt, int> kRoutes;
 
  private:
+  void on_spawned(int rank, const SpawnedWorker& worker) override;
+  void on_spawn_failed(int rank, const Error& error, bool is_transient) override;
   void on_message(int rank, Value message) override;
-  void on_output(int rank, std::string_view bytes) override;
-  void on_line(int rank, std::string_view stream, std::string line) override {
-    output_.show_line(rank, stream, std::move(line));
-  }
-  void on_progress(int rank, std::string_view text) override { output_.show_progress(rank, text); }
+  void on_output(int rank, OutputStream stream, std::string_view bytes) override;
+  void on_dying(int rank) override;
   void on_gone(int rank, const WorkerEnd& end) override;
+  void on_series(SeriesChunk chunk) override { context_.writer.add(std::move(chunk)); }
+  void on_device_fault(const DeviceFault& fault) override;
 
   void warn(const std::string& text) override { run_.events.notice("warning", text); }
   void on_report(const Report& report) override;
   void on_reports_complete(std::vector<Report> reports) override;
   size_t unwritten_bytes() const override;
-  uint64_t copied_bytes() const override { return watchdog_.copied_bytes(); }
+  uint64_t copied_bytes() const override { return node_.copied_bytes(); }
   void on_stop_complete() override { delegate_.feed(event::StopComplete{number_}); }
   void on_grace_passed() override { delegate_.feed(event::GracePassed{number_}); }
   std::string diagnosis_folder() const override;
   void save_diagnosis(const std::string& folder,
                       std::vector<std::pair<std::string, std::string>> files) override;
   void on_hang(int rank, const Error& error) override;
-  void on_dying(int rank) override;
-  void on_series(SeriesChunk chunk) override { context_.writer.add(std::move(chunk)); }
-  int pid(int rank) const override { return group_.pid(rank); }
+  RankFacts facts(int rank) const override { return node_.facts(rank); }
 
   void answer(std::vector<KeyValueStore::Answer> answers);
   void on_hello(int rank, const message::Hello& hello);
@@ -142,10 +140,8 @@ class Attempt : public CollectiveServiceDelegate,
   void on_returned(int rank, message::Returned returned);
   void on_failed(int rank, const message::Failed& failed);
 
-  WorkerGroupOptions group_options() const;
-  bool spawn_next(int rank);
+  NodeOrder node_order() const;
   void offer_endpoints();
-  void watch_gpus();
   void name_survivors();
   void abandon_endpoints();
 
@@ -155,8 +151,6 @@ class Attempt : public CollectiveServiceDelegate,
   int number_;
   int num_workers_;
   RunRecord::AttemptStart start_;
-  int threads_;  // of each worker
-  int64_t oom_kills_before_;
   Watchdog watchdog_;
   ProfileRequest profiles_;
   ReportReceiver reports_;
@@ -166,11 +160,11 @@ class Attempt : public CollectiveServiceDelegate,
   GracefulShutdown graceful_shutdown_;
   WorkerRoster roster_;
   WorkerOutput output_;
-  GpuMonitor gpus_;
+  std::vector<SpawnedWorker> workers_;  // by rank
+  DeviceFaults faults_;
   Timer kill_notice_;
-  bool holds_output_ = false;
   Value return_value_;
-  WorkerGroup group_;
+  LocalNode node_;
 };
 
 }  // namespace rtrain

@@ -30,15 +30,6 @@ int limit(const Value& config, std::string_view field, int otherwise) {
   return value;
 }
 
-// Without a runtime folder nothing can have been set.
-int offered_or_own_cores() {
-  try {
-    return offered_cores();
-  } catch (const Error&) {
-    return available_cores();
-  }
-}
-
 FailureLimits limits_of(const Value& config) {
   FailureLimits out;
   out.max_failures = limit(config, "max_failures", out.max_failures);
@@ -156,16 +147,6 @@ RunSpec RunSpec::from_value(const Value& v) {
 ScalingPolicy scaling_policy(const RunSpec& spec) {
   if (spec.min_workers == spec.max_workers) return ScalingPolicy::fixed(spec.max_workers);
   return ScalingPolicy::elastic(spec.min_workers, spec.max_workers, spec.resize_interval_s);
-}
-
-int threads_per_worker(const RunSpec& spec, int num_workers) {
-  if (spec.threads > 0) return spec.threads;
-  for (const auto& [name, value] : spec.worker_env) {
-    if (name == "OMP_NUM_THREADS" && std::atoi(value.c_str()) > 0) return std::atoi(value.c_str());
-  }
-  const char* set = std::getenv("OMP_NUM_THREADS");
-  if (set != nullptr && std::atoi(set) > 0) return std::atoi(set);
-  return std::max(1, offered_or_own_cores() / num_workers);
 }
 
 }  // namespace rtrain

@@ -80,7 +80,4 @@ struct RunSpec {
 
 ScalingPolicy scaling_policy(const RunSpec& spec);
 
-// Threads for each of that many workers.
-int threads_per_worker(const RunSpec& spec, int num_workers);
-
 }  // namespace rtrain

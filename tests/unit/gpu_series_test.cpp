@@ -1,4 +1,4 @@
-#include "host/train/watch/gpu_series.h"
+#include "host/node/gpu_series.h"
 
 #include <gtest/gtest.h>
 

@@ -97,7 +97,7 @@ TEST(HangVerdict, DifferentCollectivesNameTheRankThatDiffers) {
   Group group(3);
   for (size_t i = 0; i < 3; ++i) {
     group.wait(i, WaitKind::kCollective, "all_reduce", 4);
-    group.ranks[i].calls = {{4, i == 1 ? "all_gather(float32 [4])" : "all_reduce(float32 [4])",
+    group.ranks[i].calls = {{4, i == 1 ? "all_gather" : "all_reduce", "float32 [4]",
                              i == 1 ? "train.lua:9" : "train.lua:7"}};
   }
   const std::string text = expect_one(group.run(3), Kind::kMismatch, 1, true);
@@ -201,7 +201,7 @@ TEST(HangVerdict, WaitInTheControllersCollectiveIsNotShownWithOneOfTheGroup) {
   Group group;
   for (size_t i = 0; i < 2; ++i) {
     group.wait(i, WaitKind::kAgreement, "train.collective.barrier()", 5);
-    group.ranks[i].calls = {{5, "all_reduce(float32 [4])", "train.lua:5"}};
+    group.ranks[i].calls = {{5, "all_reduce", "float32 [4]", "train.lua:5"}};
   }
   const std::string text = expect_one(group.run(12), Kind::kAllWait, 0, true);
   EXPECT_TRUE(contains(text, "waits in train.collective.barrier() at train.lua:7"));
@@ -238,7 +238,7 @@ TEST(HangVerdict, UploadIsNeverAHang) {
 void wait_on_device(Group& group, size_t rank, uint64_t sequence) {
   group.ranks[rank].collectives = sequence;
   group.ranks[rank].device = DeviceFacts{sequence, group.now_s};
-  group.ranks[rank].calls = {{sequence, "all_reduce(float32 [4])", "train.lua:5"}};
+  group.ranks[rank].calls = {{sequence, "all_reduce", "float32 [4]", "train.lua:5"}};
 }
 
 TEST(HangVerdict, DeviceThatWaitsForAReturnedRankIsProofThoughItsThreadIsBusy) {

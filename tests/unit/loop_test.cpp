@@ -15,7 +15,8 @@
 #include <thread>
 
 #include "host/base/error.h"
-#include "host/loop/line_reader.h"
+#include "host/base/line_splitter.h"
+#include "host/loop/pipe_reader.h"
 #include "host/loop/process.h"
 #include "host/loop/signal.h"
 #include "host/loop/task_thread.h"
@@ -106,9 +107,10 @@ class ProcessTest : public ::testing::Test {
     options.env = std::move(env);
     options.descriptors = {fds[1]};
     std::optional<ExitStatus> out;
-    LineReader reader(
-        loop_, fds[0],
-        {[](std::string_view) {}, [this](std::string line) { lines_.push_back(std::move(line)); }});
+    LineSplitter lines;
+    PipeReader reader(loop_, fds[0], [&](std::string_view bytes) {
+      for (std::string& line : lines.add(bytes)) lines_.push_back(std::move(line));
+    });
     Process process(loop_, options, [&](ExitStatus status) {
       out = status;
       loop_.stop();
@@ -118,6 +120,7 @@ class ProcessTest : public ::testing::Test {
     loop_.run();
     reader.drain();
     reader.close();
+    if (std::string last = lines.finish(); !last.empty()) lines_.push_back(std::move(last));
     return *out;
   }
 

@@ -22,10 +22,11 @@ class StackRequestTest : public ::testing::Test {
   }
 
   Loop loop_;
-  ProgressBoard board_{2};
+  RankFacts facts_;
   std::vector<message::AskStack> sent_;
   std::optional<std::vector<RankStack>> stacks_;
-  StackRequest request_{loop_, board_, [this](int, const message::ToWorker& m) {
+  StackRequest request_{loop_, [this](int) { return facts_; },
+                        [this](int, const message::ToWorker& m) {
                           sent_.push_back(std::get<message::AskStack>(m));
                         }};
 };
@@ -38,6 +39,20 @@ TEST_F(StackRequestTest, EndsWhenEveryWorkerHasAnsweredOrEnded) {
   ASSERT_TRUE(stacks_);
   EXPECT_EQ((*stacks_)[0].state, "has ended");
   EXPECT_EQ((*stacks_)[1].state, "busy");
+}
+
+TEST_F(StackRequestTest, AStoppedWorkerIsDescribedByWhatItShows) {
+  facts_.state = 'T';
+  facts_.wait = WaitFacts{.operation = "all_reduce", .line = {}, .frames = {"train.lua:9"}};
+  facts_.calls = {{4, "all_reduce", "float32 [4]", "train.lua:9"}};
+  start(1);
+  EXPECT_TRUE(sent_.empty()) << "it could not answer";
+  request_.on_gone(0);
+  ASSERT_TRUE(stacks_);
+  const RankStack& stack = stacks_->at(0);
+  EXPECT_NE(stack.state.find("has ended, was waiting in all_reduce"), std::string::npos);
+  EXPECT_EQ(stack.lua, std::vector<std::string>{"train.lua:9"});
+  EXPECT_EQ(stack.collectives.at(0).tensors, "float32 [4]");
 }
 
 TEST_F(StackRequestTest, OfNoWorkersEndsAtOnce) {

@@ -1,11 +1,14 @@
 #include "tests/unit/test_worker.h"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <thread>
 
+#include "host/base/progress_board.h"
 #include "host/base/text.h"
 #include "host/loop/channel.h"
 #include "host/loop/messages/to_controller.h"
@@ -34,6 +37,7 @@ class TestWorker {
       std::cout << "one\ntwo\n" << std::flush;
       std::cerr << "three\n" << std::flush;
     }
+    if (what_ == "hang") take_page();
     if (what_ == "validate") std::cout << "validating\n" << std::flush;
     if (what_ == "daemon" && fork() == 0) {
       setsid();
@@ -50,13 +54,24 @@ class TestWorker {
 
   void on_message(const Value& message) {
     const std::string& type = message["type"].as_string();
-    if (type == "exit") {
+    if (type == "exit" && what_ == "hang") {
+      std::thread([] { pause(); }).detach();
+      syscall(SYS_exit, 0);
+    } else if (type == "exit") {
       end(what_ == "echo" ? 3 : 0);
     } else if (what_ == "echo") {
       channel_.send(message);
     } else if (what_ == "validate" && type == "start") {
       channel_.send(to_value(message::Returned{.value = Map{{"acc", 0.75}}}));
     }
+  }
+
+  void take_page() {
+    static ProgressBoard board(ProgressBoard::Inherited{kProgressFd});
+    ProgressPage& page = board.page(rank_);
+    pthread_mutex_lock(&page.alive);
+    page.reports = 7;
+    page.attached = 1;
   }
 
   // The channel closes with the process: who closes it before is killed.

@@ -7,7 +7,8 @@
 //   daemon    starts a process in a session of its own that holds descriptor 7, and says hello
 //   flood     says hello, prints 1 MiB, and says `printed`
 //   validate  a validation: returns {acc = 0.75} for its `start`
-//   hang      says hello and no more
+//   hang      takes its progress page, says hello and no more; at `exit` its main thread ends, and
+//             another one goes on
 #pragma once
 
 namespace rtrain {

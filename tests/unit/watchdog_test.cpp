@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "host/base/clock.h"
+#include "host/base/progress_board.h"
 #include "host/base/text.h"
 #include "tests/unit/run_until.h"
 
@@ -40,7 +41,9 @@ class FakeDelegate : public WatchdogDelegate {
     log.push_back(cat("hang of rank ", rank));
     error = its_error;
   }
-  void on_dying(int rank) override { log.push_back(cat("rank ", rank, " is dying")); }
+  RankFacts facts(int rank) const override {
+    return read_facts(board.page(rank), pids.at(static_cast<size_t>(rank)));
+  }
 
   bool has(const std::string& what) const {
     return std::find(log.begin(), log.end(), what) != log.end();
@@ -52,6 +55,8 @@ class FakeDelegate : public WatchdogDelegate {
     return "";
   }
 
+  ProgressBoard board{2};
+  std::vector<int> pids;
   Texts log;
   std::string warning;
   std::vector<std::pair<std::string, std::string>> files;
@@ -67,7 +72,7 @@ class WatchdogTest : public testing::Test {
 
   ~WatchdogTest() override {
     watchdog_.reset();
-    for (const int pid : pids_) {
+    for (const int pid : delegate_.pids) {
       kill(pid, SIGKILL);
       waitpid(pid, nullptr, 0);
     }
@@ -75,19 +80,18 @@ class WatchdogTest : public testing::Test {
 
   void make(const HangLimits& limits, milliseconds stacks = milliseconds(1)) {
     watchdog_.emplace(loop_, 2, limits, delegate_, Watchdog::Times{milliseconds(1), stacks});
-    board_.emplace(ProgressBoard::Inherited{watchdog_->progress_fd()});
     for (int rank = 0; rank < 2; ++rank) {
-      pids_.push_back(start_rank(rank));
-      watchdog_->set_pid(rank, pids_.back());
+      delegate_.pids.push_back(start_rank());
+      watchdog_->set_pid(rank, delegate_.pids.back());
     }
   }
   void stop(int rank) {
-    const int pid = pids_.at(static_cast<size_t>(rank));
+    const int pid = delegate_.pids.at(static_cast<size_t>(rank));
     ASSERT_EQ(kill(pid, SIGSTOP), 0);
     ASSERT_EQ(waitpid(pid, nullptr, WUNTRACED), pid);
   }
   // Nothing that the rank shows counts as a hang.
-  void set_busy(int rank) { board_->page(rank).busy.write({monotonic_s() + kNeverS, {}}); }
+  void set_busy(int rank) { delegate_.board.page(rank).busy.write({monotonic_s() + kNeverS, {}}); }
   void answer(int rank, const char* line) {
     watchdog_->on_stack(
         rank, {.id = delegate_.last_sent.id, .state = "is busy", .lua = {line}, .threads = {}});
@@ -99,18 +103,11 @@ class WatchdogTest : public testing::Test {
   Loop loop_;
   FakeDelegate delegate_;
   std::optional<Watchdog> watchdog_;
-  std::optional<ProgressBoard> board_;  // as the ranks see it
-  std::vector<int> pids_;
 
  private:
-  // It takes its page, as a worker does.
-  int start_rank(int rank) {
+  int start_rank() {
     const int pid = fork();
-    if (pid == 0) {
-      pthread_mutex_lock(&board_->page(rank).alive);
-      board_->page(rank).attached = 1;
-      for (;;) pause();
-    }
+    while (pid == 0) pause();
     return pid;
   }
 };
@@ -126,7 +123,7 @@ TEST_F(WatchdogTest, AStoppedRankFailsItsGroupOnceAfterAllStacksAreSaved) {
             (Texts{"send stack to rank 0", "save in /run/diag/now", "warn", "hang of rank 1"}))
       << "a stopped process is not asked";
   EXPECT_EQ(delegate_.error->code(), Code::kTimeout);
-  const std::string who = cat("rank 1 (pid ", pids_[1], ") is stopped (SIGSTOP)");
+  const std::string who = cat("rank 1 (pid ", delegate_.pids[1], ") is stopped (SIGSTOP)");
   EXPECT_NE(delegate_.error->message().find(who), std::string::npos);
   EXPECT_NE(delegate_.file("verdict.txt").find(who), std::string::npos);
   EXPECT_NE(delegate_.file("stacks.txt").find("stopped (SIGSTOP)"), std::string::npos);
@@ -154,7 +151,7 @@ TEST_F(WatchdogTest, AHeartbeatIsNoSilence) {
   double beat_s = 0;
   int rounds = 0;
   run_until(loop_, [&] {
-    board_->page(0).beat_s = ++beat_s;
+    delegate_.board.page(0).beat_s = ++beat_s;
     return ++rounds > 50;
   });
   EXPECT_TRUE(delegate_.log.empty());
@@ -185,21 +182,6 @@ TEST_F(WatchdogTest, ARankThatHasReturnedMayBeSilent) {
   watchdog_->set_started(1);
   run_for(loop_, milliseconds(50));
   EXPECT_TRUE(delegate_.log.empty());
-}
-
-TEST_F(WatchdogTest, ADeathIsToldUnlessTheEndIsKnown) {
-  make({});
-  run_until(loop_, [this] {
-    return board_->page(0).attached.load() == 1 && board_->page(1).attached.load() == 1;
-  });
-  watchdog_->set_attached(0);
-  watchdog_->set_attached(1);
-  watchdog_->set_gone(0);
-  kill(pids_[0], SIGKILL);
-  waitpid(pids_[0], nullptr, 0);
-  kill(pids_[1], SIGKILL);
-  run_until(loop_, [this] { return !delegate_.log.empty(); });
-  EXPECT_EQ(delegate_.log, Texts{"rank 1 is dying"});
 }
 
 TEST_F(WatchdogTest, StacksAreSavedOnRequestAndNobodyWaitsForTheGone) {

@@ -1,4 +1,4 @@
-#include "host/train/group/worker_group.h"
+#include "host/node/worker_group.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -32,9 +32,11 @@ class FakeDelegate : public WorkerGroupDelegate {
     log[rank].push_back(type);
     messages.push_back(std::move(message));
   }
-  void on_output(int, std::string_view bytes) override { num_bytes += bytes.size(); }
-  void on_line(int rank, std::string_view stream, std::string line) override {
-    log[rank].push_back(cat(stream, ": ", line));
+  void on_output(int rank, OutputStream stream, std::string_view bytes) override {
+    num_bytes += bytes.size();
+    for (const OutputLine& line : lines[rank].add(stream, bytes)) {
+      log[rank].push_back(cat(stream_name(stream), ": ", line.text));
+    }
   }
   void on_gone(int rank, const WorkerEnd& end) override {
     log[rank].emplace_back("gone");
@@ -47,6 +49,7 @@ class FakeDelegate : public WorkerGroupDelegate {
   }
 
   std::map<int, Texts> log;
+  std::map<int, OutputLines> lines;
   std::map<int, WorkerEnd> ends;
   std::vector<Value> messages;
   size_t num_bytes = 0;

@@ -43,12 +43,15 @@ void ValidationProcess::on_message(int rank, Value message) {
   kRoutes.try_deliver(type, *this, rank, std::move(message));
 }
 
-void ValidationProcess::on_output(int, std::string_view bytes) {
+void ValidationProcess::on_output(int, OutputStream stream, std::string_view bytes) {
   delegate_.on_validation_output(job_.checkpoint, bytes);
+  show(lines_.add(stream, bytes));
 }
 
-void ValidationProcess::on_line(int, std::string_view stream, std::string line) {
-  delegate_.on_validation_line(job_.checkpoint, stream, std::move(line));
+void ValidationProcess::show(std::vector<OutputLine> lines) {
+  for (auto& [stream, text] : lines) {
+    delegate_.on_validation_line(job_.checkpoint, stream_name(stream), std::move(text));
+  }
 }
 
 void ValidationProcess::on_deadline() {
@@ -62,6 +65,7 @@ void ValidationProcess::on_deadline() {
 
 void ValidationProcess::on_gone(int, const WorkerEnd& end) {
   deadline_.stop();
+  show(lines_.finish());
   if (!result_) result_ = failed(cat("its process (pid ", end.pid, ") ", to_text(end.status)));
   delegate_.on_validation_end(job_.checkpoint, *result_);
 }

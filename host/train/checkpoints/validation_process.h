@@ -14,7 +14,7 @@
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
 #include "host/train/checkpoints/checkpoint_manager.h"
-#include "host/train/group/worker_group.h"
+#include "host/node/worker_group.h"
 
 namespace rtrain {
 
@@ -50,14 +50,15 @@ class ValidationProcess : public WorkerGroupDelegate {
 
  private:
   void on_message(int rank, Value message) override;
-  void on_output(int rank, std::string_view bytes) override;
-  void on_line(int rank, std::string_view stream, std::string line) override;
+  void on_output(int rank, OutputStream stream, std::string_view bytes) override;
+  void show(std::vector<OutputLine> lines);
   void on_gone(int rank, const WorkerEnd& end) override;
   void on_deadline();
 
   Job job_;
   ValidationDelegate& delegate_;
   std::optional<ValidationResult> result_;
+  OutputLines lines_;
   Timer deadline_;
   WorkerGroup group_;
 };

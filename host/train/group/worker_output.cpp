@@ -15,26 +15,36 @@ WorkerOutput::WorkerOutput(RecordWriter& writer, RunEvents& events, int attempt,
     : writer_(writer),
       events_(events),
       attempt_(attempt),
-      last_words_(static_cast<size_t>(num_workers)) {}
+      ranks_(static_cast<size_t>(num_workers)) {}
 
-void WorkerOutput::add(int rank, std::string_view bytes) {
-  writer_.add_log(attempt_, cat("rank-", rank), bytes);
+void WorkerOutput::add(int rank, OutputStream stream, std::string_view bytes) {
+  log(rank, bytes);
+  OutputLines& lines = at(rank).lines;
+  show(rank, lines.add(stream, bytes));
+  if (const std::string_view text = lines.progress(stream); !text.empty()) {
+    events_.emit_output({{"rank", rank}, {"text", text}, {"is_progress", true}});
+  }
 }
 
 void WorkerOutput::add(int rank, const Error& error) {
   const std::string& traceback = error.traceback();
-  add(rank, cat(error.message(), "\n", traceback, traceback.empty() ? "" : "\n"));
+  log(rank, cat(error.message(), "\n", traceback, traceback.empty() ? "" : "\n"));
 }
 
-void WorkerOutput::show_line(int rank, std::string_view stream, std::string line) {
-  if (stream == "stderr" && line.find_first_not_of(" \t\r") != line.npos) {
-    last_words_.at(static_cast<size_t>(rank)) = line.substr(0, kMaxLastWords);
+void WorkerOutput::finish(int rank) { show(rank, at(rank).lines.finish()); }
+
+void WorkerOutput::log(int rank, std::string_view bytes) {
+  writer_.add_log(attempt_, cat("rank-", rank), bytes);
+}
+
+void WorkerOutput::show(int rank, std::vector<OutputLine> lines) {
+  for (auto& [stream, text] : lines) {
+    if (stream == OutputStream::kStderr && text.find_first_not_of(" \t\r") != text.npos) {
+      at(rank).last_words = text.substr(0, kMaxLastWords);
+    }
+    events_.emit_output(
+        {{"rank", rank}, {"stream", stream_name(stream)}, {"text", std::move(text)}});
   }
-  events_.emit_output({{"rank", rank}, {"stream", stream}, {"text", std::move(line)}});
-}
-
-void WorkerOutput::show_progress(int rank, std::string_view text) {
-  events_.emit_output({{"rank", rank}, {"text", text}, {"is_progress", true}});
 }
 
 }  // namespace rtrain

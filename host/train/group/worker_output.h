@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host/base/error.h"
+#include "host/node/output_lines.h"
 #include "host/train/reports/record_writer.h"
 #include "host/train/run_events.h"
 
@@ -18,26 +19,32 @@ class WorkerOutput {
  public:
   WorkerOutput(RecordWriter& writer, RunEvents& events, int attempt, int num_workers);
 
-  // Bytes of either stream, for the rank's log.
-  void add(int rank, std::string_view bytes);
+  // For the rank's log, and in lines for the terminal.
+  void add(int rank, OutputStream stream, std::string_view bytes);
   // An error that the rank has sent, whole, for its log.
   void add(int rank, const Error& error);
-  // The same bytes in lines, for the terminal.
-  void show_line(int rank, std::string_view stream, std::string line);
-  // What a line that is not finished shows now.
-  void show_progress(int rank, std::string_view text);
+  // The rank prints no more: its last lines may have no end.
+  void finish(int rank);
 
   // The rank's last line on stderr, where libraries say why they give up; its beginning, where it
   // is long.
   const std::string& last_words(int rank) const {
-    return last_words_.at(static_cast<size_t>(rank));
+    return ranks_.at(static_cast<size_t>(rank)).last_words;
   }
 
  private:
+  struct Rank {
+    OutputLines lines;
+    std::string last_words = {};
+  };
+  Rank& at(int rank) { return ranks_.at(static_cast<size_t>(rank)); }
+  void log(int rank, std::string_view bytes);
+  void show(int rank, std::vector<OutputLine> lines);
+
   RecordWriter& writer_;
   RunEvents& events_;
   int attempt_;
-  std::vector<std::string> last_words_;  // by rank
+  std::vector<Rank> ranks_;
 };
 
 }  // namespace rtrain

@@ -1,7 +1,6 @@
 #include "host/train/group/worker_roster.h"
 
 #include "host/base/text.h"
-#include "host/machine/machine.h"
 
 namespace rtrain {
 namespace {
@@ -16,43 +15,49 @@ std::string device_text(const std::vector<int>& gpus) {
 
 }  // namespace
 
-WorkerRoster::WorkerRoster(IoCalls& io, int attempt)
-    : io_(io), attempt_(attempt), host_(hostname()) {}
+WorkerRoster::WorkerRoster(IoCalls& io, int attempt, int num_workers)
+    : io_(io), attempt_(attempt), workers_(static_cast<size_t>(num_workers)) {}
 
-void WorkerRoster::add(int pid, const std::vector<int>& gpus) {
-  rows_.push_back({.rank = size(),
-                   .pid = pid,
-                   .host = host_,
-                   .device = device_text(gpus),
-                   .exit_code = {},
-                   .signal = {}});
-  is_gone_.push_back(false);
+void WorkerRoster::add(int rank, const std::string& host, const SpawnedWorker& worker) {
+  std::vector<int> gpus;
+  for (const WorkerGpu& gpu : worker.gpus) gpus.push_back(gpu.number);
+  at(rank).row = WorkerRow{.rank = rank,
+                           .pid = worker.pid,
+                           .host = host,
+                           .device = device_text(gpus),
+                           .exit_code = {},
+                           .signal = {}};
 }
 
 void WorkerRoster::set_pid(int rank, int pid) {
-  rows_.at(static_cast<size_t>(rank)).pid = pid;
+  at(rank).row->pid = pid;
   write();
 }
 
 void WorkerRoster::set_gpus(int rank, const std::vector<int>& gpus) {
-  rows_.at(static_cast<size_t>(rank)).device = device_text(gpus);
+  at(rank).row->device = device_text(gpus);
   write();
 }
 
 void WorkerRoster::set_gone(int rank, const WorkerEnd& end) {
-  WorkerRow& row = rows_.at(static_cast<size_t>(rank));
+  WorkerRow& row = *at(rank).row;
   if (end.status.signal != 0) {
     row.signal = end.status.signal;
   } else if (end.is_child && end.status.is_known) {
     row.exit_code = end.status.exit_code;
   }
-  is_gone_.at(static_cast<size_t>(rank)) = true;
+  at(rank).is_gone = true;
   write();
 }
 
 void WorkerRoster::write() {
-  io_.write(
-      [attempt = attempt_, rows = rows_](RunRecord& record) { record.set_workers(attempt, rows); });
+  std::vector<WorkerRow> rows;
+  for (const Worker& worker : workers_) {
+    if (worker.row) rows.push_back(*worker.row);
+  }
+  io_.write([attempt = attempt_, rows = std::move(rows)](RunRecord& record) {
+    record.set_workers(attempt, rows);
+  });
 }
 
 }  // namespace rtrain

@@ -4,33 +4,43 @@
 // Belongs to the control thread. What changes is written at once, but for add().
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "host/train/group/worker_group.h"
+#include "host/node/node.h"
 #include "host/train/io_calls.h"
 
 namespace rtrain {
 
 class WorkerRoster {
  public:
-  WorkerRoster(IoCalls& io, int attempt);
+  WorkerRoster(IoCalls& io, int attempt, int num_workers);
 
-  // The next rank, on this host, with the numbers of its GPUs.
-  void add(int pid, const std::vector<int>& gpus);
+  // The rank has been started on that host.
+  void add(int rank, const std::string& host, const SpawnedWorker& worker);
   void set_pid(int rank, int pid);
   void set_gpus(int rank, const std::vector<int>& gpus);
   void set_gone(int rank, const WorkerEnd& end);
-  bool is_gone(int rank) const { return is_gone_.at(static_cast<size_t>(rank)); }
-  int size() const { return static_cast<int>(rows_.size()); }
+  // Neither holds for a rank that was not started.
+  bool is_gone(int rank) const { return at(rank).is_gone; }
+  bool is_running(int rank) const { return at(rank).row && !at(rank).is_gone; }
+  // 0 where it is not known.
+  int pid(int rank) const { return at(rank).row ? at(rank).row->pid : 0; }
+  int size() const { return static_cast<int>(workers_.size()); }
   void write();
 
  private:
+  struct Worker {
+    std::optional<WorkerRow> row;
+    bool is_gone = false;
+  };
+  const Worker& at(int rank) const { return workers_.at(static_cast<size_t>(rank)); }
+  Worker& at(int rank) { return workers_.at(static_cast<size_t>(rank)); }
+
   IoCalls& io_;
   int attempt_;
-  std::string host_;
-  std::vector<WorkerRow> rows_;  // by rank
-  std::vector<bool> is_gone_;
+  std::vector<Worker> workers_;  // by rank
 };
 
 }  // namespace rtrain

@@ -292,10 +292,10 @@ void ResourceBroker::add_gpus(int rank, WorkerPlace& place) const {
   for (const int device : gpu_places_[static_cast<size_t>(rank)]) {
     if (first_fd < gpu_fds_.size()) place.lease_fds.push_back(gpu_fds_[first_fd++]);
     const auto position = std::find(used.begin(), used.end(), device) - used.begin();
-    place.gpus.push_back(is_union ? static_cast<int>(position)
-                                  : gpus_.numbers[static_cast<size_t>(device)]);
-    place.gpu_uuids.push_back(gpus_.uuids[static_cast<size_t>(device)]);
-    place.gpu_names.push_back(gpus_.names[static_cast<size_t>(device)]);
+    const auto at = static_cast<size_t>(device);
+    place.gpus.push_back({.number = is_union ? static_cast<int>(position) : gpus_.numbers[at],
+                          .uuid = gpus_.uuids[at],
+                          .name = gpus_.names[at]});
   }
 }
 

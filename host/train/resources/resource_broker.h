@@ -17,7 +17,7 @@
 #include "host/loop/task_thread.h"
 #include "host/loop/timer.h"
 #include "host/machine/lease.h"
-#include "host/train/group/worker_group.h"
+#include "host/node/worker_place.h"
 #include "host/train/resources/resource_request.h"
 #include "host/train/resources/run_gpus.h"
 #include "host/train/run_spec.h"
@@ -27,13 +27,13 @@ namespace rtrain {
 // The error of a run that this host can never hold. Also false where there is no runtime folder.
 std::optional<Error> impossible_request(const RunSpec& spec);
 
-class ResourceBroker {
+class ResourceBroker : public WorkerPlaces {
  public:
   using Notice = std::function<void(const std::string& text)>;
 
   ResourceBroker(const RunSpec& spec, Loop& loop, TaskThread& io, Notice notice);
   // The io thread has to be idle.
-  ~ResourceBroker();
+  ~ResourceBroker() override;
 
   // Calls back with the number of workers that what is held is for.
   void request(std::function<void(int workers)> on_granted);
@@ -44,12 +44,10 @@ class ResourceBroker {
   // Calls back with the number of workers that could run now, those that do included.
   void look(std::function<void(int workers)> on_seen);
 
-  // The cores of one of that many workers, its own where there are enough, and its GPUs. It is
-  // bound to the cores where the run said how many it needs.
-  WorkerPlace place(int rank, int num_workers) const;
-  // The devices that all workers of this host may see, for CUDA_VISIBLE_DEVICES; nothing: what this
-  // process sees. Workers that were given none see none.
-  std::optional<std::string> visible_devices() const;
+  // Cores of its own where there are enough, and its GPUs. It is bound to the cores where the run
+  // said how many it needs.
+  WorkerPlace place(int rank, int num_workers) const override;
+  std::optional<std::string> visible_devices() const override;
 
  private:
   struct Answer {

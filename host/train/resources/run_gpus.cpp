@@ -3,6 +3,7 @@
 #include "host/base/text.h"
 #include "host/lua/cuda_loader.h"
 #include "host/machine/cuda_driver.h"
+#include "host/node/worker_place.h"
 
 namespace rtrain {
 

@@ -12,8 +12,6 @@
 
 namespace rtrain {
 
-inline constexpr const char* kVisibleDevices = "CUDA_VISIBLE_DEVICES";
-
 struct RunGpus {
   std::vector<int> numbers;  // as this process counts them
   std::vector<std::string> uuids;

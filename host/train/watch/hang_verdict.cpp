@@ -35,7 +35,7 @@ std::string describe(const RankFacts& rank) {
   }
   std::string out = cat("waits in ", rank.wait->operation);
   if (rank.wait->kind == WaitKind::kCollective && !rank.calls.empty()) {
-    out += cat(" (collective ", rank.calls.back().sequence, ": ", rank.calls.back().text, ")");
+    out += cat(" (collective ", rank.calls.back().sequence, ": ", rank.calls.back().text(), ")");
   }
   return out + where(rank.wait->line);
 }
@@ -64,7 +64,7 @@ std::vector<RankFacts> with_device_waits(std::vector<RankFacts> ranks) {
     WaitFacts wait{WaitKind::kCollective, "all_reduce", rank.device->since_s, "", sequence};
     for (const CollectiveFacts& call : rank.calls) {
       if (call.sequence != sequence) continue;
-      wait.operation = call.text;
+      wait.operation = call.text();
       wait.line = call.line;
     }
     rank.wait = std::move(wait);
@@ -166,7 +166,7 @@ void HangVerdict::find_mismatch(const Ranks& ranks) {
     for (size_t i = 0; i < ranks.size(); ++i) {
       for (const CollectiveFacts& call : ranks[i].calls) {
         if (call.sequence != sequence) continue;
-        groups[call.text].push_back(i);
+        groups[call.text()].push_back(i);
         lines[i] = call.line;
       }
     }

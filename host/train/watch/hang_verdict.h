@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/base/wait_kind.h"
+#include "host/node/rank_facts.h"
 
 namespace rtrain {
 
@@ -32,42 +32,6 @@ struct HangLimits {
   double threshold_s = 600;  // the most that the naming waits
   double busy_s = 600;  // work without any sign is fatal after that, or ten times its longest pause
   double silent_s = 600;  // the same for a process whose control thread has stopped
-};
-
-struct CollectiveFacts {
-  uint64_t sequence = 0;
-  std::string text;  // "all_reduce(float32 [4])", the same for all ranks that agree
-  std::string line;  // "train.lua:7"
-};
-
-struct WaitFacts {
-  WaitKind kind = WaitKind::kOwn;
-  std::string operation;  // as people see it
-  double since_s = 0;     // only compared
-  std::string line;
-  uint64_t sequence = 0;  // of the collective that the rank's device waits in; 0: it waits itself
-};
-
-// A collective over NCCL, which the rank's device has not finished. Its thread may go on meanwhile.
-struct DeviceFacts {
-  uint64_t sequence = 0;
-  double since_s = 0;  // only compared
-};
-
-struct RankFacts {
-  bool is_started = false;  // its train function has begun
-  bool has_returned = false;
-  char state = 'S';       // of the process, as /proc shows it
-  double cpu_s = 0;       // that the process has had
-  uint64_t progress = 0;  // of whatever counter
-  uint64_t collectives = 0;
-  uint64_t reports = 0;
-  double beat_s = 0;     // only compared
-  bool is_busy = false;  // train.busy() holds
-  std::optional<WaitFacts> wait;
-  std::optional<DeviceFacts> device;
-  std::vector<CollectiveFacts> calls;  // the latest
-  std::string line;                    // where it was seen last, outside of waits
 };
 
 struct HangFinding {

@@ -5,31 +5,17 @@
 
 #include "host/base/clock.h"
 #include "host/base/text.h"
-#include "host/machine/process_facts.h"
 
 namespace rtrain {
 namespace {
 
-constexpr uint64_t kLastCalls = 8;
-
-std::vector<std::string> frames_of(const BlockedCall& call) {
-  std::vector<std::string> out;
-  for (int i = 0; i < call.num_frames && i < kPageFrames; ++i) {
-    out.emplace_back(call.frames[static_cast<size_t>(i)].view());
-  }
-  return out;
-}
-
-std::vector<RankCollective> last_calls(const ProgressPage& page) {
+std::vector<RankCollective> last_calls(const RankFacts& facts) {
   std::vector<RankCollective> out;
-  const uint64_t last = page.collectives.load(std::memory_order_relaxed);
-  for (uint64_t s = last > kLastCalls ? last - kLastCalls + 1 : 1; s <= last; ++s) {
-    const auto call = page.call(s);
-    if (!call) continue;
-    out.push_back({.sequence = static_cast<int64_t>(s),
-                   .operation = std::string(call->operation.view()),
-                   .tensors = std::string(call->tensors.view()),
-                   .line = std::string(call->line.view())});
+  for (const CollectiveFacts& call : facts.calls) {
+    out.push_back({.sequence = static_cast<int64_t>(call.sequence),
+                   .operation = call.operation,
+                   .tensors = call.tensors,
+                   .line = call.line});
   }
   return out;
 }
@@ -46,10 +32,8 @@ std::vector<std::string> shown_lines(const std::vector<std::string>& lines, Stac
 
 }  // namespace
 
-StackRequest::StackRequest(Loop& loop, const ProgressBoard& board,
-                           std::function<void(int rank, message::ToWorker message)> send,
-                           std::chrono::milliseconds deadline)
-    : board_(board),
+StackRequest::StackRequest(Loop& loop, Facts facts, Send send, std::chrono::milliseconds deadline)
+    : facts_(std::move(facts)),
       send_(std::move(send)),
       most_(deadline),
       deadline_(loop, [this] { finish(); }) {}
@@ -61,7 +45,7 @@ void StackRequest::start(const std::vector<Target>& targets, const std::string& 
   for (const Target& target : targets) asked_.push_back({.target = target, .answer = {}});
   ++id_;
   for (const Target& target : targets) {
-    if (process_facts(target.pid).state == 'T') continue;
+    if (facts_(target.rank).state == 'T') continue;
     send_(target.rank, message::AskStack{.id = id_, .folder = folder});
   }
   deadline_.start(most_);
@@ -109,19 +93,18 @@ void StackRequest::finish() {
 
 RankStack StackRequest::describe(const Asked& asked) const {
   const auto& [rank, pid] = asked.target;
-  const ProgressPage& page = board_.page(rank);
-  const auto blocked = page.blocked.read();
+  const RankFacts facts = facts_(rank);
   RankStack out;
   out.rank = rank;
   out.pid = pid;
-  out.collectives = last_calls(page);
-  out.state = asked.is_gone                     ? "has ended"
-              : process_facts(pid).state == 'T' ? "stopped (SIGSTOP)"
-                                                : "does not answer";
-  if (blocked && blocked->depth > 0) {
-    out.state += cat(asked.is_gone ? ", was waiting in " : ", waits in ", blocked->operation.view(),
-                     " for ", static_cast<int64_t>(monotonic_s() - blocked->since_s), " s");
-    out.lua = frames_of(*blocked);
+  out.collectives = last_calls(facts);
+  out.state = asked.is_gone        ? "has ended"
+              : facts.state == 'T' ? "stopped (SIGSTOP)"
+                                   : "does not answer";
+  if (facts.wait) {
+    out.state += cat(asked.is_gone ? ", was waiting in " : ", waits in ", facts.wait->operation,
+                     " for ", static_cast<int64_t>(monotonic_s() - facts.wait->since_s), " s");
+    out.lua = facts.wait->frames;
   }
   return out;
 }

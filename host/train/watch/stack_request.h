@@ -1,8 +1,8 @@
 // host/train/watch/stack_request.h: asks workers for their stacks and completes what they cannot
-// say from their pages and /proc.
+// say from their facts.
 //
 // Belongs to the control thread. A worker that is stopped, does not answer in time or ends is
-// described by what its page shows. Requests that come while one is under way share its answer. A
+// described by its facts. Requests that come while one is under way share its answer. A
 // request ends when the last of its workers has ended, at the latest.
 #pragma once
 
@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "host/base/progress_board.h"
 #include "host/loop/messages/commands.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
+#include "host/node/rank_facts.h"
 
 namespace rtrain {
 
@@ -29,9 +29,11 @@ class StackRequest {
     int pid;
   };
 
+  using Facts = std::function<RankFacts(int rank)>;
+  using Send = std::function<void(int rank, message::ToWorker message)>;
+
   // `deadline`: for the workers' answers.
-  StackRequest(Loop& loop, const ProgressBoard& board,
-               std::function<void(int rank, message::ToWorker message)> send,
+  StackRequest(Loop& loop, Facts facts, Send send,
                std::chrono::milliseconds deadline = std::chrono::milliseconds(2500));
 
   // With a folder, a worker writes there what its devices were given before it answers.
@@ -53,8 +55,8 @@ class StackRequest {
   void finish();
   RankStack describe(const Asked& asked) const;
 
-  const ProgressBoard& board_;
-  std::function<void(int rank, message::ToWorker message)> send_;
+  Facts facts_;
+  Send send_;
   std::vector<Asked> asked_;
   std::vector<Done> waiting_;  // none: no request is under way
   int64_t id_ = 0;

@@ -5,25 +5,9 @@
 #include "host/base/clock.h"
 #include "host/base/json.h"
 #include "host/base/text.h"
-#include "host/machine/process_facts.h"
 
 namespace rtrain {
 namespace {
-
-constexpr uint64_t kComparedCalls = 4;
-
-CollectiveFacts to_facts(const CollectiveCall& call) {
-  return {call.sequence, cat(call.operation.view(), "(", call.tensors.view(), ")"),
-          std::string(call.line.view())};
-}
-
-// The innermost line that is not of rtrain's own modules.
-std::string users_line(const std::vector<std::string>& lua) {
-  for (const std::string& line : lua) {
-    if (is_users_line(line)) return line;
-  }
-  return lua.empty() ? "" : lua.front();
-}
 
 const RankStack* stack_of(const std::vector<RankStack>& stacks, int rank) {
   for (const RankStack& stack : stacks) {
@@ -36,17 +20,12 @@ const RankStack* stack_of(const std::vector<RankStack>& stacks, int rank) {
 
 Watchdog::Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, WatchdogDelegate& delegate,
                    Times times)
-    : board_(std::make_unique<ProgressBoard>(num_ranks)),
-      delegate_(delegate),
+    : delegate_(delegate),
       times_(times),
-      deaths_(loop, *board_,
-              [this](int rank) {
-                if (!at(rank).is_gone) delegate_.on_dying(rank);
-              }),
       verdict_(limits, num_ranks),
       ranks_(static_cast<size_t>(num_ranks)),
       stacks_(
-          loop, *board_,
+          loop, [this](int rank) { return delegate_.facts(rank); },
           [this](int rank, auto message) { delegate_.send(rank, std::move(message)); },
           times.stacks),
       timer_(loop, [this] { look(); }) {}
@@ -68,7 +47,7 @@ void Watchdog::set_gone(int rank) {
 
 void Watchdog::ask_stacks(StackRequest::Done done, const std::string& folder) {
   std::vector<StackRequest::Target> targets;
-  for (int rank = 0; rank < board_->size(); ++rank) {
+  for (int rank = 0; rank < size(); ++rank) {
     if (at(rank).pid != 0 && !at(rank).is_gone) targets.push_back({rank, at(rank).pid});
   }
   stacks_.start(targets, folder, std::move(done));
@@ -87,7 +66,7 @@ void Watchdog::save_stacks(const std::string& text, std::function<void()> then) 
 void Watchdog::look() {
   timer_.start(times_.look);
   std::vector<RankFacts> all;
-  for (int rank = 0; rank < board_->size(); ++rank) {
+  for (int rank = 0; rank < size(); ++rank) {
     if (at(rank).is_gone) return;  // its end decides
     all.push_back(facts(rank));
   }
@@ -100,36 +79,9 @@ void Watchdog::look() {
 
 RankFacts Watchdog::facts(int rank) const {
   const Rank& known = ranks_[static_cast<size_t>(rank)];
-  const ProgressPage& page = board_->page(rank);
-  const ProcessFacts process = process_facts(known.pid);
-  RankFacts out;
+  RankFacts out = delegate_.facts(rank);
   out.is_started = known.is_started;
   out.has_returned = known.has_returned;
-  out.state = process.state;
-  out.cpu_s = process.cpu_s;
-  out.progress = progress_of(page);
-  out.collectives = page.collectives.load(std::memory_order_acquire);
-  out.reports = page.reports.load(std::memory_order_relaxed);
-  out.beat_s = page.beat_s.load(std::memory_order_relaxed);
-  if (const auto busy = page.busy.read()) out.is_busy = busy->until_s > monotonic_s();
-  if (const auto blocked = page.blocked.read(); blocked && blocked->depth > 0) {
-    std::vector<std::string> lines;
-    for (int i = 0; i < blocked->num_frames; ++i) {
-      lines.emplace_back(blocked->frames[static_cast<size_t>(i)].view());
-    }
-    out.wait = WaitFacts{blocked->kind, std::string(blocked->operation.view()), blocked->since_s,
-                         users_line(lines)};
-  }
-  const uint64_t first =
-      out.collectives > kComparedCalls ? out.collectives - kComparedCalls + 1 : 1;
-  if (const auto device = page.device.read(); device && device->sequence != 0) {
-    out.device = DeviceFacts{device->sequence, device->since_s};
-    const auto call = device->sequence < first ? page.call(device->sequence) : std::nullopt;
-    if (call) out.calls.push_back(to_facts(*call));
-  }
-  for (uint64_t sequence = first; sequence <= out.collectives; ++sequence) {
-    if (const auto call = page.call(sequence)) out.calls.push_back(to_facts(*call));
-  }
   return out;
 }
 

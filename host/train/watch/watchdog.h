@@ -1,5 +1,5 @@
-// host/train/watch/watchdog.h: looks after the workers of one attempt: their pages, their /proc,
-// who dies and who hangs.
+// host/train/watch/watchdog.h: looks after the workers of one attempt: who hangs, and what all of
+// them do then.
 //
 // Belongs to the control thread. Every quarter of a second it puts what the ranks show before a
 // HangVerdict; what that finds is named in one line, with every rank's stacks in a folder of the
@@ -8,17 +8,14 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "host/base/error.h"
-#include "host/base/progress_board.h"
 #include "host/base/value.h"
 #include "host/loop/timer.h"
-#include "host/train/watch/death_watch.h"
 #include "host/train/watch/hang_verdict.h"
 #include "host/train/watch/stack_request.h"
 
@@ -28,6 +25,8 @@ class WatchdogDelegate {
  public:
   virtual ~WatchdogDelegate() = default;
   virtual void send(int rank, message::ToWorker message) = 0;
+  // What the rank shows now.
+  virtual RankFacts facts(int rank) const = 0;
   virtual void warn(const std::string& text) = 0;
   // A new folder of the run for what is seen now; it need not be there yet.
   virtual std::string diagnosis_folder() const = 0;
@@ -36,8 +35,6 @@ class WatchdogDelegate {
                               std::vector<std::pair<std::string, std::string>> files) = 0;
   // The group hangs through this rank: it has failed.
   virtual void on_hang(int rank, const Error& error) = 0;
-  // The rank's main thread has ended without leaving its page: its process is going.
-  virtual void on_dying(int rank) = 0;
 };
 
 class Watchdog {
@@ -52,14 +49,7 @@ class Watchdog {
   Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, WatchdogDelegate& delegate)
       : Watchdog(loop, num_ranks, limits, delegate, Times()) {}
 
-  // What the workers inherit.
-  int progress_fd() const { return board_->fd(); }
-  const ProgressPage& page(int rank) const { return board_->page(rank); }
-  uint64_t copied_bytes() const { return board_->copied_bytes(); }
-
   void set_pid(int rank, int pid) { at(rank).pid = pid; }
-  // It has taken its page: from here on its death is seen.
-  void set_attached(int rank) { deaths_.start(rank); }
   void set_started(int rank);
   void set_returned(int rank) { at(rank).has_returned = true; }
   // Its process is gone: no stack can be asked of it, and none is waited for.
@@ -69,7 +59,7 @@ class Watchdog {
   // ended.
   void stop();
 
-  // Every rank's stacks, of a stopped one what its page shows. With a folder the ranks also write
+  // Every rank's stacks, of a stopped one its facts. With a folder the ranks also write
   // there what their devices were given.
   void ask_stacks(StackRequest::Done done, const std::string& folder = "");
   // Saves them with that text as the verdict, names the folder in a warning, and then calls `then`.
@@ -83,6 +73,7 @@ class Watchdog {
     bool is_gone = false;
   };
 
+  int size() const { return static_cast<int>(ranks_.size()); }
   Rank& at(int rank) { return ranks_.at(static_cast<size_t>(rank)); }
   void look();
   RankFacts facts(int rank) const;
@@ -91,10 +82,8 @@ class Watchdog {
   void save(const std::string& text, const std::vector<RankStack>& stacks,
             const std::string& folder);
 
-  std::unique_ptr<ProgressBoard> board_;
   WatchdogDelegate& delegate_;
   Times times_;
-  DeathWatch deaths_;
   HangVerdict verdict_;
   std::vector<Rank> ranks_;
   StackRequest stacks_;

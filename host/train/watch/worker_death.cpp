@@ -58,8 +58,8 @@ std::string kill_hint(int64_t oom_kills) {
 
 }  // namespace
 
-Error worker_death(int rank, const WorkerEnd& end, const LastMoments& last) {
-  const Crash& crash = last.crash;
+Error worker_death(int rank, const WorkerEnd& end, const std::string& last_words) {
+  const Crash& crash = end.crash;
   const std::string who = rank_text(rank, end.pid);
   if (!end.broken.empty()) {
     return Error(Code::kWorkerLost,
@@ -71,7 +71,7 @@ Error worker_death(int rank, const WorkerEnd& end, const LastMoments& last) {
   if (end.status.signal == 0) {
     return Error(Code::kWorkerLost,
                  cat(who, " left early: its process ", to_text(end.status),
-                     " before the train function returned", quoted(last.last_words)));
+                     " before the train function returned", quoted(last_words)));
   }
   if (crash.signal == SIGABRT && crash.reason.view() == "std::bad_alloc") {
     return Error(
@@ -82,9 +82,9 @@ Error worker_death(int rank, const WorkerEnd& end, const LastMoments& last) {
   }
   std::string text = cat(who, " was ", to_text(end.status));
   if (end.status.signal == SIGKILL)
-    return Error(Code::kWorkerLost, text + kill_hint(last.oom_kills));
+    return Error(Code::kWorkerLost, text + kill_hint(end.oom_kills));
   if (crash.signal == end.status.signal) text += crash_text(crash);
-  return Error(Code::kWorkerLost, text + quoted(last.last_words),
+  return Error(Code::kWorkerLost, text + quoted(last_words),
                crash.signal == end.status.signal ? crash_stack(crash) : "");
 }
 

@@ -1,4 +1,4 @@
-// host/train/watch/gpu_sampler.h: a thread that asks NVIDIA's management library what devices do,
+// host/node/gpu_sampler.h: a thread that asks NVIDIA's management library what devices do,
 // and hears of their errors.
 //
 // Belongs to the control thread, which never waits for the library: a device that is going down can

@@ -1,34 +1,31 @@
-// host/train/watch/gpu_monitor.h: looks after the devices of an attempt's ranks: records what they
-// do and tells of their errors.
+// host/node/gpu_monitor.h: looks after the devices of a node's ranks: what they do, and their
+// errors.
 //
-// Belongs to the control thread. Does nothing for ranks without devices, or where NVIDIA's
+// Belongs to the loop's thread. Does nothing for ranks without devices, or where NVIDIA's
 // management library is not here.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "host/base/error.h"
-#include "host/train/watch/gpu_sampler.h"
-#include "host/train/watch/gpu_series.h"
+#include "host/node/gpu_sampler.h"
+#include "host/node/gpu_series.h"
+#include "host/node/node.h"
 
 namespace rtrain {
 
 struct RankGpu {
   int rank;
-  int place;   // among the rank's own
-  int number;  // as the rank calls it: 'cuda:<number>'
-  std::string uuid;
-  std::string name;
+  int place;  // among the rank's own
+  WorkerGpu gpu;
 };
 
 class GpuMonitorDelegate {
  public:
   virtual ~GpuMonitorDelegate() = default;
-  virtual void warn(const std::string& text) = 0;
   virtual void on_series(SeriesChunk chunk) = 0;
+  virtual void on_device_fault(const DeviceFault& fault) = 0;
   virtual int pid(int rank) const = 0;
 };
 
@@ -39,15 +36,8 @@ class GpuMonitor : public GpuSamplerDelegate {
   // interval_s as GpuSampler::Plan has it.
   void start(std::vector<RankGpu> gpus, double interval_s);
   void stop() { sampler_.reset(); }
-  // The error of a rank, with the errors that its devices have had shortly before.
-  Error explain(int rank, const Error& error) const;
 
  private:
-  struct Fault {
-    size_t gpu;
-    int64_t xid;
-    double time_s;
-  };
   void on_sample(const GpuSample& sample) override;
   void on_fault(const std::vector<std::string>& uuids, int64_t xid) override;
 
@@ -55,7 +45,6 @@ class GpuMonitor : public GpuSamplerDelegate {
   GpuSeries series_;
   GpuMonitorDelegate& delegate_;
   std::vector<RankGpu> gpus_;
-  std::vector<Fault> faults_;
   std::unique_ptr<GpuSampler> sampler_;
 };
 

@@ -1,4 +1,4 @@
-#include "host/train/watch/gpu_sampler.h"
+#include "host/node/gpu_sampler.h"
 
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-// host/train/watch/gpu_series.h: what the devices of an attempt's ranks do, as series in the store.
+// host/node/gpu_series.h: what the devices of an attempt's ranks do, as series in the store.
 // Pure.
 //
 // The keys are "gpu/utilization_percent", "gpu/memory_used_bytes", "gpu/memory_own_bytes" (what the

@@ -1,4 +1,4 @@
-// host/train/group/worker_group.h: the worker processes of one attempt: spawned together, killed
+// host/node/worker_group.h: the worker processes of one attempt: spawned together, killed
 // together.
 //
 // Belongs to the control thread. Tells its delegate what the ranks say, print, and how they end;
@@ -17,10 +17,13 @@
 #include "host/loop/loop.h"
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/process.h"
+#include "host/node/output_lines.h"
+#include "host/node/worker_place.h"
 
 namespace rtrain {
 
 struct WorkerGroupOptions {
+  int first_rank = 0;
   int num_workers = 1;
   // No process is started: rank 0 is a thread of this one, the others are processes of another
   // launcher. Whoever takes a rank's place calls its take_endpoint().
@@ -31,21 +34,16 @@ struct WorkerGroupOptions {
   std::vector<std::pair<std::string, std::string>> env;
 };
 
-// What one worker gets beyond that.
-struct WorkerPlace {
-  std::vector<int> lease_fds;               // it holds these as long as it lives
-  std::vector<int> cpus;                    // empty: all of them
-  std::vector<int> gpus;                    // its devices, as it numbers them
-  std::vector<std::string> gpu_uuids = {};  // of each
-  std::vector<std::string> gpu_names = {};
-};
-
 // How a worker ended.
 struct WorkerEnd {
   int pid = 0;
   bool is_child = true;  // else there is no `status`
   ExitStatus status;
   std::string broken;  // why its channel was closed by us ("a message of … bytes …"), else empty
+  // What its node knows of its last moments.
+  Crash crash = {};       // what its page holds; signal 0: nothing
+  int64_t oom_kills = 0;  // processes that the kernel has killed for want of memory in this cgroup
+                          // since the attempt began
 };
 
 class WorkerGroupDelegate {
@@ -53,10 +51,7 @@ class WorkerGroupDelegate {
   virtual ~WorkerGroupDelegate() = default;
   // Throws Error for a message that makes no sense: that worker is killed then.
   virtual void on_message(int rank, Value message) = 0;
-  virtual void on_output(int rank, std::string_view bytes) = 0;
-  virtual void on_line(int rank, std::string_view stream, std::string line) = 0;
-  // What a line that is not finished shows now (host/loop/line_reader.h).
-  virtual void on_progress(int /*rank*/, std::string_view /*text*/) {}
+  virtual void on_output(int rank, OutputStream stream, std::string_view bytes) = 0;
   // Its process has been reaped, its group killed, and all it had sent was given to the calls
   // above. With the last one all that the workers have started is killed.
   virtual void on_gone(int rank, const WorkerEnd& end) = 0;
@@ -92,6 +87,7 @@ class WorkerGroup {
 
  private:
   class Worker;
+  Worker& worker(int rank) const;
   void on_worker_exit();
 
   Loop& loop_;

@@ -1,4 +1,4 @@
-#include "host/train/group/worker_group.h"
+#include "host/node/worker_group.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -14,8 +14,8 @@
 #include "host/base/fd.h"
 #include "host/base/text.h"
 #include "host/loop/channel.h"
-#include "host/loop/line_reader.h"
 #include "host/loop/open_files.h"
+#include "host/loop/pipe_reader.h"
 
 namespace rtrain {
 namespace {
@@ -58,8 +58,8 @@ class WorkerGroup::Worker {
           {out.write.get(), err.write.get(), far.get(), group.options_.functions_fd,
            group.options_.progress_fd, group.options_.engine_fd});
     open_channel(group, near.release());
-    out_.emplace(group.loop_, out.read.release(), reader("stdout"));
-    err_.emplace(group.loop_, err.read.release(), reader("stderr"));
+    out_.emplace(group.loop_, out.read.release(), reader(OutputStream::kStdout));
+    err_.emplace(group.loop_, err.read.release(), reader(OutputStream::kStderr));
   }
 
   ~Worker() {
@@ -102,10 +102,8 @@ class WorkerGroup::Worker {
     guard_->add(pid());
   }
 
-  LineReader::Callbacks reader(std::string_view stream) {
-    return {[this](std::string_view bytes) { delegate_.on_output(rank_, bytes); },
-            [this, stream](std::string line) { delegate_.on_line(rank_, stream, std::move(line)); },
-            [this](std::string_view text) { delegate_.on_progress(rank_, text); }};
+  PipeReader::OnBytes reader(OutputStream stream) {
+    return [this, stream](std::string_view bytes) { delegate_.on_output(rank_, stream, bytes); };
   }
 
   // The end of the stream comes with the worker's own end, or it has closed its channel: of no use
@@ -143,8 +141,8 @@ class WorkerGroup::Worker {
   int endpoint_fd_ = -1;  // until it is taken
   int pid_ = 0;           // in local mode; 0 until it is known
   std::optional<Channel> channel_;
-  std::optional<LineReader> out_;
-  std::optional<LineReader> err_;
+  std::optional<PipeReader> out_;
+  std::optional<PipeReader> err_;
   std::optional<Process> process_;  // last: its destructor kills, and calls nobody
 };
 
@@ -152,7 +150,7 @@ WorkerGroup::WorkerGroup(Loop& loop, const WorkerGroupOptions& options,
                          WorkerGroupDelegate& delegate)
     : loop_(loop), options_(options), delegate_(delegate) {
   if (options_.progress_fd >= 0) return;
-  own_board_.emplace(options_.num_workers);
+  own_board_.emplace(options_.first_rank + options_.num_workers);
   options_.progress_fd = own_board_->fd();
 }
 
@@ -173,25 +171,25 @@ void WorkerGroup::spawn_next(const WorkerPlace& place) {
     descendants_ = std::make_unique<Descendants>();
     guard_ = std::make_unique<GroupGuard>(loop_, kExecutable, *descendants_);
   }
-  workers_.push_back(std::make_unique<Worker>(*this, size(), place));
+  workers_.push_back(std::make_unique<Worker>(*this, options_.first_rank + size(), place));
 }
 
-int WorkerGroup::take_endpoint(int rank) {
-  return workers_.at(static_cast<size_t>(rank))->take_endpoint();
+WorkerGroup::Worker& WorkerGroup::worker(int rank) const {
+  return *workers_.at(static_cast<size_t>(rank - options_.first_rank));
 }
 
-void WorkerGroup::set_pid(int rank, int pid) {
-  workers_.at(static_cast<size_t>(rank))->set_pid(pid);
-}
+int WorkerGroup::take_endpoint(int rank) { return worker(rank).take_endpoint(); }
 
-int WorkerGroup::pid(int rank) const { return workers_.at(static_cast<size_t>(rank))->pid(); }
+void WorkerGroup::set_pid(int rank, int pid) { worker(rank).set_pid(pid); }
+
+int WorkerGroup::pid(int rank) const { return worker(rank).pid(); }
 
 void WorkerGroup::drain() {
   for (const auto& worker : workers_) worker->drain();
 }
 
 void WorkerGroup::send(int rank, message::ToWorker message) {
-  workers_.at(static_cast<size_t>(rank))->send(to_value(std::move(message)));
+  worker(rank).send(to_value(std::move(message)));
 }
 
 void WorkerGroup::send_all(message::ToWorker message) {

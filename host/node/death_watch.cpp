@@ -1,4 +1,4 @@
-#include "host/train/watch/death_watch.h"
+#include "host/node/death_watch.h"
 
 #include <ctime>
 #include <utility>

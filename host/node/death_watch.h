@@ -1,4 +1,4 @@
-// host/train/watch/death_watch.h: learns of a worker's death before the kernel has freed its
+// host/node/death_watch.h: learns of a worker's death before the kernel has freed its
 // memory.
 //
 // A worker's main thread holds the mutex in its progress page for life (`alive`); the kernel gives

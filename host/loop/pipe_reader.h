@@ -1,0 +1,31 @@
+// host/loop/pipe_reader.h: reads what a process writes into a pipe.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "host/loop/poll.h"
+
+namespace rtrain {
+
+class PipeReader {
+ public:
+  using OnBytes = std::function<void(std::string_view bytes)>;
+
+  // Owns the descriptor.
+  PipeReader(Loop& loop, int fd, OnBytes on_bytes);
+
+  // Reads what is there without waiting. False once the other end is closed.
+  bool drain();
+  // While held it reads nothing of itself, and a writer waits once the pipe is full.
+  void hold(bool held);
+  // A writer that goes on (a grandchild) gets SIGPIPE.
+  void close();
+
+ private:
+  OnBytes on_bytes_;
+  bool open_ = true;
+  Poll poll_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,96 @@
+#include "host/node/local_node.h"
+
+#include <utility>
+
+#include "host/machine/oom_kills.h"
+#include "host/node/worker_threads.h"
+
+namespace rtrain {
+
+LocalNode::LocalNode(Loop& loop, const NodeOrder& order, const NodeFiles& files,
+                     const WorkerPlaces& places, NodeDelegate& delegate)
+    : order_(order),
+      places_(places),
+      delegate_(delegate),
+      threads_(worker_threads(order.threads, order.env, order.num_workers)),
+      oom_kills_before_(oom_kills().value_or(0)),
+      board_(order.first_rank + order.num_workers),
+      is_gone_(static_cast<size_t>(board_.size())),
+      deaths_(loop, board_,
+              [this](int rank) {
+                if (!is_gone_.at(static_cast<size_t>(rank))) delegate_.on_dying(rank);
+              }),
+      gpus_(loop, order.attempt, *this),
+      group_(loop, group_options(files, places), *this) {}
+
+WorkerGroupOptions LocalNode::group_options(const NodeFiles& files,
+                                            const WorkerPlaces& places) const {
+  WorkerGroupOptions options;
+  options.first_rank = order_.first_rank;
+  options.num_workers = order_.num_workers;
+  options.local = order_.local;
+  options.functions_fd = files.functions_fd;
+  options.progress_fd = board_.fd();
+  options.engine_fd = files.engine_fd;
+  options.env = order_.env;
+  std::erase_if(options.env, [](const auto& each) { return each.first == "OMP_NUM_THREADS"; });
+  options.env.emplace_back("OMP_NUM_THREADS", std::to_string(threads_));
+  if (const auto visible = places.visible_devices()) {
+    options.env.emplace_back(kVisibleDevices, *visible);
+  }
+  return options;
+}
+
+void LocalNode::spawn() {
+  const int end = order_.first_rank + order_.num_workers;
+  for (int rank = order_.first_rank; rank < end && spawn_next(rank);) ++rank;
+  gpus_.start(std::move(rank_gpus_), order_.gpu_sample_s);
+}
+
+bool LocalNode::spawn_next(int rank) {
+  const WorkerPlace place = places_.place(rank - order_.first_rank, order_.num_workers);
+  try {
+    group_.spawn_next(place);
+  } catch (const Error& e) {
+    const auto* refused = dynamic_cast<const SpawnError*>(&e);
+    delegate_.on_spawn_failed(rank, e, refused != nullptr && refused->is_transient());
+    return false;
+  }
+  for (size_t i = 0; i < place.gpus.size(); ++i) {
+    rank_gpus_.push_back({rank, static_cast<int>(i), place.gpus[i]});
+  }
+  delegate_.on_spawned(rank, {.pid = group_.pid(rank), .threads = threads_, .gpus = place.gpus});
+  return true;
+}
+
+void LocalNode::send(int rank, message::ToWorker message) {
+  if (is_started(rank)) group_.send(rank, std::move(message));
+}
+
+void LocalNode::hold_output(bool held) {
+  if (held == holds_output_) return;
+  holds_output_ = held;
+  group_.hold_output(held);
+}
+
+RankFacts LocalNode::facts(int rank) const {
+  return read_facts(board_.page(rank), is_started(rank) ? group_.pid(rank) : 0);
+}
+
+void LocalNode::on_message(int rank, Value message) {
+  delegate_.on_message(rank, std::move(message));
+}
+
+void LocalNode::on_output(int rank, OutputStream stream, std::string_view bytes) {
+  delegate_.on_output(rank, stream, bytes);
+}
+
+void LocalNode::on_gone(int rank, const WorkerEnd& end) {
+  is_gone_.at(static_cast<size_t>(rank)) = true;
+  WorkerEnd whole = end;
+  whole.crash = board_.page(rank).crash;
+  whole.oom_kills = oom_kills().value_or(oom_kills_before_) - oom_kills_before_;
+  delegate_.on_gone(rank, whole);
+}
+
+}  // namespace rtrain

@@ -1,0 +1,70 @@
+// host/node/local_node.h: the node that this process is itself: its workers, their pages, their
+// devices.
+//
+// Belongs to the loop's thread. It must not be destroyed from inside a call of its delegate.
+#pragma once
+
+#include <memory>
+
+#include "host/base/progress_board.h"
+#include "host/node/death_watch.h"
+#include "host/node/gpu_monitor.h"
+#include "host/node/node.h"
+#include "host/node/worker_group.h"
+#include "host/node/worker_place.h"
+
+namespace rtrain {
+
+// What the workers inherit.
+struct NodeFiles {
+  int functions_fd = -1;  // the train function and its config, serialized
+  int engine_fd = -1;
+};
+
+class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDelegate {
+ public:
+  // `places` outlives it.
+  LocalNode(Loop& loop, const NodeOrder& order, const NodeFiles& files, const WorkerPlaces& places,
+            NodeDelegate& delegate);
+
+  void spawn() override;
+  void send(int rank, message::ToWorker message) override;
+  void set_attached(int rank) override { deaths_.start(rank); }
+  void drain() override { group_.drain(); }
+  void hold_output(bool held) override;
+  void kill() override { group_.kill(); }
+  void close() override { gpus_.stop(); }
+  RankFacts facts(int rank) const override;
+  uint64_t copied_bytes() const override { return board_.copied_bytes(); }
+
+  // With NodeOrder.local, as WorkerGroup has them.
+  int take_endpoint(int rank) { return group_.take_endpoint(rank); }
+  void set_pid(int rank, int pid) { group_.set_pid(rank, pid); }
+
+ private:
+  void on_message(int rank, Value message) override;
+  void on_output(int rank, OutputStream stream, std::string_view bytes) override;
+  void on_gone(int rank, const WorkerEnd& end) override;
+  void on_series(SeriesChunk chunk) override { delegate_.on_series(std::move(chunk)); }
+  void on_device_fault(const DeviceFault& fault) override { delegate_.on_device_fault(fault); }
+  int pid(int rank) const override { return group_.pid(rank); }
+
+  bool is_started(int rank) const { return rank < order_.first_rank + group_.size(); }
+  WorkerGroupOptions group_options(const NodeFiles& files, const WorkerPlaces& places) const;
+  bool spawn_next(int rank);
+
+  NodeOrder order_;
+  const WorkerPlaces& places_;
+  NodeDelegate& delegate_;
+  int threads_;  // of each worker
+  int64_t oom_kills_before_;
+  bool holds_output_ = false;
+  ProgressBoard board_;
+  std::vector<bool> is_gone_;
+  DeathWatch deaths_;
+  GpuMonitor gpus_;
+  std::vector<RankGpu> rank_gpus_;
+  WorkerGroup group_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,89 @@
+// host/node/node.h: where workers of an attempt are started and watched: this machine, or another
+// one through its agent.
+//
+// A node does what it is told and says what it sees; the controller decides. It has the ranks from
+// `first_rank` on, and belongs to one attempt.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "host/base/error.h"
+#include "host/base/value.h"
+#include "host/loop/messages/to_worker.h"
+#include "host/node/rank_facts.h"
+#include "host/node/worker_group.h"
+#include "host/store/series_store.h"
+
+namespace rtrain {
+
+// What a node is to start.
+struct NodeOrder {
+  int attempt = 1;
+  int first_rank = 0;
+  int num_workers = 1;
+  int threads = 0;  // of each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
+  double gpu_sample_s = 5;                               // 0: no series of the devices
+  std::vector<std::pair<std::string, std::string>> env;  // of the workers
+  // No process is started: rank 0 is a thread of this one (see WorkerGroupOptions).
+  bool local = false;
+};
+
+struct SpawnedWorker {
+  int pid = 0;
+  int threads = 1;
+  std::vector<WorkerGpu> gpus;
+};
+
+// An error that a device of a rank reports.
+struct DeviceFault {
+  int rank = 0;
+  WorkerGpu gpu;
+  int64_t xid = 0;
+};
+
+class NodeDelegate {
+ public:
+  virtual ~NodeDelegate() = default;
+  virtual void on_spawned(int rank, const SpawnedWorker& worker) = 0;
+  // The node starts no further one.
+  virtual void on_spawn_failed(int rank, const Error& error, bool is_transient) = 0;
+  // Throws Error for a message that makes no sense: that worker is killed then.
+  virtual void on_message(int rank, Value message) = 0;
+  virtual void on_output(int rank, OutputStream stream, std::string_view bytes) = 0;
+  // The rank's main thread has ended without leaving its page: its process is going.
+  virtual void on_dying(int rank) = 0;
+  // All that the worker had sent was given to the calls above.
+  virtual void on_gone(int rank, const WorkerEnd& end) = 0;
+  // What the rank's devices do.
+  virtual void on_series(SeriesChunk chunk) = 0;
+  virtual void on_device_fault(const DeviceFault& fault) = 0;
+};
+
+class Node {
+ public:
+  virtual ~Node() = default;
+  // Starts its workers, one after the other.
+  virtual void spawn() = 0;
+  // Nothing for a rank that was not started, or whose channel is closed.
+  virtual void send(int rank, message::ToWorker message) = 0;
+  // The rank has taken its page: from here on its death is seen.
+  virtual void set_attached(int rank) = 0;
+  // Gives the delegate all that the workers have said by now, without waiting.
+  virtual void drain() = 0;
+  // While held the workers' output stays with them: who prints more waits.
+  virtual void hold_output(bool held) = 0;
+  // SIGKILL to every worker and what it has started.
+  virtual void kill() = 0;
+  // The attempt is over: nothing more is said of its devices.
+  virtual void close() = 0;
+
+  virtual RankFacts facts(int rank) const = 0;
+  // Of checkpoints, by its ranks so far.
+  virtual uint64_t copied_bytes() const = 0;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,65 @@
+#include "host/node/rank_facts.h"
+
+#include "host/base/clock.h"
+#include "host/base/text.h"
+#include "host/machine/process_facts.h"
+
+namespace rtrain {
+namespace {
+
+constexpr uint64_t kLastCalls = 8;
+
+CollectiveFacts to_facts(const CollectiveCall& call) {
+  return {call.sequence, std::string(call.operation.view()), std::string(call.tensors.view()),
+          std::string(call.line.view())};
+}
+
+WaitFacts to_facts(const BlockedCall& call) {
+  WaitFacts out{.kind = call.kind,
+                .operation = std::string(call.operation.view()),
+                .since_s = call.since_s,
+                .line = {}};
+  for (int i = 0; i < call.num_frames && i < kPageFrames; ++i) {
+    out.frames.emplace_back(call.frames[static_cast<size_t>(i)].view());
+  }
+  out.line = users_line(out.frames);
+  return out;
+}
+
+}  // namespace
+
+std::string CollectiveFacts::text() const { return cat(operation, "(", tensors, ")"); }
+
+RankFacts read_facts(const ProgressPage& page, int pid) {
+  const ProcessFacts process = process_facts(pid);
+  RankFacts out;
+  out.state = process.state;
+  out.cpu_s = process.cpu_s;
+  out.progress = progress_of(page);
+  out.collectives = page.collectives.load(std::memory_order_acquire);
+  out.reports = page.reports.load(std::memory_order_relaxed);
+  out.beat_s = page.beat_s.load(std::memory_order_relaxed);
+  if (const auto busy = page.busy.read()) out.is_busy = busy->until_s > monotonic_s();
+  if (const auto blocked = page.blocked.read(); blocked && blocked->depth > 0) {
+    out.wait = to_facts(*blocked);
+  }
+  const uint64_t first = out.collectives > kLastCalls ? out.collectives - kLastCalls + 1 : 1;
+  if (const auto device = page.device.read(); device && device->sequence != 0) {
+    out.device = DeviceFacts{device->sequence, device->since_s};
+    const auto call = device->sequence < first ? page.call(device->sequence) : std::nullopt;
+    if (call) out.calls.push_back(to_facts(*call));
+  }
+  for (uint64_t sequence = first; sequence <= out.collectives; ++sequence) {
+    if (const auto call = page.call(sequence)) out.calls.push_back(to_facts(*call));
+  }
+  return out;
+}
+
+std::string users_line(const std::vector<std::string>& lua) {
+  for (const std::string& line : lua) {
+    if (is_users_line(line)) return line;
+  }
+  return lua.empty() ? "" : lua.front();
+}
+
+}  // namespace rtrain

@@ -1,0 +1,64 @@
+// host/node/rank_facts.h: what a rank shows of itself at one moment: its progress page, and /proc.
+//
+// Times are of the monotonic clock of whoever has the facts: only compared, or taken from now.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/base/progress_page.h"
+#include "host/base/wait_kind.h"
+
+namespace rtrain {
+
+struct CollectiveFacts {
+  uint64_t sequence = 0;
+  std::string operation;  // "all_reduce"
+  std::string tensors;    // "float32 [4]"
+  std::string line;       // "train.lua:7"
+
+  // The same for all ranks that agree: "all_reduce(float32 [4])".
+  std::string text() const;
+};
+
+struct WaitFacts {
+  WaitKind kind = WaitKind::kOwn;
+  std::string operation;  // as people see it
+  double since_s = 0;
+  std::string line;                 // the innermost that is not of rtrain's own modules
+  uint64_t sequence = 0;            // of the collective that the rank's device waits in; 0: it waits
+                                    // itself
+  std::vector<std::string> frames = {};  // Lua, the innermost first
+};
+
+// A collective over NCCL, which the rank's device has not finished. Its thread may go on meanwhile.
+struct DeviceFacts {
+  uint64_t sequence = 0;
+  double since_s = 0;
+};
+
+struct RankFacts {
+  bool is_started = false;  // its train function has begun
+  bool has_returned = false;
+  char state = 'S';       // of the process, as /proc shows it
+  double cpu_s = 0;       // that the process has had
+  uint64_t progress = 0;  // of whatever counter
+  uint64_t collectives = 0;
+  uint64_t reports = 0;
+  double beat_s = 0;
+  bool is_busy = false;  // train.busy() holds
+  std::optional<WaitFacts> wait;
+  std::optional<DeviceFacts> device;
+  std::vector<CollectiveFacts> calls;  // the latest
+  std::string line;                    // where it was seen last, outside of waits
+};
+
+// Without what the page does not tell: is_started, has_returned, line.
+RankFacts read_facts(const ProgressPage& page, int pid);
+
+// The innermost line that is not of rtrain's own modules.
+std::string users_line(const std::vector<std::string>& lua);
+
+}  // namespace rtrain

@@ -1,0 +1,147 @@
+#include "host/node/local_node.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <optional>
+
+#include "host/base/text.h"
+#include "tests/unit/run_until.h"
+#include "tests/unit/test_worker.h"
+
+namespace rtrain {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+// Writes down what a node says in its order.
+class FakeDelegate : public NodeDelegate {
+ public:
+  void on_spawned(int rank, const SpawnedWorker& worker) override {
+    log.push_back(cat("rank ", rank, " is spawned"));
+    workers[rank] = worker;
+  }
+  void on_spawn_failed(int rank, const Error& error, bool) override {
+    log.push_back(cat("rank ", rank, " is not spawned"));
+    problem = error.message();
+  }
+  void on_message(int rank, Value message) override {
+    log.push_back(cat("rank ", rank, ": ", message["type"].as_string()));
+  }
+  void on_output(int, OutputStream, std::string_view) override {}
+  void on_dying(int rank) override { log.push_back(cat("rank ", rank, " is dying")); }
+  void on_gone(int rank, const WorkerEnd& end) override {
+    log.push_back(cat("rank ", rank, " is gone"));
+    ends[rank] = end;
+  }
+  void on_series(SeriesChunk) override {}
+  void on_device_fault(const DeviceFault&) override {}
+
+  bool has(const std::string& what) const {
+    return std::find(log.begin(), log.end(), what) != log.end();
+  }
+
+  Texts log;
+  std::map<int, SpawnedWorker> workers;
+  std::map<int, WorkerEnd> ends;
+  std::string problem;
+};
+
+// A device for each worker; the workers are counted on the machine alone.
+class FakePlaces : public WorkerPlaces {
+ public:
+  WorkerPlace place(int local_rank, int num_workers) const override {
+    asked.push_back(cat(local_rank, " of ", num_workers));
+    WorkerPlace out;
+    out.gpus = {{.number = local_rank, .uuid = cat("GPU-", local_rank), .name = "H100"}};
+    if (local_rank == broken) out.lease_fds = {1 << 20};
+    return out;
+  }
+  std::optional<std::string> visible_devices() const override { return "GPU-0,GPU-1"; }
+
+  mutable Texts asked;
+  int broken = -1;
+};
+
+class LocalNodeTest : public testing::Test {
+ protected:
+  // Ranks 4 and 5 of a group.
+  void spawn(const char* what) {
+    node_.emplace(loop_,
+                  NodeOrder{.first_rank = 4,
+                            .num_workers = 2,
+                            .threads = 3,
+                            .gpu_sample_s = 0,
+                            .env = {{kTestWorker, what}}},
+                  NodeFiles{}, places_, delegate_);
+    node_->spawn();
+  }
+  void wait_for(const std::string& what) {
+    run_until(loop_, [&] { return delegate_.has(what); });
+  }
+
+  Loop loop_;
+  FakePlaces places_;
+  FakeDelegate delegate_;
+  std::optional<LocalNode> node_;
+};
+
+TEST_F(LocalNodeTest, ItsRanksBeginWhereItWasTold) {
+  spawn("echo");
+  EXPECT_EQ(delegate_.log, (Texts{"rank 4 is spawned", "rank 5 is spawned"}));
+  EXPECT_EQ(places_.asked, (Texts{"0 of 2", "1 of 2"}));
+  EXPECT_EQ(delegate_.workers[5].threads, 3);
+  EXPECT_EQ(delegate_.workers[5].gpus.at(0).uuid, "GPU-1");
+  wait_for("rank 4: hello");
+  wait_for("rank 5: hello");
+  node_->send(5, message::Exit{});
+  wait_for("rank 5 is gone");
+  EXPECT_EQ(delegate_.ends[5].status.exit_code, 3);
+  EXPECT_EQ(delegate_.ends[5].pid, delegate_.workers[5].pid);
+  EXPECT_FALSE(delegate_.has("rank 4 is gone"));
+}
+
+TEST_F(LocalNodeTest, FactsAreThoseOfTheRanksPageAndProcess) {
+  spawn("hang");
+  wait_for("rank 4: hello");
+  wait_for("rank 5: hello");
+  EXPECT_EQ(node_->facts(5).reports, 7U);
+  kill(delegate_.workers[5].pid, SIGSTOP);
+  run_until(loop_, [this] { return node_->facts(5).state == 'T'; });
+  EXPECT_NE(node_->facts(4).state, 'T');
+}
+
+TEST_F(LocalNodeTest, ADeathIsToldWhenTheMainThreadHasEnded) {
+  spawn("hang");
+  wait_for("rank 5: hello");
+  node_->set_attached(5);
+  node_->send(5, message::Exit{});
+  wait_for("rank 5 is dying");
+  EXPECT_FALSE(delegate_.has("rank 5 is gone"));
+  node_->kill();
+  wait_for("rank 5 is gone");
+  EXPECT_EQ(delegate_.ends[5].status.signal, SIGKILL);
+}
+
+TEST_F(LocalNodeTest, AfterAWorkerThatCannotBeStartedNoneIs) {
+  places_.broken = 0;
+  spawn("echo");
+  EXPECT_EQ(delegate_.log, Texts{"rank 4 is not spawned"});
+  EXPECT_NE(delegate_.problem, "");
+  node_->send(5, message::Exit{});  // nobody is there
+}
+
+TEST_F(LocalNodeTest, KillingEndsAllOfThem) {
+  spawn("hang");
+  wait_for("rank 4: hello");
+  wait_for("rank 5: hello");
+  node_->kill();
+  wait_for("rank 4 is gone");
+  wait_for("rank 5 is gone");
+  EXPECT_EQ(delegate_.ends[4].status.signal, SIGKILL);
+}
+
+}  // namespace
+}  // namespace rtrain
