@@ -1,7 +1,7 @@
 // host/node/node.h: where workers of an attempt are started and watched: this machine, or another
 // one through its agent.
 //
-// A node does what it is told and says what it sees; the controller decides. It has the ranks from
+// A node carries out and says what it sees; the controller decides. It has the ranks from
 // `first_rank` on, and belongs to one attempt.
 #pragma once
 
@@ -25,8 +25,8 @@ struct NodeOrder {
   int attempt = 1;
   int first_rank = 0;
   int num_workers = 1;
-  int threads = 0;  // of each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
-  double gpu_sample_s = 5;                               // 0: no series of the devices
+  int threads = 0;          // of each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
+  double gpu_sample_s = 5;  // 0: no series of the devices
   std::vector<std::pair<std::string, std::string>> env;  // of the workers
   // No process is started: rank 0 is a thread of this one (see WorkerGroupOptions).
   bool local = false;

@@ -27,9 +27,9 @@ struct WaitFacts {
   WaitKind kind = WaitKind::kOwn;
   std::string operation;  // as people see it
   double since_s = 0;
-  std::string line;                 // the innermost that is not of rtrain's own modules
-  uint64_t sequence = 0;            // of the collective that the rank's device waits in; 0: it waits
-                                    // itself
+  std::string line;       // the innermost that is not of rtrain's own modules
+  uint64_t sequence = 0;  // of the collective that the rank's device waits in; 0: it waits
+                          // itself
   std::vector<std::string> frames = {};  // Lua, the innermost first
 };
 

@@ -86,8 +86,8 @@ void Attempt::on_spawned(int rank, const SpawnedWorker& worker) {
   watchdog_.set_pid(rank, worker.pid);
   run_.events.emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kSpawn)}});
   for (const WorkerGpu& gpu : worker.gpus) {
-    run_.events.record("info", cat("rank ", rank, ": cuda:", gpu.number, " is ", gpu.name, " (",
-                                   gpu.uuid, ")"));
+    run_.events.record(
+        "info", cat("rank ", rank, ": cuda:", gpu.number, " is ", gpu.name, " (", gpu.uuid, ")"));
   }
 }
 
@@ -123,9 +123,7 @@ void Attempt::send_start(int rank) {
   send(rank, std::move(context));
 }
 
-void Attempt::send(int rank, message::ToWorker message) {
-  node_.send(rank, std::move(message));
-}
+void Attempt::send(int rank, message::ToWorker message) { node_.send(rank, std::move(message)); }
 
 void Attempt::send_all(message::ToWorker message) {
   for (int rank = 0; rank < num_workers_; ++rank) node_.send(rank, message);
@@ -348,8 +346,7 @@ void Attempt::on_gone(int rank, const WorkerEnd& end) {
   profiles_.on_gone(rank);
   watchdog_.set_gone(rank);
   output_.finish(rank);
-  const Error error =
-      faults_.explain(rank, worker_death(rank, end, output_.last_words(rank)));
+  const Error error = faults_.explain(rank, worker_death(rank, end, output_.last_words(rank)));
   const double now_s = monotonic_s();
   node_.drain();
   delegate_.feed(event::Gone{rank, error, now_s});

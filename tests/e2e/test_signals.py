@@ -344,21 +344,26 @@ def test_workers_go_on_while_the_controller_is_stopped(rtrain):
 # fault: SIGSTOP of the controller
 def test_a_controller_that_is_stopped_for_long_holds_a_full_channel_up(rtrain):
     """Reports fill the socket until report() waits, longer than the 10 s that were once enough for a healthy controller."""
-    running = rtrain.started("run", rtrain.script(script("""
-      train.report{epoch = epoch, padding = ('x'):rep(20000)}
-      local file = io.open('steps-' .. rank, 'w')
-      file:write(epoch)
-      file:close()
-      if files.exists 'go' then return end
-""")))
+    body = """
+      local step = 0
+      while not files.exists 'go' do
+        step = step + 1
+        train.report{step = step, padding = ('x'):rep(20000)}
+        local file = io.open('steps-' .. rank, 'w')
+        file:write(step)
+        file:close()
+      end
+      return
+"""
+    running = rtrain.started("run", rtrain.script(script(body)))
     running.send(signal.SIGSTOP)
     steps = rtrain.folder / "steps-0"
-    seen = {"epoch": None, "since": 0}
+    seen = {"step": None, "since": 0}
 
     def is_held():
         now = steps.read_text() if steps.exists() else ""
-        if now != seen["epoch"]:
-            seen.update(epoch=now, since=time.monotonic())
+        if now != seen["step"]:
+            seen.update(step=now, since=time.monotonic())
         return time.monotonic() > seen["since"] + 11
 
     wait_until(is_held, message="eleven seconds without a step")

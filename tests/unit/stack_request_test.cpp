@@ -25,10 +25,9 @@ class StackRequestTest : public ::testing::Test {
   RankFacts facts_;
   std::vector<message::AskStack> sent_;
   std::optional<std::vector<RankStack>> stacks_;
-  StackRequest request_{loop_, [this](int) { return facts_; },
-                        [this](int, const message::ToWorker& m) {
-                          sent_.push_back(std::get<message::AskStack>(m));
-                        }};
+  StackRequest request_{
+      loop_, [this](int) { return facts_; },
+      [this](int, const message::ToWorker& m) { sent_.push_back(std::get<message::AskStack>(m)); }};
 };
 
 TEST_F(StackRequestTest, EndsWhenEveryWorkerHasAnsweredOrEnded) {

@@ -33,8 +33,8 @@ Error DeviceFaults::explain(int rank, const Error& error) const {
 }
 
 std::string to_text(const DeviceFault& fault) {
-  return cat("rank ", fault.rank, ": its device cuda:", fault.gpu.number, " (", fault.gpu.name, ", ",
-             fault.gpu.uuid, ") reports ", xid_text(fault.xid));
+  return cat("rank ", fault.rank, ": its device cuda:", fault.gpu.number, " (", fault.gpu.name,
+             ", ", fault.gpu.uuid, ") reports ", xid_text(fault.xid));
 }
 
 }  // namespace rtrain

@@ -69,9 +69,8 @@ Error worker_death(int rank, const WorkerEnd& end, const std::string& last_words
     return Error(Code::kWorkerLost, cat(who, " has gone before its train function returned"));
   }
   if (end.status.signal == 0) {
-    return Error(Code::kWorkerLost,
-                 cat(who, " left early: its process ", to_text(end.status),
-                     " before the train function returned", quoted(last_words)));
+    return Error(Code::kWorkerLost, cat(who, " left early: its process ", to_text(end.status),
+                                        " before the train function returned", quoted(last_words)));
   }
   if (crash.signal == SIGABRT && crash.reason.view() == "std::bad_alloc") {
     return Error(
