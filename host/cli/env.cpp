@@ -1,14 +1,18 @@
-// rtrain env: versions, LibTorch, Arrow, cores, memory, GPUs, CUDA; --variables: the environment
-// variables that rtrain reads.
+// rtrain env: versions, LibTorch, Arrow, cores, memory, GPUs, CUDA, and who started this process
+// (rtrain.launch, in Lua); --variables: the environment variables that rtrain reads.
 #include <cstdlib>
 #include <iostream>
 #include <memory>
 
 #include "host/base/fault.h"
 #include "host/base/text.h"
+#include "host/bind/modules.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
 #include "host/cli/variables.h"
+#include "host/lua/convert.h"
+#include "host/lua/guard.h"
+#include "host/lua/state.h"
 #include "host/store/environment.h"
 
 namespace rtrain {
@@ -65,6 +69,32 @@ void print_gpus(const Value& environment) {
     print_field("GPU", cat(gpu["index"].as_int(), "  ", gpu["name"].as_string(), "  ",
                            human_size(gpu["memory_bytes"].as_int()), "  driver ",
                            environment["gpu_driver"].string_or("")));
+  }
+}
+
+// Who started this process, as rtrain.launch says it: for --json, and as lines.
+struct LauncherReport {
+  Value description;
+  Value lines;
+};
+
+LauncherReport describe_launcher(const std::string& launcher) {
+  State state;
+  add_host_modules(state);
+  lua_getglobal(state, "require");
+  lua_pushstring(state, "rtrain.launch");
+  protected_call(state, 1, 1);
+  lua_getfield(state, -1, "describe");
+  push_value(state, launcher.empty() ? Value() : Value(launcher));
+  protected_call(state, 1, 2);
+  return {to_value(state, -2, "launcher"), to_value(state, -1, "lines")};
+}
+
+void print_launcher(const Value& lines) {
+  std::string_view label = "launcher";
+  for (const Value& line : lines.as_list()) {
+    print_field(label, line.as_string());
+    label = "";
   }
 }
 
@@ -144,21 +174,29 @@ void print_fault_points() {
 
 void add_env(Parser& parser) {
   auto json = std::make_shared<bool>(false);
-  Command command = parser.command("env", "Show versions, LibTorch, Arrow, cores, memory and GPUs");
+  Command command = parser.command(
+      "env", "Show versions, LibTorch, Arrow, cores, memory, GPUs and who started the process");
   command.flag("--json", json.get(), "one JSON document");
   auto variables = std::make_shared<bool>(false);
   command.flag("--variables", variables.get(),
                "the environment variables that rtrain reads, their defaults and values");
+  auto launcher = std::make_shared<std::string>();
+  command
+      .option("--launcher", launcher.get(), "as of `rtrain run`: an engine's name or a site's file")
+      .value_name("NAME|FILE");
   // For tests: `host/base/fault.h`. No group: the help does not show it.
   auto fault_points = std::make_shared<bool>(false);
   command.flag("--fault-points", fault_points.get(),
                "the places where a test can make a process fail");
-  command.action([json, fault_points, variables] {
+  command.action([json, fault_points, variables, launcher] {
     if (*fault_points) return print_fault_points();
     if (*variables) return *json ? print_variables_json() : print_variables();
-    const Value environment = describe_environment();
+    Value environment = describe_environment();
+    const LauncherReport report = describe_launcher(*launcher);
+    environment.as_map().set("launcher", report.description);
     if (*json) return print_json(environment);
     print_environment(environment);
+    print_launcher(report.lines);
   });
 }
 

@@ -31,6 +31,7 @@ struct RunOptions {
   std::string note;
   std::string resume;
   std::string gpus;
+  std::string launcher;
   bool oversubscribe = false;
   bool quiet = false;
 };
@@ -72,6 +73,7 @@ Map flags_of(const RunOptions& options, const std::vector<std::string>& command)
   if (!options.note.empty()) flags.set("note", options.note);
   if (!options.resume.empty()) flags.set("resume", options.resume);
   if (!options.gpus.empty()) flags.set("gpus", options.gpus);
+  if (!options.launcher.empty()) flags.set("launcher", options.launcher);
   flags.set("terminal", isatty(STDERR_FILENO) == 1);
   return flags;
 }
@@ -138,6 +140,12 @@ void add_flags(Command& command, RunOptions& options) {
               "(ScalingConfig.use_gpu)")
       .check(check_gpus)
       .value_name("all|N");
+  command
+      .option("--launcher", &options.launcher,
+              "who started this process: slurm, openmpi, local, …, or a site's FILE.lua "
+              "(RTRAIN_LAUNCHER); "
+              "else its variables tell")
+      .value_name("NAME|FILE");
   command.flag("--oversubscribe", &options.oversubscribe,
                "do not wait for cores or GPUs that other runs hold: share them");
   command.flag("-q,--quiet", &options.quiet, "show errors only");

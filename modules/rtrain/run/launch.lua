@@ -9,9 +9,10 @@ local Display = require 'rtrain.display'
 local errors = require 'base.errors'
 local Eta = require 'rtrain.display.eta'
 local system = require 'base._system'
+local find_allocation = require('rtrain.launch').find
 local Git = require 'rtrain.run.git'
-local launcher = require 'rtrain.run.launcher'
 local overrides = require 'base.overrides'
+local places = require 'rtrain.run.place'
 local Result = require 'rtrain.result'
 local run_name = require 'rtrain.run.name'
 local session = require 'rtrain.worker.session'
@@ -84,7 +85,9 @@ local function job_of(trainer, flags)
   check_resume(flags, run_config)
   local is_local = scaling.num_workers == 0
   if is_local then local_fits = local_fits + 1 end
-  local place = is_local and launcher.place() or nil
+  local allocation = find_allocation(os.getenv, {launcher = flags.launcher})
+  local place = places.of(allocation)
+  if not is_local then place = nil end
   local backend, how_tensors_travel = backend_of(trainer, scaling, place)
   return {
     kind = trainer._kind,
@@ -100,7 +103,8 @@ local function job_of(trainer, flags)
     scaling_config = scaling,
     is_local = is_local,
     place = place,
-    gpus = place and scaling.use_gpu and launcher.gpus(place) or nil,
+    launcher_warnings = allocation.warnings,
+    gpus = place and scaling.use_gpu and places.gpus(place.rank) or nil,
     fit = local_fits,
     torch_config = trainer.torch_config,
     datasets = trainer.datasets,
@@ -126,7 +130,7 @@ local function make_spec(job, flags)
   if place then most, least = place.world_size, place.world_size end
   local script = script_path(flags)
   local git = Git.start(script)
-  local warnings = {}
+  local warnings = job.launcher_warnings
   local functions, warning = dump_functions(job)
   warnings[#warnings + 1] = warning
   local commit, dirty, problem = git:finish()

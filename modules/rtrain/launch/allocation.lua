@@ -1,0 +1,102 @@
+-- rtrain/launch/allocation.lua: what an engine allotted to this job, and which part of it this process is.
+
+local errors = require 'base.errors'
+local Facts = require 'rtrain.launch.facts'
+local system = require 'base._system'
+
+local allocation = {}
+
+local FIRST_PORT, NUM_PORTS = 20000, 40000
+
+---Where this process is among those that an engine has started. Fields are nil where the engine does not tell them.
+---@class Allocation
+---@field engine string 'slurm', 'openmpi', … or 'local'; of a site's launcher its own name
+---@field rule string why this engine: the variables that decided
+---@field num_nodes? integer hosts of the job. nil: the agents of all hosts are there when their tasks_on_node sum to world_size
+---@field node_rank? integer number of this host, from 0. nil: hosts are numbered by their lowest rank
+---@field hosts? string[] names in the engine's order; they need not resolve
+---@field world_size? integer processes that the engine started, on all hosts
+---@field rank? integer number of this process among them
+---@field tasks_on_node integer processes that the engine started on this host; 1 is a node agent
+---@field local_rank integer number of this process among those
+---@field is_rank boolean each process is a rank of the run; false: one process a host, which starts its workers
+---@field workers_per_node? integer workers that the engine wants on each host (PET_NPROC_PER_NODE)
+---@field job_id? string the engine's name of the job
+---@field step_id? string what distinguishes several starts in one job
+---@field group? string job and step: a name that only the processes of this start share
+---@field restart_count? integer how often the engine has started this job again; nil where it does not tell
+---@field is_batch boolean a scheduler runs the job: the run is named after it, and a restart goes on with it
+---@field master? {addr: string, port?: integer} where the engine says that node 0 is
+---@field port integer where node 0 listens
+---@field cores? integer cores that the engine allotted on this host: they are not leased again
+---@field devices? string[] entries of CUDA_VISIBLE_DEVICES that the engine allotted, likewise
+---@field origins table<string, string> field → 'VARIABLE=value'
+---@field warnings string[]
+
+-- 'RANK = 2'
+local function text_of(facts, field) return ((facts.origins[field] or field):gsub('=', ' = ', 1)) end
+
+-- `what`: 'ranks'
+local function check_below(facts, field, limit, what)
+  local value, count = facts.values[field], facts.values[limit]
+  if value == nil or count == nil or value < count then return end
+  errors.raise('config', ('%s: with %s the %s are 0 to %d'):format(text_of(facts, field), text_of(facts, limit), what,
+    count - 1))
+end
+
+local function check_not_above(facts, field, limit)
+  local value, most = facts.values[field], facts.values[limit]
+  if value == nil or most == nil or value <= most then return end
+  errors.raise('config', ('%s is more than %s'):format(text_of(facts, field), text_of(facts, limit)))
+end
+
+local function check(facts)
+  local values = facts.values
+  check_below(facts, 'rank', 'world_size', 'ranks')
+  check_below(facts, 'node_rank', 'num_nodes', 'nodes')
+  check_below(facts, 'local_rank', 'tasks_on_node', 'local ranks')
+  check_not_above(facts, 'num_nodes', 'world_size')
+  check_not_above(facts, 'tasks_on_node', 'world_size')
+  if values.hosts and values.num_nodes and #values.hosts ~= values.num_nodes then
+    errors.raise('config', ('%s names %d hosts, %s'):format(text_of(facts, 'hosts'), #values.hosts,
+      text_of(facts, 'num_nodes')))
+  end
+end
+
+local function default(facts, field, value, origin)
+  if facts.values[field] == nil then facts:set(field, value, origin) end
+end
+
+local function group_of(values)
+  if values.job_id == nil then return nil end
+  return (values.step_id and ('%s.%s'):format(values.job_id, values.step_id) or values.job_id):gsub('[^%w_.@-]', '_')
+end
+
+-- The same on all hosts of one start, and another one for most other jobs.
+local function port_of(group) return FIRST_PORT + tonumber(system.hash(group):sub(-8), 16) % NUM_PORTS end
+
+---The allocation that a launcher states, checked and complete.
+---@param launcher table with `name` and `allocation(getenv, facts)`
+---@param rule string
+---@param getenv fun(name: string): string?
+---@param parent fun(): integer the process that started this one
+---@return Allocation
+---Errors: 'config' for values that make no sense, with variable and value.
+function allocation.of(launcher, rule, getenv, parent)
+  local facts = Facts(launcher.name, getenv, parent)
+  launcher.allocation(getenv, facts)
+  local values = facts.values
+  default(facts, 'tasks_on_node', 1, 'one process a host')
+  default(facts, 'local_rank', 0, 'one process a host')
+  if values.rank == 0 or values.num_nodes == 1 then default(facts, 'node_rank', 0, 'the first host') end
+  default(facts, 'is_batch', false, 'no scheduler')
+  check(facts)
+  local group = group_of(values)
+  default(facts, 'port', port_of(group or ''), 'a hash of job and step')
+  local out = {engine = launcher.name, rule = rule, group = group, origins = facts.origins, warnings = facts.warnings}
+  out.is_rank = values.world_size ~= nil and values.world_size ~= values.num_nodes
+  for field, value in next, values do out[field] = value end
+  return out
+end
+
+return allocation

@@ -1,0 +1,18 @@
+-- rtrain/launch/engines/local.lua: no engine: this process and this host alone.
+
+local slurm_job = require 'rtrain.launch.slurm_job'
+
+local local_ = {name = 'local', rule = 'no launcher has left its variables'}
+
+---@return boolean
+function local_.detect() return true end
+
+---@param getenv fun(name: string): string?
+---@param facts Facts
+function local_.allocation(getenv, facts)
+  facts:set('num_nodes', 1, 'this host')
+  slurm_job.state(facts)
+  slurm_job.warn_outside_step(facts)
+end
+
+return local_

@@ -1,0 +1,63 @@
+-- rtrain/launch/engines/slurm.lua: Slurm: a process that srun has started.
+
+local host_list = require 'rtrain.launch.host_list'
+local slurm_job = require 'rtrain.launch.slurm_job'
+
+local slurm = {name = 'slurm', rule = 'SLURM_JOB_ID and SLURM_STEP_ID are set, and the step is not a shell'}
+
+---@param getenv fun(name: string): string?
+---@param facts Facts
+---@return boolean
+function slurm.detect(getenv, facts) return slurm_job.is_task(facts) end
+
+-- The hosts of the step: of those of the job it may have a part.
+local function state_hosts(facts)
+  facts:needed_integer('num_nodes', {'SLURM_STEP_NUM_NODES', 'SLURM_NNODES', 'SLURM_JOB_NUM_NODES'}, 1)
+  facts:needed_integer('node_rank', 'SLURM_NODEID', 0)
+  local hosts = facts:parsed('hosts', {'SLURM_STEP_NODELIST', 'SLURM_JOB_NODELIST', 'SLURM_NODELIST'}, host_list.expand,
+    "a list of hosts such as 'n[0-3,7],m1'")
+  if hosts then facts:set('master', {addr = hosts[1]}, facts.origins.hosts) end
+end
+
+local function state_tasks(facts)
+  local values = facts.values
+  facts:needed_integer('world_size', {'SLURM_STEP_NUM_TASKS', 'SLURM_NTASKS'}, 1)
+  facts:needed_integer('rank', 'SLURM_PROCID', 0)
+  facts:needed_integer('local_rank', 'SLURM_LOCALID', 0)
+  local name = {'SLURM_STEP_TASKS_PER_NODE', 'SLURM_TASKS_PER_NODE'}
+  local counts = facts:parsed('tasks_on_node', name, host_list.counts, "numbers of processes such as '2(x2),1'")
+  if counts == nil then
+    facts:set('tasks_on_node', math.ceil(values.world_size / values.num_nodes), 'SLURM_NTASKS / SLURM_NNODES')
+    return
+  end
+  if counts[values.node_rank + 1] == nil then
+    facts:refuse(select(2, facts:get(name)), ('it has no number for node %d of %d'):format(values.node_rank, values.num_nodes))
+  end
+  facts:set('tasks_on_node', counts[values.node_rank + 1], facts.origins.tasks_on_node)
+  for _, count in ipairs(counts) do
+    if count ~= counts[1] then
+      return facts:warn(('%s: the hosts have different numbers of processes; --ntasks-per-node gives each the same'):format(
+        facts.origins.tasks_on_node))
+    end
+  end
+end
+
+-- What the step holds is this job's alone: Slurm has allotted it.
+local function state_resources(facts)
+  facts:integer('cores', 'SLURM_CPUS_ON_NODE', 1)
+  local has_gpus = facts:get {'SLURM_STEP_GPUS', 'SLURM_JOB_GPUS', 'SLURM_GPUS_ON_NODE'}
+  if has_gpus then facts:devices() end
+end
+
+---@param getenv fun(name: string): string?
+---@param facts Facts
+function slurm.allocation(getenv, facts)
+  state_hosts(facts)
+  state_tasks(facts)
+  facts:text('job_id', 'SLURM_JOB_ID')
+  facts:text('step_id', 'SLURM_STEP_ID')
+  slurm_job.state(facts)
+  state_resources(facts)
+end
+
+return slurm

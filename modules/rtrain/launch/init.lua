@@ -1,0 +1,132 @@
+-- rtrain/launch/init.lua: who started this process, and what it was allotted.
+--
+-- An engine (Slurm, mpirun, Kubernetes, …) leaves variables in the processes that it starts. Each file of `engines/`
+-- knows those of one: a table with
+--
+--   name        what --launcher and `rtrain env` call it
+--   detect      (getenv, facts) → whether the variables are the engine's
+--   allocation  (getenv, facts): states in `facts` (rtrain.launch.facts) what they say
+--   render      (spec) → the text that starts a script on several hosts; engines of `rtrain submit` alone
+--   submit      (spec, text) → what became of it
+--
+-- A site's launcher is a Lua file that returns such a table. It is asked before the engines here.
+
+local allocation = require 'rtrain.launch.allocation'
+local errors = require 'base.errors'
+local Facts = require 'rtrain.launch.facts'
+local ordered = require 'base.ordered'
+local site = require 'rtrain.launch.site'
+
+local launch = {}
+
+-- In the order in which they are asked: whoever started this process comes before whoever started its starter.
+local ENGINES = {
+  require 'rtrain.launch.engines.torchrun',
+  require 'rtrain.launch.engines.kubeflow',
+  require 'rtrain.launch.engines.slurm',
+  require 'rtrain.launch.engines.openmpi',
+  require 'rtrain.launch.engines.mpich',
+  require 'rtrain.launch.engines.pmix',
+  require 'rtrain.launch.engines.kubernetes',
+  require 'rtrain.launch.engines.skypilot',
+  require 'rtrain.launch.engines.flux',
+  require 'rtrain.launch.engines.ray',
+  require 'rtrain.launch.engines.local',
+}
+
+-- What `parent` is where nobody gives it.
+local function parent_of_this()
+  local stat = assert(io.open '/proc/self/stat')
+  local pid = stat:read('*a'):match '%) %a (%d+)'
+  stat:close()
+  return tonumber(pid)
+end
+
+---The engine of that name.
+---@param name string
+---@return table launcher
+---Errors: 'config' for a name that there is not.
+function launch.engine(name)
+  local names = {}
+  for i, engine in ipairs(ENGINES) do
+    if engine.name == name then return engine end
+    names[i] = engine.name
+  end
+  errors.raise('config', ("there is no launcher '%s'%s; a site's launcher is a file: NAME.lua"):format(name,
+    errors.suggestion(name, names)))
+end
+
+-- The launcher that was named: an engine by its name, a site's by its file if that detects its engine here. Else nil.
+local function named_launcher(name, origin, getenv, facts)
+  if not site.is_file(name) then return launch.engine(name), origin end
+  local launcher = site.load(name)
+  if launcher.detect(getenv, facts) then return launcher, ('%s, which detects its engine'):format(origin) end
+end
+
+local function detected_launcher(getenv, facts)
+  for _, engine in ipairs(ENGINES) do
+    if engine.detect(getenv, facts) then return engine, engine.rule end
+  end
+end
+
+---What the engine that started this process allotted to it. Reads what it is given and nothing else, but for a site's file.
+---@param getenv? fun(name: string): string? os.getenv
+---@param options? {launcher?: string, parent?: fun(): integer} launcher: --launcher, an engine's name or a Lua file; without it
+---  $RTRAIN_LAUNCHER counts. parent: the process that started this one
+---@return Allocation
+---Errors: 'config' for values that make no sense, with variable and value, and for a launcher that there is not.
+---
+---```lua
+---local launch = require 'rtrain.launch'
+---local variables = {RANK = '1', WORLD_SIZE = '2', LOCAL_RANK = '1', LOCAL_WORLD_SIZE = '2', MASTER_ADDR = 'localhost'}
+---local allocation = launch.find(function(name) return variables[name] end)
+---assert(allocation.engine == 'torchrun' and allocation.rank == 1 and allocation.num_nodes == 1)
+---```
+function launch.find(getenv, options)
+  getenv, options = getenv or os.getenv, options or {}
+  local parent = options.parent or parent_of_this
+  local facts = Facts('', getenv, parent)  -- for what is asked before there is a launcher
+  local name, origin = options.launcher, '--launcher ' .. (options.launcher or '')
+  if name == nil then
+    name = facts:get 'RTRAIN_LAUNCHER'
+    origin = facts:shown 'RTRAIN_LAUNCHER'
+  end
+  local launcher, rule
+  if name then launcher, rule = named_launcher(name, origin, getenv, facts) end
+  if launcher == nil then launcher, rule = detected_launcher(getenv, facts) end
+  return allocation.of(launcher, rule, getenv, parent)
+end
+
+local function text_of(value)
+  if type(value) ~= 'table' then return tostring(value) end
+  if value.addr then return value.port and ('%s:%d'):format(value.addr, value.port) or value.addr end
+  return table.concat(value, ' ')
+end
+
+-- A line for each field that the engine's variables say something about.
+local function lines_of(found)
+  local lines = {('%s: %s'):format(found.engine, found.rule)}
+  for _, field in ipairs(found.engine == 'local' and {} or Facts.FIELDS) do
+    local value = found[field]
+    if value ~= nil then lines[#lines + 1] = ('%-16s  %-10s  (%s)'):format(field, text_of(value), found.origins[field]) end
+  end
+  for _, warning in ipairs(found.warnings) do lines[#lines + 1] = 'warning: ' .. warning end
+  return lines
+end
+
+---The allocation of this process for `rtrain env`.
+---@param launcher? string --launcher
+---@return table map engine, rule, the known fields, origins, warnings; {error = text} where the variables make no sense
+---@return string[] lines the same as text
+function launch.describe(launcher)
+  local ok, found = xpcall(launch.find, errors.wrap, os.getenv, {launcher = launcher})
+  if not ok then return {error = found.message}, {'error: ' .. found.message} end
+  local out = ordered.new {{'engine', found.engine}, {'rule', found.rule}, {'is_rank', found.is_rank}}
+  local origins = ordered.new()
+  for _, field in ipairs(Facts.FIELDS) do out[field], origins[field] = found[field], found.origins[field] end
+  out.origins = origins
+  out.warnings = require('torch').list(found.warnings)
+  return out, lines_of(found)
+end
+
+return launch

@@ -1,0 +1,60 @@
+-- rtrain/launch/slurm_job.lua: the Slurm job that this process is in, whoever started it there.
+--
+-- Seen with Slurm 22.05: a step inherits the name of the job ('interactive' under salloc, 'bash' under `srun --pty
+-- bash`), so the name alone does not tell a shell from a step that was started in it. A shell that srun started has
+-- SLURM_PTY_PORT; a step started in it has that too, and a number above 0.
+
+local slurm_job = {}
+
+local FIRST_SPECIAL_STEP = 4294967280  -- from here on: the batch script's, salloc's shell, …
+local SHELLS = {bash = true, interactive = true, sh = true, zsh = true}
+
+---Whether the step of this process is a shell for a person: `srun --pty bash`, or salloc's where the site has it run on a node.
+---@param facts Facts
+---@return boolean
+function slurm_job.is_shell(facts)
+  local step = facts:get 'SLURM_STEP_ID'
+  if step == nil then return false end
+  local number = tonumber(step)
+  if number and number >= FIRST_SPECIAL_STEP then return true end
+  if not SHELLS[facts:get 'SLURM_JOB_NAME' or ''] then return false end
+  return number == 0 and facts:has 'SLURM_PTY_PORT' or facts:get 'SLURM_NTASKS' == '1'
+end
+
+---Whether an mpirun started this process in the job. On the other hosts srun started its daemons, whose variables say nothing
+---about the processes of mpirun.
+---@param facts Facts
+---@return boolean
+function slurm_job.is_of_mpirun(facts) return facts:has 'OMPI_COMM_WORLD_SIZE' or facts:has 'MPI_LOCALNRANKS' end
+
+---Whether srun started this process as one of a step's.
+---@param facts Facts
+---@return boolean
+function slurm_job.is_task(facts)
+  return facts:has('SLURM_JOB_ID', 'SLURM_STEP_ID') and not slurm_job.is_shell(facts) and not slurm_job.is_of_mpirun(facts)
+end
+
+---States the job's name and restarts. A shell for a person is not a job that a scheduler runs.
+---@param facts Facts
+function slurm_job.state(facts)
+  if not facts:has 'SLURM_JOB_ID' or slurm_job.is_shell(facts) or not facts:has 'SLURM_PROCID' then return end
+  facts:text('job_id', 'SLURM_JOB_ID')
+  if facts:integer('restart_count', 'SLURM_RESTART_COUNT', 0) == nil then
+    facts:set('restart_count', 0, 'SLURM_RESTART_COUNT is not set')
+  end
+  facts:set('is_batch', true, facts:shown 'SLURM_JOB_ID')
+end
+
+---Warns where this process is in a job of Slurm, but not one of a step's: it trains on this host alone.
+---@param facts Facts
+function slurm_job.warn_outside_step(facts)
+  if not facts:has 'SLURM_JOB_ID' then return end
+  local is_batch_script = facts:has 'SLURM_PROCID' and not slurm_job.is_shell(facts)
+  local num_nodes = facts:whole({'SLURM_JOB_NUM_NODES', 'SLURM_NNODES'}, 1) or 1
+  if is_batch_script and num_nodes == 1 then return end
+  facts:warn(('%s with %d node%s, but srun has not started this process: it trains on this host alone. '
+    .. 'On the nodes of the job: srun -K --ntasks-per-node=1 rtrain run …'):format(facts:shown 'SLURM_JOB_ID', num_nodes,
+    num_nodes == 1 and '' or 's'))
+end
+
+return slurm_job

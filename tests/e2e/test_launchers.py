@@ -1,0 +1,83 @@
+"""Who started a process: what `rtrain env` says about it, and what a run does with it."""
+
+import pytest
+
+from conftest import RTRAIN, Running
+
+TRAIN = """
+local train = require 'rtrain'
+train.DataParallelTrainer({
+  train_loop_per_worker = function()
+    local context = train.get_context()
+    train.report {rank = context:get_world_rank(), size = context:get_world_size()}
+  end,
+  scaling_config = {num_workers = tonumber(arg[1] or 1)}}):fit()
+"""
+
+# Of the second task of `srun -N2 --ntasks-per-node=1`.
+SLURM = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_STEP_NODELIST": "n[0-1]", "SLURM_STEP_NUM_NODES": "2",
+         "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_TASKS_PER_NODE": "1(x2)", "SLURM_PROCID": "1", "SLURM_LOCALID": "0",
+         "SLURM_NODEID": "1", "SLURM_CPUS_ON_NODE": "4"}
+
+
+@pytest.fixture
+def slurm(rtrain):
+    rtrain.env.update(SLURM)
+    return rtrain
+
+
+def test_env_names_the_rule_and_the_origin_of_each_value(slurm):
+    found = slurm.json("env")["launcher"]
+    assert (found["engine"], found["num_nodes"], found["node_rank"], found["hosts"]) == ("slurm", 2, 1, ["n0", "n1"])
+    assert found["rule"].startswith("SLURM_JOB_ID and SLURM_STEP_ID are set")
+    assert found["origins"]["node_rank"] == "SLURM_NODEID=1" and found["warnings"] == [] and found["is_rank"] is False
+    lines = slurm("env").stdout.splitlines()
+    assert any(line.startswith("launcher  slurm: SLURM_JOB_ID and SLURM_STEP_ID are set") for line in lines)
+    assert "          hosts             n0 n1       (SLURM_STEP_NODELIST=n[0-1])" in lines
+
+
+def test_env_without_a_launcher(rtrain):
+    assert rtrain.json("env")["launcher"]["engine"] == "local"
+    assert rtrain("env").stdout.endswith("launcher  local: no launcher has left its variables\n")
+
+
+def test_env_shows_a_wrong_value_and_all_the_rest(slurm):
+    slurm.env["SLURM_PROCID"] = "9"
+    text = "SLURM_PROCID = 9: with SLURM_STEP_NUM_TASKS = 2 the ranks are 0 to 1"
+    assert slurm.json("env")["launcher"] == {"error": text}
+    result = slurm("env")
+    assert result.returncode == 0 and f"launcher  error: {text}\n" in result.stdout and "storage" in result.stdout
+
+
+def test_a_launcher_by_its_name(slurm):
+    assert slurm.json("env", "--launcher", "local")["launcher"]["rule"] == "--launcher local"
+    assert "did you mean 'slurm'?" in slurm.json("env", "--launcher", "slrum")["launcher"]["error"]
+    slurm.env["RTRAIN_LAUNCHER"] = "local"
+    assert slurm.json("env")["launcher"]["engine"] == "local"
+
+
+def test_a_run_on_several_hosts_is_refused(slurm):
+    script = slurm.script(TRAIN)
+    result = slurm("run", script)
+    assert result.returncode == 3, result.stderr
+    assert "slurm has started this on 2 hosts (SLURM_STEP_NUM_NODES=2): this version trains on one host" in result.stderr
+    assert slurm("run", script, "--launcher", "local").returncode == 0
+
+
+def test_the_tasks_of_a_step_on_one_host_are_ranks(slurm):
+    one_host = {"SLURM_STEP_NODELIST": "n0", "SLURM_STEP_NUM_NODES": "1", "SLURM_STEP_TASKS_PER_NODE": "2", "SLURM_NODEID": "0"}
+    script = slurm.script(TRAIN)
+    ranks = [Running([RTRAIN, "run", str(script), "--name", "job", "--", "0"], slurm.folder,
+                     {**slurm.env, **one_host, "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank)}) for rank in range(2)]
+    for rank in ranks:
+        result = rank.wait()
+        assert result.returncode == 0, result.stderr
+    assert slurm.query("SELECT rank FROM reports ORDER BY rank") == [(0,), (1,)]
+
+
+def test_a_script_that_srun_has_not_started_says_so(slurm):
+    del slurm.env["SLURM_STEP_ID"]
+    slurm.env["SLURM_JOB_NUM_NODES"] = "2"
+    result = slurm.run(TRAIN)
+    assert result.returncode == 0, result.stderr
+    assert "SLURM_JOB_ID=7 with 2 nodes, but srun has not started this process: it trains on this host alone" in result.stderr
