@@ -1,5 +1,7 @@
 """Who started a process: what `rtrain env` says about it, and what a run does with it."""
 
+import re
+
 import pytest
 
 from conftest import RTRAIN, Running
@@ -81,3 +83,74 @@ def test_a_script_that_srun_has_not_started_says_so(slurm):
     result = slurm.run(TRAIN)
     assert result.returncode == 0, result.stderr
     assert "SLURM_JOB_ID=7 with 2 nodes, but srun has not started this process: it trains on this host alone" in result.stderr
+
+
+# Counts over the starts of a run: each goes on where the one before was.
+COUNTS = """
+local epochs, files, train = require 'epochs', require 'files', require 'rtrain'
+for i = 1, tonumber(arg[1] or 1) do
+  train.DataParallelTrainer({
+    train_loop_per_worker = function()
+      local epoch = epochs.of(train.get_checkpoint()) + 1
+      train.tempdir(function(dir)
+        files.write(dir .. '/epoch', tostring(epoch))
+        train.report({epoch = epoch}, {checkpoint = train.Checkpoint.from_directory(dir)})
+      end)
+    end,
+    run_config = RUN_CONFIG}):fit()
+end
+"""
+
+
+@pytest.fixture
+def batch(rtrain):
+    """In a batch script of Slurm on one host."""
+    rtrain.env.update({"SLURM_JOB_ID": "123", "SLURM_JOB_NUM_NODES": "1", "SLURM_PROCID": "0", "SLURM_JOB_NAME": "b.sh"})
+    return rtrain
+
+
+def runs(rtrain):
+    return [(run["name"], len(rtrain.json("show", run["name"])["attempts"])) for run in reversed(rtrain.json("ls"))]
+
+
+def test_a_run_of_a_job_is_named_after_it_and_goes_on_after_a_requeue(batch):
+    script = batch.script(COUNTS.replace("RUN_CONFIG", "nil"))
+    assert batch("run", script).returncode == 0
+    again = batch("run", script)
+    assert again.returncode == 3 and "train-123" in again.stderr and "resume" in again.stderr
+    batch.env["SLURM_RESTART_COUNT"] = "1"
+    assert batch("run", script).returncode == 0
+    assert runs(batch) == [("train-123", 2)]
+    assert [row["epoch"] for row in batch.reports("train-123")] == [1, 2]
+    refused = batch("run", script, "--resume", "never")
+    assert refused.returncode == 3 and runs(batch) == [("train-123", 2)]
+
+
+def test_a_name_of_its_own_goes_on_after_a_requeue_too(batch):
+    script = batch.script(COUNTS.replace("RUN_CONFIG", "{name = 'mine'}"))
+    assert batch("run", script).returncode == 0
+    assert batch("run", script).returncode == 3
+    batch.env["SLURM_RESTART_COUNT"] = "1"
+    assert batch("run", script).returncode == 0
+    assert runs(batch) == [("mine", 2)]
+    says_never = batch.script(COUNTS.replace("RUN_CONFIG", "{name = 'mine', resume = 'never'}"))
+    assert batch("run", says_never).returncode == 3
+
+
+def test_steps_and_runs_of_one_job_have_names_of_their_own(batch):
+    script = batch.script(COUNTS.replace("RUN_CONFIG", "nil"))
+    assert batch("run", script, "--", "2").returncode == 0
+    batch.env.update({**SLURM, "SLURM_JOB_ID": "123", "SLURM_STEP_ID": "1", "SLURM_STEP_NUM_NODES": "1", "SLURM_NODEID": "0",
+                      "SLURM_STEP_NODELIST": "n0", "SLURM_STEP_NUM_TASKS": "1", "SLURM_STEP_TASKS_PER_NODE": "1",
+                      "SLURM_PROCID": "0"})
+    assert batch("run", script).returncode == 0
+    assert runs(batch) == [("train-123", 1), ("train-123-2", 1), ("train-123.1", 1)]
+
+
+def test_in_a_shell_of_a_job_runs_are_named_by_their_date(batch):
+    del batch.env["SLURM_PROCID"]
+    batch.env.update({"SLURM_JOB_NAME": "interactive", "SLURM_RESTART_COUNT": "1"})
+    script = batch.script(COUNTS.replace("RUN_CONFIG", "nil"))
+    assert batch("run", script).returncode == 0 and batch("run", script).returncode == 0
+    names = [name for name, attempts in runs(batch)]
+    assert len(set(names)) == 2 and all(re.fullmatch(r"train-\d{8}-[0-9a-f]{4}", name) for name in names), names

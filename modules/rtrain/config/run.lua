@@ -33,11 +33,13 @@ end
 ---```
 ---@class RunConfig
 ---@overload fun(fields?: table): RunConfig
----@field name? string the run's name and folder; default `<script>-<date>-<4 hex>`
+---@field name? string the run's name and folder; default `<script>-<date>-<4 hex>`, in a job that a scheduler such as Slurm
+---  runs `<script>-<job id>` (not in a person's shell)
 ---@field storage_path? string folder of results; default $RTRAIN_STORAGE, then ~/rtrain_results
 ---@field resume string what to do with a run of that name that is there: 'never' (default) refuses it, 'auto' goes on with it
 ---  or begins, 'must' goes on with it or refuses. Going on keeps the run's id, its reports and its checkpoints; the first
----  attempt starts from the latest one. A run that had finished runs again from there
+---  attempt starts from the latest one. A run that had finished runs again from there. In a job that was requeued
+---  (SLURM_RESTART_COUNT above 0) 'auto' holds unless another value is given
 ---@field checkpoint_config CheckpointConfig
 ---@field failure_config FailureConfig
 ---@field callbacks? UserCallback[] called in the script's process while the run goes on

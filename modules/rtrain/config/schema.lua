@@ -59,8 +59,10 @@ function Config:init(given)
   end
   given = given or {}
   refuse_unknown(self, given)
+  self._given = {}
   for _, field in ipairs(self._fields) do
     local value = given[field[1]]
+    self._given[field[1]] = value ~= nil
     if value == nil then value = field.default end
     check_field(self, field, value)
     self[field[1]] = value
@@ -84,6 +86,9 @@ function Config:to_table()
   return out
 end
 
+-- Whether the field was given a value, be it the default's.
+function Config:_was_given(name) return self._given[name] end
+
 ---A config of the same class with some fields replaced, checked again.
 ---@param changes table
 ---@return table config
@@ -94,7 +99,11 @@ function Config:with(changes)
     if changes[field[1]] ~= nil then value = changes[field[1]] end
     given[field[1]] = value
   end
-  return class.of(self)(given)
+  local new = class.of(self)(given)
+  for _, field in ipairs(self._fields) do
+    new._given[field[1]] = self:_was_given(field[1]) or changes[field[1]] ~= nil
+  end
+  return new
 end
 
 ---Makes a config class.

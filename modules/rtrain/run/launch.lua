@@ -24,6 +24,7 @@ local worker_env = require 'rtrain.config.worker_env'
 
 local launch = {}
 
+local unnamed_fits = 0  -- of this process, in a job: each has a name of its own
 local local_fits = 0  -- of this process: its number tells the processes of another launcher that they are at the same one
 
 local function flags_of_command() return package.loaded['rtrain._flags'] or {set = {}, tags = {}} end
@@ -46,11 +47,24 @@ local function show_command(spec)
   return command .. ' --storage ' .. system.shell_word(spec.storage_path)
 end
 
--- Without a name of its own a run has a new one each time.
-local function check_resume(flags, run_config)
-  local resume = flags.resume or run_config.resume
-  if resume == 'never' or flags.name or run_config.name then return end
-  errors.raise('config', ("resume = '%s' without a name: give the run to go on with (--name, RunConfig.name)"):format(resume))
+-- The run's name and whether it goes on with the run of that name: the command, then the script, then the job decide. A job
+-- that its scheduler starts again goes on with its run; where the scheduler does not tell, the job's name does.
+local function identity_of(flags, run_config, allocation, place)
+  local name = flags.name or run_config.name
+  local resume = flags.resume or run_config:_was_given 'resume' and run_config.resume or nil
+  local restarts = allocation.restart_count
+  if resume == nil and allocation.is_batch and (restarts or 0) > 0 then resume = 'auto' end
+  if name then return name, resume or 'never' end
+  if allocation.is_batch and (place or not allocation.is_rank) then
+    unnamed_fits = unnamed_fits + 1
+    return run_name.of_job(script_path(flags), allocation, unnamed_fits), resume or restarts == nil and 'auto' or 'never'
+  end
+  -- Without a name of its own a run has a new one each time.
+  if resume and resume ~= 'never' then
+    errors.raise('config', ("resume = '%s' without a name: give the run to go on with (--name, RunConfig.name)")
+      :format(resume))
+  end
+  return run_name.make(script_path(flags)), 'never'
 end
 
 -- --gpus: 'all' is a worker for each device, a number as many devices; with -n they are dealt out to that many workers, and
@@ -82,13 +96,13 @@ local function job_of(trainer, flags)
   if flags.num_workers then scaling = scaling:with {num_workers = flags.num_workers} end
   if flags.gpus then scaling = with_gpus(scaling, flags.gpus, flags.num_workers) end
   if flags.max_failures then failures = failures:with {max_failures = flags.max_failures} end
-  check_resume(flags, run_config)
   local is_local = scaling.num_workers == 0
   if is_local then local_fits = local_fits + 1 end
   local allocation = find_allocation(os.getenv, {launcher = flags.launcher})
   local place = places.of(allocation)
   if not is_local then place = nil end
   local backend, how_tensors_travel = backend_of(trainer, scaling, place)
+  local name, resume = identity_of(flags, run_config, allocation, place)
   return {
     kind = trainer._kind,
     backend = backend,
@@ -96,10 +110,7 @@ local function job_of(trainer, flags)
     validation_config = trainer.validation_config,
     train_loop_per_worker = trainer.train_loop_per_worker,
     train_loop_config = overrides.apply(trainer.train_loop_config, flags.set),
-    run_config = run_config:with {
-      name = flags.name or run_config.name or run_name.make(script_path(flags)), failure_config = failures,
-      resume = flags.resume,
-    },
+    run_config = run_config:with {name = name, resume = resume, failure_config = failures},
     scaling_config = scaling,
     is_local = is_local,
     place = place,

@@ -1,4 +1,4 @@
--- rtrain/run/name.lua: the name of a run that was given none: `<script>-<date>-<4 hex>`.
+-- rtrain/run/name.lua: the name of a run that was given none: `<script>-<date>-<4 hex>`, in a job `<script>-<job id>`.
 
 local run_name = {}
 
@@ -9,11 +9,27 @@ local function random_hex()
   return ('%02x%02x'):format(a, b)
 end
 
+local function base_of(script)
+  local base = (script:match('([^/]+)$') or 'run'):gsub('%.lua$', ''):gsub('[^%w_.-]', '_'):gsub('^%.+', '')
+  return base == '' and 'run' or base
+end
+
 ---@param script string path of the script
 ---@return string name
-function run_name.make(script)
-  local base = (script:match('([^/]+)$') or 'run'):gsub('%.lua$', ''):gsub('[^%w_.-]', '_'):gsub('^%.+', '')
-  return ('%s-%s-%s'):format(base == '' and 'run' or base, os.date '%Y%m%d', random_hex())
+function run_name.make(script) return ('%s-%s-%s'):format(base_of(script), os.date '%Y%m%d', random_hex()) end
+
+---The name in a job that a scheduler runs: the same when it starts the job again. The first step and the first run of a
+---script have the job's name alone: `train-123`, then `train-123.1` in step 1 and `train-123-2` for a second run.
+---@param script string path of the script
+---@param allocation Allocation with `job_id`
+---@param index integer which of the script's runs without a name it is, from 1
+---@return string name
+function run_name.of_job(script, allocation, index)
+  -- Slurm numbers the steps of a job from 0 again when it is requeued; what mpirun calls its starts is new each time.
+  local is_later_step = allocation.engine == 'slurm' and allocation.step_id ~= '0'
+  local job = is_later_step and ('%s.%s'):format(allocation.job_id, allocation.step_id) or allocation.job_id
+  local name = ('%s-%s'):format(base_of(script), (job:gsub('[^%w_.-]', '_')))
+  return index > 1 and ('%s-%d'):format(name, index) or name
 end
 
 return run_name
