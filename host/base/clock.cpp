@@ -17,6 +17,12 @@ int64_t milliseconds(clockid_t clock) {
   return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
 }
 
+double seconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
 }  // namespace
 
 int64_t now_ms() {
@@ -36,11 +42,8 @@ std::string time_text(int64_t unix_ms) {
   return text.data();
 }
 
-double monotonic_s() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
+double monotonic_s() { return seconds(CLOCK_MONOTONIC); }
+double boot_s() { return seconds(CLOCK_BOOTTIME); }
 
 bool stood_still(double due_s, double now_s) {
   constexpr double kBusyS = 2;  // so late may a busy machine be

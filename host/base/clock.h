@@ -17,6 +17,10 @@ std::string time_text(int64_t unix_ms);
 // Seconds on the monotonic clock, the same clock in every process of this boot.
 double monotonic_s();
 
+// Seconds on the clock that also counts while the machine is suspended: for what another host
+// measures meanwhile.
+double boot_s();
+
 // True when what was due at that time is looked at so much later that this process has stood still
 // in between (SIGSTOP, Ctrl-Z): what was waited for may lie unread in a socket. Both on the
 // monotonic clock.

@@ -5,21 +5,13 @@
 
 #include <cstring>
 
+#include "host/base/hex.h"
+
 namespace rtrain {
 namespace {
 
 constexpr size_t kNoteAlign = 4;
 size_t align(size_t size) { return (size + kNoteAlign - 1) & ~(kNoteAlign - 1); }
-
-std::string hex(const unsigned char* bytes, size_t size) {
-  static constexpr const char* kDigits = "0123456789abcdef";
-  std::string out;
-  for (size_t i = 0; i < size; ++i) {
-    out.push_back(kDigits[bytes[i] >> 4]);
-    out.push_back(kDigits[bytes[i] & 15]);
-  }
-  return out;
-}
 
 std::string build_id_in_notes(const unsigned char* data, size_t size) {
   while (size >= sizeof(ElfW(Nhdr))) {
@@ -29,7 +21,8 @@ std::string build_id_in_notes(const unsigned char* data, size_t size) {
     if (total > size) break;
     const bool gnu = note.n_namesz == 4 && std::memcmp(data + sizeof(note), "GNU", 4) == 0;
     if (gnu && note.n_type == NT_GNU_BUILD_ID) {
-      return hex(data + sizeof(note) + align(note.n_namesz), note.n_descsz);
+      const unsigned char* id = data + sizeof(note) + align(note.n_namesz);
+      return to_hex({reinterpret_cast<const char*>(id), note.n_descsz});
     }
     data += total;
     size -= total;

@@ -19,8 +19,14 @@ inline constexpr size_t kMaxFrameBytes = size_t{1} << 20;
 // the cap.
 std::string to_frame(std::string_view body);
 
+// Adds what stands before a body of that length. REQUIRES: the reader's cap allows it.
+void add_frame_length(std::string& out, size_t body_bytes);
+
 class FrameReader {
  public:
+  FrameReader() = default;
+  explicit FrameReader(size_t max_bytes) : max_bytes_(max_bytes) {}
+
   void add(std::string_view bytes) { bytes_.add(bytes); }
   // The next whole body; nothing until more bytes come. Throws Error(kArgument) for a length above
   // the cap.
@@ -29,6 +35,7 @@ class FrameReader {
   size_t pending() const { return bytes_.bytes().size(); }
 
  private:
+  size_t max_bytes_ = kMaxFrameBytes;
   ByteQueue bytes_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 #include "host/base/error.h"
 #include "host/base/text.h"
 
@@ -26,10 +28,12 @@ void Poll::stop() {
 }
 
 void Poll::close() {
-  if (fd_ < 0) return;
+  if (fd_ >= 0) ::close(release());
+}
+
+int Poll::release() {
   handle_.close();
-  ::close(fd_);
-  fd_ = -1;
+  return std::exchange(fd_, -1);
 }
 
 }  // namespace rtrain

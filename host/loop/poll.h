@@ -17,6 +17,8 @@ class Poll {
   void stop();
   // Closes the descriptor too. Calling it again does nothing.
   void close();
+  // Watches no longer and gives the descriptor back; once.
+  int release();
   int fd() const { return fd_; }
 
  private:

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "host/base/fault.h"
+#include "host/base/random.h"
 #include "host/base/store_access.h"
 #include "host/base/text.h"
 #include "host/store/file.h"

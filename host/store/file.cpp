@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "host/base/random.h"
 #include "host/base/store_access.h"
 #include "host/base/text.h"
 
@@ -223,15 +223,6 @@ std::string absolute_path(const std::string& path) {
   std::string clean = fs::absolute(expanded).lexically_normal();
   if (clean.size() > 1 && clean.back() == '/') clean.pop_back();
   return clean;
-}
-
-std::string random_hex(int digits) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out(static_cast<size_t>(digits), '0');
-  std::string bytes(out.size(), '\0');
-  RT_CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
-  for (size_t i = 0; i < out.size(); ++i) out[i] = kDigits[static_cast<uint8_t>(bytes[i]) & 15];
-  return out;
 }
 
 }  // namespace rtrain

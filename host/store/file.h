@@ -87,7 +87,4 @@ void replace_text(const std::string& path, std::string_view text);
 // Absolute, without "." and "..", "~" replaced by the user's home folder. Symlinks stay.
 std::string absolute_path(const std::string& path);
 
-// n random hexadecimal digits.
-std::string random_hex(int digits);
-
 }  // namespace rtrain

@@ -12,6 +12,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/json.h"
+#include "host/base/random.h"
 #include "host/base/text.h"
 #include "host/store/checkpoint_files.h"
 #include "host/store/database.h"

@@ -8,6 +8,7 @@
 #include "host/base/clock.h"
 #include "host/base/fault.h"
 #include "host/base/json.h"
+#include "host/base/random.h"
 #include "host/base/shell_word.h"
 #include "host/base/text.h"
 #include "host/machine/machine.h"

@@ -5,6 +5,7 @@
 #include "host/base/clock.h"
 #include "host/base/fault.h"
 #include "host/base/json.h"
+#include "host/base/random.h"
 #include "host/base/text.h"
 #include "host/store/fenced_write.h"
 #include "host/store/file.h"

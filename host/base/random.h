@@ -1,0 +1,14 @@
+// host/base/random.h: random bytes of the kernel, for keys and for names that nobody else has.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace rtrain {
+
+std::string random_bytes(size_t count);
+
+// Lower-case hexadecimal digits.
+std::string random_hex(int digits);
+
+}  // namespace rtrain

@@ -1,0 +1,15 @@
+#include "host/loop/turn_end.h"
+
+namespace rtrain {
+
+TurnEnd::TurnEnd(Loop& loop, std::function<void()> on_end)
+    : handle_(loop, [this, on_end = std::move(on_end)] {
+        uv_prepare_stop(handle_.get());
+        on_end();
+      }) {
+  uv_prepare_init(loop.get(), handle_.get());
+}
+
+void TurnEnd::ask() { uv_prepare_start(handle_.get(), &Handle<uv_prepare_t>::call); }
+
+}  // namespace rtrain

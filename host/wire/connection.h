@@ -1,0 +1,96 @@
+// host/wire/connection.h: one TCP connection with TLS: frames in, frames out.
+//
+// Belongs to the loop's thread; nothing blocks. No callback may destroy the connection or move it
+// to another address; close() and a new delegate are allowed.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "host/base/fd.h"
+#include "host/loop/frame.h"
+#include "host/loop/poll.h"
+#include "host/wire/socket_address.h"
+#include "host/wire/tls_session.h"
+
+namespace rtrain {
+
+// Why a connection ended.
+struct ConnectionEnd {
+  enum class Kind {
+    kLost,       // closed by the other side or by the network
+    kHandshake,  // `tls` says what failed
+    kBadFrame,   // the peer has sent what is not a frame
+  };
+  Kind kind = Kind::kLost;
+  TlsFailure tls = TlsFailure::kNone;
+  std::string text;
+};
+
+class ConnectionDelegate {
+ public:
+  virtual ~ConnectionDelegate() = default;
+  // The peer has proved that it has the key: frames may be written.
+  virtual void on_established() = 0;
+  // The body of the next frame. An Error(kArgument) from here ends the connection as a bad frame.
+  virtual void on_body(std::string_view body) = 0;
+  // is_writable() again.
+  virtual void on_writable() = 0;
+  // Once; not after close().
+  virtual void on_closed(const ConnectionEnd& end) = 0;
+};
+
+class Connection {
+ public:
+  // The client's side of a connected socket.
+  Connection(Loop& loop, Fd socket, const WireKey& key, ConnectionDelegate& delegate);
+  // The server's side.
+  Connection(Loop& loop, Fd socket, TlsSession::FindKey find_key, ConnectionDelegate& delegate);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void set_delegate(ConnectionDelegate& delegate) { delegate_ = &delegate; }
+
+  // Encrypts whole frames; flush() sends what the socket accepts, and the loop sends the rest.
+  // Nothing once it has ended. REQUIRES: is_established().
+  void write(std::string_view frames);
+  void flush();
+  // False while much is unsent: a writer then waits for on_writable().
+  bool is_writable() const;
+  bool is_established() const { return tls_.is_established(); }
+  bool is_open() const { return state_ == State::kOpen; }
+
+  // At once. Calling it again does nothing.
+  void close();
+  // Reads nothing more, sends what is written and then closes this direction, so that the peer gets
+  // all of it. The owner calls close() when it has waited long enough.
+  void close_after_flush();
+  // close_after_flush() is done: the peer has closed its direction too.
+  bool is_closed() const { return state_ == State::kClosed; }
+
+  const SocketAddress& near() const { return near_; }
+  const SocketAddress& far() const { return far_; }
+  // By which the peer has asked for its key.
+  const std::string& identity() const { return tls_.identity(); }
+
+ private:
+  enum class State { kOpen, kClosing, kClosed };
+  void start();
+  void on_ready(int events);
+  void read();
+  void read_frames(std::string_view bytes);
+  void discard_input();
+  void end(ConnectionEnd end);
+  void end_handshake();
+
+  ConnectionDelegate* delegate_;
+  SocketAddress near_;
+  SocketAddress far_;
+  Poll poll_;
+  TlsSession tls_;
+  FrameReader frames_;
+  State state_ = State::kOpen;
+  bool is_stuck_ = false;  // on_writable() is due
+};
+
+}  // namespace rtrain

@@ -1,0 +1,274 @@
+#include "host/wire/link.h"
+
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/error.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+// What has come is acknowledged when that much of it has, or after that time.
+constexpr size_t kBytesAnAck = size_t{256} << 10;
+constexpr uint64_t kFramesAnAck = 64;
+constexpr std::chrono::milliseconds kAckDelay{20};
+// Small frames are encrypted together up to that size.
+constexpr size_t kBatchBytes = size_t{16} << 10;
+
+constexpr double kNsPerS = 1e9;
+
+uint64_t boot_ns() { return static_cast<uint64_t>(boot_s() * kNsPerS); }
+
+[[noreturn]] void bad_frame(const std::string& what) { throw Error(Code::kArgument, what); }
+
+}  // namespace
+
+Link::Link(Loop& loop, std::string name, const LinkOptions& options, LinkDelegate& delegate)
+    : name_(std::move(name)),
+      options_(options),
+      delegate_(delegate),
+      queue_(options.memory_bytes),
+      heard_at_s_(boot_s()),
+      turn_end_(loop, [this] { pump(); }),
+      ack_timer_(loop, [this] { pump(); }),
+      beat_timer_(loop, [this] { on_beat(); }),
+      finish_timer_(loop, [this] { complete_finish(); }) {}
+
+Link::~Link() { close(); }
+
+void Link::send(std::string_view payload) {
+  if (payload.size() > kMaxPayloadBytes) {
+    throw Error(Code::kArgument, cat("a frame of ", payload.size(), " bytes is above the limit of ",
+                                     kMaxPayloadBytes, " bytes"));
+  }
+  if (closed_ || on_finished_) return;
+  queue_.add(payload);
+  check_full();
+  turn_end_.ask();
+}
+
+void Link::drop_unacknowledged() {
+  queue_.acknowledge(queue_.last());
+  check_full();
+}
+
+double Link::silent_s() const { return boot_s() - heard_at_s_; }
+
+void Link::finish(std::chrono::milliseconds timeout, OnFinished done) {
+  RT_CHECK(!on_finished_);
+  on_finished_ = std::move(done);
+  finish_timer_.start(closed_ ? std::chrono::milliseconds(0) : timeout);
+  turn_end_.ask();
+}
+
+void Link::close() {
+  shut();
+  if (connection_) connection_->close();
+}
+
+void Link::shut() {
+  closed_ = true;
+  ack_timer_.stop();
+  beat_timer_.stop();
+}
+
+LinkPosition Link::position() const {
+  return {.stream = queue_.stream(),
+          .first = static_cast<int64_t>(queue_.first()),
+          .peer_stream = peer_stream_,
+          .received = static_cast<int64_t>(received_)};
+}
+
+std::optional<std::string> Link::accept(const LinkPosition& peer) {
+  const auto first = static_cast<uint64_t>(peer.first);
+  const auto received = static_cast<uint64_t>(peer.received);
+  const bool knows_us = peer.peer_stream == queue_.stream();
+  const bool is_known = peer.stream == peer_stream_;
+  if (knows_us && (received + 1 < queue_.first() || received > queue_.last())) {
+    return cat("it has received ", received, " frames of link '", name_, "', of which ",
+               queue_.first(), " to ", queue_.last(), " are still here");
+  }
+  if (is_known && first > received_ + 1) {
+    return cat("it has no longer the frames ", received_ + 1, " to ", first - 1, " of link '",
+               name_, "'");
+  }
+  peer_restarted_ = (was_connected_ && !knows_us) || (!peer_stream_.empty() && !is_known);
+  if (knows_us) queue_.acknowledge(received);
+  if (!is_known) {
+    peer_stream_ = peer.stream;
+    received_ = first - 1;
+  }
+  return std::nullopt;
+}
+
+void Link::attach(std::unique_ptr<Connection> connection) {
+  if (is_connected()) disconnect("the other side has opened a new connection");
+  if (closed_) return connection->close();
+  connection_ = std::move(connection);
+  connection_->set_delegate(*this);
+  near_ = connection_->near();
+  far_ = connection_->far();
+  heard_at_s_ = boot_s();
+  was_connected_ = true;
+  control_.clear();
+  finish_sent_ = false;
+  acked_ = received_;
+  unacked_bytes_ = 0;
+  if (std::exchange(peer_restarted_, false)) delegate_.on_peer_restarted();
+  queue_.rewind();
+  on_beat();
+  delegate_.on_connected();
+  check_full();
+}
+
+void Link::end(const LinkEnd& end) {
+  if (closed_) return;
+  shut();
+  if (on_finished_) return complete_finish();
+  delegate_.on_end(end);
+}
+
+void Link::on_body(std::string_view body) {
+  const WireFrame frame = WireFrame::parse(body);
+  heard_at_s_ = boot_s();
+  switch (frame.type) {
+    case WireType::kData:
+      return on_data(frame);
+    case WireType::kAck:
+      return on_ack(frame.number);
+    case WireType::kPing:
+      control(WireType::kPong, frame.number);
+      return turn_end_.ask();
+    case WireType::kPong:
+      return on_pong(frame.number);
+    case WireType::kFinish:
+      return on_finish(frame.number);
+    case WireType::kFinished:
+      return complete_finish();
+    default:
+      bad_frame("a greeting in the middle of a link");
+  }
+}
+
+void Link::on_data(const WireFrame& frame) {
+  if (frame.number != received_ + 1) {
+    bad_frame(cat("frame ", frame.number, " behind frame ", received_));
+  }
+  received_ = frame.number;
+  unacked_bytes_ += frame.payload.size();
+  delegate_.on_frame(frame.payload);
+  if (closed_) return;
+  if (unacked_bytes_ >= kBytesAnAck || received_ - acked_ >= kFramesAnAck) {
+    turn_end_.ask();
+  } else if (!ack_timer_.is_active()) {
+    ack_timer_.start(kAckDelay);
+  }
+}
+
+void Link::on_ack(uint64_t sequence) {
+  if (sequence + 1 < queue_.first() || sequence > queue_.last()) {
+    bad_frame(cat("an acknowledgement of frame ", sequence, ", which was not sent"));
+  }
+  queue_.acknowledge(sequence);
+  check_full();
+  if (on_finished_) turn_end_.ask();
+}
+
+void Link::on_pong(uint64_t sent_ns) {
+  const uint64_t now_ns = boot_ns();
+  if (sent_ns <= now_ns) round_trip_s_ = static_cast<double>(now_ns - sent_ns) / kNsPerS;
+}
+
+void Link::on_finish(uint64_t last) {
+  if (last != received_) bad_frame(cat("an end behind frame ", last, ", not ", received_));
+  peer_finished_ = true;
+  turn_end_.ask();
+}
+
+void Link::on_beat() {
+  const double now_s = monotonic_s();
+  // After this process has stood still, what the other side said may lie unread.
+  const bool is_late = beat_due_s_ > 0 && stood_still(beat_due_s_, now_s);
+  if (is_connected() && !is_late && to_ms(silent_s()) > options_.silence) {
+    return disconnect(cat("nothing was heard for ", format_double(silent_s()), " s"));
+  }
+  if (!is_connected()) return;
+  control(WireType::kPing, boot_ns());
+  turn_end_.ask();
+  beat_due_s_ = now_s + std::chrono::duration<double>(options_.heartbeat).count();
+  beat_timer_.start(options_.heartbeat);
+}
+
+void Link::control(WireType type, uint64_t number) {
+  WireFrame{.type = type, .number = number}.add_to(control_);
+}
+
+void Link::add_ack() {
+  ack_timer_.stop();
+  if (acked_ == received_) return;
+  acked_ = received_;
+  unacked_bytes_ = 0;
+  control(WireType::kAck, received_);
+}
+
+void Link::pump() {
+  if (!is_connected()) return;
+  add_ack();
+  std::string batch = std::exchange(control_, {});
+  for (const std::string* frame; connection_->is_writable() && (frame = queue_.next());) {
+    batch += *frame;
+    queue_.advance();
+    if (batch.size() < kBatchBytes) continue;
+    connection_->write(batch);
+    batch.clear();
+  }
+  add_finish(batch);
+  connection_->write(batch);
+  connection_->flush();
+  if (peer_finished_ && is_done()) end_finished();
+}
+
+// Where both sides finish, each first waits until its own frames are acknowledged.
+bool Link::is_done() const { return !on_finished_ || queue_.is_empty(); }
+
+void Link::add_finish(std::string& batch) {
+  if (!is_done()) return;
+  if (on_finished_ && !std::exchange(finish_sent_, true)) {
+    WireFrame{.type = WireType::kFinish, .number = queue_.last()}.add_to(batch);
+  }
+  if (peer_finished_) WireFrame{.type = WireType::kFinished}.add_to(batch);
+}
+
+void Link::end_finished() {
+  connection_->close_after_flush();
+  end({.kind = LinkEnd::Kind::kFinished, .text = "the other side has finished"});
+}
+
+void Link::check_full() {
+  if (queue_.is_full() == was_full_) return;
+  was_full_ = !was_full_;
+  delegate_.on_full(was_full_);
+}
+
+void Link::on_closed(const ConnectionEnd& end) { disconnect(end.text); }
+
+void Link::disconnect(const std::string& reason) {
+  connection_->close();
+  beat_timer_.stop();
+  ack_timer_.stop();
+  if (closed_) return;
+  delegate_.on_disconnected(reason);
+  if (redial_ && !closed_) redial_();
+}
+
+void Link::complete_finish() {
+  if (!on_finished_) return;
+  finish_timer_.stop();
+  const OnFinished done = std::exchange(on_finished_, nullptr);
+  if (connection_ && !peer_finished_) connection_->close();
+  shut();
+  done(queue_.last() + 1 - queue_.first());
+}
+
+}  // namespace rtrain

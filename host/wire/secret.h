@@ -1,0 +1,61 @@
+// host/wire/secret.h: the secret that all processes of a run share, and the keys made from it.
+//
+// A secret never goes into a message, a log or a command line; its bytes are wiped with the object.
+// Without one (Secret::none) the key is known to everyone: such a server and client are allowed on
+// loopback alone, where the kernel keeps other hosts out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rtrain {
+
+// The pre-shared key of one connection, and the name by which the server finds it. The name is sent
+// in the clear.
+struct WireKey {
+  std::string identity;
+  std::string bytes;
+
+  WireKey() = default;
+  WireKey(std::string name, std::string key) : identity(std::move(name)), bytes(std::move(key)) {}
+  WireKey(const WireKey&) = default;
+  WireKey& operator=(const WireKey&) = default;
+  ~WireKey();
+};
+
+// What an identity says: for which run a peer has come, and as what.
+struct WireIdentity {
+  std::string role;
+  std::string run_id;
+
+  std::string text() const;
+  // Nothing for what this version does not write.
+  static std::optional<WireIdentity> parse(std::string_view text);
+};
+
+class Secret {
+ public:
+  static constexpr size_t kMinBytes = 32;
+
+  static Secret none() { return Secret(); }
+  // Throws Error(kConfig) for fewer than kMinBytes; `origin` says where the bytes are from.
+  Secret(std::string bytes, std::string_view origin);
+  // New, from the kernel.
+  static Secret generate();
+  Secret(const Secret&) = default;
+  Secret& operator=(const Secret&) = default;
+  ~Secret();
+
+  bool is_given() const { return !bytes_.empty(); }
+  // By HKDF-SHA256: another key for each run and role. `role`: what the client is, such as "agent".
+  WireKey derive(const WireIdentity& identity) const;
+  // For a file that only the user can read.
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  Secret() = default;
+  std::string bytes_;
+};
+
+}  // namespace rtrain

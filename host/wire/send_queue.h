@@ -1,0 +1,50 @@
+// host/wire/send_queue.h: what a link has to send: frames that are not yet acknowledged, and which
+// of them go out next.
+//
+// Belongs to the loop's thread. Sequences run from 1 without a gap.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+
+namespace rtrain {
+
+class SendQueue {
+ public:
+  explicit SendQueue(size_t memory_bytes);
+
+  // Names this numbering; random.
+  const std::string& stream() const { return stream_; }
+  // The lowest that is not acknowledged; last() + 1 when all are.
+  uint64_t first() const { return first_; }
+  // The highest that was added; 0 for none.
+  uint64_t last() const { return first_ + frames_.size() - 1; }
+  bool is_empty() const { return frames_.empty(); }
+
+  void add(std::string_view payload);
+  // The other side has all up to that one. REQUIRES: first() - 1 <= sequence <= last().
+  void acknowledge(uint64_t sequence);
+
+  // The frame to send now, with its header; nothing when all have been sent. Valid until the next
+  // call.
+  const std::string* next() const;
+  // It is sent.
+  void advance() { ++next_; }
+  // All that is not acknowledged is to be sent again.
+  void rewind() { next_ = first_; }
+
+  // Above the bound: whoever adds should hold back. What is added nevertheless is kept.
+  bool is_full() const { return bytes_ > memory_bytes_; }
+
+ private:
+  size_t memory_bytes_;
+  std::string stream_;
+  uint64_t first_ = 1;
+  uint64_t next_ = 1;  // to be sent
+  std::deque<std::string> frames_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace rtrain

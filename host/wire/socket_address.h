@@ -1,0 +1,40 @@
+// host/wire/socket_address.h: a numeric IPv4 or IPv6 address with a port. Pure but for the two that
+// ask a socket.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <optional>
+#include <string>
+
+namespace rtrain {
+
+class SocketAddress {
+ public:
+  SocketAddress() = default;
+  SocketAddress(const sockaddr* address, socklen_t size);
+  // Nothing for a name: names are resolved by NameLookup.
+  static std::optional<SocketAddress> parse(const std::string& address, int port);
+  // This side's and the other side's address of a connected or listening socket.
+  static SocketAddress near(int fd);
+  static SocketAddress far(int fd);
+
+  // Only this host reaches it.
+  bool is_loopback() const;
+  // "10.0.0.1", "::1"; "" for none.
+  std::string host() const;
+  int port() const;
+  void set_port(int port);
+  // "10.0.0.1:29400", "[::1]:29400".
+  std::string text() const;
+
+  int family() const { return storage_.ss_family; }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage_); }
+  socklen_t size() const { return size_; }
+
+ private:
+  sockaddr_storage storage_{};
+  socklen_t size_ = 0;
+};
+
+}  // namespace rtrain

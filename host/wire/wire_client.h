@@ -1,0 +1,112 @@
+// host/wire/wire_client.h: the side that connects: finds the server, proves the key, says hello,
+// and gives the connection to its link. When the connection breaks it connects again, by itself,
+// until the link is closed.
+//
+// Belongs to the loop's thread; nothing blocks, names are resolved by libuv's threads.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "host/loop/poll.h"
+#include "host/loop/timer.h"
+#include "host/wire/link.h"
+#include "host/wire/name_lookup.h"
+#include "host/wire/secret.h"
+
+namespace rtrain {
+
+// Where a server is, and the secret that it has.
+struct WireContact {
+  std::vector<std::string> hosts;  // names or addresses, tried in this order
+  int port = 0;
+  int more_ports = 0;  // the server may listen at one of that many following ports
+  Secret secret = Secret::none();
+};
+
+struct WireClientOptions {
+  // Asked before each round of attempts. Nothing: not known yet; `why` is for the message when the
+  // time is over.
+  std::function<std::optional<WireContact>(std::string& why)> find;
+  WireIdentity identity;
+  std::string link;   // its name
+  std::string about;  // the application's greeting
+  std::string build;  // build_id()
+  // For the first connection. Later ones are tried until the link is closed.
+  std::chrono::milliseconds timeout{60000};
+  // For one address, up to the welcome.
+  std::chrono::milliseconds attempt_timeout{5000};
+  LinkOptions link_options = {};
+};
+
+class WireClient : private ConnectionDelegate {
+ public:
+  // Begins at once. A failure is LinkDelegate::on_end: refused by the server, or unreachable with
+  // what was tried last. What cannot change, such as another secret, ends it before its time.
+  WireClient(Loop& loop, WireClientOptions options, LinkDelegate& delegate);
+  ~WireClient() override;
+  WireClient(const WireClient&) = delete;
+  WireClient& operator=(const WireClient&) = delete;
+
+  Link& link() { return link_; }
+  // Gives up any attempt, and closes the link.
+  void close();
+
+ private:
+  struct Target {
+    std::string host;
+    int port = 0;
+    bool operator==(const Target&) const = default;
+  };
+  struct Failure {
+    std::string text;
+    bool is_final;  // trying again would not change it
+  };
+
+  void begin_round();
+  void next_target();
+  void lookup();
+  void connect(const SocketAddress& address);
+  void on_connected();
+  void fail(const std::string& text, bool is_final);
+  void stop_attempt();
+  void end_round();
+  bool is_out_of_time() const;
+  std::string what_failed() const;
+  void end(LinkEnd::Kind kind, const std::string& text);
+
+  void on_established() override;
+  void on_body(std::string_view body) override;
+  void on_writable() override {}
+  void on_closed(const ConnectionEnd& end) override;
+
+  Loop& loop_;
+  WireClientOptions options_;
+  double deadline_s_;  // boot_s()
+  std::chrono::milliseconds backoff_;
+  std::minstd_rand random_;
+
+  std::optional<WireContact> contact_;
+  std::deque<Target> targets_;           // of this round
+  Target target_;                        // of this attempt
+  std::deque<SocketAddress> addresses_;  // that its name has, those not yet tried
+  std::string trying_;                   // for a message: the address of this attempt
+  std::optional<Target> last_good_;      // the last that was the server
+  std::vector<Failure> failures_;        // of this round
+  std::optional<NameLookup> lookup_;
+  std::optional<Poll> connecting_;
+  std::unique_ptr<Connection> connection_;  // before its welcome
+
+  Link link_;
+  Timer attempt_timer_;
+  Timer step_timer_;
+  Timer round_timer_;
+};
+
+}  // namespace rtrain

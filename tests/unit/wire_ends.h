@@ -1,0 +1,89 @@
+// tests/unit/wire_ends.h: both ends of a link in one loop, over loopback.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/wire/wire_client.h"
+#include "host/wire/wire_server.h"
+
+namespace rtrain {
+
+// What a link has said to its owner.
+struct LinkRecord : LinkDelegate {
+  void on_frame(std::string_view payload) override { frames.emplace_back(payload); }
+  void on_connected() override { ++num_connected; }
+  void on_disconnected(const std::string& reason) override { disconnections.push_back(reason); }
+  void on_peer_restarted() override { ++num_restarts; }
+  void on_full(bool is_full) override { full.push_back(is_full); }
+  void on_end(const LinkEnd& how) override { end = how; }
+
+  std::vector<std::string> frames;
+  int num_connected = 0;
+  std::vector<std::string> disconnections;
+  int num_restarts = 0;
+  std::vector<bool> full;
+  std::optional<LinkEnd> end;
+};
+
+// A server with a link for each name that asks, unless it is to refuse them.
+struct ServerEnd : WireServerDelegate {
+  struct Peer {
+    Peer(Loop& loop, const std::string& name, const LinkOptions& options)
+        : link(loop, name, options, record) {}
+    LinkRecord record;
+    Link link;
+  };
+
+  ServerEnd(Loop& loop, WireServerOptions options)
+      : loop(loop), server(loop, std::move(options), *this) {}
+
+  Admission on_hello(const WirePeer& peer, const LinkHello& hello) override {
+    peers.push_back(peer);
+    abouts.push_back(hello.about);
+    if (!refusal.empty()) return {.link = nullptr, .refusal = refusal};
+    auto& entry = links[hello.link];
+    if (!entry) entry = std::make_unique<Peer>(loop, hello.link, link_options);
+    return {.link = &entry->link, .refusal = ""};
+  }
+  void on_refused(const std::string& text) override { refused.push_back(text); }
+  Peer& at(const std::string& name) { return *links.at(name); }
+
+  Loop& loop;
+  LinkOptions link_options;
+  std::string refusal;
+  std::vector<WirePeer> peers;
+  std::vector<std::string> abouts;
+  std::vector<std::string> refused;
+  std::map<std::string, std::unique_ptr<Peer>> links;
+  WireServer server;
+};
+
+inline WireServerOptions server_options(const Secret& secret) {
+  return {.secret = secret, .run_ids = {"run-1"}, .build = "build-1"};
+}
+
+inline WireClientOptions client_options(const WireContact& contact, const std::string& link = "a") {
+  return {.find = [contact](std::string&) { return contact; },
+          .identity = {.role = "agent", .run_id = "run-1"},
+          .link = link,
+          .about = "about",
+          .build = "build-1",
+          .timeout = std::chrono::milliseconds(10000)};
+}
+
+// Where that server listens.
+inline WireContact contact_of(const WireServer& server, const Secret& secret) {
+  return {.hosts = {"127.0.0.1"}, .port = server.address().port(), .secret = secret};
+}
+
+struct ClientEnd {
+  ClientEnd(Loop& loop, WireClientOptions options) : client(loop, std::move(options), record) {}
+  Link& link() { return client.link(); }
+  LinkRecord record;
+  WireClient client;
+};
+
+}  // namespace rtrain
