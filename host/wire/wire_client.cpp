@@ -14,9 +14,6 @@
 namespace rtrain {
 namespace {
 
-constexpr std::chrono::milliseconds kFirstBackoff{50};
-constexpr std::chrono::milliseconds kLongestBackoff{1000};
-
 // Whether trying the same again could end otherwise, and what is said.
 std::pair<std::string, bool> failure_of(const ConnectionEnd& end) {
   if (end.kind == ConnectionEnd::Kind::kLost) return {end.text, false};
@@ -43,7 +40,7 @@ WireClient::WireClient(Loop& loop, WireClientOptions options, LinkDelegate& dele
     : loop_(loop),
       options_(std::move(options)),
       deadline_s_(boot_s() + std::chrono::duration<double>(options_.timeout).count()),
-      backoff_(kFirstBackoff),
+      backoff_(options_.first_backoff),
       random_(std::random_device()()),
       link_(loop, options_.link, options_.link_options, delegate),
       attempt_timer_(loop, [this] { fail("no answer in time", false); }),
@@ -51,7 +48,7 @@ WireClient::WireClient(Loop& loop, WireClientOptions options, LinkDelegate& dele
       round_timer_(loop, [this] { begin_round(); }) {
   link_.set_redial([this] {
     failures_.clear();
-    backoff_ = kFirstBackoff;
+    backoff_ = options_.first_backoff;
     end_round();
   });
   round_timer_.start(std::chrono::milliseconds(0));
@@ -207,7 +204,7 @@ void WireClient::end_round() {
   const auto most = backoff_.count();
   round_timer_.start(std::chrono::milliseconds(
       std::uniform_int_distribution<std::chrono::milliseconds::rep>(most / 2, most)(random_)));
-  backoff_ = std::min(2 * backoff_, kLongestBackoff);
+  backoff_ = std::min(2 * backoff_, options_.longest_backoff);
 }
 
 bool WireClient::is_out_of_time() const { return !last_good_ && boot_s() >= deadline_s_; }

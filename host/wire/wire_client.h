@@ -42,6 +42,9 @@ struct WireClientOptions {
   std::chrono::milliseconds timeout{60000};
   // For one address, up to the welcome.
   std::chrono::milliseconds attempt_timeout{5000};
+  // Between two rounds of attempts: that long at first, then twice as long each time.
+  std::chrono::milliseconds first_backoff{50};
+  std::chrono::milliseconds longest_backoff{1000};
   LinkOptions link_options = {};
 };
 
