@@ -1,5 +1,6 @@
 #include "host/wire/link.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "host/base/clock.h"
@@ -28,7 +29,7 @@ Link::Link(Loop& loop, std::string name, const LinkOptions& options, LinkDelegat
     : name_(std::move(name)),
       options_(options),
       delegate_(delegate),
-      queue_(options.memory_bytes),
+      queue_(loop, options.queue, [this] { delegate_.on_full(queue_.is_full()); }),
       heard_at_s_(boot_s()),
       turn_end_(loop, [this] { pump(); }),
       ack_timer_(loop, [this] { pump(); }),
@@ -38,20 +39,12 @@ Link::Link(Loop& loop, std::string name, const LinkOptions& options, LinkDelegat
 Link::~Link() { close(); }
 
 void Link::send(std::string_view payload) {
-  if (payload.size() > kMaxPayloadBytes) {
-    throw Error(Code::kArgument, cat("a frame of ", payload.size(), " bytes is above the limit of ",
-                                     kMaxPayloadBytes, " bytes"));
-  }
   if (closed_ || on_finished_) return;
   queue_.add(payload);
-  check_full();
   turn_end_.ask();
 }
 
-void Link::drop_unacknowledged() {
-  queue_.acknowledge(queue_.last());
-  check_full();
-}
+void Link::drop_unacknowledged() { queue_.acknowledge(queue_.last()); }
 
 double Link::silent_s() const { return boot_s() - heard_at_s_; }
 
@@ -77,7 +70,19 @@ LinkPosition Link::position() const {
   return {.stream = queue_.stream(),
           .first = static_cast<int64_t>(queue_.first()),
           .peer_stream = peer_stream_,
-          .received = static_cast<int64_t>(received_)};
+          .received = static_cast<int64_t>(received_),
+          .former = queue_.former()};
+}
+
+// How much of the peer's numbering has arrived, where that is another one than before: a former
+// one may go on in it.
+uint64_t Link::received_of(const LinkPosition& peer) const {
+  const auto former =
+      std::find_if(peer.former.begin(), peer.former.end(),
+                   [this](const auto& each) { return each.stream == peer_stream_; });
+  const auto first = static_cast<uint64_t>(peer.first);
+  if (former == peer.former.end()) return first - 1;
+  return std::min(received_, static_cast<uint64_t>(former->last));
 }
 
 std::optional<std::string> Link::accept(const LinkPosition& peer) {
@@ -89,16 +94,15 @@ std::optional<std::string> Link::accept(const LinkPosition& peer) {
     return cat("it has received ", received, " frames of link '", name_, "', of which ",
                queue_.first(), " to ", queue_.last(), " are still here");
   }
-  if (is_known && first > received_ + 1) {
-    return cat("it has no longer the frames ", received_ + 1, " to ", first - 1, " of link '",
-               name_, "'");
+  const uint64_t arrived = is_known ? received_ : received_of(peer);
+  if (first > arrived + 1) {
+    return cat("it has no longer the frames ", arrived + 1, " to ", first - 1, " of link '", name_,
+               "'");
   }
   peer_restarted_ = (was_connected_ && !knows_us) || (!peer_stream_.empty() && !is_known);
   if (knows_us) queue_.acknowledge(received);
-  if (!is_known) {
-    peer_stream_ = peer.stream;
-    received_ = first - 1;
-  }
+  peer_stream_ = peer.stream;
+  received_ = arrived;
   return std::nullopt;
 }
 
@@ -119,7 +123,6 @@ void Link::attach(std::unique_ptr<Connection> connection) {
   queue_.rewind();
   on_beat();
   delegate_.on_connected();
-  check_full();
 }
 
 void Link::end(const LinkEnd& end) {
@@ -171,8 +174,7 @@ void Link::on_ack(uint64_t sequence) {
     bad_frame(cat("an acknowledgement of frame ", sequence, ", which was not sent"));
   }
   queue_.acknowledge(sequence);
-  check_full();
-  if (on_finished_) turn_end_.ask();
+  if (on_finished_ || queue_.has_unsent()) turn_end_.ask();
 }
 
 void Link::on_pong(uint64_t sent_ns) {
@@ -213,6 +215,7 @@ void Link::add_ack() {
 }
 
 void Link::pump() {
+  queue_.write();
   if (!is_connected()) return;
   add_ack();
   std::string batch = std::exchange(control_, {});
@@ -243,12 +246,6 @@ void Link::add_finish(std::string& batch) {
 void Link::end_finished() {
   connection_->close_after_flush();
   end({.kind = LinkEnd::Kind::kFinished, .text = "the other side has finished"});
-}
-
-void Link::check_full() {
-  if (queue_.is_full() == was_full_) return;
-  was_full_ = !was_full_;
-  delegate_.on_full(was_full_);
 }
 
 void Link::on_closed(const ConnectionEnd& end) { disconnect(end.text); }

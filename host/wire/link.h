@@ -26,8 +26,9 @@
 namespace rtrain {
 
 struct LinkOptions {
-  // Of unacknowledged frames, before the link is full.
-  size_t memory_bytes = size_t{16} << 20;
+  // Where unacknowledged frames are kept. A link with a spool begins with what a former process has
+  // left in it.
+  SendQueueOptions queue = {};
   std::chrono::milliseconds heartbeat{1000};
   // A connection on which nothing has come for that long is given up. The link itself lives on.
   std::chrono::milliseconds silence{5000};
@@ -54,8 +55,8 @@ class LinkDelegate {
   virtual void on_connected() = 0;
   virtual void on_disconnected(const std::string& reason) = 0;
   // Before on_connected(): the process at the other end is another one than before, and knows
-  // nothing of what that one received. What it did not acknowledge comes to the new one, unless
-  // Link::drop_unacknowledged() is called here.
+  // nothing of what that one received. What that one did not acknowledge is sent to the new one,
+  // unless Link::drop_unacknowledged() is called here.
   virtual void on_peer_restarted() = 0;
   // is_full() has become true, or false again.
   virtual void on_full(bool is_full) = 0;
@@ -66,6 +67,7 @@ class LinkDelegate {
 class Link : private ConnectionDelegate {
  public:
   // `name`: what both sides call it; the client chooses it and a server finds its link by it.
+  // Throws Error(kEnvironment) for a spool that cannot be had.
   Link(Loop& loop, std::string name, const LinkOptions& options, LinkDelegate& delegate);
   ~Link() override;
   Link(const Link&) = delete;
@@ -76,8 +78,11 @@ class Link : private ConnectionDelegate {
   // Whether there is a connection or not: the frame is kept until it is acknowledged. Nothing after
   // finish(), close() or the end. Throws Error(kArgument) above kMaxPayloadBytes.
   void send(std::string_view payload);
-  // More is unacknowledged than the bounds allow: hold the sources back until on_full(false).
+  // More is unacknowledged than the bounds allow, or the disk does not accept it: hold the sources
+  // back until on_full(false).
   bool is_full() const { return queue_.is_full(); }
+  // Why, for a message: "cannot write /spool/1.frames: No space left on device".
+  const std::string& full_reason() const { return queue_.full_reason(); }
   // Forgets what is not acknowledged.
   void drop_unacknowledged();
 
@@ -119,6 +124,7 @@ class Link : private ConnectionDelegate {
   void on_writable() override { pump(); }
   void on_closed(const ConnectionEnd& end) override;
 
+  uint64_t received_of(const LinkPosition& peer) const;
   void on_data(const WireFrame& frame);
   void on_ack(uint64_t sequence);
   void on_pong(uint64_t sent_ns);
@@ -131,7 +137,6 @@ class Link : private ConnectionDelegate {
   void add_finish(std::string& batch);
   void end_finished();
   void shut();
-  void check_full();
   void disconnect(const std::string& reason);
   void complete_finish();
 
@@ -148,7 +153,6 @@ class Link : private ConnectionDelegate {
   std::string control_;       // frames other than data, to be sent
   bool was_connected_ = false;
   bool peer_restarted_ = false;
-  bool was_full_ = false;
   bool closed_ = false;
   bool finish_sent_ = false;    // on this connection
   bool peer_finished_ = false;  // it sends nothing more

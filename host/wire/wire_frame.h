@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "host/loop/frame.h"
 #include "host/loop/messages/record.h"
@@ -22,6 +23,7 @@ inline constexpr int64_t kWireVersion = 1;
 inline constexpr size_t kMaxPayloadBytes = kMaxFrameBytes + (size_t{64} << 10);
 inline constexpr size_t kWireHeaderBytes = 9;  // type and number
 inline constexpr size_t kMaxWireFrameBytes = kWireHeaderBytes + kMaxPayloadBytes;
+inline constexpr size_t kWireOverheadBytes = 4 + kWireHeaderBytes;  // with its length
 
 enum class WireType : char {
   kHello = 'h',
@@ -45,18 +47,29 @@ struct WireFrame {
   static WireFrame parse(std::string_view body);
 };
 
+// A numbering that goes on in another one: a process took over what a former one had left.
+struct FormerStream {
+  std::string stream;
+  int64_t last = 0;  // up to there the numbers are the same
+
+  bool operator==(const FormerStream&) const = default;
+  static constexpr std::tuple kFields{required("stream", &FormerStream::stream),
+                                      required("last", &FormerStream::last)};
+};
+
 // How far one end of a link has come.
 struct LinkPosition {
   std::string stream;       // names the numbering of what this end sends: random
   int64_t first = 1;        // the lowest sequence that it can still send
   std::string peer_stream;  // the numbering that it has received; "" for none
   int64_t received = 0;     // all up to that one
+  std::vector<FormerStream> former;
 
   bool operator==(const LinkPosition&) const = default;
-  static constexpr std::tuple kFields{required("stream", &LinkPosition::stream),
-                                      required("first", &LinkPosition::first),
-                                      required("peer_stream", &LinkPosition::peer_stream),
-                                      required("received", &LinkPosition::received)};
+  static constexpr std::tuple kFields{
+      required("stream", &LinkPosition::stream), required("first", &LinkPosition::first),
+      required("peer_stream", &LinkPosition::peer_stream),
+      required("received", &LinkPosition::received), optional("former", &LinkPosition::former)};
 };
 
 // A client's first frame.
