@@ -63,8 +63,8 @@ bool LocalNode::spawn_next(int rank) {
   return true;
 }
 
-void LocalNode::send(int rank, message::ToWorker message) {
-  if (is_started(rank)) group_.send(rank, std::move(message));
+void LocalNode::send(int rank, std::string_view frame) {
+  if (is_started(rank)) group_.send(rank, frame);
 }
 
 void LocalNode::hold_output(bool held) {
@@ -77,8 +77,8 @@ RankFacts LocalNode::facts(int rank) const {
   return read_facts(board_.page(rank), is_started(rank) ? group_.pid(rank) : 0);
 }
 
-void LocalNode::on_message(int rank, Value message) {
-  delegate_.on_message(rank, std::move(message));
+void LocalNode::on_frame(int rank, std::string frame) {
+  delegate_.on_frame(rank, std::move(frame));
 }
 
 void LocalNode::on_output(int rank, OutputStream stream, std::string_view bytes) {
@@ -88,7 +88,7 @@ void LocalNode::on_output(int rank, OutputStream stream, std::string_view bytes)
 void LocalNode::on_gone(int rank, const WorkerEnd& end) {
   is_gone_.at(static_cast<size_t>(rank)) = true;
   WorkerEnd whole = end;
-  whole.crash = board_.page(rank).crash;
+  whole.last = read_last_moments(board_.page(rank).crash);
   whole.oom_kills = oom_kills().value_or(oom_kills_before_) - oom_kills_before_;
   delegate_.on_gone(rank, whole);
 }

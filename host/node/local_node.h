@@ -28,7 +28,7 @@ class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDele
             NodeDelegate& delegate);
 
   void spawn() override;
-  void send(int rank, message::ToWorker message) override;
+  void send(int rank, std::string_view frame) override;
   void set_attached(int rank) override { deaths_.start(rank); }
   void drain() override { group_.drain(); }
   void hold_output(bool held) override;
@@ -36,13 +36,16 @@ class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDele
   void close() override { gpus_.stop(); }
   RankFacts facts(int rank) const override;
   uint64_t copied_bytes() const override { return board_.copied_bytes(); }
+  double clock_offset_s() const override { return 0; }
 
+  // As WorkerGroup::refuse.
+  void refuse(int rank, const std::string& reason) { group_.refuse(rank, reason); }
   // With NodeOrder.local, as WorkerGroup has them.
   int take_endpoint(int rank) { return group_.take_endpoint(rank); }
   void set_pid(int rank, int pid) { group_.set_pid(rank, pid); }
 
  private:
-  void on_message(int rank, Value message) override;
+  void on_frame(int rank, std::string frame) override;
   void on_output(int rank, OutputStream stream, std::string_view bytes) override;
   void on_gone(int rank, const WorkerEnd& end) override;
   void on_series(SeriesChunk chunk) override { delegate_.on_series(std::move(chunk)); }

@@ -12,8 +12,6 @@
 #include <vector>
 
 #include "host/base/error.h"
-#include "host/base/value.h"
-#include "host/loop/messages/to_worker.h"
 #include "host/node/rank_facts.h"
 #include "host/node/worker_group.h"
 #include "host/store/series_store.h"
@@ -27,7 +25,7 @@ struct NodeOrder {
   int num_workers = 1;
   int threads = 0;          // of each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
   double gpu_sample_s = 5;  // 0: no series of the devices
-  std::vector<std::pair<std::string, std::string>> env;  // of the workers
+  std::vector<std::pair<std::string, std::string>> env = {};  // of the workers
   // No process is started: rank 0 is a thread of this one (see WorkerGroupOptions).
   bool local = false;
 };
@@ -36,6 +34,10 @@ struct SpawnedWorker {
   int pid = 0;
   int threads = 1;
   std::vector<WorkerGpu> gpus;
+
+  static constexpr std::tuple kFields{required("pid", &SpawnedWorker::pid),
+                                      required("threads", &SpawnedWorker::threads),
+                                      optional("gpus", &SpawnedWorker::gpus)};
 };
 
 // An error that a device of a rank reports.
@@ -43,6 +45,10 @@ struct DeviceFault {
   int rank = 0;
   WorkerGpu gpu;
   int64_t xid = 0;
+
+  static constexpr std::tuple kFields{required("rank", &DeviceFault::rank),
+                                      required("gpu", &DeviceFault::gpu),
+                                      required("xid", &DeviceFault::xid)};
 };
 
 class NodeDelegate {
@@ -51,8 +57,8 @@ class NodeDelegate {
   virtual void on_spawned(int rank, const SpawnedWorker& worker) = 0;
   // The node starts no further one.
   virtual void on_spawn_failed(int rank, const Error& error, bool is_transient) = 0;
-  // Throws Error for a message that makes no sense: that worker is killed then.
-  virtual void on_message(int rank, Value message) = 0;
+  // A message, encoded. Throws Error for one that makes no sense: that worker is killed then.
+  virtual void on_frame(int rank, std::string frame) = 0;
   virtual void on_output(int rank, OutputStream stream, std::string_view bytes) = 0;
   // The rank's main thread has ended without leaving its page: its process is going.
   virtual void on_dying(int rank) = 0;
@@ -68,8 +74,8 @@ class Node {
   virtual ~Node() = default;
   // Starts its workers, one after the other.
   virtual void spawn() = 0;
-  // Nothing for a rank that was not started, or whose channel is closed.
-  virtual void send(int rank, message::ToWorker message) = 0;
+  // A message, encoded. Nothing for a rank that was not started, or whose channel is closed.
+  virtual void send(int rank, std::string_view frame) = 0;
   // The rank has taken its page: from here on its death is seen.
   virtual void set_attached(int rank) = 0;
   // Gives the delegate all that the workers have said by now, without waiting.
@@ -84,6 +90,8 @@ class Node {
   virtual RankFacts facts(int rank) const = 0;
   // Of checkpoints, by its ranks so far.
   virtual uint64_t copied_bytes() const = 0;
+  // What turns a time of its monotonic clock into one of this process's.
+  virtual double clock_offset_s() const = 0;
 };
 
 }  // namespace rtrain

@@ -13,7 +13,7 @@
 #include "host/base/fault.h"
 #include "host/base/fd.h"
 #include "host/base/text.h"
-#include "host/loop/channel.h"
+#include "host/loop/frame_channel.h"
 #include "host/loop/open_files.h"
 #include "host/loop/pipe_reader.h"
 
@@ -72,8 +72,12 @@ class WorkerGroup::Worker {
     if (process_) return process_->kill_group(SIGKILL);
     if (near_fd_ >= 0) shutdown(near_fd_, SHUT_WR);
   }
+  void refuse(const std::string& reason) {
+    broken_ = reason;
+    kill();
+  }
   void drain() { channel_->drain(); }
-  void send(const Value& message) { channel_->send(message); }
+  void send(std::string_view frame) { channel_->send(frame); }
   void hold_output(bool held) {
     if (out_) out_->hold(held);
     if (err_) err_->hold(held);
@@ -82,7 +86,7 @@ class WorkerGroup::Worker {
  private:
   void open_channel(WorkerGroup& group, int fd) {
     channel_.emplace(
-        group.loop_, fd, [this](Value message) { delegate_.on_message(rank_, std::move(message)); },
+        group.loop_, fd, [this](std::string frame) { delegate_.on_frame(rank_, std::move(frame)); },
         [this](const std::string& reason) { on_channel_closed(reason); });
   }
 
@@ -109,7 +113,7 @@ class WorkerGroup::Worker {
   // The end of the stream comes with the worker's own end, or it has closed its channel: of no use
   // any more.
   void on_channel_closed(const std::string& reason) {
-    broken_ = reason;
+    if (broken_.empty()) broken_ = reason;
     if (!process_) {
       near_fd_ = -1;
       return delegate_.on_gone(rank_,
@@ -140,7 +144,7 @@ class WorkerGroup::Worker {
   int near_fd_ = -1;      // in local mode, while the channel is open
   int endpoint_fd_ = -1;  // until it is taken
   int pid_ = 0;           // in local mode; 0 until it is known
-  std::optional<Channel> channel_;
+  std::optional<FrameChannel> channel_;
   std::optional<PipeReader> out_;
   std::optional<PipeReader> err_;
   std::optional<Process> process_;  // last: its destructor kills, and calls nobody
@@ -188,14 +192,9 @@ void WorkerGroup::drain() {
   for (const auto& worker : workers_) worker->drain();
 }
 
-void WorkerGroup::send(int rank, message::ToWorker message) {
-  worker(rank).send(to_value(std::move(message)));
-}
+void WorkerGroup::send(int rank, std::string_view frame) { worker(rank).send(frame); }
 
-void WorkerGroup::send_all(message::ToWorker message) {
-  const Value value = to_value(std::move(message));
-  for (const auto& worker : workers_) worker->send(value);
-}
+void WorkerGroup::refuse(int rank, const std::string& reason) { worker(rank).refuse(reason); }
 
 void WorkerGroup::hold_output(bool held) {
   for (const auto& worker : workers_) worker->hold_output(held);

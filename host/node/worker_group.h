@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "host/base/progress_board.h"
-#include "host/base/value.h"
 #include "host/loop/group_guard.h"
 #include "host/loop/loop.h"
-#include "host/loop/messages/to_worker.h"
 #include "host/loop/process.h"
+#include "host/node/last_moments.h"
 #include "host/node/output_lines.h"
 #include "host/node/worker_place.h"
 
@@ -41,16 +40,17 @@ struct WorkerEnd {
   ExitStatus status;
   std::string broken;  // why its channel was closed by us ("a message of … bytes …"), else empty
   // What its node knows of its last moments.
-  Crash crash = {};       // what its page holds; signal 0: nothing
+  LastMoments last = {};
   int64_t oom_kills = 0;  // processes that the kernel has killed for want of memory in this cgroup
                           // since the attempt began
+  std::string lost = {};  // why its host is taken for gone, else empty
 };
 
 class WorkerGroupDelegate {
  public:
   virtual ~WorkerGroupDelegate() = default;
-  // Throws Error for a message that makes no sense: that worker is killed then.
-  virtual void on_message(int rank, Value message) = 0;
+  // A message, encoded. Throws Error for one that makes no sense: that worker is killed then.
+  virtual void on_frame(int rank, std::string frame) = 0;
   virtual void on_output(int rank, OutputStream stream, std::string_view bytes) = 0;
   // Its process has been reaped, its group killed, and all it had sent was given to the calls
   // above. With the last one all that the workers have started is killed.
@@ -75,9 +75,10 @@ class WorkerGroup {
 
   // Gives the delegate all messages that have arrived, without waiting.
   void drain();
-  // Nothing when that worker's channel is closed.
-  void send(int rank, message::ToWorker message);
-  void send_all(message::ToWorker message);
+  // A message, encoded. Nothing when that worker's channel is closed.
+  void send(int rank, std::string_view frame);
+  // The worker has sent what makes no sense: it is killed, and its end says so.
+  void refuse(int rank, const std::string& reason);
   // While held the workers' output stays in their pipes: who prints more waits.
   void hold_output(bool held);
   // SIGKILL to every worker's process group; what has left that is killed when the last worker has

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "host/loop/messages/record.h"
+
 namespace rtrain {
 
 inline constexpr const char* kVisibleDevices = "CUDA_VISIBLE_DEVICES";
@@ -13,6 +15,10 @@ struct WorkerGpu {
   int number = 0;  // as the worker calls it: 'cuda:<number>'
   std::string uuid;
   std::string name;
+
+  static constexpr std::tuple kFields{required("number", &WorkerGpu::number),
+                                      required("uuid", &WorkerGpu::uuid),
+                                      required("name", &WorkerGpu::name)};
 };
 
 struct WorkerPlace {

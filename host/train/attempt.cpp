@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "host/base/clock.h"
+#include "host/base/codec.h"
 #include "host/base/fault.h"
 #include "host/base/text.h"
 #include "host/loop/build_id.h"
@@ -123,10 +124,13 @@ void Attempt::send_start(int rank) {
   send(rank, std::move(context));
 }
 
-void Attempt::send(int rank, message::ToWorker message) { node_.send(rank, std::move(message)); }
+void Attempt::send(int rank, message::ToWorker message) {
+  node_.send(rank, encode(to_value(std::move(message))));
+}
 
 void Attempt::send_all(message::ToWorker message) {
-  for (int rank = 0; rank < num_workers_; ++rank) node_.send(rank, message);
+  const std::string frame = encode(to_value(std::move(message)));
+  for (int rank = 0; rank < num_workers_; ++rank) node_.send(rank, frame);
 }
 
 void Attempt::kill() {
@@ -246,9 +250,9 @@ const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
     on<message::Failed>([](Attempt& a, int rank, const auto& m) { a.on_failed(rank, m); }),
 };
 
-void Attempt::on_message(int rank, Value message) {
+void Attempt::on_frame(int rank, std::string frame) {
   if (roster_.is_gone(rank)) return;  // abandoned
-  kRoutes.deliver(*this, rank, std::move(message));
+  kRoutes.deliver(*this, rank, decode(frame));
 }
 
 void Attempt::answer(std::vector<KeyValueStore::Answer> answers) {
@@ -327,7 +331,7 @@ void Attempt::on_failed(int rank, const message::Failed& failed) {
   const Error& error = failed.error;
   graceful_shutdown_.on_left(rank);
   output_.add(rank, error);
-  const auto fail = [this, rank, error, at_s = failed.time_s] {
+  const auto fail = [this, rank, error, at_s = failed.time_s + node_.clock_offset_s()] {
     delegate_.feed(event::Failed{rank, faults_.explain(rank, error), at_s});
   };
   if (!failed.stays) return fail();

@@ -110,7 +110,7 @@ class Attempt : public CollectiveServiceDelegate,
  private:
   void on_spawned(int rank, const SpawnedWorker& worker) override;
   void on_spawn_failed(int rank, const Error& error, bool is_transient) override;
-  void on_message(int rank, Value message) override;
+  void on_frame(int rank, std::string frame) override;
   void on_output(int rank, OutputStream stream, std::string_view bytes) override;
   void on_dying(int rank) override;
   void on_gone(int rank, const WorkerEnd& end) override;

@@ -2,12 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <csignal>
-#include <map>
 #include <optional>
 
 #include "host/base/text.h"
+#include "tests/unit/fake_node_delegate.h"
 #include "tests/unit/run_until.h"
 #include "tests/unit/test_worker.h"
 
@@ -15,39 +14,6 @@ namespace rtrain {
 namespace {
 
 using Texts = std::vector<std::string>;
-
-// Writes down what a node says in its order.
-class FakeDelegate : public NodeDelegate {
- public:
-  void on_spawned(int rank, const SpawnedWorker& worker) override {
-    log.push_back(cat("rank ", rank, " is spawned"));
-    workers[rank] = worker;
-  }
-  void on_spawn_failed(int rank, const Error& error, bool) override {
-    log.push_back(cat("rank ", rank, " is not spawned"));
-    problem = error.message();
-  }
-  void on_message(int rank, Value message) override {
-    log.push_back(cat("rank ", rank, ": ", message["type"].as_string()));
-  }
-  void on_output(int, OutputStream, std::string_view) override {}
-  void on_dying(int rank) override { log.push_back(cat("rank ", rank, " is dying")); }
-  void on_gone(int rank, const WorkerEnd& end) override {
-    log.push_back(cat("rank ", rank, " is gone"));
-    ends[rank] = end;
-  }
-  void on_series(SeriesChunk) override {}
-  void on_device_fault(const DeviceFault&) override {}
-
-  bool has(const std::string& what) const {
-    return std::find(log.begin(), log.end(), what) != log.end();
-  }
-
-  Texts log;
-  std::map<int, SpawnedWorker> workers;
-  std::map<int, WorkerEnd> ends;
-  std::string problem;
-};
 
 // A device for each worker; the workers are counted on the machine alone.
 class FakePlaces : public WorkerPlaces {
@@ -84,7 +50,7 @@ class LocalNodeTest : public testing::Test {
 
   Loop loop_;
   FakePlaces places_;
-  FakeDelegate delegate_;
+  FakeNodeDelegate delegate_;
   std::optional<LocalNode> node_;
 };
 
@@ -96,7 +62,7 @@ TEST_F(LocalNodeTest, ItsRanksBeginWhereItWasTold) {
   EXPECT_EQ(delegate_.workers[5].gpus.at(0).uuid, "GPU-1");
   wait_for("rank 4: hello");
   wait_for("rank 5: hello");
-  node_->send(5, message::Exit{});
+  node_->send(5, to_frame(message::Exit{}));
   wait_for("rank 5 is gone");
   EXPECT_EQ(delegate_.ends[5].status.exit_code, 3);
   EXPECT_EQ(delegate_.ends[5].pid, delegate_.workers[5].pid);
@@ -117,7 +83,7 @@ TEST_F(LocalNodeTest, ADeathIsToldWhenTheMainThreadHasEnded) {
   spawn("hang");
   wait_for("rank 5: hello");
   node_->set_attached(5);
-  node_->send(5, message::Exit{});
+  node_->send(5, to_frame(message::Exit{}));
   wait_for("rank 5 is dying");
   EXPECT_FALSE(delegate_.has("rank 5 is gone"));
   node_->kill();
@@ -130,7 +96,7 @@ TEST_F(LocalNodeTest, AfterAWorkerThatCannotBeStartedNoneIs) {
   spawn("echo");
   EXPECT_EQ(delegate_.log, Texts{"rank 4 is not spawned"});
   EXPECT_NE(delegate_.problem, "");
-  node_->send(5, message::Exit{});  // nobody is there
+  node_->send(5, to_frame(message::Exit{}));  // nobody is there
 }
 
 TEST_F(LocalNodeTest, KillingEndsAllOfThem) {

@@ -10,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "host/base/codec.h"
 #include "host/base/error.h"
 #include "host/base/fd.h"
 #include "host/base/text.h"
 #include "host/loop/channel.h"
+#include "host/loop/messages/to_worker.h"
 #include "tests/unit/run_until.h"
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/test_worker.h"
@@ -26,7 +28,8 @@ using Texts = std::vector<std::string>;
 // Writes down what happens to each rank in its order.
 class FakeDelegate : public WorkerGroupDelegate {
  public:
-  void on_message(int rank, Value message) override {
+  void on_frame(int rank, std::string frame) override {
+    Value message = decode(frame);
     const std::string& type = message["type"].as_string();
     if (type == refused) throw Error(Code::kArgument, cat("no '", type, "' here"));
     log[rank].push_back(type);
@@ -65,6 +68,12 @@ class WorkerGroupTest : public testing::Test {
     group_.emplace(loop_, options, delegate_);
     for (int rank = 0; rank < num_workers; ++rank) group_->spawn_next(place_);
   }
+  void send(int rank, message::ToWorker message) {
+    group_->send(rank, encode(to_value(std::move(message))));
+  }
+  void send_all(const message::ToWorker& message) {
+    for (int rank = 0; rank < group_->size(); ++rank) send(rank, message);
+  }
   void run_until_all(const std::string& what) {
     run_until(loop_, [&] {
       for (int rank = 0; rank < group_->size(); ++rank) {
@@ -74,7 +83,7 @@ class WorkerGroupTest : public testing::Test {
     });
   }
   void end_all() {
-    group_->send_all(message::Exit{});
+    send_all(message::Exit{});
     run_until_all("gone");
   }
 
@@ -87,8 +96,8 @@ class WorkerGroupTest : public testing::Test {
 TEST_F(WorkerGroupTest, MessagesGoBothWaysAndAnEndComesLast) {
   start(2, "echo");
   run_until_all("hello");
-  group_->send(1, message::Named{});
-  group_->send_all(message::Acknowledged{});
+  send(1, message::Named{});
+  send_all(message::Acknowledged{});
   end_all();
   EXPECT_EQ(delegate_.log[0], (Texts{"hello", "acknowledged", "gone"}));
   EXPECT_EQ(delegate_.log[1], (Texts{"hello", "named", "acknowledged", "gone"}));
@@ -98,7 +107,7 @@ TEST_F(WorkerGroupTest, MessagesGoBothWaysAndAnEndComesLast) {
     EXPECT_EQ(end.status.exit_code, 3);
     EXPECT_EQ(end.broken, "");
   }
-  group_->send_all(message::Exit{});  // nobody is there
+  send_all(message::Exit{});  // nobody is there
 }
 
 TEST_F(WorkerGroupTest, EveryRankIsTheProcessItSaysItIs) {
@@ -171,10 +180,10 @@ TEST_F(WorkerGroupTest, AWorkerWhoseMessageIsRefusedIsKilledAndTheOthersGoOn) {
   start(2, "echo");
   run_until_all("hello");
   delegate_.refused = "seal";
-  group_->send(0, message::Seal{});
+  send(0, message::Seal{});
   run_until(loop_, [&] { return delegate_.has(0, "gone"); });
   EXPECT_NE(delegate_.ends[0].broken.find("no 'seal' here"), std::string::npos);
-  group_->send(1, message::Named{});
+  send(1, message::Named{});
   run_until(loop_, [&] { return delegate_.has(1, "named"); });
 }
 
@@ -217,7 +226,7 @@ TEST_F(WorkerGroupTest, ALocalWorkerIsAnEndOfAChannel) {
       [&](const std::string&) { told = "closed"; });
   worker.send(Map{{"type", "hello"}});
   run_until_all("hello");
-  group_->send(0, WorkerContext{});
+  send(0, WorkerContext{});
   run_until(loop_, [&] { return told == "start"; });
   group_->kill();
   run_until(loop_, [&] { return told == "closed"; });

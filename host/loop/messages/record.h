@@ -9,10 +9,11 @@
 //                                         required("bytes", &Part::bytes)};
 //   };
 //
-// A record has kFields, a message kType as well. A member is a boolean, a number, a string, a
-// Value, a List, an Error, a record, or a vector or std::optional of those. A required field is
-// always sent. An optional one is left out while it has its default value, and keeps it where the
-// map has no such field. Fields that are not listed are passed over: a newer sender may say more.
+// A record has kFields, a message kType as well. A member is a boolean, a number, an enum, a
+// string, a Value, a List, an Error, a record, or a vector or std::optional of those. A required
+// field is always sent. An optional one is left out while it has its default value, and keeps it
+// where the map has no such field. Fields that are not listed are passed over: a newer sender may
+// say more.
 //
 // Both directions move what the record holds: large payloads are not copied.
 #pragma once
@@ -106,6 +107,8 @@ Value take(T& member) {
     return out;
   } else if constexpr (std::is_same_v<T, Error>) {
     return error_to_value(member);
+  } else if constexpr (std::is_enum_v<T>) {
+    return Value(static_cast<int64_t>(member));
   } else {
     return Value(std::move(member));
   }
@@ -137,6 +140,8 @@ T give(Value& value) {
     return value.as_bool();
   } else if constexpr (std::is_floating_point_v<T>) {
     return value.as_float();
+  } else if constexpr (std::is_enum_v<T>) {
+    return static_cast<T>(give<std::underlying_type_t<T>>(value));
   } else {
     const int64_t number = value.as_int();
     if (!std::in_range<T>(number)) out_of_range(number);
@@ -150,8 +155,8 @@ bool is_default(const T& member) {
     return !member;
   } else if constexpr (kIsVector<T>) {
     return member.empty();
-  } else if constexpr (std::is_same_v<T, Error>) {
-    return false;
+  } else if constexpr (std::is_same_v<T, Error> || Record<T>) {
+    return false;  // is always sent
   } else {
     return member == T();
   }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "host/base/clock.h"
+#include "host/base/codec.h"
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -27,18 +28,23 @@ ValidationProcess::ValidationProcess(Loop& loop, Job job, ValidationDelegate& de
 
 const Routes<ValidationProcess::Messages, ValidationProcess, int> ValidationProcess::kRoutes{
     on<message::Hello>([](ValidationProcess& process, int rank, const auto&) {
-      process.group_.send(rank, process.job_.context);
+      process.send(rank, process.job_.context);
     }),
     on<message::Returned>([](ValidationProcess& process, int rank, message::Returned returned) {
       process.result_ = {CheckpointStatus::kValidated, std::move(returned.value), ""};
-      process.group_.send(rank, message::Exit{});
+      process.send(rank, message::Exit{});
     }),
     on<message::Failed>([](ValidationProcess& process, int, const message::Failed& raised) {
       process.result_ = failed(raised.error.message());
     }),
 };
 
-void ValidationProcess::on_message(int rank, Value message) {
+void ValidationProcess::send(int rank, message::ToWorker message) {
+  group_.send(rank, encode(to_value(std::move(message))));
+}
+
+void ValidationProcess::on_frame(int rank, std::string frame) {
+  Value message = decode(frame);
   const std::string type = message["type"].as_string();
   kRoutes.try_deliver(type, *this, rank, std::move(message));
 }

@@ -49,10 +49,11 @@ class ValidationProcess : public WorkerGroupDelegate {
   static const Routes<Messages, ValidationProcess, int> kRoutes;
 
  private:
-  void on_message(int rank, Value message) override;
+  void on_frame(int rank, std::string frame) override;
   void on_output(int rank, OutputStream stream, std::string_view bytes) override;
   void show(std::vector<OutputLine> lines);
   void on_gone(int rank, const WorkerEnd& end) override;
+  void send(int rank, message::ToWorker message);
   void on_deadline();
 
   Job job_;

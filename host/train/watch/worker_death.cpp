@@ -3,39 +3,28 @@
 #include <csignal>
 
 #include "host/base/text.h"
-#include "host/machine/native_frame.h"
 #include "host/machine/process_limits.h"
 
 namespace rtrain {
 namespace {
 
-std::string text_of(const NativeFrame& frame) {
-  return native_frame_text(frame.function.view(), frame.module.view(), frame.offset);
-}
-
-std::string line_text(const Crash& crash) {
-  return crash.num_lua > 0 ? cat(", at ", crash.lua[0].view()) : "";
+std::string line_text(const LastMoments& last) {
+  return last.lua.empty() ? "" : cat(", at ", last.lua.front());
 }
 
 // ": std::runtime_error's text, in at::native::add (libtorch_cpu.so+0x12), at train.lua:7"
-std::string crash_text(const Crash& crash) {
+std::string crash_text(const LastMoments& last) {
   std::string out;
-  if (!crash.reason.view().empty()) out += cat(": ", crash.reason.view());
-  out += line_text(crash);
-  if (!crash.thread.view().empty()) {
-    out += cat(", in its thread ", crash.thread.view());
-  }
+  if (!last.reason.empty()) out += cat(": ", last.reason);
+  out += line_text(last);
+  if (!last.thread.empty()) out += cat(", in its thread ", last.thread);
   return out;
 }
 
-std::string crash_stack(const Crash& crash) {
+std::string crash_stack(const LastMoments& last) {
   std::string out;
-  for (int i = 0; i < crash.num_lua; ++i) {
-    out += cat("  ", crash.lua[static_cast<size_t>(i)].view(), "\n");
-  }
-  for (int i = 0; i < crash.num_native; ++i) {
-    out += cat("  [C] ", text_of(crash.native[static_cast<size_t>(i)]), "\n");
-  }
+  for (const std::string& line : last.lua) out += cat("  ", line, "\n");
+  for (const std::string& frame : last.native) out += cat("  [C] ", frame, "\n");
   return out;
 }
 
@@ -59,8 +48,9 @@ std::string kill_hint(int64_t oom_kills) {
 }  // namespace
 
 Error worker_death(int rank, const WorkerEnd& end, const std::string& last_words) {
-  const Crash& crash = end.crash;
+  const LastMoments& last = end.last;
   const std::string who = rank_text(rank, end.pid);
+  if (!end.lost.empty()) return Error(Code::kWorkerLost, cat(who, " was lost: ", end.lost));
   if (!end.broken.empty()) {
     return Error(Code::kWorkerLost,
                  cat(who, " was stopped: it sent what is not a message: ", end.broken));
@@ -72,19 +62,19 @@ Error worker_death(int rank, const WorkerEnd& end, const std::string& last_words
     return Error(Code::kWorkerLost, cat(who, " left early: its process ", to_text(end.status),
                                         " before the train function returned", quoted(last_words)));
   }
-  if (crash.signal == SIGABRT && crash.reason.view() == "std::bad_alloc") {
+  if (last.signal == SIGABRT && last.reason == "std::bad_alloc") {
     return Error(
         Code::kWorkerLost,
         cat(who, " ran out of memory: the system refused what it asked for", address_limit_text(),
-            ": use less memory, or raise the limit", line_text(crash)),
-        crash_stack(crash));
+            ": use less memory, or raise the limit", line_text(last)),
+        crash_stack(last));
   }
   std::string text = cat(who, " was ", to_text(end.status));
   if (end.status.signal == SIGKILL)
     return Error(Code::kWorkerLost, text + kill_hint(end.oom_kills));
-  if (crash.signal == end.status.signal) text += crash_text(crash);
+  if (last.signal == end.status.signal) text += crash_text(last);
   return Error(Code::kWorkerLost, text + quoted(last_words),
-               crash.signal == end.status.signal ? crash_stack(crash) : "");
+               last.signal == end.status.signal ? crash_stack(last) : "");
 }
 
 std::string death_notice(int rank, int pid, int num_workers) {

@@ -1,4 +1,4 @@
-#include "host/loop/channel.h"
+#include "host/loop/frame_channel.h"
 
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -10,7 +10,6 @@
 #include <cstring>
 #include <mutex>
 
-#include "host/base/codec.h"
 #include "host/base/error.h"
 #include "host/base/fault.h"
 #include "host/base/text.h"
@@ -28,7 +27,7 @@ constexpr size_t kBytesARound = size_t{256} << 10;
 
 // What waits to be written. Shared with tasks posted to the loop, which may run after the channel
 // is gone.
-class Channel::Output {
+class FrameChannel::Output {
  public:
   explicit Output(int fd) : fd_(fd) {}
 
@@ -88,15 +87,15 @@ class Channel::Output {
   ByteQueue pending_;
 };
 
-struct Channel::Input {
+struct FrameChannel::Input {
   Poll poll;
   FrameReader frames;
   bool ended = false;
 };
 
-Channel::Channel(Loop& loop, int fd, OnMessage on_message, OnClose on_close)
+FrameChannel::FrameChannel(Loop& loop, int fd, OnFrame on_frame, OnClose on_close)
     : loop_(loop),
-      on_message_(std::move(on_message)),
+      on_frame_(std::move(on_frame)),
       on_close_(std::move(on_close)),
       output_(std::make_shared<Output>(fd)),
       input_(new Input{.poll = Poll(loop, fd, [this](int events) { on_ready(events); }),
@@ -104,11 +103,11 @@ Channel::Channel(Loop& loop, int fd, OnMessage on_message, OnClose on_close)
   input_->poll.start(UV_READABLE);
 }
 
-Channel::~Channel() { close(); }
+FrameChannel::~FrameChannel() { close(); }
 
-bool Channel::send(const Value& message) {
+bool FrameChannel::send(std::string_view body) {
   fault_point("channel.send");
-  const Output::Sent sent = output_->send(to_frame(encode(message)));
+  const Output::Sent sent = output_->send(to_frame(body));
   if (sent == Output::Sent::kPart) {
     loop_.post([this, alive = std::weak_ptr(output_)] {
       if (!alive.expired() && !input_->ended) input_->poll.start(UV_READABLE | UV_WRITABLE);
@@ -117,29 +116,29 @@ bool Channel::send(const Value& message) {
   return sent != Output::Sent::kClosed;
 }
 
-Channel::Flushed Channel::flush(std::chrono::milliseconds timeout) {
+FrameChannel::Flushed FrameChannel::flush(std::chrono::milliseconds timeout) {
   return output_->flush(timeout);
 }
 
 // Not what comes meanwhile: the other end may send for ever.
-void Channel::drain() {
+void FrameChannel::drain() {
   int waiting = 0;
   if (input_->ended || ioctl(input_->poll.fd(), FIONREAD, &waiting) != 0) return;
   read(static_cast<size_t>(waiting) + 1);
 }
 
-void Channel::close() {
+void FrameChannel::close() {
   input_->ended = true;
   output_->close();
   input_->poll.close();
 }
 
-void Channel::on_ready(int events) {
+void FrameChannel::on_ready(int events) {
   if ((events & UV_WRITABLE) != 0 && !output_->write_more()) input_->poll.start(UV_READABLE);
   if ((events & UV_READABLE) != 0) read(kBytesARound);
 }
 
-void Channel::read(size_t most) {
+void FrameChannel::read(size_t most) {
   std::array<char, 65536> buffer;
   size_t done = 0;
   try {
@@ -154,7 +153,7 @@ void Channel::read(size_t most) {
         auto body = input_->frames.next();
         if (!body) break;
         fault_point("channel.read");
-        on_message_(decode(*body));
+        on_frame_(std::move(*body));
       }
     }
   } catch (const Error& e) {
@@ -162,7 +161,7 @@ void Channel::read(size_t most) {
   }
 }
 
-void Channel::finish(const std::string& reason) {
+void FrameChannel::finish(const std::string& reason) {
   if (input_->ended) return;
   close();
   on_close_(reason);

@@ -1,0 +1,203 @@
+// host/node/messages.h: what the controller and the agent of another host say to each other.
+//
+// Each message names its attempt: what is late belongs to none and is dropped. What workers and the
+// controller say to each other is passed on as it is, in `frame`. Who receives what:
+// NodeHost::kRoutes, RemoteNode::kRoutes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "host/base/error.h"
+#include "host/loop/messages/record.h"
+#include "host/node/node.h"
+
+namespace rtrain::message {
+
+// Start these workers.
+struct StartWorkers {
+  static constexpr std::string_view kType = "start_workers";
+  int attempt = 1;
+  int first_rank = 0;
+  int num_workers = 1;
+  int threads = 0;
+  double gpu_sample_s = 5;
+  List env = {};  // name and value in turn
+
+  static constexpr std::tuple kFields{required("attempt", &StartWorkers::attempt),
+                                      required("first_rank", &StartWorkers::first_rank),
+                                      required("num_workers", &StartWorkers::num_workers),
+                                      required("threads", &StartWorkers::threads),
+                                      required("gpu_sample", &StartWorkers::gpu_sample_s),
+                                      required("env", &StartWorkers::env)};
+};
+
+struct ToRank {
+  static constexpr std::string_view kType = "to_rank";
+  int attempt = 1;
+  int rank = 0;
+  std::string frame;
+
+  static constexpr std::tuple kFields{required("attempt", &ToRank::attempt),
+                                      required("rank", &ToRank::rank),
+                                      required("frame", &ToRank::frame)};
+};
+
+// The rank has taken its page.
+struct Attached {
+  static constexpr std::string_view kType = "attached";
+  int attempt = 1;
+  int rank = 0;
+
+  static constexpr std::tuple kFields{required("attempt", &Attached::attempt),
+                                      required("rank", &Attached::rank)};
+};
+
+struct HoldOutput {
+  static constexpr std::string_view kType = "hold_output";
+  int attempt = 1;
+  bool held = false;
+
+  static constexpr std::tuple kFields{required("attempt", &HoldOutput::attempt),
+                                      required("held", &HoldOutput::held)};
+};
+
+// SIGKILL to the workers; with a rank to that one alone, which has sent what makes no sense.
+struct KillWorkers {
+  static constexpr std::string_view kType = "kill_workers";
+  int attempt = 1;
+  std::optional<int> rank = {};
+  std::string reason = {};
+
+  static constexpr std::tuple kFields{required("attempt", &KillWorkers::attempt),
+                                      optional("rank", &KillWorkers::rank),
+                                      optional("reason", &KillWorkers::reason)};
+};
+
+// The attempt is over.
+struct CloseWorkers {
+  static constexpr std::string_view kType = "close_workers";
+  int attempt = 1;
+
+  static constexpr std::tuple kFields{required("attempt", &CloseWorkers::attempt)};
+};
+
+using ToNode =
+    std::variant<StartWorkers, ToRank, Attached, HoldOutput, KillWorkers, CloseWorkers>;
+
+struct Spawned {
+  static constexpr std::string_view kType = "spawned";
+  int attempt = 1;
+  int rank = 0;
+  double now_s = 0;  // of the agent's monotonic clock
+  SpawnedWorker worker;
+
+  static constexpr std::tuple kFields{
+      required("attempt", &Spawned::attempt), required("rank", &Spawned::rank),
+      required("now", &Spawned::now_s), required("worker", &Spawned::worker)};
+};
+
+struct SpawnFailed {
+  static constexpr std::string_view kType = "spawn_failed";
+  int attempt = 1;
+  int rank = 0;
+  Error error{Code::kInternal, ""};
+  bool is_transient = false;
+
+  static constexpr std::tuple kFields{required("attempt", &SpawnFailed::attempt),
+                                      required("rank", &SpawnFailed::rank),
+                                      required("error", &SpawnFailed::error),
+                                      optional("is_transient", &SpawnFailed::is_transient)};
+};
+
+struct FromRank {
+  static constexpr std::string_view kType = "from_rank";
+  int attempt = 1;
+  int rank = 0;
+  std::string frame;
+
+  static constexpr std::tuple kFields{required("attempt", &FromRank::attempt),
+                                      required("rank", &FromRank::rank),
+                                      required("frame", &FromRank::frame)};
+};
+
+struct Printed {
+  static constexpr std::string_view kType = "printed";
+  int attempt = 1;
+  int rank = 0;
+  OutputStream stream = OutputStream::kStdout;
+  std::string bytes;
+
+  static constexpr std::tuple kFields{
+      required("attempt", &Printed::attempt), required("rank", &Printed::rank),
+      required("stream", &Printed::stream), required("bytes", &Printed::bytes)};
+};
+
+struct Dying {
+  static constexpr std::string_view kType = "dying";
+  int attempt = 1;
+  int rank = 0;
+
+  static constexpr std::tuple kFields{required("attempt", &Dying::attempt),
+                                      required("rank", &Dying::rank)};
+};
+
+struct Gone {
+  static constexpr std::string_view kType = "gone";
+  int attempt = 1;
+  int rank = 0;
+  int pid = 0;
+  int exit_code = 0;
+  int signal = 0;
+  bool is_known = true;  // as ExitStatus has it
+  std::string broken = {};
+  LastMoments last = {};
+  int64_t oom_kills = 0;
+
+  static constexpr std::tuple kFields{
+      required("attempt", &Gone::attempt),     required("rank", &Gone::rank),
+      required("pid", &Gone::pid),             required("exit_code", &Gone::exit_code),
+      required("signal", &Gone::signal),       required("is_known", &Gone::is_known),
+      optional("broken", &Gone::broken),       required("last", &Gone::last),
+      optional("oom_kills", &Gone::oom_kills),
+  };
+};
+
+// What all ranks of the node show, in their order.
+struct NodeFacts {
+  static constexpr std::string_view kType = "facts";
+  int attempt = 1;
+  int64_t copied_bytes = 0;
+  std::vector<RankFacts> ranks = {};
+
+  static constexpr std::tuple kFields{required("attempt", &NodeFacts::attempt),
+                                      required("copied_bytes", &NodeFacts::copied_bytes),
+                                      required("ranks", &NodeFacts::ranks)};
+};
+
+struct DeviceSeries {
+  static constexpr std::string_view kType = "device_series";
+  int attempt = 1;
+  int rank = 0;
+  Series series;
+
+  static constexpr std::tuple kFields{required("attempt", &DeviceSeries::attempt),
+                                      required("rank", &DeviceSeries::rank),
+                                      required("series", &DeviceSeries::series)};
+};
+
+struct DeviceFailed {
+  static constexpr std::string_view kType = "device_failed";
+  int attempt = 1;
+  DeviceFault fault;
+
+  static constexpr std::tuple kFields{required("attempt", &DeviceFailed::attempt),
+                                      required("fault", &DeviceFailed::fault)};
+};
+
+using FromNode = std::variant<Spawned, SpawnFailed, FromRank, Printed, Dying, Gone, NodeFacts,
+                              DeviceSeries, DeviceFailed>;
+
+}  // namespace rtrain::message

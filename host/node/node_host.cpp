@@ -1,0 +1,137 @@
+#include "host/node/node_host.h"
+
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+
+NodeHost::NodeHost(Loop& loop, NodeFiles files, const WorkerPlaces& places, Send send,
+                   std::chrono::milliseconds facts)
+    : loop_(loop),
+      files_(files),
+      places_(places),
+      send_(std::move(send)),
+      facts_every_(facts),
+      facts_timer_(loop, [this] { send_facts(); }) {}
+
+const Routes<message::ToNode, NodeHost> NodeHost::kRoutes{
+    on<message::StartWorkers>([](NodeHost& n, const auto& m) { n.start(m); }),
+    on<message::ToRank>([](NodeHost& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.node_->send(m.rank, m.frame);
+    }),
+    on<message::Attached>([](NodeHost& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.node_->set_attached(m.rank);
+    }),
+    on<message::HoldOutput>([](NodeHost& n, const auto& m) {
+      n.holds_for_controller_ = m.held;
+      n.apply_hold();
+    }),
+    on<message::KillWorkers>([](NodeHost& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.kill(m);
+    }),
+    on<message::CloseWorkers>([](NodeHost& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.node_->close();
+    }),
+};
+
+void NodeHost::receive(Value message) { kRoutes.deliver(*this, std::move(message)); }
+
+void NodeHost::start(const message::StartWorkers& start) {
+  order_ = {.attempt = start.attempt,
+            .first_rank = start.first_rank,
+            .num_workers = start.num_workers,
+            .threads = start.threads,
+            .gpu_sample_s = start.gpu_sample_s};
+  for (size_t i = 0; i + 1 < start.env.size(); i += 2) {
+    order_.env.emplace_back(start.env[i].as_string(), start.env[i + 1].as_string());
+  }
+  holds_for_controller_ = false;
+  running_ = 0;
+  node_.reset();
+  node_ = std::make_unique<LocalNode>(loop_, order_, files_, places_, *this);
+  apply_hold();
+  node_->spawn();
+  facts_timer_.start(facts_every_);
+}
+
+void NodeHost::kill(const message::KillWorkers& kill) {
+  kill.rank ? node_->refuse(*kill.rank, kill.reason) : node_->kill();
+}
+
+void NodeHost::kill() {
+  if (node_) node_->kill();
+}
+
+void NodeHost::hold_output(bool held) {
+  holds_for_link_ = held;
+  apply_hold();
+}
+
+void NodeHost::apply_hold() {
+  if (node_) node_->hold_output(holds_for_link_ || holds_for_controller_);
+}
+
+void NodeHost::send_facts() {
+  if (!is_busy()) return;
+  facts_timer_.start(facts_every_);
+  message::NodeFacts facts{.attempt = order_.attempt,
+                           .copied_bytes = static_cast<int64_t>(node_->copied_bytes())};
+  for (int i = 0; i < order_.num_workers; ++i) {
+    facts.ranks.push_back(node_->facts(order_.first_rank + i));
+  }
+  send_(std::move(facts));
+}
+
+void NodeHost::on_spawned(int rank, const SpawnedWorker& worker) {
+  ++running_;
+  send_(message::Spawned{
+      .attempt = order_.attempt, .rank = rank, .now_s = monotonic_s(), .worker = worker});
+}
+
+void NodeHost::on_spawn_failed(int rank, const Error& error, bool is_transient) {
+  send_(message::SpawnFailed{
+      .attempt = order_.attempt, .rank = rank, .error = error, .is_transient = is_transient});
+}
+
+void NodeHost::on_frame(int rank, std::string frame) {
+  send_(message::FromRank{.attempt = order_.attempt, .rank = rank, .frame = std::move(frame)});
+}
+
+void NodeHost::on_output(int rank, OutputStream stream, std::string_view bytes) {
+  send_(message::Printed{
+      .attempt = order_.attempt, .rank = rank, .stream = stream, .bytes = std::string(bytes)});
+}
+
+// What the ranks have said before comes first: that it has returned, or why it ends.
+void NodeHost::on_dying(int rank) {
+  node_->drain();
+  send_(message::Dying{.attempt = order_.attempt, .rank = rank});
+}
+
+void NodeHost::on_gone(int rank, const WorkerEnd& end) {
+  --running_;
+  node_->drain();
+  send_(message::Gone{.attempt = order_.attempt,
+                      .rank = rank,
+                      .pid = end.pid,
+                      .exit_code = end.status.exit_code,
+                      .signal = end.status.signal,
+                      .is_known = end.status.is_known,
+                      .broken = end.broken,
+                      .last = end.last,
+                      .oom_kills = end.oom_kills});
+}
+
+void NodeHost::on_series(SeriesChunk chunk) {
+  send_(message::DeviceSeries{.attempt = order_.attempt,
+                              .rank = static_cast<int>(chunk.rank),
+                              .series = std::move(chunk)});
+}
+
+void NodeHost::on_device_fault(const DeviceFault& fault) {
+  send_(message::DeviceFailed{.attempt = order_.attempt, .fault = fault});
+}
+
+}  // namespace rtrain

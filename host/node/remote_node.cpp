@@ -1,0 +1,143 @@
+#include "host/node/remote_node.h"
+
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+
+RemoteNode::RemoteNode(NodeOrder order, Send send, NodeDelegate& delegate)
+    : order_(std::move(order)),
+      send_(std::move(send)),
+      delegate_(delegate),
+      ranks_(static_cast<size_t>(order_.num_workers)) {}
+
+const RemoteNode::Rank& RemoteNode::at(int rank) const {
+  const int place = rank - order_.first_rank;
+  if (place < 0 || place >= order_.num_workers) {
+    throw Error(Code::kArgument, cat("rank ", rank, " is of another node"));
+  }
+  return ranks_[static_cast<size_t>(place)];
+}
+
+RemoteNode::Rank& RemoteNode::at(int rank) {
+  return const_cast<Rank&>(std::as_const(*this).at(rank));
+}
+
+void RemoteNode::spawn() {
+  message::StartWorkers start{.attempt = order_.attempt,
+                              .first_rank = order_.first_rank,
+                              .num_workers = order_.num_workers,
+                              .threads = order_.threads,
+                              .gpu_sample_s = order_.gpu_sample_s};
+  for (const auto& [name, value] : order_.env) {
+    start.env.emplace_back(name);
+    start.env.emplace_back(value);
+  }
+  send_(std::move(start));
+}
+
+void RemoteNode::send(int rank, std::string_view frame) {
+  if (at(rank).is_gone) return;
+  send_(message::ToRank{
+      .attempt = order_.attempt, .rank = rank, .frame = std::string(frame)});
+}
+
+void RemoteNode::set_attached(int rank) {
+  send_(message::Attached{.attempt = order_.attempt, .rank = rank});
+}
+
+void RemoteNode::hold_output(bool held) {
+  if (std::exchange(holds_output_, held) == held) return;
+  send_(message::HoldOutput{.attempt = order_.attempt, .held = held});
+}
+
+const Routes<message::FromNode, RemoteNode> RemoteNode::kRoutes{
+    on<message::Spawned>([](RemoteNode& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.on_spawned(m);
+    }),
+    on<message::SpawnFailed>([](RemoteNode& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.delegate_.on_spawn_failed(m.rank, m.error, m.is_transient);
+    }),
+    on<message::FromRank>([](RemoteNode& n, auto m) {
+      if (n.is_mine(m.attempt)) n.on_frame(std::move(m));
+    }),
+    on<message::Printed>([](RemoteNode& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.delegate_.on_output(m.rank, m.stream, m.bytes);
+    }),
+    on<message::Dying>([](RemoteNode& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.delegate_.on_dying(m.rank);
+    }),
+    on<message::Gone>([](RemoteNode& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.on_gone(m);
+    }),
+    on<message::NodeFacts>([](RemoteNode& n, auto m) {
+      if (n.is_mine(m.attempt)) n.on_facts(std::move(m));
+    }),
+    on<message::DeviceSeries>([](RemoteNode& n, auto m) {
+      if (n.is_mine(m.attempt)) {
+        n.delegate_.on_series(SeriesChunk{std::move(m.series), m.attempt, m.rank});
+      }
+    }),
+    on<message::DeviceFailed>([](RemoteNode& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.delegate_.on_device_fault(m.fault);
+    }),
+};
+
+void RemoteNode::receive(Value message) { kRoutes.deliver(*this, std::move(message)); }
+
+// The offset stays what it is for the attempt: times of one wait are compared with each other.
+void RemoteNode::on_spawned(const message::Spawned& spawned) {
+  if (!has_clock_) clock_offset_s_ = monotonic_s() - spawned.now_s;
+  has_clock_ = true;
+  at(spawned.rank).pid = spawned.worker.pid;
+  delegate_.on_spawned(spawned.rank, spawned.worker);
+}
+
+void RemoteNode::on_frame(message::FromRank frame) {
+  try {
+    delegate_.on_frame(frame.rank, std::move(frame.frame));
+  } catch (const Error& e) {
+    send_(message::KillWorkers{
+        .attempt = order_.attempt, .rank = frame.rank, .reason = e.message()});
+  }
+}
+
+void RemoteNode::on_gone(const message::Gone& gone) {
+  Rank& rank = at(gone.rank);
+  if (std::exchange(rank.is_gone, true)) return;
+  delegate_.on_gone(gone.rank, {.pid = gone.pid,
+                                .status = {gone.exit_code, gone.signal, gone.is_known},
+                                .broken = gone.broken,
+                                .last = gone.last,
+                                .oom_kills = gone.oom_kills});
+}
+
+void RemoteNode::lose(const std::string& reason) {
+  for (int i = 0; i < order_.num_workers; ++i) {
+    Rank& rank = ranks_[static_cast<size_t>(i)];
+    if (rank.pid == 0 || std::exchange(rank.is_gone, true)) continue;
+    delegate_.on_gone(order_.first_rank + i,
+                      {.pid = rank.pid, .is_child = false, .status = {}, .broken = {}, .lost = reason});
+  }
+}
+
+void RemoteNode::on_facts(message::NodeFacts facts) {
+  if (facts.ranks.size() != ranks_.size()) {
+    throw Error(Code::kArgument, cat("facts of ", facts.ranks.size(), " ranks, the node has ",
+                                     ranks_.size()));
+  }
+  copied_bytes_ = static_cast<uint64_t>(facts.copied_bytes);
+  for (size_t i = 0; i < ranks_.size(); ++i) {
+    ranks_[i].facts = on_this_clock(std::move(facts.ranks[i]));
+  }
+}
+
+RankFacts RemoteNode::on_this_clock(RankFacts facts) const {
+  if (facts.wait) facts.wait->since_s += clock_offset_s_;
+  if (facts.device) facts.device->since_s += clock_offset_s_;
+  return facts;
+}
+
+}  // namespace rtrain

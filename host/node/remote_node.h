@@ -1,0 +1,71 @@
+// host/node/remote_node.h: the node that the agent of another host is, as the controller sees it.
+//
+// It says to the agent what it is told, and to its delegate what the agent says: a NodeHost is at
+// the other end. Facts are the agent's last ones, times on this host's clock.
+//
+// Belongs to the control thread. It must not be destroyed from inside a call of its delegate.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host/loop/messages/routes.h"
+#include "host/node/messages.h"
+#include "host/node/node.h"
+
+namespace rtrain {
+
+class RemoteNode : public Node {
+ public:
+  using Send = std::function<void(const message::ToNode& message)>;
+
+  RemoteNode(NodeOrder order, Send send, NodeDelegate& delegate);
+
+  // What the agent has said. Throws Error(kArgument) for what makes no sense.
+  void receive(Value message);
+  // The host is gone, as it seems: so are its workers.
+  void lose(const std::string& reason);
+
+  void spawn() override;
+  void send(int rank, std::string_view frame) override;
+  void set_attached(int rank) override;
+  // What has arrived is with the delegate already.
+  void drain() override {}
+  void hold_output(bool held) override;
+  void kill() override { send_(message::KillWorkers{.attempt = order_.attempt}); }
+  void close() override { send_(message::CloseWorkers{.attempt = order_.attempt}); }
+  RankFacts facts(int rank) const override { return at(rank).facts; }
+  uint64_t copied_bytes() const override { return copied_bytes_; }
+  double clock_offset_s() const override { return clock_offset_s_; }
+
+  // Who receives what the agent says.
+  static const Routes<message::FromNode, RemoteNode> kRoutes;
+
+ private:
+  struct Rank {
+    int pid = 0;  // 0: it was not started
+    bool is_gone = false;
+    RankFacts facts;
+  };
+  const Rank& at(int rank) const;
+  Rank& at(int rank);
+  bool is_mine(int attempt) const { return attempt == order_.attempt; }
+
+  void on_spawned(const message::Spawned& spawned);
+  void on_frame(message::FromRank frame);
+  void on_gone(const message::Gone& gone);
+  void on_facts(message::NodeFacts facts);
+  RankFacts on_this_clock(RankFacts facts) const;
+
+  NodeOrder order_;
+  Send send_;
+  NodeDelegate& delegate_;
+  std::vector<Rank> ranks_;  // from order_.first_rank on
+  bool holds_output_ = false;
+  bool has_clock_ = false;
+  double clock_offset_s_ = 0;
+  uint64_t copied_bytes_ = 0;
+};
+
+}  // namespace rtrain
