@@ -84,8 +84,7 @@ struct CloseWorkers {
   static constexpr std::tuple kFields{required("attempt", &CloseWorkers::attempt)};
 };
 
-using ToNode =
-    std::variant<StartWorkers, ToRank, Attached, HoldOutput, KillWorkers, CloseWorkers>;
+using ToNode = std::variant<StartWorkers, ToRank, Attached, HoldOutput, KillWorkers, CloseWorkers>;
 
 struct Spawned {
   static constexpr std::string_view kType = "spawned";
@@ -106,10 +105,9 @@ struct SpawnFailed {
   Error error{Code::kInternal, ""};
   bool is_transient = false;
 
-  static constexpr std::tuple kFields{required("attempt", &SpawnFailed::attempt),
-                                      required("rank", &SpawnFailed::rank),
-                                      required("error", &SpawnFailed::error),
-                                      optional("is_transient", &SpawnFailed::is_transient)};
+  static constexpr std::tuple kFields{
+      required("attempt", &SpawnFailed::attempt), required("rank", &SpawnFailed::rank),
+      required("error", &SpawnFailed::error), optional("is_transient", &SpawnFailed::is_transient)};
 };
 
 struct FromRank {
@@ -157,10 +155,14 @@ struct Gone {
   int64_t oom_kills = 0;
 
   static constexpr std::tuple kFields{
-      required("attempt", &Gone::attempt),     required("rank", &Gone::rank),
-      required("pid", &Gone::pid),             required("exit_code", &Gone::exit_code),
-      required("signal", &Gone::signal),       required("is_known", &Gone::is_known),
-      optional("broken", &Gone::broken),       required("last", &Gone::last),
+      required("attempt", &Gone::attempt),
+      required("rank", &Gone::rank),
+      required("pid", &Gone::pid),
+      required("exit_code", &Gone::exit_code),
+      required("signal", &Gone::signal),
+      required("is_known", &Gone::is_known),
+      optional("broken", &Gone::broken),
+      required("last", &Gone::last),
       optional("oom_kills", &Gone::oom_kills),
   };
 };

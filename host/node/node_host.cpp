@@ -125,9 +125,8 @@ void NodeHost::on_gone(int rank, const WorkerEnd& end) {
 }
 
 void NodeHost::on_series(SeriesChunk chunk) {
-  send_(message::DeviceSeries{.attempt = order_.attempt,
-                              .rank = static_cast<int>(chunk.rank),
-                              .series = std::move(chunk)});
+  send_(message::DeviceSeries{
+      .attempt = order_.attempt, .rank = static_cast<int>(chunk.rank), .series = std::move(chunk)});
 }
 
 void NodeHost::on_device_fault(const DeviceFault& fault) {

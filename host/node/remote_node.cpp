@@ -40,8 +40,7 @@ void RemoteNode::spawn() {
 
 void RemoteNode::send(int rank, std::string_view frame) {
   if (at(rank).is_gone) return;
-  send_(message::ToRank{
-      .attempt = order_.attempt, .rank = rank, .frame = std::string(frame)});
+  send_(message::ToRank{.attempt = order_.attempt, .rank = rank, .frame = std::string(frame)});
 }
 
 void RemoteNode::set_attached(int rank) {
@@ -99,8 +98,8 @@ void RemoteNode::on_frame(message::FromRank frame) {
   try {
     delegate_.on_frame(frame.rank, std::move(frame.frame));
   } catch (const Error& e) {
-    send_(message::KillWorkers{
-        .attempt = order_.attempt, .rank = frame.rank, .reason = e.message()});
+    send_(
+        message::KillWorkers{.attempt = order_.attempt, .rank = frame.rank, .reason = e.message()});
   }
 }
 
@@ -118,15 +117,16 @@ void RemoteNode::lose(const std::string& reason) {
   for (int i = 0; i < order_.num_workers; ++i) {
     Rank& rank = ranks_[static_cast<size_t>(i)];
     if (rank.pid == 0 || std::exchange(rank.is_gone, true)) continue;
-    delegate_.on_gone(order_.first_rank + i,
-                      {.pid = rank.pid, .is_child = false, .status = {}, .broken = {}, .lost = reason});
+    delegate_.on_gone(
+        order_.first_rank + i,
+        {.pid = rank.pid, .is_child = false, .status = {}, .broken = {}, .lost = reason});
   }
 }
 
 void RemoteNode::on_facts(message::NodeFacts facts) {
   if (facts.ranks.size() != ranks_.size()) {
-    throw Error(Code::kArgument, cat("facts of ", facts.ranks.size(), " ranks, the node has ",
-                                     ranks_.size()));
+    throw Error(Code::kArgument,
+                cat("facts of ", facts.ranks.size(), " ranks, the node has ", ranks_.size()));
   }
   copied_bytes_ = static_cast<uint64_t>(facts.copied_bytes);
   for (size_t i = 0; i < ranks_.size(); ++i) {

@@ -1,6 +1,6 @@
 // host/node/remote_node.h: the node that the agent of another host is, as the controller sees it.
 //
-// It says to the agent what it is told, and to its delegate what the agent says: a NodeHost is at
+// It passes orders on to the agent, and to its delegate what the agent says: a NodeHost is at
 // the other end. Facts are the agent's last ones, times on this host's clock.
 //
 // Belongs to the control thread. It must not be destroyed from inside a call of its delegate.

@@ -65,9 +65,10 @@ class RemoteNodeTest : public testing::Test {
   std::deque<std::string> to_host_;
   std::deque<std::string> to_controller_;
   std::optional<RemoteNode> node_;
-  NodeHost host_{loop_, NodeFiles{}, places_,
-                 [this](const auto& message) { to_controller_.push_back(encode(to_value(message))); },
-                 std::chrono::milliseconds(5)};
+  NodeHost host_{
+      loop_, NodeFiles{}, places_,
+      [this](const auto& message) { to_controller_.push_back(encode(to_value(message))); },
+      std::chrono::milliseconds(5)};
 };
 
 TEST_F(RemoteNodeTest, WorkersOfAnotherHostAreAsThoseOfThisOne) {
