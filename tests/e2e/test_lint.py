@@ -1,5 +1,7 @@
 """scripts/lint: each of its rules fails on what it forbids. The trees are made up: a file or two with one thing wrong."""
 
+import json
+import re
 import subprocess
 
 import pytest
@@ -135,3 +137,52 @@ def test_texts_that_are_right_are_clean(lint):
         "host/engine/a.cpp": "lua_pushcclosure(L, &guarded<&f>, 1);\n",
         "README.md": f"| {'word ' * 15}| `code {'of ' * 20} words` |\n",
     }) == (0, "")
+
+
+@pytest.fixture
+def lint_cpp(lint, tmp_path):
+    """Runs lint-cpp over a tree whose sources a build compiles: exit code, (file:line, check) of what it finds."""
+
+    def run(files):
+        compiled = [{"directory": str(tmp_path), "file": path, "command": f"c++ -I{tmp_path} -std=c++20 -o a.o -c {path}"}
+                    for path in files if path.endswith(".cpp")]
+        code, said = lint("lint-cpp", {**files, "build/compile_commands.json": json.dumps(compiled)})
+        return code, sorted({*re.findall(rf"^{tmp_path}/(\S+:\d+):\d+: error: .*\[([\w-]+)", said, re.MULTILINE)})
+
+    return run
+
+
+@pytest.mark.parametrize("folder", ["base", "arrow", "engine/data", "cuda"])
+def test_a_name_of_the_wrong_case_is_found(lint_cpp, folder):
+    assert lint_cpp({f"host/{folder}/a.h": "#pragma once\nint WrongInHeader();\n",
+                     f"host/{folder}/a.cpp": f'#include "host/{folder}/a.h"\n\nint WrongInSource() {{ return 1; }}\n'}) == (
+        1, [(f"host/{folder}/{place}", "readability-identifier-naming") for place in ("a.cpp:3", "a.h:2")])
+
+
+def test_a_mistake_is_found(lint_cpp):
+    assert lint_cpp({"host/engine/a.cpp": "#include <string>\nint use(std::string);\n\n"
+                                          "int twice(std::string text) {\n  return use(std::move(text)) +\n         use(text);\n}\n"}) == (
+        1, [("host/engine/a.cpp:6", "bugprone-use-after-move")])
+
+
+@pytest.mark.parametrize("definition", ["int size = {};", "  int size = {};", "using Size = int[{}];"])
+def test_files_that_define_the_same_name_are_read_apart(lint_cpp, definition):
+    files = {f"host/engine/{name}.cpp": f"namespace {{\n{definition.format(number)}\n}}\nint {name}Wrong();\n"
+             for number, name in enumerate("abc", 1)}
+    assert lint_cpp(files) == (1, [(f"host/engine/{name}.cpp:4", "readability-identifier-naming") for name in "abc"])
+
+
+def test_cpp_that_does_not_compile_is_named(lint_cpp):
+    assert lint_cpp({"host/engine/a.cpp": "int a();\n", "host/engine/b.cpp": "int b() { return gone; }\n"}) == (
+        1, [("host/engine/b.cpp:1", "clang-diagnostic-error")])
+
+
+def test_cpp_that_is_right_is_clean(lint_cpp):
+    assert lint_cpp({"host/engine/a.cpp": "void zero_(int& value) { value = 0; }\n", "host/cuda/b.cpp": "int size = 1;\n"}) == (0, [])
+
+
+def test_cpp_that_was_not_built_is_named(lint):
+    files = {"host/cuda/a.cpp": "int WrongName();\n"}
+    assert lint("lint-cpp", files) == (1, "lint-cpp: build/compile_commands.json is missing: run scripts/build\n")
+    assert lint("lint-cpp", {**files, "build/compile_commands.json": "[]"}) == (
+        0, "lint-cpp: not built here, so not read: host/cuda\n")

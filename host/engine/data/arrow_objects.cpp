@@ -1,6 +1,6 @@
 #include "host/engine/data/arrow_objects.h"
 
-#include <cstring>
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -24,10 +24,10 @@ const char* kind_name(Kind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-struct Type {
+struct ColumnType {
   Kind kind = Kind::kNull;
-  std::unique_ptr<Type> item;                           // of a list
-  std::map<std::string, std::unique_ptr<Type>> fields;  // of a struct
+  std::unique_ptr<ColumnType> item;                           // of a list
+  std::map<std::string, std::unique_ptr<ColumnType>> fields;  // of a struct
 };
 
 std::optional<Kind> joined(Kind a, Kind b) {
@@ -56,7 +56,7 @@ class Column {
   explicit Column(const std::string& name) : name_(name) {}
 
   // Widens the type so that it holds the value too. Tensors become lists on the way.
-  void widen(Type& type, Tree& value) {
+  void widen(ColumnType& type, Tree& value) {
     if (const auto* tensor = std::get_if<at::Tensor>(&value)) value = tensor_tree(tensor->cpu());
     const Kind kind = kind_of(value);
     const auto both = joined(type.kind, kind);
@@ -65,7 +65,7 @@ class Column {
     }
     type.kind = *both;
     if (auto* list = std::get_if<std::shared_ptr<TreeList>>(&value)) {
-      if (type.item == nullptr) type.item = std::make_unique<Type>();
+      if (type.item == nullptr) type.item = std::make_unique<ColumnType>();
       for (Tree& item : (*list)->items) widen(*type.item, item);
     }
     if (auto* map = std::get_if<std::shared_ptr<TreeMap>>(&value)) widen_fields(type, **map);
@@ -76,12 +76,12 @@ class Column {
     throw Error(Code::kArgument, cat("to_arrow: column '", name_, "': ", what));
   }
 
-  void widen_fields(Type& type, TreeMap& map) {
+  void widen_fields(ColumnType& type, TreeMap& map) {
     for (auto& [key, item] : map.entries) {
       const auto* field = std::get_if<std::string>(&key);
       if (field == nullptr) fail("a table with integer keys that is not a list");
       auto& slot = type.fields[*field];
-      if (slot == nullptr) slot = std::make_unique<Type>();
+      if (slot == nullptr) slot = std::make_unique<ColumnType>();
       widen(*slot, item);
     }
   }
@@ -104,7 +104,7 @@ class Column {
   const std::string& name_;
 };
 
-using Values = std::vector<const Tree*>;
+using Trees = std::vector<const Tree*>;
 
 const Tree kNothing;
 
@@ -114,7 +114,7 @@ at::Tensor new_tensor(int64_t size, at::ScalarType dtype) {
   return empty_tensor({size}, at::TensorOptions().dtype(dtype));
 }
 
-at::Tensor validity(const Values& values, ArrowNode& node) {
+at::Tensor validity(const Trees& values, ArrowNode& node) {
   at::Tensor valid = new_tensor(node.length, at::kBool);
   bool* data = valid.mutable_data_ptr<bool>();
   for (size_t i = 0; i < values.size(); ++i) {
@@ -124,7 +124,7 @@ at::Tensor validity(const Values& values, ArrowNode& node) {
   return node.null_count == 0 ? at::Tensor() : pack_bits(valid);
 }
 
-void fill(const Type& type, const Values& values, ArrowNode& node);
+void fill(const ColumnType& type, const Trees& values, ArrowNode& node);
 
 double number(const Tree& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) return static_cast<double>(*integer);
@@ -132,14 +132,14 @@ double number(const Tree& value) {
 }
 
 template <class T, class Read>
-at::Tensor scalars(const Values& values, at::ScalarType dtype, const Read& read) {
+at::Tensor scalars(const Trees& values, at::ScalarType dtype, const Read& read) {
   at::Tensor out = new_tensor(static_cast<int64_t>(values.size()), dtype);
   T* data = out.mutable_data_ptr<T>();
   for (size_t i = 0; i < values.size(); ++i) data[i] = is_null(values[i]) ? T() : read(*values[i]);
   return out;
 }
 
-void fill_strings(const Values& values, ArrowNode& node) {
+void fill_strings(const Trees& values, ArrowNode& node) {
   at::Tensor offsets = new_tensor(node.length + 1, at::kLong);
   auto* ends = offsets.mutable_data_ptr<int64_t>();
   *ends = 0;
@@ -152,18 +152,16 @@ void fill_strings(const Values& values, ArrowNode& node) {
   auto* to = static_cast<char*>(bytes.mutable_data_ptr());
   for (const Tree* value : values) {
     const auto* text = std::get_if<std::string>(value);
-    if (text == nullptr || text->empty()) continue;
-    std::memcpy(to, text->data(), text->size());
-    to += text->size();
+    if (text != nullptr) to = std::copy(text->begin(), text->end(), to);
   }
   node.buffers.push_back(offsets);
   node.buffers.push_back(bytes);
 }
 
-void fill_lists(const Type& type, const Values& values, ArrowNode& node) {
+void fill_lists(const ColumnType& type, const Trees& values, ArrowNode& node) {
   at::Tensor offsets = new_tensor(node.length + 1, at::kLong);
   auto* ends = offsets.mutable_data_ptr<int64_t>();
-  Values items;
+  Trees items;
   *ends++ = 0;
   for (const Tree* value : values) {
     if (const auto* list = std::get_if<std::shared_ptr<TreeList>>(value)) {
@@ -173,13 +171,13 @@ void fill_lists(const Type& type, const Values& values, ArrowNode& node) {
   }
   node.buffers.push_back(offsets);
   ArrowNode* child = node.add_child("item", "", static_cast<int64_t>(items.size()));
-  const Type nothing;
+  const ColumnType nothing;
   fill(type.item == nullptr ? nothing : *type.item, items, *child);
 }
 
-void fill_fields(const Type& type, const Values& values, ArrowNode& node) {
+void fill_fields(const ColumnType& type, const Trees& values, ArrowNode& node) {
   for (const auto& [name, field] : type.fields) {
-    Values items;
+    Trees items;
     for (const Tree* value : values) {
       const auto* map = std::get_if<std::shared_ptr<TreeMap>>(value);
       const Tree* item = &kNothing;
@@ -193,7 +191,7 @@ void fill_fields(const Type& type, const Values& values, ArrowNode& node) {
   }
 }
 
-void fill(const Type& type, const Values& values, ArrowNode& node) {
+void fill(const ColumnType& type, const Trees& values, ArrowNode& node) {
   constexpr const char* kFormats[] = {"n", "b", "l", "g", "U", "Z", "+L", "+L", "+s"};
   node.format = kFormats[static_cast<size_t>(type.kind)];
   node.length = static_cast<int64_t>(values.size());
@@ -234,7 +232,7 @@ void fill_objects(lua_State* L, int index, const std::string& name, ArrowNode& n
   }
   const int list = lua_gettop(L);
   std::vector<Tree> trees;
-  Type type;
+  ColumnType type;
   Column column(name);
   for (int64_t i = 0; i < count; ++i) {
     lua_rawgeti(L, list, static_cast<int>(i) + 1);
@@ -243,7 +241,7 @@ void fill_objects(lua_State* L, int index, const std::string& name, ArrowNode& n
     column.widen(type, trees.back());
   }
   lua_pop(L, 1);
-  Values values;
+  Trees values;
   for (const Tree& tree : trees) values.push_back(&tree);
   fill(type, values, node);
 }

@@ -67,8 +67,8 @@ std::shared_ptr<Job> JobBoard::choose() {
     const std::shared_ptr<Job> job = it->second;
     ++it;
     if (current_ && *current_ != job->number) continue;
-    if (!job->items.empty()) return job;
-    if (job->is_finished) {
+    if (!job->items_.empty()) return job;
+    if (job->is_finished_) {
       const bool was_current = current_ == job->number;
       erase(job->number);
       if (was_current) it = jobs_.begin();
@@ -80,11 +80,11 @@ std::shared_ptr<Job> JobBoard::choose() {
 }
 
 Values JobBoard::take_item(const std::shared_ptr<Job>& job) {
-  const Job::Item item = std::move(job->items.front());
-  job->items.pop_front();
+  const Job::Item item = std::move(job->items_.front());
+  job->items_.pop_front();
   bytes_ -= item.bytes;
   if (!options_.in_order) current_ = job->number;
-  if (job->is_finished && job->items.empty()) erase(job->number);
+  if (job->is_finished_ && job->items_.empty()) erase(job->number);
   work_.notify_all();
   if (const auto* error = std::get_if<Error>(&item.result)) throw Error(*error);
   return std::get<Values>(item.result);
@@ -103,15 +103,15 @@ JobBoard::Taken JobBoard::next(std::chrono::milliseconds timeout) {
   if (broken_ && !jobs_.empty()) throw Error(*broken_);
   if (in_time) return {Taken::Kind::kNothing, {}};
   job = current_ ? jobs_.at(*current_) : jobs_.begin()->second;
-  return {Taken::Kind::kTimeout, {}, job, job->worker};
+  return {Taken::Kind::kTimeout, {}, job, job->worker_};
 }
 
 void JobBoard::clear() {
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [number, job] : jobs_) {
-      job->is_forgotten = true;
-      job->items.clear();
+      job->is_forgotten_ = true;
+      job->items_.clear();
     }
     jobs_.clear();
     queue_.clear();
@@ -129,7 +129,7 @@ size_t JobBoard::in_flight() const {
 BoardStats JobBoard::stats() const {
   const std::lock_guard lock(mutex_);
   BoardStats out{stats_, owner_wait_, jobs_.size(), 0, bytes_};
-  for (const auto& [number, job] : jobs_) out.results_waiting += job->items.size();
+  for (const auto& [number, job] : jobs_) out.results_waiting += job->items_.size();
   return out;
 }
 
@@ -155,7 +155,7 @@ bool JobBoard::has_left(int worker) const {
 
 // Whether the owner, in next(), cannot go on before this job has another result.
 bool JobBoard::is_awaited(const Job& job) const {
-  if (!job.items.empty()) return false;
+  if (!job.items_.empty()) return false;
   if (options_.in_order) return !jobs_.empty() && jobs_.begin()->first == job.number;
   return current_ == job.number;
 }
@@ -181,7 +181,7 @@ std::shared_ptr<Job> JobBoard::take(int worker) {
   if (stopping_) return nullptr;
   std::shared_ptr<Job> job = queue_.front();
   queue_.pop_front();
-  job->worker = worker;
+  job->worker_ = worker;
   busy_since_[static_cast<size_t>(worker)] = Clock::now();
   return job;
 }
@@ -189,15 +189,15 @@ std::shared_ptr<Job> JobBoard::take(int worker) {
 bool JobBoard::add(Job& job, Job::Item item, bool is_last) {
   {
     const std::lock_guard lock(mutex_);
-    WorkerStats& stats = stats_[static_cast<size_t>(*job.worker)];
-    auto& since = busy_since_[static_cast<size_t>(*job.worker)];
+    WorkerStats& stats = stats_[static_cast<size_t>(*job.worker_)];
+    auto& since = busy_since_[static_cast<size_t>(*job.worker_)];
     const auto now = Clock::now();
     stats.busy += now - std::exchange(since, now);
-    if (job.is_forgotten || stopping_) return false;
+    if (job.is_forgotten_ || stopping_) return false;
     stats.results += 1;
     bytes_ += item.bytes;
-    job.items.push_back(std::move(item));
-    job.is_finished = is_last;
+    job.items_.push_back(std::move(item));
+    job.is_finished_ = is_last;
   }
   done_.notify_all();
   return true;
@@ -218,17 +218,17 @@ void JobBoard::publish_last(Job& job, Error error) { add(job, {std::move(error),
 bool JobBoard::has_room(Job& job, int worker) {
   Lock lock(mutex_);
   const auto start = Clock::now();
-  work_.wait(lock, [&] { return stopping_ || job.is_forgotten || may_make(job); });
+  work_.wait(lock, [&] { return stopping_ || job.is_forgotten_ || may_make(job); });
   const auto now = Clock::now();
   stats_[static_cast<size_t>(worker)].blocked += now - start;
   busy_since_[static_cast<size_t>(worker)] = now;
-  return !stopping_ && !job.is_forgotten;
+  return !stopping_ && !job.is_forgotten_;
 }
 
 void JobBoard::finish(Job& job) {
   {
     const std::lock_guard lock(mutex_);
-    job.is_finished = true;
+    job.is_finished_ = true;
   }
   done_.notify_all();
 }

@@ -56,10 +56,10 @@ struct Job {
   Job(uint64_t job_number, Tree job_request)
       : number(job_number), request(std::move(job_request)) {}
 
-  std::deque<Item> items;  // made and not taken
-  std::optional<int> worker;
-  bool is_finished = false;   // no result follows those in `items`
-  bool is_forgotten = false;  // by clear(): nobody wants its results
+  std::deque<Item> items_;  // made and not taken
+  std::optional<int> worker_;
+  bool is_finished_ = false;   // no result follows those in `items_`
+  bool is_forgotten_ = false;  // by clear(): nobody wants its results
 };
 
 struct WorkerStats {

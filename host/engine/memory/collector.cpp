@@ -102,14 +102,14 @@ bool collect_all(Vm& vm, lua_State* L) {
 }
 
 CollectableCall::CollectableCall(Vm& vm, lua_State* L)
-    : vm_before_(collectable.vm), L_before_(collectable.L) {
+    : vm_before_(collectable.vm), lua_before_(collectable.L) {
   collectable.vm = &vm;
   collectable.L = L;
 }
 
 CollectableCall::~CollectableCall() {
   collectable.vm = vm_before_;
-  collectable.L = L_before_;
+  collectable.L = lua_before_;
 }
 
 bool free_device_memory() {

@@ -52,7 +52,7 @@ class CollectableCall {
 
  private:
   Vm* vm_before_;
-  lua_State* L_before_;
+  lua_State* lua_before_;
 };
 
 // What LibTorch's CUDA allocator calls then. Whether memory may have become free.

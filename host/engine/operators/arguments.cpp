@@ -226,7 +226,7 @@ Arguments::Fit Arguments::assign(const Overload& overload, Slots& slots,
 
 bool Arguments::gather(int first, Stack& stack) const {
   c10::List<int64_t> out;
-  out.reserve(static_cast<size_t>(positional_ - first + 1));
+  out.reserve(static_cast<size_t>(positional_ - first) + 1);
   for (int i = first; i <= positional_; ++i) {
     const auto item = to_int(L_, i);
     if (!item) return false;

@@ -49,7 +49,7 @@ Vm& vm(lua_State* L) {
 Vm& create_vm(lua_State* L, const HostApi* host) {
   if (operators != host->operators) operators = host->operators;
   lua_pushlightuserdata(L, const_cast<char*>(&kVmKey));
-  auto** slot = static_cast<Vm**>(lua_newuserdata(L, sizeof(Vm*)));
+  auto** slot = static_cast<Vm**>(lua_newuserdata(L, sizeof(void*)));
   *slot = new Vm();
   lua_createtable(L, 0, 1);
   push_function<&close_vm>(L);
