@@ -79,6 +79,17 @@ function ordered.keys_of(map)
   return keys
 end
 
+---The keys of any table that are strings, as keys_of has them.
+---@param map table
+---@return string[] names
+function ordered.names_of(map)
+  local names = {}
+  for _, key in ipairs(ordered.keys_of(map)) do
+    if type(key) == 'string' then names[#names + 1] = key end
+  end
+  return names
+end
+
 ---Iterates over key, value in the order of addition. Deleting keys during the walk is allowed; added ones are not
 ---seen.
 ---@param map table

@@ -5,16 +5,6 @@ local ordered = require 'base.ordered'
 
 local overrides = {}
 
-local function keys_of(map)
-  if ordered.is(map) then return ordered.keys(map) end
-  local keys = {}
-  for key in next, map do
-    if type(key) == 'string' then keys[#keys + 1] = key end
-  end
-  table.sort(keys)
-  return keys
-end
-
 local function copy(value)
   if type(value) ~= 'table' then return value end
   if ordered.is(value) then
@@ -53,7 +43,7 @@ function overrides.typed(option, text, old)
   if type(old) == 'boolean' then return to_boolean(option, text) end
   if type(old) == 'string' then return text end
   if #old == 0 then
-    refuse(option, ("the script's value is a table: name a field in it%s"):format(errors.suggestion('', keys_of(old))))
+    refuse(option, ("the script's value is a table: name a field in it%s"):format(errors.suggestion('', ordered.names_of(old))))
   end
   text = text:match '^%s*[%[{](.*)[%]}]%s*$' or text  -- as Python or Lua writes a list
   local list = {}
@@ -72,7 +62,7 @@ local function set(config, key, text)
     end
     if old == nil or type(at) ~= 'table' then
       refuse('--set ' .. key, ("train_loop_config has no '%s'%s"):format(table.concat(parts, '.', 1, i),
-        errors.suggestion(part, type(at) == 'table' and keys_of(at) or {})))
+        errors.suggestion(part, type(at) == 'table' and ordered.names_of(at) or {})))
     end
     if i == #parts then
       at[part] = overrides.typed('--set ' .. key, text, old)

@@ -24,6 +24,12 @@ function TestOrdered:test_deleted_key_moves_to_the_end_when_added_again()
   lu.assertEquals(ordered.keys(m), {'c', 'a', 'b'})
 end
 
+function TestOrdered:test_the_names_of_any_table_are_its_keys_that_are_strings()
+  lu.assertEquals(ordered.names_of{b = 1, a = 2, [3] = 4}, {'a', 'b'})
+  lu.assertEquals(ordered.names_of(ordered.new{{'b', 1}, {7, 2}, {'a', 3}}), {'b', 'a'})
+  lu.assertEquals(ordered.names_of{}, {})
+end
+
 function TestOrdered:test_items_walks_in_order_and_allows_deletion()
   local m = ordered.new{{'a', 1}, {'b', 2}, {'c', 3}}
   local seen = {}

@@ -4,6 +4,7 @@
 local bytecode = require 'base.errors.bytecode'
 local class = require 'base.class'
 local errors = require 'base.errors'
+local frame = require 'base.errors.frame'
 local ordered = require 'base.ordered'
 local pythonisms = require 'base.errors.pythonisms'
 
@@ -13,21 +14,6 @@ local error_hint = {}
 local MAX_KEYS = 12
 
 local MODULES = {torch = 'torch', nn = 'torch.nn', F = 'torch.nn.functional', optim = 'torch.optim', train = 'rtrain'}
-
--- Without effects: what lies in the table, or what a class gives its objects.
-local function field(object, name)
-  if class.of(object) or class.is_class(object) then return object[name] end
-  return type(object) == 'table' and rawget(object, name) or nil
-end
-
-local function variables_of(level)
-  local variables = {}
-  for i = 1, math.huge do
-    local name, value = debug.getlocal(level + 1, i)
-    if name == nil or name == '(*temporary)' then return variables end
-    variables[i] = {name, value}
-  end
-end
 
 local function add_names(names, from)
   for name in next, from do
@@ -40,9 +26,7 @@ end
 local function names_of(object)
   local names, of = {}, class.of(object) or class.is_class(object) and object or nil
   if of == nil then
-    for _, key in ipairs(ordered.keys_of(object)) do
-      if type(key) == 'string' then names[#names + 1] = key end
-    end
+    names = ordered.names_of(object)
     return names, names
   end
   local listed
@@ -69,8 +53,8 @@ end
 
 -- Of a field or method that is nil: what its object has.
 local function of_field(level, name)
-  local frame = debug.getinfo(level + 1, 'fl')
-  for _, owner in ipairs(bytecode.owners(frame.func, frame.currentline, name, variables_of(level + 1), field)) do
+  local running = debug.getinfo(level + 1, 'fl')
+  for _, owner in ipairs(bytecode.owners(running.func, running.currentline, name, frame.variables(level + 1), frame.field)) do
     local object, text = owner[1], owner[2]
     local is_table = type(object) == 'table' and (getmetatable(object) == nil or ordered.is(object))
     if is_table or class.of(object) then return absent_text(object, text, name) end
@@ -79,8 +63,8 @@ end
 
 -- Of `for i = 1, config.epoch do`: the field on that line that is nil.
 local function of_limit(level)
-  local frame = debug.getinfo(level + 1, 'fl')
-  for _, owner in ipairs(bytecode.owners(frame.func, frame.currentline, nil, variables_of(level + 1), field)) do
+  local running = debug.getinfo(level + 1, 'fl')
+  for _, owner in ipairs(bytecode.owners(running.func, running.currentline, nil, frame.variables(level + 1), frame.field)) do
     local object, text, _, name = unpack(owner)
     local is_table = type(object) == 'table' and (getmetatable(object) == nil or ordered.is(object))
     if is_table and rawget(object, name) == nil then return absent_text(object, text, name) end
@@ -100,7 +84,7 @@ end
 
 -- Of a value that was called: a `for` over a table.
 local function of_called_table(level)
-  for _, variable in ipairs(variables_of(level + 1)) do
+  for _, variable in ipairs(frame.variables(level + 1)) do
     if variable[1] == '(for generator)' and type(variable[2]) == 'table' then
       return #variable[2] > 0 and 'a list is walked with for i, value in ipairs(list) do'
         or 'a table is walked with for key, value in pairs(t) do'

@@ -4,6 +4,7 @@
 
 local bytecode = require 'base.errors.bytecode'
 local class = require 'base.class'
+local frame = require 'base.errors.frame'
 
 local method_call = {}
 
@@ -12,15 +13,10 @@ local MAX_FRAMES = 40
 -- Values of a C function's frame among which its object would be.
 local C_SLOTS = 3
 
-local function is_users(fn)
-  local info = debug.getinfo(fn, 'S')
-  return info.what ~= 'C' and info.source:sub(1, 10) ~= '@rtrain://'
-end
-
--- Of namespaces nothing: they may load a module when they are asked.
+-- Tensors have their methods too.
 local function field(object, name)
-  if class.of(object) or class.is_class(object) or type(object) == 'userdata' then return object[name] end
-  return type(object) == 'table' and rawget(object, name) or nil
+  if type(object) == 'userdata' then return object[name] end
+  return frame.field(object, name)
 end
 
 -- Whether the function is the object's method of that name: its class has it, and it has a `self`.
@@ -38,15 +34,6 @@ local function first_values(level, count)
   return values
 end
 
-local function variables_of(level)
-  local variables = {}
-  for i = 1, math.huge do
-    local name, value = debug.getlocal(level + 1, i)
-    if name == nil or name == '(*temporary)' then return variables end
-    variables[i] = {name, value}
-  end
-end
-
 -- Whether the call has an object in its first place, so that the dot was meant.
 local function has_self(object, values, is_c)
   for i = 1, is_c and C_SLOTS or 1 do
@@ -58,7 +45,7 @@ end
 -- The message for the frame at the level, which `caller` has called by the name of a field.
 local function message_of(level, running, caller)
   local is_c = debug.getinfo(running.func, 'S').what == 'C'
-  local values, variables = first_values(level, C_SLOTS), variables_of(level + 1)
+  local values, variables = first_values(level, C_SLOTS), frame.variables(level + 1)
   for _, owner in ipairs(bytecode.owners(caller.func, caller.currentline, running.name, variables, field)) do
     local object, text, arguments = unpack(owner)
     if is_method(object, running.name, running.func) and not has_self(object, values, is_c) then
@@ -74,7 +61,7 @@ function method_call.find(level)
   for at = level + 2, level + 2 + MAX_FRAMES do
     local running, caller = debug.getinfo(at, 'nf'), debug.getinfo(at + 1, 'fSl')
     if caller == nil then return nil end
-    if running.namewhat == 'field' and running.name and is_users(caller.func) then
+    if running.namewhat == 'field' and running.name and frame.is_script(caller.func) then
       local ok, message = pcall(message_of, at + 2, running, caller)  -- past pcall and itself
       if ok and message then return message, ('%s:%d'):format(caller.short_src, caller.currentline) end
     end

@@ -4,7 +4,7 @@
 -- What is left tells the function's name, and its code the lines on which it ends in such a call.
 
 local bytecode = require 'base.errors.bytecode'
-local class = require 'base.class'
+local frame = require 'base.errors.frame'
 
 local tail_call = {}
 
@@ -18,11 +18,6 @@ local function only_line(lines, fits)
     end
   end
   return found
-end
-
-local function is_users(fn)
-  local info = debug.getinfo(fn, 'S')
-  return info.what ~= 'C' and info.source:sub(1, 10) ~= '@rtrain://'
 end
 
 -- Calls see(name, value) for the variables that the frame's function sees; later ones hide earlier ones.
@@ -39,12 +34,6 @@ local function each_variable(level, fn, see)
   end
 end
 
--- Of other objects only what lies in them: a namespace may load a module, or raise, when it is asked.
-local function field(object, name)
-  if class.of(object) or class.is_class(object) then return object[name] end
-  return type(object) == 'table' and rawget(object, name) or nil
-end
-
 -- What the caller's frame may mean by `name`, as a set of functions, and the objects that have a method of that name.
 local function meant(level, caller, name, kind)
   local functions, owners = {}, {}
@@ -52,7 +41,7 @@ local function meant(level, caller, name, kind)
   local variable
   each_variable(level + 1, caller, function(known, value)
     if known == name then variable = value end
-    local ok, method = pcall(field, value, name)
+    local ok, method = pcall(frame.field, value, name)
     if ok and type(method) == 'function' and (kind == 'method' or kind == 'field') then
       functions[method] = true
       owners[#owners + 1] = value
@@ -67,7 +56,7 @@ local function ended_function(functions, running)
   local found
   if functions[running] then return nil end
   for fn in next, functions do
-    if type(fn) == 'function' and is_users(fn) then
+    if type(fn) == 'function' and frame.is_script(fn) then
       if found then return nil end
       found = fn
     end
@@ -93,7 +82,7 @@ function tail_call.find(level, operation)
     for _, name in ipairs(names) do
       if name == operation then return true end
       for _, owner in ipairs(owners) do
-        local ok, called = pcall(field, owner, name)
+        local ok, called = pcall(frame.field, owner, name)
         if ok and called ~= nil and rawequal(called, argument) then return true end
       end
     end

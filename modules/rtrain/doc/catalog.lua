@@ -6,6 +6,7 @@
 local class = require 'base.class'
 local descriptions = require 'rtrain.doc.descriptions'
 local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local source = require 'rtrain.doc.source'
 local tensor_methods = require 'torch.methods'
 local tensor_names = require 'rtrain.doc.tensor_names'
@@ -50,22 +51,13 @@ local function is_module(value)
   return false
 end
 
-local function key_names(value)
-  local names = {}
-  for key in next, value do
-    if type(key) == 'string' then names[#names + 1] = key end
-  end
-  table.sort(names)
-  return names
-end
-
 ---The public names of a module's table, sorted. Of torch those without LibTorch: operators come in addition.
 ---@param value table
 ---@return string[]
 function catalog.names(value)
   local meta = getmetatable(value)
   local public = {}
-  for _, name in ipairs(meta and meta.__names and meta.__names(value) or key_names(value)) do
+  for _, name in ipairs(meta and meta.__names and meta.__names(value) or ordered.names_of(value)) do
     if not name:match '^_' then public[#public + 1] = name end
   end
   return public
@@ -384,7 +376,7 @@ function catalog.methods(owner, inherited)
   if not owner.value then return described_methods(owner) end
   local of = owner.value
   while inherited and not has_methods(of) and rawget(of, '__base') do of = rawget(of, '__base') end
-  for _, name in ipairs(key_names(of)) do
+  for _, name in ipairs(ordered.names_of(of)) do
     if not name:match '^_' and type(rawget(of, name)) == 'function' and name ~= 'init' then
       methods[#methods + 1] = class_member(owner, name)
     end

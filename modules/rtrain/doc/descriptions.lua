@@ -1,6 +1,7 @@
 -- rtrain/doc/descriptions.lua: what modules/torch/operators says about operators, functions of the engine and methods of
 -- tensors.
 
+local ordered = require 'base.ordered'
 local source = require 'rtrain.doc.source'
 
 local descriptions = {}
@@ -38,10 +39,7 @@ end
 ---@return string[]
 function descriptions.names(owner)
   known = known or read()
-  local names = {}
-  for name in next, known[owner] or {} do names[#names + 1] = name end
-  table.sort(names)
-  return names
+  return ordered.names_of(known[owner] or {})
 end
 
 return descriptions

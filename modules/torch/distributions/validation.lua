@@ -15,12 +15,7 @@ local validation = {}
 ---@param self distributions.Distribution
 ---@return string[]
 function validation.parameter_names(self)
-  local given = self.arg_constraints
-  if ordered.is(given) then return ordered.keys(given) end
-  local names = {}
-  for name in next, given or {} do names[#names + 1] = name end
-  table.sort(names)
-  return names
+  return ordered.names_of(self.arg_constraints or {})
 end
 
 ---Raises where a parameter does not satisfy its constraint.

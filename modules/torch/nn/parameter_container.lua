@@ -112,12 +112,7 @@ function ParameterDict:update(parameters)
   local map = parameters
   if not ordered.is(parameters) then
     map = ordered.new(parameters)
-    local names = {}
-    for name in next, parameters do
-      if type(name) == 'string' then names[#names + 1] = name end
-    end
-    table.sort(names)
-    for _, name in ipairs(names) do map[name] = parameters[name] end
+    for _, name in ipairs(ordered.names_of(parameters)) do map[name] = parameters[name] end
   end
   for name, value in ordered.items(map) do self[name] = value end
 end

@@ -1,6 +1,7 @@
 -- vision/models/builder.lua: what the functions that make a named model share: their trailing table of keywords.
 
 local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 
 local NO_WEIGHTS = '%s: rtrain downloads no weights: save state_dict() in Python and load it here: '
   .. 'model:load_state_dict(torch.load(path))'
@@ -18,13 +19,6 @@ local function check_options(name, options, fixed)
   end
 end
 
-local function keys_of(map)
-  local keys = {}
-  for key in next, map do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
-end
-
 -- A function(options) that makes a model of the class: the keywords of this variant cannot be given again, the defaults
 -- can. torchvision's `weights` and `progress` are accepted as long as they ask for nothing.
 ---@param name string
@@ -33,7 +27,7 @@ end
 ---@param defaults? table<string, any> keywords with another default than the class's
 ---@return fun(options?: table): nn.Module
 local function builder(name, Model, preset, defaults)
-  local fixed = keys_of(preset)
+  local fixed = ordered.names_of(preset)
   return function(options)
     options = options == nil and {} or options
     check_options(name, options, fixed)

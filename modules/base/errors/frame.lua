@@ -1,0 +1,37 @@
+-- base/errors/frame.lua: what the frames of a script's functions hold, for messages about them. Has no effects.
+
+local class = require 'base.class'
+
+local frame = {}
+
+---Whether a function is the script's: neither C's nor rtrain's.
+---@param fn function
+---@return boolean
+function frame.is_script(fn)
+  local info = debug.getinfo(fn, 'S')
+  return info.what ~= 'C' and info.source:sub(1, 10) ~= '@rtrain://'
+end
+
+---The local variables of a frame that is running.
+---@param level integer as for debug.getlocal in the function that calls this one
+---@return any[][] variables each {name, value}
+function frame.variables(level)
+  local variables = {}
+  for i = 1, math.huge do
+    local name, value = debug.getlocal(level + 1, i)
+    if name == nil or name == '(*temporary)' then return variables end
+    variables[i] = {name, value}
+  end
+end
+
+---What an object has under a name. Of other tables than our objects only what lies in them: a namespace may load a module, or
+---raise, when it is asked.
+---@param object any
+---@param name string
+---@return any value nil where there is none
+function frame.field(object, name)
+  if class.of(object) or class.is_class(object) then return object[name] end
+  return type(object) == 'table' and rawget(object, name) or nil
+end
+
+return frame
