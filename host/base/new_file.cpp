@@ -22,9 +22,16 @@ std::string name_beside(const std::string& target) {
 
 }  // namespace
 
-NewFile::NewFile(std::string target) : target_(std::move(target)), path_(name_beside(target_)) {
+NewFile::NewFile(std::string target, Readers readers)
+    : target_(std::move(target)), path_(name_beside(target_)) {
   // A file that a killed process of the same number left is written over.
-  fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+  int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
+  const bool is_private = readers == Readers::kUserAlone;
+  if (is_private) {
+    unlink(path_.c_str());
+    flags |= O_EXCL;
+  }
+  fd_ = open(path_.c_str(), flags, is_private ? 0600 : 0666);
   if (fd_ < 0) fail(errno);
 }
 

@@ -16,8 +16,13 @@ class NewFile {
     kUnsynced,  // a temporary file: after a power loss nobody asks for it
   };
 
+  enum class Readers {
+    kByUmask,
+    kUserAlone,  // 0600, and never through a file that somebody else has made
+  };
+
   // Throws Error(kEnvironment) with the target and the system's reason.
-  explicit NewFile(std::string target);
+  explicit NewFile(std::string target, Readers readers = Readers::kByUmask);
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "host/base/fault.h"
+#include "host/base/secrets.h"
 #include "host/base/text.h"
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
@@ -126,10 +127,13 @@ void print_environment(const Value& environment) {
   print_field("network", environment["network"].as_string());
 }
 
-// What the variable is set to here; nil where it is not.
+// What the variable is set to here, a secret masked; nil where it is not. The name of a secret's
+// file may be seen.
 Value set_value(const Variable& variable) {
   const char* value = std::getenv(std::string(variable.name).c_str());
-  return value == nullptr ? Value() : Value(value);
+  if (value == nullptr) return {};
+  const bool is_secret = is_secret_name(variable.name) && !variable.name.ends_with("_FILE");
+  return is_secret ? Value(kMasked) : Value(value);
 }
 
 void print_variables_json() {

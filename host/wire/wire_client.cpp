@@ -69,12 +69,7 @@ void WireClient::begin_round() {
   failures_.clear();
   targets_.clear();
   addresses_.clear();
-  std::string why;
-  contact_ = options_.find(why);
-  if (!contact_) {
-    failures_.push_back({why, false});
-    return end_round();
-  }
+  if (!find_contact()) return end_round();
   for (const std::string& host : contact_->hosts) {
     for (int i = 0; i <= contact_->more_ports; ++i) targets_.push_back({host, contact_->port + i});
   }
@@ -82,6 +77,18 @@ void WireClient::begin_round() {
   std::stable_partition(targets_.begin(), targets_.end(),
                         [this](const Target& target) { return target == last_good_; });
   next_target();
+}
+
+bool WireClient::find_contact() {
+  std::string why;
+  try {
+    contact_ = options_.find(why);
+    if (!contact_) failures_.push_back({why, false});
+  } catch (const Error& e) {
+    contact_.reset();
+    failures_.push_back({e.message(), true});
+  }
+  return contact_.has_value();
 }
 
 void WireClient::next_target() {
@@ -194,10 +201,7 @@ void WireClient::stop_attempt() {
 
 void WireClient::end_round() {
   if (link_.is_closed()) return;
-  const bool is_hopeless =
-      !failures_.empty() && std::all_of(failures_.begin(), failures_.end(),
-                                        [](const Failure& failure) { return failure.is_final; });
-  if (!last_good_ && (is_hopeless || is_out_of_time())) {
+  if (is_out_of_time() || (!last_good_ && is_hopeless())) {
     return end(LinkEnd::Kind::kUnreachable, what_failed());
   }
   // Many clients lose their server at once, and do not come back at once.
@@ -205,6 +209,12 @@ void WireClient::end_round() {
   round_timer_.start(std::chrono::milliseconds(
       std::uniform_int_distribution<std::chrono::milliseconds::rep>(most / 2, most)(random_)));
   backoff_ = std::min(2 * backoff_, options_.longest_backoff);
+}
+
+bool WireClient::is_hopeless() const {
+  if (failures_.empty() || (contact_ && contact_->may_change)) return false;
+  return std::all_of(failures_.begin(), failures_.end(),
+                     [](const Failure& failure) { return failure.is_final; });
 }
 
 bool WireClient::is_out_of_time() const { return !last_good_ && boot_s() >= deadline_s_; }
@@ -220,7 +230,10 @@ std::string WireClient::what_failed() const {
   }
   const size_t num_more = texts.size() - std::min(texts.size(), kMost);
   texts.resize(texts.size() - num_more);
-  return cat(join(texts, "; "), num_more > 0 ? cat("; and ", num_more, " more") : "");
+  const std::chrono::duration<double> timeout = options_.timeout;
+  return cat(is_out_of_time() ? cat("no connection within ", format_double(timeout.count()), " s: ")
+                              : "no connection: ",
+             join(texts, "; "), num_more > 0 ? cat("; and ", num_more, " more") : "");
 }
 
 }  // namespace rtrain

@@ -16,23 +16,15 @@
 
 #include "host/loop/poll.h"
 #include "host/loop/timer.h"
+#include "host/wire/contact.h"
 #include "host/wire/link.h"
 #include "host/wire/name_lookup.h"
-#include "host/wire/secret.h"
 
 namespace rtrain {
 
-// Where a server is, and the secret that it has.
-struct WireContact {
-  std::vector<std::string> hosts;  // names or addresses, tried in this order
-  int port = 0;
-  int more_ports = 0;  // the server may listen at one of that many following ports
-  Secret secret = Secret::none();
-};
-
 struct WireClientOptions {
   // Asked before each round of attempts. Nothing: not known yet; `why` is for the message when the
-  // time is over.
+  // time is over. An Error ends the client before that.
   std::function<std::optional<WireContact>(std::string& why)> find;
   WireIdentity identity;
   std::string link;   // its name
@@ -73,6 +65,7 @@ class WireClient : private ConnectionDelegate {
   };
 
   void begin_round();
+  bool find_contact();
   void next_target();
   void lookup();
   void connect(const SocketAddress& address);
@@ -81,6 +74,7 @@ class WireClient : private ConnectionDelegate {
   void stop_attempt();
   void end_round();
   bool is_out_of_time() const;
+  bool is_hopeless() const;
   std::string what_failed() const;
   void end(LinkEnd::Kind kind, const std::string& text);
 

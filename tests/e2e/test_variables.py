@@ -61,3 +61,12 @@ def test_each_has_a_meaning_and_the_value_that_is_set(rtrain):
     text = rtrain("env", "--variables").stdout
     assert re.search(r"^  RTRAIN_GPU_SAMPLE_S +seconds .*\(default: 5\); now 7$", text, re.MULTILINE)
     assert text.startswith("Files and libraries\n")
+
+
+def test_a_secret_is_not_shown(rtrain):
+    rtrain.env["RTRAIN_SECRET"] = "a-secret-of-the-run-a-secret-of-the-run"
+    rtrain.env["RTRAIN_SECRET_FILE"] = "/run/secret"
+    rows = {row["name"]: row for row in rtrain.json("env", "--variables")}
+    assert rows["RTRAIN_SECRET"]["value"] == "***"
+    assert rows["RTRAIN_SECRET_FILE"]["value"] == "/run/secret"
+    assert "a-secret-of" not in rtrain("env", "--variables").stdout
