@@ -65,6 +65,7 @@ constexpr std::array kVariables = {
     Variable{kOthers, "VIRTUAL_ENV", "", "Python environment in which libraries are searched"},
     Variable{kOthers, "CONDA_PREFIX", "", "conda environment in which libraries are searched"},
     Variable{kOthers, "HOME", "", "parent of ~/rtrain_results, and a place of Python packages"},
+    Variable{kOthers, "PATH", "", "where `rtrain submit` finds sbatch, kubectl, mpirun and rtrain"},
     Variable{kOthers, "TMPDIR", "/tmp", "parent of temporary folders"},
     Variable{kOthers, "LUA_PATH", "LuaJIT's", "where scripts find modules of their own"},
     Variable{kOthers, "NO_COLOR", "", "set: output has no colours"},

@@ -69,7 +69,8 @@ end
 
 local function group_of(values)
   if values.job_id == nil then return nil end
-  return (values.step_id and ('%s.%s'):format(values.job_id, values.step_id) or values.job_id):gsub('[^%w_.@-]', '_')
+  local group = values.step_id and ('%s.%s'):format(values.job_id, values.step_id) or values.job_id
+  return (group:gsub('[^%w_.@-]', '_'))
 end
 
 -- The same on all hosts of one start, and another one for most other jobs.

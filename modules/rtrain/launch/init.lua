@@ -6,8 +6,13 @@
 --   name        what --launcher and `rtrain env` call it
 --   detect      (getenv, facts) → whether the variables are the engine's
 --   allocation  (getenv, facts): states in `facts` (rtrain.launch.facts) what they say
---   render      (spec) → the text that starts a script on several hosts; engines of `rtrain submit` alone
---   submit      (spec, text) → what became of it
+--
+-- and, where `rtrain submit` knows the engine,
+--
+--   render          (spec) → the text that starts a script on several hosts
+--   submit          (spec, text): hands it to the engine's program; returns the words of one that runs in the foreground
+--   submit_options  the options of `rtrain submit` that have an effect
+--   has_own_files   the script is not a file of this host
 --
 -- A site's launcher is a Lua file that returns such a table. It is asked before the engines here.
 
@@ -121,7 +126,7 @@ end
 function launch.describe(launcher)
   local ok, found = xpcall(launch.find, errors.wrap, os.getenv, {launcher = launcher})
   if not ok then return {error = found.message}, {'error: ' .. found.message} end
-  local out = ordered.new {{'engine', found.engine}, {'rule', found.rule}, {'is_rank', found.is_rank}}
+  local out = ordered.new {{'engine', found.engine}, {'rule', found.rule}, {'is_rank', found.is_rank}, {'group', found.group}}
   local origins = ordered.new()
   for _, field in ipairs(Facts.FIELDS) do out[field], origins[field] = found[field], found.origins[field] end
   out.origins = origins

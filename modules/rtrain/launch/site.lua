@@ -1,6 +1,7 @@
 -- rtrain/launch/site.lua: a site's own launcher: a Lua file that returns a table as rtrain.launch describes it.
 
 local errors = require 'base.errors'
+local system = require 'base._system'
 
 local site = {}
 
@@ -13,13 +14,14 @@ function site.is_file(name) return name:find '%.lua$' ~= nil or name:find('/', 1
 
 local function refuse(path, text) errors.raise('config', ('launcher %s: %s'):format(path, text)) end
 
+---The launcher of a file, whose code gets its own absolute path as `...`.
 ---@param path string
 ---@return table launcher
 ---Errors: 'config' for a file that cannot be read, has an error, or returns something else.
 function site.load(path)
   local chunk, problem = loadfile(path)
   if chunk == nil then refuse(path, problem) end
-  local ok, launcher = xpcall(chunk, errors.wrap)
+  local ok, launcher = xpcall(chunk, errors.wrap, system.absolute(path))
   if not ok then refuse(path, launcher.message) end
   if type(launcher) ~= 'table' then refuse(path, 'the file returns ' .. type(launcher) .. ', expected a table') end
   launcher.name = launcher.name or path:match '([^/]+)%.lua$' or path

@@ -1,22 +1,19 @@
 -- rtrain/run/name.lua: the name of a run that was given none: `<script>-<date>-<4 hex>`, in a job `<script>-<job id>`.
 
+local random_hex = require 'base.random_hex'
+
 local run_name = {}
 
-local function random_hex()
-  local source = assert(io.open('/dev/urandom', 'rb'))
-  local a, b = source:read(2):byte(1, 2)
-  source:close()
-  return ('%02x%02x'):format(a, b)
-end
-
-local function base_of(script)
+---@param script string path of the script
+---@return string base its name, as a part of a run's name
+function run_name.base(script)
   local base = (script:match('([^/]+)$') or 'run'):gsub('%.lua$', ''):gsub('[^%w_.-]', '_'):gsub('^%.+', '')
   return base == '' and 'run' or base
 end
 
 ---@param script string path of the script
 ---@return string name
-function run_name.make(script) return ('%s-%s-%s'):format(base_of(script), os.date '%Y%m%d', random_hex()) end
+function run_name.make(script) return ('%s-%s-%s'):format(run_name.base(script), os.date '%Y%m%d', random_hex(2)) end
 
 ---The name in a job that a scheduler runs: the same when it starts the job again. The first step and the first run of a
 ---script have the job's name alone: `train-123`, then `train-123.1` in step 1 and `train-123-2` for a second run.
@@ -28,7 +25,7 @@ function run_name.of_job(script, allocation, index)
   -- Slurm numbers the steps of a job from 0 again when it is requeued; what mpirun calls its starts is new each time.
   local is_later_step = allocation.engine == 'slurm' and allocation.step_id ~= '0'
   local job = is_later_step and ('%s.%s'):format(allocation.job_id, allocation.step_id) or allocation.job_id
-  local name = ('%s-%s'):format(base_of(script), (job:gsub('[^%w_.-]', '_')))
+  local name = ('%s-%s'):format(run_name.base(script), (job:gsub('[^%w_.-]', '_')))
   return index > 1 and ('%s-%d'):format(name, index) or name
 end
 

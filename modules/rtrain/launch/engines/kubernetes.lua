@@ -2,6 +2,11 @@
 --
 -- RTRAIN_NNODES says that the pods of the Job are one run: an Indexed Job is also used for independent tasks.
 
+local manifest = require 'rtrain.launch.submit.kubernetes_manifest'
+local program = require 'rtrain.launch.submit.program'
+local random_hex = require 'base.random_hex'
+local shell = require 'rtrain.launch.submit.shell'
+
 local kubernetes = {name = 'kubernetes', rule = 'JOB_COMPLETION_INDEX and RTRAIN_NNODES are set'}
 
 local PORT = 29400  -- a pod has a network of its own: nobody else listens there
@@ -39,6 +44,36 @@ function kubernetes.allocation(getenv, facts)
     facts:missing 'RTRAIN_MASTER_ADDR'
   end
   if facts:text('job_id', 'RTRAIN_JOB_ID') then facts:set('is_batch', true, facts.origins.job_id) end
+end
+
+kubernetes.submit_options = {
+  'nodes', 'gpus_per_node', 'cpus_per_task', 'num_workers', 'time', 'name', 'storage', 'set', 'image', 'namespace', 'claim',
+  'jobset',
+}
+
+kubernetes.has_own_files = true  -- the script is in the image
+
+---@param spec SubmitSpec
+---@return string text
+function kubernetes.render(spec) return manifest.render(spec) end
+
+local FOLLOW = [[
+submitted job %s
+  its pods             kubectl get pods%s --selector rtrain/run=%s
+  output               kubectl logs%s --follow --selector rtrain/run=%s,batch.kubernetes.io/job-completion-index=0
+  end, and remove all  kubectl delete%s %s,service,secret --selector rtrain/run=%s
+]]
+
+---Creates secret, service and job, and prints how to follow them.
+---@param spec SubmitSpec
+---Errors: 'environment' without kubectl, and where the cluster refuses them.
+function kubernetes.submit(spec)
+  local name = manifest.name_of(spec)
+  if spec.name == nil then name = ('%s-%s'):format(name, random_hex(3)) end
+  local text = manifest.secret(spec, name, random_hex(32)) .. manifest.render(spec, name)
+  program.run({'kubectl', 'create', '--filename', '-'}, text, 'submit where kubectl and its configuration are')
+  local namespace = spec.namespace and ' --namespace ' .. shell.word(spec.namespace) or ''
+  io.write(FOLLOW:format(name, namespace, name, namespace, name, namespace, spec.jobset and 'jobset' or 'job', name))
 end
 
 return kubernetes

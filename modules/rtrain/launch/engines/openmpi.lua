@@ -4,6 +4,8 @@
 -- number of its host, or where the first process is.
 
 local mpi_hosts = require 'rtrain.launch.mpi_hosts'
+local mpi_script = require 'rtrain.launch.submit.mpi_script'
+local program = require 'rtrain.launch.submit.program'
 local slurm_job = require 'rtrain.launch.slurm_job'
 
 local openmpi = {name = 'openmpi', rule = 'OMPI_COMM_WORLD_SIZE is set'}
@@ -29,6 +31,22 @@ function openmpi.allocation(getenv, facts)
   else
     facts:text('job_id', {'RTRAIN_JOB_ID', unpack(start)})
   end
+end
+
+openmpi.submit_options = {
+  'nodes', 'ntasks_per_node', 'num_workers', 'name', 'storage', 'set', 'option', 'hosts', 'hostfile',
+}
+
+openmpi.render = mpi_script.render
+
+---mpirun has no queue: the job runs in the foreground, as this process.
+---@param spec SubmitSpec
+---@param text string
+---@return string[] words the program that this process is to become
+---Errors: 'environment' without mpirun.
+function openmpi.submit(spec, text)
+  program.run({'mpirun', '--version'}, nil, 'submit where Open MPI or MPICH is installed')
+  return {'/bin/bash', '-c', text, 'rtrain-submit'}
 end
 
 return openmpi

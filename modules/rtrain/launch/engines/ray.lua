@@ -1,6 +1,9 @@
 -- rtrain/launch/engines/ray.lua: a bundle of a placement group, in which the driver of `rtrain submit ray` has
 -- started this process; or a process that was started by hand with the same variables.
 
+local program = require 'rtrain.launch.submit.program'
+local ray_driver = require 'rtrain.launch.submit.ray_driver'
+
 local ray = {name = 'ray', rule = 'RTRAIN_NNODES, RTRAIN_NODE_RANK and RTRAIN_MASTER_ADDR are set'}
 
 ---@param getenv fun(name: string): string?
@@ -20,6 +23,23 @@ function ray.allocation(getenv, facts)
   if facts:text('job_id', 'RTRAIN_JOB_ID') == nil then facts:missing 'RTRAIN_JOB_ID' end
   facts:set('is_batch', true, facts.origins.job_id)
   facts:devices()  -- the bundle's
+end
+
+ray.submit_options = {
+  'nodes', 'gpus_per_node', 'cpus_per_task', 'num_workers', 'name', 'storage', 'set', 'placement_strategy', 'address', 'python',
+}
+
+ray.render = ray_driver.render
+
+---The driver waits for the run: it is what this process becomes.
+---@param spec SubmitSpec
+---@param text string
+---@return string[] words the program that this process is to become
+---Errors: 'environment' without a Python that has ray.
+function ray.submit(spec, text)
+  local python = spec.python or 'python3'
+  program.run({python, '-c', 'import ray'}, nil, "--python names the Python of Ray's environment")
+  return {python, '-c', text}
 end
 
 return ray

@@ -1,7 +1,12 @@
 -- rtrain/launch/engines/slurm.lua: Slurm: a process that srun has started.
 
+local errors = require 'base.errors'
 local host_list = require 'rtrain.launch.host_list'
+local program = require 'rtrain.launch.submit.program'
+local run_name = require 'rtrain.run.name'
+local shell = require 'rtrain.launch.submit.shell'
 local slurm_job = require 'rtrain.launch.slurm_job'
+local slurm_script = require 'rtrain.launch.submit.slurm_script'
 
 local slurm = {name = 'slurm', rule = 'SLURM_JOB_ID and SLURM_STEP_ID are set, and the step is not a shell'}
 
@@ -58,6 +63,34 @@ function slurm.allocation(getenv, facts)
   facts:text('step_id', 'SLURM_STEP_ID')
   slurm_job.state(facts)
   state_resources(facts)
+end
+
+slurm.submit_options = {
+  'nodes', 'ntasks_per_node', 'gpus_per_node', 'cpus_per_task', 'num_workers', 'time', 'name', 'storage', 'partition', 'set',
+  'option',
+}
+
+slurm.render = slurm_script.render
+
+local FOLLOW = [[
+submitted job %s
+  its place in the queue   squeue --job %s
+  output                   tail -F %s
+  the run                  rtrain show %s
+  save, and start again    scancel --signal=USR2 %s
+  end                      scancel %s
+]]
+
+---Submits a batch script and prints the job's number, and how to follow it.
+---@param spec SubmitSpec
+---@param text string
+---Errors: 'environment' without sbatch, and where it refuses the script.
+function slurm.submit(spec, text)
+  local output = program.run({'sbatch', '--parsable'}, text, 'submit where Slurm is installed')
+  local job = (output:match '[^\n]*$'):match '^(%d+)'
+  if job == nil then errors.raise('environment', 'sbatch has given no number of a job: ' .. output) end
+  local run = spec.name or run_name.of_job(spec.script, {job_id = job}, 1)
+  io.write(FOLLOW:format(job, job, shell.word(('%s-%s.out'):format(spec.job_name, job)), shell.word(run), job, job))
 end
 
 return slurm

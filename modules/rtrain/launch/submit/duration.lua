@@ -1,0 +1,32 @@
+-- rtrain/launch/submit/duration.lua: a limit of time as Slurm writes it: minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S.
+
+local errors = require 'base.errors'
+
+local duration = {}
+
+local FORMS = {
+  {'^(%d+)$', 60}, {'^(%d+):(%d+)$', 60, 1}, {'^(%d+):(%d+):(%d+)$', 3600, 60, 1}, {'^(%d+)%-(%d+)$', 86400, 3600},
+  {'^(%d+)%-(%d+):(%d+)$', 86400, 3600, 60}, {'^(%d+)%-(%d+):(%d+):(%d+)$', 86400, 3600, 60, 1},
+}
+
+---@param text string '30' (minutes), '1:00:00', '2-12'
+---@return integer seconds
+---Errors: 'config' for another form, and for no time at all.
+---
+---```lua
+---local duration = require 'rtrain.launch.submit.duration'
+---assert(duration.seconds '1:30:00' == 5400 and duration.seconds '2-12' == 216000)
+---```
+function duration.seconds(text)
+  for _, form in ipairs(FORMS) do
+    local parts = {text:match(form[1])}
+    if #parts > 0 then
+      local seconds = 0
+      for i, part in ipairs(parts) do seconds = seconds + tonumber(part) * form[i + 1] end
+      if seconds > 0 then return seconds end
+    end
+  end
+  errors.raise('config', ("--time %s: expected minutes, H:M:S or D-H:M:S, as in 30, 1:00:00 or 2-12:00:00"):format(text))
+end
+
+return duration

@@ -1,0 +1,134 @@
+-- rtrain/launch/submit/init.lua: `rtrain submit`: writes what starts a script on the hosts of an engine, and hands it over.
+--
+-- An engine's `render(spec)` gives the text, its `submit(spec, text)` runs the engine's own program. Both get a Spec.
+
+local errors = require 'base.errors'
+local launch = require 'rtrain.launch'
+local ordered = require 'base.ordered'
+local run_name = require 'rtrain.run.name'
+local shell = require 'rtrain.launch.submit.shell'
+local site = require 'rtrain.launch.site'
+local system = require 'base._system'
+
+local submit = {}
+
+local ENGINES = {slurm = 'slurm', k8s = 'kubernetes', mpi = 'openmpi', ray = 'ray'}
+local NAMES = {'slurm', 'k8s', 'mpi', 'ray'}
+
+---What a job is made of. Options that were not given are nil.
+---@class SubmitSpec
+---@field script string path of the training script
+---@field command string what each host starts, for a shell: 'rtrain run train.lua --storage /data'
+---@field words string[] the same as words
+---@field program string how the hosts call rtrain
+---@field nodes integer
+---@field ntasks_per_node integer
+---@field gpus_per_node? integer
+---@field cpus_per_task? integer
+---@field time? string as Slurm writes it
+---@field name? string the run's name
+---@field job_name string the run's name, else the script's
+---@field storage? string
+---@field option string[] more options of the engine's program
+---@field partition? string
+---@field image? string
+---@field namespace? string
+---@field claim? string
+---@field jobset? boolean
+---@field hosts? string
+---@field hostfile? string
+---@field placement_strategy? string
+---@field address? string
+---@field python? string
+
+local function launcher_of(name)
+  if site.is_file(name) then
+    local launcher = site.load(name)
+    for _, method in ipairs {'render', 'submit'} do
+      if launcher[method] == nil then errors.raise('config', ('launcher %s: it has no %s'):format(name, method)) end
+    end
+    return launcher
+  end
+  if ENGINES[name] == nil then
+    errors.raise('usage', ("submit: unknown engine '%s'%s; a site's launcher is a file: FILE.lua"):format(name,
+      errors.suggestion(name, NAMES)))
+  end
+  return launch.engine(ENGINES[name])
+end
+
+-- An option that would have no effect is an error. A site's launcher without `submit_options` takes all.
+local function check_options(launcher, request)
+  if launcher.submit_options == nil then return end
+  local known = {}
+  for _, name in ipairs(launcher.submit_options) do known[name] = true end
+  for _, name in ipairs(ordered.keys_of(request.options)) do
+    if not known[name] then
+      errors.raise('usage', ('submit %s: --%s has no effect there'):format(request.engine, (name:gsub('_', '-'))))
+    end
+  end
+end
+
+local function words_of(request)
+  local options = request.options
+  local words = {request.program, 'run', request.file}
+  local function add(...)
+    for i = 1, select('#', ...) do words[#words + 1] = tostring((select(i, ...))) end
+  end
+  if options.name then add('--name', options.name) end
+  if options.storage then add('--storage', options.storage) end
+  if options.num_workers then add('-n', options.num_workers) end
+  for _, setting in ipairs(options.set or {}) do add('--set', setting) end
+  if #request.args > 0 then add('--', unpack(request.args)) end
+  return words
+end
+
+local function spec_of(request)
+  local spec = {}
+  for name, value in next, request.options do spec[name] = value end
+  spec.script, spec.program = request.file, request.program
+  spec.nodes = spec.nodes or 1
+  spec.ntasks_per_node = spec.ntasks_per_node or 1
+  spec.option = spec.option or {}
+  spec.job_name = spec.name or run_name.base(request.file)
+  spec.words = words_of(request)
+  spec.command = shell.command(spec.words)
+  return spec
+end
+
+-- A line more would be one more line of what is written.
+local function check_lines(name, value)
+  if type(value) == 'table' then
+    for _, item in ipairs(value) do check_lines(name, item) end
+  elseif type(value) == 'string' and value:find '%c' then
+    errors.raise('usage', ('--%s: its value has a control character'):format((name:gsub('_', '-'))))
+  end
+end
+
+local function check(launcher, request)
+  check_options(launcher, request)
+  for _, name in ipairs(ordered.keys_of(request.options)) do check_lines(name, request.options[name]) end
+  local name = request.options.name
+  local problem = name and system.run_name_problem(name)
+  if problem then errors.raise('config', ("--name %s: it cannot be a run's name: %s"):format(name, problem)) end
+  if not launcher.has_own_files and system.path_kind(request.file) ~= 'file' then
+    errors.raise('usage', ('cannot read %s: there is no such file'):format(request.file))
+  end
+end
+
+---Runs the command.
+---@param request {engine: string, file: string, args: string[], program: string, dry_run: boolean, options: table}
+---@return string[]? words the program that this process is to become, where the job runs in the foreground
+---Errors: 'usage', 'config' for wrong options, 'environment' where the engine's program is missing or refuses the job.
+function submit.run(request)
+  local launcher = launcher_of(request.engine)
+  check(launcher, request)
+  local spec = spec_of(request)
+  local text = launcher.render(spec)
+  if request.dry_run then
+    io.write(text)
+    return nil
+  end
+  return launcher.submit(spec, text)
+end
+
+return submit

@@ -1,0 +1,12 @@
+-- rtrain/launch/submit/quoted.lua: a string between double quotes, as YAML, JSON and Python read it alike.
+
+---@param text string
+---@return string quoted
+---
+---```lua
+---local quoted = require 'rtrain.launch.submit.quoted'
+---assert(quoted 'a "b"' == '"a \\u0022b\\u0022"')
+---```
+return function(text)
+  return '"' .. text:gsub('[%c"\\]', function(char) return ('\\u%04x'):format(char:byte()) end) .. '"'
+end
