@@ -28,7 +28,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
 SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(SOURCE / "tests" / "faults"))
-FAULT_TOOLS = pathlib.Path(RTRAIN).parent / "tests" / "faults"
+
+def fault_tool(name):
+    """What tests/faults builds next to the executable, a library or a program. Fails the test where that is missing."""
+    path = pathlib.Path(RTRAIN).parent / "tests" / "faults" / name
+    if not path.exists():
+        pytest.fail(f"{path} is not built: run scripts/build {path.stem.removeprefix('lib')}")
+    return path
 
 
 def script_module(name):
@@ -110,6 +116,10 @@ class Rtrain:
         self.env = {**os.environ, "RTRAIN_STORAGE": str(self.storage), "HOME": str(self.folder), "NO_COLOR": "1",
                     "TMPDIR": str(self.temp), "RTRAIN_RUNTIME_DIR": str(self.runtime),
                     "LUA_PATH": f"{SOURCE}/tests/e2e/scripts/?.lua;{os.environ.get('LUA_PATH', ';;')}"}
+
+    def fail_calls(self, rules, **env):
+        """System calls of all that is started from now on fail by these rules (tests/faults/libfaultio.cpp)."""
+        self.env.update(LD_PRELOAD=str(fault_tool("libfaultio.so")), RTRAIN_FAULTIO=rules, **env)
 
     def script(self, text, name="train.lua"):
         path = self.folder / name

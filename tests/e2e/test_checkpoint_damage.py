@@ -5,7 +5,6 @@ import shutil
 import sqlite3
 
 import pytest
-from conftest import FAULT_TOOLS
 from test_resume import COUNTING
 
 # Each attempt says where it starts; the first ends with an error after three checkpoints.
@@ -99,11 +98,8 @@ def test_the_reader_finds_the_damage_within_a_run(rtrain):
 
 # fault: read error in a checkpoint
 def test_files_that_cannot_be_read_are_passed_over(rtrain):
-    library = FAULT_TOOLS / "libfaultio.so"
-    if not library.exists():
-        pytest.skip(f"{library} is not built")
     rtrain.run(script())
-    rtrain.env.update(LD_PRELOAD=str(library), RTRAIN_FAULTIO="read|pread:1+:EIO:path=checkpoint_000003/epoch:controller")
+    rtrain.fail_calls("read|pread:1+:EIO:path=checkpoint_000003/epoch:controller")
     result = rtrain.run_ok(script(), "--resume", "must")
     assert starts(rtrain)[-1] == 2
     assert "checkpoint_000003/epoch: Input/output error" in result.stderr

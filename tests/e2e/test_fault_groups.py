@@ -5,7 +5,7 @@ import re
 import time
 
 import pytest
-from conftest import FAULT_TOOLS, wait_until
+from conftest import wait_until
 
 
 # fault: worker spawned by a thread that ends
@@ -29,7 +29,7 @@ train.DataParallelTrainer{
 
 
 def refuse(rtrain, rules):
-    rtrain.env.update(LD_PRELOAD=str(FAULT_TOOLS / "libfaultio.so"), RTRAIN_FAULTIO=rules)
+    rtrain.fail_calls(rules)
     return rtrain.run(REFUSED)
 
 
@@ -69,7 +69,7 @@ def test_workers_that_crash_as_they_start_are_tried_four_times(rtrain, fault):
 
 
 def test_processes_that_cannot_be_had_are_asked_for_four_times(rtrain):
-    rtrain.env.update(LD_PRELOAD=str(FAULT_TOOLS / "libfaultio.so"), RTRAIN_FAULTIO="posix_spawn:3+:EAGAIN:controller")
+    rtrain.fail_calls("posix_spawn:3+:EAGAIN:controller")
     result = rtrain.run(REFUSED.replace("controller_failure_limit = 1", ""))
     assert result.returncode == 4 and "ulimit -u" in result.stderr, result.stdout + result.stderr
     assert rtrain.statuses() == ["ERRORED"] * 4

@@ -6,7 +6,7 @@ import sqlite3
 import time
 
 import pytest
-from conftest import FAULT_TOOLS, leftovers, wait_until
+from conftest import leftovers, wait_until
 
 import checker
 
@@ -69,7 +69,7 @@ def test_short_and_interrupted_calls_change_nothing(saver, rules):
 # fault: read-only storage
 def test_a_storage_that_cannot_be_written_is_refused_at_once(rtrain):
     rtrain.storage.mkdir()
-    rtrain.env.update({"LD_PRELOAD": str(FAULT_TOOLS / "libfaultio.so"), "RTRAIN_FAULTIO": "open|mkdir:1+:EROFS:path=/storage"})
+    rtrain.fail_calls("open|mkdir:1+:EROFS:path=/storage")
     result = rtrain.run("require('rtrain').TorchTrainer{train_loop_per_worker = function() print('started') end}:fit()")
     assert result.returncode == 4
     assert str(rtrain.storage) in result.stderr and "started" not in result.stdout
@@ -104,7 +104,7 @@ def test_a_run_that_goes_on_with_a_clock_set_back_has_no_negative_duration(rtrai
         }:fit{raise = false}
         """
     rtrain.run_ok(text)
-    rtrain.env.update({"LD_PRELOAD": str(FAULT_TOOLS / "libfaultio.so"), "RTRAIN_FAULTIO": "clock_gettime:1+:jump=-86400"})
+    rtrain.fail_calls("clock_gettime:1+:jump=-86400")
     rtrain.run_ok(text)
     assert rtrain.json("show", "again")["duration_s"] >= 0
 

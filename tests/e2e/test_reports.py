@@ -5,7 +5,7 @@ import re
 import time
 
 import pytest
-from conftest import FAULT_TOOLS, leftovers, wait_until
+from conftest import leftovers, wait_until
 
 PREAMBLE = """
 local files, train = require 'files', require 'rtrain'
@@ -434,8 +434,7 @@ def test_ranks_that_are_behind_are_named_while_a_checkpoint_waits(rtrain):
 def test_deadlines_stop_while_a_checkpoint_is_on_its_way(rtrain, waits):
     """Rank 0's files take longer to copy than timeout_s; rank 1 waits for it all that time."""
     log = rtrain.folder / "copied"
-    rtrain.env.update(RTRAIN_FAULTIO="copy_file_range:1+:sleep=150:rank=0", RTRAIN_FAULTIO_LOG=str(log),
-                      LD_PRELOAD=str(FAULT_TOOLS / "libfaultio.so"))
+    rtrain.fail_calls("copy_file_range:1+:sleep=150:rank=0", RTRAIN_FAULTIO_LOG=str(log))
     result = rtrain.run_ok("""
         local torch = require 'torch'
         local train = require 'rtrain'

@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 
 import pytest
-from conftest import FAULT_TOOLS, leftovers, wait_until
+from conftest import leftovers, wait_until
 
 # Saves one epoch after the other until there is a file `enough`, and says so in its log.
 SAVING = """
@@ -149,11 +149,8 @@ def test_a_disk_that_is_full_for_a_while_is_waited_for(rtrain, small_disk, scrip
 @pytest.fixture
 def run_on_a_full_disk(rtrain):
     """A run whose store finds no room any more after its first writes, and that has ended."""
-    if not (FAULT_TOOLS / "libfaultio.so").exists():
-        pytest.skip(f"{FAULT_TOOLS}/libfaultio.so is not built")
     usual = dict(rtrain.env)
-    rtrain.env.update(LD_PRELOAD=str(FAULT_TOOLS / "libfaultio.so"), RTRAIN_STORE_PATIENCE_S="0.3",
-                      RTRAIN_FAULTIO="write|pwrite:100+:ENOSPC:path=rtrain.db:controller")
+    rtrain.fail_calls("write|pwrite:100+:ENOSPC:path=rtrain.db:controller", RTRAIN_STORE_PATIENCE_S="0.3")
     result = rtrain("run", rtrain.script(SAVING))
     rtrain.env = usual
     assert result.returncode == 4, result.stderr
@@ -186,8 +183,7 @@ def test_the_end_of_a_run_on_a_full_disk_is_stored_by_repair(rtrain, run_on_a_fu
 
 
 def test_a_full_disk_under_a_worker_is_worth_a_retry(rtrain):
-    rtrain.env.update(LD_PRELOAD=str(FAULT_TOOLS / "libfaultio.so"), RTRAIN_STORE_PATIENCE_S="0",
-                      RTRAIN_FAULTIO="mkdir:1+:ENOSPC:path=staging/1-:worker")
+    rtrain.fail_calls("mkdir:1+:ENOSPC:path=staging/1-:worker", RTRAIN_STORE_PATIENCE_S="0")
     enough(rtrain)
     assert rtrain("run", rtrain.script(SAVING)).returncode == 4
     result = rtrain("run", rtrain.script(SAVING), "--name", "again", "--max-failures", "1")

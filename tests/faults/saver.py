@@ -12,7 +12,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
 import checker  # noqa: E402
-from conftest import FAULT_TOOLS, RTRAIN, Rtrain, Running  # noqa: E402
+from conftest import RTRAIN, Rtrain, Running, fault_tool  # noqa: E402
 
 FORBIDDEN = 77
 
@@ -49,7 +49,7 @@ class Saver:
     def run_with_io(self, rules, options=(), **kwargs):
         """With system calls that fail (libfaultio.cpp). `fired` then says which did."""
         return self.run({"RTRAIN_FAULTIO": rules, "RTRAIN_FAULTIO_LOG": str(self.log),
-                         "LD_PRELOAD": str(FAULT_TOOLS / "libfaultio.so"), **kwargs}, options=options)
+                         "LD_PRELOAD": str(fault_tool("libfaultio.so")), **kwargs}, options=options)
 
     @property
     def fired(self):
@@ -57,7 +57,7 @@ class Saver:
 
     def run_killed_at_syscall(self, role, n):
         """Killed as it enters its n-th system call (kill_at_syscall.cpp)."""
-        result = self.run(wrapper=(FAULT_TOOLS / "kill_at_syscall", role, n))
+        result = self.run(wrapper=(fault_tool("kill_at_syscall"), role, n))
         if result.returncode == FORBIDDEN:
             pytest.skip("this machine forbids ptrace")
         line = next((line for line in result.stdout.splitlines() if line.startswith('{"count"')), None)
