@@ -35,9 +35,7 @@ local signature = args.signature('Bernoulli', {{'probs'}, {'logits'}, {'validate
 
 function Bernoulli:init(...)
   local bound = signature:bind(...)
-  local given = probs_or_logits.given(bound)
-  self[given] = utils.broadcast_all(bound[given])
-  self:_start(self[given].shape, nil, bound.validate_args)
+  self:_start_with({probs_or_logits.given(bound)}, bound)
 end
 
 Bernoulli.mean = properties.property(function(self) return self.probs end)

@@ -33,13 +33,7 @@ probs_or_logits.define(Binomial, true)
 
 local signature = args.signature('Binomial', {{'total_count', 1}, {'probs'}, {'logits'}, {'validate_args'}})
 
-function Binomial:init(...)
-  local bound = signature:bind(...)
-  local given = probs_or_logits.given(bound)
-  local total_count, param = utils.broadcast_all(bound.total_count, bound[given])
-  self.total_count, self[given] = total_count:type_as(param), param
-  self:_start(param.shape, nil, bound.validate_args)
-end
+function Binomial:init(...) probs_or_logits.start_with_count(self, signature:bind(...)) end
 
 Binomial.support = constraints.dependent_property(function(self)
   return constraints.integer_interval(0, self.total_count)

@@ -28,11 +28,7 @@ Cauchy._expands = {'loc', 'scale'}
 
 local signature = args.signature('Cauchy', {'loc', 'scale', {'validate_args'}})
 
-function Cauchy:init(...)
-  local bound = signature:bind(...)
-  self.loc, self.scale = utils.broadcast_all(bound.loc, bound.scale)
-  self:_start(self.loc.shape, nil, bound.validate_args)
-end
+function Cauchy:init(...) self:_start_with(Cauchy._expands, signature:bind(...)) end
 
 Cauchy.mean = properties.property(function(self)
   return torch.full(self:_extended_shape(), torch.nan, utils.like(self.loc))

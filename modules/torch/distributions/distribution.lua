@@ -81,6 +81,14 @@ function Distribution:_start(batch_shape, event_shape, validate_args)
   if self._validate_args then validation.check_parameters(self) end
 end
 
+-- As _start, when these parameters are all there is: broadcast together, their shape is the batch shape.
+function Distribution:_start_with(names, bound)
+  local given = {}
+  for i, name in ipairs(names) do given[i] = bound[name] end
+  for i, parameter in ipairs{utils.broadcast_all(unpack(given))} do self[names[i]] = parameter end
+  self:_start(self[names[1]].shape, nil, bound.validate_args)
+end
+
 for _, name in ipairs{'mean', 'mode', 'variance', '_natural_params'} do
   Distribution[name] = properties.property(function(self) unsupported(self, name) end)
 end

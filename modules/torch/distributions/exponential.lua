@@ -27,11 +27,7 @@ Exponential._expands = {'rate'}
 
 local signature = args.signature('Exponential', {'rate', {'validate_args'}})
 
-function Exponential:init(...)
-  local bound = signature:bind(...)
-  self.rate = utils.broadcast_all(bound.rate)
-  self:_start(self.rate.shape, nil, bound.validate_args)
-end
+function Exponential:init(...) self:_start_with(Exponential._expands, signature:bind(...)) end
 
 Exponential.mean = properties.property(function(self) return self.rate:reciprocal() end)
 Exponential.mode = properties.property(function(self) return torch.zeros_like(self.rate) end)

@@ -28,11 +28,7 @@ Gamma._expands = {'concentration', 'rate'}
 
 local signature = args.signature('Gamma', {'concentration', 'rate', {'validate_args'}})
 
-function Gamma:init(...)
-  local bound = signature:bind(...)
-  self.concentration, self.rate = utils.broadcast_all(bound.concentration, bound.rate)
-  self:_start(self.concentration.shape, nil, bound.validate_args)
-end
+function Gamma:init(...) self:_start_with(Gamma._expands, signature:bind(...)) end
 
 Gamma.mean = properties.property(function(self) return self.concentration / self.rate end)
 Gamma.mode = properties.property(function(self) return ((self.concentration - 1) / self.rate):clamp{min = 0} end)

@@ -30,11 +30,7 @@ GeneralizedPareto._expands = {'loc', 'scale', 'concentration'}
 
 local signature = args.signature('GeneralizedPareto', {'loc', 'scale', 'concentration', {'validate_args'}})
 
-function GeneralizedPareto:init(...)
-  local bound = signature:bind(...)
-  self.loc, self.scale, self.concentration = utils.broadcast_all(bound.loc, bound.scale, bound.concentration)
-  self:_start(self.loc.shape, nil, bound.validate_args)
-end
+function GeneralizedPareto:init(...) self:_start_with(GeneralizedPareto._expands, signature:bind(...)) end
 
 function GeneralizedPareto:_rsample(sample_shape)
   return self:icdf(torch.rand(self:_extended_shape(sample_shape), utils.like(self.loc)))

@@ -35,8 +35,7 @@ local signature = args.signature('Geometric', {{'probs'}, {'logits'}, {'validate
 function Geometric:init(...)
   local bound = signature:bind(...)
   local given = probs_or_logits.given(bound)
-  self[given] = utils.broadcast_all(bound[given])
-  self:_start(self[given].shape, nil, bound.validate_args)
+  self:_start_with({given}, bound)
   if not self._validate_args or given ~= 'probs' then return end
   local valid = self.probs:gt(0)
   if not valid:all():item() then

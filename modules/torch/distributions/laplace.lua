@@ -27,11 +27,7 @@ Laplace._expands = {'loc', 'scale'}
 
 local signature = args.signature('Laplace', {'loc', 'scale', {'validate_args'}})
 
-function Laplace:init(...)
-  local bound = signature:bind(...)
-  self.loc, self.scale = utils.broadcast_all(bound.loc, bound.scale)
-  self:_start(self.loc.shape, nil, bound.validate_args)
-end
+function Laplace:init(...) self:_start_with(Laplace._expands, signature:bind(...)) end
 
 Laplace.mean = properties.property(function(self) return self.loc end)
 Laplace.mode = Laplace.mean

@@ -9,7 +9,6 @@ local ordered = require 'base.ordered'
 local probs_or_logits = require 'torch.distributions.probs_or_logits'
 local properties = require 'torch.distributions.properties'
 local torch = require 'torch'
-local utils = require 'torch.distributions.utils'
 
 ---How many trials succeed before total_count of them fail. Arguments: total_count (of at least 0, real numbers too), {probs
 ---(probability of success, in [0, 1)), logits (its log-odds, instead of probs), validate_args}.
@@ -35,13 +34,7 @@ probs_or_logits.define(NegativeBinomial, true)
 
 local signature = args.signature('NegativeBinomial', {'total_count', {'probs'}, {'logits'}, {'validate_args'}})
 
-function NegativeBinomial:init(...)
-  local bound = signature:bind(...)
-  local given = probs_or_logits.given(bound)
-  local total_count, param = utils.broadcast_all(bound.total_count, bound[given])
-  self.total_count, self[given] = total_count:type_as(param), param
-  self:_start(param.shape, nil, bound.validate_args)
-end
+function NegativeBinomial:init(...) probs_or_logits.start_with_count(self, signature:bind(...)) end
 
 NegativeBinomial.mean = properties.property(function(self) return self.total_count * torch.exp(self.logits) end)
 NegativeBinomial.mode = properties.property(function(self)

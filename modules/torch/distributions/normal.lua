@@ -32,11 +32,7 @@ Normal._expands = {'loc', 'scale'}
 
 local signature = args.signature('Normal', {'loc', 'scale', {'validate_args'}})
 
-function Normal:init(...)
-  local bound = signature:bind(...)
-  self.loc, self.scale = utils.broadcast_all(bound.loc, bound.scale)
-  self:_start(self.loc.shape, nil, bound.validate_args)
-end
+function Normal:init(...) self:_start_with(Normal._expands, signature:bind(...)) end
 
 Normal.mean = properties.property(function(self) return self.loc end)
 Normal.mode = Normal.mean

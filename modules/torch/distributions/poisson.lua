@@ -25,11 +25,7 @@ Poisson._expands = {'rate'}
 
 local signature = args.signature('Poisson', {'rate', {'validate_args'}})
 
-function Poisson:init(...)
-  local bound = signature:bind(...)
-  self.rate = utils.broadcast_all(bound.rate)
-  self:_start(self.rate.shape, nil, bound.validate_args)
-end
+function Poisson:init(...) self:_start_with(Poisson._expands, signature:bind(...)) end
 
 Poisson.mean = properties.property(function(self) return self.rate end)
 Poisson.mode = properties.property(function(self) return self.rate:floor() end)

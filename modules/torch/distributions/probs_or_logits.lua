@@ -27,6 +27,16 @@ function probs_or_logits.define(of, is_binary)
   of.param_shape = properties.property(function(self) return self._param.shape end)
 end
 
+---What the init of a family of counts does: total_count, in the other parameter's dtype, and probs or logits.
+---@param self distributions.Distribution
+---@param bound table arguments
+function probs_or_logits.start_with_count(self, bound)
+  local given = probs_or_logits.given(bound)
+  local total_count, param = utils.broadcast_all(bound.total_count, bound[given])
+  self.total_count, self[given] = total_count:type_as(param), param
+  self:_start(param.shape, nil, bound.validate_args)
+end
+
 ---Gives a class the fields of the distribution in its `_categorical`.
 ---@param of table
 function probs_or_logits.delegate(of)

@@ -33,11 +33,7 @@ end, {is_discrete = false, event_dim = 0})
 
 local signature = args.signature('Uniform', {'low', 'high', {'validate_args'}})
 
-function Uniform:init(...)
-  local bound = signature:bind(...)
-  self.low, self.high = utils.broadcast_all(bound.low, bound.high)
-  self:_start(self.low.shape, nil, bound.validate_args)
-end
+function Uniform:init(...) self:_start_with(Uniform._expands, signature:bind(...)) end
 
 Uniform.mean = properties.property(function(self) return (self.high + self.low) / 2 end)
 Uniform.mode = properties.property(function(self) return torch.nan * self.high end)

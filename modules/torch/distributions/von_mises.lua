@@ -27,11 +27,7 @@ VonMises._expands = {'loc', 'concentration'}
 
 local signature = args.signature('VonMises', {'loc', 'concentration', {'validate_args'}})
 
-function VonMises:init(...)
-  local bound = signature:bind(...)
-  self.loc, self.concentration = utils.broadcast_all(bound.loc, bound.concentration)
-  self:_start(self.loc.shape, nil, bound.validate_args)
-end
+function VonMises:init(...) self:_start_with(VonMises._expands, signature:bind(...)) end
 
 -- Modified Bessel functions of order 0 and 1, below and above 3.75: Abramowitz and Stegun, 9.8.1 to 9.8.4.
 local SMALL = {
