@@ -11,6 +11,7 @@
 #include "host/cli/listing.h"
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
+#include "host/lua/require.h"
 #include "host/lua/state.h"
 
 namespace rtrain {
@@ -45,10 +46,7 @@ Map to_map(const DocOptions& options) {
 void run_doc(const DocOptions& options) {
   State state;
   add_host_modules(state);
-  lua_getglobal(state, "require");
-  lua_pushstring(state, "rtrain.doc");
-  protected_call(state, 1, 1);
-  lua_getfield(state, -1, "run");
+  push_module_function(state, "rtrain.doc", "run");
   push_value(state, to_map(options));
   protected_call(state, 1, 1);
   if (options.json && options.stubs.empty()) print_json(to_value(state, -1, "doc"));

@@ -13,6 +13,7 @@
 #include "host/cli/variables.h"
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
+#include "host/lua/require.h"
 #include "host/lua/state.h"
 #include "host/store/environment.h"
 
@@ -82,10 +83,7 @@ struct LauncherReport {
 LauncherReport describe_launcher(const std::string& launcher) {
   State state;
   add_host_modules(state);
-  lua_getglobal(state, "require");
-  lua_pushstring(state, "rtrain.launch");
-  protected_call(state, 1, 1);
-  lua_getfield(state, -1, "describe");
+  push_module_function(state, "rtrain.launch", "describe");
   push_value(state, launcher.empty() ? Value() : Value(launcher));
   protected_call(state, 1, 2);
   return {to_value(state, -2, "launcher"), to_value(state, -1, "lines")};

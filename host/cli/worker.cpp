@@ -12,6 +12,7 @@
 #include "host/lua/convert.h"
 #include "host/lua/engine_loader.h"
 #include "host/lua/guard.h"
+#include "host/lua/require.h"
 #include "host/lua/state.h"
 #include "host/worker/worker_process.h"
 
@@ -40,13 +41,10 @@ void replace_os_exit(State& state) {
 
 // Calls require('rtrain.worker').main() and returns what the train function returned.
 Value run_main(State& state) {
-  lua_getglobal(state, "require");
-  lua_pushstring(state, "rtrain.worker");
-  protected_call(state, 1, 1);
-  lua_getfield(state, -1, "main");
+  push_module_function(state, "rtrain.worker", "main");
   protected_call(state, 0, 1);
   Value value = to_value(state, -1, "the return value of the train function");
-  lua_pop(state, 2);
+  lua_pop(state, 1);
   return value;
 }
 

@@ -5,6 +5,7 @@
 #include "host/base/text.h"
 #include "host/lua/closure.h"
 #include "host/lua/guard.h"
+#include "host/lua/require.h"
 #include "host/lua/state.h"
 
 namespace rtrain {
@@ -154,9 +155,7 @@ void ClosureReader::make_module(int id) {
   } else if (module == "_G") {
     lua_pushvalue(L_, LUA_GLOBALSINDEX);
   } else {
-    lua_getglobal(L_, "require");
-    push_text(L_, module);
-    protected_call(L_, 1, 1);
+    push_module(L_, module);
   }
   std::string path = module;
   for (uint64_t n = in.count(); n > 0; --n) {
@@ -333,11 +332,7 @@ void ClosureReader::make_packed(int id) {
   const std::string function(in.text());
   const Reference state = read_ref(in);
   if (!is_ready(state)) broken(cat(module, ".", function, ": the object contains itself"));
-  lua_getglobal(L_, "require");
-  push_text(L_, module);
-  protected_call(L_, 1, 1);
-  lua_getfield(L_, -1, function.c_str());
-  lua_remove(L_, -2);
+  push_module_function(L_, module, function.c_str());
   push_ref(state);
   protected_call(L_, 1, 1);
   set_object(id);

@@ -11,6 +11,7 @@
 #include "host/lua/guard.h"
 #include "host/lua/print.h"
 #include "host/lua/python_advice.h"
+#include "host/lua/require.h"
 
 namespace rtrain {
 namespace {
@@ -97,9 +98,8 @@ void set_arguments(lua_State* L, const std::string& zero, const std::vector<std:
 
 // From now on the state knows which functions were compiled as calling themselves.
 void watch_recursion(lua_State* L) {
-  lua_getglobal(L, "require");
-  lua_pushliteral(L, "base.errors.recursion");
-  protected_call(L, 1, 0);
+  push_module(L, "base.errors.recursion");
+  lua_pop(L, 1);
 }
 
 // Calls the chunk at the top of the stack with the arguments as `...`. What a script does not find

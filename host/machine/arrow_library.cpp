@@ -59,15 +59,7 @@ LibraryProbe probe(const fs::path& path, ArrowLibrary& out) {
 }  // namespace
 
 ArrowLibrarySearch find_arrow_library() {
-  ArrowLibrary candidate;
-  LibrarySearch search =
-      search_library({"RTRAIN_ARROW", RTRAIN_BUILD_ARROW, "pyarrow"},
-                     [&](const fs::path& path) { return probe(path, candidate); });
-  ArrowLibrarySearch out{std::nullopt, std::move(search.places)};
-  if (!search.found) return out;
-  candidate.source = search.found->source;
-  out.found = candidate;
-  return out;
+  return find_library({"RTRAIN_ARROW", RTRAIN_BUILD_ARROW, "pyarrow"}, &probe);
 }
 
 std::string arrow_library_refusal(const ArrowLibrarySearch& search) {

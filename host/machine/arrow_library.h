@@ -2,9 +2,7 @@
 // run on, in the places of library_search.h ($RTRAIN_ARROW). Looks at files only; loads nothing.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "host/machine/library_search.h"
 
@@ -16,10 +14,7 @@ struct ArrowLibrary {
   std::string source;   // LibraryPlace::source
 };
 
-struct ArrowLibrarySearch {
-  std::optional<ArrowLibrary> found;
-  std::vector<LibraryPlace> places;  // all that were looked at, in order
-};
+using ArrowLibrarySearch = LibrarySearch<ArrowLibrary>;
 
 ArrowLibrarySearch find_arrow_library();
 

@@ -20,7 +20,7 @@ class Search {
   Search(const LibraryKind& kind, const std::function<LibraryProbe(const fs::path&)>& probe)
       : kind_(kind), probe_(probe) {}
 
-  LibrarySearch run() {
+  LibrarySearch<LibraryPlace> run() {
     // An explicit choice is final: falling back to another one would hide a mistake.
     if (const std::string chosen = env(kind_.variable); !chosen.empty()) {
       look(chosen, kind_.variable);
@@ -73,13 +73,13 @@ class Search {
 
   const LibraryKind& kind_;
   const std::function<LibraryProbe(const fs::path&)>& probe_;
-  LibrarySearch result_;
+  LibrarySearch<LibraryPlace> result_;
 };
 
 }  // namespace
 
-LibrarySearch search_library(const LibraryKind& kind,
-                             const std::function<LibraryProbe(const fs::path&)>& probe) {
+LibrarySearch<LibraryPlace> search_library(
+    const LibraryKind& kind, const std::function<LibraryProbe(const fs::path&)>& probe) {
   return Search(kind, probe).run();
 }
 

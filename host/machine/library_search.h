@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rtrain {
@@ -34,14 +35,28 @@ struct LibraryProbe {
   std::string finding;
 };
 
+template <class Found>
 struct LibrarySearch {
-  std::optional<LibraryPlace> found;
+  std::optional<Found> found;
   std::vector<LibraryPlace> places;  // all that were looked at, in order
 };
 
-LibrarySearch search_library(
+LibrarySearch<LibraryPlace> search_library(
     const LibraryKind& kind,
     const std::function<LibraryProbe(const std::filesystem::path& folder)>& probe);
+
+// The same for a Library that the probe describes, when it is usable, and that has its `source`.
+template <class Library>
+LibrarySearch<Library> find_library(const LibraryKind& kind,
+                                    LibraryProbe (*probe)(const std::filesystem::path& folder,
+                                                          Library& out)) {
+  Library library;
+  auto search = search_library(
+      kind, [&](const std::filesystem::path& folder) { return probe(folder, library); });
+  if (!search.found) return {std::nullopt, std::move(search.places)};
+  library.source = search.found->source;
+  return {std::move(library), std::move(search.places)};
+}
 
 // The folder among `folder` and these below it that holds the file; empty without one. Absolute.
 std::filesystem::path folder_with(const std::filesystem::path& folder,

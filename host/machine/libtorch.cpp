@@ -61,15 +61,7 @@ LibraryProbe probe(const fs::path& path, LibTorch& out) {
 }  // namespace
 
 LibTorchSearch find_libtorch() {
-  LibTorch candidate;
-  LibrarySearch search =
-      search_library({"RTRAIN_LIBTORCH", RTRAIN_BUILD_LIBTORCH, "torch"},
-                     [&](const fs::path& path) { return probe(path, candidate); });
-  LibTorchSearch out{std::nullopt, std::move(search.places)};
-  if (!search.found) return out;
-  candidate.source = search.found->source;
-  out.found = candidate;
-  return out;
+  return find_library({"RTRAIN_LIBTORCH", RTRAIN_BUILD_LIBTORCH, "torch"}, &probe);
 }
 
 std::string libtorch_refusal(const LibTorchSearch& search) {

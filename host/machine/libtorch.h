@@ -2,9 +2,7 @@
 // library_search.h ($RTRAIN_LIBTORCH). Looks at files only; loads nothing.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "host/machine/library_search.h"
 
@@ -17,10 +15,7 @@ struct LibTorch {
   std::string source;   // LibraryPlace::source
 };
 
-struct LibTorchSearch {
-  std::optional<LibTorch> found;
-  std::vector<LibraryPlace> places;  // all that were looked at, in order
-};
+using LibTorchSearch = LibrarySearch<LibTorch>;
 
 LibTorchSearch find_libtorch();
 

@@ -12,6 +12,7 @@
 #include "host/engine/runtime/table_fields.h"
 #include "host/lua/guard.h"
 #include "host/lua/options.h"
+#include "host/lua/require.h"
 
 namespace rtrain {
 template <>
@@ -25,16 +26,13 @@ namespace {
 // The dumped option `fn`, whose tensors the workers share with this thread.
 void dump_function(lua_State* L, const Options& given, PoolOptions& options) {
   const ShareStorages share(options.storages);
-  lua_getglobal(L, "require");
-  lua_pushliteral(L, "base._closure");
-  protected_call(L, 1, 1);
-  lua_getfield(L, -1, "dump");
+  push_module_function(L, "base._closure", "dump");
   given.push("fn");
   protected_call(L, 1, 1);
   size_t size = 0;
   const char* bytes = lua_tolstring(L, -1, &size);
   options.function.assign(bytes, size);
-  lua_pop(L, 2);
+  lua_pop(L, 1);
 }
 
 int64_t at_least_one(const Options& given, const std::string& owner, const char* name,

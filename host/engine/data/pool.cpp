@@ -10,6 +10,7 @@
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/loader_thread.h"
 #include "host/lua/guard.h"
+#include "host/lua/require.h"
 
 namespace rtrain {
 namespace {
@@ -134,19 +135,15 @@ class Pool::Worker {
   }
 
   void load(lua_State* L) {
-    lua_getglobal(L, "require");
-    lua_pushliteral(L, "base._closure");
-    protected_call(L, 1, 1);
-    lua_getfield(L, -1, "load");
+    push_module_function(L, "base._closure", "load");
     lua_pushlstring(L, shared_->options.function.data(), shared_->options.function.size());
     protected_call(L, 1, 1);
   }
 
   void serve(lua_State* L) {
     // A storage is found as a userdata of the engine, which the function's text may not mention.
-    lua_getglobal(L, "require");
-    lua_pushliteral(L, "torch._C");
-    protected_call(L, 1, 0);
+    push_module(L, "torch._C");
+    lua_pop(L, 1);
     const UseStorages use(shared_->options.storages);
     load(L);
     const int function = lua_gettop(L);

@@ -3,6 +3,7 @@
 local Block = require 'rtrain.data.block'
 local class = require 'base.class'
 local count = require 'rtrain.data.count'
+local once = require 'rtrain.data.once'
 local Selection = require 'rtrain.data.selection'
 
 ---A request: {fragment, number, name} of the chain's source, or {block, first_row, number, name}.
@@ -44,14 +45,6 @@ local function cut(next_block, skip, wanted)
       skip, missing = skip - from, missing - length
       if length > 0 then return block:narrow(from, length) end
     end
-  end
-end
-
-local function once(block)
-  return function()
-    local out = block
-    block = nil
-    return out
   end
 end
 

@@ -7,6 +7,7 @@
 
 local Block = require 'rtrain.data.block'
 local class = require 'base.class'
+local once = require 'rtrain.data.once'
 local row_order = require 'rtrain.data.row_order'
 local Spill = require 'rtrain.data.spill'
 
@@ -138,11 +139,7 @@ function ExternalOrder:blocks()
   end
   local whole = #self._blocks > 0 and sorted(self, self._blocks) or nil
   self._blocks = {}
-  return in_parts(function()
-    local block = whole
-    whole = nil
-    return block
-  end)
+  return in_parts(once(whole))
 end
 
 ---Removes the files, if there are any.

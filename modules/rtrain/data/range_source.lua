@@ -2,6 +2,7 @@
 
 local Block = require 'rtrain.data.block'
 local Source = require 'rtrain.data.source'
+local once = require 'rtrain.data.once'
 local torch = require 'torch'
 
 local ROWS = 2 ^ 16
@@ -46,12 +47,7 @@ function RangeSource:take(indices)
 end
 
 function RangeSource:read(fragment)
-  local block = self:take(torch.arange(fragment.start, fragment.start + fragment.rows))
-  return function()
-    local out = block
-    block = nil
-    return out
-  end
+  return once(self:take(torch.arange(fragment.start, fragment.start + fragment.rows)))
 end
 
 return RangeSource

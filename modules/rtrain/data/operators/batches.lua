@@ -3,6 +3,7 @@
 local batches = require 'rtrain.data.batches'
 local Block = require 'rtrain.data.block'
 local errors = require 'base.errors'
+local once = require 'rtrain.data.once'
 local Operator = require 'rtrain.data.operator'
 local torch = require 'torch'
 
@@ -28,14 +29,7 @@ local function results_of(self, block, result)
   local function to_block(batch)
     return Block.from_batch(check_result(self._fn.operator, batch), block, {dtypes = self._dtypes})
   end
-  if type(result) ~= 'function' then
-    local once = to_block(result)
-    return function()
-      local out = once
-      once = nil
-      return out
-    end
-  end
+  if type(result) ~= 'function' then return once(to_block(result)) end
   return function()
     local batch = result()
     return batch ~= nil and to_block(batch) or nil

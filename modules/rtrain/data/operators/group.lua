@@ -16,6 +16,17 @@ local function in_order(upstream, keys, execution)
   return exchange.sort(upstream, keys, false, {memory_bytes = execution.memory_bytes})
 end
 
+-- The groups that the rows of a stream complete: add(block) gives those of one more block, finish() the last one.
+local function completed(next_block, add, finish)
+  return function()
+    for block in next_block do
+      local out = block:num_rows() > 0 and add(block)
+      if out then return out end
+    end
+    return finish()
+  end
+end
+
 ---A row for each group: its keys and the results.
 ---@class data.Aggregate: data.Operator
 ---@overload fun(keys: string[], aggregates: data.AggregateFn[]): data.Aggregate
@@ -74,15 +85,11 @@ function Aggregate:stream(upstream, execution)
     last, last_key = narrow(rows, rows.count - 1, 1), groups.key_of(block, self._keys, block:num_rows() - 1)
     return rows.count > 1 and results(self, narrow(rows, 0, rows.count - 1)) or nil
   end
-  return function()
-    for block in next_block do
-      local out = block:num_rows() > 0 and add(block)
-      if out then return out end
-    end
+  return completed(next_block, add, function()
     local rest = last
     last = nil
     return rest and results(self, rest)
-  end
+  end)
 end
 
 function Aggregate:schema_of(schema)
@@ -167,15 +174,11 @@ function WholeGroups:stream(upstream, execution)
     last_key = groups.key_of(block, keys, last_start)
     return #complete > 0 and whole(complete) or nil
   end
-  return function()
-    for block in next_block do
-      local out = block:num_rows() > 0 and add(block)
-      if out then return out end
-    end
+  return completed(next_block, add, function()
     local rest = held
     held = {}
     return #rest > 0 and whole(rest) or nil
-  end
+  end)
 end
 
 function WholeGroups:schema_of(schema) return schema end
