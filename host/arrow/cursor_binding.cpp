@@ -22,13 +22,13 @@ int cursor_schema(lua_State* L) {
 
 // Lua counts a batch as eight bytes, so that its collector has to be asked to hurry; the engine
 // does the same for tensors.
-static void pay_debt(lua_State* L, int64_t bytes) {
+static void trigger_collection(lua_State* L, int64_t bytes) {
   constexpr int64_t kMiB = int64_t{1} << 20;
-  static thread_local int64_t debt = 0;
-  debt += std::max<int64_t>(bytes, 0);
-  if (debt < 16 * kMiB) return;
-  lua_gc(L, LUA_GCSTEP, static_cast<int>(std::min<int64_t>(debt / kMiB, 400)));
-  debt = 0;
+  static thread_local int64_t uncollected = 0;
+  uncollected += std::max<int64_t>(bytes, 0);
+  if (uncollected < 16 * kMiB) return;
+  lua_gc(L, LUA_GCSTEP, static_cast<int>(std::min<int64_t>(uncollected / kMiB, 400)));
+  uncollected = 0;
 }
 
 int cursor_next(lua_State* L) {
@@ -36,7 +36,7 @@ int cursor_next(lua_State* L) {
   auto batch = check<TableCursor>(L, 1)->next();
   if (batch == nullptr) return 0;
   push<ArrowBatch>(L, std::move(batch));
-  pay_debt(L, memory_pool()->bytes_allocated() - before);
+  trigger_collection(L, memory_pool()->bytes_allocated() - before);
   return 1;
 }
 

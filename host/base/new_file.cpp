@@ -15,7 +15,7 @@ namespace rtrain {
 namespace {
 
 // Unique among the processes of a machine and the threads of this one.
-std::string name_beside(const std::string& target) {
+std::string sibling_name(const std::string& target) {
   static std::atomic<unsigned> count{0};
   return cat(target, ".tmp-", static_cast<int>(getpid()), "-", count.fetch_add(1));
 }
@@ -23,7 +23,7 @@ std::string name_beside(const std::string& target) {
 }  // namespace
 
 NewFile::NewFile(std::string target, Readers readers)
-    : target_(std::move(target)), path_(name_beside(target_)) {
+    : target_(std::move(target)), path_(sibling_name(target_)) {
   // A file that a killed process of the same number left is written over.
   int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
   const bool is_private = readers == Readers::kUserAlone;

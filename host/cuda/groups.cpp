@@ -31,7 +31,7 @@ class NcclBackend final : public Base {
  public:
   NcclBackend(const c10::intrusive_ptr<c10d::Store>& store, NcclOptions options,
               const c10::intrusive_ptr<c10d::ProcessGroupNCCL::Options>& nccl)
-      : Base(std::move(options.tell), store, options.rank, options.world_size, nccl),
+      : Base(std::move(options.notify), store, options.rank, options.world_size, nccl),
         on_given_(std::move(options.on_given)),
         on_abort_(std::move(options.on_abort)) {}
 

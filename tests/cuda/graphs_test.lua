@@ -83,7 +83,7 @@ function TestCUDAGraph:test_no_capture_on_the_default_stream()
   lu.assertStrContains(message_of(cuda.CUDAGraph().capture_begin, cuda.CUDAGraph()), 'non-default stream')
 end
 
-function TestCUDAGraph:test_reset_and_capture_anew()
+function TestCUDAGraph:test_reset_and_capture_again()
   local graph, x, y = cuda.CUDAGraph(), on_gpu(1), nil
   cuda.graph(graph, function() y = x:clone() end)
   graph:reset()

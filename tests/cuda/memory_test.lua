@@ -54,7 +54,7 @@ function TestMemory:test_the_figures_have_their_names_in_pytorch()
   end
 end
 
-function TestMemory:test_counts_begin_anew()
+function TestMemory:test_counts_begin_again()
   torch.empty(MIB, {device = 'cuda'}):release()
   lu.assertTrue(cuda.memory_stats()['allocated_bytes.all.freed'] >= MIB)
   cuda.reset_accumulated_memory_stats()

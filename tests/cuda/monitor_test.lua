@@ -1,4 +1,4 @@
--- What a GPU does, as the played management library says: tests/fake_nvidia/nvml.cpp has the figures.
+-- What a GPU does, as the simulated management library says: tests/fake_nvidia/nvml.cpp has the figures.
 local lu = require 'luaunit'
 local torch = require 'torch'
 

@@ -1,4 +1,4 @@
--- torch.cuda.Stream and torch.cuda.Event: on the played GPUs copies are done in the order of their streams, each stream by a
+-- torch.cuda.Stream and torch.cuda.Event: on the simulated GPUs copies are done in the order of their streams, each stream by a
 -- thread of its own.
 local lu = require 'luaunit'
 local torch = require 'torch'

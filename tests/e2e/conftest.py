@@ -22,7 +22,7 @@ import time
 
 import pytest
 
-# In all that a test starts and in Python's torch: threads that wait for each other are slow beside other tests.
+# In all that a test starts and in Python's torch: threads that wait for each other are slow next to other tests.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))

@@ -1,4 +1,4 @@
-"""The driver and the GPUs that tests/fake_nvidia plays, and a LibTorch to go with them."""
+"""The driver and the GPUs that tests/fake_nvidia simulates, and a LibTorch to go with them."""
 
 import pathlib
 
@@ -13,18 +13,18 @@ def uuid(device):
     return f"GPU-abababab-abab-abab-abab-ababababab{device:02x}"
 
 
-def play_driver(rtrain, devices, **env):
+def simulate_driver(rtrain, devices, **env):
     if not GPU_LIBRARY.exists():
         pytest.skip("built without the CUDA toolkit")
     rtrain.env.update(LD_LIBRARY_PATH=str(FAKE_DRIVER), FAKE_CUDA_DEVICES=str(devices), **env)
 
 
-def play_gpus(rtrain, devices, **env):
+def simulate_gpus(rtrain, devices, **env):
     """GPUs on which tensors live and are copied, NCCL's collectives reduce, and most kernels do nothing; see tests/README.md."""
     if not (pathlib.Path(rtrain.json("env")["libtorch"]["path"]) / "libtorch_cuda.so").exists():
         pytest.skip("LibTorch is without its CUDA library: scripts/setup --oracle or --gpu brings it")
-    # cuBLASLt is not played: LibTorch takes the products that are.
-    play_driver(rtrain, devices, LD_PRELOAD=str(GPU_LIBRARY), DISABLE_ADDMM_CUDA_LT="1", **env)
+    # cuBLASLt is not simulated: LibTorch takes the products that are.
+    simulate_driver(rtrain, devices, LD_PRELOAD=str(GPU_LIBRARY), DISABLE_ADDMM_CUDA_LT="1", **env)
 
 
 def use_libtorch(rtrain, cuda_library):

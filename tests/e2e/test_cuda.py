@@ -1,6 +1,6 @@
 """CUDA where there is no GPU: what is loaded, and why there is no device.
 
-A driver is played by the library of tests/fake_nvidia; the CUDA library of LibTorch is the real one.
+A driver is simulated by the library of tests/fake_nvidia; the CUDA library of LibTorch is the real one.
 """
 
 import ctypes
@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 from conftest import RTRAIN
-from fake_driver import play_driver, use_libtorch
+from fake_driver import simulate_driver, use_libtorch
 
 QUESTIONS = """
     local torch = require 'torch'
@@ -35,7 +35,7 @@ without_driver = pytest.mark.skipif(has_driver(), reason="this machine has an NV
 @pytest.fixture
 def driver(rtrain):
     """A driver that shows two devices."""
-    play_driver(rtrain, 2)
+    simulate_driver(rtrain, 2)
 
 
 def cuda_of(rtrain):

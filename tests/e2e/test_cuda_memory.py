@@ -1,4 +1,4 @@
-"""What happens when a GPU, played by tests/fake_nvidia, is full or lost, and the allocator's figures and files beside PyTorch's."""
+"""What happens when a GPU of tests/fake_nvidia is full or lost, and the allocator's figures and files next to PyTorch's."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from fake_driver import play_gpus
+from fake_driver import simulate_gpus
 
 GIB = 1 << 30
 
@@ -25,7 +25,7 @@ def error_of(rtrain):
 
 # fault: CUDA out of memory
 def test_a_full_device_ends_the_run_with_the_figures(rtrain):
-    play_gpus(rtrain, 1, FAKE_CUDA_MEMORY=str(GIB))
+    simulate_gpus(rtrain, 1, FAKE_CUDA_MEMORY=str(GIB))
     result = rtrain.run(TRAIN % ("""
       local batch = torch.empty(2 ^ 27, {device = 'cuda'})
       torch.empty(2 ^ 28, {device = 'cuda'})
@@ -43,7 +43,7 @@ def test_a_full_device_ends_the_run_with_the_figures(rtrain):
 
 # fault: CUDA out of memory
 def test_a_script_may_go_on_with_less(rtrain):
-    play_gpus(rtrain, 1, FAKE_CUDA_MEMORY=str(GIB))
+    simulate_gpus(rtrain, 1, FAKE_CUDA_MEMORY=str(GIB))
     rtrain.run_ok(TRAIN % ("""
       local size = 2 ^ 30
       local ok, err
@@ -58,7 +58,7 @@ def test_a_script_may_go_on_with_less(rtrain):
 
 # fault: CUDA out of memory
 def test_the_same_want_of_memory_is_not_tried_three_times(rtrain):
-    play_gpus(rtrain, 1, FAKE_CUDA_MEMORY=str(GIB))
+    simulate_gpus(rtrain, 1, FAKE_CUDA_MEMORY=str(GIB))
     result = rtrain.run(TRAIN % ("torch.empty(2 ^ 29, {device = 'cuda'})",
                                  ", failure_config = train.FailureConfig{max_failures = 5}"))
     assert result.returncode == 4, result.stderr
@@ -78,7 +78,7 @@ LOSES_ITS_DEVICE = """
 
 # fault: GPU falls off the bus
 def test_a_lost_device_ends_the_worker_and_a_new_one_goes_on(rtrain):
-    play_gpus(rtrain, 1, FAKE_CUDA_LAUNCH_ERROR="700")
+    simulate_gpus(rtrain, 1, FAKE_CUDA_LAUNCH_ERROR="700")
     mark = rtrain.folder / "lost"
     result = rtrain.run(TRAIN % (LOSES_ITS_DEVICE % (mark, mark), ", failure_config = train.FailureConfig{max_failures = 1}"))
     assert result.returncode == 0, result.stderr
@@ -92,7 +92,7 @@ def test_a_lost_device_ends_the_worker_and_a_new_one_goes_on(rtrain):
 
 # fault: GPU falls off the bus
 def test_a_lost_device_is_a_lost_worker(rtrain):
-    play_gpus(rtrain, 1, FAKE_CUDA_LAUNCH_ERROR="999")
+    simulate_gpus(rtrain, 1, FAKE_CUDA_LAUNCH_ERROR="999")
     mark = rtrain.folder / "lost"
     result = rtrain.run(TRAIN % (LOSES_ITS_DEVICE % (mark, mark), ""))
     assert result.returncode == 5, result.stderr
@@ -100,7 +100,7 @@ def test_a_lost_device_is_a_lost_worker(rtrain):
 
 
 def test_settings_of_the_allocator_are_shown_and_checked(rtrain):
-    play_gpus(rtrain, 1)
+    simulate_gpus(rtrain, 1)
     assert "allocator: LibTorch's defaults (PYTORCH_ALLOC_CONF is not set)" in rtrain("env").stdout
     rtrain.env["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:False,max_split_size_mb:128"
     assert rtrain.json("env")["cuda"]["allocator"] == f"PYTORCH_CUDA_ALLOC_CONF={rtrain.env['PYTORCH_CUDA_ALLOC_CONF']}"
@@ -150,7 +150,7 @@ def shape(value):
 
 def test_figures_and_snapshots_are_pytorchs(rtrain):
     pytest.importorskip("torch")
-    play_gpus(rtrain, 1)
+    simulate_gpus(rtrain, 1)
     ours = rtrain("exec", rtrain.script(LUA_FIGURES))
     assert ours.returncode == 0, ours.stderr
     theirs = subprocess.run([sys.executable, "-c", PYTHON_FIGURES], cwd=rtrain.folder,

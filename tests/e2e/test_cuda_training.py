@@ -1,6 +1,6 @@
-"""A train function on GPUs that tests/fake_nvidia plays: which device each rank gets, and what it does there."""
+"""A train function on GPUs that tests/fake_nvidia simulates: which device each rank gets, and what it does there."""
 
-from fake_driver import play_gpus
+from fake_driver import simulate_gpus
 
 SCRIPT = """
     local torch = require 'torch'
@@ -13,7 +13,7 @@ SCRIPT = """
 
 def reports(rtrain, workers, body):
     """What each rank reports: `body` is its train function, each rank has a GPU."""
-    play_gpus(rtrain, workers)
+    simulate_gpus(rtrain, workers)
     rtrain.run_ok(SCRIPT.replace("BODY", body).replace("WORKERS", str(workers)))
     return rtrain.json("metrics", "last", "--ranks")[0]["ranks"]
 

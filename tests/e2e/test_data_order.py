@@ -36,7 +36,7 @@ def epochs(rtrain, *args):
     return [[rank["seen"] for rank in row] for row in rows]
 
 
-def test_every_sample_is_seen_once_and_each_epoch_is_shuffled_anew(rtrain):
+def test_every_sample_is_seen_once_and_each_epoch_is_shuffled_again(rtrain):
     first, second = epochs(rtrain)
     for ranks in (first, second):
         assert sorted(ranks[0] + ranks[1]) == list(range(40))

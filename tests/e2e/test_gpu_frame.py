@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from conftest import RTRAIN, SOURCE
-from fake_driver import play_driver, use_libtorch
+from fake_driver import simulate_driver, use_libtorch
 
 
 def run(rtrain, *args):
@@ -15,7 +15,7 @@ def run(rtrain, *args):
 
 
 def test_without_a_device_every_test_is_listed_with_the_reason(rtrain):
-    play_driver(rtrain, 0)
+    simulate_driver(rtrain, 0)
     result = run(rtrain, "test_training", "memory_limit")
     assert result.returncode == 4, result.stderr
     reason = "no CUDA device: the NVIDIA driver shows no device"
@@ -24,7 +24,7 @@ def test_without_a_device_every_test_is_listed_with_the_reason(rtrain):
 
 
 def test_files_are_run_and_their_results_read(rtrain):
-    play_driver(rtrain, 1)
+    simulate_driver(rtrain, 1)
     use_libtorch(rtrain, "is not loaded")
     rtrain.env["RTRAIN_TEST_DEVICE"] = "cpu"  # the cases of tests/oracle on that device
     results = rtrain.folder / "results.json"
@@ -34,5 +34,5 @@ def test_files_are_run_and_their_results_read(rtrain):
     modules = [test["status"] for test in tests if test["file"] == "oracle_modules_test"]
     assert modules.count("passed") > 300 and "skipped" in modules and "failed" not in modules
     assert [test["status"] for test in tests if test["file"] == "test_deployment"] == ["failed"]
-    assert "FAILED  test_deployment  test_the_executable_alone_beside" in result.stdout
+    assert "FAILED  test_deployment  test_the_executable_alone_next_to" in result.stdout
     assert f"{len(tests)} tests, 1 failed" in result.stdout

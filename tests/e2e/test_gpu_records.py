@@ -1,4 +1,4 @@
-"""What a run records of its devices, and who is told of their errors. The driver is played by tests/fake_nvidia."""
+"""What a run records of its devices, and who is told of their errors. The driver is simulated by tests/fake_nvidia."""
 
 import json
 import os

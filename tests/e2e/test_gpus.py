@@ -1,4 +1,4 @@
-"""GPUs of a run: which worker gets which, who waits, what is refused. The driver is played by tests/fake_nvidia.
+"""GPUs of a run: which worker gets which, who waits, what is refused. The driver is simulated by tests/fake_nvidia.
 
 No worker touches a tensor: what a device computes is tested where there is one.
 """
@@ -7,7 +7,7 @@ import contextlib
 
 import pytest
 from conftest import wait_until
-from fake_driver import play_driver, use_libtorch, uuid
+from fake_driver import simulate_driver, use_libtorch, uuid
 from test_torchrun import Job
 
 # Tells what each worker has got, and goes on when the file is there.
@@ -33,7 +33,7 @@ def host(rtrain):
     """A host with a number of devices, and with a LibTorch that has a CUDA library, of which the file is enough."""
 
     def make(devices, **env):
-        play_driver(rtrain, devices, **env)
+        simulate_driver(rtrain, devices, **env)
         use_libtorch(rtrain, "is not loaded")
         return rtrain
 
@@ -103,7 +103,7 @@ def test_more_than_there_is_is_refused_at_once_with_what_was_found(host):
 
 
 def test_without_a_driver_the_refusal_says_what_is_missing_and_what_to_do(rtrain):
-    play_driver(rtrain, 0)
+    simulate_driver(rtrain, 0)
     result = rtrain.run(script("num_workers = 1"), "-n", "2", "--gpus", "all")
     assert result.returncode == 4
     assert "2 workers of 1 GPU cannot be had: there is no CUDA device: the NVIDIA driver shows no device" in result.stderr

@@ -91,7 +91,7 @@ def pngs():
     }
 
 
-# What torchvision makes of palettes and of bits below 8 beside these modes is not what the files mean.
+# What torchvision makes of palettes and of bits below 8 next to these modes is not what the files mean.
 SANE = {"palette": ["RGB"], "bits_1": ["UNCHANGED", "GRAY", "RGB"]}
 
 

@@ -1,4 +1,4 @@
-"""Process groups over NCCL, on the GPUs that tests/fake_nvidia plays: their collectives really reduce, and can be made to
+"""Process groups over NCCL, on the GPUs that tests/fake_nvidia simulates: their collectives really reduce, and can be made to
 hang; what kernels compute is garbage there, so that all values here are copied ones."""
 
 import json
@@ -6,7 +6,7 @@ import os
 import signal
 
 import pytest
-from fake_driver import play_driver, play_gpus, use_libtorch
+from fake_driver import simulate_driver, simulate_gpus, use_libtorch
 from test_torchrun import Job
 
 TRAIN = """
@@ -36,7 +36,7 @@ def script(body, scaling=TWO, torch="timeout_s = 60", failure="max_failures = 0"
 
 @pytest.fixture
 def gpus(rtrain):
-    play_gpus(rtrain, 2)
+    simulate_gpus(rtrain, 2)
     return rtrain
 
 
@@ -77,7 +77,7 @@ def test_workers_that_share_a_device_use_gloo_and_are_told(gpus):
     (SHARED, "several workers share a device (resources_per_worker.GPU = 0.5), which NCCL refuses"),
 ])
 def test_nccl_where_it_is_impossible_is_refused_before_anything_starts(rtrain, scaling, reason):
-    play_driver(rtrain, 2)
+    simulate_driver(rtrain, 2)
     use_libtorch(rtrain, "is not loaded")
     result = rtrain.run(script("train.report{}", scaling=scaling, torch="backend = 'nccl'"))
     assert result.returncode == 3 and reason in result.stderr and "or leave the backend out" in result.stderr
@@ -219,7 +219,7 @@ def test_cuda_touched_before_the_context_goes_to_the_ranks_device(gpus):
 
 
 def test_the_settings_of_nccl_are_the_users_or_rtrains_and_shown(rtrain):
-    play_driver(rtrain, 1, NCCL_SOCKET_IFNAME="eth0")
+    simulate_driver(rtrain, 1, NCCL_SOCKET_IFNAME="eth0")
     use_libtorch(rtrain, "is not loaded")
     settings = {each["name"]: each for each in rtrain.json("env")["nccl"]}
     assert settings["NCCL_SOCKET_IFNAME"]["value"] == "eth0"

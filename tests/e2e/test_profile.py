@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from conftest import ENDLESS, wait_until
-from fake_driver import FAKE_DRIVER, play_gpus
+from fake_driver import FAKE_DRIVER, simulate_gpus
 
 PROGRAM = """
 local torch = require 'torch'
@@ -155,7 +155,7 @@ def test_a_run_without_tensors_and_one_in_the_script(rtrain):
     running.wait()
 
 
-# --- on a GPU, which tests/fake_nvidia plays ---
+# --- on a GPU, which tests/fake_nvidia simulates ---
 
 # Copies are what it can do.
 COPIES = """
@@ -176,7 +176,7 @@ end)
 
 def test_nvtx_ranges_reach_the_tool(rtrain):
     tool, log = FAKE_DRIVER / "libfake_nvtx.so", rtrain.folder / "nvtx.log"
-    play_gpus(rtrain, 1, NVTX_INJECTION64_PATH=str(tool), FAKE_NVTX_LOG=str(log))
+    simulate_gpus(rtrain, 1, NVTX_INJECTION64_PATH=str(tool), FAKE_NVTX_LOG=str(log))
     if not tool.exists():
         pytest.skip("built without NVTX's headers")
     result = rtrain("exec", rtrain.script(COPIES, "copies.lua"))

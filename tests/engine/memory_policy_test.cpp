@@ -60,9 +60,9 @@ TEST(StepBoundary, TriesAgainNowAndThen) {
 }
 
 TEST(DeviceDebt, GrowsWithTheDeviceWithinBounds) {
-  EXPECT_EQ(device_debt_bytes(kGiB), 64 * kMiB);
-  EXPECT_EQ(device_debt_bytes(16 * kGiB), 256 * kMiB);
-  EXPECT_EQ(device_debt_bytes(80 * kGiB), kGiB);
+  EXPECT_EQ(device_collection_bytes(kGiB), 64 * kMiB);
+  EXPECT_EQ(device_collection_bytes(16 * kGiB), 256 * kMiB);
+  EXPECT_EQ(device_collection_bytes(80 * kGiB), kGiB);
 }
 
 // A device that calls the rule before it takes more memory, as LibTorch's allocator does.

@@ -232,7 +232,7 @@ TEST(Pickle, ATensorStaysInsideItsStorage) {
   });
 }
 
-// A tensor of the storage as v3 writes it: bytes with the dtype beside them.
+// A tensor of the storage as v3 writes it: bytes with the dtype next to them.
 std::string v3_pickle(const std::string& dtype, const std::string& size) {
   return "ctorch._utils\n_rebuild_tensor_v3\n((X\x07\x00\x00\x00storagectorch.storage\n"
          "UntypedStorage\nX\x01\x00\x00\x00"

@@ -1,4 +1,4 @@
-"""One file is a complete deployment: the executable alone, beside a Python environment that holds torch, trains on the GPU."""
+"""One file is a complete deployment: the executable alone, next to a Python environment that holds torch, trains on the GPU."""
 
 import pathlib
 import shutil
@@ -29,7 +29,7 @@ train.TorchTrainer{train_loop_per_worker = step, scaling_config = train.ScalingC
 """
 
 
-def test_the_executable_alone_beside_a_python_environment_trains_on_the_gpu(rtrain):
+def test_the_executable_alone_next_to_a_python_environment_trains_on_the_gpu(rtrain):
     libtorch = pathlib.Path(rtrain.json("env")["libtorch"]["path"])
     packages = rtrain.folder / "environment" / "lib" / "python3.12" / "site-packages"
     packages.parent.mkdir(parents=True)

@@ -3,12 +3,12 @@ local lu = require 'luaunit'
 local torch = require 'torch'
 local train = require 'rtrain'
 local arguments = require 'rtrain.graph.arguments'
-local Course = require 'rtrain.graph.course'
+local GraphPolicy = require 'rtrain.graph.policy'
 local ordered = require 'rtrain.ordered'
 
 local message_of = require('refusal').message_of
 
-TestCourse = {}
+TestPolicy = {}
 
 -- What a course does at calls with these facts; a capture succeeds.
 local function actions(course, ...)
@@ -20,20 +20,20 @@ local function actions(course, ...)
   return table.concat(out, ' ')
 end
 
-function TestCourse:test_warm_up_capture_replay()
-  lu.assertEquals(actions(Course(3), {}, {}, {}, {}, {}, {}), 'warm warm warm capture replay replay')
-  lu.assertEquals(actions(Course(1), {}, {}, {}), 'warm capture replay')
+function TestPolicy:test_warm_up_capture_replay()
+  lu.assertEquals(actions(GraphPolicy(3), {}, {}, {}, {}, {}, {}), 'warm warm warm capture replay replay')
+  lu.assertEquals(actions(GraphPolicy(1), {}, {}, {}), 'warm capture replay')
 end
 
-function TestCourse:test_ddp_takes_eleven_calls()
-  local course = Course(3)
+function TestPolicy:test_ddp_takes_eleven_calls()
+  local course = GraphPolicy(3)
   lu.assertEquals(actions(course, {}), 'warm')
   for _ = 2, 11 do lu.assertEquals(actions(course, {has_ddp = true}), 'warm') end
   lu.assertEquals(actions(course, {has_ddp = true}, {has_ddp = true}), 'capture replay')
 end
 
-function TestCourse:test_what_rules_a_graph_out()
-  local course = Course(3)
+function TestPolicy:test_what_rules_a_graph_out()
+  local course = GraphPolicy(3)
   local action, note = course:next{never = 'no CUDA device'}
   lu.assertEquals({action, note}, {'eager', 'it runs without a CUDA graph from here on: no CUDA device'})
   lu.assertEquals({course.state, course.reason}, {'eager', 'no CUDA device'})
@@ -41,20 +41,20 @@ function TestCourse:test_what_rules_a_graph_out()
   lu.assertNil((select(2, course:next{never = 'no CUDA device'})))  -- said once
 end
 
-function TestCourse:test_a_call_that_cannot_use_the_graph_leaves_it()
-  local course = Course(1)
+function TestPolicy:test_a_call_that_cannot_use_the_graph_leaves_it()
+  local course = GraphPolicy(1)
   lu.assertEquals(actions(course, {now = 'anomaly'}, {}, {}, {now = 'anomaly'}, {difference = 'shape'}, {}),
     'eager warm capture eager eager replay')
   lu.assertEquals(course.state, 'captured')
 end
 
-function TestCourse:test_a_difference_begins_the_warm_up_anew()
-  local course = Course(2)
+function TestPolicy:test_a_difference_begins_the_warm_up_again()
+  local course = GraphPolicy(2)
   lu.assertEquals(actions(course, {}, {difference = 'shape'}, {}, {}), 'warm warm warm capture')
 end
 
-function TestCourse:test_arguments_that_always_differ_end_in_eager()
-  local course = Course(2)
+function TestPolicy:test_arguments_that_always_differ_end_in_eager()
+  local course = GraphPolicy(2)
   local facts = {difference = 'argument 2 was 1 and is 2 now'}
   for _ = 1, 8 do lu.assertEquals(actions(course, facts), 'warm') end
   local action, note = course:next(facts)
@@ -62,16 +62,16 @@ function TestCourse:test_arguments_that_always_differ_end_in_eager()
   lu.assertStrContains(note, 'it changes too often to be captured: argument 2 was 1 and is 2 now')
 end
 
-function TestCourse:test_a_change_of_what_was_captured_captures_anew()
-  local course = Course(2)
+function TestPolicy:test_a_change_of_what_was_captured_captures_again()
+  local course = GraphPolicy(2)
   lu.assertEquals(actions(course, {}, {}, {}, {}), 'warm warm capture replay')
   local action, note = course:next{change = 'AdamW: its state was loaded'}
   lu.assertEquals({action, note}, {'warm', 'it is captured again: AdamW: its state was loaded'})
   lu.assertEquals(actions(course, {}, {}, {}), 'warm capture replay')
 end
 
-function TestCourse:test_a_capture_that_fails_is_not_tried_again()
-  local course = Course(1)
+function TestPolicy:test_a_capture_that_fails_is_not_tried_again()
+  local course = GraphPolicy(1)
   lu.assertEquals({course:next{}, course:next{}}, {'warm', 'capture'})
   course:fail('not permitted')
   lu.assertEquals(actions(course, {}, {}), 'eager eager')

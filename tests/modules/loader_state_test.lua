@@ -350,7 +350,7 @@ function TestResume:test_an_iterable_dataset_is_read_again_up_to_the_place()
   end
 end
 
-function TestResume:test_another_epoch_begins_anew()
+function TestResume:test_another_epoch_begins_again()
   local case = {size = 20, batch_size = 3, shuffle = true}
   local old = group(case, 2)
   run(old, 0, 2)

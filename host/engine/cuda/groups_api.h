@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "host/engine/cuda/tell_collective.h"
+#include "host/engine/cuda/notify_collective.h"
 
 namespace c10d {
 class Backend;
@@ -25,8 +25,8 @@ struct NcclOptions {
   int device = 0;  // this rank's; nothing else may travel over the group
   std::chrono::milliseconds timeout{};
   bool is_high_priority_stream = false;
-  TellCollective tell;
-  // A collective was given to NCCL: its number from `tell`, and its number in this group.
+  NotifyCollective notify;
+  // A collective was given to NCCL: its number from `notify`, and its number in this group.
   std::function<void(uint64_t number, uint64_t sequence)> on_given;
   // LibTorch wants to abort the process; the text says why. Any thread.
   std::function<void(const std::string& reason)> on_abort;

@@ -97,7 +97,8 @@ Values next_values(lua_State* L, Pool& pool) {
 int next(lua_State* L) {
   const Values values = next_values(L, *check<Pool>(L, 1));
   // What a worker allocated becomes this thread's garbage: its collector has to know.
-  for (const Tree& value : values) thread_debt_bytes += static_cast<int64_t>(tree_bytes(value));
+  for (const Tree& value : values)
+    thread_uncollected_bytes += static_cast<int64_t>(tree_bytes(value));
   luaL_checkstack(L, static_cast<int>(values.size()), "too many values in a result");
   for (const Tree& value : values) push_tree(L, value);
   return static_cast<int>(values.size());

@@ -120,12 +120,12 @@ c10::intrusive_ptr<c10d::Backend> Group::connect_gloo(const c10::intrusive_ptr<c
                                                       std::chrono::milliseconds wait) {
   auto options = c10d::ProcessGroupGloo::Options::create(wait);
   options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(kLoopback));
-  const auto tell = [this](const std::string& operation, const std::vector<at::Tensor>& tensors) {
+  const auto notify = [this](const std::string& operation, const std::vector<at::Tensor>& tensors) {
     if (host_.enter_collective == nullptr) return uint64_t{0};
     return host_.enter_collective(operation.c_str(), describe_tensors(tensors));
   };
   return c10::make_intrusive<Watched<c10d::ProcessGroupGloo>>(
-      tell, c10::make_intrusive<c10d::PrefixStore>("gloo", store), options_.rank,
+      notify, c10::make_intrusive<c10d::PrefixStore>("gloo", store), options_.rank,
       options_.world_size, options);
 }
 

@@ -1,10 +1,10 @@
-// host/engine/distributed/watched_backend.h: a backend that tells of each collective before its
+// host/engine/distributed/watched_backend.h: a backend that reports each collective before its
 // data move.
 //
 // DDP's buckets come by here as well as the functions of torch.distributed. Where the ranks
-// disagree the teller raises, instead of a library that hangs, aborts or mixes up bytes. What is
-// told is known to the host: nothing waits for a device. A class derived from the backend and no
-// wrapper around it: LibTorch casts what calls itself "gloo" or "nccl".
+// disagree the report raises, instead of a library that hangs, aborts or mixes up bytes. What is
+// reported is known to the host: nothing waits for a device. A class derived from the backend and
+// no wrapper around it: LibTorch casts what calls itself "gloo" or "nccl".
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/engine/cuda/tell_collective.h"
+#include "host/engine/cuda/notify_collective.h"
 
 namespace rtrain {
 
@@ -24,32 +24,33 @@ class Watched : public Base {
   using Work = c10::intrusive_ptr<c10d::Work>;
 
   template <class... Args>
-  explicit Watched(TellCollective tell, Args&&... args)
-      : Base(std::forward<Args>(args)...), tell_(std::move(tell)) {}
+  explicit Watched(NotifyCollective notify, Args&&... args)
+      : Base(std::forward<Args>(args)...), notify_(std::move(notify)) {}
 
   Work broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override {
-    return told("broadcast from " + std::to_string(options.rootRank), tensors,
-                [&] { return Base::broadcast(tensors, options); });
+    return reported("broadcast from " + std::to_string(options.rootRank), tensors,
+                    [&] { return Base::broadcast(tensors, options); });
   }
   Work allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override {
-    return told("all_reduce", tensors, [&] { return Base::allreduce(tensors, options); });
+    return reported("all_reduce", tensors, [&] { return Base::allreduce(tensors, options); });
   }
   Work allgather(std::vector<Tensors>& outputs, Tensors& inputs,
                  const c10d::AllgatherOptions& options) override {
-    return told("all_gather", inputs, [&] { return Base::allgather(outputs, inputs, options); });
+    return reported("all_gather", inputs,
+                    [&] { return Base::allgather(outputs, inputs, options); });
   }
   Work _allgather_base(at::Tensor& output, at::Tensor& input,
                        const c10d::AllgatherOptions& options) override {
-    return told("all_gather", {input},
-                [&] { return Base::_allgather_base(output, input, options); });
+    return reported("all_gather", {input},
+                    [&] { return Base::_allgather_base(output, input, options); });
   }
   Work _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                             const c10d::ReduceScatterOptions& options) override {
-    return told("reduce_scatter", {input},
-                [&] { return Base::_reduce_scatter_base(output, input, options); });
+    return reported("reduce_scatter", {input},
+                    [&] { return Base::_reduce_scatter_base(output, input, options); });
   }
   Work barrier(const c10d::BarrierOptions& options) override {
-    return told("barrier", {}, [&] { return Base::barrier(options); });
+    return reported("barrier", {}, [&] { return Base::barrier(options); });
   }
 
  protected:
@@ -58,14 +59,14 @@ class Watched : public Base {
 
  private:
   template <class Call>
-  Work told(const std::string& operation, const Tensors& tensors, Call call) {
-    const uint64_t number = tell_(operation, tensors);
+  Work reported(const std::string& operation, const Tensors& tensors, Call call) {
+    const uint64_t number = notify_(operation, tensors);
     Work work = call();
     on_given(number);
     return work;
   }
 
-  TellCollective tell_;
+  NotifyCollective notify_;
 };
 
 }  // namespace rtrain

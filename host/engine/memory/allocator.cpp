@@ -26,7 +26,7 @@
 
 namespace rtrain {
 
-thread_local constinit int64_t thread_debt_bytes = 0;
+thread_local constinit int64_t thread_uncollected_bytes = 0;
 
 namespace {
 
@@ -42,7 +42,7 @@ void tell_profiler(void* data, int64_t bytes) {
 }
 
 void note_taken(int64_t bytes) {
-  thread_debt_bytes += bytes;
+  thread_uncollected_bytes += bytes;
   const int64_t live = live_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   if (live > peak_bytes.load(std::memory_order_relaxed)) {
     peak_bytes.store(live, std::memory_order_relaxed);

@@ -10,8 +10,8 @@
 
 namespace rtrain {
 
-// Bytes allocated by this thread since the collector last paid for them (collector.h).
-extern thread_local constinit int64_t thread_debt_bytes;
+// Bytes that this thread allocated since they last triggered garbage collection (collector.h).
+extern thread_local constinit int64_t thread_uncollected_bytes;
 
 // Makes LibTorch use this allocator. First call of the process; later ones do nothing.
 void install_allocator();

@@ -17,7 +17,7 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 
 std::atomic<int64_t> collections{0};
 // How many bytes of a device count as one of the CPU's: the smallest device in use says it.
-std::atomic<int64_t> device_weight{device_debt_bytes(0) / kDebtBytes};
+std::atomic<int64_t> device_weight{device_collection_bytes(0) / kCollectionBytes};
 Ceiling cpu_ceiling;
 std::array<Ceiling, kMostDevices> device_ceilings;
 
@@ -37,7 +37,7 @@ class Collecting {
 void collect(Vm& vm, lua_State* L, int passes) {
   const Collecting collecting(vm);
   for (int i = 0; i < passes; ++i) lua_gc(L, LUA_GCCOLLECT, 0);
-  thread_debt_bytes = 0;
+  thread_uncollected_bytes = 0;
   collections.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -50,7 +50,7 @@ bool any_ceiling_passed() {
   bool passed = cpu_ceiling.is_passed(cpu.allocated_bytes, cpu.total_bytes);
   int64_t weight = std::numeric_limits<int64_t>::max();
   for (const DeviceMemory& device : device_memory()) {
-    weight = std::min(weight, device_debt_bytes(device.total_bytes) / kDebtBytes);
+    weight = std::min(weight, device_collection_bytes(device.total_bytes) / kCollectionBytes);
     device_weight.store(weight, std::memory_order_relaxed);
     passed |= ceiling_of(device).is_passed(device.allocated_bytes, device.total_bytes);
   }
@@ -90,8 +90,8 @@ thread_local Steps steps;
 
 void note_device_tensor(const at::Tensor& tensor) {
   if (!tensor.has_storage() || tensor.is_view() || tensor.storage().use_count() != 1) return;
-  thread_debt_bytes += static_cast<int64_t>(tensor.storage().nbytes()) /
-                       device_weight.load(std::memory_order_relaxed);
+  thread_uncollected_bytes += static_cast<int64_t>(tensor.storage().nbytes()) /
+                              device_weight.load(std::memory_order_relaxed);
 }
 
 bool collect_all(Vm& vm, lua_State* L) {
@@ -125,10 +125,10 @@ bool free_device_memory() {
   return true;
 }
 
-void pay_debt(Vm& vm, lua_State* L) {
+void trigger_collection(Vm& vm, lua_State* L) {
   if (vm.collecting) return;
-  const int64_t debt = thread_debt_bytes;
-  thread_debt_bytes = 0;
+  const int64_t bytes = thread_uncollected_bytes;
+  thread_uncollected_bytes = 0;
   if (is_capturing()) return;
   if (any_ceiling_passed()) {
     collect(vm, L, 2);
@@ -136,7 +136,7 @@ void pay_debt(Vm& vm, lua_State* L) {
     return;
   }
   const Collecting collecting(vm);
-  lua_gc(L, LUA_GCSTEP, static_cast<int>(std::clamp<int64_t>(debt / kMiB, 8, 400)));
+  lua_gc(L, LUA_GCSTEP, static_cast<int>(std::clamp<int64_t>(bytes / kMiB, 8, 400)));
 }
 
 void at_step_boundary(Vm& vm, lua_State* L) {

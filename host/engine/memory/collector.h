@@ -17,8 +17,9 @@
 
 namespace rtrain {
 
-inline constexpr int64_t kDebtBytes = int64_t{16} << 20;
-void pay_debt(Vm& vm, lua_State* L);
+// What a thread allocates before it triggers garbage collection.
+inline constexpr int64_t kCollectionBytes = int64_t{16} << 20;
+void trigger_collection(Vm& vm, lua_State* L);
 
 // Counts the bytes of a tensor on another device, which that device's allocator does not:
 // the larger the device, the less a byte of it weighs (policy.h).
@@ -32,7 +33,7 @@ inline void before_push(const at::Tensor& tensor) {
 
 // Called after a tensor was pushed.
 inline void after_push(Vm& vm, lua_State* L) {
-  if (thread_debt_bytes >= kDebtBytes) pay_debt(vm, L);
+  if (thread_uncollected_bytes >= kCollectionBytes) trigger_collection(vm, L);
 }
 
 // Frees everything that can be freed, before an operation that ran out of memory is tried again.

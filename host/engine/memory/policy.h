@@ -42,9 +42,9 @@ class Ceiling {
   std::atomic<int64_t> bytes_{kSmallest};
 };
 
-// How much of a device this size a thread may fill before it pays with collector steps. A device's
+// How much of a device of this size a thread fills before it triggers collector steps. A device's
 // tensors come and go by the gigabyte in each step of training, and the step's end collects too.
-constexpr int64_t device_debt_bytes(int64_t total) {
+constexpr int64_t device_collection_bytes(int64_t total) {
   return std::clamp(total / 64, int64_t{64} << 20, int64_t{1} << 30);
 }
 

@@ -42,7 +42,7 @@ void set_state(at::Generator generator, const at::Tensor& state) {
 
 int initial_seed(lua_State* L) { return push_seed(L, default_generator()); }
 
-int seed_anew(lua_State* L, at::Generator generator) {
+int reseed(lua_State* L, at::Generator generator) {
   {
     const std::lock_guard lock(generator.mutex());
     generator.seed();
@@ -52,7 +52,7 @@ int seed_anew(lua_State* L, at::Generator generator) {
 
 int seed(lua_State* L) {
   refuse_in_loader_thread("torch.seed");
-  return seed_anew(L, default_generator());
+  return reseed(L, default_generator());
 }
 
 int get_rng_state(lua_State* L) {
@@ -81,7 +81,7 @@ struct Class<at::Generator> {
     lua_settop(L, 1);
     return 1;
   }
-  static int seed(lua_State* L) { return seed_anew(L, *check<at::Generator>(L, 1)); }
+  static int seed(lua_State* L) { return reseed(L, *check<at::Generator>(L, 1)); }
   static int clone(lua_State* L) {
     const at::Generator& self = *check<at::Generator>(L, 1);
     push<at::Generator>(L, std::make_unique<at::Generator>(self.clone()));

@@ -73,7 +73,7 @@ local function same_batching(state, batching)
     and state.shuffle_seed == batching.shuffle_seed
 end
 
-local function check_dealt_anew(self, state)
+local function check_dealt_again(self, state)
   if state.batch_size == nil and state.world_size > 1 then
     errors.raise('unsupported', ("dataset '%s': without a batch_size each rank has had another number of rows, so that they "
       .. 'cannot be dealt out to %d workers in the middle of an epoch'):format(self._name, self._world_size))
@@ -99,7 +99,7 @@ local function start_of(self, num_rows, batching)
     out.remaining, out.base, out.rows = state.remaining, state.base, state.rows
     return out
   end
-  check_dealt_anew(self, state)
+  check_dealt_again(self, state)
   out.rows = 0
   if num_rows then out.remaining = left_of_all(state) else out.base = state end
   return out

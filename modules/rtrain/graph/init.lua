@@ -1,12 +1,12 @@
 -- rtrain/graph/init.lua: train.graph: a training step that becomes one CUDA graph.
 --
--- course.lua decides what a call does, arguments.lua looks at what it was given, torch.cuda.capture at what takes part in the
+-- policy.lua decides what a call does, arguments.lua looks at what it was given, torch.cuda.capture at what takes part in the
 -- step, torch.cuda.graphs captures.
 
 local args = require 'base.args'
 local arguments = require 'rtrain.graph.arguments'
 local class = require 'base.class'
-local Course = require 'rtrain.graph.course'
+local GraphPolicy = require 'rtrain.graph.policy'
 local errors = require 'base.errors'
 local torch = require 'torch'
 local warnings = require 'base.warnings'
@@ -39,14 +39,14 @@ end
 ---Forgets the graph and what was decided: the next call warms up again. For a step whose model changed: layers frozen,
 ---parameters cast or replaced.
 function Graph:reset()
-  self._course = Course(self._options.warmup)
+  self._policy = GraphPolicy(self._options.warmup)
   self._shape, self._modes, self._graph = nil, nil, nil
   self._record = require('torch.cuda.capture').Capture()
   self:_tell()
 end
 
 function Graph:_tell(note)
-  self.state, self.reason = self._course.state, self._course.reason
+  self.state, self.reason = self._policy.state, self._policy.reason
   if note then warnings.warn('train.graph: ' .. note) end
 end
 
@@ -128,7 +128,7 @@ local function capture(self, ...)
   if not out[1] then return false, out[2] end
   self._graph, self._inputs = graph, tensors
   self._outputs = packed(arguments.detached(unpack(out, 2, out.n)))
-  self._course:captured()
+  self._policy:captured()
   return true
 end
 
@@ -145,7 +145,7 @@ local function capture_and_replay(self, ...)
     return replay(self, ...)
   end
   self._record:abandon()
-  local _, note = self._course:fail(reason_of(err))
+  local _, note = self._policy:fail(reason_of(err))
   self:_tell(note)
   return eager(self, ...)
 end
@@ -155,8 +155,8 @@ local ACTIONS = {eager = eager, warm = warm, capture = capture_and_replay, repla
 function Graph.__call(self, ...)
   local capturing = require 'torch.cuda.capture'
   -- In another graph's step it is a part of that; and what was decided stays.
-  if capturing.is_capturing() or self._course.state == 'eager' then return eager(self, ...) end
-  local action, note = self._course:next(facts_of(self, ...))
+  if capturing.is_capturing() or self._policy.state == 'eager' then return eager(self, ...) end
+  local action, note = self._policy:next(facts_of(self, ...))
   if action == 'warm' and self._graph then self._graph = nil end
   self:_tell(note)
   return ACTIONS[action](self, ...)

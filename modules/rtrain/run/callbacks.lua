@@ -57,9 +57,9 @@ function Callbacks.of_environment()
 end
 
 ---@param list UserCallback[]
----@param degraded fun(text: string) told once for each function of a callback that raises
+---@param degraded fun(text: string) called once for each function of a callback that raises
 function Callbacks:init(list, degraded)
-  self._list, self._degraded, self._told = list, degraded, {}
+  self._list, self._degraded, self._reported = list, degraded, {}
 end
 
 ---@return boolean whether there are none
@@ -72,8 +72,8 @@ function Callbacks:is_empty() return #self._list == 0 end
 ---@return boolean ok, any result
 function Callbacks:guard(what, fn, ...)
   local ok, result = xpcall(fn, errors.wrap, ...)
-  if not ok and not self._told[what] then
-    self._told[what] = true
+  if not ok and not self._reported[what] then
+    self._reported[what] = true
     local text = ('callback degraded: %s raised an error, and the run goes on: %s'):format(what, tostring(result))
     self._degraded(result.traceback and result.traceback ~= '' and text .. '\n' .. result.traceback or text)
   end
@@ -92,9 +92,9 @@ function Callbacks:before_run(context)
   self:_call('before_run', context)
 end
 
-local function own_errors(told)
+local function own_errors(cause)
   local out = {}
-  for rank, err in next, failure.make(told).ranks do
+  for rank, err in next, failure.make(cause).ranks do
     if err.code ~= 'peer_lost' then out[rank] = err end
   end
   return out

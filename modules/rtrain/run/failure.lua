@@ -118,12 +118,12 @@ end
 
 local function first_line(text) return (text:match('^[^\n]*')) end
 
--- What error() may raise from what a process told. Its traceback is never nil: the script's own lines, where it is raised,
+-- What error() may raise from what a process sent. Its traceback is never nil: the script's own lines, where it is raised,
 -- say nothing about it.
-local function error_object(told, message)
+local function error_object(cause, message)
   local err = errors.wrap('')
-  err.code, err.message, err.where, err.value = told.code, message, nil, nil
-  err.traceback = frames_text(told.message, told.traceback) or told.code == 'user' and '  in the train function' or ''
+  err.code, err.message, err.where, err.value = cause.code, message, nil, nil
+  err.traceback = frames_text(cause.message, cause.traceback) or cause.code == 'user' and '  in the train function' or ''
   return err
 end
 
@@ -134,24 +134,24 @@ local function heading(group)
 end
 
 -- The group of the cause, among the others' errors.
-local function own_group(groups, told)
+local function own_group(groups, cause)
   for _, group in ipairs(groups) do
-    if identity(group.error) == identity(told) then return group end
+    if identity(group.error) == identity(cause) then return group end
   end
 end
 
 ---The run's error object from what the controller says about it. Of a long message it has the beginning and the end.
----@param told {code: string, message: string, kind?: string, rank?: integer, traceback?: string, ranks?: table} ranks: rank →
+---@param cause {code: string, message: string, kind?: string, rank?: integer, traceback?: string, ranks?: table} ranks: rank →
 ---  the same
 ---@param logs? LogPlace where the ranks' logs are
 ---@return table error with code, kind ('WorkerGroupError', 'ControllerError' or 'PreemptionError'), message (who, what, the
 ---  line), traceback (the frames behind it), ranks (rank → its error, whole)
-function failure.make(told, logs)
-  local groups = grouped(told.ranks or {})
-  local own = own_group(groups, told)
+function failure.make(cause, logs)
+  local groups = grouped(cause.ranks or {})
+  local own = own_group(groups, cause)
   local lines = {}
-  if own and not told.message:find('^ranks? %d') then lines[1] = heading(own) end
-  lines[#lines + 1] = with_source(shortened(told.message, told.rank or own and own.ranks[1], logs))
+  if own and not cause.message:find('^ranks? %d') then lines[1] = heading(own) end
+  lines[#lines + 1] = with_source(shortened(cause.message, cause.rank or own and own.ranks[1], logs))
   local others = 0
   for _, group in ipairs(groups) do
     if group ~= own and own then
@@ -162,10 +162,10 @@ function failure.make(told, logs)
       end
     end
   end
-  local err = error_object(told, table.concat(lines, '\n'))
-  err.kind = told.kind
+  local err = error_object(cause, table.concat(lines, '\n'))
+  err.kind = cause.kind
   err.ranks = {}
-  for rank, each in next, told.ranks or {} do err.ranks[tonumber(rank)] = error_object(each, each.message) end
+  for rank, each in next, cause.ranks or {} do err.ranks[tonumber(rank)] = error_object(each, each.message) end
   return err
 end
 

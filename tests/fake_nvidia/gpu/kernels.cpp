@@ -34,7 +34,8 @@ std::map<const void*, Kernel>& kernels() {
 thread_local std::vector<Launch> launches;
 void* binary = nullptr;
 
-// The bytes of a type by its mangled name at the start of the text; 0 for one that is not played.
+// The bytes of a type by its mangled name at the start of the text; 0 for one that is not
+// simulated.
 size_t bytes_of(const std::string& type) {
   switch (type.empty() ? 0 : type[0]) {
     case 'b':

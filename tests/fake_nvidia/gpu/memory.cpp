@@ -200,7 +200,8 @@ cudaError_t cudaGetSymbolAddress(void** address, const void* symbol) {
   return cudaSuccess;
 }
 
-// What shares memory between processes, and the allocator that the driver brings, are not played.
+// What shares memory between processes, and the allocator that the driver brings, are not
+// simulated.
 cudaError_t cudaMallocAsync(void**, size_t, cudaStream_t) { return fail(cudaErrorNotSupported); }
 cudaError_t cudaFreeAsync(void*, cudaStream_t) { return fail(cudaErrorNotSupported); }
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t*, int) { return fail(cudaErrorNotSupported); }

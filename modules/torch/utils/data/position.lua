@@ -17,7 +17,7 @@ local function next_epoch(loader, given)
   return (loader._epoch or -1) + 1
 end
 
-local function begin_anew(loader)
+local function begin_again(loader)
   -- Drawn in every epoch, before the sampler's, as PyTorch does: dropout after it gets the same numbers.
   local drawn = sampler.draw_seed(loader.generator)
   loader._seed = loader._seed or drawn:bitwise_and(0xFFFFFFFF):item()
@@ -45,7 +45,7 @@ end
 ---@param loader data.DataLoader
 ---@return table begun seed; loop: counts; samples, batches to leave out; taken: batches, which the loop counts up
 function position.begin(loader)
-  local begun = resumed(loader) or begin_anew(loader)
+  local begun = resumed(loader) or begin_again(loader)
   loader._loop = (loader._loop or 0) + 1
   begun.loop, begun.seed = loader._loop, loader._seed + loader._epoch
   loader._begun, begun.taken = begun, 0

@@ -1,4 +1,4 @@
--- rtrain/graph/course.lua: what the next call of a step under train.graph does: warm up, capture, replay, or run as ever.
+-- rtrain/graph/policy.lua: what the next call of a step under train.graph does: warm up, capture, replay, or run as ever.
 --
 -- Decisions alone: no tensor, no device. A fact that rules a graph out for good ends in state 'eager'; one of this call alone
 -- (other shapes, anomaly mode) makes this call eager and leaves the graph.
@@ -10,13 +10,13 @@ local WARMUP_WITH_DDP = 11
 -- So often may the arguments or the captured options change before that is taken for their nature.
 local MOST_RESTARTS = 8
 
----@class rtrain.graph.Course
+---@class rtrain.graph.GraphPolicy
 ---@field state string 'warming up', 'captured' or 'eager'
 ---@field reason? string why it is 'eager'
-local Course = class 'Course'
+local GraphPolicy = class 'GraphPolicy'
 
 ---@param warmup integer calls before the capture
-function Course:init(warmup)
+function GraphPolicy:init(warmup)
   self.state, self._warmup = 'warming up', warmup
   self._warm, self._restarts = 0, 0
 end
@@ -29,11 +29,11 @@ end
 ---@field change? string what the graph took as given and is so no longer
 ---@field has_ddp? boolean
 
----Ends the course: every later call is eager.
+---Every later call is eager.
 ---@param reason string
 ---@return string action 'eager'
 ---@return string note what to tell the user
-function Course:fail(reason)
+function GraphPolicy:fail(reason)
   self.state, self.reason = 'eager', reason
   return 'eager', 'it runs without a CUDA graph from here on: ' .. reason
 end
@@ -69,7 +69,7 @@ end
 ---@param facts rtrain.graph.Facts
 ---@return 'eager'|'warm'|'capture'|'replay' action
 ---@return string|nil note what to tell the user, once
-function Course:next(facts)
+function GraphPolicy:next(facts)
   if self.state == 'eager' then return 'eager' end
   if facts.never then return self:fail(facts.never) end
   if facts.now then return 'eager', 'this call runs without a CUDA graph: ' .. facts.now end
@@ -77,6 +77,6 @@ function Course:next(facts)
 end
 
 ---The capture that next() asked for is done.
-function Course:captured() self.state = 'captured' end
+function GraphPolicy:captured() self.state = 'captured' end
 
-return Course
+return GraphPolicy

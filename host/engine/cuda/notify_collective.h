@@ -1,4 +1,4 @@
-// host/engine/cuda/tell_collective.h: who is notified of each collective before its data move.
+// host/engine/cuda/notify_collective.h: who is notified of each collective before its data move.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,7 +12,7 @@ namespace rtrain {
 
 // Gives the collective's number in the order of this rank's calls, 0 where nobody counts. Throws
 // where another rank has called another one at this place.
-using TellCollective =
+using NotifyCollective =
     std::function<uint64_t(const std::string& operation, const std::vector<at::Tensor>& tensors)>;
 
 }  // namespace rtrain
