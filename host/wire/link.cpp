@@ -44,7 +44,12 @@ void Link::send(std::string_view payload) {
   turn_end_.ask();
 }
 
-void Link::drop_unacknowledged() { queue_.acknowledge(queue_.last()); }
+void Link::drop_unacknowledged() {
+  dropped_ = queue_.last();
+  queue_.acknowledge(dropped_);
+  if (is_connected()) control(WireType::kSkip, dropped_);
+  turn_end_.ask();
+}
 
 double Link::silent_s() const { return boot_s() - heard_at_s_; }
 
@@ -71,6 +76,7 @@ LinkPosition Link::position() const {
           .first = static_cast<int64_t>(queue_.first()),
           .peer_stream = peer_stream_,
           .received = static_cast<int64_t>(received_),
+          .dropped = static_cast<int64_t>(dropped_),
           .former = queue_.former()};
 }
 
@@ -90,17 +96,18 @@ std::optional<std::string> Link::accept(const LinkPosition& peer) {
   const auto received = static_cast<uint64_t>(peer.received);
   const bool knows_us = peer.peer_stream == queue_.stream();
   const bool is_known = peer.stream == peer_stream_;
-  if (knows_us && (received + 1 < queue_.first() || received > queue_.last())) {
+  if (knows_us && (std::max(received, dropped_) + 1 < queue_.first() || received > queue_.last())) {
     return cat("it has received ", received, " frames of link '", name_, "', of which ",
                queue_.first(), " to ", queue_.last(), " are still here");
   }
-  const uint64_t arrived = is_known ? received_ : received_of(peer);
+  const uint64_t dropped = std::min(static_cast<uint64_t>(peer.dropped), first - 1);
+  const uint64_t arrived = std::max(dropped, is_known ? received_ : received_of(peer));
   if (first > arrived + 1) {
     return cat("it has no longer the frames ", arrived + 1, " to ", first - 1, " of link '", name_,
                "'");
   }
   peer_restarted_ = (was_connected_ && !knows_us) || (!peer_stream_.empty() && !is_known);
-  if (knows_us) queue_.acknowledge(received);
+  if (knows_us) queue_.acknowledge(std::max(received, queue_.first() - 1));
   peer_stream_ = peer.stream;
   received_ = arrived;
   return std::nullopt;
@@ -140,6 +147,8 @@ void Link::on_body(std::string_view body) {
       return on_data(frame);
     case WireType::kAck:
       return on_ack(frame.number);
+    case WireType::kSkip:
+      return on_skip(frame.number);
     case WireType::kPing:
       control(WireType::kPong, frame.number);
       return turn_end_.ask();
@@ -170,11 +179,18 @@ void Link::on_data(const WireFrame& frame) {
 }
 
 void Link::on_ack(uint64_t sequence) {
-  if (sequence + 1 < queue_.first() || sequence > queue_.last()) {
+  if (sequence > queue_.last()) {
     bad_frame(cat("an acknowledgement of frame ", sequence, ", which was not sent"));
   }
+  if (sequence < queue_.first()) return;  // of what was dropped meanwhile
   queue_.acknowledge(sequence);
   if (on_finished_ || queue_.has_unsent()) turn_end_.ask();
+}
+
+void Link::on_skip(uint64_t sequence) {
+  if (sequence < received_)
+    bad_frame(cat("frames up to ", sequence, " dropped, behind ", received_));
+  received_ = sequence;
 }
 
 void Link::on_pong(uint64_t sent_ns) {

@@ -83,7 +83,7 @@ class Link : private ConnectionDelegate {
   bool is_full() const { return queue_.is_full(); }
   // Why, for a message: "cannot write /spool/1.frames: No space left on device".
   const std::string& full_reason() const { return queue_.full_reason(); }
-  // Forgets what is not acknowledged.
+  // Sends no more what is not acknowledged yet.
   void drop_unacknowledged();
 
   bool is_connected() const { return connection_ != nullptr && connection_->is_open(); }
@@ -127,6 +127,7 @@ class Link : private ConnectionDelegate {
   uint64_t received_of(const LinkPosition& peer) const;
   void on_data(const WireFrame& frame);
   void on_ack(uint64_t sequence);
+  void on_skip(uint64_t sequence);
   void on_pong(uint64_t sent_ns);
   void on_finish(uint64_t last);
   void on_beat();
@@ -148,6 +149,7 @@ class Link : private ConnectionDelegate {
   SendQueue queue_;
   std::string peer_stream_;
   uint64_t received_ = 0;
+  uint64_t dropped_ = 0;      // of what this side sends: all up to that one are dropped
   uint64_t acked_ = 0;        // the last that this side has acknowledged
   size_t unacked_bytes_ = 0;  // received since then
   std::string control_;       // frames other than data, to be sent

@@ -7,11 +7,12 @@
 namespace rtrain {
 namespace {
 
-constexpr std::string_view kTypes = "hwrdapqfg";
+constexpr std::string_view kTypes = "hwrdaspqfg";
 constexpr size_t kMaxLinkName = 256;
 
 void check_position(const LinkPosition& position) {
-  if (!position.stream.empty() && position.first >= 1 && position.received >= 0) return;
+  const bool is_in_range = position.first >= 1 && position.received >= 0 && position.dropped >= 0;
+  if (!position.stream.empty() && is_in_range) return;
   throw Error(Code::kArgument, "a link's position has no stream or a number below its range");
 }
 

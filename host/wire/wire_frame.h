@@ -31,6 +31,7 @@ enum class WireType : char {
   kRefusal = 'r',   // the payload says why
   kData = 'd',      // number: its sequence, from 1
   kAck = 'a',       // number: all up to that one have arrived
+  kSkip = 's',      // number: all up to that one will not come
   kPing = 'p',      // number: the sender's clock
   kPong = 'q',      // number: that of the ping
   kFinish = 'f',    // number: the last sequence; nothing comes after it
@@ -63,6 +64,7 @@ struct LinkPosition {
   int64_t first = 1;        // the lowest sequence that it can still send
   std::string peer_stream;  // the numbering that it has received; "" for none
   int64_t received = 0;     // all up to that one
+  int64_t dropped = 0;      // all up to that one are not sent any more
   std::vector<FormerStream> former;
 
   bool operator==(const LinkPosition&) const = default;

@@ -16,9 +16,10 @@ namespace {
 
 constexpr int kBacklog = 4096;
 constexpr int kAcceptsARound = 64;
-constexpr std::chrono::milliseconds kBetweenSweeps{100};
-// While connections wait for a place, one that is half open for longer than that gives up its own.
-constexpr double kFairS = 1;
+constexpr std::chrono::milliseconds kBetweenSweeps{50};
+// While connections wait for a place, one that is half open for longer than that part of its time
+// gives up its own.
+constexpr int kFairPart = 5;
 // For the peer to read why it was refused.
 constexpr double kFarewellS = 1;
 constexpr size_t kMostNamed = 1000;
@@ -89,8 +90,8 @@ class WireServer::Candidate : public ConnectionDelegate {
         connection_(std::make_unique<Connection>(
             server.loop_, std::move(socket),
             [&server](std::string_view identity) { return server.find_key(identity); }, *this)),
-        begun_s_(monotonic_s()),
-        deadline_s_(begun_s_ + std::chrono::duration<double>(server.options_.handshake).count()) {}
+        fair_s_(monotonic_s() + server.handshake_s() / kFairPart),
+        deadline_s_(monotonic_s() + server.handshake_s()) {}
 
   void on_established() override {}
   void on_writable() override {}
@@ -121,7 +122,7 @@ class WireServer::Candidate : public ConnectionDelegate {
     return std::move(connection_);
   }
   bool is_over() const { return !connection_ || connection_->is_closed(); }
-  double begun_s() const { return begun_s_; }
+  bool has_had_its_share() const { return monotonic_s() >= fair_s_; }
 
   void check_deadline(double now_s) {
     if (is_over() || now_s < deadline_s_) return;
@@ -150,7 +151,7 @@ class WireServer::Candidate : public ConnectionDelegate {
 
   WireServer& server_;
   std::unique_ptr<Connection> connection_;
-  double begun_s_;
+  double fair_s_;
   double deadline_s_;
 };
 
@@ -167,6 +168,10 @@ WireServer::WireServer(Loop& loop, WireServerOptions options, WireServerDelegate
 }
 
 WireServer::~WireServer() = default;
+
+double WireServer::handshake_s() const {
+  return std::chrono::duration<double>(options_.handshake).count();
+}
 
 void WireServer::close() {
   listener_->close();
@@ -197,7 +202,7 @@ void WireServer::accept() {
 bool WireServer::make_place() {
   if (candidates_.size() < options_.max_half_open) return true;
   Candidate& oldest = *candidates_.front();
-  if (monotonic_s() < oldest.begun_s() + kFairS) return false;
+  if (!oldest.has_had_its_share()) return false;
   if (!oldest.is_over()) {
     oldest.refuse(Refused::kSlow, "it has said no hello while others wait");
     oldest.connection().close();
@@ -258,7 +263,9 @@ void WireServer::sweep() {
   for (const auto& candidate : candidates_) candidate->check_deadline(now_s);
   candidates_.remove_if([](const auto& candidate) { return candidate->is_over(); });
   if (!candidates_.empty() && !sweep_timer_.is_active()) sweep_timer_.start(kBetweenSweeps);
-  if (candidates_.size() < options_.max_half_open) listener_->start(UV_READABLE);
+  if (candidates_.size() < options_.max_half_open || candidates_.front()->has_had_its_share()) {
+    listener_->start(UV_READABLE);
+  }
 }
 
 }  // namespace rtrain

@@ -76,6 +76,7 @@ class WireServer {
  private:
   class Candidate;  // a connection before its hello
   enum class Refused;
+  double handshake_s() const;
   void accept();
   bool make_place();
   std::optional<WireKey> find_key(std::string_view identity) const;

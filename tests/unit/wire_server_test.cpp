@@ -1,11 +1,11 @@
 #include "host/wire/wire_server.h"
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 
 #include "host/base/error.h"
+#include "tests/unit/raw_peer.h"
 #include "tests/unit/run_until.h"
 #include "tests/unit/wire_ends.h"
 
@@ -15,32 +15,6 @@ namespace {
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
-
-// A plain socket that is connected to the server.
-class Stranger {
- public:
-  explicit Stranger(const SocketAddress& server)
-      : socket_(::socket(server.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    EXPECT_EQ(::connect(socket_.get(), server.get(), server.size()), 0);
-  }
-  void send(const std::string& bytes) const {
-    ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-  }
-  // What the server has sent, once it has closed the connection; nothing before.
-  std::optional<std::string> answer() {
-    std::array<char, 4096> buffer;
-    for (;;) {
-      const ssize_t n = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-      if (n < 0 && errno == EAGAIN) return std::nullopt;
-      if (n <= 0) return received_;
-      received_.append(buffer.data(), static_cast<size_t>(n));
-    }
-  }
-
- private:
-  Fd socket_;
-  std::string received_;
-};
 
 class WireServerTest : public ::testing::Test {
  protected:
@@ -112,7 +86,7 @@ TEST_F(WireServerTest, StrangersAreNamedOnceAndDisturbNobody) {
         std::string(5000, '\xff'), std::string(5000, '\0')}) {
     Stranger stranger(server_.server.address());
     stranger.send(bytes);
-    run_until(loop_, [&] { return stranger.answer().has_value(); });
+    run_until(loop_, [&] { return stranger.is_closed(); });
   }
   ASSERT_EQ(server_.refused.size(), 1U);
   EXPECT_TRUE(contains(server_.refused[0], "it does not speak TLS 1.3")) << server_.refused[0];

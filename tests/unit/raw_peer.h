@@ -1,0 +1,117 @@
+// tests/unit/raw_peer.h: the other end of a server's connection, which sends any bytes at any time.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <string>
+
+#include "host/base/fd.h"
+#include "host/wire/socket_address.h"
+#include "host/wire/tls_session.h"
+#include "host/wire/wire_frame.h"
+
+namespace rtrain {
+
+// A plain socket that is connected to the server.
+class Stranger {
+ public:
+  explicit Stranger(const SocketAddress& server)
+      : socket_(::socket(server.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    EXPECT_EQ(::connect(socket_.get(), server.get(), server.size()), 0);
+    const int on = 1;
+    ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  }
+
+  void send(std::string_view bytes) {
+    ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  }
+  // Takes what has come.
+  void receive() {
+    std::array<char, 4096> buffer;
+    for (;;) {
+      const ssize_t n = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+      if (n < 0 && errno == EAGAIN) return;
+      if (n <= 0) is_closed_ = true;
+      if (n <= 0) return;
+      received_.append(buffer.data(), static_cast<size_t>(n));
+    }
+  }
+  // The server has closed the connection.
+  bool is_closed() {
+    receive();
+    return is_closed_;
+  }
+  std::string take_received() {
+    receive();
+    return std::exchange(received_, {});
+  }
+
+ private:
+  Fd socket_;
+  std::string received_;
+  bool is_closed_ = false;
+};
+
+// One that has the key.
+class RawPeer {
+ public:
+  RawPeer(const SocketAddress& server, const WireKey& key) : socket_(server), tls_(key) {}
+
+  // Does what is due: the handshake. Call it until is_established().
+  void step() {
+    flush();
+    const std::string bytes = socket_.take_received();
+    if (bytes.empty()) return;
+    tls_.feed(bytes);
+    std::array<char, 4096> plain;
+    while (const size_t n = tls_.read(plain.data(), plain.size())) {
+      received_.append(plain.data(), n);
+    }
+    flush();
+  }
+  bool is_established() {
+    step();
+    return tls_.is_established();
+  }
+  void send(std::string_view plain) {
+    tls_.write(plain);
+    flush();
+  }
+  void send_frame(const WireFrame& frame) {
+    std::string bytes;
+    frame.add_to(bytes);
+    send(bytes);
+  }
+  bool is_closed() {
+    step();
+    return socket_.is_closed();
+  }
+  // What the server has said, decrypted.
+  const std::string& received() {
+    step();
+    return received_;
+  }
+  // All that was sent to the socket.
+  const std::string& sent() const { return sent_; }
+
+ private:
+  void flush() {
+    const std::string bytes(tls_.output().bytes());
+    tls_.output().clear();
+    sent_ += bytes;
+    if (!bytes.empty()) socket_.send(bytes);
+  }
+
+  Stranger socket_;
+  TlsSession tls_;
+  std::string received_;
+  std::string sent_;
+};
+
+}  // namespace rtrain
