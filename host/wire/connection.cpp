@@ -71,13 +71,17 @@ void Connection::flush() {
   if (state_ == State::kClosed) return;
   if (!is_writable()) is_stuck_ = true;
   if (!output.empty()) return poll_.start(UV_READABLE | UV_WRITABLE);
-  output = ByteQueue();  // an idle connection keeps no buffers
   poll_.start(UV_READABLE);
   if (state_ == State::kClosing) ::shutdown(poll_.fd(), SHUT_WR);
 }
 
 bool Connection::is_writable() const {
   return state_ == State::kOpen && tls_.unsent_bytes() < kMaxUnsentBytes;
+}
+
+void Connection::release_buffers() {
+  if (tls_.output().empty()) tls_.output() = ByteQueue();
+  if (frames_.pending() == 0) frames_ = FrameReader(kMaxWireFrameBytes);
 }
 
 void Connection::close() {

@@ -57,6 +57,9 @@ class Connection {
   void flush();
   // False while much is unsent: a writer then waits for on_writable().
   bool is_writable() const;
+  // Gives back the memory of what has been sent and read; now and then, for connections that are
+  // idle.
+  void release_buffers();
   bool is_established() const { return tls_.is_established(); }
   bool is_open() const { return state_ == State::kOpen; }
 

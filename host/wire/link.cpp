@@ -26,15 +26,15 @@ uint64_t boot_ns() { return static_cast<uint64_t>(boot_s() * kNsPerS); }
 }  // namespace
 
 Link::Link(Loop& loop, std::string name, const LinkOptions& options, LinkDelegate& delegate)
-    : name_(std::move(name)),
+    : loop_(loop),
+      name_(std::move(name)),
       options_(options),
       delegate_(delegate),
       queue_(loop, options.queue, [this] { delegate_.on_full(queue_.is_full()); }),
       heard_at_s_(boot_s()),
       turn_end_(loop, [this] { pump(); }),
       ack_timer_(loop, [this] { pump(); }),
-      beat_timer_(loop, [this] { on_beat(); }),
-      finish_timer_(loop, [this] { complete_finish(); }) {}
+      beat_timer_(loop, [this] { on_beat(); }) {}
 
 Link::~Link() { close(); }
 
@@ -56,7 +56,8 @@ double Link::silent_s() const { return boot_s() - heard_at_s_; }
 void Link::finish(std::chrono::milliseconds timeout, OnFinished done) {
   RT_CHECK(!on_finished_);
   on_finished_ = std::move(done);
-  finish_timer_.start(closed_ ? std::chrono::milliseconds(0) : timeout);
+  finish_timer_.emplace(loop_, [this] { complete_finish(); });
+  finish_timer_->start(closed_ ? std::chrono::milliseconds(0) : timeout);
   turn_end_.ask();
 }
 
@@ -212,6 +213,7 @@ void Link::on_beat() {
     return disconnect(cat("nothing was heard for ", format_double(silent_s()), " s"));
   }
   if (!is_connected()) return;
+  connection_->release_buffers();
   control(WireType::kPing, boot_ns());
   turn_end_.ask();
   beat_due_s_ = now_s + std::chrono::duration<double>(options_.heartbeat).count();
@@ -236,11 +238,17 @@ void Link::pump() {
   add_ack();
   std::string batch = std::exchange(control_, {});
   for (const std::string* frame; connection_->is_writable() && (frame = queue_.next());) {
-    batch += *frame;
+    const bool is_large = frame->size() >= kBatchBytes;
+    if (is_large || batch.size() + frame->size() > kBatchBytes) {
+      connection_->write(batch);
+      batch.clear();
+    }
+    if (is_large) {
+      connection_->write(*frame);
+    } else {
+      batch += *frame;
+    }
     queue_.advance();
-    if (batch.size() < kBatchBytes) continue;
-    connection_->write(batch);
-    batch.clear();
   }
   add_finish(batch);
   connection_->write(batch);
@@ -277,7 +285,7 @@ void Link::disconnect(const std::string& reason) {
 
 void Link::complete_finish() {
   if (!on_finished_) return;
-  finish_timer_.stop();
+  finish_timer_->stop();
   const OnFinished done = std::exchange(on_finished_, nullptr);
   if (connection_ && !peer_finished_) connection_->close();
   shut();

@@ -141,6 +141,7 @@ class Link : private ConnectionDelegate {
   void disconnect(const std::string& reason);
   void complete_finish();
 
+  Loop& loop_;
   std::string name_;
   LinkOptions options_;
   LinkDelegate& delegate_;
@@ -170,7 +171,7 @@ class Link : private ConnectionDelegate {
   TurnEnd turn_end_;
   Timer ack_timer_;
   Timer beat_timer_;
-  Timer finish_timer_;
+  std::optional<Timer> finish_timer_;
 };
 
 }  // namespace rtrain

@@ -22,14 +22,14 @@ SendQueue::SendQueue(Loop& loop, SendQueueOptions options, std::function<void()>
     : loop_(loop),
       options_(std::move(options)),
       on_change_(std::move(on_change)),
-      stream_(random_hex(kStreamDigits)),
-      sync_timer_(loop, [this] { on_sync_due(); }) {
+      stream_(random_hex(kStreamDigits)) {
   if (options_.spool_folder.empty()) return;
   spool_ =
       std::make_unique<Spool>(options_.spool_folder, stream_,
                               std::min(kMaxSegmentBytes, options_.spool_bytes / kSegmentsOfSpool));
   first_ = next_ = spool_->first();
   spooled_ = spool_->last();
+  sync_timer_.emplace(loop, [this] { on_sync_due(); });
   sync_thread_ = std::make_unique<TaskThread>("spool");
 }
 
@@ -69,11 +69,8 @@ void SendQueue::acknowledge(uint64_t sequence) {
     frames_.pop_front();
   }
   first_ = std::max(first_, std::min(sequence, spooled_) + 1);
-  for (; first_ <= sequence; ++first_) {
-    unwritten_bytes_ -= unwritten_.front().size();
-    unwritten_.pop_front();
-    ++spooled_;
-  }
+  if (sequence > spooled_) take_unwritten(sequence - spooled_, [](std::string) {});
+  first_ = std::max(first_, sequence + 1);
   next_ = std::max(next_, first_);
   if (spool_) {
     spool_->acknowledge(sequence);
@@ -86,21 +83,27 @@ void SendQueue::write() {
   if (unwritten_.empty() || !spool_) return;
   if (spool_->size_bytes() + unwritten_bytes_ > options_.spool_bytes) return update_full();
   bool is_next_in_memory = in_memory() == spooled_;
-  size_t num_written = spool_->append(unwritten_);
+  const size_t num_written = spool_->append(unwritten_);
   write_failure_ = spool_->error();
-  for (; num_written > 0; --num_written) {
-    std::string& frame = unwritten_.front();
-    unwritten_bytes_ -= frame.size();
+  take_unwritten(num_written, [&](std::string frame) {
     is_next_in_memory &= bytes_ < options_.memory_bytes;
-    if (is_next_in_memory) {
-      bytes_ += frame.size();
-      frames_.push_back(std::move(frame));
-    }
-    unwritten_.pop_front();
-    ++spooled_;
-  }
+    if (!is_next_in_memory) return;
+    bytes_ += frame.size();
+    frames_.push_back(std::move(frame));
+  });
   start_sync_timer();
   update_full();
+}
+
+// The first of them are in the spool, or acknowledged before.
+template <class Function>
+void SendQueue::take_unwritten(size_t count, Function&& function) {
+  for (size_t i = 0; i < count; ++i) {
+    unwritten_bytes_ -= unwritten_[i].size();
+    function(std::move(unwritten_[i]));
+  }
+  unwritten_.erase(unwritten_.begin(), unwritten_.begin() + static_cast<ptrdiff_t>(count));
+  spooled_ += count;
 }
 
 const std::string* SendQueue::next() {
@@ -119,7 +122,7 @@ void SendQueue::load() {
 }
 
 void SendQueue::start_sync_timer() {
-  if (!sync_timer_.is_active()) sync_timer_.start(options_.sync_interval);
+  if (!sync_timer_->is_active()) sync_timer_->start(options_.sync_interval);
 }
 
 void SendQueue::on_sync_due() {

@@ -15,6 +15,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,6 +74,8 @@ class SendQueue {
 
  private:
   uint64_t in_memory() const { return first_ + frames_.size() - 1; }  // all up to that one
+  template <class Function>
+  void take_unwritten(size_t count, Function&& function);
   void load();
   void start_sync_timer();
   void on_sync_due();
@@ -86,11 +89,11 @@ class SendQueue {
   std::string stream_;
   std::unique_ptr<Spool> spool_;
   uint64_t first_ = 1;
-  uint64_t next_ = 1;                  // to be sent
-  uint64_t spooled_ = 0;               // all up to that one are in the spool, or in `frames_`
-  std::deque<std::string> frames_;     // from first_ on
-  std::deque<std::string> unwritten_;  // those behind spooled_
-  size_t bytes_ = 0;                   // of frames_
+  uint64_t next_ = 1;                   // to be sent
+  uint64_t spooled_ = 0;                // all up to that one are in the spool, or in `frames_`
+  std::deque<std::string> frames_;      // from first_ on
+  std::vector<std::string> unwritten_;  // those behind spooled_
+  size_t bytes_ = 0;                    // of frames_
   size_t unwritten_bytes_ = 0;
   std::string write_failure_;
   std::string sync_failure_;
@@ -98,7 +101,7 @@ class SendQueue {
 
   bool is_syncing_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  Timer sync_timer_;
+  std::optional<Timer> sync_timer_;  // with a spool
   std::unique_ptr<TaskThread> sync_thread_;
 };
 

@@ -108,7 +108,7 @@ uint64_t Spool::size_bytes() const {
   return out;
 }
 
-size_t Spool::append(const std::deque<std::string>& frames) {
+size_t Spool::append(std::span<const std::string> frames) {
   error_.clear();
   const uint64_t before = last_;
   std::string records;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,7 @@ class Spool {
 
   // Adds frames, the first of them with the number last() + 1; how many were written. When not all
   // were, error() says why.
-  size_t append(const std::deque<std::string>& frames);
+  size_t append(std::span<const std::string> frames);
   const std::string& error() const { return error_; }
   // The other side has all up to that one. One behind last(): nothing of this is needed any more,
   // and the numbers go on from there.

@@ -112,7 +112,7 @@ void WireClient::next_target() {
 
 void WireClient::lookup() {
   trying_ = cat(target_.host, ":", target_.port);
-  attempt_timer_.start(options_.attempt_timeout);
+  attempt_timer_.start(options_.connect_timeout);
   lookup_.emplace(loop_, target_.host, target_.port,
                   [this](std::vector<SocketAddress> found, const std::string& error) {
                     if (found.empty()) return fail(cat("the name has no address: ", error), false);
@@ -123,7 +123,7 @@ void WireClient::lookup() {
 
 void WireClient::connect(const SocketAddress& address) {
   trying_ = address.text();
-  attempt_timer_.start(options_.attempt_timeout);
+  attempt_timer_.start(options_.connect_timeout);
   if (!contact_->secret.is_given() && !address.is_loopback()) {
     return fail(
         "without a secret only this host can be reached: set RTRAIN_SECRET or "
@@ -145,6 +145,7 @@ void WireClient::on_connected() {
   if (error != 0) return fail(std::strerror(error), false);
   Fd socket(connecting_->release());
   connecting_.reset();
+  attempt_timer_.start(options_.handshake_timeout);
   connection_.reset(
       new Connection(loop_, std::move(socket), contact_->secret.derive(options_.identity), *this));
 }

@@ -32,8 +32,10 @@ struct WireClientOptions {
   std::string build;  // build_id()
   // For the first connection. Later ones are tried until the link is closed.
   std::chrono::milliseconds timeout{60000};
-  // For one address, up to the welcome.
-  std::chrono::milliseconds attempt_timeout{5000};
+  // For one address: until it answers, and from there to the welcome. A server that many clients
+  // reach at once takes its time.
+  std::chrono::milliseconds connect_timeout{5000};
+  std::chrono::milliseconds handshake_timeout{20000};
   // Between two rounds of attempts: that long at first, then twice as long each time.
   std::chrono::milliseconds first_backoff{50};
   std::chrono::milliseconds longest_backoff{1000};

@@ -121,4 +121,16 @@ end
 write('value', 'manifest', '{"format":1,"checkpoint":{"run":"r","attempt":1,"metrics":{"loss":0.5,"x":null},"files":' ..
   '[{"path":"a","size_bytes":1,"xxh3":"00"}]},"xxh3":"0011223344556677","metadata":{"note":"\\u00e4"}}')
 write('json', 'lines', '{"a": 1, "b": [1.5, null], "c": {"d": "x"}}\n\n{"a": 2, "b": [], "c": {}}\n{"c": {"d": "\\u00e4"}}')
+
+-- Frames of host/wire/wire_frame.h.
+local function le(n, bytes) return bytes == 0 and '' or string.char(n % 256) .. le(math.floor(n / 256), bytes - 1) end
+local function frame(kind, n, payload) return le(9 + #payload, 4) .. kind .. le(n, 8) .. payload end
+local function packed(text) return string.char(160 + #text) .. text end
+local position = packed 'position' .. '\132' .. packed 'stream' .. packed '0123456789abcdef' .. packed 'first' .. '\1' ..
+  packed 'peer_stream' .. packed '' .. packed 'received' .. '\0'
+local hello = '\133' .. packed 'version' .. '\1' .. packed 'build' .. packed 'b' .. packed 'link' .. packed 'node-1' ..
+  packed 'about' .. packed '' .. position
+write('wire', 'hello', frame('h', 0, hello) .. frame('w', 0, '\129' .. position))
+write('wire', 'frames',
+  frame('d', 1, 'payload') .. frame('a', 1, '') .. frame('p', 5, '') .. frame('s', 3, '') .. frame('f', 3, ''))
 os.remove(path)

@@ -10,19 +10,21 @@
 
 namespace rtrain {
 
-// Runs the loop until the condition holds, which is looked at every millisecond; fails after 30 s.
-inline void run_until(Loop& loop, const std::function<bool()>& condition) {
-  constexpr std::chrono::milliseconds kBetween{1};
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+// Runs the loop until the condition holds, which is looked at every so often; fails when it does
+// not within the time.
+inline void run_until(Loop& loop, const std::function<bool()>& condition,
+                      std::chrono::milliseconds between = std::chrono::milliseconds(1),
+                      std::chrono::seconds within = std::chrono::seconds(30)) {
+  const auto deadline = std::chrono::steady_clock::now() + within;
   bool holds = false;
   Timer poll(loop, [&] {
     holds = condition();
     if (holds || std::chrono::steady_clock::now() > deadline) return loop.stop();
-    poll.start(kBetween);
+    poll.start(between);
   });
-  poll.start(kBetween);
+  poll.start(between);
   loop.run();
-  EXPECT_TRUE(holds) << "not within 30 s";
+  EXPECT_TRUE(holds) << "not within " << within.count() << " s";
 }
 
 // Runs the loop for a while, in which nothing that is due stays undone.

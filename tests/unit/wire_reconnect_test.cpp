@@ -59,7 +59,7 @@ class Breaking : WireServerDelegate {
     client.first_backoff = std::chrono::milliseconds(0);
     client.longest_backoff = std::chrono::milliseconds(0);
     client.timeout = std::chrono::seconds(30);
-    client.attempt_timeout = std::chrono::milliseconds(100);
+    client.connect_timeout = client.handshake_timeout = std::chrono::milliseconds(100);
     client.link_options = options;
     client_.emplace(loop_, client, near_);
   }

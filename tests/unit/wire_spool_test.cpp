@@ -24,8 +24,8 @@ constexpr const char* kSecondStream = "2222222222222222";
 constexpr const char* kThirdStream = "3333333333333333";
 constexpr uint64_t kSegmentBytes = 1000;
 
-std::deque<std::string> frames(uint64_t first, uint64_t last) {
-  std::deque<std::string> out;
+std::vector<std::string> frames(uint64_t first, uint64_t last) {
+  std::vector<std::string> out;
   for (uint64_t n = first; n <= last; ++n) {
     const std::string payload(n % 50, static_cast<char>(n));
     WireFrame{.type = WireType::kData, .number = n, .payload = payload}.add_to(out.emplace_back());
@@ -34,8 +34,8 @@ std::deque<std::string> frames(uint64_t first, uint64_t last) {
 }
 
 // All that a spool has from that number on.
-std::deque<std::string> all_from(Spool& spool, uint64_t first) {
-  std::deque<std::string> out;
+std::vector<std::string> all_from(Spool& spool, uint64_t first) {
+  std::vector<std::string> out;
   while (first + out.size() <= spool.last()) {
     for (std::string& frame : spool.read(first + out.size(), 1)) out.push_back(std::move(frame));
   }
@@ -93,7 +93,7 @@ TEST_F(SpoolTest, WhatIsAcknowledgedLeavesTheDisk) {
   spool.begin_sync();
   EXPECT_TRUE(files_of(path_).empty());
   EXPECT_EQ(spool.append(frames(201, 201)), 1U);
-  EXPECT_EQ(spool.read(201, 1), frames(201, 201));
+  EXPECT_EQ(all_from(spool, 201), frames(201, 201));
 }
 
 TEST_F(SpoolTest, NobodyElseReadsIt) {

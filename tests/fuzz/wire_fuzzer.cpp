@@ -1,0 +1,44 @@
+// Frames of a peer, from bytes in any pieces, with the greetings in them: what was read is written,
+// and read again as the same.
+#include "host/wire/wire_frame.h"
+#include "tests/fuzz/run_reader.h"
+
+namespace rtrain {
+namespace {
+
+template <class Greeting>
+void read_greeting(std::string_view payload) {
+  run_reader([&] {
+    const auto greeting = Greeting::decode(payload);
+    if (!(Greeting::decode(greeting.encode()).position == greeting.position)) __builtin_trap();
+  });
+}
+
+void read_frame(const std::string& body) {
+  run_reader([&] {
+    const WireFrame frame = WireFrame::parse(body);
+    std::string bytes;
+    frame.add_to(bytes);
+    FrameReader again(kMaxWireFrameBytes);
+    again.add(bytes);
+    if (again.next() != body) __builtin_trap();
+    if (frame.type == WireType::kHello) read_greeting<LinkHello>(frame.payload);
+    if (frame.type == WireType::kWelcome) read_greeting<LinkWelcome>(frame.payload);
+  });
+}
+
+}  // namespace
+}  // namespace rtrain
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rtrain;
+  return run_reader([&] {
+    const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    FrameReader frames(kMaxWireFrameBytes);
+    const size_t piece = size == 0 ? 1 : 1 + data[0];
+    for (size_t at = 0; at < size; at += piece) {
+      frames.add(bytes.substr(at, piece));
+      while (const auto body = frames.next()) read_frame(*body);
+    }
+  });
+}
