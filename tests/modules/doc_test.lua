@@ -5,6 +5,8 @@ local descriptions = require 'rtrain.doc.descriptions'
 local comment = require 'rtrain.doc.comment'
 local doc = require 'rtrain.doc'
 local layout = require 'rtrain.doc.layout'
+local lookup = require 'rtrain.doc.lookup'
+local members = require 'rtrain.doc.members'
 local operator = require 'rtrain.doc.operator'
 local page = require 'rtrain.doc.page'
 local source = require 'rtrain.doc.source'
@@ -29,7 +31,7 @@ function TestNames:test_a_name_may_be_written_in_many_ways()
     ['torch.matmul'] = {'torch.matmul'}, ['torch.linalg.svd'] = {'torch.linalg.svd'},
     ['torch.Tensor.repeat_'] = {'x:repeat_'}, ['torch.Tensor.shape'] = {'x.shape'}, ['torch.float32'] = {'torch.float32'},
   } do
-    for _, way in ipairs(ways) do lu.assertEquals(catalog.find(way).path, path, way) end
+    for _, way in ipairs(ways) do lu.assertEquals(lookup(way).path, path, way) end
   end
 end
 
@@ -108,7 +110,7 @@ function TestPages:test_every_public_name_has_words()
   local missing = {}
   for _, module in ipairs(catalog.modules()) do
     for _, name in ipairs(catalog.names(module.value)) do
-      local found = catalog.find_in(module, name)
+      local found = members.find(module, name)
       local silent = found.kind ~= 'module' and found.kind ~= 'value' and not found.entry
       if silent and not page.of(found).notes then missing[#missing + 1] = found.path end
     end
@@ -139,7 +141,7 @@ function TestPages:test_modules_list_their_names()
   lu.assertStrContains(names.Linear.text, 'W')
   lu.assertEquals(names.functional.kind, 'module')
   for _, module in ipairs(catalog.modules()) do
-    for _, name in ipairs(catalog.names(module.value)) do lu.assertNotNil(catalog.find_in(module, name), name) end
+    for _, name in ipairs(catalog.names(module.value)) do lu.assertNotNil(members.find(module, name), name) end
   end
 end
 
@@ -157,9 +159,9 @@ function TestPages:test_every_page()
   for _, module in ipairs(catalog.modules()) do
     see(module)
     for _, name in ipairs(catalog.names(module.value)) do
-      local found = catalog.find_in(module, name)
+      local found = members.find(module, name)
       see(found)
-      for _, method in ipairs(found.kind == 'class' and found.value and catalog.methods(found) or {}) do see(method) end
+      for _, method in ipairs(found.kind == 'class' and found.value and members.methods(found) or {}) do see(method) end
     end
   end
   lu.assertTrue(count > 500)
@@ -213,7 +215,7 @@ end
 function TestOperators:test_methods_and_attributes_of_the_engine_are_described()
   local methods, attributes = require('torch._C').tensor_members()
   local fields, missing = {}, {}
-  for _, field in ipairs(catalog.find('torch.Tensor').entry.doc.fields) do fields[field.name] = true end
+  for _, field in ipairs(lookup('torch.Tensor').entry.doc.fields) do fields[field.name] = true end
   for _, name in ipairs(methods) do
     local known = descriptions.find('Tensor', name) or descriptions.find('torch', name)
     if not known then missing[#missing + 1] = name end

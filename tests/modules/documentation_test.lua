@@ -3,6 +3,7 @@
 -- An override of a method that its base class documents needs no comment of its own.
 local lu = require 'luaunit'
 local catalog = require 'rtrain.doc.catalog'
+local members = require 'rtrain.doc.members'
 local signature = require 'rtrain.doc.signature'
 local source = require 'rtrain.doc.source'
 
@@ -151,7 +152,7 @@ end
 local function each_public_class(see)
   for _, module in ipairs(catalog.modules()) do
     for _, name in ipairs(catalog.names(module.value)) do
-      local found = catalog.find_in(module, name)
+      local found = members.find(module, name)
       if found.kind == 'class' and found.value then see(found) end
     end
   end

@@ -1,34 +1,27 @@
--- rtrain/doc/catalog.lua: which public name is what: finds 'nn.Linear', 'x:view', 'report' in the library as it runs.
+-- rtrain/doc/catalog.lua: the modules of the library as it runs, and which public name in them is what.
 --
 -- Walks the tables that users see, so that a name is known exactly when a script can use it. LibTorch is loaded only for
 -- operators that modules/torch/operators does not describe.
 
 local class = require 'base.class'
 local descriptions = require 'rtrain.doc.descriptions'
-local errors = require 'base.errors'
 local ordered = require 'base.ordered'
 local source = require 'rtrain.doc.source'
-local tensor_methods = require 'torch.methods'
-local tensor_names = require 'rtrain.doc.tensor_names'
-local written_name = require 'rtrain.doc.written_name'
+local thing = require 'rtrain.doc.thing'
 
 local catalog = {}
 
----@class DocThing
----@field path string 'torch.nn.Linear'
----@field kind string 'module', 'class', 'function', 'method', 'field', 'operator', 'value'
----@field value? any what a script gets; absent for operators, methods of tensors and fields
----@field entry? DocEntry its comment
----@field name string the last part of the path
----@field operator? string the operator behind it, where that has another name
----@field owner? DocThing the module or class that it belongs to
-
-local TENSOR = 'torch.Tensor'
-
 local ROOTS = {'rtrain', 'torch', 'vision', 'argparse'}
+local is_root = {}
+for _, name in ipairs(ROOTS) do is_root[name] = true end
 
 -- What a script requires by its own name: its parent does not hand it out.
 local REQUIRED = {['rtrain.class'] = true}
+
+---Whether a path begins with the name.
+---@param name string
+---@return boolean
+function catalog.is_root(name) return is_root[name] == true end
 
 ---Whether the module is had by its own name alone.
 ---@param path string
@@ -63,8 +56,12 @@ function catalog.names(value)
   return public
 end
 
-local function has(names, wanted)
-  for _, name in ipairs(names) do
+---Whether a module's table has the public name.
+---@param value table
+---@param wanted string
+---@return boolean
+function catalog.has(value, wanted)
+  for _, name in ipairs(catalog.names(value)) do
     if name == wanted then return true end
   end
   return false
@@ -87,11 +84,6 @@ end
 local function place_of(owner, name)
   local meta = getmetatable(owner.value)
   return meta and meta.__place and meta.__place(name) or owner.path
-end
-
-local function thing(owner, name, kind, value, entry)
-  return {path = owner and owner.path .. '.' .. name or name, name = name, kind = kind, value = value, entry = entry,
-          owner = owner}
 end
 
 local function kind_of(value)
@@ -153,91 +145,6 @@ function catalog.module(path)
   return found
 end
 
--- torch.matmul, torch.tensor: what the engine has. A description is enough to know it.
-local function operator(owner, name)
-  local entry = descriptions.find('torch', name)
-  if entry then return thing(owner, name, 'operator', nil, entry) end
-  local C = require 'torch._C'
-  if type(C[name]) == 'function' or C.op(name) then return thing(owner, name, 'operator') end
-end
-
--- A field that the class, or one that it extends, declares.
-local function declared_field(owner, name)
-  local entry = owner.entry
-  while entry do
-    for _, field in ipairs(entry.doc.fields) do
-      if field.name == name then return thing(owner, name, 'field', field) end
-    end
-    entry = entry.doc.base and source.class(entry.doc.base)
-  end
-end
-
-local function tensor_member(owner, name)
-  local entry = descriptions.find('Tensor', name)
-  if entry then return thing(owner, name, 'method', nil, entry) end
-  if has(tensor_methods.names(), name) then
-    local value = tensor_methods.find(name)
-    return thing(owner, name, 'method', value, source.of_function(value))
-  end
-  local field = declared_field(owner, name)
-  if field then return field end
-  local found = operator(nil, name)
-  return found and thing(owner, name, 'method', nil, found.entry)
-end
-
--- Of a class that no module hands out: its comments are what there is.
-local function described_methods(owner)
-  local methods = {}
-  for _, entry in ipairs(source.entries(owner.entry.module)) do
-    if entry.owner and entry.name and entry.name ~= 'init' and not entry.name:match '^_' then
-      methods[#methods + 1] = thing(owner, entry.name, 'method', nil, entry)
-    end
-  end
-  return methods
-end
-
-local function class_member(owner, name)
-  local value = owner.value and owner.value[name]
-  if type(value) == 'function' then
-    return thing(owner, name, 'method', value, source.of_function(value))
-  end
-  for _, method in ipairs(not owner.value and described_methods(owner) or {}) do
-    if method.name == name then return method end
-  end
-  return declared_field(owner, name)
-end
-
--- A class by the name that comments give it: 'TrainContext'.
-local function declared_class(name)
-  local entry = source.class(name)
-  return entry and thing(nil, name, 'class', nil, entry)
-end
-
--- What a function gives: train.state → TrainState.
-local function result_class(owner)
-  local result = owner.entry and owner.entry.doc.returns[1]
-  return result and declared_class(result.type)
-end
-
----The thing of that name in a module or class; nil when it has none.
----@param owner DocThing
----@param name string
----@return DocThing|nil
-function catalog.find_in(owner, name)
-  if owner.path == TENSOR then return tensor_member(owner, name) end
-  if owner.kind == 'class' then return class_member(owner, name) end
-  if owner.kind == 'value' then return declared_field(owner, name) end
-  if owner.kind == 'function' then
-    local result = result_class(owner)
-    return result and class_member(result, name)
-  end
-  if owner.kind ~= 'module' then return nil end
-  if has(catalog.names(owner.value), name) then return catalog.member(owner, name) end
-  local path = owner.path .. '.' .. name
-  if REQUIRED[path] then return thing(owner, name, 'module', require(path)) end
-  return owner.path == 'torch' and operator(owner, name) or nil
-end
-
 -- Every module, the roots' first level before what lies deeper.
 local function all_modules()
   local modules = {}
@@ -260,128 +167,6 @@ end
 function catalog.modules()
   catalog._modules = catalog._modules or all_modules()
   return catalog._modules
-end
-
-local function walk(found, parts, from)
-  for i = from, #parts do
-    local child = catalog.find_in(found, parts[i])
-    if not child then return nil, found, parts[i] end
-    found = child
-  end
-  return found
-end
-
--- Where a name without its module is looked for first: these need no LibTorch.
-local FIRST = {'rtrain', 'torch.nn', 'torch.optim', 'torch.optim.lr_scheduler', 'torch.utils.data', 'vision.models',
-               'vision.transforms', 'vision.datasets'}
-
-local function search_in(modules, parts)
-  for _, owner in ipairs(modules) do
-    if has(catalog.names(owner.value), parts[1]) then return owner end
-  end
-end
-
--- A field or method of rtrain's classes by its name alone: 'max_failures'.
-local function member_of_any_class(name)
-  for _, module in ipairs(source.modules()) do
-    for _, entry in ipairs(module:match '^rtrain%f[.%z]' and source.entries(module) or {}) do
-      local found = entry.doc.class and class_member(declared_class(entry.doc.class), name)
-      if found then return found end
-    end
-  end
-end
-
--- A name without its module: the first module that has it, then tensors and operators.
-local function search(parts)
-  local first = {}
-  for i, path in ipairs(FIRST) do first[i] = catalog.module(path) end
-  local owner = search_in(first, parts) or descriptions.find('torch', parts[1]) and catalog.module 'torch'
-    or search_in(catalog.modules(), parts)
-  if owner then return walk(owner, parts, 1) end
-  local declared = declared_class(parts[1])
-  if declared then return walk(declared, parts, 2) end
-  if #parts > 1 then return nil end
-  local torch = catalog.module 'torch'
-  return catalog.find_in(tensor_class(torch), parts[1]) or operator(torch, parts[1]) or member_of_any_class(parts[1])
-end
-
-local function known_names(owner)
-  if owner.path == TENSOR then return tensor_names() end
-  if owner.kind == 'module' then return catalog.names(owner.value) end
-  if owner.kind == 'function' then
-    owner = result_class(owner)
-    if not owner then return {} end
-  end
-  local names = {}
-  for _, item in ipairs(owner.entry and owner.entry.doc.fields or {}) do names[#names + 1] = item.name end
-  for _, method in ipairs(catalog.methods(owner)) do names[#names + 1] = method.name end
-  return names
-end
-
-local function all_names()
-  local names = {}
-  for _, owner in ipairs(catalog.modules()) do
-    for _, name in ipairs(catalog.names(owner.value)) do names[#names + 1] = name end
-  end
-  for _, name in ipairs(require('torch._C').op_names()) do names[#names + 1] = name end
-  return names
-end
-
-local function refuse(text, owner, name)
-  local names = owner and known_names(owner) or all_names()
-  if owner and owner.path == 'torch' then
-    for _, operator_name in ipairs(require('torch._C').op_names()) do names[#names + 1] = operator_name end
-  end
-  local what = owner and ("%s has no '%s'"):format(owner.path, name) or ("nothing is called '%s'"):format(text)
-  errors.raise('not_found', what .. errors.suggestion(name or text, names))
-end
-
----What a name means, however it is written: 'torch.nn.Linear', 'nn.Linear', 'Linear', 'x:view', 'ray.train.report'.
----Raises code 'not_found' with the nearest name.
----@param text string
----@return DocThing
-function catalog.find(text)
-  local parts, is_object = written_name(text)
-  if #parts == 0 then errors.raise('usage', 'expected the name of a function, class or module') end
-  local found, owner, name
-  if has(ROOTS, parts[1]) then
-    found, owner, name = walk(catalog.module(parts[1]), parts, 2)
-  else
-    found, owner, name = search(parts)
-  end
-  -- An object may be of a class that extends the usual one.
-  found = found or is_object and member_of_any_class(parts[#parts]) or declared_class(text)
-  return found or refuse(text, owner, name)
-end
-
--- Whether the table of a class has public methods.
-local function has_methods(of)
-  for name, value in next, of do
-    if type(value) == 'function' and not name:match '^_' and name ~= 'init' then return true end
-  end
-  return false
-end
-
----The public methods that a class of Lua defines itself, or that a tensor has, by name.
----@param owner DocThing
----@param inherited? boolean where the class defines none itself, those of the nearest one that it extends and that does
----@return DocThing[]
-function catalog.methods(owner, inherited)
-  local methods = {}
-  if owner.path == TENSOR then
-    for _, name in ipairs(tensor_names()) do methods[#methods + 1] = catalog.find_in(owner, name) end
-    return methods
-  end
-  if owner.kind ~= 'class' then return methods end
-  if not owner.value then return described_methods(owner) end
-  local of = owner.value
-  while inherited and not has_methods(of) and rawget(of, '__base') do of = rawget(of, '__base') end
-  for _, name in ipairs(ordered.names_of(of)) do
-    if not name:match '^_' and type(rawget(of, name)) == 'function' and name ~= 'init' then
-      methods[#methods + 1] = class_member(owner, name)
-    end
-  end
-  return methods
 end
 
 return catalog

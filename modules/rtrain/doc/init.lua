@@ -3,6 +3,7 @@
 local catalog = require 'rtrain.doc.catalog'
 local guide = require 'rtrain.doc.guide'
 local layout = require 'rtrain.doc.layout'
+local lookup = require 'rtrain.doc.lookup'
 local page = require 'rtrain.doc.page'
 local torch = require 'torch'
 
@@ -39,7 +40,7 @@ end
 ---assert(page.signatures[1]:find('nn.Linear(in_features, out_features', 1, true))
 ---assert(page.parameters[3].name == 'bias' and page.parameters[3].default == 'true')
 ---```
-function doc.describe(name) return page.of(catalog.find(name)) end
+function doc.describe(name) return page.of(lookup(name)) end
 
 ---Runs the command: prints the page or guide, writes the stubs, or returns what --json prints.
 ---@param request DocRequest

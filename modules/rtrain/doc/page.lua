@@ -3,6 +3,7 @@
 local catalog = require 'rtrain.doc.catalog'
 local class = require 'base.class'
 local descriptions = require 'rtrain.doc.descriptions'
+local members = require 'rtrain.doc.members'
 local operator = require 'rtrain.doc.operator'
 local signature = require 'rtrain.doc.signature'
 local source = require 'rtrain.doc.source'
@@ -218,7 +219,7 @@ local function methods_of(thing)
     return out
   end
   if thing.kind ~= 'class' then return out end
-  for _, method in ipairs(catalog.methods(thing, true)) do
+  for _, method in ipairs(members.methods(thing, true)) do
     if method.entry then
       local text = page.summary(method.entry)
       -- A comment of tags alone: how it is called says what it is.
@@ -269,7 +270,7 @@ local function names_of(thing)
   local out = {}
   if thing.kind ~= 'module' then return out end
   for _, name in ipairs(public_names(thing)) do
-    local member = catalog.find_in(thing, name)
+    local member = members.find(thing, name)
     out[#out + 1] = {name = name, kind = member.kind, text = summary_of(member)}
   end
   return out

@@ -5,6 +5,8 @@
 local catalog = require 'rtrain.doc.catalog'
 local descriptions = require 'rtrain.doc.descriptions'
 local declaration = require 'rtrain.doc.declaration'
+local lookup = require 'rtrain.doc.lookup'
+local members = require 'rtrain.doc.members'
 local errors = require 'base.errors'
 local operator = require 'rtrain.doc.operator'
 local page = require 'rtrain.doc.page'
@@ -62,7 +64,7 @@ local function is_inherited(class, name)
 end
 
 local function add_methods(lines, thing, name)
-  for _, method in ipairs(catalog.methods(thing)) do
+  for _, method in ipairs(members.methods(thing)) do
     local separator = method.entry and method.entry.is_method == nil and '.' or ':'
     if method.entry or not is_inherited(thing.value, method.name) then
       local class = separator == ':' and thing.entry and thing.entry.doc.class or nil
@@ -89,10 +91,10 @@ local function is_function(value, name)
 end
 
 local function members_of(owner)
-  local members, seen = {}, {}
+  local out, seen = {}, {}
   local function add(name)
-    local member = not seen[name] and catalog.find_in(owner, name)
-    if member then members[#members + 1] = member end
+    local member = not seen[name] and members.find(owner, name)
+    if member then out[#out + 1] = member end
     seen[name] = true
   end
   for _, name in ipairs(catalog.names(owner.value)) do add(name) end
@@ -102,7 +104,7 @@ local function members_of(owner)
       if is_function(owner.value, operator.lua_name(name)) then add(operator.lua_name(name)) end
     end
   end
-  return members
+  return out
 end
 
 -- A class that another module declares too: torch.GradScaler is torch.amp.GradScaler.
@@ -139,10 +141,10 @@ local function module_lines(owner, declared)
 end
 
 local function tensor_lines()
-  local thing = catalog.find 'torch.Tensor'
+  local thing = lookup 'torch.Tensor'
   local lines = first_line 'torch.Tensor'
   declaration.add_class(lines, 'local Tensor', {}, thing.entry, OPERATORS)
-  for _, method in ipairs(catalog.methods(thing)) do
+  for _, method in ipairs(members.methods(thing)) do
     declaration.add_function(lines, 'Tensor:' .. method.name, calls_of(method), method.entry, 'torch.Tensor')
   end
   lines[#lines + 1] = '\nreturn Tensor'
