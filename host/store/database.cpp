@@ -2,19 +2,15 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <thread>
 #include <utility>
 
-#include "host/base/clock.h"
 #include "host/base/fault.h"
 #include "host/base/shell_word.h"
 #include "host/base/store_access.h"
@@ -22,6 +18,7 @@
 #include "host/machine/process_limits.h"
 #include "host/store/file.h"
 #include "host/store/folder_copy.h"
+#include "host/store/network_path.h"
 #include "host/store/patience.h"
 #include "host/store/schema.h"
 
@@ -29,8 +26,6 @@ namespace rtrain {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr double kReadersPatienceS = 5;
 
 // Of the files in which SQLite keeps what is not yet in the database, or was there before.
 constexpr const char* kLogSuffix = "-wal";
@@ -44,9 +39,9 @@ bool is_damage(int result) {
 }
 
 bool is_environment(int result) {
-  constexpr std::array kResults = {SQLITE_BUSY,     SQLITE_LOCKED, SQLITE_FULL,     SQLITE_IOERR,
-                                   SQLITE_CANTOPEN, SQLITE_PERM,   SQLITE_READONLY, SQLITE_CORRUPT,
-                                   SQLITE_NOTADB,   SQLITE_NOLFS,  SQLITE_PROTOCOL};
+  constexpr std::array kResults = {SQLITE_BUSY,     SQLITE_LOCKED,   SQLITE_FULL,
+                                   SQLITE_IOERR,    SQLITE_CANTOPEN, SQLITE_PERM,
+                                   SQLITE_READONLY, SQLITE_NOLFS,    SQLITE_PROTOCOL};
   return std::find(kResults.begin(), kResults.end(), result & 0xff) != kResults.end();
 }
 
@@ -83,148 +78,8 @@ bool has_journal(const std::string& path) {
 
 }  // namespace
 
-bool is_network_path(const std::string& path) {
-  // Magic numbers of statfs(2): NFS, SMB, CIFS, SMB2, Lustre, GPFS, Ceph, 9p, FUSE, AFS, BeeGFS.
-  constexpr std::array<uint32_t, 11> kNetwork = {0x6969,     0x517B,     0xFF534D42, 0xFE534D42,
-                                                 0x0BD00BD0, 0x47504653, 0x00C36400, 0x01021997,
-                                                 0x65735546, 0x5346414F, 0x19830326};
-  struct statfs info {};
-  fs::path place = path;
-  while (::statfs(place.c_str(), &info) != 0) {
-    if (errno != ENOENT || place == place.parent_path()) return false;
-    place = place.has_parent_path() ? place.parent_path() : fs::path(".");
-  }
-  const auto type = static_cast<uint32_t>(info.f_type);
-  return std::find(kNetwork.begin(), kNetwork.end(), type) != kNetwork.end();
-}
-
-Statement::Statement(Statement&& other) noexcept
-    : database_(other.database_),
-      statement_(std::exchange(other.statement_, nullptr)),
-      bound_(other.bound_) {}
-
-Statement::~Statement() { sqlite3_finalize(statement_); }
-
-Statement& Statement::add(int64_t value) {
-  RT_CHECK(sqlite3_bind_int64(statement_, ++bound_, value) == SQLITE_OK);
-  return *this;
-}
-
-Statement& Statement::add(double value) {
-  RT_CHECK(sqlite3_bind_double(statement_, ++bound_, value) == SQLITE_OK);
-  return *this;
-}
-
-Statement& Statement::add(Blob value) {
-  const char* bytes = value.bytes.empty() ? "" : value.bytes.data();
-  const int result =
-      sqlite3_bind_blob64(statement_, ++bound_, bytes, value.bytes.size(), SQLITE_TRANSIENT);
-  if (result != SQLITE_OK) throw database_->error(result);
-  return *this;
-}
-
-Statement& Statement::add(std::string_view value) {
-  // A null pointer would bind NULL instead of the empty text.
-  const char* bytes = value.empty() ? "" : value.data();
-  const int result =
-      sqlite3_bind_text64(statement_, ++bound_, bytes, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
-  if (result != SQLITE_OK) throw database_->error(result);
-  return *this;
-}
-
-Statement& Statement::add(std::nullptr_t) {
-  RT_CHECK(sqlite3_bind_null(statement_, ++bound_) == SQLITE_OK);
-  return *this;
-}
-
-bool Statement::next() {
-  const int result = sqlite3_step(statement_);
-  if (result == SQLITE_ROW) return true;
-  if (result == SQLITE_DONE) return false;
-  const StorageError failure = database_->error(result);
-  sqlite3_reset(statement_);
-  throw failure;
-}
-
-void Statement::run() {
-  while (next()) continue;
-  reset();
-}
-
-void Statement::reset() {
-  sqlite3_reset(statement_);
-  sqlite3_clear_bindings(statement_);
-  bound_ = 0;
-}
-
-bool Statement::is_read_only() const { return sqlite3_stmt_readonly(statement_) != 0; }
-int Statement::columns() const { return sqlite3_column_count(statement_); }
-std::string Statement::column_name(int column) const {
-  return sqlite3_column_name(statement_, column);
-}
-bool Statement::is_null(int column) const { return type(column) == SQLITE_NULL; }
-int Statement::type(int column) const { return sqlite3_column_type(statement_, column); }
-int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
-double Statement::real(int column) const { return sqlite3_column_double(statement_, column); }
-
-std::string Statement::text(int column) const {
-  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-  if (bytes == nullptr) return {};
-  return std::string(bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
-}
-
-std::string Statement::blob(int column) const {
-  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
-  if (bytes == nullptr) return {};
-  return std::string(bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
-}
-
-std::optional<int64_t> Statement::optional_integer(int column) const {
-  if (is_null(column)) return std::nullopt;
-  return integer(column);
-}
-
-// The wait for another program's lock, of one statement at a time.
-struct Database::LockWait {
-  std::string path;
-  double limit_s = kReadersPatienceS;
-  OnLocked on_locked = {};
-  double since_s = 0;
-  bool told = false;
-
-  // As SQLite calls it: 0 gives up.
-  static int on_busy(void* wait, int calls) { return static_cast<LockWait*>(wait)->go_on(calls); }
-
-  bool is_of_use() const {
-    const std::string folder = fs::path(path).parent_path();
-    return !path_exists(folder) || has_locks(folder);
-  }
-
-  int go_on(int calls) {
-    constexpr double kToldAfterS = 1;
-    constexpr int kMostPauseMs = 100;
-    const double now = monotonic_s();
-    if (calls == 0) {
-      since_s = now;
-      told = false;
-      if (!is_of_use()) return 0;
-    }
-    if (now - since_s >= limit_s) return 0;
-    if (on_locked && !told && now - since_s >= kToldAfterS) {
-      told = true;
-      on_locked(cat("waiting for the store ", path,
-                    ", which another process has locked, for up to ", limit_s,
-                    " s (RTRAIN_STORE_PATIENCE_S)"));
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(std::min(kMostPauseMs, calls + 1)));
-    return 1;
-  }
-};
-
 Database::Database(sqlite3* handle, std::string path)
-    : handle_(handle),
-      path_(std::move(path)),
-      lock_wait_(std::make_unique<LockWait>(LockWait{.path = path_})) {}
+    : handle_(handle), path_(std::move(path)), lock_wait_(std::make_unique<LockWait>(path_)) {}
 
 Database::Database(Database&& other) noexcept
     : handle_(std::exchange(other.handle_, nullptr)),
@@ -273,7 +128,7 @@ void give_store_access(const std::string& path) {
 Database Database::open(const std::string& path, OnLocked on_locked) {
   give_store_access(path);
   Database database = connect(path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-  database.lock_wait_->limit_s = std::chrono::duration<double>(store_patience()).count();
+  database.lock_wait_->set_limit_s(std::chrono::duration<double>(store_patience()).count());
   database.set_on_locked(std::move(on_locked));
   check_is_store(database);  // before anything is written
   database.on_network_ = is_network_path(path);
@@ -327,7 +182,7 @@ void Database::write_copy() {
   replace_text(path_, {reinterpret_cast<const char*>(bytes.get()), static_cast<size_t>(size)});
 }
 
-void Database::reopen() { *this = open(std::string(path_), std::move(lock_wait_->on_locked)); }
+void Database::reopen() { *this = open(std::string(path_), lock_wait_->on_locked()); }
 
 std::optional<Database> Database::open_read_only(const std::string& path) {
   if (!path_exists(path)) return std::nullopt;
@@ -405,11 +260,13 @@ void Database::allow_reads_only() {
   sqlite3_set_authorizer(handle_, &authorize_read, nullptr);
 }
 
-void Database::set_on_locked(OnLocked on_locked) { lock_wait_->on_locked = std::move(on_locked); }
+void Database::set_on_locked(OnLocked on_locked) {
+  lock_wait_->set_on_locked(std::move(on_locked));
+}
 
 // A sync that failed has dropped pages that the kernel could not write: a second one would succeed
 // and prove nothing. The pages are copied from the log to the file, and that is synced.
-void Database::write_anew() {
+void Database::write_again() {
   Statement checkpoint = prepare("PRAGMA wal_checkpoint(TRUNCATE)");
   if (!checkpoint.next()) throw error(SQLITE_IOERR_FSYNC);
   const bool was_busy = checkpoint.integer(0) != 0;
@@ -431,7 +288,7 @@ Error Database::describe(int result) const {
     if (!lock_wait_->is_of_use()) return no_locks_error(path_);
     return Error(Code::kEnvironment,
                  cat("the store ", path_, " has been locked by another process for ",
-                     lock_wait_->limit_s, " s"));
+                     lock_wait_->limit_s(), " s"));
   }
   if (is_damage(result)) return damaged(sqlite3_errmsg(handle_));
   std::string reason = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);
@@ -442,18 +299,12 @@ Error Database::describe(int result) const {
     reason = cat(reason, " (", std::string_view(std::strerror(system_error)), ")");
   }
   if ((result & 0xff) == SQLITE_IOERR) reason += file_size_limit_text();
-  if ((result & 0xff) == SQLITE_NOTADB || (result & 0xff) == SQLITE_CORRUPT) {
-    return Error(Code::kEnvironment,
-                 cat("the store ", path_, " is damaged (", reason,
-                     "): restore a copy of it, or move it away; the folders of the runs next to it "
-                     "keep their checkpoints"));
-  }
   return Error(Code::kEnvironment, cat("cannot use the store ", path_, ": ", reason));
 }
 
 Transaction::Transaction(Database& database, Durability durability) : database_(database) {
   fault_point("db.begin");
-  if (database_.sync_failed_) database_.write_anew();
+  if (database_.sync_failed_) database_.write_again();
   // With WAL "normal" syncs at checkpoints only; with a rollback journal it syncs at every commit.
   database_.execute(durability == Durability::kFull ? "PRAGMA synchronous=FULL"
                                                     : "PRAGMA synchronous=NORMAL");

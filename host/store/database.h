@@ -1,4 +1,4 @@
-// host/store/database.h: one SQLite file: connection, prepared statements, transactions.
+// host/store/database.h: one SQLite file: connection and transactions.
 //
 // A Database and its statements belong to one thread. Local disks use WAL, network file systems a
 // rollback journal (WAL needs memory shared by all users). Every transaction is BEGIN IMMEDIATE:
@@ -9,16 +9,16 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "host/store/file.h"
+#include "host/store/lock_wait.h"
+#include "host/store/statement.h"
 
 struct sqlite3;
-struct sqlite3_stmt;
 
 namespace rtrain {
 
@@ -26,62 +26,9 @@ namespace rtrain {
 // last ones.
 enum class Durability { kNormal, kFull };
 
-// Bytes that are not text.
-struct Blob {
-  std::string_view bytes;
-};
-
-class Statement {
- public:
-  Statement(Statement&& other) noexcept;
-  ~Statement();
-
-  // Binds the next parameters, in order.
-  Statement& add(int64_t value);
-  Statement& add(int value) { return add(int64_t{value}); }
-  Statement& add(double value);
-  Statement& add(std::string_view value);
-  Statement& add(Blob value);
-  Statement& add(const char* value) { return add(std::string_view(value)); }
-  Statement& add(const std::string& value) { return add(std::string_view(value)); }
-  Statement& add(std::nullptr_t);
-  template <class T>
-  Statement& add(const std::optional<T>& value) {
-    return value ? add(*value) : add(nullptr);
-  }
-
-  // Steps to the next row; false at the end.
-  bool next();
-  // Runs to the end, then is ready for new parameters.
-  void run();
-  void reset();
-
-  // False for a statement that could change the file.
-  bool is_read_only() const;
-  int columns() const;
-  std::string column_name(int column) const;
-  bool is_null(int column) const;
-  // One of SQLITE_INTEGER, SQLITE_FLOAT, SQLITE_TEXT, SQLITE_BLOB, SQLITE_NULL.
-  int type(int column) const;
-  int64_t integer(int column) const;
-  double real(int column) const;
-  std::string text(int column) const;  // empty for NULL
-  std::string blob(int column) const;
-  std::optional<int64_t> optional_integer(int column) const;
-
- private:
-  friend class Database;
-  Statement(class Database& database, sqlite3_stmt* statement)
-      : database_(&database), statement_(statement) {}
-  Database* database_;
-  sqlite3_stmt* statement_;
-  int bound_ = 0;
-};
-
 class Database {
  public:
-  // Called with a line for people when another program's lock is waited for.
-  using OnLocked = std::function<void(const std::string& text)>;
+  using OnLocked = LockWait::OnLocked;
   // Opens or creates the file for writing, with the permissions of host/base/store_access.h, and
   // brings its schema up to date. From here on every statement waits for another program's lock for
   // as long as store_patience().
@@ -140,13 +87,12 @@ class Database {
   Error damaged(std::string_view finding) const;
   Error describe(int result) const;
   bool on_network_ = false;
-  FileIdentity log_;        // next to the file, when it was last seen in place
-  int64_t size_bytes_ = 0;  // the file's then
-  struct LockWait;
+  FileIdentity log_;                     // next to the file, when it was last seen in place
+  int64_t size_bytes_ = 0;               // the file's then
   std::unique_ptr<LockWait> lock_wait_;  // SQLite has its address
   mutable bool sync_failed_ = false;     // what was written before may be lost
   friend class Transaction;
-  void write_anew();
+  void write_again();
 };
 
 // Rolls back when it is destroyed without commit().
@@ -162,9 +108,5 @@ class Transaction {
   Database& database_;
   bool open_ = true;
 };
-
-// True when the path, or the nearest parent that exists, lies on a network or user-space file
-// system.
-bool is_network_path(const std::string& path);
 
 }  // namespace rtrain
