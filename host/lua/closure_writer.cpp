@@ -16,8 +16,6 @@ int append_dump(lua_State*, const void* data, size_t size, void* out) {
   return 0;
 }
 
-std::string size_text(size_t bytes) { return cat((bytes + (size_t{1} << 19)) >> 20, " MiB"); }
-
 // "a coroutine", "an open file", "a native function": what the value is, in a user's words.
 std::string what_it_is(lua_State* L, int index) {
   switch (lua_type(L, index)) {
@@ -49,13 +47,7 @@ bool is_lua_global(const ModulePath& path, const std::string& name) {
 
 }  // namespace
 
-ClosureWriter::ClosureWriter(lua_State* L) : L_(L), index_(L) {
-  luaL_checkstack(L, 60, "no stack for a closure");
-  for (int* table : {&memo_, &objects_, &strings_, &texts_}) {
-    lua_newtable(L);
-    *table = lua_gettop(L);
-  }
-}
+ClosureWriter::ClosureWriter(lua_State* L) : L_(L), index_(L), nodes_(L), strings_(L) {}
 
 ClosureDump ClosureWriter::write(int index) {
   ByteWriter root;
@@ -75,11 +67,7 @@ ClosureDump ClosureWriter::write(int index) {
     for (const int child : std::vector<int>(std::move(children_))) walk(child);
   }
   ClosureDump out;
-  if (total_bytes_ > kClosureWarnBytes) {
-    out.warning =
-        cat("the train function captures ", size_text(total_bytes_), ": ", largest_variables(),
-            "; every worker gets its own copy (load large data inside the function instead)");
-  }
+  out.warning = nodes_.size_warning();
   out.bytes = assemble(root.bytes());
   return out;
 }
@@ -110,11 +98,11 @@ void ClosureWriter::enter(int id) {
   if (nodes_[id].kind == NodeKind::kCell) {
     enter_cell(id, out);
   } else {
-    lua_rawgeti(L_, objects_, id);
+    nodes_.push(id);
     enter_object(id, out);
   }
   lua_settop(L_, top);
-  add_size(id, out.bytes().size());
+  nodes_.add_size(id, out.bytes().size());
   nodes_[id].payload = std::move(out.bytes());
 }
 
@@ -154,7 +142,7 @@ bool ClosureWriter::enter_packed(int id, ByteWriter& out) {
   protected_call(L_, 1, 3);
   if (lua_type(L_, -3) != LUA_TSTRING || lua_type(L_, -2) != LUA_TSTRING) {
     throw Error(Code::kInternal,
-                cat(variable(id), ": its __pack does not return module, function, state"));
+                cat(nodes_.variable(id), ": its __pack does not return module, function, state"));
   }
   out.add_text(lua_tostring(L_, -3));
   out.add_text(lua_tostring(L_, -2));
@@ -208,11 +196,11 @@ void ClosureWriter::enter_function(int id, ByteWriter& out) {
 // Environment: the script's globals (those the code names travel), the library's, or a table of the
 // user's own.
 void ClosureWriter::write_environment(int id, ByteWriter& out) {
-  lua_rawgeti(L_, objects_, id);
+  nodes_.push(id);
   lua_Debug info;
   lua_getinfo(L_, ">S", &info);
   if (is_library_source(info.source)) return out.add(EnvTag::kLibrary);
-  lua_rawgeti(L_, objects_, id);
+  nodes_.push(id);
   collect_globals(reached_globals(L_, -1), id);
   lua_getfenv(L_, -1);
   const bool is_global = lua_rawequal(L_, -1, LUA_GLOBALSINDEX) != 0;
@@ -226,24 +214,12 @@ void ClosureWriter::write_environment(int id, ByteWriter& out) {
 }
 
 int ClosureWriter::cell_of(int function, int upvalue, const char* name) {
-  lua_rawgeti(L_, objects_, function);
-  void* cell = lua_upvalueid(L_, -1, upvalue);
-  lua_pop(L_, 1);
-  const auto [found, is_new] = cells_.try_emplace(cell, static_cast<int>(nodes_.size()));
-  if (is_new) {
-    Node node;
-    node.kind = NodeKind::kCell;
-    node.origin = {function, name};
-    node.function = function;
-    node.upvalue = upvalue;
-    nodes_.push_back(std::move(node));
-  }
-  children_.push_back(found->second);
-  return found->second;
+  children_.push_back(nodes_.of_cell(function, upvalue, name));
+  return children_.back();
 }
 
 void ClosureWriter::enter_cell(int id, ByteWriter& out) {
-  lua_rawgeti(L_, objects_, nodes_[id].function);
+  nodes_.push(nodes_[id].function);
   if (const auto* home = index_.find_cell(lua_upvalueid(L_, -1, nodes_[id].upvalue))) {
     nodes_[id].kind = NodeKind::kModuleCell;
     index_.push(home->entry);
@@ -262,8 +238,8 @@ void ClosureWriter::enter_untransportable(int id, ByteWriter& out) {
     return;
   }
   const std::string what = what_it_is(L_, lua_gettop(L_));
-  const std::string where = captured_at(id);
-  out.add_text(cat("'", variable(id), "' is ", what,
+  const std::string where = nodes_.captured_at(id);
+  out.add_text(cat("'", nodes_.variable(id), "' is ", what,
                    where.empty() ? "" : cat(", captured at ", where),
                    ", and cannot travel to another process: make it inside the train function"));
 }
@@ -294,21 +270,11 @@ void ClosureWriter::add_ref(ByteWriter& out, Origin origin) {
 }
 
 void ClosureWriter::add_string_ref(ByteWriter& out, int owner) {
-  lua_pushvalue(L_, -1);
-  lua_rawget(L_, strings_);
-  if (lua_isnil(L_, -1)) {
-    lua_pushvalue(L_, -2);
-    lua_pushnumber(L_, static_cast<double>(string_count_));
-    lua_rawset(L_, strings_);
-    lua_pushvalue(L_, -2);
-    lua_rawseti(L_, texts_, static_cast<int>(string_count_) + 1);
-    lua_pop(L_, 1);
-    lua_pushnumber(L_, static_cast<double>(string_count_++));
-    if (owner >= 0) add_size(owner, lua_objlen(L_, -2));
-  }
+  const uint64_t before = strings_.count();
+  const uint64_t number = strings_.number_of_top();
+  if (number == before && owner >= 0) nodes_.add_size(owner, lua_objlen(L_, -1));
   out.add(RefTag::kString);
-  out.add_count(static_cast<uint64_t>(lua_tonumber(L_, -1)));
-  lua_pop(L_, 1);
+  out.add_count(number);
 }
 
 // int64 and uint64 print as "5LL" and "5ULL" and travel by value; other FFI objects do not travel.
@@ -332,30 +298,15 @@ void ClosureWriter::add_cdata_ref(ByteWriter& out, Origin origin) {
   lua_pop(L_, 1);
 }
 
-// The node of the object at the top of the stack, which is popped.
+// Of the object at the top of the stack, which is popped.
 int ClosureWriter::node_of(Origin origin) {
-  lua_pushvalue(L_, -1);
-  lua_rawget(L_, memo_);
-  if (!lua_isnil(L_, -1)) {
-    const int id = static_cast<int>(lua_tointeger(L_, -1));
-    lua_pop(L_, 2);
-    children_.push_back(id);
-    return id;
-  }
-  lua_pop(L_, 1);
-  const int id = static_cast<int>(nodes_.size());
-  nodes_.emplace_back().origin = std::move(origin);
-  lua_pushvalue(L_, -1);
-  lua_pushinteger(L_, id);
-  lua_rawset(L_, memo_);
-  lua_rawseti(L_, objects_, id);
-  children_.push_back(id);
-  return id;
+  children_.push_back(nodes_.of_object(std::move(origin)));
+  return children_.back();
 }
 
 void ClosureWriter::collect_globals(const std::set<std::string>& names, int function) {
   for (const std::string& name : names) {
-    if (global_functions_.contains(name)) continue;
+    if (nodes_.has_global(name)) continue;
     lua_pushlstring(L_, name.data(), name.size());
     lua_rawget(L_, LUA_GLOBALSINDEX);
     const int entry = lua_isnil(L_, -1) ? -1 : index_.find(-1);
@@ -363,7 +314,7 @@ void ClosureWriter::collect_globals(const std::set<std::string>& names, int func
         lua_isnil(L_, -1) || (entry >= 0 && is_lua_global(index_.path(entry), name));
     lua_pop(L_, 1);
     if (is_own || name == "_VERSION") continue;
-    global_functions_.emplace(name, function);
+    nodes_.add_global(name, function);
     pending_globals_.push_back(name);
   }
 }
@@ -376,65 +327,6 @@ void ClosureWriter::collect_module_globals() {
     }
     lua_pop(L_, 1);
   }
-}
-
-// The node whose name a user knows: the upvalue, the global or the root that leads to this one.
-int ClosureWriter::variable_root(int id) const {
-  while (nodes_[id].origin.parent >= 0 && nodes_[id].kind != NodeKind::kCell)
-    id = nodes_[id].origin.parent;
-  return id;
-}
-
-std::string ClosureWriter::variable(int id) const {
-  std::string out;
-  for (; id >= 0; id = nodes_[id].origin.parent) {
-    out = nodes_[id].origin.step + out;
-    if (nodes_[id].kind == NodeKind::kCell) break;
-  }
-  return out.starts_with('.') ? out.substr(1) : out.empty() ? "value" : out;
-}
-
-std::string ClosureWriter::captured_at(int id) const {
-  const Node& root = nodes_[variable_root(id)];
-  int function = root.function;
-  if (root.kind != NodeKind::kCell) {
-    const auto found = global_functions_.find(root.origin.step);
-    if (found == global_functions_.end()) return {};
-    function = found->second;
-  }
-  if (function < 0) return {};
-  lua_Debug info;
-  lua_rawgeti(L_, objects_, function);
-  lua_getinfo(L_, ">S", &info);
-  return cat(std::string_view(info.short_src), ":", info.linedefined);
-}
-
-void ClosureWriter::add_size(int id, size_t bytes) {
-  nodes_[id].bytes += bytes;
-  total_bytes_ += bytes;
-  if (total_bytes_ <= kClosureMaxBytes) return;
-  throw Error(Code::kConfig,
-              cat("the train function captures more than 1 GiB: ", largest_variables(),
-                  "; load large data inside the function instead"));
-}
-
-std::string ClosureWriter::largest_variables() const {
-  std::map<int, size_t> sizes;
-  for (size_t id = 0; id < nodes_.size(); ++id) {
-    sizes[variable_root(static_cast<int>(id))] += nodes_[id].bytes;
-  }
-  std::vector<std::pair<size_t, int>> sorted;
-  for (const auto& [id, size] : sizes) sorted.emplace_back(size, id);
-  std::sort(sorted.rbegin(), sorted.rend());
-  if (sorted.size() > 3) sorted.resize(3);
-  std::vector<std::string> parts;
-  for (const auto& [size, id] : sorted) {
-    if (size < size_t{1} << 20) break;
-    const std::string where = captured_at(id);
-    parts.push_back(
-        cat("'", variable(id), "' ", size_text(size), where.empty() ? "" : cat(" (", where, ")")));
-  }
-  return join(parts, ", ");
 }
 
 // Where modules are searched, and the user's own with their text.
@@ -456,19 +348,12 @@ void ClosureWriter::add_modules(ByteWriter& out) {
 
 std::string ClosureWriter::assemble(const std::string& root_ref) {
   ByteWriter out;
-  out.bytes().reserve(total_bytes_ + 4096);
+  out.bytes().reserve(nodes_.total_bytes() + 4096);
   out.bytes().append(kClosureMagic);
   add_modules(out);
-  out.add_count(string_count_);
-  for (uint64_t i = 1; i <= string_count_; ++i) {
-    lua_rawgeti(L_, texts_, static_cast<int>(i));
-    size_t size = 0;
-    const char* text = lua_tolstring(L_, -1, &size);
-    out.add_text({text, size});
-    lua_pop(L_, 1);
-  }
+  strings_.write(out);
   out.add_count(nodes_.size());
-  for (const Node& node : nodes_) {
+  for (const ClosureNode& node : nodes_) {
     out.add(node.kind);
     out.add_text(node.payload);
   }
@@ -484,6 +369,7 @@ std::string ClosureWriter::assemble(const std::string& root_ref) {
 }
 
 ClosureDump dump_closure(lua_State* L, int index) {
+  luaL_checkstack(L, 60, "no stack for a closure");
   const int top = lua_gettop(L);
   if (index < 0) index += top + 1;
   ClosureDump out = ClosureWriter(L).write(index);
