@@ -31,7 +31,7 @@ Connection::Connection(Loop& loop, Fd socket, const WireKey& key, ConnectionDele
       near_(SocketAddress::near(socket.get())),
       far_(SocketAddress::far(socket.get())),
       poll_(loop, socket.release(), [this](int events) { on_ready(events); }),
-      tls_(key),
+      tls_(TlsSession::client(key)),
       frames_(kMaxWireFrameBytes) {
   start();
 }
@@ -42,7 +42,7 @@ Connection::Connection(Loop& loop, Fd socket, TlsSession::FindKey find_key,
       near_(SocketAddress::near(socket.get())),
       far_(SocketAddress::far(socket.get())),
       poll_(loop, socket.release(), [this](int events) { on_ready(events); }),
-      tls_(std::move(find_key)),
+      tls_(TlsSession::server(std::move(find_key))),
       frames_(kMaxWireFrameBytes) {
   start();
 }
@@ -55,11 +55,11 @@ void Connection::start() {
 }
 
 void Connection::write(std::string_view frames) {
-  if (state_ == State::kOpen) tls_.write(frames);
+  if (state_ == State::kOpen) tls_->write(frames);
 }
 
 void Connection::flush() {
-  ByteQueue& output = tls_.output();
+  ByteQueue& output = tls_->output();
   while (state_ != State::kClosed && !output.empty()) {
     const std::string_view bytes = output.bytes();
     const ssize_t n = ::send(poll_.fd(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -76,11 +76,11 @@ void Connection::flush() {
 }
 
 bool Connection::is_writable() const {
-  return state_ == State::kOpen && tls_.unsent_bytes() < kMaxUnsentBytes;
+  return state_ == State::kOpen && tls_->output().bytes().size() < kMaxUnsentBytes;
 }
 
 void Connection::release_buffers() {
-  if (tls_.output().empty()) tls_.output() = ByteQueue();
+  if (tls_->output().empty()) tls_->output() = ByteQueue();
   if (frames_.pending() == 0) frames_ = FrameReader(kMaxWireFrameBytes);
 }
 
@@ -126,9 +126,9 @@ void Connection::read() {
 }
 
 void Connection::read_frames(std::string_view bytes) {
-  const bool was_established = tls_.is_established();
-  tls_.feed(bytes);
-  if (tls_.is_established() && !was_established) {
+  const bool was_established = tls_->is_established();
+  tls_->feed(bytes);
+  if (tls_->is_established() && !was_established) {
     flush();
     delegate_->on_established();
   } else if (!was_established) {
@@ -136,7 +136,7 @@ void Connection::read_frames(std::string_view bytes) {
   }
   std::array<char, 16384> plain;
   while (state_ == State::kOpen) {
-    const size_t n = tls_.read(plain.data(), plain.size());
+    const size_t n = tls_->read(plain.data(), plain.size());
     if (n == 0) break;
     frames_.add({plain.data(), n});
     while (state_ == State::kOpen) {
@@ -145,18 +145,18 @@ void Connection::read_frames(std::string_view bytes) {
       delegate_->on_body(*body);
     }
   }
-  if (tls_.failure() != TlsFailure::kNone && state_ == State::kOpen) end_handshake();
+  if (tls_->failure() != TlsFailure::kNone && state_ == State::kOpen) end_handshake();
 }
 
 // The alert is sent, and what else the peer says is not read: closing a socket with unread bytes
 // would take the alert from the peer.
 void Connection::end_handshake() {
-  const bool was_established = tls_.is_established();
+  const bool was_established = tls_->is_established();
   close_after_flush();
   delegate_->on_closed(
       {.kind = was_established ? ConnectionEnd::Kind::kLost : ConnectionEnd::Kind::kHandshake,
-       .tls = tls_.failure(),
-       .text = tls_.failure_text()});
+       .tls = tls_->failure(),
+       .text = tls_->failure_text()});
 }
 
 void Connection::discard_input() {

@@ -4,6 +4,7 @@
 // to another address; close() and a new delegate are allowed.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -60,7 +61,7 @@ class Connection {
   // Gives back the memory of what has been sent and read; now and then, for connections that are
   // idle.
   void release_buffers();
-  bool is_established() const { return tls_.is_established(); }
+  bool is_established() const { return tls_->is_established(); }
   bool is_open() const { return state_ == State::kOpen; }
 
   // At once. Calling it again does nothing.
@@ -74,7 +75,7 @@ class Connection {
   const SocketAddress& near() const { return near_; }
   const SocketAddress& far() const { return far_; }
   // By which the peer has asked for its key.
-  const std::string& identity() const { return tls_.identity(); }
+  const std::string& identity() const { return tls_->identity(); }
 
  private:
   enum class State { kOpen, kClosing, kClosed };
@@ -90,7 +91,7 @@ class Connection {
   SocketAddress near_;
   SocketAddress far_;
   Poll poll_;
-  TlsSession tls_;
+  std::unique_ptr<TlsSession> tls_;
   FrameReader frames_;
   State state_ = State::kOpen;
   bool is_stuck_ = false;  // on_writable() is due

@@ -9,20 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "host/wire/wire_key.h"
+
 namespace rtrain {
-
-// The pre-shared key of one connection, and the name by which the server finds it. The name is sent
-// in the clear.
-struct WireKey {
-  std::string identity;
-  std::string bytes;
-
-  WireKey() = default;
-  WireKey(std::string name, std::string key) : identity(std::move(name)), bytes(std::move(key)) {}
-  WireKey(const WireKey&) = default;
-  WireKey& operator=(const WireKey&) = default;
-  ~WireKey();
-};
 
 // What an identity says: for which run a peer has come, and as what.
 struct WireIdentity {
@@ -45,7 +34,7 @@ class Secret {
   static Secret generate();
   Secret(const Secret&) = default;
   Secret& operator=(const Secret&) = default;
-  ~Secret();
+  ~Secret() { wipe(bytes_); }
 
   bool is_given() const { return !bytes_.empty(); }
   // By HKDF-SHA256: another key for each run and role. `role`: what the client is, such as "agent".

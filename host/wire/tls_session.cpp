@@ -1,202 +1,32 @@
 #include "host/wire/tls_session.h"
 
-#include <openssl/bio.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
+#include "host/lua/embedded_library.h"
 
-#include <algorithm>
-#include <array>
-#include <cstring>
-#include <memory>
-
-#include "host/base/error.h"
-#include "host/wire/tls_library.h"
+extern "C" {
+extern const unsigned char rtrain_tls_image_begin[];
+extern const unsigned char rtrain_tls_image_end[];
+}
 
 namespace rtrain {
 namespace {
 
-SSL_SESSION* new_session(SSL* ssl, const std::string& key) {
-  constexpr std::array<unsigned char, 2> kAes128GcmSha256 = {0x13, 0x01};
-  SSL_SESSION* out = SSL_SESSION_new();
-  RT_CHECK(out != nullptr);
-  SSL_SESSION_set1_master_key(out, reinterpret_cast<const unsigned char*>(key.data()), key.size());
-  SSL_SESSION_set_cipher(out, SSL_CIPHER_find(ssl, kAes128GcmSha256.data()));
-  SSL_SESSION_set_protocol_version(out, TLS1_3_VERSION);
-  return out;
+const TlsApi* load_api() {
+  static EmbeddedLibrary library(
+      {"rtrain-tls", rtrain_tls_image_begin, rtrain_tls_image_end, "RTRAIN_TLS_MODULE"});
+  return reinterpret_cast<const TlsApi* (*)()>(library.load("rtrain_tls_api"))();
 }
 
 }  // namespace
 
-struct TlsSession::Bio {
-  static int read(BIO* bio, char* to, int size) {
-    std::string_view& input = session(bio)->input_;
-    BIO_clear_retry_flags(bio);
-    if (input.empty()) {
-      BIO_set_retry_read(bio);
-      return -1;
-    }
-    const size_t n = std::min(input.size(), static_cast<size_t>(size));
-    std::memcpy(to, input.data(), n);
-    input.remove_prefix(n);
-    return static_cast<int>(n);
-  }
-
-  static int write(BIO* bio, const char* from, int size) {
-    BIO_clear_retry_flags(bio);
-    session(bio)->output_.add({from, static_cast<size_t>(size)});
-    return size;
-  }
-
-  static long control(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
-
-  static int create(BIO* bio) {
-    BIO_set_init(bio, 1);
-    return 1;
-  }
-
-  static TlsSession* session(BIO* bio) { return static_cast<TlsSession*>(BIO_get_data(bio)); }
-
-  static BIO_METHOD* new_method() {
-    BIO_METHOD* out = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "rtrain");
-    BIO_meth_set_read(out, read);
-    BIO_meth_set_write(out, write);
-    BIO_meth_set_ctrl(out, control);
-    BIO_meth_set_create(out, create);
-    return out;
-  }
-
-  static BIO* make(TlsSession* session) {
-    static BIO_METHOD* const method = new_method();
-    BIO* out = BIO_new(method);
-    RT_CHECK(out != nullptr);
-    BIO_set_data(out, session);
-    return out;
-  }
-};
-
-struct TlsSession::KeyCall {
-  static TlsSession* session(SSL* ssl) { return static_cast<TlsSession*>(SSL_get_app_data(ssl)); }
-
-  static int use(SSL* ssl, const EVP_MD*, const unsigned char** id, size_t* size,
-                 SSL_SESSION** out) {
-    const WireKey& key = session(ssl)->key_;
-    *id = reinterpret_cast<const unsigned char*>(key.identity.data());
-    *size = key.identity.size();
-    *out = new_session(ssl, key.bytes);
-    return 1;
-  }
-
-  // An identity without a key: OpenSSL then looks for a certificate, and ends the handshake with an
-  // alert.
-  static int find(SSL* ssl, const unsigned char* id, size_t size, SSL_SESSION** out) {
-    TlsSession* self = session(ssl);
-    *out = nullptr;
-    const std::string_view identity(reinterpret_cast<const char*>(id), size);
-    self->is_asked_ = true;
-    self->key_.identity = identity;
-    try {
-      if (const auto key = self->find_key_(identity)) *out = new_session(ssl, key->bytes);
-    } catch (const std::exception&) {
-      return 0;
-    }
-    return 1;
-  }
-};
-
-TlsSession::TlsSession(SSL_CTX* context) : ssl_(SSL_new(context)) {
-  RT_CHECK(ssl_ != nullptr);
-  SSL_set_app_data(ssl_, this);
-  BIO* bio = Bio::make(this);
-  SSL_set_bio(ssl_, bio, bio);
+const TlsApi& tls_api() {
+  static const TlsApi* const api = load_api();
+  return *api;
 }
 
-TlsSession::TlsSession(const WireKey& key) : TlsSession(TlsLibrary::get().client()) {
-  key_ = key;
-  SSL_set_psk_use_session_callback(ssl_, KeyCall::use);
-  SSL_set_connect_state(ssl_);
-  advance_handshake();
-}
+std::unique_ptr<TlsSession> TlsSession::client(const WireKey& key) { return tls_api().client(key); }
 
-TlsSession::TlsSession(FindKey find_key) : TlsSession(TlsLibrary::get().server()) {
-  find_key_ = std::move(find_key);
-  SSL_set_psk_find_session_callback(ssl_, KeyCall::find);
-  SSL_set_accept_state(ssl_);
-}
-
-TlsSession::~TlsSession() { SSL_free(ssl_); }
-
-void TlsSession::feed(std::string_view bytes) {
-  input_ = bytes;
-  if (!established_ && failure_ == TlsFailure::kNone) advance_handshake();
-}
-
-void TlsSession::advance_handshake() {
-  ERR_clear_error();
-  const int result = SSL_do_handshake(ssl_);
-  if (result != 1) {
-    if (SSL_get_error(ssl_, result) != SSL_ERROR_WANT_READ) fail();
-    return;
-  }
-  RT_CHECK(SSL_session_reused(ssl_) == 1);  // the key was used: there is nothing else to prove with
-  established_ = true;
-  key_ = WireKey(key_.identity, "");
-  find_key_ = nullptr;
-}
-
-size_t TlsSession::read(char* to, size_t size) {
-  if (!established_ || failure_ != TlsFailure::kNone) return 0;
-  ERR_clear_error();
-  size_t done = 0;
-  const int result = SSL_read_ex(ssl_, to, size, &done);
-  if (result == 1) return done;
-  if (SSL_get_error(ssl_, result) != SSL_ERROR_WANT_READ) fail();
-  return 0;
-}
-
-void TlsSession::write(std::string_view plain) {
-  RT_CHECK(established_);
-  if (plain.empty() || failure_ != TlsFailure::kNone) return;
-  ERR_clear_error();
-  size_t done = 0;
-  const int result = SSL_write_ex(ssl_, plain.data(), plain.size(), &done);
-  if (result != 1) fail();
-}
-
-void TlsSession::fail() {
-  const unsigned long error = ERR_peek_error();
-  const char* text = ERR_reason_error_string(error);
-  failure_ = failure_of(error == 0 ? 0 : ERR_GET_REASON(error));
-  failure_text_ = text != nullptr ? text : "the peer ended TLS";
-  ERR_clear_error();
-}
-
-TlsFailure TlsSession::failure_of(int reason) const {
-  const bool is_server = SSL_is_server(ssl_) == 1;
-  switch (reason) {
-    case SSL_R_HTTP_REQUEST:
-    case SSL_R_HTTPS_PROXY_REQUEST:
-    case SSL_R_WRONG_VERSION_NUMBER:
-    case SSL_R_UNSUPPORTED_PROTOCOL:
-    case SSL_R_UNEXPECTED_MESSAGE:
-    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
-      return TlsFailure::kNotTls;
-    case SSL_R_BINDER_DOES_NOT_VERIFY:
-    case SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER:
-      return TlsFailure::kWrongKey;
-    case SSL_R_DECRYPTION_FAILED_OR_BAD_RECORD_MAC:
-      // A server without the key that acts as if it had it. A client's key is known to be right by
-      // then: somebody repeats or changes what it has sent.
-      return is_server || established_ ? TlsFailure::kBroken : TlsFailure::kWrongKey;
-    case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
-    case SSL_R_NO_SHARED_CIPHER:
-      return is_asked_ ? TlsFailure::kUnknownRun : TlsFailure::kNoKey;
-    case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
-      return TlsFailure::kUnknownRun;
-    case SSL_R_CERTIFICATE_VERIFY_FAILED:
-      return TlsFailure::kNoKey;
-    default:
-      return TlsFailure::kBroken;
-  }
+std::unique_ptr<TlsSession> TlsSession::server(FindKey find_key) {
+  return tls_api().server(std::move(find_key));
 }
 
 }  // namespace rtrain

@@ -8,7 +8,7 @@
 
 #include <array>
 #include <cerrno>
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "host/base/fd.h"
@@ -61,26 +61,27 @@ class Stranger {
 // One that has the key.
 class RawPeer {
  public:
-  RawPeer(const SocketAddress& server, const WireKey& key) : socket_(server), tls_(key) {}
+  RawPeer(const SocketAddress& server, const WireKey& key)
+      : socket_(server), tls_(TlsSession::client(key)) {}
 
   // Does what is due: the handshake. Call it until is_established().
   void step() {
     flush();
     const std::string bytes = socket_.take_received();
     if (bytes.empty()) return;
-    tls_.feed(bytes);
+    tls_->feed(bytes);
     std::array<char, 4096> plain;
-    while (const size_t n = tls_.read(plain.data(), plain.size())) {
+    while (const size_t n = tls_->read(plain.data(), plain.size())) {
       received_.append(plain.data(), n);
     }
     flush();
   }
   bool is_established() {
     step();
-    return tls_.is_established();
+    return tls_->is_established();
   }
   void send(std::string_view plain) {
-    tls_.write(plain);
+    tls_->write(plain);
     flush();
   }
   void send_frame(const WireFrame& frame) {
@@ -102,14 +103,14 @@ class RawPeer {
 
  private:
   void flush() {
-    const std::string bytes(tls_.output().bytes());
-    tls_.output().clear();
+    const std::string bytes(tls_->output().bytes());
+    tls_->output().clear();
     sent_ += bytes;
     if (!bytes.empty()) socket_.send(bytes);
   }
 
   Stranger socket_;
-  TlsSession tls_;
+  std::unique_ptr<TlsSession> tls_;
   std::string received_;
   std::string sent_;
 };

@@ -1,8 +1,7 @@
-// host/wire/tls_library.h: what all TLS sessions of the process share: OpenSSL with its settings.
+// host/tls/library.h: what all TLS sessions of the process share: OpenSSL with its settings.
 //
-// Nothing of OpenSSL runs before the first call of get(): a process without a wire does not pay for
-// it. OpenSSL is used as it is linked: it reads no configuration file and no environment variable
-// of the host, and registers nothing for the process's exit. Any thread.
+// OpenSSL is used as it is linked: it reads no configuration file of the host, loads no provider of
+// it, and registers nothing for the process's exit. Any thread.
 #pragma once
 
 #include <openssl/types.h>

@@ -1,4 +1,4 @@
-#include "host/wire/tls_library.h"
+#include "host/tls/library.h"
 
 #include <openssl/provider.h>
 #include <openssl/ssl.h>

@@ -1,0 +1,23 @@
+#include "host/tls/hkdf.h"
+#include "host/tls/session.h"
+
+namespace rtrain {
+namespace {
+
+std::unique_ptr<TlsSession> make_client(const WireKey& key) {
+  return std::make_unique<OpenSslSession>(key);
+}
+
+std::unique_ptr<TlsSession> make_server(TlsSession::FindKey find_key) {
+  return std::make_unique<OpenSslSession>(std::move(find_key));
+}
+
+constexpr TlsApi kApi{.client = make_client, .server = make_server, .hkdf_sha256 = hkdf_sha256};
+
+}  // namespace
+}  // namespace rtrain
+
+// What host/wire/tls_session.cpp asks the library for.
+extern "C" __attribute__((visibility("default"))) const rtrain::TlsApi* rtrain_tls_api() {
+  return &rtrain::kApi;
+}
