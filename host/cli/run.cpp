@@ -3,6 +3,7 @@
 
 #include <climits>
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "host/base/text.h"
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
+#include "host/cli/job.h"
 #include "host/cli/script_arguments.h"
 #include "host/lua/convert.h"
 #include "host/lua/state.h"
@@ -88,6 +90,14 @@ bool has_trained(lua_State* L) {
   return out;
 }
 
+void set_flag(lua_State* L, const char* name) {
+  lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+  lua_getfield(L, -1, "rtrain._flags");
+  lua_pushboolean(L, 1);
+  lua_setfield(L, -2, name);
+  lua_pop(L, 2);
+}
+
 void run_script(const RunOptions& options, const std::vector<std::string>& command) {
   exit_on_signals();
   outlive_readers();
@@ -97,6 +107,11 @@ void run_script(const RunOptions& options, const std::vector<std::string>& comma
   push_value(state, flags_of(options, command));
   lua_setfield(state, -2, "rtrain._flags");
   lua_pop(state, 1);
+  if (const auto job = find_job(state, options.launcher)) {
+    if (job->node_rank > 0) std::exit(run_agent(*job));
+    begin_job(*job);
+    set_flag(state, "has_agents");
+  }
   run_file(state, options.file, unmarked(options.args));
   if (has_trained(state) || options.quiet) return;
   std::cerr << "rtrain: " << options.file

@@ -55,7 +55,7 @@ constexpr std::array kVariables = {
     Variable{kTimes, "RTRAIN_CALLBACK_TIMEOUT_S", "60",
              "how long callbacks may delay a new attempt"},
     Variable{kTimes, "RTRAIN_JOIN_TIMEOUT_S", "60",
-             "how long processes of torchrun wait for each other"},
+             "how long the processes of a job wait for each other"},
     Variable{kTimes, "RTRAIN_STORE_PATIENCE_S", "60",
              "how long writes wait for a full disk or a locked store"},
     Variable{kOthers, "CUDA_VISIBLE_DEVICES", "all devices", "GPUs that a run may use"},

@@ -1,7 +1,10 @@
 #include "host/node/local_node.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <utility>
 
+#include "host/machine/network.h"
 #include "host/machine/oom_kills.h"
 #include "host/node/worker_threads.h"
 
@@ -35,10 +38,23 @@ WorkerGroupOptions LocalNode::group_options(const NodeFiles& files,
   options.env = order_.env;
   std::erase_if(options.env, [](const auto& each) { return each.first == "OMP_NUM_THREADS"; });
   options.env.emplace_back("OMP_NUM_THREADS", std::to_string(threads_));
+  add_interfaces(options.env);
   if (const auto visible = places.visible_devices()) {
     options.env.emplace_back(kVisibleDevices, *visible);
   }
   return options;
+}
+
+// Gloo and NCCL are bound to the interface that the hosts reach each other on, unless the user has
+// chosen another one.
+void LocalNode::add_interfaces(std::vector<std::pair<std::string, std::string>>& env) const {
+  const std::string interface = order_.address.empty() ? "" : interface_of(order_.address);
+  if (interface.empty()) return;
+  for (const char* name : {"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"}) {
+    const bool is_given =
+        std::any_of(env.begin(), env.end(), [&](const auto& each) { return each.first == name; });
+    if (!is_given && std::getenv(name) == nullptr) env.emplace_back(name, interface);
+  }
 }
 
 void LocalNode::spawn() {

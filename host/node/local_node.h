@@ -54,6 +54,7 @@ class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDele
 
   bool is_started(int rank) const { return rank < order_.first_rank + group_.size(); }
   WorkerGroupOptions group_options(const NodeFiles& files, const WorkerPlaces& places) const;
+  void add_interfaces(std::vector<std::pair<std::string, std::string>>& env) const;
   bool spawn_next(int rank);
 
   NodeOrder order_;

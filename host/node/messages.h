@@ -1,8 +1,9 @@
 // host/node/messages.h: what the controller and the agent of another host say to each other.
 //
-// Each message names its attempt: what is late belongs to none and is dropped. What workers and the
-// controller say to each other is passed on as it is, in `frame`. Who receives what:
-// NodeHost::kRoutes, RemoteNode::kRoutes.
+// A message about workers names its attempt: what is late belongs to none and is dropped. What
+// workers and the controller say to each other is passed on as it is, in `frame`. Who receives
+// what: NodeHost::kRoutes, RemoteNode::kRoutes; of what concerns the host as a whole
+// Agent::kRoutes, JobHosts::kRoutes.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +24,19 @@ struct StartWorkers {
   int first_rank = 0;
   int num_workers = 1;
   int threads = 0;
+  double gpus_per_worker = 0;
   double gpu_sample_s = 5;
   List env = {};  // name and value in turn
+  std::string address = {};
 
   static constexpr std::tuple kFields{required("attempt", &StartWorkers::attempt),
                                       required("first_rank", &StartWorkers::first_rank),
                                       required("num_workers", &StartWorkers::num_workers),
                                       required("threads", &StartWorkers::threads),
+                                      required("gpus_per_worker", &StartWorkers::gpus_per_worker),
                                       required("gpu_sample", &StartWorkers::gpu_sample_s),
-                                      required("env", &StartWorkers::env)};
+                                      required("env", &StartWorkers::env),
+                                      required("address", &StartWorkers::address)};
 };
 
 struct ToRank {
@@ -201,5 +206,80 @@ struct DeviceFailed {
 
 using FromNode = std::variant<Spawned, SpawnFailed, FromRank, Printed, Dying, Gone, NodeFacts,
                               DeviceSeries, DeviceFailed>;
+
+// What an agent says of its host as it comes.
+struct AgentInfo {
+  static constexpr std::string_view kType = "agent";
+  int node = 1;  // its number in the job
+  std::string host;
+  std::string address = {};  // at which the other hosts reach it
+  int cores = 1;
+  int gpus = 0;
+  int64_t pid = 0;
+
+  static constexpr std::tuple kFields{
+      required("node", &AgentInfo::node),       required("host", &AgentInfo::host),
+      optional("address", &AgentInfo::address), required("cores", &AgentInfo::cores),
+      required("gpus", &AgentInfo::gpus),       required("pid", &AgentInfo::pid)};
+};
+
+// A part of what the workers inherit, the serialized train function: `size` bytes in all.
+struct Functions {
+  static constexpr std::string_view kType = "functions";
+  int64_t size = 0;
+  int64_t offset = 0;
+  std::string bytes = {};
+
+  static constexpr std::tuple kFields{required("size", &Functions::size),
+                                      required("offset", &Functions::offset),
+                                      required("bytes", &Functions::bytes)};
+};
+
+// Answered by FolderSeen: whether the file is there, with that text.
+struct CheckFolder {
+  static constexpr std::string_view kType = "check_folder";
+  std::string path;
+  std::string text;
+
+  static constexpr std::tuple kFields{required("path", &CheckFolder::path),
+                                      required("text", &CheckFolder::text)};
+};
+
+// The job is over: the agent ends with that code.
+struct Leave {
+  static constexpr std::string_view kType = "leave";
+  int code = 0;
+
+  static constexpr std::tuple kFields{required("code", &Leave::code)};
+};
+
+// Without a word of the controller for that long the agent ends, and its workers with it.
+struct NodeTimeout {
+  static constexpr std::string_view kType = "node_timeout";
+  double seconds = 30;
+
+  static constexpr std::tuple kFields{required("seconds", &NodeTimeout::seconds)};
+};
+
+using ToAgent = std::variant<Functions, CheckFolder, Leave, NodeTimeout>;
+
+struct FolderSeen {
+  static constexpr std::string_view kType = "folder_seen";
+  std::string path;
+  std::string problem = {};  // empty: it was
+
+  static constexpr std::tuple kFields{required("path", &FolderSeen::path),
+                                      optional("problem", &FolderSeen::problem)};
+};
+
+// The engine has sent the agent this signal.
+struct AgentSignal {
+  static constexpr std::string_view kType = "agent_signal";
+  int number = 0;
+
+  static constexpr std::tuple kFields{required("number", &AgentSignal::number)};
+};
+
+using FromAgent = std::variant<FolderSeen, AgentSignal>;
 
 }  // namespace rtrain::message

@@ -23,9 +23,12 @@ struct NodeOrder {
   int attempt = 1;
   int first_rank = 0;
   int num_workers = 1;
-  int threads = 0;          // of each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
-  double gpu_sample_s = 5;  // 0: no series of the devices
+  int threads = 0;             // of each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
+  double gpus_per_worker = 0;  // where an engine has allotted them
+  double gpu_sample_s = 5;     // 0: no series of the devices
   std::vector<std::pair<std::string, std::string>> env = {};  // of the workers
+  std::string address =
+      {};  // of its host, for sockets of other hosts' ranks; empty: there are none
   // No process is started: rank 0 is a thread of this one (see WorkerGroupOptions).
   bool local = false;
 };

@@ -7,11 +7,11 @@
 
 namespace rtrain {
 
-NodeHost::NodeHost(Loop& loop, NodeFiles files, const WorkerPlaces& places, Send send,
+NodeHost::NodeHost(Loop& loop, NodeFiles files, std::vector<WorkerGpu> gpus, Send send,
                    std::chrono::milliseconds facts)
     : loop_(loop),
       files_(files),
-      places_(places),
+      gpus_(std::move(gpus)),
       send_(std::move(send)),
       facts_every_(facts),
       facts_timer_(loop, [this] { send_facts(); }) {}
@@ -43,14 +43,18 @@ void NodeHost::start(const message::StartWorkers& start) {
             .first_rank = start.first_rank,
             .num_workers = start.num_workers,
             .threads = start.threads,
-            .gpu_sample_s = start.gpu_sample_s};
+            .gpus_per_worker = start.gpus_per_worker,
+            .gpu_sample_s = start.gpu_sample_s,
+            .env = {},
+            .address = start.address};
   for (size_t i = 0; i + 1 < start.env.size(); i += 2) {
     order_.env.emplace_back(start.env[i].as_string(), start.env[i + 1].as_string());
   }
   holds_for_controller_ = false;
   running_ = 0;
   node_.reset();
-  node_ = std::make_unique<LocalNode>(loop_, order_, files_, places_, *this);
+  places_.emplace(gpus_, start.gpus_per_worker);
+  node_ = std::make_unique<LocalNode>(loop_, order_, files_, *places_, *this);
   apply_hold();
   node_->spawn();
   facts_timer_.start(facts_every_);

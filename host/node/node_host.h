@@ -8,10 +8,12 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "host/loop/messages/routes.h"
 #include "host/loop/timer.h"
+#include "host/node/allotted_places.h"
 #include "host/node/local_node.h"
 #include "host/node/messages.h"
 
@@ -21,12 +23,14 @@ class NodeHost : public NodeDelegate {
  public:
   using Send = std::function<void(const message::FromNode& message)>;
 
-  // `places` outlives it. `facts`: between two messages about what the ranks show.
-  NodeHost(Loop& loop, NodeFiles files, const WorkerPlaces& places, Send send,
+  // `gpus`: of this host. `facts`: between two messages about what the ranks show.
+  NodeHost(Loop& loop, NodeFiles files, std::vector<WorkerGpu> gpus, Send send,
            std::chrono::milliseconds facts = std::chrono::seconds(1));
 
   // What the controller has said. Throws Error(kArgument) for what makes no sense.
   void receive(Value message);
+  // What workers inherit from here on.
+  void set_files(const NodeFiles& files) { files_ = files; }
   // While held the workers' output stays with them, whatever the controller says.
   void hold_output(bool held);
   // Ends the workers: the controller is gone.
@@ -55,7 +59,7 @@ class NodeHost : public NodeDelegate {
 
   Loop& loop_;
   NodeFiles files_;
-  const WorkerPlaces& places_;
+  std::vector<WorkerGpu> gpus_;
   Send send_;
   std::chrono::milliseconds facts_every_;
   NodeOrder order_;
@@ -63,6 +67,7 @@ class NodeHost : public NodeDelegate {
   bool holds_for_controller_ = false;
   int running_ = 0;  // workers
   Timer facts_timer_;
+  std::optional<AllottedPlaces> places_;
   std::unique_ptr<LocalNode> node_;
 };
 

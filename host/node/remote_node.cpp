@@ -30,7 +30,10 @@ void RemoteNode::spawn() {
                               .first_rank = order_.first_rank,
                               .num_workers = order_.num_workers,
                               .threads = order_.threads,
-                              .gpu_sample_s = order_.gpu_sample_s};
+                              .gpus_per_worker = order_.gpus_per_worker,
+                              .gpu_sample_s = order_.gpu_sample_s,
+                              .env = {},
+                              .address = order_.address};
   for (const auto& [name, value] : order_.env) {
     start.env.emplace_back(name);
     start.env.emplace_back(value);

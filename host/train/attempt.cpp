@@ -7,7 +7,6 @@
 #include "host/base/fault.h"
 #include "host/base/text.h"
 #include "host/loop/build_id.h"
-#include "host/machine/machine.h"
 #include "host/train/watch/diag_folder.h"
 #include "host/train/watch/worker_death.h"
 
@@ -45,9 +44,7 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
       output_(context.writer, run_.events, number, num_workers),
       workers_(static_cast<size_t>(num_workers)),
       kill_notice_(run_.loop, [this] { name_survivors(); }),
-      node_(run_.loop, node_order(),
-            {.functions_fd = run_.functions_fd, .engine_fd = run_.engine_fd}, context.resources,
-            *this) {}
+      nodes_(context.resources.nodes(node_order(), *this)) {}
 
 void Attempt::on_report(const Report& report) {
   context_.writer.add({number_, report.index, report.rank, report.time_ms, report.metrics});
@@ -70,29 +67,32 @@ NodeOrder Attempt::node_order() const {
           .first_rank = 0,
           .num_workers = num_workers_,
           .threads = run_.spec.threads,
+          .gpus_per_worker = run_.spec.gpus_per_worker,
           .gpu_sample_s = run_.spec.gpu_sample_s,
           .env = run_.spec.worker_env,
           .local = run_.spec.local};
 }
 
 void Attempt::spawn() {
-  node_.spawn();
+  for (const auto& member : nodes_.members()) member.node->spawn();
   if (run_.spec.local) offer_endpoints();
-  roster_.write();
 }
 
 void Attempt::on_spawned(int rank, const SpawnedWorker& worker) {
   workers_.at(static_cast<size_t>(rank)) = worker;
-  roster_.add(rank, hostname(), worker);
+  roster_.add(rank, nodes_.of(rank).host, worker);
   watchdog_.set_pid(rank, worker.pid);
   run_.events.emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kSpawn)}});
   for (const WorkerGpu& gpu : worker.gpus) {
     run_.events.record(
         "info", cat("rank ", rank, ": cuda:", gpu.number, " is ", gpu.name, " (", gpu.uuid, ")"));
   }
+  const NodeGroup::Member& member = nodes_.of(rank);
+  if (rank == member.first_rank + member.num_workers - 1) roster_.write();
 }
 
 void Attempt::on_spawn_failed(int rank, const Error& error, bool is_transient) {
+  roster_.write();
   delegate_.feed(event::SpawnFailed{error, rank, is_transient});
 }
 
@@ -103,16 +103,21 @@ void Attempt::on_device_fault(const DeviceFault& fault) {
 
 void Attempt::offer_endpoints() {
   for (int rank = 1; rank < num_workers_; ++rank) {
-    context_.join_server->offer(rank, node_.take_endpoint(rank));
+    context_.join_server->offer(rank, nodes_.local().take_endpoint(rank));
   }
-  run_.events.emit("local_worker", {{"fd", node_.take_endpoint(0)}});
+  run_.events.emit("local_worker", {{"fd", nodes_.local().take_endpoint(0)}});
 }
 
 void Attempt::send_start(int rank) {
   fault_point("group.start");
   WorkerContext context = run_.worker_context(number_);
-  context.world_size = context.local_world_size = num_workers_;
-  context.world_rank = context.local_rank = rank;
+  const NodeGroup::Member& member = nodes_.of(rank);
+  context.world_size = num_workers_;
+  context.world_rank = rank;
+  context.local_world_size = member.num_workers;
+  context.local_rank = rank - member.first_rank;
+  context.node_rank = member.node_rank;
+  context.address = member.address;
   context.nonce = start_.nonce;
   context.log_bytes = run_.spec.log_bytes;
   context.collective_timeout_s = run_.spec.collectives.timeout_s;
@@ -125,18 +130,18 @@ void Attempt::send_start(int rank) {
 }
 
 void Attempt::send(int rank, message::ToWorker message) {
-  node_.send(rank, encode(to_value(std::move(message))));
+  node(rank).send(rank, encode(to_value(std::move(message))));
 }
 
 void Attempt::send_all(message::ToWorker message) {
   const std::string frame = encode(to_value(std::move(message)));
-  for (int rank = 0; rank < num_workers_; ++rank) node_.send(rank, frame);
+  for (int rank = 0; rank < num_workers_; ++rank) node(rank).send(rank, frame);
 }
 
 void Attempt::kill() {
   watchdog_.stop();
   if (context_.join_server != nullptr) context_.join_server->withdraw();
-  node_.kill();
+  for (const auto& member : nodes_.members()) member.node->kill();
   kill_notice_.start(run_.spec.local ? kEndpointPatience : kKillNotice);
 }
 
@@ -169,7 +174,7 @@ void Attempt::abandon_endpoints() {
 void Attempt::ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) {
   for (const int rank : plan.ranks) {
     const int pid = roster_.pid(rank);
-    if (node_.facts(rank).state != 'T') continue;
+    if (facts(rank).state != 'T') continue;
     throw Error(Code::kUsage, cat("rank ", rank, " (pid ", pid,
                                   ") is stopped (SIGSTOP): kill -CONT ", pid, " lets it go on"));
   }
@@ -178,7 +183,7 @@ void Attempt::ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) {
 
 std::string Attempt::close() {
   kill_notice_.stop();
-  node_.close();
+  for (const auto& member : nodes_.members()) member.node->close();
   collectives_.reset();
   graceful_shutdown_.close();
   return reports_.uneven();
@@ -267,18 +272,18 @@ void Attempt::on_hello(int rank, const message::Hello& hello) {
   }
   if (run_.spec.join) {
     const auto pid = static_cast<int>(hello.pid);
-    node_.set_pid(rank, pid);
+    nodes_.local().set_pid(rank, pid);
     roster_.set_pid(rank, pid);
   }
   run_.events.emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kHello)}});
-  node_.set_attached(rank);
+  node(rank).set_attached(rank);
   delegate_.feed(event::PhaseReached{rank, Phase::kHello});
 }
 
 // In the channels may lie that it has returned, why it ends, or another rank's error before that.
 void Attempt::on_dying(int rank) {
   const double now_s = monotonic_s();
-  node_.drain();
+  drain();
   delegate_.feed(event::Dying{rank, now_s});
 }
 
@@ -331,7 +336,7 @@ void Attempt::on_failed(int rank, const message::Failed& failed) {
   const Error& error = failed.error;
   graceful_shutdown_.on_left(rank);
   output_.add(rank, error);
-  const auto fail = [this, rank, error, at_s = failed.time_s + node_.clock_offset_s()] {
+  const auto fail = [this, rank, error, at_s = failed.time_s + node(rank).clock_offset_s()] {
     delegate_.feed(event::Failed{rank, faults_.explain(rank, error), at_s});
   };
   if (!failed.stays) return fail();
@@ -343,6 +348,14 @@ void Attempt::on_output(int rank, OutputStream stream, std::string_view bytes) {
   delegate_.on_output_logged();
 }
 
+void Attempt::hold_output(bool held) {
+  for (const auto& member : nodes_.members()) member.node->hold_output(held);
+}
+
+void Attempt::drain() {
+  for (const auto& member : nodes_.members()) member.node->drain();
+}
+
 void Attempt::on_gone(int rank, const WorkerEnd& end) {
   if (roster_.is_gone(rank)) return;  // abandoned
   roster_.set_gone(rank, end);
@@ -352,7 +365,7 @@ void Attempt::on_gone(int rank, const WorkerEnd& end) {
   output_.finish(rank);
   const Error error = faults_.explain(rank, worker_death(rank, end, output_.last_words(rank)));
   const double now_s = monotonic_s();
-  node_.drain();
+  drain();
   delegate_.feed(event::Gone{rank, error, now_s});
 }
 

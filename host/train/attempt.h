@@ -15,17 +15,18 @@
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
-#include "host/node/local_node.h"
+#include "host/node/node.h"
 #include "host/train/checkpoints/checkpoint_coordinator.h"
 #include "host/train/group/collective_service.h"
 #include "host/train/group/join_server.h"
 #include "host/train/group/key_value_store.h"
+#include "host/train/group/node_group.h"
 #include "host/train/group/worker_output.h"
 #include "host/train/group/worker_roster.h"
 #include "host/train/reports/annotation_receiver.h"
 #include "host/train/reports/record_writer.h"
 #include "host/train/reports/report_receiver.h"
-#include "host/train/resources/resource_broker.h"
+#include "host/train/resources/resources.h"
 #include "host/train/run_context.h"
 #include "host/train/state_machine.h"
 #include "host/train/stop/graceful_shutdown.h"
@@ -41,7 +42,7 @@ struct AttemptContext {
   const RunContext& run;
   RecordWriter& writer;
   CheckpointCoordinator& checkpoints;
-  const ResourceBroker& resources;
+  Resources& resources;
   StopSignals& signals;
   JoinServer* join_server;  // under another launcher
 };
@@ -94,7 +95,7 @@ class Attempt : public CollectiveServiceDelegate,
     annotations_.on_written();
   }
   // As Node::hold_output.
-  void hold_output(bool held) { node_.hold_output(held); }
+  void hold_output(bool held);
   void ask_stacks(StackRequest::Done done) { watchdog_.ask_stacks(std::move(done)); }
   // As ProfileRequest::start, of running ranks. Throws kUsage for one that is stopped, too.
   void ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done);
@@ -121,14 +122,14 @@ class Attempt : public CollectiveServiceDelegate,
   void on_report(const Report& report) override;
   void on_reports_complete(std::vector<Report> reports) override;
   size_t unwritten_bytes() const override;
-  uint64_t copied_bytes() const override { return node_.copied_bytes(); }
+  uint64_t copied_bytes() const override { return nodes_.copied_bytes(); }
   void on_stop_complete() override { delegate_.feed(event::StopComplete{number_}); }
   void on_grace_passed() override { delegate_.feed(event::GracePassed{number_}); }
   std::string diagnosis_folder() const override;
   void save_diagnosis(const std::string& folder,
                       std::vector<std::pair<std::string, std::string>> files) override;
   void on_hang(int rank, const Error& error) override;
-  RankFacts facts(int rank) const override { return node_.facts(rank); }
+  RankFacts facts(int rank) const override { return node(rank).facts(rank); }
 
   void answer(std::vector<KeyValueStore::Answer> answers);
   void on_hello(int rank, const message::Hello& hello);
@@ -141,6 +142,8 @@ class Attempt : public CollectiveServiceDelegate,
   void on_failed(int rank, const message::Failed& failed);
 
   NodeOrder node_order() const;
+  Node& node(int rank) const { return *nodes_.of(rank).node; }
+  void drain();
   void offer_endpoints();
   void name_survivors();
   void abandon_endpoints();
@@ -164,7 +167,7 @@ class Attempt : public CollectiveServiceDelegate,
   DeviceFaults faults_;
   Timer kill_notice_;
   Value return_value_;
-  LocalNode node_;
+  NodeGroup nodes_;
 };
 
 }  // namespace rtrain

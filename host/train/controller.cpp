@@ -46,8 +46,7 @@ Controller::Controller(const ControllerContext& context)
                FailurePolicy(context.spec.failure_limits, static_cast<uint64_t>(now_ms()),
                              FailureCounts::from_value(context.record.failures())),
                context.spec.start_timeout_s),
-      resources_(context.spec, context.loop, context.io,
-                 [this](const std::string& text) { events_.notice("info", text); }),
+      resources_(make_resources()),
       writer_(context.loop, io_, [this] { on_written(); }),
       commits_(io_, writer_, events_, *this),
       checkpoints_(run_, *this),
@@ -56,6 +55,17 @@ Controller::Controller(const ControllerContext& context)
       resize_(context.loop, [this] { look_for_room(); }),
       retry_(context.loop, [this] { feed(event::RetryDue{machine_.attempt}); }),
       signals_(context.loop, *this) {}
+
+std::unique_ptr<Resources> Controller::make_resources() {
+  if (context_.nodes != nullptr && !context_.spec.local) {
+    auto gpus = context_.spec.gpus_per_worker > 0 ? own_gpus() : std::vector<WorkerGpu>();
+    return std::make_unique<JobHosts>(*context_.nodes, run_, std::move(gpus), *this);
+  }
+  return std::make_unique<ResourceBroker>(
+      context_.spec, context_.loop, context_.io,
+      NodeFiles{.functions_fd = context_.functions_fd, .engine_fd = context_.engine_fd},
+      [this](const std::string& text) { notice(text); });
+}
 
 // Tasks on the io thread use this object: the last of them has to be over.
 Controller::~Controller() {
@@ -241,7 +251,7 @@ void Controller::tell_state() {
 }
 
 void Controller::perform(const action::RequestResources&) {
-  resources_.request([this](int workers) { feed(event::ResourcesGranted{workers}); });
+  resources_->request([this](int workers) { feed(event::ResourcesGranted{workers}); });
 }
 
 void Controller::perform(const action::BeginAttempt& a) { begin_attempt(a); }
@@ -276,7 +286,7 @@ void Controller::perform(const action::SpawnGroup& a) {
   const AttemptContext context{.run = run_,
                                .writer = writer_,
                                .checkpoints = checkpoints_,
-                               .resources = resources_,
+                               .resources = *resources_,
                                .signals = signals_,
                                .join_server = join_server_.get()};
   attempt_ = std::make_unique<Attempt>(context, *this, a.attempt, a.num_workers, start_);
@@ -299,7 +309,7 @@ void Controller::perform(const action::SetVerdictTimer& a) { verdict_.start(to_m
 void Controller::perform(const action::SetResizeTimer& a) { resize_.start(to_ms(a.seconds)); }
 
 void Controller::look_for_room() {
-  resources_.look([this, attempt = machine_.attempt](int capacity) {
+  resources_->look([this, attempt = machine_.attempt](int capacity) {
     feed(event::ResourcesSeen{attempt, capacity});
   });
 }
@@ -379,7 +389,7 @@ void Controller::perform(const action::ReportFailure& a) {
 
 // Validations go on after the training, but not after a run that was stopped.
 void Controller::perform(const action::EndRun& a) {
-  resources_.cancel();
+  resources_->cancel();
   if (a.status == RunState::kFinished || a.status == RunState::kErrored) {
     return checkpoints_.drain([this, a] { end_run(a); });
   }
@@ -418,7 +428,7 @@ Map Controller::finished(const action::Finish& a,
              {"name", context_.spec.name},     {"path", context_.record.run_path()},
              {"metrics", commits_.metrics()},  {"reports", commits_.num_reports()},
              {"error", to_value(a.error)},     {"return_value", return_value()},
-             {"attempts", machine_.attempt},   {"waited_s", resources_.waited_s()}};
+             {"attempts", machine_.attempt},   {"waited_s", resources_->waited_s()}};
   if (!ranked) return fields;
   fields.set("best_checkpoints", values(ranked->best));
   if (ranked->latest) fields.set("checkpoint", ranked->latest->to_value());

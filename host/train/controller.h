@@ -20,6 +20,7 @@
 #include "host/train/operator_commands.h"
 #include "host/train/reports/record_writer.h"
 #include "host/train/reports/report_commits.h"
+#include "host/train/resources/job_hosts.h"
 #include "host/train/resources/resource_broker.h"
 #include "host/train/run_context.h"
 #include "host/train/run_record.h"
@@ -39,10 +40,12 @@ struct ControllerContext {
   ScriptCalls& calls;
   int functions_fd;
   int engine_fd;
+  JobNodes* nodes;  // the other hosts, where an engine has allotted several; else null
 };
 
 class Controller : public AttemptDelegate,
                    public CheckpointCoordinatorDelegate,
+                   public JobHostsDelegate,
                    public OperatorCommandsDelegate,
                    public ReportCommitsDelegate,
                    public StopSignalsDelegate {
@@ -84,6 +87,11 @@ class Controller : public AttemptDelegate,
   void on_second_signal() override { stop_now(StopKind::kInterrupt); }
   void show_stacks(std::function<void()> then) override;
 
+  void notice(const std::string& text) override { events_.notice("info", text); }
+  void on_hosts_failed(const Error& error) override { feed(event::ResourcesRefused{error}); }
+  void on_forwarded_signal(int number) override { signals_.on_forwarded(number); }
+
+  std::unique_ptr<Resources> make_resources();
   void on_written();
   void tell_state();
   void perform(const action::RequestResources& a);
@@ -125,7 +133,7 @@ class Controller : public AttemptDelegate,
   Machine machine_;
   std::deque<Event> waiting_;
   bool feeding_ = false;
-  ResourceBroker resources_;
+  std::unique_ptr<Resources> resources_;
   RecordWriter writer_;
   ReportCommits commits_;
   CheckpointCoordinator checkpoints_;

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,41 +13,18 @@
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
+#include "host/base/sealed_file.h"
 #include "host/base/text.h"
 #include "host/lua/engine_loader.h"
 #include "host/machine/process_start.h"
 #include "host/train/controller.h"
 
 namespace rtrain {
-namespace {
-
-// Everything in this file was serialized once; no attempt can change it.
-int sealed_file(const std::string& bytes) {
-  const int fd = memfd_create("rtrain-functions", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  const char* data = bytes.data();
-  size_t left = bytes.size();
-  while (fd >= 0 && left > 0) {
-    const ssize_t n = write(fd, data, left);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    data += n;
-    left -= static_cast<size_t>(n);
-  }
-  if (fd < 0 || left > 0) {
-    const std::string reason = std::strerror(errno);
-    if (fd >= 0) ::close(fd);
-    throw Error(Code::kEnvironment, cat("cannot keep the train function in memory (", bytes.size(),
-                                        " bytes): ", reason));
-  }
-  fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-  return fd;
-}
-
-}  // namespace
 
 struct Run::Parts {
   explicit Parts(RunSpec given) : spec(std::move(given)), io("rtrain-io") {
-    if (const auto error = impossible_request(spec)) throw *error;
+    const bool has_hosts = job_nodes() != nullptr && !spec.local;
+    if (const auto error = has_hosts ? std::nullopt : impossible_request(spec)) throw *error;
     std::promise<std::unique_ptr<RunRecord>> made;
     io.post([&] {
       try {
@@ -58,7 +34,7 @@ struct Run::Parts {
       }
     });
     record = made.get_future().get();
-    functions_fd = sealed_file(spec.functions);
+    functions_fd = sealed_file("rtrain-functions", spec.functions, "the train function");
   }
   ~Parts() {
     if (functions_fd >= 0) ::close(functions_fd);
@@ -176,7 +152,8 @@ void Run::supervise() {
                            .events = parts.events,
                            .calls = parts.calls,
                            .functions_fd = parts.functions_fd,
-                           .engine_fd = engine_fd()});
+                           .engine_fd = engine_fd(),
+                           .nodes = job_nodes()});
     parts.controller = &controller;
     controller.start();
     parts.loop.run();

@@ -110,6 +110,7 @@ void read_failures(const Value& config, RunSpec& s) {
   s.hang_limits.threshold_s = seconds(config, "hang_threshold_s", s.hang_limits.threshold_s);
   s.hang_limits.busy_s = seconds(config, "busy_threshold_s", s.hang_limits.busy_s);
   s.preemption_grace_s = seconds(config, "preemption_grace_s", s.preemption_grace_s);
+  s.node_timeout_s = seconds(config, "node_timeout_s", s.node_timeout_s);
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ struct RunSpec {
   double gpu_sample_s = 5;        // between two looks at what the devices do; 0: none
   double callback_timeout_s = 60;  // of the user's callbacks before a retry
   double start_timeout_s = 60;     // of each phase of the start-up
+  double node_timeout_s = 30;      // a host that has not been heard of for that long is lost
   std::string git_commit;
   bool git_dirty = false;
 

@@ -143,7 +143,8 @@ std::optional<std::string> Progress::absent_ranks(uint64_t number) const {
   for (int rank = 0; rank < board_.size(); ++rank) {
     const ProgressPage& page = board_.page(rank);
     const uint64_t count = page.collectives.load(std::memory_order_acquire);
-    if (rank == rank_ || count >= number) continue;
+    const bool is_elsewhere = page.attached.load(std::memory_order_acquire) == 0;
+    if (rank == rank_ || is_elsewhere || count >= number) continue;
     out += cat(out.empty() ? "" : ", ", "rank ", rank, " has not called it");
     if (page.returned.load(std::memory_order_acquire) != 0) {
       out += " and has returned from the train function";

@@ -58,11 +58,12 @@ def test_a_launcher_by_its_name(slurm):
     assert slurm.json("env")["launcher"]["engine"] == "local"
 
 
-def test_a_run_on_several_hosts_is_refused(slurm):
+def test_on_several_hosts_exec_has_no_agents(slurm):
     script = slurm.script(TRAIN)
-    result = slurm("run", script)
+    result = slurm("exec", script)
     assert result.returncode == 3, result.stderr
-    assert "slurm has started this on 2 hosts (SLURM_STEP_NUM_NODES=2): this version trains on one host" in result.stderr
+    assert ("slurm has started this on 2 hosts (SLURM_STEP_NUM_NODES=2): start one process of `rtrain run` on each"
+            in result.stderr)
     assert slurm("run", script, "--launcher", "local").returncode == 0
 
 

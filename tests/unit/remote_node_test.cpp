@@ -21,12 +21,6 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-class NoPlaces : public WorkerPlaces {
- public:
-  WorkerPlace place(int, int) const override { return {}; }
-  std::optional<std::string> visible_devices() const override { return std::nullopt; }
-};
-
 class RemoteNodeTest : public testing::Test {
  protected:
   RemoteNode& node(int attempt, const char* what) {
@@ -60,13 +54,14 @@ class RemoteNodeTest : public testing::Test {
   }
 
   Loop loop_;
-  NoPlaces places_;
   FakeNodeDelegate delegate_;
   std::deque<std::string> to_host_;
   std::deque<std::string> to_controller_;
   std::optional<RemoteNode> node_;
   NodeHost host_{
-      loop_, NodeFiles{}, places_,
+      loop_,
+      NodeFiles{},
+      {},
       [this](const auto& message) { to_controller_.push_back(encode(to_value(message))); },
       std::chrono::milliseconds(5)};
 };

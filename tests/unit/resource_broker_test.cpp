@@ -35,7 +35,8 @@ class ResourceBrokerTest : public testing::Test {
   void make(int min_workers, int max_workers) {
     spec_.min_workers = min_workers;
     spec_.max_workers = max_workers;
-    broker_.emplace(spec_, loop_, io_, [this](const std::string& text) { notices_ += text; });
+    broker_.emplace(spec_, loop_, io_, NodeFiles{},
+                    [this](const std::string& text) { notices_ += text; });
   }
   void request() {
     granted_ = 0;

@@ -83,9 +83,9 @@ std::string check_backend(const std::string& name) {
 }
 
 int init_process_group(lua_State* L) {
-  const Options given(
-      L, 1, "init_process_group",
-      {"backend", "rank", "world_size", "timeout_s", "prefix", "is_high_priority_stream"});
+  const Options given(L, 1, "init_process_group",
+                      {"backend", "rank", "world_size", "timeout_s", "prefix", "address",
+                       "is_high_priority_stream"});
   if (find_group(L) != nullptr) {
     throw Error(Code::kArgument, "init_process_group: this process has a process group already");
   }
@@ -94,6 +94,7 @@ int init_process_group(lua_State* L) {
   options.world_size = static_cast<int>(given.integer("world_size", 1));
   options.timeout = given.seconds("timeout_s", options.timeout);
   options.prefix = given.text("prefix", "default");
+  options.address = given.text("address", "");
   options.backend = check_backend(given.text("backend", "auto"));
   if (cuda_api() != nullptr && cuda_api()->devices.count() > 0) {
     options.device = cuda_api()->devices.current();

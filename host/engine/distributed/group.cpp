@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
@@ -27,6 +28,18 @@ namespace {
 
 constexpr std::chrono::milliseconds kRendezvousTimeout = std::chrono::seconds(60);
 constexpr const char* kLoopback = "127.0.0.1";
+
+// GLOO_SOCKET_IFNAME is the user's choice among the interfaces to other hosts.
+std::shared_ptr<gloo::transport::Device> gloo_device(const std::string& address) {
+  if (address.empty()) return c10d::ProcessGroupGloo::createDeviceForHostname(kLoopback);
+  const char* chosen = std::getenv("GLOO_SOCKET_IFNAME");
+  if (chosen == nullptr || *chosen == '\0') {
+    return c10d::ProcessGroupGloo::createDeviceForHostname(address);
+  }
+  const std::string_view names = chosen;
+  return c10d::ProcessGroupGloo::createDeviceForInterface(
+      std::string(names.substr(0, names.find(','))));
+}
 
 c10d::ReduceOp reduce_op(std::string_view name) {
   using Type = c10d::ReduceOp::RedOpType;
@@ -119,7 +132,7 @@ void Group::connect(const c10::intrusive_ptr<c10d::Store>& store) {
 c10::intrusive_ptr<c10d::Backend> Group::connect_gloo(const c10::intrusive_ptr<c10d::Store>& store,
                                                       std::chrono::milliseconds wait) {
   auto options = c10d::ProcessGroupGloo::Options::create(wait);
-  options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(kLoopback));
+  options->devices.push_back(gloo_device(options_.address));
   const auto notify = [this](const std::string& operation, const std::vector<at::Tensor>& tensors) {
     if (host_.enter_collective == nullptr) return uint64_t{0};
     return host_.enter_collective(operation.c_str(), describe_tensors(tensors));

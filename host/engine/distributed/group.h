@@ -1,10 +1,11 @@
 // host/engine/distributed/group.h: a process group of one attempt and its collectives.
 //
-// Gloo on loopback over a c10d::Store, and NCCL for CUDA tensors where each rank has a device to
-// itself. Owned by one Lua state and used by its thread only. Every collective must be called by
-// all ranks in the same order. When one fails on another rank's account, Error(kPeerLost) or, at
-// the group's deadline, Error(kTimeout) says so, and every later collective raises the same: the
-// group is dead. Over NCCL a collective has been given to the device when its call returns.
+// Gloo over a c10d::Store, on loopback where all ranks are on one host, and NCCL for CUDA tensors
+// where each rank has a device to itself. Owned by one Lua state and used by its thread only. Every
+// collective must be called by all ranks in the same order. When one fails on another rank's
+// account, Error(kPeerLost) or, at the group's deadline, Error(kTimeout) says so, and every later
+// collective raises the same: the group is dead. Over NCCL a collective has been given to the
+// device when its call returns.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -37,6 +38,8 @@ struct GroupOptions {
   std::chrono::milliseconds timeout = std::chrono::minutes(30);
   // Distinguishes attempts in the store: nothing is shared with a dead attempt.
   std::string prefix;
+  // Numeric, of this host, at which ranks of other hosts reach it; empty: all are on this one.
+  std::string address;
   // "gloo", "nccl" or "auto": NCCL where every rank has a device to itself.
   std::string backend = "gloo";
   int device = -1;                       // of this rank; below 0: it has none

@@ -22,6 +22,7 @@ struct WorkerContext {
   int local_rank = 0;
   int local_world_size = 1;
   int node_rank = 0;
+  std::string address;  // of its host, for sockets of other ranks; empty: all are on this host
   std::string experiment_name;
   std::string run_id;
   int attempt = 1;
@@ -45,6 +46,7 @@ struct WorkerContext {
       required("local_rank", &WorkerContext::local_rank),
       required("local_world_size", &WorkerContext::local_world_size),
       required("node_rank", &WorkerContext::node_rank),
+      optional("address", &WorkerContext::address),
       required("experiment_name", &WorkerContext::experiment_name),
       required("run_id", &WorkerContext::run_id),
       required("attempt", &WorkerContext::attempt),

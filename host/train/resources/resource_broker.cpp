@@ -108,10 +108,12 @@ std::optional<Error> impossible_request(const RunSpec& spec) {
   return impossible_gpus(spec);
 }
 
-ResourceBroker::ResourceBroker(const RunSpec& spec, Loop& loop, TaskThread& io, Notice notice)
+ResourceBroker::ResourceBroker(const RunSpec& spec, Loop& loop, TaskThread& io,
+                               const NodeFiles& files, Notice notice)
     : spec_(spec),
       loop_(loop),
       io_(io),
+      files_(files),
       request_(spec.min_workers, spec.max_workers, spec.threads, spec.gpus_per_worker),
       gpus_(find_run_gpus(spec)),
       notice_(std::move(notice)),
@@ -259,6 +261,14 @@ void ResourceBroker::look(std::function<void(int)> on_seen) {
     }
     loop_.post([on_seen, workers] { on_seen(workers); });
   });
+}
+
+NodeGroup ResourceBroker::nodes(const NodeOrder& order, NodeDelegate& delegate) {
+  NodeGroup out;
+  out.add({.node = std::make_unique<LocalNode>(loop_, order, files_, *this, delegate),
+           .host = hostname(),
+           .num_workers = order.num_workers});
+  return out;
 }
 
 WorkerPlace ResourceBroker::place(int rank, int num_workers) const {

@@ -19,6 +19,7 @@
 #include "host/machine/lease.h"
 #include "host/node/worker_place.h"
 #include "host/train/resources/resource_request.h"
+#include "host/train/resources/resources.h"
 #include "host/train/resources/run_gpus.h"
 #include "host/train/run_spec.h"
 
@@ -27,22 +28,21 @@ namespace rtrain {
 // The error of a run that this host can never hold. Also false where there is no runtime folder.
 std::optional<Error> impossible_request(const RunSpec& spec);
 
-class ResourceBroker : public WorkerPlaces {
+class ResourceBroker : public Resources, public WorkerPlaces {
  public:
   using Notice = std::function<void(const std::string& text)>;
 
-  ResourceBroker(const RunSpec& spec, Loop& loop, TaskThread& io, Notice notice);
+  // `files`: what workers inherit.
+  ResourceBroker(const RunSpec& spec, Loop& loop, TaskThread& io, const NodeFiles& files,
+                 Notice notice);
   // The io thread has to be idle.
   ~ResourceBroker() override;
 
-  // Calls back with the number of workers that what is held is for.
-  void request(std::function<void(int workers)> on_granted);
-  // No answer is wanted any more.
-  void cancel();
-  // How long the run has waited for its resources, all requests together.
-  double waited_s() const;
-  // Calls back with the number of workers that could run now, those that do included.
-  void look(std::function<void(int workers)> on_seen);
+  void request(std::function<void(int workers)> on_granted) override;
+  void cancel() override;
+  double waited_s() const override;
+  void look(std::function<void(int workers)> on_seen) override;
+  NodeGroup nodes(const NodeOrder& order, NodeDelegate& delegate) override;
 
   // Cores of its own where there are enough, and its GPUs. It is bound to the cores where the run
   // said how many it needs.
@@ -76,6 +76,7 @@ class ResourceBroker : public WorkerPlaces {
   const RunSpec& spec_;
   Loop& loop_;
   TaskThread& io_;
+  NodeFiles files_;
   ResourceRequest request_;
   RunGpus gpus_;  // that the run may use
   Notice notice_;

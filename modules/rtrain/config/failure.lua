@@ -31,6 +31,8 @@ local PREEMPTION = 'preemption is not distinguished from other losses in this ve
 ---most this (default 600); the run ends only when waiting longer cannot help
 ---@field busy_threshold_s number work without any operator, batch, collective or report ends the run after this (default
 ---600), or ten times its longest pause; `train.busy(reason, seconds)` announces such work
+---@field node_timeout_s number of a run on several hosts: a host that has not been heard of for that long is lost, and its
+---  workers end themselves (default 30)
 local FailureConfig = schema.define('FailureConfig', {
   {'max_failures', default = 0, check = schema.integer(-1)},
   {'controller_failure_limit', default = 3, check = schema.integer(-1)},
@@ -40,6 +42,7 @@ local FailureConfig = schema.define('FailureConfig', {
   {'preemption_grace_s', default = 30, check = schema.positive},
   {'hang_threshold_s', default = 600, check = schema.positive},
   {'busy_threshold_s', default = 600, check = schema.positive},
+  {'node_timeout_s', default = 30, check = schema.positive},
   {'fail_fast', removed = 'max_failures = 0 ends the run at the first failure'},
 })
 

@@ -3,7 +3,7 @@
 local errors = require 'base.errors'
 local schema = require 'rtrain.config.schema'
 
-local CLUSTER = 'this version trains on one host'
+local CLUSTER = 'the engine that allots the hosts chooses them'
 local WORKERS = "expected a number, a range such as {1, 4} or 'auto'"
 
 -- {min, max}, also written {min = …, max = …}.
@@ -79,7 +79,7 @@ end
 ---@field resources_per_worker? table `{CPU = n}`: cores and threads of each worker, which is bound to them (default: workers
 ---  that share all cores). `{GPU = x}`, with use_gpu: devices of each worker; 0.5 puts two workers on one device
 ---@field accelerator_type? string what the GPUs have to be, by words of their names: 'H100', 'A100-80G', 'RTX-4090'
----@field placement_strategy string accepted for Ray's sake; on one host there is nothing to place
+---@field placement_strategy string accepted for Ray's sake: workers are spread evenly over the hosts of a job
 ---@field elastic_resize_monitor_interval_s number seconds between two looks at the capacity for an elastic group (default 60)
 local ScalingConfig = schema.define('ScalingConfig', {
   {'num_workers', default = 1, check = check_num_workers},

@@ -119,6 +119,18 @@ local function lines_of(found)
   return lines
 end
 
+---What the C++ side needs of the allocation: fields of Allocation.
+---@param launcher? string --launcher
+---@return table
+function launch.job(launcher)
+  local found = launch.find(os.getenv, {launcher = launcher})
+  return {
+    num_nodes = found.num_nodes, node_rank = found.node_rank, is_rank = found.is_rank, group = found.group,
+    restart_count = found.restart_count, hosts = found.hosts and require('torch').list(found.hosts), master = found.master,
+    port = found.port, cores = found.cores,
+  }
+end
+
 ---The allocation of this process for `rtrain env`.
 ---@param launcher? string --launcher
 ---@return table map engine, rule, the known fields, origins, warnings; {error = text} where the variables make no sense

@@ -99,7 +99,7 @@ local function job_of(trainer, flags)
   local is_local = scaling.num_workers == 0
   if is_local then local_fits = local_fits + 1 end
   local allocation = find_allocation(os.getenv, {launcher = flags.launcher})
-  local place = places.of(allocation)
+  local place = places.of(allocation, flags.has_agents)
   if not is_local then place = nil end
   local backend, how_tensors_travel = backend_of(trainer, scaling, place)
   local name, resume = identity_of(flags, run_config, allocation, place)

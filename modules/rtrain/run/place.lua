@@ -14,12 +14,13 @@ local function seconds(name, text, otherwise)
   errors.raise('config', ("%s = '%s' in the environment: expected a number of seconds above 0"):format(name, text))
 end
 
--- The one place where a run over several hosts is refused.
-local function refuse_several_hosts(allocation)
-  if allocation.num_nodes == 1 then return end
+-- Several hosts need one process on each, and `rtrain run`: it makes agents of those on the other hosts.
+local function refuse_several_hosts(allocation, has_agents)
+  if allocation.num_nodes == 1 or has_agents then return end
   local origin = allocation.origins.num_nodes or allocation.origins.world_size or allocation.rule
-  errors.raise('unsupported', ('%s has started this on %s hosts (%s): this version trains on one host; --launcher local trains '
-    .. 'on each of them alone'):format(allocation.engine, allocation.num_nodes or 'several', origin))
+  errors.raise('unsupported', ('%s has started this on %s hosts (%s): start one process of `rtrain run` on each, which then '
+    .. 'starts its workers; --launcher local trains on each of them alone'):format(allocation.engine,
+    allocation.num_nodes or 'several', origin))
 end
 
 -- Of one job, and of one start of it, alone: a restart must not reach processes of the start before.
@@ -30,11 +31,12 @@ end
 
 ---The place of this process as a rank, in local mode.
 ---@param allocation Allocation
+---@param has_agents? boolean the processes on the other hosts are agents of this one
 ---@param getenv? fun(name: string): string? os.getenv
 ---@return {rank: integer, world_size: integer, socket: string, timeout_s: number}? place nil where this process is the only one
 ---Errors: 'unsupported' for several hosts, 'config' for ranks that make no sense.
-function place.of(allocation, getenv)
-  refuse_several_hosts(allocation)
+function place.of(allocation, has_agents, getenv)
+  refuse_several_hosts(allocation, has_agents)
   if not allocation.is_rank then return nil end
   if allocation.local_rank ~= allocation.rank then
     errors.raise('config', ('%s and %s: on one host they are the same'):format(allocation.origins.local_rank,

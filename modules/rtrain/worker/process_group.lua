@@ -21,6 +21,7 @@ local function form()
     world_size = context.world_size,
     timeout_s = context.timeout_s,
     prefix = ('attempt-%d-%s'):format(context.attempt, context.nonce),
+    address = context.address,
   }
   require('rtrain._worker').phase('group_ready')
 end

@@ -1,0 +1,41 @@
+#include "host/cli/job.h"
+
+#include <stdlib.h>
+
+#include <memory>
+
+#include "host/lua/convert.h"
+#include "host/lua/engine_loader.h"
+#include "host/lua/guard.h"
+#include "host/node/agent.h"
+#include "host/node/allotted_places.h"
+#include "host/node/job_nodes.h"
+
+namespace rtrain {
+
+std::optional<JobSpec> find_job(State& state, const std::string& launcher) {
+  lua_getglobal(state, "require");
+  lua_pushstring(state, "rtrain.launch");
+  protected_call(state, 1, 1);
+  lua_getfield(state, -1, "job");
+  push_value(state, launcher.empty() ? Value() : Value(launcher));
+  protected_call(state, 1, 1);
+  const Value allocation = to_value(state, -1, "the allocation");
+  lua_pop(state, 2);
+  return JobSpec::from_value(allocation);
+}
+
+int run_agent(const JobSpec& job) { return Agent(job, own_gpus(), engine_fd()).run(); }
+
+// However it ends: at the end of main, by os.exit, or by exit() in a library.
+void begin_job(const JobSpec& job) {
+  set_job_nodes(std::make_unique<JobNodes>(job));
+  on_exit(
+      [](int code, void*) {
+        if (job_nodes() != nullptr) job_nodes()->leave(code);
+        set_job_nodes(nullptr);
+      },
+      nullptr);
+}
+
+}  // namespace rtrain

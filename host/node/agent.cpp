@@ -1,0 +1,159 @@
+#include "host/node/agent.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/codec.h"
+#include "host/base/random.h"
+#include "host/base/sealed_file.h"
+#include "host/base/seconds_setting.h"
+#include "host/base/text.h"
+#include "host/loop/build_id.h"
+#include "host/machine/machine.h"
+#include "host/machine/network.h"
+
+namespace rtrain {
+namespace {
+
+constexpr std::chrono::seconds kLook{1};
+constexpr std::chrono::seconds kFinishTime{5};
+constexpr double kJoinTimeoutS = 60;
+
+std::string about(const JobSpec& spec, size_t gpus) {
+  const message::AgentInfo info{.node = spec.node_rank,
+                                .host = hostname(),
+                                .cores = spec.cores.value_or(available_cores()),
+                                .gpus = static_cast<int>(gpus),
+                                .pid = getpid()};
+  return encode(to_value(info));
+}
+
+}  // namespace
+
+Agent::Agent(const JobSpec& spec, std::vector<WorkerGpu> gpus, int engine_fd)
+    : spec_(spec),
+      engine_fd_(engine_fd),
+      host_(loop_, {.functions_fd = -1, .engine_fd = engine_fd}, gpus,
+            [this](const message::FromNode& message) { send(to_value(message)); }),
+      lease_(loop_, [this] { look(); }),
+      client_(loop_,
+              {.find = finder(),
+               .identity = {.role = "agent", .run_id = spec.id},
+               .link = cat("node-", spec.node_rank, "-", random_hex(8)),
+               .about = about(spec, gpus.size()),
+               .build = std::string(build_id()),
+               .timeout = to_ms(seconds_setting("RTRAIN_JOIN_TIMEOUT_S", kJoinTimeoutS))},
+              *this) {
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU}) {
+    signals_.push_back(
+        std::make_unique<Signal>(loop_, number, [this, number] { on_signal(number); }));
+  }
+}
+
+Agent::~Agent() {
+  if (functions_fd_ >= 0) ::close(functions_fd_);
+}
+
+// With a secret of its own node 0 is where the engine says; else its file tells.
+std::function<std::optional<WireContact>(std::string&)> Agent::finder() {
+  if (const auto secret = take_secret_from_environment()) {
+    WireContact contact{.hosts = {}, .port = spec_.port, .more_ports = 16, .secret = *secret};
+    if (!spec_.master.empty()) contact.hosts.push_back(spec_.master);
+    if (contact.hosts.empty() && !spec_.hosts.empty()) contact.hosts.push_back(spec_.hosts.front());
+    return [contact](std::string&) { return contact; };
+  }
+  rendezvous_.emplace(Rendezvous::path_for(spec_.id), spec_.id);
+  return [this](std::string& why) { return rendezvous_->find(why); };
+}
+
+int Agent::run() {
+  lease_.start(kLook);
+  loop_.run();
+  if (failure_) throw *failure_;
+  return code_.value_or(0);
+}
+
+const Routes<message::ToAgent, Agent> Agent::kRoutes{
+    on<message::Functions>([](Agent& a, auto m) { a.on_functions(std::move(m)); }),
+    on<message::CheckFolder>([](Agent& a, const auto& m) { a.check_folder(m); }),
+    on<message::Leave>([](Agent& a, const auto& m) { a.end(m.code); }),
+    on<message::NodeTimeout>([](Agent& a, const auto& m) { a.spec_.node_timeout_s = m.seconds; }),
+};
+
+void Agent::on_frame(std::string_view payload) {
+  Value message = decode(payload);
+  const std::string type = message["type"].as_string();
+  if (kRoutes.has(type)) return kRoutes.deliver(*this, std::move(message));
+  host_.receive(std::move(message));
+}
+
+void Agent::on_functions(message::Functions part) {
+  if (part.offset == 0) functions_.clear();
+  functions_ += part.bytes;
+  if (static_cast<int64_t>(functions_.size()) < part.size) return;
+  const int before = std::exchange(
+      functions_fd_, sealed_file("rtrain-functions", functions_, "the train function"));
+  if (before >= 0) ::close(before);
+  functions_.clear();
+  host_.set_files({.functions_fd = functions_fd_, .engine_fd = engine_fd_});
+}
+
+void Agent::check_folder(const message::CheckFolder& check) {
+  std::ifstream file(check.path);
+  std::string problem;
+  if (!file) problem = std::strerror(errno);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (problem.empty() && text != check.text) problem = "it holds something else";
+  send(to_value(message::FolderSeen{.path = check.path, .problem = problem}));
+}
+
+// The engine signals all processes of the job. The controller decides; who signals twice does not
+// want to wait for that.
+void Agent::on_signal(int number) {
+  if (std::exchange(is_stopping_, true)) {
+    return fail(Error(Code::kTerminated, "a second signal to end"));
+  }
+  send(to_value(message::AgentSignal{.number = number}));
+}
+
+void Agent::send(const Value& message) { client_.link().send(encode(message)); }
+
+// A new controller knows nothing of the workers that the one before has started.
+void Agent::on_peer_restarted() {
+  client_.link().drop_unacknowledged();
+  host_.kill();
+}
+
+void Agent::look() {
+  lease_.start(kLook);
+  if (client_.link().silent_s() < spec_.node_timeout_s || !client_.link().far().port()) return;
+  fail(Error(Code::kWorkerLost, cat("the controller has not been heard of for ",
+                                    spec_.node_timeout_s, " s (node_timeout_s)")));
+}
+
+void Agent::on_end(const LinkEnd& link_end) {
+  if (code_ || link_end.kind == LinkEnd::Kind::kFinished) return end(code_.value_or(0));
+  const bool never_came = link_end.kind == LinkEnd::Kind::kUnreachable;
+  fail(Error(never_came ? Code::kTimeout : Code::kEnvironment,
+             cat("node 0 of the job: ", link_end.text)));
+}
+
+void Agent::end(int code) {
+  code_ = code;
+  host_.kill();
+  client_.link().finish(kFinishTime, [this](uint64_t) { loop_.stop(); });
+}
+
+void Agent::fail(const Error& error) {
+  failure_ = error;
+  host_.kill();
+  loop_.stop();
+}
+
+}  // namespace rtrain

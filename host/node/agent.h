@@ -1,0 +1,71 @@
+// host/node/agent.h: this process as one of a job's other hosts: it starts and watches workers for
+// the controller on node 0, and ends when that says so.
+//
+// It knows nothing of scripts and stores. Workers end with it, and it ends when it has not heard of
+// the controller for the job's node_timeout_s.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "host/loop/loop.h"
+#include "host/loop/messages/routes.h"
+#include "host/loop/signal.h"
+#include "host/loop/timer.h"
+#include "host/node/job_spec.h"
+#include "host/node/messages.h"
+#include "host/node/node_host.h"
+#include "host/wire/rendezvous.h"
+#include "host/wire/secret_source.h"
+#include "host/wire/wire_client.h"
+
+namespace rtrain {
+
+class Agent : public LinkDelegate {
+ public:
+  // `gpus`: those of this host that the job has. Throws Error(kEnvironment).
+  Agent(const JobSpec& spec, std::vector<WorkerGpu> gpus, int engine_fd);
+  ~Agent() override;
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  // Serves until the controller ends the job. Returns the job's exit code; throws Error(kTimeout)
+  // when the controller never came, Error(kWorkerLost) when it has gone.
+  int run();
+
+  // Who receives what the controller says of the host as a whole.
+  static const Routes<message::ToAgent, Agent> kRoutes;
+
+ private:
+  void on_frame(std::string_view payload) override;
+  void on_connected() override {}
+  void on_disconnected(const std::string&) override {}
+  void on_peer_restarted() override;
+  void on_full(bool is_full) override { host_.hold_output(is_full); }
+  void on_end(const LinkEnd& end) override;
+
+  std::function<std::optional<WireContact>(std::string& why)> finder();
+  void on_functions(message::Functions part);
+  void check_folder(const message::CheckFolder& check);
+  void on_signal(int number);
+  void send(const Value& message);
+  void look();
+  void end(int code);
+  void fail(const Error& error);
+
+  JobSpec spec_;
+  Loop loop_;
+  std::string functions_;  // what has come of them
+  int functions_fd_ = -1;
+  int engine_fd_;
+  NodeHost host_;
+  std::optional<int> code_;
+  std::optional<Error> failure_;
+  std::optional<Rendezvous> rendezvous_;
+  Timer lease_;
+  std::vector<std::unique_ptr<Signal>> signals_;
+  bool is_stopping_ = false;  // a signal has come
+  WireClient client_;
+};
+
+}  // namespace rtrain

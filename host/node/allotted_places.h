@@ -1,0 +1,31 @@
+// host/node/allotted_places.h: shares among workers what an engine has allotted on this host. It is
+// the job's alone, so nothing is leased.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/node/worker_place.h"
+
+namespace rtrain {
+
+// The devices that this process sees, as it numbers them. Starts the driver, where there is one.
+std::vector<WorkerGpu> own_gpus();
+
+class AllottedPlaces : public WorkerPlaces {
+ public:
+  // `gpus`: the devices of this host, as this process numbers them. `gpus_per_worker`: a part of
+  // one below 1.
+  AllottedPlaces(std::vector<WorkerGpu> gpus, double gpus_per_worker)
+      : gpus_(std::move(gpus)), gpus_per_worker_(gpus_per_worker) {}
+
+  // No cores of its own. Throws Error(kEnvironment) where the host has not enough devices.
+  WorkerPlace place(int local_rank, int num_workers) const override;
+  std::optional<std::string> visible_devices() const override;
+
+ private:
+  std::vector<WorkerGpu> gpus_;
+  double gpus_per_worker_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,233 @@
+#include "host/node/job_nodes.h"
+
+#include <pthread.h>
+
+#include <utility>
+
+#include "host/base/codec.h"
+#include "host/base/text.h"
+#include "host/loop/build_id.h"
+#include "host/machine/network.h"
+
+namespace rtrain {
+namespace {
+
+constexpr std::chrono::seconds kLook{1};
+constexpr std::chrono::seconds kLeaveTime{5};
+
+std::unique_ptr<JobNodes>& slot() {
+  static std::unique_ptr<JobNodes> nodes;
+  return nodes;
+}
+
+// A host without a network has its own processes alone.
+std::vector<std::string> reachable_addresses() {
+  auto addresses = own_addresses();
+  if (addresses.empty()) addresses.emplace_back("127.0.0.1");
+  return addresses;
+}
+
+WireServerOptions server_options(const JobSpec& spec, const Secret& secret) {
+  return {.address = "0.0.0.0",
+          .port = spec.port,
+          .secret = secret,
+          .run_ids = {spec.id},
+          .build = std::string(build_id())};
+}
+
+}  // namespace
+
+// Who hears of the nodes. A task on its way to a run's loop finds out there whether it is still
+// attached.
+struct JobNodes::Audience {
+  std::mutex mutex;
+  Loop* loop = nullptr;
+  JobNodesDelegate* delegate = nullptr;
+};
+
+// One agent, and its link.
+class JobNodes::Host : public LinkDelegate {
+ public:
+  Host(JobNodes& owner, message::AgentInfo info, const std::string& link)
+      : owner_(owner), info_(std::move(info)), link_(owner.loop_, link, {}, *this) {}
+
+  Link& link() { return link_; }
+  const message::AgentInfo& info() const { return info_; }
+  bool is_here() const { return is_here_; }
+  void set_here() {
+    is_here_ = true;
+    if (owner_.leaving_) return dismiss(*owner_.leaving_);
+    owner_.tell([info = info_](JobNodesDelegate& d) { d.on_node(info); });
+  }
+  void lose(const std::string& reason) {
+    if (!std::exchange(is_here_, false)) return;
+    owner_.tell([node = info_.node, reason](JobNodesDelegate& d) { d.on_node_lost(node, reason); });
+  }
+  void dismiss(int code) {
+    if (!is_here_ || is_dismissed_) return;
+    is_dismissed_ = true;
+    link_.send(encode(to_value(message::Leave{.code = code})));
+    link_.finish(kLeaveTime, [this](uint64_t) { owner_.on_dismissed(); });
+  }
+  // Its agent ends the workers before the controller goes on without them.
+  void look(double timeout_s) {
+    if (link_.silent_s() < timeout_s + kLook.count()) return;
+    lose(cat("host ", info_.host, " has not been heard of for ", timeout_s, " s (node_timeout_s)"));
+  }
+
+  void on_frame(std::string_view payload) override {
+    if (!is_here_) return;  // it was given up
+    owner_.tell([node = info_.node, message = std::make_shared<Value>(decode(payload))](
+                    JobNodesDelegate& d) { d.on_node_message(node, std::move(*message)); });
+  }
+  void on_connected() override { owner_.set_address(link_.near().host()); }
+  void on_disconnected(const std::string&) override {}
+  void on_peer_restarted() override {
+    link_.drop_unacknowledged();
+    lose(cat("another agent of host ", info_.host, " has taken its place"));
+    set_here();
+  }
+  void on_full(bool) override {}
+  void on_end(const LinkEnd& end) override {
+    lose(cat("the agent of host ", info_.host, " has ended", end.text.empty() ? "" : ": ",
+             end.text));
+  }
+
+ private:
+  JobNodes& owner_;
+  message::AgentInfo info_;
+  bool is_here_ = false;
+  bool is_dismissed_ = false;
+  Link link_;
+};
+
+JobNodes::JobNodes(const JobSpec& spec) : spec_(spec), audience_(std::make_shared<Audience>()) {
+  auto given = take_secret_from_environment();
+  const Secret secret = given ? *given : Secret::generate();
+  server_ = std::make_unique<WireServer>(loop_, server_options(spec, secret), *this);
+  if (!given) {
+    rendezvous_ = std::make_unique<Rendezvous>(Rendezvous::path_for(spec.id), spec.id);
+    rendezvous_->publish(
+        {.hosts = reachable_addresses(), .port = server_->address().port(), .secret = secret});
+  }
+  timer_ = std::make_unique<Timer>(loop_, [this] { look(); });
+  timer_->start(kLook);
+  thread_ = std::thread([this] { loop_.run(); });
+  pthread_setname_np(thread_.native_handle(), "rtrain-nodes");
+}
+
+JobNodes::~JobNodes() {
+  run_on_loop([this] {
+    hosts_.clear();
+    timer_.reset();
+    server_.reset();
+    loop_.stop();
+  });
+  thread_.join();
+}
+
+void JobNodes::run_on_loop(std::function<void()> task) {
+  std::promise<void> done;
+  loop_.post([&] {
+    task();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+std::string JobNodes::address() const {
+  const std::lock_guard lock(address_mutex_);
+  return address_;
+}
+
+void JobNodes::attach(Loop& loop, JobNodesDelegate& delegate) {
+  run_on_loop([&] {
+    {
+      const std::lock_guard lock(audience_->mutex);
+      audience_->loop = &loop;
+      audience_->delegate = &delegate;
+    }
+    for (const auto& [node, host] : hosts_) {
+      if (host->is_here()) host->set_here();
+    }
+  });
+}
+
+void JobNodes::detach() {
+  const std::lock_guard lock(audience_->mutex);
+  audience_->loop = nullptr;
+  audience_->delegate = nullptr;
+}
+
+void JobNodes::tell(std::function<void(JobNodesDelegate&)> what) {
+  const std::lock_guard lock(audience_->mutex);
+  if (audience_->loop == nullptr) return;
+  audience_->loop->post([audience = audience_, what = std::move(what)] {
+    if (audience->delegate != nullptr) what(*audience->delegate);
+  });
+}
+
+void JobNodes::send(int node, const Value& message) {
+  loop_.post([this, node, payload = encode(message)] {
+    const auto host = hosts_.find(node);
+    if (host != hosts_.end() && host->second->is_here()) host->second->link().send(payload);
+  });
+}
+
+void JobNodes::set_node_timeout(double seconds) {
+  loop_.post([this, seconds] { spec_.node_timeout_s = seconds; });
+}
+
+// An agent that has not come yet may be on its way, and would wait for long.
+void JobNodes::leave(int code) {
+  loop_.post([this, code] {
+    leaving_ = code;
+    for (const auto& [node, host] : hosts_) host->dismiss(code);
+  });
+  dismissal_.wait_for(kLeaveTime);
+}
+
+void JobNodes::on_dismissed() {
+  if (++num_dismissed_ == spec_.num_nodes - 1) all_dismissed_.set_value();
+}
+
+Admission JobNodes::on_hello(const WirePeer& peer, const LinkHello& hello) {
+  auto info = from_value<message::AgentInfo>(decode(hello.about));
+  info.address = peer.address.host();
+  if (info.node < 1 || info.node >= spec_.num_nodes) {
+    return {.refusal = cat("host ", info.host, " says it is node ", info.node,
+                           ": the other nodes of this job are 1 to ", spec_.num_nodes - 1)};
+  }
+  auto& host = hosts_[info.node];
+  if (host && host->link().name() == hello.link) return {.link = &host->link(), .refusal = {}};
+  if (host && host->is_here() && host->link().is_connected()) {
+    return {.refusal = cat("node ", info.node, " of this job is there already, on host ",
+                           host->info().host)};
+  }
+  if (host) host->lose(cat("another agent has come as node ", info.node));
+  host = std::make_unique<Host>(*this, std::move(info), hello.link);
+  host->set_here();
+  return {.link = &host->link(), .refusal = {}};
+}
+
+void JobNodes::on_refused(const std::string& text) {
+  tell([text](JobNodesDelegate& d) { d.on_node_refused(text); });
+}
+
+void JobNodes::look() {
+  timer_->start(kLook);
+  for (const auto& [node, host] : hosts_) {
+    host->look(spec_.node_timeout_s);
+  }
+}
+
+void JobNodes::set_address(const std::string& address) {
+  const std::lock_guard lock(address_mutex_);
+  address_ = address;
+}
+
+JobNodes* job_nodes() { return slot().get(); }
+
+void set_job_nodes(std::unique_ptr<JobNodes> nodes) { slot() = std::move(nodes); }
+
+}  // namespace rtrain

@@ -1,0 +1,96 @@
+// host/node/job_nodes.h: the agents of a job's other hosts, as the process of node 0 reaches them.
+//
+// It has a thread and a loop of its own, "rtrain-nodes": agents come and stay while the script does
+// other things than training, and between two calls of fit(). A run attaches itself to hear of
+// them.
+//
+// Any thread may call it. Frames to and from one agent keep their order.
+#pragma once
+
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "host/loop/loop.h"
+#include "host/loop/timer.h"
+#include "host/node/job_spec.h"
+#include "host/node/messages.h"
+#include "host/wire/rendezvous.h"
+#include "host/wire/secret_source.h"
+#include "host/wire/wire_server.h"
+
+namespace rtrain {
+
+// Called on the loop that attach() was given.
+class JobNodesDelegate {
+ public:
+  virtual ~JobNodesDelegate() = default;
+  // The agent has come, or another process has come in its place.
+  virtual void on_node(const message::AgentInfo& info) = 0;
+  virtual void on_node_message(int node, Value message) = 0;
+  // Its process has gone, or nothing was heard of it for the job's node_timeout_s.
+  virtual void on_node_lost(int node, const std::string& reason) = 0;
+  virtual void on_node_refused(const std::string& text) = 0;
+};
+
+class JobNodes : public WireServerDelegate {
+ public:
+  // Listens from here on, and publishes where. Throws Error(kEnvironment).
+  explicit JobNodes(const JobSpec& spec);
+  ~JobNodes() override;
+  JobNodes(const JobNodes&) = delete;
+  JobNodes& operator=(const JobNodes&) = delete;
+
+  int num_nodes() const { return spec_.num_nodes; }
+  // Their names in the engine's order; empty where it does not tell.
+  const std::vector<std::string>& host_names() const { return spec_.hosts; }
+  // At which the other hosts reach this one; empty before the first of them has come.
+  std::string address() const;
+
+  // One run at a time. It hears of the nodes that are there.
+  void attach(Loop& loop, JobNodesDelegate& delegate);
+  void detach();
+  // Nothing for a node that is not there.
+  void send(int node, const Value& message);
+  // A host that has not been heard of for that long is lost; agents do the same with this one.
+  void set_node_timeout(double seconds);
+  // Ends every agent with that code, and waits until they know, for a few seconds at most.
+  void leave(int code);
+
+ private:
+  class Host;
+  struct Audience;
+  Admission on_hello(const WirePeer& peer, const LinkHello& hello) override;
+  void on_refused(const std::string& text) override;
+  void tell(std::function<void(JobNodesDelegate&)> what);
+  void look();
+  void set_address(const std::string& address);
+  void on_dismissed();
+  void run_on_loop(std::function<void()> task);
+
+  JobSpec spec_;
+  Loop loop_;
+  std::shared_ptr<Audience> audience_;
+  mutable std::mutex address_mutex_;
+  std::string address_;
+  std::unique_ptr<Rendezvous> rendezvous_;
+  std::unique_ptr<WireServer> server_;
+  std::map<int, std::unique_ptr<Host>> hosts_;  // by node
+  std::optional<int> leaving_;                  // the code that agents end with
+  int num_dismissed_ = 0;
+  std::promise<void> all_dismissed_;
+  std::future<void> dismissal_ = all_dismissed_.get_future();
+  std::unique_ptr<Timer> timer_;
+  std::thread thread_;
+};
+
+// Of this process; null where it is the only one of its job.
+JobNodes* job_nodes();
+void set_job_nodes(std::unique_ptr<JobNodes> nodes);
+
+}  // namespace rtrain

@@ -1,0 +1,228 @@
+#include "host/train/resources/job_hosts.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/counted.h"
+#include "host/base/random.h"
+#include "host/base/seconds_setting.h"
+#include "host/base/text.h"
+#include "host/machine/machine.h"
+
+namespace rtrain {
+namespace {
+
+constexpr size_t kPartBytes = size_t{512} << 10;
+constexpr std::chrono::seconds kCheckAgain{1};
+
+}  // namespace
+
+JobHosts::JobHosts(JobNodes& nodes, const RunContext& run, std::vector<WorkerGpu> gpus,
+                   JobHostsDelegate& delegate)
+    : nodes_(nodes),
+      run_(run),
+      places_(std::move(gpus), run.spec.gpus_per_worker),
+      delegate_(delegate),
+      wait_s_(seconds_setting("RTRAIN_JOIN_TIMEOUT_S", run.spec.start_timeout_s)),
+      marker_(cat(run.run_path, "/.hosts-", random_hex(8))),
+      marker_text_(random_hex(32)),
+      deadline_(run.loop, [this] { on_deadline(); }),
+      check_(run.loop, [this] { check_folders(); }) {
+  nodes_.set_node_timeout(run.spec.node_timeout_s);
+  nodes_.attach(run.loop, *this);
+}
+
+JobHosts::~JobHosts() {
+  nodes_.detach();
+  ::unlink(marker_.c_str());
+}
+
+void JobHosts::request(std::function<void(int)> on_granted) {
+  on_granted_ = std::move(on_granted);
+  waiting_since_s_ = monotonic_s();
+  if (!std::ifstream(marker_)) {
+    std::ofstream file(marker_);
+    file << marker_text_;
+  }
+  deadline_.start(to_ms(wait_s_));
+  check_folders();
+  // Who has begun knows which hosts there are: the others may never come back.
+  const bool is_elastic = run_.spec.min_workers < run_.spec.max_workers;
+  if (has_begun_ && is_elastic && workers_now() >= run_.spec.min_workers) return grant();
+  grant_if_ready();
+}
+
+void JobHosts::cancel() {
+  on_granted_ = nullptr;
+  waited_s_ = waited_s();
+  waiting_since_s_.reset();
+  deadline_.stop();
+  check_.stop();
+}
+
+double JobHosts::waited_s() const {
+  return waited_s_ + (waiting_since_s_ ? monotonic_s() - *waiting_since_s_ : 0);
+}
+
+// A run of fixed size needs all of its hosts; an elastic one goes on with those that are there.
+void JobHosts::look(std::function<void(int)> on_seen) { on_seen(workers_now()); }
+
+int JobHosts::workers_now() const {
+  const auto ready = std::count_if(hosts_.begin(), hosts_.end(),
+                                   [](const auto& each) { return each.second.is_ready; });
+  return run_.spec.max_workers * (static_cast<int>(ready) + 1) / nodes_.num_nodes();
+}
+
+NodeGroup JobHosts::nodes(const NodeOrder& order, NodeDelegate& delegate) {
+  std::vector<int> numbers{0};
+  for (const auto& [node, host] : hosts_) {
+    if (host.is_ready) numbers.push_back(node);
+  }
+  const auto counts = spread_workers(order.num_workers, static_cast<int>(numbers.size()));
+  NodeGroup out;
+  remote_.clear();
+  NodeOrder part = order;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    part.num_workers = counts[i];
+    const int node = numbers[i];
+    part.address = node == 0 ? nodes_.address() : hosts_[node].info.address;
+    if (part.num_workers == 0) continue;
+    NodeGroup::Member member{.node = nullptr,
+                             .host = node == 0 ? hostname() : hosts_[node].info.host,
+                             .address = part.address,
+                             .node_rank = static_cast<int>(i),
+                             .first_rank = part.first_rank,
+                             .num_workers = part.num_workers};
+    if (node == 0) {
+      const NodeFiles files{.functions_fd = run_.functions_fd, .engine_fd = run_.engine_fd};
+      member.node = std::make_unique<LocalNode>(run_.loop, part, files, places_, delegate);
+    } else {
+      auto remote = std::make_unique<RemoteNode>(
+          part,
+          [this, node](const message::ToNode& message) { nodes_.send(node, to_value(message)); },
+          delegate);
+      remote_[node] = remote.get();
+      member.node = std::move(remote);
+    }
+    out.add(std::move(member));
+    part.first_rank += part.num_workers;
+  }
+  return out;
+}
+
+const Routes<message::FromAgent, JobHosts, int> JobHosts::kRoutes{
+    on<message::FolderSeen>(
+        [](JobHosts& h, int node, const auto& m) { h.on_folder_seen(node, m); }),
+    on<message::AgentSignal>(
+        [](JobHosts& h, int, const auto& m) { h.delegate_.on_forwarded_signal(m.number); }),
+};
+
+void JobHosts::on_node(const message::AgentInfo& info) {
+  hosts_[info.node] = {.info = info};
+  delegate_.notice(
+      cat("host ", info.host, " has joined: node ", info.node, " of ", nodes_.num_nodes()));
+  nodes_.send(info.node, to_value(message::NodeTimeout{.seconds = run_.spec.node_timeout_s}));
+  send_functions(info.node);
+  check_folders();
+}
+
+void JobHosts::on_node_message(int node, Value message) {
+  const std::string type = message["type"].as_string();
+  if (kRoutes.has(type)) return kRoutes.deliver(*this, node, std::move(message));
+  if (const auto remote = remote_.find(node); remote != remote_.end()) {
+    remote->second->receive(std::move(message));
+  }
+}
+
+void JobHosts::on_node_lost(int node, const std::string& reason) {
+  hosts_.erase(node);
+  delegate_.notice(reason);
+  if (const auto remote = remote_.find(node); remote != remote_.end()) {
+    remote->second->lose(reason);
+  }
+}
+
+void JobHosts::on_node_refused(const std::string& text) { delegate_.notice(text); }
+
+void JobHosts::send_functions(int node) {
+  const off_t size = lseek(run_.functions_fd, 0, SEEK_END);
+  off_t offset = 0;
+  do {
+    std::string bytes(kPartBytes, '\0');
+    const ssize_t n = pread(run_.functions_fd, bytes.data(), bytes.size(), offset);
+    bytes.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
+    const auto count = static_cast<off_t>(bytes.size());
+    nodes_.send(node, to_value(message::Functions{
+                          .size = size, .offset = offset, .bytes = std::move(bytes)}));
+    offset += count;
+  } while (offset < size);
+}
+
+// Again and again: a network file system may show a new file late.
+void JobHosts::check_folders() {
+  if (!on_granted_) return;
+  bool is_waiting = false;
+  for (const auto& [node, host] : hosts_) {
+    if (host.is_ready) continue;
+    is_waiting = true;
+    nodes_.send(node, to_value(message::CheckFolder{.path = marker_, .text = marker_text_}));
+  }
+  if (is_waiting) check_.start(kCheckAgain);
+}
+
+void JobHosts::on_folder_seen(int node, const message::FolderSeen& seen) {
+  const auto host = hosts_.find(node);
+  if (host == hosts_.end() || seen.path != marker_) return;
+  host->second.problem = seen.problem;
+  host->second.is_ready = seen.problem.empty();
+  grant_if_ready();
+}
+
+void JobHosts::grant_if_ready() {
+  if (on_granted_ && missing().empty()) grant();
+}
+
+void JobHosts::grant() {
+  const auto on_granted = std::move(on_granted_);
+  cancel();
+  has_begun_ = true;
+  on_granted(std::clamp(workers_now(), run_.spec.min_workers, run_.spec.max_workers));
+}
+
+// Who is waited for, and why; empty when all are there.
+std::string JobHosts::missing() const {
+  std::vector<std::string> parts;
+  const std::vector<std::string>& names = nodes_.host_names();
+  for (int node = 1; node < nodes_.num_nodes(); ++node) {
+    const auto host = hosts_.find(node);
+    if (host != hosts_.end() && host->second.is_ready) continue;
+    if (host != hosts_.end() && !host->second.problem.empty()) {
+      parts.push_back(cat("host ", host->second.info.host, " does not see ", run_.run_path,
+                          " of host ", hostname(), " (", marker_, ": ", host->second.problem,
+                          "): --storage has to be a folder that all hosts share"));
+      continue;
+    }
+    const auto place = static_cast<size_t>(node);
+    parts.push_back(cat("node ", node, place < names.size() ? cat(" (", names[place], ")") : "",
+                        host == hosts_.end() ? " has not come" : " has not answered"));
+  }
+  return join(parts, "; ");
+}
+
+void JobHosts::on_deadline() {
+  if (!on_granted_) return;
+  const std::string text = missing();
+  if (run_.spec.min_workers < run_.spec.max_workers && workers_now() >= run_.spec.min_workers) {
+    delegate_.notice(cat("the run begins without hosts: ", text));
+    return grant();
+  }
+  cancel();
+  delegate_.on_hosts_failed(
+      Error(Code::kEnvironment, cat("after ", wait_s_, " s (RTRAIN_JOIN_TIMEOUT_S): ", text)));
+}
+
+}  // namespace rtrain

@@ -1,0 +1,87 @@
+// host/train/resources/job_hosts.h: the hosts of a job as one run uses them: waits until all are
+// there, brings them what workers inherit, makes sure that they see the run's folder, and is the
+// way to the nodes of an attempt.
+//
+// Belongs to the control thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/loop/messages/routes.h"
+#include "host/loop/timer.h"
+#include "host/node/allotted_places.h"
+#include "host/node/job_nodes.h"
+#include "host/node/remote_node.h"
+#include "host/train/resources/resources.h"
+#include "host/train/run_context.h"
+
+namespace rtrain {
+
+class JobHostsDelegate {
+ public:
+  virtual ~JobHostsDelegate() = default;
+  virtual void notice(const std::string& text) = 0;
+  // The run cannot go on: a host does not come, or does not see the run's folder.
+  virtual void on_hosts_failed(const Error& error) = 0;
+  virtual void on_forwarded_signal(int number) = 0;
+};
+
+class JobHosts : public Resources, public JobNodesDelegate {
+ public:
+  // `gpus`: those of this host that the job has.
+  JobHosts(JobNodes& nodes, const RunContext& run, std::vector<WorkerGpu> gpus,
+           JobHostsDelegate& delegate);
+  ~JobHosts() override;
+
+  void request(std::function<void(int workers)> on_granted) override;
+  void cancel() override;
+  double waited_s() const override;
+  void look(std::function<void(int workers)> on_seen) override;
+  NodeGroup nodes(const NodeOrder& order, NodeDelegate& delegate) override;
+
+  // Who receives what an agent says of its host.
+  static const Routes<message::FromAgent, JobHosts, int> kRoutes;
+
+ private:
+  struct Host {
+    message::AgentInfo info;
+    bool is_ready = false;  // it has what workers inherit, and sees the run's folder
+    std::string problem = {};
+  };
+
+  void on_node(const message::AgentInfo& info) override;
+  void on_node_message(int node, Value message) override;
+  void on_node_lost(int node, const std::string& reason) override;
+  void on_node_refused(const std::string& text) override;
+
+  void send_functions(int node);
+  void check_folders();
+  void on_folder_seen(int node, const message::FolderSeen& seen);
+  void grant_if_ready();
+  void grant();
+  // How many workers the hosts that are there are for.
+  int workers_now() const;
+  std::string missing() const;
+  void on_deadline();
+
+  JobNodes& nodes_;
+  const RunContext& run_;
+  AllottedPlaces places_;
+  JobHostsDelegate& delegate_;
+  double wait_s_;       // for the hosts
+  std::string marker_;  // a file in the run's folder, and what it holds
+  std::string marker_text_;
+  std::map<int, Host> hosts_;          // the other ones, by node
+  std::map<int, RemoteNode*> remote_;  // of the attempt, by node; owned by it
+  std::function<void(int)> on_granted_;
+  std::optional<double> waiting_since_s_;
+  double waited_s_ = 0;
+  bool has_begun_ = false;
+  Timer deadline_;
+  Timer check_;
+};
+
+}  // namespace rtrain

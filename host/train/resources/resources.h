@@ -1,0 +1,28 @@
+// host/train/resources/resources.h: what a run computes with: cores and devices of this machine, or
+// the hosts that an engine allotted.
+//
+// Belongs to the control thread.
+#pragma once
+
+#include <functional>
+
+#include "host/train/group/node_group.h"
+
+namespace rtrain {
+
+class Resources {
+ public:
+  virtual ~Resources() = default;
+  // Calls back with the number of workers that what is held is for.
+  virtual void request(std::function<void(int workers)> on_granted) = 0;
+  // No answer is wanted any more.
+  virtual void cancel() = 0;
+  // How long the run has waited for its resources, all requests together.
+  virtual double waited_s() const = 0;
+  // Calls back with the number of workers that could run now, those that do included.
+  virtual void look(std::function<void(int workers)> on_seen) = 0;
+  // The nodes of an attempt with order.num_workers workers.
+  virtual NodeGroup nodes(const NodeOrder& order, NodeDelegate& delegate) = 0;
+};
+
+}  // namespace rtrain

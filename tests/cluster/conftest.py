@@ -1,0 +1,76 @@
+"""The fixtures of tests/e2e, and jobs over hosts that are network namespaces (hosts.py)."""
+
+import importlib.util
+import itertools
+import os
+import pathlib
+import sys
+import tempfile
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+E2E = HERE.parent / "e2e"
+sys.path[:0] = [str(HERE), str(E2E)]
+
+# By its own name: this file is `conftest` to those that import it.
+_spec = importlib.util.spec_from_file_location("e2e_conftest", E2E / "conftest.py")
+_e2e = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_e2e)
+globals().update({name: value for name, value in vars(_e2e).items() if not name.startswith("_")})
+
+import hosts as hosts_module  # noqa: E402: behind the path
+
+_jobs = itertools.count(os.getpid() * 100)
+
+
+class Job:
+    """`rtrain run` on each host, with the variables that Slurm leaves in the tasks of a step."""
+
+    def __init__(self, rtrain, hosts, *args):
+        self.rtrain = rtrain
+        job_id = next(_jobs)
+        self.rendezvous = rtrain.folder / f"rendezvous-{job_id}"
+        count = len(hosts.hosts)
+        self.processes = []
+        for number, host in enumerate(hosts.hosts):
+            runtime = tempfile.mkdtemp(prefix="rt-", dir="/tmp")
+            rtrain.temporary.append(runtime)
+            env = {**rtrain.env, "RTRAIN_RUNTIME_DIR": runtime, "RTRAIN_RENDEZVOUS": str(self.rendezvous),
+                   "SLURM_JOB_ID": str(job_id), "SLURM_STEP_ID": "0", "SLURM_JOB_NAME": "test",
+                   "SLURM_NNODES": str(count), "SLURM_NTASKS": str(count), "SLURM_LOCALID": "0",
+                   "SLURM_STEP_NODELIST": f"n[0-{count - 1}]", "SLURM_STEP_TASKS_PER_NODE": f"1(x{count})",
+                   "SLURM_NODEID": str(number), "SLURM_PROCID": str(number)}
+            self.processes.append(_e2e.Running(host.command(_e2e.RTRAIN, *args, folder=rtrain.folder), rtrain.folder, env))
+
+    def wait(self, timeout=120):
+        return [process.wait(timeout) for process in self.processes]
+
+    def kill(self):
+        for process in self.processes:
+            process.kill()
+
+
+@pytest.fixture
+def hosts(tmp_path):
+    reason = hosts_module.missing()
+    if reason:
+        pytest.skip(reason)
+    made = hosts_module.Hosts(tmp_path / "hosts")
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def job(rtrain, hosts):
+    """Starts a job: job('run', script, …). What a test leaves of it is killed."""
+    rtrain.temporary = []
+    started = []
+
+    def start(*args):
+        started.append(Job(rtrain, hosts, *args))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.kill()

@@ -1,0 +1,169 @@
+// The process of node 0 and an agent, in one process and over loopback.
+#include "host/node/job_nodes.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <optional>
+#include <thread>
+
+#include "host/base/text.h"
+#include "host/node/agent.h"
+#include "tests/unit/run_until.h"
+#include "tests/unit/temp_folder.h"
+
+namespace rtrain {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+// Writes down what comes in its order.
+class FakeDelegate : public JobNodesDelegate {
+ public:
+  void on_node(const message::AgentInfo& info) override {
+    log.push_back(cat("node ", info.node, " is here"));
+    last = info;
+  }
+  void on_node_message(int node, Value message) override {
+    log.push_back(cat("node ", node, ": ", message["type"].as_string()));
+    messages.push_back(std::move(message));
+  }
+  void on_node_lost(int node, const std::string& reason) override {
+    log.push_back(cat("node ", node, " is lost"));
+    problem = reason;
+  }
+  void on_node_refused(const std::string& text) override { problem = text; }
+
+  bool has(const std::string& what) const {
+    return std::find(log.begin(), log.end(), what) != log.end();
+  }
+
+  Texts log;
+  message::AgentInfo last;
+  std::vector<Value> messages;
+  std::string problem;
+};
+
+class JobNodesTest : public testing::Test {
+ protected:
+  JobNodesTest() {
+    setenv("RTRAIN_RENDEZVOUS", (folder_ / "rendezvous").c_str(), 1);
+    job_.num_nodes = 2;
+    job_.id = "57.0";
+  }
+  ~JobNodesTest() override {
+    if (nodes_) nodes_->leave(0);
+    if (thread_.joinable()) thread_.join();
+    unsetenv("RTRAIN_RENDEZVOUS");
+  }
+
+  void begin() {
+    nodes_.emplace(job_);
+    nodes_->attach(loop_, delegate_);
+  }
+  // An agent in a thread of its own; `code_` is what it ends with.
+  void start_agent(int node) {
+    JobSpec spec = job_;
+    spec.node_rank = node;
+    thread_ = std::thread([this, spec] {
+      try {
+        code_ = Agent(spec, {}, -1).run();
+      } catch (const Error& e) {
+        problem_ = e.message();
+        code_ = 1000;
+      }
+    });
+  }
+  void wait_for(const std::string& what) {
+    run_until(loop_, [&] { return delegate_.has(what); });
+  }
+  void end_agent(int code) {
+    nodes_->leave(code);
+    thread_.join();
+  }
+
+  TempFolder folder_;
+  Loop loop_;
+  JobSpec job_;
+  FakeDelegate delegate_;
+  std::optional<JobNodes> nodes_;
+  std::thread thread_;
+  std::atomic<int> code_{-1};
+  std::string problem_;
+};
+
+TEST_F(JobNodesTest, AnAgentComesAndLeavesWithTheJobsCode) {
+  begin();
+  start_agent(1);
+  wait_for("node 1 is here");
+  EXPECT_EQ(delegate_.last.pid, getpid());
+  EXPECT_GE(delegate_.last.cores, 1);
+  EXPECT_NE(delegate_.last.address, "");
+  EXPECT_NE(nodes_->address(), "");
+  end_agent(75);
+  EXPECT_EQ(code_, 75);
+}
+
+TEST_F(JobNodesTest, WhoeverComesLaterHearsOfTheNodesThatAreThere) {
+  begin();
+  start_agent(1);
+  wait_for("node 1 is here");
+  nodes_->detach();
+  FakeDelegate next;
+  nodes_->attach(loop_, next);
+  run_until(loop_, [&] { return next.has("node 1 is here"); });
+  nodes_->detach();
+  end_agent(0);
+}
+
+TEST_F(JobNodesTest, AnAgentThatComesAfterTheEndIsToldOfIt) {
+  begin();
+  std::thread leaving([this] { nodes_->leave(7); });
+  start_agent(1);
+  thread_.join();
+  leaving.join();
+  EXPECT_EQ(code_, 7);
+}
+
+TEST_F(JobNodesTest, AnAgentSaysWhatItSeesOfAFolder) {
+  begin();
+  start_agent(1);
+  wait_for("node 1 is here");
+  const std::string path = folder_.write("marker", "text");
+  const auto check = [this](const std::string& name, const std::string& text) {
+    delegate_.log.clear();
+    delegate_.messages.clear();
+    nodes_->send(1, to_value(message::CheckFolder{.path = name, .text = text}));
+    wait_for("node 1: folder_seen");
+    return from_value<message::FolderSeen>(delegate_.messages.at(0)).problem;
+  };
+  EXPECT_EQ(check(path, "text"), "");
+  EXPECT_EQ(check(path, "other"), "it holds something else");
+  EXPECT_EQ(check(folder_ / "nowhere", "text"), "No such file or directory");
+}
+
+TEST_F(JobNodesTest, ANumberThatTheJobDoesNotHaveIsRefused) {
+  begin();
+  start_agent(2);
+  thread_.join();
+  EXPECT_EQ(code_, 1000);
+  EXPECT_NE(problem_.find("the other nodes of this job are 1 to 1"), std::string::npos) << problem_;
+}
+
+TEST_F(JobNodesTest, AnAgentThatHearsNothingOfTheControllerEnds) {
+  job_.node_timeout_s = 0.5;
+  begin();
+  start_agent(1);
+  wait_for("node 1 is here");
+  nodes_.reset();
+  thread_.join();
+  EXPECT_EQ(code_, 1000);
+  EXPECT_NE(problem_.find("has not been heard of for 0.5 s"), std::string::npos) << problem_;
+}
+
+}  // namespace
+}  // namespace rtrain
