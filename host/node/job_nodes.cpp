@@ -199,7 +199,10 @@ Admission JobNodes::on_hello(const WirePeer& peer, const LinkHello& hello) {
                            ": the other nodes of this job are 1 to ", spec_.num_nodes - 1)};
   }
   auto& host = hosts_[info.node];
-  if (host && host->link().name() == hello.link) return {.link = &host->link(), .refusal = {}};
+  if (host && host->link().name() == hello.link) {
+    if (host->is_here()) return {.link = &host->link(), .refusal = {}};
+    return {.refusal = cat("host ", info.host, " was given up: the run goes on without it")};
+  }
   if (host && host->is_here() && host->link().is_connected()) {
     return {.refusal = cat("node ", info.node, " of this job is there already, on host ",
                            host->info().host)};
@@ -216,9 +219,7 @@ void JobNodes::on_refused(const std::string& text) {
 
 void JobNodes::look() {
   timer_->start(kLook);
-  for (const auto& [node, host] : hosts_) {
-    host->look(spec_.node_timeout_s);
-  }
+  for (const auto& [node, host] : hosts_) host->look(spec_.node_timeout_s);
 }
 
 void JobNodes::set_address(const std::string& address) {

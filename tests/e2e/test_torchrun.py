@@ -182,7 +182,7 @@ def test_a_missing_rank_is_named(rtrain):
 @pytest.mark.parametrize("change, text", [
     ({"RANK": "two"}, "RANK = 'two': expected a whole number"),
     ({"RANK": "2", "LOCAL_RANK": "2"}, "with WORLD_SIZE = 2 the ranks are 0 to 1"),
-    ({"LOCAL_WORLD_SIZE": "1"}, "start one process of `rtrain run` on each"),
+    ({"WORLD_SIZE": "4"}, "start one process of `rtrain run` on each"),
     ({"LOCAL_RANK": "1"}, "on one host they are the same"),
     ({"RTRAIN_JOIN_TIMEOUT_S": "soon"}, "RTRAIN_JOIN_TIMEOUT_S = 'soon' in the environment: expected a number of seconds")])
 def test_wrong_variables_are_named(rtrain, change, text):

@@ -81,7 +81,9 @@ class TestWorker {
   std::string what_;
   Loop loop_;
   Channel channel_{loop_, kChannelFd, [this](const Value& message) { on_message(message); },
-                   [](const std::string&) { end(1); }};
+                   [this](const std::string&) {
+                     if (what_ != "nonsense") end(1);
+                   }};
 };
 
 }  // namespace

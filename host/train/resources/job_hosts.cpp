@@ -1,5 +1,6 @@
 #include "host/train/resources/job_hosts.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -130,12 +131,14 @@ void JobHosts::on_node(const message::AgentInfo& info) {
   check_folders();
 }
 
-void JobHosts::on_node_message(int node, Value message) {
+void JobHosts::on_node_message(int node, Value message) try {
   const std::string type = message["type"].as_string();
   if (kRoutes.has(type)) return kRoutes.deliver(*this, node, std::move(message));
   if (const auto remote = remote_.find(node); remote != remote_.end()) {
     remote->second->receive(std::move(message));
   }
+} catch (const Error& e) {
+  on_node_lost(node, cat("node ", node, " has sent what makes no sense: ", e.message()));
 }
 
 void JobHosts::on_node_lost(int node, const std::string& reason) {
@@ -149,17 +152,20 @@ void JobHosts::on_node_lost(int node, const std::string& reason) {
 void JobHosts::on_node_refused(const std::string& text) { delegate_.notice(text); }
 
 void JobHosts::send_functions(int node) {
-  const off_t size = lseek(run_.functions_fd, 0, SEEK_END);
+  struct stat info {};
+  fstat(run_.functions_fd, &info);
+  const off_t size = info.st_size;
   off_t offset = 0;
+  off_t count = 0;
   do {
     std::string bytes(kPartBytes, '\0');
     const ssize_t n = pread(run_.functions_fd, bytes.data(), bytes.size(), offset);
     bytes.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
-    const auto count = static_cast<off_t>(bytes.size());
+    count = static_cast<off_t>(bytes.size());
     nodes_.send(node, to_value(message::Functions{
                           .size = size, .offset = offset, .bytes = std::move(bytes)}));
     offset += count;
-  } while (offset < size);
+  } while (count > 0 && offset < size);
 }
 
 // Again and again: a network file system may show a new file late.
