@@ -59,6 +59,8 @@ constexpr std::array kVariables = {
     Variable{kTimes, "RTRAIN_STORE_PATIENCE_S", "60",
              "how long writes wait for a full disk or a locked store"},
     Variable{kOthers, "CUDA_VISIBLE_DEVICES", "all devices", "GPUs that a run may use"},
+    Variable{kOthers, "GLOO_SOCKET_IFNAME", "the one between the hosts",
+             "interface of Gloo in a job over several hosts"},
     Variable{kOthers, "OMP_NUM_THREADS", "cores ÷ workers", "threads of each worker"},
     Variable{kOthers, "PYTORCH_ALLOC_CONF", "LibTorch's", "settings of the CUDA allocator"},
     Variable{kOthers, "PYTORCH_CUDA_ALLOC_CONF", "LibTorch's", "older name of the one above"},
