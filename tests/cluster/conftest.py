@@ -25,15 +25,16 @@ _jobs = itertools.count(os.getpid() * 100)
 
 
 class Job:
-    """`rtrain run` on each host, with the variables that Slurm leaves in the tasks of a step."""
+    """`rtrain run` on these hosts of the job, with the variables that Slurm leaves in the tasks of a step."""
 
-    def __init__(self, rtrain, hosts, *args):
+    def __init__(self, rtrain, hosts, *args, nodes=(0, 1)):
         self.rtrain = rtrain
         job_id = next(_jobs)
         self.rendezvous = rtrain.folder / f"rendezvous-{job_id}"
         count = len(hosts.hosts)
         self.processes = []
-        for number, host in enumerate(hosts.hosts):
+        for number in nodes:
+            host = hosts[number]
             runtime = tempfile.mkdtemp(prefix="rt-", dir="/tmp")
             rtrain.temporary.append(runtime)
             env = {**rtrain.env, "RTRAIN_RUNTIME_DIR": runtime, "RTRAIN_RENDEZVOUS": str(self.rendezvous),
@@ -63,12 +64,12 @@ def hosts(tmp_path):
 
 @pytest.fixture
 def job(rtrain, hosts):
-    """Starts a job: job('run', script, …). What a test leaves of it is killed."""
+    """Starts a job: job('run', script, …), or a part of it: job(…, nodes=[0]). What a test leaves of it is killed."""
     rtrain.temporary = []
     started = []
 
-    def start(*args):
-        started.append(Job(rtrain, hosts, *args))
+    def start(*args, **options):
+        started.append(Job(rtrain, hosts, *args, **options))
         return started[-1]
 
     yield start

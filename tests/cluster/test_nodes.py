@@ -174,18 +174,15 @@ def test_a_storage_that_hosts_do_not_share_is_refused(rtrain, job):
 
 def test_a_host_that_does_not_come_is_named(rtrain, job):
     rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "1"
-    running = job("run", script(rtrain, "train.report{step = 1}"))
-    running.processes[1].kill()
-    result = running.processes[0].wait(30)
+    result = job("run", script(rtrain, "train.report{step = 1}"), nodes=[0]).wait(30)[0]
     assert result.returncode == 4, result.stderr
     assert "after 1 s (RTRAIN_JOIN_TIMEOUT_S): node 1 (n1) has not come" in result.stderr
 
 
 def test_a_host_whose_controller_does_not_come_says_where_it_looked(rtrain, job):
     rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "1"
-    running = job("run", script(rtrain, "train.report{step = 1}"))
-    running.processes[0].kill()
-    result = running.processes[1].wait(30)
+    running = job("run", script(rtrain, "train.report{step = 1}"), nodes=[1])
+    result = running.wait(30)[0]
     assert result.returncode == 6, result.stderr
     assert f"on host n1 the file {running.rendezvous} is not there" in result.stderr
 
