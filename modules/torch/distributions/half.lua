@@ -15,7 +15,7 @@ function half.define(of)
   of.support = constraints.nonnegative
   of.has_rsample = true
   of._expands = {}
-  of.scale = properties.property(function(self) return self.base_dist.scale end)
+  properties.delegate(of, 'base_dist', {'scale'})
   of.mode = properties.property(function(self) return torch.zeros_like(self.scale) end)
 
   function of:_log_prob(value)

@@ -28,7 +28,7 @@ function HalfCauchy:init(...) half.start(self, Cauchy, signature:bind(...)) end
 HalfCauchy.mean = properties.property(function(self)
   return torch.full(self:_extended_shape(), torch.inf, utils.like(self.scale))
 end)
-HalfCauchy.variance = properties.property(function(self) return self.base_dist.variance end)
+properties.delegate(HalfCauchy, 'base_dist', {'variance'})
 
 -- Also of a number.
 local log_prob = HalfCauchy._log_prob

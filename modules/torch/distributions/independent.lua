@@ -49,9 +49,7 @@ function Independent:_expand_into(new, batch_shape)
   new.base_dist = self.base_dist:expand(batch_shape .. sizes.slice(self.event_shape, 0, self.reinterpreted_batch_ndims))
 end
 
-for _, name in ipairs{'has_rsample', 'mean', 'mode', 'variance'} do
-  Independent[name] = properties.property(function(self) return self.base_dist[name] end)
-end
+properties.delegate(Independent, 'base_dist', {'has_rsample', 'mean', 'mode', 'variance'})
 
 Independent.has_enumerate_support = properties.property(function(self)
   return self.reinterpreted_batch_ndims == 0 and self.base_dist.has_enumerate_support

@@ -36,9 +36,7 @@ function InverseGamma:init(...)
   self:_transform(base, {transforms.PowerTransform(minus_one)}, bound.validate_args)
 end
 
-for _, name in ipairs{'concentration', 'rate'} do
-  InverseGamma[name] = properties.property(function(self) return self.base_dist[name] end)
-end
+properties.delegate(InverseGamma, 'base_dist', {'concentration', 'rate'})
 
 InverseGamma.mean = properties.property(function(self)
   return torch.where(self.concentration:gt(1), self.rate / (self.concentration - 1), torch.inf)

@@ -34,9 +34,7 @@ function LogNormal:init(...)
   self:_transform(base, {transforms.ExpTransform()}, bound.validate_args)
 end
 
-for _, name in ipairs{'loc', 'scale'} do
-  LogNormal[name] = properties.property(function(self) return self.base_dist[name] end)
-end
+properties.delegate(LogNormal, 'base_dist', {'loc', 'scale'})
 
 LogNormal.mean = properties.property(function(self) return (self.loc + self.scale:pow(2) / 2):exp() end)
 LogNormal.mode = properties.property(function(self) return (self.loc - self.scale:square()):exp() end)

@@ -40,9 +40,7 @@ end
 ---Gives a class the fields of the distribution in its `_categorical`.
 ---@param of table
 function probs_or_logits.delegate(of)
-  for _, name in ipairs{'logits', 'probs', '_param', 'param_shape'} do
-    of[name] = properties.property(function(self) return self._categorical[name] end)
-  end
+  properties.delegate(of, '_categorical', {'logits', 'probs', '_param', 'param_shape'})
 end
 
 return probs_or_logits

@@ -29,6 +29,16 @@ function properties.property(get) return setmetatable({_get = get}, Property) en
 ---@return table property
 function properties.lazy_property(get) return setmetatable({_get = get, _is_lazy = true}, Property) end
 
+---Gives a class fields that are those of an object which its instances hold.
+---@param of table class
+---@param object string the name under which they hold it
+---@param names string[]
+function properties.delegate(of, object, names)
+  for _, name in ipairs(names) do
+    of[name] = properties.property(function(self) return self[object][name] end)
+  end
+end
+
 ---Whether the instance's class computes the field once and it has not been read or set yet.
 ---@param self table
 ---@param name string

@@ -35,8 +35,6 @@ function RelaxedBernoulli:init(...)
   self:_transform(base, {transforms.SigmoidTransform()}, bound.validate_args)
 end
 
-for _, name in ipairs{'temperature', 'probs', 'logits'} do
-  RelaxedBernoulli[name] = properties.property(function(self) return self.base_dist[name] end)
-end
+properties.delegate(RelaxedBernoulli, 'base_dist', {'temperature', 'probs', 'logits'})
 
 return RelaxedBernoulli

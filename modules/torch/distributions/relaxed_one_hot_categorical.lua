@@ -37,8 +37,6 @@ function RelaxedOneHotCategorical:init(...)
   self:_transform(base, {transforms.ExpTransform()}, bound.validate_args)
 end
 
-for _, name in ipairs{'temperature', 'probs', 'logits'} do
-  RelaxedOneHotCategorical[name] = properties.property(function(self) return self.base_dist[name] end)
-end
+properties.delegate(RelaxedOneHotCategorical, 'base_dist', {'temperature', 'probs', 'logits'})
 
 return RelaxedOneHotCategorical
