@@ -1,6 +1,7 @@
 """scripts/lint: each of its rules fails on what it forbids. The trees are made up: a file or two with one thing wrong."""
 
 import json
+import os
 import re
 import subprocess
 
@@ -179,6 +180,17 @@ def test_cpp_that_does_not_compile_is_named(lint_cpp):
 
 def test_cpp_that_is_right_is_clean(lint_cpp):
     assert lint_cpp({"host/engine/a.cpp": "void zero_(int& value) { value = 0; }\n", "host/cuda/b.cpp": "int size = 1;\n"}) == (0, [])
+
+
+def test_a_clang_tidy_that_fails_without_a_finding_fails_the_lint(lint, tmp_path, monkeypatch):
+    broken = tmp_path / "bin" / "clang-tidy"
+    broken.parent.mkdir()
+    broken.write_text("#!/bin/sh\necho out of memory >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{broken.parent}:{os.environ['PATH']}")
+    command = {"directory": str(tmp_path), "file": "host/engine/a.cpp", "command": "c++ -o a.o -c host/engine/a.cpp"}
+    assert lint("lint-cpp", {"host/engine/a.cpp": "int a();\n", "build/compile_commands.json": json.dumps([command])}) == (
+        1, "out of memory\n")
 
 
 def test_cpp_that_was_not_built_is_named(lint):
