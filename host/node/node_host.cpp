@@ -129,8 +129,8 @@ void NodeHost::on_gone(int rank, const WorkerEnd& end) {
 }
 
 void NodeHost::on_series(SeriesChunk chunk) {
-  send_(message::DeviceSeries{
-      .attempt = order_.attempt, .rank = static_cast<int>(chunk.rank), .series = std::move(chunk)});
+  const int rank = static_cast<int>(chunk.rank);
+  send_(message::DeviceSeries{.attempt = order_.attempt, .rank = rank, .series = std::move(chunk)});
 }
 
 void NodeHost::on_device_fault(const DeviceFault& fault) {

@@ -33,7 +33,7 @@ std::string CollectiveFacts::text() const { return cat(operation, "(", tensors, 
 RankFacts read_facts(const ProgressPage& page, int pid) {
   const ProcessFacts process = process_facts(pid);
   RankFacts out;
-  out.state = process.state;
+  out.state = static_cast<unsigned char>(process.state);
   out.cpu_s = process.cpu_s;
   out.progress = progress_of(page);
   out.collectives = page.collectives.load(std::memory_order_acquire);
