@@ -10,11 +10,13 @@ class TurnEnd {
  public:
   TurnEnd(Loop& loop, std::function<void()> on_end);
 
-  // Asks for one call; asking again before it changes nothing.
+  // Asks for one call; asking again before it changes nothing. From another TurnEnd's call, the
+  // loop goes round once more without waiting.
   void ask();
 
  private:
   Handle<uv_prepare_t> handle_;
+  Handle<uv_idle_t> busy_;  // the loop does not wait while it is active
 };
 
 }  // namespace rtrain

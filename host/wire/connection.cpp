@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/wire/wire_frame.h"
@@ -48,6 +49,7 @@ Connection::Connection(Loop& loop, Fd socket, TlsSession::FindKey find_key,
 }
 
 void Connection::start() {
+  heard_at_s_ = boot_s();
   const int on = 1;
   setsockopt(poll_.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   poll_.start(UV_READABLE);
@@ -116,6 +118,7 @@ void Connection::read() {
     if (n < 0 && errno == EAGAIN) return;
     if (n <= 0) return end({.text = reason_of(n == 0 ? 0 : errno)});
     done += static_cast<size_t>(n);
+    heard_at_s_ = boot_s();
     try {
       read_frames({buffer.data(), static_cast<size_t>(n)});
     } catch (const Error& e) {
@@ -145,12 +148,12 @@ void Connection::read_frames(std::string_view bytes) {
       delegate_->on_body(*body);
     }
   }
-  if (tls_->failure() != TlsFailure::kNone && state_ == State::kOpen) end_handshake();
+  if (tls_->failure() != TlsFailure::kNone && state_ == State::kOpen) end_tls();
 }
 
 // The alert is sent, and what else the peer says is not read: closing a socket with unread bytes
 // would take the alert from the peer.
-void Connection::end_handshake() {
+void Connection::end_tls() {
   const bool was_established = tls_->is_established();
   close_after_flush();
   delegate_->on_closed(

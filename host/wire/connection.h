@@ -72,6 +72,8 @@ class Connection {
   // close_after_flush() is done: the peer has closed its direction too.
   bool is_closed() const { return state_ == State::kClosed; }
 
+  // When bytes have come last, by boot_s(); since the construction when none have.
+  double heard_at_s() const { return heard_at_s_; }
   const SocketAddress& near() const { return near_; }
   const SocketAddress& far() const { return far_; }
   // By which the peer has asked for its key.
@@ -85,7 +87,7 @@ class Connection {
   void read_frames(std::string_view bytes);
   void discard_input();
   void end(ConnectionEnd end);
-  void end_handshake();
+  void end_tls();
 
   ConnectionDelegate* delegate_;
   SocketAddress near_;
@@ -95,6 +97,7 @@ class Connection {
   FrameReader frames_;
   State state_ = State::kOpen;
   bool is_stuck_ = false;  // on_writable() is due
+  double heard_at_s_;
 };
 
 }  // namespace rtrain

@@ -31,7 +31,7 @@ Link::Link(Loop& loop, std::string name, const LinkOptions& options, LinkDelegat
       options_(options),
       delegate_(delegate),
       queue_(loop, options.queue, [this] { delegate_.on_full(queue_.is_full()); }),
-      heard_at_s_(boot_s()),
+      begun_at_s_(boot_s()),
       turn_end_(loop, [this] { pump(); }),
       ack_timer_(loop, [this] { pump(); }),
       beat_timer_(loop, [this] { on_beat(); }) {}
@@ -51,7 +51,9 @@ void Link::drop_unacknowledged() {
   turn_end_.ask();
 }
 
-double Link::silent_s() const { return boot_s() - heard_at_s_; }
+double Link::silent_s() const {
+  return boot_s() - (connection_ ? connection_->heard_at_s() : begun_at_s_);
+}
 
 void Link::finish(std::chrono::milliseconds timeout, OnFinished done) {
   RT_CHECK(!on_finished_);
@@ -98,14 +100,14 @@ std::optional<std::string> Link::accept(const LinkPosition& peer) {
   const bool knows_us = peer.peer_stream == queue_.stream();
   const bool is_known = peer.stream == peer_stream_;
   if (knows_us && (std::max(received, dropped_) + 1 < queue_.first() || received > queue_.last())) {
-    return cat("it has received ", received, " frames of link '", name_, "', of which ",
-               queue_.first(), " to ", queue_.last(), " are still here");
+    return cat("the two ends of link '", name_, "' do not fit: one has received ", received,
+               " frames, the other has ", queue_.first(), " to ", queue_.last());
   }
   const uint64_t dropped = std::min(static_cast<uint64_t>(peer.dropped), first - 1);
   const uint64_t arrived = std::max(dropped, is_known ? received_ : received_of(peer));
   if (first > arrived + 1) {
-    return cat("it has no longer the frames ", arrived + 1, " to ", first - 1, " of link '", name_,
-               "'");
+    return cat("the two ends of link '", name_, "' do not fit: one has received ", arrived,
+               " frames, the other has none before ", first);
   }
   peer_restarted_ = (was_connected_ && !knows_us) || (!peer_stream_.empty() && !is_known);
   if (knows_us) queue_.acknowledge(std::max(received, queue_.first() - 1));
@@ -121,7 +123,6 @@ void Link::attach(std::unique_ptr<Connection> connection) {
   connection_->set_delegate(*this);
   near_ = connection_->near();
   far_ = connection_->far();
-  heard_at_s_ = boot_s();
   was_connected_ = true;
   control_.clear();
   finish_sent_ = false;
@@ -142,7 +143,6 @@ void Link::end(const LinkEnd& end) {
 
 void Link::on_body(std::string_view body) {
   const WireFrame frame = WireFrame::parse(body);
-  heard_at_s_ = boot_s();
   switch (frame.type) {
     case WireType::kData:
       return on_data(frame);
@@ -189,8 +189,9 @@ void Link::on_ack(uint64_t sequence) {
 }
 
 void Link::on_skip(uint64_t sequence) {
-  if (sequence < received_)
-    bad_frame(cat("frames up to ", sequence, " dropped, behind ", received_));
+  if (sequence < received_ || sequence > INT64_MAX) {
+    bad_frame(cat("frames up to ", sequence, " dropped, behind frame ", received_));
+  }
   received_ = sequence;
 }
 

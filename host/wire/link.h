@@ -164,7 +164,7 @@ class Link : private ConnectionDelegate {
   SocketAddress near_;
   SocketAddress far_;
   std::unique_ptr<Connection> connection_;
-  double heard_at_s_;  // boot_s()
+  double begun_at_s_;  // boot_s()
   double beat_due_s_ = 0;
   double round_trip_s_ = 0;
 

@@ -1,8 +1,9 @@
 // host/wire/send_queue.h: what a link has to send: frames that are not yet acknowledged, and which
 // of them goes out next.
 //
-// They are in memory up to a bound. With a spool all of them are on disk before they are sent; what
-// is above the bound is on disk alone, and read back when its turn comes.
+// They are in memory up to a bound. With a spool they are on disk before they are sent, unless the
+// disk does not accept them; what is above the bound is on disk alone, and read back when its turn
+// comes.
 //
 //   first()                                              last()
 //     | in memory (and spool) | in the spool alone | not yet written |

@@ -27,8 +27,10 @@ std::pair<std::string, bool> failure_of(const ConnectionEnd& end) {
     case TlsFailure::kUnknownRun:
       return {"what listens there serves another run", true};
     case TlsFailure::kWrongKey:
-      return {"it has another secret: compare RTRAIN_SECRET or RTRAIN_SECRET_FILE of both hosts",
-              true};
+      return {
+          "it has another secret: compare RTRAIN_SECRET, RTRAIN_SECRET_FILE or the rendezvous file "
+          "of both hosts",
+          true};
     default:
       return {cat("the handshake failed: ", end.text), false};
   }
@@ -81,13 +83,17 @@ void WireClient::begin_round() {
 
 bool WireClient::find_contact() {
   std::string why;
+  bool is_final = false;
+  std::optional<WireContact> found;
   try {
-    contact_ = options_.find(why);
-    if (!contact_) failures_.push_back({why, false});
+    found = options_.find(why);
   } catch (const Error& e) {
-    contact_.reset();
-    failures_.push_back({e.message(), true});
+    why = e.message();
+    is_final = true;
   }
+  if (!found) failures_.push_back({why, is_final});
+  // What was the server before may still be: a file on another host comes and goes.
+  if (found || !last_good_) contact_ = std::move(found);
   return contact_.has_value();
 }
 

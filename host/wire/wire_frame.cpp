@@ -43,8 +43,8 @@ LinkHello LinkHello::decode(std::string_view bytes) {
   const Value* version = value.as_map().find("version");
   if (version == nullptr || version->as_int() != kWireVersion) {
     throw Error(Code::kArgument,
-                cat("it speaks version ", version == nullptr ? 0 : version->as_int(),
-                    " of the protocol, and this rtrain version ", kWireVersion,
+                cat("the client speaks version ", version == nullptr ? 0 : version->as_int(),
+                    " of the protocol, the server version ", kWireVersion,
                     ": run the same rtrain on all nodes"));
   }
   auto out = from_value<LinkHello>(std::move(value));

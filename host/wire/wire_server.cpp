@@ -71,17 +71,7 @@ SocketAddress checked_address(const WireServerOptions& options) {
 
 }  // namespace
 
-enum class WireServer::Refused {
-  kTls,
-  kKey,
-  kRun,
-  kBroken,
-  kSlow,
-  kLeft,
-  kHello,
-  kDelegate,
-  kMore
-};
+enum class WireServer::Refused { kTls, kKey, kRun, kBroken, kSlow, kLeft, kHello, kDelegate };
 
 class WireServer::Candidate : public ConnectionDelegate {
  public:
@@ -161,6 +151,7 @@ WireServer::WireServer(Loop& loop, WireServerOptions options, WireServerDelegate
       delegate_(delegate),
       turn_end_(loop, [this] { sweep(); }),
       sweep_timer_(loop, [this] { sweep(); }) {
+  tls_api();  // loaded now: what is missing is an error here
   Fd fd = listen_at(checked_address(options_), options_.more_ports);
   address_ = SocketAddress::near(fd.get());
   listener_.emplace(loop, fd.release(), [this](int) { accept(); });
@@ -231,7 +222,7 @@ void WireServer::admit(Candidate& candidate, std::string_view body) {
   if (!options_.build.empty() && hello.build != options_.build) {
     return candidate.refuse_with_text(
         Refused::kHello,
-        cat("it runs the build ", short_text(hello.build), " of rtrain, and this is ",
+        cat("the client runs the build ", short_text(hello.build), " of rtrain, the server ",
             options_.build, ": run the same rtrain on all nodes"));
   }
   auto identity = WireIdentity::parse(candidate.connection().identity());

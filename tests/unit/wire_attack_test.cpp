@@ -100,7 +100,7 @@ TEST_F(WireAttackTest, AHelloOfAnotherVersionNamesBoth) {
   LinkHello other = hello("a");
   other.version = 7;
   expect_refused({.type = WireType::kHello, .payload = other.encode()},
-                 "version 7 of the protocol, and this rtrain version 1");
+                 "version 7 of the protocol, the server version 1");
 }
 
 TEST_F(WireAttackTest, ANumberThatIsNotTheNextEndsTheConnection) {
@@ -165,6 +165,26 @@ TEST_F(WireAttackTest, AThousandWrongKeysAreNamedOnce) {
   EXPECT_LE(server_.refused.size(), 2U);
   EXPECT_EQ(server_.refused.at(0), "127.0.0.1: its secret is another one");
   expect_served();
+}
+
+TEST_F(WireAttackTest, AFrameThatTakesLongIsNotSilence) {
+  server_.link_options.heartbeat = std::chrono::milliseconds(20);
+  server_.link_options.silence = std::chrono::milliseconds(200);
+  RawPeer peer(server_.server.address(), key());
+  greet(peer, "a");
+  std::string bytes;
+  const std::string payload(100, 'x');
+  WireFrame{.type = WireType::kData, .number = 1, .payload = payload}.add_to(bytes);
+  size_t sent = 0;
+  Timer drip(loop_, [&] {
+    peer.send(std::string_view(bytes).substr(sent++, 1));
+    if (sent < bytes.size()) drip.start(std::chrono::milliseconds(5));
+  });
+  drip.start(std::chrono::milliseconds(5));
+  run_until(loop_, [&] { return !server_.at("a").record.frames.empty(); });
+  EXPECT_TRUE(server_.at("a").record.disconnections.empty());
+  run_until(loop_, [&] { return !server_.at("a").record.disconnections.empty(); });
+  EXPECT_EQ(server_.at("a").record.disconnections[0].substr(0, 21), "nothing was heard for");
 }
 
 // Random frames of a peer that has the key, in every state.

@@ -131,5 +131,42 @@ TEST_F(WireServerTest, AClientPassesThePortOfAnotherRun) {
   EXPECT_TRUE(contains(text, "Connection refused; and ")) << text;
 }
 
+TEST_F(WireServerTest, AServerIsFoundByName) {
+  WireContact named = contact();
+  named.hosts = {std::string(300, 'x'), "no such host", "localhost"};
+  ClientEnd client(loop_, client_options(named));
+  run_until(loop_, [&] { return client.record.num_connected == 1; });
+}
+
+TEST_F(WireServerTest, ANameThatDoesNotResolveIsNamed) {
+  WireContact named = contact();
+  named.hosts = {"no such host"};
+  WireClientOptions options = client_options(named);
+  options.timeout = std::chrono::milliseconds(50);
+  const std::string text = end_of(options).text;
+  EXPECT_TRUE(contains(text, "no such host:") && contains(text, "the name has no address")) << text;
+}
+
+// A client asks a port at which nobody answers as rtrain does.
+TEST_F(WireServerTest, AStrangeServerIsNamed) {
+  Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const SocketAddress any = *SocketAddress::parse("127.0.0.1", 0);
+  ASSERT_EQ(::bind(listener.get(), any.get(), any.size()), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  WireContact strange = contact();
+  strange.port = SocketAddress::near(listener.get()).port();
+  ClientEnd client(loop_, client_options(strange));
+  Fd accepted;
+  Poll incoming(loop_, listener.release(), [&](int) {
+    accepted = Fd(::accept(incoming.fd(), nullptr, nullptr));
+    const std::string_view banner = "SSH-2.0-OpenSSH_9.2p1\r\n";
+    ::send(accepted.get(), banner.data(), banner.size(), MSG_NOSIGNAL);
+  });
+  incoming.start(UV_READABLE);
+  run_until(loop_, [&] { return client.record.end.has_value(); });
+  EXPECT_TRUE(contains(client.record.end->text, "what listens there is not rtrain"))
+      << client.record.end->text;
+}
+
 }  // namespace
 }  // namespace rtrain
