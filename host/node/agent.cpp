@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::chrono::seconds kLook{1};
 constexpr std::chrono::seconds kFinishTime{5};
+constexpr std::chrono::milliseconds kSpoolWait{20};
 constexpr double kJoinTimeoutS = 60;
 
 std::string about(const JobSpec& spec, size_t gpus) {
@@ -41,6 +42,9 @@ Agent::Agent(const JobSpec& spec, std::vector<WorkerGpu> gpus, int engine_fd)
       engine_fd_(engine_fd),
       host_(loop_, {.functions_fd = -1, .engine_fd = engine_fd}, gpus,
             [this](const message::FromNode& message) { send(to_value(message)); }),
+      spool_(loop_),
+      spool_wait_(loop_, [this] { send_spool(); }),
+      join_timeout_s_(seconds_setting("RTRAIN_JOIN_TIMEOUT_S", kJoinTimeoutS)),
       lease_(loop_, [this] { look(); }),
       client_(loop_,
               {.find = finder(),
@@ -48,7 +52,7 @@ Agent::Agent(const JobSpec& spec, std::vector<WorkerGpu> gpus, int engine_fd)
                .link = cat("node-", spec.node_rank, "-", random_hex(8)),
                .about = about(spec, gpus.size()),
                .build = std::string(build_id()),
-               .timeout = to_ms(seconds_setting("RTRAIN_JOIN_TIMEOUT_S", kJoinTimeoutS))},
+               .timeout = to_ms(join_timeout_s_)},
               *this) {
   for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU}) {
     signals_.push_back(
@@ -84,6 +88,8 @@ const Routes<message::ToAgent, Agent> Agent::kRoutes{
     on<message::CheckFolder>([](Agent& a, const auto& m) { a.check_folder(m); }),
     on<message::Leave>([](Agent& a, const auto& m) { a.end(m.code); }),
     on<message::NodeTimeout>([](Agent& a, const auto& m) { a.spec_.node_timeout_s = m.seconds; }),
+    on<message::AskSpool>([](Agent& a, const auto& m) { a.on_ask_spool(m); }),
+    on<message::ForgetSpool>([](Agent& a, const auto& m) { a.spool_.forget(m.below_attempt); }),
 };
 
 void Agent::on_frame(std::string_view payload) {
@@ -113,6 +119,25 @@ void Agent::check_folder(const message::CheckFolder& check) {
   send(to_value(message::FolderSeen{.path = check.path, .problem = problem}));
 }
 
+void Agent::on_ask_spool(const message::AskSpool& asked) {
+  try {
+    spool_.set_run(asked.run_id);
+    send_spool();
+  } catch (const Error& e) {
+    send(to_value(message::SpoolEnd{.problem = e.message()}));
+  }
+}
+
+// Of workers that are gone: what one that is ending still reports is to be in it.
+void Agent::send_spool() {
+  if (host_.is_busy()) return spool_wait_.start(kSpoolWait);
+  for (SpooledReport& each : spool_.read()) {
+    send(to_value(message::Spooled{
+        .attempt = each.attempt, .rank = each.rank, .report = std::move(each.report)}));
+  }
+  send(to_value(message::SpoolEnd{}));
+}
+
 // The engine signals all processes of the job. The controller decides; who signals twice does not
 // want to wait for that.
 void Agent::on_signal(int number) {
@@ -124,17 +149,24 @@ void Agent::on_signal(int number) {
 
 void Agent::send(const Value& message) { client_.link().send(encode(message)); }
 
-// A new controller knows nothing of the workers that the one before has started.
+// A new controller knows nothing of the workers that the one before has started; nor does one that
+// goes on without them.
 void Agent::on_peer_restarted() {
   client_.link().drop_unacknowledged();
-  host_.kill();
+  host_.kill("the controller has gone on without it");
 }
 
 void Agent::look() {
   lease_.start(kLook);
-  if (client_.link().silent_s() < spec_.node_timeout_s || !client_.link().far().port()) return;
-  fail(Error(Code::kWorkerLost, cat("the controller has not been heard of for ",
-                                    spec_.node_timeout_s, " s (node_timeout_s)")));
+  if (!client_.link().far().port()) return;  // it has never come
+  if (client_.link().silent_s() < spec_.node_timeout_s) return cut_off_at_s_.reset();
+  const std::string why =
+      cat("the controller has not been heard of for ", spec_.node_timeout_s, " s (node_timeout_s)");
+  host_.kill(why);
+  if (!cut_off_at_s_) cut_off_at_s_ = boot_s();
+  if (boot_s() - *cut_off_at_s_ < join_timeout_s_) return;
+  fail(Error(Code::kWorkerLost,
+             cat(why, ", nor for another ", join_timeout_s_, " s (RTRAIN_JOIN_TIMEOUT_S)")));
 }
 
 void Agent::on_end(const LinkEnd& link_end) {
@@ -146,13 +178,13 @@ void Agent::on_end(const LinkEnd& link_end) {
 
 void Agent::end(int code) {
   code_ = code;
-  host_.kill();
+  host_.kill("the job is over");
   client_.link().finish(kFinishTime, [this](uint64_t) { loop_.stop(); });
 }
 
 void Agent::fail(const Error& error) {
   failure_ = error;
-  host_.kill();
+  host_.kill(error.message());
   loop_.stop();
 }
 

@@ -1,8 +1,9 @@
 // host/node/agent.h: this process as one of a job's other hosts: it starts and watches workers for
 // the controller on node 0, and ends when that says so.
 //
-// It knows nothing of scripts and stores. Workers end with it, and it ends when it has not heard of
-// the controller for the job's node_timeout_s.
+// It knows nothing of scripts and stores. Workers end with it, and when it has not heard of the
+// controller for the job's node_timeout_s. Then it waits for the controller as it did at first, and
+// brings what its workers had reported (host/node/host_spool.h).
 #pragma once
 
 #include <optional>
@@ -12,6 +13,7 @@
 #include "host/loop/messages/routes.h"
 #include "host/loop/signal.h"
 #include "host/loop/timer.h"
+#include "host/node/host_spool.h"
 #include "host/node/job_spec.h"
 #include "host/node/messages.h"
 #include "host/node/node_host.h"
@@ -47,6 +49,8 @@ class Agent : public LinkDelegate {
   std::function<std::optional<WireContact>(std::string& why)> finder();
   void on_functions(message::Functions part);
   void check_folder(const message::CheckFolder& check);
+  void on_ask_spool(const message::AskSpool& asked);
+  void send_spool();
   void on_signal(int number);
   void send(const Value& message);
   void look();
@@ -62,6 +66,10 @@ class Agent : public LinkDelegate {
   std::optional<int> code_;
   std::optional<Error> failure_;
   std::optional<Rendezvous> rendezvous_;
+  HostSpool spool_;
+  Timer spool_wait_;  // for the end of workers whose spools are asked for
+  double join_timeout_s_;
+  std::optional<double> cut_off_at_s_;  // when the controller had not been heard of for so long
   Timer lease_;
   std::vector<std::unique_ptr<Signal>> signals_;
   bool is_stopping_ = false;  // a signal has come

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "host/base/codec.h"
@@ -20,15 +21,19 @@ std::unique_ptr<JobNodes>& slot() {
   return nodes;
 }
 
-// A host without a network has its own processes alone.
-std::vector<std::string> reachable_addresses() {
-  auto addresses = own_addresses();
-  if (addresses.empty()) addresses.emplace_back("127.0.0.1");
-  return addresses;
+constexpr const char* kAllAddresses = "0.0.0.0";
+
+// The one that the other hosts reach where that is known. They look where the engine says that
+// node 0 is, or find in the rendezvous file what this host has said there.
+std::string listening_address(const JobSpec& spec, bool has_rendezvous) {
+  const auto own = own_addresses();
+  if (std::find(own.begin(), own.end(), spec.master) != own.end()) return spec.master;
+  if (!has_rendezvous || own.size() > 1) return kAllAddresses;
+  return own.empty() ? "127.0.0.1" : own.front();
 }
 
-WireServerOptions server_options(const JobSpec& spec, const Secret& secret) {
-  return {.address = "0.0.0.0",
+WireServerOptions server_options(const JobSpec& spec, const Secret& secret, bool has_rendezvous) {
+  return {.address = listening_address(spec, has_rendezvous),
           .port = spec.port,
           .secret = secret,
           .run_ids = {spec.id},
@@ -69,10 +74,12 @@ class JobNodes::Host : public LinkDelegate {
     link_.send(encode(to_value(message::Leave{.code = code})));
     link_.finish(kLeaveTime, [this](uint64_t) { owner_.on_dismissed(); });
   }
-  // Its agent ends the workers before the controller goes on without them.
+  // Its agent ends the workers before the controller goes on without them. One that still lives
+  // connects again, and begins again.
   void look(double timeout_s) {
-    if (link_.silent_s() < timeout_s + kLook.count()) return;
+    if (!is_here_ || link_.silent_s() < timeout_s + kLook.count()) return;
     lose(cat("host ", info_.host, " has not been heard of for ", timeout_s, " s (node_timeout_s)"));
+    link_.close();
   }
 
   void on_frame(std::string_view payload) override {
@@ -104,11 +111,14 @@ class JobNodes::Host : public LinkDelegate {
 JobNodes::JobNodes(const JobSpec& spec) : spec_(spec), audience_(std::make_shared<Audience>()) {
   auto given = take_secret_from_environment();
   const Secret secret = given ? *given : Secret::generate();
-  server_ = std::make_unique<WireServer>(loop_, server_options(spec, secret), *this);
+  server_ = std::make_unique<WireServer>(loop_, server_options(spec, secret, !given), *this);
   if (!given) {
+    const std::string listens_at = server_->address().host();
     rendezvous_ = std::make_unique<Rendezvous>(Rendezvous::path_for(spec.id), spec.id);
     rendezvous_->publish(
-        {.hosts = reachable_addresses(), .port = server_->address().port(), .secret = secret});
+        {.hosts = listens_at == kAllAddresses ? own_addresses() : std::vector{listens_at},
+         .port = server_->address().port(),
+         .secret = secret});
   }
   timer_ = std::make_unique<Timer>(loop_, [this] { look(); });
   timer_->start(kLook);
@@ -199,15 +209,15 @@ Admission JobNodes::on_hello(const WirePeer& peer, const LinkHello& hello) {
                            ": the other nodes of this job are 1 to ", spec_.num_nodes - 1)};
   }
   auto& host = hosts_[info.node];
-  if (host && host->link().name() == hello.link) {
-    if (host->is_here()) return {.link = &host->link(), .refusal = {}};
-    return {.refusal = cat("host ", info.host, " was given up: the run goes on without it")};
+  if (host && host->link().name() == hello.link && host->is_here()) {
+    return {.link = &host->link(), .refusal = {}};
   }
   if (host && host->is_here() && host->link().is_connected()) {
     return {.refusal = cat("node ", info.node, " of this job is there already, on host ",
                            host->info().host)};
   }
   if (host) host->lose(cat("another agent has come as node ", info.node));
+  // One that was given up begins again: it hears that it speaks to somebody else than before.
   host = std::make_unique<Host>(*this, std::move(info), hello.link);
   host->set_here();
   return {.link = &host->link(), .refusal = {}};

@@ -158,6 +158,7 @@ struct Gone {
   std::string broken = {};
   LastMoments last = {};
   int64_t oom_kills = 0;
+  std::string lost = {};  // as WorkerEnd has it
 
   static constexpr std::tuple kFields{
       required("attempt", &Gone::attempt),
@@ -169,6 +170,7 @@ struct Gone {
       optional("broken", &Gone::broken),
       required("last", &Gone::last),
       optional("oom_kills", &Gone::oom_kills),
+      optional("lost", &Gone::lost),
   };
 };
 
@@ -253,7 +255,7 @@ struct Leave {
   static constexpr std::tuple kFields{required("code", &Leave::code)};
 };
 
-// Without a word of the controller for that long the agent ends, and its workers with it.
+// Without a word of the controller for that long the agent ends its workers.
 struct NodeTimeout {
   static constexpr std::string_view kType = "node_timeout";
   double seconds = 30;
@@ -261,7 +263,24 @@ struct NodeTimeout {
   static constexpr std::tuple kFields{required("seconds", &NodeTimeout::seconds)};
 };
 
-using ToAgent = std::variant<Functions, CheckFolder, Leave, NodeTimeout>;
+// The run whose workers this host has from here on. Answered by all that is in its spool there
+// (host/store/report_spool.h), a Spooled for each report, and SpoolEnd.
+struct AskSpool {
+  static constexpr std::string_view kType = "ask_spool";
+  std::string run_id;
+
+  static constexpr std::tuple kFields{required("run_id", &AskSpool::run_id)};
+};
+
+// The store has what ranks of attempts below that one have reported.
+struct ForgetSpool {
+  static constexpr std::string_view kType = "forget_spool";
+  int below_attempt = 0;
+
+  static constexpr std::tuple kFields{required("below_attempt", &ForgetSpool::below_attempt)};
+};
+
+using ToAgent = std::variant<Functions, CheckFolder, Leave, NodeTimeout, AskSpool, ForgetSpool>;
 
 struct FolderSeen {
   static constexpr std::string_view kType = "folder_seen";
@@ -280,6 +299,25 @@ struct AgentSignal {
   static constexpr std::tuple kFields{required("number", &AgentSignal::number)};
 };
 
-using FromAgent = std::variant<FolderSeen, AgentSignal>;
+struct Spooled {
+  static constexpr std::string_view kType = "spooled";
+  int attempt = 1;
+  int rank = 0;
+  std::string report;  // message::Report, encoded
+
+  static constexpr std::tuple kFields{required("attempt", &Spooled::attempt),
+                                      required("rank", &Spooled::rank),
+                                      required("report", &Spooled::report)};
+};
+
+// `problem`: why the spool could not be read, or "".
+struct SpoolEnd {
+  static constexpr std::string_view kType = "spool_end";
+  std::string problem = {};
+
+  static constexpr std::tuple kFields{optional("problem", &SpoolEnd::problem)};
+};
+
+using FromAgent = std::variant<FolderSeen, AgentSignal, Spooled, SpoolEnd>;
 
 }  // namespace rtrain::message

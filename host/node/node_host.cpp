@@ -51,6 +51,7 @@ void NodeHost::start(const message::StartWorkers& start) {
     order_.env.emplace_back(start.env[i].as_string(), start.env[i + 1].as_string());
   }
   holds_for_controller_ = false;
+  lost_.clear();
   running_ = 0;
   node_.reset();
   places_.emplace(gpus_, start.gpus_per_worker);
@@ -64,8 +65,10 @@ void NodeHost::kill(const message::KillWorkers& kill) {
   kill.rank ? node_->refuse(*kill.rank, kill.reason) : node_->kill();
 }
 
-void NodeHost::kill() {
-  if (node_) node_->kill();
+void NodeHost::kill(const std::string& reason) {
+  if (!is_busy()) return;
+  if (lost_.empty()) lost_ = reason;
+  node_->kill();
 }
 
 void NodeHost::hold_output(bool held) {
@@ -125,7 +128,8 @@ void NodeHost::on_gone(int rank, const WorkerEnd& end) {
                       .is_known = end.status.is_known,
                       .broken = end.broken,
                       .last = end.last,
-                      .oom_kills = end.oom_kills});
+                      .oom_kills = end.oom_kills,
+                      .lost = lost_});
 }
 
 void NodeHost::on_series(SeriesChunk chunk) {

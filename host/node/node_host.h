@@ -33,8 +33,8 @@ class NodeHost : public NodeDelegate {
   void set_files(const NodeFiles& files) { files_ = files; }
   // While held the workers' output stays with them, whatever the controller says.
   void hold_output(bool held);
-  // Ends the workers: the controller is gone.
-  void kill();
+  // Ends the workers, because of that.
+  void kill(const std::string& reason);
   // Whether a worker is there.
   bool is_busy() const { return running_ > 0; }
 
@@ -63,6 +63,7 @@ class NodeHost : public NodeDelegate {
   Send send_;
   std::chrono::milliseconds facts_every_;
   NodeOrder order_;
+  std::string lost_;  // why all workers were ended by the agent
   bool holds_for_link_ = false;
   bool holds_for_controller_ = false;
   int running_ = 0;  // workers

@@ -1,5 +1,6 @@
 #include "host/node/remote_node.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "host/base/clock.h"
@@ -113,7 +114,13 @@ void RemoteNode::on_gone(const message::Gone& gone) {
                                 .status = {gone.exit_code, gone.signal, gone.is_known},
                                 .broken = gone.broken,
                                 .last = gone.last,
-                                .oom_kills = gone.oom_kills});
+                                .oom_kills = gone.oom_kills,
+                                .lost = gone.lost});
+}
+
+bool RemoteNode::is_running() const {
+  return std::any_of(ranks_.begin(), ranks_.end(),
+                     [](const Rank& rank) { return rank.pid != 0 && !rank.is_gone; });
 }
 
 void RemoteNode::lose(const std::string& reason) {

@@ -24,6 +24,8 @@ class RemoteNode : public Node {
 
   // What the agent has said. Throws Error(kArgument) for what makes no sense.
   void receive(Value message);
+  // Whether one of its workers was started and is not gone.
+  bool is_running() const;
   // The host is gone, as it seems: so are its workers.
   void lose(const std::string& reason);
 

@@ -92,6 +92,25 @@ void RunStore::add_reports(std::span<const ReportRow> reports) {
   });
 }
 
+int64_t RunStore::add_late_reports(std::span<const ReportRow> reports) {
+  int64_t added = 0;
+  write_fenced(claim_, Durability::kFull, [&](FencedWrite& write) {
+    added = 0;
+    for (const ReportRow& report : reports) {
+      const StoredMetrics stored = store_metrics(map_or(report.metrics));
+      added += write.run(
+          "INSERT OR IGNORE INTO reports(run_id, attempt, idx, rank, time, metrics, nonfinite, "
+          "superseded) SELECT run_id, attempt, ?3, ?4, ?5, ?6, ?7, EXISTS(SELECT 1 FROM attempts "
+          "AS later WHERE later.run_id = ?1 AND later.attempt > ?2 AND "
+          "coalesce(later.resumed_index, -1) < ?3) FROM attempts WHERE run_id = ?1 AND attempt = "
+          "?2",
+          claim_.run_id, report.attempt, report.index, report.rank, report.time_ms, stored.json,
+          stored.nonfinite);
+    }
+  });
+  return added;
+}
+
 void RunStore::sync_reports() {
   if (!claim_.unsynced) return;
   write_fenced(claim_, Durability::kFull, [](FencedWrite&) {});

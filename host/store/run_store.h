@@ -68,6 +68,10 @@ class RunStore {
 
   // One transaction; durable on the disk at least once a second while reports come.
   void add_reports(std::span<const ReportRow> reports);
+  // Those that came after their attempt was over, without the ones that are there already, and
+  // without those of an attempt that this run never had. Durable when it returns; how many were
+  // new.
+  int64_t add_late_reports(std::span<const ReportRow> reports);
   // Puts what add_reports has committed on the disk, if anything is not yet there.
   void sync_reports();
   // How long to gather reports before the next add_reports: 30 ms, 1 s on network file systems,

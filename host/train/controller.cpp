@@ -91,6 +91,13 @@ void Controller::on_commit_ended(int64_t index, const CheckpointInfo* checkpoint
   attempt_->on_committed(index);
 }
 
+// Behind the reports that are on their way there: of two rows of one report the first counts.
+void Controller::add_late_reports(std::vector<ReportRow> rows, OnAdded done) {
+  writer_.flush();
+  io_.call([rows = std::move(rows)](RunRecord& record) { return record.add_late_reports(rows); },
+           std::move(done));
+}
+
 void Controller::send(int rank, message::ToWorker message) {
   if (attempt_) attempt_->send(rank, std::move(message));
 }
@@ -407,6 +414,7 @@ void Controller::end_run(const action::EndRun& a) {
       },
       [this](std::optional<bool>, const std::optional<Error>& error) {
         if (error) on_storage_error(*error);
+        if (!machine_.storage_failed) resources_->end_run();
         feed(event::RunEnded{});
       });
 }

@@ -88,6 +88,8 @@ class Controller : public AttemptDelegate,
   void show_stacks(std::function<void()> then) override;
 
   void notice(const std::string& text) override { events_.notice("info", text); }
+  void warn(const std::string& text) override { events_.notice("warning", text); }
+  void add_late_reports(std::vector<ReportRow> rows, OnAdded done) override;
   void on_hosts_failed(const Error& error) override { feed(event::ResourcesRefused{error}); }
   void on_forwarded_signal(int number) override { signals_.on_forwarded(number); }
 

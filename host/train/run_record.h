@@ -63,6 +63,10 @@ class RunRecord {
   void add_annotations(std::span<const AnnotationRow> rows) {
     rtrain::add_annotations(store_->claim(), rows);
   }
+  // As RunStore has them.
+  int64_t add_late_reports(std::span<const ReportRow> reports) {
+    return store_->add_late_reports(reports);
+  }
   void sync_reports() { store_->sync_reports(); }
 
   // Commits the checkpoint that the ranks staged for one report of the current attempt.

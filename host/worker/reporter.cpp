@@ -147,12 +147,33 @@ int64_t Reporter::send_report(const ReportOptions& options, message::Report repo
   if (options.call_site != last_site_) report.call_site = last_site_ = options.call_site;
   report.asks_progress = backlog_.should_ask(bytes);
   if (options.checkpoint) attach(index, options);
-  send(std::move(report));
+  const std::string message = encode(to_value(std::move(report)));
+  spool(index, message);
+  if (!channel_.FrameChannel::send(message)) throw controller_lost();
   ++made_;
   progress_.count_report();
   flush(index);
   fault_point("worker.reported");
   return index;
+}
+
+// A disk that is full does not end the run: the report is on its way all the same.
+void Reporter::spool(int64_t index, std::string_view report) {
+  if (context_.address.empty()) return;
+  try {
+    if (!spool_) {
+      auto spool = std::make_unique<ReportSpool>(spool_folder(context_.run_id), context_.attempt,
+                                                 context_.world_rank);
+      const std::lock_guard lock(mutex_);
+      spool_ = std::move(spool);
+    }
+    spool_->add(index, report);
+    spool_fails_ = false;
+  } catch (const Error& e) {
+    if (std::exchange(spool_fails_, true)) return;
+    std::fprintf(stderr, "rtrain: reports do not outlive this host's agent for now: %s\n",
+                 e.what());
+  }
 }
 
 // In the kernel's hands before report() returns: a returned report outlives this process.
@@ -320,6 +341,8 @@ void Reporter::set_upload_failed(int64_t index, const Error& error) {
 
 void Reporter::on_acknowledged(const message::Acknowledged& acknowledged) {
   backlog_.take(acknowledged.count - context_.first_index);
+  const std::lock_guard lock(mutex_);
+  if (spool_) spool_->acknowledge(acknowledged.count);
 }
 
 void Reporter::on_named(const message::Named& named) {

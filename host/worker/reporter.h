@@ -1,16 +1,18 @@
 // host/worker/reporter.h: report() as a worker makes it: metrics at once, checkpoints by the upload
 // thread.
 //
-// A report is one message, in the kernel's hands before the call returns. What it brings follows:
-// the upload thread stages the files and says so. report(), begin_upload(), end_upload() and
-// finish() belong to the main thread, on_…() to the control thread. One checkpoint at a time
-// is on its way: the next one waits for the upload of the one before.
+// A report is one message, in the kernel's hands before the call returns; in a run on several hosts
+// on this host's disk too (host/store/report_spool.h). What it brings follows: the upload thread
+// stages the files and says so. report(), begin_upload(), end_upload() and finish() belong to the
+// main thread, on_…() to the control thread. One checkpoint at a time is on its way: the next one
+// waits for the upload of the one before.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -20,6 +22,7 @@
 #include "host/loop/channel.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
+#include "host/store/report_spool.h"
 #include "host/worker/idle.h"
 #include "host/worker/pending_writes.h"
 #include "host/worker/progress.h"
@@ -101,6 +104,7 @@ class Reporter {
 
   int64_t send_report(const ReportOptions& options, message::Report report);
   void flush(int64_t index);
+  void spool(int64_t index, std::string_view report);
   void check_options(const ReportOptions& options) const;
   void attach(int64_t index, const ReportOptions& options);
   void deliver(int64_t index, const std::string& folder, bool temporary);
@@ -129,6 +133,7 @@ class Reporter {
   int64_t made_ = 0;  // reports of this attempt; main thread only
   std::string last_site_;
   ReportBacklog backlog_;
+  bool spool_fails_ = false;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -136,7 +141,8 @@ class Reporter {
   std::map<int64_t, Attached> attached_;
   std::optional<Error> failure_;  // of an asynchronous upload
   std::optional<std::string> last_checkpoint_;
-  Uploader uploader_;  // last: its tasks use the others
+  std::unique_ptr<ReportSpool> spool_;  // in a run on several hosts, from the first report
+  Uploader uploader_;                   // last: its tasks use the others
 };
 
 }  // namespace rtrain

@@ -28,21 +28,32 @@ class Job:
     """`rtrain run` on these hosts of the job, with the variables that Slurm leaves in the tasks of a step."""
 
     def __init__(self, rtrain, hosts, *args, nodes=(0, 1)):
-        self.rtrain = rtrain
-        job_id = next(_jobs)
-        self.rendezvous = rtrain.folder / f"rendezvous-{job_id}"
-        count = len(hosts.hosts)
+        self.rtrain, self.hosts, self.args = rtrain, hosts, args
+        self.id = next(_jobs)
+        self.rendezvous = rtrain.folder / f"rendezvous-{self.id}"
+        self.runtimes = {}
         self.processes = []
         for number in nodes:
-            host = hosts[number]
-            runtime = tempfile.mkdtemp(prefix="rt-", dir="/tmp")
-            rtrain.temporary.append(runtime)
-            env = {**rtrain.env, "RTRAIN_RUNTIME_DIR": runtime, "RTRAIN_RENDEZVOUS": str(self.rendezvous),
-                   "SLURM_JOB_ID": str(job_id), "SLURM_STEP_ID": "0", "SLURM_JOB_NAME": "test",
-                   "SLURM_NNODES": str(count), "SLURM_NTASKS": str(count), "SLURM_LOCALID": "0",
-                   "SLURM_STEP_NODELIST": f"n[0-{count - 1}]", "SLURM_STEP_TASKS_PER_NODE": f"1(x{count})",
-                   "SLURM_NODEID": str(number), "SLURM_PROCID": str(number)}
-            self.processes.append(_e2e.Running(host.command(_e2e.RTRAIN, *args, folder=rtrain.folder), rtrain.folder, env))
+            self.processes.append(self.start(number))
+
+    def start(self, number):
+        """The process of that host: the first, or one in its place."""
+        count = len(self.hosts.hosts)
+        if number not in self.runtimes:
+            self.runtimes[number] = tempfile.mkdtemp(prefix="rt-", dir="/tmp")
+            self.rtrain.temporary.append(self.runtimes[number])
+        env = {**self.rtrain.env, "RTRAIN_RUNTIME_DIR": self.runtimes[number], "RTRAIN_RENDEZVOUS": str(self.rendezvous),
+               "SLURM_JOB_ID": str(self.id), "SLURM_STEP_ID": "0", "SLURM_JOB_NAME": "test",
+               "SLURM_NNODES": str(count), "SLURM_NTASKS": str(count), "SLURM_LOCALID": "0",
+               "SLURM_STEP_NODELIST": f"n[0-{count - 1}]", "SLURM_STEP_TASKS_PER_NODE": f"1(x{count})",
+               "SLURM_NODEID": str(number), "SLURM_PROCID": str(number)}
+        command = self.hosts[number].command(_e2e.RTRAIN, *self.args, folder=self.rtrain.folder)
+        return _e2e.Running(command, self.rtrain.folder, env)
+
+    def start_again(self, number):
+        """A process in the place of one that is gone."""
+        self.processes[number] = self.start(number)
+        return self.processes[number]
 
     def wait(self, timeout=120):
         return [process.wait(timeout) for process in self.processes]

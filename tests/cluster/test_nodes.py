@@ -139,12 +139,13 @@ def test_an_agent_that_is_killed_takes_its_workers_along(rtrain, job):
 
 
 def test_a_controller_that_is_killed_leaves_nothing(rtrain, job):
+    rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "3"
     running = job("run", script(rtrain, WAITING, "node_timeout_s = 2"))
     wait_for_reports(rtrain, running)
     running.processes[0].kill()
     result = running.processes[1].wait(30)
     assert result.returncode == 5
-    assert "the controller has not been heard of for 2 s" in result.stderr
+    assert "not been heard of for 2 s (node_timeout_s), nor for another 3 s (RTRAIN_JOIN_TIMEOUT_S)" in result.stderr
     wait_until(lambda: not processes_of(rtrain.storage), message="the end of all processes")
 
 

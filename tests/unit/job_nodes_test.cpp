@@ -155,14 +155,35 @@ TEST_F(JobNodesTest, ANumberThatTheJobDoesNotHaveIsRefused) {
 }
 
 TEST_F(JobNodesTest, AnAgentThatHearsNothingOfTheControllerEnds) {
+  setenv("RTRAIN_JOIN_TIMEOUT_S", "0.5", 1);
   job_.node_timeout_s = 0.5;
   begin();
   start_agent(1);
   wait_for("node 1 is here");
   nodes_.reset();
   thread_.join();
+  unsetenv("RTRAIN_JOIN_TIMEOUT_S");
   EXPECT_EQ(code_, 1000);
-  EXPECT_NE(problem_.find("has not been heard of for 0.5 s"), std::string::npos) << problem_;
+  EXPECT_NE(
+      problem_.find("has not been heard of for 0.5 s (node_timeout_s), nor for another 0.5 s"),
+      std::string::npos)
+      << problem_;
+}
+
+TEST_F(JobNodesTest, WhatRanksThatAreGoneHaveReportedIsAskedFor) {
+  setenv("RTRAIN_RUNTIME_DIR", (folder_ / "runtime").c_str(), 1);
+  ReportSpool(spool_folder("run-1"), 1, 3).add(0, "a");
+  begin();
+  start_agent(1);
+  wait_for("node 1 is here");
+  nodes_->send(1, to_value(message::AskSpool{.run_id = "run-1"}));
+  wait_for("node 1: spool_end");
+  EXPECT_EQ(from_value<message::Spooled>(delegate_.messages.at(0)).rank, 3);
+  EXPECT_EQ(from_value<message::Spooled>(delegate_.messages.at(0)).report, "a");
+  nodes_->send(1, to_value(message::ForgetSpool{.below_attempt = 2}));
+  run_until(loop_, [] { return read_spools(spool_folder("run-1")).empty(); });
+  end_agent(0);
+  unsetenv("RTRAIN_RUNTIME_DIR");
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ TEST_F(RemoteNodeTest, AHostThatIsLostTakesItsWorkersWithIt) {
   EXPECT_EQ(delegate_.ends[2].lost, "host n1 has not been heard of for 30 s");
   EXPECT_EQ(delegate_.ends[3].lost, "host n1 has not been heard of for 30 s");
   delegate_.log.clear();
-  host_.kill();
+  host_.kill("");
   run_until(loop_, [this] {
     carry();
     return !host_.is_busy();

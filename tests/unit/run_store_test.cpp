@@ -67,6 +67,23 @@ TEST_F(RunStoreTest, RecordsARun) {
   EXPECT_EQ(cell("SELECT exit_code FROM workers WHERE rank = 0"), "0");
 }
 
+TEST_F(RunStoreTest, LateReportsAreAddedOnceToTheirAttempt) {
+  auto store = RunStore::open(new_run("late"));
+  store->begin_attempt(1, 2, std::nullopt);
+  store->add_reports(std::vector<ReportRow>{{1, 0, 1, 5, Map{{"loss", 0.5}}}});
+  store->begin_attempt(2, 2, 1);
+  const std::vector<ReportRow> late{{1, 0, 1, 5, Map{{"loss", 9}}},
+                                    {1, 1, 1, 6, Map{{"loss", 0.4}}},
+                                    {1, 2, 1, 7, Map{{"loss", 0.3}}},
+                                    {7, 0, 1, 7, Map{{"loss", 0.1}}}};
+  EXPECT_EQ(store->add_late_reports(late), 2);
+  EXPECT_EQ(store->add_late_reports(late), 0);
+  EXPECT_EQ(cell("SELECT group_concat(attempt || ' ' || idx || ' ' || superseded || ' ' || "
+                 "json_extract(metrics, '$.loss'), ', ') FROM reports"),
+            "1 0 0 0.5, 1 1 0 0.4, 1 2 1 0.3")
+      << "report 1 is the last that attempt 2 goes on from";
+}
+
 TEST_F(RunStoreTest, ATakenNameIsRefusedWithBothWaysOut) {
   { RunStore::open(new_run("same"))->end_run("FINISHED", {}); }
   const Error refused = failure_of_open(new_run("same"));

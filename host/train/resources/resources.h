@@ -21,6 +21,8 @@ class Resources {
   virtual double waited_s() const = 0;
   // Calls back with the number of workers that could run now, those that do included.
   virtual void look(std::function<void(int workers)> on_seen) = 0;
+  // The run is over, and the store has all of it.
+  virtual void end_run() {}
   // The nodes of an attempt with order.num_workers workers.
   virtual NodeGroup nodes(const NodeOrder& order, NodeDelegate& delegate) = 0;
 };

@@ -32,7 +32,7 @@ local PREEMPTION = 'preemption is not distinguished from other losses in this ve
 ---@field busy_threshold_s number work without any operator, batch, collective or report ends the run after this (default
 ---600), or ten times its longest pause; `train.busy(reason, seconds)` announces such work
 ---@field node_timeout_s number of a run on several hosts: a host that has not been heard of for that long is lost, and its
----  workers end themselves (default 30)
+---  workers end themselves (default 30); one that comes back takes part in the next attempt
 local FailureConfig = schema.define('FailureConfig', {
   {'max_failures', default = 0, check = schema.integer(-1)},
   {'controller_failure_limit', default = 3, check = schema.integer(-1)},
