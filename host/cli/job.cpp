@@ -2,8 +2,10 @@
 
 #include <stdlib.h>
 
+#include <csignal>
 #include <memory>
 
+#include "host/loop/signal.h"
 #include "host/lua/convert.h"
 #include "host/lua/engine_loader.h"
 #include "host/lua/guard.h"
@@ -12,6 +14,16 @@
 #include "host/node/job_nodes.h"
 
 namespace rtrain {
+namespace {
+
+// An engine ends all processes of a job when the first one has ended (srun -K): the code with which
+// the others are about to end is settled by then. Unlike SIG_IGN it is not inherited by a program
+// that is started.
+void ignore_stop_signals() {
+  for (const int number : kStopSignals) std::signal(number, [](int) {});
+}
+
+}  // namespace
 
 std::optional<JobSpec> find_job(State& state, const std::string& launcher) {
   lua_getglobal(state, "require");
@@ -25,13 +37,18 @@ std::optional<JobSpec> find_job(State& state, const std::string& launcher) {
   return JobSpec::from_value(allocation);
 }
 
-int run_agent(const JobSpec& job) { return Agent(job, own_gpus(), engine_fd()).run(); }
+int run_agent(const JobSpec& job) {
+  // The agent takes them over, and leaves them ignored.
+  ignore_stop_signals();
+  return Agent(job, own_gpus(), engine_fd()).run();
+}
 
 // However it ends: at the end of main, by os.exit, or by exit() in a library.
 void begin_job(const JobSpec& job) {
   set_job_nodes(std::make_unique<JobNodes>(job));
   on_exit(
       [](int code, void*) {
+        ignore_stop_signals();
         if (job_nodes() != nullptr) job_nodes()->leave(code);
         set_job_nodes(nullptr);
       },

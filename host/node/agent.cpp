@@ -54,7 +54,7 @@ Agent::Agent(const JobSpec& spec, std::vector<WorkerGpu> gpus, int engine_fd)
                .build = std::string(build_id()),
                .timeout = to_ms(join_timeout_s_)},
               *this) {
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU}) {
+  for (const int number : kStopSignals) {
     signals_.push_back(
         std::make_unique<Signal>(loop_, number, [this, number] { on_signal(number); }));
   }

@@ -20,6 +20,7 @@ _spec.loader.exec_module(_e2e)
 globals().update({name: value for name, value in vars(_e2e).items() if not name.startswith("_")})
 
 import hosts as hosts_module  # noqa: E402: behind the path
+import slurm as slurm_module  # noqa: E402
 
 _jobs = itertools.count(os.getpid() * 100)
 
@@ -86,3 +87,17 @@ def job(rtrain, hosts):
     yield start
     for each in started:
         each.kill()
+
+
+@pytest.fixture
+def slurm(rtrain):
+    """A Slurm of two nodes. What is started with rtrain.env has runtime folders of its own there."""
+    reason = hosts_module.missing() or slurm_module.missing()
+    if reason:
+        pytest.skip(reason)
+    made = hosts_module.Hosts(rtrain.folder / "hosts", own_pids=True)
+    try:
+        rtrain.env["RTRAIN_RUNTIME_DIR"] = "/srv/disk/runtime"
+        yield slurm_module.Slurm(rtrain.folder / "slurm", made)
+    finally:
+        made.end()

@@ -1,7 +1,8 @@
 """Hosts that are none: network namespaces with names of their own, joined by a switch, on this machine.
 
-Each is held by a process that sleeps; what runs on a host is started with nsenter. A host shares this machine's files,
-and sees in /srv/disk a folder of its own. What a test leaves running there ends with the host.
+Each is held by a process that sleeps, and that ends with the test's; what runs on a host is started with nsenter. A host
+shares this machine's files, and sees in /srv/disk a folder of its own. With `own_pids` it has processes of its own too: their
+numbers are not this machine's, and they end with the host, also those that have become daemons.
 """
 
 import os
@@ -25,24 +26,33 @@ def run(*command):
 class Host:
     """One of them. `disk`: what it sees as /srv/disk."""
 
-    def __init__(self, name, address, disk):
+    def __init__(self, name, address, disk, own_pids=False):
         self.name, self.address, self.disk = name, address, disk
+        self._namespaces = [("net", "net"), ("uts", "uts"), ("mount", "mnt")]
+        options, sleep = [], "exec sleep infinity"
+        if own_pids:  # the shell stays, as the parent of what loses its own
+            self._namespaces.append(("pid", "pid_for_children"))
+            options, sleep = ["--pid", "--fork", "--kill-child", "--mount-proc"], "{ sleep infinity & wait; }"
         disk.mkdir(parents=True)
         script = (f"hostname {name} && mount --make-rprivate / && mkdir -p /srv/disk && mount --bind {disk} /srv/disk && "
-                  "ip link set lo up && echo ready && exec sleep infinity")
-        self.holder = subprocess.Popen(["unshare", "--net", "--uts", "--mount", "bash", "-c", script],
-                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+                  f"ip link set lo up && echo ready && {sleep}")
+        self.holder = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--uts", "--mount", *options, "bash", "-c", script],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         assert self.holder.stdout.readline() == "ready\n"
-        self.started = []
 
     def command(self, *args, folder="/"):
         """The words of a command that runs there, in that folder."""
-        kinds = [f"--{kind}=/proc/{self.holder.pid}/ns/{name}" for kind, name in (("net", "net"), ("uts", "uts"), ("mount", "mnt"))]
+        kinds = [f"--{kind}=/proc/{self.holder.pid}/ns/{name}" for kind, name in self._namespaces]
         return ["nsenter", *kinds, f"--wd={folder}", "--", *map(str, args)]
+
+    def ip(self, *args):
+        """`ip` with the host's network, and with this machine's numbers of processes."""
+        run("nsenter", f"--net=/proc/{self.holder.pid}/ns/net", "ip", *args)
 
     def set_link(self, state):
         """'down': nobody reaches it, nor it anybody."""
-        run(*self.command("ip", "link", "set", "eth0", state))
+        self.ip("link", "set", "eth0", state)
 
     def end(self):
         self.holder.kill()
@@ -52,19 +62,20 @@ class Host:
 class Hosts:
     """A switch and hosts n0, n1, … on it."""
 
-    def __init__(self, folder, count=2):
-        self.switch = Host("switch", f"{NETWORK}.1", folder / "disk-switch")
-        run(*self.switch.command("ip", "link", "add", "br0", "type", "bridge"))
-        run(*self.switch.command("ip", "link", "set", "br0", "up"))
+    def __init__(self, folder, count=2, own_pids=False):
+        self.switch = Host("switch", f"{NETWORK}.1", folder / "disk-switch", own_pids)
+        self.switch.ip("link", "add", "br0", "type", "bridge")
+        self.switch.ip("addr", "add", f"{self.switch.address}/24", "dev", "br0")
+        self.switch.ip("link", "set", "br0", "up")
         self.hosts = []
         for number in range(count):
-            host = Host(f"n{number}", f"{NETWORK}.{10 + number}", folder / f"disk-n{number}")
+            host = Host(f"n{number}", f"{NETWORK}.{10 + number}", folder / f"disk-n{number}", own_pids)
             self.hosts.append(host)
-            run(*self.switch.command("ip", "link", "add", f"v{number}", "type", "veth", "peer", "name", "eth0", "netns",
-                                     str(host.holder.pid)))
-            run(*self.switch.command("ip", "link", "set", f"v{number}", "master", "br0", "up"))
-            run(*host.command("ip", "addr", "add", f"{host.address}/24", "dev", "eth0"))
-            run(*host.command("ip", "link", "set", "eth0", "up"))
+            self.switch.ip("link", "add", f"v{number}", "type", "veth", "peer", "name", "eth0", "netns",
+                           str(host.holder.pid))
+            self.switch.ip("link", "set", f"v{number}", "master", "br0", "up")
+            host.ip("addr", "add", f"{host.address}/24", "dev", "eth0")
+            host.ip("link", "set", "eth0", "up")
 
     def __getitem__(self, number):
         return self.hosts[number]
