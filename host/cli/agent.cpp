@@ -17,9 +17,10 @@ namespace {
     add_host_modules(state);
     const auto job = find_job(state, launcher);
     if (!job) {
-      throw Error(Code::kUsage,
-                  "no engine has allotted several hosts to this process: `rtrain env` shows which "
-                  "one was found; on one machine `rtrain run` is all there is to start");
+      throw Error(
+          Code::kUsage,
+          "no launcher has allotted several hosts to this process: `rtrain env` shows which "
+          "one was found; on one machine `rtrain run` is all there is to start");
     }
     code = run_agent(*job);
   }

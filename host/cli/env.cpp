@@ -184,7 +184,8 @@ void add_env(Parser& parser) {
                "the environment variables that rtrain reads, their defaults and values");
   auto launcher = std::make_shared<std::string>();
   command
-      .option("--launcher", launcher.get(), "as of `rtrain run`: an engine's name or a site's file")
+      .option("--launcher", launcher.get(),
+              "as of `rtrain run`: a launcher's name or a site's file")
       .value_name("NAME|FILE");
   // For tests: `host/base/fault.h`. No group: the help does not show it.
   auto fault_points = std::make_shared<bool>(false);

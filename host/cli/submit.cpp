@@ -1,4 +1,4 @@
-// rtrain submit ENGINE FILE: runs a training script on the hosts of Slurm, Kubernetes, Ray or
+// rtrain submit LAUNCHER FILE: runs a training script on the hosts of Slurm, Kubernetes, Ray or
 // mpirun. What is written and submitted is rtrain.launch.submit's, in Lua.
 #include <unistd.h>
 
@@ -139,7 +139,7 @@ void add_options(Command& command, SubmitOptions& options) {
     const SubmitOption& option = kNumbers[i];
     const std::string name = cat(std::string_view(option.name) == "num-workers" ? "-n," : "", "--",
                                  std::string_view(option.name));
-    // 0 workers: the processes that the engine starts are the ranks.
+    // 0 workers: the processes that the launcher starts are the ranks.
     const int least = name.starts_with("-n,") ? 0 : 1;
     command.option(name, &options.numbers[i], option.help).at_least(least).value_name(option.value);
   }
@@ -166,8 +166,7 @@ void add_submit(Parser& parser) {
   auto options = std::make_shared<SubmitOptions>();
   Command command = parser.command(
       "submit", "Train on several hosts: write a job for slurm, k8s, ray or mpi and submit it");
-  command
-      .argument("ENGINE", &options->engine, "slurm, k8s, ray, mpi, or a site's launcher: FILE.lua")
+  command.argument("LAUNCHER", &options->engine, "slurm, k8s, ray, mpi, or a site's own: FILE.lua")
       .required();
   command.argument("FILE", &options->file, "training script").required();
   command.argument("ARGS", &options->args, "after --: the script's own arguments");

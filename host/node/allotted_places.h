@@ -1,5 +1,5 @@
-// host/node/allotted_places.h: shares among workers what an engine has allotted on this host. It is
-// the job's alone, so nothing is leased.
+// host/node/allotted_places.h: shares among workers what a launcher has allotted on this host. It
+// is the job's alone, so nothing is leased.
 #pragma once
 
 #include <string>

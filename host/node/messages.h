@@ -291,7 +291,7 @@ struct FolderSeen {
                                       optional("problem", &FolderSeen::problem)};
 };
 
-// The engine has sent the agent this signal.
+// The launcher has sent the agent this signal.
 struct AgentSignal {
   static constexpr std::string_view kType = "agent_signal";
   int number = 0;

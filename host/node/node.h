@@ -24,7 +24,7 @@ struct NodeOrder {
   int first_rank = 0;
   int num_workers = 1;
   int threads = 0;             // of each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
-  double gpus_per_worker = 0;  // where an engine has allotted them
+  double gpus_per_worker = 0;  // where a launcher has allotted them
   double gpu_sample_s = 5;     // 0: no series of the devices
   std::vector<std::pair<std::string, std::string>> env = {};  // of the workers
   std::string address =

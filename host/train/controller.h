@@ -40,7 +40,7 @@ struct ControllerContext {
   ScriptCalls& calls;
   int functions_fd;
   int engine_fd;
-  JobNodes* nodes;  // the other hosts, where an engine has allotted several; else null
+  JobNodes* nodes;  // the other hosts, where a launcher has allotted several; else null
 };
 
 class Controller : public AttemptDelegate,

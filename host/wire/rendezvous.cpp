@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kNonceDigits = 16;
 
-// A job's id as a file's name: engines put slashes and colons into them.
+// A job's id as a file's name: launchers put slashes and colons into them.
 std::string file_name(const std::string& job_id) {
   std::string out = job_id;
   for (char& c : out) {

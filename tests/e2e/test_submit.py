@@ -1,4 +1,4 @@
-"""`rtrain submit`: what it writes for each engine, and how it hands it over. The engines' programs are stand-ins."""
+"""`rtrain submit`: what it writes for each launcher, and how it hands it over. The launchers' programs are stand-ins."""
 
 import json
 import os
@@ -311,7 +311,7 @@ def test_a_program_that_refuses_has_its_words_shown(site):
 
 
 @pytest.mark.parametrize("args, text", [
-    (["slrum", "train.lua"], "unknown engine 'slrum': did you mean 'slurm'?"),
+    (["slrum", "train.lua"], "unknown launcher 'slrum': did you mean 'slurm'?"),
     (["slurm", "train.lua", "--ndoes", "2"], "unknown option '--ndoes': did you mean '--nodes'?"),
     (["slurm", "train.lua", "--nodes", "0"], "--nodes"),
     (["slurm", "train.lua", "--image", "i"], "submit slurm: --image has no effect there"),
@@ -337,9 +337,9 @@ def test_wrong_values_are_refused(site, args, text):
     assert result.returncode == 3 and text in result.stderr, result.stderr
 
 
-def test_help_names_every_engine(site):
+def test_help_names_every_launcher(site):
     text = site("submit", "--help").stdout
-    assert "slurm, k8s, ray, mpi, or a site's launcher: FILE.lua" in text and "--dry-run" in text
+    assert "slurm, k8s, ray, mpi, or a site's own: FILE.lua" in text and "--dry-run" in text
 
 
 def test_scripts_are_ones_of_their_language():

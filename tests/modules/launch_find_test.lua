@@ -1,5 +1,5 @@
--- rtrain.launch.find: which engine started a process, and what its variables say. The variables are those that the
--- engines were seen to set: Slurm 22.05, Open MPI 4.1.4 and 5.0.11, MPICH 4.0.2; those of the others are from their
+-- rtrain.launch.find: which launcher started a process, and what its variables say. The variables are those that the
+-- launchers were seen to set: Slurm 22.05, Open MPI 4.1.4 and 5.0.11, MPICH 4.0.2; those of the others are from their
 -- documents.
 
 local lu = require 'luaunit'
@@ -87,7 +87,7 @@ local RAY = {
 
 TestEngines = {}
 
--- What was found of each engine's variables, and of changes in them.
+-- What was found of each launcher's variables, and of changes in them.
 local CASES = {
   {'torchrun on two hosts', TORCHRUN, {engine = 'torchrun', num_nodes = 2, node_rank = 1, rank = 3, world_size = 4,
     local_rank = 1, tasks_on_node = 2, is_rank = true, restart_count = 2, is_batch = false,

@@ -1,5 +1,5 @@
 // host/train/resources/resources.h: what a run computes with: cores and devices of this machine, or
-// the hosts that an engine allotted.
+// the hosts that a launcher allotted.
 //
 // Belongs to the control thread.
 #pragma once

@@ -3,7 +3,7 @@
 local errors = require 'base.errors'
 local schema = require 'rtrain.config.schema'
 
-local CLUSTER = 'this version trains on the hosts that an engine allots, and chooses none'
+local CLUSTER = 'this version trains on the hosts that a launcher allots, and chooses none'
 local WORKERS = "expected a number, a range such as {1, 4} or 'auto'"
 
 -- {min, max}, also written {min = …, max = …}.

@@ -1,4 +1,4 @@
--- rtrain/launch/allocation.lua: what an engine allotted to this job, and which part of it this process is.
+-- rtrain/launch/allocation.lua: what a launcher allotted to this job, and which part of it this process is.
 
 local errors = require 'base.errors'
 local Facts = require 'rtrain.launch.facts'
@@ -8,28 +8,28 @@ local allocation = {}
 
 local FIRST_PORT, NUM_PORTS = 20000, 40000
 
----Where this process is among those that an engine has started. Fields are nil where the engine does not tell them.
+---Where this process is among those that a launcher has started. Fields are nil where it does not tell them.
 ---@class Allocation
 ---@field engine string 'slurm', 'openmpi', … or 'local'; of a site's launcher its own name
----@field rule string why this engine: the variables that decided
+---@field rule string why this launcher: the variables that decided
 ---@field num_nodes? integer hosts of the job. nil: the agents of all hosts are there when their tasks_on_node sum to world_size
 ---@field node_rank? integer number of this host, from 0. nil: hosts are numbered by their lowest rank
----@field hosts? string[] names in the engine's order; they need not resolve
----@field world_size? integer processes that the engine started, on all hosts
+---@field hosts? string[] names in the launcher's order; they need not resolve
+---@field world_size? integer processes that the launcher started, on all hosts
 ---@field rank? integer number of this process among them
----@field tasks_on_node integer processes that the engine started on this host; 1 is a node agent
+---@field tasks_on_node integer processes that the launcher started on this host; 1 is a node agent
 ---@field local_rank integer number of this process among those
 ---@field is_rank boolean each process is a rank of the run; false: one process a host, which starts its workers
----@field workers_per_node? integer workers that the engine wants on each host (PET_NPROC_PER_NODE)
----@field job_id? string the engine's name of the job
+---@field workers_per_node? integer workers that the launcher wants on each host (PET_NPROC_PER_NODE)
+---@field job_id? string the launcher's name of the job
 ---@field step_id? string what distinguishes several starts in one job
 ---@field group? string job and step: a name that only the processes of this start share
----@field restart_count? integer how often the engine has started this job again; nil where it does not tell
+---@field restart_count? integer how often the launcher has started this job again; nil where it does not tell
 ---@field is_batch boolean a scheduler runs the job: the run is named after it, and a restart goes on with it
----@field master? {addr: string, port?: integer} where the engine says that node 0 is
+---@field master? {addr: string, port?: integer} where the launcher says that node 0 is
 ---@field port integer where node 0 listens
----@field cores? integer cores that the engine allotted on this host: they are not leased again
----@field devices? string[] entries of CUDA_VISIBLE_DEVICES that the engine allotted, likewise
+---@field cores? integer cores that the launcher allotted on this host: they are not leased again
+---@field devices? string[] entries of CUDA_VISIBLE_DEVICES that the launcher allotted, likewise
 ---@field origins table<string, string> field → 'VARIABLE=value'
 ---@field warnings string[]
 

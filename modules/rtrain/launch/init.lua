@@ -1,20 +1,21 @@
 -- rtrain/launch/init.lua: who started this process, and what it was allotted.
 --
--- An engine (Slurm, mpirun, Kubernetes, …) leaves variables in the processes that it starts. Each file of `engines/`
--- knows those of one: a table with
+-- A launcher (Slurm, mpirun, Kubernetes, …) leaves variables in the processes that it starts. Each file of `engines/`
+-- knows those of one. (The folder and the key `engine` of `rtrain env --json` have their name from before: elsewhere the
+-- engine is the library that calls LibTorch.) It is a table with
 --
 --   name        what --launcher and `rtrain env` call it
---   detect      (getenv, facts) → whether the variables are the engine's
+--   detect      (getenv, facts) → whether the variables are the launcher's
 --   allocation  (getenv, facts): states in `facts` (rtrain.launch.facts) what they say
 --
--- and, where `rtrain submit` knows the engine,
+-- and, where `rtrain submit` knows the launcher,
 --
 --   render          (spec) → the text that starts a script on several hosts
---   submit          (spec, text): hands it to the engine's program; returns the words of one that runs in the foreground
+--   submit          (spec, text): hands it to the launcher's program; returns the words of one that runs in the foreground
 --   submit_options  the options of `rtrain submit` that have an effect
 --   has_own_files   the script is not a file of this host
 --
--- A site's launcher is a Lua file that returns such a table. It is asked before the engines here.
+-- A site's launcher is a Lua file that returns such a table. It is asked before those here.
 
 local allocation = require 'rtrain.launch.allocation'
 local errors = require 'base.errors'
@@ -47,7 +48,7 @@ local function parent_of_this()
   return tonumber(pid)
 end
 
----The engine of that name.
+---The launcher of that name.
 ---@param name string
 ---@return table launcher
 ---Errors: 'config' for a name that there is not.
@@ -61,11 +62,11 @@ function launch.engine(name)
     errors.suggestion(name, names)))
 end
 
--- The launcher that was named: an engine by its name, a site's by its file if that detects its engine here. Else nil.
+-- The launcher that was named: one of these by its name, a site's by its file if that detects itself here. Else nil.
 local function named_launcher(name, origin, getenv, facts)
   if not site.is_file(name) then return launch.engine(name), origin end
   local launcher = site.load(name)
-  if launcher.detect(getenv, facts) then return launcher, ('%s, which detects its engine'):format(origin) end
+  if launcher.detect(getenv, facts) then return launcher, ('%s, which detects itself'):format(origin) end
 end
 
 local function detected_launcher(getenv, facts)
@@ -74,9 +75,9 @@ local function detected_launcher(getenv, facts)
   end
 end
 
----What the engine that started this process allotted to it. Reads what it is given and nothing else, but for a site's file.
+---What the launcher that started this process allotted to it. Reads what it is given and nothing else, but for a site's file.
 ---@param getenv? fun(name: string): string? os.getenv
----@param options? {launcher?: string, parent?: fun(): integer} launcher: --launcher, an engine's name or a Lua file; without it
+---@param options? {launcher?: string, parent?: fun(): integer} launcher: --launcher, a name or a Lua file; without it
 ---  $RTRAIN_LAUNCHER counts. parent: the process that started this one
 ---@return Allocation
 ---Errors: 'config' for values that make no sense, with variable and value, and for a launcher that there is not.
@@ -108,7 +109,7 @@ local function text_of(value)
   return table.concat(value, ' ')
 end
 
--- A line for each field that the engine's variables say something about.
+-- A line for each field that the launcher's variables say something about.
 local function lines_of(found)
   local lines = {('%s: %s'):format(found.engine, found.rule)}
   for _, field in ipairs(found.engine == 'local' and {} or Facts.FIELDS) do

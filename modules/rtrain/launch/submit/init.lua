@@ -1,6 +1,6 @@
--- rtrain/launch/submit/init.lua: `rtrain submit`: writes what starts a script on the hosts of an engine, and hands it over.
+-- rtrain/launch/submit/init.lua: `rtrain submit`: writes what starts a script on the hosts of a launcher, and hands it over.
 --
--- An engine's `render(spec)` gives the text, its `submit(spec, text)` runs the engine's own program. Both get a Spec.
+-- A launcher's `render(spec)` gives the text, its `submit(spec, text)` runs the launcher's own program. Both get a Spec.
 
 local errors = require 'base.errors'
 local launch = require 'rtrain.launch'
@@ -29,7 +29,7 @@ local NAMES = {'slurm', 'k8s', 'mpi', 'ray'}
 ---@field name? string the run's name
 ---@field job_name string the run's name, else the script's
 ---@field storage? string
----@field option string[] more options of the engine's program
+---@field option string[] more options of the launcher's program
 ---@field partition? string
 ---@field image? string
 ---@field namespace? string
@@ -50,7 +50,7 @@ local function launcher_of(name)
     return launcher
   end
   if ENGINES[name] == nil then
-    errors.raise('usage', ("submit: unknown engine '%s'%s; a site's launcher is a file: FILE.lua"):format(name,
+    errors.raise('usage', ("submit: unknown launcher '%s'%s; a site's own is a file: FILE.lua"):format(name,
       errors.suggestion(name, NAMES)))
   end
   return launch.engine(ENGINES[name])
@@ -118,7 +118,7 @@ end
 ---Runs the command.
 ---@param request {engine: string, file: string, args: string[], program: string, dry_run: boolean, options: table}
 ---@return string[]? words the program that this process is to become, where the job runs in the foreground
----Errors: 'usage', 'config' for wrong options, 'environment' where the engine's program is missing or refuses the job.
+---Errors: 'usage', 'config' for wrong options, 'environment' where the launcher's program is missing or refuses the job.
 function submit.run(request)
   local launcher = launcher_of(request.engine)
   check(launcher, request)

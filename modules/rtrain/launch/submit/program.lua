@@ -1,4 +1,4 @@
--- rtrain/launch/submit/program.lua: an engine's own program (sbatch, kubectl), run with a deadline.
+-- rtrain/launch/submit/program.lua: a launcher's own program (sbatch, kubectl), run with a deadline.
 
 local errors = require 'base.errors'
 local shell = require 'rtrain.launch.submit.shell'

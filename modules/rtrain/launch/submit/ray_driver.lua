@@ -43,7 +43,7 @@ READY_S = 600  # how long nodes may take to be free, or to be added
 
 @ray.remote(max_restarts=0, max_concurrency=4)
 class Node:
-    """One bundle. Its process is what the engine has started there."""
+    """One bundle. Its process is what the launcher has started there."""
 
     def __init__(self):
         self.process = None

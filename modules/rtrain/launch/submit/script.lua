@@ -1,4 +1,4 @@
--- rtrain/launch/submit/script.lua: what the shell scripts of several engines have in common.
+-- rtrain/launch/submit/script.lua: what the shell scripts of several launchers have in common.
 
 local script = {}
 
