@@ -1,4 +1,4 @@
-// host/engine/operators/fast/fast_op.h: what the typed paths are made of.
+// host/engine/operators/fast/fast_op.h: what the fast paths are made of.
 //
 // A path takes the plain forms of its operator's arguments (positions, at most one keyword), makes
 // LibTorch's typed call and pushes the results; for all else it gives kNotHere, with the stack as
