@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "host/base/clock.h"
 #include "host/base/codec.h"
 #include "host/base/text.h"
 #include "host/loop/build_id.h"
@@ -15,6 +16,10 @@ namespace {
 
 constexpr std::chrono::seconds kLook{1};
 constexpr std::chrono::seconds kLeaveTime{5};
+// Above that many frames a second they are taken together, once in that time.
+constexpr double kCrowd = 4000;
+constexpr double kCountS = 0.1;
+constexpr std::chrono::milliseconds kCrowdWait{1};
 
 std::unique_ptr<JobNodes>& slot() {
   static std::unique_ptr<JobNodes> nodes;
@@ -108,7 +113,10 @@ class JobNodes::Host : public LinkDelegate {
   Link link_;
 };
 
-JobNodes::JobNodes(const JobSpec& spec) : spec_(spec), audience_(std::make_shared<Audience>()) {
+JobNodes::JobNodes(const JobSpec& spec)
+    : spec_(spec),
+      audience_(std::make_shared<Audience>()),
+      turn_end_(std::make_unique<TurnEnd>(loop_, [this] { pass_on(); })) {
   auto given = take_secret_from_environment();
   const Secret secret = given ? *given : Secret::generate();
   server_ = std::make_unique<WireServer>(loop_, server_options(spec, secret, !given), *this);
@@ -130,6 +138,7 @@ JobNodes::~JobNodes() {
   run_on_loop([this] {
     hosts_.clear();
     timer_.reset();
+    turn_end_.reset();
     server_.reset();
     loop_.stop();
   });
@@ -152,6 +161,7 @@ std::string JobNodes::address() const {
 
 void JobNodes::attach(Loop& loop, JobNodesDelegate& delegate) {
   run_on_loop([&] {
+    pass_on();  // to whoever has detached: nobody
     {
       const std::lock_guard lock(audience_->mutex);
       audience_->loop = &loop;
@@ -170,10 +180,32 @@ void JobNodes::detach() {
 }
 
 void JobNodes::tell(std::function<void(JobNodesDelegate&)> what) {
+  told_.push_back(std::move(what));
+  turn_end_->ask();
+}
+
+// At thousands of frames a second most of the time goes into waking up for each of them.
+void JobNodes::slow_down() {
+  num_told_ += told_.size();
+  const double now_s = monotonic_s();
+  if (now_s - counted_since_s_ >= kCountS) {
+    is_crowded_ = static_cast<double>(num_told_) > kCrowd * (now_s - counted_since_s_);
+    num_told_ = 0;
+    counted_since_s_ = now_s;
+  }
+  if (is_crowded_) std::this_thread::sleep_for(kCrowdWait);
+}
+
+// All of a turn together, for the same reason.
+void JobNodes::pass_on() {
+  slow_down();
   const std::lock_guard lock(audience_->mutex);
+  auto told = std::exchange(told_, {});
   if (audience_->loop == nullptr) return;
-  audience_->loop->post([audience = audience_, what = std::move(what)] {
-    if (audience->delegate != nullptr) what(*audience->delegate);
+  audience_->loop->post([audience = audience_, told = std::move(told)] {
+    for (const auto& what : told) {
+      if (audience->delegate != nullptr) what(*audience->delegate);
+    }
   });
 }
 

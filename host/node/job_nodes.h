@@ -18,6 +18,7 @@
 
 #include "host/loop/loop.h"
 #include "host/loop/timer.h"
+#include "host/loop/turn_end.h"
 #include "host/node/job_spec.h"
 #include "host/node/messages.h"
 #include "host/wire/rendezvous.h"
@@ -68,6 +69,8 @@ class JobNodes : public WireServerDelegate {
   Admission on_hello(const WirePeer& peer, const LinkHello& hello) override;
   void on_refused(const std::string& text) override;
   void tell(std::function<void(JobNodesDelegate&)> what);
+  void pass_on();
+  void slow_down();
   void look();
   void set_address(const std::string& address);
   void on_dismissed();
@@ -76,6 +79,11 @@ class JobNodes : public WireServerDelegate {
   JobSpec spec_;
   Loop loop_;
   std::shared_ptr<Audience> audience_;
+  std::vector<std::function<void(JobNodesDelegate&)>> told_;  // in this turn of the loop
+  std::unique_ptr<TurnEnd> turn_end_;
+  double counted_since_s_ = 0;
+  size_t num_told_ = 0;  // since then
+  bool is_crowded_ = false;
   mutable std::mutex address_mutex_;
   std::string address_;
   std::unique_ptr<Rendezvous> rendezvous_;

@@ -40,14 +40,15 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
                    [this](int rank, auto message) { send(rank, std::move(message)); }),
       collectives_(std::in_place, run_.loop, num_workers, run_.spec.collectives, *this),
       graceful_shutdown_(run_.loop, num_workers, *this),
-      roster_(run_.io, number, num_workers),
+      roster_(run_.loop, run_.io, number, num_workers),
       output_(context.writer, run_.events, number, num_workers),
       workers_(static_cast<size_t>(num_workers)),
       kill_notice_(run_.loop, [this] { name_survivors(); }),
       nodes_(context.resources.nodes(node_order(), *this)) {}
 
-void Attempt::on_report(const Report& report) {
-  context_.writer.add({number_, report.index, report.rank, report.time_ms, report.metrics});
+void Attempt::on_report(Report report) {
+  context_.writer.add(
+      {number_, report.index, report.rank, report.time_ms, std::move(report.metrics)});
 }
 
 void Attempt::on_reports_complete(std::vector<Report> reports) {
@@ -87,12 +88,9 @@ void Attempt::on_spawned(int rank, const SpawnedWorker& worker) {
     run_.events.record(
         "info", cat("rank ", rank, ": cuda:", gpu.number, " is ", gpu.name, " (", gpu.uuid, ")"));
   }
-  const NodeGroup::Member& member = nodes_.of(rank);
-  if (rank == member.first_rank + member.num_workers - 1) roster_.write();
 }
 
 void Attempt::on_spawn_failed(int rank, const Error& error, bool is_transient) {
-  roster_.write();
   delegate_.feed(event::SpawnFailed{error, rank, is_transient});
 }
 
@@ -183,6 +181,7 @@ void Attempt::ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) {
 
 std::string Attempt::close() {
   kill_notice_.stop();
+  roster_.write();
   for (const auto& member : nodes_.members()) member.node->close();
   collectives_.reset();
   graceful_shutdown_.close();

@@ -119,7 +119,7 @@ class Attempt : public CollectiveServiceDelegate,
   void on_device_fault(const DeviceFault& fault) override;
 
   void warn(const std::string& text) override { run_.events.notice("warning", text); }
-  void on_report(const Report& report) override;
+  void on_report(Report report) override;
   void on_reports_complete(std::vector<Report> reports) override;
   size_t unwritten_bytes() const override;
   uint64_t copied_bytes() const override { return nodes_.copied_bytes(); }

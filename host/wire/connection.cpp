@@ -119,12 +119,14 @@ void Connection::read() {
     if (n <= 0) return end({.text = reason_of(n == 0 ? 0 : errno)});
     done += static_cast<size_t>(n);
     heard_at_s_ = boot_s();
+    const bool is_all = static_cast<size_t>(n) < buffer.size();
     try {
       read_frames({buffer.data(), static_cast<size_t>(n)});
     } catch (const Error& e) {
       if (e.code() != Code::kArgument) throw;
       end({.kind = ConnectionEnd::Kind::kBadFrame, .text = e.message()});
     }
+    if (is_all) return;  // the loop asks again when there is more
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 // What has come is acknowledged when that much of it has, or after that time.
 constexpr size_t kBytesAnAck = size_t{256} << 10;
 constexpr uint64_t kFramesAnAck = 64;
-constexpr std::chrono::milliseconds kAckDelay{20};
+constexpr std::chrono::milliseconds kAckDelay{100};
 // Small frames are encrypted together up to that size.
 constexpr size_t kBatchBytes = size_t{16} << 10;
 
@@ -60,6 +60,8 @@ void Link::finish(std::chrono::milliseconds timeout, OnFinished done) {
   on_finished_ = std::move(done);
   finish_timer_.emplace(loop_, [this] { complete_finish(); });
   finish_timer_->start(closed_ ? std::chrono::milliseconds(0) : timeout);
+  // Answered with what has arrived.
+  if (is_connected() && !queue_.is_empty()) control(WireType::kPing, boot_ns());
   turn_end_.ask();
 }
 

@@ -110,7 +110,7 @@ class ScaleTest : public ::testing::Test {
   }
   // What the run has to say meanwhile.
   void drain() {
-    while (const auto event = run_->next_event(0.001)) {
+    while (const auto event = run_->next_event(0.02)) {
       if ((*event)["type"] == Value("attempt_failed")) ++num_failures_;
     }
   }

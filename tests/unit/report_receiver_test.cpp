@@ -26,7 +26,7 @@ class FakeDelegate : public ReportReceiverDelegate {
     sent.push_back({rank, to_value(std::move(message))});
   }
   void warn(const std::string& text) override { warnings.push_back(text); }
-  void on_report(const Report& report) override {
+  void on_report(Report report) override {
     received.push_back(cat(report.index, " of rank ", report.rank));
   }
   void on_reports_complete(std::vector<Report> reports) override {

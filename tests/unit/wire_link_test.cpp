@@ -105,7 +105,7 @@ TEST_F(LinkTest, FinishNeedsNoAnswerWhenAllIsAcknowledged) {
   connect();
   near().send("one");
   run_until(loop_, [this] { return far_record().frames.size() == 1; });
-  run_for(loop_, std::chrono::milliseconds(50));  // for the acknowledgement
+  run_for(loop_, std::chrono::milliseconds(200));  // for the acknowledgement
   server_.refusal = "it is over";
   far().close();
   std::optional<uint64_t> left;
@@ -126,7 +126,7 @@ TEST_F(LinkTest, ANewProcessAtTheOtherEndIsNoticedAndGetsWhatTheOldOneDidNot) {
   connect();
   far().send("for the old one");
   run_until(loop_, [this] { return client_->record.frames.size() == 1; });
-  run_for(loop_, std::chrono::milliseconds(50));  // for the acknowledgement
+  run_for(loop_, std::chrono::milliseconds(200));  // for the acknowledgement
   client_->client.close();
   run_until(loop_, [this] { return !far().is_connected(); });
   far().send("for any");
@@ -138,7 +138,7 @@ TEST_F(LinkTest, ANewProcessAtTheOtherEndIsNoticedAndGetsWhatTheOldOneDidNot) {
   run_until(loop_, [this] { return client_->record.frames == Frames{"for any"}; });
 
   // The same the other way round.
-  run_for(loop_, std::chrono::milliseconds(50));
+  run_for(loop_, std::chrono::milliseconds(200));
   server_.links.clear();
   near().send("for any server");
   run_until(loop_, [this] { return client_->record.num_connected == 2; });

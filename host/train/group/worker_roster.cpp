@@ -1,5 +1,7 @@
 #include "host/train/group/worker_roster.h"
 
+#include <utility>
+
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -15,8 +17,17 @@ std::string device_text(const std::vector<int>& gpus) {
 
 }  // namespace
 
-WorkerRoster::WorkerRoster(IoCalls& io, int attempt, int num_workers)
-    : io_(io), attempt_(attempt), workers_(static_cast<size_t>(num_workers)) {}
+WorkerRoster::WorkerRoster(Loop& loop, IoCalls& io, int attempt, int num_workers)
+    : io_(io),
+      attempt_(attempt),
+      workers_(static_cast<size_t>(num_workers)),
+      turn_end_(loop, [this] { write(); }) {}
+
+WorkerRow& WorkerRoster::change(int rank) {
+  changed_.insert(rank);
+  turn_end_.ask();
+  return *at(rank).row;
+}
 
 void WorkerRoster::add(int rank, const std::string& host, const SpawnedWorker& worker) {
   std::vector<int> gpus;
@@ -27,34 +38,29 @@ void WorkerRoster::add(int rank, const std::string& host, const SpawnedWorker& w
                            .device = device_text(gpus),
                            .exit_code = {},
                            .signal = {}};
+  change(rank);
 }
 
-void WorkerRoster::set_pid(int rank, int pid) {
-  at(rank).row->pid = pid;
-  write();
-}
+void WorkerRoster::set_pid(int rank, int pid) { change(rank).pid = pid; }
 
 void WorkerRoster::set_gpus(int rank, const std::vector<int>& gpus) {
-  at(rank).row->device = device_text(gpus);
-  write();
+  change(rank).device = device_text(gpus);
 }
 
 void WorkerRoster::set_gone(int rank, const WorkerEnd& end) {
-  WorkerRow& row = *at(rank).row;
+  WorkerRow& row = change(rank);
   if (end.status.signal != 0) {
     row.signal = end.status.signal;
   } else if (end.is_child && end.status.is_known) {
     row.exit_code = end.status.exit_code;
   }
   at(rank).is_gone = true;
-  write();
 }
 
 void WorkerRoster::write() {
+  if (changed_.empty()) return;
   std::vector<WorkerRow> rows;
-  for (const Worker& worker : workers_) {
-    if (worker.row) rows.push_back(*worker.row);
-  }
+  for (const int rank : std::exchange(changed_, {})) rows.push_back(*at(rank).row);
   io_.write([attempt = attempt_, rows = std::move(rows)](RunRecord& record) {
     record.set_workers(attempt, rows);
   });

@@ -1,13 +1,16 @@
 // host/train/group/worker_roster.h: the workers of one attempt as the store knows them: who ran
 // where, and how each ended.
 //
-// Belongs to the control thread. What changes is written at once, but for add().
+// Belongs to the control thread. What changes is written at the end of the loop's turn, together:
+// many ranks may end at once.
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "host/loop/turn_end.h"
 #include "host/node/node.h"
 #include "host/train/io_calls.h"
 
@@ -15,7 +18,7 @@ namespace rtrain {
 
 class WorkerRoster {
  public:
-  WorkerRoster(IoCalls& io, int attempt, int num_workers);
+  WorkerRoster(Loop& loop, IoCalls& io, int attempt, int num_workers);
 
   // The rank has been started on that host.
   void add(int rank, const std::string& host, const SpawnedWorker& worker);
@@ -28,6 +31,7 @@ class WorkerRoster {
   // 0 where it is not known.
   int pid(int rank) const { return at(rank).row ? at(rank).row->pid : 0; }
   int size() const { return static_cast<int>(workers_.size()); }
+  // What has changed, now: later work on the io thread finds it written.
   void write();
 
  private:
@@ -37,10 +41,13 @@ class WorkerRoster {
   };
   const Worker& at(int rank) const { return workers_.at(static_cast<size_t>(rank)); }
   Worker& at(int rank) { return workers_.at(static_cast<size_t>(rank)); }
+  WorkerRow& change(int rank);
 
   IoCalls& io_;
   int attempt_;
   std::vector<Worker> workers_;  // by rank
+  std::set<int> changed_;        // ranks whose rows are not written
+  TurnEnd turn_end_;
 };
 
 }  // namespace rtrain

@@ -26,6 +26,7 @@ ReportCollector::ReportCollector(int world_size, int64_t first_index, double not
     : first_index_(first_index),
       notice_s_(notice_s),
       counts_(static_cast<size_t>(world_size)),
+      num_least_(counts_.size()),
       returned_(static_cast<size_t>(world_size)),
       sites_(static_cast<size_t>(world_size)) {}
 
@@ -41,18 +42,31 @@ void ReportCollector::check_index(const Report& report) const {
   }
 }
 
+// A report costs no look at all ranks: there may be a thousand of both.
+void ReportCollector::count(size_t rank) {
+  if (counts_[rank]++ != least_count_ || --num_least_ > 0) return;
+  least_count_ = *std::min_element(counts_.begin(), counts_.end());
+  num_least_ = static_cast<size_t>(std::count(counts_.begin(), counts_.end(), least_count_));
+}
+
 ReportCollector::Progress ReportCollector::add(Report report) {
   check_index(report);
   const auto rank = static_cast<size_t>(report.rank);
-  ++counts_[rank];
+  count(rank);
   if (!report.call_site.empty()) sites_[rank] = report.call_site;
   report.has_checkpoint = report.upload != Upload::kNone;
-  Pending& pending = pending_[report.index];
-  pending.reports.resize(counts_.size());
+  const auto [found, is_new] = pending_.try_emplace(report.index);
+  Pending& pending = found->second;
+  if (is_new) {
+    pending.reports.resize(counts_.size());
+    pending.num_missing = counts_.size();
+  }
+  --pending.num_missing;
   if (report.has_checkpoint) uploads_.insert(report.index);
+  const bool may_name = rank == 0 || report.asks_name;
   pending.reports[rank] = std::move(report);
   Progress progress;
-  add_names(pending, progress);
+  if (may_name) add_names(pending, progress);
   add_seals(pending, progress);
   take_complete(progress);
   return progress;
@@ -102,8 +116,9 @@ void ReportCollector::add_names(Pending& pending, Progress& progress) const {
 
 // Not before all ranks have made the report: until then one of them may still be writing there.
 void ReportCollector::add_seals(Pending& pending, Progress& progress) const {
+  if (pending.num_missing > 0) return;
   for (const auto& report : pending.reports) {
-    if (!report || report->upload == Upload::kRunning) return;
+    if (report->upload == Upload::kRunning) return;
   }
   std::map<std::string, int> owners;
   for (auto& report : pending.reports) {
@@ -117,10 +132,9 @@ void ReportCollector::add_seals(Pending& pending, Progress& progress) const {
 void ReportCollector::take_complete(Progress& progress) {
   while (!pending_.empty()) {
     auto& [index, pending] = *pending_.begin();
+    if (pending.num_missing > 0) return;
     for (const auto& report : pending.reports) {
-      if (!report || report->upload == Upload::kRunning || report->upload == Upload::kInFolder) {
-        return;
-      }
+      if (report->upload == Upload::kRunning || report->upload == Upload::kInFolder) return;
     }
     std::vector<Report> out;
     for (auto& report : pending.reports) {
@@ -228,10 +242,6 @@ std::optional<double> ReportCollector::next_due() const {
     }
   }
   return out;
-}
-
-int64_t ReportCollector::least() const {
-  return first_index_ + *std::min_element(counts_.begin(), counts_.end());
 }
 
 int64_t ReportCollector::complete_below() const {

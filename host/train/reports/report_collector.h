@@ -96,7 +96,7 @@ class ReportCollector {
   std::optional<double> next_due() const;
 
   // All ranks have made the reports below this number.
-  int64_t least() const;
+  int64_t least() const { return first_index_ + least_count_; }
   // Reports that some rank has made and that are not complete.
   size_t num_pending() const { return pending_.size(); }
 
@@ -112,9 +112,11 @@ class ReportCollector {
  private:
   struct Pending {
     std::vector<std::optional<Report>> reports;
+    size_t num_missing = 0;  // of the ranks' reports
     std::optional<double> notice_due_s;
   };
   void check_index(const Report& report) const;
+  void count(size_t rank);
   void add_names(Pending& pending, Progress& progress) const;
   void add_seals(Pending& pending, Progress& progress) const;
   void take_complete(Progress& progress);
@@ -126,6 +128,8 @@ class ReportCollector {
   int64_t first_index_;
   double notice_s_;
   std::vector<int64_t> counts_;
+  int64_t least_count_ = 0;  // the lowest of them
+  size_t num_least_;         // ranks that have it
   std::vector<bool> returned_;
   std::vector<std::string> sites_;  // of each rank's last report
   std::map<int64_t, Pending> pending_;

@@ -40,9 +40,9 @@ void ReportReceiver::on_report(int rank, message::Report sent) {
   report.call_site = std::move(sent.call_site);
   report.deadline_s = monotonic_s() + options_.timeout_s;
   if (sent.asks_progress) flow_.want(report.index + 1);
-  const Report row = report;
+  Report row = report;
   auto progress = collector_.add(std::move(report));
-  delegate_.on_report(row);
+  delegate_.on_report(std::move(row));
   answer(std::move(progress));
 }
 
@@ -90,10 +90,11 @@ void ReportReceiver::answer(ReportCollector::Progress progress) {
 
 // Waits that cannot come true any more end in their error.
 void ReportReceiver::look_at_clock() {
+  const auto due = collector_.next_due();
+  if (!due) return timer_.stop();  // nobody waits
   const double now = monotonic_s();
   const uint64_t copied = delegate_.copied_bytes();
-  const auto due = collector_.next_due();
-  if (std::exchange(copied_bytes_, copied) != copied || (due && stood_still(*due, now))) {
+  if (std::exchange(copied_bytes_, copied) != copied || stood_still(*due, now)) {
     collector_.postpone(now + options_.timeout_s);
   }
   for (const auto& stuck : collector_.take_stuck(now)) {

@@ -25,7 +25,7 @@ class ReportReceiverDelegate {
   virtual void send(int rank, message::ToWorker message) = 0;
   virtual void warn(const std::string& text) = 0;
   // One rank's report, to be written.
-  virtual void on_report(const Report& report) = 0;
+  virtual void on_report(Report report) = 0;
   // All ranks' reports of one number.
   virtual void on_reports_complete(std::vector<Report> reports) = 0;
   // That were received and are not written yet.
