@@ -34,9 +34,11 @@ int start(lua_State* L) {
 
 int request_stop(lua_State* L) {
   const std::string_view name = luaL_checkstring(L, 2);
-  for (const auto kind : {StopKind::kPredicate, StopKind::kInterrupt, StopKind::kOperator}) {
+  const std::string by = luaL_optstring(L, 3, "");
+  for (const auto kind :
+       {StopKind::kPredicate, StopKind::kInterrupt, StopKind::kOperator, StopKind::kTerminate}) {
     if (stop_name(kind) != name) continue;
-    check<Run>(L, 1)->request_stop(kind);
+    check<Run>(L, 1)->request_stop(kind, by);
     return 0;
   }
   throw Error(Code::kArgument, cat("request_stop: unknown kind '", name, "'"));

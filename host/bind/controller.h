@@ -6,7 +6,8 @@
 //   run:next_event(timeout_s) → event or nil; the last one has type "finished"
 //   run:answer(id, value), run:answer_error(id, error)
 //                                answer the event {type = "call", id, name, argument}
-//   run:request_stop(kind)       ends in order: "predicate", "interrupt", "operator"
+//   run:request_stop(kind, by)   ends in order: "predicate", "interrupt", "operator", "terminate";
+//                                `by`: who or what asks, for people; nil: the kind says it
 //   run:add_event(attempt, level, text)
 //                                a line in the run's record
 //   run:close()                  stops what still runs

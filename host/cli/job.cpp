@@ -16,9 +16,9 @@
 namespace rtrain {
 namespace {
 
-// An engine ends all processes of a job when the first one has ended (srun -K): the code with which
-// the others are about to end is settled by then. Unlike SIG_IGN it is not inherited by a program
-// that is started.
+// A launcher ends all processes of a job when the first one has ended (srun -K): the code with
+// which the others are about to end is settled by then. Unlike SIG_IGN it is not inherited by a
+// program that is started.
 void ignore_stop_signals() {
   for (const int number : kStopSignals) std::signal(number, [](int) {});
 }

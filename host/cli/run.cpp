@@ -13,6 +13,7 @@
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
 #include "host/cli/job.h"
+#include "host/cli/requeue.h"
 #include "host/cli/script_arguments.h"
 #include "host/lua/convert.h"
 #include "host/lua/state.h"
@@ -112,6 +113,8 @@ void run_script(const RunOptions& options, const std::vector<std::string>& comma
     begin_job(*job);
     set_flag(state, "has_agents");
   }
+  // Before the agents end: their launcher may end a job whose processes end.
+  requeue_when_preempted(find_requeue_command(state, options.launcher));
   run_file(state, options.file, unmarked(options.args));
   if (has_trained(state) || options.quiet) return;
   std::cerr << "rtrain: " << options.file

@@ -86,10 +86,10 @@ void Run::answer_error(int64_t id, const Error& error) {
   if (parts_) parts_->calls.answer_error(id, error);
 }
 
-void Run::request_stop(StopKind kind) {
+void Run::request_stop(StopKind kind, const std::string& by) {
   Parts& p = parts();
-  p.loop.post([&p, kind] {
-    if (p.controller != nullptr) p.controller->request_stop(kind);
+  p.loop.post([&p, kind, by] {
+    if (p.controller != nullptr) p.controller->request_stop(kind, by);
   });
 }
 

@@ -31,8 +31,8 @@ class Run {
   // happens when nobody waits for it any more.
   void answer(int64_t id, Value value);
   void answer_error(int64_t id, const Error& error);
-  // Asks the run to end in order.
-  void request_stop(StopKind kind);
+  // Asks the run to end in order. `by`: who or what asks, for people.
+  void request_stop(StopKind kind, const std::string& by = {});
   // Writes a line into the run's record; also when it has not begun or has ended.
   void add_event(int64_t attempt, std::string level, std::string text);
   void close();

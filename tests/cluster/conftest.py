@@ -64,6 +64,31 @@ class Job:
             process.kill()
 
 
+class SlurmUser:
+    """Somebody who is logged in on the first host of a Slurm."""
+
+    def __init__(self, rtrain, slurm):
+        self.rtrain, self.slurm = rtrain, slurm
+
+    def start(self, *command):
+        """With the variables of rtrain.env."""
+        env = {**self.rtrain.env, **self.slurm.env}
+        return _e2e.Running(self.slurm.hosts[0].command(*command, folder=self.rtrain.folder), self.rtrain.folder, env)
+
+    def __call__(self, *command, timeout=120):
+        return self.start(*command).wait(timeout)
+
+    def srun(self, *args):
+        """`srun rtrain …` on both hosts."""
+        return self.start("srun", "-K", "-N2", "--ntasks-per-node=1", "--cpus-per-task=2", _e2e.RTRAIN, *args)
+
+    def command(self, *args):
+        """What an rtrain command prints there."""
+        result = self(_e2e.RTRAIN, *args)
+        assert result.returncode == 0, (args, result.stdout, result.stderr)
+        return result.stdout
+
+
 @pytest.fixture
 def hosts(tmp_path):
     reason = hosts_module.missing()
@@ -101,3 +126,8 @@ def slurm(rtrain):
         yield slurm_module.Slurm(rtrain.folder / "slurm", made)
     finally:
         made.end()
+
+
+@pytest.fixture
+def user(rtrain, slurm):
+    return SlurmUser(rtrain, slurm)

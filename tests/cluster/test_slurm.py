@@ -1,63 +1,41 @@
 """Runs in jobs of a real Slurm of two nodes (slurm.py): what srun and sbatch start, and the commands for a live run."""
 
-import hashlib
 import json
 import os
 import re
 
 import pytest
-from conftest import RTRAIN, Running, wait_until
-from test_examples import example, with_images
+from conftest import wait_until
+from fashion_mnist import FashionMnist
 from test_nodes import script
 
-
-class User:
-    """Somebody who is logged in on n0."""
-
-    def __init__(self, rtrain, slurm):
-        self.rtrain, self.slurm = rtrain, slurm
-
-    def start(self, *command):
-        """On n0, with the variables of rtrain.env."""
-        env = {**self.rtrain.env, **self.slurm.env}
-        return Running(self.slurm.hosts[0].command(*command, folder=self.rtrain.folder), self.rtrain.folder, env)
-
-    def __call__(self, *command, timeout=120):
-        return self.start(*command).wait(timeout)
-
-    def srun(self, *args):
-        """`srun rtrain …` on both nodes."""
-        return self.start("srun", "-K", "-N2", "--ntasks-per-node=1", "--cpus-per-task=2", RTRAIN, *args)
-
-    def command(self, *args):
-        """What an rtrain command on n0 prints."""
-        result = self(RTRAIN, *args)
-        assert result.returncode == 0, (args, result.stdout, result.stderr)
-        return result.stdout
-
-
-@pytest.fixture
-def user(rtrain, slurm):
-    return User(rtrain, slurm)
-
-
-def parameters(rtrain, run):
-    """A hash of the newest checkpoint's file, which is the same where every bit of the state is."""
-    newest = [each for each in rtrain.json("checkpoints", run) if each["latest"]][0]
-    return hashlib.sha256((rtrain.run_folder(run) / "checkpoints" / newest["name"] / "model.pt").read_bytes()).hexdigest()
+# Checkpoints until the file `go` is there. All ranks end after the same report.
+SAVING = """
+    local function is_over()
+      local seen = torch.tensor{files.exists 'go' and 1 or 0}
+      torch.distributed.all_reduce(seen, 'max')
+      return seen:item() == 1
+    end
+    local step, checkpoint = 0, train.get_checkpoint()
+    if checkpoint then
+      checkpoint:with_directory(function(dir) step = dofile(dir .. '/step.lua') end)
+    end
+    while not is_over() do
+      step = step + 1
+      train.tempdir(function(dir)
+        local file = assert(io.open(dir .. '/step.lua', 'w'))
+        file:write('return ' .. step)
+        file:close()
+        train.report({step = step}, {checkpoint = train.Checkpoint.from_directory(dir)})
+      end)
+      os.execute('sleep 0.02')
+    end
+"""
 
 
 def test_fashion_mnist_has_the_parameters_of_one_machine(user, rtrain):
-    with_images(rtrain, 512, 200)
-    args = ["run", example("fashion_mnist"), "-n", "4", "--set", "batch_size=16", "--set", "epochs=2"]
-    result = user.srun(*args, "--name", "two").wait()
-    assert result.returncode == 0, result.stderr
-    assert re.fullmatch(r"test accuracy [01]\.\d{4}\n", result.stdout), "the script's own output, once"
-    assert [worker["host"] for worker in rtrain.json("show", "two")["attempts"][0]["workers"]] == ["n0", "n0", "n1", "n1"]
-    alone = user(RTRAIN, *args, "--name", "one", "--oversubscribe")
-    assert alone.returncode == 0, alone.stderr
-    assert parameters(rtrain, "two") == parameters(rtrain, "one")
-    assert rtrain.reports("two") == rtrain.reports("one")
+    images = FashionMnist(rtrain)
+    images.check(user.srun(*images.run("two")).wait())
 
 
 @pytest.mark.parametrize("text, code", [("os.exit(7)", 7), ("error('before fit')", 1)])
@@ -89,3 +67,81 @@ def test_commands_for_a_live_run(user, rtrain):
     result = running.wait()
     assert result.returncode == 130, result.stderr
     assert rtrain.json("show", "nodes")["status"] == "ABORTED"
+
+
+def unnamed(path):
+    """The text of the script; its run is named after the job."""
+    return path.read_text().replace("name = 'nodes', ", "")
+
+
+def submitted(user, path, *args):
+    """The number of a job that `rtrain submit` has made of the script."""
+    text = user.command("submit", "slurm", path, "--nodes", "2", "--cpus-per-task", "2", *args)
+    return re.match(r"submitted job (\d+)\n", text).group(1)
+
+
+def wait_for_job(user, job):
+    """Until it has ended; its state then, and its output."""
+    state = wait_until(lambda: re.fullmatch("COMPLETED|FAILED|CANCELLED|TIMEOUT", user.slurm.state(job)), message=f"the end of job {job}")
+    return state.group(), next(user.rtrain.folder.glob(f"*-{job}.out")).read_text()
+
+
+def test_a_job_is_submitted_and_finishes(user, rtrain):
+    job = submitted(user, rtrain.script(unnamed(script(rtrain, "train.report{rank = context:get_world_rank()}"))))
+    state, output = wait_for_job(user, job)
+    assert state == "COMPLETED", output
+    run = rtrain.json("show", f"train-{job}")
+    assert (run["status"], len(run["attempts"][0]["workers"])) == ("FINISHED", 4)
+    assert not list((rtrain.folder / ".local").rglob(f"*/{job}*")), "the key is removed"
+
+
+@pytest.fixture
+def saving_job(user, rtrain):
+    """A job that saves checkpoints."""
+    return SavingJob(user, rtrain)
+
+
+class SavingJob:
+    def __init__(self, user, rtrain):
+        self.user, self.rtrain = user, rtrain
+        self.path = rtrain.script(unnamed(script(rtrain, SAVING)))
+
+    def submit(self, *args):
+        self.job = submitted(self.user, self.path, *args)
+        self.name = f"train-{self.job}"
+        wait_until(lambda: len(self.rtrain.query("SELECT 1 FROM reports WHERE rank = 3 LIMIT 3")) == 3, message="reports")
+        self.run_id = self.show()["run_id"]
+
+    def show(self):
+        return self.rtrain.json("show", self.name)
+
+    def finish(self, timeout_s=60):
+        """Waits until Slurm has started the job again. Returns why its first attempt ended; the second goes on with the run."""
+        wait_until(lambda: len(self.show()["attempts"]) == 2, timeout_s, "the second attempt")
+        (self.rtrain.folder / "go").touch()
+        state, output = wait_for_job(self.user, self.job)
+        assert state == "COMPLETED", output
+        run = self.show()
+        assert (run["run_id"], run["status"]) == (self.run_id, "FINISHED")
+        steps = [row["step"] for row in self.rtrain.reports(self.name)]
+        assert steps == list(range(1, len(steps) + 1)), "no step twice, none left out"
+        first, second = run["attempts"]
+        assert second["status"] == "FINISHED"
+        return first
+
+
+def test_a_job_that_is_asked_to_save_starts_again_and_goes_on(saving_job):
+    """scancel --signal=USR2 is what preemption with a grace time and --signal look like."""
+    saving_job.submit()
+    saving_job.user.slurm("scancel", "--signal=USR2", saving_job.job)
+    first = saving_job.finish()
+    assert (first["status"], first["error"]["message"]) == ("ABORTED", "terminated: SIGUSR2")
+
+
+def test_a_job_that_is_cancelled_saves_and_does_not_start_again(saving_job):
+    saving_job.submit()
+    saving_job.user.slurm("scancel", saving_job.job)
+    state, output = wait_for_job(saving_job.user, saving_job.job)
+    assert state == "CANCELLED", output
+    assert saving_job.show()["status"] == "PREEMPTED", output
+    assert "does not start again" not in output

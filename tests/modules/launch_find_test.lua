@@ -210,6 +210,15 @@ function TestEngines.test_each_value_has_its_origin()
   end
 end
 
+function TestEngines.test_a_job_of_slurm_knows_its_commands()
+  local found = find(SLURM)
+  lu.assertEquals(found.time_left_command, 'squeue -h -j 7 -O TimeLeft')
+  lu.assertEquals(found.requeue_command,
+    'if [ "$(squeue -h -j 7 -o %T)" = RUNNING ]; then scontrol requeue 7; fi')
+  lu.assertStrContains(find(with(SLURM, {SLURM_JOB_ID = "7; rm -rf ."})).time_left_command, "-j '7; rm -rf .' -O")
+  lu.assertNil(find(TORCHRUN).time_left_command)
+end
+
 function TestEngines.test_the_port_is_of_job_and_step()
   local port = find(SLURM).port
   lu.assertTrue(port >= 20000 and port < 60000)

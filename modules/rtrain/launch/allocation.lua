@@ -26,6 +26,8 @@ local FIRST_PORT, NUM_PORTS = 20000, 40000
 ---@field group? string job and step: a name that only the processes of this start share
 ---@field restart_count? integer how often the launcher has started this job again; nil where it does not tell
 ---@field is_batch boolean a scheduler runs the job: the run is named after it, and a restart goes on with it
+---@field time_left_command? string for a shell: prints how long the job may still run, as Slurm writes a time
+---@field requeue_command? string for a shell: starts the job again, when the run has ended with status 75 (preempted)
 ---@field master? {addr: string, port?: integer} where the launcher says that node 0 is
 ---@field port integer where node 0 listens
 ---@field cores? integer cores that the launcher allotted on this host: they are not leased again

@@ -11,7 +11,7 @@ local ordered = require 'base.ordered'
 -- The fields of an Allocation that a launcher may state.
 local FIELDS = {
   'num_nodes', 'node_rank', 'hosts', 'world_size', 'rank', 'tasks_on_node', 'local_rank', 'workers_per_node', 'job_id',
-  'step_id', 'restart_count', 'is_batch', 'master', 'port', 'cores', 'devices',
+  'step_id', 'restart_count', 'is_batch', 'master', 'port', 'cores', 'devices', 'time_left_command', 'requeue_command',
 }
 
 local LARGEST = 2 ^ 31 - 1

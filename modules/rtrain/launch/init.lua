@@ -132,6 +132,14 @@ function launch.job(launcher)
   }
 end
 
+---The command that starts the job of this process again, where it is this process that is to give it: of node 0.
+---@param launcher? string --launcher
+---@return string? command for a shell
+function launch.requeue_command(launcher)
+  local found = launch.find(os.getenv, {launcher = launcher})
+  if (found.rank or 0) == 0 and (found.node_rank or 0) == 0 then return found.requeue_command end
+end
+
 ---The allocation of this process for `rtrain env`.
 ---@param launcher? string --launcher
 ---@return table map engine, rule, the known fields, origins, warnings; {error = text} where the variables make no sense

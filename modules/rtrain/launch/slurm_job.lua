@@ -4,6 +4,8 @@
 -- bash`), so the name alone does not tell a shell from a step that was started in it. A shell that srun started has
 -- SLURM_PTY_PORT; a step started in it has that too, and a number above 0.
 
+local shell = require 'rtrain.launch.submit.shell'
+
 local slurm_job = {}
 
 local FIRST_SPECIAL_STEP = 4294967280  -- from here on: the batch script's, salloc's shell, …
@@ -34,7 +36,16 @@ function slurm_job.is_task(facts)
   return facts:has('SLURM_JOB_ID', 'SLURM_STEP_ID') and not slurm_job.is_shell(facts) and not slurm_job.is_of_mpirun(facts)
 end
 
----States the job's name and restarts. A shell for a person is not a job that a scheduler runs.
+-- A job that Slurm is ending, such as one that was cancelled, is not put back into the queue.
+local function state_commands(facts)
+  local job, origin = shell.word(facts.values.job_id), facts.origins.job_id
+  facts:set('time_left_command', ('squeue -h -j %s -O TimeLeft'):format(job), origin)
+  facts:set('requeue_command', ('if [ "$(squeue -h -j %s -o %%T)" = RUNNING ]; then scontrol requeue %s; fi'):format(job, job),
+    origin)
+end
+
+---States the job's name and restarts, and the commands that ask for its time and start it again. A shell for a person is not a
+---job that a scheduler runs.
 ---@param facts Facts
 function slurm_job.state(facts)
   if not facts:has 'SLURM_JOB_ID' or slurm_job.is_shell(facts) or not facts:has 'SLURM_PROCID' then return end
@@ -43,6 +54,7 @@ function slurm_job.state(facts)
     facts:set('restart_count', 0, 'SLURM_RESTART_COUNT is not set')
   end
   facts:set('is_batch', true, facts:shown 'SLURM_JOB_ID')
+  state_commands(facts)
 end
 
 ---Warns where this process is in a job of Slurm, but not one of a step's: it trains on this host alone.

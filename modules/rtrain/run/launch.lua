@@ -18,6 +18,7 @@ local run_name = require 'rtrain.run.name'
 local session = require 'rtrain.worker.session'
 local storage = require 'rtrain.run.storage'
 local StopCondition = require 'rtrain.run.stop_condition'
+local TimeLimit = require 'rtrain.run.time_limit'
 local TrainRunContext = require 'rtrain.run_context'
 local Watch = require 'rtrain.run.watch'
 local worker_env = require 'rtrain.config.worker_env'
@@ -115,6 +116,7 @@ local function job_of(trainer, flags)
     is_local = is_local,
     place = place,
     launcher_warnings = allocation.warnings,
+    time_left_command = allocation.time_left_command,
     gpus = place and scaling.use_gpu and places.gpus(place.rank) or nil,
     fit = local_fits,
     torch_config = trainer.torch_config,
@@ -201,6 +203,18 @@ local function display_of(job, spec, flags)
   })
 end
 
+-- The scheduler's signal before the limit, where one was asked for (sbatch --signal), may come first.
+local function time_limit_of(job, run, display)
+  if job.time_left_command == nil then return nil end
+  return TimeLimit(job.time_left_command, {
+    grace_s = job.run_config.failure_config.preemption_grace_s,
+    on_near = function(left_s)
+      run:request_stop('terminate', ("the job's time limit, in %.0f s"):format(math.max(left_s, 0)))
+    end,
+    on_problem = function(text) display:notice(text) end,
+  })
+end
+
 -- Carries the run out and returns its Result.
 local function carry_out(run, job, watch, callbacks)
   callbacks:before_run(TrainRunContext(run:run_id(), job))
@@ -230,6 +244,7 @@ function launch.fit(trainer)
   for _, text in ipairs(warnings) do display:notice(text) end
   local run = require('rtrain._controller').open(spec)
   if job.how_tensors_travel then display:notice(job.how_tensors_travel, 'info') end
+  local time_limit = time_limit_of(job, run, display)
   local watch
   local callbacks = Callbacks(list, function(text)
     display:notice(text)
@@ -240,10 +255,12 @@ function launch.fit(trainer)
     callbacks = callbacks,
     serve = function(fd, pump) require('rtrain.run.local_worker').serve(fd, job, pump) end,
     stop = job.run_config.stop and StopCondition(job.run_config.stop),
+    time_limit = time_limit,
   })
   storage.answer(watch.calls, job.run_config.storage_filesystem)
   local ok, result = xpcall(carry_out, errors.wrap, run, job, watch, callbacks)
   run:close()
+  if time_limit then time_limit:close() end
   if not ok then
     display:clear()
     error(result, 0)

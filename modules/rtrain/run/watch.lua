@@ -10,11 +10,12 @@ local TICK_S = 0.2
 local Watch = class('Watch')
 
 ---@param run table of rtrain._controller
----@param parts {display: Display, callbacks: table, stop: table?, serve: fun(fd: integer, pump: function)}
----  `stop` is a rtrain.run.stop_condition, `serve` runs the train function in local mode
+---@param parts {display: Display, callbacks: table, stop: table?, time_limit: TimeLimit?, serve: function}
+---  `stop` is a rtrain.run.stop_condition, `serve(fd, pump)` runs the train function in local mode
 function Watch:init(run, parts)
   self._serve_attempt = parts.serve
   self._run, self._display, self._callbacks, self._stop = run, parts.display, parts.callbacks, parts.stop
+  self._time_limit = parts.time_limit
   self.attempt = 0
   ---What the controller may ask by name.
   self.calls = ScriptCalls()
@@ -32,6 +33,7 @@ end
 function Watch:_take_all()
   for event in function() return self._run:next_event(0) end do self:take(event) end
   self._display:tick()
+  if self._time_limit then self._time_limit:tick() end
 end
 
 -- Local mode: the train function runs between two events, and in between it the events are taken.
@@ -65,6 +67,7 @@ function Watch:wait()
   while not self.finished do
     local event = self._run:next_event(TICK_S)
     if event then self:take(event) else self._display:tick() end
+    if self._time_limit then self._time_limit:tick() end
   end
   return self.finished
 end

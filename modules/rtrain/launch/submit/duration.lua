@@ -10,22 +10,30 @@ local FORMS = {
 }
 
 ---@param text string '30' (minutes), '1:00:00', '2-12'
----@return integer seconds
----Errors: 'config' for another form, and for no time at all.
+---@return integer? seconds nil for another form
 ---
 ---```lua
 ---local duration = require 'rtrain.launch.submit.duration'
----assert(duration.seconds '1:30:00' == 5400 and duration.seconds '2-12' == 216000)
+---assert(duration.parse '1:30:00' == 5400 and duration.parse '2-12' == 216000 and duration.parse 'UNLIMITED' == nil)
 ---```
-function duration.seconds(text)
+function duration.parse(text)
   for _, form in ipairs(FORMS) do
     local parts = {text:match(form[1])}
     if #parts > 0 then
       local seconds = 0
       for i, part in ipairs(parts) do seconds = seconds + tonumber(part) * form[i + 1] end
-      if seconds > 0 then return seconds end
+      return seconds
     end
   end
+end
+
+---The value of --time.
+---@param text string as for `parse`
+---@return integer seconds
+---Errors: 'config' for another form, and for no time at all.
+function duration.seconds(text)
+  local seconds = duration.parse(text)
+  if seconds and seconds > 0 then return seconds end
   errors.raise('config', ("--time %s: expected minutes, H:M:S or D-H:M:S, as in 30, 1:00:00 or 2-12:00:00"):format(text))
 end
 

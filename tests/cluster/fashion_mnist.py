@@ -1,0 +1,36 @@
+"""examples/fashion_mnist.lua with four ranks on few images: on two hosts, then on one machine."""
+
+import hashlib
+import re
+
+from test_examples import example, with_images
+
+
+class FashionMnist:
+    def __init__(self, rtrain):
+        self.rtrain = with_images(rtrain, 512, 200)
+
+    def run(self, name):
+        """The words of `rtrain run …`, without rtrain."""
+        return ["run", example("fashion_mnist"), *self.options(), "--name", name]
+
+    def options(self):
+        return ["-n", "4", "--set", "batch_size=16", "--set", "epochs=2"]
+
+    def check(self, result):
+        """The run `two`, which has ended so, had its workers on n0 and n1, and every bit of its state is that of one machine."""
+        rtrain = self.rtrain
+        assert result.returncode == 0, result.stderr
+        assert re.fullmatch(r"test accuracy [01]\.\d{4}\n", result.stdout), "the script's own output, once"
+        assert [worker["host"] for worker in rtrain.json("show", "two")["attempts"][0]["workers"]] == ["n0", "n0", "n1", "n1"]
+        rtrain.env.pop("RTRAIN_RUNTIME_DIR")
+        alone = rtrain(*self.run("one"), "--oversubscribe")
+        assert alone.returncode == 0, alone.stderr
+        assert self._state("two") == self._state("one")
+        assert rtrain.reports("two") == rtrain.reports("one")
+
+    def _state(self, run):
+        """A hash of the newest checkpoint's file."""
+        newest = [each for each in self.rtrain.json("checkpoints", run) if each["latest"]][0]
+        path = self.rtrain.run_folder(run) / "checkpoints" / newest["name"] / "model.pt"
+        return hashlib.sha256(path.read_bytes()).hexdigest()
