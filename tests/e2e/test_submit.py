@@ -68,7 +68,7 @@ def test_the_examples_are_what_submit_writes(site, file, command):
 
 
 def test_every_example_is_in_the_list():
-    listed = {file for file, _ in ROWS} | {"README.md", "pbs.lua"}
+    listed = {file for file, _ in ROWS} | {"README.md", "pbs.lua", "skypilot.yaml"}
     assert listed == {path.name for path in EXAMPLES.iterdir()} and len(ROWS) == 5
 
 

@@ -1,0 +1,98 @@
+"""Runs that Open MPI starts on two hosts, and processes with the variables of SkyPilot."""
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import textwrap
+
+import pytest
+from conftest import RTRAIN, SOURCE, Running, wait_until
+from fashion_mnist import FashionMnist
+from test_nodes import script
+
+SKYPILOT = SOURCE / "examples" / "cluster" / "skypilot.yaml"
+
+
+@pytest.fixture
+def shell(rtrain, hosts):
+    """shell(command, …, host=0): a process on that host, which finds rtrain on its PATH."""
+    folder = rtrain.folder / "bin"
+    folder.mkdir()
+    (folder / "rtrain").symlink_to(RTRAIN)
+    rtrain.env.update(PATH=f"{folder}:/usr/bin:/bin", RTRAIN_RUNTIME_DIR="/srv/disk/runtime")
+
+    def start(*command, host=0, **env):
+        return Running(hosts[host].command(*command, folder=rtrain.folder), rtrain.folder, {**rtrain.env, **env})
+
+    return start
+
+
+# Open MPI
+
+
+@pytest.fixture
+def mpi(rtrain, hosts, shell):
+    """`shell`, where mpirun reaches the hosts with a program of the test in place of ssh."""
+    if shutil.which("orted") is None:
+        pytest.skip("Open MPI is not installed (scripts/setup installs Debian's)")
+    # As with ssh: little of the environment, and no folder.
+    names = ("HOME", "PATH", "RTRAIN_RUNTIME_DIR", "RTRAIN_STORAGE", "RTRAIN_DATA", "OMP_NUM_THREADS", "TMPDIR", "LUA_PATH")
+    lines = [f"{host.name}) exec {shlex.join(host.command('env', '-i'))} {passed(names)} /bin/sh -c \"$*\" ;;" for host in hosts.hosts]
+    agent = rtrain.folder / "bin" / "remote"
+    agent.write_text("\n".join([
+        "#!/bin/bash", "while [[ $1 == -* ]]; do shift; done", "host=$1", "shift", "case $host in", *lines, "esac"]) + "\n")
+    agent.chmod(0o755)
+    rtrain.env.update(OMPI_MCA_plm_rsh_agent=str(agent), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    return shell
+
+
+def passed(names):
+    return " ".join(f'{name}="${name}"' for name in names)
+
+
+MPIRUN = ["mpirun", "-N", "1", "--host", "n0,n1", "--bind-to", "none", "rtrain"]
+
+
+def test_mpirun_has_the_parameters_of_one_machine(rtrain, mpi):
+    images = FashionMnist(rtrain)
+    images.check(mpi(*MPIRUN, *images.run("two")).wait())
+
+
+def test_mpirun_ends_with_the_code_of_the_script(rtrain, mpi):
+    result = mpi(*MPIRUN, "run", rtrain.script("os.exit(7)")).wait()
+    assert result.returncode == 7, result.stderr
+
+
+def test_what_submit_writes_for_mpirun_trains_and_saves_on_request(rtrain, mpi):
+    body = """
+    repeat
+      train.tempdir(function(dir)
+        train.report({host = context:get_node_rank()}, {checkpoint = train.Checkpoint.from_directory(dir)})
+      end)
+      os.execute('sleep 0.02')
+    until train.stop_requested()
+"""
+    running = mpi("rtrain", "submit", "mpi", script(rtrain, body), "--nodes", "2", "--hosts", "n0,n1")
+    wait_until(lambda: rtrain.query("SELECT 1 FROM reports WHERE rank = 3 LIMIT 1"), message="a report of rank 3")
+    running.send(signal.SIGTERM)
+    result = running.wait()
+    assert result.returncode == 75, result.stderr
+    assert rtrain.json("show", "nodes")["status"] == "PREEMPTED"
+
+
+# SkyPilot
+
+
+def test_the_task_of_skypilot_is_one_run(rtrain, shell):
+    text = SKYPILOT.read_text()
+    nodes = int(re.search(r"^num_nodes: (\d+)$", text, re.MULTILINE).group(1))
+    command = textwrap.dedent(text.split("run: |\n")[1]).replace("/results", str(rtrain.storage))
+    script(rtrain, "train.report{node = context:get_node_rank()}")
+    variables = {"SKYPILOT_NODE_IPS": "10.77.0.10\n10.77.0.11", "SKYPILOT_NUM_NODES": str(nodes), "SKYPILOT_NUM_GPUS_PER_NODE": "0",
+                 "SKYPILOT_TASK_ID": "sky-managed-2026-11-23-02-00-00-000000_train_1-0", "RTRAIN_SECRET": os.urandom(32).hex()}
+    running = [shell("bash", "-c", command, host=node, **variables, SKYPILOT_NODE_RANK=str(node)) for node in range(nodes)]
+    for result in [process.wait() for process in running]:
+        assert result.returncode == 0, result.stderr
+    assert [worker["host"] for worker in rtrain.json("show", "nodes")["attempts"][0]["workers"]] == ["n0", "n0", "n1", "n1"]
