@@ -28,11 +28,11 @@ _jobs = itertools.count(os.getpid() * 100)
 class Job:
     """`rtrain run` on these hosts of the job, with the variables that Slurm leaves in the tasks of a step."""
 
-    def __init__(self, rtrain, hosts, *args, nodes=(0, 1)):
+    def __init__(self, rtrain, hosts, *args, nodes=(0, 1), runtimes=None):
         self.rtrain, self.hosts, self.args = rtrain, hosts, args
         self.id = next(_jobs)
         self.rendezvous = rtrain.folder / f"rendezvous-{self.id}"
-        self.runtimes = {}
+        self.runtimes = dict(runtimes or {})  # runtime folders of hosts; others get one of their own
         self.processes = []
         for number in nodes:
             self.processes.append(self.start(number))
