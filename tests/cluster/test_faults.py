@@ -265,7 +265,8 @@ FAULTS = {
 }
 
 
-# fault: a worker, an agent or a controller is killed; a link is down; a host stands still, or comes back
+# fault: worker, agent or controller of several hosts killed
+# fault: link of a host down, host stands still, host comes back
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_faults_and_their_ends(rtrain, job, hosts, fault):
     workers, node_timeout, statuses, said, warned = FAULTS[fault]
@@ -406,7 +407,7 @@ class Disturber:
         return name
 
 
-# fault: any of these, one after the other
+# fault: random ones of several hosts, one after the other
 def test_after_random_faults_the_parameters_are_those_of_the_calm_run(rtrain, job, hosts):
     count = int(os.environ.get("RTRAIN_TEST_FAULTS", 4))
     seed = int(os.environ.get("RTRAIN_TEST_SEED", random.randrange(10**6)))
