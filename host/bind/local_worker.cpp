@@ -38,6 +38,8 @@ int open_job(lua_State* L) {
   JoinPlace place;
   place.socket = given["socket"].as_string();
   place.rank = static_cast<int>(given["rank"].as_int());
+  place.local_rank = static_cast<int>(given["local_rank"].as_int());
+  place.is_remote = given["is_remote"].as_bool();
   place.fit = given["fit"].as_int();
   place.timeout = std::chrono::ceil<std::chrono::milliseconds>(
       std::chrono::duration<double>(given["timeout_s"].as_float()));
@@ -52,8 +54,14 @@ int next_endpoint(lua_State* L) {
     return 1;
   }
   lua_pushnil(L);
-  push_value(L, to_value(next.ended));
-  return 2;
+  push_value(L, next.exit_code ? Value() : to_value(next.ended));
+  push_value(L, next.exit_code ? Value(*next.exit_code) : Value());
+  return 3;
+}
+
+int arm(lua_State* L) {
+  check<LocalWorker>(L, 1)->arm();
+  return 0;
 }
 
 int disarm(lua_State* L) {
@@ -91,7 +99,8 @@ int leave(lua_State* L) {
 int open_local(lua_State* L) {
   static constexpr std::array kFunctions = {method<&take_endpoint>("join"),
                                             method<&open_job>("job")};
-  static constexpr std::array kLocalWorkerMethods = {method<&disarm>("disarm"),
+  static constexpr std::array kLocalWorkerMethods = {method<&arm>("arm"),
+                                                     method<&disarm>("disarm"),
                                                      method<&pause_output>("pause_output"),
                                                      method<&resume_output>("resume_output"),
                                                      method<&finish>("finish"),

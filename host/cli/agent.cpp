@@ -22,6 +22,12 @@ namespace {
           "no launcher has allotted several hosts to this process: `rtrain env` shows which "
           "one was found; on one machine `rtrain run` is all there is to start");
     }
+    if (job->join) {
+      throw Error(
+          Code::kUsage,
+          "the launcher has started several processes on this host, each of which is a rank: "
+          "start `rtrain run`; the first of them is also the host's agent");
+    }
     code = run_agent(*job);
   }
   std::exit(code);

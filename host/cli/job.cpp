@@ -9,7 +9,8 @@
 #include "host/lua/convert.h"
 #include "host/lua/engine_loader.h"
 #include "host/lua/guard.h"
-#include "host/node/agent.h"
+#include "host/machine/job_end.h"
+#include "host/node/agent_thread.h"
 #include "host/node/allotted_places.h"
 #include "host/node/job_nodes.h"
 
@@ -43,16 +44,38 @@ int run_agent(const JobSpec& job) {
   return Agent(job, own_gpus(), engine_fd()).run();
 }
 
-// However it ends: at the end of main, by os.exit, or by exit() in a library.
+namespace {
+
+// What this process has its part in; it ends with the process.
+struct Part {
+  std::string socket;                  // of the ranks of this host; empty: they are started by us
+  std::unique_ptr<AgentThread> agent;  // else this is task 0
+};
+
+Part& part() {
+  static Part part;
+  return part;
+}
+
+void end_part(int code, void*) {
+  if (!part().socket.empty()) write_job_end(part().socket, code);
+  part().agent.reset();
+  if (job_nodes() != nullptr) job_nodes()->leave(code);
+  set_job_nodes(nullptr);
+}
+
+}  // namespace
+
 void begin_job(const JobSpec& job) {
-  set_job_nodes(std::make_unique<JobNodes>(job));
-  on_exit(
-      [](int code, void*) {
-        ignore_stop_signals();
-        if (job_nodes() != nullptr) job_nodes()->leave(code);
-        set_job_nodes(nullptr);
-      },
-      nullptr);
+  if (job.local_task > 0) return;
+  if (job.join) part().socket = job.join->socket;
+  if (job.task == 0) {
+    set_job_nodes(std::make_unique<JobNodes>(job));
+  } else {
+    part().agent = std::make_unique<AgentThread>(job);
+  }
+  // However it ends: at the end of main, by os.exit, or by exit() in a library.
+  on_exit(&end_part, nullptr);
 }
 
 }  // namespace rtrain

@@ -109,7 +109,7 @@ void run_script(const RunOptions& options, const std::vector<std::string>& comma
   lua_setfield(state, -2, "rtrain._flags");
   lua_pop(state, 1);
   if (const auto job = find_job(state, options.launcher)) {
-    if (job->node_rank > 0) std::exit(run_agent(*job));
+    if (job->task > 0 && !job->join) std::exit(run_agent(*job));
     begin_job(*job);
     set_flag(state, "has_agents");
   }

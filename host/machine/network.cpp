@@ -67,4 +67,10 @@ std::string interface_of(const std::string& address) {
   return "";
 }
 
+std::vector<std::pair<std::string, std::string>> interface_settings(const std::string& address) {
+  const std::string interface = address.empty() ? "" : interface_of(address);
+  if (interface.empty()) return {};
+  return {{"GLOO_SOCKET_IFNAME", interface}, {"NCCL_SOCKET_IFNAME", interface}};
+}
+
 }  // namespace rtrain

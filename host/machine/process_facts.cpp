@@ -16,7 +16,9 @@ ProcessFacts process_facts(int pid) {
   constexpr int kParent = 4;
   constexpr int kUserTicks = 14;
   constexpr int kKernelTicks = 15;
+  constexpr int kBegun = 22;
   constexpr int kExitCode = 52;
+  const auto ticks_a_second = static_cast<double>(sysconf(_SC_CLK_TCK));
   ProcessFacts out;
   std::ifstream file(cat("/proc/", pid, "/stat"));
   std::string text;
@@ -30,9 +32,10 @@ ProcessFacts process_facts(int pid) {
     if (number == kFirstField) out.state = field[0];
     if (number == kParent) out.parent = std::stoi(field);
     if (number == kUserTicks || number == kKernelTicks) ticks += std::stod(field);
+    if (number == kBegun) out.begun_s = std::stod(field) / ticks_a_second;
     if (number == kExitCode) out.exit_status = std::stoi(field);
   }
-  out.cpu_s = ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+  out.cpu_s = ticks / ticks_a_second;
   return out;
 }
 

@@ -6,9 +6,10 @@
 namespace rtrain {
 
 struct ProcessFacts {
-  char state = '?';  // 'R', 'S', 'D', 'T', 'Z', …; '?' when there is no such process
-  int parent = 0;    // 0 when it is not known
-  double cpu_s = 0;  // that it has had, in user code and in the kernel
+  char state = '?';    // 'R', 'S', 'D', 'T', 'Z', …; '?' when there is no such process
+  int parent = 0;      // 0 when it is not known
+  double cpu_s = 0;    // that it has had, in user code and in the kernel
+  double begun_s = 0;  // boot_s() when it was made
   std::optional<int> exit_status;  // as waitpid gives it, from the moment on that it is ending
 };
 

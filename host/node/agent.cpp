@@ -27,7 +27,8 @@ constexpr std::chrono::milliseconds kSpoolWait{20};
 constexpr double kJoinTimeoutS = 60;
 
 std::string about(const JobSpec& spec, size_t gpus) {
-  const message::AgentInfo info{.node = spec.node_rank,
+  const message::AgentInfo info{.node = spec.task,
+                                .tasks = spec.tasks_on_node(),
                                 .host = hostname(),
                                 .cores = spec.cores.value_or(available_cores()),
                                 .gpus = static_cast<int>(gpus),
@@ -40,8 +41,7 @@ std::string about(const JobSpec& spec, size_t gpus) {
 Agent::Agent(const JobSpec& spec, std::vector<WorkerGpu> gpus, int engine_fd)
     : spec_(spec),
       engine_fd_(engine_fd),
-      host_(loop_, {.functions_fd = -1, .engine_fd = engine_fd}, gpus,
-            [this](const message::FromNode& message) { send(to_value(message)); }),
+      host_(loop_, {}, gpus, [this](const message::FromNode& message) { send(to_value(message)); }),
       spool_(loop_),
       spool_wait_(loop_, [this] { send_spool(); }),
       join_timeout_s_(seconds_setting("RTRAIN_JOIN_TIMEOUT_S", kJoinTimeoutS)),
@@ -49,19 +49,29 @@ Agent::Agent(const JobSpec& spec, std::vector<WorkerGpu> gpus, int engine_fd)
       client_(loop_,
               {.find = finder(),
                .identity = {.role = "agent", .run_id = spec.id},
-               .link = cat("node-", spec.node_rank, "-", random_hex(8)),
+               .link = cat("node-", spec.task, "-", random_hex(8)),
                .about = about(spec, gpus.size()),
                .build = std::string(build_id()),
                .timeout = to_ms(join_timeout_s_)},
               *this) {
-  for (const int number : kStopSignals) {
-    signals_.push_back(
-        std::make_unique<Signal>(loop_, number, [this, number] { on_signal(number); }));
+  if (spec.join) {
+    joins_.emplace(loop_, *spec.join);
+  } else {
+    take_signals();
   }
+  host_.set_files(files());
 }
 
 Agent::~Agent() {
   if (functions_fd_ >= 0) ::close(functions_fd_);
+}
+
+// Ranks pass on theirs themselves.
+void Agent::take_signals() {
+  for (const int number : kStopSignals) {
+    signals_.push_back(
+        std::make_unique<Signal>(loop_, number, [this, number] { on_signal(number); }));
+  }
 }
 
 // With a secret of its own node 0 is where the engine says; else its file tells.
@@ -76,27 +86,44 @@ std::function<std::optional<WireContact>(std::string&)> Agent::finder() {
   return [this](std::string& why) { return rendezvous_->find(why); };
 }
 
-int Agent::run() {
+void Agent::serve() {
   lease_.start(kLook);
   loop_.run();
+}
+
+int Agent::run() {
+  serve();
   if (failure_) throw *failure_;
   return code_.value_or(0);
+}
+
+void Agent::leave() {
+  loop_.post([this] {
+    is_leaving_ = true;
+    Link& link = client_.link();
+    if (link.is_closed()) return loop_.stop();
+    if (!code_) link.finish(kFinishTime, [this](uint64_t) { loop_.stop(); });
+  });
 }
 
 const Routes<message::ToAgent, Agent> Agent::kRoutes{
     on<message::Functions>([](Agent& a, auto m) { a.on_functions(std::move(m)); }),
     on<message::CheckFolder>([](Agent& a, const auto& m) { a.check_folder(m); }),
+    on<message::BeginFit>([](Agent& a, const auto& m) { a.joins().begin(m.fit); }),
+    on<message::EndFit>([](Agent& a, const auto& m) { a.joins().end(m.ended); }),
     on<message::Leave>([](Agent& a, const auto& m) { a.end(m.code); }),
     on<message::NodeTimeout>([](Agent& a, const auto& m) { a.spec_.node_timeout_s = m.seconds; }),
     on<message::AskSpool>([](Agent& a, const auto& m) { a.on_ask_spool(m); }),
     on<message::ForgetSpool>([](Agent& a, const auto& m) { a.spool_.forget(m.below_attempt); }),
 };
 
-void Agent::on_frame(std::string_view payload) {
+void Agent::on_frame(std::string_view payload) try {
   Value message = decode(payload);
   const std::string type = message["type"].as_string();
   if (kRoutes.has(type)) return kRoutes.deliver(*this, std::move(message));
   host_.receive(std::move(message));
+} catch (const Error& e) {
+  fail(e);
 }
 
 void Agent::on_functions(message::Functions part) {
@@ -107,7 +134,12 @@ void Agent::on_functions(message::Functions part) {
       functions_fd_, sealed_file("rtrain-functions", functions_, "the train function"));
   if (before >= 0) ::close(before);
   functions_.clear();
-  host_.set_files({.functions_fd = functions_fd_, .engine_fd = engine_fd_});
+  host_.set_files(files());
+}
+
+JoinServer& Agent::joins() {
+  if (!joins_) throw Error(Code::kArgument, "no process joins this agent: it starts its workers");
+  return *joins_;
 }
 
 void Agent::check_folder(const message::CheckFolder& check) {
@@ -164,6 +196,7 @@ void Agent::look() {
       cat("the controller has not been heard of for ", spec_.node_timeout_s, " s (node_timeout_s)");
   host_.kill(why);
   if (!cut_off_at_s_) cut_off_at_s_ = boot_s();
+  if (joins_) return fail(Error(Code::kWorkerLost, why));
   if (boot_s() - *cut_off_at_s_ < join_timeout_s_) return;
   fail(Error(Code::kWorkerLost,
              cat(why, ", nor for another ", join_timeout_s_, " s (RTRAIN_JOIN_TIMEOUT_S)")));
@@ -179,13 +212,19 @@ void Agent::on_end(const LinkEnd& link_end) {
 void Agent::end(int code) {
   code_ = code;
   host_.kill("the job is over");
-  client_.link().finish(kFinishTime, [this](uint64_t) { loop_.stop(); });
+  if (joins_) joins_->close(message::JobOver{.code = code});
+  client_.link().finish(kFinishTime, [this](uint64_t) {
+    if (!joins_ || is_leaving_) loop_.stop();
+  });
 }
 
 void Agent::fail(const Error& error) {
+  if (failure_) return;
   failure_ = error;
   host_.kill(error.message());
-  loop_.stop();
+  client_.close();
+  if (!joins_) return loop_.stop();
+  joins_->close(message::Refused{.error = error});
 }
 
 }  // namespace rtrain

@@ -1,9 +1,13 @@
-// host/node/agent.h: this process as one of a job's other hosts: it starts and watches workers for
-// the controller on node 0, and ends when that says so.
+// host/node/agent.h: one of a job's other hosts: starts and watches workers for the controller on
+// node 0, and ends when that says so.
 //
 // It knows nothing of scripts and stores. Workers end with it, and when it has not heard of the
 // controller for the job's node_timeout_s. Then it waits for the controller as it did at first, and
 // brings what its workers had reported (host/node/host_spool.h).
+//
+// Where the launcher has started each rank it starts none: the processes of its host join it
+// (host/node/join_server.h). It serves them until the process that it is a thread of calls leave(),
+// and is over with them when it has not heard of the controller for so long.
 #pragma once
 
 #include <optional>
@@ -15,6 +19,7 @@
 #include "host/loop/timer.h"
 #include "host/node/host_spool.h"
 #include "host/node/job_spec.h"
+#include "host/node/join_server.h"
 #include "host/node/messages.h"
 #include "host/node/node_host.h"
 #include "host/wire/rendezvous.h"
@@ -35,6 +40,12 @@ class Agent : public LinkDelegate {
   // when the controller never came, Error(kWorkerLost) when it has gone.
   int run();
 
+  // With JobSpec.join: serves until leave(). The processes that have joined hear what run() would
+  // return or throw.
+  void serve();
+  // As soon as node 0 knows of it, after a few seconds at most. Any thread, once.
+  void leave();
+
   // Who receives what the controller says of the host as a whole.
   static const Routes<message::ToAgent, Agent> kRoutes;
 
@@ -53,13 +64,21 @@ class Agent : public LinkDelegate {
   void send_spool();
   void on_signal(int number);
   void send(const Value& message);
+  void take_signals();
+  NodeFiles files() {
+    return {.functions_fd = functions_fd_,
+            .engine_fd = engine_fd_,
+            .endpoints = joins_ ? &*joins_ : nullptr};
+  }
+  JoinServer& joins();
   void look();
   void end(int code);
   void fail(const Error& error);
 
   JobSpec spec_;
   Loop loop_;
-  std::string functions_;  // what has come of them
+  std::optional<JoinServer> joins_;  // with JobSpec.join
+  std::string functions_;            // what has come of them
   int functions_fd_ = -1;
   int engine_fd_;
   NodeHost host_;
@@ -73,6 +92,7 @@ class Agent : public LinkDelegate {
   Timer lease_;
   std::vector<std::unique_ptr<Signal>> signals_;
   bool is_stopping_ = false;  // a signal has come
+  bool is_leaving_ = false;
   WireClient client_;
 };
 

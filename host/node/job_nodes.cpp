@@ -64,6 +64,8 @@ class JobNodes::Host : public LinkDelegate {
   Link& link() { return link_; }
   const message::AgentInfo& info() const { return info_; }
   bool is_here() const { return is_here_; }
+  // It has heard of the end of the job, or is not there any more.
+  bool is_done() const { return !is_here_ || is_dismissed_; }
   void set_here() {
     is_here_ = true;
     if (owner_.leaving_) return dismiss(*owner_.leaving_);
@@ -72,12 +74,15 @@ class JobNodes::Host : public LinkDelegate {
   void lose(const std::string& reason) {
     if (!std::exchange(is_here_, false)) return;
     owner_.tell([node = info_.node, reason](JobNodesDelegate& d) { d.on_node_lost(node, reason); });
+    owner_.on_host_done();
   }
   void dismiss(int code) {
-    if (!is_here_ || is_dismissed_) return;
-    is_dismissed_ = true;
+    if (!is_here_ || std::exchange(is_leaving_, true)) return;
     link_.send(encode(to_value(message::Leave{.code = code})));
-    link_.finish(kLeaveTime, [this](uint64_t) { owner_.on_dismissed(); });
+    link_.finish(kLeaveTime, [this](uint64_t) {
+      is_dismissed_ = true;
+      owner_.on_host_done();
+    });
   }
   // Its agent ends the workers before the controller goes on without them. One that still lives
   // connects again, and begins again.
@@ -109,6 +114,7 @@ class JobNodes::Host : public LinkDelegate {
   JobNodes& owner_;
   message::AgentInfo info_;
   bool is_here_ = false;
+  bool is_leaving_ = false;
   bool is_dismissed_ = false;
   Link link_;
 };
@@ -220,26 +226,44 @@ void JobNodes::set_node_timeout(double seconds) {
   loop_.post([this, seconds] { spec_.node_timeout_s = seconds; });
 }
 
-// An agent that has not come yet may be on its way, and would wait for long.
 void JobNodes::leave(int code) {
-  loop_.post([this, code] {
+  std::future<void> all_done;
+  run_on_loop([&] {
+    all_done = all_done_.emplace().get_future();
     leaving_ = code;
     for (const auto& [node, host] : hosts_) host->dismiss(code);
+    on_host_done();
   });
-  dismissal_.wait_for(kLeaveTime);
+  all_done.wait_for(kLeaveTime);
 }
 
-void JobNodes::on_dismissed() {
-  if (++num_dismissed_ == spec_.num_nodes - 1) all_dismissed_.set_value();
+// An agent that has not come yet may be on its way, and would wait for long.
+void JobNodes::on_host_done() {
+  if (!all_done_) return;
+  int done = spec_.tasks_on_node();
+  for (const auto& [node, host] : hosts_) done += host->is_done() ? host->info().tasks : 0;
+  if (done < spec_.num_tasks) return;
+  all_done_->set_value();
+  all_done_.reset();
+}
+
+// Why that agent is none of this job's; empty: it may be.
+std::string JobNodes::refusal(const message::AgentInfo& info) const {
+  if (info.node < 1 || info.node >= spec_.num_tasks) {
+    return cat("host ", info.host, " says it is node ", info.node,
+               ": the other nodes of this job are 1 to ", spec_.num_tasks - 1);
+  }
+  int free = spec_.num_tasks - spec_.tasks_on_node();
+  for (const auto& [node, host] : hosts_) free -= node == info.node ? 0 : host->info().tasks;
+  if (info.tasks >= 1 && info.tasks <= free) return "";
+  return cat("host ", info.host, " says it has ", info.tasks, " of the ", spec_.num_tasks,
+             " processes of this job: the other hosts leave ", free);
 }
 
 Admission JobNodes::on_hello(const WirePeer& peer, const LinkHello& hello) {
   auto info = from_value<message::AgentInfo>(decode(hello.about));
   info.address = peer.address.host();
-  if (info.node < 1 || info.node >= spec_.num_nodes) {
-    return {.refusal = cat("host ", info.host, " says it is node ", info.node,
-                           ": the other nodes of this job are 1 to ", spec_.num_nodes - 1)};
-  }
+  if (std::string text = refusal(info); !text.empty()) return {.refusal = std::move(text)};
   auto& host = hosts_[info.node];
   if (host && host->link().name() == hello.link && host->is_here()) {
     return {.link = &host->link(), .refusal = {}};

@@ -47,9 +47,8 @@ class JobNodes : public WireServerDelegate {
   JobNodes(const JobNodes&) = delete;
   JobNodes& operator=(const JobNodes&) = delete;
 
-  int num_nodes() const { return spec_.num_nodes; }
-  // Their names in the engine's order; empty where it does not tell.
-  const std::vector<std::string>& host_names() const { return spec_.hosts; }
+  // What the launcher allotted. Its node_timeout_s is not looked at here.
+  const JobSpec& spec() const { return spec_; }
   // At which the other hosts reach this one; empty before the first of them has come.
   std::string address() const;
 
@@ -60,7 +59,8 @@ class JobNodes : public WireServerDelegate {
   void send(int node, const Value& message);
   // A host that has not been heard of for that long is lost; agents do the same with this one.
   void set_node_timeout(double seconds);
-  // Ends every agent with that code, and waits until they know, for a few seconds at most.
+  // Ends every agent with that code, and waits until all of them know or have ended, for a few
+  // seconds at most.
   void leave(int code);
 
  private:
@@ -71,9 +71,10 @@ class JobNodes : public WireServerDelegate {
   void tell(std::function<void(JobNodesDelegate&)> what);
   void pass_on();
   void slow_down();
+  std::string refusal(const message::AgentInfo& info) const;
   void look();
   void set_address(const std::string& address);
-  void on_dismissed();
+  void on_host_done();
   void run_on_loop(std::function<void()> task);
 
   JobSpec spec_;
@@ -90,9 +91,7 @@ class JobNodes : public WireServerDelegate {
   std::unique_ptr<WireServer> server_;
   std::map<int, std::unique_ptr<Host>> hosts_;  // by node
   std::optional<int> leaving_;                  // the code that agents end with
-  int num_dismissed_ = 0;
-  std::promise<void> all_dismissed_;
-  std::future<void> dismissal_ = all_dismissed_.get_future();
+  std::optional<std::promise<void>> all_done_;  // until it is kept
   std::unique_ptr<Timer> timer_;
   std::thread thread_;
 };

@@ -13,6 +13,7 @@ namespace rtrain {
 LocalNode::LocalNode(Loop& loop, const NodeOrder& order, const NodeFiles& files,
                      const WorkerPlaces& places, NodeDelegate& delegate)
     : order_(order),
+      endpoints_(files.endpoints),
       places_(places),
       delegate_(delegate),
       threads_(worker_threads(order.threads, order.env, order.num_workers)),
@@ -48,19 +49,26 @@ WorkerGroupOptions LocalNode::group_options(const NodeFiles& files,
 // Gloo and NCCL are bound to the interface that the hosts reach each other on, unless the user has
 // chosen another one.
 void LocalNode::add_interfaces(std::vector<std::pair<std::string, std::string>>& env) const {
-  const std::string interface = order_.address.empty() ? "" : interface_of(order_.address);
-  if (interface.empty()) return;
-  for (const char* name : {"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"}) {
-    const bool is_given =
-        std::any_of(env.begin(), env.end(), [&](const auto& each) { return each.first == name; });
-    if (!is_given && std::getenv(name) == nullptr) env.emplace_back(name, interface);
+  for (const auto& [name, interface] : interface_settings(order_.address)) {
+    const bool is_given = std::any_of(
+        env.begin(), env.end(), [&name = name](const auto& each) { return each.first == name; });
+    if (!is_given && std::getenv(name.c_str()) == nullptr) env.emplace_back(name, interface);
   }
 }
 
 void LocalNode::spawn() {
   const int end = order_.first_rank + order_.num_workers;
-  for (int rank = order_.first_rank; rank < end && spawn_next(rank);) ++rank;
+  int rank = order_.first_rank;
+  while (rank < end && spawn_next(rank)) ++rank;
   gpus_.start(std::move(rank_gpus_), order_.gpu_sample_s);
+  if (order_.local && rank == end) offer_endpoints();
+}
+
+// The first one may be a thread of this process, which has no time for anything else from then on.
+void LocalNode::offer_endpoints() {
+  for (int i = order_.num_workers - 1; i >= 0; --i) {
+    endpoints_->offer(i, group_.take_endpoint(order_.first_rank + i));
+  }
 }
 
 bool LocalNode::spawn_next(int rank) {
@@ -81,6 +89,16 @@ bool LocalNode::spawn_next(int rank) {
 
 void LocalNode::send(int rank, std::string_view frame) {
   if (is_started(rank)) group_.send(rank, frame);
+}
+
+void LocalNode::set_attached(int rank, int pid) {
+  if (order_.local) group_.set_pid(rank, pid);
+  deaths_.start(rank);
+}
+
+void LocalNode::kill() {
+  if (order_.local) endpoints_->withdraw();
+  group_.kill();
 }
 
 void LocalNode::hold_output(bool held) {

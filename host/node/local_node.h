@@ -10,29 +10,31 @@
 #include "host/node/death_watch.h"
 #include "host/node/gpu_monitor.h"
 #include "host/node/node.h"
+#include "host/node/worker_endpoints.h"
 #include "host/node/worker_group.h"
 #include "host/node/worker_place.h"
 
 namespace rtrain {
 
-// What the workers inherit.
+// What the workers of a node get.
 struct NodeFiles {
   int functions_fd = -1;  // the train function and its config, serialized
   int engine_fd = -1;
+  WorkerEndpoints* endpoints = nullptr;  // with NodeOrder.local: of workers that are there already
 };
 
 class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDelegate {
  public:
-  // `places` outlives it.
+  // `places` and files.endpoints outlive it.
   LocalNode(Loop& loop, const NodeOrder& order, const NodeFiles& files, const WorkerPlaces& places,
             NodeDelegate& delegate);
 
   void spawn() override;
   void send(int rank, std::string_view frame) override;
-  void set_attached(int rank) override { deaths_.start(rank); }
+  void set_attached(int rank, int pid) override;
   void drain() override { group_.drain(); }
   void hold_output(bool held) override;
-  void kill() override { group_.kill(); }
+  void kill() override;
   void close() override { gpus_.stop(); }
   RankFacts facts(int rank) const override;
   uint64_t copied_bytes() const override { return board_.copied_bytes(); }
@@ -40,9 +42,6 @@ class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDele
 
   // As WorkerGroup::refuse.
   void refuse(int rank, const std::string& reason) { group_.refuse(rank, reason); }
-  // With NodeOrder.local, as WorkerGroup has them.
-  int take_endpoint(int rank) { return group_.take_endpoint(rank); }
-  void set_pid(int rank, int pid) { group_.set_pid(rank, pid); }
 
  private:
   void on_frame(int rank, std::string frame) override;
@@ -56,8 +55,10 @@ class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDele
   WorkerGroupOptions group_options(const NodeFiles& files, const WorkerPlaces& places) const;
   void add_interfaces(std::vector<std::pair<std::string, std::string>>& env) const;
   bool spawn_next(int rank);
+  void offer_endpoints();
 
   NodeOrder order_;
+  WorkerEndpoints* endpoints_;
   const WorkerPlaces& places_;
   NodeDelegate& delegate_;
   int threads_;  // of each worker

@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "host/base/error.h"
+#include "host/loop/messages/join.h"
 #include "host/loop/messages/record.h"
 #include "host/node/node.h"
 
 namespace rtrain::message {
 
-// Start these workers.
+// Start these workers; with `local` they are there already.
 struct StartWorkers {
   static constexpr std::string_view kType = "start_workers";
   int attempt = 1;
@@ -28,6 +29,7 @@ struct StartWorkers {
   double gpu_sample_s = 5;
   List env = {};  // name and value in turn
   std::string address = {};
+  bool local = false;
 
   static constexpr std::tuple kFields{required("attempt", &StartWorkers::attempt),
                                       required("first_rank", &StartWorkers::first_rank),
@@ -36,7 +38,8 @@ struct StartWorkers {
                                       required("gpus_per_worker", &StartWorkers::gpus_per_worker),
                                       required("gpu_sample", &StartWorkers::gpu_sample_s),
                                       required("env", &StartWorkers::env),
-                                      required("address", &StartWorkers::address)};
+                                      required("address", &StartWorkers::address),
+                                      optional("local", &StartWorkers::local)};
 };
 
 struct ToRank {
@@ -50,14 +53,16 @@ struct ToRank {
                                       required("frame", &ToRank::frame)};
 };
 
-// The rank has taken its page.
+// The rank has said hello, as that process.
 struct Attached {
   static constexpr std::string_view kType = "attached";
   int attempt = 1;
   int rank = 0;
+  int pid = 0;
 
   static constexpr std::tuple kFields{required("attempt", &Attached::attempt),
-                                      required("rank", &Attached::rank)};
+                                      required("rank", &Attached::rank),
+                                      required("pid", &Attached::pid)};
 };
 
 struct HoldOutput {
@@ -152,6 +157,7 @@ struct Gone {
   int attempt = 1;
   int rank = 0;
   int pid = 0;
+  bool is_child = true;  // as WorkerEnd has it
   int exit_code = 0;
   int signal = 0;
   bool is_known = true;  // as ExitStatus has it
@@ -164,6 +170,7 @@ struct Gone {
       required("attempt", &Gone::attempt),
       required("rank", &Gone::rank),
       required("pid", &Gone::pid),
+      required("is_child", &Gone::is_child),
       required("exit_code", &Gone::exit_code),
       required("signal", &Gone::signal),
       required("is_known", &Gone::is_known),
@@ -212,7 +219,8 @@ using FromNode = std::variant<Spawned, SpawnFailed, FromRank, Printed, Dying, Go
 // What an agent says of its host as it comes.
 struct AgentInfo {
   static constexpr std::string_view kType = "agent";
-  int node = 1;  // its number in the job
+  int node = 1;   // its number: of its process among those that the launcher has started
+  int tasks = 1;  // processes that the launcher has started on its host
   std::string host;
   std::string address = {};  // at which the other hosts reach it
   int cores = 1;
@@ -220,9 +228,10 @@ struct AgentInfo {
   int64_t pid = 0;
 
   static constexpr std::tuple kFields{
-      required("node", &AgentInfo::node),       required("host", &AgentInfo::host),
-      optional("address", &AgentInfo::address), required("cores", &AgentInfo::cores),
-      required("gpus", &AgentInfo::gpus),       required("pid", &AgentInfo::pid)};
+      required("node", &AgentInfo::node),   required("tasks", &AgentInfo::tasks),
+      required("host", &AgentInfo::host),   optional("address", &AgentInfo::address),
+      required("cores", &AgentInfo::cores), required("gpus", &AgentInfo::gpus),
+      required("pid", &AgentInfo::pid)};
 };
 
 // A part of what the workers inherit, the serialized train function: `size` bytes in all.
@@ -245,6 +254,23 @@ struct CheckFolder {
 
   static constexpr std::tuple kFields{required("path", &CheckFolder::path),
                                       required("text", &CheckFolder::text)};
+};
+
+// The script's fit() of that number has begun on node 0: the processes of the agent's host can
+// join.
+struct BeginFit {
+  static constexpr std::string_view kType = "begin_fit";
+  int64_t fit = 1;
+
+  static constexpr std::tuple kFields{required("fit", &BeginFit::fit)};
+};
+
+// It is over.
+struct EndFit {
+  static constexpr std::string_view kType = "end_fit";
+  Ended ended;
+
+  static constexpr std::tuple kFields{required("ended", &EndFit::ended)};
 };
 
 // The job is over: the agent ends with that code.
@@ -280,7 +306,8 @@ struct ForgetSpool {
   static constexpr std::tuple kFields{required("below_attempt", &ForgetSpool::below_attempt)};
 };
 
-using ToAgent = std::variant<Functions, CheckFolder, Leave, NodeTimeout, AskSpool, ForgetSpool>;
+using ToAgent = std::variant<Functions, CheckFolder, BeginFit, EndFit, Leave, NodeTimeout, AskSpool,
+                             ForgetSpool>;
 
 struct FolderSeen {
   static constexpr std::string_view kType = "folder_seen";

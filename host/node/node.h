@@ -29,12 +29,12 @@ struct NodeOrder {
   std::vector<std::pair<std::string, std::string>> env = {};  // of the workers
   std::string address =
       {};  // of its host, for sockets of other hosts' ranks; empty: there are none
-  // No process is started: rank 0 is a thread of this one (see WorkerGroupOptions).
+  // No process is started: the workers are there already (see WorkerEndpoints).
   bool local = false;
 };
 
 struct SpawnedWorker {
-  int pid = 0;
+  int pid = 0;  // 0: not known yet, of a worker that was there already
   int threads = 1;
   std::vector<WorkerGpu> gpus;
 
@@ -79,8 +79,8 @@ class Node {
   virtual void spawn() = 0;
   // A message, encoded. Nothing for a rank that was not started, or whose channel is closed.
   virtual void send(int rank, std::string_view frame) = 0;
-  // The rank has taken its page: from here on its death is seen.
-  virtual void set_attached(int rank) = 0;
+  // The rank has said hello as that process: from here on its death is seen.
+  virtual void set_attached(int rank, int pid) = 0;
   // Gives the delegate all that the workers have said by now, without waiting.
   virtual void drain() = 0;
   // While held the workers' output stays with them: who prints more waits.

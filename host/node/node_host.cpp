@@ -22,7 +22,7 @@ const Routes<message::ToNode, NodeHost> NodeHost::kRoutes{
       if (n.is_mine(m.attempt)) n.node_->send(m.rank, m.frame);
     }),
     on<message::Attached>([](NodeHost& n, const auto& m) {
-      if (n.is_mine(m.attempt)) n.node_->set_attached(m.rank);
+      if (n.is_mine(m.attempt)) n.node_->set_attached(m.rank, m.pid);
     }),
     on<message::HoldOutput>([](NodeHost& n, const auto& m) {
       n.holds_for_controller_ = m.held;
@@ -46,7 +46,11 @@ void NodeHost::start(const message::StartWorkers& start) {
             .gpus_per_worker = start.gpus_per_worker,
             .gpu_sample_s = start.gpu_sample_s,
             .env = {},
-            .address = start.address};
+            .address = start.address,
+            .local = start.local};
+  if (order_.local && files_.endpoints == nullptr) {
+    throw Error(Code::kArgument, "the workers of this host are not there: its agent starts them");
+  }
   for (size_t i = 0; i + 1 < start.env.size(); i += 2) {
     order_.env.emplace_back(start.env[i].as_string(), start.env[i + 1].as_string());
   }
@@ -123,6 +127,7 @@ void NodeHost::on_gone(int rank, const WorkerEnd& end) {
   send_(message::Gone{.attempt = order_.attempt,
                       .rank = rank,
                       .pid = end.pid,
+                      .is_child = end.is_child,
                       .exit_code = end.status.exit_code,
                       .signal = end.status.signal,
                       .is_known = end.status.is_known,

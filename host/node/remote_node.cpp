@@ -34,7 +34,8 @@ void RemoteNode::spawn() {
                               .gpus_per_worker = order_.gpus_per_worker,
                               .gpu_sample_s = order_.gpu_sample_s,
                               .env = {},
-                              .address = order_.address};
+                              .address = order_.address,
+                              .local = order_.local};
   for (const auto& [name, value] : order_.env) {
     start.env.emplace_back(name);
     start.env.emplace_back(value);
@@ -47,8 +48,9 @@ void RemoteNode::send(int rank, std::string_view frame) {
   send_(message::ToRank{.attempt = order_.attempt, .rank = rank, .frame = std::string(frame)});
 }
 
-void RemoteNode::set_attached(int rank) {
-  send_(message::Attached{.attempt = order_.attempt, .rank = rank});
+void RemoteNode::set_attached(int rank, int pid) {
+  at(rank).pid = pid;
+  send_(message::Attached{.attempt = order_.attempt, .rank = rank, .pid = pid});
 }
 
 void RemoteNode::hold_output(bool held) {
@@ -94,6 +96,7 @@ void RemoteNode::receive(Value message) { kRoutes.deliver(*this, std::move(messa
 void RemoteNode::on_spawned(const message::Spawned& spawned) {
   if (!has_clock_) clock_offset_s_ = monotonic_s() - spawned.now_s;
   has_clock_ = true;
+  at(spawned.rank).is_spawned = true;
   at(spawned.rank).pid = spawned.worker.pid;
   delegate_.on_spawned(spawned.rank, spawned.worker);
 }
@@ -111,6 +114,7 @@ void RemoteNode::on_gone(const message::Gone& gone) {
   Rank& rank = at(gone.rank);
   if (std::exchange(rank.is_gone, true)) return;
   delegate_.on_gone(gone.rank, {.pid = gone.pid,
+                                .is_child = gone.is_child,
                                 .status = {gone.exit_code, gone.signal, gone.is_known},
                                 .broken = gone.broken,
                                 .last = gone.last,
@@ -120,13 +124,13 @@ void RemoteNode::on_gone(const message::Gone& gone) {
 
 bool RemoteNode::is_running() const {
   return std::any_of(ranks_.begin(), ranks_.end(),
-                     [](const Rank& rank) { return rank.pid != 0 && !rank.is_gone; });
+                     [](const Rank& rank) { return rank.is_spawned && !rank.is_gone; });
 }
 
 void RemoteNode::lose(const std::string& reason) {
   for (int i = 0; i < order_.num_workers; ++i) {
     Rank& rank = ranks_[static_cast<size_t>(i)];
-    if (rank.pid == 0 || std::exchange(rank.is_gone, true)) continue;
+    if (!rank.is_spawned || std::exchange(rank.is_gone, true)) continue;
     delegate_.on_gone(
         order_.first_rank + i,
         {.pid = rank.pid, .is_child = false, .status = {}, .broken = {}, .lost = reason});

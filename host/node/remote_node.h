@@ -31,7 +31,7 @@ class RemoteNode : public Node {
 
   void spawn() override;
   void send(int rank, std::string_view frame) override;
-  void set_attached(int rank) override;
+  void set_attached(int rank, int pid) override;
   // What has arrived is with the delegate already.
   void drain() override {}
   void hold_output(bool held) override;
@@ -46,8 +46,9 @@ class RemoteNode : public Node {
 
  private:
   struct Rank {
-    int pid = 0;  // 0: it was not started
+    bool is_spawned = false;
     bool is_gone = false;
+    int pid = 0;
     RankFacts facts;
   };
   const Rank& at(int rank) const;

@@ -24,8 +24,8 @@ namespace rtrain {
 struct WorkerGroupOptions {
   int first_rank = 0;
   int num_workers = 1;
-  // No process is started: rank 0 is a thread of this one, the others are processes of another
-  // launcher. Whoever takes a rank's place calls its take_endpoint().
+  // No process is started: the workers are there already, rank 0 as a thread of this process.
+  // Whoever takes a rank's place calls its take_endpoint().
   bool local = false;
   int functions_fd = -1;
   int progress_fd = -1;  // of a ProgressBoard; -1: one that nobody looks at

@@ -76,7 +76,6 @@ NodeOrder Attempt::node_order() const {
 
 void Attempt::spawn() {
   for (const auto& member : nodes_.members()) member.node->spawn();
-  if (run_.spec.local) offer_endpoints();
 }
 
 void Attempt::on_spawned(int rank, const SpawnedWorker& worker) {
@@ -97,13 +96,6 @@ void Attempt::on_spawn_failed(int rank, const Error& error, bool is_transient) {
 void Attempt::on_device_fault(const DeviceFault& fault) {
   faults_.add(fault);
   warn(to_text(fault));
-}
-
-void Attempt::offer_endpoints() {
-  for (int rank = 1; rank < num_workers_; ++rank) {
-    context_.join_server->offer(rank, nodes_.local().take_endpoint(rank));
-  }
-  run_.events.emit("local_worker", {{"fd", nodes_.local().take_endpoint(0)}});
 }
 
 void Attempt::send_start(int rank) {
@@ -138,7 +130,6 @@ void Attempt::send_all(message::ToWorker message) {
 
 void Attempt::kill() {
   watchdog_.stop();
-  if (context_.join_server != nullptr) context_.join_server->withdraw();
   for (const auto& member : nodes_.members()) member.node->kill();
   kill_notice_.start(run_.spec.local ? kEndpointPatience : kKillNotice);
 }
@@ -269,13 +260,10 @@ void Attempt::on_hello(int rank, const message::Hello& hello) {
   if (hello.version != kProtocolVersion || hello.build_id != build_id()) {
     throw Error(Code::kEnvironment, "the worker is another build of rtrain than the controller");
   }
-  if (run_.spec.join) {
-    const auto pid = static_cast<int>(hello.pid);
-    nodes_.local().set_pid(rank, pid);
-    roster_.set_pid(rank, pid);
-  }
+  const auto pid = static_cast<int>(hello.pid);
+  if (run_.spec.join) roster_.set_pid(rank, pid);
   run_.events.emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kHello)}});
-  node(rank).set_attached(rank);
+  node(rank).set_attached(rank, pid);
   delegate_.feed(event::PhaseReached{rank, Phase::kHello});
 }
 

@@ -18,7 +18,6 @@
 #include "host/node/node.h"
 #include "host/train/checkpoints/checkpoint_coordinator.h"
 #include "host/train/group/collective_service.h"
-#include "host/train/group/join_server.h"
 #include "host/train/group/key_value_store.h"
 #include "host/train/group/node_group.h"
 #include "host/train/group/worker_output.h"
@@ -44,7 +43,6 @@ struct AttemptContext {
   CheckpointCoordinator& checkpoints;
   Resources& resources;
   StopSignals& signals;
-  JoinServer* join_server;  // under another launcher
 };
 
 class AttemptDelegate {
@@ -144,7 +142,6 @@ class Attempt : public CollectiveServiceDelegate,
   NodeOrder node_order() const;
   Node& node(int rank) const { return *nodes_.of(rank).node; }
   void drain();
-  void offer_endpoints();
   void name_survivors();
   void abandon_endpoints();
 

@@ -40,8 +40,7 @@ Controller::Controller(const ControllerContext& context)
            .calls = context.calls,
            .run_id = context.record.run_id(),
            .run_path = context.record.run_path(),
-           .functions_fd = context.functions_fd,
-           .engine_fd = context.engine_fd},
+           .files = make_files()},
       machine_(scaling_policy(context.spec),
                FailurePolicy(context.spec.failure_limits, static_cast<uint64_t>(now_ms()),
                              FailureCounts::from_value(context.record.failures())),
@@ -56,15 +55,22 @@ Controller::Controller(const ControllerContext& context)
       retry_(context.loop, [this] { feed(event::RetryDue{machine_.attempt}); }),
       signals_(context.loop, *this) {}
 
+// In local mode the workers are there already.
+NodeFiles Controller::make_files() {
+  NodeFiles out{.functions_fd = context_.functions_fd, .engine_fd = context_.engine_fd};
+  if (context_.spec.local) {
+    out.endpoints = &endpoints_.emplace(context_.loop, events_, context_.spec);
+  }
+  return out;
+}
+
 std::unique_ptr<Resources> Controller::make_resources() {
-  if (context_.nodes != nullptr && !context_.spec.local) {
+  if (context_.nodes != nullptr && context_.spec.uses_hosts()) {
     auto gpus = context_.spec.gpus_per_worker > 0 ? own_gpus() : std::vector<WorkerGpu>();
     return std::make_unique<JobHosts>(*context_.nodes, run_, std::move(gpus), *this);
   }
-  return std::make_unique<ResourceBroker>(
-      context_.spec, context_.loop, context_.io,
-      NodeFiles{.functions_fd = context_.functions_fd, .engine_fd = context_.engine_fd},
-      [this](const std::string& text) { notice(text); });
+  return std::make_unique<ResourceBroker>(context_.spec, context_.loop, context_.io, run_.files,
+                                          [this](const std::string& text) { notice(text); });
 }
 
 // Tasks on the io thread use this object: the last of them has to be over.
@@ -150,9 +156,6 @@ void Controller::start() {
   events_.emit("state", {{"state", state_name(machine_.state)}});
   open_commands();
   watch_runtime_folder();
-  if (const auto& join = context_.spec.join) {
-    join_server_ = std::make_unique<JoinServer>(context_.loop, *join, context_.spec.max_workers);
-  }
   feed(event::Started{});
 }
 
@@ -294,8 +297,7 @@ void Controller::perform(const action::SpawnGroup& a) {
                                .writer = writer_,
                                .checkpoints = checkpoints_,
                                .resources = *resources_,
-                               .signals = signals_,
-                               .join_server = join_server_.get()};
+                               .signals = signals_};
   attempt_ = std::make_unique<Attempt>(context, *this, a.attempt, a.num_workers, start_);
   running_since_s_.reset();
   attempt_->spawn();
@@ -368,12 +370,12 @@ void Controller::perform(const action::EndAttempt& a) {
   }
   writer_.flush();
   const double ran_s = running_since_s_ ? monotonic_s() - *running_since_s_ : 0;
+  // Behind the reports and commits that are on their way there: those count before the failure
+  // does.
   std::optional<GroupError> error = a.error;
   if (a.status == RunState::kAborted && machine_.stop->kind == StopKind::kTerminate) {
     error->cause = Error(error->cause.code(), cat(error->cause.message(), ": ", stop_by_));
   }
-  // Behind the reports and commits that are on their way there: those count before the failure
-  // does.
   io_.call(
       [number = machine_.attempt, status = std::string(state_name(a.status)),
        error = to_value(error)](RunRecord& record) {
@@ -427,11 +429,19 @@ void Controller::perform(const action::Finish& a) {
   io_.call([](RunRecord& record) { return record.checkpoints().ranked(); },
            [this, a](const std::optional<CheckpointManager::Ranked>& ranked, const auto&) {
              Map fields = finished(a, ranked);
-             if (join_server_) join_server_->end(fields);
+             tell_end(fields);
              if (abandoned_ && a.error) abandoned_ = exit_code(a.error->cause.code());
              events_.emit("finished", std::move(fields));
              context_.loop.stop();
            });
+}
+
+// To the processes of the other ranks.
+void Controller::tell_end(const Map& finished) {
+  if (!context_.spec.join) return;
+  const message::Ended ended = ended_message(finished);
+  endpoints_->end(ended);
+  resources_->tell_end(ended);
 }
 
 Map Controller::finished(const action::Finish& a,

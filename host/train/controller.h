@@ -16,7 +16,7 @@
 #include "host/train/attempt.h"
 #include "host/train/checkpoints/checkpoint_coordinator.h"
 #include "host/train/event_queue.h"
-#include "host/train/group/join_server.h"
+#include "host/train/group/script_endpoints.h"
 #include "host/train/operator_commands.h"
 #include "host/train/reports/record_writer.h"
 #include "host/train/reports/report_commits.h"
@@ -93,6 +93,7 @@ class Controller : public AttemptDelegate,
   void on_hosts_failed(const Error& error) override { feed(event::ResourcesRefused{error}); }
   void on_forwarded_signal(int number) override { signals_.on_forwarded(number); }
 
+  NodeFiles make_files();
   std::unique_ptr<Resources> make_resources();
   void on_written();
   void tell_state();
@@ -120,6 +121,7 @@ class Controller : public AttemptDelegate,
   void begun_attempt(RunRecord::AttemptStart start);
   void end_run(const action::EndRun& a);
   Map finished(const action::Finish& a, const std::optional<CheckpointManager::Ranked>& ranked);
+  void tell_end(const Map& finished);
   void look_for_room();
   void hold_output();
   void open_commands();
@@ -131,6 +133,7 @@ class Controller : public AttemptDelegate,
   ControllerContext context_;
   IoCalls io_;
   RunEvents events_;
+  std::optional<ScriptEndpoints> endpoints_;  // in local mode
   RunContext run_;
   Machine machine_;
   std::deque<Event> waiting_;
@@ -152,9 +155,8 @@ class Controller : public AttemptDelegate,
   StopSignals signals_;
   std::unique_ptr<OperatorCommands> commands_;
   std::unique_ptr<RuntimeWatch> runtime_watch_;
-  std::unique_ptr<JoinServer> join_server_;  // under another launcher
-  RunRecord::AttemptStart start_;            // of the attempt that is about to be spawned
-  std::unique_ptr<Attempt> attempt_;         // the last one that was; uses all of the above
+  RunRecord::AttemptStart start_;     // of the attempt that is about to be spawned
+  std::unique_ptr<Attempt> attempt_;  // the last one that was; uses all of the above
 };
 
 }  // namespace rtrain

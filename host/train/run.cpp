@@ -23,7 +23,7 @@ namespace rtrain {
 
 struct Run::Parts {
   explicit Parts(RunSpec given) : spec(std::move(given)), io("rtrain-io") {
-    const bool has_hosts = job_nodes() != nullptr && !spec.local;
+    const bool has_hosts = job_nodes() != nullptr && spec.uses_hosts();
     if (const auto error = has_hosts ? std::nullopt : impossible_request(spec)) throw *error;
     std::promise<std::unique_ptr<RunRecord>> made;
     io.post([&] {
@@ -133,6 +133,7 @@ void Run::end_process(int code) {
     closed.set_value();
   });
   closed.get_future().wait();
+  if (job_nodes() != nullptr) job_nodes()->leave(code);
   // Who reads our stderr may have stopped to.
   pollfd writable{STDERR_FILENO, POLLOUT, 0};
   if (poll(&writable, 1, 1000) == 1 && write(STDERR_FILENO, text.data(), text.size()) < 0) {

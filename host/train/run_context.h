@@ -6,6 +6,7 @@
 #include <string>
 
 #include "host/loop/messages/to_worker.h"
+#include "host/node/local_node.h"
 #include "host/train/io_calls.h"
 #include "host/train/run_events.h"
 #include "host/train/run_spec.h"
@@ -21,8 +22,7 @@ struct RunContext {
   ScriptCalls& calls;
   std::string run_id;
   std::string run_path;
-  int functions_fd = -1;  // what workers and validations inherit
-  int engine_fd = -1;
+  NodeFiles files = {};  // validations inherit them too
 
   // What a worker or a validation of that attempt gets, less what is its own.
   WorkerContext worker_context(int attempt) const;

@@ -81,7 +81,10 @@ void read_record(const Value& v, RunSpec& s) {
 void read_workers(const Value& v, RunSpec& s) {
   s.local = v["is_local"].bool_or(false);
   if (const Value& join = v["join"]; !join.is_nil()) {
-    s.join = JoinSpec{join["socket"].as_string(), join["fit"].as_int()};
+    s.join = JoinSpec{.socket = join["socket"].as_string(),
+                      .num_ranks = static_cast<int>(join["num_ranks"].as_int()),
+                      .first_joined = 1};
+    s.fit = join["fit"].as_int();
   }
   s.min_workers = static_cast<int>(v["min_workers"].int_or(1));
   s.max_workers = static_cast<int>(v["max_workers"].int_or(s.min_workers));

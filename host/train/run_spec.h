@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "host/base/value.h"
+#include "host/node/job_spec.h"
 #include "host/store/new_run.h"
 #include "host/train/failure_policy.h"
 #include "host/train/group/sync_board.h"
@@ -25,12 +26,6 @@ struct ValidationSpec {
   static ValidationSpec from_value(const Value& value);
 };
 
-// The other ranks of a local run are processes that another launcher has started.
-struct JoinSpec {
-  std::string socket;  // where they come to, in the runtime folder
-  int64_t fit = 1;     // the script's first fit(), second, …
-};
-
 struct RunSpec {
   std::string name;
   std::string storage_path;  // absolute
@@ -39,8 +34,9 @@ struct RunSpec {
   std::vector<std::string> tags;
   std::string note;
   ResumeMode resume = ResumeMode::kNever;
-  bool local = false;  // rank 0 is the process that called fit()
-  std::optional<JoinSpec> join;
+  bool local = false;            // rank 0 is the process that called fit()
+  std::optional<JoinSpec> join;  // the other ranks are processes that a launcher has started
+  int64_t fit = 1;               // theirs, and this one's: the script's first fit(), second, …
   int min_workers = 1;
   int max_workers = 1;            // more than min: elastic
   double resize_interval_s = 60;  // how often an elastic group is looked at
@@ -73,6 +69,10 @@ struct RunSpec {
   double node_timeout_s = 30;      // a host that has not been heard of for that long is lost
   std::string git_commit;
   bool git_dirty = false;
+
+  // It takes part in what a launcher allotted on several hosts. In local mode without processes of
+  // the launcher it trains on this host alone.
+  bool uses_hosts() const { return !local || join; }
 
   // With what environment variables set. Throws Error(kArgument) for a field that is missing or
   // of a wrong type, kConfig for one out of range and for a variable that makes no sense.

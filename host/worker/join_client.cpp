@@ -11,6 +11,7 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/loop/build_id.h"
+#include "host/machine/job_end.h"
 #include "host/machine/runtime_socket.h"
 
 namespace rtrain {
@@ -19,12 +20,24 @@ namespace {
 constexpr std::chrono::milliseconds kRetry{50};
 
 Error not_there(const JoinPlace& place) {
+  const char* needs = place.is_remote
+                          ? "it needs the same script, and the first process of this host, its "
+                            "agent, the same RTRAIN_RUNTIME_DIR"
+                          : "it needs the same script, the same variables of the launcher and the "
+                            "same RTRAIN_RUNTIME_DIR";
   return Error(
       Code::kTimeout,
-      cat("rank ", place.rank, ": the process of RANK 0 has not begun this fit() (number ",
+      cat("rank ", place.rank, ": the process of rank 0 has not begun this fit() (number ",
           place.fit, " of the script) within ", static_cast<double>(place.timeout.count()) / 1000,
-          " s (RTRAIN_JOIN_TIMEOUT_S); it needs the same script, MASTER_ADDR, MASTER_PORT "
-          "and RTRAIN_RUNTIME_DIR"));
+          " s (RTRAIN_JOIN_TIMEOUT_S); ", needs));
+}
+
+Error gone(const JoinPlace& place) {
+  return Error(Code::kWorkerLost,
+               cat("rank ", place.rank, ": ",
+                   place.is_remote ? "the first process of this host, which is its agent"
+                                   : "the process of rank 0, which keeps the run",
+                   ", has gone"));
 }
 
 }  // namespace
@@ -37,18 +50,17 @@ const Routes<message::ToJoined, JoinClient::Next> JoinClient::kRoutes{
     on<message::Endpoint>([](Next&, const auto&) {}),
     on<message::Refused>([](Next&, const auto& refused) { throw Error(refused.error); }),
     on<message::Ended>([](Next& next, message::Ended ended) { next.ended = std::move(ended); }),
+    on<message::JobOver>([](Next& next, const auto& over) { next.exit_code = over.code; }),
 };
 
-// Until rank 0 has answered, a connection that ends is one to the end of its fit() before.
+// Until there was an answer, a connection that ends is one to the end of its fit() before.
 JoinClient::Next JoinClient::next() {
   const auto deadline = std::chrono::steady_clock::now() + place_.timeout;
   DescriptorMessage message;
   while (!connect() || !wait(message)) {
     disconnect();
-    if (is_known_) {
-      throw Error(Code::kWorkerLost, cat("rank ", place_.rank,
-                                         ": the process of rank 0, which keeps the run, has gone"));
-    }
+    if (is_known_) throw gone(place_);
+    if (const auto code = find_job_end(place_.socket)) return {.exit_code = code};
     if (std::chrono::steady_clock::now() > deadline) throw not_there(place_);
     std::this_thread::sleep_for(kRetry);
   }
@@ -62,12 +74,14 @@ bool JoinClient::connect() {
   if (fd_ >= 0) return true;
   fd_ = is_known_ ? -1 : connect_runtime_socket(place_.socket, SOCK_SEQPACKET);
   if (fd_ < 0) return false;
-  return send_descriptor_message(
-      fd_, to_value(message::Join{
-               .rank = place_.rank, .fit = place_.fit, .build_id = build_id(), .pid = getpid()}));
+  return send_descriptor_message(fd_, to_value(message::Join{.rank = place_.rank,
+                                                             .local_rank = place_.local_rank,
+                                                             .fit = place_.fit,
+                                                             .build_id = build_id(),
+                                                             .pid = getpid()}));
 }
 
-// As long as rank 0's process lives: only it knows when the next attempt begins.
+// As long as the other process lives: only it knows when the next attempt begins.
 bool JoinClient::wait(DescriptorMessage& out) const {
   for (;;) {
     const Received received = receive_descriptor_message(fd_, out);

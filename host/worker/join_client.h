@@ -1,10 +1,12 @@
-// host/worker/join_client.h: the process of a rank above 0 of a job that another launcher has
-// started: its connection to rank 0's process, which is the controller.
+// host/worker/join_client.h: the process of a rank above 0 of a job that a launcher has started:
+// its connection to the process of its host that knows of the run, which is rank 0's or the host's
+// agent.
 //
 // What is said: host/loop/messages/join.h.
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "host/loop/descriptor_message.h"
@@ -15,8 +17,10 @@ namespace rtrain {
 
 struct JoinPlace {
   std::string socket;  // its name in the runtime folder
-  int rank = 1;
-  int64_t fit = 1;  // the script's first fit(), second, …
+  int rank = 1;        // as the launcher counts
+  int local_rank = 1;
+  bool is_remote = false;  // rank 0 is on another host
+  int64_t fit = 1;         // the script's first fit(), second, …
   std::chrono::milliseconds timeout{60000};
 };
 
@@ -27,16 +31,17 @@ class JoinClient {
   JoinClient(const JoinClient&) = delete;
   JoinClient& operator=(const JoinClient&) = delete;
 
-  // The next attempt's channel, or the end of the run.
+  // The next attempt's channel, or the end of the run, or of the job.
   struct Next {
     int fd = -1;
-    message::Ended ended = {};  // without a channel
+    message::Ended ended = {};          // without a channel
+    std::optional<int> exit_code = {};  // the job is over
   };
-  // Throws kTimeout when rank 0 is not there in time, kWorkerLost when it has gone, and what it
-  // refuses.
+  // Throws kTimeout when the other process is not there in time, kWorkerLost when it has gone, and
+  // what it refuses.
   Next next();
 
-  // Who receives what rank 0's process says.
+  // Who receives what that process says.
   static const Routes<message::ToJoined, Next> kRoutes;
 
  private:
@@ -46,7 +51,7 @@ class JoinClient {
 
   JoinPlace place_;
   int fd_ = -1;
-  bool is_known_ = false;  // rank 0 has answered
+  bool is_known_ = false;  // it has answered
 };
 
 }  // namespace rtrain

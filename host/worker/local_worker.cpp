@@ -1,13 +1,16 @@
 #include "host/worker/local_worker.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <string_view>
 #include <thread>
 
 #include "host/base/text.h"
 #include "host/lua/engine_loader.h"
 #include "host/lua/guard.h"
 #include "host/lua/main_state.h"
+#include "host/machine/network.h"
 
 namespace rtrain {
 namespace {
@@ -23,6 +26,22 @@ void interrupt_hook(lua_State* L, lua_Debug*) {
   lua_call(L, 0, 0);
 }
 
+void set_interrupt_hook(lua_State* L) {
+  constexpr int kEverywhere = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
+  lua_sethook(L, &interrupt_hook, kEverywhere, 1);
+}
+
+// As for a worker that an agent starts. The CUDA library may have been loaded before it was known
+// that there are other hosts: "lo" is its choice then.
+void use_interface(const std::string& address) {
+  for (const auto& [name, interface] : interface_settings(address)) {
+    const char* before = std::getenv(name.c_str());
+    if (before == nullptr || before == std::string_view("lo")) {
+      setenv(name.c_str(), interface.c_str(), 1);
+    }
+  }
+}
+
 void warn_about_log(const std::string& reason) {
   std::cerr << "rtrain: warning: what the train function prints is not all kept in the run's logs: "
             << reason << "\n";
@@ -36,12 +55,8 @@ LocalWorker::LocalWorker(lua_State* L, int channel_fd, bool is_joined)
   pump_thread_ = Ref(L);
   worker_ = std::make_unique<WorkerProcess>(
       LocalEndpoint{channel_fd, is_joined, [this] { pump(); }, [this] { interrupt(); }});
-  try {
-    worker_->wait_for_start();
-  } catch (const Error&) {
-    disarm();
-    throw;
-  }
+  worker_->wait_for_start();
+  use_interface(worker_->context().address);
   keep_output();
 }
 
@@ -49,11 +64,17 @@ LocalWorker::~LocalWorker() { leave(); }
 
 // Control thread: lua_sethook is made to be called from another thread than the one that runs Lua.
 void LocalWorker::interrupt() {
-  constexpr int kEverywhere = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
   const std::lock_guard lock(mutex_);
+  interrupted_ = true;
   if (!armed_) return;
-  lua_sethook(main_, &interrupt_hook, kEverywhere, 1);
+  set_interrupt_hook(main_);
   std::thread(&abort_device_groups).detach();
+}
+
+void LocalWorker::arm() {
+  const std::lock_guard lock(mutex_);
+  armed_ = true;
+  if (interrupted_) set_interrupt_hook(main_);
 }
 
 void LocalWorker::disarm() {

@@ -26,7 +26,9 @@ class LocalWorker {
   LocalWorker(const LocalWorker&) = delete;
   LocalWorker& operator=(const LocalWorker&) = delete;
 
-  // The train function is over: nothing interrupts Lua from here on.
+  // The train function begins, and is over: what ends the attempt interrupts Lua between these two
+  // alone. If the attempt has ended before arm(), that raises at the next line.
+  void arm();
   void disarm();
   // What the train function prints goes to the rank's log too, from the start on. Pause that while
   // others than the train function print.
@@ -45,7 +47,8 @@ class LocalWorker {
 
   lua_State* main_;
   std::mutex mutex_;
-  bool armed_ = true;
+  bool armed_ = false;
+  bool interrupted_ = false;  // the controller has ended the attempt
   // Lua is called while the train function's own coroutine is inside a C function: on a stack
   // apart.
   lua_State* pump_state_;

@@ -114,7 +114,8 @@ void WorkerProcess::begin(int fd, Channel::OnClose on_close) {
     loop_.run();
   });
   fault_point("worker.hello");
-  send(message::Hello{.version = kProtocolVersion, .build_id = build_id(), .pid = getpid()});
+  // Where the attempt has been ended already, wait_for_start() says so.
+  tell(message::Hello{.version = kProtocolVersion, .build_id = build_id(), .pid = getpid()});
 }
 
 WorkerProcess::~WorkerProcess() {

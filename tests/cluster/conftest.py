@@ -21,39 +21,38 @@ globals().update({name: value for name, value in vars(_e2e).items() if not name.
 
 import hosts as hosts_module  # noqa: E402: behind the path
 import slurm as slurm_module  # noqa: E402
+from launchers import Task, slurm as slurm_variables  # noqa: E402
 
 _jobs = itertools.count(os.getpid() * 100)
 
 
 class Job:
-    """`rtrain run` on these hosts of the job, with the variables that Slurm leaves in the tasks of a step."""
+    """`rtrain run` on these hosts of the job, with the variables that its launcher leaves in that many tasks of each host;
+    those of the ranks in `without` do not come."""
 
-    def __init__(self, rtrain, hosts, *args, nodes=(0, 1), runtimes=None):
-        self.rtrain, self.hosts, self.args = rtrain, hosts, args
+    def __init__(self, rtrain, hosts, *args, nodes=(0, 1), counts=(1, 1), launcher=slurm_variables, without=()):
+        self.rtrain, self.hosts, self.args, self.launcher = rtrain, hosts, args, launcher
         self.id = next(_jobs)
         self.rendezvous = rtrain.folder / f"rendezvous-{self.id}"
-        self.runtimes = dict(runtimes or {})  # runtime folders of hosts; others get one of their own
-        self.processes = []
-        for number in nodes:
-            self.processes.append(self.start(number))
+        self.runtimes = {}
+        tasks = [Task(node, local_rank, counts) for node in nodes for local_rank in range(counts[node])]
+        self.tasks = [task for task in tasks if task.rank not in without]
+        self.processes = [self.start(task) for task in self.tasks]
 
-    def start(self, number):
-        """The process of that host: the first, or one in its place."""
-        count = len(self.hosts.hosts)
-        if number not in self.runtimes:
-            self.runtimes[number] = tempfile.mkdtemp(prefix="rt-", dir="/tmp")
-            self.rtrain.temporary.append(self.runtimes[number])
-        env = {**self.rtrain.env, "RTRAIN_RUNTIME_DIR": self.runtimes[number], "RTRAIN_RENDEZVOUS": str(self.rendezvous),
-               "SLURM_JOB_ID": str(self.id), "SLURM_STEP_ID": "0", "SLURM_JOB_NAME": "test",
-               "SLURM_NNODES": str(count), "SLURM_NTASKS": str(count), "SLURM_LOCALID": "0",
-               "SLURM_STEP_NODELIST": f"n[0-{count - 1}]", "SLURM_STEP_TASKS_PER_NODE": f"1(x{count})",
-               "SLURM_NODEID": str(number), "SLURM_PROCID": str(number)}
-        command = self.hosts[number].command(_e2e.RTRAIN, *self.args, folder=self.rtrain.folder)
+    def start(self, task):
+        """The process of that task: the first, or one in its place."""
+        if task.node not in self.runtimes:
+            self.runtimes[task.node] = tempfile.mkdtemp(prefix="rt-", dir="/tmp")
+            self.rtrain.temporary.append(self.runtimes[task.node])
+        variables = {name: str(value) for name, value in self.launcher(task, self.id).items()}
+        env = {**self.rtrain.env, "RTRAIN_RUNTIME_DIR": self.runtimes[task.node], "RTRAIN_RENDEZVOUS": str(self.rendezvous),
+               **variables}
+        command = self.hosts[task.node].command(_e2e.RTRAIN, *self.args, folder=self.rtrain.folder)
         return _e2e.Running(command, self.rtrain.folder, env)
 
     def start_again(self, number):
         """A process in the place of one that is gone."""
-        self.processes[number] = self.start(number)
+        self.processes[number] = self.start(self.tasks[number])
         return self.processes[number]
 
     def wait(self, timeout=120):

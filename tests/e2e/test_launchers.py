@@ -62,7 +62,7 @@ def test_on_several_hosts_exec_has_no_agents(slurm):
     script = slurm.script(TRAIN)
     result = slurm("exec", script)
     assert result.returncode == 3, result.stderr
-    assert ("slurm has started this on 2 hosts (SLURM_STEP_NUM_NODES=2): start one process of `rtrain run` on each"
+    assert ("slurm has started this on 2 hosts (SLURM_STEP_NUM_NODES=2): start `rtrain run` on them"
             in result.stderr)
     assert slurm("run", script, "--launcher", "local").returncode == 0
 

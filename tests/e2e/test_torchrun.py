@@ -169,7 +169,7 @@ def test_several_runs_in_one_script(rtrain):
 
 def test_a_missing_rank_is_named(rtrain):
     script = rtrain.script(WAITS.replace("STOPS", "true"))
-    missing = {0: "the process of RANK 0 has not begun this fit()", 1: "rank 1"}
+    missing = {0: "the process of rank 0 has not begun this fit()", 1: "rank 1"}
     for present, absent in ((0, 1), (1, 0)):
         env = {"RANK": present, "LOCAL_RANK": present, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "MASTER_ADDR": "localhost",
                "MASTER_PORT": 29501, "RTRAIN_JOIN_TIMEOUT_S": 0.5}
@@ -182,7 +182,7 @@ def test_a_missing_rank_is_named(rtrain):
 @pytest.mark.parametrize("change, text", [
     ({"RANK": "two"}, "RANK = 'two': expected a whole number"),
     ({"RANK": "2", "LOCAL_RANK": "2"}, "with WORLD_SIZE = 2 the ranks are 0 to 1"),
-    ({"WORLD_SIZE": "4"}, "start one process of `rtrain run` on each"),
+    ({"WORLD_SIZE": "3"}, "not a multiple of LOCAL_WORLD_SIZE = 2"),
     ({"LOCAL_RANK": "1"}, "on one host they are the same"),
     ({"RTRAIN_JOIN_TIMEOUT_S": "soon"}, "RTRAIN_JOIN_TIMEOUT_S = 'soon' in the environment: expected a number of seconds")])
 def test_wrong_variables_are_named(rtrain, change, text):

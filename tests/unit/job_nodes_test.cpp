@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +13,10 @@
 #include <thread>
 
 #include "host/base/text.h"
-#include "host/node/agent.h"
+#include "host/loop/build_id.h"
+#include "host/loop/descriptor_message.h"
+#include "host/machine/runtime_socket.h"
+#include "host/node/agent_thread.h"
 #include "tests/unit/run_until.h"
 #include "tests/unit/temp_folder.h"
 
@@ -52,7 +56,7 @@ class JobNodesTest : public testing::Test {
  protected:
   JobNodesTest() {
     setenv("RTRAIN_RENDEZVOUS", (folder_ / "rendezvous").c_str(), 1);
-    job_.num_nodes = 2;
+    job_.num_tasks = 2;
     job_.id = "57.0";
   }
   ~JobNodesTest() override {
@@ -68,7 +72,7 @@ class JobNodesTest : public testing::Test {
   // An agent in a thread of its own; `code_` is what it ends with.
   void start_agent(int node) {
     JobSpec spec = job_;
-    spec.node_rank = node;
+    spec.task = node;
     thread_ = std::thread([this, spec] {
       try {
         code_ = Agent(spec, {}, -1).run();
@@ -184,6 +188,56 @@ TEST_F(JobNodesTest, WhatRanksThatAreGoneHaveReportedIsAskedFor) {
   run_until(loop_, [] { return read_spools(spool_folder("run-1")).empty(); });
   end_agent(0);
   unsetenv("RTRAIN_RUNTIME_DIR");
+}
+
+// A job of two processes, each a rank on a host of its own.
+class JobOfRanksTest : public JobNodesTest {
+ protected:
+  JobOfRanksTest() {
+    setenv("RTRAIN_RUNTIME_DIR", (folder_ / "runtime").c_str(), 1);
+    job_.join = JoinSpec{.socket = "job-test.sock"};
+    begin();
+  }
+  ~JobOfRanksTest() override { unsetenv("RTRAIN_RUNTIME_DIR"); }
+
+  JobSpec task(int number) const {
+    JobSpec spec = job_;
+    spec.task = number;
+    return spec;
+  }
+};
+
+TEST_F(JobOfRanksTest, AnAgentEndsWithTheProcessThatItIsAThreadOf) {
+  std::optional<AgentThread> agent(task(1));
+  wait_for("node 1 is here");
+  EXPECT_EQ(delegate_.last.tasks, 1);
+  agent.reset();
+  wait_for("node 1 is lost");
+  EXPECT_NE(delegate_.problem.find("has ended"), std::string::npos) << delegate_.problem;
+}
+
+TEST_F(JobOfRanksTest, WhoeverJoinsAfterTheEndOfTheJobHearsItsCode) {
+  const AgentThread agent(task(1));
+  wait_for("node 1 is here");
+  nodes_->leave(7);
+  const int fd = connect_runtime_socket(job_.join->socket, SOCK_SEQPACKET);
+  ASSERT_GE(fd, 0);
+  send_descriptor_message(fd, to_value(message::Join{.build_id = build_id()}));
+  DescriptorMessage answer;
+  run_until(loop_, [&] { return receive_descriptor_message(fd, answer) == Received::kMessage; });
+  EXPECT_EQ(answer.value["type"].as_string(), "job_over");
+  EXPECT_EQ(answer.value["code"].as_int(), 7);
+  close(fd);
+}
+
+TEST_F(JobOfRanksTest, MoreProcessesThanTheJobHasAreRefused) {
+  JobSpec spec = task(1);
+  spec.join->num_ranks = 2;
+  const AgentThread agent(spec);
+  run_until(loop_, [&] { return !delegate_.problem.empty(); });
+  EXPECT_NE(delegate_.problem.find("has 2 of the 2 processes of this job: the other hosts leave 1"),
+            std::string::npos)
+      << delegate_.problem;
 }
 
 }  // namespace

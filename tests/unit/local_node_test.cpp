@@ -82,7 +82,7 @@ TEST_F(LocalNodeTest, FactsAreThoseOfTheRanksPageAndProcess) {
 TEST_F(LocalNodeTest, ADeathIsToldWhenTheMainThreadHasEnded) {
   spawn("hang");
   wait_for("rank 5: hello");
-  node_->set_attached(5);
+  node_->set_attached(5, delegate_.workers[5].pid);
   node_->send(5, to_frame(message::Exit{}));
   wait_for("rank 5 is dying");
   EXPECT_FALSE(delegate_.has("rank 5 is gone"));

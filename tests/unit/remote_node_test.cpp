@@ -101,7 +101,7 @@ TEST_F(RemoteNodeTest, FactsArriveOnThisHostsClock) {
 
 TEST_F(RemoteNodeTest, ADeathIsTold) {
   spawn("hang");
-  node_->set_attached(3);
+  node_->set_attached(3, delegate_.workers[3].pid);
   node_->send(3, to_frame(message::Exit{}));
   wait_for("rank 3 is dying");
   node_->kill();

@@ -1,5 +1,5 @@
-// host/loop/messages/join.h: what the processes of another launcher (torchrun) and the process of
-// rank 0 say to each other (host/train/group/join_server.h).
+// host/loop/messages/join.h: what the processes that a launcher (torchrun, Slurm, …) has started as
+// ranks say to the one among them on their host that knows of the run (host/node/join_server.h).
 //
 // Plain data, one packet each.
 #pragma once
@@ -13,17 +13,19 @@
 
 namespace rtrain::message {
 
-// A process says which rank it is; answered by the messages below.
+// A process says which one it is; answered by the messages below.
 struct Join {
   static constexpr std::string_view kType = "join";
-  int rank = 0;
+  int rank = 0;  // as the launcher counts
+  int local_rank = 0;
   int64_t fit = 1;  // the script's first fit(), second, …
   std::string build_id;
   int64_t pid = 0;
 
-  static constexpr std::tuple kFields{required("rank", &Join::rank), required("fit", &Join::fit),
-                                      required("build_id", &Join::build_id),
-                                      required("pid", &Join::pid)};
+  static constexpr std::tuple kFields{
+      required("rank", &Join::rank), required("local_rank", &Join::local_rank),
+      required("fit", &Join::fit), required("build_id", &Join::build_id),
+      required("pid", &Join::pid)};
 };
 
 // An attempt begins. With the descriptor of the rank's end of its channel.
@@ -33,7 +35,7 @@ struct Endpoint {
   static constexpr std::tuple<> kFields{};
 };
 
-// The process cannot be of this run.
+// The process cannot be of this run, or the run cannot go on with it.
 struct Refused {
   static constexpr std::string_view kType = "refused";
   Error error{Code::kInternal, ""};
@@ -51,6 +53,14 @@ struct Ended {
                                       optional("error", &Ended::error)};
 };
 
-using ToJoined = std::variant<Endpoint, Refused, Ended>;
+// The process of rank 0 has ended with that code, and with it the job.
+struct JobOver {
+  static constexpr std::string_view kType = "job_over";
+  int code = 0;
+
+  static constexpr std::tuple kFields{required("code", &JobOver::code)};
+};
+
+using ToJoined = std::variant<Endpoint, Refused, Ended, JobOver>;
 
 }  // namespace rtrain::message

@@ -54,8 +54,8 @@ void ValidationManager::start(const CheckpointInfo& checkpoint) {
   const std::string threads = std::to_string(run_.spec.validation.threads);
   WorkerGroupOptions options;
   options.num_workers = 1;
-  options.functions_fd = run_.functions_fd;
-  options.engine_fd = run_.engine_fd;
+  options.functions_fd = run_.files.functions_fd;
+  options.engine_fd = run_.files.engine_fd;
   // The devices are the workers'.
   options.env = {{"OMP_NUM_THREADS", threads}, {kVisibleDevices, ""}};
   try {

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "host/node/local_node.h"
 #include "host/node/node.h"
 
 namespace rtrain {
@@ -27,8 +26,6 @@ class NodeGroup {
   const Member& of(int rank) const;
   void add(Member member) { members_.push_back(std::move(member)); }
   const std::vector<Member>& members() const { return members_; }
-  // The node of this process, where the run has one alone.
-  LocalNode& local() const { return static_cast<LocalNode&>(*members_.front().node); }
   uint64_t copied_bytes() const;
 
  private:

@@ -48,6 +48,7 @@ JobHosts::~JobHosts() {
 void JobHosts::request(std::function<void(int)> on_granted) {
   on_granted_ = std::move(on_granted);
   waiting_since_s_ = monotonic_s();
+  if (lost_ranks_) return fail(*lost_ranks_);
   read_own_spool();
   if (!std::ifstream(marker_)) {
     std::ofstream file(marker_);
@@ -78,10 +79,24 @@ void JobHosts::end_run() { forget_spools(std::numeric_limits<int>::max()); }
 // A run of fixed size needs all of its hosts; an elastic one goes on with those that are there.
 void JobHosts::look(std::function<void(int)> on_seen) { on_seen(workers_now()); }
 
+int JobHosts::tasks_now() const {
+  int out = nodes_.spec().tasks_on_node();
+  for (const auto& [node, host] : hosts_) out += host.is_ready ? host.info.tasks : 0;
+  return out;
+}
+
 int JobHosts::workers_now() const {
-  const auto ready = std::count_if(hosts_.begin(), hosts_.end(),
-                                   [](const auto& each) { return each.second.is_ready; });
-  return run_.spec.max_workers * (static_cast<int>(ready) + 1) / nodes_.num_nodes();
+  return run_.spec.max_workers * tasks_now() / nodes_.spec().num_tasks;
+}
+
+// Where the launcher has started each rank, it has chosen.
+std::vector<int> JobHosts::shares(const std::vector<int>& nodes, int num_workers) const {
+  if (!run_.spec.join) return spread_workers(num_workers, static_cast<int>(nodes.size()));
+  std::vector<int> out;
+  for (const int node : nodes) {
+    out.push_back(node == 0 ? run_.spec.join->num_ranks : hosts_.at(node).info.tasks);
+  }
+  return out;
 }
 
 NodeGroup JobHosts::nodes(const NodeOrder& order, NodeDelegate& delegate) {
@@ -89,7 +104,7 @@ NodeGroup JobHosts::nodes(const NodeOrder& order, NodeDelegate& delegate) {
   for (const auto& [node, host] : hosts_) {
     if (host.is_ready) numbers.push_back(node);
   }
-  const auto counts = spread_workers(order.num_workers, static_cast<int>(numbers.size()));
+  const auto counts = shares(numbers, order.num_workers);
   NodeGroup out;
   remote_.clear();
   forget_spools(order.attempt);
@@ -106,8 +121,7 @@ NodeGroup JobHosts::nodes(const NodeOrder& order, NodeDelegate& delegate) {
                              .first_rank = part.first_rank,
                              .num_workers = part.num_workers};
     if (node == 0) {
-      const NodeFiles files{.functions_fd = run_.functions_fd, .engine_fd = run_.engine_fd};
-      member.node = std::make_unique<LocalNode>(run_.loop, part, files, places_, delegate);
+      member.node = std::make_unique<LocalNode>(run_.loop, part, run_.files, places_, delegate);
     } else {
       auto remote = std::make_unique<RemoteNode>(
           part,
@@ -134,13 +148,24 @@ const Routes<message::FromAgent, JobHosts, int> JobHosts::kRoutes{
 
 void JobHosts::on_node(const message::AgentInfo& info) {
   hosts_[info.node] = {.info = info};
-  delegate_.notice(
-      cat("host ", info.host, " has joined: node ", info.node, " of ", nodes_.num_nodes()));
+  const std::string what = run_.spec.join ? cat("with ", info.tasks) : cat("node ", info.node);
+  delegate_.notice(cat("host ", info.host, " has joined: ", what, " of ", nodes_.spec().num_tasks));
   nodes_.send(info.node, to_value(message::NodeTimeout{.seconds = run_.spec.node_timeout_s}));
   spools_[info.node] = {};
   nodes_.send(info.node, to_value(message::AskSpool{.run_id = run_.run_id}));
-  send_functions(info.node);
+  if (run_.spec.join) {
+    nodes_.send(info.node, to_value(message::BeginFit{.fit = run_.spec.fit}));
+  } else {
+    send_functions(info.node);
+  }
   check_folders();
+}
+
+void JobHosts::tell_end(const message::Ended& ended) {
+  if (!run_.spec.join) return;
+  for (const auto& [node, host] : hosts_) {
+    nodes_.send(node, to_value(message::EndFit{.ended = ended}));
+  }
 }
 
 void JobHosts::on_node_message(int node, Value message) try {
@@ -158,6 +183,8 @@ void JobHosts::on_node_lost(int node, const std::string& reason) {
   hosts_.erase(node);
   spools_.erase(node);
   delegate_.notice(reason);
+  if (run_.spec.join) lost_ranks_ = Error(Code::kWorkerLost, reason);
+  if (lost_ranks_ && on_granted_) return fail(*lost_ranks_);
   const auto remote = remote_.find(node);
   if (remote == remote_.end() || !remote->second->is_running()) return;
   delegate_.warn(cat("reports that the ranks of host ", host,
@@ -238,13 +265,13 @@ void JobHosts::forget_spools(int below_attempt) {
 
 void JobHosts::send_functions(int node) {
   struct stat info {};
-  fstat(run_.functions_fd, &info);
+  fstat(run_.files.functions_fd, &info);
   const off_t size = info.st_size;
   off_t offset = 0;
   off_t count = 0;
   do {
     std::string bytes(kPartBytes, '\0');
-    const ssize_t n = pread(run_.functions_fd, bytes.data(), bytes.size(), offset);
+    const ssize_t n = pread(run_.files.functions_fd, bytes.data(), bytes.size(), offset);
     bytes.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
     count = static_cast<off_t>(bytes.size());
     nodes_.send(node, to_value(message::Functions{
@@ -279,28 +306,64 @@ void JobHosts::grant_if_ready() {
 void JobHosts::grant() {
   const auto on_granted = std::move(on_granted_);
   cancel();
-  has_begun_ = true;
+  if (!std::exchange(has_begun_, true) && run_.spec.join) tell_ranks();
   on_granted(std::clamp(workers_now(), run_.spec.min_workers, run_.spec.max_workers));
+}
+
+// Where the launcher's ranks are not dense by host, as with `mpirun --map-by node`.
+void JobHosts::tell_ranks() {
+  int first_rank = nodes_.spec().tasks_on_node();
+  for (const auto& [node, host] : hosts_) {
+    if (node != first_rank) {
+      delegate_.notice(cat("host ", host.info.host, ": the launcher's rank ", node, " is rank ",
+                           first_rank, " of the run, whose ranks are dense by host"));
+    }
+    first_rank += host.info.tasks;
+  }
 }
 
 // Who is waited for, and why; empty when all are there.
 std::string JobHosts::missing() const {
   std::vector<std::string> parts;
-  const std::vector<std::string>& names = nodes_.host_names();
-  for (int node = 1; node < nodes_.num_nodes(); ++node) {
-    const auto host = hosts_.find(node);
-    if (host != hosts_.end() && host->second.is_ready) continue;
-    if (host != hosts_.end() && !host->second.problem.empty()) {
-      parts.push_back(cat("host ", host->second.info.host, " does not see ", run_.run_path,
-                          " of host ", hostname(), " (", marker_, ": ", host->second.problem,
-                          "): --storage has to be a folder that all hosts share"));
-      continue;
-    }
-    const auto place = static_cast<size_t>(node);
-    parts.push_back(cat("node ", node, place < names.size() ? cat(" (", names[place], ")") : "",
-                        host == hosts_.end() ? " has not come" : " has not answered"));
+  for (const auto& [node, host] : hosts_) {
+    if (host.is_ready) continue;
+    parts.push_back(host.problem.empty()
+                        ? cat("host ", host.info.host, " has not answered")
+                        : cat("host ", host.info.host, " does not see ", run_.run_path, " of host ",
+                              hostname(), " (", marker_, ": ", host.problem,
+                              "): --storage has to be a folder that all hosts share"));
+  }
+  if (std::string absent = run_.spec.join ? missing_ranks() : missing_hosts(); !absent.empty()) {
+    parts.push_back(std::move(absent));
   }
   return join(parts, "; ");
+}
+
+std::string JobHosts::missing_hosts() const {
+  std::vector<std::string> parts;
+  const std::vector<std::string>& names = nodes_.spec().hosts;
+  for (int node = 1; node < nodes_.spec().num_tasks; ++node) {
+    if (hosts_.contains(node)) continue;
+    const auto place = static_cast<size_t>(node);
+    parts.push_back(cat("node ", node, place < names.size() ? cat(" (", names[place], ")") : "",
+                        " has not come"));
+  }
+  return join(parts, "; ");
+}
+
+// Which host has which ranks only its agent tells.
+std::string JobHosts::missing_ranks() const {
+  int count = nodes_.spec().tasks_on_node();
+  std::vector<std::string> names{hostname()};
+  for (const auto& [node, host] : hosts_) {
+    count += host.info.tasks;
+    names.push_back(host.info.host);
+  }
+  const int all = nodes_.spec().num_tasks;
+  if (count == all) return "";
+  const std::vector<std::string>& of_launcher = nodes_.spec().hosts;
+  return cat("hosts with ", all - count, " of the ", all, " ranks have not come: there are ",
+             join(names, ", "), of_launcher.empty() ? "" : cat(" of ", join(of_launcher, ", ")));
 }
 
 void JobHosts::on_deadline() {
@@ -310,9 +373,12 @@ void JobHosts::on_deadline() {
     delegate_.notice(cat("the run begins without hosts: ", text));
     return grant();
   }
+  fail(Error(Code::kEnvironment, cat("after ", wait_s_, " s (RTRAIN_JOIN_TIMEOUT_S): ", text)));
+}
+
+void JobHosts::fail(const Error& error) {
   cancel();
-  delegate_.on_hosts_failed(
-      Error(Code::kEnvironment, cat("after ", wait_s_, " s (RTRAIN_JOIN_TIMEOUT_S): ", text)));
+  delegate_.on_hosts_failed(error);
 }
 
 }  // namespace rtrain

@@ -49,6 +49,7 @@ class JobHosts : public Resources, public JobNodesDelegate {
   void look(std::function<void(int workers)> on_seen) override;
   void end_run() override;
   NodeGroup nodes(const NodeOrder& order, NodeDelegate& delegate) override;
+  void tell_end(const message::Ended& ended) override;
 
   // Who receives what an agent says of its host.
   static const Routes<message::FromAgent, JobHosts, int> kRoutes;
@@ -80,9 +81,17 @@ class JobHosts : public Resources, public JobNodesDelegate {
   std::string name_of(int node) const;
   void grant_if_ready();
   void grant();
+  // Processes of the launcher on the hosts that are there.
+  int tasks_now() const;
   // How many workers the hosts that are there are for.
   int workers_now() const;
+  // How many each of these hosts gets.
+  std::vector<int> shares(const std::vector<int>& nodes, int num_workers) const;
   std::string missing() const;
+  std::string missing_hosts() const;
+  std::string missing_ranks() const;
+  void tell_ranks();
+  void fail(const Error& error);
   void on_deadline();
 
   JobNodes& nodes_;
@@ -96,6 +105,7 @@ class JobHosts : public Resources, public JobNodesDelegate {
   std::map<int, Spool> spools_;  // by node, this one too
   HostSpool own_spool_;
   std::map<int, RemoteNode*> remote_;  // of the attempt, by node; owned by it
+  std::optional<Error> lost_ranks_;    // processes of the launcher that have gone do not come back
   std::function<void(int)> on_granted_;
   std::optional<double> waiting_since_s_;
   double waited_s_ = 0;

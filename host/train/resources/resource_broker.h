@@ -17,6 +17,7 @@
 #include "host/loop/task_thread.h"
 #include "host/loop/timer.h"
 #include "host/machine/lease.h"
+#include "host/node/local_node.h"
 #include "host/node/worker_place.h"
 #include "host/train/resources/resource_request.h"
 #include "host/train/resources/resources.h"

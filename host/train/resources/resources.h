@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "host/loop/messages/join.h"
 #include "host/train/group/node_group.h"
 
 namespace rtrain {
@@ -25,6 +26,8 @@ class Resources {
   virtual void end_run() {}
   // The nodes of an attempt with order.num_workers workers.
   virtual NodeGroup nodes(const NodeOrder& order, NodeDelegate& delegate) = 0;
+  // The processes of ranks on other hosts hear of the end of the run.
+  virtual void tell_end(const message::Ended&) {}
 };
 
 }  // namespace rtrain

@@ -1,7 +1,7 @@
--- rtrain/run/joined.lua: fit() in a process of a rank above 0 that another launcher (torchrun) has started.
+-- rtrain/run/joined.lua: fit() in a process of a rank above 0 that a launcher (torchrun, Slurm, …) has started.
 --
 -- The process of rank 0 is the controller: it keeps the run, shows it and writes the store. This one runs the train function
--- in each attempt, and ends as the run does.
+-- in each attempt, and ends as the run does. On another host than rank 0's it speaks to the agent there.
 
 local failure = require 'rtrain.run.failure'
 local local_worker = require 'rtrain.run.local_worker'
@@ -18,14 +18,23 @@ local function result_of(ended, job)
   return result
 end
 
+-- The process that keeps the run has ended without this fit().
+local function leave(rank, exit_code)
+  io.stderr:write(('rtrain: rank %d: the job is over, with exit code %d\n'):format(rank, exit_code))
+  os.exit(exit_code)
+end
+
 ---Trains as that rank, and returns the run's Result.
 ---@param job table what launch.fit makes of the trainer, with `place` and `worker_datasets`
 ---@return Result
 function joined.fit(job)
-  local rank_zero = require('rtrain._local').job {
-    socket = job.place.socket, rank = job.place.rank, fit = job.fit, timeout_s = job.place.timeout_s}
+  local place = job.place
+  local run = require('rtrain._local').job {
+    socket = place.socket, rank = place.rank, local_rank = place.local_rank, is_remote = place.is_remote, fit = job.fit,
+    timeout_s = place.timeout_s}
   while true do
-    local fd, ended = rank_zero:next()
+    local fd, ended, exit_code = run:next()
+    if exit_code then leave(place.rank, exit_code) end
     if not fd then return result_of(ended, job) end
     local_worker.serve(fd, job, function() end, true)
   end

@@ -97,11 +97,10 @@ local function job_of(trainer, flags)
   if flags.num_workers then scaling = scaling:with {num_workers = flags.num_workers} end
   if flags.gpus then scaling = with_gpus(scaling, flags.gpus, flags.num_workers) end
   if flags.max_failures then failures = failures:with {max_failures = flags.max_failures} end
-  local is_local = scaling.num_workers == 0
-  if is_local then local_fits = local_fits + 1 end
   local allocation = find_allocation(os.getenv, {launcher = flags.launcher})
-  local place = places.of(allocation, flags.has_agents)
-  if not is_local then place = nil end
+  local place = places.of(allocation, scaling, flags.has_agents)
+  local is_local = place ~= nil or scaling.num_workers == 0
+  if is_local then local_fits = local_fits + 1 end
   local backend, how_tensors_travel = backend_of(trainer, scaling, place)
   local name, resume = identity_of(flags, run_config, allocation, place)
   return {
@@ -117,7 +116,7 @@ local function job_of(trainer, flags)
     place = place,
     launcher_warnings = allocation.warnings,
     time_left_command = allocation.time_left_command,
-    gpus = place and scaling.use_gpu and places.gpus(place.rank) or nil,
+    gpus = place and scaling.use_gpu and places.gpus(place.local_rank) or nil,
     fit = local_fits,
     torch_config = trainer.torch_config,
     datasets = trainer.datasets,
@@ -158,7 +157,7 @@ local function make_spec(job, flags)
     note = flags.note or '',
     resume = run_config.resume,
     is_local = job.is_local,
-    join = place and {socket = place.socket, fit = job.fit} or nil,
+    join = place and {socket = place.socket, fit = job.fit, num_ranks = place.num_ranks} or nil,
     start_timeout_s = place and place.timeout_s or nil,
     num_workers = most,
     min_workers = least,

@@ -13,8 +13,9 @@ local local_worker = {}
 -- Each attempt begins with the config as it was given.
 local function fresh(config) return closure.load(closure.dump(config)) end
 
--- What ends the attempt from outside is raised at any line until the endpoint is disarmed, once: also between these.
-local function run_and_disarm(endpoint, attempt, pump)
+-- What ends the attempt from outside is raised at any line between these two, once.
+local function run_armed(endpoint, attempt, pump)
+  endpoint:arm()
   local ok, value = xpcall(worker.run, errors.wrap, attempt, pump)
   endpoint:disarm()
   return ok, value
@@ -41,7 +42,7 @@ function local_worker.serve(fd, job, pump, is_joined)
     kind = job.kind, train_loop_per_worker = job.train_loop_per_worker, train_loop_config = fresh(job.train_loop_config),
     datasets = job.worker_datasets, validation_config = job.validation_config, gpus = job.gpus,
   }
-  local disarmed, ok, value = pcall(run_and_disarm, endpoint, attempt, pump_apart)
+  local disarmed, ok, value = pcall(run_armed, endpoint, attempt, pump_apart)
   if not disarmed then ok, value = false, errors.wrap(ok) end
   if ok then ok, value = xpcall(endpoint.finish, errors.wrap, endpoint, value) end
   if not ok then endpoint:fail(value) end

@@ -1,5 +1,4 @@
--- rtrain/run/place.lua: the place of this process among those that a launcher has started as the ranks of one run, on
--- one host.
+-- rtrain/run/place.lua: the place of this process among those that a launcher has started as the ranks of one run.
 
 local errors = require 'base.errors'
 
@@ -14,54 +13,83 @@ local function seconds(name, text, otherwise)
   errors.raise('config', ("%s = '%s' in the environment: expected a number of seconds above 0"):format(name, text))
 end
 
--- Several hosts need one process on each, and `rtrain run`: it makes agents of those on the other hosts.
-local function refuse_several_hosts(allocation, has_agents)
-  if allocation.num_nodes == 1 or has_agents then return end
-  local origin = allocation.origins.num_nodes or allocation.origins.world_size or allocation.rule
-  errors.raise('unsupported', ('%s has started this on %s hosts (%s): start one process of `rtrain run` on each, which then '
-    .. 'starts its workers; --launcher local trains on each of them alone'):format(allocation.engine,
-    allocation.num_nodes or 'several', origin))
+local function is_one_host(allocation)
+  return allocation.num_nodes == 1 or allocation.is_rank and allocation.tasks_on_node == allocation.world_size
 end
 
--- Of one job, and of one start of it, alone: a restart must not reach processes of the start before.
-local function socket_name(allocation)
-  local parts = {allocation.engine, allocation.group or '', allocation.world_size, allocation.restart_count or 0}
+-- Several hosts need `rtrain run`, which makes agents.
+local function refuse_several_hosts(allocation, has_agents)
+  if has_agents or is_one_host(allocation) then return end
+  local origin = allocation.origins.num_nodes or allocation.origins.world_size or allocation.rule
+  errors.raise('unsupported', ('%s has started this on %s hosts (%s): start `rtrain run` on them; --launcher local trains on '
+    .. 'each of them alone'):format(allocation.engine, allocation.num_nodes or 'several', origin))
+end
+
+---The socket in the runtime folder where the processes of this host find each other. Of one job, and of one start of it,
+---alone: a restart must not reach processes of the start before.
+---@param allocation Allocation
+---@return string name
+function place.socket(allocation)
+  local parts = {allocation.engine, allocation.group or '', allocation.world_size or 1, allocation.restart_count or 0}
   return ('job-%s.sock'):format(require('base._system').hash(table.concat(parts, '\n')))
 end
 
----The place of this process as a rank, in local mode.
+-- Whether the processes of the launcher are the ranks of the run: in local mode, and where as many workers are wanted as it has
+-- started. Otherwise each process trains on its own, which only makes sense on one host.
+local function are_ranks(allocation, scaling)
+  local wanted, world_size = scaling.num_workers, allocation.world_size
+  if wanted == 0 or wanted == world_size then return true end
+  if is_one_host(allocation) then return false end
+  if type(wanted) == 'table' then wanted = ('{%d, %d}'):format(scaling:min_workers(), scaling:max_workers()) end
+  errors.raise('config', ('num_workers = %s: %s has started %d processes on several hosts (%s), each of which is a rank; write '
+    .. 'num_workers = %d, or 0 (-n 0) for as many as there are, or start one process on each host'):format(wanted,
+    allocation.engine, world_size, allocation.origins.world_size, world_size))
+end
+
+-- Whether rank 0 is on another host.
+local function is_remote(allocation)
+  if allocation.node_rank ~= nil then return allocation.node_rank ~= 0 end
+  return allocation.rank ~= allocation.local_rank  -- ranks are mostly dense by host
+end
+
+---The place of this process as a rank.
 ---@param allocation Allocation
----@param has_agents? boolean the processes on the other hosts are agents of this one
+---@param scaling ScalingConfig
+---@param has_agents? boolean the other hosts have agents of this run
 ---@param getenv? fun(name: string): string? os.getenv
----@return {rank: integer, world_size: integer, socket: string, timeout_s: number}? place nil where this process is the only one
----Errors: 'unsupported' for several hosts, 'config' for ranks that make no sense.
-function place.of(allocation, has_agents, getenv)
+---@return Place? place nil where this process is not one of several ranks
+---Errors: 'unsupported' for several hosts without agents, 'config' for ranks that make no sense.
+function place.of(allocation, scaling, has_agents, getenv)
   refuse_several_hosts(allocation, has_agents)
-  if not allocation.is_rank then return nil end
-  if allocation.local_rank ~= allocation.rank then
+  if not allocation.is_rank or not are_ranks(allocation, scaling) then return nil end
+  if is_one_host(allocation) and allocation.local_rank ~= allocation.rank then
     errors.raise('config', ('%s and %s: on one host they are the same'):format(allocation.origins.local_rank,
       allocation.origins.rank))
   end
+  ---@class Place
   return {
-    rank = allocation.rank,
+    rank = allocation.rank,  -- as the launcher counts
+    local_rank = allocation.local_rank,
     world_size = allocation.world_size,
-    socket = socket_name(allocation),
+    num_ranks = allocation.tasks_on_node,  -- of this host
+    is_remote = is_remote(allocation),
+    socket = place.socket(allocation),
     timeout_s = seconds('RTRAIN_JOIN_TIMEOUT_S', (getenv or os.getenv) 'RTRAIN_JOIN_TIMEOUT_S', DEFAULT_TIMEOUT_S),
   }
 end
 
----The devices of this process, which its launcher has given it: where each process sees the devices of all, that of its
----rank; where it sees one alone, that one.
----@param rank integer on this host
+---The devices of this process, which its launcher has given it: where each process sees the devices of all, that of its rank;
+---where it sees one alone, that one.
+---@param local_rank integer
 ---@param count? integer devices that this process sees
 ---@return integer[] numbers one device
 ---Errors: 'environment' when there is none for it.
-function place.gpus(rank, count)
+function place.gpus(local_rank, count)
   local reason = ''
   if not count then count, reason = require('base._system').cuda() end
   if count == 1 then return {0} end
-  if rank < count then return {rank} end
-  errors.raise('environment', ('use_gpu: rank %d sees %s'):format(rank,
+  if local_rank < count then return {local_rank} end
+  errors.raise('environment', ('use_gpu: local rank %d sees %s'):format(local_rank,
     count == 0 and 'no CUDA device: ' .. reason
     or ('%d devices: there is none for it; start as many processes as devices'):format(count)))
 end

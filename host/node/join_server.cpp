@@ -1,4 +1,4 @@
-#include "host/train/group/join_server.h"
+#include "host/node/join_server.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,41 +11,28 @@
 #include "host/loop/descriptor_message.h"
 
 namespace rtrain {
-namespace {
-
-// The rest they read from the store.
-Value ended_message(const Map& finished) {
-  constexpr size_t kMaxText = 16384;
-  message::Ended out{.path = finished["path"].string_or("")};
-  if (const Value& value = finished["error"]; !value.is_nil()) {
-    const Error error = error_from_value(value);
-    out.error = Error(error.code(), error.message().substr(0, kMaxText),
-                      error.traceback().substr(0, kMaxText));
-  }
-  return to_value(std::move(out));
-}
-
-}  // namespace
 
 struct JoinServer::Peer {
   std::unique_ptr<Poll> poll;
-  int rank = -1;  // until it has said which
+  int local_rank = -1;  // until it has said which
   bool is_closed = false;
 };
 
-JoinServer::JoinServer(Loop& loop, const JoinSpec& spec, int world_size)
+JoinServer::JoinServer(Loop& loop, const JoinSpec& spec)
     : loop_(loop),
       spec_(spec),
       socket_(spec.socket, SOCK_SEQPACKET),
-      endpoints_(static_cast<size_t>(world_size)),
+      endpoints_(static_cast<size_t>(spec.num_ranks)),
       listener_(loop, socket_.take_fd(), [this](int) { on_ready(); }) {
   listener_.start(UV_READABLE);
 }
 
 JoinServer::~JoinServer() { withdraw(); }
 
-void JoinServer::offer(int rank, int fd) {
-  Endpoint& endpoint = endpoints_.at(static_cast<size_t>(rank));
+void JoinServer::begin(int64_t fit) { fit_ = fit; }
+
+void JoinServer::offer(int local_rank, int fd) {
+  Endpoint& endpoint = endpoints_.at(static_cast<size_t>(local_rank));
   if (endpoint.is_left) {
     ::close(fd);
     return;
@@ -60,11 +47,16 @@ void JoinServer::withdraw() {
   }
 }
 
-void JoinServer::end(const Map& finished) {
-  const Value message = ended_message(finished);
-  for (const Endpoint& endpoint : endpoints_) {
-    if (endpoint.taker != nullptr) send_descriptor_message(endpoint.taker->poll->fd(), message);
-  }
+void JoinServer::end(const message::Ended& ended) {
+  fit_ = 0;
+  dismiss_all(ended);
+  for (Endpoint& endpoint : endpoints_) endpoint.is_left = false;
+}
+
+void JoinServer::close(message::ToJoined answer) {
+  if (answer_) return;
+  answer_ = std::move(answer);
+  dismiss_all(*answer_);
 }
 
 // The closed ones go here: not from inside their own calls.
@@ -85,44 +77,55 @@ void JoinServer::on_packet(Peer& peer) {
   const Received received = receive_descriptor_message(peer.poll->fd(), message);
   if (received == Received::kNothing) return;
   if (message.fd >= 0) ::close(message.fd);
-  if (received == Received::kEnd || peer.rank >= 0) return leave(peer);
+  if (received == Received::kEnd || peer.local_rank >= 0) return leave(peer);
   try {
     take_in(peer, from_value<message::Join>(std::move(message.value)));
   } catch (const Error& e) {
-    refuse(peer, e);
+    dismiss(peer, message::Refused{.error = e});
   }
 }
 
 // A process that is ahead, at the script's next fit(), comes again.
 void JoinServer::take_in(Peer& peer, const message::Join& join) {
-  const int rank = join.rank;
   if (join.build_id != build_id()) {
-    throw Error(Code::kEnvironment, cat("rank ", rank, " is another build of rtrain than rank 0"));
+    throw Error(Code::kEnvironment,
+                cat("rank ", join.rank, " is another build of rtrain than the run's"));
   }
-  if (join.fit != spec_.fit) return leave(peer);
-  if (rank < 1 || rank >= static_cast<int>(endpoints_.size())) {
-    throw Error(Code::kConfig,
-                cat("RANK = ", rank, ": rank 0 was started with WORLD_SIZE = ", endpoints_.size()));
+  if (answer_) return dismiss(peer, *answer_);
+  if (join.fit != fit_) return leave(peer);
+  if (join.local_rank < spec_.first_joined || join.local_rank >= spec_.num_ranks) {
+    throw Error(Code::kConfig, cat("rank ", join.rank, " says that its local rank is ",
+                                   join.local_rank, ": this host has ", spec_.num_ranks,
+                                   " processes of the job, and those that "
+                                   "join are ",
+                                   spec_.first_joined, " to ", spec_.num_ranks - 1));
   }
-  Endpoint& endpoint = endpoints_[static_cast<size_t>(rank)];
+  Endpoint& endpoint = endpoints_[static_cast<size_t>(join.local_rank)];
   if (endpoint.taker != nullptr) {
-    throw Error(Code::kConfig, cat("RANK = ", rank, ": another process has that rank already"));
+    throw Error(Code::kConfig, cat("rank ", join.rank, ": another process has local rank ",
+                                   join.local_rank, " already"));
   }
-  peer.rank = rank;
+  peer.local_rank = join.local_rank;
   endpoint.taker = &peer;
   endpoint.is_left = false;
   give(endpoint);
 }
 
-void JoinServer::refuse(Peer& peer, const Error& error) {
-  send_descriptor_message(peer.poll->fd(), to_value(message::Refused{.error = error}));
+void JoinServer::dismiss(Peer& peer, const message::ToJoined& answer) {
+  send_descriptor_message(peer.poll->fd(), to_value(answer));
   leave(peer);
+}
+
+void JoinServer::dismiss_all(const message::ToJoined& answer) {
+  for (const Endpoint& endpoint : endpoints_) {
+    if (endpoint.taker != nullptr) dismiss(*endpoint.taker, answer);
+  }
 }
 
 void JoinServer::leave(Peer& peer) {
   peer.is_closed = true;
-  if (peer.rank >= 0) {
-    Endpoint& endpoint = endpoints_[static_cast<size_t>(peer.rank)];
+  if (peer.local_rank >= 0) {
+    Endpoint& endpoint = endpoints_[static_cast<size_t>(peer.local_rank)];
     endpoint.taker = nullptr;
     endpoint.is_left = true;
   }

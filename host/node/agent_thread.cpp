@@ -1,0 +1,18 @@
+#include "host/node/agent_thread.h"
+
+#include <pthread.h>
+
+namespace rtrain {
+
+// The launcher has dealt the devices out to its processes.
+AgentThread::AgentThread(const JobSpec& spec)
+    : agent_(spec, {}, -1), thread_([this] { agent_.serve(); }) {
+  pthread_setname_np(thread_.native_handle(), "rtrain-agent");
+}
+
+AgentThread::~AgentThread() {
+  agent_.leave();
+  thread_.join();
+}
+
+}  // namespace rtrain

@@ -1,0 +1,25 @@
+// host/node/agent_thread.h: the agent of a host on which the launcher has started each rank: a
+// thread of the first of those processes, "rtrain-agent".
+#pragma once
+
+#include <thread>
+
+#include "host/node/agent.h"
+
+namespace rtrain {
+
+class AgentThread {
+ public:
+  // Throws Error(kEnvironment).
+  explicit AgentThread(const JobSpec& spec);
+  // Waits until node 0 knows that this process ends, for a few seconds at most.
+  ~AgentThread();
+  AgentThread(const AgentThread&) = delete;
+  AgentThread& operator=(const AgentThread&) = delete;
+
+ private:
+  Agent agent_;
+  std::thread thread_;
+};
+
+}  // namespace rtrain
