@@ -9,6 +9,7 @@
 #include "host/lua/embed.h"
 #include "host/store/checkpoint_files.h"
 #include "host/store/environment.h"
+#include "host/store/queued_run.h"
 #include "host/store/run_reader.h"
 
 namespace rtrain {
@@ -33,6 +34,18 @@ int env(lua_State* L) {
 
 int named_storage(lua_State* L) {
   push_value(L, storage_folder(luaL_optstring(L, 1, "")));
+  return 1;
+}
+
+int queue_run(lua_State* L) {
+  const Value run = to_value(L, 2, "the run");
+  lua_pushboolean(L,
+                  add_queued_run(text_argument(L, 1), {.name = run["name"].as_string(),
+                                                       .script = run["script"].as_string(),
+                                                       .command = run["command"].as_list(),
+                                                       .num_workers = run["num_workers"].int_or(0),
+                                                       .launcher = run["launcher"].as_string(),
+                                                       .job = run["job"].as_string()}));
   return 1;
 }
 
@@ -97,6 +110,7 @@ int open_host(lua_State* L) {
       method<&version>("version"),
       method<&env>("env"),
       method<&named_storage>("storage_folder"),
+      method<&queue_run>("add_queued_run"),
       method<&run>("run"),
       method<&metrics>("metrics"),
       method<&checkpoints>("checkpoints"),

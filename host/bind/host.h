@@ -3,6 +3,8 @@
 //   version() → "0.1.0"
 //   env() → what `rtrain env --json` prints
 //   storage_folder([path]) → where runs go
+//   add_queued_run(storage, {name, script, command, num_workers, launcher, job})
+//                          → false where a run has that name
 //   run(storage, RUN) → the document of `rtrain show` and what else is known
 //   metrics(storage, RUN, ranks, all) → rows
 //   checkpoints(storage, RUN, all) → rows

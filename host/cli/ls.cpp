@@ -5,6 +5,7 @@
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
+#include "host/cli/queued_runs.h"
 
 namespace rtrain {
 namespace {
@@ -27,8 +28,11 @@ void print_runs(const List& runs, size_t width) {
   for (const Value& run : runs) {
     std::vector<std::string> tags;
     for (const Value& tag : run["tags"].as_list()) tags.push_back(tag.as_string());
+    const bool is_queued = run["status"] == Value("QUEUED");
+    const int64_t num_workers = run["num_workers"].as_int();
     std::vector<std::string> row{run["name"].as_string(), run["status"].as_string(),
-                                 cat(run["num_workers"].as_int()), human_time(run["started_at"])};
+                                 is_queued && num_workers == 0 ? "" : cat(num_workers),
+                                 human_time(run["started_at"])};
     if (any_waited) row.push_back(human_duration(run["waiting_s"].as_float()));
     row.push_back(human_duration(run["running_s"].as_float()));
     row.push_back(join(tags, ","));
@@ -56,12 +60,14 @@ void add_ls(Parser& parser) {
   command.footer(
       "Keys of --json, for each run: name, run_id, status, num_workers, started_at, ended_at, "
       "duration_s,\n"
-      "waiting_s (for cores and GPUs), running_s (all attempts), script, metrics (of the last "
+      "waiting_s (for cores and GPUs, or in a launcher's queue), running_s (all attempts), script, "
+      "metrics (of the last "
       "report), tags");
   command.action([options] {
     if (options->limit >= 0) options->filter.limit = options->limit;
     std::optional<RunReader> reader = options->reader();
-    const List runs = reader ? reader->runs(options->filter) : List{};
+    List runs = reader ? reader->runs(options->filter) : List{};
+    if (reader) find_lost_jobs(runs, *reader);
     if (options->json) return print_json(runs);
     if (reader) print_runs(runs, options->width());
   });

@@ -183,9 +183,8 @@ void add_show(Parser& parser) {
       "memory_used_bytes, memory_own_bytes, power_w, temperature_c, slowed; `rtrain metrics "
       "--series\n"
       "gpu/power_w` and so on has all of it. annotations: time, attempt, rank, severity, text.\n"
-      "environment: git_commit, git_dirty, hostname, command. checkpoints, best_checkpoints: as "
-      "those of\n"
-      "`rtrain checkpoints`");
+      "environment: git_commit, git_dirty, hostname, command, of a QUEUED run launcher and job.\n"
+      "checkpoints, best_checkpoints: as those of `rtrain checkpoints`");
   command.action([options] {
     OpenRun run = options->open_run();
     const Value document = run.reader.run(run.ref);

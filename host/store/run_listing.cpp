@@ -22,7 +22,7 @@ namespace {
 // its last controller to that one's first attempt, and runs while an attempt does.
 constexpr std::string_view kRuns = R"sql(
 SELECT name, runs.run_id AS run_id,
-       CASE WHEN is_final(status) OR run_is_live(name) THEN status ELSE 'LOST' END AS status,
+       CASE WHEN is_final(status) OR status = 'QUEUED' OR run_is_live(name) THEN status ELSE 'LOST' END AS status,
        num_workers, started_at, ended_at, (until - started_at) / 1000.0 AS duration_s,
        max(0, coalesce((SELECT min(a.started_at) FROM attempts AS a
                         WHERE a.run_id = runs.run_id AND a.started_at >= begun), until) - begun)
@@ -30,7 +30,7 @@ SELECT name, runs.run_id AS run_id,
        (SELECT total(max(0, coalesce(a.ended_at, until) - a.started_at)) FROM attempts AS a
         WHERE a.run_id = runs.run_id) / 1000.0 AS running_s,
        script, note, tags, r.metrics AS metrics, r.nonfinite AS nonfinite
-FROM (SELECT *, max(started_at, coalesce(ended_at, CASE WHEN run_is_live(name)
+FROM (SELECT *, max(started_at, coalesce(ended_at, CASE WHEN status = 'QUEUED' OR run_is_live(name)
                 THEN max(now_ms(), updated_at) ELSE updated_at END)) AS until, coalesce(json_extract(owner, '$.since'), started_at) AS begun
       FROM runs) AS runs LEFT JOIN reports AS r ON r.run_id = runs.run_id AND r.rank = 0 AND r.superseded = 0 AND
      r.idx = (SELECT max(idx) FROM reports AS l

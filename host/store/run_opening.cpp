@@ -13,6 +13,7 @@
 #include "host/base/text.h"
 #include "host/machine/machine.h"
 #include "host/store/file.h"
+#include "host/store/queued_run.h"
 #include "host/store/run_name.h"
 #include "host/store/run_owner.h"
 #include "host/store/run_status.h"
@@ -62,7 +63,7 @@ Value environment_of(const NewRun& run) {
   return out;
 }
 
-// A run as its row says.
+// A run as its row says. One that has only been queued is none yet.
 struct FoundRun {
   std::string run_id;
   std::string status;
@@ -77,7 +78,7 @@ struct FoundRun {
 std::optional<FoundRun> find_run(Database& database, const std::string& name) {
   Statement query = database.prepare(
       "SELECT run_id, status, started_at, updated_at, owner_epoch, failures, owner, tags FROM runs "
-      "WHERE name = ?");
+      "WHERE name = ? AND status != 'QUEUED'");
   if (!query.add(name).next()) return std::nullopt;
   return FoundRun{.run_id = query.text(0),
                   .status = query.text(1),
@@ -161,6 +162,7 @@ class NewRunFolder {
 void insert_run(OpenedRun& opened, const NewRun& run) {
   const int64_t now = now_ms();
   opened.claim.run_id = random_hex(16);
+  remove_queued_run(opened.claim.database, run.name);
   opened.claim.database.run(
       "INSERT INTO runs(run_id, name, status, num_workers, script, note, command, tags, config, "
       "scaling, checkpoint_config, environment, started_at, updated_at, owner_epoch, owner) "

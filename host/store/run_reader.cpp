@@ -140,6 +140,9 @@ Value RunReader::run(const RunRef& run) {
   for (const char* key : {"git_commit", "git_dirty", "hostname", "command"}) {
     shown.set(key, environment[key]);
   }
+  for (const char* key : {"launcher", "job"}) {
+    if (!environment[key].is_nil()) shown.set(key, environment[key]);
+  }
   out.set("environment", std::move(shown));
   return out;
 }

@@ -3,8 +3,8 @@
 //
 // Works alongside a live controller, in a folder that cannot be written, and without LibTorch.
 // Every answer is plain data with the keys that the commands document; times are RFC 3339 UTC
-// texts. A run that has not ended and whose controller is gone is shown as LOST. Wrong names and
-// expressions are Error(kUsage).
+// texts. A run that has not ended and whose controller is gone is shown as LOST, one that was
+// submitted and has not begun as QUEUED. Wrong names and expressions are Error(kUsage).
 #pragma once
 
 #include <memory>

@@ -370,12 +370,12 @@ void Controller::perform(const action::EndAttempt& a) {
   }
   writer_.flush();
   const double ran_s = running_since_s_ ? monotonic_s() - *running_since_s_ : 0;
-  // Behind the reports and commits that are on their way there: those count before the failure
-  // does.
   std::optional<GroupError> error = a.error;
   if (a.status == RunState::kAborted && machine_.stop->kind == StopKind::kTerminate) {
     error->cause = Error(error->cause.code(), cat(error->cause.message(), ": ", stop_by_));
   }
+  // Behind the reports and commits that are on their way there: those count before the failure
+  // does.
   io_.call(
       [number = machine_.attempt, status = std::string(state_name(a.status)),
        error = to_value(error)](RunRecord& record) {

@@ -30,11 +30,12 @@ class Job:
     """`rtrain run` on these hosts of the job, with the variables that its launcher leaves in that many tasks of each host;
     those of the ranks in `without` do not come."""
 
-    def __init__(self, rtrain, hosts, *args, nodes=(0, 1), counts=(1, 1), launcher=slurm_variables, without=()):
+    def __init__(self, rtrain, hosts, *args, nodes=(0, 1), counts=(1, 1), launcher=slurm_variables, without=(),
+                 runtimes=None):
         self.rtrain, self.hosts, self.args, self.launcher = rtrain, hosts, args, launcher
         self.id = next(_jobs)
         self.rendezvous = rtrain.folder / f"rendezvous-{self.id}"
-        self.runtimes = {}
+        self.runtimes = dict(runtimes or {})  # runtime folders of hosts; others get one of their own
         tasks = [Task(node, local_rank, counts) for node in nodes for local_rank in range(counts[node])]
         self.tasks = [task for task in tasks if task.rank not in without]
         self.processes = [self.start(task) for task in self.tasks]

@@ -28,6 +28,7 @@ class Host:
 
     def __init__(self, name, address, disk, own_pids=False):
         self.name, self.address, self.disk = name, address, disk
+        self.clock_ahead_s = 0  # that much the monotonic clocks of what is started there are ahead of this machine's
         self._namespaces = [("net", "net"), ("uts", "uts"), ("mount", "mnt")]
         options, sleep = [], "exec sleep infinity"
         if own_pids:  # the shell stays, as the parent of what loses its own
@@ -44,7 +45,9 @@ class Host:
     def command(self, *args, folder="/"):
         """The words of a command that runs there, in that folder."""
         kinds = [f"--{kind}=/proc/{self.holder.pid}/ns/{name}" for kind, name in self._namespaces]
-        return ["nsenter", *kinds, f"--wd={folder}", "--", *map(str, args)]
+        ahead = self.clock_ahead_s
+        clock = ["unshare", "--time", f"--monotonic={ahead}", f"--boottime={ahead}", "--fork", "--kill-child"] if ahead else []
+        return ["nsenter", *kinds, f"--wd={folder}", "--", *clock, *map(str, args)]
 
     def ip(self, *args):
         """`ip` with the host's network, and with this machine's numbers of processes."""

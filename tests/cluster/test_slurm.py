@@ -95,6 +95,19 @@ def test_a_job_is_submitted_and_finishes(user, rtrain):
     assert not list((rtrain.folder / ".local").rglob(f"*/{job}*")), "the key is removed"
 
 
+def test_a_job_that_waits_is_queued(user, rtrain):
+    path = rtrain.script(unnamed(script(rtrain, "train.report{rank = context:get_world_rank()}")))
+    waits, cancelled = (submitted(user, path, "--option=--hold") for _ in range(2))
+    user.slurm("scancel", cancelled)
+    listed = {run["name"]: run["status"] for run in json.loads(user.command("ls", "--json"))}
+    assert listed == {f"train-{waits}": "QUEUED", f"train-{cancelled}": "LOST"}
+    assert re.search(rf"^train-{waits} +QUEUED +\d{{4}}-", user.command("ls"), re.MULTILINE)
+    user.slurm("scontrol", "release", waits)
+    state, output = wait_for_job(user, waits)
+    assert state == "COMPLETED", output
+    assert rtrain.json("show", f"train-{waits}")["status"] == "FINISHED"
+
+
 @pytest.fixture
 def saving_job(user, rtrain):
     """A job that saves checkpoints."""

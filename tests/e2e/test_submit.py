@@ -97,6 +97,45 @@ def test_a_job_is_submitted_and_its_number_shown(site):
         assert command in result.stdout
 
 
+def test_a_job_that_waits_is_queued_in_the_store(site):
+    program(site, "sbatch", 'echo 123')
+    program(site, "squeue", 'echo "$@" >"$LOG"; echo PENDING')
+    assert site("submit", "slurm", "train.lua", "-n", "4", "--", "word").returncode == 0
+    run = site.json("ls")[0]
+    assert (run["name"], run["status"], run["num_workers"], run["script"]) == ("train-123", "QUEUED", 4, "train.lua")
+    assert log(site, "squeue") == "-h -j 123 -o %T\n"
+    shown = site.json("show", "train-123")
+    assert (shown["status"], shown["attempts"]) == ("QUEUED", [])
+    assert shown["environment"]["command"] == ["rtrain", "run", "train.lua", "-n", "4", "--", "word"]
+    assert "QUEUED" in site("show", "train-123").stdout
+    # What Slurm starts then.
+    site.script("""
+        local train = require 'rtrain'
+        train.DataParallelTrainer({train_loop_per_worker = function() train.report {} end}):fit()
+    """)
+    site.env.update(SLURM_JOB_ID="123", SLURM_PROCID="0", SLURM_NNODES="1")
+    assert site("run", "train.lua").returncode == 0
+    assert [run["status"] for run in site.json("ls")] == ["FINISHED"]
+
+
+@pytest.mark.parametrize("squeue, status", [
+    ("true", "LOST"), ("echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1", "LOST"),
+    ("echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1", "QUEUED"), ("exit 127", "QUEUED")],
+    ids=["ended", "forgotten", "no answer", "no squeue"])
+def test_a_job_that_will_not_start_is_lost(site, squeue, status):
+    program(site, "sbatch", 'echo 123')
+    program(site, "squeue", squeue)
+    assert site("submit", "slurm", "train.lua").returncode == 0
+    assert [run["status"] for run in site.json("ls")] == [status]
+
+
+def test_a_store_that_cannot_be_written_does_not_stop_the_job(site):
+    program(site, "sbatch", 'echo 123')
+    result = site("submit", "slurm", "train.lua", "--storage", "/proc/none")
+    assert result.returncode == 0 and result.stdout.startswith("submitted job 123\n")
+    assert "rtrain: `rtrain ls` will not show the run as QUEUED: " in result.stderr
+
+
 def test_the_batch_script_makes_a_key_for_the_user_alone_and_removes_it(site):
     program(site, "srun", 'stat -c "%a %s" "$RTRAIN_SECRET_FILE" >"$LOG"; echo "$RTRAIN_SECRET_FILE" "$@" >>"$LOG"; exit 75')
     script = site.script(dry(site, "slurm", "train.lua", "--nodes", "2"), "job")

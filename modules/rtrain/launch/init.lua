@@ -14,6 +14,7 @@
 --   submit          (spec, text): hands it to the launcher's program; returns the words of one that runs in the foreground
 --   submit_options  the options of `rtrain submit` that have an effect
 --   has_own_files   the script is not a file of this host
+--   is_gone         (job) → whether it no longer knows a job that `submit` has put into its queue
 --
 -- A site's launcher is a Lua file that returns such a table. It is asked before those here.
 
@@ -132,6 +133,17 @@ function launch.job(launcher)
     group = found.group, restart_count = found.restart_count, hosts = found.hosts and require('torch').list(found.hosts),
     master = found.master, port = found.port, cores = found.cores,
   }
+end
+
+---Whether the launcher no longer knows a job.
+---@param launcher string its name
+---@param job string
+---@return boolean gone false also where it does not answer, and for a launcher that cannot tell
+function launch.is_gone(launcher, job)
+  for _, engine in ipairs(ENGINES) do
+    if engine.name == launcher then return engine.is_gone ~= nil and engine.is_gone(job) end
+  end
+  return false
 end
 
 ---The command that starts the job of this process again, where it is this process that is to give it: of node 0.

@@ -36,16 +36,21 @@ def build(config):
 
 
 def _sampler(side, start, settings):
+    return sampler(start, settings, 0, lambda storage: visible_reports(side, storage))
+
+
+def sampler(start, settings, rank, visible):
+    """Of that rank, whose reports visible(storage) counts."""
     first = settings["reports"]
 
     def sample():
         with start() as job:
             seen = {}
             while job.is_running() and len(seen) < settings["spaced"]:
-                _note_new_reports(seen, side, job, first)
+                _note_new_reports(seen, visible, job, first, rank)
                 time.sleep(0.001)
             job.finish(TIMEOUT_S)
-            events = job.events(0)
+            events = job.events(rank)
         latencies = [1e6 * event.value for event in events if event.name == "latency"]
         figures = {"p50": percentile(latencies, 0.5), "p99": percentile(latencies, 0.99)}
         reported = {int(event.value): event.time for event in events if event.name == "spaced"}
@@ -57,10 +62,9 @@ def _sampler(side, start, settings):
     return sample
 
 
-def _note_new_reports(seen, side, job, first):
+def _note_new_reports(seen, visible, job, first, rank):
     """Only while the reports come one at a time: before that, reading would disturb what is measured."""
-    if not job.mark(0, "spaced"):
+    if not job.mark(rank, "spaced"):
         return
-    visible = visible_reports(side, job.storage)
-    for index in range(first, visible):
+    for index in range(first, visible(job.storage)):
         seen.setdefault(index, time.monotonic())

@@ -41,6 +41,22 @@ def start_rtrain(config, script, settings, max_failures=0):
     return Job("rtrain", command, rtrain_environment(config))
 
 
+def start_rtrain_on_two_hosts(config, script, settings):
+    """Both are this machine: the process of node 0, and an agent with a runtime folder of its own. Rank 1 is the agent's."""
+
+    def command(storage, events):
+        arguments = [config.rtrain, "run", os.path.join(HERE, script), "--storage", storage, "--name", "run"]
+        for key, value in {**settings, "events": events}.items():
+            arguments += ["--set", f"{key}={value}"]
+        folder = os.path.dirname(storage)
+        both = ('export RTRAIN_RENDEZVOUS="$0/rendezvous"; RTRAIN_NODE_RANK=1 RTRAIN_RUNTIME_DIR="$0/runtime" "$@" & '
+                'RTRAIN_NODE_RANK=0 "$@"; status=$?; wait; exit $status')
+        return ["sh", "-c", both, folder, *arguments]
+
+    job = {"RTRAIN_NNODES": "2", "RTRAIN_JOB_ID": f"bench-{os.getpid()}"}
+    return Job("agent", command, {**rtrain_environment(config), **job})
+
+
 def rtrain_environment(config):
     return {"RTRAIN_LIBTORCH": config.libtorch_folder, "OMP_NUM_THREADS": str(config.threads)}
 

@@ -9,18 +9,23 @@ def visible_reports(side, storage):
     return _READERS[side](storage)
 
 
-def _rtrain(storage):
+def visible_reports_of_rank(storage, rank):
+    """How many of them can be read now, of a run of rtrain."""
     path = os.path.join(storage, "rtrain.db")
     if not os.path.exists(path):
         return 0
     try:
         connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         try:
-            return connection.execute("SELECT count(*) FROM reports WHERE rank = 0").fetchone()[0]
+            return connection.execute("SELECT count(*) FROM reports WHERE rank = ?", (rank,)).fetchone()[0]
         finally:
             connection.close()
     except sqlite3.OperationalError:
         return 0  # the tables are being created
+
+
+def _rtrain(storage):
+    return visible_reports_of_rank(storage, 0)
 
 
 def _torchrun(storage):

@@ -72,9 +72,20 @@ slurm.submit_options = {
 
 slurm.render = slurm_script.render
 
+-- `rtrain ls` waits for it.
+local ANSWER_S = 5
+
+---@param job string
+---@return boolean gone it has ended, or was cancelled; false where Slurm does not answer
+function slurm.is_gone(job)
+  local ok, answer = pcall(program.run, {'squeue', '-h', '-j', job, '-o', '%T'}, nil, 'ask where Slurm is installed', ANSWER_S)
+  if ok then return answer == '' end
+  return tostring(answer):find('Invalid job id', 1, true) ~= nil
+end
+
 local FOLLOW = [[
 submitted job %s
-  its place in the queue   squeue --job %s
+  its place in the queue   squeue --job %s; rtrain ls
   output                   tail -F %s
   the run                  rtrain show %s
   save, and start again    scancel --signal=USR2 %s
@@ -89,7 +100,8 @@ function slurm.submit(spec, text)
   local output = program.run({'sbatch', '--parsable'}, text, 'submit where Slurm is installed')
   local job = (output:match '[^\n]*$'):match '^(%d+)'
   if job == nil then errors.raise('environment', 'sbatch has given no number of a job: ' .. output) end
-  local run = spec.name or run_name.of_job(spec.script, {job_id = job}, 1)
+  local run = spec.name or run_name.of_job(spec.script, {engine = 'slurm', job_id = job, step_id = '0'}, 1)
+  spec.record(run, job)
   io.write(FOLLOW:format(job, job, shell.word(('%s-%s.out'):format(spec.job_name, job)), shell.word(run), job, job))
 end
 

@@ -40,6 +40,7 @@ local NAMES = {'slurm', 'k8s', 'mpi', 'ray'}
 ---@field placement_strategy? string
 ---@field address? string
 ---@field python? string
+---@field record fun(run: string, job: string) to be called when the job waits in a queue: `rtrain ls` shows its run as QUEUED
 
 local function launcher_of(name)
   if site.is_file(name) then
@@ -95,6 +96,18 @@ local function spec_of(request)
   return spec
 end
 
+-- A store that cannot be written does not undo what was submitted.
+local function record_of(launcher, spec)
+  return function(run, job)
+    local host = require 'rtrain._host'
+    local ok, problem = xpcall(host.add_queued_run, errors.wrap, host.storage_folder(spec.storage), {
+      name = run, script = spec.script, command = spec.words, num_workers = spec.num_workers, launcher = launcher.name,
+      job = job,
+    })
+    if not ok then io.stderr:write(('rtrain: `rtrain ls` will not show the run as QUEUED: %s\n'):format(problem.message)) end
+  end
+end
+
 -- A line more would be one more line of what is written.
 local function check_lines(name, value)
   if type(value) == 'table' then
@@ -123,6 +136,7 @@ function submit.run(request)
   local launcher = launcher_of(request.engine)
   check(launcher, request)
   local spec = spec_of(request)
+  spec.record = record_of(launcher, spec)
   local text = launcher.render(spec)
   if request.dry_run then
     io.write(text)

@@ -1,0 +1,46 @@
+#include "host/store/queued_run.h"
+
+#include "host/base/clock.h"
+#include "host/base/error.h"
+#include "host/base/json.h"
+#include "host/base/random.h"
+#include "host/base/text.h"
+#include "host/machine/machine.h"
+#include "host/store/file.h"
+#include "host/store/run_name.h"
+#include "host/store/run_owner.h"
+
+namespace rtrain {
+
+bool add_queued_run(const std::string& storage_path, const QueuedRun& run) {
+  if (const std::string problem = run_name_problem(run.name); !problem.empty()) {
+    throw Error(Code::kConfig, cat("'", run.name, "' cannot be a run's name: ", problem));
+  }
+  make_folders(storage_path);
+  Database database = Database::open(storage_path + "/rtrain.db");
+  Transaction transaction(database, Durability::kFull);
+  Statement known = database.prepare("SELECT 1 FROM runs WHERE name = ?");
+  if (known.add(run.name).next()) return false;
+  known.reset();
+  const std::string environment = to_json(Map{{"git_commit", nullptr},
+                                              {"git_dirty", nullptr},
+                                              {"hostname", hostname()},
+                                              {"command", run.command},
+                                              {"launcher", run.launcher},
+                                              {"job", run.job}});
+  const int64_t now = now_ms();
+  database.run(
+      "INSERT INTO runs(run_id, name, status, num_workers, script, note, command, tags, config, "
+      "scaling, checkpoint_config, environment, started_at, updated_at, owner_epoch, owner) "
+      "VALUES(?, ?, 'QUEUED', ?, ?, '', ?, '[]', '{}', '{}', '{}', ?, ?, ?, 0, ?)",
+      random_hex(16), run.name, run.num_workers, run.script, to_json(run.command), environment, now,
+      now, RunOwner::of_this_process().to_json());
+  transaction.commit();
+  return true;
+}
+
+void remove_queued_run(Database& database, const std::string& name) {
+  database.run("DELETE FROM runs WHERE name = ? AND status = 'QUEUED'", name);
+}
+
+}  // namespace rtrain
