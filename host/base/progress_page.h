@@ -25,7 +25,7 @@
 
 namespace rtrain {
 
-inline constexpr uint32_t kProgressVersion = 5;
+inline constexpr uint32_t kProgressVersion = 6;
 
 // Text in a page; what does not fit is cut off.
 template <size_t Size>
@@ -104,6 +104,7 @@ struct BlockedCall {
 // One collective of a rank, in the order of its calls. sequence counts from 1.
 struct CollectiveCall {
   uint64_t sequence = 0;
+  double time_s = 0;  // monotonic clock
   PageText<32> operation;
   PageText<96> tensors;  // "float32 [64, 3]"
   PageFrame line;
@@ -155,6 +156,7 @@ struct ProgressPage {
   std::atomic<uint32_t> returned{0};   // 1: its train function has, no collective follows
   SharedFlag saving;                   // its main thread waits for its checkpoint
   std::atomic<double> beat_s{0};       // of the control thread, monotonic clock
+  std::atomic<double> lease_s{0};      // until then it may run, boot_s(); 0: without limit
   std::atomic<uint64_t> operators{0};  // of LibTorch
   std::atomic<uint64_t> collectives{0};
   std::atomic<uint64_t> reports{0};

@@ -1,12 +1,13 @@
-// host/cli/control_client.h: a command's connection to the controller of a live run
-// (host/train/control_server.h).
+// host/cli/control_client.h: a command that asks the controller of a live run, on this host or on
+// another one of its job.
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 
 #include "host/base/value.h"
-#include "host/loop/frame.h"
+#include "host/cli/control_way.h"
 #include "host/loop/messages/record.h"
 #include "host/store/run_reader.h"
 
@@ -17,11 +18,8 @@ class ControlClient {
   // Throws kUsage when the run has ended, kEnvironment when its controller cannot be reached from
   // here: with the reason and, where it is known, the host and pid of the controller.
   explicit ControlClient(OpenRun& run);
-  ~ControlClient();
-  ControlClient(const ControlClient&) = delete;
-  ControlClient& operator=(const ControlClient&) = delete;
 
-  // Of the process at the other end.
+  // Of the controller.
   int pid() const { return pid_; }
   // The answer to the command (host/loop/messages/commands.h). Throws what the controller answers
   // with, kTimeout when it does not answer, kNotFound when it ended before that.
@@ -34,13 +32,11 @@ class ControlClient {
   bool wait_for_end(std::chrono::milliseconds timeout);
 
  private:
-  enum class Read { kMessage, kEnd, kTimeout };
+  using Read = ControlWay::Read;
   Value ask(const std::string& op, Value request, std::chrono::milliseconds timeout);
-  Read read_message(std::chrono::milliseconds timeout, Value& message);
 
-  int fd_ = -1;
+  std::unique_ptr<ControlWay> way_;
   int pid_ = 0;
-  FrameReader frames_;
 };
 
 }  // namespace rtrain

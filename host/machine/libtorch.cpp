@@ -20,6 +20,8 @@ constexpr std::string_view kWantedVersion = "2.11.";
 // The build-id of libtorch_cpu.so and the commit of the builds rtrain was tested with.
 constexpr std::string_view kTestedCommit = "70d99e998b4955e0049d13a98d77ae1b14db1f45";
 
+constexpr size_t kCommitDigits = 7;
+
 // The text between the quotes of the line `name = '…'` or `name: … = '…'` of version.py.
 std::string version_field(const std::string& text, std::string_view name) {
   for (const std::string& line : split(text, '\n')) {
@@ -48,13 +50,14 @@ LibraryProbe probe(const fs::path& path, LibTorch& out) {
   if (!version.starts_with(kWantedVersion)) {
     return {false, cat("version ", version, ", need ", kWantedVersion, "x")};
   }
-  const bool tested = version_field(text, "git_version") == kTestedCommit;
+  const std::string commit = version_field(text, "git_version");
+  const bool tested = commit == kTestedCommit;
   if (!tested && std::getenv("RTRAIN_LIBTORCH_ANY") == nullptr) {
     return {false, cat("version ", version,
                        ", a build that rtrain was not tested with (RTRAIN_LIBTORCH_ANY=1 takes it "
                        "all the same)")};
   }
-  out = LibTorch{lib.string(), version, version_field(text, "cuda"), ""};
+  out = LibTorch{lib.string(), version, version_field(text, "cuda"), commit, ""};
   return {true, cat("version ", version)};
 }
 
@@ -62,6 +65,12 @@ LibraryProbe probe(const fs::path& path, LibTorch& out) {
 
 LibTorchSearch find_libtorch() {
   return find_library({"RTRAIN_LIBTORCH", RTRAIN_BUILD_LIBTORCH, "torch"}, &probe);
+}
+
+std::string libtorch_build() {
+  const LibTorchSearch search = find_libtorch();
+  if (!search.found) return {};
+  return cat(search.found->version, ", commit ", search.found->commit.substr(0, kCommitDigits));
 }
 
 std::string libtorch_refusal(const LibTorchSearch& search) {

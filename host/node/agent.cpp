@@ -15,13 +15,14 @@
 #include "host/base/seconds_setting.h"
 #include "host/base/text.h"
 #include "host/loop/build_id.h"
+#include "host/machine/libtorch.h"
 #include "host/machine/machine.h"
 #include "host/machine/network.h"
 
 namespace rtrain {
 namespace {
 
-constexpr std::chrono::seconds kLook{1};
+constexpr std::chrono::milliseconds kLook{250};
 constexpr std::chrono::seconds kFinishTime{5};
 constexpr std::chrono::milliseconds kSpoolWait{20};
 constexpr double kJoinTimeoutS = 60;
@@ -32,7 +33,8 @@ std::string about(const JobSpec& spec, size_t gpus) {
                                 .host = hostname(),
                                 .cores = spec.cores.value_or(available_cores()),
                                 .gpus = static_cast<int>(gpus),
-                                .pid = getpid()};
+                                .pid = getpid(),
+                                .libtorch = libtorch_build()};
   return encode(to_value(info));
 }
 
@@ -87,7 +89,7 @@ std::function<std::optional<WireContact>(std::string&)> Agent::finder() {
 }
 
 void Agent::serve() {
-  lease_.start(kLook);
+  look();
   loop_.run();
 }
 
@@ -112,7 +114,10 @@ const Routes<message::ToAgent, Agent> Agent::kRoutes{
     on<message::BeginFit>([](Agent& a, const auto& m) { a.joins().begin(m.fit); }),
     on<message::EndFit>([](Agent& a, const auto& m) { a.joins().end(m.ended); }),
     on<message::Leave>([](Agent& a, const auto& m) { a.end(m.code); }),
-    on<message::NodeTimeout>([](Agent& a, const auto& m) { a.spec_.node_timeout_s = m.seconds; }),
+    on<message::NodeTimeout>([](Agent& a, const auto& m) {
+      a.spec_.node_timeout_s = m.seconds;
+      a.look();
+    }),
     on<message::AskSpool>([](Agent& a, const auto& m) { a.on_ask_spool(m); }),
     on<message::ForgetSpool>([](Agent& a, const auto& m) { a.spool_.forget(m.below_attempt); }),
 };
@@ -190,8 +195,10 @@ void Agent::on_peer_restarted() {
 
 void Agent::look() {
   lease_.start(kLook);
+  const double silent_s = client_.link().silent_s();
+  host_.set_lease(boot_s() + spec_.node_timeout_s - silent_s);
   if (!client_.link().far().port()) return;  // it has never come
-  if (client_.link().silent_s() < spec_.node_timeout_s) return cut_off_at_s_.reset();
+  if (silent_s < spec_.node_timeout_s) return cut_off_at_s_.reset();
   const std::string why =
       cat("the controller has not been heard of for ", spec_.node_timeout_s, " s (node_timeout_s)");
   host_.kill(why);

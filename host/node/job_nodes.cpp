@@ -9,6 +9,7 @@
 #include "host/base/codec.h"
 #include "host/base/text.h"
 #include "host/loop/build_id.h"
+#include "host/machine/machine.h"
 #include "host/machine/network.h"
 
 namespace rtrain {
@@ -42,6 +43,7 @@ WireServerOptions server_options(const JobSpec& spec, const Secret& secret, bool
           .port = spec.port,
           .secret = secret,
           .run_ids = {spec.id},
+          .guest_role = std::string(kOperatorRole),
           .build = std::string(build_id())};
 }
 
@@ -121,18 +123,15 @@ class JobNodes::Host : public LinkDelegate {
 
 JobNodes::JobNodes(const JobSpec& spec)
     : spec_(spec),
+      secret_(Secret::none()),
       audience_(std::make_shared<Audience>()),
       turn_end_(std::make_unique<TurnEnd>(loop_, [this] { pass_on(); })) {
-  auto given = take_secret_from_environment();
-  const Secret secret = given ? *given : Secret::generate();
-  server_ = std::make_unique<WireServer>(loop_, server_options(spec, secret, !given), *this);
+  const auto given = take_secret_from_environment();
+  secret_ = given ? *given : Secret::generate();
+  server_ = std::make_unique<WireServer>(loop_, server_options(spec, secret_, !given), *this);
   if (!given) {
-    const std::string listens_at = server_->address().host();
     rendezvous_ = std::make_unique<Rendezvous>(Rendezvous::path_for(spec.id), spec.id);
-    rendezvous_->publish(
-        {.hosts = listens_at == kAllAddresses ? own_addresses() : std::vector{listens_at},
-         .port = server_->address().port(),
-         .secret = secret});
+    rendezvous_->publish(contact(secret_));
   }
   timer_ = std::make_unique<Timer>(loop_, [this] { look(); });
   timer_->start(kLook);
@@ -140,8 +139,17 @@ JobNodes::JobNodes(const JobSpec& spec)
   pthread_setname_np(thread_.native_handle(), "rtrain-nodes");
 }
 
+WireContact JobNodes::contact(const Secret& secret) const {
+  const std::string listens_at = server_->address().host();
+  return {
+      .hosts = listens_at == kAllAddresses ? own_addresses() : std::vector<std::string>{listens_at},
+      .port = port(),
+      .secret = secret};
+}
+
 JobNodes::~JobNodes() {
   run_on_loop([this] {
+    operators_.reset();
     hosts_.clear();
     timer_.reset();
     turn_end_.reset();
@@ -160,12 +168,14 @@ void JobNodes::run_on_loop(std::function<void()> task) {
   done.get_future().wait();
 }
 
+int JobNodes::cores() const { return spec_.cores.value_or(available_cores()); }
+
 std::string JobNodes::address() const {
   const std::lock_guard lock(address_mutex_);
   return address_;
 }
 
-void JobNodes::attach(Loop& loop, JobNodesDelegate& delegate) {
+WireContact JobNodes::attach(const std::string& run_id, Loop& loop, JobNodesDelegate& delegate) {
   run_on_loop([&] {
     pass_on();  // to whoever has detached: nobody
     {
@@ -173,16 +183,29 @@ void JobNodes::attach(Loop& loop, JobNodesDelegate& delegate) {
       audience_->loop = &loop;
       audience_->delegate = &delegate;
     }
+    run_id_ = run_id;
+    server_->add_run_id(run_id);
+    operators_ = std::make_unique<OperatorLinks>(
+        loop_, [this](Value request, const OperatorLinks::Reply& reply) {
+          tell([request, reply](JobNodesDelegate& d) { d.on_command(request, reply); });
+        });
     for (const auto& [node, host] : hosts_) {
       if (host->is_here()) host->set_here();
     }
   });
+  return contact(secret_.of({.role = std::string(kOperatorRole), .run_id = run_id}));
 }
 
 void JobNodes::detach() {
-  const std::lock_guard lock(audience_->mutex);
-  audience_->loop = nullptr;
-  audience_->delegate = nullptr;
+  {
+    const std::lock_guard lock(audience_->mutex);
+    audience_->loop = nullptr;
+    audience_->delegate = nullptr;
+  }
+  loop_.post([this] {
+    run_id_.clear();
+    operators_->finish();
+  });
 }
 
 void JobNodes::tell(std::function<void(JobNodesDelegate&)> what) {
@@ -260,7 +283,13 @@ std::string JobNodes::refusal(const message::AgentInfo& info) const {
              " processes of this job: the other hosts leave ", free);
 }
 
+Admission JobNodes::admit_operator(const WirePeer& peer, const LinkHello& hello) {
+  if (peer.run_id != run_id_) return {.refusal = "the run has ended"};
+  return {.link = &operators_->link(hello.link), .refusal = {}};
+}
+
 Admission JobNodes::on_hello(const WirePeer& peer, const LinkHello& hello) {
+  if (peer.role == kOperatorRole) return admit_operator(peer, hello);
   auto info = from_value<message::AgentInfo>(decode(hello.about));
   info.address = peer.address.host();
   if (std::string text = refusal(info); !text.empty()) return {.refusal = std::move(text)};

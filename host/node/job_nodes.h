@@ -21,6 +21,7 @@
 #include "host/loop/turn_end.h"
 #include "host/node/job_spec.h"
 #include "host/node/messages.h"
+#include "host/node/operator_links.h"
 #include "host/wire/rendezvous.h"
 #include "host/wire/secret_source.h"
 #include "host/wire/wire_server.h"
@@ -37,6 +38,8 @@ class JobNodesDelegate {
   // Its process has gone, or nothing was heard of it for the job's node_timeout_s.
   virtual void on_node_lost(int node, const std::string& reason) = 0;
   virtual void on_node_refused(const std::string& text) = 0;
+  // A command for the run, from another host (host/train/control_server.h).
+  virtual void on_command(Value request, OperatorLinks::Reply reply) = 0;
 };
 
 class JobNodes : public WireServerDelegate {
@@ -49,11 +52,16 @@ class JobNodes : public WireServerDelegate {
 
   // What the launcher allotted. Its node_timeout_s is not looked at here.
   const JobSpec& spec() const { return spec_; }
+  // Of this host that the job has.
+  int cores() const;
+  // Where it listens.
+  int port() const { return server_->address().port(); }
   // At which the other hosts reach this one; empty before the first of them has come.
   std::string address() const;
 
-  // One run at a time. It hears of the nodes that are there.
-  void attach(Loop& loop, JobNodesDelegate& delegate);
+  // One run at a time. It hears of the nodes that are there. The contact is for commands from other
+  // hosts.
+  WireContact attach(const std::string& run_id, Loop& loop, JobNodesDelegate& delegate);
   void detach();
   // Nothing for a node that is not there.
   void send(int node, const Value& message);
@@ -67,17 +75,20 @@ class JobNodes : public WireServerDelegate {
   class Host;
   struct Audience;
   Admission on_hello(const WirePeer& peer, const LinkHello& hello) override;
+  Admission admit_operator(const WirePeer& peer, const LinkHello& hello);
   void on_refused(const std::string& text) override;
   void tell(std::function<void(JobNodesDelegate&)> what);
   void pass_on();
   void slow_down();
   std::string refusal(const message::AgentInfo& info) const;
   void look();
+  WireContact contact(const Secret& secret) const;
   void set_address(const std::string& address);
   void on_host_done();
   void run_on_loop(std::function<void()> task);
 
   JobSpec spec_;
+  Secret secret_;
   Loop loop_;
   std::shared_ptr<Audience> audience_;
   std::vector<std::function<void(JobNodesDelegate&)>> told_;  // in this turn of the loop
@@ -90,6 +101,8 @@ class JobNodes : public WireServerDelegate {
   std::unique_ptr<Rendezvous> rendezvous_;
   std::unique_ptr<WireServer> server_;
   std::map<int, std::unique_ptr<Host>> hosts_;  // by node
+  std::unique_ptr<OperatorLinks> operators_;    // of the run that is attached
+  std::string run_id_;                          // its id
   std::optional<int> leaving_;                  // the code that agents end with
   std::optional<std::promise<void>> all_done_;  // until it is kept
   std::unique_ptr<Timer> timer_;

@@ -87,6 +87,12 @@ bool LocalNode::spawn_next(int rank) {
   return true;
 }
 
+void LocalNode::set_lease(double until_s) {
+  for (int rank = order_.first_rank; rank < board_.size(); ++rank) {
+    board_.page(rank).lease_s.store(until_s, std::memory_order_relaxed);
+  }
+}
+
 void LocalNode::send(int rank, std::string_view frame) {
   if (is_started(rank)) group_.send(rank, frame);
 }

@@ -29,6 +29,9 @@ class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDele
   LocalNode(Loop& loop, const NodeOrder& order, const NodeFiles& files, const WorkerPlaces& places,
             NodeDelegate& delegate);
 
+  // Its workers end by themselves when boot_s() has passed this and no later one was given.
+  void set_lease(double until_s);
+
   void spawn() override;
   void send(int rank, std::string_view frame) override;
   void set_attached(int rank, int pid) override;

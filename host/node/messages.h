@@ -185,12 +185,13 @@ struct Gone {
 struct NodeFacts {
   static constexpr std::string_view kType = "facts";
   int attempt = 1;
+  double now_s = 0;  // of the agent's monotonic clock
   int64_t copied_bytes = 0;
   std::vector<RankFacts> ranks = {};
 
-  static constexpr std::tuple kFields{required("attempt", &NodeFacts::attempt),
-                                      required("copied_bytes", &NodeFacts::copied_bytes),
-                                      required("ranks", &NodeFacts::ranks)};
+  static constexpr std::tuple kFields{
+      required("attempt", &NodeFacts::attempt), required("now", &NodeFacts::now_s),
+      required("copied_bytes", &NodeFacts::copied_bytes), required("ranks", &NodeFacts::ranks)};
 };
 
 struct DeviceSeries {
@@ -226,12 +227,13 @@ struct AgentInfo {
   int cores = 1;
   int gpus = 0;
   int64_t pid = 0;
+  std::string libtorch = {};  // libtorch_build()
 
   static constexpr std::tuple kFields{
       required("node", &AgentInfo::node),   required("tasks", &AgentInfo::tasks),
       required("host", &AgentInfo::host),   optional("address", &AgentInfo::address),
       required("cores", &AgentInfo::cores), required("gpus", &AgentInfo::gpus),
-      required("pid", &AgentInfo::pid)};
+      required("pid", &AgentInfo::pid),     optional("libtorch", &AgentInfo::libtorch)};
 };
 
 // A part of what the workers inherit, the serialized train function: `size` bytes in all.

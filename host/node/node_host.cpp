@@ -61,6 +61,7 @@ void NodeHost::start(const message::StartWorkers& start) {
   places_.emplace(gpus_, start.gpus_per_worker);
   node_ = std::make_unique<LocalNode>(loop_, order_, files_, *places_, *this);
   apply_hold();
+  node_->set_lease(lease_s_);
   node_->spawn();
   facts_timer_.start(facts_every_);
 }
@@ -73,6 +74,11 @@ void NodeHost::kill(const std::string& reason) {
   if (!is_busy()) return;
   if (lost_.empty()) lost_ = reason;
   node_->kill();
+}
+
+void NodeHost::set_lease(double until_s) {
+  lease_s_ = until_s;
+  if (node_) node_->set_lease(until_s);
 }
 
 void NodeHost::hold_output(bool held) {
@@ -88,6 +94,7 @@ void NodeHost::send_facts() {
   if (!is_busy()) return;
   facts_timer_.start(facts_every_);
   message::NodeFacts facts{.attempt = order_.attempt,
+                           .now_s = monotonic_s(),
                            .copied_bytes = static_cast<int64_t>(node_->copied_bytes())};
   for (int i = 0; i < order_.num_workers; ++i) {
     facts.ranks.push_back(node_->facts(order_.first_rank + i));

@@ -33,6 +33,8 @@ class NodeHost : public NodeDelegate {
   void set_files(const NodeFiles& files) { files_ = files; }
   // While held the workers' output stays with them, whatever the controller says.
   void hold_output(bool held);
+  // As LocalNode::set_lease.
+  void set_lease(double until_s);
   // Ends the workers, because of that.
   void kill(const std::string& reason);
   // Whether a worker is there.
@@ -64,6 +66,7 @@ class NodeHost : public NodeDelegate {
   std::chrono::milliseconds facts_every_;
   NodeOrder order_;
   std::string lost_;  // why all workers were ended by the agent
+  double lease_s_ = 0;
   bool holds_for_link_ = false;
   bool holds_for_controller_ = false;
   int running_ = 0;  // workers

@@ -11,7 +11,7 @@ constexpr uint64_t kLastCalls = 8;
 
 CollectiveFacts to_facts(const CollectiveCall& call) {
   return {call.sequence, std::string(call.operation.view()), std::string(call.tensors.view()),
-          std::string(call.line.view())};
+          std::string(call.line.view()), call.time_s};
 }
 
 WaitFacts to_facts(const BlockedCall& call) {

@@ -19,6 +19,7 @@ struct CollectiveFacts {
   std::string operation;  // "all_reduce"
   std::string tensors;    // "float32 [4]"
   std::string line;       // "train.lua:7"
+  double time_s = 0;      // when the rank came to it
 
   // The same for all ranks that agree: "all_reduce(float32 [4])".
   std::string text() const;
@@ -26,7 +27,8 @@ struct CollectiveFacts {
   static constexpr std::tuple kFields{required("sequence", &CollectiveFacts::sequence),
                                       required("operation", &CollectiveFacts::operation),
                                       required("tensors", &CollectiveFacts::tensors),
-                                      required("line", &CollectiveFacts::line)};
+                                      required("line", &CollectiveFacts::line),
+                                      required("time", &CollectiveFacts::time_s)};
 };
 
 struct WaitFacts {

@@ -143,6 +143,7 @@ void RemoteNode::on_facts(message::NodeFacts facts) {
                 cat("facts of ", facts.ranks.size(), " ranks, the node has ", ranks_.size()));
   }
   copied_bytes_ = static_cast<uint64_t>(facts.copied_bytes);
+  nearest_offset_s_ = std::min(nearest_offset_s_, monotonic_s() - facts.now_s);
   for (size_t i = 0; i < ranks_.size(); ++i) {
     ranks_[i].facts = on_this_clock(std::move(facts.ranks[i]));
   }
@@ -151,6 +152,7 @@ void RemoteNode::on_facts(message::NodeFacts facts) {
 RankFacts RemoteNode::on_this_clock(RankFacts facts) const {
   if (facts.wait) facts.wait->since_s += clock_offset_s_;
   if (facts.device) facts.device->since_s += clock_offset_s_;
+  for (CollectiveFacts& call : facts.calls) call.time_s += nearest_offset_s_;
   return facts;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,8 @@ class RemoteNode : public Node {
   bool holds_output_ = false;
   bool has_clock_ = false;
   double clock_offset_s_ = 0;
+  // Of the message that has come fastest: its time on the way is all that is wrong with it.
+  double nearest_offset_s_ = std::numeric_limits<double>::max();
   uint64_t copied_bytes_ = 0;
 };
 

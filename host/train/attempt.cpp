@@ -1,5 +1,6 @@
 #include "host/train/attempt.h"
 
+#include <cmath>
 #include <utility>
 
 #include "host/base/clock.h"
@@ -61,6 +62,13 @@ size_t Attempt::unwritten_bytes() const {
 
 void Attempt::on_hang(int rank, const Error& error) {
   delegate_.feed(event::Failed{rank, error, monotonic_s()});
+}
+
+void Attempt::on_straggler(const Straggler& found) {
+  warn(cat("rank ", found.rank, " on host ", nodes_.of(found.rank).host,
+           " holds the others up: it came last to ", found.last, " of ", found.of,
+           " collectives, on average ", std::llround(found.behind_s * 1000),
+           " ms behind half of the ranks"));
 }
 
 NodeOrder Attempt::node_order() const {

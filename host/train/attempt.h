@@ -127,6 +127,7 @@ class Attempt : public CollectiveServiceDelegate,
   void save_diagnosis(const std::string& folder,
                       std::vector<std::pair<std::string, std::string>> files) override;
   void on_hang(int rank, const Error& error) override;
+  void on_straggler(const Straggler& found) override;
   RankFacts facts(int rank) const override { return node(rank).facts(rank); }
 
   void answer(std::vector<KeyValueStore::Answer> answers);

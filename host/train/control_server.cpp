@@ -82,16 +82,21 @@ void ControlServer::remove_closed() {
 }
 
 void ControlServer::on_request(const std::shared_ptr<Peer>& peer, Value request) {
-  const Reply reply = [weak = std::weak_ptr(peer)](Value value) {
-    if (const auto asking = weak.lock()) asking->send(Map{{"value", std::move(value)}});
-  };
+  answer(handler_, std::move(request), [weak = std::weak_ptr(peer)](const Value& reply) {
+    if (const auto asking = weak.lock()) asking->send(reply);
+  });
+}
+
+void ControlServer::answer(const Handler& handler, Value request,
+                           std::function<void(const Value& reply)> send) {
   try {
     const std::string op = request["op"].string_or("");
-    if (handler_(op, std::move(request), reply)) return;
+    const Reply reply = [send](Value value) { send(Map{{"value", std::move(value)}}); };
+    if (handler(op, std::move(request), reply)) return;
     throw Error(Code::kUnsupported, cat("this run's controller does not know '", op,
                                         "': it is another version of rtrain"));
   } catch (const Error& e) {
-    peer->send(Map{{"error", error_to_value(e)}});
+    send(Map{{"error", error_to_value(e)}});
   }
 }
 

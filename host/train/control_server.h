@@ -28,6 +28,10 @@ class ControlServer {
   // False for an unknown `op`. Throws Error for a request that makes no sense: that is its reply.
   using Handler = std::function<bool(const std::string& op, Value request, const Reply& reply)>;
 
+  // Gives `send` the reply to a request, {value} or {error}, wherever the request has come from.
+  static void answer(const Handler& handler, Value request,
+                     std::function<void(const Value& reply)> send);
+
   // Takes the place of a socket that a dead controller of this run has left, and removes those of
   // other dead controllers. Throws kEnvironment.
   ControlServer(Loop& loop, const std::string& run_id, Handler handler);

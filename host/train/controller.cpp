@@ -169,6 +169,11 @@ void Controller::open_commands() {
   }
 }
 
+void Controller::on_command(Value request, OperatorLinks::Reply reply) {
+  if (commands_) return commands_->answer(std::move(request), std::move(reply));
+  reply(Map{{"error", error_to_value(Error(Code::kEnvironment, "the run takes no commands"))}});
+}
+
 void Controller::ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) {
   attempt_->ask_profiles(plan, std::move(done));
 }

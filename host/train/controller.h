@@ -92,6 +92,7 @@ class Controller : public AttemptDelegate,
   void add_late_reports(std::vector<ReportRow> rows, OnAdded done) override;
   void on_hosts_failed(const Error& error) override { feed(event::ResourcesRefused{error}); }
   void on_forwarded_signal(int number) override { signals_.on_forwarded(number); }
+  void on_command(Value request, OperatorLinks::Reply reply) override;
 
   NodeFiles make_files();
   std::unique_ptr<Resources> make_resources();

@@ -24,13 +24,17 @@ const Routes<message::Command, OperatorCommands, const ControlServer::Reply&>
 
 OperatorCommands::OperatorCommands(const RunContext& run, const Machine& machine,
                                    OperatorCommandsDelegate& delegate)
-    : run_(run),
-      machine_(machine),
-      delegate_(delegate),
-      server_(run.loop, run.run_id,
-              [this](const std::string& op, Value request, const ControlServer::Reply& reply) {
-                return kRoutes.try_deliver(op, *this, reply, std::move(request));
-              }) {}
+    : run_(run), machine_(machine), delegate_(delegate), server_(run.loop, run.run_id, handler()) {}
+
+ControlServer::Handler OperatorCommands::handler() {
+  return [this](const std::string& op, Value request, const ControlServer::Reply& reply) {
+    return kRoutes.try_deliver(op, *this, reply, std::move(request));
+  };
+}
+
+void OperatorCommands::answer(Value request, std::function<void(const Value& reply)> send) {
+  ControlServer::answer(handler(), std::move(request), std::move(send));
+}
 
 // By the ranks that run the train function; throws kUsage for one that does not.
 std::vector<int> OperatorCommands::profiled_ranks(std::optional<int64_t> asked) const {

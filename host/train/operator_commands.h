@@ -35,10 +35,14 @@ class OperatorCommands {
   OperatorCommands(const RunContext& run, const Machine& machine,
                    OperatorCommandsDelegate& delegate);
 
+  // One that has not come through this host's socket.
+  void answer(Value request, std::function<void(const Value& reply)> send);
+
   // Who receives which command.
   static const Routes<message::Command, OperatorCommands, const ControlServer::Reply&> kRoutes;
 
  private:
+  ControlServer::Handler handler();
   message::Stopping stop(const message::StopRun& asked);
   std::vector<int> profiled_ranks(std::optional<int64_t> asked) const;
   void record_profiles(const message::RecordProfiles& asked, const ControlServer::Reply& reply);

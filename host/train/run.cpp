@@ -25,6 +25,7 @@ struct Run::Parts {
   explicit Parts(RunSpec given) : spec(std::move(given)), io("rtrain-io") {
     const bool has_hosts = job_nodes() != nullptr && spec.uses_hosts();
     if (const auto error = has_hosts ? std::nullopt : impossible_request(spec)) throw *error;
+    if (has_hosts) spec.port = job_nodes()->port();
     std::promise<std::unique_ptr<RunRecord>> made;
     io.post([&] {
       try {

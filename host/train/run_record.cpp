@@ -32,6 +32,7 @@ NewRun new_run(const RunSpec& spec) {
     environment.set("git_commit", spec.git_commit);
     environment.set("git_dirty", spec.git_dirty);
   }
+  if (spec.port > 0) environment.set("port", spec.port);
   run.environment = environment;
   run.on_waiting = [](const std::string& text) {
     std::fprintf(stderr, "rtrain: %s\n", text.c_str());

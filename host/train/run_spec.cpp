@@ -91,6 +91,7 @@ void read_workers(const Value& v, RunSpec& s) {
   s.resize_interval_s = seconds(v, "resize_interval_s", s.resize_interval_s);
   s.threads = static_cast<int>(v["threads"].int_or(0));
   if (!v["gpus_per_worker"].is_nil()) s.gpus_per_worker = v["gpus_per_worker"].as_float();
+  s.placement = placement_strategy_from_name(v["placement_strategy"].string_or("SPREAD"));
   s.oversubscribe = v["oversubscribe"].bool_or(false);
   s.accelerator_type = v["accelerator_type"].string_or("");
   s.functions = v["functions"].as_string();

@@ -11,6 +11,7 @@
 #include "host/store/new_run.h"
 #include "host/train/failure_policy.h"
 #include "host/train/group/sync_board.h"
+#include "host/train/resources/placement.h"
 #include "host/train/resources/scaling_policy.h"
 #include "host/train/watch/hang_verdict.h"
 
@@ -42,8 +43,9 @@ struct RunSpec {
   double resize_interval_s = 60;  // how often an elastic group is looked at
   int threads = 0;             // of each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
   double gpus_per_worker = 0;  // a part of one below 1
-  bool oversubscribe = false;  // takes no lease: shares what other runs hold, and waits for none
-  std::string accelerator_type;                                 // that its GPUs are of; empty: any
+  PlacementStrategy placement = PlacementStrategy::kSpread;
+  bool oversubscribe = false;    // takes no lease: shares what other runs hold, and waits for none
+  std::string accelerator_type;  // that its GPUs are of; empty: any
   std::vector<std::pair<std::string, std::string>> worker_env;  // added to this process's
   std::string functions;  // the train function and its config, serialized
   Value config;           // plain data, for the record
@@ -67,6 +69,7 @@ struct RunSpec {
   double callback_timeout_s = 60;  // of the user's callbacks before a retry
   double start_timeout_s = 60;     // of each phase of the start-up
   double node_timeout_s = 30;      // a host that has not been heard of for that long is lost
+  int port = 0;                    // where other hosts of its job reach the run; 0: there are none
   std::string git_commit;
   bool git_dirty = false;
 

@@ -35,6 +35,11 @@ Secret::Secret(std::string bytes, std::string_view origin) : bytes_(std::move(by
 
 Secret Secret::generate() { return {random_bytes(kMinBytes), "the kernel"}; }
 
+Secret Secret::of(const WireIdentity& identity) const {
+  const std::string name = identity.text();
+  return {tls_api().hkdf_sha256(bytes_, "rtrain secret", name, kKeyBytes), "a run's secret"};
+}
+
 WireKey Secret::derive(const WireIdentity& identity) const {
   const std::string name = identity.text();
   // Everyone's key of Secret::none() is made from a secret of zeros.

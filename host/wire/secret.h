@@ -37,6 +37,8 @@ class Secret {
   ~Secret() { wipe(bytes_); }
 
   bool is_given() const { return !bytes_.empty(); }
+  // A secret for that identity alone: whoever has it cannot come as another one.
+  Secret of(const WireIdentity& identity) const;
   // By HKDF-SHA256: another key for each run and role. `role`: what the client is, such as "agent".
   WireKey derive(const WireIdentity& identity) const;
   // For a file that only the user can read.

@@ -29,6 +29,8 @@ struct WireServerOptions {
   Secret secret = Secret::none();
   // Names by which a peer may ask for this run: its id, the id of its job.
   std::vector<std::string> run_ids;
+  // Peers that come as that have a secret of their own, Secret::of(), not the run's.
+  std::string guest_role = {};
   std::string build;                          // build_id() of peers; "" accepts any
   std::chrono::milliseconds handshake{5000};  // from the connection to the hello
   size_t max_half_open = 256;                 // connections before their hello

@@ -161,6 +161,7 @@ CollectiveCall Progress::publish(std::string_view operation, const std::string& 
   const std::lock_guard lock(collectives_);
   CollectiveCall mine;
   mine.sequence = page_.collectives.load(std::memory_order_relaxed) + 1;
+  mine.time_s = monotonic_s();
   mine.operation.set(operation);
   mine.tensors.set(tensors);
   mine.line = line();
@@ -233,6 +234,11 @@ void Progress::set_busy(std::string_view reason, double seconds) {
   call.until_s = monotonic_s() + seconds;
   call.reason.set(reason);
   page_.busy.write(call);
+}
+
+bool Progress::lease_has_ended() const {
+  const double until_s = page_.lease_s.load(std::memory_order_relaxed);
+  return until_s > 0 && boot_s() > until_s;
 }
 
 void Progress::beat() { page_.beat_s.store(monotonic_s(), std::memory_order_relaxed); }

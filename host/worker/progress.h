@@ -59,6 +59,9 @@ class Progress {
   Error explain(const Error& error) const;
 
   void beat();
+  // The agent of this host has not renewed the rank's lease in time: it is stopped, or is cut off
+  // from the controller, which goes on without this rank.
+  bool lease_has_ended() const;
   void count_report() { add(page_.reports, 1); }
   void add_bytes(uint64_t count) { add(page_.bytes, count); }
   // By all ranks of the board.

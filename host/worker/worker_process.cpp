@@ -148,6 +148,7 @@ void WorkerProcess::take_signals() {
   Timer heart(loop_, [this, &heart] {
     fault_point("worker.beat");
     progress_->beat();
+    if (progress_->lease_has_ended()) kill(0, SIGKILL);
     heart.start(kHeartbeat);
   });
   heart.start(std::chrono::milliseconds(0));

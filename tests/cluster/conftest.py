@@ -31,9 +31,10 @@ class Job:
     those of the ranks in `without` do not come."""
 
     def __init__(self, rtrain, hosts, *args, nodes=(0, 1), counts=(1, 1), launcher=slurm_variables, without=(),
-                 runtimes=None):
+                 runtimes=None, env=None, env_of=None):
         self.rtrain, self.hosts, self.args, self.launcher = rtrain, hosts, args, launcher
         self.id = next(_jobs)
+        self.env, self.env_of = env or {}, env_of or {}  # of all its processes, of those of a host
         self.rendezvous = rtrain.folder / f"rendezvous-{self.id}"
         self.runtimes = dict(runtimes or {})  # runtime folders of hosts; others get one of their own
         tasks = [Task(node, local_rank, counts) for node in nodes for local_rank in range(counts[node])]
@@ -47,7 +48,7 @@ class Job:
             self.rtrain.temporary.append(self.runtimes[task.node])
         variables = {name: str(value) for name, value in self.launcher(task, self.id).items()}
         env = {**self.rtrain.env, "RTRAIN_RUNTIME_DIR": self.runtimes[task.node], "RTRAIN_RENDEZVOUS": str(self.rendezvous),
-               **variables}
+               **variables, **self.env, **self.env_of.get(task.node, {})}
         command = self.hosts[task.node].command(_e2e.RTRAIN, *self.args, folder=self.rtrain.folder)
         return _e2e.Running(command, self.rtrain.folder, env)
 

@@ -88,6 +88,15 @@ class Hosts:
             host.end()
 
 
+def process_state(pid):
+    """'S', 'T', 'Z', … as /proc has it; None when there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return None
+
+
 def wait_for_end(pid, timeout=30):
     """Until the process is gone."""
     until = time.monotonic() + timeout

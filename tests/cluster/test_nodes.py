@@ -1,10 +1,16 @@
 """One run over two hosts: what its ranks are, what they compute, and what its end is on both."""
 
+import contextlib
 import os
+import pathlib
+import re
 import signal
+import sqlite3
+import subprocess
 
 import pytest
-from conftest import processes_of, wait_until
+from conftest import RTRAIN, processes_of, wait_until
+from hosts import process_state
 
 TRAIN = """
 local files, train = require 'files', require 'rtrain'
@@ -54,6 +60,12 @@ def script(rtrain, body, failures=""):
     return rtrain.script(TRAIN.replace("BODY", body).replace("FAILURES", failures))
 
 
+def run_on(host, rtrain, *args):
+    """rtrain there, with a runtime folder that is not the controller's."""
+    return subprocess.run(host.command(RTRAIN, *args, folder=rtrain.folder), env=rtrain.env, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=60, check=False)
+
+
 def workers_of(rtrain, attempt=-1):
     return rtrain.json("show", "nodes")["attempts"][attempt]["workers"]
 
@@ -88,6 +100,27 @@ def test_the_parameters_are_those_of_one_machine(rtrain, job):
         assert result.returncode == 0, result.stderr
     assert rtrain("run", path, "--name", "one", "--oversubscribe").returncode == 0
     assert rtrain.reports("two") == rtrain.reports("one")
+
+
+@pytest.mark.parametrize("strategy, workers, hosts_of_ranks", [
+    ("SPREAD", 3, ["n0", "n0", "n1"]), ("PACK", 3, ["n0", "n0", "n1"]), ("PACK", 2, ["n0", "n0"]),
+    ("STRICT_PACK", 2, ["n0", "n0"]), ("STRICT_SPREAD", 2, ["n0", "n1"])])
+def test_placement(rtrain, job, strategy, workers, hosts_of_ranks):
+    path = script(rtrain, "train.report{step = 1}")
+    path.write_text(path.read_text().replace("num_workers = 4", f"num_workers = {workers}, placement_strategy = '{strategy}'"))
+    for result in job("run", path, env={"SLURM_CPUS_ON_NODE": "2"}).wait():
+        assert result.returncode == 0, result.stderr
+    assert [worker["host"] for worker in workers_of(rtrain)] == hosts_of_ranks
+
+
+def test_a_placement_that_the_hosts_cannot_have_is_refused(rtrain, job):
+    path = script(rtrain, "train.report{step = 1}")
+    path.write_text(path.read_text().replace("num_workers = 4", "num_workers = 3, placement_strategy = 'STRICT_SPREAD'"))
+    first, second = job("run", path).wait()
+    assert (first.returncode, second.returncode) == (4, 4), first.stderr
+    assert "placement_strategy = 'STRICT_SPREAD': 3 workers need as many hosts; there are 2" in first.stderr
+    alone = rtrain("run", path)
+    assert alone.returncode == 4 and "3 workers need as many hosts; there is 1" in alone.stderr
 
 
 def test_a_script_that_fails_before_fit_ends_every_host(rtrain, job):
@@ -138,6 +171,18 @@ def test_an_agent_that_is_killed_takes_its_workers_along(rtrain, job):
     assert not processes_of(rtrain.storage)
 
 
+def test_workers_end_without_a_word_of_their_agent(rtrain, job):
+    running = job("run", script(rtrain, WAITING, "node_timeout_s = 2"))
+    wait_for_reports(rtrain, running)
+    pids = [worker["pid"] for worker in workers_of(rtrain)]
+    running.processes[1].send(signal.SIGSTOP)
+    for pid in pids[2:]:
+        wait_until(lambda: process_state(pid) in (None, "Z"), message=f"the end of process {pid}")
+    assert process_state(running.processes[1].pid) == "T", "what it has watched has ended by itself"
+    running.processes[1].send(signal.SIGCONT)
+    assert [result.returncode for result in running.wait()] == [5, 5]
+
+
 def test_a_controller_that_is_killed_leaves_nothing(rtrain, job):
     rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "3"
     running = job("run", script(rtrain, WAITING, "node_timeout_s = 2"))
@@ -163,6 +208,19 @@ def test_a_link_that_is_down_for_a_moment_loses_nothing(rtrain, job, hosts):
     steps = [row["ranks"][3]["step"] for row in rows if len(row["ranks"]) > 3 and row["ranks"][3]]
     assert steps == list(range(1, len(steps) + 1)) and len(steps) > 3, "every report of rank 3, once"
     assert len(rtrain.statuses("nodes")) == 1
+
+
+def test_a_store_on_a_network_file_system_has_no_wal(rtrain, job):
+    rtrain.fail_calls("statfs:1+:nfs")
+    running = job("run", script(rtrain, WAITING))
+    wait_for_reports(rtrain, running, 3)
+    assert not (rtrain.storage / "rtrain.db-wal").exists()
+    with contextlib.closing(sqlite3.connect(rtrain.storage / "rtrain.db")) as db:
+        assert db.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
+    (rtrain.folder / "go").touch()
+    for result in running.wait():
+        assert result.returncode == 0, result.stderr
+    assert rtrain.json("show", "nodes")["status"] == "FINISHED"
 
 
 def test_a_storage_that_hosts_do_not_share_is_refused(rtrain, job):
@@ -191,7 +249,7 @@ def test_a_host_whose_controller_does_not_come_says_where_it_looked(rtrain, job)
 def test_an_elastic_run_goes_on_without_a_host(rtrain, job):
     path = script(rtrain, WAITING, "node_timeout_s = 2, max_failures = 1")
     path.write_text(path.read_text().replace("num_workers = 4", "num_workers = {2, 4}"))
-    running = job("run", path)
+    running = job("run", path, env={"SLURM_CPUS_ON_NODE": "2"})
     wait_for_reports(rtrain, running)
     running.processes[1].kill()
     wait_until(lambda: "attempt 2 begins" in running.processes[0].stderr, message="the second attempt")
@@ -199,6 +257,50 @@ def test_an_elastic_run_goes_on_without_a_host(rtrain, job):
     result = running.processes[0].wait()
     assert result.returncode == 0, result.stderr
     assert [worker["host"] for worker in workers_of(rtrain)] == ["n0", "n0"]
+
+
+def test_an_elastic_run_takes_a_returning_host_in(rtrain, job):
+    body = WAITING.replace("not files.exists 'go'", "not (files.exists 'go' or train.stop_requested())")
+    path = script(rtrain, body, "node_timeout_s = 2, max_failures = 1")
+    path.write_text(path.read_text().replace("num_workers = 4", "num_workers = {2, 4}, elastic_resize_monitor_interval_s = 1"))
+    running = job("run", path, env={"SLURM_CPUS_ON_NODE": "2"})
+    wait_for_reports(rtrain, running)
+    running.processes[1].kill()
+    wait_until(lambda: "attempt 2 begins" in running.processes[0].stderr, message="the second attempt")
+    running.start_again(1)
+    wait_until(lambda: len(rtrain.statuses("nodes")) == 3, message="the third attempt")
+    (rtrain.folder / "go").touch()
+    first, second = running.wait()
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert [worker["host"] for worker in workers_of(rtrain)] == ["n0", "n0", "n1", "n1"]
+
+
+def test_a_host_with_another_libtorch_is_refused(rtrain, job, tmp_path):
+    installed = pathlib.Path(rtrain.json("env")["libtorch"]["path"])
+    other = tmp_path / "torch"
+    (other / "lib").mkdir(parents=True)
+    (other / "lib" / "libtorch_cpu.so").symlink_to(installed / "libtorch_cpu.so")
+    (other / "version.py").write_text("__version__ = '2.11.9+cpu'\ngit_version = '0123456789abcdef'\n")
+    env = {"RTRAIN_LIBTORCH": str(other), "RTRAIN_LIBTORCH_ANY": "1"}
+    first, second = job("run", script(rtrain, "train.report{step = 1}"), env_of={1: env}).wait()
+    assert (first.returncode, second.returncode) == (4, 4), first.stderr
+    assert "host n1 has LibTorch 2.11.9+cpu, commit 0123456, and host n0 has 2.11.0" in first.stderr
+
+
+def test_a_slow_host_is_named(rtrain, job):
+    body = """
+    for step = 1, 150 do
+      os.execute(context:get_node_rank() == 1 and 'sleep 0.08' or 'sleep 0.02')
+      torch.distributed.all_reduce(torch.ones({1}))
+    end
+    train.report{step = 150}
+"""
+    path = script(rtrain, body)
+    path.write_text(path.read_text().replace("num_workers = 4", "num_workers = 2"))
+    for result in job("run", path).wait():
+        assert result.returncode == 0, result.stderr
+    shown = rtrain("show", "nodes").stdout
+    assert shown.count("rank 1 on host n1 holds the others up") == 1 and "rank 0 on" not in shown, shown
 
 
 def test_stacks_of_all_hosts(rtrain, job, hosts):
@@ -210,6 +312,35 @@ def test_stacks_of_all_hosts(rtrain, job, hosts):
     (rtrain.folder / "go").touch()
     assert [each.returncode for each in running.wait()] == [0, 0]
     assert all(f"rank {rank} (pid" in result.stdout for rank in range(4)), result.stdout + result.stderr
+
+
+def test_commands_from_another_host(rtrain, job, hosts):
+    running = job("run", script(rtrain, "torch.ones({1})" + WAITING.replace("not files.exists 'go'", "not train.stop_requested()")))
+    wait_for_reports(rtrain, running)
+    contact = rtrain.storage / "nodes" / ".controller"
+    assert contact.stat().st_mode & 0o777 == 0o600
+    stacks = run_on(hosts[1], rtrain, "stack", "nodes")
+    assert all(f"rank {rank} (pid" in stacks.stdout for rank in range(4)), stacks.stdout + stacks.stderr
+    profile = run_on(hosts[1], rtrain, "profile", "nodes", "--rank", "3", "--seconds", "0.5")
+    assert profile.returncode == 0 and "rank3.json" in profile.stdout, profile.stdout + profile.stderr
+    stopped = run_on(hosts[1], rtrain, "stop", "nodes")
+    assert (stopped.returncode, stopped.stdout) == (0, "run nodes ABORTED\n"), stopped.stderr
+    assert [result.returncode for result in running.wait()] == [130, 130]
+    assert not contact.exists()
+    assert "is over" in run_on(hosts[1], rtrain, "stop", "nodes").stderr
+
+
+def test_a_command_with_another_secret_is_refused(rtrain, job, hosts):
+    running = job("run", script(rtrain, WAITING))
+    wait_for_reports(rtrain, running)
+    contact = rtrain.storage / "nodes" / ".controller"
+    lines = contact.read_text()
+    secret = max(re.findall("[0-9a-f]{64}", lines), key=len)
+    contact.write_text(lines.replace(secret, "0" * len(secret)))
+    refused = run_on(hosts[1], rtrain, "stop", "nodes")
+    assert refused.returncode == 4 and "secret" in refused.stderr, refused.stderr
+    (rtrain.folder / "go").touch()
+    assert [result.returncode for result in running.wait()] == [0, 0]
 
 
 @pytest.mark.parametrize("whom", [0, 1], ids=["the controller", "an agent"])

@@ -5,11 +5,12 @@
 //   write|pwrite:3:ENOSPC:path=rtrain.db-wal:controller
 //   fsync|fdatasync:1+:sleep=200
 //   write|pwrite|read:20%:short,write|read|fsync:20%:EINTR
-// calls   names of kCalls below, or `*`
+// calls   names of kCalls below, or `*`: all but clock_gettime and statfs
 // when    the n-th call that the filters let through, counted in each process; `3+` from the third
 //         on; `20%` of them, chosen by RTRAIN_FAULTIO_SEED
 // what    an errno: the call fails with it; short: half of the bytes; slow=N: N bytes a second;
-//         sleep=MS: later; jump=S: clock_gettime(CLOCK_REALTIME) is S seconds off
+//         sleep=MS: later; jump=S: clock_gettime(CLOCK_REALTIME) is S seconds off;
+//         nfs: statfs says that the file lies on NFS
 // filter  path=PART: the file's name contains this; controller, worker, rank=N
 // RTRAIN_FAULTIO_LOG names a file that gets a line "pid call path what thread" for each, so that a
 // loop over n knows when there is no n-th call any more.
@@ -19,12 +20,14 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <spawn.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -64,11 +67,12 @@ constexpr const char* kCalls[] = {
     "symlink",
     "fallocate",
     "clock_gettime",
+    "statfs",
 };
 constexpr int kCallCount = sizeof(kCalls) / sizeof(kCalls[0]);
 constexpr int kMaxRules = 16;
 
-enum class What { kFail, kShort, kSlow, kSleep, kJump };
+enum class What { kFail, kShort, kSlow, kSleep, kJump, kNfs };
 enum class When { kNth, kFrom, kPercent };
 
 struct Rule {
@@ -127,7 +131,8 @@ Part take(const char*& text, const char* separators) {
 
 void read_calls(Rule& rule, Part part) {
   if (part.is("*")) {
-    rule.calls = ~(uint64_t{1} << call_number("clock_gettime", 13));
+    rule.calls = ~(uint64_t{1} << call_number("clock_gettime", 13) |
+                   uint64_t{1} << call_number("statfs", 6));
     return;
   }
   const char* text = part.text;
@@ -153,6 +158,8 @@ void read_what(Rule& rule, Part part) {
   } else if (part.starts("jump=")) {
     rule.what = What::kJump;
     rule.argument = part.number(5);
+  } else if (part.is("nfs")) {
+    rule.what = What::kNfs;
   } else {
     for (int number = 1; number < 134 && rule.argument == 0; ++number) {
       const char* name = strerrorname_np(number);
@@ -268,7 +275,8 @@ void log_fault(const Rule& rule, int call, File& file) {
                      : rule.what == What::kShort ? "short"
                      : rule.what == What::kSlow  ? "slow"
                      : rule.what == What::kSleep ? "sleep"
-                                                 : "jump";
+                     : rule.what == What::kJump  ? "jump"
+                                                 : "nfs";
   char line[700];
   const int size = snprintf(line, sizeof(line), "%d %s %s %s %d\n", static_cast<int>(getpid()),
                             kCalls[call], file.text(), what, static_cast<int>(raw(SYS_gettid)));
@@ -523,6 +531,13 @@ int clock_gettime(clockid_t clock, timespec* time) noexcept {
   if (clock != CLOCK_REALTIME) return result;
   const Rule* rule = due_rule("clock_gettime", at("clock"));
   if (rule != nullptr && rule->what == What::kJump) time->tv_sec += rule->argument;
+  return result;
+}
+
+int statfs(const char* path, struct statfs* info) noexcept {
+  const int result = static_cast<int>(raw(SYS_statfs, path, info));
+  const Rule* rule = due_rule("statfs", at(path));
+  if (result == 0 && rule != nullptr && rule->what == What::kNfs) info->f_type = NFS_SUPER_MAGIC;
   return result;
 }
 

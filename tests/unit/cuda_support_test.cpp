@@ -7,7 +7,7 @@ namespace {
 
 CudaFacts everything() {
   return {.driver = {{CudaDevice{}, CudaDevice{}}, ""},
-          .libtorch = LibTorch{"/torch/lib", "2.11.0+cu130", "13.0", "user"},
+          .libtorch = LibTorch{"/torch/lib", "2.11.0+cu130", "13.0", "70d99e9", "user"},
           .has_library = true,
           .is_built = true};
 }

@@ -41,6 +41,7 @@ class FakeDelegate : public JobNodesDelegate {
     problem = reason;
   }
   void on_node_refused(const std::string& text) override { problem = text; }
+  void on_command(Value request, OperatorLinks::Reply reply) override { reply(request); }
 
   bool has(const std::string& what) const {
     return std::find(log.begin(), log.end(), what) != log.end();
@@ -67,7 +68,7 @@ class JobNodesTest : public testing::Test {
 
   void begin() {
     nodes_.emplace(job_);
-    nodes_->attach(loop_, delegate_);
+    nodes_->attach("run-1", loop_, delegate_);
   }
   // An agent in a thread of its own; `code_` is what it ends with.
   void start_agent(int node) {
@@ -118,7 +119,7 @@ TEST_F(JobNodesTest, WhoeverComesLaterHearsOfTheNodesThatAreThere) {
   wait_for("node 1 is here");
   nodes_->detach();
   FakeDelegate next;
-  nodes_->attach(loop_, next);
+  nodes_->attach("run-1", loop_, next);
   run_until(loop_, [&] { return next.has("node 1 is here"); });
   nodes_->detach();
   end_agent(0);

@@ -41,6 +41,9 @@ class FakeDelegate : public WatchdogDelegate {
     log.push_back(cat("hang of rank ", rank));
     error = its_error;
   }
+  void on_straggler(const Straggler& found) override {
+    log.push_back(cat("rank ", found.rank, " is slow"));
+  }
   RankFacts facts(int rank) const override {
     return read_facts(board.page(rank), pids.at(static_cast<size_t>(rank)));
   }

@@ -18,12 +18,4 @@ uint64_t NodeGroup::copied_bytes() const {
   return sum;
 }
 
-std::vector<int> spread_workers(int num_workers, int num_nodes) {
-  std::vector<int> out;
-  for (int node = 0; node < num_nodes; ++node) {
-    out.push_back(num_workers / num_nodes + (node < num_workers % num_nodes ? 1 : 0));
-  }
-  return out;
-}
-
 }  // namespace rtrain

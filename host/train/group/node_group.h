@@ -32,8 +32,4 @@ class NodeGroup {
   std::vector<Member> members_;
 };
 
-// How many workers each node gets: evenly, the first ones have one more where it does not divide.
-// `num_nodes` of them; none where there are fewer workers than nodes.
-std::vector<int> spread_workers(int num_workers, int num_nodes);
-
 }  // namespace rtrain

@@ -14,6 +14,7 @@
 #include "host/base/random.h"
 #include "host/base/seconds_setting.h"
 #include "host/base/text.h"
+#include "host/machine/libtorch.h"
 #include "host/machine/machine.h"
 
 namespace rtrain {
@@ -22,14 +23,25 @@ namespace {
 constexpr size_t kPartBytes = size_t{512} << 10;
 constexpr std::chrono::seconds kCheckAgain{1};
 
+Placement placement_of(const RunSpec& spec) {
+  if (spec.join) return {PlacementStrategy::kSpread, false};
+  const bool is_fixed = spec.min_workers == spec.max_workers;
+  const bool says_nothing = spec.threads == 0 && spec.gpus_per_worker == 0;
+  return {spec.placement, is_fixed && says_nothing};
+}
+
 }  // namespace
 
 JobHosts::JobHosts(JobNodes& nodes, const RunContext& run, std::vector<WorkerGpu> gpus,
                    JobHostsDelegate& delegate)
     : nodes_(nodes),
       run_(run),
-      places_(std::move(gpus), run.spec.gpus_per_worker),
+      places_(gpus, run.spec.gpus_per_worker),
+      num_gpus_(static_cast<int>(gpus.size())),
+      libtorch_(libtorch_build()),
+      placement_(placement_of(run.spec)),
       delegate_(delegate),
+      contact_(OperatorLinks::contact_path(run.run_path), run.run_id),
       wait_s_(seconds_setting("RTRAIN_JOIN_TIMEOUT_S", run.spec.start_timeout_s)),
       marker_(cat(run.run_path, "/.hosts-", random_hex(8))),
       marker_text_(random_hex(32)),
@@ -37,7 +49,7 @@ JobHosts::JobHosts(JobNodes& nodes, const RunContext& run, std::vector<WorkerGpu
       deadline_(run.loop, [this] { on_deadline(); }),
       check_(run.loop, [this] { check_folders(); }) {
   nodes_.set_node_timeout(run.spec.node_timeout_s);
-  nodes_.attach(run.loop, *this);
+  contact_.publish(nodes_.attach(run.run_id, run.loop, *this));
 }
 
 JobHosts::~JobHosts() {
@@ -79,32 +91,41 @@ void JobHosts::end_run() { forget_spools(std::numeric_limits<int>::max()); }
 // A run of fixed size needs all of its hosts; an elastic one goes on with those that are there.
 void JobHosts::look(std::function<void(int)> on_seen) { on_seen(workers_now()); }
 
-int JobHosts::tasks_now() const {
-  int out = nodes_.spec().tasks_on_node();
-  for (const auto& [node, host] : hosts_) out += host.is_ready ? host.info.tasks : 0;
+int JobHosts::workers_now() const { return placement_.most(rooms(), run_.spec.max_workers); }
+
+std::vector<int> JobHosts::ready_nodes() const {
+  std::vector<int> out{0};
+  for (const auto& [node, host] : hosts_) {
+    if (host.is_ready) out.push_back(node);
+  }
   return out;
 }
 
-int JobHosts::workers_now() const {
-  return run_.spec.max_workers * tasks_now() / nodes_.spec().num_tasks;
+std::vector<HostRoom> JobHosts::rooms() const {
+  std::vector<HostRoom> out;
+  for (const int node : ready_nodes()) {
+    if (node == 0) {
+      out.push_back({hostname(), room(nodes_.spec().tasks_on_node(), nodes_.cores(), num_gpus_)});
+      continue;
+    }
+    const message::AgentInfo& info = hosts_.at(node).info;
+    out.push_back({info.host, room(info.tasks, info.cores, info.gpus)});
+  }
+  return out;
 }
 
 // Where the launcher has started each rank, it has chosen.
-std::vector<int> JobHosts::shares(const std::vector<int>& nodes, int num_workers) const {
-  if (!run_.spec.join) return spread_workers(num_workers, static_cast<int>(nodes.size()));
-  std::vector<int> out;
-  for (const int node : nodes) {
-    out.push_back(node == 0 ? run_.spec.join->num_ranks : hosts_.at(node).info.tasks);
-  }
-  return out;
+int JobHosts::room(int tasks, int cores, int gpus) const {
+  if (run_.spec.join) return tasks;
+  const int of_cores = cores / std::max(1, run_.spec.threads);
+  if (run_.spec.gpus_per_worker == 0) return of_cores;
+  const auto of_gpus = static_cast<int>(gpus / run_.spec.gpus_per_worker);
+  return run_.spec.threads == 0 ? of_gpus : std::min(of_cores, of_gpus);
 }
 
 NodeGroup JobHosts::nodes(const NodeOrder& order, NodeDelegate& delegate) {
-  std::vector<int> numbers{0};
-  for (const auto& [node, host] : hosts_) {
-    if (host.is_ready) numbers.push_back(node);
-  }
-  const auto counts = shares(numbers, order.num_workers);
+  const std::vector<int> numbers = ready_nodes();
+  const std::vector<int> counts = placement_.counts(order.num_workers, rooms());
   NodeGroup out;
   remote_.clear();
   forget_spools(order.attempt);
@@ -117,7 +138,7 @@ NodeGroup JobHosts::nodes(const NodeOrder& order, NodeDelegate& delegate) {
     NodeGroup::Member member{.node = nullptr,
                              .host = node == 0 ? hostname() : hosts_[node].info.host,
                              .address = part.address,
-                             .node_rank = static_cast<int>(i),
+                             .node_rank = static_cast<int>(out.members().size()),
                              .first_rank = part.first_rank,
                              .num_workers = part.num_workers};
     if (node == 0) {
@@ -192,6 +213,10 @@ void JobHosts::on_node_lost(int node, const std::string& reason) {
                      "the last second if the host itself went down, and an agent that comes from "
                      "there brings them"));
   remote->second->lose(reason);
+}
+
+void JobHosts::on_command(Value request, OperatorLinks::Reply reply) {
+  delegate_.on_command(std::move(request), std::move(reply));
 }
 
 void JobHosts::on_node_refused(const std::string& text) { delegate_.notice(text); }
@@ -280,7 +305,8 @@ void JobHosts::send_functions(int node) {
   } while (count > 0 && offset < size);
 }
 
-// Again and again: a network file system may show a new file late.
+// Again and again: a network file system may show a new file late. A host that comes back while the
+// run goes on is one more that it could have.
 void JobHosts::check_folders() {
   bool is_waiting = false;
   for (const auto& [node, host] : hosts_) {
@@ -300,14 +326,35 @@ void JobHosts::on_folder_seen(int node, const message::FolderSeen& seen) {
 }
 
 void JobHosts::grant_if_ready() {
-  if (on_granted_ && missing().empty()) grant();
+  if (!on_granted_) return;
+  if (const std::string text = misfits(); !text.empty()) {
+    cancel();
+    return delegate_.on_hosts_failed(Error(Code::kEnvironment, text));
+  }
+  if (missing().empty()) grant();
+}
+
+// A host without one says so itself, when a worker needs it.
+std::string JobHosts::misfits() const {
+  std::vector<std::string> parts;
+  for (const auto& [node, host] : hosts_) {
+    if (libtorch_.empty() || host.info.libtorch.empty() || host.info.libtorch == libtorch_)
+      continue;
+    parts.push_back(cat("host ", host.info.host, " has LibTorch ", host.info.libtorch,
+                        ", and host ", hostname(), " has ", libtorch_,
+                        ": install the same one on all hosts, or set RTRAIN_LIBTORCH"));
+  }
+  return join(parts, "; ");
 }
 
 void JobHosts::grant() {
   const auto on_granted = std::move(on_granted_);
   cancel();
+  if (const auto error = placement_.impossible(run_.spec.min_workers, rooms())) {
+    return delegate_.on_hosts_failed(*error);
+  }
   if (!std::exchange(has_begun_, true) && run_.spec.join) tell_ranks();
-  on_granted(std::clamp(workers_now(), run_.spec.min_workers, run_.spec.max_workers));
+  on_granted(workers_now());
 }
 
 // Where the launcher's ranks are not dense by host, as with `mpirun --map-by node`.

@@ -17,6 +17,7 @@
 #include "host/node/host_spool.h"
 #include "host/node/job_nodes.h"
 #include "host/node/remote_node.h"
+#include "host/train/resources/placement.h"
 #include "host/train/resources/resources.h"
 #include "host/train/run_context.h"
 
@@ -34,6 +35,7 @@ class JobHostsDelegate {
   // The run cannot go on: a host does not come, or does not see the run's folder.
   virtual void on_hosts_failed(const Error& error) = 0;
   virtual void on_forwarded_signal(int number) = 0;
+  virtual void on_command(Value request, OperatorLinks::Reply reply) = 0;
 };
 
 class JobHosts : public Resources, public JobNodesDelegate {
@@ -70,6 +72,7 @@ class JobHosts : public Resources, public JobNodesDelegate {
   void on_node_message(int node, Value message) override;
   void on_node_lost(int node, const std::string& reason) override;
   void on_node_refused(const std::string& text) override;
+  void on_command(Value request, OperatorLinks::Reply reply) override;
 
   void send_functions(int node);
   void check_folders();
@@ -80,13 +83,15 @@ class JobHosts : public Resources, public JobNodesDelegate {
   void forget_spools(int below_attempt);
   std::string name_of(int node) const;
   void grant_if_ready();
+  // Hosts that compute with another LibTorch; empty when there are none.
+  std::string misfits() const;
   void grant();
-  // Processes of the launcher on the hosts that are there.
-  int tasks_now() const;
   // How many workers the hosts that are there are for.
   int workers_now() const;
-  // How many each of these hosts gets.
-  std::vector<int> shares(const std::vector<int>& nodes, int num_workers) const;
+  // The numbers of those that are there, this one first, and what they have room for.
+  std::vector<int> ready_nodes() const;
+  std::vector<HostRoom> rooms() const;
+  int room(int tasks, int cores, int gpus) const;
   std::string missing() const;
   std::string missing_hosts() const;
   std::string missing_ranks() const;
@@ -97,7 +102,11 @@ class JobHosts : public Resources, public JobNodesDelegate {
   JobNodes& nodes_;
   const RunContext& run_;
   AllottedPlaces places_;
+  int num_gpus_;          // of this host
+  std::string libtorch_;  // likewise
+  Placement placement_;
   JobHostsDelegate& delegate_;
+  Rendezvous contact_;  // for commands from other hosts
   double wait_s_;       // for the hosts
   std::string marker_;  // a file in the run's folder, and what it holds
   std::string marker_text_;

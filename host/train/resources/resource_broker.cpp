@@ -97,6 +97,8 @@ bool has_own_devices(const RunSpec& spec) {
 }  // namespace
 
 std::optional<Error> impossible_request(const RunSpec& spec) {
+  const Placement placement(spec.placement, /*may_share=*/true);
+  if (auto error = placement.impossible(spec.max_workers, {{.host = hostname()}})) return error;
   const CoreRequest request(spec.min_workers, spec.max_workers, spec.threads);
   int cores = available_cores();
   try {

@@ -23,6 +23,7 @@ Watchdog::Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, Watchdog
     : delegate_(delegate),
       times_(times),
       verdict_(limits, num_ranks),
+      stragglers_(num_ranks),
       ranks_(static_cast<size_t>(num_ranks)),
       stacks_(
           loop, [this](int rank) { return delegate_.facts(rank); },
@@ -70,6 +71,7 @@ void Watchdog::look() {
     if (at(rank).is_gone) return;  // its end decides
     all.push_back(facts(rank));
   }
+  if (const auto found = stragglers_.look(all)) delegate_.on_straggler(*found);
   for (const HangFinding& finding : verdict_.decide(monotonic_s(), all)) {
     const std::string folder = delegate_.diagnosis_folder();
     ask_stacks([this, finding, folder](const auto& stacks) { tell(finding, stacks, folder); },

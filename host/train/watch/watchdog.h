@@ -18,6 +18,7 @@
 #include "host/loop/timer.h"
 #include "host/train/watch/hang_verdict.h"
 #include "host/train/watch/stack_request.h"
+#include "host/train/watch/stragglers.h"
 
 namespace rtrain {
 
@@ -28,6 +29,8 @@ class WatchdogDelegate {
   // What the rank shows now.
   virtual RankFacts facts(int rank) const = 0;
   virtual void warn(const std::string& text) = 0;
+  // The others keep waiting for this rank.
+  virtual void on_straggler(const Straggler& found) = 0;
   // A new folder of the run for what is seen now; it need not be there yet.
   virtual std::string diagnosis_folder() const = 0;
   // Saves the files, name and text each, in that folder.
@@ -85,6 +88,7 @@ class Watchdog {
   WatchdogDelegate& delegate_;
   Times times_;
   HangVerdict verdict_;
+  Stragglers stragglers_;
   std::vector<Rank> ranks_;
   StackRequest stacks_;
   bool is_stopped_ = false;

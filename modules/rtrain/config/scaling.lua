@@ -80,13 +80,15 @@ end
 ---@field resources_per_worker? table `{CPU = n}`: cores and threads of each worker, which is bound to them (default: workers
 ---  that share all cores). `{GPU = x}`, with use_gpu: devices of each worker; 0.5 puts two workers on one device
 ---@field accelerator_type? string what the GPUs have to be, by words of their names: 'H100', 'A100-80G', 'RTX-4090'
----@field placement_strategy string accepted for Ray's sake: workers are spread evenly over the hosts of a job
+---@field placement_strategy string how the workers are shared among the hosts of a job, each of which has room for as many as it
+---  has cores or devices for: 'SPREAD', one to each host in turn (default; Ray's is PACK); 'PACK', one host after the other;
+---  'STRICT_PACK', all on one host; 'STRICT_SPREAD', each on a host of its own. Ranks are dense by host
 ---@field elastic_resize_monitor_interval_s number seconds between two looks at the capacity for an elastic group (default 60)
 local ScalingConfig = schema.define('ScalingConfig', {
   {'num_workers', default = 1, check = check_num_workers},
   {'use_gpu', default = false, check = schema.boolean},
   {'resources_per_worker', check = check_resources},
-  {'placement_strategy', default = 'PACK', check = schema.one_of('PACK', 'SPREAD', 'STRICT_PACK', 'STRICT_SPREAD')},
+  {'placement_strategy', default = 'SPREAD', check = schema.one_of('PACK', 'SPREAD', 'STRICT_PACK', 'STRICT_SPREAD')},
   {'accelerator_type', check = check_accelerator},
   {'label_selector', absent = CLUSTER},
   {'use_tpu', default = false, absent = 'there are no TPUs for rtrain'},

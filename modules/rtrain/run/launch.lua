@@ -165,6 +165,7 @@ local function make_spec(job, flags)
     resize_interval_s = scaling.elastic_resize_monitor_interval_s,
     threads = resources and resources.CPU or 0,
     gpus_per_worker = place and 0 or scaling:num_gpus_per_worker(),  -- the launcher has dealt them out
+    placement_strategy = scaling.placement_strategy,
     oversubscribe = flags.oversubscribe,
     accelerator_type = scaling.accelerator_type,
     functions = functions,
