@@ -130,7 +130,7 @@ bool RemoteNode::is_running() const {
 void RemoteNode::lose(const std::string& reason) {
   for (int i = 0; i < order_.num_workers; ++i) {
     Rank& rank = ranks_[static_cast<size_t>(i)];
-    if (!rank.is_spawned || std::exchange(rank.is_gone, true)) continue;
+    if (std::exchange(rank.is_gone, true)) continue;
     delegate_.on_gone(
         order_.first_rank + i,
         {.pid = rank.pid, .is_child = false, .status = {}, .broken = {}, .lost = reason});

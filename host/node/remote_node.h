@@ -27,7 +27,7 @@ class RemoteNode : public Node {
   void receive(Value message);
   // Whether one of its workers was started and is not gone.
   bool is_running() const;
-  // The host is gone, as it seems: so are its workers.
+  // The host is gone, as it seems: so are its workers, also those that it was to start.
   void lose(const std::string& reason);
 
   void spawn() override;

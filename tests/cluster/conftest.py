@@ -37,6 +37,7 @@ class Job:
         self.env, self.env_of = env or {}, env_of or {}  # of all its processes, of those of a host
         self.rendezvous = rtrain.folder / f"rendezvous-{self.id}"
         self.runtimes = dict(runtimes or {})  # runtime folders of hosts; others get one of their own
+        self.counts = counts
         tasks = [Task(node, local_rank, counts) for node in nodes for local_rank in range(counts[node])]
         self.tasks = [task for task in tasks if task.rank not in without]
         self.processes = [self.start(task) for task in self.tasks]
@@ -51,6 +52,11 @@ class Job:
                **variables, **self.env, **self.env_of.get(task.node, {})}
         command = self.hosts[task.node].command(_e2e.RTRAIN, *self.args, folder=self.rtrain.folder)
         return _e2e.Running(command, self.rtrain.folder, env)
+
+    def add(self, node):
+        """The first task of that host, which was left out."""
+        self.tasks.append(Task(node, 0, self.counts))
+        self.processes.append(self.start(self.tasks[-1]))
 
     def start_again(self, number):
         """A process in the place of one that is gone."""

@@ -122,7 +122,7 @@ class Run:
     def __init__(self, rtrain, job, hosts, text, *args, **options):
         self.rtrain, self.hosts = rtrain, hosts
         rtrain.env.setdefault("RTRAIN_JOIN_TIMEOUT_S", "30")
-        self.job = job("run", rtrain.script(text), *args, **options)
+        self.job = job("run", rtrain.script(text), *args, env={"SLURM_CPUS_ON_NODE": "2"}, **options)
 
     @property
     def controller(self):

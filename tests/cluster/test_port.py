@@ -72,7 +72,7 @@ def test_strangers_are_refused_and_disturb_nothing(rtrain, job, hosts):
         run.job.rendezvous = rtrain.folder / "rendezvous-relay"
         run.job.rendezvous.touch(mode=0o600)
         run.job.rendezvous.write_text(json.dumps(copy))
-        run.job.processes.append(run.job.start(1))
+        run.job.add(1)
         run.wait_for_steps(5, workers=4)
         for _ in range(2):
             strangers.run("send", b"GET / HTTP/1.1\r\n\r\n")

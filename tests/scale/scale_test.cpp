@@ -53,7 +53,7 @@ class ScaleTest : public ::testing::Test {
   ScaleTest() {
     ::setenv("RTRAIN_RENDEZVOUS", (folder_ / "rendezvous").c_str(), 1);
     ::setenv("RTRAIN_RUNTIME_DIR", (folder_ / "runtime").c_str(), 1);
-    job_.num_nodes = num_agents() + 1;
+    job_.num_tasks = num_agents() + 1;
     job_.id = "scale";
     // Before there are threads.
     agents_ = ::fork();

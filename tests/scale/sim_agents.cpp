@@ -142,9 +142,9 @@ void run_sim_agents(const JobSpec& job, int last_killed_node) {
   SimBoard& board = SimBoard::of_this_process();
   int num_left = 0;
   std::vector<std::unique_ptr<SimAgent>> agents;
-  for (int node = 1; node < job.num_nodes; ++node) {
+  for (int node = 1; node < job.num_tasks; ++node) {
     agents.push_back(std::make_unique<SimAgent>(loop, job, node, [&] {
-      if (++num_left == job.num_nodes - 1) loop.stop();
+      if (++num_left == job.num_tasks - 1) loop.stop();
     }));
   }
   bool has_killed = false;

@@ -70,11 +70,10 @@ std::string refusal(PlacementStrategy strategy, bool may_share, int workers, con
 TEST(Placement, WhatHostsCannotHaveIsRefusedWithTheNumbers) {
   EXPECT_EQ(refusal(PlacementStrategy::kSpread, false, 6, {4, 2}), "");
   EXPECT_EQ(refusal(PlacementStrategy::kSpread, false, 7, {4, 2}),
-            "7 workers do not fit on the job's hosts; each has cores or devices for so many (n0: "
-            "4, n1: 2)");
+            "7 workers do not fit on the job's hosts; their cores or devices are for n0: 4, n1: 2");
   EXPECT_EQ(refusal(PlacementStrategy::kStrictPack, false, 5, {4, 2}),
-            "placement_strategy = 'STRICT_PACK': 5 workers do not fit on one host; each has cores "
-            "or devices for so many (n0: 4, n1: 2)");
+            "placement_strategy = 'STRICT_PACK': 5 workers do not fit on one host; their cores or "
+            "devices are for n0: 4, n1: 2");
   EXPECT_EQ(refusal(PlacementStrategy::kStrictSpread, true, 3, {4, 2}),
             "placement_strategy = 'STRICT_SPREAD': 3 workers need as many hosts; there are 2");
   EXPECT_EQ(refusal(PlacementStrategy::kPack, true, 100, {4, 2}), "");

@@ -136,6 +136,15 @@ TEST_F(RemoteNodeTest, WhatAnOlderAttemptSaysIsDropped) {
   EXPECT_TRUE(delegate_.log.empty());
 }
 
+TEST_F(RemoteNodeTest, AHostThatIsLostBeforeItHasStartedThem) {
+  RemoteNode& lost = node(1, "wait");
+  lost.spawn();
+  lost.lose("host n1 has not been heard of for 30 s");
+  EXPECT_TRUE(delegate_.has("rank 2 is gone"));
+  EXPECT_TRUE(delegate_.has("rank 3 is gone"));
+  EXPECT_FALSE(lost.is_running());
+}
+
 TEST_F(RemoteNodeTest, AHostThatIsLostTakesItsWorkersWithIt) {
   spawn("hang");
   node_->lose("host n1 has not been heard of for 30 s");

@@ -48,13 +48,14 @@ void WorkerRoster::set_gpus(int rank, const std::vector<int>& gpus) {
 }
 
 void WorkerRoster::set_gone(int rank, const WorkerEnd& end) {
+  at(rank).is_gone = true;
+  if (!at(rank).row) return;  // its host was lost before it was started
   WorkerRow& row = change(rank);
   if (end.status.signal != 0) {
     row.signal = end.status.signal;
   } else if (end.is_child && end.status.is_known) {
     row.exit_code = end.status.exit_code;
   }
-  at(rank).is_gone = true;
 }
 
 void WorkerRoster::write() {

@@ -207,11 +207,13 @@ void JobHosts::on_node_lost(int node, const std::string& reason) {
   if (run_.spec.join) lost_ranks_ = Error(Code::kWorkerLost, reason);
   if (lost_ranks_ && on_granted_) return fail(*lost_ranks_);
   const auto remote = remote_.find(node);
-  if (remote == remote_.end() || !remote->second->is_running()) return;
-  delegate_.warn(cat("reports that the ranks of host ", host,
-                     " have made in the last moments may be missing: its disk has them, but for "
-                     "the last second if the host itself went down, and an agent that comes from "
-                     "there brings them"));
+  if (remote == remote_.end()) return;
+  if (remote->second->is_running()) {
+    delegate_.warn(cat("reports that the ranks of host ", host,
+                       " have made in the last moments may be missing: its disk has them, but for "
+                       "the last second if the host itself went down, and an agent that comes from "
+                       "there brings them"));
+  }
   remote->second->lose(reason);
 }
 

@@ -121,10 +121,9 @@ std::optional<Error> Placement::impossible(int num_workers, const Rooms& rooms) 
                                          rooms.size() == 1 ? "is " : "are ", rooms.size()));
   }
   const bool on_one = strategy_ == PlacementStrategy::kStrictPack;
-  return Error(Code::kEnvironment,
-               cat(on_one ? cat(strategy, ": ") : "", workers, " do not fit on ",
-                   on_one ? "one host" : "the job's hosts",
-                   "; each has cores or devices for so many (", text_of(rooms), ")"));
+  return Error(Code::kEnvironment, cat(on_one ? cat(strategy, ": ") : "", workers,
+                                       " do not fit on ", on_one ? "one host" : "the job's hosts",
+                                       "; their cores or devices are for ", text_of(rooms)));
 }
 
 }  // namespace rtrain

@@ -1,8 +1,8 @@
 // host/train/resources/placement.h: how many workers each host of a job gets
 // (ScalingConfig.placement_strategy). Pure.
 //
-// A host has room for as many workers as its share of the job has cores or devices for. Where
-// nobody said what a worker needs (`may_share`), more workers than that share the cores.
+// The cores or devices that a job has on a host are for some number of workers. Where nobody said
+// what a worker needs (`may_share`), more workers than that share the cores.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 namespace rtrain {
 
 enum class PlacementStrategy {
-  kPack,          // fills one host after the other, in the engine's order
+  kPack,          // fills one host after the other, in the launcher's order
   kSpread,        // gives one worker to each host in turn
   kStrictPack,    // all on one host
   kStrictSpread,  // each on a host of its own
@@ -26,7 +26,7 @@ PlacementStrategy placement_strategy_from_name(std::string_view name);
 
 struct HostRoom {
   std::string host;
-  int workers = 1;
+  int workers = 1;  // that its cores or devices are for
 };
 
 class Placement {

@@ -17,8 +17,8 @@ namespace rtrain {
 
 struct Straggler {
   int rank = 0;
-  int last = 0;         // how often it came last,
-  int of = 0;           // of so many collectives
+  int last = 0;         // how often it came last
+  int of = 0;           // collectives that were compared
   double behind_s = 0;  // behind half of the ranks, on average
 };
 

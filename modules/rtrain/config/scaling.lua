@@ -80,8 +80,8 @@ end
 ---@field resources_per_worker? table `{CPU = n}`: cores and threads of each worker, which is bound to them (default: workers
 ---  that share all cores). `{GPU = x}`, with use_gpu: devices of each worker; 0.5 puts two workers on one device
 ---@field accelerator_type? string what the GPUs have to be, by words of their names: 'H100', 'A100-80G', 'RTX-4090'
----@field placement_strategy string how the workers are shared among the hosts of a job, each of which has room for as many as it
----  has cores or devices for: 'SPREAD', one to each host in turn (default; Ray's is PACK); 'PACK', one host after the other;
+---@field placement_strategy string how workers are shared among the hosts of a job; its cores or devices say for how many a
+---  host has room: 'SPREAD', one to each host in turn (default; Ray's is PACK); 'PACK', one host after the other;
 ---  'STRICT_PACK', all on one host; 'STRICT_SPREAD', each on a host of its own. Ranks are dense by host
 ---@field elastic_resize_monitor_interval_s number seconds between two looks at the capacity for an elastic group (default 60)
 local ScalingConfig = schema.define('ScalingConfig', {
