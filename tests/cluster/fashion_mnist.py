@@ -18,11 +18,13 @@ class FashionMnist:
         return ["-n", "4", "--set", "batch_size=16", "--set", "epochs=2"]
 
     def check(self, result):
-        """The run `two`, which has ended so, had its workers on n0 and n1, and every bit of its state is that of one machine."""
+        """The run `two`, which has ended so, had two workers on each host, and every bit of its state is that of one machine."""
         rtrain = self.rtrain
         assert result.returncode == 0, result.stderr
-        assert re.fullmatch(r"test accuracy [01]\.\d{4}\n", result.stdout), "the script's own output, once"
-        assert [worker["host"] for worker in rtrain.json("show", "two")["attempts"][0]["workers"]] == ["n0", "n0", "n1", "n1"]
+        assert len(re.findall(r"test accuracy [01]\.\d{4}\n", result.stdout)) == 1, "the script's own output, once"
+        # Which host is the first is the launcher's.
+        hosts = [worker["host"] for worker in rtrain.json("show", "two")["attempts"][0]["workers"]]
+        assert hosts in (["n0", "n0", "n1", "n1"], ["n1", "n1", "n0", "n0"])
         rtrain.env.pop("RTRAIN_RUNTIME_DIR")
         alone = rtrain(*self.run("one"), "--oversubscribe")
         assert alone.returncode == 0, alone.stderr

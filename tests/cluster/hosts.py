@@ -66,6 +66,7 @@ class Hosts:
     """A switch and hosts n0, n1, … on it."""
 
     def __init__(self, folder, count=2, own_pids=False):
+        self._folder = folder
         self.switch = Host("switch", f"{NETWORK}.1", folder / "disk-switch", own_pids)
         self.switch.ip("link", "add", "br0", "type", "bridge")
         self.switch.ip("addr", "add", f"{self.switch.address}/24", "dev", "br0")
@@ -82,6 +83,14 @@ class Hosts:
 
     def __getitem__(self, number):
         return self.hosts[number]
+
+    def write_names(self):
+        """The hosts know the names of all from now on."""
+        path = self._folder / "names"
+        hosts = [self.switch, *self.hosts]
+        path.write_text("127.0.0.1 localhost\n" + "".join(f"{host.address} {host.name}\n" for host in hosts))
+        for host in hosts:
+            run(*host.command("mount", "--bind", path, "/etc/hosts"))
 
     def end(self):
         for host in [*self.hosts, self.switch]:

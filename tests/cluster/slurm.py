@@ -60,9 +60,9 @@ class Slurm:
 
     def __init__(self, folder, hosts):
         self.folder, self.hosts = folder, hosts
+        hosts.write_names()
         for name in ("state", *(f"spool-{host.name}" for host in hosts.hosts)):
             (folder / name).mkdir(parents=True)
-        self._write_names()
         self._write_configuration()
         self.env = {"SLURM_CONF": str(folder / "slurm.conf")}
         self.daemons = {}
@@ -74,14 +74,6 @@ class Slurm:
         for host in hosts.hosts:
             self.start_slurmd(host)
         self.wait_for_nodes()
-
-    def _write_names(self):
-        """What the hosts know of each other's names: as on a cluster, all of them."""
-        path = self.folder / "names"
-        hosts = [self.hosts.switch, *self.hosts.hosts]
-        path.write_text("127.0.0.1 localhost\n" + "".join(f"{host.address} {host.name}\n" for host in hosts))
-        for host in hosts:
-            run(*host.command("mount", "--bind", path, "/etc/hosts"))
 
     def _write_configuration(self):
         key = self.folder / "munge.key"

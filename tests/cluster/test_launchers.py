@@ -11,6 +11,7 @@ import pytest
 from conftest import RTRAIN, SOURCE, Running, wait_until
 from fashion_mnist import FashionMnist
 from test_nodes import script
+from test_slurm import SAVING
 
 SKYPILOT = SOURCE / "examples" / "cluster" / "skypilot.yaml"
 
@@ -66,15 +67,7 @@ def test_mpirun_ends_with_the_code_of_the_script(rtrain, mpi):
 
 
 def test_what_submit_writes_for_mpirun_trains_and_saves_on_request(rtrain, mpi):
-    body = """
-    repeat
-      train.tempdir(function(dir)
-        train.report({host = context:get_node_rank()}, {checkpoint = train.Checkpoint.from_directory(dir)})
-      end)
-      os.execute('sleep 0.02')
-    until train.stop_requested()
-"""
-    running = mpi("rtrain", "submit", "mpi", script(rtrain, body), "--nodes", "2", "--hosts", "n0,n1")
+    running = mpi("rtrain", "submit", "mpi", script(rtrain, SAVING), "--nodes", "2", "--hosts", "n0,n1")
     wait_until(lambda: rtrain.query("SELECT 1 FROM reports WHERE rank = 3 LIMIT 1"), message="a report of rank 3")
     running.send(signal.SIGTERM)
     result = running.wait()
