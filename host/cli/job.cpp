@@ -58,6 +58,7 @@ Part& part() {
 }
 
 void end_part(int code, void*) {
+  ignore_stop_signals();
   if (!part().socket.empty()) write_job_end(part().socket, code);
   part().agent.reset();
   if (job_nodes() != nullptr) job_nodes()->leave(code);
