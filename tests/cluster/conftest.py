@@ -87,9 +87,10 @@ class SlurmUser:
     def __call__(self, *command, timeout=120):
         return self.start(*command).wait(timeout)
 
-    def srun(self, *args):
-        """`srun rtrain …` on both hosts."""
-        return self.start("srun", "-K", "-N2", "--ntasks-per-node=1", "--cpus-per-task=2", _e2e.RTRAIN, *args)
+    def srun(self, *args, tasks=1):
+        """`srun rtrain …` on both hosts, with so many tasks on each."""
+        shape = [f"--ntasks-per-node={tasks}", f"--cpus-per-task={2 // tasks}"]
+        return self.start("srun", "-K", "-N2", *shape, _e2e.RTRAIN, *args)
 
     def command(self, *args):
         """What an rtrain command prints there."""

@@ -11,6 +11,7 @@ import pytest
 from conftest import RTRAIN, SOURCE, Running, wait_until
 from fashion_mnist import FashionMnist
 from test_nodes import script
+from test_ranks import PLACES, places_of
 from test_slurm import SAVING
 
 SKYPILOT = SOURCE / "examples" / "cluster" / "skypilot.yaml"
@@ -59,6 +60,15 @@ MPIRUN = ["mpirun", "-N", "1", "--host", "n0,n1", "--bind-to", "none", "rtrain"]
 def test_mpirun_has_the_parameters_of_one_machine(rtrain, mpi):
     images = FashionMnist(rtrain)
     images.check(mpi(*MPIRUN, *images.run("two")).wait())
+
+
+@pytest.mark.parametrize("words, counts", [
+    ("-N 2 --host n0:2,n1:2", [2, 2]), ("-n 4 --map-by node --host n0:2,n1:2", [2, 2]), ("-n 3 --host n0:2,n1:1", [2, 1])])
+def test_the_processes_of_mpirun_are_ranks(rtrain, mpi, words, counts):
+    command = ["mpirun", *words.split(), "--bind-to", "none", "rtrain"]
+    result = mpi(*command, "run", script(rtrain, PLACES), "-n", str(sum(counts))).wait()
+    assert result.returncode == 0, result.stderr
+    assert sorted(result.stdout.splitlines()) == places_of(counts)
 
 
 def test_mpirun_ends_with_the_code_of_the_script(rtrain, mpi):

@@ -16,6 +16,14 @@ PLACES = """
 """
 
 
+def places_of(counts):
+    """What the ranks print in that script, with so many of them on each host."""
+    total, sizes = sum(counts), list(enumerate(counts))
+    ranks = [(node, local, size) for node, size in sizes for local in range(size)]
+    return [f"rank {rank} of {total}: {local} of {size} on node {node}, {total * (total + 1)}"
+            for rank, (node, local, size) in enumerate(ranks)]
+
+
 @pytest.fixture
 def ranks(job):
     """Starts a job of two processes on each of two hosts; what `job` does."""
@@ -32,8 +40,7 @@ def codes(results):
 def test_the_processes_of_the_launcher_are_the_ranks(rtrain, ranks, launcher):
     results = ranks("run", script(rtrain, PLACES), launcher=launcher).wait()
     assert codes(results) == [0] * 4, "\n".join(result.stderr for result in results)
-    for rank, result in enumerate(results):
-        assert result.stdout == f"rank {rank} of 4: {rank % 2} of 2 on node {rank // 2}, 20\n"
+    assert [result.stdout.strip() for result in results] == places_of([2, 2])
     assert [worker["host"] for worker in workers_of(rtrain)] == ["n0", "n0", "n1", "n1"]
     assert "FINISHED" in results[0].stderr and [result.stderr for result in results[1:]] == [""] * 3
     assert [len(rtrain("logs", "nodes", "--rank", str(rank)).stdout.splitlines()) for rank in range(4)] == [1] * 4
@@ -66,16 +73,13 @@ def test_the_parameters_are_those_of_one_machine(rtrain, ranks):
 def test_hosts_with_different_numbers_of_ranks(rtrain, job, counts):
     results = job("run", script(rtrain, PLACES), "-n", "3", counts=counts).wait()
     assert codes(results) == [0] * 3, "\n".join(result.stderr for result in results)
-    expected = [f"rank {sum(counts[:node]) + local} of 3: {local} of {counts[node]} on node {node}, 12\n"
-                for node in range(2) for local in range(counts[node])]
-    assert [result.stdout for result in results] == expected
+    assert [result.stdout.strip() for result in results] == places_of(counts)
 
 
 def test_ranks_that_mpirun_deals_out_in_turn_are_numbered_by_host(rtrain, ranks):
     results = ranks("run", script(rtrain, PLACES), launcher=openmpi_by_node).wait()
     assert codes(results) == [0] * 4, "\n".join(result.stderr for result in results)
-    for rank, result in enumerate(results):
-        assert result.stdout == f"rank {rank} of 4: {rank % 2} of 2 on node {rank // 2}, 20\n"
+    assert [result.stdout.strip() for result in results] == places_of([2, 2])
     assert "host n1: the launcher's rank 1 is rank 2 of the run, whose ranks are dense by host" in results[0].stderr
 
 

@@ -8,6 +8,7 @@ import pytest
 from conftest import wait_until
 from fashion_mnist import FashionMnist
 from test_nodes import script
+from test_ranks import PLACES, places_of
 
 # Checkpoints until the file `go` is there. All ranks end after the same report.
 SAVING = """
@@ -36,6 +37,15 @@ SAVING = """
 def test_fashion_mnist_has_the_parameters_of_one_machine(user, rtrain):
     images = FashionMnist(rtrain)
     images.check(user.srun(*images.run("two")).wait())
+
+
+def test_the_tasks_of_a_step_are_ranks(user, rtrain):
+    result = user.srun("run", script(rtrain, PLACES), tasks=2).wait()
+    assert result.returncode == 0, result.stderr
+    assert sorted(result.stdout.splitlines()) == places_of([2, 2])
+    failed = user.srun("run", script(rtrain, "if context:get_world_rank() == 3 then error('no luck') end"), "--name", "failed",
+                       tasks=2).wait()
+    assert failed.returncode == 1 and "rank 3 raised an error" in failed.stderr, failed.stderr
 
 
 @pytest.mark.parametrize("text, code", [("os.exit(7)", 7), ("error('before fit')", 1)])
