@@ -9,8 +9,6 @@
 #include <utility>
 
 #include "host/base/clock.h"
-#include "host/base/codec.h"
-#include "host/base/counted.h"
 #include "host/base/random.h"
 #include "host/base/seconds_setting.h"
 #include "host/base/text.h"
@@ -45,7 +43,7 @@ JobHosts::JobHosts(JobNodes& nodes, const RunContext& run, std::vector<WorkerGpu
       wait_s_(seconds_setting("RTRAIN_JOIN_TIMEOUT_S", run.spec.start_timeout_s)),
       marker_(cat(run.run_path, "/.hosts-", random_hex(8))),
       marker_text_(random_hex(32)),
-      own_spool_(run.loop),
+      late_reports_(nodes, run, delegate),
       deadline_(run.loop, [this] { on_deadline(); }),
       check_(run.loop, [this] { check_folders(); }) {
   nodes_.set_node_timeout(run.spec.node_timeout_s);
@@ -61,7 +59,7 @@ void JobHosts::request(std::function<void(int)> on_granted) {
   on_granted_ = std::move(on_granted);
   waiting_since_s_ = monotonic_s();
   if (lost_ranks_) return fail(*lost_ranks_);
-  read_own_spool();
+  late_reports_.read_own();
   if (!std::ifstream(marker_)) {
     std::ofstream file(marker_);
     file << marker_text_;
@@ -86,7 +84,7 @@ double JobHosts::waited_s() const {
   return waited_s_ + (waiting_since_s_ ? monotonic_s() - *waiting_since_s_ : 0);
 }
 
-void JobHosts::end_run() { forget_spools(std::numeric_limits<int>::max()); }
+void JobHosts::end_run() { late_reports_.forget(std::numeric_limits<int>::max()); }
 
 // A run of fixed size needs all of its hosts; an elastic one goes on with those that are there.
 void JobHosts::look(std::function<void(int)> on_seen) { on_seen(workers_now()); }
@@ -128,7 +126,7 @@ NodeGroup JobHosts::nodes(const NodeOrder& order, NodeDelegate& delegate) {
   const std::vector<int> counts = placement_.counts(order.num_workers, rooms());
   NodeGroup out;
   remote_.clear();
-  forget_spools(order.attempt);
+  late_reports_.forget(order.attempt);
   NodeOrder part = order;
   for (size_t i = 0; i < numbers.size(); ++i) {
     part.num_workers = counts[i];
@@ -162,9 +160,10 @@ const Routes<message::FromAgent, JobHosts, int> JobHosts::kRoutes{
         [](JobHosts& h, int node, const auto& m) { h.on_folder_seen(node, m); }),
     on<message::AgentSignal>(
         [](JobHosts& h, int, const auto& m) { h.delegate_.on_forwarded_signal(m.number); }),
-    on<message::Spooled>([](JobHosts& h, int node, const auto& m) { h.on_spooled(node, m); }),
+    on<message::Spooled>(
+        [](JobHosts& h, int node, const auto& m) { h.late_reports_.on_report(node, m); }),
     on<message::SpoolEnd>(
-        [](JobHosts& h, int node, const auto& m) { h.on_spool_end(node, m.problem); }),
+        [](JobHosts& h, int node, const auto& m) { h.late_reports_.on_end(node, m.problem); }),
 };
 
 void JobHosts::on_node(const message::AgentInfo& info) {
@@ -172,8 +171,7 @@ void JobHosts::on_node(const message::AgentInfo& info) {
   const std::string what = run_.spec.join ? cat("with ", info.tasks) : cat("node ", info.node);
   delegate_.notice(cat("host ", info.host, " has joined: ", what, " of ", nodes_.spec().num_tasks));
   nodes_.send(info.node, to_value(message::NodeTimeout{.seconds = run_.spec.node_timeout_s}));
-  spools_[info.node] = {};
-  nodes_.send(info.node, to_value(message::AskSpool{.run_id = run_.run_id}));
+  late_reports_.ask(info.node, info.host);
   if (run_.spec.join) {
     nodes_.send(info.node, to_value(message::BeginFit{.fit = run_.spec.fit}));
   } else {
@@ -202,7 +200,7 @@ void JobHosts::on_node_message(int node, Value message) try {
 void JobHosts::on_node_lost(int node, const std::string& reason) {
   const std::string host = name_of(node);
   hosts_.erase(node);
-  spools_.erase(node);
+  late_reports_.drop(node);
   delegate_.notice(reason);
   if (run_.spec.join) lost_ranks_ = Error(Code::kWorkerLost, reason);
   if (lost_ranks_ && on_granted_) return fail(*lost_ranks_);
@@ -226,68 +224,6 @@ void JobHosts::on_node_refused(const std::string& text) { delegate_.notice(text)
 std::string JobHosts::name_of(int node) const {
   const auto host = hosts_.find(node);
   return host == hosts_.end() ? hostname() : host->second.info.host;
-}
-
-// What a former controller of this run has left on this host.
-void JobHosts::read_own_spool() {
-  if (!spools_.emplace(0, Spool()).second) return;
-  try {
-    own_spool_.set_run(run_.run_id);
-    for (const SpooledReport& each : own_spool_.read()) {
-      on_spooled(0, {.attempt = each.attempt, .rank = each.rank, .report = each.report});
-    }
-    on_spool_end(0, "");
-  } catch (const Error& e) {
-    on_spool_end(0, e.message());
-  }
-}
-
-void JobHosts::on_spooled(int node, const message::Spooled& spooled) {
-  auto report = from_value<message::Report>(decode(spooled.report));
-  spools_[node].rows.push_back({.attempt = spooled.attempt,
-                                .index = report.index,
-                                .rank = spooled.rank,
-                                .time_ms = report.time_ms,
-                                .metrics = std::move(report.metrics)});
-}
-
-// They stay on that disk until the store has them.
-void JobHosts::on_spool_end(int node, const std::string& problem) {
-  Spool& spool = spools_[node];
-  const std::string host = name_of(node);
-  if (!problem.empty()) {
-    delegate_.warn(cat("host ", host, " cannot read its spool of reports: ", problem));
-  }
-  if (spool.rows.empty()) {
-    spool.is_stored = problem.empty();
-    return;
-  }
-  delegate_.add_late_reports(std::exchange(spool.rows, {}), [this, node, host](auto added,
-                                                                               const auto& error) {
-    if (error) {
-      return delegate_.warn(
-          cat("reports that host ", host, " had on its disk are not stored: ", error->message()));
-    }
-    if (*added > 0) {
-      delegate_.notice(cat("host ", host, " had ", counted(static_cast<size_t>(*added), "report"),
-                           " of an earlier attempt on its disk: they are in the store now"));
-    }
-    if (const auto stored = spools_.find(node); stored != spools_.end()) {
-      stored->second.is_stored = true;
-    }
-  });
-}
-
-// What came from those ranks while they lived was stored with their attempt's end.
-void JobHosts::forget_spools(int below_attempt) {
-  for (const auto& [node, spool] : spools_) {
-    if (!spool.is_stored) continue;
-    if (node == 0) {
-      own_spool_.forget(below_attempt);
-    } else {
-      nodes_.send(node, to_value(message::ForgetSpool{.below_attempt = below_attempt}));
-    }
-  }
 }
 
 void JobHosts::send_functions(int node) {

@@ -1,7 +1,6 @@
 // host/train/resources/job_hosts.h: the hosts of a job as one run uses them: waits until all are
-// there, brings them what workers inherit, makes sure that they see the run's folder, takes from
-// their disks what earlier ranks have reported (host/store/report_spool.h), and is the way to the
-// nodes of an attempt.
+// there, brings them what workers inherit, makes sure that they see the run's folder, and is the
+// way to the nodes of an attempt.
 //
 // Belongs to the control thread.
 #pragma once
@@ -14,24 +13,17 @@
 #include "host/loop/messages/routes.h"
 #include "host/loop/timer.h"
 #include "host/node/allotted_places.h"
-#include "host/node/host_spool.h"
 #include "host/node/job_nodes.h"
 #include "host/node/remote_node.h"
+#include "host/train/resources/late_reports.h"
 #include "host/train/resources/placement.h"
 #include "host/train/resources/resources.h"
 #include "host/train/run_context.h"
 
 namespace rtrain {
 
-class JobHostsDelegate {
+class JobHostsDelegate : public LateReportsDelegate {
  public:
-  virtual ~JobHostsDelegate() = default;
-  virtual void notice(const std::string& text) = 0;
-  virtual void warn(const std::string& text) = 0;
-  // Reports whose attempt is over. `done` gets how many of them the store did not have, or why they
-  // are not in it.
-  using OnAdded = std::function<void(std::optional<int64_t> added, const std::optional<Error>&)>;
-  virtual void add_late_reports(std::vector<ReportRow> rows, OnAdded done) = 0;
   // The run cannot go on: a host does not come, or does not see the run's folder.
   virtual void on_hosts_failed(const Error& error) = 0;
   virtual void on_forwarded_signal(int number) = 0;
@@ -62,11 +54,6 @@ class JobHosts : public Resources, public JobNodesDelegate {
     bool is_ready = false;  // it has what workers inherit, and sees the run's folder
     std::string problem = {};
   };
-  // What a host's disk has of ranks that are gone.
-  struct Spool {
-    std::vector<ReportRow> rows;
-    bool is_stored = false;
-  };
 
   void on_node(const message::AgentInfo& info) override;
   void on_node_message(int node, Value message) override;
@@ -77,10 +64,6 @@ class JobHosts : public Resources, public JobNodesDelegate {
   void send_functions(int node);
   void check_folders();
   void on_folder_seen(int node, const message::FolderSeen& seen);
-  void read_own_spool();
-  void on_spooled(int node, const message::Spooled& spooled);
-  void on_spool_end(int node, const std::string& problem);
-  void forget_spools(int below_attempt);
   std::string name_of(int node) const;
   void grant_if_ready();
   // Hosts that compute with another LibTorch; empty when there are none.
@@ -110,9 +93,8 @@ class JobHosts : public Resources, public JobNodesDelegate {
   double wait_s_;       // for the hosts
   std::string marker_;  // a file in the run's folder, and what it holds
   std::string marker_text_;
-  std::map<int, Host> hosts_;    // the other ones, by node
-  std::map<int, Spool> spools_;  // by node, this one too
-  HostSpool own_spool_;
+  std::map<int, Host> hosts_;  // the other ones, by node
+  LateReports late_reports_;
   std::map<int, RemoteNode*> remote_;  // of the attempt, by node; owned by it
   std::optional<Error> lost_ranks_;    // processes of the launcher that have gone do not come back
   std::function<void(int)> on_granted_;

@@ -1,0 +1,81 @@
+#include "host/train/resources/late_reports.h"
+
+#include <utility>
+
+#include "host/base/codec.h"
+#include "host/base/counted.h"
+#include "host/base/text.h"
+#include "host/loop/messages/to_controller.h"
+#include "host/machine/machine.h"
+
+namespace rtrain {
+
+LateReports::LateReports(JobNodes& nodes, const RunContext& run, LateReportsDelegate& delegate)
+    : nodes_(nodes), run_(run), delegate_(delegate), own_(run.loop) {}
+
+void LateReports::read_own() {
+  if (!spools_.emplace(0, Spool{.host = hostname()}).second) return;
+  try {
+    own_.set_run(run_.run_id);
+    for (const SpooledReport& each : own_.read()) {
+      on_report(0, {.attempt = each.attempt, .rank = each.rank, .report = each.report});
+    }
+    on_end(0, "");
+  } catch (const Error& e) {
+    on_end(0, e.message());
+  }
+}
+
+void LateReports::ask(int node, const std::string& host) {
+  spools_[node] = {.host = host};
+  nodes_.send(node, to_value(message::AskSpool{.run_id = run_.run_id}));
+}
+
+void LateReports::on_report(int node, const message::Spooled& spooled) {
+  auto report = from_value<message::Report>(decode(spooled.report));
+  spools_[node].rows.push_back({.attempt = spooled.attempt,
+                                .index = report.index,
+                                .rank = spooled.rank,
+                                .time_ms = report.time_ms,
+                                .metrics = std::move(report.metrics)});
+}
+
+// They stay on that disk until the store has them.
+void LateReports::on_end(int node, const std::string& problem) {
+  Spool& spool = spools_[node];
+  if (!problem.empty()) {
+    delegate_.warn(cat("host ", spool.host, " cannot read its spool of reports: ", problem));
+  }
+  if (spool.rows.empty()) {
+    spool.is_stored = problem.empty();
+    return;
+  }
+  const auto on_added = [this, node, host = spool.host](std::optional<int64_t> added,
+                                                        const std::optional<Error>& error) {
+    if (error) {
+      return delegate_.warn(
+          cat("reports that host ", host, " had on its disk are not stored: ", error->message()));
+    }
+    if (*added > 0) {
+      delegate_.notice(cat("host ", host, " had ", counted(static_cast<size_t>(*added), "report"),
+                           " of an earlier attempt on its disk: they are in the store now"));
+    }
+    if (const auto stored = spools_.find(node); stored != spools_.end()) {
+      stored->second.is_stored = true;
+    }
+  };
+  delegate_.add_late_reports(std::exchange(spool.rows, {}), on_added);
+}
+
+void LateReports::forget(int below_attempt) {
+  for (const auto& [node, spool] : spools_) {
+    if (!spool.is_stored) continue;
+    if (node == 0) {
+      own_.forget(below_attempt);
+    } else {
+      nodes_.send(node, to_value(message::ForgetSpool{.below_attempt = below_attempt}));
+    }
+  }
+}
+
+}  // namespace rtrain
