@@ -84,11 +84,12 @@ class Hosts:
     def __getitem__(self, number):
         return self.hosts[number]
 
-    def write_names(self):
-        """The hosts know the names of all from now on."""
+    def write_names(self, *more):
+        """The hosts know the names of all from now on, and these of n0."""
         path = self._folder / "names"
         hosts = [self.switch, *self.hosts]
-        path.write_text("127.0.0.1 localhost\n" + "".join(f"{host.address} {host.name}\n" for host in hosts))
+        lines = [*(f"{host.address} {host.name}" for host in hosts), *(f"{self.hosts[0].address} {name}" for name in more)]
+        path.write_text("\n".join(["127.0.0.1 localhost", *lines]) + "\n")
         for host in hosts:
             run(*host.command("mount", "--bind", path, "/etc/hosts"))
 

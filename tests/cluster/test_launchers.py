@@ -1,4 +1,4 @@
-"""Runs that Open MPI starts on two hosts, and processes with the variables of SkyPilot."""
+"""Runs that Open MPI starts on two hosts, and processes with the variables of SkyPilot, Kubernetes and Kubeflow."""
 
 import os
 import re
@@ -14,6 +14,7 @@ from test_nodes import script
 from test_ranks import PLACES, places_of
 from test_slurm import SAVING
 
+NODES = "train.report{node = context:get_node_rank()}"
 SKYPILOT = SOURCE / "examples" / "cluster" / "skypilot.yaml"
 
 
@@ -85,17 +86,44 @@ def test_what_submit_writes_for_mpirun_trains_and_saves_on_request(rtrain, mpi):
     assert rtrain.json("show", "nodes")["status"] == "PREEMPTED"
 
 
-# SkyPilot
+# Processes with a launcher's variables
+
+
+def check_run_on_both(rtrain, running):
+    for result in [process.wait() for process in running]:
+        assert result.returncode == 0, result.stderr
+    assert [worker["host"] for worker in rtrain.json("show", "nodes")["attempts"][0]["workers"]] == ["n0", "n0", "n1", "n1"]
 
 
 def test_the_task_of_skypilot_is_one_run(rtrain, shell):
     text = SKYPILOT.read_text()
     nodes = int(re.search(r"^num_nodes: (\d+)$", text, re.MULTILINE).group(1))
     command = textwrap.dedent(text.split("run: |\n")[1]).replace("/results", str(rtrain.storage))
-    script(rtrain, "train.report{node = context:get_node_rank()}")
+    script(rtrain, NODES)
     variables = {"SKYPILOT_NODE_IPS": "10.77.0.10\n10.77.0.11", "SKYPILOT_NUM_NODES": str(nodes), "SKYPILOT_NUM_GPUS_PER_NODE": "0",
                  "SKYPILOT_TASK_ID": "sky-managed-2026-11-23-02-00-00-000000_train_1-0", "RTRAIN_SECRET": os.urandom(32).hex()}
-    running = [shell("bash", "-c", command, host=node, **variables, SKYPILOT_NODE_RANK=str(node)) for node in range(nodes)]
-    for result in [process.wait() for process in running]:
-        assert result.returncode == 0, result.stderr
-    assert [worker["host"] for worker in rtrain.json("show", "nodes")["attempts"][0]["workers"]] == ["n0", "n0", "n1", "n1"]
+    check_run_on_both(rtrain, [
+        shell("bash", "-c", command, host=node, **variables, SKYPILOT_NODE_RANK=str(node)) for node in range(nodes)])
+
+
+def test_the_pods_of_an_indexed_job_are_one_run(rtrain, hosts, shell):
+    """With the variables that `rtrain submit k8s` writes, and the number that Kubernetes gives each pod."""
+    path = script(rtrain, NODES)
+    text = rtrain("submit", "k8s", path, "--nodes", "2", "--image", "i", "--name", "nodes", "--dry-run").stdout
+    variables = dict(re.findall(r'- name: (RTRAIN_\w+)\n +value: "?([^"\n]+)', text))
+    assert variables["RTRAIN_MASTER_ADDR"] == "nodes-0.nodes"
+    hosts.write_names(variables["RTRAIN_MASTER_ADDR"])
+    key = rtrain.folder / "key"
+    key.write_text(os.urandom(32).hex())
+    key.chmod(0o400)
+    variables["RTRAIN_SECRET_FILE"] = str(key)
+    check_run_on_both(rtrain, [
+        shell("rtrain", "run", path, "--resume", "auto", host=node, **variables, JOB_COMPLETION_INDEX=str(node)) for node in range(2)])
+
+
+def test_the_pods_of_kubeflow_are_one_run(rtrain, hosts, shell):
+    hosts.write_names("nodes-node-0-0.nodes")
+    variables = {"PET_NNODES": "2", "PET_NPROC_PER_NODE": "auto", "PET_MASTER_ADDR": "nodes-node-0-0.nodes", "PET_MASTER_PORT": "29400",
+                 "RTRAIN_SECRET": os.urandom(32).hex()}
+    path = script(rtrain, NODES)
+    check_run_on_both(rtrain, [shell("rtrain", "run", path, host=node, **variables, PET_NODE_RANK=str(node)) for node in range(2)])

@@ -103,6 +103,24 @@ def test_a_time_limit_that_is_not_known_is_named(slurm):
     assert running.wait().returncode == 75
 
 
+def test_a_sites_launcher_has_its_own_commands(rtrain):
+    launcher = rtrain.script("""
+        local site = {name = 'site'}
+        function site.detect() return true end
+        function site.allocation(_, facts)
+          facts:set('num_nodes', 1, 'SITE')
+          facts:set('job_id', '9', 'SITE')
+          facts:set('is_batch', true, 'SITE')
+          facts:set('time_left_command', 'echo 0:01', 'SITE')
+          facts:set('requeue_command', 'echo again >>asked', 'SITE')
+        end
+        return site
+    """, "site.lua")
+    result = rtrain("run", rtrain.script(TRAIN), "--launcher", launcher)
+    assert (result.returncode, asked(rtrain)) == (75, "again\n"), result.stderr
+    assert rtrain.json("show", "train-9")["status"] == "PREEMPTED"
+
+
 def test_env_shows_the_commands(slurm):
     found = slurm().json("env")["launcher"]
     assert found["time_left_command"] == "squeue -h -j 7 -O TimeLeft"
