@@ -15,7 +15,8 @@ class Launchers {
  public:
   Launchers() { add_host_modules(state_); }
 
-  bool is_gone(const std::string& launcher, const std::string& job) {
+  // Nothing where it does not answer.
+  std::optional<bool> is_gone(const std::string& launcher, const std::string& job) {
     lua_getglobal(state_, "require");
     lua_pushstring(state_, "rtrain.launch");
     protected_call(state_, 1, 1);
@@ -23,7 +24,8 @@ class Launchers {
     push_value(state_, launcher);
     push_value(state_, job);
     protected_call(state_, 2, 1);
-    const bool out = lua_toboolean(state_, -1) != 0;
+    std::optional<bool> out;
+    if (!lua_isnil(state_, -1)) out = lua_toboolean(state_, -1) != 0;
     lua_pop(state_, 2);
     return out;
   }
@@ -40,10 +42,10 @@ void find_lost_jobs(List& runs, RunReader& reader) {
     if (run["status"] != Value("QUEUED")) continue;
     const Value environment = reader.run(reader.find(run["run_id"].as_string()))["environment"];
     if (!launchers) launchers.emplace();
-    if (launchers->is_gone(environment["launcher"].string_or(""),
-                           environment["job"].string_or(""))) {
-      run.as_map().set("status", "LOST");
-    }
+    const auto gone =
+        launchers->is_gone(environment["launcher"].string_or(""), environment["job"].string_or(""));
+    if (!gone) return;  // each answer would be waited for
+    if (*gone) run.as_map().set("status", "LOST");
   }
 }
 

@@ -35,7 +35,7 @@ def test_env_names_the_rule_and_the_origin_of_each_value(slurm):
     assert found["origins"]["node_rank"] == "SLURM_NODEID=1" and found["warnings"] == [] and found["is_rank"] is False
     lines = slurm("env").stdout.splitlines()
     assert any(line.startswith("launcher  slurm: SLURM_JOB_ID and SLURM_STEP_ID are set") for line in lines)
-    assert "          hosts             n0 n1       (SLURM_STEP_NODELIST=n[0-1])" in lines
+    assert "          hosts              n0 n1       (SLURM_STEP_NODELIST=n[0-1])" in lines
 
 
 def test_env_without_a_launcher(rtrain):

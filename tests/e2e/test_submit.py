@@ -108,6 +108,8 @@ def test_a_job_that_waits_is_queued_in_the_store(site):
     assert (shown["status"], shown["attempts"]) == ("QUEUED", [])
     assert shown["environment"]["command"] == ["rtrain", "run", "train.lua", "-n", "4", "--", "word"]
     assert "QUEUED" in site("show", "train-123").stdout
+    result = site("submit", "slurm", "train.lua", "--name", "train-123")
+    assert result.returncode == 0 and "there is a run 'train-123' already: the job ends with an error" in result.stderr
     # What Slurm starts then.
     site.script("""
         local train = require 'rtrain'

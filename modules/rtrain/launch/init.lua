@@ -14,7 +14,7 @@
 --   submit          (spec, text): hands it to the launcher's program; returns the words of one that runs in the foreground
 --   submit_options  the options of `rtrain submit` that have an effect
 --   has_own_files   the script is not a file of this host
---   is_gone         (job) → whether it no longer knows a job that `submit` has put into its queue
+--   is_gone         (job) → whether it no longer knows a job that `submit` has put into its queue; nil: it does not answer
 --
 -- A site's launcher is a Lua file that returns such a table. It is asked before those here.
 
@@ -116,7 +116,7 @@ local function lines_of(found)
   local lines = {('%s: %s'):format(found.engine, found.rule)}
   for _, field in ipairs(found.engine == 'local' and {} or Facts.FIELDS) do
     local value = found[field]
-    if value ~= nil then lines[#lines + 1] = ('%-16s  %-10s  (%s)'):format(field, text_of(value), found.origins[field]) end
+    if value ~= nil then lines[#lines + 1] = ('%-17s  %-10s  (%s)'):format(field, text_of(value), found.origins[field]) end
   end
   for _, warning in ipairs(found.warnings) do lines[#lines + 1] = 'warning: ' .. warning end
   return lines
@@ -138,12 +138,11 @@ end
 ---Whether the launcher no longer knows a job.
 ---@param launcher string its name
 ---@param job string
----@return boolean gone false also where it does not answer, and for a launcher that cannot tell
+---@return boolean? gone nil where it does not answer, and for a launcher that cannot tell
 function launch.is_gone(launcher, job)
   for _, engine in ipairs(ENGINES) do
-    if engine.name == launcher then return engine.is_gone ~= nil and engine.is_gone(job) end
+    if engine.name == launcher and engine.is_gone then return engine.is_gone(job) end
   end
-  return false
 end
 
 ---The command that starts the job of this process again, where it is this process that is to give it: of node 0.

@@ -76,11 +76,11 @@ slurm.render = slurm_script.render
 local ANSWER_S = 5
 
 ---@param job string
----@return boolean gone it has ended, or was cancelled; false where Slurm does not answer
+---@return boolean? gone it has ended, or was cancelled; nil where Slurm does not answer
 function slurm.is_gone(job)
   local ok, answer = pcall(program.run, {'squeue', '-h', '-j', job, '-o', '%T'}, nil, 'ask where Slurm is installed', ANSWER_S)
   if ok then return answer == '' end
-  return tostring(answer):find('Invalid job id', 1, true) ~= nil
+  return tostring(answer):find('Invalid job id', 1, true) and true or nil
 end
 
 local FOLLOW = [[

@@ -100,11 +100,16 @@ end
 local function record_of(launcher, spec)
   return function(run, job)
     local host = require 'rtrain._host'
-    local ok, problem = xpcall(host.add_queued_run, errors.wrap, host.storage_folder(spec.storage), {
+    local ok, added = xpcall(host.add_queued_run, errors.wrap, host.storage_folder(spec.storage), {
       name = run, script = spec.script, command = spec.words, num_workers = spec.num_workers, launcher = launcher.name,
       job = job,
     })
-    if not ok then io.stderr:write(('rtrain: `rtrain ls` will not show the run as QUEUED: %s\n'):format(problem.message)) end
+    if not ok then
+      io.stderr:write(('rtrain: `rtrain ls` will not show the run as QUEUED: %s\n'):format(added.message))
+    elseif not added then
+      io.stderr:write(("rtrain: there is a run '%s' already: the job ends with an error, unless its script goes on with "
+        .. "that one (RunConfig.resume)\n"):format(run))
+    end
   end
 end
 
