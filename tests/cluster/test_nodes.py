@@ -1,6 +1,7 @@
 """One run over two hosts: what its ranks are, what they compute, and what its end is on both."""
 
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -70,11 +71,14 @@ def workers_of(rtrain, attempt=-1):
     return rtrain.json("show", "nodes")["attempts"][attempt]["workers"]
 
 
-def wait_for_reports(rtrain, job, count=1):
+def wait_for_reports(rtrain, job, count=1, ranks=4):
+    """That many, each of all ranks."""
     def has_reports():
         assert job.processes[0].running, job.processes[0].stderr
-        found = rtrain("metrics", "nodes", "--json")
-        return found.returncode == 0 and found.stdout.count('"index"') >= count
+        found = rtrain("metrics", "nodes", "--ranks", "--json")
+        rows = json.loads(found.stdout) if found.returncode == 0 else []
+        return sum(len(row["ranks"]) == ranks and all(row["ranks"]) for row in rows) >= count
+
     wait_until(has_reports, message=f"{count} reports")
 
 
