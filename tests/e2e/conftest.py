@@ -25,6 +25,13 @@ import pytest
 # In all that a test starts and in Python's torch: threads that wait for each other are slow next to other tests.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# What started the tests may ignore signals (nohup, a job in the background of a shell): rtrain would, too. Python itself
+# ignores SIGPIPE and SIGXFSZ, and Popen puts them back.
+for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
 RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
 SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(SOURCE / "tests" / "faults"))

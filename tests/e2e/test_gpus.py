@@ -193,4 +193,4 @@ def test_a_process_without_a_device_of_its_own_says_so(host):
     job = Job(rtrain, rtrain.script(script("num_workers = 0, use_gpu = true")))
     for rank in job.wait():
         assert rank.returncode == 4, rank.stderr
-    assert "use_gpu: rank 1 sees no CUDA device: the NVIDIA driver shows no device" in job.ranks[1].stderr
+    assert "use_gpu: local rank 1 sees no CUDA device: the NVIDIA driver shows no device" in job.ranks[1].stderr
