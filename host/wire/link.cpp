@@ -30,7 +30,7 @@ Link::Link(Loop& loop, std::string name, const LinkOptions& options, LinkDelegat
       name_(std::move(name)),
       options_(options),
       delegate_(delegate),
-      queue_(loop, options.queue, [this] { delegate_.on_full(queue_.is_full()); }),
+      queue_(options.memory_bytes, [this] { delegate_.on_full(queue_.is_full()); }),
       begun_at_s_(boot_s()),
       turn_end_(loop, [this] { pump(); }),
       ack_timer_(loop, [this] { pump(); }),
@@ -81,19 +81,7 @@ LinkPosition Link::position() const {
           .first = static_cast<int64_t>(queue_.first()),
           .peer_stream = peer_stream_,
           .received = static_cast<int64_t>(received_),
-          .dropped = static_cast<int64_t>(dropped_),
-          .former = queue_.former()};
-}
-
-// How much of the peer's numbering has arrived, where that is another one than before: a former
-// one may go on in it.
-uint64_t Link::received_of(const LinkPosition& peer) const {
-  const auto former =
-      std::find_if(peer.former.begin(), peer.former.end(),
-                   [this](const auto& each) { return each.stream == peer_stream_; });
-  const auto first = static_cast<uint64_t>(peer.first);
-  if (former == peer.former.end()) return first - 1;
-  return std::min(received_, static_cast<uint64_t>(former->last));
+          .dropped = static_cast<int64_t>(dropped_)};
 }
 
 std::optional<std::string> Link::accept(const LinkPosition& peer) {
@@ -106,7 +94,7 @@ std::optional<std::string> Link::accept(const LinkPosition& peer) {
                " frames, the other has ", queue_.first(), " to ", queue_.last());
   }
   const uint64_t dropped = std::min(static_cast<uint64_t>(peer.dropped), first - 1);
-  const uint64_t arrived = std::max(dropped, is_known ? received_ : received_of(peer));
+  const uint64_t arrived = std::max(dropped, is_known ? received_ : first - 1);
   if (first > arrived + 1) {
     return cat("the two ends of link '", name_, "' do not fit: one has received ", arrived,
                " frames, the other has none before ", first);
@@ -236,7 +224,6 @@ void Link::add_ack() {
 }
 
 void Link::pump() {
-  queue_.write();
   if (!is_connected()) return;
   add_ack();
   std::string batch = std::exchange(control_, {});

@@ -26,9 +26,7 @@
 namespace rtrain {
 
 struct LinkOptions {
-  // Where unacknowledged frames are kept. A link with a spool begins with what a former process has
-  // left in it.
-  SendQueueOptions queue = {};
+  size_t memory_bytes = size_t{16} << 20;  // of unacknowledged frames, before is_full()
   std::chrono::milliseconds heartbeat{1000};
   // A connection on which nothing has come for that long is given up. The link itself lives on.
   std::chrono::milliseconds silence{5000};
@@ -67,7 +65,6 @@ class LinkDelegate {
 class Link : private ConnectionDelegate {
  public:
   // `name`: what both sides call it; the client chooses it and a server finds its link by it.
-  // Throws Error(kEnvironment) for a spool that cannot be had.
   Link(Loop& loop, std::string name, const LinkOptions& options, LinkDelegate& delegate);
   ~Link() override;
   Link(const Link&) = delete;
@@ -78,10 +75,9 @@ class Link : private ConnectionDelegate {
   // Whether there is a connection or not: the frame is kept until it is acknowledged. Nothing after
   // finish(), close() or the end. Throws Error(kArgument) above kMaxPayloadBytes.
   void send(std::string_view payload);
-  // More is unacknowledged than the bounds allow, or the disk does not accept it: hold the sources
-  // back until on_full(false).
+  // More is unacknowledged than the bound allows: hold the sources back until on_full(false).
   bool is_full() const { return queue_.is_full(); }
-  // Why, for a message: "cannot write /spool/1.frames: No space left on device".
+  // Why, for a message.
   const std::string& full_reason() const { return queue_.full_reason(); }
   // Sends no more what is not acknowledged yet.
   void drop_unacknowledged();
@@ -124,7 +120,6 @@ class Link : private ConnectionDelegate {
   void on_writable() override { pump(); }
   void on_closed(const ConnectionEnd& end) override;
 
-  uint64_t received_of(const LinkPosition& peer) const;
   void on_data(const WireFrame& frame);
   void on_ack(uint64_t sequence);
   void on_skip(uint64_t sequence);

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "host/loop/frame.h"
 #include "host/loop/messages/record.h"
@@ -48,16 +47,6 @@ struct WireFrame {
   static WireFrame parse(std::string_view body);
 };
 
-// A numbering that goes on in another one: a process took over what a former one had left.
-struct FormerStream {
-  std::string stream;
-  int64_t last = 0;  // up to there the numbers are the same
-
-  bool operator==(const FormerStream&) const = default;
-  static constexpr std::tuple kFields{required("stream", &FormerStream::stream),
-                                      required("last", &FormerStream::last)};
-};
-
 // How far one end of a link has come.
 struct LinkPosition {
   std::string stream;       // names the numbering of what this end sends: random
@@ -65,13 +54,12 @@ struct LinkPosition {
   std::string peer_stream;  // the numbering that it has received; "" for none
   int64_t received = 0;     // all up to that one
   int64_t dropped = 0;      // all up to that one are not sent any more
-  std::vector<FormerStream> former;
 
   bool operator==(const LinkPosition&) const = default;
   static constexpr std::tuple kFields{
       required("stream", &LinkPosition::stream), required("first", &LinkPosition::first),
       required("peer_stream", &LinkPosition::peer_stream),
-      required("received", &LinkPosition::received), optional("former", &LinkPosition::former)};
+      required("received", &LinkPosition::received), optional("dropped", &LinkPosition::dropped)};
 };
 
 // A client's first frame.

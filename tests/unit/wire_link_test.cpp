@@ -147,6 +147,17 @@ TEST_F(LinkTest, ANewProcessAtTheOtherEndIsNoticedAndGetsWhatTheOldOneDidNot) {
   EXPECT_EQ(far_record().num_restarts, 0);
 }
 
+TEST(LinkPositionTest, ItTravelsAsAWhole) {
+  LinkHello hello;
+  hello.link = "a";
+  hello.position = {.stream = "0123456789abcdef",
+                    .first = 6,
+                    .peer_stream = "fedcba9876543210",
+                    .received = 3,
+                    .dropped = 5};
+  EXPECT_EQ(LinkHello::decode(hello.encode()).position, hello.position);
+}
+
 // Drops what was meant for the process before.
 struct Dropping : LinkRecord {
   void on_peer_restarted() override { link->drop_unacknowledged(); }
@@ -191,7 +202,7 @@ TEST_F(LinkTest, AFullLinkSaysSoAndIsNotFullAfterwards) {
   std::optional<WireContact> contact;
   options.find = [&](std::string&) { return contact; };
   options.first_backoff = options.longest_backoff = std::chrono::milliseconds(1);
-  options.link_options.queue.memory_bytes = 10000;
+  options.link_options.memory_bytes = 10000;
   client_.emplace(loop_, options);
   for (int i = 0; i < 20; ++i) near().send(std::string(1000, 'x'));
   EXPECT_TRUE(near().is_full());
