@@ -9,7 +9,7 @@
 
 namespace rtrain {
 
-// What the engine that started this process allotted: modules/rtrain/launch/ tells. Nothing where
+// What the launcher that started this process allotted: modules/rtrain/launch/ tells. Nothing where
 // one host is all there is. `launcher`: --launcher, or empty.
 std::optional<JobSpec> find_job(State& state, const std::string& launcher);
 

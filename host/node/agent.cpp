@@ -76,7 +76,7 @@ void Agent::take_signals() {
   }
 }
 
-// With a secret of its own node 0 is where the engine says; else its file tells.
+// With a secret of its own node 0 is where the launcher says; else its file tells.
 std::function<std::optional<WireContact>(std::string&)> Agent::finder() {
   if (const auto secret = take_secret_from_environment()) {
     WireContact contact{.hosts = {}, .port = spec_.port, .more_ports = 16, .secret = *secret};
@@ -175,8 +175,8 @@ void Agent::send_spool() {
   send(to_value(message::SpoolEnd{}));
 }
 
-// The engine signals all processes of the job. The controller decides; who signals twice does not
-// want to wait for that.
+// The launcher signals all processes of the job. The controller decides; who signals twice does
+// not want to wait for that.
 void Agent::on_signal(int number) {
   if (std::exchange(is_stopping_, true)) {
     return fail(Error(Code::kTerminated, "a second signal to end"));

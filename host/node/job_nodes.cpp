@@ -29,7 +29,7 @@ std::unique_ptr<JobNodes>& slot() {
 
 constexpr const char* kAllAddresses = "0.0.0.0";
 
-// The one that the other hosts reach where that is known. They look where the engine says that
+// The one that the other hosts reach where that is known. They look where the launcher says that
 // node 0 is, or find in the rendezvous file what this host has said there.
 std::string listening_address(const JobSpec& spec, bool has_rendezvous) {
   const auto own = own_addresses();

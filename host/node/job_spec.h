@@ -1,6 +1,6 @@
-// host/node/job_spec.h: what an engine (Slurm, mpirun, …) allotted to the job of this process:
-// several hosts, and on each one process or one for each rank. modules/rtrain/launch/ reads it from
-// the launcher's variables.
+// host/node/job_spec.h: what a launcher (Slurm, mpirun, …) allotted to the job of this
+// process: several hosts, and on each one process or one for each rank. modules/rtrain/launch/
+// reads it from the launcher's variables.
 #pragma once
 
 #include <optional>

@@ -9,7 +9,6 @@ import re
 import subprocess
 
 import pytest
-from conftest import script_module
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("host", "modules", "tests", "examples", "scripts", "packaging")
@@ -70,62 +69,3 @@ def test_the_files_that_a_document_names_exist(path):
     missing = [name for name in names if not (SOURCE / name).exists()]
     missing += [link for link in links if not (path.parent / link).exists()]
     assert not missing
-
-
-LINT = script_module("lint-texts")
-num_words = LINT.num_words
-
-
-def cells_of(text):
-    """The cells of the tables, outside of fenced blocks."""
-    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
-    return [cell for line in text.splitlines() for cell in LINT.cells_of(line)]
-
-
-@each_document
-def test_a_cell_of_a_table_holds_at_most_fifteen_words(path):
-    if path.name != "ABSENT.md":  # generated: lists of names
-        assert [cell for cell in cells_of(path.read_text()) if num_words(cell) > 15] == []
-
-
-def test_long_cells_are_found():
-    assert num_words("`a b c` is one, this cell has seven") == 7
-    assert cells_of("| a | " + "word " * 16 + "|\n```\n| b |\n```")[0] == "a"
-    assert [num_words(cell) for cell in cells_of("| a | " + "word " * 16 + "|")] == [1, 16]
-
-
-def test_the_architecture_fits_100_columns():
-    assert [line for line in (SOURCE / "ARCHITECTURE.md").read_text().splitlines() if len(line) > 100] == []
-
-
-@each_document
-def test_the_commands_and_options_that_a_document_names_exist(rtrain, path):
-    commands = re.findall(r"^  (\w+)", rtrain("--help").stdout.partition("Subcommands:")[2], re.MULTILINE)
-    helps = {command: rtrain(command, "--help").stdout for command in commands}
-    for line in path.read_text().splitlines():
-        row = re.match(r"\| `rtrain (\w+)", line)
-        if row:  # of a table: the options that it names anywhere are this command's
-            assert row[1] in commands, line
-            parts = [(row[1], line)]
-        else:
-            parts = [part for part in re.findall(r"\brtrain (\w+)([^`#|]*)", line) if part[0] in commands]
-        for command, text in parts:
-            text = text.partition(" -- ")[0]  # behind it stands what is the script's own
-            for option in re.findall(r"(?<![\w-])(--[a-z][a-z-]*|-[a-z])(?![\w-])", text):
-                assert re.search(rf"(?<![\w-]){option}(?![\w-])", helps[command]), f"{command} has no {option}: {line}"
-
-
-def test_the_pytest_command_works_whichever_python_comes_first(tmp_path):
-    other = tmp_path / "python3"
-    other.write_text("#!/bin/sh\necho No module named pytest >&2\nexit 1\n")
-    other.chmod(0o755)
-    (command,) = re.findall(r"`(RTRAIN=\S+ [^`]*-m pytest [^`]*)`", (SOURCE / "CONTRIBUTING.md").read_text())
-    command = command.replace("-k name", "--collect-only -q -p no:cacheprovider")
-    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
-    result = subprocess.run(command, shell=True, cwd=SOURCE, env=env, capture_output=True, text=True)
-    assert result.returncode == 0 and "test_ddp.py::" in result.stdout, result.stdout + result.stderr
-
-
-def test_the_first_example_of_the_readme_is_short():
-    script, *_ = [text for language, text in fences(SOURCE / "README.md") if language == "lua"]
-    assert len(script.splitlines()) <= 30

@@ -116,6 +116,7 @@ def test_what_points_down_and_what_is_only_said_is_clean(lint):
     ("modules/torch/a.lua", "-- what modules/torch/gone.lua makes\n", "modules/torch/a.lua:1: names modules/torch/gone.lua"),
     ("README.md", "See `scripts/gone.py`.\n", "README.md:1: names scripts/gone.py"),
     ("ARCHITECTURE.md", "x " * 51 + "\n", "ARCHITECTURE.md:1: a line of 102 columns, at most 100"),
+    ("modules/rtrain/guide/a.md", "x " * 63 + "\n", "modules/rtrain/guide/a.md:1: a line of 126 columns, at most 125"),
     ("README.md", f"| {'word ' * 16}| `code of two words` |\n", "README.md:1: a cell of 16 words, at most 15"),
     ("host/cli/a.cpp", "lua_pushcfunction(L, &f);\n", "host/cli/a.cpp:1: gives Lua a function without a guard"),
 ])
