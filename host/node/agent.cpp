@@ -27,14 +27,14 @@ constexpr std::chrono::seconds kFinishTime{5};
 constexpr std::chrono::milliseconds kSpoolWait{20};
 constexpr double kJoinTimeoutS = 60;
 
-std::string about(const JobSpec& spec, size_t gpus) {
-  const message::AgentInfo info{.node = spec.task,
-                                .tasks = spec.tasks_on_node(),
-                                .host = hostname(),
-                                .cores = spec.cores.value_or(available_cores()),
-                                .gpus = static_cast<int>(gpus),
-                                .pid = getpid(),
-                                .libtorch = libtorch_build()};
+std::string about(const JobSpec& spec, const std::vector<WorkerGpu>& gpus) {
+  message::AgentInfo info{.node = spec.task,
+                          .tasks = spec.tasks_on_node(),
+                          .host = hostname(),
+                          .cores = spec.cores.value_or(available_cores()),
+                          .pid = getpid(),
+                          .libtorch = libtorch_build()};
+  for (const WorkerGpu& gpu : gpus) info.gpus.push_back(gpu.name);
   return encode(to_value(info));
 }
 
@@ -52,7 +52,7 @@ Agent::Agent(const JobSpec& spec, std::vector<WorkerGpu> gpus, int engine_fd)
               {.find = finder(),
                .identity = {.role = "agent", .run_id = spec.id},
                .link = cat("node-", spec.task, "-", random_hex(8)),
-               .about = about(spec, gpus.size()),
+               .about = about(spec, gpus),
                .build = std::string(build_id()),
                .timeout = to_ms(join_timeout_s_)},
               *this) {

@@ -7,6 +7,7 @@
 #include "host/base/text.h"
 #include "host/lua/cuda_loader.h"
 #include "host/machine/cuda_driver.h"
+#include "host/machine/gpu_request.h"
 
 namespace rtrain {
 
@@ -17,6 +18,15 @@ std::vector<WorkerGpu> own_gpus() {
     out.push_back({static_cast<int>(out.size()), device.uuid, device.name});
   }
   return out;
+}
+
+AllottedPlaces::AllottedPlaces(std::vector<WorkerGpu> gpus, double gpus_per_worker,
+                               std::string_view accelerator_type)
+    : gpus_(std::move(gpus)), gpus_per_worker_(gpus_per_worker) {
+  if (accelerator_type.empty()) return;
+  std::erase_if(gpus_, [accelerator_type](const WorkerGpu& gpu) {
+    return !is_accelerator(gpu.name, accelerator_type);
+  });
 }
 
 // Parts of a device: workers that share one follow each other.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/node/worker_place.h"
@@ -15,9 +16,9 @@ std::vector<WorkerGpu> own_gpus();
 class AllottedPlaces : public WorkerPlaces {
  public:
   // `gpus`: the devices of this host, as this process numbers them. `gpus_per_worker`: a part of
-  // one below 1.
-  AllottedPlaces(std::vector<WorkerGpu> gpus, double gpus_per_worker)
-      : gpus_(std::move(gpus)), gpus_per_worker_(gpus_per_worker) {}
+  // one below 1. `accelerator_type`: what the devices that workers get have to be; empty: any.
+  AllottedPlaces(std::vector<WorkerGpu> gpus, double gpus_per_worker,
+                 std::string_view accelerator_type);
 
   // No cores of its own. Throws Error(kEnvironment) where the host has not enough devices.
   WorkerPlace place(int local_rank, int num_workers) const override;

@@ -26,6 +26,7 @@ struct StartWorkers {
   int num_workers = 1;
   int threads = 0;
   double gpus_per_worker = 0;
+  std::string accelerator_type = {};
   double gpu_sample_s = 5;
   List env = {};  // name and value in turn
   std::string address = {};
@@ -36,6 +37,7 @@ struct StartWorkers {
                                       required("num_workers", &StartWorkers::num_workers),
                                       required("threads", &StartWorkers::threads),
                                       required("gpus_per_worker", &StartWorkers::gpus_per_worker),
+                                      optional("accelerator_type", &StartWorkers::accelerator_type),
                                       required("gpu_sample", &StartWorkers::gpu_sample_s),
                                       required("env", &StartWorkers::env),
                                       required("address", &StartWorkers::address),
@@ -225,7 +227,7 @@ struct AgentInfo {
   std::string host;
   std::string address = {};  // at which the other hosts reach it
   int cores = 1;
-  int gpus = 0;
+  std::vector<std::string> gpus = {};  // the names of its devices
   int64_t pid = 0;
   std::string libtorch = {};  // libtorch_build()
 

@@ -25,7 +25,8 @@ struct NodeOrder {
   int num_workers = 1;
   int threads = 0;             // of each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
   double gpus_per_worker = 0;  // where a launcher has allotted them
-  double gpu_sample_s = 5;     // 0: no series of the devices
+  std::string accelerator_type = {};
+  double gpu_sample_s = 5;                                    // 0: no series of the devices
   std::vector<std::pair<std::string, std::string>> env = {};  // of the workers
   std::string address =
       {};  // of its host, for sockets of other hosts' ranks; empty: there are none

@@ -44,6 +44,7 @@ void NodeHost::start(const message::StartWorkers& start) {
             .num_workers = start.num_workers,
             .threads = start.threads,
             .gpus_per_worker = start.gpus_per_worker,
+            .accelerator_type = start.accelerator_type,
             .gpu_sample_s = start.gpu_sample_s,
             .env = {},
             .address = start.address,
@@ -58,7 +59,7 @@ void NodeHost::start(const message::StartWorkers& start) {
   lost_.clear();
   running_ = 0;
   node_.reset();
-  places_.emplace(gpus_, start.gpus_per_worker);
+  places_.emplace(gpus_, start.gpus_per_worker, start.accelerator_type);
   node_ = std::make_unique<LocalNode>(loop_, order_, files_, *places_, *this);
   apply_hold();
   node_->set_lease(lease_s_);

@@ -32,6 +32,7 @@ void RemoteNode::spawn() {
                               .num_workers = order_.num_workers,
                               .threads = order_.threads,
                               .gpus_per_worker = order_.gpus_per_worker,
+                              .accelerator_type = order_.accelerator_type,
                               .gpu_sample_s = order_.gpu_sample_s,
                               .env = {},
                               .address = order_.address,

@@ -18,13 +18,15 @@
 #include "host/lua/engine_loader.h"
 #include "host/machine/process_start.h"
 #include "host/train/controller.h"
+#include "host/train/resources/run_gpus.h"
 
 namespace rtrain {
 
 struct Run::Parts {
   explicit Parts(RunSpec given) : spec(std::move(given)), io("rtrain-io") {
     const bool has_hosts = job_nodes() != nullptr && spec.uses_hosts();
-    if (const auto error = has_hosts ? std::nullopt : impossible_request(spec)) throw *error;
+    if (const auto error = has_hosts ? impossible_worker_env(spec) : impossible_request(spec))
+      throw *error;
     if (has_hosts) spec.port = job_nodes()->port();
     std::promise<std::unique_ptr<RunRecord>> made;
     io.post([&] {

@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 from conftest import RTRAIN, processes_of, wait_until
+from fake_driver import simulate_driver, use_libtorch
 from hosts import process_state
 
 TRAIN = """
@@ -125,6 +126,52 @@ def test_a_placement_that_the_hosts_cannot_have_is_refused(rtrain, job):
     assert "placement_strategy = 'STRICT_SPREAD': 3 workers need as many hosts; there are 2" in first.stderr
     alone = rtrain("run", path)
     assert alone.returncode == 4 and "3 workers need as many hosts; there is 1" in alone.stderr
+
+
+def test_auto_is_as_many_as_fit_the_hosts(rtrain, job):
+    path = script(rtrain, "train.report{step = 1}")
+    path.write_text(path.read_text().replace("num_workers = 4", "num_workers = 'auto'"))
+    for result in job("run", path, env_of={0: {"SLURM_CPUS_ON_NODE": "2"}, 1: {"SLURM_CPUS_ON_NODE": "1"}}).wait():
+        assert result.returncode == 0, result.stderr
+    assert [worker["host"] for worker in workers_of(rtrain)] == ["n0", "n0", "n1"]
+
+
+# What each worker sees.
+DEVICES = "train.report{devices = table.concat(train.torch.get_devices(), ' '), device = train.torch.get_device()}"
+
+
+def devices_of(rtrain):
+    return [(worker["host"], worker["device"]) for worker in workers_of(rtrain)]
+
+
+@pytest.fixture
+def gpus(rtrain):
+    """Three GPUs on the first host, two of another type on the second; see tests/fake_nvidia."""
+    simulate_driver(rtrain, 3)
+    use_libtorch(rtrain, "is not loaded")
+    return {0: {"FAKE_CUDA_NAME": "NVIDIA A100-SXM4-80GB"}, 1: {"FAKE_CUDA_DEVICES": "2"}}
+
+
+def test_devices_of_all_hosts(rtrain, job, gpus):
+    path = script(rtrain, DEVICES)
+    path.write_text(path.read_text().replace("num_workers = 4", "num_workers = 'auto', use_gpu = true"))
+    for result in job("run", path, env_of=gpus).wait():
+        assert result.returncode == 0, result.stderr
+    assert devices_of(rtrain) == [*(("n0", f"cuda:{i}") for i in range(3)), *(("n1", f"cuda:{i}") for i in range(2))]
+
+
+def test_devices_have_to_be_of_the_type(rtrain, job, gpus):
+    path = script(rtrain, DEVICES)
+    text = path.read_text()
+    path.write_text(text.replace("num_workers = 4", "num_workers = 2, use_gpu = true, accelerator_type = 'H100'"))
+    for result in job("run", path, env_of=gpus).wait():
+        assert result.returncode == 0, result.stderr
+    assert devices_of(rtrain) == [("n1", "cuda:0"), ("n1", "cuda:1")]
+    path.write_text(text.replace("num_workers = 4", "num_workers = 3, use_gpu = true, accelerator_type = 'H100'"))
+    refused = job("run", path, "--name", "refused", env_of=gpus).wait()[0]
+    assert refused.returncode == 4
+    assert "3 workers do not fit on the job's hosts; their cores or devices are for n0: 0, n1: 2" in refused.stderr
+    assert "accelerator_type = 'H100', and their devices are n0: NVIDIA A100-SXM4-80GB, n1: NVIDIA H100" in refused.stderr
 
 
 def test_a_script_that_fails_before_fit_ends_every_host(rtrain, job):

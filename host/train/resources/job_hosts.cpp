@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "host/base/clock.h"
 #include "host/base/random.h"
 #include "host/base/seconds_setting.h"
 #include "host/base/text.h"
+#include "host/machine/gpu_request.h"
 #include "host/machine/libtorch.h"
 #include "host/machine/machine.h"
 
@@ -28,14 +30,20 @@ Placement placement_of(const RunSpec& spec) {
   return {spec.placement, is_fixed && says_nothing};
 }
 
+std::vector<std::string> names_of(const std::vector<WorkerGpu>& gpus) {
+  std::vector<std::string> out;
+  for (const WorkerGpu& gpu : gpus) out.push_back(gpu.name);
+  return out;
+}
+
 }  // namespace
 
 JobHosts::JobHosts(JobNodes& nodes, const RunContext& run, std::vector<WorkerGpu> gpus,
                    JobHostsDelegate& delegate)
     : nodes_(nodes),
       run_(run),
-      places_(gpus, run.spec.gpus_per_worker),
-      num_gpus_(static_cast<int>(gpus.size())),
+      places_(gpus, run.spec.gpus_per_worker, run.spec.accelerator_type),
+      gpus_(names_of(gpus)),
       libtorch_(libtorch_build()),
       placement_(placement_of(run.spec)),
       delegate_(delegate),
@@ -103,7 +111,7 @@ std::vector<HostRoom> JobHosts::rooms() const {
   std::vector<HostRoom> out;
   for (const int node : ready_nodes()) {
     if (node == 0) {
-      out.push_back({hostname(), room(nodes_.spec().tasks_on_node(), nodes_.cores(), num_gpus_)});
+      out.push_back({hostname(), room(nodes_.spec().tasks_on_node(), nodes_.cores(), gpus_)});
       continue;
     }
     const message::AgentInfo& info = hosts_.at(node).info;
@@ -113,11 +121,15 @@ std::vector<HostRoom> JobHosts::rooms() const {
 }
 
 // Where the launcher has started each rank, it has chosen.
-int JobHosts::room(int tasks, int cores, int gpus) const {
+int JobHosts::room(int tasks, int cores, const std::vector<std::string>& gpus) const {
   if (run_.spec.join) return tasks;
   const int of_cores = cores / std::max(1, run_.spec.threads);
   if (run_.spec.gpus_per_worker == 0) return of_cores;
-  const auto of_gpus = static_cast<int>(gpus / run_.spec.gpus_per_worker);
+  const std::string& type = run_.spec.accelerator_type;
+  const auto fitting = std::count_if(gpus.begin(), gpus.end(), [&type](const std::string& name) {
+    return type.empty() || is_accelerator(name, type);
+  });
+  const auto of_gpus = static_cast<int>(static_cast<double>(fitting) / run_.spec.gpus_per_worker);
   return run_.spec.threads == 0 ? of_gpus : std::min(of_cores, of_gpus);
 }
 
@@ -289,7 +301,7 @@ void JobHosts::grant() {
   const auto on_granted = std::move(on_granted_);
   cancel();
   if (const auto error = placement_.impossible(run_.spec.min_workers, rooms())) {
-    return delegate_.on_hosts_failed(*error);
+    return delegate_.on_hosts_failed(Error(error->code(), error->message() + devices_text()));
   }
   if (!std::exchange(has_begun_, true) && run_.spec.join) tell_ranks();
   on_granted(workers_now());
@@ -349,6 +361,22 @@ std::string JobHosts::missing_ranks() const {
   const std::vector<std::string>& of_launcher = nodes_.spec().hosts;
   return cat("hosts with ", all - count, " of the ", all, " ranks have not come: there are ",
              join(names, ", "), of_launcher.empty() ? "" : cat(" of ", join(of_launcher, ", ")));
+}
+
+// What the hosts have, where workers want devices of a type.
+std::string JobHosts::devices_text() const {
+  const std::string& type = run_.spec.accelerator_type;
+  if (type.empty()) return "";
+  std::vector<std::string> parts;
+  for (const int node : ready_nodes()) {
+    const message::AgentInfo* info = node == 0 ? nullptr : &hosts_.at(node).info;
+    const std::vector<std::string>& gpus = info == nullptr ? gpus_ : info->gpus;
+    const std::set<std::string> types(gpus.begin(), gpus.end());
+    const std::vector<std::string> names(types.begin(), types.end());
+    parts.push_back(cat(info == nullptr ? hostname() : info->host, ": ",
+                        names.empty() ? "none" : join(names, " and ")));
+  }
+  return cat("; accelerator_type = '", type, "', and their devices are ", join(parts, ", "));
 }
 
 void JobHosts::on_deadline() {

@@ -74,10 +74,11 @@ class JobHosts : public Resources, public JobNodesDelegate {
   // The numbers of those that are there, this one first, and what they have room for.
   std::vector<int> ready_nodes() const;
   std::vector<HostRoom> rooms() const;
-  int room(int tasks, int cores, int gpus) const;
+  int room(int tasks, int cores, const std::vector<std::string>& gpus) const;
   std::string missing() const;
   std::string missing_hosts() const;
   std::string missing_ranks() const;
+  std::string devices_text() const;
   void tell_ranks();
   void fail(const Error& error);
   void on_deadline();
@@ -85,8 +86,8 @@ class JobHosts : public Resources, public JobNodesDelegate {
   JobNodes& nodes_;
   const RunContext& run_;
   AllottedPlaces places_;
-  int num_gpus_;          // of this host
-  std::string libtorch_;  // likewise
+  std::vector<std::string> gpus_;  // of this host, their names
+  std::string libtorch_;           // of this host
   Placement placement_;
   JobHostsDelegate& delegate_;
   Rendezvous contact_;  // for commands from other hosts

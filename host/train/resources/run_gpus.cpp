@@ -28,13 +28,18 @@ RunGpus find_run_gpus(const RunSpec& spec) {
   return out;
 }
 
-std::optional<Error> impossible_gpus(const RunSpec& spec) {
+std::optional<Error> impossible_worker_env(const RunSpec& spec) {
   for (const auto& [name, value] : spec.worker_env) {
     if (name != kVisibleDevices || spec.gpus_per_worker == 0) continue;
     return Error(Code::kConfig, cat("worker_env: ", name, " = '", value,
                                     "': with use_gpu the workers see what they were given; set it "
                                     "for the command instead"));
   }
+  return std::nullopt;
+}
+
+std::optional<Error> impossible_gpus(const RunSpec& spec) {
+  if (auto error = impossible_worker_env(spec)) return error;
   const RunGpus gpus = find_run_gpus(spec);
   return GpuRequest(spec.min_workers, spec.max_workers, spec.gpus_per_worker)
       .impossible(gpus.names, gpus.why_none);

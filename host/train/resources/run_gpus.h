@@ -23,6 +23,9 @@ struct RunGpus {
 // Starts the driver in this process where the run asks for GPUs.
 RunGpus find_run_gpus(const RunSpec& spec);
 
+// The error of variables for the workers that would take from them what they were given.
+std::optional<Error> impossible_worker_env(const RunSpec& spec);
+
 // The error of a run that can never have its GPUs on this host.
 std::optional<Error> impossible_gpus(const RunSpec& spec);
 

@@ -69,11 +69,11 @@ local function identity_of(flags, run_config, allocation, place)
 end
 
 -- --gpus: 'all' is a worker for each device, a number as many devices; with -n they are dealt out to that many workers, and
--- 'all' is one each. 0 is the CPU.
-local function with_gpus(scaling, gpus, num_workers)
+-- 'all' is one each. 0 is the CPU. Other hosts are taken to have as many as this one.
+local function with_gpus(scaling, gpus, num_workers, num_hosts)
   if gpus == '0' then return scaling:without_gpus() end
   local resources = scaling.resources_per_worker
-  local count = tonumber(gpus) or num_workers or math.max(1, (system.cuda()))
+  local count = tonumber(gpus) or num_workers or math.max(1, (system.cuda())) * num_hosts
   local each = num_workers and num_workers > 0 and count / num_workers or 1
   return scaling:with {
     use_gpu = true, num_workers = num_workers or count,
@@ -94,10 +94,12 @@ end
 local function job_of(trainer, flags)
   local run_config, scaling = trainer.run_config, trainer.scaling_config
   local failures = run_config.failure_config
-  if flags.num_workers then scaling = scaling:with {num_workers = flags.num_workers} end
-  if flags.gpus then scaling = with_gpus(scaling, flags.gpus, flags.num_workers) end
-  if flags.max_failures then failures = failures:with {max_failures = flags.max_failures} end
   local allocation = find_allocation(os.getenv, {launcher = flags.launcher})
+  local num_hosts = flags.has_agents and allocation.num_nodes or 1
+  if flags.num_workers then scaling = scaling:with {num_workers = flags.num_workers} end
+  if flags.gpus then scaling = with_gpus(scaling, flags.gpus, flags.num_workers, num_hosts) end
+  if scaling.num_workers == 'auto' then scaling = scaling:with {num_workers = {1, num_hosts * scaling:max_workers()}} end
+  if flags.max_failures then failures = failures:with {max_failures = flags.max_failures} end
   local place = places.of(allocation, scaling, flags.has_agents)
   local is_local = place ~= nil or scaling.num_workers == 0
   if is_local then local_fits = local_fits + 1 end
