@@ -49,6 +49,11 @@ int queue_run(lua_State* L) {
   return 1;
 }
 
+int forget_queued(lua_State* L) {
+  forget_queued_run(text_argument(L, 1), text_argument(L, 2));
+  return 0;
+}
+
 int run(lua_State* L) {
   push_value(L, RunReader::open_run(text_argument(L, 1), text_argument(L, 2)).everything());
   return 1;
@@ -111,6 +116,7 @@ int open_host(lua_State* L) {
       method<&env>("env"),
       method<&named_storage>("storage_folder"),
       method<&queue_run>("add_queued_run"),
+      method<&forget_queued>("forget_queued_run"),
       method<&run>("run"),
       method<&metrics>("metrics"),
       method<&checkpoints>("checkpoints"),

@@ -5,6 +5,7 @@
 //   storage_folder([path]) → where runs go
 //   add_queued_run(storage, {name, script, command, num_workers, launcher, job})
 //                          → false where a run has that name
+//   forget_queued_run(storage, name): it has begun in another storage
 //   run(storage, RUN) → the document of `rtrain show` and what else is known
 //   metrics(storage, RUN, ranks, all) → rows
 //   checkpoints(storage, RUN, all) → rows

@@ -39,6 +39,15 @@ bool add_queued_run(const std::string& storage_path, const QueuedRun& run) {
   return true;
 }
 
+void forget_queued_run(const std::string& storage_path, const std::string& name) {
+  const std::string path = storage_path + "/rtrain.db";
+  if (!path_exists(path)) return;
+  Database database = Database::open(path);
+  Transaction transaction(database, Durability::kNormal);
+  remove_queued_run(database, name);
+  transaction.commit();
+}
+
 void remove_queued_run(Database& database, const std::string& name) {
   database.run("DELETE FROM runs WHERE name = ? AND status = 'QUEUED'", name);
 }

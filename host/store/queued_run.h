@@ -24,6 +24,9 @@ struct QueuedRun {
 // Error(kEnvironment) when the storage cannot be written.
 bool add_queued_run(const std::string& storage_path, const QueuedRun& run);
 
+// Of a run that has begun in another storage. A folder without a database is left as it is.
+void forget_queued_run(const std::string& storage_path, const std::string& name);
+
 // In the caller's transaction.
 void remove_queued_run(Database& database, const std::string& name);
 

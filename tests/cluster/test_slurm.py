@@ -118,6 +118,18 @@ def test_a_job_that_waits_is_queued(user, rtrain):
     assert rtrain.json("show", f"train-{waits}")["status"] == "FINISHED"
 
 
+def test_a_run_whose_script_names_its_storage_leaves_the_queue(user, rtrain):
+    path = script(rtrain, "train.report{rank = context:get_world_rank()}")
+    path.write_text(unnamed(path).replace("failure_config", f"storage_path = '{rtrain.folder}/elsewhere', failure_config"))
+    job = submitted(user, path, "--option=--hold")
+    assert json.loads(user.command("ls", "--json"))[0]["status"] == "QUEUED"
+    user.slurm("scontrol", "release", job)
+    state, output = wait_for_job(user, job)
+    assert state == "COMPLETED", output
+    assert json.loads(user.command("ls", "--json")) == []
+    assert rtrain.json("show", f"train-{job}", "--storage", rtrain.folder / "elsewhere")["status"] == "FINISHED"
+
+
 @pytest.fixture
 def saving_job(user, rtrain):
     """A job that saves checkpoints."""

@@ -73,8 +73,8 @@ end
 ---  `{min, max}`: as many as fit; 'auto': from 1 to as many as fit the host, and the others of a job, which are taken to be
 ---  like the first (max_workers() counts one host); 0 is local mode: the process that calls fit() runs it itself, with all
 ---  of rtrain around it, for looking into it with print or a debugger (a train function that has not ended 2 s after a stop
----  and its grace period ends with its process, and the run's exit code); where a launcher (torchrun, `srun --ntasks-per-
----  node=2`) has started each rank, its processes are those of one run, for 0 as for their number
+---  and its grace period ends with its process, and the run's exit code); where a launcher (torchrun, `srun
+---  --ntasks-per-node=2`) has started each rank, its processes are those of one run, for 0 as for their number
 ---@field use_gpu boolean each worker has a GPU to itself, or what `resources_per_worker.GPU` says; without, it sees none
 ---  (default false)
 ---@field resources_per_worker? table `{CPU = n}`: cores and threads of each worker, which is bound to them (default: workers

@@ -117,6 +117,7 @@ local function job_of(trainer, flags)
     is_local = is_local,
     place = place,
     launcher_warnings = allocation.warnings,
+    is_batch = allocation.is_batch,
     time_left_command = allocation.time_left_command,
     gpus = place and scaling.use_gpu and places.gpus(place.local_rank) or nil,
     fit = local_fits,
@@ -205,6 +206,13 @@ local function display_of(job, spec, flags)
   })
 end
 
+-- `rtrain submit` cannot know a storage that only the script names: it has put the run into the default one's queue.
+local function forget_queued_run(spec)
+  local host = require 'rtrain._host'
+  local default = host.storage_folder()
+  if default ~= spec.storage_path then host.forget_queued_run(default, spec.name) end
+end
+
 -- The scheduler's signal before the limit, where one was asked for (sbatch --signal), may come first.
 local function time_limit_of(job, run, display)
   if job.time_left_command == nil then return nil end
@@ -245,6 +253,7 @@ function launch.fit(trainer)
   local display = display_of(job, spec, flags)
   for _, text in ipairs(warnings) do display:notice(text) end
   local run = require('rtrain._controller').open(spec)
+  if job.is_batch then pcall(forget_queued_run, spec) end  -- of a store that cannot be written `rtrain ls` tells
   if job.how_tensors_travel then display:notice(job.how_tensors_travel, 'info') end
   local time_limit = time_limit_of(job, run, display)
   local watch
