@@ -20,13 +20,13 @@ def build(config):
         text="seconds from exec until a phase has ended",
         metrics=[*phases, Metric("visible", "s", "report visible"), Metric("exit", "s")],
         goals=[Goal("visible", 0.9), Goal("visible", 0.25, "torchrun"), Goal("visible", 0.05, "ray")],
-        sides={side: _sampler(side, start) for side, start in starts.items()},
+        sides={side: sampler(side, start) for side, start in starts.items()},
         warm_up=not config.quick,
         skipped=skipped,
     )
 
 
-def _sampler(side, start):
+def sampler(side, start):
     def sample():
         with start() as job:
             job.wait_for(lambda: visible_reports(side, job.storage), "a report", TIMEOUT_S)

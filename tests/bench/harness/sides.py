@@ -53,7 +53,7 @@ def start_rtrain_on_two_hosts(config, script, settings):
                 'RTRAIN_NODE_RANK=0 "$@"; status=$?; wait; exit $status')
         return ["sh", "-c", both, folder, *arguments]
 
-    job = {"RTRAIN_NNODES": "2", "RTRAIN_JOB_ID": f"bench-{os.getpid()}"}
+    job = {"RTRAIN_NNODES": "2", "RTRAIN_JOB_ID": f"bench-{os.getpid()}", "RTRAIN_MASTER_ADDR": "127.0.0.1"}
     return Job("agent", command, {**rtrain_environment(config), **job})
 
 
