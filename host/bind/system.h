@@ -8,8 +8,7 @@
 //   get_metadata(folder) → table, set_metadata(folder, table)
 //   verify(folder) → whether it is a committed checkpoint; raises when its files have changed since
 //   start_command(text) → shell command that runs; :finish(timeout_s) → whether it has ended, what
-//   it
-//     has printed; it is killed with the object, or by :release()
+//     it has printed; it is killed with the object, or by :release()
 //   lease(folder) → object held against retention until :release()
 //   path_kind(path) → 'file', 'folder' or 'other'; nothing where there is nothing
 //   list_folder(path) → names
@@ -18,9 +17,11 @@
 //   cores() → the cores that runs may use here
 //   cuda() → number of devices, why there are none
 //   gpu_state(uuid) → what NVIDIA's management library says about a device, or nil, reason
-//   is_terminal(fd) → boolean; terminal_size(fd) → columns, rows; nothing where there is no
-//   terminal terminal_text(text), terminal_line(text) → text without control characters that a
-//   terminal obeys shell_word(text) → the text as one word of a command
+//   is_terminal(fd) → boolean
+//   terminal_size(fd) → columns, rows; nothing where there is no terminal
+//   terminal_text(text), terminal_line(text) → text without control characters that a terminal
+//     obeys
+//   shell_word(text) → the text as one word of a command
 #pragma once
 
 #include "host/lua/lua.h"

@@ -64,6 +64,7 @@ struct SubmitOptions {
   std::vector<std::string> set;
   std::vector<std::string> extra;
   bool jobset = false;
+  bool wait = false;
   bool dry_run = false;
 };
 
@@ -99,6 +100,7 @@ Map request_of(const SubmitOptions& options) {
   if (!options.set.empty()) given.set("set", to_list(options.set));
   if (!options.extra.empty()) given.set("option", to_list(options.extra));
   if (options.jobset) given.set("jobset", true);
+  if (options.wait) given.set("wait", true);
   return Map{{"engine", options.engine},
              {"file", options.file},
              {"args", to_list(unmarked(options.args))},
@@ -119,7 +121,7 @@ Map request_of(const SubmitOptions& options) {
 }
 
 void run_submit(const SubmitOptions& options) {
-  Value words;
+  Value ending;
   {
     State state;
     add_host_modules(state);
@@ -129,9 +131,10 @@ void run_submit(const SubmitOptions& options) {
     lua_getfield(state, -1, "run");
     push_value(state, request_of(options));
     protected_call(state, 1, 1);
-    words = to_value(state, -1, "program");
+    ending = to_value(state, -1, "the end");
   }
-  if (!words.is_nil()) become(words.as_list());
+  if (ending.is_int()) std::exit(static_cast<int>(ending.as_int()));
+  if (!ending.is_nil()) become(ending.as_list());
 }
 
 void add_options(Command& command, SubmitOptions& options) {
@@ -157,6 +160,8 @@ void add_options(Command& command, SubmitOptions& options) {
       .repeatable()
       .value_name("TEXT");
   command.flag("--jobset", &options.jobset, "k8s: a JobSet instead of an Indexed Job");
+  command.flag("--wait", &options.wait,
+               "slurm: show the job's output until it has ended, and end with its exit code");
   command.flag("--dry-run", &options.dry_run, "print what would be submitted");
 }
 

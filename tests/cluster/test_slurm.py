@@ -5,7 +5,7 @@ import os
 import re
 
 import pytest
-from conftest import wait_until
+from conftest import RTRAIN, wait_until
 from fashion_mnist import FashionMnist
 from test_nodes import script
 from test_ranks import PLACES, places_of
@@ -103,6 +103,15 @@ def test_a_job_is_submitted_and_finishes(user, rtrain):
     run = rtrain.json("show", f"train-{job}")
     assert (run["status"], len(run["attempts"][0]["workers"])) == ("FINISHED", 4)
     assert not list((rtrain.folder / ".local").rglob(f"*/{job}*")), "the key is removed"
+
+
+def test_one_command_from_nothing_to_a_finished_run(user, rtrain):
+    path = rtrain.script(unnamed(script(rtrain, "train.report{rank = context:get_world_rank()}")))
+    result = user(RTRAIN, "submit", "slurm", path, "--nodes", "2", "--cpus-per-task", "2", "--wait")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert re.search(r"^run train-\d+ FINISHED after ", result.stdout, re.MULTILINE), result.stdout
+    path.write_text("os.exit(9)")
+    assert user(RTRAIN, "submit", "slurm", path, "--nodes", "2", "--wait").returncode == 9
 
 
 def test_a_job_that_waits_is_queued(user, rtrain):

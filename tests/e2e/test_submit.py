@@ -120,6 +120,20 @@ def test_a_job_that_waits_is_queued_in_the_store(site):
     assert [run["status"] for run in site.json("ls")] == ["FINISHED"]
 
 
+@pytest.mark.parametrize("end, code", [
+    ("JobState=COMPLETED ExitCode=0:0", 0), ("JobState=FAILED ExitCode=75:0", 75), ("JobState=CANCELLED ExitCode=0:15", 143),
+    ("JobState=CANCELLED ExitCode=0:0", 1), ("slurm_load_jobs error: Invalid job id specified", 4)])
+def test_wait_shows_the_output_of_the_job_and_ends_with_its_code(site, end, code):
+    program(site, "sbatch", 'echo 123; echo first >train-123.out')
+    program(site, "squeue", 'if [ -e "$LOG" ]; then exit 0; fi; touch "$LOG"; echo second >>train-123.out; echo RUNNING')
+    program(site, "scontrol", f'echo "{end}"')
+    result = site("submit", "slurm", "train.lua", "--wait")
+    assert result.returncode == code, result.stderr
+    assert result.stdout.endswith("scancel 123\nfirst\nsecond\n")
+    if code == 4:
+        assert "job 123 has ended, and scontrol does not say how: slurm_load_jobs error" in result.stderr
+
+
 @pytest.mark.parametrize("squeue, status", [
     ("true", "LOST"), ("echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1", "LOST"),
     ("echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1", "QUEUED"), ("exit 127", "QUEUED")],
@@ -355,6 +369,7 @@ def test_a_program_that_refuses_has_its_words_shown(site):
     (["slrum", "train.lua"], "unknown launcher 'slrum': did you mean 'slurm'?"),
     (["slurm", "train.lua", "--ndoes", "2"], "unknown option '--ndoes': did you mean '--nodes'?"),
     (["slurm", "train.lua", "--nodes", "0"], "--nodes"),
+    (["ray", "train.lua", "--wait"], "submit ray: --wait has no effect there"),
     (["slurm", "train.lua", "--image", "i"], "submit slurm: --image has no effect there"),
     (["mpi", "train.lua", "--gpus-per-node", "2"], "submit mpi: --gpus-per-node has no effect there"),
     (["slurm", "trian.lua"], "cannot read trian.lua"),

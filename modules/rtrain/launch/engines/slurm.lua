@@ -7,6 +7,7 @@ local run_name = require 'rtrain.run.name'
 local shell = require 'rtrain.launch.submit.shell'
 local slurm_job = require 'rtrain.launch.slurm_job'
 local slurm_script = require 'rtrain.launch.submit.slurm_script'
+local slurm_wait = require 'rtrain.launch.slurm_wait'
 
 local slurm = {name = 'slurm', rule = 'SLURM_JOB_ID and SLURM_STEP_ID are set, and the step is not a shell'}
 
@@ -67,7 +68,7 @@ end
 
 slurm.submit_options = {
   'nodes', 'ntasks_per_node', 'gpus_per_node', 'cpus_per_task', 'num_workers', 'time', 'name', 'storage', 'partition', 'set',
-  'option',
+  'option', 'wait',
 }
 
 slurm.render = slurm_script.render
@@ -92,9 +93,10 @@ submitted job %s
   end                      scancel %s
 ]]
 
----Submits a batch script and prints the job's number, and how to follow it.
+---Submits a batch script and prints the job's number, and how to follow it. With `spec.wait` it follows.
 ---@param spec SubmitSpec
 ---@param text string
+---@return integer? code with which the job has ended
 ---Errors: 'environment' without sbatch, and where it refuses the script.
 function slurm.submit(spec, text)
   local output = program.run({'sbatch', '--parsable'}, text, 'submit where Slurm is installed')
@@ -102,7 +104,9 @@ function slurm.submit(spec, text)
   if job == nil then errors.raise('environment', 'sbatch has given no number of a job: ' .. output) end
   local run = spec.name or run_name.of_job(spec.script, {engine = 'slurm', job_id = job, step_id = '0'}, 1)
   spec.record(run, job)
-  io.write(FOLLOW:format(job, job, shell.word(('%s-%s.out'):format(spec.job_name, job)), shell.word(run), job, job))
+  local path = ('%s-%s.out'):format(spec.job_name, job)
+  io.write(FOLLOW:format(job, job, shell.word(path), shell.word(run), job, job))
+  if spec.wait then return slurm_wait.wait(job, path, slurm.is_gone) end
 end
 
 return slurm

@@ -35,6 +35,7 @@ local NAMES = {'slurm', 'k8s', 'mpi', 'ray'}
 ---@field namespace? string
 ---@field claim? string
 ---@field jobset? boolean
+---@field wait? boolean
 ---@field hosts? string
 ---@field hostfile? string
 ---@field placement_strategy? string
@@ -135,7 +136,8 @@ end
 
 ---Runs the command.
 ---@param request {engine: string, file: string, args: string[], program: string, dry_run: boolean, options: table}
----@return string[]? words the program that this process is to become, where the job runs in the foreground
+---@return string[]|integer? ending the program that this process is to become, where the job runs in the foreground; or the
+---  exit code of a job that was waited for
 ---Errors: 'usage', 'config' for wrong options, 'environment' where the launcher's program is missing or refuses the job.
 function submit.run(request)
   local launcher = launcher_of(request.engine)
