@@ -282,6 +282,27 @@ def test_a_storage_that_hosts_do_not_share_is_refused(rtrain, job):
     assert "host n1 does not see /srv/disk/results/nodes of host n0" in first.stderr
 
 
+def test_a_disk_that_is_full_for_a_moment_does_not_keep_hosts_out(rtrain, job):
+    rtrain.fail_calls("write:1:ENOSPC:path=/.hosts-:controller")
+    for result in job("run", script(rtrain, "train.report{step = 1}")).wait():
+        assert result.returncode == 0, result.stderr
+
+
+def test_a_full_disk_is_named_and_not_the_host_that_sees_nothing(rtrain, job):
+    rtrain.fail_calls("write:1+:ENOSPC:path=/.hosts-:controller", RTRAIN_JOIN_TIMEOUT_S="3")
+    first, _ = job("run", script(rtrain, "train.report{step = 1}")).wait()
+    assert first.returncode == 4, first.stderr
+    assert "host n1 cannot be asked whether it sees" in first.stderr and "No space left on device" in first.stderr
+    assert not list((rtrain.storage / "nodes").glob(".hosts-*"))
+
+
+def test_a_run_goes_on_without_a_file_for_commands_of_other_hosts(rtrain, job):
+    rtrain.fail_calls("open:1+:ENOSPC:path=/.controller:controller")
+    first, second = job("run", script(rtrain, "train.report{step = 1}")).wait()
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert "do not reach this run from other hosts: cannot write" in first.stderr
+
+
 def test_a_host_that_does_not_come_is_named(rtrain, job):
     rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "1"
     result = job("run", script(rtrain, "train.report{step = 1}"), nodes=[0]).wait(30)[0]

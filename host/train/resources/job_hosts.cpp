@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 #include <set>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "host/machine/gpu_request.h"
 #include "host/machine/libtorch.h"
 #include "host/machine/machine.h"
+#include "host/store/file.h"
 
 namespace rtrain {
 namespace {
@@ -53,9 +53,20 @@ JobHosts::JobHosts(JobNodes& nodes, const RunContext& run, std::vector<WorkerGpu
       marker_text_(random_hex(32)),
       late_reports_(nodes, run, delegate),
       deadline_(run.loop, [this] { on_deadline(); }),
-      check_(run.loop, [this] { check_folders(); }) {
+      check_(run.loop, [this] { has_marker_ ? check_folders() : write_marker(); }) {
   nodes_.set_node_timeout(run.spec.node_timeout_s);
-  contact_.publish(nodes_.attach(run.run_id, run.loop, *this));
+  publish_contact();
+}
+
+// A run goes on without it.
+void JobHosts::publish_contact() {
+  const WireContact contact = nodes_.attach(run_.run_id, run_.loop, *this);
+  try {
+    contact_.publish(contact);
+  } catch (const Error& e) {
+    delegate_.warn(cat("commands such as `rtrain stop` do not reach this run from other hosts: ",
+                       e.message()));
+  }
 }
 
 JobHosts::~JobHosts() {
@@ -68,12 +79,8 @@ void JobHosts::request(std::function<void(int)> on_granted) {
   waiting_since_s_ = monotonic_s();
   if (lost_ranks_) return fail(*lost_ranks_);
   late_reports_.read_own();
-  if (!std::ifstream(marker_)) {
-    std::ofstream file(marker_);
-    file << marker_text_;
-  }
   deadline_.start(to_ms(wait_s_));
-  check_folders();
+  write_marker();
   // Who has begun knows which hosts there are: the others may never come back.
   const bool is_elastic = run_.spec.min_workers < run_.spec.max_workers;
   if (has_begun_ && is_elastic && workers_now() >= run_.spec.min_workers) return grant();
@@ -255,9 +262,27 @@ void JobHosts::send_functions(int node) {
   } while (count > 0 && offset < size);
 }
 
-// Again and again: a network file system may show a new file late. A host that comes back while the
-// run goes on is one more that it could have.
+void JobHosts::write_marker() {
+  has_marker_ = false;
+  run_.io.call(
+      [path = marker_, text = marker_text_](RunRecord&) {
+        replace_text(path, text);
+        return true;
+      },
+      [this](std::optional<bool>, const std::optional<Error>& error) {
+        has_marker_ = !error;
+        marker_problem_ = error ? error->message() : "";
+        check_folders();
+      });
+}
+
+// Again and again: a disk that is full may get room, and a network file system may show a new file
+// late. A host that comes back while the run goes on is one more that it could have.
 void JobHosts::check_folders() {
+  if (!has_marker_) {
+    if (!marker_problem_.empty()) check_.start(kCheckAgain);
+    return;
+  }
   bool is_waiting = false;
   for (const auto& [node, host] : hosts_) {
     if (host.is_ready) continue;
@@ -323,17 +348,21 @@ void JobHosts::tell_ranks() {
 std::string JobHosts::missing() const {
   std::vector<std::string> parts;
   for (const auto& [node, host] : hosts_) {
-    if (host.is_ready) continue;
-    parts.push_back(host.problem.empty()
-                        ? cat("host ", host.info.host, " has not answered")
-                        : cat("host ", host.info.host, " does not see ", run_.run_path, " of host ",
-                              hostname(), " (", marker_, ": ", host.problem,
-                              "): --storage has to be a folder that all hosts share"));
+    if (!host.is_ready) parts.push_back(cat("host ", host.info.host, " ", why_not_ready(host)));
   }
   if (std::string absent = run_.spec.join ? missing_ranks() : missing_hosts(); !absent.empty()) {
     parts.push_back(std::move(absent));
   }
   return join(parts, "; ");
+}
+
+std::string JobHosts::why_not_ready(const Host& host) const {
+  if (!marker_problem_.empty()) {
+    return cat("cannot be asked whether it sees ", run_.run_path, ": ", marker_problem_);
+  }
+  if (host.problem.empty()) return "has not answered";
+  return cat("does not see ", run_.run_path, " of host ", hostname(), " (", marker_, ": ",
+             host.problem, "): --storage has to be a folder that all hosts share");
 }
 
 std::string JobHosts::missing_hosts() const {

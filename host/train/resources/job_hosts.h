@@ -61,7 +61,9 @@ class JobHosts : public Resources, public JobNodesDelegate {
   void on_node_refused(const std::string& text) override;
   void on_command(Value request, OperatorLinks::Reply reply) override;
 
+  void publish_contact();
   void send_functions(int node);
+  void write_marker();
   void check_folders();
   void on_folder_seen(int node, const message::FolderSeen& seen);
   std::string name_of(int node) const;
@@ -76,6 +78,7 @@ class JobHosts : public Resources, public JobNodesDelegate {
   std::vector<HostRoom> rooms() const;
   int room(int tasks, int cores, const std::vector<std::string>& gpus) const;
   std::string missing() const;
+  std::string why_not_ready(const Host& host) const;
   std::string missing_hosts() const;
   std::string missing_ranks() const;
   std::string devices_text() const;
@@ -94,7 +97,9 @@ class JobHosts : public Resources, public JobNodesDelegate {
   double wait_s_;       // for the hosts
   std::string marker_;  // a file in the run's folder, and what it holds
   std::string marker_text_;
-  std::map<int, Host> hosts_;  // the other ones, by node
+  bool has_marker_ = false;
+  std::string marker_problem_;  // why it could not be written, last time
+  std::map<int, Host> hosts_;   // the other ones, by node
   LateReports late_reports_;
   std::map<int, RemoteNode*> remote_;  // of the attempt, by node; owned by it
   std::optional<Error> lost_ranks_;    // processes of the launcher that have gone do not come back
