@@ -21,11 +21,8 @@ struct JoinServer::Peer {
 JoinServer::JoinServer(Loop& loop, const JoinSpec& spec)
     : loop_(loop),
       spec_(spec),
-      socket_(spec.socket, SOCK_SEQPACKET),
       endpoints_(static_cast<size_t>(spec.num_ranks)),
-      listener_(loop, socket_.take_fd(), [this](int) { on_ready(); }) {
-  listener_.start(UV_READABLE);
-}
+      listener_(loop, spec.socket, SOCK_SEQPACKET, [this](int fd) { on_connection(fd); }) {}
 
 JoinServer::~JoinServer() { withdraw(); }
 
@@ -60,16 +57,12 @@ void JoinServer::close(message::ToJoined answer) {
 }
 
 // The closed ones go here: not from inside their own calls.
-void JoinServer::on_ready() {
+void JoinServer::on_connection(int fd) {
   std::erase_if(peers_, [](const auto& peer) { return peer->is_closed; });
-  for (;;) {
-    const int fd = accept_runtime_socket(listener_.fd());
-    if (fd < 0) return;
-    peers_.push_back(std::make_unique<Peer>());
-    Peer& peer = *peers_.back();
-    peer.poll = std::make_unique<Poll>(loop_, fd, [this, &peer](int) { on_packet(peer); });
-    peer.poll->start(UV_READABLE);
-  }
+  peers_.push_back(std::make_unique<Peer>());
+  Peer& peer = *peers_.back();
+  peer.poll = std::make_unique<Poll>(loop_, fd, [this, &peer](int) { on_packet(peer); });
+  peer.poll->start(UV_READABLE);
 }
 
 void JoinServer::on_packet(Peer& peer) {

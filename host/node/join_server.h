@@ -16,8 +16,7 @@
 #include "host/base/error.h"
 #include "host/loop/loop.h"
 #include "host/loop/messages/join.h"
-#include "host/loop/poll.h"
-#include "host/machine/runtime_socket.h"
+#include "host/loop/runtime_listener.h"
 #include "host/node/job_spec.h"
 #include "host/node/worker_endpoints.h"
 
@@ -49,7 +48,7 @@ class JoinServer : public WorkerEndpoints {
     bool is_left = false;  // its process was there, and has gone
   };
 
-  void on_ready();
+  void on_connection(int fd);
   void on_packet(Peer& peer);
   void take_in(Peer& peer, const message::Join& join);
   void dismiss(Peer& peer, const message::ToJoined& answer);
@@ -61,10 +60,9 @@ class JoinServer : public WorkerEndpoints {
   JoinSpec spec_;
   int64_t fit_ = 0;  // none
   std::optional<message::ToJoined> answer_;
-  RuntimeSocket socket_;
   std::vector<Endpoint> endpoints_;  // by local rank
   std::vector<std::unique_ptr<Peer>> peers_;
-  Poll listener_;
+  RuntimeListener listener_;
 };
 
 }  // namespace rtrain

@@ -57,23 +57,18 @@ class ControlServer::Peer {
 ControlServer::ControlServer(Loop& loop, const std::string& run_id, Handler handler)
     : loop_(loop), handler_(std::move(handler)) {
   remove_stale(runtime_folder());
-  socket_ = std::make_unique<RuntimeSocket>(control_socket_name(run_id), SOCK_STREAM);
-  listener_ = std::make_unique<Poll>(loop, socket_->take_fd(), [this](int) { on_ready(); });
-  listener_->start(UV_READABLE);
+  listener_ = std::make_unique<RuntimeListener>(loop, control_socket_name(run_id), SOCK_STREAM,
+                                                [this](int fd) { on_connection(fd); });
 }
 
-void ControlServer::on_ready() {
+void ControlServer::on_connection(int fd) {
   remove_closed();
-  for (;;) {
-    const int fd = accept_runtime_socket(listener_->fd());
-    if (fd < 0) return;
-    auto self = std::make_shared<std::weak_ptr<Peer>>();
-    auto peer = std::make_shared<Peer>(loop_, fd, [this, self](Value request) {
-      if (const auto asking = self->lock()) on_request(asking, std::move(request));
-    });
-    *self = peer;
-    peers_.push_back(std::move(peer));
-  }
+  auto self = std::make_shared<std::weak_ptr<Peer>>();
+  auto peer = std::make_shared<Peer>(loop_, fd, [this, self](Value request) {
+    if (const auto asking = self->lock()) on_request(asking, std::move(request));
+  });
+  *self = peer;
+  peers_.push_back(std::move(peer));
 }
 
 // Not from inside a channel's callback: who has closed stays until the next one comes.

@@ -16,8 +16,7 @@
 
 #include "host/base/value.h"
 #include "host/loop/channel.h"
-#include "host/loop/poll.h"
-#include "host/machine/runtime_socket.h"
+#include "host/loop/runtime_listener.h"
 
 namespace rtrain {
 
@@ -39,15 +38,14 @@ class ControlServer {
  private:
   class Peer;
 
-  void on_ready();
+  void on_connection(int fd);
   void remove_closed();
   void on_request(const std::shared_ptr<Peer>& peer, Value request);
 
   Loop& loop_;
-  std::unique_ptr<RuntimeSocket> socket_;
   Handler handler_;
   std::vector<std::shared_ptr<Peer>> peers_;
-  std::unique_ptr<Poll> listener_;
+  std::unique_ptr<RuntimeListener> listener_;
 };
 
 // The file name of the run's socket in the runtime folder.
