@@ -49,7 +49,8 @@ CommandOutput::~CommandOutput() {
 bool CommandOutput::finish(double timeout_s) {
   const double deadline_s = monotonic_s() + timeout_s;
   std::array<char, 4096> buffer;
-  for (;;) {
+  // A command that ends has its last words in the pipe, also when the time is over.
+  for (size_t taken = 0; taken < kMostBytes || monotonic_s() < deadline_s;) {
     pollfd readable{pipe_.get(), POLLIN, 0};
     const double left_s = std::max(0.0, deadline_s - monotonic_s());
     const int ready = poll(&readable, 1, static_cast<int>(to_ms(left_s).count()));
@@ -58,8 +59,15 @@ bool CommandOutput::finish(double timeout_s) {
     const ssize_t n = read(pipe_.get(), buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return n == 0;
-    text_.append(buffer.data(), static_cast<size_t>(n));
+    taken += static_cast<size_t>(n);
+    add({buffer.data(), static_cast<size_t>(n)});
   }
+  return false;
+}
+
+void CommandOutput::add(std::string_view bytes) {
+  text_.append(bytes);
+  if (text_.size() > 2 * kMostBytes) text_.erase(0, text_.size() - kMostBytes);
 }
 
 }  // namespace rtrain

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "host/base/fd.h"
 
@@ -19,12 +20,16 @@ class CommandOutput {
   CommandOutput(const CommandOutput&) = delete;
   CommandOutput& operator=(const CommandOutput&) = delete;
 
-  // Waits until the command has closed its stdout, or the time has passed. True: `text` is all of
-  // it.
+  // Waits until the command has closed its stdout, or the time has passed, also where it prints
+  // without end. True: it has closed it.
   bool finish(double timeout_s);
-  const std::string& text() const { return text_; }
+  // What it has printed; where that is more, at least the last kMostBytes.
+  static constexpr size_t kMostBytes = size_t{256} << 10;
+  std::string_view text() const { return text_; }
 
  private:
+  void add(std::string_view bytes);
+
   Fd pipe_;
   int pid_ = -1;
   std::string text_;
