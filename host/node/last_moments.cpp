@@ -1,18 +1,29 @@
 #include "host/node/last_moments.h"
 
+#include <algorithm>
+
 #include "host/machine/native_frame.h"
 
 namespace rtrain {
+namespace {
+
+// What has ended the worker may have written into its page too.
+template <class Frames>
+size_t count_in(const Frames& frames, int count) {
+  return std::min(frames.size(), static_cast<size_t>(std::max(0, count)));
+}
+
+}  // namespace
 
 LastMoments read_last_moments(const Crash& crash) {
   LastMoments out{.signal = crash.signal,
                   .thread = std::string(crash.thread.view()),
                   .reason = std::string(crash.reason.view())};
-  for (int i = 0; i < crash.num_lua; ++i) {
-    out.lua.emplace_back(crash.lua[static_cast<size_t>(i)].view());
+  for (size_t i = 0; i < count_in(crash.lua, crash.num_lua); ++i) {
+    out.lua.emplace_back(crash.lua[i].view());
   }
-  for (int i = 0; i < crash.num_native; ++i) {
-    const NativeFrame& frame = crash.native[static_cast<size_t>(i)];
+  for (size_t i = 0; i < count_in(crash.native, crash.num_native); ++i) {
+    const NativeFrame& frame = crash.native[i];
     out.native.push_back(
         native_frame_text(frame.function.view(), frame.module.view(), frame.offset));
   }

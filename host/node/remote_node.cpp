@@ -61,22 +61,22 @@ void RemoteNode::hold_output(bool held) {
 
 const Routes<message::FromNode, RemoteNode> RemoteNode::kRoutes{
     on<message::Spawned>([](RemoteNode& n, const auto& m) {
-      if (n.is_mine(m.attempt)) n.on_spawned(m);
+      if (n.is_of_live_rank(m)) n.on_spawned(m);
     }),
     on<message::SpawnFailed>([](RemoteNode& n, const auto& m) {
-      if (n.is_mine(m.attempt)) n.delegate_.on_spawn_failed(m.rank, m.error, m.is_transient);
+      if (n.is_of_live_rank(m)) n.delegate_.on_spawn_failed(m.rank, m.error, m.is_transient);
     }),
     on<message::FromRank>([](RemoteNode& n, auto m) {
-      if (n.is_mine(m.attempt)) n.on_frame(std::move(m));
+      if (n.is_of_live_rank(m)) n.on_frame(std::move(m));
     }),
     on<message::Printed>([](RemoteNode& n, const auto& m) {
-      if (n.is_mine(m.attempt)) n.delegate_.on_output(m.rank, m.stream, m.bytes);
+      if (n.is_of_live_rank(m)) n.delegate_.on_output(m.rank, m.stream, m.bytes);
     }),
     on<message::Dying>([](RemoteNode& n, const auto& m) {
-      if (n.is_mine(m.attempt)) n.delegate_.on_dying(m.rank);
+      if (n.is_of_live_rank(m)) n.delegate_.on_dying(m.rank);
     }),
     on<message::Gone>([](RemoteNode& n, const auto& m) {
-      if (n.is_mine(m.attempt)) n.on_gone(m);
+      if (n.is_of_live_rank(m)) n.on_gone(m);
     }),
     on<message::NodeFacts>([](RemoteNode& n, auto m) {
       if (n.is_mine(m.attempt)) n.on_facts(std::move(m));
@@ -112,8 +112,7 @@ void RemoteNode::on_frame(message::FromRank frame) {
 }
 
 void RemoteNode::on_gone(const message::Gone& gone) {
-  Rank& rank = at(gone.rank);
-  if (std::exchange(rank.is_gone, true)) return;
+  at(gone.rank).is_gone = true;
   delegate_.on_gone(gone.rank, {.pid = gone.pid,
                                 .is_child = gone.is_child,
                                 .status = {gone.exit_code, gone.signal, gone.is_known},

@@ -55,6 +55,11 @@ class RemoteNode : public Node {
   const Rank& at(int rank) const;
   Rank& at(int rank);
   bool is_mine(int attempt) const { return attempt == order_.attempt; }
+  // Nothing more is heard of a rank that is gone. Throws Error(kArgument) for one of another node.
+  template <class RankMessage>
+  bool is_of_live_rank(const RankMessage& message) const {
+    return is_mine(message.attempt) && !at(message.rank).is_gone;
+  }
 
   void on_spawned(const message::Spawned& spawned);
   void on_frame(message::FromRank frame);

@@ -162,6 +162,22 @@ TEST_F(RemoteNodeTest, AHostThatIsLostTakesItsWorkersWithIt) {
 TEST_F(RemoteNodeTest, MessagesForARankOfAnotherNodeAreRefused) {
   node(1, "hang");
   EXPECT_THROW(node_->receive(to_value(message::Gone{.attempt = 1, .rank = 9, .pid = 7})), Error);
+  EXPECT_THROW(node_->receive(to_value(message::Dying{.attempt = 1, .rank = 9})), Error);
+  const message::Printed printed{.attempt = 1, .rank = 9, .bytes = "x"};
+  EXPECT_THROW(node_->receive(to_value(printed)), Error);
+  const message::SpawnFailed failed{.attempt = 1, .rank = 9, .error = Error(Code::kInternal, "")};
+  EXPECT_THROW(node_->receive(to_value(failed)), Error);
+  EXPECT_TRUE(delegate_.log.empty());
+}
+
+TEST_F(RemoteNodeTest, NothingIsHeardOfARankAfterItsEnd) {
+  node(1, "hang");
+  node_->lose("host n1 has not been heard of for 30 s");
+  delegate_.log.clear();
+  node_->receive(to_value(message::Dying{.attempt = 1, .rank = 2}));
+  node_->receive(to_value(message::Printed{.attempt = 1, .rank = 2, .bytes = "late"}));
+  EXPECT_TRUE(delegate_.log.empty());
+  EXPECT_EQ(delegate_.printed[2], "");
 }
 
 }  // namespace
