@@ -1,7 +1,7 @@
 -- rtrain/data_frame.lua: DataFrame: the metrics of every report, as a table.
 
 local class = require 'base.class'
-local errors = require 'base.errors'
+local write_file = require 'base.write_file'
 
 ---@class DataFrame
 ---An array of rows, each a map of column → value.
@@ -61,12 +61,7 @@ function DataFrame:to_csv(path)
     lines[#lines + 1] = table.concat(cells, ',')
   end
   local text = table.concat(lines, '\n') .. '\n'
-  if path then
-    local file, problem = io.open(path, 'w')
-    if not file then errors.raise('environment', 'cannot write ' .. problem) end
-    file:write(text)
-    file:close()
-  end
+  if path then write_file(path, text) end
   return text
 end
 

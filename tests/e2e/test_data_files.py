@@ -121,3 +121,18 @@ print(io.open('/proc/self/status'):read('*a'):match('VmHWM:%s*(%d+) kB'))
 """
     short, long = (int(lua(rtrain, body.replace("COUNT", str(n)))) / 1024 for n in (2, 8))
     assert long < 600 and long < short + 100, (short, long)
+
+
+def test_a_json_array_whose_copy_has_no_room_is_an_error(rtrain):
+    """What has come to the copy would be rows as good as any."""
+    path = rtrain.folder / "array.json"
+    path.write_text(json.dumps([{"id": i} for i in range(10000)]))
+    out = lua(rtrain, f"""
+        require 'base._arrow'  -- its library is a file too
+        local ffi = require 'ffi'
+        ffi.cdef 'int setrlimit(int, const uint64_t *);'
+        ffi.C.setrlimit(1, ffi.new('uint64_t[2]', 50000, 50000))
+        local ok, err = pcall(function() return data.read_json('{path}'):count() end)
+        print(ok, err.code, err.message)
+    """)
+    assert out.startswith("false\tenvironment\tcannot write a copy of the JSON array to /tmp: File too large"), out

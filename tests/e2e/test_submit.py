@@ -365,6 +365,15 @@ def test_a_program_that_refuses_has_its_words_shown(site):
     assert "sbatch has failed with exit status 1: sbatch: error: invalid partition specified: --parsable" in result.stderr
 
 
+def test_a_script_that_has_no_room_is_not_submitted(site):
+    program(site, "sbatch", 'cat >"$LOG"; echo 7')
+    command = f"ulimit -f 1; exec {RTRAIN} submit slurm train.lua --nodes 2"
+    result = subprocess.run(["bash", "-c", command], cwd=site.folder, env=site.env, capture_output=True, text=True)
+    assert result.returncode == 4, result.stderr
+    assert re.search(r"cannot write '.*/input': File too large", result.stderr), result.stderr
+    assert not (site.folder / "sbatch.log").exists()
+
+
 @pytest.mark.parametrize("args, text", [
     (["slrum", "train.lua"], "unknown launcher 'slrum': did you mean 'slurm'?"),
     (["slurm", "train.lua", "--ndoes", "2"], "unknown option '--ndoes': did you mean '--nodes'?"),

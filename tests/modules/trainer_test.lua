@@ -154,6 +154,10 @@ function TestResult.test_a_data_frame_as_csv()
   local frame = require 'rtrain.data_frame'({{loss = 0.5, name = 'a "b", c'}, {loss = 2, extra = {x = 1}}})
   lu.assertEquals(#frame, 2)
   lu.assertEquals(frame:to_csv(), 'extra/x,loss,name\n,0.5,"a ""b"", c"\n1,2,\n')
+  local ok, err = pcall(frame.to_csv, frame, '/dev/full')
+  lu.assertFalse(ok)
+  lu.assertEquals(err.code, 'environment')
+  lu.assertStrContains(err.message, "cannot write '/dev/full': No space left on device")
 end
 
 os.exit(lu.LuaUnit.run(), true)

@@ -21,6 +21,10 @@ end
 local QUOTE, ESCAPE, OPEN, CLOSE, BEGIN, END = ('"\\{}[]'):byte(1, 6)
 local COMMA, NEWLINE, RETURN = (',\n\r'):byte(1, 3)
 
+local function check_write(ok, why)
+  if not ok then errors.raise('environment', ('cannot write a copy of the JSON array to /tmp: %s'):format(why)) end
+end
+
 -- Copies the elements of the array to lines: outside of strings a line break is a blank, between elements ',' ends a line.
 local function copy_lines(input, output)
   local depth, is_text, is_escaped = 0, false, false
@@ -53,7 +57,7 @@ local function copy_lines(input, output)
       end
     end
     out[#out + 1] = chunk:sub(first)
-    output:write(table.concat(out))
+    check_write(output:write(table.concat(out)))
   end
   return depth == 0 and not is_text
 end
@@ -67,12 +71,15 @@ function json_lines.open(path, options)
   if not is_array(path) then return open_json(path, options) end
   local copy = os.tmpname()
   local input, output = assert(io.open(path, 'rb')), assert(io.open(copy, 'wb'))
-  local is_whole = copy_lines(input, output)
+  local is_whole
+  local ok, cursor = xpcall(function()
+    is_whole = copy_lines(input, output)
+    check_write(output:close())
+    return open_json(copy, options)
+  end, errors.wrap)
   input:close()
-  output:close()
-  local ok, cursor = xpcall(open_json, errors.wrap, copy, options)
   os.remove(copy)
-  if not is_whole then errors.raise('argument', ("cannot read '%s': the JSON array has no end"):format(path)) end
+  if is_whole == false then errors.raise('argument', ("cannot read '%s': the JSON array has no end"):format(path)) end
   if ok then return cursor end
   cursor.message = cursor.message:gsub(copy:gsub('%p', '%%%0'), (path:gsub('%%', '%%%%')))
   error(cursor, 0)

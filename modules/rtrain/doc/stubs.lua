@@ -7,12 +7,12 @@ local descriptions = require 'rtrain.doc.descriptions'
 local declaration = require 'rtrain.doc.declaration'
 local lookup = require 'rtrain.doc.lookup'
 local members = require 'rtrain.doc.members'
-local errors = require 'base.errors'
 local operator = require 'rtrain.doc.operator'
 local page = require 'rtrain.doc.page'
 local signature = require 'rtrain.doc.signature'
 local source = require 'rtrain.doc.source'
 local system = require 'base._system'
+local write_file = require 'base.write_file'
 
 local stubs = {}
 
@@ -227,10 +227,7 @@ function stubs.write(folder)
   for _, file in ipairs(files) do
     local path = ('%s/%s'):format(folder, file.path)
     system.make_folders(path:match '^(.*)/')
-    local out, problem = io.open(path, 'w')
-    if not out then errors.raise('environment', ('cannot write %s'):format(problem)) end
-    out:write(file.text)
-    out:close()
+    write_file(path, file.text)
   end
   return #files
 end

@@ -3,6 +3,7 @@
 local args = require 'base.args'
 local engine = require 'torch.cuda.engine'
 local errors = require 'base.errors'
+local write_file = require 'base.write_file'
 
 local memory = {}
 
@@ -125,13 +126,7 @@ end
 function memory._dump_snapshot(filename)
   filename = filename or 'dump_snapshot.pickle'
   local bytes = engine.functions('memory._dump_snapshot', 'cuda_memory_snapshot').pickled()
-  local file, reason = io.open(filename, 'wb')
-  if not file then errors.raise('environment', ('_dump_snapshot: cannot write the file: %s'):format(reason)) end
-  local written, why = file:write(bytes)
-  local closed, why_closed = file:close()
-  if not (written and closed) then
-    errors.raise('environment', ("_dump_snapshot: cannot write '%s': %s"):format(filename, why or why_closed))
-  end
+  write_file(filename, bytes)
 end
 
 return memory

@@ -3,6 +3,7 @@
 local errors = require 'base.errors'
 local shell = require 'rtrain.launch.submit.shell'
 local system = require 'base._system'
+local write_file = require 'base.write_file'
 
 local program = {}
 
@@ -13,10 +14,10 @@ local NOT_FOUND = 127  -- of a shell
 local function with_input(text, use)
   local folder = system.make_temp 'rtrain-submit-'
   local path = folder .. '/input'
-  local file = assert(io.open(path, 'w'))
-  file:write(text)
-  file:close()
-  local ok, a, b = xpcall(use, errors.wrap, path)
+  local ok, a, b = xpcall(function()
+    write_file(path, text)
+    return use(path)
+  end, errors.wrap)
   system.remove_tree(folder)
   if not ok then error(a, 0) end
   return a, b
