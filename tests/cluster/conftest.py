@@ -4,6 +4,7 @@ import importlib.util
 import itertools
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 
@@ -122,6 +123,8 @@ def job(rtrain, hosts):
     yield start
     for each in started:
         each.kill()
+    for folder in rtrain.temporary:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Runs that Open MPI starts on two hosts, and processes with the variables of SkyPilot, Kubernetes and Kubeflow."""
+"""Runs that Open MPI and MPICH start on two hosts, and processes with the variables of SkyPilot, Kubernetes and Kubeflow."""
 
 import os
 import re
@@ -84,6 +84,39 @@ def test_what_submit_writes_for_mpirun_trains_and_saves_on_request(rtrain, mpi):
     result = running.wait()
     assert result.returncode == 75, result.stderr
     assert rtrain.json("show", "nodes")["status"] == "PREEMPTED"
+
+
+# MPICH
+
+
+@pytest.fixture
+def mpich(mpi, hosts):
+    """mpich(word, …): MPICH's mpirun, on the first host."""
+    if shutil.which("mpirun.mpich") is None:
+        pytest.skip("MPICH is not installed (scripts/setup installs Debian's)")
+    hosts.write_names()
+
+    def start(*words, **env):
+        return mpi("mpirun.mpich", "-launcher", "ssh", "-launcher-exec", "remote", *words, RTRAIN_JOB_ID="mpich", **env)
+
+    return start
+
+
+def test_mpirun_of_mpich_has_the_parameters_of_one_machine(rtrain, mpich):
+    images = FashionMnist(rtrain)
+    images.check(mpich("-ppn", "1", "-hosts", "n0,n1", "rtrain", *images.run("two")).wait())
+
+
+@pytest.mark.parametrize("words, counts", [("-ppn 2 -n 4 -hosts n0,n1", [2, 2]), ("-n 3 -hosts n0:2,n1:1", [2, 1])])
+def test_the_processes_of_mpirun_of_mpich_are_ranks(rtrain, mpich, words, counts):
+    result = mpich(*words.split(), "rtrain", "run", script(rtrain, PLACES), "-n", str(sum(counts)), RTRAIN_NNODES="2").wait()
+    assert result.returncode == 0, result.stderr
+    assert sorted(result.stdout.splitlines()) == places_of(counts)
+
+
+def test_mpirun_of_mpich_ends_with_the_code_of_the_script(rtrain, mpich):
+    result = mpich("-ppn", "1", "-hosts", "n0,n1", "rtrain", "run", rtrain.script("os.exit(7)")).wait()
+    assert result.returncode == 7, result.stderr
 
 
 # Processes with a launcher's variables
