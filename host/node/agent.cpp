@@ -122,7 +122,9 @@ const Routes<message::ToAgent, Agent> Agent::kRoutes{
     on<message::ForgetSpool>([](Agent& a, const auto& m) { a.spool_.forget(m.below_attempt); }),
 };
 
+// Workers that a message starts find a lease that it has renewed.
 void Agent::on_frame(std::string_view payload) try {
+  set_lease();
   Value message = decode(payload);
   const std::string type = message["type"].as_string();
   if (kRoutes.has(type)) return kRoutes.deliver(*this, std::move(message));
@@ -193,10 +195,14 @@ void Agent::on_peer_restarted() {
   host_.kill("the controller has gone on without it");
 }
 
+void Agent::set_lease() {
+  host_.set_lease(boot_s() + spec_.node_timeout_s - client_.link().silent_s());
+}
+
 void Agent::look() {
   lease_.start(kLook);
+  set_lease();
   const double silent_s = client_.link().silent_s();
-  host_.set_lease(boot_s() + spec_.node_timeout_s - silent_s);
   if (!client_.link().far().port()) return;  // it has never come
   if (silent_s < spec_.node_timeout_s) return cut_off_at_s_.reset();
   const std::string why =

@@ -72,6 +72,7 @@ class Agent : public LinkDelegate {
   }
   JoinServer& joins();
   void look();
+  void set_lease();
   void end(int code);
   void fail(const Error& error);
 

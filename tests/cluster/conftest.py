@@ -20,7 +20,7 @@ _e2e = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_e2e)
 globals().update({name: value for name, value in vars(_e2e).items() if not name.startswith("_")})
 
-pytest.register_assert_rewrite("fashion_mnist", "hosts", "ray_cluster", "slurm")
+pytest.register_assert_rewrite("fashion_mnist", "faulted_run", "hosts", "ray_cluster", "slurm")
 
 import hosts as hosts_module  # noqa: E402: behind the path
 import slurm as slurm_module  # noqa: E402

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from conftest import wait_until
-from test_faults import TRAINING, Run, reporting
+from faulted_run import TRAINING, Run, reporting
 
 STRANGER = str(pathlib.Path(__file__).resolve().parent / "stranger.py")
 # What n0 says of each, once.
