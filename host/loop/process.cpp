@@ -25,8 +25,15 @@ namespace {
 
 class FileActions {
  public:
-  explicit FileActions(const std::vector<int>& descriptors) {
-    posix_spawn_file_actions_init(&actions_);
+  FileActions() { posix_spawn_file_actions_init(&actions_); }
+  ~FileActions() {
+    for (const int fd : copies_) close(fd);
+    posix_spawn_file_actions_destroy(&actions_);
+  }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+
+  void give(const std::vector<int>& descriptors) {
     posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
     // Moved up first, so that giving one its place never overwrites another.
     const int above = static_cast<int>(descriptors.size()) + 1;
@@ -40,10 +47,6 @@ class FileActions {
       posix_spawn_file_actions_adddup2(&actions_, copy, place);
     }
     posix_spawn_file_actions_addclosefrom_np(&actions_, place + 1);
-  }
-  ~FileActions() {
-    for (const int fd : copies_) close(fd);
-    posix_spawn_file_actions_destroy(&actions_);
   }
   const posix_spawn_file_actions_t* get() const { return &actions_; }
 
@@ -134,7 +137,8 @@ std::string to_text(const ExitStatus& status) {
 }
 
 int spawn(const ProcessOptions& options) {
-  const FileActions actions(options.descriptors);
+  FileActions actions;
+  actions.give(options.descriptors);
   const Attributes attributes;
   std::vector<std::string> args = options.args;
   std::vector<std::string> env = child_environment(options);

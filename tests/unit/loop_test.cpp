@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <optional>
 #include <thread>
 
@@ -177,6 +179,19 @@ TEST_F(ProcessTest, CannotStartWhatIsNotThere) {
   options.file = "/nonexistent/program";
   options.args = {"program"};
   EXPECT_THROW(Process(loop_, options, [](ExitStatus) {}), Error);
+}
+
+TEST_F(ProcessTest, OneThatCouldNotBeGivenItsDescriptorsLeavesNoneOpen) {
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator folder("/proc/self/fd");
+    return std::distance(begin(folder), end(folder));
+  };
+  ProcessOptions options;
+  options.file = "/bin/true";
+  options.descriptors = {STDIN_FILENO, STDIN_FILENO, 1 << 20};
+  const auto before = open_files();
+  EXPECT_THROW(Process(loop_, options, [](ExitStatus) {}), Error);
+  EXPECT_EQ(open_files(), before);
 }
 
 TEST_F(ProcessTest, ItsDestructorKillsAndReaps) {
