@@ -4,6 +4,7 @@
 #include "host/base/error.h"
 #include "host/base/json.h"
 #include "host/base/random.h"
+#include "host/base/secrets.h"
 #include "host/base/text.h"
 #include "host/machine/machine.h"
 #include "host/store/file.h"
@@ -11,6 +12,16 @@
 #include "host/store/run_owner.h"
 
 namespace rtrain {
+namespace {
+
+List without_secrets(const List& command) {
+  std::vector<std::string> words;
+  for (const Value& word : command) words.push_back(word.as_string());
+  words = mask_secrets(words);
+  return List(words.begin(), words.end());
+}
+
+}  // namespace
 
 bool add_queued_run(const std::string& storage_path, const QueuedRun& run) {
   if (const std::string problem = run_name_problem(run.name); !problem.empty()) {
@@ -22,10 +33,11 @@ bool add_queued_run(const std::string& storage_path, const QueuedRun& run) {
   Statement known = database.prepare("SELECT 1 FROM runs WHERE name = ?");
   if (known.add(run.name).next()) return false;
   known.reset();
+  const List command = without_secrets(run.command);
   const std::string environment = to_json(Map{{"git_commit", nullptr},
                                               {"git_dirty", nullptr},
                                               {"hostname", hostname()},
-                                              {"command", run.command},
+                                              {"command", command},
                                               {"launcher", run.launcher},
                                               {"job", run.job}});
   const int64_t now = now_ms();
@@ -33,7 +45,7 @@ bool add_queued_run(const std::string& storage_path, const QueuedRun& run) {
       "INSERT INTO runs(run_id, name, status, num_workers, script, note, command, tags, config, "
       "scaling, checkpoint_config, environment, started_at, updated_at, owner_epoch, owner) "
       "VALUES(?, ?, 'QUEUED', ?, ?, '', ?, '[]', '{}', '{}', '{}', ?, ?, ?, 0, ?)",
-      random_hex(16), run.name, run.num_workers, run.script, to_json(run.command), environment, now,
+      random_hex(16), run.name, run.num_workers, run.script, to_json(command), environment, now,
       now, RunOwner::of_this_process().to_json());
   transaction.commit();
   return true;

@@ -120,6 +120,14 @@ def test_a_job_that_waits_is_queued_in_the_store(site):
     assert [run["status"] for run in site.json("ls")] == ["FINISHED"]
 
 
+def test_the_row_of_a_job_that_waits_has_no_secrets(site):
+    program(site, "sbatch", 'echo 123')
+    secret = "correct-horse"
+    assert site("submit", "slurm", "train.lua", "--set", f"api_key={secret}", "--set", "lr=0.1").returncode == 0
+    assert site.json("show", "train-123")["environment"]["command"][-4:] == ["--set", "api_key=***", "--set", "lr=0.1"]
+    assert secret.encode() not in b"".join(path.read_bytes() for path in site.storage.glob("rtrain.db*"))
+
+
 @pytest.mark.parametrize("end, code", [
     ("JobState=COMPLETED ExitCode=0:0", 0), ("JobState=FAILED ExitCode=75:0", 75), ("JobState=CANCELLED ExitCode=0:15", 143),
     ("JobState=CANCELLED ExitCode=0:0", 1), ("slurm_load_jobs error: Invalid job id specified", 4)])
