@@ -35,6 +35,10 @@ std::optional<JobSpec> find_job(State& state, const std::string& launcher) {
   protected_call(state, 1, 1);
   const Value allocation = to_value(state, -1, "the allocation");
   lua_pop(state, 2);
+  // What is started from here has the variables too, and is not what the launcher has started.
+  if (const std::string task = allocation["task"].string_or(""); !task.empty()) {
+    setenv("RTRAIN_TASK", task.c_str(), 1);
+  }
   return JobSpec::from_value(allocation);
 }
 

@@ -28,6 +28,8 @@ constexpr std::array kVariables = {
     Variable{kRuns, "RTRAIN_GPU_SAMPLE_S", "5", "seconds between two samples of the GPUs; 0: none"},
     Variable{kRuns, "RTRAIN_LAUNCHER", "found out",
              "who started this process: slurm, openmpi, local, …, or a site's Lua file"},
+    Variable{kRuns, "RTRAIN_TASK", "",
+             "set by rtrain: the process of a job that has started this one, which trains alone"},
     Variable{kRuns, "RTRAIN_NNODES", "the launcher's", "number of hosts that run this job"},
     Variable{kRuns, "RTRAIN_NODE_RANK", "the launcher's", "number of this host among them, from 0"},
     Variable{kRuns, "RTRAIN_MASTER_ADDR", "the launcher's", "address of node 0"},

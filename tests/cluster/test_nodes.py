@@ -107,6 +107,26 @@ def test_the_parameters_are_those_of_one_machine(rtrain, job):
     assert rtrain.reports("two") == rtrain.reports("one")
 
 
+def test_what_a_process_of_the_job_starts_trains_on_its_host_alone(rtrain, job):
+    inner = """
+local train = require 'rtrain'
+train.TorchTrainer{
+  train_loop_per_worker = function() train.report{world_size = train.get_context():get_world_size()} end,
+  scaling_config = train.ScalingConfig{num_workers = 1},
+  run_config = train.RunConfig{name = arg[1]},
+}:fit()
+"""
+    command = f"os.execute('{RTRAIN} run {rtrain.script(inner, 'inner.lua')} --oversubscribe -- ' .. NAME)"
+    body = f"{command.replace('NAME', 'context:get_world_rank()')} train.report{{step = 1}}"
+    path = script(rtrain, body)
+    path.write_text(command.replace("NAME", "'script'") + path.read_text())
+    first, second = job("run", path).wait()
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    for name in ("script", "0", "1", "2", "3"):
+        assert rtrain.reports(name)[0]["world_size"] == 1, first.stdout + first.stderr
+    assert rtrain.json("show", "nodes")["status"] == "FINISHED"
+
+
 @pytest.mark.parametrize("strategy, workers, hosts_of_ranks", [
     ("SPREAD", 3, ["n0", "n0", "n1"]), ("PACK", 3, ["n0", "n0", "n1"]), ("PACK", 2, ["n0", "n0"]),
     ("STRICT_PACK", 2, ["n0", "n0"]), ("STRICT_SPREAD", 2, ["n0", "n1"])])

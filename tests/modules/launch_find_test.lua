@@ -335,6 +335,23 @@ function TestNamed.test_an_unknown_name()
   lu.assertEquals(err.code, 'config')
 end
 
+-- What a process of the job starts (os.execute) inherits its variables.
+TestTask = {}
+
+function TestTask.test_what_a_process_of_the_job_starts_trains_alone()
+  local function started_with(task, options)
+    options = options or {}
+    options.parent = function() return 4711, 12 end
+    return find(with(RAY, {RTRAIN_TASK = task}), options).engine
+  end
+  lu.assertEquals(started_with '11 r1 1', 'local')
+  lu.assertEquals(started_with '12 r1 1', 'ray', 'it is this process')
+  lu.assertEquals(started_with '11 r1 0', 'ray', 'the launcher has started another task of that one')
+  lu.assertEquals(started_with '11 r0 1', 'ray', 'it was of another job')
+  lu.assertEquals(started_with('11 r1 1', {launcher = 'ray'}), 'ray', '--launcher')
+  lu.assertEquals(started_with 'nonsense', 'ray')
+end
+
 TestSite = {}
 
 local files = {}

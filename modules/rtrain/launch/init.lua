@@ -42,12 +42,22 @@ local ENGINES = {
   require 'rtrain.launch.engines.local',
 }
 
--- What `parent` is where nobody gives it.
+-- What `parent` is where nobody gives it, and this process.
 local function parent_of_this()
   local stat = assert(io.open '/proc/self/stat')
-  local pid = stat:read('*a'):match '%) %a (%d+)'
+  local own, pid = stat:read('*a'):match '^(%d+) .*%) %a (%d+)'
   stat:close()
-  return tonumber(pid)
+  return tonumber(pid), tonumber(own)
+end
+
+-- What a process of a job leaves in its environment for those that it starts: itself, and which part of the job it is.
+local function mark_of(pid, found) return ('%d %s %d'):format(pid, found.group or '', found.rank or found.node_rank or 0) end
+
+-- Whether a process of the job has started this one: then the launcher's variables are that one's.
+local function is_started_by_task(found, getenv, parent)
+  local mark = getenv 'RTRAIN_TASK'
+  local pid = tonumber((mark or ''):match '^%d+')
+  return pid ~= nil and mark == mark_of(pid, found) and pid ~= select(2, parent())
 end
 
 ---The launcher of that name.
@@ -78,9 +88,10 @@ local function detected_launcher(getenv, facts)
 end
 
 ---What the launcher that started this process allotted to it. Reads what it is given and nothing else, but for a site's file.
+---A process that one of the job has started (os.execute) has the same variables, and trains on its host alone.
 ---@param getenv? fun(name: string): string? os.getenv
 ---@param options? {launcher?: string, parent?: fun(): integer} launcher: --launcher, a name or a Lua file; without it
----  $RTRAIN_LAUNCHER counts. parent: the process that started this one
+---  $RTRAIN_LAUNCHER counts. parent: the processes that started this one, and this one
 ---@return Allocation
 ---Errors: 'config' for values that make no sense, with variable and value, and for a launcher that there is not.
 ---
@@ -102,7 +113,9 @@ function launch.find(getenv, options)
   local launcher, rule
   if name then launcher, rule = named_launcher(name, origin, getenv, facts) end
   if launcher == nil then launcher, rule = detected_launcher(getenv, facts) end
-  return allocation.of(launcher, rule, getenv, parent)
+  local found = allocation.of(launcher, rule, getenv, parent)
+  if options.launcher or not is_started_by_task(found, getenv, parent) then return found end
+  return allocation.of(launch.engine 'local', 'a process of the job has started this one', getenv, parent)
 end
 
 local function text_of(value)
@@ -122,7 +135,7 @@ local function lines_of(found)
   return lines
 end
 
----What the C++ side needs of the allocation: fields of Allocation, and `socket`.
+---What the C++ side needs of the allocation: fields of Allocation, `socket`, and what RTRAIN_TASK is to be.
 ---@param launcher? string --launcher
 ---@return table
 function launch.job(launcher)
@@ -132,6 +145,7 @@ function launch.job(launcher)
     rank = found.rank, local_rank = found.local_rank, tasks_on_node = found.tasks_on_node, socket = places.socket(found),
     group = found.group, restart_count = found.restart_count, hosts = found.hosts and require('torch').list(found.hosts),
     master = found.master, port = found.port, cores = found.cores,
+    task = found.engine ~= 'local' and mark_of(select(2, parent_of_this()), found) or nil,
   }
 end
 
