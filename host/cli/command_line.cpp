@@ -105,6 +105,9 @@ int run_command_line(int argc, char** argv) {
   } catch (const Error& e) {
     print_error(e);
     return exit_code(e.code());
+  } catch (const std::exception& e) {
+    print_error(Error(Code::kInternal, e.what()));
+    return exit_code(Code::kInternal);
   }
   // A run is in the store, whatever became of the lines about it.
   return command == "run" ? 0 : code_of_output();

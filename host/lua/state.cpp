@@ -150,13 +150,23 @@ void add_script_folder(lua_State* L, const std::string& folder) {
   lua_pop(L, 2);
 }
 
-void run_file(lua_State* L, const std::string& path, const std::vector<std::string>& args) {
+namespace {
+
+// Closed when it is read: what the script starts would inherit it.
+std::string read_script(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in || std::filesystem::is_directory(path)) {
+  std::error_code ignored;
+  if (!in || std::filesystem::is_directory(path, ignored)) {
     throw Error(Code::kUsage,
                 cat("cannot read ", path, ": ", in ? "it is a folder" : std::strerror(errno)));
   }
-  std::string text(std::istreambuf_iterator<char>(in), {});
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+}  // namespace
+
+void run_file(lua_State* L, const std::string& path, const std::vector<std::string>& args) {
+  std::string text = read_script(path);
   // LuaJIT skips a "#!" line only in luaL_loadfile; keep the newline so that line numbers stay
   // right.
   if (text.starts_with('#')) text.erase(0, text.find('\n'));

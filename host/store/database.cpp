@@ -135,7 +135,8 @@ Database Database::open(const std::string& path, OnLocked on_locked) {
   database.execute(database.on_network_ ? "PRAGMA journal_mode=DELETE" : "PRAGMA journal_mode=WAL");
   database.execute("PRAGMA foreign_keys=ON");
   migrate(database);
-  if (fs::file_size(path) <= kCheckedBytes) database.check();
+  std::error_code gone;
+  if (fs::file_size(path, gone) <= kCheckedBytes) database.check();
   return database;
 }
 

@@ -220,7 +220,12 @@ std::string absolute_path(const std::string& path) {
       throw Error(Code::kEnvironment, cat("cannot expand ", path, ": HOME is not set"));
     expanded = home + path.substr(1);
   }
-  std::string clean = fs::absolute(expanded).lexically_normal();
+  std::error_code error;
+  std::string clean = fs::absolute(expanded, error).lexically_normal();
+  if (error) {
+    throw Error(Code::kEnvironment, cat("cannot find ", path, ": the current folder is gone (",
+                                        error.message(), "): change to one that exists"));
+  }
   if (clean.size() > 1 && clean.back() == '/') clean.pop_back();
   return clean;
 }

@@ -43,7 +43,8 @@ struct Content {
 }
 
 void make_folders(const fs::path& folder) {
-  if (folder.empty() || fs::exists(folder)) return;
+  std::error_code ignored;  // mkdir has the same reason
+  if (folder.empty() || fs::exists(folder, ignored)) return;
   make_folders(folder.parent_path());
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
     throw Error(Code::kEnvironment, cat("cannot make the folder ", folder.string(), ": ",

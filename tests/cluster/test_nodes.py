@@ -323,6 +323,13 @@ def test_a_run_goes_on_without_a_file_for_commands_of_other_hosts(rtrain, job):
     assert "do not reach this run from other hosts: cannot write" in first.stderr
 
 
+def test_a_path_of_the_rendezvous_that_cannot_be_is_an_error(rtrain, job):
+    path = f"/tmp/{'a' * 300}/job"
+    first, second = job("run", script(rtrain, "train.report{step = 1}"), env={"RTRAIN_RENDEZVOUS": path}).wait()
+    assert first.returncode == 4 and "cannot make the folder" in first.stderr, first.stderr
+    assert second.returncode == 6 and "cannot be read: File name too long" in second.stderr, second.stderr
+
+
 def test_a_host_that_does_not_come_is_named(rtrain, job):
     rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "1"
     result = job("run", script(rtrain, "train.report{step = 1}"), nodes=[0]).wait(30)[0]

@@ -208,6 +208,26 @@ def test_what_the_script_itself_has_left_running_is_its_own(rtrain, cgroups):
     assert (rtrain.folder / "alive").read_text()
 
 
+def test_a_script_is_not_left_open_for_what_it_starts(rtrain):
+    script = rtrain.script("os.execute 'ls -l /proc/self/fd'")
+    for command in ("exec", "run"):
+        result = rtrain(command, script)
+        assert result.returncode == 0 and "/proc/" in result.stdout, result.stderr
+        assert script.name not in result.stdout
+
+
+@pytest.mark.parametrize("command", [["ls"], ["show", "run"], ["repair"], ["run", "/dev/stdin"]])
+def test_a_storage_below_a_deleted_folder_is_named(rtrain, command):
+    gone = rtrain.folder / "gone"
+    gone.mkdir()
+    words = " ".join(command)
+    script = "require('rtrain').TorchTrainer{train_loop_per_worker = function() end}:fit()"
+    done = subprocess.run(["bash", "-c", f"rmdir {gone}; exec {RTRAIN} {words} --storage results"], cwd=gone, env=rtrain.env,
+                          input=script, capture_output=True, text=True)
+    assert done.returncode == 4, done.stderr
+    assert "cannot find results: the current folder is gone" in done.stderr
+
+
 def test_a_deleted_current_folder_is_named(rtrain):
     gone = rtrain.folder / "gone"
     gone.mkdir()
