@@ -6,11 +6,13 @@
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
 #include "host/cli/job.h"
+#include "host/machine/process_start.h"
 
 namespace rtrain {
 namespace {
 
 [[noreturn]] void serve(const std::string& launcher) {
+  outlive_readers();
   int code = 0;
   {
     State state;

@@ -45,7 +45,7 @@ class Job:
         self.tasks = [task for task in tasks if task.rank not in without]
         self.processes = [self.start(task) for task in self.tasks]
 
-    def start(self, task):
+    def start(self, task, program=_e2e.RTRAIN):
         """The process of that task: the first, or one in its place."""
         if task.node not in self.runtimes:
             self.runtimes[task.node] = tempfile.mkdtemp(prefix="rt-", dir="/tmp")
@@ -53,7 +53,7 @@ class Job:
         variables = {name: str(value) for name, value in self.launcher(task, self.id).items()}
         env = {**self.rtrain.env, "RTRAIN_RUNTIME_DIR": self.runtimes[task.node], "RTRAIN_RENDEZVOUS": str(self.rendezvous),
                **variables, **self.env, **self.env_of.get(task.node, {})}
-        command = self.hosts[task.node].command(_e2e.RTRAIN, *self.args, folder=self.rtrain.folder)
+        command = self.hosts[task.node].command(program, *self.args, folder=self.rtrain.folder)
         return _e2e.Running(command, self.rtrain.folder, env)
 
     def add(self, node):

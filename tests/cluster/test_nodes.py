@@ -13,6 +13,7 @@ import pytest
 from conftest import RTRAIN, processes_of, wait_until
 from fake_driver import simulate_driver, use_libtorch
 from hosts import process_state
+from launchers import Task
 
 TRAIN = """
 local files, train = require 'files', require 'rtrain'
@@ -328,6 +329,20 @@ def test_a_path_of_the_rendezvous_that_cannot_be_is_an_error(rtrain, job):
     first, second = job("run", script(rtrain, "train.report{step = 1}"), env={"RTRAIN_RENDEZVOUS": path}).wait()
     assert first.returncode == 4 and "cannot make the folder" in first.stderr, first.stderr
     assert second.returncode == 6 and "cannot be read: File name too long" in second.stderr, second.stderr
+
+
+def test_an_agent_outlives_the_reader_of_its_messages(rtrain, job):
+    rtrain.fail_calls("fdatasync:1+:EIO:path=/spool/")  # of which it writes a line
+    running = job("run", script(rtrain, WAITING), nodes=[0])
+    agent = rtrain.folder / "agent"
+    agent.write_text(f"#!/bin/bash\nexec {RTRAIN} agent 2> >(exec true)\n")
+    agent.chmod(0o755)
+    running.processes.append(running.start(Task(1, 0, running.counts), program=agent))
+    wait_for_reports(rtrain, running, 60)
+    (rtrain.folder / "go").touch()
+    first, second = running.wait()
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr
+    assert "reports are not safe from a crash of this host" in first.stderr
 
 
 def test_a_host_that_does_not_come_is_named(rtrain, job):
