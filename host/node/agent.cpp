@@ -159,22 +159,29 @@ void Agent::check_folder(const message::CheckFolder& check) {
 }
 
 void Agent::on_ask_spool(const message::AskSpool& asked) {
-  try {
-    spool_.set_run(asked.run_id);
-    send_spool();
-  } catch (const Error& e) {
-    send(to_value(message::SpoolEnd{.problem = e.message()}));
-  }
+  asked_run_ = asked.run_id;
+  asked_at_start_ = host_.num_starts();
+  send_spool();
 }
 
-// Of workers that are gone: what one that is ending still reports is to be in it.
+// Of workers that are gone: what one that is ending still reports is to be in it. Those that were
+// started since bring theirs themselves.
 void Agent::send_spool() {
-  if (host_.is_busy()) return spool_wait_.start(kSpoolWait);
-  for (SpooledReport& each : spool_.read()) {
-    send(to_value(message::Spooled{
-        .attempt = each.attempt, .rank = each.rank, .report = std::move(each.report)}));
+  const bool is_ending = host_.is_busy() && host_.num_starts() == asked_at_start_;
+  if (is_ending) return spool_wait_.start(kSpoolWait);
+  const std::optional<int> live = host_.is_busy() ? std::optional(host_.attempt()) : std::nullopt;
+  message::SpoolEnd end;
+  try {
+    spool_.set_run(asked_run_);
+    for (SpooledReport& each : spool_.read()) {
+      if (each.attempt == live) continue;
+      send(to_value(message::Spooled{
+          .attempt = each.attempt, .rank = each.rank, .report = std::move(each.report)}));
+    }
+  } catch (const Error& e) {
+    end.problem = e.message();
   }
-  send(to_value(message::SpoolEnd{}));
+  send(to_value(end));
 }
 
 // The launcher signals all processes of the job. The controller decides; who signals twice does

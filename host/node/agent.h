@@ -87,7 +87,9 @@ class Agent : public LinkDelegate {
   std::optional<Error> failure_;
   std::optional<Rendezvous> rendezvous_;
   HostSpool spool_;
-  Timer spool_wait_;  // for the end of workers whose spools are asked for
+  std::string asked_run_;   // whose spools are asked for
+  int asked_at_start_ = 0;  // NodeHost::num_starts() then
+  Timer spool_wait_;        // for the end of the workers that were there
   double join_timeout_s_;
   std::optional<double> cut_off_at_s_;  // when the controller had not been heard of for so long
   Timer lease_;

@@ -58,6 +58,7 @@ void NodeHost::start(const message::StartWorkers& start) {
   holds_for_controller_ = false;
   lost_.clear();
   running_ = 0;
+  ++num_starts_;
   node_.reset();
   places_.emplace(gpus_, start.gpus_per_worker, start.accelerator_type);
   node_ = std::make_unique<LocalNode>(loop_, order_, files_, *places_, *this);

@@ -39,6 +39,10 @@ class NodeHost : public NodeDelegate {
   void kill(const std::string& reason);
   // Whether a worker is there.
   bool is_busy() const { return running_ > 0; }
+  // Of the workers that are there, or were there last.
+  int attempt() const { return order_.attempt; }
+  // How often workers were started: those of the time before are gone.
+  int num_starts() const { return num_starts_; }
 
   // Who receives what the controller says.
   static const Routes<message::ToNode, NodeHost> kRoutes;
@@ -70,6 +74,7 @@ class NodeHost : public NodeDelegate {
   bool holds_for_link_ = false;
   bool holds_for_controller_ = false;
   int running_ = 0;  // workers
+  int num_starts_ = 0;
   Timer facts_timer_;
   std::optional<AllottedPlaces> places_;
   std::unique_ptr<LocalNode> node_;

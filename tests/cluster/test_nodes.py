@@ -345,6 +345,21 @@ def test_an_agent_outlives_the_reader_of_its_messages(rtrain, job):
     assert "reports are not safe from a crash of this host" in first.stderr
 
 
+def test_an_agent_whose_spool_cannot_be_read_serves_the_next_controller(rtrain, job):
+    rtrain.fail_calls("open:1+:EIO:path=/spool/:controller")  # and the agent: all but the workers
+    faults = {name: rtrain.env.pop(name) for name in ("LD_PRELOAD", "RTRAIN_FAULTIO")}
+    body = f"local large = torch.ones(100000000)\n{WAITING}"  # the end of such a process takes a moment
+    running = job("run", script(rtrain, body), "--resume", "auto", env_of={1: faults})
+    wait_for_reports(rtrain, running, 3)
+    running.processes[0].kill()
+    running.start_again(0)  # the workers of n1 are still ending when it asks
+    wait_until(lambda: len(rtrain.statuses("nodes")) == 2, message="the second attempt")
+    (rtrain.folder / "go").touch()
+    first, second = running.wait()
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert "host n1 cannot read its spool of reports: cannot open" in first.stderr, first.stderr
+
+
 def test_a_host_that_does_not_come_is_named(rtrain, job):
     rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "1"
     result = job("run", script(rtrain, "train.report{step = 1}"), nodes=[0]).wait(30)[0]
