@@ -82,6 +82,7 @@ extern "C" __attribute__((visibility("default"))) int rtrain_arrow_open(lua_Stat
   add_parquet_reader(L);
   add_readers(L);
   add_writers(L);
+  add_objects(L);
   add_function(L, method<&bytes_allocated>("bytes_allocated"));
   return 1;
 }

@@ -16,6 +16,13 @@
 //     row_group_bytes, use_dictionary
 //   csv_writer(path, options). Options: delimiter, header, quoting, null_text
 //   ipc_writer(path, options). Options: stream, compression, sync
+// Objects of a store, by URI:
+//   object_kind(uri) → 'file', 'folder'; nothing where there is nothing
+//   list_objects(uri) → URIs of all files below a folder
+//   read_object(uri, most or nil) → bytes: all of them, or the first ones
+//   remove_object(uri)
+//   object_writer(uri) → writer with write(bytes) → true and close() → true; release() without
+//     close() leaves no object
 // bytes_allocated(): of Arrow's buffers in this process.
 //
 // schema() is a list of {name =, type =}; row groups are counted from 0. All of these belong to the
@@ -37,6 +44,7 @@ namespace rtrain {
 void add_parquet_reader(lua_State* L);  // open_parquet
 void add_readers(lua_State* L);         // open_csv, open_json, open_ipc
 void add_writers(lua_State* L);         // parquet_writer, csv_writer, ipc_writer
+void add_objects(lua_State* L);         // object_kind, list_objects, …
 
 // Pushes a list of {name =, type =}.
 void push_schema(lua_State* L, const arrow::Schema& schema);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "host/arrow/memory.h"
+#include "host/arrow/object_store.h"
 #include "host/base/error.h"
 #include "host/base/input_file.h"
 
@@ -72,6 +73,7 @@ class Input final : public arrow::io::RandomAccessFile {
 }  // namespace
 
 std::shared_ptr<arrow::io::RandomAccessFile> open_input(const std::string& path) {
+  if (is_object_uri(path)) return open_object(path);
   return std::make_shared<Input>(path);
 }
 

@@ -1,10 +1,7 @@
 #include "host/arrow/table_writer.h"
 
-#include <arrow/buffer.h>
 #include <arrow/compute/cast.h>
-#include <arrow/util/io_util.h>
 
-#include <cstring>
 #include <utility>
 
 #include "host/arrow/memory.h"
@@ -14,42 +11,12 @@
 #include "host/base/text.h"
 
 namespace rtrain {
-namespace {
-
-class Sink final : public arrow::io::OutputStream {
- public:
-  explicit Sink(std::shared_ptr<NewFile> file) : file_(std::move(file)) {}
-
-  arrow::Status Close() override {
-    closed_ = true;
-    return arrow::Status::OK();
-  }
-  bool closed() const override { return closed_; }
-  arrow::Result<int64_t> Tell() const override { return position_; }
-
-  arrow::Status Write(const void* data, int64_t size) override {
-    file_->write(data, static_cast<size_t>(size));
-    position_ += size;
-    if (file_->error() == 0) return arrow::Status::OK();
-    return arrow::internal::IOErrorFromErrno(file_->error(), std::strerror(file_->error()));
-  }
-
- private:
-  std::shared_ptr<NewFile> file_;
-  int64_t position_ = 0;
-  bool closed_ = false;
-};
-
-}  // namespace
 
 TableWriter::TableWriter(const std::string& path, NewFile::Durability durability)
-    : task_{"write", path},
-      durability_(durability),
-      file_(std::make_shared<NewFile>(path)),
-      sink_(std::make_shared<Sink>(file_)) {}
+    : task_{"write", path}, output_(open_output(path, durability)), sink_(output_) {}
 
 void TableWriter::check_open() const {
-  if (file_ == nullptr) {
+  if (output_ == nullptr) {
     throw Error(Code::kArgument, failure_text(task_, "it was closed, or an error ended it"));
   }
 }
@@ -91,7 +58,7 @@ void TableWriter::write(const ArrowBatch& batch) {
     try {
       write_batch(*rows);
     } catch (...) {
-      file_ = nullptr;  // half a batch: the file cannot be continued
+      output_ = nullptr;  // half a batch: the file cannot be continued
       throw;
     }
   });
@@ -103,10 +70,10 @@ void TableWriter::close() {
     throw Error(Code::kArgument,
                 failure_text(task_, "no batch was written, so that its columns are not known"));
   }
-  const std::shared_ptr<NewFile> file = std::exchange(file_, nullptr);
+  const std::shared_ptr<Output> output = std::exchange(output_, nullptr);
   in_file(task_, [&] {
     finish();
-    file->commit(durability_);
+    check(output->commit(), task_);
   });
 }
 

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "host/arrow/output.h"
 #include "host/arrow/status.h"
 #include "host/base/arrow_batch.h"
 #include "host/base/new_file.h"
@@ -45,8 +46,7 @@ class TableWriter {
   void check_open() const;
 
   FileTask task_;
-  NewFile::Durability durability_;
-  std::shared_ptr<NewFile> file_;
+  std::shared_ptr<Output> output_;  // until it is complete or given up
   std::shared_ptr<arrow::io::OutputStream> sink_;
   std::shared_ptr<arrow::Schema> schema_;
 };

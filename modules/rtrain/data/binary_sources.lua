@@ -3,6 +3,7 @@
 local Block = require 'rtrain.data.block'
 local errors = require 'base.errors'
 local FileSource = require 'rtrain.data.file_source'
+local files = require 'rtrain.data.files'
 local images = require 'rtrain.data.images'
 local Strings = require 'torch.utils.data.strings'
 
@@ -31,21 +32,12 @@ end
 
 function ManyFiles:describe() return '' end
 
-local function content_of(path)
-  local file, why = io.open(path, 'rb')
-  if not file then errors.raise('not_found', ('cannot read %s'):format(why)) end
-  local bytes = file:read '*a'
-  file:close()
-  if bytes == nil then errors.raise('environment', ("cannot read '%s'"):format(path)) end
-  return bytes
-end
-
 -- The next files, about `max_bytes` of them: their bytes and paths; nil at the end.
 local function next_files(paths, state, options, factor)
   if state.at > #paths then return nil end
   local contents, list, bytes = {}, {}, 0
   while state.at <= #paths and #list < (options.max_rows or math.huge) do
-    local content = content_of(paths[state.at])
+    local content = files.read(paths[state.at])
     if #list > 0 and (bytes + #content) * factor > options.max_bytes then break end
     list[#list + 1], contents[#contents + 1] = paths[state.at], content
     bytes, state.at = bytes + #content, state.at + 1

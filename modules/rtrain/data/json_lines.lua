@@ -1,21 +1,15 @@
 -- rtrain/data/json_lines.lua: files with one JSON array of objects, as JSON lines, which the reader takes.
 
 local errors = require 'base.errors'
+local files = require 'rtrain.data.files'
 
 local json_lines = {}
 
 local CHUNK = 2 ^ 16
 
--- Whether the file's first character that is not a blank is '['.
+-- Whether the first character that is not a blank, within 64 KiB, is '['.
 local function is_array(path)
-  local file = assert(io.open(path, 'rb'))
-  local found
-  repeat
-    local chunk = file:read(CHUNK)
-    found = chunk and chunk:match '[^%s\239\187\191]'
-  until found or chunk == nil
-  file:close()
-  return found == '['
+  return files.read(path, CHUNK):match '[^%s\239\187\191]' == '['
 end
 
 local QUOTE, ESCAPE, OPEN, CLOSE, BEGIN, END = ('"\\{}[]'):byte(1, 6)
@@ -70,7 +64,7 @@ function json_lines.open(path, options)
   local open_json = require('base._arrow').open_json
   if not is_array(path) then return open_json(path, options) end
   local copy = os.tmpname()
-  local input, output = assert(io.open(path, 'rb')), assert(io.open(copy, 'wb'))
+  local input, output = files.open(path), assert(io.open(copy, 'wb'))
   local is_whole
   local ok, cursor = xpcall(function()
     is_whole = copy_lines(input, output)

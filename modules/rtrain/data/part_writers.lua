@@ -5,11 +5,14 @@ local Block = require 'rtrain.data.block'
 local column = require 'rtrain.data.column'
 local errors = require 'base.errors'
 local ffi = require 'ffi'
+local files = require 'rtrain.data.files'
 local json_text = require 'rtrain.data.json_text'
 
 local part_writers = {}
 
+-- A hidden file that gets its name at the end. An object has no name before it is complete.
 local function open_hidden(path)
+  if files.is_object(path) then return require('base._arrow').object_writer(path) end
   local hidden = path:gsub('([^/]*)$', '.%1.tmp')
   local file, why = io.open(hidden, 'wb')
   if not file then errors.raise('environment', ('cannot write %s'):format(why)) end
@@ -20,7 +23,7 @@ local function check_write(path, ok, why)
   if not ok then errors.raise('environment', ("cannot write '%s': %s"):format(path, tostring(why))) end
 end
 
--- What the two have in common: a hidden file that gets its name at the end.
+-- What the two have in common.
 local Part = {}
 Part.__index = Part
 
@@ -33,16 +36,16 @@ end
 ---Removes what was written.
 function Part:abort()
   if not self.file then return end
-  self.file:close()
+  if self.hidden then self.file:close() else self.file:release() end
   self.file = nil
-  os.remove(self.hidden)
+  if self.hidden then os.remove(self.hidden) end
 end
 
 ---Gives the file its name.
 function Part:publish()
   check_write(self.path, self.file:close())
   self.file = nil
-  check_write(self.path, os.rename(self.hidden, self.path))
+  if self.hidden then check_write(self.path, os.rename(self.hidden, self.path)) end
 end
 
 local JsonPart = setmetatable({}, {__index = Part})

@@ -1,7 +1,7 @@
 -- rtrain/data/paths.lua: which files a read_… function means: files, folders, patterns.
 
 local errors = require 'base.errors'
-local system = require 'base._system'
+local files = require 'rtrain.data.files'
 
 local paths = {}
 
@@ -12,28 +12,12 @@ local function pattern_of(glob)
   return '^' .. out:gsub('%z', '.*') .. '$'
 end
 
-local function is_hidden(name) return name:match '^[._]' ~= nil end
-
--- All files below a folder, in the order of their names; what begins with '.' or '_' is left out.
-local function walk(folder, out)
-  for _, name in ipairs(system.list_folder(folder)) do
-    local path = folder .. '/' .. name
-    local kind = not is_hidden(name) and system.path_kind(path)
-    if kind == 'folder' then
-      walk(path, out)
-    elseif kind == 'file' then
-      out[#out + 1] = path
-    end
-  end
-end
-
 local function matching(glob)
   local base = glob:match '^(.-)/?[^/]*[%*%?%[]' or ''
   local folder = base == '' and '/' or base
-  if system.path_kind(folder) ~= 'folder' then return {} end
-  local all, out, pattern = {}, {}, pattern_of(glob)
-  walk(folder, all)
-  for _, path in ipairs(all) do
+  if files.kind(folder) ~= 'folder' then return {} end
+  local out, pattern = {}, pattern_of(glob)
+  for _, path in ipairs(files.below(folder)) do
     if path:gsub('^//', '/'):match(pattern) then out[#out + 1] = path end
   end
   return out
@@ -59,18 +43,21 @@ local function expand(owner, path, options, out)
   if type(path) ~= 'string' then
     errors.raise('argument', ('%s: a path is a string, got a %s'):format(owner, type(path)))
   end
-  if path:match '^%a[%w+.-]*://' and not path:match '^file://' then
-    errors.raise('unsupported', ("%s: '%s': only files of this machine are read"):format(owner, path))
+  if path:match '^%a[%w+.-]*://' and not path:match '^file://' and not files.is_object(path) then
+    errors.raise('unsupported', ("%s: '%s': expected a path, or a URI that begins with file://, s3://, gs://, abfs:// or "
+      .. 'hdfs://'):format(owner, path))
   end
-  local absolute = system.absolute((path:gsub('^file://', '')))
-  local kind = system.path_kind(absolute)
+  if options.is_local and files.is_object(path) then
+    errors.raise('unsupported', ("%s: '%s': only files of this machine are read; read_parquet takes such a URI"):format(owner,
+      path))
+  end
+  local absolute = files.absolute(path)
+  local kind = files.kind(absolute)
   local found
   if kind == 'file' then
     found = {absolute}
   elseif kind == 'folder' then
-    local all = {}
-    walk(absolute, all)
-    found = with_extension(all, options.file_extensions)
+    found = with_extension(files.below(absolute), options.file_extensions)
     if #found == 0 and not options.ignore_missing_paths then
       local which = options.file_extensions and (' with the extension ' .. table.concat(options.file_extensions, ', ')) or ''
       errors.raise('not_found', ("%s: no files%s in the folder '%s'"):format(owner, which, path))
@@ -86,11 +73,11 @@ local function expand(owner, path, options, out)
   for _, file in ipairs(found or {}) do out[#out + 1] = file end
 end
 
----The absolute paths of the files that `given` means, in order: a folder gives all files below it, sorted, a pattern those
----that match. Raises code 'not_found' when there are none.
+---The absolute paths or URIs of the files that `given` means, in order: a folder gives all files below it, sorted, a pattern
+---those that match. Raises code 'not_found' when there are none.
 ---@param owner string the function, for messages
 ---@param given string|string[]
----@param options {file_extensions: string[]?, ignore_missing_paths: boolean?}
+---@param options {file_extensions: string[]?, ignore_missing_paths: boolean?, is_local: boolean?} `is_local`: no URIs
 ---@return string[]
 function paths.expand(owner, given, options)
   local out = {}

@@ -22,9 +22,9 @@ local function signature(name, ...)
 end
 
 -- The files, by default those with the extensions of the format.
-local function files(owner, a, extensions)
+local function files(owner, a, extensions, is_local)
   return paths.expand(owner, a.paths, {
-    file_extensions = a.file_extensions or extensions, ignore_missing_paths = a.ignore_missing_paths})
+    file_extensions = a.file_extensions or extensions, ignore_missing_paths = a.ignore_missing_paths, is_local = is_local})
 end
 
 local function check_size(owner, name, size)
@@ -46,9 +46,9 @@ local parquet_signature = signature('read_parquet', {'columns'}, {'image_mode'},
 
 ---The rows of Parquet files. Only the wanted columns are read, row group by row group, in pieces. Columns of images
 ---(structs of bytes and path) are decoded to uint8 (h, w, c). Lists and structs become Lua tables. Arguments: paths (a
----file, a folder, a pattern or a list of these), {columns, include_paths = false, file_extensions = {'parquet'},
----ignore_missing_paths = false, shuffle ('files' or a FileShuffleConfig), image_mode ('L', 'RGB', …), image_size
----({height, width})}. Ray equivalent: ray.data.read_parquet.
+---file, a folder, a pattern, one of these in an object store such as 's3://bucket/folder', or a list of them), {columns,
+---include_paths = false, file_extensions = {'parquet'}, ignore_missing_paths = false, shuffle ('files' or a
+---FileShuffleConfig), image_mode ('L', 'RGB', …), image_size ({height, width})}. Ray equivalent: ray.data.read_parquet.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -146,10 +146,12 @@ local array_parameters = {'paths', {'include_paths', false}, {'file_extensions'}
 -- The columns that `given` names: {name = paths}, else one with the function's own name for it.
 local function array_columns(owner, a, default, extensions)
   local given = a.paths
-  if type(given) ~= 'table' or (#given > 0 and not ordered.is(given)) then return {{default, files(owner, a, extensions)}} end
+  if type(given) ~= 'table' or (#given > 0 and not ordered.is(given)) then
+    return {{default, files(owner, a, extensions, true)}}
+  end
   local out = {}
   for i, name in ipairs(ordered.keys_of(given)) do
-    local list = paths.expand(owner, given[name], {file_extensions = a.file_extensions or extensions})
+    local list = paths.expand(owner, given[name], {file_extensions = a.file_extensions or extensions, is_local = true})
     out[i] = {name, list}
     if #list ~= #out[1][2] then
       errors.raise('argument', ("%s: column '%s' has %d files and '%s' has %d"):format(owner, name, #list, out[1][1],

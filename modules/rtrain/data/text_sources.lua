@@ -1,8 +1,8 @@
 -- rtrain/data/text_sources.lua: rows of CSV, JSON and text files. Their rows are only known after reading.
 
 local Block = require 'rtrain.data.block'
-local errors = require 'base.errors'
 local FileSource = require 'rtrain.data.file_source'
+local files = require 'rtrain.data.files'
 local json_lines = require 'rtrain.data.json_lines'
 local Strings = require 'torch.utils.data.strings'
 
@@ -97,12 +97,6 @@ end
 
 function TextSource:schema() return self:schema_with_path{{name = 'text', type = 'string'}} end
 
-local function open_file(path)
-  local file, why = io.open(path, 'rb')
-  if not file then errors.raise('not_found', ('cannot read %s'):format(why)) end
-  return file
-end
-
 -- The next lines of the file, about `bytes` of them; nil at its end.
 local function next_lines(file, bytes)
   local chunk = file:read(bytes)
@@ -112,7 +106,7 @@ local function next_lines(file, bytes)
 end
 
 function TextSource:read(fragment, options)
-  local file = open_file(fragment.path)
+  local file = files.open(fragment.path)
   return function()
     local lines = {}
     while #lines == 0 do

@@ -5,6 +5,7 @@
 local args = require 'base.args'
 local checks = require 'rtrain.data.checks'
 local errors = require 'base.errors'
+local files = require 'rtrain.data.files'
 local part_writers = require 'rtrain.data.part_writers'
 local system = require 'base._system'
 
@@ -25,17 +26,17 @@ local function prepare(owner, a)
     errors.raise('argument', ('%s: the path of a folder is a string, got a %s'):format(owner, type(a.path)))
   end
   local mode = args.one_of(owner .. ': mode', a.mode, {'append', 'error', 'ignore'})
-  local folder = system.absolute(a.path)
-  local kind = system.path_kind(folder)
+  local folder = files.absolute(a.path)
+  local kind = files.kind(folder)
   if kind and kind ~= 'folder' then errors.raise('argument', ("%s: '%s' is not a folder"):format(owner, a.path)) end
   if kind and mode == 'error' then errors.raise('argument', ("%s: '%s' exists already"):format(owner, a.path)) end
   if kind and mode == 'ignore' then return nil end
-  system.make_folders(folder)
+  files.make_folder(folder)
   return folder
 end
 
 local function remove_all(paths)
-  for _, path in ipairs(paths) do os.remove(path) end
+  for _, path in ipairs(paths) do files.remove(path) end
 end
 
 -- Spreads the blocks over files: a new one when the one before has enough rows, or enough bytes.
@@ -48,7 +49,7 @@ local function write_blocks(execution, folder, format)
   local ok, err = xpcall(function()
     for block in execution do
       if not writer then
-        written[#written + 1] = ('%s/%s-%06d.%s'):format(folder, prefix, #written, format.extension)
+        written[#written + 1] = files.join(folder, ('%s-%06d.%s'):format(prefix, #written, format.extension))
         writer = format.open(written[#written])
       end
       writer:write(format.convert and format.convert(block) or block)

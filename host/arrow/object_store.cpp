@@ -1,0 +1,197 @@
+#include "host/arrow/object_store.h"
+
+#include <arrow/config.h>
+#include <arrow/filesystem/filesystem.h>
+#include <arrow/util/io_util.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "host/arrow/status.h"
+#include "host/base/error.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+namespace {
+
+constexpr std::array<std::string_view, 7> kSchemes{"s3",    "gs",   "gcs",   "abfs",
+                                                   "abfss", "hdfs", "viewfs"};
+constexpr const char* kS3Library = "libarrow_s3.so.2600";
+
+// "s3" of "s3://bucket/key"; empty for a path.
+std::string_view scheme_of(std::string_view uri) {
+  const size_t end = uri.find("://");
+  return end == std::string_view::npos ? std::string_view() : uri.substr(0, end);
+}
+
+// It lies next to libarrow, and adds s3:// to the file systems that Arrow knows. Under the lock of
+// place_of().
+void load_s3() {
+  static bool is_loaded = false;
+  if (is_loaded) return;
+  Dl_info arrow{};
+  if (dladdr(reinterpret_cast<void*>(&arrow::GetBuildInfo), &arrow) == 0) {
+    throw Error(Code::kEnvironment, "s3://: it is not known where libarrow was loaded from");
+  }
+  std::string path = arrow.dli_fname;
+  path.replace(path.rfind('/') + 1, std::string::npos, kS3Library);
+  const arrow::Status status = arrow::fs::LoadFileSystemFactories(path.c_str());
+  if (!status.ok()) {
+    throw Error(Code::kEnvironment,
+                cat("s3:// needs ", kS3Library, " of the wheel pyarrow==26.0.1 next to libarrow: ",
+                    status.message(), "; scripts/setup brings it"));
+  }
+  is_loaded = true;
+}
+
+// Behind the first file system: what it has made goes after this. Its threads must have ended
+// before its memory goes.
+void finalize_at_exit() {
+  static bool is_registered = false;
+  if (!std::exchange(is_registered, true)) std::atexit([] { arrow::fs::EnsureFinalized(); });
+}
+
+// A place in a store: the file system, and the path in it.
+struct Place {
+  std::shared_ptr<arrow::fs::FileSystem> store;
+  std::string path;  // "bucket/key"
+  std::string scheme;
+  std::string query;  // "?region=eu-west-1"; it belongs to the file system
+
+  std::string uri(const std::string& other) const { return cat(scheme, "://", other, query); }
+};
+
+[[noreturn]] void refuse(const arrow::Status& status, const char* verb, const std::string& uri) {
+  const bool is_missing = arrow::internal::ErrnoFromStatus(status) == ENOENT;
+  throw Error(
+      is_missing ? Code::kNotFound : Code::kEnvironment,
+      cat("cannot ", std::string_view(verb), " '", uri, "': ",
+          is_missing ? std::string("there is no such object") : std::string(status.message())));
+}
+
+Place place_of(const std::string& uri, const char* verb) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<arrow::fs::FileSystem>> stores;
+  Place out;
+  out.scheme = std::string(scheme_of(uri));
+  const size_t query = std::min(uri.find('?'), uri.size());
+  out.query = uri.substr(query);
+  out.path = uri.substr(out.scheme.size() + 3, query - out.scheme.size() - 3);
+  while (out.path.ends_with('/')) out.path.pop_back();
+  const std::string root =
+      cat(out.scheme, "://", out.path.substr(0, out.path.find('/')), out.query);
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<arrow::fs::FileSystem>& store = stores[root];
+  if (store == nullptr) {
+    if (out.scheme == "s3") load_s3();
+    auto made = arrow::fs::FileSystemFromUri(root);
+    if (!made.ok()) refuse(made.status(), verb, uri);
+    finalize_at_exit();
+    store = *std::move(made);
+  }
+  out.store = store;
+  return out;
+}
+
+// Arrow's readers take an error without a number for one of the file's contents.
+arrow::Status as_system_error(const arrow::Status& status) {
+  if (status.ok() || arrow::internal::ErrnoFromStatus(status) != 0) return status;
+  return arrow::internal::IOErrorFromErrno(EIO, status.message());
+}
+
+template <class T>
+arrow::Result<T> as_system_error(arrow::Result<T> result) {
+  if (result.ok()) return result;
+  return as_system_error(result.status());
+}
+
+class ObjectInput final : public arrow::io::RandomAccessFile {
+ public:
+  explicit ObjectInput(std::shared_ptr<arrow::io::RandomAccessFile> file)
+      : file_(std::move(file)) {}
+
+  arrow::Status Close() override { return file_->Close(); }
+  bool closed() const override { return file_->closed(); }
+  arrow::Result<int64_t> GetSize() override { return as_system_error(file_->GetSize()); }
+  arrow::Result<int64_t> Tell() const override { return file_->Tell(); }
+  arrow::Status Seek(int64_t position) override { return file_->Seek(position); }
+  arrow::Result<int64_t> Read(int64_t size, void* out) override {
+    return as_system_error(file_->Read(size, out));
+  }
+  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(int64_t size) override {
+    return as_system_error(file_->Read(size));
+  }
+  arrow::Result<int64_t> ReadAt(int64_t position, int64_t size, void* out) override {
+    return as_system_error(file_->ReadAt(position, size, out));
+  }
+  arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t size) override {
+    return as_system_error(file_->ReadAt(position, size));
+  }
+
+ private:
+  std::shared_ptr<arrow::io::RandomAccessFile> file_;
+};
+
+}  // namespace
+
+bool is_object_uri(std::string_view path) {
+  const std::string_view scheme = scheme_of(path);
+  return std::find(kSchemes.begin(), kSchemes.end(), scheme) != kSchemes.end();
+}
+
+ObjectKind object_kind(const std::string& uri) {
+  const Place place = place_of(uri, "read");
+  const auto info = place.store->GetFileInfo(place.path);
+  if (!info.ok()) refuse(info.status(), "read", uri);
+  switch (info->type()) {
+    case arrow::fs::FileType::File:
+      return ObjectKind::kFile;
+    case arrow::fs::FileType::Directory:
+      return ObjectKind::kFolder;
+    default:
+      return ObjectKind::kNothing;
+  }
+}
+
+std::vector<std::string> list_objects(const std::string& uri) {
+  const Place place = place_of(uri, "list");
+  arrow::fs::FileSelector below;
+  below.base_dir = place.path;
+  below.recursive = true;
+  const auto found = place.store->GetFileInfo(below);
+  if (!found.ok()) refuse(found.status(), "list", uri);
+  std::vector<std::string> out;
+  for (const arrow::fs::FileInfo& info : *found) {
+    if (info.IsFile()) out.push_back(place.uri(info.path()));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::shared_ptr<arrow::io::RandomAccessFile> open_object(const std::string& uri) {
+  const Place place = place_of(uri, "read");
+  auto file = place.store->OpenInputFile(place.path);
+  if (!file.ok()) refuse(file.status(), "read", uri);
+  return std::make_shared<ObjectInput>(*std::move(file));
+}
+
+std::shared_ptr<arrow::io::OutputStream> create_object(const std::string& uri) {
+  const Place place = place_of(uri, "write");
+  auto stream = place.store->OpenOutputStream(place.path);
+  if (!stream.ok()) refuse(stream.status(), "write", uri);
+  return *std::move(stream);
+}
+
+void remove_object(const std::string& uri) {
+  const Place place = place_of(uri, "remove");
+  const arrow::Status status = place.store->DeleteFile(place.path);
+  if (!status.ok()) refuse(status, "remove", uri);
+}
+
+}  // namespace rtrain

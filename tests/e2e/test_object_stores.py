@@ -1,0 +1,133 @@
+"""rtrain.data with files of an S3 store: what boto3 finds there, and what it has put there."""
+
+import io
+import json
+import re
+
+import pytest
+from conftest import wait_until
+
+pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not here: scripts/test --oracle installs it")
+pytest.importorskip("moto", reason="moto is not here: scripts/test --oracle installs it")
+from s3_server import S3Server  # noqa: E402
+
+DATA = "local data = require 'rtrain.data'\n"
+ROWS = DATA + """
+local ds = data.range(90, {override_num_blocks = 3}):map(function(row) return {id = row.id, name = 'row ' .. row.id} end)
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    made = S3Server(tmp_path_factory.mktemp("s3"))
+    try:
+        made.wait(wait_until)
+        yield made
+    finally:
+        made.end()
+
+
+@pytest.fixture
+def s3(rtrain, server):
+    server.reset()
+    rtrain.env.update(server.variables)
+    return server
+
+
+def lua(rtrain, text):
+    result = rtrain("exec", rtrain.script(text))
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def refused(rtrain, text):
+    result = rtrain("exec", rtrain.script(text))
+    assert result.returncode != 0, result.stdout
+    return result.stderr
+
+
+EXPECTED = [{"id": i, "name": f"row {i}"} for i in range(90)]
+
+
+def rows_of_parquet(content):
+    return pq.read_table(io.BytesIO(content)).to_pylist()
+
+
+def rows_of_json(content):
+    return [json.loads(line) for line in content.splitlines()]
+
+
+def rows_of_csv(content):
+    lines = content.decode().splitlines()
+    assert lines[0] == '"id","name"'
+    return [{"id": int(number), "name": name} for number, name in re.findall(r'^(\d+),"(.*)"$', "\n".join(lines[1:]), re.MULTILINE)]
+
+
+@pytest.mark.parametrize("kind, rows_of", [("parquet", rows_of_parquet), ("json", rows_of_json), ("csv", rows_of_csv)])
+def test_what_is_written_is_there_and_is_read_again(rtrain, s3, kind, rows_of):
+    lua(rtrain, ROWS + f"ds:write_{kind}('s3://bucket/deep/er', {{min_rows_per_file = 40}})")
+    keys = s3.keys("deep/er/")
+    assert len(keys) == 2 and all(key.endswith(f".{kind}") for key in keys)
+    assert [row for key in keys for row in rows_of(s3.get(key))] == EXPECTED
+    assert lua(rtrain, DATA + f"print(data.read_{kind}('s3://bucket/deep'):sum 'id')") == f"{sum(range(90))}\n"
+
+
+def test_folders_patterns_and_single_files(rtrain, s3):
+    for key in ["in/a.txt", "in/deep/b.txt", "in/_hidden.txt", "in/.dot/c.txt", "in/x.log", "inside.txt"]:
+        s3.put(key, key)
+    for given, found in [("in", ["a.txt", "deep/b.txt", "x.log"]), ("in/", ["a.txt", "deep/b.txt", "x.log"]), ("in/*.txt", ["a.txt"]),
+                         ("in/**/*.txt", ["a.txt", "deep/b.txt"]), ("in/x.log", ["x.log"])]:
+        read = DATA + f"for row in data.read_text('s3://bucket/{given}', {{include_paths = true}}):iter_rows() do print(row.path, row.text) end"
+        assert lua(rtrain, read) == "".join(f"s3://bucket/in/{name}\tin/{name}\n" for name in found)
+    assert lua(rtrain, DATA + "print(data.read_binary_files('s3://bucket/in/*'):take(1)[1].bytes)") == "in/a.txt\n"
+
+
+def test_a_json_array_is_read(rtrain, s3):
+    s3.put("array.json", json.dumps(EXPECTED))
+    assert lua(rtrain, DATA + "print(data.read_json('s3://bucket/array.json'):count())") == "90\n"
+
+
+def test_workers_train_on_it(rtrain, s3):
+    lua(rtrain, ROWS + "ds:write_parquet('s3://bucket/rows', {min_rows_per_file = 30})")
+    rtrain.run_ok("""
+        local data, train = require 'rtrain.data', require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function()
+            local sum = 0
+            for batch in train.get_dataset_shard('train'):iter_torch_batches{batch_size = 8} do sum = sum + batch.id:sum():item() end
+            train.report{sum = sum}
+          end,
+          datasets = {train = data.read_parquet 's3://bucket/rows'},
+          scaling_config = train.ScalingConfig{num_workers = 2},
+          run_config = train.RunConfig{name = 'run'},
+        }:fit()
+    """)
+    sums = rtrain.query("SELECT metrics ->> 'sum' FROM reports")
+    assert len(sums) == 2 and sum(value for (value,) in sums) == sum(range(90))
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize("kind", ["parquet", "json"])
+def test_a_dataset_that_fails_leaves_nothing(rtrain, s3, kind):
+    text = refused(rtrain, ROWS + f"""
+        ds:map(function(row) if row.id == 70 then error 'no luck' end return row end):write_{kind}('s3://bucket/out', {{min_rows_per_file = 30}})
+    """)
+    assert "no luck" in text
+    assert s3.keys("out") in ([], ["out/"]) and s3.uploads() == []  # Arrow keeps a folder from which it has removed the last file
+
+
+def test_what_is_missing_is_named(rtrain, s3):
+    assert "read_parquet: no such file or folder: 's3://bucket/none'" in refused(rtrain, DATA + "data.read_parquet 's3://bucket/none'")
+    text = refused(rtrain, ROWS + "ds:write_csv 's3://no-such-bucket/out'")
+    assert re.search(r"train.lua:\d+: cannot write 's3://no-such-bucket/out/part-.*NO_SUCH_BUCKET", text), text
+    s3.put("broken.parquet", b"PAR1 and no more")
+    assert "cannot read 's3://bucket/broken.parquet'" in refused(rtrain, DATA + "print(data.read_parquet('s3://bucket/broken.parquet'):count())")
+
+
+# fault: an object store that does not answer
+def test_a_store_that_does_not_answer_is_an_error(rtrain, s3):
+    rtrain.env["AWS_ENDPOINT_URL"] = "http://127.0.0.1:1"
+    text = refused(rtrain, DATA + "data.read_parquet 's3://bucket/rows'")
+    assert "cannot read 's3://bucket/rows': " in text and "NETWORK_CONNECTION" in text
