@@ -169,7 +169,7 @@ void Agent::on_ask_spool(const message::AskSpool& asked) {
 void Agent::send_spool() {
   const bool is_ending = host_.is_busy() && host_.num_starts() == asked_at_start_;
   if (is_ending) return spool_wait_.start(kSpoolWait);
-  const std::optional<int> live = host_.is_busy() ? std::optional(host_.attempt()) : std::nullopt;
+  const int live = host_.is_busy() ? host_.attempt() : 0;
   message::SpoolEnd end;
   try {
     spool_.set_run(asked_run_);

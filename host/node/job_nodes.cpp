@@ -238,8 +238,11 @@ void JobNodes::pass_on() {
   });
 }
 
+// What is too large is the caller's error, and not that of the thread that all runs share.
 void JobNodes::send(int node, const Value& message) {
-  loop_.post([this, node, payload = encode(message)] {
+  std::string bytes = encode(message);
+  SendQueue::check_size(bytes);
+  loop_.post([this, node, payload = std::move(bytes)] {
     const auto host = hosts_.find(node);
     if (host != hosts_.end() && host->second->is_here()) host->second->link().send(payload);
   });

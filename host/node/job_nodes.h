@@ -63,7 +63,8 @@ class JobNodes : public WireServerDelegate {
   // hosts.
   WireContact attach(const std::string& run_id, Loop& loop, JobNodesDelegate& delegate);
   void detach();
-  // Nothing for a node that is not there.
+  // Nothing for a node that is not there. Throws Error(kArgument) for a message above
+  // kMaxPayloadBytes.
   void send(int node, const Value& message);
   // A host that has not been heard of for that long is lost; agents do the same with this one.
   void set_node_timeout(double seconds);

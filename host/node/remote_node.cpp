@@ -41,7 +41,14 @@ void RemoteNode::spawn() {
     start.env.emplace_back(name);
     start.env.emplace_back(value);
   }
-  send_(std::move(start));
+  try {
+    send_(std::move(start));
+  } catch (const Error& e) {
+    const Error error(Code::kConfig, cat("worker_runtime_env: its variables are too large for "
+                                         "workers on other hosts: ",
+                                         e.message()));
+    delegate_.on_spawn_failed(order_.first_rank, error, false);
+  }
 }
 
 void RemoteNode::send(int rank, std::string_view frame) {

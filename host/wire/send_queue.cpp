@@ -20,11 +20,14 @@ SendQueue::SendQueue(size_t memory_bytes, std::function<void()> on_change)
       on_change_(std::move(on_change)),
       stream_(random_hex(kStreamDigits)) {}
 
+void SendQueue::check_size(std::string_view payload) {
+  if (payload.size() <= kMaxPayloadBytes) return;
+  throw Error(Code::kArgument, cat("a frame of ", payload.size(), " bytes is above the limit of ",
+                                   kMaxPayloadBytes, " bytes"));
+}
+
 void SendQueue::add(std::string_view payload) {
-  if (payload.size() > kMaxPayloadBytes) {
-    throw Error(Code::kArgument, cat("a frame of ", payload.size(), " bytes is above the limit of ",
-                                     kMaxPayloadBytes, " bytes"));
-  }
+  check_size(payload);
   std::string frame;
   frame.reserve(kWireOverheadBytes + payload.size());
   WireFrame{.type = WireType::kData, .number = last() + 1, .payload = payload}.add_to(frame);

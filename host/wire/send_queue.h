@@ -27,6 +27,8 @@ class SendQueue {
   bool has_unsent() const { return next_ <= last(); }
 
   // Throws Error(kArgument) above kMaxPayloadBytes.
+  static void check_size(std::string_view payload);
+  // Throws likewise.
   void add(std::string_view payload);
   // The other side has all up to that one. REQUIRES: first() - 1 <= sequence <= last().
   void acknowledge(uint64_t sequence);

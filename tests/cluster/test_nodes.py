@@ -360,6 +360,16 @@ def test_an_agent_whose_spool_cannot_be_read_serves_the_next_controller(rtrain, 
     assert "host n1 cannot read its spool of reports: cannot open" in first.stderr, first.stderr
 
 
+def test_variables_that_are_too_large_for_a_message_are_named(rtrain, job):
+    path = script(rtrain, "train.report{step = 1}")
+    env = "worker_runtime_env = {env_vars = large}"
+    path.write_text("local large = {} for i = 1, 12 do large['LARGE' .. i] = ('x'):rep(100000) end\n"
+                    + path.read_text().replace("name = 'nodes'", f"name = 'nodes', {env}"))
+    for result in job("run", path).wait():
+        assert result.returncode == 3, result.stderr
+    assert "worker_runtime_env: its variables are too large for workers on other hosts" in rtrain("show", "nodes").stdout
+
+
 def test_a_host_that_does_not_come_is_named(rtrain, job):
     rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "1"
     result = job("run", script(rtrain, "train.report{step = 1}"), nodes=[0]).wait(30)[0]

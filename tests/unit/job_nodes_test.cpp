@@ -151,6 +151,16 @@ TEST_F(JobNodesTest, AnAgentSaysWhatItSeesOfAFolder) {
   EXPECT_EQ(check(folder_ / "nowhere", "text"), "No such file or directory");
 }
 
+TEST_F(JobNodesTest, AMessageThatIsTooLargeIsItsSendersError) {
+  begin();
+  start_agent(1);
+  wait_for("node 1 is here");
+  const message::CheckFolder large{.path = "/", .text = std::string(kMaxPayloadBytes, 'x')};
+  EXPECT_THROW(nodes_->send(1, to_value(large)), Error);
+  nodes_->send(1, to_value(message::CheckFolder{.path = "/nowhere", .text = ""}));
+  wait_for("node 1: folder_seen");
+}
+
 TEST_F(JobNodesTest, ANumberThatTheJobDoesNotHaveIsRefused) {
   begin();
   start_agent(2);
