@@ -89,6 +89,8 @@ function TestRefusals.test_wrong_values()
     function() return train.ScalingConfig {num_workers = -1} end,
     function() return train.ScalingConfig {num_workers = 1.5} end,
     function() return train.ScalingConfig {num_workers = '2'} end,
+    function() return train.ScalingConfig {num_workers = 100001} end,
+    function() return train.ScalingConfig {num_workers = {1, 100001}} end,
     function() return train.ScalingConfig {resources_per_worker = {cpu = 2}} end,
     function() return train.ScalingConfig {placement_strategy = 'pack'} end,
     function() return train.ScalingConfig {use_gpu = 1} end,

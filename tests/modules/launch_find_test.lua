@@ -275,6 +275,7 @@ local WRONG = {
   {with(TORCHRUN, {WORLD_SIZE = '5', GROUP_WORLD_SIZE = false}),
     "WORLD_SIZE = '5': not a multiple of LOCAL_WORLD_SIZE = 2"},
   {with(TORCHRUN, {MASTER_PORT = 'http'}), "MASTER_PORT = 'http'"},
+  {with(TORCHRUN, {WORLD_SIZE = '2000000000'}), 'WORLD_SIZE = 2000000000: a job has at most 100000 processes'},
   {with(KUBEFLOW, {PET_NNODES = '1:4'}), "PET_NNODES = '1:4': a job whose number of nodes changes is not supported"},
   {with(KUBEFLOW, {PET_NODE_RANK = '2'}), 'PET_NODE_RANK = 2: with PET_NNODES = 2 the nodes are 0 to 1'},
   {with(KUBEFLOW, {PET_MASTER_ADDR = false}), 'PET_MASTER_ADDR is not set'},

@@ -37,7 +37,7 @@ class ControlServerTest : public testing::Test {
 
   // Longer than a socket's address may be.
   std::string runtime() const {
-    return folder_ / (std::string(60, 'a') + "/" + std::string(60, 'b'));
+    return folder_ / cat(std::string(60, 'a'), "/", std::string(60, 'b'));
   }
   std::string socket_path(const std::string& run = kRun) const {
     return runtime() + "/" + control_socket_name(run);

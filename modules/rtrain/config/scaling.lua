@@ -4,6 +4,7 @@ local errors = require 'base.errors'
 local schema = require 'rtrain.config.schema'
 
 local CLUSTER = 'this version trains on the hosts that a launcher allots, and chooses none'
+local MOST_WORKERS = 100000  -- more is a mistake, and the memory for it is not there
 local WORKERS = "expected a number, a range such as {1, 4} or 'auto'"
 
 -- {min, max}, also written {min = …, max = …}.
@@ -19,7 +20,7 @@ local function check_range(range)
   if count ~= 2 or min == nil or max == nil then return WORKERS end
   local problem = schema.integer(1)(min)
   if problem then return 'the smaller number: ' .. problem end
-  problem = schema.integer(min)(max)
+  problem = schema.integer(min, MOST_WORKERS)(max)
   if problem then return 'the larger number: ' .. problem end
 end
 
@@ -27,7 +28,7 @@ local function check_num_workers(value)
   if value == 'auto' then return nil end
   if type(value) == 'string' then return WORKERS end
   if type(value) == 'table' then return check_range(value) end
-  return schema.integer(0)(value)
+  return schema.integer(0, MOST_WORKERS)(value)
 end
 
 local function check_gpus(amount)

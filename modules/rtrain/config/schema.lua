@@ -137,11 +137,13 @@ end
 
 ---A check: an integer of at least `least`.
 ---@param least integer
+---@param most? integer
 ---@return fun(value: any): string?
-function schema.integer(least)
+function schema.integer(least, most)
   return function(value)
     if not is_integer(value) then return 'expected an integer' end
     if value < least then return ('must be at least %d'):format(least) end
+    if most and value > most then return ('must be at most %d'):format(most) end
   end
 end
 

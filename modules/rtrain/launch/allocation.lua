@@ -7,6 +7,7 @@ local system = require 'base._system'
 local allocation = {}
 
 local FIRST_PORT, NUM_PORTS = 20000, 40000
+local MOST_PROCESSES = 100000  -- more is a mistake, not a cluster
 
 ---Where this process is among those that a launcher has started. Fields are nil where it does not tell them.
 ---@class Allocation
@@ -52,8 +53,14 @@ local function check_not_above(facts, field, limit)
   errors.raise('config', ('%s is more than %s'):format(text_of(facts, field), text_of(facts, limit)))
 end
 
+local function check_size(facts, field)
+  if (facts.values[field] or 0) <= MOST_PROCESSES then return end
+  errors.raise('config', ('%s: a job has at most %d processes'):format(text_of(facts, field), MOST_PROCESSES))
+end
+
 local function check(facts)
   local values = facts.values
+  for _, field in ipairs {'world_size', 'num_nodes', 'tasks_on_node'} do check_size(facts, field) end
   check_below(facts, 'rank', 'world_size', 'ranks')
   check_below(facts, 'node_rank', 'num_nodes', 'nodes')
   check_below(facts, 'local_rank', 'tasks_on_node', 'local ranks')

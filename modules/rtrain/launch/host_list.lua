@@ -28,7 +28,8 @@ local function numbers_of(text)
     local first, last = part:match('^(%d+)%-(%d+)$')
     if first == nil then first, last = part:match('^%d+$'), part end
     local low, high = tonumber(first), tonumber(last)
-    if low == nil or high < low or high - low >= MOST then return nil end
+    if low == nil or high < low then return nil end
+    if #numbers + high - low >= MOST then return nil end
     for number = low, high do numbers[#numbers + 1] = ('%0' .. #first .. 'd'):format(number) end
   end
   return numbers
