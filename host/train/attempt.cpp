@@ -8,6 +8,7 @@
 #include "host/base/fault.h"
 #include "host/base/text.h"
 #include "host/loop/build_id.h"
+#include "host/train/watch/absent_ranks.h"
 #include "host/train/watch/diag_folder.h"
 #include "host/train/watch/worker_death.h"
 
@@ -99,7 +100,9 @@ void Attempt::on_spawned(int rank, const SpawnedWorker& worker) {
 }
 
 void Attempt::on_spawn_failed(int rank, const Error& error, bool is_transient) {
-  delegate_.feed(event::SpawnFailed{error, rank, is_transient});
+  const NodeGroup::Member& member = nodes_.of(rank);
+  delegate_.feed(
+      event::SpawnFailed{error, rank, member.first_rank + member.num_workers, is_transient});
 }
 
 void Attempt::on_device_fault(const DeviceFault& fault) {
@@ -333,10 +336,18 @@ void Attempt::on_failed(int rank, const message::Failed& failed) {
   graceful_shutdown_.on_left(rank);
   output_.add(rank, error);
   const auto fail = [this, rank, error, at_s = failed.time_s + node(rank).clock_offset_s()] {
-    delegate_.feed(event::Failed{rank, faults_.explain(rank, error), at_s});
+    delegate_.feed(event::Failed{rank, explain(rank, error), at_s});
   };
   if (!failed.stays) return fail();
   watchdog_.save_stacks(error.message(), fail);
+}
+
+Error Attempt::explain(int rank, const Error& error) const {
+  std::vector<PlacedFacts> ranks;
+  for (int each = 0; each < num_workers_; ++each) {
+    ranks.push_back({nodes_.of(each).host, watchdog_.facts(each)});
+  }
+  return faults_.explain(rank, with_absent_ranks(rank, error, ranks));
 }
 
 void Attempt::on_output(int rank, OutputStream stream, std::string_view bytes) {

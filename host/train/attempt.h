@@ -140,6 +140,7 @@ class Attempt : public CollectiveServiceDelegate,
   void on_returned(int rank, message::Returned returned);
   void on_failed(int rank, const message::Failed& failed);
 
+  Error explain(int rank, const Error& error) const;
   NodeOrder node_order() const;
   Node& node(int rank) const { return *nodes_.of(rank).node; }
   void drain();

@@ -46,12 +46,12 @@ class Transition {
     add(action::SetDeadline{m_.start_timeout_s});
   }
 
+  // Other nodes may have started theirs: those are gone when they say so.
   void on(const event::SpawnFailed& e) {
-    for (size_t rank = static_cast<size_t>(e.spawned); rank < m_.ranks.size(); ++rank) {
-      m_.ranks[rank].gone = true;
-    }
+    for (int rank = e.rank; rank < e.end; ++rank) rank_of(rank).gone = true;
+    if (m_.killed) return check_all_gone();
     m_.transient = e.transient;
-    fail_start(e.error, e.spawned);
+    fail_start(e.error, e.rank);
   }
 
   void on(const event::PhaseReached& e) {

@@ -62,10 +62,11 @@ struct ResourcesRefused {
 };
 // The attempt's row is on disk.
 struct AttemptBegun {};
-// The first `spawned` ranks run.
+// A node has not started this rank, nor its ranks behind it, up to before `end`.
 struct SpawnFailed {
   Error error;
-  int spawned;
+  int rank;
+  int end;
   bool transient = false;
 };
 struct PhaseReached {

@@ -491,3 +491,22 @@ def test_a_signal_ends_the_run_in_order(rtrain, job, whom):
     first, second = running.wait()
     assert (first.returncode, second.returncode) == (143, 143), first.stderr + second.stderr
     assert rtrain.json("show", "nodes")["status"] == "ABORTED"
+
+
+# fault: a rank of another host stays away from a collective
+def test_the_time_out_of_a_collective_names_who_is_absent_on_another_host(rtrain, job):
+    body = """
+    local mine = torch.ones(4)
+    torch.distributed.all_reduce(mine)
+    if context:get_world_rank() == 1 then
+      while not files.exists 'go' do os.execute 'sleep 0.05' end
+    end
+    torch.distributed.all_reduce(mine)
+"""
+    text = TRAIN.replace("BODY", body).replace("FAILURES", "").replace("num_workers = 4", "num_workers = 2")
+    text = text.replace("run_config =", "torch_config = train.TorchConfig{timeout_s = 3},\n  run_config =")
+    result, other = job("run", rtrain.script(text)).wait()
+    (rtrain.folder / "go").touch()
+    assert (result.returncode, other.returncode) == (6, 6), result.stderr
+    text = " ".join(result.stderr.split())
+    assert re.search(r"rank 1 on host n1 has not come to collective \d+, its last one is collective \d+, all_reduce", text), text

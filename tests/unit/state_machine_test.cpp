@@ -263,10 +263,22 @@ TEST(StateMachine, AStartThatHangsNamesRankAndPhase) {
 
 TEST(StateMachine, AGroupThatCannotBeSpawnedWaitsOnlyForTheRanksThatWere) {
   Driver d(3);
-  d.start_group().feed(event::SpawnFailed{Error(Code::kEnvironment, "no memory"), 1});
+  d.start_group().feed(event::SpawnFailed{Error(Code::kEnvironment, "no memory"), 1, 3});
   EXPECT_TRUE(d.find<action::KillGroup>());
   EXPECT_FALSE(d.find<action::EndAttempt>());
   d.die(0);
+  ASSERT_TRUE(d.find<action::EndAttempt>());
+  EXPECT_EQ(d.find<action::EndAttempt>()->error->cause.message(), "no memory");
+}
+
+TEST(StateMachine, AGroupThatOneHostCannotSpawnWaitsForTheRanksOfTheOthers) {
+  Driver d(4);
+  d.start_group().feed(event::SpawnFailed{Error(Code::kEnvironment, "no memory"), 1, 2});
+  d.die(0);
+  EXPECT_FALSE(d.find<action::EndAttempt>()) << "ranks 2 and 3 are another host's, which has them";
+  d.die(2);
+  EXPECT_FALSE(d.find<action::EndAttempt>());
+  d.feed(event::SpawnFailed{Error(Code::kEnvironment, "no processes"), 3, 4});
   ASSERT_TRUE(d.find<action::EndAttempt>());
   EXPECT_EQ(d.find<action::EndAttempt>()->error->cause.message(), "no memory");
 }
@@ -354,10 +366,10 @@ TEST(StateMachine, FailedStartsAndWorkerErrorsHaveBudgetsOfTheirOwn) {
 TEST(StateMachine, ATransientFailureToSpawnIsRetried) {
   const Error error(Code::kEnvironment, "fork: try again");
   Driver d(2);
-  d.start_group().feed(event::SpawnFailed{error, 1, true}).die(0);
+  d.start_group().feed(event::SpawnFailed{error, 1, 2, true}).die(0);
   EXPECT_TRUE(d.feed(event::AttemptEnded{false}).find<action::SetRetryTimer>());
   Driver for_ever(2);
-  for_ever.start_group().feed(event::SpawnFailed{error, 1}).die(0);
+  for_ever.start_group().feed(event::SpawnFailed{error, 1, 2}).die(0);
   EXPECT_TRUE(for_ever.feed(event::AttemptEnded{false}).find<action::EndRun>());
 }
 

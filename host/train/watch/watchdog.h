@@ -67,6 +67,8 @@ class Watchdog {
   void ask_stacks(StackRequest::Done done, const std::string& folder = "");
   // Saves them with that text as the verdict, names the folder in a warning, and then calls `then`.
   void save_stacks(const std::string& text, std::function<void()> then);
+  // What the rank shows, with what the controller knows of it.
+  RankFacts facts(int rank) const;
 
  private:
   struct Rank {
@@ -79,7 +81,6 @@ class Watchdog {
   int size() const { return static_cast<int>(ranks_.size()); }
   Rank& at(int rank) { return ranks_.at(static_cast<size_t>(rank)); }
   void look();
-  RankFacts facts(int rank) const;
   void tell(const HangFinding& finding, const std::vector<RankStack>& stacks,
             const std::string& folder);
   void save(const std::string& text, const std::vector<RankStack>& stacks,
