@@ -27,7 +27,7 @@ void LateReports::read_own() {
 }
 
 void LateReports::ask(int node, const std::string& host) {
-  spools_[node] = {.host = host};
+  spools_[node] = {.host = host, .number = ++num_asked_};
   nodes_.send(node, to_value(message::AskSpool{.run_id = run_.run_id}));
 }
 
@@ -50,8 +50,8 @@ void LateReports::on_end(int node, const std::string& problem) {
     spool.is_stored = problem.empty();
     return;
   }
-  const auto on_added = [this, node, host = spool.host](std::optional<int64_t> added,
-                                                        const std::optional<Error>& error) {
+  const auto on_added = [this, node, host = spool.host, number = spool.number](
+                            std::optional<int64_t> added, const std::optional<Error>& error) {
     if (error) {
       return delegate_.warn(
           cat("reports that host ", host, " had on its disk are not stored: ", error->message()));
@@ -60,7 +60,9 @@ void LateReports::on_end(int node, const std::string& problem) {
       delegate_.notice(cat("host ", host, " had ", counted(static_cast<size_t>(*added), "report"),
                            " of an earlier attempt on its disk: they are in the store now"));
     }
-    if (const auto stored = spools_.find(node); stored != spools_.end()) {
+    // The host may have gone and come again meanwhile, with more than that.
+    const auto stored = spools_.find(node);
+    if (stored != spools_.end() && stored->second.number == number) {
       stored->second.is_stored = true;
     }
   };

@@ -47,6 +47,7 @@ class LateReports {
  private:
   struct Spool {
     std::string host;
+    int64_t number = 0;  // of the question that it answers
     std::vector<ReportRow> rows = {};
     bool is_stored = false;
   };
@@ -55,6 +56,7 @@ class LateReports {
   const RunContext& run_;
   LateReportsDelegate& delegate_;
   std::map<int, Spool> spools_;  // by node; 0 is this host
+  int64_t num_asked_ = 0;
   HostSpool own_;
 };
 
