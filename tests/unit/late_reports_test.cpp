@@ -15,9 +15,7 @@
 namespace rtrain {
 namespace {
 
-class LateReportsTest : public testing::Test,
-                        public JobNodesDelegate,
-                        public LateReportsDelegate {
+class LateReportsTest : public testing::Test, public JobNodesDelegate, public LateReportsDelegate {
  protected:
   LateReportsTest() {
     setenv("RTRAIN_RUNTIME_DIR", (run_.folder / "runtime").c_str(), 1);

@@ -6,6 +6,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
+#include "host/base/text.h"
 
 namespace rtrain {
 namespace {
@@ -39,8 +40,8 @@ TEST_F(SecondsSetting, IsTheOtherValueUnlessSet) {
 
 TEST_F(SecondsSetting, WhatIsNoDurationIsRefusedByName) {
   for (const char* text : {"0", "-1", "ten", "10s", "nan", "inf", "1 2"}) {
-    EXPECT_EQ(refusal(text), std::string(kName) + " = '" + text +
-                                 "' in the environment: expected a number of seconds above 0");
+    EXPECT_EQ(refusal(text), cat(std::string_view(kName), " = '", std::string_view(text),
+                                 "' in the environment: expected a number of seconds above 0"));
   }
 }
 
