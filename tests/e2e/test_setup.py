@@ -8,7 +8,7 @@ from conftest import SOURCE
 
 def test_a_source_that_no_mirror_has_is_said_and_does_not_stop_the_set_up(tmp_path):
     cache = tmp_path / "cache"
-    for name in ["libtorch-2.11.0", "arrow-26.0.1"]:
+    for name in ["libtorch-2.11.0", "arrow-26.0.1-s3"]:
         (cache / name).mkdir(parents=True)
         (cache / name / "complete").touch()
     config = tmp_path / "apt.conf"
@@ -18,4 +18,4 @@ def test_a_source_that_no_mirror_has_is_said_and_does_not_stop_the_set_up(tmp_pa
     assert done.returncode == 0, done.stderr
     assert "LuaJIT was not built (no mirror that apt is configured with has luajit_2.1.0" in done.stderr
     assert "rtrain takes Debian's, whose compiled loops show no stack" in done.stderr
-    assert sorted(path.name for path in cache.iterdir()) == ["arrow-26.0.1", "libtorch-2.11.0"]
+    assert sorted(path.name for path in cache.iterdir()) == ["arrow-26.0.1-s3", "libtorch-2.11.0"]
