@@ -9,6 +9,7 @@
 #include "host/arrow/object_store.h"
 #include "host/base/error.h"
 #include "host/base/input_file.h"
+#include "host/base/object_uri.h"
 
 namespace rtrain {
 namespace {

@@ -9,8 +9,8 @@
 namespace rtrain {
 
 // `path`: of a file, or a URI (host/arrow/object_store.h). Throws Error(kNotFound) without such a
-// file, Error(kArgument) when it is a folder, a pipe or a
-// device, Error(kEnvironment) when it cannot be opened.
+// file, Error(kArgument) when it is a folder, a pipe or a device, Error(kEnvironment) when it
+// cannot be opened.
 std::shared_ptr<arrow::io::RandomAccessFile> open_input(const std::string& path);
 
 }  // namespace rtrain

@@ -10,7 +10,6 @@
 #include "host/arrow/object_store.h"
 #include "host/arrow/output.h"
 #include "host/arrow/status.h"
-#include "host/base/error.h"
 
 namespace rtrain {
 namespace {

@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <map>
@@ -15,20 +14,13 @@
 
 #include "host/arrow/status.h"
 #include "host/base/error.h"
+#include "host/base/object_uri.h"
 #include "host/base/text.h"
 
 namespace rtrain {
 namespace {
 
-constexpr std::array<std::string_view, 7> kSchemes{"s3",    "gs",   "gcs",   "abfs",
-                                                   "abfss", "hdfs", "viewfs"};
 constexpr const char* kS3Library = "libarrow_s3.so.2600";
-
-// "s3" of "s3://bucket/key"; empty for a path.
-std::string_view scheme_of(std::string_view uri) {
-  const size_t end = uri.find("://");
-  return end == std::string_view::npos ? std::string_view() : uri.substr(0, end);
-}
 
 // It lies next to libarrow, and adds s3:// to the file systems that Arrow knows. Under the lock of
 // place_of().
@@ -69,17 +61,15 @@ struct Place {
 
 [[noreturn]] void refuse(const arrow::Status& status, const char* verb, const std::string& uri) {
   const bool is_missing = arrow::internal::ErrnoFromStatus(status) == ENOENT;
-  throw Error(
-      is_missing ? Code::kNotFound : Code::kEnvironment,
-      cat("cannot ", std::string_view(verb), " '", uri, "': ",
-          is_missing ? std::string("there is no such object") : std::string(status.message())));
+  const std::string reason = is_missing ? "there is no such object" : status.message();
+  throw Error(is_missing ? Code::kNotFound : Code::kEnvironment, failure_text({verb, uri}, reason));
 }
 
 Place place_of(const std::string& uri, const char* verb) {
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<arrow::fs::FileSystem>> stores;
   Place out;
-  out.scheme = std::string(scheme_of(uri));
+  out.scheme = std::string(uri_scheme(uri));
   const size_t query = std::min(uri.find('?'), uri.size());
   out.query = uri.substr(query);
   out.path = uri.substr(out.scheme.size() + 3, query - out.scheme.size() - 3);
@@ -139,11 +129,6 @@ class ObjectInput final : public arrow::io::RandomAccessFile {
 };
 
 }  // namespace
-
-bool is_object_uri(std::string_view path) {
-  const std::string_view scheme = scheme_of(path);
-  return std::find(kSchemes.begin(), kSchemes.end(), scheme) != kSchemes.end();
-}
 
 ObjectKind object_kind(const std::string& uri) {
   const Place place = place_of(uri, "read");

@@ -9,13 +9,9 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace rtrain {
-
-// Whether the path is a URI of one of these stores.
-bool is_object_uri(std::string_view path);
 
 enum class ObjectKind { kNothing, kFile, kFolder };
 

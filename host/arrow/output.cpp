@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "host/arrow/object_store.h"
+#include "host/base/object_uri.h"
 
 namespace rtrain {
 namespace {

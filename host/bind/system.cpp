@@ -7,6 +7,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/hash.h"
+#include "host/base/object_uri.h"
 #include "host/base/shell_word.h"
 #include "host/base/terminal_text.h"
 #include "host/loop/command_output.h"
@@ -75,6 +76,11 @@ int user_folders(lua_State* L) {
 int copy_folder(lua_State* L) {
   copy_tree(luaL_checkstring(L, 1), luaL_checkstring(L, 2));
   return 0;
+}
+
+int is_uri_of_object(lua_State* L) {
+  lua_pushboolean(L, is_object_uri(luaL_checkstring(L, 1)));
+  return 1;
 }
 
 int kind_of_path(lua_State* L) {
@@ -200,6 +206,7 @@ int open_system(lua_State* L) {
                                             method<&user_folders>("make_folders"),
                                             method<&copy_folder>("copy_tree"),
                                             method<&kind_of_path>("path_kind"),
+                                            method<&is_uri_of_object>("is_object_uri"),
                                             method<&list_folder>("list_folder"),
                                             method<&make_temp>("make_temp"),
                                             method<&get_metadata>("get_metadata"),

@@ -1,5 +1,5 @@
-// host/node/worker_endpoints.h: who takes the workers' ends of their channels on a node that starts
-// no processes: the workers are there already, started by the user or by a launcher.
+// host/node/worker_endpoints.h: hands their sockets to workers that are there already, started by
+// the user or by a launcher: the node starts no processes.
 #pragma once
 
 namespace rtrain {
@@ -7,7 +7,7 @@ namespace rtrain {
 class WorkerEndpoints {
  public:
   virtual ~WorkerEndpoints() = default;
-  // The end of the channel of that worker, counted on the node alone. Owns the descriptor.
+  // The socket of that worker, counted on the node alone. Owns the descriptor.
   virtual void offer(int local_rank, int fd) = 0;
   // Closes what nobody has taken.
   virtual void withdraw() = 0;

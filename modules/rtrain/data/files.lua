@@ -6,17 +6,12 @@ local system = require 'base._system'
 
 local files = {}
 
-local SCHEMES = {s3 = true, gs = true, gcs = true, abfs = true, abfss = true, hdfs = true, viewfs = true}
-
 local function arrow() return require 'base._arrow' end
 
 ---Whether a path is the URI of an object.
 ---@param path string
 ---@return boolean
-function files.is_object(path)
-  local scheme = path:match '^(%a[%w+.-]*)://'
-  return SCHEMES[scheme or ''] == true
-end
+function files.is_object(path) return system.is_object_uri(path) end
 
 ---The absolute path; a URI as it is, without the '/' at its end.
 ---@param path string
@@ -72,6 +67,12 @@ function files.below(folder)
   return out
 end
 
+local function open_local(path)
+  local file, why = io.open(path, 'rb')
+  if not file then errors.raise('not_found', ('cannot read %s'):format(why)) end
+  return file
+end
+
 ---The bytes of a file.
 ---@param path string
 ---@param most? integer of its beginning, at most that many bytes
@@ -79,8 +80,7 @@ end
 ---Errors: 'not_found', 'environment'.
 function files.read(path, most)
   if files.is_object(path) then return arrow().read_object(path, most) end
-  local file, why = io.open(path, 'rb')
-  if not file then errors.raise('not_found', ('cannot read %s'):format(why)) end
+  local file = open_local(path)
   local bytes = file:read(most or '*a')
   file:close()
   if bytes == nil and most == nil then errors.raise('environment', ("cannot read '%s'"):format(path)) end
@@ -98,9 +98,7 @@ function files.open(path)
     copy:seek('set', 0)
     return copy
   end
-  local file, why = io.open(path, 'rb')
-  if not file then errors.raise('not_found', ('cannot read %s'):format(why)) end
-  return file
+  return open_local(path)
 end
 
 ---Makes a folder; an object store has none.
