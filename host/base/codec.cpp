@@ -1,5 +1,9 @@
 #include "host/base/codec.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #define MSGPACK_NO_BOOST 1
 #include <msgpack.hpp>
 
@@ -9,8 +13,18 @@
 namespace rtrain {
 namespace {
 
-using Packer = msgpack::packer<msgpack::sbuffer>;
+// Where the packer writes.
+struct Output {
+  void write(const char* from, size_t size) { bytes.append(from, size); }
+  std::string bytes;
+};
+
+using Packer = msgpack::packer<Output>;
 constexpr size_t kMaxDepth = 64;
+// No header makes us reserve more than that.
+constexpr size_t kMaxReserved = 1024;
+
+[[noreturn]] void bad_message(const std::string& what) { throw Error(Code::kArgument, what); }
 
 void pack_string(Packer& packer, const std::string& text) {
   packer.pack_str(static_cast<uint32_t>(text.size()));
@@ -44,84 +58,109 @@ void pack(Packer& packer, const Value& value) {
   }
 }
 
-int64_t checked_int(uint64_t number) {
-  if (number > INT64_MAX) throw Error(Code::kArgument, "integer above 2^63-1 in message");
-  return static_cast<int64_t>(number);
-}
+// Builds the value while msgpack reads: what msgpack calls on its way.
+class ValueBuilder : public msgpack::null_visitor {
+ public:
+  // The value that was read.
+  Value take() { return std::move(root_); }
 
-Value unpack(const msgpack::object& object);
-
-Key unpack_key(const msgpack::object& object) {
-  if (object.type == msgpack::type::STR)
-    return std::string(object.via.str.ptr, object.via.str.size);
-  if (object.type == msgpack::type::POSITIVE_INTEGER) return checked_int(object.via.u64);
-  if (object.type == msgpack::type::NEGATIVE_INTEGER) return object.via.i64;
-  throw Error(Code::kArgument, "a map key in a message is neither string nor integer");
-}
-
-Value unpack_map(const msgpack::object_map& map) {
-  Map out;
-  for (uint32_t i = 0; i < map.size; ++i)
-    out.set(unpack_key(map.ptr[i].key), unpack(map.ptr[i].val));
-  return out;
-}
-
-Value unpack_list(const msgpack::object_array& array) {
-  List out;
-  out.reserve(array.size);
-  for (uint32_t i = 0; i < array.size; ++i) out.push_back(unpack(array.ptr[i]));
-  return out;
-}
-
-Value unpack(const msgpack::object& object) {
-  switch (object.type) {
-    case msgpack::type::NIL:
-      return {};
-    case msgpack::type::BOOLEAN:
-      return object.via.boolean;
-    case msgpack::type::POSITIVE_INTEGER:
-      return checked_int(object.via.u64);
-    case msgpack::type::NEGATIVE_INTEGER:
-      return object.via.i64;
-    case msgpack::type::FLOAT32:
-    case msgpack::type::FLOAT64:
-      return object.via.f64;
-    case msgpack::type::STR:
-      return std::string(object.via.str.ptr, object.via.str.size);
-    case msgpack::type::BIN:
-      return std::string(object.via.bin.ptr, object.via.bin.size);
-    case msgpack::type::ARRAY:
-      return unpack_list(object.via.array);
-    case msgpack::type::MAP:
-      return unpack_map(object.via.map);
-    default:
-      throw Error(Code::kArgument, "a message holds a MessagePack extension type");
+  bool visit_nil() { return add({}); }
+  bool visit_boolean(bool value) { return add(value); }
+  bool visit_positive_integer(uint64_t value) {
+    if (value > INT64_MAX) bad_message("integer above 2^63-1 in message");
+    return add(static_cast<int64_t>(value));
   }
-}
+  bool visit_negative_integer(int64_t value) { return add(value); }
+  bool visit_float32(float value) { return add(double{value}); }
+  bool visit_float64(double value) { return add(value); }
+  bool visit_str(const char* at, uint32_t size) { return add(std::string(at, size)); }
+  bool visit_bin(const char* at, uint32_t size) { return add(std::string(at, size)); }
+  bool visit_ext(const char*, uint32_t) {
+    bad_message("a message holds a MessagePack extension type");
+  }
+
+  bool start_array(uint32_t size) {
+    List list;
+    list.reserve(std::min<size_t>(size, kMaxReserved));
+    return open(std::move(list));
+  }
+  bool end_array() { return close(); }
+  bool start_map(uint32_t) { return open(Map{}); }
+  bool end_map() { return close(); }
+  bool start_map_key() {
+    open_.back().wants_key = true;
+    return true;
+  }
+
+  [[noreturn]] void parse_error(size_t, size_t offset) {
+    bad_message(cat("a message does not decode: byte ", offset, " begins no value"));
+  }
+  [[noreturn]] void insufficient_bytes(size_t, size_t offset) {
+    bad_message(cat("a message does not decode: it ends after byte ", offset));
+  }
+
+ private:
+  // A list or map that is not complete.
+  struct Open {
+    Value value;
+    Key key;  // of the entry whose value comes next
+    bool wants_key = false;
+  };
+
+  bool add(Value value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+    } else if (Open& in = open_.back(); in.wants_key) {
+      in.key = key_of(std::move(value));
+      in.wants_key = false;
+    } else if (in.value.is_list()) {
+      in.value.as_list().push_back(std::move(value));
+    } else {
+      in.value.as_map().set(std::move(in.key), std::move(value));
+    }
+    return true;
+  }
+
+  bool open(Value value) {
+    if (open_.size() == kMaxDepth) {
+      bad_message(cat("a message does not decode: it is nested more than ", kMaxDepth, " deep"));
+    }
+    if (!open_.empty() && open_.back().wants_key) key_of(value);
+    open_.push_back({.value = std::move(value), .key = {}});
+    return true;
+  }
+
+  bool close() {
+    Value value = std::move(open_.back().value);
+    open_.pop_back();
+    return add(std::move(value));
+  }
+
+  static Key key_of(Value value) {
+    if (value.is_string()) return std::move(value.as_string());
+    if (value.is_int()) return value.as_int();
+    bad_message("a map key in a message is neither string nor integer");
+  }
+
+  Value root_;
+  std::vector<Open> open_;
+};
 
 }  // namespace
 
 std::string encode(const Value& value) {
-  msgpack::sbuffer buffer;
-  Packer packer(buffer);
+  Output output;
+  Packer packer(output);
   pack(packer, value);
-  return std::string(buffer.data(), buffer.size());
+  return std::move(output.bytes);
 }
 
 Value decode(std::string_view bytes) {
-  try {
-    // Limits by the input's own size: an array header cannot make us reserve more than its bytes
-    // could hold.
-    const msgpack::unpack_limit limit(bytes.size(), bytes.size(), bytes.size(), bytes.size(), 0,
-                                      kMaxDepth);
-    size_t offset = 0;
-    const msgpack::object_handle handle =
-        msgpack::unpack(bytes.data(), bytes.size(), offset, nullptr, nullptr, limit);
-    if (offset != bytes.size()) throw Error(Code::kArgument, "a message has trailing bytes");
-    return unpack(handle.get());
-  } catch (const msgpack::unpack_error& e) {
-    throw Error(Code::kArgument, cat("a message does not decode: ", std::string_view(e.what())));
-  }
+  ValueBuilder builder;
+  size_t offset = 0;
+  msgpack::parse(bytes.data(), bytes.size(), offset, builder);
+  if (offset != bytes.size()) bad_message("a message has trailing bytes");
+  return builder.take();
 }
 
 }  // namespace rtrain

@@ -10,7 +10,8 @@
 namespace rtrain {
 
 Poll::Poll(Loop& loop, int fd, std::function<void(int events)> on_ready)
-    : fd_(fd), handle_(loop, [on_ready = std::move(on_ready)](int status, int events) {
+    : fd_(fd), handle_(loop, [this, on_ready = std::move(on_ready)](int status, int events) {
+        if (status < 0) events_ = 0;  // libuv has stopped
         on_ready(status < 0 ? UV_READABLE : events);
       }) {
   if (const int status = uv_poll_init(loop.get(), handle_.get(), fd); status != 0) {
@@ -20,11 +21,13 @@ Poll::Poll(Loop& loop, int fd, std::function<void(int events)> on_ready)
 }
 
 void Poll::start(int events) {
-  if (fd_ >= 0) uv_poll_start(handle_.get(), events, &Handle<uv_poll_t, int, int>::call);
+  // libuv would take the descriptor out of its set and put it back.
+  if (fd_ < 0 || std::exchange(events_, events) == events) return;
+  uv_poll_start(handle_.get(), events, &Handle<uv_poll_t, int, int>::call);
 }
 
 void Poll::stop() {
-  if (fd_ >= 0) uv_poll_stop(handle_.get());
+  if (fd_ >= 0 && std::exchange(events_, 0) != 0) uv_poll_stop(handle_.get());
 }
 
 void Poll::close() {

@@ -23,6 +23,7 @@ class Poll {
 
  private:
   int fd_;
+  int events_ = 0;  // that are watched
   Handle<uv_poll_t, int, int> handle_;
 };
 

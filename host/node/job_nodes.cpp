@@ -20,7 +20,7 @@ constexpr std::chrono::seconds kLeaveTime{5};
 // Above that many frames a second they are taken together, once in that time.
 constexpr double kCrowd = 4000;
 constexpr double kCountS = 0.1;
-constexpr std::chrono::milliseconds kCrowdWait{1};
+constexpr std::chrono::milliseconds kCrowdWait{4};
 
 std::unique_ptr<JobNodes>& slot() {
   static std::unique_ptr<JobNodes> nodes;

@@ -116,14 +116,15 @@ void RunStore::sync_reports() {
   write_fenced(claim_, Durability::kFull, [](FencedWrite&) {});
 }
 
-double RunStore::batch_delay_s() const {
-  constexpr double kLocalS = 0.03;
+BatchPace RunStore::batch_pace() const {
   constexpr double kNetworkS = 1.0;
   constexpr double kLongestS = 5.0;
+  BatchPace pace;
+  if (claim_.database.on_network()) pace.gather_s = kNetworkS;
   // Writing takes at most a fifth of the time, so that readers and other controllers get in
   // between.
-  return std::clamp(4 * claim_.commit_s, claim_.database.on_network() ? kNetworkS : kLocalS,
-                    kLongestS);
+  pace.pause_s = std::min(4 * claim_.commit_s, kLongestS);
+  return pace;
 }
 
 void RunStore::end_run(std::string_view status, const Value& error, const Value& return_value) {

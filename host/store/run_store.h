@@ -35,6 +35,12 @@ struct ReportRow {
   Value metrics;
 };
 
+// When reports should be written: gathered for that long, and that long after the write before.
+struct BatchPace {
+  double gather_s = 0.03;  // 1 s on network file systems
+  double pause_s = 0;
+};
+
 class RunStore {
  public:
   // Begins the run or takes it over, as run.resume says (run_opening.h has the rules and errors).
@@ -74,9 +80,8 @@ class RunStore {
   int64_t add_late_reports(std::span<const ReportRow> reports);
   // Puts what add_reports has committed on the disk, if anything is not yet there.
   void sync_reports();
-  // How long to gather reports before the next add_reports: 30 ms, 1 s on network file systems,
-  // longer on slow disks.
-  double batch_delay_s() const;
+  // When the next add_reports should come.
+  BatchPace batch_pace() const;
 
   // status: FINISHED, ERRORED or ABORTED. Error: nil, or {code, message, traceback, ranks}.
   // return_value: what rank 0's train function returned.

@@ -80,9 +80,9 @@ void RunRecord::end_attempt(int64_t attempt, std::string_view status, const Valu
   store_->end_attempt(attempt, status, error);
 }
 
-double RunRecord::add_reports(std::span<const ReportRow> reports) {
+BatchPace RunRecord::add_reports(std::span<const ReportRow> reports) {
   store_->add_reports(reports);
-  return store_->batch_delay_s();
+  return store_->batch_pace();
 }
 
 void RunRecord::append_log(int64_t attempt, const std::string& log, std::string_view bytes) {

@@ -55,8 +55,8 @@ class RunRecord {
   // Also removes what the attempt left in staging. Call it when all its workers are gone.
   void end_attempt(int64_t attempt, std::string_view status, const Value& error);
 
-  // Returns how long to gather reports before the next call, in seconds.
-  double add_reports(std::span<const ReportRow> reports);
+  // Returns when the next call should come.
+  BatchPace add_reports(std::span<const ReportRow> reports);
   void add_series(std::span<const SeriesChunk> chunks) {
     rtrain::add_series(store_->claim(), chunks);
   }

@@ -13,7 +13,7 @@ namespace {
 // What has come is acknowledged when that much of it has, or after that time.
 constexpr size_t kBytesAnAck = size_t{256} << 10;
 constexpr uint64_t kFramesAnAck = 64;
-constexpr std::chrono::milliseconds kAckDelay{100};
+constexpr std::chrono::milliseconds kAckDelay{250};
 // Small frames are encrypted together up to that size.
 constexpr size_t kBatchBytes = size_t{16} << 10;
 

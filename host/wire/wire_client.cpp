@@ -68,7 +68,7 @@ void WireClient::close() {
 void WireClient::begin_round() {
   if (link_.is_closed()) return;
   if (is_out_of_time()) return end(LinkEnd::Kind::kUnreachable, what_failed());
-  failures_.clear();
+  last_round_ = std::exchange(failures_, {});
   targets_.clear();
   addresses_.clear();
   if (!find_contact()) return end_round();
@@ -226,12 +226,14 @@ bool WireClient::is_hopeless() const {
 
 bool WireClient::is_out_of_time() const { return !last_good_ && boot_s() >= deadline_s_; }
 
-// What says most comes first: a server that answered, then one that did not.
+// What says most comes first: a server that answered, then one that did not. A round that the end
+// of the time has cut short says less than the one before it.
 std::string WireClient::what_failed() const {
   constexpr size_t kMost = 3;
+  const auto& failures = failures_.size() < last_round_.size() ? last_round_ : failures_;
   std::vector<std::string> texts;
   for (const bool is_final : {true, false}) {
-    for (const Failure& failure : failures_) {
+    for (const Failure& failure : failures) {
       if (failure.is_final == is_final) texts.push_back(failure.text);
     }
   }

@@ -98,6 +98,7 @@ class WireClient : private ConnectionDelegate {
   std::string trying_;                   // for a message: the address of this attempt
   std::optional<Target> last_good_;      // the last that was the server
   std::vector<Failure> failures_;        // of this round
+  std::vector<Failure> last_round_;      // those of the round before
   std::optional<NameLookup> lookup_;
   std::optional<Poll> connecting_;
   std::unique_ptr<Connection> connection_;  // before its welcome

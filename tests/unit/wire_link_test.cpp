@@ -20,6 +20,10 @@ class LinkTest : public ::testing::Test {
   LinkRecord& far_record() { return server_.at("a").record; }
   Link& far() { return server_.at("a").link; }
   Link& near() { return client_->link(); }
+  // The other side has that many of the link's frames, and has said so.
+  void run_until_acknowledged(const Link& link, int64_t num_frames) {
+    run_until(loop_, [&] { return link.position().first > num_frames; });
+  }
 
   Loop loop_;
   Secret secret_ = Secret::generate();
@@ -105,7 +109,7 @@ TEST_F(LinkTest, FinishNeedsNoAnswerWhenAllIsAcknowledged) {
   connect();
   near().send("one");
   run_until(loop_, [this] { return far_record().frames.size() == 1; });
-  run_for(loop_, std::chrono::milliseconds(200));  // for the acknowledgement
+  run_until_acknowledged(near(), 1);
   server_.refusal = "it is over";
   far().close();
   std::optional<uint64_t> left;
@@ -126,7 +130,7 @@ TEST_F(LinkTest, ANewProcessAtTheOtherEndIsNoticedAndGetsWhatTheOldOneDidNot) {
   connect();
   far().send("for the old one");
   run_until(loop_, [this] { return client_->record.frames.size() == 1; });
-  run_for(loop_, std::chrono::milliseconds(200));  // for the acknowledgement
+  run_until_acknowledged(far(), 1);
   client_->client.close();
   run_until(loop_, [this] { return !far().is_connected(); });
   far().send("for any");
@@ -138,7 +142,8 @@ TEST_F(LinkTest, ANewProcessAtTheOtherEndIsNoticedAndGetsWhatTheOldOneDidNot) {
   run_until(loop_, [this] { return client_->record.frames == Frames{"for any"}; });
 
   // The same the other way round.
-  run_for(loop_, std::chrono::milliseconds(200));
+  run_until_acknowledged(far(), 2);
+  run_until_acknowledged(near(), 1);
   server_.links.clear();
   near().send("for any server");
   run_until(loop_, [this] { return client_->record.num_connected == 2; });

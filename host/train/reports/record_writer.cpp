@@ -1,5 +1,6 @@
 #include "host/train/reports/record_writer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "host/base/clock.h"
@@ -48,22 +49,23 @@ void RecordWriter::add_log(int64_t attempt, std::string_view log, std::string_vi
 
 void RecordWriter::gather(size_t bytes) {
   gathered_bytes_ += bytes;
-  if (writing_ == 0 && !timer_.is_active()) timer_.start(to_ms(delay_s_));
+  if (writing_ > 0 || timer_.is_active()) return;
+  timer_.start(to_ms(std::max(pace_.gather_s, paused_until_s_ - monotonic_s())));
 }
 
 bool RecordWriter::Gathered::empty() const {
   return rows.empty() && logs.empty() && chunks.empty() && annotations.empty();
 }
 
-// On the io thread. Returns how long to gather before the next call.
-double RecordWriter::write(RunRecord& record, const Gathered& gathered) {
-  const double delay_s = record.add_reports(gathered.rows);
+// On the io thread. Returns when the next call should come.
+BatchPace RecordWriter::write(RunRecord& record, const Gathered& gathered) {
+  const BatchPace pace = record.add_reports(gathered.rows);
   record.add_annotations(gathered.annotations);
   std::vector<SeriesChunk> chunks;
   for (const auto& [key, chunk] : gathered.chunks) chunks.push_back(chunk);
   record.add_series(chunks);
   for (const Log& log : gathered.logs) record.append_log(log.attempt, log.name, log.text);
-  return delay_s;
+  return pace;
 }
 
 void RecordWriter::flush() {
@@ -74,10 +76,11 @@ void RecordWriter::flush() {
   writing_bytes_ += bytes;
   auto gathered = std::make_shared<Gathered>(std::exchange(gathered_, {}));
   io_.call([gathered](RunRecord& record) { return write(record, *gathered); },
-           [this, bytes](std::optional<double> delay_s, const std::optional<Error>& error) {
+           [this, bytes](const std::optional<BatchPace>& pace, const std::optional<Error>& error) {
              --writing_;
              writing_bytes_ -= bytes;
-             delay_s_ = delay_s.value_or(delay_s_);
+             pace_ = pace.value_or(pace_);
+             paused_until_s_ = monotonic_s() + pace_.pause_s;
              if (error) io_.fail(*error);
              on_written_();
              if (!gathered_.empty()) gather(0);

@@ -2,8 +2,9 @@
 // annotations, log text) and writes it together, a few times a second.
 //
 // Belongs to the control thread; the writing happens on the io thread. A report is visible to other
-// processes one gather time (30 ms on a local disk) after it came, at most; while the disk is full
-// it waits here with all that comes behind it. Errors go where IoCalls::write() has them.
+// processes one gather time (30 ms on a local disk) after it came, or some write times after the
+// last write where that is later; while the disk is full it waits here with all that comes behind
+// it. Errors go where IoCalls::write() has them.
 #pragma once
 
 #include <functional>
@@ -48,7 +49,7 @@ class RecordWriter {
 
     bool empty() const;
   };
-  static double write(RunRecord& record, const Gathered& gathered);
+  static BatchPace write(RunRecord& record, const Gathered& gathered);
   void gather(size_t bytes);
 
   IoCalls& io_;
@@ -57,7 +58,8 @@ class RecordWriter {
   size_t gathered_bytes_ = 0;
   size_t writing_bytes_ = 0;
   int writing_ = 0;  // batches on the io thread
-  double delay_s_ = 0.03;
+  BatchPace pace_;
+  double paused_until_s_ = 0;
   Timer timer_;
   Timer sync_;
 };
