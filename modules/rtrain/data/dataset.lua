@@ -8,6 +8,7 @@ require 'rtrain.data.dataset.splits'
 require 'rtrain.data.dataset.aggregates'
 require 'rtrain.data.dataset.groups'
 require 'rtrain.data.dataset.join'
+require 'rtrain.data.dataset.mix'
 require 'rtrain.data.dataset.writes'
 
 local ABSENT = {map_groups = 'use groupby(key):map_groups(fn)', to_pandas = 'use iter_batches'}

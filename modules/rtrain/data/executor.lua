@@ -220,6 +220,21 @@ local function global_stage(self, plan, place, next_block, slices)
   return count.stream(self._stats:add_stage{operator.name}[1], out)
 end
 
+-- The stream of an operator that runs what comes before it.
+local function combined_stage(self, plan, place, options)
+  local operator = plan.operators[place]
+  local out = operator:stream_of(plan:first(place - 1), self, options)
+  return count.stream(self._stats:add_stage{operator.name}[1], out)
+end
+
+-- The place of the last operator that runs its inputs, 0 when there is none.
+local function last_combined(operators)
+  for i = #operators, 1, -1 do
+    if operators[i].runs_inputs then return i end
+  end
+  return 0
+end
+
 -- The place of the next global operator, one past the end when there is none.
 local function next_global(operators, from)
   for i = from, #operators do
@@ -234,8 +249,15 @@ end
 ---@param part? {rank: integer, world_size: integer}
 ---@return fun(): data.Block|nil
 function Execution:run(plan, slices, part)
-  local last, place = plan:last_global(), next_global(plan.operators, 1)
-  local next_block = first_stage(self, plan, place - 1, last == 0 and slices or nil)
+  local last, combined = plan:last_global(), last_combined(plan.operators)
+  local place = next_global(plan.operators, combined + 1)
+  local next_block
+  if combined > 0 then
+    next_block = combined_stage(self, plan, combined, combined == last and {slices = slices, part = part} or {})
+    next_block = later_stage(self, plan, combined + 1, place - 1, next_block)
+  else
+    next_block = first_stage(self, plan, place - 1, last == 0 and slices or nil)
+  end
   while place <= #plan.operators do
     next_block = global_stage(self, plan, place, next_block, place == last and slices or nil)
     if part and place == last then next_block = Selection.strided(next_block, part.world_size, part.rank) end

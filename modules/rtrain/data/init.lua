@@ -11,6 +11,7 @@ return require 'base.namespace'('data', {
     Dataset = 'rtrain.data.dataset',
     DataIterator = 'rtrain.data.iterator',
     FileShuffleConfig = 'rtrain.data.file_shuffle_config',
+    MixStoppingCondition = 'rtrain.data.mix_stopping_condition',
     DataContext = 'rtrain.data.context',
     GroupedData = 'rtrain.data.grouped_data',
     aggregate = 'rtrain.data.aggregate',

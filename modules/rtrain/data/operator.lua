@@ -22,6 +22,9 @@ Operator.name = 'Operator'
 ---Whether it works on the stream of all blocks.
 Operator.is_global = false
 
+---Whether a global operator runs its inputs itself, so that only what it needs of them is run: it has `stream_of`.
+Operator.runs_inputs = false
+
 ---Whether each row becomes one row, in the same order.
 Operator.preserves_rows = false
 
@@ -49,6 +52,17 @@ function Operator:stream(upstream, position)
       if out:num_rows() > 0 then return out end
     end
   end
+end
+
+---The operator's blocks, of one that runs its inputs.
+---@param plan data.Plan what comes before the operator
+---@param execution data.Execution
+---@param options {slices: data.Interval[]?, part: {rank: integer, world_size: integer}?} only these rows of what it gives,
+---  or a rank's part of what goes in
+---@return fun(): data.Block|nil
+function Operator:stream_of(plan, execution, options)
+  require('base.errors').raise('internal', ('%s has no stream_of(%s, %s, %s)'):format(self.name, tostring(plan),
+    tostring(execution), tostring(options)))
 end
 
 ---The columns that become of these, or nil when only the data can tell.

@@ -22,6 +22,15 @@ function Plan:with(operator)
   return Plan(self.source, operators)
 end
 
+---The first operators alone.
+---@param count integer
+---@return data.Plan
+function Plan:first(count)
+  local operators = {}
+  for i = 1, count do operators[i] = self.operators[i] end
+  return Plan(self.source, operators)
+end
+
 ---The place of the last global operator, 0 when there is none.
 ---@return integer
 function Plan:last_global()

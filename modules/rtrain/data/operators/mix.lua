@@ -1,0 +1,218 @@
+-- rtrain/data/operators/mix.lua: mix: the rows of several plans in turn, each with its share.
+--
+-- Where the numbers of rows are known, a part of the mix is a part of each input, and only that part is run.
+
+local Block = require 'rtrain.data.block'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local intervals = require 'rtrain.data.intervals'
+local Operator = require 'rtrain.data.operator'
+local parts = require 'rtrain.data.parts'
+local RowQueue = require 'rtrain.data.row_queue'
+local Selection = require 'rtrain.data.selection'
+local torch = require 'torch'
+local Turns = require 'rtrain.data.turns'
+
+-- Rows of one block that is given.
+local MOST_ROWS = 4096
+
+local function describe(schema)
+  local words = {}
+  for i, entry in ipairs(schema) do words[i] = entry.name .. ': ' .. entry.type end
+  return table.concat(words, ', ')
+end
+
+-- Without the shape of its rows: images of several sizes may be mixed.
+local function dtype_of(type) return type:match '^tensor<([^>]+)>' or type end
+
+local function same_columns(schema, like)
+  local types = {}
+  for _, entry in ipairs(like) do types[entry.name] = dtype_of(entry.type) end
+  for _, entry in ipairs(schema) do
+    local own, other = dtype_of(entry.type), types[entry.name]
+    if other == nil or (own ~= other and own ~= 'object' and other ~= 'object') then return false end
+  end
+  return #schema == #like
+end
+
+-- Rows of other columns or dtypes would become what the rows next to them are.
+local function check_columns(first, i, schema)
+  if same_columns(schema, first.schema) then return end
+  errors.raise('argument', ('mix: dataset %d has the columns %s and dataset %d has %s: make them equal before, with '
+    .. 'select_columns, rename_columns or map {dtypes = …}'):format(first.i, describe(first.schema), i, describe(schema)))
+end
+
+-- The inputs' rows, put together. Arguments: streams, one for each input; turns; left: how many rows each input has left, nil
+-- where that is not known.
+local Weaver = class('Weaver')
+
+-- One more row of an input; false where there is none.
+local function reserve(self, i)
+  local queue = self._queues[i]
+  if queue:num_rows() == self._reserved[i] then
+    local block = queue:pull()
+    if block == nil then return false end
+    self._first = self._first or {i = i, schema = block:schema()}
+    check_columns(self._first, i, block:schema())
+    -- What is given ends where a block does, so that little is held.
+    self._is_full = #self._order > 0
+  end
+  self._reserved[i] = self._reserved[i] + 1
+  return true
+end
+
+local function has_row(self, i)
+  local left = self._left
+  if left == nil then return reserve(self, i) end
+  if left[i] == 0 then return false end
+  if not reserve(self, i) then
+    errors.raise('user', ('mix: dataset %d has fewer rows now than when they were counted'):format(i))
+  end
+  left[i] = left[i] - 1
+  return true
+end
+
+function Weaver:init(streams, turns, left)
+  self._turns, self._left = turns, left
+  self._queues, self._reserved, self._order = {}, {}, {}
+  self._has_row = function(i) return has_row(self, i) end
+  for i, stream in ipairs(streams) do self._queues[i], self._reserved[i] = RowQueue(stream), 0 end
+end
+
+-- The reserved rows, in the order of the turns.
+local function woven(self)
+  local taken, first, at, places = {}, {}, 0, {}
+  for i, queue in ipairs(self._queues) do
+    local count = self._reserved[i]
+    if count > 0 then taken[#taken + 1] = queue:take(count) end
+    first[i], at, self._reserved[i] = at, at + count, 0
+  end
+  for k, i in ipairs(self._order) do places[k], first[i] = first[i], first[i] + 1 end
+  self._order = {}
+  local block = Block.concat(taken)
+  return #taken == 1 and block or block:take(torch.tensor(places, {dtype = 'int64'}))
+end
+
+---The next rows.
+---@param most number at most that many
+---@return data.Block|nil block nil at the end
+function Weaver:next(most)
+  self._is_full = false
+  while #self._order < math.min(most, MOST_ROWS) and not self._is_full do
+    local i = self._turns:next(self._has_row)
+    if i == nil then break end
+    self._order[#self._order + 1] = i
+  end
+  return #self._order > 0 and woven(self) or nil
+end
+
+---The rows of this plan and of others, each with its share. Arguments: plans, the others; {weights, whole numbers, that of this
+---plan first; stops_on_shortest}.
+---@class data.Mix: data.Operator
+---@overload fun(plans: data.Plan[], options: table): data.Mix
+local Mix = Operator:extend('Mix')
+Mix.name = 'Mix'
+Mix.is_global = true
+Mix.runs_inputs = true
+
+function Mix:init(plans, options)
+  self._plans, self._weights, self._stops_on_shortest = plans, options.weights, options.stops_on_shortest
+end
+
+local function turns_of(self) return Turns(self._weights, self._stops_on_shortest) end
+
+local function counts_of(plans)
+  local counts = {}
+  for i, plan in ipairs(plans) do
+    counts[i] = plan:keeps_slices() and plan:num_rows(true) or nil
+    if counts[i] == nil then return nil end
+  end
+  return counts
+end
+
+-- The rows of each input that make up a part of the mix.
+local function slices_of_inputs(self, counts, slices)
+  local turns, left, at, out = turns_of(self), {unpack(counts)}, 0, {}
+  for i in ipairs(counts) do out[i] = {} end
+  local function given(i) return counts[i] - left[i] end
+  for _, slice in ipairs(slices) do
+    turns:skip(slice[1] - at, left)
+    for i in ipairs(counts) do out[i][#out[i] + 1] = {given(i)} end
+    turns:skip(slice[2] - slice[1], left)
+    for i in ipairs(counts) do out[i][#out[i]][2] = given(i) end
+    at = slice[2]
+  end
+  for i, list in ipairs(out) do out[i] = intervals.union{list} end
+  return out
+end
+
+-- A part of the mix; everything where `slices` is nil.
+local function dealt(self, plans, execution, counts, slices)
+  local streams, turns, left = {}, turns_of(self), {unpack(counts)}
+  local of_inputs = slices and slices_of_inputs(self, counts, slices) or {}
+  for i, plan in ipairs(plans) do streams[i] = execution:run(plan, of_inputs[i]) end
+  local weaver, list, k, at = Weaver(streams, turns, left), slices or {{0, math.huge}}, 1, 0
+  return function()
+    while list[k] do
+      local first, last = list[k][1], list[k][2]
+      if at < first then at = at + turns:skip(first - at, left) end
+      local block = at < last and weaver:next(last - at) or nil
+      if block then
+        at = at + block:num_rows()
+        return block
+      end
+      k = k + 1
+    end
+  end
+end
+
+-- Everything, or a rank's part of each input.
+local function undealt(self, plans, execution, part)
+  local streams = {}
+  for i, plan in ipairs(plans) do
+    local slices = part and parts.slices(plan, part, {seed = execution.seed, epoch = execution.epoch})
+    streams[i] = execution:run(plan, slices, not slices and part or nil)
+  end
+  local weaver = Weaver(streams, turns_of(self))
+  return function() return weaver:next(math.huge) end
+end
+
+---The mix, or a part of it.
+---@param plan data.Plan the first input
+---@param execution data.Execution
+---@param options {slices: data.Interval[]?, part: {rank: integer, world_size: integer}?}
+---@return fun(): data.Block|nil
+function Mix:stream_of(plan, execution, options)
+  local plans = {plan, unpack(self._plans)}
+  local counts, slices = counts_of(plans), options.slices
+  if counts and not options.part then return dealt(self, plans, execution, counts, slices) end
+  local next_block = undealt(self, plans, execution, options.part)
+  return slices and Selection(slices):blocks(next_block) or next_block
+end
+
+function Mix:is_random()
+  for _, plan in ipairs(self._plans) do
+    if plan:is_random() then return true end
+  end
+  return false
+end
+
+function Mix:schema_of(schema, schema_of_plan)
+  for i, plan in ipairs(self._plans) do
+    local other = schema_of_plan(plan)
+    if other then check_columns({i = 1, schema = schema}, i + 1, other) end
+  end
+  return schema
+end
+
+function Mix:rows_of(num_rows, count)
+  local counts, sum = {num_rows}, num_rows
+  for i, plan in ipairs(self._plans) do
+    counts[i + 1] = count(plan)
+    if counts[i + 1] == nil then return nil end
+    sum = sum + counts[i + 1]
+  end
+  return self._stops_on_shortest and turns_of(self):skip(math.huge, counts) or sum
+end
+
+return Mix
