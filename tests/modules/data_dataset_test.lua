@@ -425,6 +425,44 @@ function TestRunning.test_random_numbers_of_rows()
   lu.assertNil(worker.generator())
 end
 
+-- The same behind an operator that needs all rows: neither ranks nor what was read before share their numbers.
+function TestRunning.test_random_numbers_of_rows_behind_a_global_operator()
+  local worker = require 'torch.utils.data.worker'
+  local function noisy(ds, options)
+    options.seed = 7
+    local out = {}
+    local noised = ds:map(function(row)
+      row.noise = torch.rand({1}, {generator = worker.generator()}):item()
+      return row
+    end)
+    for block in noised:execute(options) do
+      for _, row in ipairs(block:rows()) do out[row.id + 1] = row.noise end
+    end
+    return out
+  end
+  local plain = data.range(40, {override_num_blocks = 4})
+  for _, ds in ipairs{plain:random_shuffle{seed = 1}, plain:sort('id', {descending = true}), plain:mix(data.range(0))} do
+    context.num_threads = 0
+    local whole, parts = noisy(ds, {}), {}
+    context.num_threads = 2
+    lu.assertEquals(noisy(ds, {}), whole)
+    for _, slices in ipairs{{{0, 13}}, {{13, 20}, {22, 25}, {30, 40}}, {{20, 22}, {25, 30}}} do
+      for id, noise in pairs(noisy(ds, {slices = slices})) do parts[id] = noise end
+    end
+    lu.assertEquals(parts, whole)
+  end
+  -- Where nobody knows the number of rows.
+  local seen, count = {}, 0
+  for rank = 0, 1 do
+    local uncounted = plain:filter(function() return true end):sort('id')
+    for _, noise in pairs(noisy(uncounted, {part = {rank = rank, world_size = 2}})) do
+      lu.assertNil(seen[noise])
+      seen[noise], count = true, count + 1
+    end
+  end
+  lu.assertEquals(count, 40)
+end
+
 function TestRunning.test_stats()
   context.num_threads = 2
   local ds = data.range(1000, {override_num_blocks = 5}):filter(function(row) return row.id < 100 end)

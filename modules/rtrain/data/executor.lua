@@ -152,15 +152,30 @@ local function of_fragments(source, list)
   end
 end
 
--- A request for each block of a stream. Rows in memory are copied before a function of the user may write to them.
-local function of_blocks(next_block, copies)
-  local first_row = 0
+-- The blocks of a stream, each with the number that its first row has among the rows of which the stream gives `slices`, so
+-- that random numbers do not depend on which of them these are. A block ends where a slice does.
+local function numbered(next_block, slices)
+  local list, k, given, rest = slices or {{0, math.huge}}, 1, 0, nil
   return function()
-    local block = next_block()
+    local block = rest or next_block()
+    while block and block:num_rows() == 0 do block = next_block() end
     if block == nil then return nil end
-    local request = {block = (copies and block:copy() or block):pack(), first_row = first_row, number = 0, name = ''}
-    first_row = first_row + block:num_rows()
-    return request
+    local first, rows = list[k][1] + given, block:num_rows()
+    local taken = math.min(rows, list[k][2] - first)
+    rest = taken < rows and block:narrow(taken, rows - taken) or nil
+    given = given + taken
+    if first + taken == list[k][2] then k, given = k + 1, 0 end
+    return rest and block:narrow(0, taken) or block, first
+  end
+end
+
+-- A request for each block of `numbered`. Rows in memory are copied before a function of the user may write to them.
+local function of_blocks(next_block, options)
+  return function()
+    local block, first_row = next_block()
+    if block == nil then return nil end
+    return {block = (options.copies and block:copy() or block):pack(), first_row = first_row,
+            number = options.number or 0, name = ''}
   end
 end
 
@@ -179,16 +194,15 @@ local function in_memory_requests(self, source, list, copies)
   end
   local counted = count.stream(entry, read)
   local j, first = 0, nil
-  local next_request = of_blocks(counted, copies)
-  return function()
-    local request = next_request()
-    if request == nil then return nil end
+  return of_blocks(function()
+    local block = counted()
+    if block == nil then return nil end
     -- Where the block lies in its source, so that random numbers do not depend on how the rows were cut.
     if i ~= j then j, first = i, list[i].start or 0 end
-    request.first_row = first
-    first = first + request.block.num_rows
-    return request
-  end
+    local at = first
+    first = first + block:num_rows()
+    return block, at
+  end, {copies = copies})
 end
 
 local function first_stage(self, plan, last, slices)
@@ -203,11 +217,14 @@ local function first_stage(self, plan, last, slices)
   return run_stage(self, {operators = operators, requests = requests, is_in_memory = true})
 end
 
-local function later_stage(self, plan, first, last, next_block)
+-- `of`: which of the rows that the operator before gives these are, {slices, part}.
+local function later_stage(self, plan, first, last, next_block, of)
   if first > last then return next_block end
   local operators = {}
   for i = first, last do operators[#operators + 1] = plan.operators[i] end
-  return run_stage(self, {operators = operators, requests = of_blocks(next_block), is_in_memory = true})
+  -- Rows of a part without slices have no numbers in the whole: each rank counts its own.
+  local requests = of_blocks(numbered(next_block, of.slices), {number = of.part and of.part.rank})
+  return run_stage(self, {operators = operators, requests = requests, is_in_memory = true})
 end
 
 -- A global operator's stream; `slices` chooses among its rows.
@@ -252,17 +269,18 @@ function Execution:run(plan, slices, part)
   local last, combined = plan:last_global(), last_combined(plan.operators)
   local place = next_global(plan.operators, combined + 1)
   local next_block
+  local function of(global) return global == last and {slices = slices, part = part} or {} end
   if combined > 0 then
-    next_block = combined_stage(self, plan, combined, combined == last and {slices = slices, part = part} or {})
-    next_block = later_stage(self, plan, combined + 1, place - 1, next_block)
+    next_block = combined_stage(self, plan, combined, of(combined))
+    next_block = later_stage(self, plan, combined + 1, place - 1, next_block, of(combined))
   else
-    next_block = first_stage(self, plan, place - 1, last == 0 and slices or nil)
+    next_block = first_stage(self, plan, place - 1, of(0).slices)
   end
   while place <= #plan.operators do
-    next_block = global_stage(self, plan, place, next_block, place == last and slices or nil)
+    next_block = global_stage(self, plan, place, next_block, of(place).slices)
     if part and place == last then next_block = Selection.strided(next_block, part.world_size, part.rank) end
     local following = next_global(plan.operators, place + 1)
-    next_block = later_stage(self, plan, place + 1, following - 1, next_block)
+    next_block = later_stage(self, plan, place + 1, following - 1, next_block, of(place))
     place = following
   end
   return next_block
