@@ -111,6 +111,11 @@ int annotate(lua_State* L) {
   return 0;
 }
 
+int report_health(lua_State* L) {
+  worker().report_health(bytes_at(L, 1), lua_toboolean(L, 2) != 0);
+  return 0;
+}
+
 int last_checkpoint(lua_State* L) {
   push_path(L, worker().reporter().last_checkpoint());
   return 1;
@@ -201,6 +206,7 @@ int open_worker(lua_State* L) {
       method<&stop_requested>("stop_requested"),
       method<&log>("log"),
       method<&annotate>("annotate"),
+      method<&report_health>("report_health"),
       method<&starting_checkpoint>("starting_checkpoint"),
       method<&busy>("busy"),
       method<&set_gpus>("set_gpus"),

@@ -12,6 +12,7 @@
 //   last_checkpoint() → path of the last committed one that this rank attached, or nil
 //   log(metrics, step?) → nothing, or the key of the first value that is not a number
 //   annotate(text, severity)
+//   report_health(text, is_conclusive)
 //   starting_checkpoint() → {path, name, metrics, index} or nil
 //   make_tempdir() → path
 //   reported_checkpoints(validated, timeout_s or nil) → list

@@ -105,6 +105,37 @@ void print_attempts(const Page& page, const Value& attempts) {
   }
 }
 
+// "storage 3 ms, link n1 12 ms; link n2: no answer within 2 s".
+std::string checks_text(const Value& checks) {
+  std::vector<std::string> fine;
+  std::vector<std::string> bad;
+  for (const Value& check : checks.as_list()) {
+    const std::string peer = check["peer"].string_or("");
+    const std::string name = cat(check["check"].as_string(), peer.empty() ? "" : " ", peer);
+    if (check["problem"].is_nil()) {
+      fine.push_back(cat(name, " ", std::llround(check["seconds"].as_float() * 1000), " ms"));
+    } else {
+      bad.push_back(cat(name, ": ", check["problem"].as_string()));
+    }
+  }
+  const std::string problems = join(bad, "; ");
+  return cat(join(fine, ", "), fine.empty() || bad.empty() ? "" : "; ", problems);
+}
+
+void print_nodes(const Page& page, const Value& nodes) {
+  if (nodes.as_list().empty()) return;
+  std::cout << "\nhosts\n";
+  for (const Value& node : nodes.as_list()) {
+    const std::string address = node["address"].as_string();
+    page.add(cat("  ", node["node"].as_int(), "  "),
+             cat(node["host"].as_string(), address.empty() ? "" : " ", address, "  ",
+                 checks_text(node["checks"])));
+    if (node["evicted_at"].is_nil()) continue;
+    page.add("     ",
+             cat("evicted ", human_time(node["evicted_at"]), ": ", node["reason"].as_string()));
+  }
+}
+
 void print_checkpoints(const Page& page, const Value& checkpoints) {
   if (checkpoints.as_list().empty()) return;
   std::cout << "\ncheckpoints\n";
@@ -154,6 +185,7 @@ void print_run(const Page& page, const Value& run, const Value& details) {
   page.add_field("path", run["path"].as_string());
   page.add_field("error", error_message(details["error"]));
   print_attempts(page, run["attempts"]);
+  print_nodes(page, run["nodes"]);
   print_checkpoints(page, run["checkpoints"]);
   print_annotations(page, run["annotations"]);
   for (const Value& event : details["events"].as_list()) {
@@ -175,14 +207,15 @@ void add_show(Parser& parser) {
       "Keys of --json: name, run_id, status, num_workers, started_at, ended_at, duration_s,\n"
       "waiting_s (for cores and GPUs), running_s (all attempts), script, metrics (of the last\n"
       "report), tags, config, scaling, attempts, checkpoints, best_checkpoints, annotations, "
-      "path,\n"
-      "environment.\n"
+      "nodes,\n"
+      "path, environment.\n"
       "attempts: attempt, status, error, started_at, ended_at, workers (rank, pid, host, device, "
       "gpu,\n"
       "exit_code, signal). gpu: what the device was last seen to do: utilization_percent,\n"
       "memory_used_bytes, memory_own_bytes, power_w, temperature_c, slowed; `rtrain metrics "
       "--series\n"
       "gpu/power_w` and so on has all of it. annotations: time, attempt, rank, severity, text.\n"
+      "nodes: node, host, address, checks (check, peer, seconds, problem), evicted_at, reason.\n"
       "environment: git_commit, git_dirty, hostname, command, of a QUEUED run launcher and job.\n"
       "checkpoints, best_checkpoints: as those of `rtrain checkpoints`");
   command.action([options] {

@@ -35,6 +35,11 @@ struct Event {
   unsigned gpu_instance, compute_instance;
 };
 
+// What NVML calls GPU_IS_LOST, RESET_REQUIRED and UNKNOWN; other answers may be of its version.
+constexpr std::pair<int, const char*> kDeviceFailures[] = {
+    {15, "the driver has lost it: it has fallen off the bus, or is gone in another way"},
+    {16, "it has to be reset"},
+    {999, "the driver gives an internal error for it"}};
 constexpr std::pair<uint64_t, const char*> kSlowdowns[] = {
     {0x04, "power limit"}, {0x08, "hardware"},        {0x10, "sync boost"},
     {0x20, "heat"},        {0x40, "heat (hardware)"}, {0x80, "power supply"}};
@@ -151,6 +156,17 @@ GpuState Nvml::state(const std::string& uuid) const {
     }
   }
   return out;
+}
+
+std::string Nvml::problem(const std::string& uuid) const {
+  void* handle = nullptr;
+  Memory memory{};
+  int code = call("nvmlDeviceGetHandleByUUID", uuid.c_str(), &handle);
+  if (code == kSuccess) code = call("nvmlDeviceGetMemoryInfo", handle, &memory);
+  for (const auto& [failure, text] : kDeviceFailures) {
+    if (code == failure) return text;
+  }
+  return "";
 }
 
 void Nvml::listen() {

@@ -57,6 +57,8 @@ class Nvml {
   std::vector<Gpu> gpus() const;
   // Of a device, or of a part of one ("MIG-…"), which has memory and processes of its own.
   GpuState state(const std::string& uuid) const;
+  // Why the device cannot be used any more, as the driver says when it is asked; empty: it can.
+  std::string problem(const std::string& uuid) const;
   // The device that a part belongs to: faults are a whole device's. Any other device is itself.
   std::string whole_device(const std::string& uuid) const;
   // The next fault of any device since this was made; nothing at the end of the wait. Throws

@@ -1,5 +1,8 @@
 #include "host/machine/xid.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -38,6 +41,9 @@ constexpr Meaning kMeanings[] = {
     {140, "memory error that could not be recovered from: reset the device"},
 };
 
+// Those after which the device is to be reset, or looked at.
+constexpr int64_t kHardware[] = {48, 61, 62, 64, 74, 79, 95, 119, 120, 140};
+
 }  // namespace
 
 std::string xid_text(int64_t xid) {
@@ -45,6 +51,11 @@ std::string xid_text(int64_t xid) {
     if (meaning.xid == xid) return cat("XID ", xid, ": ", meaning.text);
   }
   return cat("XID ", xid, " (https://docs.nvidia.com/deploy/xid-errors)");
+}
+
+bool is_hardware_xid(int64_t xid) {
+  const auto* end = std::end(kHardware);
+  return std::find(std::begin(kHardware), end, xid) != end;
 }
 
 }  // namespace rtrain

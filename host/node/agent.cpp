@@ -44,6 +44,7 @@ Agent::Agent(const JobSpec& spec, std::vector<WorkerGpu> gpus, int engine_fd)
     : spec_(spec),
       engine_fd_(engine_fd),
       host_(loop_, {}, gpus, [this](const message::FromNode& message) { send(to_value(message)); }),
+      health_(loop_, gpus, [this](const Value& message) { send(message); }),
       spool_(loop_),
       spool_wait_(loop_, [this] { send_spool(); }),
       join_timeout_s_(seconds_setting("RTRAIN_JOIN_TIMEOUT_S", kJoinTimeoutS)),
@@ -128,6 +129,7 @@ void Agent::on_frame(std::string_view payload) try {
   Value message = decode(payload);
   const std::string type = message["type"].as_string();
   if (kRoutes.has(type)) return kRoutes.deliver(*this, std::move(message));
+  if (NodeHealth::kRoutes.has(type)) return health_.receive(std::move(message));
   host_.receive(std::move(message));
 } catch (const Error& e) {
   fail(e);
@@ -198,6 +200,7 @@ void Agent::send(const Value& message) { client_.link().send(encode(message)); }
 // A new controller knows nothing of the workers that the one before has started; nor does one that
 // goes on without them.
 void Agent::on_peer_restarted() {
+  health_.stop();
   client_.link().drop_unacknowledged();
   host_.kill("the controller has gone on without it");
 }

@@ -21,6 +21,7 @@
 #include "host/node/job_spec.h"
 #include "host/node/join_server.h"
 #include "host/node/messages.h"
+#include "host/node/node_health.h"
 #include "host/node/node_host.h"
 #include "host/wire/rendezvous.h"
 #include "host/wire/secret_source.h"
@@ -83,6 +84,7 @@ class Agent : public LinkDelegate {
   int functions_fd_ = -1;
   int engine_fd_;
   NodeHost host_;
+  NodeHealth health_;
   std::optional<int> code_;
   std::optional<Error> failure_;
   std::optional<Rendezvous> rendezvous_;

@@ -6,6 +6,7 @@
 #include "host/base/text.h"
 #include "host/store/annotation_store.h"
 #include "host/store/file.h"
+#include "host/store/node_store.h"
 #include "host/store/retention.h"
 #include "host/store/row_values.h"
 #include "host/store/run_functions.h"
@@ -134,6 +135,7 @@ Value RunReader::run(const RunRef& run) {
   }
   out.set("best_checkpoints", std::move(best));
   out.set("annotations", read_annotations(database_, run.run_id));
+  out.set("nodes", read_nodes(database_, run.run_id));
   out.set("path", run.path);
   const Value environment = json_value(query.text(2));
   Map shown;

@@ -39,7 +39,7 @@ class RunReader {
 
   // As RunListing::rows.
   List runs(const RunFilter& filter);
-  // Those keys, config, scaling, attempts, checkpoints, best_checkpoints, annotations, path,
+  // Those keys, config, scaling, attempts, checkpoints, best_checkpoints, annotations, nodes, path,
   // environment.
   Value run(const RunRef& run);
   // {note, error, return_value, checkpoint_config, events}: what is for people and for

@@ -165,6 +165,18 @@ ALTER TABLE checkpoints ADD COLUMN problem TEXT;
   -- why it is missing, or why its validation failed
 ALTER TABLE checkpoints ADD COLUMN mirrored INTEGER NOT NULL DEFAULT 0;
   -- 1: storage_filesystem holds a copy, which goes when the checkpoint is dropped
+)sql",
+                                                                 R"sql(
+CREATE TABLE nodes(             -- the hosts of a run
+  run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+  node INTEGER NOT NULL,        -- 0: the controller's
+  host TEXT NOT NULL,
+  address TEXT NOT NULL,        -- at which the others reach it; empty: there are none
+  checks TEXT NOT NULL CHECK(json_valid(checks)),  -- check, peer, seconds, problem
+  evicted_at INTEGER,           -- from then on the run does without it
+  reason TEXT,
+  PRIMARY KEY(run_id, node)
+) WITHOUT ROWID;
 )sql"};
 
 int64_t user_version(Database& database) {
@@ -214,8 +226,10 @@ void migrate(Database& database) {
 
 std::string schema_text() {
   std::string text;
-  for (const char* migration : kMigrations) text += trim(migration);
-  return cat(text, "\n");
+  for (const char* migration : kMigrations) {
+    text += cat(text.empty() ? "" : "\n", trim(migration), "\n");
+  }
+  return text;
 }
 
 }  // namespace rtrain

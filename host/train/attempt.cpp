@@ -8,6 +8,7 @@
 #include "host/base/fault.h"
 #include "host/base/text.h"
 #include "host/loop/build_id.h"
+#include "host/machine/xid.h"
 #include "host/train/watch/absent_ranks.h"
 #include "host/train/watch/diag_folder.h"
 #include "host/train/watch/worker_death.h"
@@ -62,6 +63,7 @@ size_t Attempt::unwritten_bytes() const {
 }
 
 void Attempt::on_hang(int rank, const Error& error) {
+  tell_evidence(rank, "hang", error.message(), false);
   delegate_.feed(event::Failed{rank, error, monotonic_s()});
 }
 
@@ -108,6 +110,33 @@ void Attempt::on_spawn_failed(int rank, const Error& error, bool is_transient) {
 void Attempt::on_device_fault(const DeviceFault& fault) {
   faults_.add(fault);
   warn(to_text(fault));
+  tell_evidence(fault.rank, "xid", to_text(fault), is_hardware_xid(fault.xid));
+}
+
+void Attempt::tell_evidence(int rank, const std::string& kind, const std::string& text,
+                            bool is_conclusive) {
+  const NodeGroup::Member& member = nodes_.of(rank);
+  delegate_.on_evidence({.node = member.number,
+                         .host = member.host,
+                         .kind = kind,
+                         .text = text,
+                         .is_conclusive = is_conclusive,
+                         .rank = rank});
+}
+
+std::optional<int> Attempt::rank_on(int number) const {
+  for (const auto& member : nodes_.members()) {
+    if (member.number == number) return member.first_rank;
+  }
+  return std::nullopt;
+}
+
+std::vector<WorkerGpu> Attempt::gpus() const {
+  std::vector<WorkerGpu> out;
+  for (const SpawnedWorker& worker : workers_) {
+    out.insert(out.end(), worker.gpus.begin(), worker.gpus.end());
+  }
+  return out;
 }
 
 void Attempt::send_start(int rank) {
@@ -221,6 +250,9 @@ const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
     on<message::Logged>([](Attempt& a, int rank, const auto& m) { a.on_logged(rank, m); }),
     on<message::Annotation>(
         [](Attempt& a, int rank, auto m) { a.annotations_.add(a.number_, rank, std::move(m)); }),
+    on<message::Health>([](Attempt& a, int rank, const auto& m) {
+      a.tell_evidence(rank, "script", m.text, m.is_conclusive);
+    }),
     on<message::Checkpoints>(
         [](Attempt& a, int rank, const auto& m) { a.context_.checkpoints.ask(rank, m); }),
     on<message::Damaged>([](Attempt& a, int, const auto& m) { a.on_damaged(m); }),

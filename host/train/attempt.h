@@ -31,6 +31,7 @@
 #include "host/train/stop/graceful_shutdown.h"
 #include "host/train/stop/stop_signals.h"
 #include "host/train/watch/device_faults.h"
+#include "host/train/watch/evidence.h"
 #include "host/train/watch/profile_request.h"
 #include "host/train/watch/watchdog.h"
 
@@ -53,6 +54,8 @@ class AttemptDelegate {
   virtual void on_reports_complete(std::vector<Report> reports) = 0;
   // The writer got text that a rank has printed.
   virtual void on_output_logged() = 0;
+  // The evidence of a rank of the attempt.
+  virtual void on_evidence(Evidence evidence) = 0;
   // A train function that runs in the script's own process has not ended when it had to: whether
   // the run ends without it.
   virtual bool abandons_function() = 0;
@@ -94,6 +97,14 @@ class Attempt : public CollectiveServiceDelegate,
   }
   // As Node::hold_output.
   void hold_output(bool held);
+  // Saves the stacks of all ranks, with that text.
+  void diagnose(const std::string& text) {
+    watchdog_.save_stacks(text, [] {});
+  }
+  // The first rank on that host of the job, if it has one.
+  std::optional<int> rank_on(int number) const;
+  // The devices of the ranks, as far as they were started.
+  std::vector<WorkerGpu> gpus() const;
   void ask_stacks(StackRequest::Done done) { watchdog_.ask_stacks(std::move(done)); }
   // As ProfileRequest::start, of running ranks. Throws kUsage for one that is stopped, too.
   void ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done);
@@ -141,6 +152,8 @@ class Attempt : public CollectiveServiceDelegate,
   void on_failed(int rank, const message::Failed& failed);
 
   Error explain(int rank, const Error& error) const;
+  void tell_evidence(int rank, const std::string& kind, const std::string& text,
+                     bool is_conclusive);
   NodeOrder node_order() const;
   Node& node(int rank) const { return *nodes_.of(rank).node; }
   void drain();

@@ -6,6 +6,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/text.h"
+#include "host/machine/machine.h"
 
 namespace rtrain {
 namespace {
@@ -46,6 +47,7 @@ Controller::Controller(const ControllerContext& context)
                              FailureCounts::from_value(context.record.failures())),
                context.spec.start_timeout_s),
       resources_(make_resources()),
+      health_(run_, resources_, *this),
       writer_(context.loop, io_, [this] { on_written(); }),
       commits_(io_, writer_, events_, *this),
       checkpoints_(run_, *this),
@@ -305,7 +307,35 @@ void Controller::perform(const action::SpawnGroup& a) {
                                .signals = signals_};
   attempt_ = std::make_unique<Attempt>(context, *this, a.attempt, a.num_workers, start_);
   running_since_s_.reset();
+  health_.begin_attempt();
   attempt_->spawn();
+  check_own_host();
+}
+
+// While the workers start. In a job the hosts were checked before.
+void Controller::check_own_host() {
+  const bool is_job = context_.nodes != nullptr && context_.spec.uses_hosts();
+  if (is_job || own_health_ || !context_.spec.health.preflight) return;
+  own_health_ = std::make_unique<HostHealth>(run_, attempt_->gpus(), 0, *this);
+  own_health_->add(0, hostname(), "");
+  own_health_->check([] {});
+}
+
+void Controller::on_evidence(Evidence evidence, std::function<void()> decided) {
+  health_.add(std::move(evidence), std::move(decided));
+}
+
+void Controller::on_evidence(Evidence evidence) {
+  on_evidence(std::move(evidence), [] {});
+}
+
+void Controller::diagnose(const std::string& text) {
+  if (attempt_ && !machine_.ranks.empty()) attempt_->diagnose(text);
+}
+
+std::optional<int> Controller::rank_on(int node) const {
+  if (!attempt_ || machine_.ranks.empty()) return std::nullopt;
+  return attempt_->rank_on(node);
 }
 
 void Controller::perform(const action::SetDeadline& a) {

@@ -17,9 +17,11 @@
 #include "host/train/checkpoints/checkpoint_coordinator.h"
 #include "host/train/event_queue.h"
 #include "host/train/group/script_endpoints.h"
+#include "host/train/health_control.h"
 #include "host/train/operator_commands.h"
 #include "host/train/reports/record_writer.h"
 #include "host/train/reports/report_commits.h"
+#include "host/train/resources/host_health.h"
 #include "host/train/resources/job_hosts.h"
 #include "host/train/resources/resource_broker.h"
 #include "host/train/run_context.h"
@@ -46,6 +48,8 @@ struct ControllerContext {
 class Controller : public AttemptDelegate,
                    public CheckpointCoordinatorDelegate,
                    public JobHostsDelegate,
+                   public HealthControlDelegate,
+                   public HostHealthDelegate,
                    public OperatorCommandsDelegate,
                    public ReportCommitsDelegate,
                    public StopSignalsDelegate {
@@ -93,6 +97,12 @@ class Controller : public AttemptDelegate,
   void on_hosts_failed(const Error& error) override { feed(event::ResourcesRefused{error}); }
   void on_forwarded_signal(int number) override { signals_.on_forwarded(number); }
   void on_command(Value request, OperatorLinks::Reply reply) override;
+  void on_evidence(Evidence evidence, std::function<void()> decided) override;
+  void on_evidence(Evidence evidence) override;
+  void send_health(int /*node*/, Value /*message*/) override {}  // there is no other host
+  void diagnose(const std::string& text) override;
+  std::optional<int> rank_on(int node) const override;
+  void check_own_host();
 
   NodeFiles make_files();
   std::unique_ptr<Resources> make_resources();
@@ -140,6 +150,8 @@ class Controller : public AttemptDelegate,
   std::deque<Event> waiting_;
   bool feeding_ = false;
   std::unique_ptr<Resources> resources_;
+  HealthControl health_;
+  std::unique_ptr<HostHealth> own_health_;  // of a run on this host alone
   RecordWriter writer_;
   ReportCommits commits_;
   CheckpointCoordinator checkpoints_;

@@ -15,6 +15,7 @@
 
 #include "host/base/log_file.h"
 #include "host/store/annotation_store.h"
+#include "host/store/node_store.h"
 #include "host/store/run_store.h"
 #include "host/store/series_store.h"
 #include "host/train/checkpoints/checkpoint_manager.h"
@@ -62,6 +63,10 @@ class RunRecord {
   }
   void add_annotations(std::span<const AnnotationRow> rows) {
     rtrain::add_annotations(store_->claim(), rows);
+  }
+  void set_node(const NodeRow& row) { rtrain::set_node(store_->claim(), row); }
+  void set_evicted(int64_t node, const std::string& host, const std::string& reason) {
+    rtrain::set_evicted(store_->claim(), node, host, reason);
   }
   // As RunStore has them.
   int64_t add_late_reports(std::span<const ReportRow> reports) {

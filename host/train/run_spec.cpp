@@ -117,6 +117,14 @@ void read_failures(const Value& config, RunSpec& s) {
   s.node_timeout_s = seconds(config, "node_timeout_s", s.node_timeout_s);
 }
 
+void read_health(const Value& config, RunSpec& s) {
+  if (config.is_nil()) return;
+  s.health.preflight = config["preflight"].bool_or(true);
+  s.health.preflight_timeout_s = seconds(config, "preflight_timeout_s", 2);
+  s.health.monitor = config["monitor"].bool_or(true);
+  s.health.has_evaluators = config["has_evaluators"].bool_or(false);
+}
+
 }  // namespace
 
 ValidationSpec ValidationSpec::from_value(const Value& v) {
@@ -136,6 +144,7 @@ RunSpec RunSpec::from_value(const Value& v) {
   read_record(v, s);
   read_workers(v, s);
   read_failures(v["failure_config"], s);
+  read_health(v["health"], s);
   s.validation = ValidationSpec::from_value(v["validation"]);
   s.mirrors = v["mirrors"].bool_or(false);
   s.can_fetch = v["can_fetch"].bool_or(false);

@@ -27,6 +27,14 @@ struct ValidationSpec {
   static ValidationSpec from_value(const Value& value);
 };
 
+// What is done about hosts that may be bad.
+struct HealthSpec {
+  bool preflight = true;           // hosts are checked before they are used
+  double preflight_timeout_s = 2;  // of each check
+  bool monitor = true;             // they are looked after while they are
+  bool has_evaluators = false;     // the script decides
+};
+
 struct RunSpec {
   std::string name;
   std::string storage_path;  // absolute
@@ -62,6 +70,7 @@ struct RunSpec {
   bool wants_reports = false;  // the user's callbacks or predicate are to see every report
   double preemption_grace_s = 30;  // from the request to stop to the end of the workers
   HangLimits hang_limits;
+  HealthSpec health;
   SyncSettings collectives;
   double report_notice_s = 60;    // how long a checkpoint may wait for a rank before a line says so
   double resource_notice_s = 30;  // between lines about cores that are waited for

@@ -162,6 +162,14 @@ class Transition {
     stop_at_once();
   }
 
+  // A rank that has failed before, of the same cause, would be charged to another budget.
+  void on(const event::HostUnhealthy& e) {
+    if (m_.killed || m_.state == RunState::kShuttingDown) return;
+    m_.group_error = GroupError{.cause = e.error, .rank = e.rank, .kind = e.kind, .ranks = {}};
+    m_.transient = e.kind == FailureKind::kPreemption;  // another host may do what this one cannot
+    kill();
+  }
+
   void on(const event::StopSeen&) {
     if (m_.stop) m_.stop->seen = true;
   }

@@ -139,13 +139,22 @@ struct StopNow {
 struct StorageFailed {
   Error error;
 };
+// The host of the rank is not to be used any more, or the group is to begin again for another
+// reason than what its ranks do.
+struct HostUnhealthy {
+  int rank;
+  Error error;
+  FailureKind kind;
+};
 }  // namespace event
-using Event = std::variant<
-    event::Started, event::ResourcesGranted, event::ResourcesRefused, event::AttemptBegun,
-    event::SpawnFailed, event::PhaseReached, event::DeadlinePassed, event::Returned, event::Failed,
-    event::Dying, event::Gone, event::VerdictDue, event::CheckpointCommitted, event::ResourcesSeen,
-    event::AttemptEnded, event::RetryDue, event::RunEnded, event::StopRequested, event::StopSeen,
-    event::StopComplete, event::GracePassed, event::StopNow, event::StorageFailed>;
+using Event =
+    std::variant<event::Started, event::ResourcesGranted, event::ResourcesRefused,
+                 event::AttemptBegun, event::SpawnFailed, event::PhaseReached,
+                 event::DeadlinePassed, event::Returned, event::Failed, event::Dying, event::Gone,
+                 event::VerdictDue, event::CheckpointCommitted, event::ResourcesSeen,
+                 event::AttemptEnded, event::RetryDue, event::RunEnded, event::StopRequested,
+                 event::StopSeen, event::StopComplete, event::GracePassed, event::StopNow,
+                 event::StorageFailed, event::HostUnhealthy>;
 
 namespace action {
 // Answered with ResourcesGranted as soon as between min and max workers can be had, be it at once.

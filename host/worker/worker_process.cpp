@@ -248,6 +248,10 @@ void WorkerProcess::set_phase(std::string_view name) {
   send(message::Phase{.name = std::string(name)});
 }
 
+void WorkerProcess::report_health(std::string_view text, bool is_conclusive) {
+  tell(message::Health{.text = std::string(text), .is_conclusive = is_conclusive});
+}
+
 void WorkerProcess::annotate(std::string_view severity, std::string_view text) {
   message::Annotation note{
       .time_ms = now_ms(), .severity = std::string(severity), .text = std::string(text)};

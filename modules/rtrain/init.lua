@@ -14,6 +14,7 @@ local errors = require 'base.errors'
 ---@field TorchConfig TorchConfig
 ---@field DataConfig DataConfig
 ---@field LoggingConfig LoggingConfig
+---@field HealthConfig HealthConfig
 ---@field Result Result
 ---@field Checkpoint Checkpoint
 ---@field UserCallback UserCallback
@@ -38,6 +39,7 @@ local errors = require 'base.errors'
 ---@field state fun(parts: table): TrainState
 ---@field torch rtrain.torch
 ---@field collective rtrain.collective
+---@field health rtrain.health
 ---@field data rtrain.data
 ---@field psutil rtrain.psutil
 ---@field time rtrain.time
@@ -62,6 +64,7 @@ local train = require 'base.namespace'('train', {
     TorchConfig = 'rtrain.config.torch',
     DataConfig = 'rtrain.config.data',
     LoggingConfig = 'rtrain.config.logging',
+    HealthConfig = 'rtrain.config.health',
     Result = 'rtrain.result',
     UserCallback = 'rtrain.user_callback',
     Checkpoint = 'rtrain.checkpoint',
@@ -74,6 +77,7 @@ local train = require 'base.namespace'('train', {
     loop = 'rtrain.loop',
     torch = 'rtrain.torch',
     collective = 'rtrain.collective',
+    health = 'rtrain.health',
     data = 'rtrain.data',
     psutil = 'rtrain.psutil',
     time = 'rtrain.time',

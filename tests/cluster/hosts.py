@@ -57,6 +57,20 @@ class Host:
         """'down': nobody reaches it, nor it anybody."""
         self.ip("link", "set", "eth0", state)
 
+    def drop(self, percent, *others):
+        """The host's network loses that many packets of a hundred, those from and to these hosts, or all; a later call replaces
+        it."""
+        chance = "drop" if percent == 100 else f"numgen random mod 100 < {percent} drop"
+        rules = {"input": "saddr", "output": "daddr"}
+        lines = ["add table inet loss", "delete table inet loss", "table inet loss {"]
+        for hook, address in rules.items():
+            lines += [f"chain {hook} {{", f"type filter hook {hook} priority 0"]
+            lines += [f"ip {address} {other.address} {chance}" for other in others] or [f'{hook[0]}ifname "eth0" {chance}']
+            lines.append("}")
+        lines.append("}")
+        subprocess.run(["nsenter", f"--net=/proc/{self.holder.pid}/ns/net", "nft", "-f", "-"], input="\n".join(lines) + "\n",
+                       check=True, capture_output=True, text=True)
+
     def end(self):
         self.holder.kill()
         self.holder.wait()

@@ -1,5 +1,7 @@
 // A libnvidia-ml.so.1 that tells of FAKE_CUDA_DEVICES devices, of which the first is busy, and of
 // the error FAKE_NVML_XID of the last one, once.
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -35,6 +37,7 @@ struct Event {
 constexpr int kNotSupported = 3;
 constexpr int kNotFound = 6;
 constexpr int kTimeout = 10;
+constexpr int kLost = 15;
 
 // A handle is the address of one of these; each device has a part, for multi-instance GPUs.
 constexpr long kDevices = 64;
@@ -44,6 +47,11 @@ char parts[kDevices];
 bool is_part(const void* device) { return device >= parts && device < parts + kDevices; }
 long number_of(const void* device) {
   return static_cast<const char*>(device) - (is_part(device) ? parts : devices);
+}
+
+bool exists(const char* variable) {
+  const char* path = std::getenv(variable);
+  return path != nullptr && access(path, F_OK) == 0;
 }
 
 int copy(char* to, unsigned size, const char* text) {
@@ -106,7 +114,11 @@ int nvmlDeviceGetName(void*, char* text, unsigned size) {
   return copy(text, size, fake_nvidia::device_name());
 }
 
+// FAKE_NVML_HANG, FAKE_NVML_LOST: while there is a file of that name the devices do not answer, or
+// are lost.
 int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
+  while (exists("FAKE_NVML_HANG")) sleep(1);
+  if (exists("FAKE_NVML_LOST")) return kLost;
   if (is_part(device)) {
     *memory = {10ULL << 30, 7ULL << 30, 3ULL << 30};
     return 0;

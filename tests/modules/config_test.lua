@@ -35,6 +35,9 @@ function TestDefaults.test_run_config_makes_its_parts()
   lu.assertEquals(config.failure_config.max_failures, 3)
   lu.assertEquals(config.checkpoint_config.checkpoint_score_order, 'max')
   lu.assertEquals(config.resume, 'never')
+  lu.assertTrue(config.health_config.preflight and config.health_config.monitor)
+  lu.assertEquals(config.health_config.preflight_timeout_s, 2)
+  lu.assertNil(config.health_config.evaluators)
 end
 
 function TestDefaults.test_the_record_keeps_the_order_of_fields()
@@ -116,6 +119,14 @@ function TestRefusals.test_wrong_values()
     function() return train.RunConfig {failure_config = train.CheckpointConfig {}} end,
     function() return train.RunConfig {name = 'x', resume = 'always'} end,
     function() return train.RunConfig {stop = 5} end,
+    function() return train.RunConfig {health_config = train.CheckpointConfig {}} end,
+    function() return train.RunConfig {health_config = {preflight = 'yes'}} end,
+    function() return train.HealthConfig {preflight_timeout_s = 0} end,
+    function() return train.HealthConfig {monitor = 1} end,
+    function() return train.HealthConfig {evaluators = print} end,
+    function() return train.HealthConfig {evaluators = {'EVICT'}} end,
+    function() return train.HealthConfig {evaluators = {mine = print}} end,
+    function() return train.HealthConfig {evaluator = {}} end,
     function() return train.RunConfig {worker_env = {['A=B'] = 'c'}} end,
     function() return train.RunConfig {worker_env = {A = true}} end,
     function() return train.RunConfig {worker_runtime_env = {A = 'b'}} end,

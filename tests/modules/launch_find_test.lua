@@ -215,6 +215,7 @@ function TestEngines.test_a_job_of_slurm_knows_its_commands()
   lu.assertEquals(found.time_left_command, 'squeue -h -j 7 -O TimeLeft')
   lu.assertEquals(found.requeue_command,
     'if [ "$(squeue -h -j 7 -o %T)" = RUNNING ]; then scontrol requeue 7; fi')
+  lu.assertEquals(found.evict_command, 'scontrol update "NodeName=$host" "Reason=$reason"')
   lu.assertStrContains(find(with(SLURM, {SLURM_JOB_ID = "7; rm -rf ."})).time_left_command, "-j '7; rm -rf .' -O")
   lu.assertNil(find(TORCHRUN).time_left_command)
 end

@@ -17,13 +17,23 @@ class NvmlTest : public ::testing::Test {
  protected:
   NvmlTest() : library_(dlopen(RTRAIN_FAKE_NVML, RTLD_NOW)) { setenv("FAKE_CUDA_DEVICES", "2", 1); }
   ~NvmlTest() override {
-    for (const char* name : {"FAKE_CUDA_DEVICES", "FAKE_NVML_XID", "FAKE_NVML_ERROR"})
+    for (const char* name :
+         {"FAKE_CUDA_DEVICES", "FAKE_NVML_XID", "FAKE_NVML_ERROR", "FAKE_NVML_LOST"})
       unsetenv(name);
     dlclose(library_);
   }
 
   void* library_;
 };
+
+TEST_F(NvmlTest, TellsOfADeviceThatIsLost) {
+  const Nvml nvml;
+  const std::string uuid = nvml.gpus().front().uuid;
+  EXPECT_EQ(nvml.problem(uuid), "");
+  EXPECT_EQ(nvml.problem("GPU-unknown"), "") << "another container's";
+  setenv("FAKE_NVML_LOST", "/", 1);
+  EXPECT_NE(nvml.problem(uuid).find("the driver has lost it"), std::string::npos);
+}
 
 TEST_F(NvmlTest, TellsWhatTheDevicesAre) {
   const GpuSearch search = find_gpus();
@@ -85,6 +95,8 @@ TEST_F(NvmlTest, ADriverThatDoesNotAnswerTellsOfNothing) {
 
 TEST(Xid, NumbersHaveMeanings) {
   EXPECT_NE(xid_text(79).find("XID 79: the device has fallen off the bus"), std::string::npos);
+  EXPECT_TRUE(is_hardware_xid(79));
+  EXPECT_FALSE(is_hardware_xid(31)) << "an error of a program";
   for (const int64_t xid : {48, 63, 74, 79, 94, 95, 119})
     EXPECT_EQ(xid_text(xid).find("https://"), std::string::npos) << xid;
   EXPECT_EQ(xid_text(7), "XID 7 (https://docs.nvidia.com/deploy/xid-errors)");

@@ -283,6 +283,30 @@ TEST(StateMachine, AGroupThatOneHostCannotSpawnWaitsForTheRanksOfTheOthers) {
   EXPECT_EQ(d.find<action::EndAttempt>()->error->cause.message(), "no memory");
 }
 
+TEST(StateMachine, AHostThatIsEvictedEndsTheAttemptAndCostsNoRetryOfTheScript) {
+  const Error error(Code::kWorkerLost, "evicted: host n1: its link");
+  Driver d(2);
+  d.run().feed(event::HostUnhealthy{1, error, FailureKind::kPreemption});
+  EXPECT_TRUE(d.find<action::KillGroup>());
+  d.all_gone();
+  ASSERT_TRUE(d.find<action::EndAttempt>());
+  EXPECT_EQ(d.find<action::EndAttempt>()->error->cause.message(), "evicted: host n1: its link");
+  EXPECT_EQ(d.find<action::EndAttempt>()->error->rank, 1);
+  d.feed(event::AttemptEnded{false});
+  EXPECT_TRUE(d.find<action::SetRetryTimer>()) << "max_failures is 0";
+  d.retry(2);
+  EXPECT_EQ(d.state(), RunState::kRunning);
+}
+
+TEST(StateMachine, AHostThatIsEvictedAfterTheEndOfItsAttemptChangesNothing) {
+  const event::HostUnhealthy late{1, Error(Code::kWorkerLost, "late"), FailureKind::kPreemption};
+  Driver d(2);
+  d.run().die(0).feed(late).all_gone();
+  EXPECT_EQ(d.find<action::EndAttempt>()->error->cause.message(), "rank died");
+  d.feed(late);
+  EXPECT_FALSE(d.has_acted());
+}
+
 // behaviour: start, scheduling, running
 TEST(StateMachine, StartGoesThroughSchedulingToRunningAndNoRoomKeepsInitializing) {
   Driver d(2);

@@ -171,6 +171,16 @@ struct Annotation {
       required("text", &Annotation::text), optional("id", &Annotation::id)};
 };
 
+// train.health.report().
+struct Health {
+  static constexpr std::string_view kType = "health";
+  std::string text;
+  bool is_conclusive = false;
+
+  static constexpr std::tuple kFields{required("text", &Health::text),
+                                      optional("is_conclusive", &Health::is_conclusive)};
+};
+
 // get_all_reported_checkpoints(); answered by Parts and a reply.
 struct Checkpoints {
   static constexpr std::string_view kType = "checkpoints";
@@ -289,9 +299,9 @@ struct Failed {
 
 using ToController =
     std::variant<Hello, Phase, Gpus, Signal, Report, Files, Uploaded, Series, SeriesDropped, Logged,
-                 Annotation, Checkpoints, Damaged, Sync, StoreSet, StoreGet, StoreAdd, StoreCheck,
-                 StoreWait, StoreDelete, StoreNumKeys, StoreCompareSet, Cancel, Stack, Profile,
-                 StopCalls, StopSeen, Returned, Failed>;
+                 Annotation, Health, Checkpoints, Damaged, Sync, StoreSet, StoreGet, StoreAdd,
+                 StoreCheck, StoreWait, StoreDelete, StoreNumKeys, StoreCompareSet, Cancel, Stack,
+                 Profile, StopCalls, StopSeen, Returned, Failed>;
 
 }  // namespace message
 }  // namespace rtrain

@@ -17,6 +17,7 @@ class NodeGroup {
     std::unique_ptr<Node> node;
     std::string host;
     std::string address = {};  // at which the other hosts reach it; empty: there are no others
+    int number = 0;            // of the host in the job
     int node_rank = 0;
     int first_rank = 0;
     int num_workers = 1;

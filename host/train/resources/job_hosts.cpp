@@ -52,6 +52,7 @@ JobHosts::JobHosts(JobNodes& nodes, const RunContext& run, std::vector<WorkerGpu
       marker_(cat(run.run_path, "/.hosts-", random_hex(8))),
       marker_text_(random_hex(32)),
       late_reports_(nodes, run, delegate),
+      health_(run, gpus, nodes.port(), *this),
       deadline_(run.loop, [this] { on_deadline(); }),
       check_(run.loop, [this] { has_marker_ ? check_folders() : write_marker(); }) {
   nodes_.set_node_timeout(run.spec.node_timeout_s);
@@ -70,6 +71,7 @@ void JobHosts::publish_contact() {
 }
 
 JobHosts::~JobHosts() {
+  health_.stop();
   nodes_.detach();
   ::unlink(marker_.c_str());
 }
@@ -81,9 +83,6 @@ void JobHosts::request(std::function<void(int)> on_granted) {
   late_reports_.read_own();
   deadline_.start(to_ms(wait_s_));
   write_marker();
-  // Who has begun knows which hosts there are: the others may never come back.
-  const bool is_elastic = run_.spec.min_workers < run_.spec.max_workers;
-  if (has_begun_ && is_elastic && workers_now() >= run_.spec.min_workers) return grant();
   grant_if_ready();
 }
 
@@ -104,14 +103,22 @@ void JobHosts::end_run() { late_reports_.forget(std::numeric_limits<int>::max())
 // A run of fixed size needs all of its hosts; an elastic one goes on with those that are there.
 void JobHosts::look(std::function<void(int)> on_seen) { on_seen(workers_now()); }
 
-int JobHosts::workers_now() const { return placement_.most(rooms(), run_.spec.max_workers); }
+int JobHosts::workers_now() const {
+  const std::vector<HostRoom> all = rooms();
+  return all.empty() ? 0 : placement_.most(all, run_.spec.max_workers);
+}
 
 std::vector<int> JobHosts::ready_nodes() const {
-  std::vector<int> out{0};
+  std::vector<int> out;
+  if (is_usable(0)) out.push_back(0);
   for (const auto& [node, host] : hosts_) {
-    if (host.is_ready) out.push_back(node);
+    if (host.is_ready && is_usable(node)) out.push_back(node);
   }
   return out;
+}
+
+bool JobHosts::is_usable(int node) const {
+  return !evicted_.contains(node) && (!run_.spec.health.preflight || health_.is_checked(node));
 }
 
 std::vector<HostRoom> JobHosts::rooms() const {
@@ -155,6 +162,7 @@ NodeGroup JobHosts::nodes(const NodeOrder& order, NodeDelegate& delegate) {
     NodeGroup::Member member{.node = nullptr,
                              .host = node == 0 ? hostname() : hosts_[node].info.host,
                              .address = part.address,
+                             .number = node,
                              .node_rank = static_cast<int>(out.members().size()),
                              .first_rank = part.first_rank,
                              .num_workers = part.num_workers};
@@ -187,6 +195,7 @@ const Routes<message::FromAgent, JobHosts, int> JobHosts::kRoutes{
 
 void JobHosts::on_node(const message::AgentInfo& info) {
   hosts_[info.node] = {.info = info};
+  health_.drop(info.node);
   const std::string what = run_.spec.join ? cat("with ", info.tasks) : cat("node ", info.node);
   delegate_.notice(cat("host ", info.host, " has joined: ", what, " of ", nodes_.spec().num_tasks));
   nodes_.send(info.node, to_value(message::NodeTimeout{.seconds = run_.spec.node_timeout_s}));
@@ -209,6 +218,7 @@ void JobHosts::tell_end(const message::Ended& ended) {
 void JobHosts::on_node_message(int node, Value message) try {
   const std::string type = message["type"].as_string();
   if (kRoutes.has(type)) return kRoutes.deliver(*this, node, std::move(message));
+  if (HostHealth::knows(type)) return health_.receive(node, std::move(message));
   if (const auto remote = remote_.find(node); remote != remote_.end()) {
     remote->second->receive(std::move(message));
   }
@@ -219,6 +229,7 @@ void JobHosts::on_node_message(int node, Value message) try {
 void JobHosts::on_node_lost(int node, const std::string& reason) {
   const std::string host = name_of(node);
   hosts_.erase(node);
+  health_.drop(node);
   late_reports_.drop(node);
   delegate_.notice(reason);
   if (run_.spec.join) lost_ranks_ = Error(Code::kWorkerLost, reason);
@@ -297,7 +308,56 @@ void JobHosts::on_folder_seen(int node, const message::FolderSeen& seen) {
   if (host == hosts_.end() || seen.path != marker_) return;
   host->second.problem = seen.problem;
   host->second.is_ready = seen.problem.empty();
+  if (!on_granted_) check_health();  // the run goes on, and could have it
   grant_if_ready();
+}
+
+// Whether a host that is there has still to be checked, or a decision about one is due; the grant
+// follows then.
+bool JobHosts::check_health() {
+  if (!run_.spec.health.preflight) return false;
+  if (health_.is_checking() || undecided_ > 0) return true;
+  bool has_new = false;
+  const auto add = [&](int node, const std::string& host, const std::string& address) {
+    if (evicted_.contains(node) || health_.is_checked(node)) return;
+    health_.add(node, host, address);
+    has_new = true;
+  };
+  add(0, hostname(), nodes_.address());
+  for (const auto& [node, host] : hosts_) {
+    if (host.is_ready) add(node, host.info.host, host.info.address);
+  }
+  if (!has_new) return false;
+  health_.check([this] { grant_if_ready(); });
+  return true;
+}
+
+void JobHosts::on_evidence(Evidence evidence) {
+  ++undecided_;
+  delegate_.on_evidence(std::move(evidence), [this] {
+    --undecided_;
+    grant_if_ready();
+  });
+}
+
+// The processes of a launcher that has started each rank are all needed.
+std::string JobHosts::evict(int node, const std::string& reason) {
+  if (evicted_.contains(node)) return "";
+  evicted_[node] = cat("host ", name_of(node), " (", reason, ")");
+  health_.dismiss(node);
+  if (!run_.spec.join) return "";
+  lost_ranks_ = Error(Code::kWorkerLost,
+                      cat("the run cannot go on without ", evicted_[node],
+                          ": its launcher has started each rank, and has to leave that host out"));
+  if (on_granted_) fail(*lost_ranks_);
+  return "";
+}
+
+// For messages: "; evicted: host n1 (…)".
+std::string JobHosts::evicted_hosts() const {
+  std::vector<std::string> parts;
+  for (const auto& [node, text] : evicted_) parts.push_back(text);
+  return parts.empty() ? "" : cat("; evicted: ", join(parts, ", "));
 }
 
 void JobHosts::grant_if_ready() {
@@ -306,7 +366,13 @@ void JobHosts::grant_if_ready() {
     cancel();
     return delegate_.on_hosts_failed(Error(Code::kEnvironment, text));
   }
-  if (missing().empty()) grant();
+  if ((goes_on() || missing().empty()) && !check_health()) grant();
+}
+
+// Who has begun knows which hosts there are: the others may never come back.
+bool JobHosts::goes_on() const {
+  const bool is_elastic = run_.spec.min_workers < run_.spec.max_workers;
+  return has_begun_ && is_elastic && workers_now() >= run_.spec.min_workers;
 }
 
 // A host without one says so itself, when a worker needs it.
@@ -325,6 +391,10 @@ std::string JobHosts::misfits() const {
 void JobHosts::grant() {
   const auto on_granted = std::move(on_granted_);
   cancel();
+  if (ready_nodes().empty()) {
+    return delegate_.on_hosts_failed(
+        Error(Code::kEnvironment, cat("no host is left for the workers", evicted_hosts())));
+  }
   if (const auto error = placement_.impossible(run_.spec.min_workers, rooms())) {
     return delegate_.on_hosts_failed(Error(error->code(), error->message() + devices_text()));
   }
@@ -348,7 +418,8 @@ void JobHosts::tell_ranks() {
 std::string JobHosts::missing() const {
   std::vector<std::string> parts;
   for (const auto& [node, host] : hosts_) {
-    if (!host.is_ready) parts.push_back(cat("host ", host.info.host, " ", why_not_ready(host)));
+    if (host.is_ready || evicted_.contains(node)) continue;
+    parts.push_back(cat("host ", host.info.host, " ", why_not_ready(host)));
   }
   if (std::string absent = run_.spec.join ? missing_ranks() : missing_hosts(); !absent.empty()) {
     parts.push_back(std::move(absent));
@@ -369,7 +440,7 @@ std::string JobHosts::missing_hosts() const {
   std::vector<std::string> parts;
   const std::vector<std::string>& names = nodes_.spec().hosts;
   for (int node = 1; node < nodes_.spec().num_tasks; ++node) {
-    if (hosts_.contains(node)) continue;
+    if (hosts_.contains(node) || evicted_.contains(node)) continue;
     const auto place = static_cast<size_t>(node);
     parts.push_back(cat("node ", node, place < names.size() ? cat(" (", names[place], ")") : "",
                         " has not come"));
@@ -411,6 +482,8 @@ std::string JobHosts::devices_text() const {
 void JobHosts::on_deadline() {
   if (!on_granted_) return;
   const std::string text = missing();
+  if (text.empty()) return;  // they are being checked
+  if (check_health()) return deadline_.start(kCheckAgain);
   if (run_.spec.min_workers < run_.spec.max_workers && workers_now() >= run_.spec.min_workers) {
     delegate_.notice(cat("the run begins without hosts: ", text));
     return grant();

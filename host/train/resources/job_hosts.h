@@ -1,6 +1,6 @@
 // host/train/resources/job_hosts.h: the hosts of a job as one run uses them: waits until all are
-// there, brings them what workers inherit, makes sure that they see the run's folder, and is the
-// way to the nodes of an attempt.
+// there, brings them what workers inherit, makes sure that they see the run's folder and are
+// healthy, and is the way to the nodes of an attempt.
 //
 // Belongs to the control thread.
 #pragma once
@@ -15,6 +15,7 @@
 #include "host/node/allotted_places.h"
 #include "host/node/job_nodes.h"
 #include "host/node/remote_node.h"
+#include "host/train/resources/host_health.h"
 #include "host/train/resources/late_reports.h"
 #include "host/train/resources/placement.h"
 #include "host/train/resources/resources.h"
@@ -28,9 +29,11 @@ class JobHostsDelegate : public LateReportsDelegate {
   virtual void on_hosts_failed(const Error& error) = 0;
   virtual void on_forwarded_signal(int number) = 0;
   virtual void on_command(Value request, OperatorLinks::Reply reply) = 0;
+  // What speaks against a host; `decided` is called when what is to be done has been done.
+  virtual void on_evidence(Evidence evidence, std::function<void()> decided) = 0;
 };
 
-class JobHosts : public Resources, public JobNodesDelegate {
+class JobHosts : public Resources, public JobNodesDelegate, public HostHealthDelegate {
  public:
   // `gpus`: those of this host that the job has.
   JobHosts(JobNodes& nodes, const RunContext& run, std::vector<WorkerGpu> gpus,
@@ -43,6 +46,7 @@ class JobHosts : public Resources, public JobNodesDelegate {
   void look(std::function<void(int workers)> on_seen) override;
   void end_run() override;
   NodeGroup nodes(const NodeOrder& order, NodeDelegate& delegate) override;
+  std::string evict(int node, const std::string& reason) override;
   void tell_end(const message::Ended& ended) override;
 
   // Who receives what an agent says of its host.
@@ -60,6 +64,8 @@ class JobHosts : public Resources, public JobNodesDelegate {
   void on_node_lost(int node, const std::string& reason) override;
   void on_node_refused(const std::string& text) override;
   void on_command(Value request, OperatorLinks::Reply reply) override;
+  void send_health(int node, Value message) override { nodes_.send(node, message); }
+  void on_evidence(Evidence evidence) override;
 
   void publish_contact();
   void send_functions(int node);
@@ -67,7 +73,11 @@ class JobHosts : public Resources, public JobNodesDelegate {
   void check_folders();
   void on_folder_seen(int node, const message::FolderSeen& seen);
   std::string name_of(int node) const;
+  bool is_usable(int node) const;
+  bool check_health();
+  std::string evicted_hosts() const;
   void grant_if_ready();
+  bool goes_on() const;
   // Hosts that compute with another LibTorch; empty when there are none.
   std::string misfits() const;
   void grant();
@@ -98,9 +108,12 @@ class JobHosts : public Resources, public JobNodesDelegate {
   std::string marker_;  // a file in the run's folder, and what it holds
   std::string marker_text_;
   bool has_marker_ = false;
-  std::string marker_problem_;  // why it could not be written, last time
-  std::map<int, Host> hosts_;   // the other ones, by node
+  std::string marker_problem_;          // why it could not be written, last time
+  std::map<int, Host> hosts_;           // the other ones, by node
+  std::map<int, std::string> evicted_;  // the host and why, by node
   LateReports late_reports_;
+  HostHealth health_;
+  int undecided_ = 0;                  // evidence that nobody has decided on
   std::map<int, RemoteNode*> remote_;  // of the attempt, by node; owned by it
   std::optional<Error> lost_ranks_;    // processes of the launcher that have gone do not come back
   std::function<void(int)> on_granted_;

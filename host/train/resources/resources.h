@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "host/loop/messages/join.h"
 #include "host/train/group/node_group.h"
@@ -26,6 +27,10 @@ class Resources {
   virtual void end_run() {}
   // The nodes of an attempt with order.num_workers workers.
   virtual NodeGroup nodes(const NodeOrder& order, NodeDelegate& delegate) = 0;
+  // Does without that host from here on. What keeps it from that, or empty.
+  virtual std::string evict(int /*node*/, const std::string& /*reason*/) {
+    return "the run has no other host";
+  }
   // The processes of ranks on other hosts hear of the end of the run.
   virtual void tell_end(const message::Ended&) {}
 };

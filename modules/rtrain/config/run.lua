@@ -3,6 +3,7 @@
 local Callbacks = require 'rtrain.run.callbacks'
 local CheckpointConfig = require 'rtrain.config.checkpoint'
 local FailureConfig = require 'rtrain.config.failure'
+local HealthConfig = require 'rtrain.config.health'
 local LoggingConfig = require 'rtrain.config.logging'
 local schema = require 'rtrain.config.schema'
 local storage = require 'rtrain.run.storage'
@@ -42,6 +43,7 @@ end
 ---  (SLURM_RESTART_COUNT above 0) 'auto' holds unless another value is given
 ---@field checkpoint_config CheckpointConfig
 ---@field failure_config FailureConfig
+---@field health_config HealthConfig how the hosts are checked, and what is done about a bad one
 ---@field callbacks? UserCallback[] called in the script's process while the run goes on
 ---@field stop? table|fun(metrics: table): boolean the run ends as FINISHED when rank 0's metrics of a report satisfy the
 ---  function, or when one of the metrics is at least its threshold: `stop = {epoch = 10, accuracy = 0.99}`
@@ -57,6 +59,7 @@ local RunConfig = schema.define('RunConfig', {
   {'resume', default = 'never', check = schema.one_of('never', 'auto', 'must')},
   {'checkpoint_config'},
   {'failure_config'},
+  {'health_config'},
   {'stop', check = StopCondition.problem, in_record = false},
   {'worker_env', check = worker_env.problem, in_record = false},
   {'worker_runtime_env', check = worker_env.runtime_problem, in_record = false},
@@ -73,6 +76,7 @@ local RunConfig = schema.define('RunConfig', {
 function RunConfig:_validate()
   self.checkpoint_config = schema.coerce(self.checkpoint_config, CheckpointConfig, 'RunConfig.checkpoint_config')
   self.failure_config = schema.coerce(self.failure_config, FailureConfig, 'RunConfig.failure_config')
+  self.health_config = schema.coerce(self.health_config, HealthConfig, 'RunConfig.health_config')
   self.logging_config = schema.coerce(self.logging_config, LoggingConfig, 'RunConfig.logging_config')
 end
 

@@ -29,6 +29,7 @@ local MOST_PROCESSES = 100000  -- more is a mistake, not a cluster
 ---@field is_batch boolean a scheduler runs the job: the run is named after it, and a restart goes on with it
 ---@field time_left_command? string for a shell: prints how long the job may still run, as Slurm writes a time
 ---@field requeue_command? string for a shell: starts the job again, when the run has ended with status 75 (preempted)
+---@field evict_command? string for a shell: tells the launcher of the host "$host" that a run does without, and "$reason"
 ---@field master? {addr: string, port?: integer} where the launcher says that node 0 is
 ---@field port integer where node 0 listens
 ---@field cores? integer cores that the launcher allotted on this host: they are not leased again

@@ -42,6 +42,7 @@ local function state_commands(facts)
   facts:set('time_left_command', ('squeue -h -j %s -O TimeLeft'):format(job), origin)
   facts:set('requeue_command', ('if [ "$(squeue -h -j %s -o %%T)" = RUNNING ]; then scontrol requeue %s; fi'):format(job, job),
     origin)
+  facts:set('evict_command', 'scontrol update "NodeName=$host" "Reason=$reason"', origin)
 end
 
 ---States the job's name and restarts, and the commands that ask for its time and start it again. A shell for a person is not a

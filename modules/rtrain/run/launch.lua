@@ -8,6 +8,8 @@ local datasets = require 'rtrain.run.datasets'
 local Display = require 'rtrain.display'
 local errors = require 'base.errors'
 local Eta = require 'rtrain.display.eta'
+local evaluators = require 'rtrain.run.evaluators'
+local Evictions = require 'rtrain.run.evictions'
 local system = require 'base._system'
 local find_allocation = require('rtrain.launch').find
 local Git = require 'rtrain.run.git'
@@ -119,6 +121,8 @@ local function job_of(trainer, flags)
     launcher_warnings = allocation.warnings,
     is_batch = allocation.is_batch,
     time_left_command = allocation.time_left_command,
+    evict_command = allocation.evict_command,
+    hosts = allocation.hosts,
     gpus = place and scaling.use_gpu and places.gpus(place.local_rank) or nil,
     fit = local_fits,
     torch_config = trainer.torch_config,
@@ -137,6 +141,12 @@ local function dump_functions(job)
     validation_config = job.validation_config,
     datasets = job.worker_datasets,
   }
+end
+
+local function health_of(config)
+  local spec = config:to_table()
+  spec.has_evaluators = config.evaluators ~= nil and #config.evaluators > 0
+  return spec
 end
 
 local function make_spec(job, flags)
@@ -180,6 +190,7 @@ local function make_spec(job, flags)
     mirrors = run_config.storage_filesystem ~= nil,
     can_fetch = run_config.storage_filesystem ~= nil and run_config.storage_filesystem.get ~= nil,
     failure_config = run_config.failure_config:to_table(),
+    health = health_of(run_config.health_config),
     worker_env = worker_env.of(run_config),
     backend = job.backend,
     timeout_s = job.torch_config.timeout_s,
@@ -267,7 +278,13 @@ function launch.fit(trainer)
     serve = function(fd, pump) require('rtrain.run.local_worker').serve(fd, job, pump) end,
     stop = job.run_config.stop and StopCondition(job.run_config.stop),
     time_limit = time_limit,
+    evictions = Evictions {
+      command = job.evict_command,
+      hosts = job.hosts,
+      notice = function(text) display:notice(text) end,
+    },
   })
+  evaluators.answer(watch.calls, job.run_config.health_config.evaluators)
   storage.answer(watch.calls, job.run_config.storage_filesystem)
   local ok, result = xpcall(carry_out, errors.wrap, run, job, watch, callbacks)
   run:close()

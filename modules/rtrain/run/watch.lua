@@ -10,12 +10,12 @@ local TICK_S = 0.2
 local Watch = class('Watch')
 
 ---@param run table of rtrain._controller
----@param parts {display: Display, callbacks: table, stop: table?, time_limit: TimeLimit?, serve: function}
+---@param parts {display: Display, callbacks: table, stop: table?, time_limit: TimeLimit?, evictions: table?, serve: function}
 ---  `stop` is a rtrain.run.stop_condition, `serve(fd, pump)` runs the train function in local mode
 function Watch:init(run, parts)
   self._serve_attempt = parts.serve
   self._run, self._display, self._callbacks, self._stop = run, parts.display, parts.callbacks, parts.stop
-  self._time_limit = parts.time_limit
+  self._time_limit, self._evictions = parts.time_limit, parts.evictions
   self.attempt = 0
   ---What the controller may ask by name.
   self.calls = ScriptCalls()
@@ -58,6 +58,7 @@ function Watch:take(event)
   self._display:show(event)
   self._callbacks:add(event)
   if event.type == 'report' and self._stop then self:_check_stop(event.metrics) end
+  if event.type == 'evicted' and self._evictions then self._evictions:add(event) end
   if event.type == 'finished' then self.finished = event end
 end
 
@@ -69,6 +70,7 @@ function Watch:wait()
     if event then self:take(event) else self._display:tick() end
     if self._time_limit then self._time_limit:tick() end
   end
+  if self._evictions then self._evictions:finish() end
   return self.finished
 end
 

@@ -11,6 +11,9 @@ local kubernetes = {name = 'kubernetes', rule = 'JOB_COMPLETION_INDEX and RTRAIN
 
 local PORT = 29400  -- a pod has a network of its own: nobody else listens there
 
+-- The last words of a pod, which `kubectl describe pod` shows. For an event the pod would need rights of its own.
+local TELL = [[if [ -w /dev/termination-log ]; then echo "$host: $reason" >> /dev/termination-log; fi]]
+
 ---@param getenv fun(name: string): string?
 ---@param facts Facts
 ---@return boolean
@@ -43,6 +46,7 @@ function kubernetes.allocation(getenv, facts)
   elseif num_nodes > 1 then
     facts:missing 'RTRAIN_MASTER_ADDR'
   end
+  facts:set('evict_command', TELL, 'of rtrain in a pod')
   if facts:text('job_id', 'RTRAIN_JOB_ID') then facts:set('is_batch', true, facts.origins.job_id) end
 end
 

@@ -1,0 +1,29 @@
+// host/store/node_store.h: the hosts of a run as rows: how they were checked, and which of them the
+// run does without.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "host/base/value.h"
+#include "host/store/database.h"
+#include "host/store/run_claim.h"
+
+namespace rtrain {
+
+struct NodeRow {
+  int64_t node = 0;
+  std::string host;
+  std::string address;
+  List checks;  // {check, peer, seconds, problem}
+};
+
+// One transaction, fenced. Replaces what is there of that node, but for its eviction.
+void set_node(RunClaim& claim, const NodeRow& row);
+// Why the run does without it from now on.
+void set_evicted(RunClaim& claim, int64_t node, const std::string& host, const std::string& reason);
+
+// {node, host, address, checks, evicted_at, reason}, by node.
+List read_nodes(Database& database, const std::string& run_id);
+
+}  // namespace rtrain

@@ -1,0 +1,78 @@
+#include "host/train/health_control.h"
+
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/text.h"
+#include "host/train/run_record.h"
+
+namespace rtrain {
+
+void HealthControl::add(Evidence evidence, Decided decided) {
+  const std::string key = cat(evidence.node, " ", evidence.kind, " ", evidence.text);
+  if (!known_.insert(key).second) return decided();
+  run_.events.record(evidence.is_conclusive ? "warning" : "info",
+                     cat("health: host ", evidence.host, ", ", evidence.kind, ": ", evidence.text));
+  if (run_.spec.health.has_evaluators) return ask(evidence, decided);
+  act(evidence, evidence.default_action());
+  decided();
+}
+
+void HealthControl::ask(const Evidence& evidence, const Decided& decided) {
+  const ScriptQuestion question{"health", evidence.to_value(), to_ms(run_.spec.callback_timeout_s),
+                                "RTRAIN_CALLBACK_TIMEOUT_S"};
+  run_.calls.ask(
+      run_.loop, question, [this, evidence, decided](const auto& value, const auto& error) {
+        HealthAction action = evidence.default_action();
+        if (error) {
+          run_.events.notice("warning", cat("health_config.evaluators: ", error->message(),
+                                            ": the default holds, ", action_name(action)));
+        } else {
+          action = action_from_name(value->string_or("")).value_or(action);
+        }
+        act(evidence, action);
+        decided();
+      });
+}
+
+void HealthControl::act(const Evidence& evidence, HealthAction action) {
+  const std::string text = cat("host ", evidence.host, ": ", evidence.text);
+  switch (action) {
+    case HealthAction::kNoop:
+      return;
+    case HealthAction::kDiagnose:
+      return delegate_.diagnose(text);
+    case HealthAction::kReattempt:
+      run_.events.notice("warning", cat("health: ", text, ": the attempt begins again"));
+      return end_attempt(evidence, Error(Code::kWorkerLost, text), FailureKind::kController);
+    case HealthAction::kEvict:
+      return evict(evidence);
+  }
+}
+
+void HealthControl::evict(const Evidence& evidence) {
+  const std::string text = cat("host ", evidence.host, ": ", evidence.text);
+  const std::string problem = resources_->evict(evidence.node, evidence.text);
+  if (!problem.empty()) {
+    run_.events.notice("warning", cat("health: ", text, ": it is not evicted: ", problem));
+    return;  // what it does to the training is seen there
+  }
+  run_.events.notice("warning", cat("health: ", text,
+                                    ": it is evicted, and not used by this run "
+                                    "again"));
+  run_.events.emit("evicted", {{"node", evidence.node},
+                               {"host", evidence.host},
+                               {"reason", cat(evidence.kind, ": ", evidence.text)}});
+  run_.io.write([evidence](RunRecord& record) {
+    record.set_evicted(evidence.node, evidence.host, cat(evidence.kind, ": ", evidence.text));
+  });
+  end_attempt(evidence, Error(Code::kWorkerLost, cat("evicted: ", text)), FailureKind::kPreemption);
+}
+
+void HealthControl::end_attempt(const Evidence& evidence, const Error& error, FailureKind kind) {
+  if (const auto rank = delegate_.rank_on(evidence.node)) {
+    delegate_.feed(event::HostUnhealthy{*rank, error, kind});
+  }
+}
+
+}  // namespace rtrain

@@ -1,0 +1,310 @@
+#include "host/train/resources/host_health.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "host/base/clock.h"
+#include "host/base/random.h"
+#include "host/base/text.h"
+#include "host/store/node_store.h"
+#include "host/train/run_record.h"
+
+namespace rtrain {
+namespace {
+
+constexpr int64_t kExchangeBytes = int64_t{1} << 20;
+// Of each side, around a ring: every host is watched by others, and none watches all.
+constexpr int kNeighbours = 2;
+// For the answers themselves, on top of the time that the checks have.
+constexpr double kAnswerS = 3;
+constexpr double kIntervalS = 5;
+constexpr std::chrono::milliseconds kLook{250};
+
+}  // namespace
+
+HostHealth::HostHealth(const RunContext& run, const std::vector<WorkerGpu>& gpus, int port,
+                       HostHealthDelegate& delegate)
+    : run_(run),
+      delegate_(delegate),
+      port_(port),
+      key_(random_hex(static_cast<int>(kEchoKeyBytes))),
+      own_(run.loop, gpus, [this](Value message) { receive(0, std::move(message)); }),
+      deadline_(run.loop, [this] { finish(); }),
+      timer_(run.loop, [this] { look(); }) {}
+
+const Routes<message::FromHealth, HostHealth, int> HostHealth::kRoutes{
+    on<message::HostChecked>(
+        [](HostHealth& h, int node, auto m) { h.on_checked(node, std::move(m)); }),
+    on<message::LinksChecked>([](HostHealth& h, int node, const auto& m) { h.on_links(node, m); }),
+    on<message::LinkSeen>([](HostHealth& h, int node, const auto& m) { h.on_link(node, m); }),
+    on<message::HostSeen>([](HostHealth& h, int node, const auto& m) { h.on_host(node, m); }),
+};
+
+void HostHealth::add(int node, const std::string& host, const std::string& address) {
+  hosts_[node] = {.name = host, .address = address};
+}
+
+void HostHealth::drop(int node) {
+  if (hosts_.erase(node) == 0) return;
+  links_.drop(node);
+  take_answer(node);
+  if (!is_checking()) watch();
+}
+
+void HostHealth::stop() {
+  timer_.stop();
+  for (const auto& [node, host] : hosts_) send(node, to_value(message::WatchHost{.interval_s = 0}));
+}
+
+void HostHealth::dismiss(int node) {
+  if (hosts_.contains(node)) send(node, to_value(message::WatchHost{.interval_s = 0}));
+  drop(node);
+}
+
+bool HostHealth::is_checked(int node) const {
+  const auto host = hosts_.find(node);
+  return host != hosts_.end() && host->second.is_checked;
+}
+
+void HostHealth::send(int node, Value message) {
+  if (node == 0) return own_.receive(std::move(message));
+  delegate_.send_health(node, std::move(message));
+}
+
+// Answers may come before the last host was asked.
+void HostHealth::check(Done done) {
+  done_ = std::move(done);
+  has_links_ = false;
+  const double timeout_s = run_.spec.health.preflight_timeout_s;
+  deadline_.start(to_ms(2 * timeout_s + kAnswerS));
+  std::vector<int> asked;
+  for (auto& [node, host] : hosts_) {
+    host.is_new = !host.is_checked;
+    if (host.is_new) asked.push_back(node);
+  }
+  waiting_.insert(asked.begin(), asked.end());
+  for (const int node : asked) {
+    send(node, to_value(message::CheckHost{.address = hosts_[node].address,
+                                           // Node 0 asks, and its port is the run's.
+                                           .port = node == 0 ? 0 : port_,
+                                           .key = key_,
+                                           .folder = run_.run_path,
+                                           .uses_devices = run_.spec.gpus_per_worker > 0,
+                                           .timeout_s = timeout_s}));
+  }
+  if (asked.empty()) finish();
+}
+
+void HostHealth::on_checked(int node, message::HostChecked checked) {
+  const auto host = hosts_.find(node);
+  if (host == hosts_.end()) return;
+  host->second.port = checked.port;
+  host->second.results = std::move(checked.results);
+  take_answer(node);
+}
+
+void HostHealth::take_answer(int node) {
+  if (waiting_.erase(node) == 0 || !waiting_.empty() || !is_checking()) return;
+  has_links_ ? finish() : check_links();
+}
+
+LinkPeer HostHealth::peer(int node) const {
+  const Host& host = hosts_.at(node);
+  return {.node = node, .host = host.name, .address = host.address, .port = host.port};
+}
+
+// Those that the host is to try: each pair of which one is new is tried once, by its first.
+std::vector<LinkPeer> HostHealth::new_peers(int node) const {
+  std::vector<LinkPeer> out;
+  const Host& own = hosts_.at(node);
+  for (const auto& [other, host] : hosts_) {
+    if (other <= node || host.port == 0) continue;
+    if (host.is_new || own.is_new) out.push_back(peer(other));
+  }
+  return out;
+}
+
+void HostHealth::check_links() {
+  has_links_ = true;
+  std::map<int, std::vector<LinkPeer>> asked;
+  for (const auto& [node, host] : hosts_) {
+    if (auto peers = new_peers(node); !peers.empty()) asked[node] = std::move(peers);
+  }
+  for (const auto& [node, peers] : asked) waiting_.insert(node);
+  for (const auto& [node, peers] : asked) {
+    send(node, to_value(message::CheckLinks{.peers = peers,
+                                            .size_bytes = kExchangeBytes,
+                                            .timeout_s = run_.spec.health.preflight_timeout_s}));
+  }
+  if (asked.empty()) finish();
+}
+
+// Both ends have the result.
+void HostHealth::on_links(int node, const message::LinksChecked& checked) {
+  for (const message::LinkResult& each : checked.results) {
+    const auto one = hosts_.find(node);
+    const auto other = hosts_.find(each.node);
+    if (one == hosts_.end() || other == hosts_.end()) continue;
+    CheckResult result{.check = "link",
+                       .peer = other->second.name,
+                       .seconds = each.seconds,
+                       .problem = each.problem,
+                       .is_conclusive = !each.problem.empty()};
+    one->second.results.push_back(result);
+    result.peer = one->second.name;
+    other->second.results.push_back(result);
+  }
+  take_answer(node);
+}
+
+// Hosts that have not answered in their time are used: what is wrong with them will be seen.
+void HostHealth::finish() {
+  if (!is_checking()) return;
+  deadline_.stop();
+  waiting_.clear();
+  judge();
+  record();
+  for (auto& [node, host] : hosts_) host.is_checked = true;
+  tell_all();
+  watch();
+  const Done done = std::exchange(done_, nullptr);
+  done();
+}
+
+void HostHealth::judge() {
+  std::vector<std::pair<int, CheckResult>> found;
+  for (auto& [node, host] : hosts_) {
+    if (!host.is_new) continue;
+    for (const CheckResult& result : host.results) {
+      if (result.problem.empty() || result.check == "link") continue;
+      if (result.check == "storage") host.fails_storage = true;
+      found.emplace_back(node, result);
+    }
+  }
+  for (const auto& [node, result] : found) {
+    const bool is_own = result.check != "storage" || is_storage_fine_elsewhere(node);
+    tell(node, result.check, result.problem, result.is_conclusive && is_own);
+  }
+  blame_links();
+}
+
+// One host after the other: the one with the most links that failed, until none is left.
+void HostHealth::blame_links() {
+  std::set<std::pair<std::string, std::string>> failed;  // both ways
+  for (const auto& [node, host] : hosts_) {
+    for (const CheckResult& result : host.results) {
+      if (result.check == "link" && !result.problem.empty()) failed.emplace(host.name, result.peer);
+    }
+  }
+  const auto count = [&](const std::string& name) {
+    return std::count_if(failed.begin(), failed.end(),
+                         [&](const auto& link) { return link.first == name; });
+  };
+  while (!failed.empty()) {
+    int worst = -1;
+    for (const auto& [node, host] : hosts_) {
+      if (node == 0 || count(host.name) == 0) continue;
+      if (worst < 0 || count(host.name) >= count(hosts_.at(worst).name)) worst = node;
+    }
+    if (worst < 0) return;
+    const Host& host = hosts_.at(worst);
+    for (const CheckResult& result : host.results) {
+      if (result.check != "link" || !failed.contains({host.name, result.peer})) continue;
+      tell(worst, "link", cat("link to host ", result.peer, ": ", result.problem), true);
+      break;
+    }
+    std::erase_if(failed, [&](const auto& link) {
+      return link.first == host.name || link.second == host.name;
+    });
+  }
+}
+
+bool HostHealth::is_storage_fine_elsewhere(int node) const {
+  return std::any_of(hosts_.begin(), hosts_.end(), [node](const auto& each) {
+    return each.first != node && !each.second.fails_storage;
+  });
+}
+
+void HostHealth::tell(int node, const std::string& kind, const std::string& text,
+                      bool is_conclusive) {
+  const Host& host = hosts_.at(node);
+  evidence_.push_back({.node = node,
+                       .host = host.name,
+                       .kind = kind,
+                       .text = text,
+                       .is_conclusive = is_conclusive,
+                       .is_preflight = !host.is_checked});
+}
+
+void HostHealth::tell_all() {
+  for (Evidence& each : std::exchange(evidence_, {})) delegate_.on_evidence(std::move(each));
+}
+
+void HostHealth::record() const {
+  for (const auto& [node, host] : hosts_) {
+    List checks;
+    for (const CheckResult& result : host.results) {
+      checks.push_back(Map{{"check", result.check},
+                           {"peer", result.peer.empty() ? Value() : Value(result.peer)},
+                           {"seconds", result.seconds},
+                           {"problem", result.problem.empty() ? Value() : Value(result.problem)}});
+    }
+    run_.io.write([row = NodeRow{node, host.name, host.address, std::move(checks)}](
+                      RunRecord& record) { record.set_node(row); });
+  }
+}
+
+std::vector<LinkPeer> HostHealth::neighbours(int node) const {
+  std::vector<int> ring;
+  for (const auto& [each, host] : hosts_) ring.push_back(each);
+  const auto size = static_cast<int>(ring.size());
+  const auto own = static_cast<int>(std::find(ring.begin(), ring.end(), node) - ring.begin());
+  std::set<int> chosen;
+  for (int step = 1; step <= kNeighbours; ++step) {
+    chosen.insert(ring[static_cast<size_t>((own + step) % size)]);
+    chosen.insert(ring[static_cast<size_t>((own - step % size + size) % size)]);
+  }
+  chosen.erase(node);
+  std::vector<LinkPeer> out;
+  for (const int each : chosen) {
+    if (hosts_.at(each).port != 0) out.push_back(peer(each));
+  }
+  return out;
+}
+
+void HostHealth::watch() {
+  if (!run_.spec.health.monitor || hosts_.size() < 2) return;
+  for (const auto& [node, host] : hosts_) {
+    if (!host.is_checked) continue;
+    send(node, to_value(message::WatchHost{.peers = neighbours(node), .interval_s = kIntervalS}));
+  }
+  timer_.start(kLook);
+}
+
+void HostHealth::on_link(int node, const message::LinkSeen& seen) {
+  if (hosts_.contains(node) && hosts_.contains(seen.node)) links_.add(node, seen, monotonic_s());
+}
+
+void HostHealth::on_host(int node, const message::HostSeen& seen) {
+  const auto host = hosts_.find(node);
+  if (host == hosts_.end()) return;
+  const CheckResult& result = seen.result;
+  const bool is_storage = result.check == "storage";
+  if (is_storage) host->second.fails_storage = !result.problem.empty();
+  if (result.problem.empty()) return;
+  const bool is_conclusive =
+      result.is_conclusive && (!is_storage || is_storage_fine_elsewhere(node));
+  tell(node, result.check, result.problem, is_conclusive);
+  tell_all();
+}
+
+void HostHealth::look() {
+  timer_.start(kLook);
+  const auto found = links_.decide(monotonic_s());
+  if (!found || !hosts_.contains(found->node) || !hosts_.contains(found->peer)) return;
+  tell(found->node, "link", cat("the link to host ", hosts_.at(found->peer).name, " ", found->text),
+       true);
+  tell_all();
+}
+
+}  // namespace rtrain

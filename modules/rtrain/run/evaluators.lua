@@ -1,0 +1,36 @@
+-- rtrain/run/evaluators.lua: asks the script's evaluators what is to be done about evidence against a host.
+
+local errors = require 'base.errors'
+
+local evaluators = {}
+
+local WEIGHTS = {NOOP = 1, DIAGNOSE = 2, REATTEMPT = 3, EVICT = 4}
+local NAMES = {'NOOP', 'DIAGNOSE', 'REATTEMPT', 'EVICT'}
+
+---The heaviest of what they return.
+---@param list (fun(evidence: HealthEvidence): string?)[]
+---@param evidence HealthEvidence
+---@return string action
+---Raises what they raise, and code 'user' for an unknown action.
+function evaluators.decide(list, evidence)
+  local heaviest = 'NOOP'
+  for i, evaluator in ipairs(list) do
+    local action = evaluator(evidence) or 'NOOP'
+    if WEIGHTS[action] == nil then
+      errors.raise('user', ("health_config.evaluators[%d] returned %s: expected 'NOOP', 'DIAGNOSE', 'REATTEMPT', 'EVICT' or "
+        .. 'nil%s'):format(i, tostring(action), errors.suggestion(tostring(action), NAMES)))
+    end
+    if WEIGHTS[action] > WEIGHTS[heaviest] then heaviest = action end
+  end
+  return heaviest
+end
+
+---Has the controller's questions answered by them.
+---@param calls table rtrain.run.script_calls
+---@param list? (fun(evidence: HealthEvidence): string?)[]
+function evaluators.answer(calls, list)
+  if list == nil then return end
+  calls:on('health', function(evidence) return evaluators.decide(list, evidence) end)
+end
+
+return evaluators

@@ -1,0 +1,270 @@
+"""Hosts that are checked before they are used, watched while they are, and left out when they are bad."""
+
+import os
+import shutil
+import subprocess
+
+import hosts as hosts_module
+import pytest
+from conftest import wait_until
+from fake_driver import simulate_driver, use_libtorch
+
+# Steps of all ranks together until the file `go` is there.
+TRAIN = """
+local files, train = require 'files', require 'rtrain'
+local trainer = train.TorchTrainer{
+  train_loop_per_worker = function()
+    local torch = require 'torch'
+    local context = train.get_context()
+    BODY
+  end,
+  scaling_config = train.ScalingConfig{num_workers = WORKERS},
+  run_config = train.RunConfig{name = 'health', HEALTH
+    failure_config = train.FailureConfig{node_timeout_s = 20}},
+}
+trainer:fit()
+"""
+STEPS = """
+    local go = torch.zeros(1)
+    local step = 0
+    while go:item() == 0 do
+      step = step + 1
+      if context:get_world_rank() == 0 and files.exists 'go' then go:fill_(1) end
+      torch.distributed.all_reduce(go)
+      train.report{step = step}
+      os.execute 'sleep 0.02'
+    end
+"""
+# Once, the worker of the last rank says something about its host.
+SAYS = """
+    if context:get_world_rank() == context:get_world_size() - 1 and not files.exists 'said' then
+      io.open('said', 'w'):close()
+      train.health.report('its sums are wrong', {is_conclusive = true})
+    end
+"""
+
+
+@pytest.fixture
+def hosts(tmp_path):
+    """Three of them."""
+    reason = hosts_module.missing()
+    if reason:
+        pytest.skip(reason)
+    made = hosts_module.Hosts(tmp_path / "hosts", count=3)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def losses():
+    """What loses packets: the kernel of this machine may have no netem."""
+    if shutil.which("nft") is None:
+        pytest.skip("nft is not here: apt-get install nftables")
+
+
+def start(rtrain, job, body=STEPS, workers="3", health="", **options):
+    text = TRAIN.replace("BODY", body).replace("WORKERS", workers).replace("HEALTH", health)
+    return job("run", rtrain.script(text), nodes=(0, 1, 2), counts=(1, 1, 1), **options)
+
+
+def wait_for(process, text):
+    def is_said():
+        assert process.running or text in process.stderr, process.stderr
+        return text in process.stderr
+
+    wait_until(is_said, 60, text)
+
+
+def wait_for_step(rtrain, attempt):
+    wait_until(lambda: rtrain.query("SELECT 1 FROM reports WHERE attempt = ?", attempt), 60, f"a step of attempt {attempt}")
+
+
+def finish(rtrain, running, ignore=()):
+    (rtrain.folder / "go").touch()
+    for number, process in enumerate(running.processes):
+        if number not in ignore:
+            assert process.wait(60).returncode == 0, process.stderr
+    return rtrain.json("show", "health")
+
+
+def hosts_of(run, attempt):
+    return {worker["host"] for worker in run["attempts"][attempt - 1]["workers"]}
+
+
+def evicted(run):
+    return {node["host"]: node["reason"] for node in run["nodes"] if node["evicted_at"]}
+
+
+def test_every_host_is_checked_before_it_is_used(rtrain, job):
+    running = start(rtrain, job)
+    wait_for_step(rtrain, 1)
+    run = finish(rtrain, running)
+    assert [(node["node"], node["host"], node["address"]) for node in run["nodes"]] == [
+        (number, f"n{number}", f"10.77.0.{10 + number}") for number in range(3)]
+    for node in run["nodes"]:
+        checks = {(check["check"], check["peer"]) for check in node["checks"]}
+        assert checks == {("storage", None), *(("link", f"n{other}") for other in range(3) if other != node["node"])}
+        assert all(check["problem"] is None and check["seconds"] < 2 for check in node["checks"])
+    assert evicted(run) == {}
+    shown = rtrain("show", "health").stdout
+    assert "  1  n1 10.77.0.11  storage " in shown and "link n2 " in shown
+
+
+# fault: the storage of one host refuses to write
+def test_a_host_whose_storage_does_not_write_is_not_used(rtrain, job, hosts):
+    rtrain.storage.mkdir(exist_ok=True)
+    for command in (["--bind", rtrain.storage], ["-o", "remount,ro,bind"]):
+        subprocess.run(hosts[1].command("mount", *command, rtrain.storage), check=True)
+    running = start(rtrain, job)
+    wait_for_step(rtrain, 1)
+    run = finish(rtrain, running)
+    assert list(evicted(run)) == ["n1"]
+    assert "Read-only file system" in evicted(run)["n1"]
+    assert rtrain.statuses("health") == ["FINISHED"] and hosts_of(run, 1) == {"n0", "n2"}
+    assert "the run did without these hosts, which should be looked at: n1 (storage: " in running.processes[0].stderr
+    assert "evicted" in rtrain("show", "health").stdout
+
+
+# fault: a link that drops packets, and then all of them
+def test_a_host_whose_link_drops_packets_is_evicted(rtrain, job, hosts, losses):
+    running = start(rtrain, job)
+    wait_for_step(rtrain, 1)
+    hosts[2].drop(30)
+    wait_for(running.processes[0], "it is evicted")
+    wait_for_step(rtrain, 2)
+    hosts[2].drop(100)
+    run = finish(rtrain, running, ignore=[2])
+    assert list(evicted(run)) == ["n2"] and "drops packets: " in evicted(run)["n2"]
+    assert rtrain.statuses("health") == ["ERRORED", "FINISHED"] and hosts_of(run, 2) == {"n0", "n1"}
+
+
+# fault: two hosts that do not reach each other any more
+def test_of_two_hosts_that_do_not_reach_each_other_one_is_evicted(rtrain, job, hosts, losses):
+    running = start(rtrain, job)
+    wait_for_step(rtrain, 1)
+    hosts[1].drop(100, hosts[2])
+    wait_for(running.processes[0], "it is evicted")
+    wait_for_step(rtrain, 2)
+    run = finish(rtrain, running)
+    assert list(evicted(run)) == ["n2"] and "the link to host n1 lets nothing through" in evicted(run)["n2"]
+    assert rtrain.statuses("health") == ["ERRORED", "FINISHED"] and hosts_of(run, 2) == {"n0", "n1"}
+
+
+# fault: an endless loop in the script
+def test_an_endless_loop_evicts_nobody(rtrain, job):
+    rtrain.env["RTRAIN_BUSY_THRESHOLD_S"] = "1"
+    loop = "while context:get_world_rank() == 1 do end\n    torch.distributed.all_reduce(torch.ones(1))"
+    running = start(rtrain, job, loop)
+    for process in running.processes:
+        assert process.wait(120).returncode == 6, process.stderr
+    run = rtrain.json("show", "health")
+    assert evicted(run) == {} and len(run["attempts"]) == 1
+    assert rtrain.query("SELECT 1 FROM events WHERE text LIKE 'health: host n1, hang: %'")
+
+
+def test_a_rank_tells_what_speaks_against_its_host(rtrain, job):
+    running = start(rtrain, job, SAYS + STEPS)
+    wait_for(running.processes[0], "host n2: its sums are wrong: it is evicted")
+    wait_for_step(rtrain, 2)
+    run = finish(rtrain, running)
+    assert evicted(run) == {"n2": "script: its sums are wrong"}
+    assert rtrain.statuses("health") == ["ERRORED", "FINISHED"] and hosts_of(run, 2) == {"n0", "n1"}
+
+
+DECISIONS = {
+    "function() return 'NOOP' end": (["FINISHED"], ""),
+    "train.health.default_evaluator, function() return 'REATTEMPT' end": (["ERRORED", "FINISHED"], "n2"),
+    "function(evidence) return evidence.rank == 2 and 'REATTEMPT' end": (["ERRORED", "FINISHED"], ""),
+    "function() return 'DIAGNOSE' end": (["FINISHED"], ""),
+    "function() return 'EVIKT' end": (["ERRORED", "FINISHED"], "n2"),
+}
+
+
+@pytest.mark.parametrize("evaluators", DECISIONS)
+def test_evaluators_of_the_script_decide(rtrain, job, evaluators):
+    statuses, host = DECISIONS[evaluators]
+    health = f"health_config = {{evaluators = {{{evaluators}}}}},"
+    running = start(rtrain, job, SAYS + STEPS, health=health)
+    wait_for_step(rtrain, len(statuses))
+    wait_until(lambda: rtrain.query("SELECT 1 FROM events WHERE text LIKE 'health: host n2, script: %'"), message="the evidence")
+    if "DIAGNOSE" in evaluators:
+        wait_until(lambda: "watchdog: host n2: its sums are wrong (stacks of all ranks" in running.processes[0].stderr, 60,
+                   "the stacks")
+    run = finish(rtrain, running)
+    assert rtrain.statuses("health") == statuses
+    assert "".join(evicted(run)) == host
+    if "EVIKT" in evaluators:
+        said = running.processes[0].stderr
+        assert "returned EVIKT" in said and "did you mean" in said and "the default holds, EVICT" in said
+
+
+@pytest.fixture
+def gpus(rtrain):
+    """A device on each host; see tests/fake_nvidia."""
+    simulate_driver(rtrain, 1)
+    use_libtorch(rtrain, "is not loaded")
+
+
+WAITS = """
+    while not files.exists 'go' do
+      train.report{step = 1}
+      os.execute 'sleep 0.05'
+    end
+"""
+
+
+def start_on_gpus(rtrain, job, **env):
+    return start(rtrain, job, WAITS.replace("local torch", ""), "2, use_gpu = true", env_of={1: env})
+
+
+# fault: a device that does not answer, before the run
+def test_a_host_whose_device_does_not_answer_is_not_used(rtrain, job, gpus):
+    (rtrain.folder / "hang").touch()
+    running = start_on_gpus(rtrain, job, FAKE_NVML_HANG=str(rtrain.folder / "hang"))
+    wait_for_step(rtrain, 1)
+    run = finish(rtrain, running)
+    assert evicted(run) == {"n1": "devices: no answer within 2 s"}
+    assert rtrain.statuses("health") == ["FINISHED"] and hosts_of(run, 1) == {"n0", "n2"}
+
+
+# fault: a device that is lost while the run uses it
+def test_a_host_that_loses_its_device_is_evicted(rtrain, job, gpus):
+    running = start_on_gpus(rtrain, job, FAKE_NVML_LOST=str(rtrain.folder / "lost"))
+    wait_for_step(rtrain, 1)
+    (rtrain.folder / "lost").touch()
+    wait_for(running.processes[0], "it is evicted")
+    wait_for_step(rtrain, 2)
+    run = finish(rtrain, running)
+    assert list(evicted(run)) == ["n1"] and "the driver has lost it" in evicted(run)["n1"]
+    assert hosts_of(run, 1) == {"n0", "n1"} and hosts_of(run, 2) == {"n0", "n2"}
+
+
+# fault: the driver reports an error of a device
+def test_a_host_whose_device_has_an_error_is_evicted(rtrain, job, gpus):
+    running = start_on_gpus(rtrain, job, FAKE_NVML_XID="79")
+    wait_for(running.processes[0], "it is evicted")
+    wait_until(lambda: rtrain.query("SELECT 1 FROM workers WHERE host = 'n2'"), 60, "a worker on n2")
+    wait_for_step(rtrain, len(rtrain.json("show", "health")["attempts"]))
+    run = finish(rtrain, running)
+    assert list(evicted(run)) == ["n1"] and "XID 79" in evicted(run)["n1"]
+    assert hosts_of(run, len(run["attempts"])) == {"n0", "n2"}
+
+
+def test_a_launcher_hears_of_the_host(rtrain, job):
+    site = rtrain.folder / "site.lua"
+    site.write_text("""
+local slurm = require 'rtrain.launch.engines.slurm'
+return {
+  detect = slurm.detect,
+  allocation = function(getenv, facts)
+    slurm.allocation(getenv, facts)
+    facts:set('evict_command', 'echo "$host: $reason" >>told; echo not permitted', 'SITE')
+  end,
+}
+""")
+    running = start(rtrain, job, SAYS + STEPS, env={"RTRAIN_LAUNCHER": str(site)})
+    wait_for_step(rtrain, 2)
+    finish(rtrain, running)
+    assert (rtrain.folder / "told").read_text() == "n2: rtrain: script: its sums are wrong\n"
+    assert "the launcher was not told of host n2: not permitted" in running.processes[0].stderr
+    assert (rtrain.folder / "said").exists()

@@ -1,0 +1,107 @@
+#include "host/train/watch/link_verdict.h"
+
+#include <gtest/gtest.h>
+
+namespace rtrain {
+namespace {
+
+message::LinkSeen slow(int node, int num_slow) {
+  return {.node = node, .num_slow = num_slow, .num_answers = 20, .silent_s = 0};
+}
+message::LinkSeen silent(int node, double seconds) {
+  return {.node = node, .num_slow = 0, .num_answers = 20, .silent_s = seconds};
+}
+
+// The same is said from `from_s` on, twice a second; what is found by then.
+template <class Say>
+std::optional<LinkFinding> found_by(LinkVerdict& verdict, double until_s, Say say) {
+  for (double now_s = 0; now_s <= until_s; now_s += 0.5) {
+    say(now_s);
+    if (auto found = verdict.decide(now_s)) return found;
+  }
+  return std::nullopt;
+}
+
+TEST(LinkVerdict, AHostIsAtFaultWhoseLinksDropPackets) {
+  LinkVerdict verdict;
+  const auto found = found_by(verdict, 5, [&](double now_s) {
+    verdict.add(0, slow(1, 1), now_s);
+    verdict.add(1, slow(2, 6), now_s);
+    verdict.add(0, slow(2, 4), now_s);
+  });
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->node, 2);
+  EXPECT_EQ(found->peer, 1);
+  EXPECT_EQ(found->text,
+            "drops packets: for 6 of the last 20 answers over it some had to be sent again");
+}
+
+TEST(LinkVerdict, TheEndWithMoreBadLinksIsAtFaultBeItTheFirst) {
+  LinkVerdict verdict;
+  const auto found = found_by(verdict, 5, [&](double now_s) {
+    verdict.add(1, slow(2, 6), now_s);
+    verdict.add(1, slow(3, 6), now_s);
+  });
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->node, 1);
+}
+
+TEST(LinkVerdict, NodeZeroIsNeverAtFault) {
+  LinkVerdict verdict;
+  const auto found = found_by(verdict, 5, [&](double now_s) {
+    verdict.add(0, slow(1, 9), now_s);
+    verdict.add(0, slow(2, 9), now_s);
+  });
+  ASSERT_TRUE(found);
+  EXPECT_NE(found->node, 0);
+}
+
+TEST(LinkVerdict, AFewPacketsThatWereSentAgainAreNothing) {
+  LinkVerdict verdict;
+  EXPECT_FALSE(found_by(verdict, 30, [&](double now_s) { verdict.add(0, slow(1, 4), now_s); }));
+}
+
+TEST(LinkVerdict, ASilentLinkIsBadWhenBothItsEndsGoOnSayingSo) {
+  LinkVerdict verdict;
+  const auto both = found_by(verdict, 10, [&](double now_s) {
+    verdict.add(1, silent(2, 1 + now_s), now_s);
+    verdict.add(2, silent(1, 1 + now_s), now_s);
+  });
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->node, 2);
+  EXPECT_NE(both->text.find("lets nothing through"), std::string::npos) << both->text;
+}
+
+TEST(LinkVerdict, AHostOfWhichNothingIsHeardIsNoMatterOfLinks) {
+  LinkVerdict verdict;
+  EXPECT_FALSE(found_by(verdict, 60, [&](double now_s) {
+    verdict.add(0, silent(1, 1 + now_s), now_s);
+    verdict.add(2, silent(1, 1 + now_s), now_s);
+  }));
+}
+
+// What both had to say while the link was down comes at once.
+TEST(LinkVerdict, AHostThatComesBackIsNotAtFault) {
+  LinkVerdict verdict;
+  EXPECT_FALSE(found_by(verdict, 20, [&](double now_s) {
+    if (now_s < 8) verdict.add(0, silent(1, 1 + now_s), now_s);
+    if (now_s == 8) {
+      for (double each_s = 0; each_s < 8; each_s += 0.5) verdict.add(1, silent(0, each_s), now_s);
+    }
+    if (now_s > 8) {
+      verdict.add(0, slow(1, 1), now_s);
+      verdict.add(1, slow(0, 1), now_s);
+    }
+  }));
+}
+
+TEST(LinkVerdict, WhatWasSaidOfAHostThatIsGoneCountsNoMore) {
+  LinkVerdict verdict;
+  verdict.add(0, slow(1, 9), 1);
+  EXPECT_FALSE(verdict.decide(1));
+  verdict.drop(1);
+  EXPECT_FALSE(verdict.decide(3));
+}
+
+}  // namespace
+}  // namespace rtrain
