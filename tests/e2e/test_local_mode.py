@@ -302,3 +302,20 @@ def test_a_train_function_that_ignores_a_stop_ends_with_its_process(rtrain, body
     assert run["status"] == "ABORTED" and run["ended_at"] and run["attempts"][0]["ended_at"]
     assert [row["epoch"] for row in rtrain.reports("mine")] == [1]
     assert not (rtrain.storage / "rtrain.db-wal").exists(), "the store is closed"
+
+
+def test_the_functions_of_a_dataset_run_in_threads(rtrain):
+    rtrain.run_ok("""
+        local data, train = require 'rtrain.data', require 'rtrain'
+        local factor = 3
+        train.TorchTrainer {
+          train_loop_per_worker = function()
+            local sum = 0
+            for batch in train.get_dataset_shard():iter_batches {batch_size = 4} do sum = sum + batch.id:sum():item() end
+            train.report {sum = sum}
+          end,
+          scaling_config = train.ScalingConfig {num_workers = 0},
+          datasets = {train = data.range(10):map(function(row) return {id = row.id * factor} end)},
+        }:fit()
+        """)
+    assert rtrain.reports() == [{"sum": 135}]

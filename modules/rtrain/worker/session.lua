@@ -6,12 +6,14 @@ local errors = require 'base.errors'
 
 local session = {}
 
-local current
+-- session → the session's state. Weak, so that nothing in it counts as a part of this module when functions travel on to
+-- threads and ingest workers; its one key lives as long as the module.
+local held = setmetatable({}, {__mode = 'k'})
 local is_validation = false
 
 ---Begins the session of this worker.
 ---@param state table {context = …, checkpoint = Checkpoint?, tempdirs = set of paths}
-function session.begin(state) current = state end
+function session.begin(state) held[session] = state end
 
 ---Makes this process one that validates a checkpoint: no train function, and no place for a fit().
 function session.begin_validation() is_validation = true end
@@ -20,16 +22,17 @@ function session.begin_validation() is_validation = true end
 function session.is_validation() return is_validation end
 
 ---Ends the session: the train function has returned.
-function session.finish() current = nil end
+function session.finish() held[session] = nil end
 
 ---The session, or nil outside a worker.
 ---@return table? state
-function session.peek() return current end
+function session.peek() return held[session] end
 
 ---The session; raises when the caller is not in a train function.
 ---@param what string the function's name, for the message
 ---@return table state
 function session.get(what)
+  local current = held[session]
   if current == nil then
     errors.raise('user',
       ('%s works in the train function only: it runs in the workers, the script in the controller'):format(what))
