@@ -32,4 +32,8 @@ void add_doc(Parser& parser);
 // its exit code.
 int run_worker(int rank, int parent_pid);
 
+// A process that makes blocks of rows for a rank, `rtrain --ingest NUMBER PARENT_PID`: started by
+// that rank only. Returns its exit code.
+int run_ingest(int number, int parent_pid);
+
 }  // namespace rtrain

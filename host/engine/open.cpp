@@ -63,6 +63,7 @@ extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
   open_serialize(L);
   open_dist(L);
   open_data(L);
+  open_channels(L);
   open_arrays(L);
   open_images(L);
   open_batches(L);

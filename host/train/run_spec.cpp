@@ -90,6 +90,7 @@ void read_workers(const Value& v, RunSpec& s) {
   s.max_workers = static_cast<int>(v["max_workers"].int_or(s.min_workers));
   s.resize_interval_s = seconds(v, "resize_interval_s", s.resize_interval_s);
   s.threads = static_cast<int>(v["threads"].int_or(0));
+  s.ingest_cores = static_cast<int>(v["ingest_cores"].int_or(0));
   if (!v["gpus_per_worker"].is_nil()) s.gpus_per_worker = v["gpus_per_worker"].as_float();
   s.placement = placement_strategy_from_name(v["placement_strategy"].string_or("SPREAD"));
   s.oversubscribe = v["oversubscribe"].bool_or(false);

@@ -50,6 +50,7 @@ struct RunSpec {
   int max_workers = 1;            // more than min: elastic
   double resize_interval_s = 60;  // how often an elastic group is looked at
   int threads = 0;             // of each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
+  int ingest_cores = 0;        // of each worker's processes that read its datasets
   double gpus_per_worker = 0;  // a part of one below 1
   PlacementStrategy placement = PlacementStrategy::kSpread;
   bool oversubscribe = false;    // takes no lease: shares what other runs hold, and waits for none
@@ -81,6 +82,9 @@ struct RunSpec {
   int port = 0;                    // where other hosts of its job reach the run; 0: there are none
   std::string git_commit;
   bool git_dirty = false;
+
+  // 0: not said.
+  int cores_per_worker() const { return threads == 0 ? 0 : threads + ingest_cores; }
 
   // It takes part in what a launcher allotted on several hosts. In local mode without processes of
   // the launcher it trains on this host alone.

@@ -14,6 +14,8 @@ local WORKER_THREADS = 1
 -- Session → its shards, in order. Weak, so that nothing in them counts as a part of this module when their functions travel
 -- on to threads.
 local shards_of = setmetatable({}, {__mode = 'k'})
+-- Session → its ingest workers, if it has some.
+local ingest_of = setmetatable({}, {__mode = 'k'})
 
 local function made(entry)
   if type(entry.value) ~= 'function' then return entry.value end
@@ -27,7 +29,7 @@ local function device_of(state)
   return state.kind == 'torch' and require('rtrain.torch').get_device() or 'cpu'
 end
 
-local function shard_of(state, entry)
+local function shard_of(state, entry, ingest)
   local context = state.context
   require('rtrain.data.context').apply(entry.context)
   local dataset = made(entry)
@@ -35,7 +37,7 @@ local function shard_of(state, entry)
   local threads = entry.execution.threads or entry.context.num_threads or WORKER_THREADS
   local feed = require 'rtrain.data.feed'(dataset._plan, {
     seed = entry.seed, may_count = entry.is_split,
-    options = {num_threads = threads, memory_bytes = entry.execution.memory_bytes}})
+    options = {num_threads = threads, memory_bytes = entry.execution.memory_bytes, ingest = ingest}})
   return require 'rtrain.data.iterator' {
     feed = feed, name = entry.name, seed = entry.seed,
     world_size = is_dealt and context.world_size or 1, rank = is_dealt and context.world_rank or 0,
@@ -49,14 +51,17 @@ end
 ---@param state table the session's
 ---@param list table[] what `rtrain.run.datasets.for_workers` gave
 function dataset_shards.begin(state, list)
-  shards_of[state] = ordered.new()
-  for _, entry in ipairs(list or {}) do shards_of[state][entry.name] = shard_of(state, entry) end
+  list = list or {}
+  local ingest = list[1] and list[1].ingest and require('rtrain.data.ingest').start(list[1].ingest)
+  shards_of[state], ingest_of[state] = ordered.new(), ingest
+  for _, entry in ipairs(list) do shards_of[state][entry.name] = shard_of(state, entry, ingest) end
 end
 
 ---Ends the loops that run.
 ---@param state table the session's
 function dataset_shards.finish(state)
   for _, shard in ordered.items(shards_of[state]) do shard:close() end
+  if ingest_of[state] then ingest_of[state]:close() end
 end
 
 ---This worker's part of a dataset of the trainer, or all of it where DataConfig does not split it. The same object at each

@@ -30,6 +30,7 @@ void open_arrays(lua_State* L);        // read_idx; adds read_npy, read_npz to d
 void open_images(lua_State* L);        // adds decode_images, encode_jpeg, … to data
 void open_batches(lua_State* L);       // adds gather_images, draw_samples to data
 void open_arrow_columns(lua_State* L);  // adds from_arrow, to_arrow to data
+void open_channels(lua_State* L);       // adds Channel, enter_loader, raise to data
 void open_profiler(lua_State* L);       // profiler
 
 // Adds _copy_with_storage(tensor, copies).

@@ -137,7 +137,7 @@ std::vector<HostRoom> JobHosts::rooms() const {
 // Where the launcher has started each rank, it has chosen.
 int JobHosts::room(int tasks, int cores, const std::vector<std::string>& gpus) const {
   if (run_.spec.join) return tasks;
-  const int of_cores = cores / std::max(1, run_.spec.threads);
+  const int of_cores = cores / std::max(1, run_.spec.cores_per_worker());
   if (run_.spec.gpus_per_worker == 0) return of_cores;
   const std::string& type = run_.spec.accelerator_type;
   const auto fitting = std::count_if(gpus.begin(), gpus.end(), [&type](const std::string& name) {

@@ -99,7 +99,7 @@ bool has_own_devices(const RunSpec& spec) {
 std::optional<Error> impossible_request(const RunSpec& spec) {
   const Placement placement(spec.placement, /*may_share=*/true);
   if (auto error = placement.impossible(spec.max_workers, {{.host = hostname()}})) return error;
-  const CoreRequest request(spec.min_workers, spec.max_workers, spec.threads);
+  const CoreRequest request(spec.min_workers, spec.max_workers, spec.cores_per_worker());
   int cores = available_cores();
   try {
     cores = std::max(cores, offered_cores());
@@ -116,7 +116,7 @@ ResourceBroker::ResourceBroker(const RunSpec& spec, Loop& loop, TaskThread& io,
       loop_(loop),
       io_(io),
       files_(files),
-      request_(spec.min_workers, spec.max_workers, spec.threads, spec.gpus_per_worker),
+      request_(spec.min_workers, spec.max_workers, spec.cores_per_worker(), spec.gpus_per_worker),
       gpus_(find_run_gpus(spec)),
       notice_(std::move(notice)),
       poll_(loop, [this] { ask(); }) {}

@@ -48,6 +48,21 @@ local function check_execution(value)
   return check_one(value)
 end
 
+-- What an ingest worker has where nothing is said.
+local INGEST_CPUS = 1
+
+local function check_ingest_resources(value)
+  if type(value) ~= 'table' then return 'expected a table such as {CPU = 1}' end
+  for name, amount in next, value do
+    if name == 'GPU' then return 'an ingest worker has no GPU: expected a table such as {CPU = 1}' end
+    if name ~= 'CPU' then
+      return ("unknown resource '%s'%s"):format(tostring(name), errors.suggestion(tostring(name), {'CPU'}))
+    end
+    local problem = schema.integer(1)(amount)
+    if problem then return 'CPU: ' .. problem end
+  end
+end
+
 ---How the trainer's datasets are split over the workers, and with what they are read. Ray equivalent: ray.train.DataConfig.
 ---
 ---```lua
@@ -61,10 +76,17 @@ end
 ---  are whole on every worker
 ---@field execution_options? table {threads, memory_bytes} of each worker, or name → such: threads (default 1; 0: in the loop
 ---  itself) read and compute ahead, memory_bytes (default 64 MiB) bounds what waits to be used
+---@field ingest_workers integer processes for each worker that read and compute in the place of its threads (default 0: none).
+---  Rows, order and resume are the same; one that dies is started again. What needs all rows (`random_shuffle`, `sort`) and
+---  loops with `prefetch_batches = 0` run in the worker itself
+---@field ingest_resources? table `{CPU = n}` of each ingest worker (default 1). Where `resources_per_worker` names CPUs the run
+---  gets those of its ingest workers as well, and all are bound to their own
 ---@field enable_shard_locality boolean accepted for Ray's sake: one host has no far data
 local DataConfig = schema.define('DataConfig', {
   {'datasets_to_split', default = 'all', check = check_split},
   {'execution_options', check = check_execution},
+  {'ingest_workers', default = 0, check = schema.integer(0)},
+  {'ingest_resources', check = check_ingest_resources},
   {'enable_shard_locality', default = true, check = schema.boolean},
 })
 
@@ -78,6 +100,14 @@ function DataConfig:is_split(name)
   end
   return false
 end
+
+---Cores of each ingest worker.
+---@return integer
+function DataConfig:num_cpus_per_ingest_worker() return (self.ingest_resources or {}).CPU or INGEST_CPUS end
+
+---Cores of all ingest workers of a worker.
+---@return integer
+function DataConfig:num_ingest_cpus() return self.ingest_workers * self:num_cpus_per_ingest_worker() end
 
 ---With what a dataset is read.
 ---@param name string

@@ -26,6 +26,7 @@ local executor = {}
 ---@field seed? integer of shuffles and random transforms; default: drawn from the default generator
 ---@field threads? integer default DataContext's num_threads; 0: all runs where it is used
 ---@field memory_bytes? integer default DataContext's
+---@field ingest? data.IngestPool runs what `threads` would run, unless they are 0
 ---@field max_rows? integer of a block that a source gives, where only a few are wanted
 
 ---An execution: an iterator over blocks. Its threads end when it is closed, exhausted or, by the pool's finaliser, collected.
@@ -42,7 +43,7 @@ function Execution:init(plan, options)
   self.threads = options.threads or current.num_threads
   self.memory_bytes = options.memory_bytes or current.memory_bytes
   self._max_bytes = math.min(current.target_max_block_size, math.max(2 ^ 10, self.memory_bytes / 8))
-  self._max_rows = options.max_rows
+  self._max_rows, self._ingest = options.max_rows, options.ingest
   self._stats, self._closers = Stats(), {}
   self._next = self:run(plan, options.slices, options.part)
 end
@@ -90,8 +91,10 @@ local function inline_stage(self, chain, requests, entries)
   end
 end
 
+-- Threads, or a stage of the rank's ingest workers.
 local function new_pool(self, chain)
-  local pool = require('torch._C').data.Pool{
+  local pool = self._ingest and self._ingest:stage {fn = chain:worker(), capacity_bytes = self.memory_bytes}
+  pool = pool or require('torch._C').data.Pool{
     fn = chain:worker(), name = 'rtrain.data', num_workers = self.threads, capacity = 2 * self.threads,
     capacity_bytes = self.memory_bytes}
   self._closers[#self._closers + 1] = function() pool:close() end

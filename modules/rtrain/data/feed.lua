@@ -7,8 +7,8 @@ local parts = require 'rtrain.data.parts'
 
 ---What a DataIterator draws from. Arguments: plan, {seed, counter, options, on_stats}: `seed` of what has no seed of its own;
 ---`counter`, a table {n}, counts the epochs itself where loops are independent of each other; `options`, {num_threads,
----memory_bytes}; `on_stats` is called with the stats of each epoch, at its beginning; `may_count`: files may be read once to
----count their rows.
+---memory_bytes, ingest}; `on_stats` is called with the stats of each epoch, at its beginning; `may_count`: files may be read
+---once to count their rows.
 ---@class data.PlanFeed
 ---@overload fun(plan: data.Plan, options?: table): data.PlanFeed
 local PlanFeed = class('PlanFeed')
@@ -43,11 +43,11 @@ function PlanFeed:stream(options)
   local epoch, seed = epoch_of(self, options.epoch), options.seed or self._seed
   if part then slices = parts.slices(self._plan, part, {seed = seed, epoch = epoch}) end
   if slices then part = nil end
-  local threads = self._options.num_threads
+  local threads = self._options.ingest and 1 or self._options.num_threads
   if not options.ahead then threads = 0 end
   self._execution = executor.execute(self._plan, {
     epoch = epoch, seed = seed, slices = slices, part = part, threads = threads,
-    memory_bytes = self._options.memory_bytes})
+    memory_bytes = self._options.memory_bytes, ingest = self._options.ingest})
   if self._on_stats then self._on_stats(self._execution:stats()) end
   return self._execution
 end

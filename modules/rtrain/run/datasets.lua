@@ -58,18 +58,27 @@ local function draw_seed()
   return ((a * 256 + b) * 256 + c) * 256 + d
 end
 
+-- What rtrain.data.ingest.start gets.
+local function ingest_of(config, num_cpus)
+  if config.ingest_workers == 0 then return nil end
+  return {workers = config.ingest_workers, threads = config:num_cpus_per_ingest_worker(), num_cpus = num_cpus}
+end
+
 ---The datasets as they travel to the workers. Files whose rows nobody has counted are read once, here, where ranks must
 ---know their parts.
 ---@param list {name: string, value: any}[] what `check` gave
 ---@param config DataConfig
+---@param num_cpus? integer that each worker has for itself, where that was said
 ---@return table[] plain, but for the datasets
-function datasets.for_workers(list, config)
+function datasets.for_workers(list, config, num_cpus)
   local out, seed = {}, #list > 0 and draw_seed() or 0
   for i, entry in ipairs(list) do
     local is_split = config:is_split(entry.name)
     if is_split and type(entry.value) ~= 'function' then entry.value._plan:sliceable_rows() end
-    out[i] = {name = entry.name, value = entry.value, is_split = is_split, execution = config:execution(entry.name),
-              seed = seeds.of(seed, i), context = require('rtrain.data.context').settings()}
+    out[i] = {
+      name = entry.name, value = entry.value, is_split = is_split, execution = config:execution(entry.name),
+      ingest = ingest_of(config, num_cpus), seed = seeds.of(seed, i),
+      context = require('rtrain.data.context').settings()}
   end
   return out
 end

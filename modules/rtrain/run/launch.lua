@@ -149,6 +149,12 @@ local function health_of(config)
   return spec
 end
 
+-- What each worker has for itself, where that was said and nothing else runs in its process.
+local function own_cpus(job)
+  local resources = job.scaling_config.resources_per_worker
+  return not job.is_local and resources and resources.CPU or nil
+end
+
 local function make_spec(job, flags)
   local run_config, scaling, place = job.run_config, job.scaling_config, job.place
   local most, least = scaling:max_workers(), scaling:min_workers()
@@ -177,6 +183,7 @@ local function make_spec(job, flags)
     max_workers = most,
     resize_interval_s = scaling.elastic_resize_monitor_interval_s,
     threads = resources and resources.CPU or 0,
+    ingest_cores = #job.datasets > 0 and job.dataset_config:num_ingest_cpus() or 0,
     gpus_per_worker = place and 0 or scaling:num_gpus_per_worker(),  -- the launcher has dealt them out
     placement_strategy = scaling.placement_strategy,
     oversubscribe = flags.oversubscribe,
@@ -255,7 +262,7 @@ function launch.fit(trainer)
   local flags = flags_of_command()
   flags.fitted = true
   local job = job_of(trainer, flags)
-  job.worker_datasets = datasets.for_workers(job.datasets, job.dataset_config)
+  job.worker_datasets = datasets.for_workers(job.datasets, job.dataset_config, own_cpus(job))
   if job.place and job.place.rank > 0 then return require('rtrain.run.joined').fit(job) end
   local list = callbacks_of(job)
   local spec, warnings = make_spec(job, flags)

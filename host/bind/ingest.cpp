@@ -1,0 +1,80 @@
+#include "host/bind/ingest.h"
+
+#include <array>
+#include <memory>
+
+#include "host/loop/helper_process.h"
+#include "host/lua/class.h"
+#include "host/lua/convert.h"
+#include "host/lua/engine_loader.h"
+#include "host/machine/machine.h"
+#include "host/machine/thread_cpus.h"
+
+namespace rtrain {
+template <>
+struct Class<HelperProcess> {
+  using Slot = std::unique_ptr<HelperProcess>;
+  static constexpr const char* kName = "rtrain.IngestProcess";
+};
+
+namespace {
+
+std::vector<int> to_numbers(const Value& list) {
+  std::vector<int> out;
+  if (list.is_nil()) return out;
+  for (const Value& each : list.as_list()) out.push_back(static_cast<int>(each.as_int()));
+  return out;
+}
+
+int start(lua_State* L) {
+  const auto number = static_cast<int64_t>(luaL_checknumber(L, 1));
+  const Value given = to_value(L, 2, "options");
+  HelperOptions options;
+  options.args = {"--ingest", std::to_string(number)};
+  options.env = {{"OMP_NUM_THREADS", std::to_string(given["threads"].as_int())}};
+  options.cpus = to_numbers(given["cpus"]);
+  options.engine_fd = engine_fd();
+  push<HelperProcess>(L, std::make_unique<HelperProcess>(options));
+  return 1;
+}
+
+int pid(lua_State* L) {
+  lua_pushinteger(L, check<HelperProcess>(L, 1)->pid());
+  return 1;
+}
+
+int take_socket(lua_State* L) {
+  lua_pushinteger(L, check<HelperProcess>(L, 1)->take_socket());
+  return 1;
+}
+
+int finish(lua_State* L) {
+  push_value(L, to_text(check<HelperProcess>(L, 1)->end(luaL_checknumber(L, 2))));
+  return 1;
+}
+
+int processors(lua_State* L) {
+  List out;
+  for (const int cpu : own_processors()) out.emplace_back(int64_t{cpu});
+  push_value(L, out);
+  return 1;
+}
+
+int bind(lua_State* L) {
+  bind_all_threads(to_numbers(to_value(L, 1, "processors")));
+  return 0;
+}
+
+}  // namespace
+
+int open_ingest(lua_State* L) {
+  static constexpr std::array kMethods = {method<&pid>("pid"), method<&take_socket>("take_socket"),
+                                          method<&finish>("finish")};
+  register_class<HelperProcess>(L, kMethods);
+  static constexpr std::array kFunctions = {
+      method<&start>("start"), method<&processors>("processors"), method<&bind>("bind")};
+  push_functions(L, kFunctions);
+  return 1;
+}
+
+}  // namespace rtrain

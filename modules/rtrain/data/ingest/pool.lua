@@ -1,0 +1,150 @@
+-- rtrain/data/ingest/pool.lua: IngestPool: the ingest workers of a rank, shared by all that it reads.
+--
+-- A stage of an execution gives its requests to the workers, whichever has the least to do, and takes the results in the
+-- order of the requests: which worker made them, how many there are and whether one died changes nothing.
+
+local class = require 'base.class'
+local errors = require 'base.errors'
+local IngestWorker = require 'rtrain.data.ingest.worker'
+
+-- A request and what became of it so far: `received` counts results, whether they were used or not.
+---@class data.IngestJob
+---@field stage data.IngestStage
+---@field number integer in its stage
+---@field request data.Request
+---@field worker data.IngestWorker
+---@field received integer
+local IngestJob = class('IngestJob')
+
+function IngestJob:init(fields)
+  for name, value in pairs(fields) do self[name] = value end
+  self.received, self.is_done, self._results = 0, false, {}
+end
+
+---A message about it has come.
+---@param message table
+function IngestJob:add(message)
+  self.is_done = message.kind ~= 'result'
+  if message.kind == 'end' then return end
+  if not self.is_done then self.received = self.received + 1 end
+  self._results[#self._results + 1] = message
+end
+
+---The oldest message that holds a result or an error; nil where none has come.
+---@return table|nil
+function IngestJob:next() return table.remove(self._results, 1) end
+
+---What one stage of an execution runs on: in the place of a torch._C.data.Pool.
+---@class data.IngestStage
+local IngestStage = class('IngestStage')
+
+function IngestStage:init(pool, id, options)
+  self._pool, self.id, self._jobs, self._count = pool, id, {}, 0
+  self.dumped = (require('base._closure').dump(options.fn))
+  self.limit_bytes = options.limit_bytes
+end
+
+---Gives a request to a worker; false, and nothing done, when as many are in flight as may be.
+---@param request data.Request
+---@return boolean
+function IngestStage:submit(request)
+  if #self._jobs >= self._pool:capacity() then return false end
+  local worker = self._pool:choose()
+  local job = IngestJob {stage = self, number = self._count, request = request, worker = worker}
+  self._count, self._jobs[#self._jobs + 1] = self._count + 1, job
+  worker:add(job)
+  return true
+end
+
+---@return integer
+function IngestStage:in_flight() return #self._jobs end
+
+local function raise(worker, request, err)
+  local where = request.name ~= '' and ', ' .. request.name or ''
+  require('torch._C').data.raise(err.code, ('rtrain.data %s%s: %s'):format(worker.name, where, err.message), err.traceback)
+end
+
+---The next result; nil where a request has none left.
+---@return table|nil
+function IngestStage:next()
+  local job = self._jobs[1]
+  if job == nil then return nil end
+  local result = job:next()
+  while result == nil do
+    if job.is_done then
+      table.remove(self._jobs, 1)
+      return nil
+    end
+    self._pool:wait(job)
+    result = job:next()
+  end
+  if result.kind == 'error' then raise(job.worker, job.request, result) end
+  job.worker:taken(self)
+  return result.value
+end
+
+---Nobody wants its results any more.
+function IngestStage:close()
+  self._jobs = {}
+  self._pool:close_stage(self)
+end
+
+---Arguments: {workers, threads, cpus, timeout_s}: cpus, a list of processors for each worker, or nil.
+---@class data.IngestPool
+---@overload fun(options: table): data.IngestPool
+local IngestPool = class('IngestPool')
+
+function IngestPool:init(options)
+  self._workers, self._num_stages = {}, 0
+  for i = 1, options.workers do
+    self._workers[i] = IngestWorker(i - 1, {
+      threads = options.threads, cpus = options.cpus and options.cpus[i], timeout_s = options.timeout_s or 1800})
+  end
+end
+
+---Starts the processes, so that they are there when rows are needed.
+function IngestPool:start()
+  for _, worker in ipairs(self._workers) do worker:start() end
+end
+
+---A stage that runs a function on the workers.
+---@param options {fn: function, capacity_bytes: number} as of torch._C.data.Pool; each worker has its share of the bytes
+---@return data.IngestStage
+function IngestPool:stage(options)
+  if self._is_closed then errors.raise('argument', 'the train function has ended, and its ingest workers with it') end
+  self._num_stages = self._num_stages + 1
+  return IngestStage(self, self._num_stages, {
+    fn = options.fn, limit_bytes = options.capacity_bytes / #self._workers})
+end
+
+---How many requests of a stage are in flight.
+---@return integer
+function IngestPool:capacity() return 2 * #self._workers end
+
+---The worker with the least to do.
+---@return data.IngestWorker
+function IngestPool:choose()
+  local best = self._workers[1]
+  for _, worker in ipairs(self._workers) do
+    if worker:num_jobs() < best:num_jobs() then best = worker end
+  end
+  return best
+end
+
+---Waits for the next message of a job's worker.
+---@param job data.IngestJob
+function IngestPool:wait(job) job.worker:receive(job) end
+
+---@param stage data.IngestStage
+function IngestPool:close_stage(stage)
+  for _, worker in ipairs(self._workers) do worker:close_stage(stage) end
+end
+
+---Ends the processes.
+function IngestPool:close()
+  self._is_closed = true
+  for _, worker in ipairs(self._workers) do worker:hang_up() end
+  for _, worker in ipairs(self._workers) do worker:close() end
+end
+
+return IngestPool

@@ -1,0 +1,125 @@
+-- rtrain/data/ingest/worker.lua: IngestWorker: a process that makes blocks, as the rank sees it. One that dies is started
+-- again and gets what it had not finished: its results are the same.
+
+local class = require 'base.class'
+local errors = require 'base.errors'
+local ingest = require 'rtrain._ingest'
+
+-- Deaths in a row, without any result in between.
+local MOST_DEATHS = 3
+
+-- For what it has to send and close.
+local END_S, SEND_TIMEOUT_S = 1, 60
+
+---Arguments: number, from 0; {threads, cpus, timeout_s}: cpus, a list of processors, or nil.
+---@class data.IngestWorker
+---@overload fun(number: integer, options: table): data.IngestWorker
+local IngestWorker = class('IngestWorker')
+
+function IngestWorker:init(number, options)
+  self.number, self.name, self._options = number, 'ingest worker ' .. number, options
+  self._jobs, self._deaths, self.busy_s = {}, 0, 0
+end
+
+---Starts the process, where it does not run.
+function IngestWorker:start()
+  if self._channel then return end
+  self._process = ingest.start(self.number, {threads = self._options.threads, cpus = self._options.cpus})
+  self._channel = require('torch._C').data.Channel(self._process:take_socket())
+  self._known, self.busy_s, self.is_new = {}, 0, true
+end
+
+-- What does not arrive is sent again when the end of the process is seen.
+local function tell(self, message)
+  if self._channel then self._channel:send(message, SEND_TIMEOUT_S) end
+end
+
+local function send_job(self, job)
+  local stage = job.stage
+  if not self._known[stage.id] then
+    self._known[stage.id] = true
+    tell(self, {kind = 'stage', stage = stage.id, fn = stage.dumped, limit_bytes = stage.limit_bytes})
+  end
+  tell(self, {kind = 'request', stage = stage.id, job = job.number, request = job.request, skip = job.received})
+end
+
+---Gives it a job.
+---@param job data.IngestJob
+function IngestWorker:add(job)
+  self:start()
+  self._jobs[#self._jobs + 1] = job
+  send_job(self, job)
+end
+
+---How many jobs it has that are not finished.
+---@return integer
+function IngestWorker:num_jobs() return #self._jobs end
+
+---A result of the stage was used.
+---@param stage data.IngestStage
+function IngestWorker:taken(stage) tell(self, {kind = 'taken', stage = stage.id}) end
+
+---Nobody wants the stage's results any more.
+---@param stage data.IngestStage
+function IngestWorker:close_stage(stage)
+  for i = #self._jobs, 1, -1 do
+    if self._jobs[i].stage == stage then table.remove(self._jobs, i) end
+  end
+  if self._known and self._known[stage.id] then tell(self, {kind = 'close', stage = stage.id}) end
+end
+
+local function restart(self, job)
+  local how = self._process:finish(END_S)
+  local pid = self._process:pid()
+  self._channel, self._deaths = nil, self._deaths + 1
+  if self._deaths >= MOST_DEATHS then
+    local where = job.request.name ~= '' and ' while it made ' .. job.request.name or ''
+    errors.raise('worker_lost', ('%s (process %d) %s%s, %d times in a row without a result: look for what ends the process '
+      .. 'in the functions of the dataset, or for the memory that they need'):format(self.name, pid, how, where, self._deaths))
+  end
+  io.stderr:write(('warning: %s (process %d) %s: it is started again\n'):format(self.name, pid, how))
+  self:start()
+  for _, each in ipairs(self._jobs) do send_job(self, each) end
+end
+
+local function timed_out(self, job)
+  local name = job.request.name ~= '' and job.request.name or 'a request'
+  errors.raise('timeout', ('%s: %s took longer than %g s: look for a wait in the functions of the dataset'):format(self.name,
+    name, self._options.timeout_s))
+end
+
+-- Whether a message is about a job that is still wanted, which it then belongs to.
+local function accept(self, message)
+  for i, job in ipairs(self._jobs) do
+    if job.stage.id == message.stage and job.number == message.job then
+      job:add(message)
+      if message.kind ~= 'result' then table.remove(self._jobs, i) end
+      return
+    end
+  end
+end
+
+---Waits for its next message and adds it to its job.
+---@param job data.IngestJob what is waited for
+function IngestWorker:receive(job)
+  local what, message = self._channel:receive(self._options.timeout_s, 'rows of ' .. self.name)
+  if what == 'timeout' then timed_out(self, job) end
+  if what == 'closed' then return restart(self, job) end
+  self._deaths, self.is_new, self.busy_s = 0, false, message.busy_s
+  accept(self, message)
+end
+
+---Closes its channel: an idle process ends by itself.
+function IngestWorker:hang_up()
+  if self._channel then self._channel:release() end
+  self._channel, self._jobs = nil, {}
+end
+
+---Ends the process.
+function IngestWorker:close()
+  self:hang_up()
+  if self._process then self._process:finish(END_S) end
+  self._process = nil
+end
+
+return IngestWorker

@@ -1,0 +1,145 @@
+-- Ingest workers: processes that make blocks in the place of threads.
+local data = require 'rtrain.data'
+local lu = require 'luaunit'
+local message_of = require('refusal').message_of
+local numbers = require('lists').numbers
+local Pool = require 'rtrain.data.ingest.pool'
+local torch = require 'torch'
+
+local pool
+
+TestIngest = {}
+
+function TestIngest.setUp() pool = Pool {workers = 2, threads = 1} end
+
+function TestIngest.tearDown() pool:close() end
+
+-- The rows as text, bit for bit.
+local function text_of(ds, options)
+  local out = {}
+  options.seed = 3
+  for block in ds:execute(options) do
+    for _, row in ipairs(block:rows()) do
+      local fields = {}
+      for _, name in ipairs(block:names()) do
+        local value = row[name]
+        if torch.is_tensor(value) then value = value.dtype .. table.concat(value:flatten():tolist(), ',') end
+        fields[#fields + 1] = ('%s=%s'):format(name, type(value) == 'number' and ('%.17g'):format(value) or tostring(value))
+      end
+      out[#out + 1] = table.concat(fields, ' ')
+    end
+  end
+  return table.concat(out, '\n')
+end
+
+local function noisy(ds)
+  local worker = require 'torch.utils.data.worker'
+  return ds:map(function(row)
+    row.noise = torch.rand({3}, {generator = worker.generator()})
+    row.text = ('row %d'):format(row.id)
+    if row.id % 3 == 0 then row.maybe = row.id end
+    row.image = torch.full({20, 30, 3}, row.id % 256, {dtype = 'uint8'})
+    return row
+  end)
+end
+
+function TestIngest.test_rows_and_order_are_those_of_threads()
+  local plain = data.range(300, {override_num_blocks = 7})
+  for _, ds in ipairs {
+    noisy(plain), noisy(plain:random_shuffle {seed = 1}), noisy(plain):filter(function(row) return row.id % 2 == 0 end),
+    noisy(data.from_items {{id = 1}, {id = 2}}), noisy(plain):sort('id', true):map_batches(function(b) return b end),
+    noisy(plain):mix(noisy(data.range(50)), {weights = {3, 1}}),
+  } do
+    local wanted = text_of(ds, {threads = 2})
+    lu.assertEquals(text_of(ds, {threads = 1, ingest = pool}), wanted)
+    lu.assertEquals(text_of(ds, {threads = 1, ingest = pool, slices = {}}), '')
+  end
+end
+
+-- A loop that stands still does not stop another one on the same workers, and little waits for it meanwhile.
+function TestIngest.test_what_waits_is_bounded()
+  local path = os.tmpname()
+  local function made()
+    local count = 0
+    for _ in io.lines(path) do count = count + 1 end
+    return count
+  end
+  local big = data.range(64, {override_num_blocks = 4}):map_batches(function(batch)
+    local file = assert(io.open(path, 'a'))
+    file:write 'x\n'
+    file:close()
+    return {x = torch.zeros({batch.id:size(0), 2 ^ 18}, {dtype = 'uint8'})}
+  end, {batch_size = 1})
+  local first = big:execute {threads = 1, ingest = pool, memory_bytes = 2 ^ 20, seed = 1}
+  lu.assertEquals(first:next():num_rows(), 1)
+  local other = data.range(400, {override_num_blocks = 40}):map_batches(function(batch) return batch end, {batch_size = 2})
+  lu.assertEquals(#text_of(other, {threads = 1, ingest = pool}), #text_of(other, {threads = 0}))
+  -- 1 MiB is 4 of these blocks; each worker may be one beyond its half, and one was taken.
+  lu.assertTrue(made() <= 7, made())
+  local rest = 0
+  for block in first do rest = rest + block:num_rows() end
+  lu.assertEquals({rest, made()}, {63, 64})
+  os.remove(path)
+end
+
+function TestIngest.test_an_error_names_the_line_the_row_and_the_worker()
+  local ds = data.range(10, {override_num_blocks = 1}):map(function(row)
+    if row.id == 7 then error 'no seven' end
+    return row
+  end)
+  local execution = ds:execute {threads = 1, ingest = pool}
+  local message = message_of(function()
+    while execution:next() do lu.assertNotNil(execution) end
+  end)
+  lu.assertStrMatches(message, '.*rtrain%.data ingest worker [01].*: map: row 7: data_ingest_test%.lua:%d+: no seven.*')
+  -- The workers go on.
+  lu.assertEquals(#text_of(data.range(3):map(function(row) return row end), {threads = 1, ingest = pool}), 14)
+  lu.assertStrContains(message_of(function()
+    text_of(data.range(3):map(function() return torch.rand({1}) end), {threads = 1, ingest = pool})
+  end), 'default generator')
+end
+
+-- A worker that kills itself once in the middle of a fragment, and another one that always does.
+function TestIngest.test_a_dead_worker_is_started_again()
+  local path = os.tmpname()
+  os.remove(path)
+  local function deadly(ds, is_once)
+    return ds:map(function(row)
+      if row.id == 90 then
+        local file = io.open(path)
+        if file == nil or not is_once then
+          if file == nil then io.open(path, 'w'):close() end
+          os.execute 'kill -9 $PPID'
+        end
+      end
+      return row
+    end)
+  end
+  local plain = noisy(data.range(200, {override_num_blocks = 3}))
+  local context = data.DataContext.get_current()
+  context.target_max_block_size = 2 ^ 12
+  local wanted = text_of(plain, {threads = 0})
+  lu.assertEquals(text_of(deadly(plain, true), {threads = 1, ingest = pool}), wanted)
+  lu.assertNotNil(io.open(path))
+  lu.assertStrMatches(message_of(function() text_of(deadly(plain, false), {threads = 1, ingest = pool}) end),
+    '.*ingest worker [01] %(process %d+%) killed by signal 9 %(SIGKILL%).*3 times in a row without a result.*')
+  os.remove(path)
+end
+
+function TestIngest.test_an_abandoned_loop_leaves_the_workers_to_the_next()
+  local ds = data.range(1000, {override_num_blocks = 50}):map(function(row) return row end)
+  for _ = 1, 5 do
+    local execution = ds:execute {threads = 1, ingest = pool}
+    execution:next()
+    execution:close()
+  end
+  local ids = {}
+  for block in ds:execute {threads = 1, ingest = pool} do
+    for _, row in ipairs(block:rows()) do ids[#ids + 1] = row.id end
+  end
+  lu.assertEquals(ids, numbers(1000))
+  pool:close()
+  lu.assertStrContains(message_of(function() ds:execute({threads = 1, ingest = pool}):next() end), 'has ended')
+end
+
+os.exit(lu.LuaUnit.run(), true)
