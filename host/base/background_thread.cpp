@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace rtrain {
@@ -28,7 +29,8 @@ void use_processors_of(pid_t parent) {
 // Neither is needed for a correct result: where the system refuses, the thread stays as it is.
 void enter_background() {
   if (const auto& mask = processors()) sched_setaffinity(0, sizeof *mask, &*mask);
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness);
+  const auto self = static_cast<id_t>(gettid());
+  setpriority(PRIO_PROCESS, self, std::max(kNiceness, getpriority(PRIO_PROCESS, self)));
 }
 
 }  // namespace rtrain

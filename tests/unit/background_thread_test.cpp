@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 namespace rtrain {
@@ -34,7 +35,7 @@ TEST(BackgroundThread, GivesWayAndLeavesTheProcessorsOfItsRank) {
   }).join();
   EXPECT_EQ(bound, 1);
   EXPECT_EQ(freed, own);
-  EXPECT_GT(after, before);
+  EXPECT_EQ(after, std::max(before, 10)) << "where the process itself gives way it stays as it is";
   EXPECT_EQ(niceness(), before) << "only that thread";
 }
 
