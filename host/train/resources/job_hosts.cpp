@@ -5,15 +5,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 #include <utility>
 
 #include "host/base/clock.h"
 #include "host/base/random.h"
 #include "host/base/seconds_setting.h"
 #include "host/base/text.h"
-#include "host/machine/gpu_request.h"
-#include "host/machine/libtorch.h"
 #include "host/machine/machine.h"
 #include "host/store/file.h"
 
@@ -43,14 +40,13 @@ JobHosts::JobHosts(JobNodes& nodes, const RunContext& run, std::vector<WorkerGpu
     : nodes_(nodes),
       run_(run),
       places_(gpus, run.spec.gpus_per_worker, run.spec.accelerator_type),
-      gpus_(names_of(gpus)),
-      libtorch_(libtorch_build()),
       placement_(placement_of(run.spec)),
       delegate_(delegate),
       contact_(OperatorLinks::contact_path(run.run_path), run.run_id),
       wait_s_(seconds_setting("RTRAIN_JOIN_TIMEOUT_S", run.spec.start_timeout_s)),
       marker_(cat(run.run_path, "/.hosts-", random_hex(8))),
       marker_text_(random_hex(32)),
+      roster_(nodes, run.spec, names_of(gpus)),
       late_reports_(nodes, run, delegate),
       health_(run, gpus, nodes.port(), *this),
       deadline_(run.loop, [this] { on_deadline(); }),
@@ -111,40 +107,20 @@ int JobHosts::workers_now() const {
 std::vector<int> JobHosts::ready_nodes() const {
   std::vector<int> out;
   if (is_usable(0)) out.push_back(0);
-  for (const auto& [node, host] : hosts_) {
+  for (const auto& [node, host] : roster_.others()) {
     if (host.is_ready && is_usable(node)) out.push_back(node);
   }
   return out;
 }
 
-bool JobHosts::is_usable(int node) const {
-  return !evicted_.contains(node) && (!run_.spec.health.preflight || health_.is_checked(node));
-}
-
 std::vector<HostRoom> JobHosts::rooms() const {
   std::vector<HostRoom> out;
-  for (const int node : ready_nodes()) {
-    if (node == 0) {
-      out.push_back({hostname(), room(nodes_.spec().tasks_on_node(), nodes_.cores(), gpus_)});
-      continue;
-    }
-    const message::AgentInfo& info = hosts_.at(node).info;
-    out.push_back({info.host, room(info.tasks, info.cores, info.gpus)});
-  }
+  for (const int node : ready_nodes()) out.push_back(roster_.room(node));
   return out;
 }
 
-// Where the launcher has started each rank, it has chosen.
-int JobHosts::room(int tasks, int cores, const std::vector<std::string>& gpus) const {
-  if (run_.spec.join) return tasks;
-  const int of_cores = cores / std::max(1, run_.spec.cores_per_worker());
-  if (run_.spec.gpus_per_worker == 0) return of_cores;
-  const std::string& type = run_.spec.accelerator_type;
-  const auto fitting = std::count_if(gpus.begin(), gpus.end(), [&type](const std::string& name) {
-    return type.empty() || is_accelerator(name, type);
-  });
-  const auto of_gpus = static_cast<int>(static_cast<double>(fitting) / run_.spec.gpus_per_worker);
-  return run_.spec.threads == 0 ? of_gpus : std::min(of_cores, of_gpus);
+bool JobHosts::is_usable(int node) const {
+  return !roster_.is_evicted(node) && (!run_.spec.health.preflight || health_.is_checked(node));
 }
 
 NodeGroup JobHosts::nodes(const NodeOrder& order, NodeDelegate& delegate) {
@@ -157,10 +133,10 @@ NodeGroup JobHosts::nodes(const NodeOrder& order, NodeDelegate& delegate) {
   for (size_t i = 0; i < numbers.size(); ++i) {
     part.num_workers = counts[i];
     const int node = numbers[i];
-    part.address = node == 0 ? nodes_.address() : hosts_[node].info.address;
+    part.address = roster_.address(node);
     if (part.num_workers == 0) continue;
     NodeGroup::Member member{.node = nullptr,
-                             .host = node == 0 ? hostname() : hosts_[node].info.host,
+                             .host = roster_.name(node),
                              .address = part.address,
                              .number = node,
                              .node_rank = static_cast<int>(out.members().size()),
@@ -194,7 +170,7 @@ const Routes<message::FromAgent, JobHosts, int> JobHosts::kRoutes{
 };
 
 void JobHosts::on_node(const message::AgentInfo& info) {
-  hosts_[info.node] = {.info = info};
+  roster_.add(info);
   health_.drop(info.node);
   const std::string what = run_.spec.join ? cat("with ", info.tasks) : cat("node ", info.node);
   delegate_.notice(cat("host ", info.host, " has joined: ", what, " of ", nodes_.spec().num_tasks));
@@ -210,7 +186,7 @@ void JobHosts::on_node(const message::AgentInfo& info) {
 
 void JobHosts::tell_end(const message::Ended& ended) {
   if (!run_.spec.join) return;
-  for (const auto& [node, host] : hosts_) {
+  for (const auto& [node, host] : roster_.others()) {
     nodes_.send(node, to_value(message::EndFit{.ended = ended}));
   }
 }
@@ -227,8 +203,8 @@ void JobHosts::on_node_message(int node, Value message) try {
 }
 
 void JobHosts::on_node_lost(int node, const std::string& reason) {
-  const std::string host = name_of(node);
-  hosts_.erase(node);
+  const std::string host = roster_.name(node);
+  roster_.drop(node);
   health_.drop(node);
   late_reports_.drop(node);
   delegate_.notice(reason);
@@ -250,11 +226,6 @@ void JobHosts::on_command(Value request, OperatorLinks::Reply reply) {
 }
 
 void JobHosts::on_node_refused(const std::string& text) { delegate_.notice(text); }
-
-std::string JobHosts::name_of(int node) const {
-  const auto host = hosts_.find(node);
-  return host == hosts_.end() ? hostname() : host->second.info.host;
-}
 
 void JobHosts::send_functions(int node) {
   struct stat info {};
@@ -295,7 +266,7 @@ void JobHosts::check_folders() {
     return;
   }
   bool is_waiting = false;
-  for (const auto& [node, host] : hosts_) {
+  for (const auto& [node, host] : roster_.others()) {
     if (host.is_ready) continue;
     is_waiting = true;
     nodes_.send(node, to_value(message::CheckFolder{.path = marker_, .text = marker_text_}));
@@ -304,10 +275,10 @@ void JobHosts::check_folders() {
 }
 
 void JobHosts::on_folder_seen(int node, const message::FolderSeen& seen) {
-  const auto host = hosts_.find(node);
-  if (host == hosts_.end() || seen.path != marker_) return;
-  host->second.problem = seen.problem;
-  host->second.is_ready = seen.problem.empty();
+  RosterHost* const host = roster_.find(node);
+  if (host == nullptr || seen.path != marker_) return;
+  host->problem = seen.problem;
+  host->is_ready = seen.problem.empty();
   if (!on_granted_) check_health();  // the run goes on, and could have it
   grant_if_ready();
 }
@@ -319,12 +290,12 @@ bool JobHosts::check_health() {
   if (health_.is_checking() || undecided_ > 0) return true;
   bool has_new = false;
   const auto add = [&](int node, const std::string& host, const std::string& address) {
-    if (evicted_.contains(node) || health_.is_checked(node)) return;
+    if (roster_.is_evicted(node) || health_.is_checked(node)) return;
     health_.add(node, host, address);
     has_new = true;
   };
   add(0, hostname(), nodes_.address());
-  for (const auto& [node, host] : hosts_) {
+  for (const auto& [node, host] : roster_.others()) {
     if (host.is_ready) add(node, host.info.host, host.info.address);
   }
   if (!has_new) return false;
@@ -342,27 +313,20 @@ void JobHosts::on_evidence(Evidence evidence) {
 
 // The processes of a launcher that has started each rank are all needed.
 std::string JobHosts::evict(int node, const std::string& reason) {
-  if (evicted_.contains(node)) return "";
-  evicted_[node] = cat("host ", name_of(node), " (", reason, ")");
+  if (roster_.is_evicted(node)) return "";
+  roster_.evict(node, reason);
   health_.dismiss(node);
   if (!run_.spec.join) return "";
   lost_ranks_ = Error(Code::kWorkerLost,
-                      cat("the run cannot go on without ", evicted_[node],
+                      cat("the run cannot go on without ", roster_.why_evicted(node),
                           ": its launcher has started each rank, and has to leave that host out"));
   if (on_granted_) fail(*lost_ranks_);
   return "";
 }
 
-// For messages: "; evicted: host n1 (…)".
-std::string JobHosts::evicted_hosts() const {
-  std::vector<std::string> parts;
-  for (const auto& [node, text] : evicted_) parts.push_back(text);
-  return parts.empty() ? "" : cat("; evicted: ", join(parts, ", "));
-}
-
 void JobHosts::grant_if_ready() {
   if (!on_granted_) return;
-  if (const std::string text = misfits(); !text.empty()) {
+  if (const std::string text = roster_.misfits(); !text.empty()) {
     cancel();
     return delegate_.on_hosts_failed(Error(Code::kEnvironment, text));
   }
@@ -375,28 +339,16 @@ bool JobHosts::goes_on() const {
   return has_begun_ && is_elastic && workers_now() >= run_.spec.min_workers;
 }
 
-// A host without one says so itself, when a worker needs it.
-std::string JobHosts::misfits() const {
-  std::vector<std::string> parts;
-  for (const auto& [node, host] : hosts_) {
-    if (libtorch_.empty() || host.info.libtorch.empty() || host.info.libtorch == libtorch_)
-      continue;
-    parts.push_back(cat("host ", host.info.host, " has LibTorch ", host.info.libtorch,
-                        ", and host ", hostname(), " has ", libtorch_,
-                        ": install the same one on all hosts, or set RTRAIN_LIBTORCH"));
-  }
-  return join(parts, "; ");
-}
-
 void JobHosts::grant() {
   const auto on_granted = std::move(on_granted_);
   cancel();
   if (ready_nodes().empty()) {
     return delegate_.on_hosts_failed(
-        Error(Code::kEnvironment, cat("no host is left for the workers", evicted_hosts())));
+        Error(Code::kEnvironment, cat("no host is left for the workers", roster_.evicted_text())));
   }
   if (const auto error = placement_.impossible(run_.spec.min_workers, rooms())) {
-    return delegate_.on_hosts_failed(Error(error->code(), error->message() + devices_text()));
+    return delegate_.on_hosts_failed(
+        Error(error->code(), error->message() + roster_.devices_text(ready_nodes())));
   }
   if (!std::exchange(has_begun_, true) && run_.spec.join) tell_ranks();
   on_granted(workers_now());
@@ -405,7 +357,7 @@ void JobHosts::grant() {
 // Where the launcher's ranks are not dense by host, as with `mpirun --map-by node`.
 void JobHosts::tell_ranks() {
   int first_rank = nodes_.spec().tasks_on_node();
-  for (const auto& [node, host] : hosts_) {
+  for (const auto& [node, host] : roster_.others()) {
     if (node != first_rank) {
       delegate_.notice(cat("host ", host.info.host, ": the launcher's rank ", node, " is rank ",
                            first_rank, " of the run, whose ranks are dense by host"));
@@ -417,66 +369,21 @@ void JobHosts::tell_ranks() {
 // Who is waited for, and why; empty when all are there.
 std::string JobHosts::missing() const {
   std::vector<std::string> parts;
-  for (const auto& [node, host] : hosts_) {
-    if (host.is_ready || evicted_.contains(node)) continue;
+  for (const auto& [node, host] : roster_.others()) {
+    if (host.is_ready || roster_.is_evicted(node)) continue;
     parts.push_back(cat("host ", host.info.host, " ", why_not_ready(host)));
   }
-  if (std::string absent = run_.spec.join ? missing_ranks() : missing_hosts(); !absent.empty()) {
-    parts.push_back(std::move(absent));
-  }
+  if (std::string absent = roster_.absent(); !absent.empty()) parts.push_back(std::move(absent));
   return join(parts, "; ");
 }
 
-std::string JobHosts::why_not_ready(const Host& host) const {
+std::string JobHosts::why_not_ready(const RosterHost& host) const {
   if (!marker_problem_.empty()) {
     return cat("cannot be asked whether it sees ", run_.run_path, ": ", marker_problem_);
   }
   if (host.problem.empty()) return "has not answered";
   return cat("does not see ", run_.run_path, " of host ", hostname(), " (", marker_, ": ",
              host.problem, "): --storage has to be a folder that all hosts share");
-}
-
-std::string JobHosts::missing_hosts() const {
-  std::vector<std::string> parts;
-  const std::vector<std::string>& names = nodes_.spec().hosts;
-  for (int node = 1; node < nodes_.spec().num_tasks; ++node) {
-    if (hosts_.contains(node) || evicted_.contains(node)) continue;
-    const auto place = static_cast<size_t>(node);
-    parts.push_back(cat("node ", node, place < names.size() ? cat(" (", names[place], ")") : "",
-                        " has not come"));
-  }
-  return join(parts, "; ");
-}
-
-// Which host has which ranks only its agent tells.
-std::string JobHosts::missing_ranks() const {
-  int count = nodes_.spec().tasks_on_node();
-  std::vector<std::string> names{hostname()};
-  for (const auto& [node, host] : hosts_) {
-    count += host.info.tasks;
-    names.push_back(host.info.host);
-  }
-  const int all = nodes_.spec().num_tasks;
-  if (count == all) return "";
-  const std::vector<std::string>& of_launcher = nodes_.spec().hosts;
-  return cat("hosts with ", all - count, " of the ", all, " ranks have not come: there are ",
-             join(names, ", "), of_launcher.empty() ? "" : cat(" of ", join(of_launcher, ", ")));
-}
-
-// What the hosts have, where workers want devices of a type.
-std::string JobHosts::devices_text() const {
-  const std::string& type = run_.spec.accelerator_type;
-  if (type.empty()) return "";
-  std::vector<std::string> parts;
-  for (const int node : ready_nodes()) {
-    const message::AgentInfo* info = node == 0 ? nullptr : &hosts_.at(node).info;
-    const std::vector<std::string>& gpus = info == nullptr ? gpus_ : info->gpus;
-    const std::set<std::string> types(gpus.begin(), gpus.end());
-    const std::vector<std::string> names(types.begin(), types.end());
-    parts.push_back(cat(info == nullptr ? hostname() : info->host, ": ",
-                        names.empty() ? "none" : join(names, " and ")));
-  }
-  return cat("; accelerator_type = '", type, "', and their devices are ", join(parts, ", "));
 }
 
 void JobHosts::on_deadline() {

@@ -16,6 +16,7 @@
 #include "host/node/job_nodes.h"
 #include "host/node/remote_node.h"
 #include "host/train/resources/host_health.h"
+#include "host/train/resources/host_roster.h"
 #include "host/train/resources/late_reports.h"
 #include "host/train/resources/placement.h"
 #include "host/train/resources/resources.h"
@@ -53,12 +54,6 @@ class JobHosts : public Resources, public JobNodesDelegate, public HostHealthDel
   static const Routes<message::FromAgent, JobHosts, int> kRoutes;
 
  private:
-  struct Host {
-    message::AgentInfo info;
-    bool is_ready = false;  // it has what workers inherit, and sees the run's folder
-    std::string problem = {};
-  };
-
   void on_node(const message::AgentInfo& info) override;
   void on_node_message(int node, Value message) override;
   void on_node_lost(int node, const std::string& reason) override;
@@ -72,26 +67,18 @@ class JobHosts : public Resources, public JobNodesDelegate, public HostHealthDel
   void write_marker();
   void check_folders();
   void on_folder_seen(int node, const message::FolderSeen& seen);
-  std::string name_of(int node) const;
   bool is_usable(int node) const;
   bool check_health();
-  std::string evicted_hosts() const;
   void grant_if_ready();
   bool goes_on() const;
-  // Hosts that compute with another LibTorch; empty when there are none.
-  std::string misfits() const;
   void grant();
   // How many workers the hosts that are there are for.
   int workers_now() const;
   // The numbers of those that are there, this one first, and what they have room for.
   std::vector<int> ready_nodes() const;
   std::vector<HostRoom> rooms() const;
-  int room(int tasks, int cores, const std::vector<std::string>& gpus) const;
   std::string missing() const;
-  std::string why_not_ready(const Host& host) const;
-  std::string missing_hosts() const;
-  std::string missing_ranks() const;
-  std::string devices_text() const;
+  std::string why_not_ready(const RosterHost& host) const;
   void tell_ranks();
   void fail(const Error& error);
   void on_deadline();
@@ -99,8 +86,6 @@ class JobHosts : public Resources, public JobNodesDelegate, public HostHealthDel
   JobNodes& nodes_;
   const RunContext& run_;
   AllottedPlaces places_;
-  std::vector<std::string> gpus_;  // of this host, their names
-  std::string libtorch_;           // of this host
   Placement placement_;
   JobHostsDelegate& delegate_;
   Rendezvous contact_;  // for commands from other hosts
@@ -108,9 +93,8 @@ class JobHosts : public Resources, public JobNodesDelegate, public HostHealthDel
   std::string marker_;  // a file in the run's folder, and what it holds
   std::string marker_text_;
   bool has_marker_ = false;
-  std::string marker_problem_;          // why it could not be written, last time
-  std::map<int, Host> hosts_;           // the other ones, by node
-  std::map<int, std::string> evicted_;  // the host and why, by node
+  std::string marker_problem_;  // why it could not be written, last time
+  HostRoster roster_;
   LateReports late_reports_;
   HostHealth health_;
   int undecided_ = 0;                  // evidence that nobody has decided on

@@ -1,0 +1,117 @@
+#include "host/train/resources/host_roster.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "host/base/text.h"
+#include "host/machine/gpu_request.h"
+#include "host/machine/libtorch.h"
+#include "host/machine/machine.h"
+
+namespace rtrain {
+
+HostRoster::HostRoster(const JobNodes& nodes, const RunSpec& spec, std::vector<std::string> gpus)
+    : nodes_(nodes), spec_(spec), gpus_(std::move(gpus)), libtorch_(libtorch_build()) {}
+
+void HostRoster::evict(int node, const std::string& reason) {
+  evicted_[node] = cat("host ", name(node), " (", reason, ")");
+}
+
+RosterHost* HostRoster::find(int node) {
+  const auto host = others_.find(node);
+  return host == others_.end() ? nullptr : &host->second;
+}
+
+std::string HostRoster::name(int node) const {
+  const auto host = others_.find(node);
+  return host == others_.end() ? hostname() : host->second.info.host;
+}
+
+std::string HostRoster::address(int node) const {
+  return node == 0 ? nodes_.address() : others_.at(node).info.address;
+}
+
+HostRoom HostRoster::room(int node) const {
+  if (node == 0) {
+    return {hostname(), workers_for(nodes_.spec().tasks_on_node(), nodes_.cores(), gpus_)};
+  }
+  const message::AgentInfo& info = others_.at(node).info;
+  return {info.host, workers_for(info.tasks, info.cores, info.gpus)};
+}
+
+// Where the launcher has started each rank, it has chosen.
+int HostRoster::workers_for(int tasks, int cores, const std::vector<std::string>& gpus) const {
+  if (spec_.join) return tasks;
+  const int of_cores = cores / std::max(1, spec_.cores_per_worker());
+  if (spec_.gpus_per_worker == 0) return of_cores;
+  const std::string& type = spec_.accelerator_type;
+  const auto fitting = std::count_if(gpus.begin(), gpus.end(), [&type](const std::string& name) {
+    return type.empty() || is_accelerator(name, type);
+  });
+  const auto of_gpus = static_cast<int>(static_cast<double>(fitting) / spec_.gpus_per_worker);
+  return spec_.threads == 0 ? of_gpus : std::min(of_cores, of_gpus);
+}
+
+// A host without one says so itself, when a worker needs it.
+std::string HostRoster::misfits() const {
+  std::vector<std::string> parts;
+  for (const auto& [node, host] : others_) {
+    const std::string& other = host.info.libtorch;
+    if (libtorch_.empty() || other.empty() || other == libtorch_) continue;
+    parts.push_back(cat("host ", host.info.host, " has LibTorch ", other, ", and host ", hostname(),
+                        " has ", libtorch_,
+                        ": install the same one on all hosts, or set RTRAIN_LIBTORCH"));
+  }
+  return join(parts, "; ");
+}
+
+std::string HostRoster::absent() const { return spec_.join ? absent_ranks() : absent_hosts(); }
+
+std::string HostRoster::absent_hosts() const {
+  std::vector<std::string> parts;
+  const std::vector<std::string>& names = nodes_.spec().hosts;
+  for (int node = 1; node < nodes_.spec().num_tasks; ++node) {
+    if (others_.contains(node) || is_evicted(node)) continue;
+    const auto place = static_cast<size_t>(node);
+    parts.push_back(cat("node ", node, place < names.size() ? cat(" (", names[place], ")") : "",
+                        " has not come"));
+  }
+  return join(parts, "; ");
+}
+
+// Which host has which ranks only its agent tells.
+std::string HostRoster::absent_ranks() const {
+  int count = nodes_.spec().tasks_on_node();
+  std::vector<std::string> names{hostname()};
+  for (const auto& [node, host] : others_) {
+    count += host.info.tasks;
+    names.push_back(host.info.host);
+  }
+  const int all = nodes_.spec().num_tasks;
+  if (count == all) return "";
+  const std::vector<std::string>& of_launcher = nodes_.spec().hosts;
+  return cat("hosts with ", all - count, " of the ", all, " ranks have not come: there are ",
+             join(names, ", "), of_launcher.empty() ? "" : cat(" of ", join(of_launcher, ", ")));
+}
+
+std::string HostRoster::evicted_text() const {
+  std::vector<std::string> parts;
+  for (const auto& [node, text] : evicted_) parts.push_back(text);
+  return parts.empty() ? "" : cat("; evicted: ", join(parts, ", "));
+}
+
+std::string HostRoster::devices_text(const std::vector<int>& nodes) const {
+  const std::string& type = spec_.accelerator_type;
+  if (type.empty()) return "";
+  std::vector<std::string> parts;
+  for (const int node : nodes) {
+    const std::vector<std::string>& gpus = node == 0 ? gpus_ : others_.at(node).info.gpus;
+    const std::set<std::string> types(gpus.begin(), gpus.end());
+    const std::vector<std::string> names(types.begin(), types.end());
+    parts.push_back(cat(name(node), ": ", names.empty() ? "none" : join(names, " and ")));
+  }
+  return cat("; accelerator_type = '", type, "', and their devices are ", join(parts, ", "));
+}
+
+}  // namespace rtrain
