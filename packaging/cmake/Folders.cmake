@@ -13,7 +13,7 @@ if(RTRAIN_SANITIZE)
   target_compile_options(rtrain_flags INTERFACE -Wno-maybe-uninitialized)
   # ThreadSanitizer does not follow fences, and says so: those of the progress page order plain data between processes.
   if(RTRAIN_SANITIZE STREQUAL "thread")
-    target_compile_options(rtrain_flags INTERFACE -Wno-tsan -Wno-array-bounds)
+    target_compile_options(rtrain_flags INTERFACE -Wno-tsan -Wno-array-bounds -Wno-stringop-overflow)
   endif()
 endif()
 
