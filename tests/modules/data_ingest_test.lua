@@ -142,4 +142,50 @@ function TestIngest.test_an_abandoned_loop_leaves_the_workers_to_the_next()
   lu.assertStrContains(message_of(function() ds:execute({threads = 1, ingest = pool}):next() end), 'has ended')
 end
 
+TestScaling = {}
+
+function TestScaling.test_the_number_follows_the_stall_and_does_not_swing()
+  local scaling = require 'rtrain.data.ingest.scaling'(4)
+  local function decide(waited_s, busy_s, windows)
+    local active
+    for _ = 1, windows or 1 do active = scaling:decide {elapsed_s = 1, waited_s = waited_s, busy_s = busy_s} end
+    return active
+  end
+  lu.assertEquals(scaling.active, 1)
+  lu.assertEquals({decide(0.04, 1), decide(0.06, 1), decide(0.5, 2), decide(0.5, 4)}, {1, 2, 4, 4})
+  -- Three could not do what keeps four busy for 2.2 s of each second, two could do 1.3.
+  lu.assertEquals(decide(0, 2.2, 20), 4)
+  lu.assertEquals({decide(0, 2, 4), decide(0, 2)}, {4, 3})
+  lu.assertEquals({decide(0, 1.3, 4), decide(0.02, 1.3), decide(0, 1.3, 4), decide(0, 1.3)}, {3, 3, 3, 2})
+  lu.assertEquals({decide(0, 0.1, 5), decide(0, 0, 50)}, {1, 1})
+  lu.assertEquals(decide(0.2, 1), 2)
+end
+
+-- A loop that waits for its rows all the time, and then hardly takes one.
+function TestScaling.test_processes_come_and_go()
+  local monotonic = require('base._system').monotonic
+  local function spin(seconds)
+    local start = monotonic()
+    while monotonic() - start < seconds do lu.assertNotNil(start) end
+  end
+  pool = Pool {workers = 2, threads = 1}
+  local ds = data.range(10 ^ 6, {override_num_blocks = 10 ^ 5}):map_batches(function(batch)
+    local start = monotonic()
+    while monotonic() - start < 0.01 do start = start + 0 end
+    return batch
+  end)
+  local execution = ds:execute {threads = 1, ingest = pool}
+  local deadline = monotonic() + 60
+  while pool:num_active() < 2 and monotonic() < deadline do execution:next() end
+  lu.assertEquals(pool:num_active(), 2)
+  while pool:num_active() > 1 and monotonic() < deadline do
+    execution:next()
+    spin(0.05)
+  end
+  lu.assertEquals(pool:num_active(), 1)
+  lu.assertEquals(execution:next():num_rows(), 10)
+  execution:close()
+  pool:close()
+end
+
 os.exit(lu.LuaUnit.run(), true)

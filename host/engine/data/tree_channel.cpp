@@ -68,7 +68,8 @@ Tree from_file(Fd file) {
   struct stat info {};
   if (fstat(file.get(), &info) != 0) fail("cannot read a memory file");
   const auto size = static_cast<size_t>(info.st_size);
-  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  constexpr int kAllAtOnce = MAP_SHARED | MAP_POPULATE;  // cheaper than page by page
+  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, kAllAtOnce, file.get(), 0);
   if (data == MAP_FAILED) fail("cannot map a memory file");
   const std::shared_ptr<void> owner(data, [size](void* mapped) { munmap(mapped, size); });
   return unpack_tree({static_cast<const char*>(data), size}, owner);

@@ -6,6 +6,8 @@
 local class = require 'base.class'
 local errors = require 'base.errors'
 local IngestWorker = require 'rtrain.data.ingest.worker'
+local monotonic = require('base._system').monotonic
+local Scaling = require 'rtrain.data.ingest.scaling'
 
 -- A request and what became of it so far: `received` counts results, whether they were used or not.
 ---@class data.IngestJob
@@ -89,23 +91,28 @@ function IngestStage:close()
   self._pool:close_stage(self)
 end
 
----Arguments: {workers, threads, cpus, timeout_s}: cpus, a list of processors for each worker, or nil.
+---Arguments: {workers, threads, cpus, timeout_s}: workers, the most that there are at a time; cpus, a list of processors for
+---each worker, or nil.
 ---@class data.IngestPool
 ---@overload fun(options: table): data.IngestPool
 local IngestPool = class('IngestPool')
 
 function IngestPool:init(options)
-  self._workers, self._num_stages = {}, 0
+  self._workers, self._num_stages, self._scaling = {}, 0, Scaling(options.workers)
   for i = 1, options.workers do
     self._workers[i] = IngestWorker(i - 1, {
       threads = options.threads, cpus = options.cpus and options.cpus[i], timeout_s = options.timeout_s or 1800})
   end
 end
 
----Starts the processes, so that they are there when rows are needed.
+---Starts the first process, so that it is there when rows are needed.
 function IngestPool:start()
-  for _, worker in ipairs(self._workers) do worker:start() end
+  self._workers[1]:start()
 end
+
+---How many of the workers get requests.
+---@return integer
+function IngestPool:num_active() return self._scaling.active end
 
 ---A stage that runs a function on the workers.
 ---@param options {fn: function, capacity_bytes: number} as of torch._C.data.Pool; each worker has its share of the bytes
@@ -119,21 +126,63 @@ end
 
 ---How many requests of a stage are in flight.
 ---@return integer
-function IngestPool:capacity() return 2 * #self._workers end
+function IngestPool:capacity() return 2 * self:num_active() end
 
 ---The worker with the least to do.
 ---@return data.IngestWorker
 function IngestPool:choose()
   local best = self._workers[1]
-  for _, worker in ipairs(self._workers) do
-    if worker:num_jobs() < best:num_jobs() then best = worker end
+  for i = 2, self:num_active() do
+    if self._workers[i]:num_jobs() < best:num_jobs() then best = self._workers[i] end
   end
   return best
 end
 
+local function begin_window(self, now) self._window = {since = now, waited_s = 0, busy_s = self:busy_s()} end
+
+-- A process that starts makes the loop wait, and says nothing about how many are needed.
+local function is_starting(self)
+  for _, worker in ipairs(self._workers) do
+    if worker.is_new and worker:num_jobs() > 0 then return true end
+  end
+  return false
+end
+
+-- Those that have become too many end when they have nothing to do.
+local function end_idle(self)
+  for i = self:num_active() + 1, #self._workers do
+    if self._workers[i]:num_jobs() == 0 then self._workers[i]:close() end
+  end
+end
+
+local function scale(self, now)
+  local window = self._window
+  if window == nil or is_starting(self) then return begin_window(self, now) end
+  local elapsed_s = now - window.since
+  if elapsed_s < Scaling.WINDOW_S then return end
+  self._scaling:decide {
+    elapsed_s = elapsed_s, waited_s = window.waited_s, busy_s = math.max(0, self:busy_s() - window.busy_s)}
+  end_idle(self)
+  begin_window(self, now)
+end
+
+---What all workers have worked so far, in seconds; less where one was started again.
+---@return number
+function IngestPool:busy_s()
+  local sum = 0
+  for _, worker in ipairs(self._workers) do sum = sum + worker.busy_s end
+  return sum
+end
+
 ---Waits for the next message of a job's worker.
 ---@param job data.IngestJob
-function IngestPool:wait(job) job.worker:receive(job) end
+function IngestPool:wait(job)
+  local start = monotonic()
+  job.worker:receive(job)
+  local now = monotonic()
+  if self._window then self._window.waited_s = self._window.waited_s + now - start end
+  scale(self, now)
+end
 
 ---@param stage data.IngestStage
 function IngestPool:close_stage(stage)
