@@ -9,6 +9,7 @@
 #include "host/lua/engine_loader.h"
 #include "host/machine/machine.h"
 #include "host/machine/thread_cpus.h"
+#include "host/node/worker_place.h"
 
 namespace rtrain {
 template <>
@@ -31,7 +32,9 @@ int start(lua_State* L) {
   const Value given = to_value(L, 2, "options");
   HelperOptions options;
   options.args = {"--ingest", std::to_string(number)};
-  options.env = {{"OMP_NUM_THREADS", std::to_string(given["threads"].as_int())}};
+  // The devices are the rank's.
+  options.env = {{"OMP_NUM_THREADS", std::to_string(given["threads"].as_int())},
+                 {kVisibleDevices, ""}};
   options.cpus = to_numbers(given["cpus"]);
   options.engine_fd = engine_fd();
   push<HelperProcess>(L, std::make_unique<HelperProcess>(options));

@@ -106,6 +106,14 @@ int log(lua_State* L) {
   return 0;
 }
 
+int log_own(lua_State* L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  const auto entries = number_entries(L, 1);
+  if (!entries) return 1;
+  worker().series_log().add_own(*entries, luaL_checkinteger(L, 2));
+  return 0;
+}
+
 int annotate(lua_State* L) {
   worker().annotate(bytes_at(L, 2), bytes_at(L, 1));
   return 0;
@@ -205,6 +213,7 @@ int open_worker(lua_State* L) {
       method<&last_checkpoint>("last_checkpoint"),
       method<&stop_requested>("stop_requested"),
       method<&log>("log"),
+      method<&log_own>("log_own"),
       method<&annotate>("annotate"),
       method<&report_health>("report_health"),
       method<&starting_checkpoint>("starting_checkpoint"),

@@ -11,6 +11,7 @@
 //   fail_upload(error)           the same around a checkpoint_upload_fn
 //   last_checkpoint() → path of the last committed one that this rank attached, or nil
 //   log(metrics, step?) → nothing, or the key of the first value that is not a number
+//   log_own(metrics, step)       the same for what rtrain itself records
 //   annotate(text, severity)
 //   report_health(text, is_conclusive)
 //   starting_checkpoint() → {path, name, metrics, index} or nil

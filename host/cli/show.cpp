@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "host/base/counted.h"
 #include "host/base/json.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
@@ -91,6 +92,29 @@ std::string gpu_text(const Value& worker) {
              join(parts, ", "));
 }
 
+// "rank 0 dataset train: data stall 3.1 % (waiting for rows 1.2 s, …)".
+std::string data_text(const Value& worker, const std::string& name, const Value& times) {
+  const auto seconds = [&times](const char* key) {
+    return times[key].is_nil() ? "?" : human_duration(times[key].as_float());
+  };
+  const Value& stall = times["stall_percent"];
+  const std::string out = cat(
+      "rank ", worker["rank"].as_int(), " dataset ", name, ": data stall ",
+      stall.is_nil() ? "?" : cat(std::llround(stall.as_float()), " %"), " (waiting for rows ",
+      seconds("wait_s"), ", other ranks ", seconds("ranks_s"), ", batching ", seconds("batching_s"),
+      ", collating ", seconds("collate_s"), "; loop body ", seconds("body_s"), ")");
+  const Value& ingest = times["ingest_workers"];
+  if (ingest.is_nil()) return out;
+  return cat(out, ", ", counted(static_cast<size_t>(ingest.as_float()), "ingest worker"));
+}
+
+void print_data(const Page& page, const Value& worker) {
+  if (worker["data"].is_nil()) return;
+  for (const auto& [name, times] : worker["data"].as_map()) {
+    page.add("     ", data_text(worker, std::get<std::string>(name), times));
+  }
+}
+
 void print_attempts(const Page& page, const Value& attempts) {
   std::cout << "\nattempts\n";
   for (const Value& attempt : attempts.as_list()) {
@@ -99,6 +123,7 @@ void print_attempts(const Page& page, const Value& attempts) {
                  exits(attempt["workers"])));
     for (const Value& worker : attempt["workers"].as_list()) {
       if (!worker["gpu"].is_nil()) page.add("     ", gpu_text(worker));
+      print_data(page, worker);
     }
     const std::string message = error_message(attempt["error"]);
     if (!message.empty()) page.add("     ", message);
@@ -211,10 +236,13 @@ void add_show(Parser& parser) {
       "path, environment.\n"
       "attempts: attempt, status, error, started_at, ended_at, workers (rank, pid, host, device, "
       "gpu,\n"
-      "exit_code, signal). gpu: what the device was last seen to do: utilization_percent,\n"
+      "data, exit_code, signal). gpu: what the device was last seen to do: utilization_percent,\n"
       "memory_used_bytes, memory_own_bytes, power_w, temperature_c, slowed; `rtrain metrics "
       "--series\n"
-      "gpu/power_w` and so on has all of it. annotations: time, attempt, rank, severity, text.\n"
+      "gpu/power_w` and so on has all of it. data: by dataset, where the time of the rank's\n"
+      "loops went, in seconds: wait_s, ranks_s, batching_s, collate_s, body_s; stall_percent,\n"
+      "ingest_workers; --series data/NAME/wait_s and so on. annotations: time, attempt, rank,\n"
+      "severity, text.\n"
       "nodes: node, host, address, checks (check, peer, seconds, problem), evicted_at, reason.\n"
       "environment: git_commit, git_dirty, hostname, command, of a QUEUED run launcher and job.\n"
       "checkpoints, best_checkpoints: as those of `rtrain checkpoints`");

@@ -80,6 +80,23 @@ RunRef RunReader::find(const std::string& run) {
 
 List RunReader::runs(const RunFilter& filter) { return RunListing(database_).rows(filter); }
 
+namespace {
+
+// The series of a rank's datasets by dataset: a name may have a '/' in it.
+Value times_of_datasets(const Map& values) {
+  Map out;
+  for (const auto& [key, value] : values) {
+    const auto& whole = std::get<std::string>(key);
+    const size_t end = whole.rfind('/');
+    const std::string name = whole.substr(0, end);
+    if (out.find(name) == nullptr) out.set(name, Map{});
+    out.find(name)->as_map().set(whole.substr(end + 1), value);
+  }
+  return out;
+}
+
+}  // namespace
+
 List RunReader::attempts(const RunRef& run) {
   // An attempt without an end is that of a live controller, or of one that was lost.
   Statement query = database_.prepare(
@@ -91,6 +108,7 @@ List RunReader::attempts(const RunRef& run) {
       "SELECT rank, pid, host, device, exit_code, signal FROM workers WHERE run_id = ? AND "
       "attempt = ? ORDER BY rank");
   const auto gpus = last_series_values(database_, run.run_id, "gpu/");
+  const auto data = last_series_values(database_, run.run_id, "data/");
   List out;
   while (query.next()) {
     workers.reset();
@@ -98,11 +116,13 @@ List RunReader::attempts(const RunRef& run) {
     List rows;
     while (workers.next()) {
       const auto gpu = gpus.find({query.integer(0), workers.integer(0)});
+      const auto times = data.find({query.integer(0), workers.integer(0)});
       rows.push_back(Map{{"rank", workers.integer(0)},
                          {"pid", workers.integer(1)},
                          {"host", workers.text(2)},
                          {"device", workers.text(3)},
                          {"gpu", gpu == gpus.end() ? Value() : Value(gpu->second)},
+                         {"data", times == data.end() ? Value() : times_of_datasets(times->second)},
                          {"exit_code", optional_value(workers.optional_integer(4))},
                          {"signal", optional_value(workers.optional_integer(5))}});
     }

@@ -22,29 +22,46 @@ SeriesLog::SeriesLog(Loop& loop, Channel& channel)
     : loop_(loop), channel_(channel), timer_(loop, [this] { send_all(); }) {}
 
 void SeriesLog::add(std::span<const Entry> entries, std::optional<int64_t> step) {
-  const int64_t time = now_ms();
   bool wakes = false;
   {
     const std::lock_guard lock(mutex_);
     const int64_t at = step.value_or(next_step_);
     next_step_ = at + 1;
-    for (const Entry& entry : entries) {
-      note(entry);
-      if (waiting_ >= kMaxPoints) {
-        ++dropped_;
-        continue;
-      }
-      auto found = series_.find(entry.key);
-      if (found == series_.end()) found = series_.emplace(entry.key, Series{}).first;
-      found->second.points.push_back({at, time, entry.value});
-      ++waiting_;
-    }
-    const bool early = waiting_ >= kManyPoints && !is_early_;
-    if (early) is_early_ = true;
-    wakes = early || !is_due_;
-    is_due_ = true;
+    for (const Entry& entry : entries) note(entry);
+    wakes = put(entries, at);
   }
-  if (!wakes) return;
+  if (wakes) wake();
+}
+
+void SeriesLog::add_own(std::span<const Entry> entries, int64_t step) {
+  bool wakes = false;
+  {
+    const std::lock_guard lock(mutex_);
+    wakes = put(entries, step);
+  }
+  if (wakes) wake();
+}
+
+bool SeriesLog::put(std::span<const Entry> entries, int64_t step) {
+  const int64_t time = now_ms();
+  for (const Entry& entry : entries) {
+    if (waiting_ >= kMaxPoints) {
+      ++dropped_;
+      continue;
+    }
+    auto found = series_.find(entry.key);
+    if (found == series_.end()) found = series_.emplace(entry.key, Series{}).first;
+    found->second.points.push_back({step, time, entry.value});
+    ++waiting_;
+  }
+  const bool early = waiting_ >= kManyPoints && !is_early_;
+  if (early) is_early_ = true;
+  const bool wakes = early || !is_due_;
+  is_due_ = true;
+  return wakes;
+}
+
+void SeriesLog::wake() {
   loop_.post([this] {
     bool early = false;
     {

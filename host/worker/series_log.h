@@ -33,6 +33,9 @@ class SeriesLog {
   using Entry = NumberEntry;
   // One call of train.log. Without a step it is one more than the step before.
   void add(std::span<const Entry> entries, std::optional<int64_t> step);
+  // Points of rtrain's own: not among the newest values that are shown, and their steps are not
+  // those of train.log.
+  void add_own(std::span<const Entry> entries, int64_t step);
   // Sends all there is; for the end. False when the controller does not take it in time.
   bool flush(std::chrono::milliseconds timeout);
 
@@ -42,7 +45,10 @@ class SeriesLog {
     int64_t number = 0;
     size_t sent = 0;  // of the points
   };
-  void note(const Entry& entry);
+  // Under the lock. Whether the control thread is to be woken.
+  bool put(std::span<const Entry> entries, int64_t step);
+  void note(const Entry& entry);  // under the lock
+  void wake();
   void send_newest();
   void send_all();
   bool send_chunk(const std::string& key);

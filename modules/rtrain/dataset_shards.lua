@@ -2,6 +2,7 @@
 
 local class = require 'base.class'
 local errors = require 'base.errors'
+local monotonic = require('base._system').monotonic
 local ordered = require 'base.ordered'
 local schema = require 'rtrain.config.schema'
 local session = require 'rtrain.worker.session'
@@ -14,8 +15,8 @@ local WORKER_THREADS = 1
 -- Session → its shards, in order. Weak, so that nothing in them counts as a part of this module when their functions travel
 -- on to threads.
 local shards_of = setmetatable({}, {__mode = 'k'})
--- Session → its ingest workers, if it has some.
-local ingest_of = setmetatable({}, {__mode = 'k'})
+-- Session → its ingest workers, if it has some, and when its times were recorded.
+local ingest_of, recorded = setmetatable({}, {__mode = 'k'}), setmetatable({}, {__mode = 'k'})
 
 local function made(entry)
   if type(entry.value) ~= 'function' then return entry.value end
@@ -52,14 +53,39 @@ end
 ---@param list table[] what `rtrain.run.datasets.for_workers` gave
 function dataset_shards.begin(state, list)
   list = list or {}
-  local ingest = list[1] and list[1].ingest and require('rtrain.data.ingest').start(list[1].ingest)
+  local ingest = list[1] and list[1].ingest and require('rtrain.data.ingest').start(list[1].ingest,
+    state.context.timeout_s)
   shards_of[state], ingest_of[state] = ordered.new(), ingest
   for _, entry in ipairs(list) do shards_of[state][entry.name] = shard_of(state, entry, ingest) end
+end
+
+-- Seconds between two records, so that a report costs no more.
+local RECORD_S = 0.5
+
+local function record_one(host, name, shard, ingest)
+  local times, points = shard:times(), {}
+  if times.batches == 0 then return end
+  for _, field in ipairs {'wait_s', 'ranks_s', 'batching_s', 'collate_s', 'body_s', 'stall_percent'} do
+    points[('data/%s/%s'):format(name, field)] = times[field]
+  end
+  if ingest then points[('data/%s/ingest_workers'):format(name)] = ingest:num_active() end
+  host.log_own(points, times.batches)
+end
+
+---Writes where the time of the loops went so far into the run's record, unless it was done a moment ago.
+---@param state table the session's
+---@param is_last? boolean it is done in any case
+function dataset_shards.record(state, is_last)
+  local shards, now = shards_of[state], monotonic()
+  if shards == nil or not (is_last or now >= (recorded[state] or 0) + RECORD_S) then return end
+  recorded[state] = now
+  for name, shard in ordered.items(shards) do record_one(require 'rtrain._worker', name, shard, ingest_of[state]) end
 end
 
 ---Ends the loops that run.
 ---@param state table the session's
 function dataset_shards.finish(state)
+  dataset_shards.record(state, true)
   for _, shard in ordered.items(shards_of[state]) do shard:close() end
   if ingest_of[state] then ingest_of[state]:close() end
 end

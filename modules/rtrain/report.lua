@@ -3,6 +3,7 @@
 local args = require 'base.args'
 local Checkpoint = require 'rtrain.checkpoint'
 local class = require 'base.class'
+local dataset_shards = require 'rtrain.dataset_shards'
 local errors = require 'base.errors'
 local plain_metrics = require 'rtrain.metrics.plain'
 local script_order = require 'rtrain.metrics.script_order'
@@ -151,6 +152,7 @@ end
 function report.report(metrics, options)
   local state = session.get('train.report()')
   send(state, script_order(plain_metrics(metrics, 'report'), 2), options)
+  dataset_shards.record(state)
   if state.pump then state.pump() end
 end
 

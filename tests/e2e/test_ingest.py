@@ -193,3 +193,21 @@ def test_local_mode_has_ingest_workers_too(rtrain):
     rtrain.run_ok(text.replace("}:fit()", "}:fit()\nassert(io.open('over', 'w')):close()"))
     assert batches(rtrain) == batches(rtrain, "plain")
     assert (rtrain.folder / "over").exists()
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_the_record_tells_where_the_time_of_the_loops_went(rtrain, workers):
+    rtrain.run_ok(script(workers))
+    rows = rtrain.json("show", "ingest")["attempts"][0]["workers"]
+    for row in rows:
+        times = row["data"]["train"]
+        assert set(times) - {"ingest_workers"} == {
+            "wait_s", "ranks_s", "batching_s", "collate_s", "body_s", "stall_percent"}
+        assert times["wait_s"] > 0 and times["body_s"] > 0 and 0 < times["stall_percent"] < 100
+        assert times.get("ingest_workers") == (1 if workers else None)
+    # 2 epochs of 32 rows for each rank, in batches of 4.
+    points = rtrain.json("metrics", "ingest", "--series", "data/train/wait_s")
+    assert [max(point["step"] for point in points if point["rank"] == rank) for rank in (0, 1)] == [16, 16]
+    shown = rtrain("show", "ingest", "--wide").stdout
+    assert "rank 1 dataset train: data stall " in shown and "waiting for rows" in shown
+    assert ("1 ingest worker\n" in shown) == (workers > 0)

@@ -254,6 +254,10 @@ function DataIterator:stats()
   return self._times
 end
 
+---The same without `feed`, as they are counted.
+---@return data.Times
+function DataIterator:times() return self._times end
+
 ---The rows of the next epoch as a dataset in memory.
 ---@return rtrain.data.Dataset
 function DataIterator:materialize()

@@ -20,14 +20,17 @@ local function dealt(options)
 end
 
 ---Makes the ingest workers of this process, which is bound to the processors of all of them so far, and to its own from then
----on.
+---on. The first one starts, so that it is there when rows are needed.
 ---@param options {workers: integer, threads: integer, num_cpus: integer?} threads: of each, one processor for each; num_cpus:
 ---  of the rank alone, where that was said
+---@param timeout_s number how long a block may take
 ---@return data.IngestPool
-function ingest.start(options)
+function ingest.start(options, timeout_s)
   local own, cpus = dealt(options)
   if own then host.bind(own) end
-  return IngestPool {workers = options.workers, threads = options.threads, cpus = cpus}
+  local pool = IngestPool {workers = options.workers, threads = options.threads, cpus = cpus, timeout_s = timeout_s}
+  pool:start()
+  return pool
 end
 
 return ingest
