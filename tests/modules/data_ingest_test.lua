@@ -126,6 +126,17 @@ function TestIngest.test_a_dead_worker_is_started_again()
   os.remove(path)
 end
 
+function TestIngest.test_a_function_that_does_not_return_is_named()
+  local impatient = Pool {workers = 1, threads = 1, timeout_s = 0.5}
+  local ds = data.range(4):map(function(row)
+    while row do row.id = row.id + 1 end
+    return row
+  end)
+  lu.assertStrMatches(message_of(function() text_of(ds, {threads = 1, ingest = impatient}) end),
+    '.*ingest worker 0: .* took longer than 0%.5 s: look for a wait in the functions of the dataset.*')
+  impatient:close()
+end
+
 function TestIngest.test_an_abandoned_loop_leaves_the_workers_to_the_next()
   local ds = data.range(1000, {override_num_blocks = 50}):map(function(row) return row end)
   for _ = 1, 5 do

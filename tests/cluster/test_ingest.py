@@ -1,0 +1,69 @@
+"""Ingest workers of ranks on several hosts: each rank's are on its own host."""
+
+import os
+
+from conftest import processes_of, wait_until
+
+SCRIPT = """
+local data, torch, train = require 'rtrain.data', require 'torch', require 'rtrain'
+local worker = require 'torch.utils.data.worker'
+local MARKER = 'MARKED'
+torch.manual_seed(5)
+
+local function noisy(row)
+  row.noise = torch.rand({8}, {generator = worker.generator()})
+  if MARKER ~= '' and row.id % 16 == 9 and not io.open(MARKER .. row.id) then
+    io.open(MARKER .. row.id, 'w'):close()
+    os.execute 'kill -9 $PPID'
+  end
+  return row
+end
+
+train.TorchTrainer {
+  train_loop_per_worker = function()
+    for batch in train.get_dataset_shard():iter_batches {batch_size = 4} do
+      train.report {ids = torch.list(batch.id:tolist()), noise = batch.noise:double():sum():item()}
+      BODY
+    end
+  end,
+  scaling_config = train.ScalingConfig {num_workers = 4},
+  datasets = {train = data.range(64, {override_num_blocks = 8}):random_shuffle {seed = 1}:map(noisy)},
+  dataset_config = train.DataConfig {ingest_workers = WORKERS},
+}:fit()
+"""
+
+RUN_CONFIG = "  run_config = train.RunConfig {failure_config = train.FailureConfig {node_timeout_s = 2}},\n"
+
+
+def script(rtrain, workers, marker="", body=""):
+    text = SCRIPT.replace("WORKERS", str(workers)).replace("MARKED", marker).replace("BODY", body)
+    return rtrain.script(text, f"train{workers}.lua")
+
+
+def batches(rtrain, name):
+    return [row["ranks"] for row in rtrain.json("metrics", name, "--ranks")]
+
+
+def test_batches_are_those_of_one_machine_and_dead_ingest_workers_cost_only_time(rtrain, job):
+    marker = f"{rtrain.folder}/dead-"
+    for result in job("run", script(rtrain, 1, marker), "--name", "two").wait():
+        assert result.returncode == 0, result.stderr
+    assert rtrain("run", script(rtrain, 0), "--name", "one", "--oversubscribe").returncode == 0
+    assert batches(rtrain, "two") == batches(rtrain, "one")
+    assert [os.path.exists(f"{marker}{row}") for row in (9, 25, 41, 57)] == [True] * 4
+    workers = rtrain.json("show", "two")["attempts"][0]["workers"]
+    assert [worker["host"] for worker in workers] == ["n0", "n0", "n1", "n1"]
+    assert [worker["data"]["train"]["ingest_workers"] for worker in workers] == [1] * 4
+
+
+def test_a_killed_agent_takes_the_ingest_workers_along(rtrain, job):
+    waiting = f"while not io.open '{rtrain.folder}/go' do os.execute 'sleep 0.01' end"
+    path = script(rtrain, 2, body=waiting)
+    path.write_text(path.read_text().replace("  datasets = ", RUN_CONFIG + "  datasets = "))
+    running = job("run", path, "--name", "two")
+    wait_until(lambda: rtrain.query("SELECT 1 FROM reports"), message="a report")
+    running.processes[1].kill()
+    result = running.processes[0].wait()
+    assert result.returncode == 5, result.stderr
+    assert "host n1 has not been heard of for 2 s (node_timeout_s)" in result.stderr
+    wait_until(lambda: not processes_of(rtrain.storage), message="the end of all processes")
