@@ -30,9 +30,10 @@ void ReportBacklog::add(size_t bytes, int64_t index, double timeout_s) {
   };
   if (!may_go() && !wait()) {
     throw Error(Code::kTimeout,
-                cat("report() number ", index, ": this rank is ", untaken_.size(), " reports (",
-                    untaken_bytes_ >> 10, " KiB) ahead of the slowest one for ", timeout_s,
-                    " s (timeout_s)"));
+                cat("report() number ", index, ": ", untaken_.size(), " reports (",
+                    untaken_bytes_ >> 10, " KiB) of this rank wait to be taken for ", timeout_s,
+                    " s (timeout_s): another rank makes fewer, the store cannot be written, or "
+                    "the run's controller is stopped (SIGSTOP, Ctrl-Z)"));
   }
   if (closed_) throw controller_lost();
   untaken_.push_back(bytes);

@@ -391,8 +391,12 @@ def test_a_rank_that_gives_a_stopped_controller_up_says_so(rtrain):
     wait_until(lambda: stat.read_text().rsplit(")", 1)[1].split()[0] == "Z", message="the worker's end")
     running.send(signal.SIGCONT)
     result = running.wait()
-    assert result.returncode == 5, result.stderr
-    assert "the run's controller has neither read nor answered for 3 s (timeout_s)" in result.stderr
+    if result.returncode == 5:  # the channel was full: not even the rank's error found room in it
+        problem = "the run's controller has neither read nor answered for 3 s (timeout_s)"
+    else:  # the controller was stopped with all reports in its memory and none of the last ones taken
+        assert result.returncode == 6, result.stderr
+        problem = "of this rank wait to be taken for 3 s (timeout_s): another rank makes fewer, the store cannot be"
+    assert problem in result.stderr
 
 
 def open_files(pid):

@@ -31,8 +31,9 @@ TEST_F(ReportBacklogTest, ARankThatIsFarAheadIsToldBySetting) {
   backlog_.add(kLarge, 0, 60);
   backlog_.add(kLarge, 1, 60);
   EXPECT_EQ(refusal(1, 2, 0.01),
-            "report() number 2: this rank is 2 reports (8192 KiB) ahead of the slowest one for "
-            "0.01 s (timeout_s)");
+            "report() number 2: 2 reports (8192 KiB) of this rank wait to be taken for 0.01 s "
+            "(timeout_s): another rank makes fewer, the store cannot be written, or the run's "
+            "controller is stopped (SIGSTOP, Ctrl-Z)");
 }
 
 TEST_F(ReportBacklogTest, ManySmallReportsFillItToo) {
