@@ -1,4 +1,5 @@
 // rtrain --ingest NUMBER PARENT_PID: makes blocks of rows for a rank (modules/rtrain/data/ingest).
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cstdio>
@@ -38,6 +39,8 @@ int run_ingest(int number, int parent_pid) {
     return exit_code(Code::kUsage);
   }
   die_with_parent(parent_pid);
+  // What a function of the user starts must not hold the channel open when this process is gone.
+  fcntl(kChannelFd, F_SETFD, FD_CLOEXEC);
   take_engine_file(kEngineFd);
   int code = 0;
   try {
