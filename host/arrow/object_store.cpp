@@ -59,9 +59,35 @@ struct Place {
   std::string uri(const std::string& other) const { return cat(scheme, "://", other, query); }
 };
 
+// "bucket" of "s3://bucket/key".
+std::string bucket_of(const std::string& uri) {
+  const size_t begin = uri.find("://") + 3;
+  return uri.substr(begin, uri.find_first_of("/?", begin) - begin);
+}
+
+std::string no_bucket(const std::string& uri) {
+  return cat("there is no bucket '", bucket_of(uri),
+             "' (its endpoint is that of AWS_ENDPOINT_URL, ", "or the store's own)");
+}
+
+// In the user's words what Arrow says in the store's.
+std::string reason_of(const arrow::Status& status, const std::string& uri) {
+  const std::string text(status.message());
+  const auto says = [&](std::string_view word) { return text.find(word) != std::string::npos; };
+  if (says("NO_SUCH_BUCKET")) return cat(no_bucket(uri), ": ", text);
+  if (says("ACCESS_DENIED") || says("INVALID_ACCESS_KEY") || says("SIGNATURE_DOES_NOT")) {
+    return cat("the store refuses the credentials of its variables and files, such as ",
+               "AWS_ACCESS_KEY_ID and ~/.aws/credentials: ", text);
+  }
+  if (says("PERMANENT_REDIRECT") || says("AuthorizationHeader")) {
+    return cat("the bucket may be in another region (AWS_DEFAULT_REGION): ", text);
+  }
+  return text;
+}
+
 [[noreturn]] void refuse(const arrow::Status& status, const char* verb, const std::string& uri) {
   const bool is_missing = arrow::internal::ErrnoFromStatus(status) == ENOENT;
-  const std::string reason = is_missing ? "there is no such object" : status.message();
+  const std::string reason = is_missing ? "there is no such object" : reason_of(status, uri);
   throw Error(is_missing ? Code::kNotFound : Code::kEnvironment, failure_text({verb, uri}, reason));
 }
 
@@ -144,11 +170,14 @@ ObjectKind object_kind(const std::string& uri) {
   }
 }
 
-std::vector<std::string> list_objects(const std::string& uri) {
+namespace {
+
+std::vector<std::string> list_below(const std::string& uri, bool may_be_missing) {
   const Place place = place_of(uri, "list");
   arrow::fs::FileSelector below;
   below.base_dir = place.path;
   below.recursive = true;
+  below.allow_not_found = may_be_missing;
   const auto found = place.store->GetFileInfo(below);
   if (!found.ok()) refuse(found.status(), "list", uri);
   std::vector<std::string> out;
@@ -156,7 +185,23 @@ std::vector<std::string> list_objects(const std::string& uri) {
     if (info.IsFile()) out.push_back(place.uri(info.path()));
   }
   std::sort(out.begin(), out.end());
+  // A store may not say that it is the bucket that is missing.
+  if (out.empty() && may_be_missing) {
+    const auto bucket = place.store->GetFileInfo(bucket_of(uri));
+    if (!bucket.ok()) refuse(bucket.status(), "list", uri);
+    if (bucket->type() == arrow::fs::FileType::NotFound) {
+      throw Error(Code::kEnvironment, cat("cannot list '", uri, "': ", no_bucket(uri)));
+    }
+  }
   return out;
+}
+
+}  // namespace
+
+std::vector<std::string> list_objects(const std::string& uri) { return list_below(uri, false); }
+
+std::vector<std::string> list_objects_if_any(const std::string& uri) {
+  return list_below(uri, true);
 }
 
 std::shared_ptr<arrow::io::RandomAccessFile> open_object(const std::string& uri) {
@@ -171,6 +216,12 @@ std::shared_ptr<arrow::io::OutputStream> create_object(const std::string& uri) {
   auto stream = place.store->OpenOutputStream(place.path);
   if (!stream.ok()) refuse(stream.status(), "write", uri);
   return *std::move(stream);
+}
+
+void remove_object_folder(const std::string& uri) {
+  const Place place = place_of(uri, "remove");
+  const arrow::Status status = place.store->DeleteDir(place.path);
+  if (!status.ok()) refuse(status, "remove", uri);
 }
 
 void remove_object(const std::string& uri) {

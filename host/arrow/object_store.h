@@ -20,9 +20,12 @@ enum class ObjectKind { kNothing, kFile, kFolder };
 ObjectKind object_kind(const std::string& uri);
 // All files below the folder, sorted by their URIs.
 std::vector<std::string> list_objects(const std::string& uri);
+// None where there is no such folder; its bucket has to be there.
+std::vector<std::string> list_objects_if_any(const std::string& uri);
 std::shared_ptr<arrow::io::RandomAccessFile> open_object(const std::string& uri);
 // The object appears whole at Close(); without, and after Abort(), there is none.
 std::shared_ptr<arrow::io::OutputStream> create_object(const std::string& uri);
 void remove_object(const std::string& uri);
+void remove_object_folder(const std::string& uri);
 
 }  // namespace rtrain

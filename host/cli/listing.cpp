@@ -14,6 +14,7 @@
 #include "host/machine/terminal_size.h"
 #include "host/store/environment.h"
 #include "host/store/file.h"
+#include "host/store/object_storage.h"
 
 namespace rtrain {
 namespace {
@@ -33,11 +34,16 @@ std::string two_units(int64_t big, const char* big_unit, int64_t small, const ch
 
 }  // namespace
 
-std::string ListingOptions::storage_path() const { return storage_folder(storage); }
+std::string ListingOptions::storage_path() const {
+  std::string folder = storage_folder(storage);
+  if (const auto objects = ObjectStorage::of(folder)) objects->refresh();
+  return folder;
+}
 
 std::optional<RunReader> ListingOptions::reader() const {
-  std::optional<RunReader> reader = RunReader::open(storage_path());
-  if (!reader) std::cerr << "no runs in " << storage_path() << " yet\n";
+  const std::string folder = storage_path();
+  std::optional<RunReader> reader = RunReader::open(folder);
+  if (!reader) std::cerr << "no runs in " << folder << " yet\n";
   return reader;
 }
 
@@ -53,7 +59,7 @@ size_t ListingOptions::width() const {
 
 Option add_listing_options(Command& command, ListingOptions& options) {
   command.option("--storage", &options.storage,
-                 "folder of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)");
+                 "folder or URI of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)");
   return command.flag("--json", &options.json, "one JSON document");
 }
 

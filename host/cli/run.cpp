@@ -137,7 +137,7 @@ void add_flags(Command& command, RunOptions& options) {
       .repeatable()
       .value_name("KEY=VALUE");
   command.option("--name", &options.name, "the run's name (RunConfig.name)");
-  command.option("--storage", &options.storage, "folder of results (RunConfig.storage_path)")
+  command.option("--storage", &options.storage, "folder or URI of results (RunConfig.storage_path)")
       .value_name("FOLDER");
   command
       .option("--max-failures", &options.max_failures,

@@ -13,7 +13,10 @@ constexpr std::string_view kLaunchers = "Of launchers: rtrain env shows what the
 constexpr std::string_view kDebug = "Debugging and tests";
 
 constexpr std::array kVariables = {
-    Variable{kFiles, "RTRAIN_STORAGE", "~/rtrain_results", "folder of the store and the runs"},
+    Variable{kFiles, "XDG_STATE_HOME", "~/.local/state",
+             "below it, in rtrain/, this machine's folders for object stores"},
+    Variable{kFiles, "RTRAIN_STORAGE", "~/rtrain_results",
+             "folder of the store and the runs, or URI (s3://bucket/folder)"},
     Variable{kFiles, "RTRAIN_DATA", "", "folder of datasets such as MNIST and CIFAR-10"},
     Variable{kFiles, "RTRAIN_RUNTIME_DIR", "/tmp/rtrain-<uid>",
              "folder of sockets, leases, and reports on their way to the store"},
@@ -58,8 +61,10 @@ constexpr std::array kVariables = {
              "how long callbacks may delay a new attempt"},
     Variable{kTimes, "RTRAIN_JOIN_TIMEOUT_S", "60",
              "how long processes of a job wait for each other, also after a break"},
-    Variable{kTimes, "RTRAIN_STORE_PATIENCE_S", "60",
-             "how long writes wait for a full disk or a locked store"},
+    Variable{
+        kTimes, "RTRAIN_STORE_PATIENCE_S", "60",
+        "how long writes wait for a full disk or a locked store, and requests to an object store "
+        "that does not answer"},
     Variable{kOthers, "CUDA_VISIBLE_DEVICES", "all devices", "GPUs that a run may use"},
     Variable{kOthers, "GLOO_SOCKET_IFNAME", "the one between the hosts",
              "interface of Gloo in a job over several hosts"},

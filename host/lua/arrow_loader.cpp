@@ -18,26 +18,33 @@ namespace {
 
 // Both libraries are found by their sonames once they are in the process, and stay out of the
 // global scope: LibTorch must not see their symbols.
-lua_CFunction load() {
-  const ArrowLibrarySearch search = find_arrow_library();
-  if (!search.found) throw Error(Code::kEnvironment, arrow_library_refusal(search));
-  open_library(search.found->lib + "/libarrow.so.2600", RTLD_NOW | RTLD_LOCAL);
-  open_library(search.found->lib + "/libparquet.so.2600", RTLD_NOW | RTLD_LOCAL);
+void* load(const char* function) {
+  static std::mutex mutex;
   static EmbeddedLibrary library(
       {"rtrain-arrow", rtrain_arrow_image_begin, rtrain_arrow_image_end, "RTRAIN_ARROW_MODULE"});
-  return reinterpret_cast<lua_CFunction>(library.load("rtrain_arrow_open"));
+  static bool is_arrow_loaded = false;
+  const std::lock_guard lock(mutex);
+  if (!is_arrow_loaded) {
+    const ArrowLibrarySearch search = find_arrow_library();
+    if (!search.found) throw Error(Code::kEnvironment, arrow_library_refusal(search));
+    open_library(search.found->lib + "/libarrow.so.2600", RTLD_NOW | RTLD_LOCAL);
+    open_library(search.found->lib + "/libparquet.so.2600", RTLD_NOW | RTLD_LOCAL);
+    is_arrow_loaded = true;
+  }
+  return library.load(function);
 }
 
 }  // namespace
 
 int open_arrow(lua_State* L) {
-  static std::mutex mutex;
-  static lua_CFunction open = nullptr;
-  {
-    const std::lock_guard lock(mutex);
-    if (open == nullptr) open = load();
-  }
+  static const auto open = reinterpret_cast<lua_CFunction>(load("rtrain_arrow_open"));
   return open(L);
+}
+
+const ObjectApi& object_api() {
+  static const ObjectApi* const api =
+      reinterpret_cast<const ObjectApi* (*)()>(load("rtrain_object_api"))();
+  return *api;
 }
 
 }  // namespace rtrain

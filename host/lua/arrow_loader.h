@@ -2,6 +2,7 @@
 // process on first use. RTRAIN_ARROW_MODULE=path loads it from a file, for debugging.
 #pragma once
 
+#include "host/base/object_api.h"
 #include "host/lua/lua.h"
 
 namespace rtrain {
@@ -9,5 +10,8 @@ namespace rtrain {
 // Loads libarrow, libparquet and the module (once a process) and pushes its table for this state.
 // Throws Error(kEnvironment) with every place looked at when there is no usable Arrow.
 int open_arrow(lua_State* L);
+
+// The module's functions for object stores. Any thread. Throws as open_arrow().
+const ObjectApi& object_api();
 
 }  // namespace rtrain

@@ -49,8 +49,16 @@ std::string drop_mark(const std::string& directory) {
   return path.parent_path().parent_path() / "staging" / ("drop-" + path.filename().string());
 }
 
-std::string staging_name(const StageKey& key) {
-  return cat("staging/", key.attempt, "-", key.nonce, "-", key.index);
+std::string stage_name(const StageKey& key) {
+  return cat(key.attempt, "-", key.nonce, "-", key.index);
+}
+
+std::string staging_name(const StageKey& key) { return cat("staging/", stage_name(key)); }
+
+// <run> of <run>/checkpoints/<name>; empty for another path.
+std::string run_of(const std::filesystem::path& directory) {
+  if (directory.parent_path().filename() != "checkpoints") return "";
+  return directory.parent_path().parent_path();
 }
 
 // Moves the files of all ranks into the folder of the lowest one.
@@ -112,6 +120,10 @@ class Merger {
 
 DirectoryLease::DirectoryLease(const std::string& directory) {
   const Error gone(Code::kCheckpoint, cat("the checkpoint ", directory, " is no longer there"));
+  const std::string run_path = run_of(directory);
+  if (!path_exists(directory) && !run_path.empty()) {
+    CheckpointFiles(run_path).fetch(std::filesystem::path(directory).filename());
+  }
   if (!path_exists(directory)) throw gone;
   folder_ = OpenFile(directory, O_RDONLY | O_DIRECTORY);
   while (::flock(folder_.fd(), LOCK_SH) != 0 && errno == EINTR) continue;
@@ -130,7 +142,9 @@ DirectoryLease::~DirectoryLease() {
 }
 
 CheckpointFiles::CheckpointFiles(std::string run_path, Patience patience)
-    : run_path_(std::move(run_path)), patience_(std::move(patience)) {}
+    : run_path_(std::move(run_path)),
+      patience_(std::move(patience)),
+      objects_(ObjectCheckpoints::of(run_path_)) {}
 
 std::string CheckpointFiles::staging_path(const StageKey& key) const {
   return cat(run_path_, "/", staging_name(key));
@@ -170,6 +184,7 @@ StagedRank CheckpointFiles::stage(const StageKey& key, int64_t rank, const std::
   StagedRank staged = patience_(
       [&] { return stage_folder(source, cat(folder, "/rank-", rank), temporary, moved); });
   staged.rank = rank;
+  if (objects_) objects_->put(stage_name(key), staged, cat(folder, "/rank-", rank), moved);
   fault_point("ckpt.staged");
   return staged;
 }
@@ -273,6 +288,7 @@ CommittedCheckpoint CheckpointFiles::commit(const StageKey& key, Manifest manife
   fault_point("ckpt.sync_parents");
   sync_folder(run_path_ + "/checkpoints");
   sync_folder(staging);
+  if (objects_) objects_->commit(stage_name(key), manifest, ranks);
   fault_point("ckpt.clear");
   remove_tree(staging);
   out.path = checkpoint_path(manifest.name);
@@ -290,7 +306,7 @@ void CheckpointFiles::put_back(const std::string& folder, const std::string& nam
   sync_folder(run_path_ + "/checkpoints");
 }
 
-bool CheckpointFiles::try_drop(const std::string& name) const {
+bool CheckpointFiles::try_drop_copy(const std::string& name) const {
   const std::string path = checkpoint_path(name);
   if (!path_exists(path)) return true;
   const auto unused = try_lock_folder(path);
@@ -304,20 +320,86 @@ bool CheckpointFiles::try_drop(const std::string& name) const {
   return true;
 }
 
+void CheckpointFiles::drop_stored(const std::string& name) const {
+  if (objects_) objects_->drop(name);
+}
+
 void CheckpointFiles::drop(std::span<const std::string> names) {
+  std::vector<std::string> wanted = std::exchange(pending_stored_, {});
+  wanted.insert(wanted.end(), names.begin(), names.end());
+  for (const std::string& name : wanted) {
+    try {
+      drop_stored(name);
+    } catch (const Error& e) {
+      if (e.code() != Code::kEnvironment) throw;
+      pending_stored_.push_back(name);
+    }
+  }
+  drop_copies(names);
+}
+
+void CheckpointFiles::drop_copies(std::span<const std::string> names) {
   std::vector<std::string> wanted = std::exchange(pending_drops_, {});
   wanted.insert(wanted.end(), names.begin(), names.end());
   for (const std::string& name : wanted) {
-    if (!try_drop(name)) pending_drops_.push_back(name);
+    if (!try_drop_copy(name)) pending_drops_.push_back(name);
   }
 }
 
 void CheckpointFiles::leave_drops_to_readers() {
-  for (const std::string& name : pending_drops_) {
-    make_own_folder("staging");
-    OpenFile(drop_mark(checkpoint_path(name)), O_WRONLY | O_CREAT);
+  for (const std::string& name : pending_drops_) leave_to_readers(name);
+  drop_copies({});  // those that were let go before the mark was there
+}
+
+void CheckpointFiles::leave_to_readers(const std::string& name) const {
+  make_own_folder("staging");
+  OpenFile(drop_mark(checkpoint_path(name)), O_WRONLY | O_CREAT);
+}
+
+std::map<std::string, ObjectCheckpoints::Entry> CheckpointFiles::stored() const {
+  return objects_ ? objects_->list() : std::map<std::string, ObjectCheckpoints::Entry>();
+}
+
+void CheckpointFiles::forget_copies(const std::string& run_id, int64_t epoch) const {
+  const auto all = stored();
+  for (const std::string& name : committed_names()) {
+    const auto found = all.find(name);
+    std::string problem;
+    const auto manifest = Manifest::try_read(checkpoint_path(name), problem);
+    if (manifest && manifest->run_id != run_id) {
+      set_aside(name);
+      continue;
+    }
+    if (manifest && manifest->owner_epoch > epoch) continue;
+    if (manifest && found != all.end() && found->second.is_of(*manifest)) continue;
+    if (!try_drop_copy(name)) leave_to_readers(name);
   }
-  drop({});  // those that were let go before the mark was there
+}
+
+void CheckpointFiles::store(const std::string& name) const {
+  if (!objects_) return;
+  const std::string folder = checkpoint_path(name);
+  const Manifest manifest = Manifest::read(folder);
+  const StagedRank all{.rank = 0, .files = manifest.files, .folders = {}, .metadata = {}};
+  const std::string stage = cat(manifest.attempt, "-", random_hex(16), "-", manifest.index);
+  objects_->put(stage, all, folder, [](uint64_t) {});
+  objects_->commit(stage, manifest, {&all, 1});
+}
+
+void CheckpointFiles::fetch(const std::string& name) const {
+  if (!objects_ || path_exists(checkpoint_path(name))) return;
+  make_folders(run_path_);  // of a run that this machine knows from the store alone
+  const std::string folder = cat(make_own_folder("staging"), "/fetch-", random_hex(12));
+  try {
+    objects_->get(name, folder);
+    put_back(folder, name);
+  } catch (const Error& e) {
+    remove_tree(folder);
+    // Another process may have been faster.
+    if (path_exists(checkpoint_path(name))) return;
+    if (e.code() == Code::kNotFound) throw Error(Code::kCheckpoint, e.message());
+    throw;
+  }
 }
 
 void CheckpointFiles::clear_attempt(int64_t attempt, const std::string& nonce) const {
@@ -327,7 +409,15 @@ void CheckpointFiles::clear_attempt(int64_t attempt, const std::string& nonce) c
   }
 }
 
-void CheckpointFiles::clear_staging() const { remove_tree(run_path_ + "/staging"); }
+void CheckpointFiles::clear_staging() const {
+  remove_tree(run_path_ + "/staging");
+  if (!objects_) return;
+  try {
+    objects_->sweep();
+  } catch (const Error& e) {
+    if (e.code() != Code::kEnvironment) throw;  // it goes another time
+  }
+}
 
 Manifest CheckpointFiles::verify(const std::string& directory) {
   Manifest manifest = Manifest::read(directory);

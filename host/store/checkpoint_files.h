@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "host/store/file.h"
+#include "host/store/object_checkpoints.h"
 #include "host/store/patience.h"
 #include "host/store/staged_copy.h"
 
@@ -43,7 +44,8 @@ struct CommittedCheckpoint {
 // Deletes it at the end where that is left to readers (CheckpointFiles::leave_drops_to_readers).
 class DirectoryLease {
  public:
-  // Throws kCheckpoint when the directory is gone.
+  // Brings the directory here where it is only in an object store. Throws kCheckpoint when it is
+  // gone.
   explicit DirectoryLease(const std::string& directory);
   DirectoryLease(DirectoryLease&& other) noexcept = default;
   ~DirectoryLease();
@@ -82,14 +84,33 @@ class CheckpointFiles {
   std::string set_aside(const std::string& name) const;
 
   // Moves the directories out of checkpoints/ and deletes them. One that a reader holds is kept and
-  // tried again by the next call; a failed deletion is left to the next start.
+  // tried again by the next call, as is what an object store does not remove now; a failed deletion
+  // is left to the next start.
   void drop(std::span<const std::string> names);
+  // The same for this machine alone, and for the object store alone.
+  void drop_copies(std::span<const std::string> names);
+  void drop_stored(const std::string& name) const;
   // The last call: what a reader still holds is deleted by the reader that lets go last.
   void leave_drops_to_readers();
 
+  // Of a run in an object store: who puts and removes there; before anything is.
+  void set_owner(ObjectOwner owner) {
+    if (objects_) objects_->set_owner(std::move(owner));
+  }
+  // The checkpoints that it has, by name.
+  std::map<std::string, ObjectCheckpoints::Entry> stored() const;
+  // Removes directories of owners up to that epoch that are not what it has under their names, and
+  // sets those of another run aside.
+  void forget_copies(const std::string& run_id, int64_t epoch) const;
+  // Puts a committed checkpoint there that only this folder has. While no attempt goes on.
+  void store(const std::string& name) const;
+  // Brings the folder of a committed checkpoint here, if it is only in an object store.
+  void fetch(const std::string& name) const;
+
   // Removes what the attempt left in staging.
   void clear_attempt(int64_t attempt, const std::string& nonce) const;
-  // Removes staging with everything in it; for the start and the end of a run.
+  // Removes staging with everything in it, and what an object store has without a checkpoint; for
+  // the start and the end of a run.
   void clear_staging() const;
 
   // Checks every size and hash against the manifest, and the manifest against its own hash. Throws
@@ -113,11 +134,14 @@ class CheckpointFiles {
                     std::vector<std::string>& warnings) const;
   bool publish(const std::string& merged, const Manifest& manifest,
                std::vector<std::string>& warnings) const;
-  bool try_drop(const std::string& name) const;
+  bool try_drop_copy(const std::string& name) const;
+  void leave_to_readers(const std::string& name) const;
 
   std::string run_path_;
   Patience patience_;
+  std::optional<ObjectCheckpoints> objects_;  // of a run in an object store
   std::vector<std::string> pending_drops_;
+  std::vector<std::string> pending_stored_;  // in the object store, which did not answer
 };
 
 }  // namespace rtrain

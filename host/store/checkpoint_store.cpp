@@ -157,6 +157,12 @@ std::vector<CheckpointRow> CheckpointStore::mirrored_leftovers() {
       "checkpoints AS again WHERE again.run_id = checkpoints.run_id AND again.state = 'kept')");
 }
 
+bool CheckpointStore::is_kept(const std::string& name, int64_t attempt) {
+  Statement query = claim_.database.prepare(
+      "SELECT 1 FROM checkpoints WHERE run_id = ? AND name = ? AND attempt = ? AND state = 'kept'");
+  return query.add(claim_.run_id).add(name).add(attempt).next();
+}
+
 bool CheckpointStore::was_dropped(const std::string& name, int64_t attempt) {
   Statement query = claim_.database.prepare(
       "SELECT 1 FROM checkpoints WHERE run_id = ? AND name = ? AND attempt = ? AND "
@@ -171,6 +177,15 @@ bool CheckpointStore::was_left_behind(const Manifest& manifest) {
       "SELECT 1 FROM attempts WHERE run_id = ? AND attempt > ? AND coalesce(resumed_index, -1) < "
       "?");
   return query.add(claim_.run_id).add(manifest.attempt).add(manifest.index).next();
+}
+
+// The rows of an object store may be older than the report that brought the checkpoint.
+void CheckpointStore::add_report(const CheckpointRow& row) {
+  const StoredMetrics stored = store_metrics(map_or(row.metrics));
+  claim_.database.run(
+      "INSERT OR IGNORE INTO reports(run_id, attempt, idx, rank, time, metrics, nonfinite) SELECT "
+      "run_id, attempt, ?, 0, ?, ?, ? FROM attempts WHERE run_id = ? AND attempt = ?",
+      row.index, row.created_at_ms, stored.json, stored.nonfinite, claim_.run_id, row.attempt);
 }
 
 // One directory without a kept row: left by a crash between the rename and the row, or between the
@@ -200,6 +215,7 @@ CheckpointStore::Leftover CheckpointStore::sweep_directory(const std::string& na
                       .validation = manifest.validation};
     if (!row.validation.is_nil()) row.status = CheckpointStatus::kPendingValidation;
     insert(row);
+    add_report(row);
     return {false, cat("adopted the checkpoint ", name, ", committed as its controller ended")};
   } catch (const Error& e) {
     if (e.code() != Code::kCheckpoint) throw;
@@ -216,10 +232,44 @@ std::string CheckpointStore::set_aside(const CheckpointFiles& files, const Check
   return cat("the checkpoint ", row.name, " cannot be used: ", problem, "; moved to ", target);
 }
 
+void CheckpointStore::try_fetch(const CheckpointFiles& files, const std::string& name,
+                                std::vector<std::string>& findings) {
+  try {
+    files.fetch(name);
+  } catch (const Error& e) {
+    if (e.code() != Code::kCheckpoint) throw;
+    findings.push_back(
+        cat("the checkpoint ", name, " of the object store cannot be used: ", e.message()));
+  }
+}
+
+// Of what an object store has without a kept row: removes what was dropped, and brings the rest
+// here, to be looked at as a directory; its controller ended before the row was in the store.
+void CheckpointStore::sweep_stored(const CheckpointFiles& files,
+                                   const std::map<std::string, ObjectCheckpoints::Entry>& stored,
+                                   std::vector<std::string>& findings) {
+  for (const auto& [name, entry] : stored) {
+    if (entry.epoch > claim_.owner_epoch || is_kept(name, entry.attempt)) continue;
+    if (was_dropped(name, entry.attempt)) {
+      files.drop_stored(name);
+      findings.push_back(cat("deleted the dropped checkpoint ", name, " of the object store"));
+    } else {
+      try_fetch(files, name, findings);
+    }
+  }
+}
+
 std::vector<std::string> CheckpointStore::sweep(CheckpointFiles& files) {
   fault_point("sweep.begin");
   std::vector<std::string> findings;
-  std::vector<std::string> drop;
+  std::vector<std::string> drop_here;  // where the object store may have another one
+  std::vector<std::string> drop_stored;
+  const auto stored = files.stored();
+  const auto is_stored = [&stored](const CheckpointRow& row) {
+    const auto found = stored.find(row.name);
+    return found != stored.end() && found->second.attempt == row.attempt;
+  };
+  sweep_stored(files, stored, findings);
   FencedWrite write(claim_, Durability::kFull);
   std::map<std::string, CheckpointRow> rows;
   for (const CheckpointRow& row : kept()) rows.emplace(row.name, row);
@@ -233,21 +283,32 @@ std::vector<std::string> CheckpointStore::sweep(CheckpointFiles& files) {
                                            : set_aside(files, row->second, problem));
       continue;
     }
-    if (row != rows.end() && row->second.attempt == manifest->attempt) continue;
+    const bool is_own = manifest->run_id == claim_.run_id;
+    if (is_own && row != rows.end() && row->second.attempt == manifest->attempt) continue;
     Leftover leftover = sweep_directory(name, path, *manifest);
-    if (leftover.drop) drop.push_back(name);
+    if (leftover.drop) {
+      const auto found = stored.find(name);
+      if (found != stored.end() && found->second.is_of(*manifest)) drop_stored.push_back(name);
+      drop_here.push_back(name);
+    }
     findings.push_back(std::move(leftover.finding));
   }
   for (const CheckpointRow& row : kept()) {
-    if (row.mirrored || path_exists(files.checkpoint_path(row.name))) continue;
+    if (row.mirrored || is_stored(row)) continue;
+    if (path_exists(files.checkpoint_path(row.name))) continue;
     write.run(kMarkMissing, "its folder is gone", claim_.run_id, row.name);
     findings.push_back(cat("the checkpoint ", row.name, " is missing"));
   }
-  for (std::string& name : apply_retention()) drop.push_back(std::move(name));
+  const std::vector<std::string> drop = apply_retention();
   write.commit();
   fault_point("sweep.clear");
-  files.clear_staging();
+  for (const std::string& name : drop_stored) files.drop_stored(name);
+  files.drop_copies(drop_here);
   files.drop(drop);
+  for (const CheckpointRow& row : kept()) {
+    if (!is_stored(row) && path_exists(files.checkpoint_path(row.name))) files.store(row.name);
+  }
+  files.clear_staging();
   return findings;
 }
 

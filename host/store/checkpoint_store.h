@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "host/base/value.h"
 #include "host/store/checkpoint_status.h"
 #include "host/store/manifest.h"
+#include "host/store/object_checkpoints.h"
 #include "host/store/retention.h"
 #include "host/store/run_claim.h"
 
@@ -78,6 +80,8 @@ class CheckpointStore {
   std::optional<std::vector<std::string>> write_validation(FencedWrite& write,
                                                            const std::string& name, int64_t attempt,
                                                            const ValidationResult& result);
+  static void try_fetch(const CheckpointFiles& files, const std::string& name,
+                        std::vector<std::string>& findings);
   struct Leftover {
     bool drop;
     std::string finding;
@@ -86,8 +90,13 @@ class CheckpointStore {
                            const Manifest& manifest);
   std::string set_aside(const CheckpointFiles& files, const CheckpointRow& row,
                         std::string_view problem);
+  bool is_kept(const std::string& name, int64_t attempt);
   bool was_dropped(const std::string& name, int64_t attempt);
   bool was_left_behind(const Manifest& manifest);
+  void add_report(const CheckpointRow& row);
+  void sweep_stored(const CheckpointFiles& files,
+                    const std::map<std::string, ObjectCheckpoints::Entry>& stored,
+                    std::vector<std::string>& findings);
 
   RunClaim& claim_;
   RetentionPolicy policy_;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "host/base/error.h"
+#include "host/base/object_uri.h"
 #include "host/base/text.h"
 #include "host/lua/compiled_hooks.h"
 #include "host/lua/cuda_loader.h"
@@ -18,6 +19,7 @@
 #include "host/machine/nccl_settings.h"
 #include "host/machine/nvml.h"
 #include "host/store/file.h"
+#include "host/store/object_storage.h"
 
 namespace rtrain {
 namespace {
@@ -98,8 +100,11 @@ std::string local_folder(const std::string& path) {
   const size_t scheme = path.find("://");
   const bool is_url = scheme != std::string::npos && path.find('/') > scheme;
   if (!is_url) return absolute_path(path);
-  throw Error(Code::kUnsupported,
-              cat("storage ", path, ": results go to a local folder in this version"));
+  if (is_object_uri(path)) return ObjectStorage::folder_of(path);
+  throw Error(
+      Code::kUnsupported,
+      cat("storage ", path,
+          ": expected a folder, or a URI that begins with s3://, gs://, abfs:// or hdfs://"));
 }
 
 void add_storage(Map& out) {

@@ -16,8 +16,9 @@ std::string rtrain_version();
 // files and asks NVIDIA's driver; loads neither LibTorch nor Arrow.
 Value describe_environment();
 
-// Where runs go: the folder named, else $RTRAIN_STORAGE, else ~/rtrain_results. Absolute. Throws
-// Error(kUnsupported) for a URL, kEnvironment where nothing is named and HOME is not set.
+// Where runs go: the folder named, else $RTRAIN_STORAGE, else ~/rtrain_results. Absolute. For a URI
+// of an object store the folder that stands for it (host/store/object_storage.h). Throws
+// Error(kUnsupported) for another URL, kEnvironment where nothing is named and HOME is not set.
 std::string storage_folder(const std::string& named = "");
 
 }  // namespace rtrain

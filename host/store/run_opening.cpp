@@ -13,6 +13,7 @@
 #include "host/base/text.h"
 #include "host/machine/machine.h"
 #include "host/store/file.h"
+#include "host/store/object_storage.h"
 #include "host/store/queued_run.h"
 #include "host/store/run_name.h"
 #include "host/store/run_owner.h"
@@ -233,6 +234,7 @@ ResumeMode resume_mode_from_name(std::string_view name) {
 OpenedRun open_run(const NewRun& run) {
   check_run_name(run.name);
   make_folders(run.storage_path);
+  if (const auto objects = ObjectStorage::of(run.storage_path)) objects->refresh(run.name);
   Database database = Database::open(run.storage_path + "/rtrain.db", run.on_waiting);
   enter_run_ends(database, run.storage_path);
   const std::optional<FoundRun> known = find_run(database, run.name);

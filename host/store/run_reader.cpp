@@ -7,6 +7,7 @@
 #include "host/store/annotation_store.h"
 #include "host/store/file.h"
 #include "host/store/node_store.h"
+#include "host/store/object_storage.h"
 #include "host/store/retention.h"
 #include "host/store/row_values.h"
 #include "host/store/run_functions.h"
@@ -240,9 +241,11 @@ List RunReader::checkpoints(const RunRef& run, bool all) {
   List rows;
   std::vector<size_t> kept;  // positions in rows
   std::vector<Value> kept_metrics;
+  const bool is_in_store =
+      ObjectStorage::of(*storage_path_).has_value();  // and here when it is read
   while (query.next()) {
     const std::string path = cat(run.path, "/checkpoints/", query.text(0));
-    const bool is_kept = query.text(7) == "kept" && path_exists(path);
+    const bool is_kept = query.text(7) == "kept" && (is_in_store || path_exists(path));
     if (!is_kept && !all) continue;
     Value metrics = load_metrics(query.text(3), query.text(4));
     if (is_kept) {

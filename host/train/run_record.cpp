@@ -6,6 +6,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/fault.h"
+#include "host/base/random.h"
 #include "host/base/secrets.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
@@ -44,9 +45,40 @@ NewRun new_run(const RunSpec& spec) {
 
 RunRecord::RunRecord(const RunSpec& spec)
     : store_(RunStore::open(new_run(spec))),
+      objects_(ObjectStorage::of(spec.storage_path)),
       checkpoints_(std::in_place, *store_, RetentionPolicy::from_value(spec.checkpoint_config)),
       log_bytes_(spec.log_bytes) {
+  take_objects();
   if (store_->resumed()) notices_ = checkpoints_->rows().sweep(checkpoints_->files());
+}
+
+// From here on an earlier owner on another machine is refused.
+void RunRecord::take_objects() {
+  if (!objects_) return;
+  owner_ = {store_->owner_epoch(), random_hex(16)};
+  checkpoints_->files().set_owner(owner_);
+  put_rows();
+  objects_->check_owner(store_->name(), owner_);
+}
+
+void RunRecord::put_rows() {
+  if (objects_) objects_->put_rows(store_->claim().database, store_->name(), owner_);
+}
+
+// What they say is in the run's folder, too.
+void RunRecord::try_put_rows() {
+  try {
+    put_rows();
+  } catch (const Error& e) {
+    on_warning_(cat("the run's rows are not in the object store yet: ", e.message()));
+  }
+}
+
+CheckpointManager::Committed RunRecord::commit(int64_t attempt,
+                                               const std::vector<Report>& reports) {
+  CheckpointManager::Committed out = checkpoints_->commit(attempt, nonce_, reports);
+  try_put_rows();
+  return out;
 }
 
 RunRecord::AttemptStart RunRecord::begin_attempt(int64_t attempt, int num_workers, bool can_fetch) {
@@ -62,6 +94,7 @@ RunRecord::AttemptStart RunRecord::begin_attempt(int64_t attempt, int num_worker
   std::optional<int64_t> resumed;
   if (out.checkpoint) resumed = out.checkpoint->index;
   out.nonce = nonce_ = store_->begin_attempt(attempt, num_workers, resumed);
+  put_rows();  // who goes on elsewhere counts this attempt
   out.first_index = resumed ? *resumed + 1 : 0;
   store_->claim().patience([&] { ensure_folder(cat(run_path(), "/logs/attempt-", attempt)); });
   return out;
@@ -116,6 +149,7 @@ void RunRecord::end_run(std::string_view status, const Value& error, const Value
     checkpoints_->files().clear_staging();
     checkpoints_->files().leave_drops_to_readers();
     store_->end_run(status, error, return_value);
+    try_put_rows();
   } catch (const Error& e) {
     keep_end(status, error, e);
     throw;

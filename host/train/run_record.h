@@ -16,6 +16,7 @@
 #include "host/base/log_file.h"
 #include "host/store/annotation_store.h"
 #include "host/store/node_store.h"
+#include "host/store/object_storage.h"
 #include "host/store/run_store.h"
 #include "host/store/series_store.h"
 #include "host/train/checkpoints/checkpoint_manager.h"
@@ -75,9 +76,7 @@ class RunRecord {
   void sync_reports() { store_->sync_reports(); }
 
   // Commits the checkpoint that the ranks staged for one report of the current attempt.
-  CheckpointManager::Committed commit(int64_t attempt, const std::vector<Report>& reports) {
-    return checkpoints_->commit(attempt, nonce_, reports);
-  }
+  CheckpointManager::Committed commit(int64_t attempt, const std::vector<Report>& reports);
   CheckpointManager& checkpoints() { return *checkpoints_; }
 
   // To logs/attempt-N/<log>.log.
@@ -92,7 +91,12 @@ class RunRecord {
 
  private:
   void keep_end(std::string_view status, const Value& error, const Error& failure);
+  void take_objects();
+  void put_rows();
+  void try_put_rows();
   std::unique_ptr<RunStore> store_;
+  std::optional<ObjectStorage> objects_;  // the run's, where its storage is an object store
+  ObjectOwner owner_;                     // this controller, there
   std::optional<CheckpointManager> checkpoints_;
   int64_t log_bytes_;
   std::string nonce_;                    // of the current attempt

@@ -8,6 +8,7 @@ import sys
 import urllib.request
 
 import pytest
+from conftest import wait_until
 
 boto3 = pytest.importorskip("boto3", reason="moto and boto3 are not here: scripts/test --oracle installs them")
 KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
@@ -24,7 +25,7 @@ class S3Server:
                 stderr=subprocess.STDOUT, cwd=folder, start_new_session=True)
         self.variables = {**KEYS, "AWS_ENDPOINT_URL": "", "AWS_EC2_METADATA_DISABLED": "true"}
 
-    def wait(self, wait_until):
+    def wait(self):
         """Until it answers."""
         found = wait_until(lambda: re.search(r"Running on (http://127\.0\.0\.1:\d+)", self._log.read_text()), message="moto")
         self.variables["AWS_ENDPOINT_URL"] = found.group(1)
@@ -53,3 +54,22 @@ class S3Server:
     def end(self):
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    made = S3Server(tmp_path_factory.mktemp("s3"))
+    try:
+        made.wait()
+        yield made
+    finally:
+        made.end()
+
+
+@pytest.fixture
+def s3(rtrain, server):
+    """The server, empty but for its bucket, and rtrain's environment set up for it."""
+    server.reset()
+    rtrain.env.update(server.variables)
+    rtrain.env.pop("XDG_STATE_HOME", None)  # below the test's HOME
+    return server

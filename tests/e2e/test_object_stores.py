@@ -5,33 +5,15 @@ import json
 import re
 
 import pytest
-from conftest import wait_until
 
 pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not here: scripts/test --oracle installs it")
 pytest.importorskip("moto", reason="moto is not here: scripts/test --oracle installs it")
-from s3_server import S3Server  # noqa: E402
+from s3_server import s3, server  # noqa: E402, F401
 
 DATA = "local data = require 'rtrain.data'\n"
 ROWS = DATA + """
 local ds = data.range(90, {override_num_blocks = 3}):map(function(row) return {id = row.id, name = 'row ' .. row.id} end)
 """
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    made = S3Server(tmp_path_factory.mktemp("s3"))
-    try:
-        made.wait(wait_until)
-        yield made
-    finally:
-        made.end()
-
-
-@pytest.fixture
-def s3(rtrain, server):
-    server.reset()
-    rtrain.env.update(server.variables)
-    return server
 
 
 def lua(rtrain, text):
@@ -80,6 +62,15 @@ def test_folders_patterns_and_single_files(rtrain, s3):
         read = DATA + f"for row in data.read_text('s3://bucket/{given}', {{include_paths = true}}):iter_rows() do print(row.path, row.text) end"
         assert lua(rtrain, read) == "".join(f"s3://bucket/in/{name}\tin/{name}\n" for name in found)
     assert lua(rtrain, DATA + "print(data.read_binary_files('s3://bucket/in/*'):take(1)[1].bytes)") == "in/a.txt\n"
+
+
+def test_a_folder_with_options_of_its_store_is_read_by_extension(rtrain, s3):
+    for key in ["in/a.csv", "in/deep/B.CSV", "in/_hidden.csv", "in/c.txt"]:
+        s3.put(key, "key\n" + key)
+    uri = "s3://bucket/in?region=us-east-1"
+    assert lua(rtrain, DATA + f"for row in data.read_csv('{uri}'):iter_rows() do print(row.key) end") == "in/a.csv\nin/deep/B.CSV\n"
+    text = refused(rtrain, DATA + f"data.read_parquet '{uri}'")
+    assert f"no files with the extension parquet in the folder '{uri}'" in text
 
 
 def test_a_json_array_is_read(rtrain, s3):

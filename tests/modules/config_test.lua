@@ -160,7 +160,6 @@ end
 function TestRefusals.test_known_and_not_in_this_version()
   for _, make in ipairs {
     function() return train.ScalingConfig {label_selector = {zone = 'a'}} end,
-    function() return train.RunConfig {storage_path = 's3://bucket/x'} end,
     function() return train.FailureConfig {relax_collectives_on_preemption = true} end,
   } do
     local code, message = refusal(make)

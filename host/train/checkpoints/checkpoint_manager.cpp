@@ -59,6 +59,25 @@ void CheckpointManager::verify(const CheckpointInfo& candidate) {
   verified_.insert(key);
 }
 
+// Why nothing can begin from it. A store that does not answer says nothing about the checkpoint,
+// and ends the start instead.
+std::optional<std::string> CheckpointManager::problem_of(const CheckpointInfo& candidate) {
+  try {
+    files_.fetch(candidate.name);
+  } catch (const Error& e) {
+    if (e.code() != Code::kCheckpoint) throw;
+    return e.message();
+  }
+  try {
+    verify(candidate);
+  } catch (const Error& e) {
+    // A disk that cannot read the files (EIO) is as bad as files that have changed.
+    if (e.code() != Code::kCheckpoint && e.code() != Code::kEnvironment) throw;
+    return e.message();
+  }
+  return std::nullopt;
+}
+
 CheckpointManager::Start CheckpointManager::choose_start(bool can_fetch) {
   Start out;
   const auto rows = rows_.kept();
@@ -68,14 +87,11 @@ CheckpointManager::Start CheckpointManager::choose_start(bool can_fetch) {
       out.wanted = candidate;
       return out;
     }
-    try {
-      verify(candidate);
+    if (const auto problem = problem_of(candidate)) {
+      out.notices.push_back(cat("checkpoint ", candidate.path, " cannot be used: ", *problem));
+      rows_.set_missing(candidate.name, *problem);
+    } else {
       out.checkpoint = candidate;
-    } catch (const Error& e) {
-      // A disk that cannot read the files (EIO) is as bad as files that have changed.
-      if (e.code() != Code::kCheckpoint && e.code() != Code::kEnvironment) throw;
-      out.notices.push_back(cat("checkpoint ", candidate.path, " cannot be used: ", e.message()));
-      rows_.set_missing(candidate.name, e.message());
     }
   }
   return out;

@@ -94,6 +94,7 @@ class CheckpointManager {
  private:
   CheckpointInfo info(const CheckpointRow& row) const;
   void verify(const CheckpointInfo& candidate);
+  std::optional<std::string> problem_of(const CheckpointInfo& candidate);
 
   RunStore& store_;
   CheckpointFiles files_;

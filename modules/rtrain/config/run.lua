@@ -11,7 +11,6 @@ local StopCondition = require 'rtrain.run.stop_condition'
 local system = require 'base._system'
 local worker_env = require 'rtrain.config.worker_env'
 
-local REMOTE = 'results go to a local folder in this version'
 local SEE_REPORTS = 'every report is in the store: see `rtrain metrics RUN`'
 
 local function check_name(value)
@@ -22,7 +21,9 @@ end
 
 local function check_storage_path(value)
   if type(value) ~= 'string' or value == '' then return 'expected a path' end
-  if value:find('^%a[%w+.-]*://') then return REMOTE, 'unsupported' end
+  if value:find('^%a[%w+.-]*://') and not system.is_object_uri(value) then
+    return 'expected a folder, or a URI that begins with s3://, gs://, abfs:// or hdfs://', 'unsupported'
+  end
 end
 
 ---The run's name, where its results go and what is kept of it. Ray equivalent: ray.train.RunConfig.
@@ -36,7 +37,7 @@ end
 ---@overload fun(fields?: table): RunConfig
 ---@field name? string the run's name and folder; default `<script>-<date>-<4 hex>`, in a job that a scheduler such as Slurm
 ---  runs `<script>-<job id>` (not in a person's shell)
----@field storage_path? string folder of results; default $RTRAIN_STORAGE, then ~/rtrain_results
+---@field storage_path? string folder or URI (s3://bucket/folder) of results; default $RTRAIN_STORAGE, then ~/rtrain_results
 ---@field resume string what to do with a run of that name that is there: 'never' (default) refuses it, 'auto' goes on with it
 ---  or begins, 'must' goes on with it or refuses. Going on keeps the run's id, its reports and its checkpoints; the first
 ---  attempt starts from the latest one. A run that had finished runs again from there. In a job that was requeued
@@ -67,7 +68,7 @@ local RunConfig = schema.define('RunConfig', {
   {'log_bytes', default = 256 * 2 ^ 20, check = schema.integer(65536)},
   {'logging_config'},
   {'storage_filesystem', check = function(value) return storage.problem(value, 'put') end, in_record = false},
-  {'sync_config', removed = REMOTE},
+  {'sync_config', removed = 'a checkpoint in an object store is there when it is committed'},
   {'verbose', removed = '`rtrain run -q` shows less'},
   {'progress_reporter', removed = SEE_REPORTS},
   {'log_to_file', removed = "workers' output is always kept: see `rtrain logs RUN`"},

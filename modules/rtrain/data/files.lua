@@ -43,6 +43,14 @@ local function walk(folder, out)
   end
 end
 
+-- "s3://bucket/a.csv" of "s3://bucket/a.csv?region=eu-west-1"; a '?' in the name of a local file stays.
+local function without_query(path) return files.is_object(path) and path:match '^[^?]*' or path end
+
+---The last part of a path or URI.
+---@param path string
+---@return string
+function files.name(path) return without_query(path):match '[^/]*$' end
+
 -- Of the names below the folder none may be hidden.
 local function has_hidden_part(uri, folder)
   for name in uri:sub(#folder + 1):gmatch '[^/]+' do
@@ -60,9 +68,9 @@ function files.below(folder)
     walk(folder, out)
     return out
   end
-  local base = folder:gsub('%?.*$', '')
+  local base = without_query(folder)
   for _, uri in ipairs(arrow().list_objects(folder)) do
-    if not has_hidden_part(uri:gsub('%?.*$', ''), base) then out[#out + 1] = uri end
+    if not has_hidden_part(without_query(uri), base) then out[#out + 1] = uri end
   end
   return out
 end

@@ -33,7 +33,7 @@ local function with_extension(list, extensions)
   if not extensions then return list end
   local set, out = extension_set(extensions), {}
   for _, path in ipairs(list) do
-    local name = path:lower():match '[^/]*$'
+    local name = files.name(path):lower()
     if set[name:match '%.([^.]+)$' or ''] or set[name:match '%.([^.]+%.[^.]+)$' or ''] then out[#out + 1] = path end
   end
   return out

@@ -1,0 +1,220 @@
+#include "host/store/object_storage.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <vector>
+
+#include "host/base/error.h"
+#include "host/base/object_api.h"
+#include "host/base/object_uri.h"
+#include "host/base/random.h"
+#include "host/base/text.h"
+#include "host/lua/arrow_loader.h"
+#include "host/store/checkpoint_files.h"
+#include "host/store/database.h"
+#include "host/store/file.h"
+#include "host/store/run_copy.h"
+#include "host/store/run_lock.h"
+
+namespace rtrain {
+namespace {
+
+constexpr const char* kMark = ".object-store";
+constexpr int kRetries = 3;
+
+std::string state_home() {
+  const char* set = std::getenv("XDG_STATE_HOME");
+  if (set != nullptr && *set == '/') return set;
+  return absolute_path("~/.local/state");
+}
+
+// The rows of a run, as an object's name says.
+struct Snapshot {
+  std::string uri;
+  std::string run;
+  int64_t epoch = 0;
+  int64_t time_ms = 0;
+  std::string nonce = {};
+
+  bool is_after(const Snapshot& other) const {
+    return epoch != other.epoch ? epoch > other.epoch : time_ms > other.time_ms;
+  }
+  bool is_of_later(const ObjectOwner& owner) const {
+    return epoch != owner.epoch ? epoch > owner.epoch : nonce < owner.nonce;
+  }
+};
+
+std::string rows_folder(const std::string& uri) { return uri + "/.rtrain"; }
+
+std::optional<Snapshot> snapshot_of(const std::string& uri) {
+  const size_t name = uri.rfind('/') + 1;
+  const size_t run = uri.rfind('/', name - 2) + 1;
+  Snapshot out{.uri = uri, .run = uri.substr(run, name - run - 1)};
+  std::array<char, 33> nonce{};
+  const int count = std::sscanf(uri.c_str() + name, "%" SCNd64 "-%" SCNd64 "-%32[0-9a-f].db",
+                                &out.epoch, &out.time_ms, nonce.data());
+  if (count != 3) return std::nullopt;
+  out.nonce = nonce.data();
+  return out;
+}
+
+std::vector<Snapshot> list_snapshots(const std::string& folder) {
+  std::vector<Snapshot> out;
+  for (const std::string& uri : object_api().list(folder)) {
+    if (auto found = snapshot_of(uri)) out.push_back(std::move(*found));
+  }
+  return out;
+}
+
+std::map<std::string, Snapshot> newest_of(const std::vector<Snapshot>& all) {
+  std::map<std::string, Snapshot> out;
+  for (const Snapshot& each : all) {
+    const auto [place, is_new] = out.try_emplace(each.run, each);
+    if (!is_new && each.is_after(place->second)) place->second = each;
+  }
+  return out;
+}
+
+// A file that goes with the object.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& folder)
+      : path_(cat(folder, "/.rows-", random_hex(12), ".db")) {}
+  ~TemporaryFile() {
+    for (const char* part : {"", "-wal", "-shm", "-journal"}) ::unlink((path_ + part).c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// What this folder has of the run.
+std::optional<Snapshot> local_of(Database& database, const std::string& run) {
+  Statement query = database.prepare(
+      "SELECT owner_epoch, updated_at FROM runs WHERE name = ? AND status != 'QUEUED'");
+  if (!query.add(run).next()) return std::nullopt;
+  return Snapshot{.uri = {}, .run = run, .epoch = query.integer(0), .time_ms = query.integer(1)};
+}
+
+std::string run_id_of(const std::string& path, const std::string& run) {
+  Database rows = Database::open(path);
+  Statement query = rows.prepare("SELECT run_id FROM runs WHERE name = ?");
+  return query.add(run).next() ? query.text(0) : "";
+}
+
+}  // namespace
+
+bool try_remove(const std::string& uri) {
+  try {
+    object_api().remove(uri);
+    return true;
+  } catch (const Error& e) {
+    if (e.code() != Code::kEnvironment) throw;
+    return false;
+  }
+}
+
+Error lost_owner(const std::string& run, const std::string& rows) {
+  return Error(Code::kEnvironment, cat("another controller has taken over the run '", run,
+                                       "': ", rows, " is a later owner's"));
+}
+
+std::string ObjectStorage::folder_of(const std::string& uri) {
+  std::string trimmed = uri;
+  while (trimmed.ends_with('/')) trimmed.pop_back();
+  const size_t scheme = trimmed.find("://");
+  if (!is_object_uri(trimmed) || trimmed.size() <= scheme + 3 || trimmed[scheme + 3] == '/') {
+    throw Error(Code::kConfig,
+                cat("storage ", uri, ": expected a bucket, as in s3://bucket/folder"));
+  }
+  if (trimmed.find('?') != std::string::npos) {
+    throw Error(Code::kConfig, cat("storage ", uri,
+                                   ": options of the store belong into its variables, such as "
+                                   "AWS_ENDPOINT_URL and AWS_DEFAULT_REGION"));
+  }
+  const std::string folder = absolute_path(
+      cat(state_home(), "/rtrain/", trimmed.substr(0, scheme), "/", trimmed.substr(scheme + 3)));
+  make_folders(folder);
+  const std::string mark = cat(folder, "/", kMark);
+  if (!path_exists(mark)) replace_text(mark, trimmed + "\n");
+  return folder;
+}
+
+std::optional<ObjectStorage> ObjectStorage::of(const std::string& storage_path) {
+  const std::string mark = cat(storage_path, "/", kMark);
+  if (!path_exists(mark)) return std::nullopt;
+  return ObjectStorage(storage_path, std::string(trim(read_text(mark))));
+}
+
+void ObjectStorage::refresh(const std::string& run) const {
+  const std::string folder = run.empty() ? rows_folder(uri_) : cat(rows_folder(uri_), "/", run);
+  for (int tries = 0;; ++tries) {
+    try {
+      const auto newest = newest_of(list_snapshots(folder));
+      if (newest.empty()) return;
+      Database database = Database::open(folder_ + "/rtrain.db");
+      for (const auto& each : newest) {
+        const std::string& name = each.first;
+        const Snapshot& snapshot = each.second;
+        const std::string run_path = cat(folder_, "/", name);
+        // Asked again when its rows are replaced: its controller may have begun meanwhile.
+        const auto is_newer = [&] {
+          const auto local = local_of(database, name);
+          return (!local || snapshot.is_after(*local)) && !RunLock::is_held(run_path);
+        };
+        if (!is_newer()) continue;
+        const TemporaryFile file(folder_);
+        object_api().get_file(snapshot.uri, file.path());
+        // First, so that nobody reads an old copy by a new row.
+        CheckpointFiles(run_path).forget_copies(run_id_of(file.path(), name), snapshot.epoch);
+        copy_run(database, file.path(), name, is_newer);
+      }
+      return;
+    } catch (const Error& e) {
+      // Its controller has put newer ones since they were listed.
+      if (e.code() != Code::kNotFound || tries == kRetries) throw;
+    }
+  }
+}
+
+std::optional<std::string> ObjectStorage::later_owner(const std::string& run,
+                                                      const ObjectOwner& owner) const {
+  for (const Snapshot& each : list_snapshots(cat(rows_folder(uri_), "/", run))) {
+    if (each.is_of_later(owner)) return each.uri;
+  }
+  return std::nullopt;
+}
+
+void ObjectStorage::check_owner(const std::string& run, const ObjectOwner& owner) const {
+  if (const auto rows = later_owner(run, owner)) throw lost_owner(run, *rows);
+}
+
+void ObjectStorage::put_rows(Database& database, const std::string& run,
+                             const ObjectOwner& owner) const {
+  const std::string folder = cat(rows_folder(uri_), "/", run);
+  const std::vector<Snapshot> old = list_snapshots(folder);
+  const TemporaryFile file(folder_);
+  int64_t time_ms = 0;
+  {
+    Database copy = Database::open(file.path());
+    copy_run(copy, database.path(), run);
+    Statement query = copy.prepare("SELECT updated_at FROM runs");
+    if (query.next()) time_ms = query.integer(0);
+  }
+  const std::string uri = cat(folder, "/", owner.epoch, "-", time_ms, "-", owner.nonce, ".db");
+  object_api().put_file(uri, file.path(), [](uint64_t) {});
+  for (const Snapshot& each : old) {
+    if (each.uri != uri && !each.is_of_later(owner)) try_remove(each.uri);
+  }
+}
+
+}  // namespace rtrain

@@ -1,0 +1,65 @@
+// host/store/object_storage.h: results in an object store: where they lie there, and the folder of
+// this machine that stands for it.
+//
+// storage_path = 's3://bucket/prefix' is the folder $XDG_STATE_HOME/rtrain/s3/bucket/prefix, in
+// which the file .object-store names the URI. Everything else is done in that folder, as in any
+// other: it has the database, the locks, the logs and copies of the checkpoints. The store has
+//   <uri>/.rtrain/<run>/<epoch>-<time>-<nonce>.db    the run's rows, as of then: the last one
+//   counts <uri>/<run>/checkpoints/…, <uri>/<run>/files/…   host/store/object_checkpoints.h
+// A store has no lock: whoever has put the rows with the highest epoch owns the run, of two that
+// have begun at once the one with the lower nonce. Others are refused when they look, which they do
+// before and after all that they put or remove.
+// Any thread. Errors: those of host/base/object_api.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace rtrain {
+
+class Database;
+class Error;
+
+// A controller of a run.
+struct ObjectOwner {
+  int64_t epoch = 0;
+  std::string nonce;
+};
+
+// Removes what is superseded. False where the store does not do so now: it goes another time.
+bool try_remove(const std::string& uri);
+// What a controller hears that does not own the run any more.
+Error lost_owner(const std::string& run, const std::string& rows);
+
+class ObjectStorage {
+ public:
+  // The folder for the URI, which is made. Throws Error(kConfig) for a URI without a bucket,
+  // Error(kEnvironment) where the folder cannot be made.
+  static std::string folder_of(const std::string& uri);
+  // Nothing for a folder that stands for itself.
+  static std::optional<ObjectStorage> of(const std::string& storage_path);
+
+  const std::string& uri() const { return uri_; }
+
+  // Enters runs that the store has newer than this folder into its database, all or that one, and
+  // removes copies of checkpoints that are not what the store has now. A run whose controller lives
+  // here is left alone.
+  void refresh(const std::string& run = {}) const;
+  // The rows of another controller that owns the run; nothing when this one does.
+  std::optional<std::string> later_owner(const std::string& run, const ObjectOwner& owner) const;
+  // Throws Error(kEnvironment) when another controller owns the run.
+  void check_owner(const std::string& run, const ObjectOwner& owner) const;
+  // Puts the run's rows into the store, and removes those of earlier owners.
+  void put_rows(Database& database, const std::string& run, const ObjectOwner& owner) const;
+
+ private:
+  ObjectStorage(std::string folder, std::string uri)
+      : folder_(std::move(folder)), uri_(std::move(uri)) {}
+
+  std::string folder_;
+  std::string uri_;
+};
+
+}  // namespace rtrain
