@@ -61,7 +61,8 @@ def test_a_killed_agent_takes_the_ingest_workers_along(rtrain, job):
     path = script(rtrain, 2, body=waiting)
     path.write_text(path.read_text().replace("  datasets = ", RUN_CONFIG + "  datasets = "))
     running = job("run", path, "--name", "two")
-    wait_until(lambda: rtrain.query("SELECT 1 FROM reports"), message="a report")
+    # a run whose group has not begun as a whole waits for its hosts again
+    wait_until(lambda: rtrain.query("SELECT count(DISTINCT rank) FROM reports") == [(4,)], message="all ranks' reports")
     running.processes[1].kill()
     result = running.processes[0].wait()
     assert result.returncode == 5, result.stderr

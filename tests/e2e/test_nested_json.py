@@ -53,7 +53,8 @@ def test_rows_that_are_nested_too_deeply_are_refused(rtrain, kind, form):
     assert refused.startswith("false\t") and "rows.json" in refused and "100 levels" in refused
 
 
-@pytest.mark.parametrize("bytes", ["[" * 10**6, '{"metadata":' * 10**5, nested("both", 10**5)])
+@pytest.mark.parametrize("bytes", ["[" * 10**6, '{"metadata":' * 10**5, nested("both", 10**5)],
+                         ids=["lists", "objects", "both"])
 def test_a_manifest_of_brackets_is_a_damaged_one(rtrain, bytes):
     rtrain.run_ok(SAVING)
     folder = rtrain.run_folder("run") / "checkpoints" / "checkpoint_000001"
