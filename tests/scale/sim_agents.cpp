@@ -11,6 +11,8 @@
 #include "host/loop/build_id.h"
 #include "host/loop/messages/routes.h"
 #include "host/loop/timer.h"
+#include "host/node/echo_server.h"
+#include "host/node/health_messages.h"
 #include "host/node/messages.h"
 #include "host/wire/rendezvous.h"
 #include "host/wire/wire_client.h"
@@ -25,7 +27,8 @@ constexpr double kFactsS = 1;
 class SimAgent : public LinkDelegate {
  public:
   SimAgent(Loop& loop, const JobSpec& job, int node, std::function<void()> on_left)
-      : node_(node),
+      : loop_(loop),
+        node_(node),
         on_left_(std::move(on_left)),
         rendezvous_(Rendezvous::path_for(job.id), job.id),
         client_(
@@ -79,11 +82,28 @@ class SimAgent : public LinkDelegate {
       const std::string path = message["path"].as_string();
       send(message::FromAgent(message::FolderSeen{.path = path}));
     }
+    if (type == message::CheckHost::kType) check(from_value<message::CheckHost>(message));
+    if (type == message::CheckLinks::kType) check(from_value<message::CheckLinks>(message));
     if (type == message::AskSpool::kType) send(message::FromAgent(message::SpoolEnd{}));
     if (type == message::Leave::kType) {
       client_.link().finish(std::chrono::seconds(5), [this](uint64_t) { on_left_(); });
     }
   }
+  // Who asks this host for bytes, as node 0 does, gets them.
+  void check(const message::CheckHost& host) {
+    if (!echo_) echo_ = std::make_unique<EchoServer>(loop_, host.address, 0, host.key);
+    send(message::FromHealth(message::HostChecked{.port = echo_->port(), .results = {}}));
+  }
+
+  // All links to other simulated hosts are fine.
+  void check(const message::CheckLinks& links) {
+    message::LinksChecked checked;
+    for (const LinkPeer& peer : links.peers) {
+      checked.results.push_back({.node = peer.node, .seconds = 0.001});
+    }
+    send(message::FromHealth(std::move(checked)));
+  }
+
   void on_connected() override {}
   void on_disconnected(const std::string&) override {}
   void on_peer_restarted() override {}
@@ -126,12 +146,14 @@ class SimAgent : public LinkDelegate {
     worker.reset();
   }
 
+  Loop& loop_;
   int node_;
   std::function<void()> on_left_;
   Rendezvous rendezvous_;
   message::StartWorkers order_;
   std::vector<Slot> workers_;  // null: gone
   double facts_due_s_ = 0;
+  std::unique_ptr<EchoServer> echo_;
   WireClient client_;
 };
 

@@ -103,5 +103,34 @@ TEST(LinkVerdict, WhatWasSaidOfAHostThatIsGoneCountsNoMore) {
   EXPECT_FALSE(verdict.decide(3));
 }
 
+using Links = std::set<std::pair<int, int>>;
+
+// In both directions.
+Links links(std::initializer_list<std::pair<int, int>> failed) {
+  Links out;
+  for (const auto& [one, other] : failed) out.insert({{one, other}, {other, one}});
+  return out;
+}
+
+std::vector<int> hosts_at_fault(const Links& failed) {
+  std::vector<int> out;
+  for (const auto& [node, peer] : at_fault(failed)) out.push_back(node);
+  return out;
+}
+
+TEST(LinksAtFault, TheHostWithTheMostLinksThatFailed) {
+  EXPECT_EQ(hosts_at_fault({}), std::vector<int>());
+  EXPECT_EQ(hosts_at_fault(links({{0, 2}, {1, 2}, {2, 3}})), std::vector<int>{2});
+  EXPECT_EQ(hosts_at_fault(links({{0, 1}, {1, 2}, {1, 3}, {3, 4}})), (std::vector<int>{1, 4}));
+  EXPECT_EQ(at_fault(links({{1, 2}, {2, 3}})).front(), std::make_pair(2, 1)) << "one of its links";
+}
+
+TEST(LinksAtFault, NodeZeroOnlyWhenItHasMoreThanAnyOther) {
+  EXPECT_EQ(hosts_at_fault(links({{0, 1}})), std::vector<int>{1});
+  EXPECT_EQ(hosts_at_fault(links({{0, 1}, {0, 2}, {1, 2}})), (std::vector<int>{2, 1}));
+  EXPECT_EQ(hosts_at_fault(links({{0, 1}, {0, 2}, {0, 3}})), std::vector<int>{0})
+      << "and not all the others";
+}
+
 }  // namespace
 }  // namespace rtrain

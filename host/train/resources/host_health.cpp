@@ -153,6 +153,8 @@ void HostHealth::on_links(int node, const message::LinksChecked& checked) {
     one->second.results.push_back(result);
     result.peer = one->second.name;
     other->second.results.push_back(result);
+    if (each.problem.empty()) continue;
+    one->second.failed_links[each.node] = other->second.failed_links[node] = each.problem;
   }
   take_answer(node);
 }
@@ -188,34 +190,16 @@ void HostHealth::judge() {
   blame_links();
 }
 
-// One host after the other: the one with the most links that failed, until none is left.
 void HostHealth::blame_links() {
-  std::set<std::pair<std::string, std::string>> failed;  // both ways
+  std::map<std::pair<int, int>, std::string> problems;
   for (const auto& [node, host] : hosts_) {
-    for (const CheckResult& result : host.results) {
-      if (result.check == "link" && !result.problem.empty()) failed.emplace(host.name, result.peer);
-    }
+    for (const auto& [peer, problem] : host.failed_links) problems[{node, peer}] = problem;
   }
-  const auto count = [&](const std::string& name) {
-    return std::count_if(failed.begin(), failed.end(),
-                         [&](const auto& link) { return link.first == name; });
-  };
-  while (!failed.empty()) {
-    int worst = -1;
-    for (const auto& [node, host] : hosts_) {
-      if (node == 0 || count(host.name) == 0) continue;
-      if (worst < 0 || count(host.name) >= count(hosts_.at(worst).name)) worst = node;
-    }
-    if (worst < 0) return;
-    const Host& host = hosts_.at(worst);
-    for (const CheckResult& result : host.results) {
-      if (result.check != "link" || !failed.contains({host.name, result.peer})) continue;
-      tell(worst, "link", cat("link to host ", result.peer, ": ", result.problem), true);
-      break;
-    }
-    std::erase_if(failed, [&](const auto& link) {
-      return link.first == host.name || link.second == host.name;
-    });
+  std::set<std::pair<int, int>> failed;
+  for (const auto& [link, problem] : problems) failed.insert(link);
+  for (const auto& [node, peer] : at_fault(failed)) {
+    tell(node, "link", cat("link to host ", hosts_.at(peer).name, ": ", problems[{node, peer}]),
+         true);
   }
 }
 

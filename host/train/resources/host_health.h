@@ -72,6 +72,7 @@ class HostHealth {
     bool is_checked = false;
     bool is_new = false;  // of the check that goes on
     std::vector<CheckResult> results = {};
+    std::map<int, std::string> failed_links = {};  // the problem, by the host at the other end
     bool fails_storage = false;
   };
 

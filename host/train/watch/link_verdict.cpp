@@ -1,5 +1,7 @@
 #include "host/train/watch/link_verdict.h"
 
+#include <algorithm>
+
 #include "host/base/text.h"
 
 namespace rtrain {
@@ -15,6 +17,23 @@ constexpr double kFreshS = 3;
 constexpr double kSettleS = 1;
 
 }  // namespace
+
+std::vector<std::pair<int, int>> at_fault(std::set<std::pair<int, int>> failed) {
+  std::vector<std::pair<int, int>> out;
+  while (!failed.empty()) {
+    std::map<int, int> counts;
+    for (const auto& [node, peer] : failed) ++counts[node];
+    std::pair<int, int> worst;  // of as many the later one, so that node 0 has to have more
+    for (const auto& count : counts) {
+      if (count.second >= worst.second) worst = count;
+    }
+    const int node = worst.first;
+    const auto is_of = [node](const auto& link) { return link.first == node; };
+    out.push_back(*std::find_if(failed.begin(), failed.end(), is_of));
+    std::erase_if(failed, [&](const auto& link) { return is_of(link) || link.second == node; });
+  }
+  return out;
+}
 
 // Hosts say it twice a second as long as nothing comes through.
 void LinkVerdict::add(int node, const message::LinkSeen& seen, double now_s) {

@@ -11,8 +11,10 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "host/node/health_messages.h"
 
@@ -23,6 +25,10 @@ struct LinkFinding {
   int peer;  // at the other end
   std::string text;
 };
+
+// The hosts without which no link is left that has failed, with one of their links each: one after
+// the other the host with the most. `failed` has each link in both directions.
+std::vector<std::pair<int, int>> at_fault(std::set<std::pair<int, int>> failed);
 
 class LinkVerdict {
  public:
