@@ -10,12 +10,19 @@
 #include "host/machine/machine.h"
 #include "host/machine/thread_cpus.h"
 #include "host/node/worker_place.h"
+#include "host/worker/far_ingest.h"
+#include "host/worker/worker_process.h"
 
 namespace rtrain {
 template <>
 struct Class<HelperProcess> {
   using Slot = std::unique_ptr<HelperProcess>;
   static constexpr const char* kName = "rtrain.IngestProcess";
+};
+template <>
+struct Class<FarIngest> {
+  using Slot = std::unique_ptr<FarIngest>;
+  static constexpr const char* kName = "rtrain.FarIngestProcess";
 };
 
 namespace {
@@ -39,6 +46,29 @@ int start(lua_State* L) {
   options.engine_fd = engine_fd();
   push<HelperProcess>(L, std::make_unique<HelperProcess>(options));
   return 1;
+}
+
+// start_far(number, threads) → process on another host, its name; nil where none is without ranks
+int start_far(lua_State* L) {
+  WorkerProcess* worker = WorkerProcess::current();
+  if (worker == nullptr) return 0;
+  auto process = FarIngest::start(*worker, static_cast<int>(luaL_checkinteger(L, 1)),
+                                  static_cast<int>(luaL_checkinteger(L, 2)));
+  if (!process) return 0;
+  const std::string host = process->host();
+  push<FarIngest>(L, std::move(process));
+  push_value(L, host);
+  return 2;
+}
+
+int take_far_socket(lua_State* L) {
+  lua_pushinteger(L, check<FarIngest>(L, 1)->take_socket());
+  return 1;
+}
+
+int end_far(lua_State* L) {
+  check<FarIngest>(L, 1)->end();
+  return 0;
 }
 
 int pid(lua_State* L) {
@@ -74,8 +104,12 @@ int open_ingest(lua_State* L) {
   static constexpr std::array kMethods = {method<&pid>("pid"), method<&take_socket>("take_socket"),
                                           method<&finish>("finish")};
   register_class<HelperProcess>(L, kMethods);
+  static constexpr std::array kFarMethods = {method<&take_far_socket>("take_socket"),
+                                             method<&end_far>("finish")};
+  register_class<FarIngest>(L, kFarMethods);
   static constexpr std::array kFunctions = {
-      method<&start>("start"), method<&processors>("processors"), method<&bind>("bind")};
+      method<&start>("start"), method<&start_far>("start_far"), method<&processors>("processors"),
+      method<&bind>("bind")};
   push_functions(L, kFunctions);
   return 1;
 }

@@ -33,7 +33,9 @@ void add_doc(Parser& parser);
 int run_worker(int rank, int parent_pid);
 
 // A process that makes blocks of rows for a rank, `rtrain --ingest NUMBER PARENT_PID`: started by
-// that rank only. Returns its exit code.
+// that rank only. Returns its exit code. run_far_ingest: `rtrain --far-ingest NUMBER PARENT_PID`,
+// for a rank on another host, started by the agent of this one.
 int run_ingest(int number, int parent_pid);
+int run_far_ingest(int number, int parent_pid);
 
 }  // namespace rtrain

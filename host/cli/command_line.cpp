@@ -43,6 +43,9 @@ std::optional<int> run_helper(int argc, char** argv) {
     return run_worker(std::atoi(argv[2]), std::atoi(argv[3]));
   }
   if (argc == 4 && mode == "--ingest") return run_ingest(std::atoi(argv[2]), std::atoi(argv[3]));
+  if (argc == 4 && mode == "--far-ingest") {
+    return run_far_ingest(std::atoi(argv[2]), std::atoi(argv[3]));
+  }
   if (argc == 4 && mode == "--guard") return run_group_guard(argv[2], argv[3]);
   if (argc == 4 && mode == "--tee") return run_output_tee(argv[2], std::atoll(argv[3]));
   return std::nullopt;

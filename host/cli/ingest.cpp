@@ -1,38 +1,65 @@
-// rtrain --ingest NUMBER PARENT_PID: makes blocks of rows for a rank (modules/rtrain/data/ingest).
+// rtrain --ingest NUMBER PARENT_PID: makes blocks of rows for a rank (modules/rtrain/data/ingest);
+// rtrain --far-ingest NUMBER PARENT_PID: for one on another host.
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
+#include "host/base/codec.h"
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
+#include "host/loop/messages/ingest.h"
 #include "host/loop/process.h"
 #include "host/loop/worker_descriptors.h"
 #include "host/lua/engine_loader.h"
 #include "host/lua/guard.h"
 #include "host/lua/require.h"
 #include "host/lua/state.h"
+#include "host/wire/secret.h"
+#include "host/wire/tls_tunnel.h"
 
 namespace rtrain {
 namespace {
+
+constexpr size_t kMostOrderBytes = 65536;
+constexpr std::chrono::seconds kConnectTime{10};
 
 int report(int number, const Error& error) {
   std::fprintf(stderr, "rtrain: ingest worker %d: %s\n", number, error.what());
   return exit_code(error.code());
 }
 
-void run() {
+void serve(int channel_fd) {
   State state;
   add_host_modules(state);
   push_module_function(state, "rtrain.data.ingest.maker", "main");
-  lua_pushinteger(state, kChannelFd);
+  lua_pushinteger(state, channel_fd);
   protected_call(state, 1, 0);
 }
 
-}  // namespace
+void serve_near() { serve(kChannelFd); }
 
-int run_ingest(int number, int parent_pid) {
+message::StartIngest receive_order() {
+  std::string bytes(kMostOrderBytes, '\0');
+  const ssize_t n = ::recv(kChannelFd, bytes.data(), bytes.size(), 0);
+  if (n <= 0) throw Error(Code::kPeerLost, "its host's agent has gone");
+  bytes.resize(static_cast<size_t>(n));
+  return from_value<message::StartIngest>(decode(bytes));
+}
+
+void serve_far() {
+  const message::StartIngest order = receive_order();
+  const Secret secret(order.secret, "the rank");
+  const auto tunnel =
+      TlsTunnel::connect(order.address, order.port,
+                         secret.derive({.role = "ingest", .run_id = order.run_id}), kConnectTime);
+  serve(tunnel->take_socket());
+}
+
+int run_as(int number, int parent_pid, void (*body)()) {
   struct stat info {};
   if (fstat(kChannelFd, &info) != 0 || !S_ISSOCK(info.st_mode)) {
     std::fputs("rtrain: an ingest worker is started by its rank alone\n", stderr);
@@ -44,7 +71,7 @@ int run_ingest(int number, int parent_pid) {
   take_engine_file(kEngineFd);
   int code = 0;
   try {
-    run();
+    body();
   } catch (const Error& e) {
     code = report(number, e);
   } catch (const std::exception& e) {
@@ -54,5 +81,11 @@ int run_ingest(int number, int parent_pid) {
   std::fflush(nullptr);
   std::_Exit(code);
 }
+
+}  // namespace
+
+int run_ingest(int number, int parent_pid) { return run_as(number, parent_pid, &serve_near); }
+
+int run_far_ingest(int number, int parent_pid) { return run_as(number, parent_pid, &serve_far); }
 
 }  // namespace rtrain

@@ -61,6 +61,8 @@ HelperProcess::HelperProcess(const HelperOptions& options) {
 
 HelperProcess::~HelperProcess() { end(0); }
 
+bool HelperProcess::is_running() const { return !is_ended_ && life_of(pid_) == Life::kRuns; }
+
 ExitStatus HelperProcess::end(double timeout_s) {
   if (is_ended_) return status_;
   is_ended_ = true;

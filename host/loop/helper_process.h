@@ -30,6 +30,7 @@ class HelperProcess {
   HelperProcess& operator=(const HelperProcess&) = delete;
 
   int pid() const { return pid_; }
+  bool is_running() const;
   // The near end of the socket, once: the caller owns it. Its packets keep their bounds.
   int take_socket() { return socket_.release(); }
   // Waits for its end, and kills it with what it has started when the time has passed. How it

@@ -121,6 +121,7 @@ const Routes<message::ToAgent, Agent> Agent::kRoutes{
     }),
     on<message::AskSpool>([](Agent& a, const auto& m) { a.on_ask_spool(m); }),
     on<message::ForgetSpool>([](Agent& a, const auto& m) { a.spool_.forget(m.below_attempt); }),
+    on<message::StartIngest>([](Agent& a, const auto& m) { a.ingest_.start(m, a.engine_fd_); }),
 };
 
 // Workers that a message starts find a lease that it has renewed.
@@ -202,6 +203,7 @@ void Agent::send(const Value& message) { client_.link().send(encode(message)); }
 void Agent::on_peer_restarted() {
   health_.stop();
   client_.link().drop_unacknowledged();
+  ingest_.kill();
   host_.kill("the controller has gone on without it");
 }
 
@@ -212,11 +214,13 @@ void Agent::set_lease() {
 void Agent::look() {
   lease_.start(kLook);
   set_lease();
+  ingest_.look();
   const double silent_s = client_.link().silent_s();
   if (!client_.link().far().port()) return;  // it has never come
   if (silent_s < spec_.node_timeout_s) return cut_off_at_s_.reset();
   const std::string why =
       cat("the controller has not been heard of for ", spec_.node_timeout_s, " s (node_timeout_s)");
+  ingest_.kill();
   host_.kill(why);
   if (!cut_off_at_s_) cut_off_at_s_ = boot_s();
   if (joins_) return fail(Error(Code::kWorkerLost, why));
@@ -234,6 +238,7 @@ void Agent::on_end(const LinkEnd& link_end) {
 
 void Agent::end(int code) {
   code_ = code;
+  ingest_.kill();
   host_.kill("the job is over");
   if (joins_) joins_->close(message::JobOver{.code = code});
   client_.link().finish(kFinishTime, [this](uint64_t) {
@@ -244,6 +249,7 @@ void Agent::end(int code) {
 void Agent::fail(const Error& error) {
   if (failure_) return;
   failure_ = error;
+  ingest_.kill();
   host_.kill(error.message());
   client_.close();
   if (!joins_) return loop_.stop();

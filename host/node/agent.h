@@ -18,6 +18,7 @@
 #include "host/loop/signal.h"
 #include "host/loop/timer.h"
 #include "host/node/host_spool.h"
+#include "host/node/ingest_host.h"
 #include "host/node/job_spec.h"
 #include "host/node/join_server.h"
 #include "host/node/messages.h"
@@ -85,6 +86,7 @@ class Agent : public LinkDelegate {
   int engine_fd_;
   NodeHost host_;
   NodeHealth health_;
+  IngestHost ingest_;
   std::optional<int> code_;
   std::optional<Error> failure_;
   std::optional<Rendezvous> rendezvous_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "host/base/error.h"
+#include "host/loop/messages/ingest.h"
 #include "host/loop/messages/join.h"
 #include "host/loop/messages/record.h"
 #include "host/node/node.h"
@@ -311,7 +312,7 @@ struct ForgetSpool {
 };
 
 using ToAgent = std::variant<Functions, CheckFolder, BeginFit, EndFit, Leave, NodeTimeout, AskSpool,
-                             ForgetSpool>;
+                             ForgetSpool, StartIngest>;
 
 struct FolderSeen {
   static constexpr std::string_view kType = "folder_seen";

@@ -285,6 +285,9 @@ const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
       a.graceful_shutdown_.on_seen(m);
       a.delegate_.feed(event::StopSeen{});
     }),
+    on<message::StartIngest>([](Attempt& a, int rank, const auto& m) {
+      a.send(rank, message::Reply{.id = m.id, .value = a.context_.resources.start_ingest(m)});
+    }),
     on<message::Returned>([](Attempt& a, int rank, auto m) { a.on_returned(rank, std::move(m)); }),
     on<message::Failed>([](Attempt& a, int rank, const auto& m) { a.on_failed(rank, m); }),
 };

@@ -1,5 +1,5 @@
 -- Two ranks on core 0 whose step waits for a simulated device and for each other, as with DDP. Their JPEG images are decoded
--- in the loop itself, or by ingest workers on core 1.
+-- in the loop itself, or by ingest workers on core 1, of this host or of another one.
 local data, torch, train = require 'rtrain.data', require 'torch', require 'rtrain'
 
 local RANK_CORE, INGEST_CORE, CROP = 0, 1, 224
@@ -55,7 +55,7 @@ local rows = 2 * config.batch * (config.warm_batches + config.batches)
 train.TorchTrainer {
   train_loop_per_worker = train_func,
   train_loop_config = config,
-  scaling_config = train.ScalingConfig {num_workers = 2},
+  scaling_config = train.ScalingConfig {num_workers = 2, placement_strategy = 'STRICT_PACK'},
   datasets = {train = data.range(rows, {override_num_blocks = rows / config.batch}):map(Decode, {
     fn_constructor_args = {make_jpeg(config.size), config.ingest > 0 and INGEST_CORE or nil}})},
   dataset_config = train.DataConfig {ingest_workers = config.ingest},

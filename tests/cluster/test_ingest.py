@@ -1,6 +1,8 @@
-"""Ingest workers of ranks on several hosts: each rank's are on its own host."""
+"""Ingest workers in a job on several hosts: on those without ranks, else on each rank's own."""
 
+import contextlib
 import os
+import pathlib
 
 from conftest import processes_of, wait_until
 
@@ -26,7 +28,7 @@ train.TorchTrainer {
       BODY
     end
   end,
-  scaling_config = train.ScalingConfig {num_workers = 4},
+  scaling_config = train.ScalingConfig {num_workers = RANKS, placement_strategy = 'STRATEGY'},
   datasets = {train = data.range(64, {override_num_blocks = 8}):random_shuffle {seed = 1}:map(noisy)},
   dataset_config = train.DataConfig {ingest_workers = WORKERS},
 }:fit()
@@ -35,9 +37,19 @@ train.TorchTrainer {
 RUN_CONFIG = "  run_config = train.RunConfig {failure_config = train.FailureConfig {node_timeout_s = 2}},\n"
 
 
-def script(rtrain, workers, marker="", body=""):
+def script(rtrain, workers, marker="", body="", ranks=4, strategy="SPREAD"):
     text = SCRIPT.replace("WORKERS", str(workers)).replace("MARKED", marker).replace("BODY", body)
-    return rtrain.script(text, f"train{workers}.lua")
+    return rtrain.script(text.replace("RANKS", str(ranks)).replace("STRATEGY", strategy), f"train{workers}.lua")
+
+
+def far_workers(rtrain):
+    """The parents of ingest workers that serve ranks on other hosts."""
+    out = []
+    for pid in processes_of(rtrain.storage):
+        with contextlib.suppress(OSError):
+            if b"--far-ingest" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
+                out.append(int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1]))
+    return out
 
 
 def batches(rtrain, name):
@@ -67,4 +79,39 @@ def test_a_killed_agent_takes_the_ingest_workers_along(rtrain, job):
     result = running.processes[0].wait()
     assert result.returncode == 5, result.stderr
     assert "host n1 has not been heard of for 2 s (node_timeout_s)" in result.stderr
+    wait_until(lambda: not processes_of(rtrain.storage), message="the end of all processes")
+
+
+def test_ranks_of_one_host_have_theirs_on_the_other_one(rtrain, job):
+    marker = f"{rtrain.folder}/dead-"
+    waiting = f"while not io.open '{rtrain.folder}/go' do os.execute 'sleep 0.01' end"
+    running = job("run", script(rtrain, 1, marker, waiting, ranks=2, strategy="STRICT_PACK"), "--name", "two")
+    wait_until(lambda: rtrain.query("SELECT 1 FROM reports") and far_workers(rtrain), message="an ingest worker")
+    agent = running.processes[1].pid
+    assert set(far_workers(rtrain)) == {agent}
+    (rtrain.folder / "go").touch()
+    for result in running.wait():
+        assert result.returncode == 0, result.stderr
+    path = script(rtrain, 0, ranks=2, strategy="STRICT_PACK")
+    assert rtrain("run", path, "--name", "one", "--oversubscribe").returncode == 0
+    assert batches(rtrain, "two") == batches(rtrain, "one")
+    assert [os.path.exists(f"{marker}{row}") for row in (9, 25, 41, 57)] == [True] * 4
+    workers = rtrain.json("show", "two")["attempts"][0]["workers"]
+    assert [worker["host"] for worker in workers] == ["n0", "n0"]
+    wait_until(lambda: not processes_of(rtrain.storage), message="the end of all processes")
+
+
+def test_without_the_host_of_the_ingest_workers_the_run_goes_on(rtrain, job):
+    waiting = f"while not io.open '{rtrain.folder}/go' do os.execute 'sleep 0.01' end"
+    path = script(rtrain, 2, body=waiting, ranks=2, strategy="STRICT_PACK")
+    path.write_text(path.read_text().replace("  datasets = ", RUN_CONFIG + "  datasets = "))
+    running = job("run", path, "--name", "two")
+    wait_until(lambda: rtrain.query("SELECT 1 FROM reports") and far_workers(rtrain), message="an ingest worker")
+    running.processes[1].kill()
+    (rtrain.folder / "go").touch()
+    result = running.processes[0].wait()
+    assert result.returncode == 0, result.stderr
+    assert "on host n1 has gone, or does not come: it is started again" in result.stderr
+    assert rtrain("run", script(rtrain, 0, ranks=2, strategy="STRICT_PACK"), "--name", "one", "--oversubscribe").returncode == 0
+    assert batches(rtrain, "two") == batches(rtrain, "one")
     wait_until(lambda: not processes_of(rtrain.storage), message="the end of all processes")

@@ -199,4 +199,41 @@ function TestScaling.test_processes_come_and_go()
   pool:close()
 end
 
+-- Between hosts messages are a stream of bytes.
+TestStream = {}
+
+function TestStream.setUp()
+  local ffi = require 'ffi'
+  ffi.cdef 'int socketpair(int domain, int type, int protocol, int fds[2]);'
+  local AF_UNIX, SOCK_STREAM = 1, 1
+  local fds = ffi.new 'int[2]'
+  assert(ffi.C.socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0)
+  local Channel = require('torch._C').data.Channel
+  TestStream.near, TestStream.far = Channel(fds[0]), Channel(fds[1])
+end
+
+function TestStream.test_messages_arrive_whole_and_in_order()
+  local image = torch.arange(9600):view(3, 40, 80)
+  local sent = {{kind = 'stage', stage = 1}, {kind = 'result', value = {image = image, name = ('n'):rep(3000)}}, {last = true}}
+  for _, message in ipairs(sent) do TestStream.near:send(message, 60) end
+  local what, first = TestStream.far:receive(60)
+  lu.assertEquals({what, first}, {'message', sent[1]})
+  local _, second = TestStream.far:receive(60)
+  lu.assertTrue(torch.equal(second.value.image, image))
+  lu.assertEquals(second.value.name, sent[2].value.name)
+  lu.assertEquals({TestStream.far:receive(60)}, {'message', {last = true}})
+  lu.assertEquals({TestStream.far:receive(0)}, {'timeout'})
+end
+
+function TestStream.test_what_was_sent_is_received_before_the_end()
+  for i = 1, 3 do TestStream.near:send({number = i, value = torch.full({1000000}, i)}, 60) end
+  TestStream.near:release()
+  for i = 1, 3 do
+    local what, message = TestStream.far:receive(60)
+    lu.assertEquals({what, message.number, message.value:sum():item()}, {'message', i, 1000000 * i})
+  end
+  lu.assertEquals({TestStream.far:receive(60)}, {'closed'})
+  lu.assertNil(TestStream.far:send({late = true}, 60))
+end
+
 os.exit(lu.LuaUnit.run(), true)

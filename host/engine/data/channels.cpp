@@ -32,7 +32,7 @@ std::chrono::milliseconds seconds_at(lua_State* L, int index) {
 
 // Channel(fd): the descriptor is the channel's from then on.
 int new_channel(lua_State* L) {
-  push<TreeChannel>(L, std::make_unique<TreeChannel>(luaL_checkint(L, 1)));
+  push<TreeChannel>(L, TreeChannel::open(Fd(luaL_checkint(L, 1))));
   return 1;
 }
 

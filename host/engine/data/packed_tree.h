@@ -1,4 +1,4 @@
-// host/engine/data/packed_tree.h: a tree as bytes for another process of this machine.
+// host/engine/data/packed_tree.h: a tree as bytes for another process.
 //
 // The bytes are a head, which holds everything but the tensors' values, and then each tensor's
 // values at a multiple of kTensorAlignment: the receiver's tensors lie in the bytes themselves and

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "host/loop/messages/ingest.h"
 #include "host/loop/messages/record.h"
 #include "host/loop/messages/store_calls.h"
 
@@ -301,7 +302,7 @@ using ToController =
     std::variant<Hello, Phase, Gpus, Signal, Report, Files, Uploaded, Series, SeriesDropped, Logged,
                  Annotation, Health, Checkpoints, Damaged, Sync, StoreSet, StoreGet, StoreAdd,
                  StoreCheck, StoreWait, StoreDelete, StoreNumKeys, StoreCompareSet, Cancel, Stack,
-                 Profile, StopCalls, StopSeen, Returned, Failed>;
+                 Profile, StopCalls, StopSeen, StartIngest, Returned, Failed>;
 
 }  // namespace message
 }  // namespace rtrain

@@ -43,14 +43,27 @@ HostRoom HostRoster::room(int node) const {
 // Where the launcher has started each rank, it has chosen.
 int HostRoster::workers_for(int tasks, int cores, const std::vector<std::string>& gpus) const {
   if (spec_.join) return tasks;
-  const int of_cores = cores / std::max(1, spec_.cores_per_worker());
+  const int each = has_ingest_host() ? spec_.threads : spec_.cores_per_worker();
+  const int of_cores = cores / std::max(1, each);
   if (spec_.gpus_per_worker == 0) return of_cores;
+  const int of_gpus = workers_for(gpus);
+  return spec_.threads == 0 ? of_gpus : std::min(of_cores, of_gpus);
+}
+
+int HostRoster::workers_for(const std::vector<std::string>& gpus) const {
   const std::string& type = spec_.accelerator_type;
   const auto fitting = std::count_if(gpus.begin(), gpus.end(), [&type](const std::string& name) {
     return type.empty() || is_accelerator(name, type);
   });
-  const auto of_gpus = static_cast<int>(static_cast<double>(fitting) / spec_.gpus_per_worker);
-  return spec_.threads == 0 ? of_gpus : std::min(of_cores, of_gpus);
+  return static_cast<int>(static_cast<double>(fitting) / spec_.gpus_per_worker);
+}
+
+// One that has no device for a rank: ingest workers are there, not next to the ranks.
+bool HostRoster::has_ingest_host() const {
+  if (spec_.gpus_per_worker == 0) return false;
+  return std::any_of(others_.begin(), others_.end(), [this](const auto& other) {
+    return workers_for(other.second.info.gpus) == 0;
+  });
 }
 
 // A host without one says so itself, when a worker needs it.

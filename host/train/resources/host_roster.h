@@ -55,6 +55,8 @@ class HostRoster {
 
  private:
   int workers_for(int tasks, int cores, const std::vector<std::string>& gpus) const;
+  int workers_for(const std::vector<std::string>& gpus) const;
+  bool has_ingest_host() const;
   std::string absent_hosts() const;
   std::string absent_ranks() const;
 

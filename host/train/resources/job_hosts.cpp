@@ -128,6 +128,7 @@ NodeGroup JobHosts::nodes(const NodeOrder& order, NodeDelegate& delegate) {
   const std::vector<int> counts = placement_.counts(order.num_workers, rooms());
   NodeGroup out;
   remote_.clear();
+  ingest_.clear();
   late_reports_.forget(order.attempt);
   NodeOrder part = order;
   for (size_t i = 0; i < numbers.size(); ++i) {
@@ -156,6 +157,19 @@ NodeGroup JobHosts::nodes(const NodeOrder& order, NodeDelegate& delegate) {
     part.first_rank += part.num_workers;
   }
   return out;
+}
+
+// On the host that has started the fewest.
+std::string JobHosts::start_ingest(const message::StartIngest& wanted) {
+  std::optional<int> best;
+  for (const int node : ready_nodes()) {
+    if (node == 0 || remote_.contains(node)) continue;
+    if (!best || ingest_[node] < ingest_[*best]) best = node;
+  }
+  if (!best) return "";
+  ++ingest_[*best];
+  nodes_.send(*best, to_value(wanted));
+  return roster_.name(*best);
 }
 
 const Routes<message::FromAgent, JobHosts, int> JobHosts::kRoutes{

@@ -48,6 +48,7 @@ class JobHosts : public Resources, public JobNodesDelegate, public HostHealthDel
   void end_run() override;
   NodeGroup nodes(const NodeOrder& order, NodeDelegate& delegate) override;
   std::string evict(int node, const std::string& reason) override;
+  std::string start_ingest(const message::StartIngest& wanted) override;
   void tell_end(const message::Ended& ended) override;
 
   // Who receives what an agent says of its host.
@@ -99,6 +100,7 @@ class JobHosts : public Resources, public JobNodesDelegate, public HostHealthDel
   HostHealth health_;
   int undecided_ = 0;                  // evidence that nobody has decided on
   std::map<int, RemoteNode*> remote_;  // of the attempt, by node; owned by it
+  std::map<int, int64_t> ingest_;      // of the attempt: ingest workers started, by node
   std::optional<Error> lost_ranks_;    // processes of the launcher that have gone do not come back
   std::function<void(int)> on_granted_;
   std::optional<double> waiting_since_s_;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "host/loop/messages/ingest.h"
 #include "host/loop/messages/join.h"
 #include "host/train/group/node_group.h"
 
@@ -31,6 +32,8 @@ class Resources {
   virtual std::string evict(int /*node*/, const std::string& /*reason*/) {
     return "the run has no other host";
   }
+  // Has an ingest worker started on a host that has no rank. Its name; empty: there is none.
+  virtual std::string start_ingest(const message::StartIngest&) { return ""; }
   // The processes of ranks on other hosts hear of the end of the run.
   virtual void tell_end(const message::Ended&) {}
 };

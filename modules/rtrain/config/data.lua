@@ -78,8 +78,8 @@ end
 ---  itself) read and compute ahead, memory_bytes (default 64 MiB) bounds what waits to be used
 ---@field ingest_workers integer processes for each worker that read and compute in the place of its threads (default 0: none):
 ---  the most that there are; one at first, more while the loop waits for rows. Rows, order and resume are the same; one that
----  dies is started again. What needs all rows (`random_shuffle`, `sort`) and loops with `prefetch_batches = 0` run in the
----  worker itself
+---  dies is started again. They are on hosts of the job that have no ranks, else on the worker's own. What needs all rows
+---  (`random_shuffle`, `sort`) and loops with `prefetch_batches = 0` run in the worker itself
 ---@field ingest_resources? table `{CPU = n}` of each ingest worker (default 1). Where `resources_per_worker` names CPUs the run
 ---  gets those of its ingest workers as well, and all are bound to their own
 ---@field enable_shard_locality boolean accepted for Ray's sake: one host has no far data

@@ -1,4 +1,4 @@
-"""How long two ranks on one core wait for JPEG images, decoded in the loop, or by ingest workers on another core."""
+"""How long two ranks on one core wait for JPEG images, decoded in the loop, or by ingest workers on another core or host."""
 
 import os
 import statistics
@@ -21,15 +21,17 @@ def build(config):
         metrics=[Metric("stall", "%", "time between two steps, of both ranks", 1)],
         goals=[Goal("stall", 5), Goal("stall", 5 / 30, "loop")],
         sides={
-            OWN: lambda: _sample(config, 1, batches),
-            "loop": lambda: _sample(config, 0, batches),
+            OWN: lambda: _sample(sides.start_rtrain_on_two_hosts, config, 1, batches),
+            "one host": lambda: _sample(sides.start_rtrain, config, 1, batches),
+            "loop": lambda: _sample(sides.start_rtrain, config, 0, batches),
         },
-        notes=["loop: prefetch_batches = 0, without ingest workers"],
+        notes=["both ranks are on one host; rtrain: the ingest workers are on another one, over TLS",
+               "loop: prefetch_batches = 0, without ingest workers"],
     )
 
 
-def _sample(config, ingest, batches):
-    with sides.start_rtrain(config, "ingest.lua", {"ingest": ingest, "batches": batches}) as job:
+def _sample(start, config, ingest, batches):
+    with start(config, "ingest.lua", {"ingest": ingest, "batches": batches}) as job:
         job.finish(TIMEOUT_S)
         stalls = [event.value for rank in (0, 1) for event in job.events(rank) if event.name == "stall"]
     return {"stall": 100 * statistics.mean(stalls)}

@@ -42,7 +42,7 @@ def start_rtrain(config, script, settings, max_failures=0):
 
 
 def start_rtrain_on_two_hosts(config, script, settings):
-    """Both are this machine: the process of node 0, and an agent with a runtime folder of its own. Rank 1 is the agent's."""
+    """Both are this machine: the process of node 0, and an agent with a runtime folder of its own. A spread rank 1 is the agent's."""
 
     def command(storage, events):
         arguments = [config.rtrain, "run", os.path.join(HERE, script), "--storage", storage, "--name", "run"]

@@ -1,12 +1,15 @@
 -- rtrain/data/ingest/worker.lua: IngestWorker: a process that makes blocks, as the rank sees it. One that dies is started
 -- again and gets what it had not finished: its results are the same.
+--
+-- Where hosts of the job have no ranks it is on one of them. One that has died there twice in a row is started on the rank's
+-- own host.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
 local ingest = require 'rtrain._ingest'
 
 -- Deaths in a row, without any result in between.
-local MOST_DEATHS = 3
+local MOST_DEATHS, MOST_FAR_DEATHS = 3, 2
 
 -- For what it has to send and close.
 local END_S, SEND_TIMEOUT_S = 1, 60
@@ -21,10 +24,18 @@ function IngestWorker:init(number, options)
   self._jobs, self._deaths, self.busy_s = {}, 0, 0
 end
 
+-- On another host, or on this one.
+local function start_process(self)
+  local process, host
+  if self._deaths < MOST_FAR_DEATHS then process, host = ingest.start_far(self.number, self._options.threads) end
+  self.name = 'ingest worker ' .. self.number .. (process and ' on host ' .. host or '')
+  return process or ingest.start(self.number, {threads = self._options.threads, cpus = self._options.cpus})
+end
+
 ---Starts the process, where it does not run.
 function IngestWorker:start()
   if self._channel then return end
-  self._process = ingest.start(self.number, {threads = self._options.threads, cpus = self._options.cpus})
+  self._process = start_process(self)
   self._channel = require('torch._C').data.Channel(self._process:take_socket())
   self._known, self.busy_s, self.is_new = {}, 0, true
 end
@@ -68,16 +79,23 @@ function IngestWorker:close_stage(stage)
   if self._known and self._known[stage.id] then tell(self, {kind = 'close', stage = stage.id}) end
 end
 
+-- Of one on another host nothing is seen but the end of its connection.
+local function end_of(process)
+  local how = process:finish(END_S)
+  if how == nil then return '', 'has gone, or does not come' end
+  return (' (process %d)'):format(process:pid()), how
+end
+
 local function restart(self, job)
-  local how = self._process:finish(END_S)
-  local pid = self._process:pid()
+  local process, how = end_of(self._process)
   self._channel, self._deaths = nil, self._deaths + 1
   if self._deaths >= MOST_DEATHS then
     local where = job.request.name ~= '' and ' while it made ' .. job.request.name or ''
-    errors.raise('worker_lost', ('%s (process %d) %s%s, %d times in a row without a result: look for what ends the process '
-      .. 'in the functions of the dataset, or for the memory that they need'):format(self.name, pid, how, where, self._deaths))
+    errors.raise('worker_lost', ('%s%s %s%s, %d times in a row without a result: look for what ends the process '
+      .. 'in the functions of the dataset, or for the memory that they need'):format(self.name, process, how, where,
+      self._deaths))
   end
-  io.stderr:write(('warning: %s (process %d) %s: it is started again\n'):format(self.name, pid, how))
+  io.stderr:write(('warning: %s%s %s: it is started again\n'):format(self.name, process, how))
   self:start()
   for _, each in ipairs(self._jobs) do send_job(self, each) end
 end
