@@ -125,12 +125,14 @@ void read_pieces(const std::string& uri, const Function& function) {
   }
 }
 
+std::string get_text_once(const std::string& uri) {
+  std::string out;
+  read_pieces(uri, [&](std::string_view piece) { out += piece; });
+  return out;
+}
+
 std::string get_text(const std::string& uri) {
-  return patiently([&] {
-    std::string out;
-    read_pieces(uri, [&](std::string_view piece) { out += piece; });
-    return out;
-  });
+  return patiently([&] { return get_text_once(uri); });
 }
 
 void get_file(const std::string& uri, const std::string& path) {
@@ -172,6 +174,7 @@ extern "C" __attribute__((visibility("default"))) const rtrain::ObjectApi* rtrai
   static constexpr rtrain::ObjectApi kApi{.put_file = &rtrain::put_file,
                                           .put_text = &rtrain::put_text,
                                           .get_text = &rtrain::get_text,
+                                          .get_text_once = &rtrain::get_text_once,
                                           .get_file = &rtrain::get_file,
                                           .list = &rtrain::list,
                                           .remove = &rtrain::remove,

@@ -21,6 +21,8 @@ struct ObjectApi {
                    const std::function<void(uint64_t bytes)>& moved);
   void (*put_text)(const std::string& uri, std::string_view text);
   std::string (*get_text)(const std::string& uri);
+  // The same, without our patience.
+  std::string (*get_text_once)(const std::string& uri);
   // To a new file.
   void (*get_file)(const std::string& uri, const std::string& path);
   // URIs of all objects below the folder, sorted; empty where there is no such folder. Throws

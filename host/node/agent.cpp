@@ -2,10 +2,6 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "host/base/clock.h"
@@ -18,6 +14,7 @@
 #include "host/machine/libtorch.h"
 #include "host/machine/machine.h"
 #include "host/machine/network.h"
+#include "host/node/folder_check.h"
 
 namespace rtrain {
 namespace {
@@ -25,6 +22,7 @@ namespace {
 constexpr std::chrono::milliseconds kLook{250};
 constexpr std::chrono::seconds kFinishTime{5};
 constexpr std::chrono::milliseconds kSpoolWait{20};
+constexpr std::chrono::seconds kFolderTimeout{30};
 constexpr double kJoinTimeoutS = 60;
 
 std::string about(const JobSpec& spec, const std::vector<WorkerGpu>& gpus) {
@@ -152,13 +150,15 @@ JoinServer& Agent::joins() {
   return *joins_;
 }
 
+// The controller asks again every second: one question at a time.
 void Agent::check_folder(const message::CheckFolder& check) {
-  std::ifstream file(check.path);
-  std::string problem;
-  if (!file) problem = std::strerror(errno);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (problem.empty() && text != check.text) problem = "it holds something else";
-  send(to_value(message::FolderSeen{.path = check.path, .problem = problem}));
+  if (folder_check_) return;
+  folder_check_ = std::make_unique<TimedCheck>(
+      loop_, [check] { return folder_problem(check); }, kFolderTimeout,
+      [this, path = check.path](const CheckOutcome& outcome) {
+        const auto keep = std::move(folder_check_);
+        send(to_value(message::FolderSeen{.path = path, .problem = outcome.problem}));
+      });
 }
 
 void Agent::on_ask_spool(const message::AskSpool& asked) {

@@ -24,6 +24,7 @@
 #include "host/node/messages.h"
 #include "host/node/node_health.h"
 #include "host/node/node_host.h"
+#include "host/node/timed_check.h"
 #include "host/wire/rendezvous.h"
 #include "host/wire/secret_source.h"
 #include "host/wire/wire_client.h"
@@ -86,6 +87,7 @@ class Agent : public LinkDelegate {
   int engine_fd_;
   NodeHost host_;
   NodeHealth health_;
+  std::unique_ptr<TimedCheck> folder_check_;
   IngestHost ingest_;
   std::optional<int> code_;
   std::optional<Error> failure_;

@@ -251,14 +251,17 @@ struct Functions {
                                       required("bytes", &Functions::bytes)};
 };
 
-// Answered by FolderSeen: whether the file is there, with that text.
+// Answered by FolderSeen: whether the file in the run's folder is there, with that text; where the
+// storage is an object store, `uri`, whether that is reached.
 struct CheckFolder {
   static constexpr std::string_view kType = "check_folder";
   std::string path;
   std::string text;
+  std::string uri = {};
 
   static constexpr std::tuple kFields{required("path", &CheckFolder::path),
-                                      required("text", &CheckFolder::text)};
+                                      required("text", &CheckFolder::text),
+                                      required("uri", &CheckFolder::uri)};
 };
 
 // The script's fit() of that number has begun on node 0: the processes of the agent's host can

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include "host/base/store_access.h"
 #include "host/base/text.h"
 #include "host/store/file.h"
+#include "host/store/merged_files.h"
 
 namespace rtrain {
 namespace {
@@ -61,67 +63,17 @@ std::string run_of(const std::filesystem::path& directory) {
   return directory.parent_path().parent_path();
 }
 
-// Moves the files of all ranks into the folder of the lowest one.
-class Merger {
- public:
-  Merger(std::string staging, int64_t lowest_rank)
-      : staging_(std::move(staging)),
-        lowest_rank_(lowest_rank),
-        target_(cat(staging_, "/rank-", lowest_rank)) {}
-
-  // Ranks in ascending order.
-  void add(const StagedRank& staged) {
-    for (const std::string& folder : staged.folders) {
-      const bool is_there = staged.rank == lowest_rank_;
-      if (is_there || make_folder_in_store(cat(target_, "/", folder)) == 0) {
-        folders_.push_back(folder);
-      }
-    }
-    for (const CheckpointFile& file : staged.files) add_file(staged.rank, file);
-  }
-
-  const std::string& target() const { return target_; }
-  std::vector<std::string> take_folders() { return std::move(folders_); }
-  const std::vector<std::string>& warnings() const { return warnings_; }
-  std::vector<CheckpointFile> files() const {
-    std::vector<CheckpointFile> out;
-    for (const auto& [path, file] : files_) out.push_back(file);
-    return out;
-  }
-
- private:
-  void add_file(int64_t rank, const CheckpointFile& file) {
-    const auto [place, is_new] = files_.try_emplace(file.path, file);
-    if (!is_new) {
-      if (place->second == file) return;
-      warnings_.push_back(cat("rank ", rank, "'s ", file.path,
-                              " differs from a lower rank's, which is kept; give files of "
-                              "different ranks different names"));
-      return;
-    }
-    if (rank == lowest_rank_) return;
-    const std::string to = cat(target_, "/", file.path);
-    if (rename_with(cat(staging_, "/rank-", rank, "/", file.path), to, 0)) return;
-    if (errno != ENOTDIR && errno != EISDIR) throw file_error("write", to);
-    files_.erase(place);
-    warnings_.push_back(cat("rank ", rank, "'s ", file.path,
-                            " is left out: it is a folder on one rank and a file on another"));
-  }
-
-  std::string staging_;
-  int64_t lowest_rank_;
-  std::string target_;
-  std::map<std::string, CheckpointFile> files_;
-  std::vector<std::string> folders_;
-  std::vector<std::string> warnings_;
-};
+Error used_before(const std::string& name, const std::string& by = "") {
+  return Error(Code::kCheckpoint, cat("checkpoint_dir_name '", name, "' was used before", by,
+                                      ": give each checkpoint its own name"));
+}
 
 }  // namespace
 
 DirectoryLease::DirectoryLease(const std::string& directory) {
   const Error gone(Code::kCheckpoint, cat("the checkpoint ", directory, " is no longer there"));
   const std::string run_path = run_of(directory);
-  if (!path_exists(directory) && !run_path.empty()) {
+  if (!run_path.empty() && (!path_exists(directory) || is_far_run(run_path))) {
     CheckpointFiles(run_path).fetch(std::filesystem::path(directory).filename());
   }
   if (!path_exists(directory)) throw gone;
@@ -185,6 +137,7 @@ StagedRank CheckpointFiles::stage(const StageKey& key, int64_t rank, const std::
       [&] { return stage_folder(source, cat(folder, "/rank-", rank), temporary, moved); });
   staged.rank = rank;
   if (objects_) objects_->put(stage_name(key), staged, cat(folder, "/rank-", rank), moved);
+  if (objects_ && is_far_run(run_path_)) remove_tree(cat(folder, "/rank-", rank));
   fault_point("ckpt.staged");
   return staged;
 }
@@ -198,26 +151,27 @@ std::string CheckpointFiles::make_tempdir(int64_t attempt, const std::string& no
   });
 }
 
-std::string CheckpointFiles::merge(const StageKey& key, Manifest& manifest,
-                                   std::span<const StagedRank> ranks,
-                                   std::vector<std::string>& warnings) const {
-  std::map<int64_t, const StagedRank*> by_rank;
-  for (const StagedRank& staged : ranks) by_rank[staged.rank] = &staged;
-  RT_CHECK(!by_rank.empty());
-  Merger merger(staging_path(key), by_rank.begin()->first);
-  for (const auto& [rank, staged] : by_rank) {
-    if (manifest.metadata == Value(Map{}) && !staged->metadata.is_nil()) {
-      manifest.metadata = staged->metadata;
+// Moves the files of all ranks into the folder of the lowest one.
+std::string CheckpointFiles::gather(const MergedFiles& merged, const std::string& staging) const {
+  const std::string target = cat(staging, "/rank-", merged.lowest_rank());
+  for (const std::string& folder : merged.folders()) {
+    const std::string path = cat(target, "/", folder);
+    if (make_folder_in_store(path) != 0 && errno != EEXIST) throw file_error("make folder", path);
+  }
+  for (const auto& [path, entry] : merged.files()) {
+    if (entry.rank == merged.lowest_rank()) continue;
+    const std::string to = cat(target, "/", path);
+    if (!rename_with(cat(staging, "/rank-", entry.rank, "/", path), to, 0)) {
+      throw file_error("write", to);
     }
-    fault_point("ckpt.merge");
-    merger.add(*staged);
   }
-  manifest.folders = merger.take_folders();
-  manifest.files = merger.files();
-  for (const std::string& warning : merger.warnings()) {
-    warnings.push_back(cat("checkpoint ", manifest.name, ": ", warning));
-  }
-  return merger.target();
+  return target;
+}
+
+bool CheckpointFiles::has_staged(const StageKey& key, std::span<const StagedRank> ranks) const {
+  return std::all_of(ranks.begin(), ranks.end(), [&](const StagedRank& staged) {
+    return path_exists(cat(staging_path(key), "/rank-", staged.rank));
+  });
 }
 
 std::string CheckpointFiles::set_aside(const std::string& name) const {
@@ -241,9 +195,7 @@ bool CheckpointFiles::publish(const std::string& merged, const Manifest& manifes
     problem = cat("the checkpoint ", target, " belongs to another run");
   }
   if (problem.empty() && existing->attempt >= manifest.attempt) {
-    throw Error(Code::kCheckpoint,
-                cat("checkpoint_dir_name '", manifest.name, "' was used before, by report ",
-                    existing->index, " of this attempt: give each checkpoint its own name"));
+    throw used_before(manifest.name, cat(", by report ", existing->index, " of this attempt"));
   }
   std::optional<OpenFile> unused;
   if (path_kind(target) == "folder" && !(unused = try_lock_folder(target))) return false;
@@ -260,9 +212,33 @@ CommittedCheckpoint CheckpointFiles::commit(const StageKey& key, Manifest manife
                                             std::span<const StagedRank> ranks) {
   check_name(manifest.name);
   CommittedCheckpoint out;
+  RT_CHECK(!ranks.empty());
+  fault_point("ckpt.merge");
+  const MergedFiles merged(ranks);
+  if (manifest.metadata == Value(Map{}) && !merged.metadata().is_nil()) {
+    manifest.metadata = merged.metadata();
+  }
+  manifest.folders.assign(merged.folders().begin(), merged.folders().end());
+  for (const auto& [path, entry] : merged.files()) manifest.files.push_back(entry.file);
+  for (const std::string& warning : merged.warnings()) {
+    out.warnings.push_back(cat("checkpoint ", manifest.name, ": ", warning));
+  }
+  // Ranks on far hosts have put theirs into the store and nowhere else.
+  const bool has_all = !objects_ || has_staged(key, ranks);
+  has_all ? commit_here(key, merged, manifest, out) : clear_name(manifest, out);
+  if (objects_) objects_->commit(stage_name(key), manifest, merged);
+  fault_point("ckpt.clear");
+  remove_tree(staging_path(key));
+  out.path = checkpoint_path(manifest.name);
+  out.manifest = std::move(manifest);
+  return out;
+}
+
+void CheckpointFiles::commit_here(const StageKey& key, const MergedFiles& files, Manifest& manifest,
+                                  CommittedCheckpoint& out) {
   const std::string staging = staging_path(key);
   make_own_folder("checkpoints");
-  const std::string merged = merge(key, manifest, ranks, out.warnings);
+  const std::string merged = gather(files, staging);
   const auto write_manifest = [&] {
     fault_point("ckpt.manifest");
     OpenFile file(cat(merged, "/", kManifestName), O_WRONLY | O_CREAT | O_TRUNC);
@@ -288,12 +264,16 @@ CommittedCheckpoint CheckpointFiles::commit(const StageKey& key, Manifest manife
   fault_point("ckpt.sync_parents");
   sync_folder(run_path_ + "/checkpoints");
   sync_folder(staging);
-  if (objects_) objects_->commit(stage_name(key), manifest, ranks);
-  fault_point("ckpt.clear");
-  remove_tree(staging);
-  out.path = checkpoint_path(manifest.name);
-  out.manifest = std::move(manifest);
-  return out;
+}
+
+// No copy here has the name that the store is to have it under.
+void CheckpointFiles::clear_name(Manifest& manifest, CommittedCheckpoint& out) {
+  const auto all = objects_->list();
+  if (const auto found = all.find(manifest.name); found != all.end()) {
+    if (found->second.attempt >= manifest.attempt) throw used_before(manifest.name);
+    out.replaced = true;
+  }
+  if (!try_drop_copy(manifest.name)) manifest.name = cat(manifest.name, "~", manifest.attempt);
 }
 
 void CheckpointFiles::put_back(const std::string& folder, const std::string& name) const {
@@ -380,25 +360,40 @@ void CheckpointFiles::store(const std::string& name) const {
   if (!objects_) return;
   const std::string folder = checkpoint_path(name);
   const Manifest manifest = Manifest::read(folder);
-  const StagedRank all{.rank = 0, .files = manifest.files, .folders = {}, .metadata = {}};
+  const StagedRank all{.rank = 0, .files = manifest.files};
   const std::string stage = cat(manifest.attempt, "-", random_hex(16), "-", manifest.index);
   objects_->put(stage, all, folder, [](uint64_t) {});
-  objects_->commit(stage, manifest, {&all, 1});
+  objects_->commit(stage, manifest, MergedFiles({&all, 1}));
 }
 
 void CheckpointFiles::fetch(const std::string& name) const {
-  if (!objects_ || path_exists(checkpoint_path(name))) return;
+  if (!objects_) return;
   make_folders(run_path_);  // of a run that this machine knows from the store alone
-  const std::string folder = cat(make_own_folder("staging"), "/fetch-", random_hex(12));
+  // One process at a time: the others find what it has brought.
+  OpenFile turn(cat(make_own_folder("staging"), "/fetch-lock"), O_WRONLY | O_CREAT);
+  while (::flock(turn.fd(), LOCK_EX) != 0 && errno == EINTR) continue;
+  if (is_far_run(run_path_)) forget_old_copies();
+  if (path_exists(checkpoint_path(name))) return;
+  const std::string folder = cat(run_path_, "/staging/fetch-", random_hex(12));
   try {
     objects_->get(name, folder);
     put_back(folder, name);
   } catch (const Error& e) {
     remove_tree(folder);
-    // Another process may have been faster.
-    if (path_exists(checkpoint_path(name))) return;
     if (e.code() == Code::kNotFound) throw Error(Code::kCheckpoint, e.message());
     throw;
+  }
+}
+
+// On a host where nobody else keeps the copies in order.
+void CheckpointFiles::forget_old_copies() const {
+  const auto all = stored();
+  for (const std::string& name : committed_names()) {
+    std::string problem;
+    const auto found = all.find(name);
+    const auto manifest = Manifest::try_read(checkpoint_path(name), problem);
+    if (manifest && found != all.end() && found->second.is_of(*manifest)) continue;
+    if (!try_drop_copy(name)) set_aside(name);
   }
 }
 

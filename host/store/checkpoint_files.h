@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "host/store/file.h"
+#include "host/store/merged_files.h"
 #include "host/store/object_checkpoints.h"
 #include "host/store/patience.h"
 #include "host/store/staged_copy.h"
@@ -68,8 +69,9 @@ class CheckpointFiles {
   std::string make_tempdir(int64_t attempt, const std::string& nonce) const;
 
   // Merges what the ranks staged (the lowest rank wins a name), writes the manifest, syncs every
-  // folder, renames to checkpoints/<manifest.name> and syncs both parents. Fills the manifest's
-  // files, folders and metadata. A name of this same attempt is refused with kCheckpoint; a
+  // folder, renames to checkpoints/<manifest.name> and syncs both parents; of a checkpoint whose
+  // ranks are on several disks only the object store has all files. Fills the manifest's files,
+  // folders and metadata. A name of this same attempt is refused with kCheckpoint; a
   // directory of that name from an older attempt is replaced, one that is not a checkpoint of this
   // run is set aside, with a warning.
   CommittedCheckpoint commit(const StageKey& key, Manifest manifest,
@@ -104,7 +106,8 @@ class CheckpointFiles {
   void forget_copies(const std::string& run_id, int64_t epoch) const;
   // Puts a committed checkpoint there that only this folder has. While no attempt goes on.
   void store(const std::string& name) const;
-  // Brings the folder of a committed checkpoint here, if it is only in an object store.
+  // Brings the folder of a committed checkpoint here, if it is only in an object store. On a far
+  // host (is_far_run) also one that is another than the one here.
   void fetch(const std::string& name) const;
 
   // Removes what the attempt left in staging.
@@ -130,8 +133,12 @@ class CheckpointFiles {
  private:
   std::string staging_path(const StageKey& key) const;
   std::string make_own_folder(const std::string& name) const;
-  std::string merge(const StageKey& key, Manifest& manifest, std::span<const StagedRank> ranks,
-                    std::vector<std::string>& warnings) const;
+  std::string gather(const MergedFiles& merged, const std::string& staging) const;
+  bool has_staged(const StageKey& key, std::span<const StagedRank> ranks) const;
+  void commit_here(const StageKey& key, const MergedFiles& files, Manifest& manifest,
+                   CommittedCheckpoint& out);
+  void clear_name(Manifest& manifest, CommittedCheckpoint& out);
+  void forget_old_copies() const;
   bool publish(const std::string& merged, const Manifest& manifest,
                std::vector<std::string>& warnings) const;
   bool try_drop_copy(const std::string& name) const;

@@ -121,18 +121,10 @@ void ObjectCheckpoints::put(const std::string& stage, const StagedRank& staged,
 }
 
 void ObjectCheckpoints::commit(const std::string& stage, const Manifest& manifest,
-                               std::span<const StagedRank> ranks) const {
+                               const MergedFiles& merged) const {
   Stored stored{.stage = stage, .ranks = {}, .manifest = manifest.to_text()};
-  std::set<std::string> files;
-  for (const CheckpointFile& file : manifest.files) {
-    if (file.link.empty()) files.insert(file.path);
-  }
-  std::map<int64_t, const StagedRank*> by_rank;
-  for (const StagedRank& staged : ranks) by_rank[staged.rank] = &staged;
-  for (const auto& [rank, staged] : by_rank) {
-    for (const CheckpointFile& file : staged->files) {
-      if (files.contains(file.path)) stored.ranks.try_emplace(file.path, rank);
-    }
+  for (const auto& [path, entry] : merged.files()) {
+    if (entry.file.link.empty()) stored.ranks.emplace(path, entry.rank);
   }
   check_owner();
   const std::vector<Entry> older = entries(manifest.name);

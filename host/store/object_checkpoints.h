@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "host/store/merged_files.h"
 #include "host/store/object_storage.h"
 #include "host/store/staged_copy.h"
 
@@ -34,8 +35,7 @@ class ObjectCheckpoints {
   // owns the run.
   void set_owner(ObjectOwner owner) { owner_ = std::move(owner); }
   // All ranks have put theirs: the checkpoint exists when this returns.
-  void commit(const std::string& stage, const Manifest& manifest,
-              std::span<const StagedRank> ranks) const;
+  void commit(const std::string& stage, const Manifest& manifest, const MergedFiles& merged) const;
   // Nothing happens for a name that is not there, and to what a later owner has under it.
   void drop(const std::string& name) const;
 

@@ -26,6 +26,7 @@ namespace rtrain {
 namespace {
 
 constexpr const char* kMark = ".object-store";
+constexpr const char* kFarMark = ".far";
 constexpr int kRetries = 3;
 
 std::string state_home() {
@@ -51,6 +52,9 @@ struct Snapshot {
 };
 
 std::string rows_folder(const std::string& uri) { return uri + "/.rtrain"; }
+std::string marker_uri(const std::string& uri, const std::string& run) {
+  return cat(rows_folder(uri), "/", run, "/marker");
+}
 
 std::optional<Snapshot> snapshot_of(const std::string& uri) {
   const size_t name = uri.rfind('/') + 1;
@@ -126,6 +130,27 @@ bool try_remove(const std::string& uri) {
 Error lost_owner(const std::string& run, const std::string& rows) {
   return Error(Code::kEnvironment, cat("another controller has taken over the run '", run,
                                        "': ", rows, " is a later owner's"));
+}
+
+bool is_far_run(const std::string& run_path) { return path_exists(cat(run_path, "/", kFarMark)); }
+
+void set_near_run(const std::string& run_path) { ::unlink(cat(run_path, "/", kFarMark).c_str()); }
+
+void ObjectStorage::put_marker(const std::string& run, const std::string& text) const {
+  object_api().put_text(marker_uri(uri_, run), text);
+}
+
+std::string ObjectStorage::join(const std::string& run_path, const std::string& uri,
+                                const std::string& text) try {
+  const size_t name = run_path.rfind('/') + 1;
+  const std::string run = run_path.substr(name);
+  replace_text(cat(run_path.substr(0, name), kMark), uri + "\n");
+  replace_text(cat(run_path, "/", kFarMark), "");
+  remove_tree(run_path + "/staging");
+  const std::string found = object_api().get_text_once(marker_uri(uri, run));
+  return found == text ? "" : "it holds something else than what node 0 has put there";
+} catch (const Error& e) {
+  return e.message();
 }
 
 std::string ObjectStorage::folder_of(const std::string& uri) {

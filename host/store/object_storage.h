@@ -4,8 +4,9 @@
 // storage_path = 's3://bucket/prefix' is the folder $XDG_STATE_HOME/rtrain/s3/bucket/prefix, in
 // which the file .object-store names the URI. Everything else is done in that folder, as in any
 // other: it has the database, the locks, the logs and copies of the checkpoints. The store has
-//   <uri>/.rtrain/<run>/<epoch>-<time>-<nonce>.db    the run's rows, as of then: the last one
-//   counts <uri>/<run>/checkpoints/…, <uri>/<run>/files/…   host/store/object_checkpoints.h
+//   <uri>/.rtrain/<run>/<epoch>-<time>-<nonce>.db    the run's rows as of then: the newest count
+//   <uri>/.rtrain/<run>/marker                       for the other hosts of a job
+//   <uri>/<run>/checkpoints/…, <uri>/<run>/files/…   host/store/object_checkpoints.h
 // A store has no lock: whoever has put the rows with the highest epoch owns the run, of two that
 // have begun at once the one with the lower nonce. Others are refused when they look, which they do
 // before and after all that they put or remove.
@@ -33,6 +34,11 @@ bool try_remove(const std::string& uri);
 // What a controller hears that does not own the run any more.
 Error lost_owner(const std::string& run, const std::string& rows);
 
+// Whether the run's controller is on a host that does not see this disk.
+bool is_far_run(const std::string& run_path);
+// It is here from now on.
+void set_near_run(const std::string& run_path);
+
 class ObjectStorage {
  public:
   // The folder for the URI, which is made. Throws Error(kConfig) for a URI without a bucket,
@@ -42,6 +48,15 @@ class ObjectStorage {
   static std::optional<ObjectStorage> of(const std::string& storage_path);
 
   const std::string& uri() const { return uri_; }
+
+  // Of a job on several hosts: what node 0 puts, so that the others can show that they reach the
+  // store.
+  void put_marker(const std::string& run, const std::string& text) const;
+  // What keeps this host, whose disk node 0 does not see, from having ranks of that run, as of now;
+  // empty where nothing does. Marks the run's folder, so that the ranks here do without node 0's
+  // (is_far_run).
+  static std::string join(const std::string& run_path, const std::string& uri,
+                          const std::string& text);
 
   // Enters runs that the store has newer than this folder into its database, all or that one, and
   // removes copies of checkpoints that are not what the store has now. A run whose controller lives

@@ -253,6 +253,7 @@ OpenedRun open_run(const NewRun& run) {
                              .end = RunEnd(run_path)}};
   NewRunFolder folder(opened.claim);
   if (!is_new) folder.keep();
+  set_near_run(run_path);
   for (const char* part : kParts) make_folders(cat(run_path, "/", part));
   sync_folder(run.storage_path);
 

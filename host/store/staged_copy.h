@@ -16,9 +16,9 @@ namespace rtrain {
 // What one rank brought; travels to the controller as a Value.
 struct StagedRank {
   int64_t rank = 0;
-  std::vector<CheckpointFile> files;
-  std::vector<std::string> folders;  // parents first
-  Value metadata;                    // nil when none was set
+  std::vector<CheckpointFile> files = {};
+  std::vector<std::string> folders = {};  // parents first
+  Value metadata = {};                    // nil when none was set
 
   Value to_value() const;
   static StagedRank from_value(const Value& value);

@@ -6,6 +6,7 @@
 #include "host/base/text.h"
 #include "host/store/file.h"
 #include "host/store/manifest.h"
+#include "host/store/object_storage.h"
 
 namespace rtrain {
 namespace {
@@ -59,6 +60,12 @@ std::string folder_inside_run(const std::string& folder, const std::string& run_
   }
   if (is_committed(path, run)) throw refuse("is a committed checkpoint already");
   check_is_folder(path);
+  if (is_far_run(run)) {
+    throw Error(Code::kArgument,
+                cat(who, " lies in ", run,
+                    " cannot be taken from there: this host shares no disk with the run's first "
+                    "one, only its object store. Use SYNC or ASYNC"));
+  }
   return path;
 }
 

@@ -15,19 +15,20 @@ KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFA
 
 
 class S3Server:
-    """With one bucket, 'bucket'. `variables`: what a program needs to reach it."""
+    """With one bucket, 'bucket'. `variables`: what a program needs to reach it. `host`: one of tests/cluster, where it runs."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, host=None):
         self._log = folder / "moto.log"
+        command = [sys.executable, "-m", "moto.server", "-H", host.address if host else "127.0.0.1", "-p", "0"]
         with open(self._log, "wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"], stdin=subprocess.DEVNULL, stdout=log,
+                host.command(*command, folder=folder) if host else command, stdin=subprocess.DEVNULL, stdout=log,
                 stderr=subprocess.STDOUT, cwd=folder, start_new_session=True)
         self.variables = {**KEYS, "AWS_ENDPOINT_URL": "", "AWS_EC2_METADATA_DISABLED": "true"}
 
     def wait(self):
         """Until it answers."""
-        found = wait_until(lambda: re.search(r"Running on (http://127\.0\.0\.1:\d+)", self._log.read_text()), message="moto")
+        found = wait_until(lambda: re.search(r"Running on (http://[\d.]+:\d+)", self._log.read_text()), message="moto")
         self.variables["AWS_ENDPOINT_URL"] = found.group(1)
         self.client = boto3.client("s3", endpoint_url=found.group(1), region_name=KEYS["AWS_DEFAULT_REGION"],
                                    aws_access_key_id=KEYS["AWS_ACCESS_KEY_ID"],

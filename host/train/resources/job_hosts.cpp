@@ -46,6 +46,7 @@ JobHosts::JobHosts(JobNodes& nodes, const RunContext& run, std::vector<WorkerGpu
       wait_s_(seconds_setting("RTRAIN_JOIN_TIMEOUT_S", run.spec.start_timeout_s)),
       marker_(cat(run.run_path, "/.hosts-", random_hex(8))),
       marker_text_(random_hex(32)),
+      objects_(ObjectStorage::of(run.spec.storage_path)),
       roster_(nodes, run.spec, names_of(gpus)),
       late_reports_(nodes, run, delegate),
       health_(run, gpus, nodes.port(), *this),
@@ -261,8 +262,9 @@ void JobHosts::send_functions(int node) {
 void JobHosts::write_marker() {
   has_marker_ = false;
   run_.io.call(
-      [path = marker_, text = marker_text_](RunRecord&) {
+      [path = marker_, text = marker_text_, objects = objects_, run = run_.spec.name](RunRecord&) {
         replace_text(path, text);
+        if (objects) objects->put_marker(run, text);
         return true;
       },
       [this](std::optional<bool>, const std::optional<Error>& error) {
@@ -283,7 +285,9 @@ void JobHosts::check_folders() {
   for (const auto& [node, host] : roster_.others()) {
     if (host.is_ready) continue;
     is_waiting = true;
-    nodes_.send(node, to_value(message::CheckFolder{.path = marker_, .text = marker_text_}));
+    nodes_.send(
+        node, to_value(message::CheckFolder{
+                  .path = marker_, .text = marker_text_, .uri = objects_ ? objects_->uri() : ""}));
   }
   if (is_waiting) check_.start(kCheckAgain);
 }
@@ -396,6 +400,7 @@ std::string JobHosts::why_not_ready(const RosterHost& host) const {
     return cat("cannot be asked whether it sees ", run_.run_path, ": ", marker_problem_);
   }
   if (host.problem.empty()) return "has not answered";
+  if (objects_) return cat("does not reach ", objects_->uri(), ": ", host.problem);
   return cat("does not see ", run_.run_path, " of host ", hostname(), " (", marker_, ": ",
              host.problem, "): --storage has to be a folder that all hosts share");
 }

@@ -15,6 +15,7 @@
 #include "host/node/allotted_places.h"
 #include "host/node/job_nodes.h"
 #include "host/node/remote_node.h"
+#include "host/store/object_storage.h"
 #include "host/train/resources/host_health.h"
 #include "host/train/resources/host_roster.h"
 #include "host/train/resources/late_reports.h"
@@ -93,6 +94,7 @@ class JobHosts : public Resources, public JobNodesDelegate, public HostHealthDel
   double wait_s_;       // for the hosts
   std::string marker_;  // a file in the run's folder, and what it holds
   std::string marker_text_;
+  std::optional<ObjectStorage> objects_;  // where the storage is one
   bool has_marker_ = false;
   std::string marker_problem_;  // why it could not be written, last time
   HostRoster roster_;

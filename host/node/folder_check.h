@@ -1,0 +1,16 @@
+// host/node/folder_check.h: whether ranks of this host can have the run's folder.
+//
+// May take long, or never return: see host/node/timed_check.h.
+#pragma once
+
+#include <string>
+
+#include "host/node/messages.h"
+
+namespace rtrain {
+
+// What keeps them from it, or "". Where the storage is an object store, a host that does not see
+// node 0's disk gets a folder of its own for the run (ObjectStorage::join).
+std::string folder_problem(const message::CheckFolder& check);
+
+}  // namespace rtrain
