@@ -49,24 +49,47 @@ void finalize_at_exit() {
   if (!std::exchange(is_registered, true)) std::atexit([] { arrow::fs::EnsureFinalized(); });
 }
 
+// The file system of a bucket, and the bucket's path in it.
+struct Bucket {
+  std::shared_ptr<arrow::fs::FileSystem> store;
+  std::string path;
+};
+
+// "s3://bucket/key?region=eu-west-1", in its parts.
+struct ObjectUri {
+  std::string scheme;
+  std::string root;   // "s3://bucket"
+  std::string key;    // "/key", or empty
+  std::string query;  // "?region=eu-west-1"; it belongs to the file system
+};
+
+ObjectUri parse(const std::string& uri) {
+  ObjectUri out{.scheme = std::string(uri_scheme(uri)), .root = {}, .key = {}, .query = {}};
+  const size_t query = std::min(uri.find('?'), uri.size());
+  const size_t key = std::min(uri.find('/', out.scheme.size() + 3), query);
+  out.root = uri.substr(0, key);
+  out.key = uri.substr(key, query - key);
+  out.query = uri.substr(query);
+  while (out.key.ends_with('/')) out.key.pop_back();
+  return out;
+}
+
 // A place in a store: the file system, and the path in it.
 struct Place {
   std::shared_ptr<arrow::fs::FileSystem> store;
-  std::string path;  // "bucket/key"
-  std::string scheme;
-  std::string query;  // "?region=eu-west-1"; it belongs to the file system
+  std::string bucket;
+  std::string path;
+  ObjectUri uri;
 
-  std::string uri(const std::string& other) const { return cat(scheme, "://", other, query); }
+  // Of what lies below.
+  std::string uri_of(const std::string& other) const {
+    return cat(uri.root, uri.key, other.substr(path.size()), uri.query);
+  }
 };
 
-// "bucket" of "s3://bucket/key".
-std::string bucket_of(const std::string& uri) {
-  const size_t begin = uri.find("://") + 3;
-  return uri.substr(begin, uri.find_first_of("/?", begin) - begin);
-}
-
 std::string no_bucket(const std::string& uri) {
-  return cat("there is no bucket '", bucket_of(uri),
+  const ObjectUri parts = parse(uri);
+  return cat("there is no bucket '", parts.root.substr(parts.scheme.size() + 3),
              "' (its endpoint is that of AWS_ENDPOINT_URL, ", "or the store's own)");
 }
 
@@ -78,6 +101,12 @@ std::string reason_of(const arrow::Status& status, const std::string& uri) {
   if (says("ACCESS_DENIED") || says("INVALID_ACCESS_KEY") || says("SIGNATURE_DOES_NOT")) {
     return cat("the store refuses the credentials of its variables and files, such as ",
                "AWS_ACCESS_KEY_ID and ~/.aws/credentials: ", text);
+  }
+  if (says("OAuth2 access token")) {
+    return cat(
+        "there are no credentials, as in GOOGLE_APPLICATION_CREDENTIALS; a public bucket is "
+        "gs://anonymous@bucket/…: ",
+        text);
   }
   if (says("PERMANENT_REDIRECT") || says("AuthorizationHeader")) {
     return cat("the bucket may be in another region (AWS_DEFAULT_REGION): ", text);
@@ -91,27 +120,35 @@ std::string reason_of(const arrow::Status& status, const std::string& uri) {
   throw Error(is_missing ? Code::kNotFound : Code::kEnvironment, failure_text({verb, uri}, reason));
 }
 
+arrow::Result<Bucket> open_bucket(const ObjectUri& uri) {
+  if (uri.scheme == "s3") load_s3();
+  // Google's client repeats a request for a quarter of an hour of its own accord.
+  const bool is_google = uri.scheme == "gs" || uri.scheme == "gcs";
+  const bool is_set = uri.query.find("retry_limit_seconds") != std::string::npos;
+  const std::string_view sign = uri.query.empty() ? "?" : "&";
+  const std::string limit = is_google && !is_set ? cat(sign, "retry_limit_seconds=5") : "";
+  Bucket out;
+  auto made = arrow::fs::FileSystemFromUri(cat(uri.root, uri.query, limit), &out.path);
+  if (!made.ok()) return made.status();
+  finalize_at_exit();
+  out.store = *std::move(made);
+  return out;
+}
+
 Place place_of(const std::string& uri, const char* verb) {
   static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<arrow::fs::FileSystem>> stores;
-  Place out;
-  out.scheme = std::string(uri_scheme(uri));
-  const size_t query = std::min(uri.find('?'), uri.size());
-  out.query = uri.substr(query);
-  out.path = uri.substr(out.scheme.size() + 3, query - out.scheme.size() - 3);
-  while (out.path.ends_with('/')) out.path.pop_back();
-  const std::string root =
-      cat(out.scheme, "://", out.path.substr(0, out.path.find('/')), out.query);
+  static std::map<std::string, Bucket> buckets;
+  Place out{.store = {}, .bucket = {}, .path = {}, .uri = parse(uri)};
   const std::lock_guard lock(mutex);
-  std::shared_ptr<arrow::fs::FileSystem>& store = stores[root];
-  if (store == nullptr) {
-    if (out.scheme == "s3") load_s3();
-    auto made = arrow::fs::FileSystemFromUri(root);
-    if (!made.ok()) refuse(made.status(), verb, uri);
-    finalize_at_exit();
-    store = *std::move(made);
+  Bucket& bucket = buckets[cat(out.uri.root, out.uri.query)];
+  if (bucket.store == nullptr) {
+    auto opened = open_bucket(out.uri);
+    if (!opened.ok()) refuse(opened.status(), verb, uri);
+    bucket = *std::move(opened);
   }
-  out.store = store;
+  out.store = bucket.store;
+  out.bucket = bucket.path;
+  out.path = cat(bucket.path, out.uri.key);
   return out;
 }
 
@@ -182,12 +219,12 @@ std::vector<std::string> list_below(const std::string& uri, bool may_be_missing)
   if (!found.ok()) refuse(found.status(), "list", uri);
   std::vector<std::string> out;
   for (const arrow::fs::FileInfo& info : *found) {
-    if (info.IsFile()) out.push_back(place.uri(info.path()));
+    if (info.IsFile()) out.push_back(place.uri_of(info.path()));
   }
   std::sort(out.begin(), out.end());
   // A store may not say that it is the bucket that is missing.
   if (out.empty() && may_be_missing) {
-    const auto bucket = place.store->GetFileInfo(bucket_of(uri));
+    const auto bucket = place.store->GetFileInfo(place.bucket);
     if (!bucket.ok()) refuse(bucket.status(), "list", uri);
     if (bucket->type() == arrow::fs::FileType::NotFound) {
       throw Error(Code::kEnvironment, cat("cannot list '", uri, "': ", no_bucket(uri)));

@@ -8,19 +8,20 @@ import threading
 import urllib.parse
 
 KINDS = ("500", "503", "silence", "cut")
+CODES = {"500": "InternalError", "503": "SlowDown", "403": "AccessDenied"}
 
 
 class Proxy:
     """Of every `every` requests one is answered wrongly, chosen by the seed. `counts`: how often each kind was.
 
-    Those for which refused(method, path) is true are answered with 503, each time.
+    Those for which refused(method, path) is true are answered with `refusal`, each time.
     """
 
-    def __init__(self, upstream, every=None, seed=0, refused=lambda method, path: False):
+    def __init__(self, upstream, every=None, seed=0, refused=lambda method, path: False, refusal="503"):
         self.counts = dict.fromkeys(KINDS, 0)
         self._upstream = urllib.parse.urlparse(upstream).netloc
         self._random = random.Random(seed)
-        self._every, self._refused = every, refused
+        self._every, self._refused, self._refusal = every, refused, refusal
         self._kinds = itertools.cycle(KINDS)
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -45,7 +46,7 @@ class Proxy:
 
     def _next_fault(self, method, path):
         if self._refused(method, path):
-            return "503"
+            return self._refusal
         with self._lock:
             if self._every is None or self._random.random() * self._every >= 1:
                 return None
@@ -56,8 +57,8 @@ class Proxy:
     def _answer(self, request):
         body = _body(request)
         fault = self._next_fault(request.command, request.path)
-        if fault in ("500", "503"):
-            return _send(request, int(fault), [], b"<Error><Code>InternalError</Code></Error>")
+        if fault in CODES:
+            return _send(request, int(fault), [], f"<Error><Code>{CODES[fault]}</Code></Error>".encode())
         if fault == "silence":
             self._ended.wait(4)  # longer than a client waits
             request.close_connection = True

@@ -289,6 +289,17 @@ def test_a_bucket_that_is_not_there_is_named(rtrain, s3):
     assert listed.returncode == 4 and "there is no bucket 'no-such-bucket'" in listed.stderr
 
 
+def test_refused_credentials_end_the_run_at_once(rtrain, s3):
+    proxy = Proxy(s3.variables["AWS_ENDPOINT_URL"], refused=lambda method, path: True, refusal="403")
+    try:
+        rtrain.env.update(AWS_ENDPOINT_URL=proxy.url, RTRAIN_STORE_PATIENCE_S="3600")
+        refused = rtrain("run", rtrain.script(SCRIPT))
+    finally:
+        proxy.end()
+    assert refused.returncode == 4 and "the store refuses the credentials" in refused.stderr, refused.stderr
+    assert "secret" not in refused.stderr
+
+
 def test_a_uri_without_a_bucket_is_refused(rtrain, s3):
     for uri in ("s3://", "s3:///results", "s3://bucket/x?region=eu-west-1"):
         refused = rtrain("ls", "--storage", uri)
