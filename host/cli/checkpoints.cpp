@@ -52,10 +52,10 @@ void add_checkpoints(Parser& parser) {
   add_listing_options(command, *options);
   add_wide_option(command, *options);
   command.footer(
-      "Keys of --json, for each checkpoint: name, path, index, attempt, metrics, size_bytes,\n"
-      "created_at, status (of its validation: COMMITTED, PENDING_VALIDATION, VALIDATED,\n"
-      "VALIDATION_FAILED, VALIDATION_TIMEOUT), latest, best; problem where the validation failed;\n"
-      "with --all: kept, state");
+      "Keys of --json, for each checkpoint: name, path, uri (in an object store), index, attempt,\n"
+      "metrics, size_bytes, created_at, status (of its validation: COMMITTED,\n"
+      "PENDING_VALIDATION, VALIDATED, VALIDATION_FAILED, VALIDATION_TIMEOUT), latest, best;\n"
+      "problem where the validation failed; with --all: kept, state");
   command.action([options] {
     OpenRun run = options->open_run();
     const List checkpoints = run.reader.checkpoints(run.ref, options->all);

@@ -208,6 +208,7 @@ void print_run(const Page& page, const Value& run, const Value& details) {
   page.add_field("scaling", to_json(run["scaling"]));
   page.add_field("metrics", human_metrics(run["metrics"]));
   page.add_field("path", run["path"].as_string());
+  page.add_field("uri", run["uri"].string_or(""));
   page.add_field("error", error_message(details["error"]));
   print_attempts(page, run["attempts"]);
   print_nodes(page, run["nodes"]);
@@ -233,7 +234,7 @@ void add_show(Parser& parser) {
       "waiting_s (for cores and GPUs), running_s (all attempts), script, metrics (of the last\n"
       "report), tags, config, scaling, attempts, checkpoints, best_checkpoints, annotations, "
       "nodes,\n"
-      "path, environment.\n"
+      "path, uri (in an object store), environment.\n"
       "attempts: attempt, status, error, started_at, ended_at, workers (rank, pid, host, device, "
       "gpu,\n"
       "data, exit_code, signal). gpu: what the device was last seen to do: utilization_percent,\n"

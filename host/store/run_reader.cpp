@@ -137,6 +137,12 @@ List RunReader::attempts(const RunRef& run) {
   return out;
 }
 
+// Of the object store that the folder stands for; empty where it is none.
+std::string RunReader::store_uri() const {
+  const auto objects = ObjectStorage::of(*storage_path_);
+  return objects ? objects->uri() : "";
+}
+
 Value RunReader::run(const RunRef& run) {
   Map out = RunListing(database_).row(run.run_id).as_map();
   Statement query = database_.prepare(
@@ -158,6 +164,7 @@ Value RunReader::run(const RunRef& run) {
   out.set("annotations", read_annotations(database_, run.run_id));
   out.set("nodes", read_nodes(database_, run.run_id));
   out.set("path", run.path);
+  if (const std::string uri = store_uri(); !uri.empty()) out.set("uri", cat(uri, "/", run.name));
   const Value environment = json_value(query.text(2));
   Map shown;
   for (const char* key : {"git_commit", "git_dirty", "hostname", "command"}) {
@@ -241,11 +248,10 @@ List RunReader::checkpoints(const RunRef& run, bool all) {
   List rows;
   std::vector<size_t> kept;  // positions in rows
   std::vector<Value> kept_metrics;
-  const bool is_in_store =
-      ObjectStorage::of(*storage_path_).has_value();  // and here when it is read
+  const std::string uri = store_uri();  // a checkpoint that is there is here when it is read
   while (query.next()) {
     const std::string path = cat(run.path, "/checkpoints/", query.text(0));
-    const bool is_kept = query.text(7) == "kept" && (is_in_store || path_exists(path));
+    const bool is_kept = query.text(7) == "kept" && (!uri.empty() || path_exists(path));
     if (!is_kept && !all) continue;
     Value metrics = load_metrics(query.text(3), query.text(4));
     if (is_kept) {
@@ -262,6 +268,7 @@ List RunReader::checkpoints(const RunRef& run, bool all) {
             {"status", query.text(8)},
             {"latest", false},
             {"best", false}};
+    if (!uri.empty()) row.set("uri", cat(uri, "/", run.name, "/checkpoints/", query.text(0)));
     if (!query.is_null(9)) row.set("problem", query.text(9));
     if (all) row.set("kept", is_kept);
     if (all) row.set("state", query.text(7) == "kept" && !is_kept ? "missing" : query.text(7));

@@ -68,6 +68,7 @@ class RunReader {
  private:
   RunReader(Database database, std::string storage_path);
   List attempts(const RunRef& run);
+  std::string store_uri() const;
 
   Database database_;
   std::unique_ptr<std::string> storage_path_;  // SQL functions point to it

@@ -107,6 +107,9 @@ def known(rtrain, command, *args):
 def test_each_rank_has_its_files_there_and_retention_removes_them(rtrain, s3):
     ended(rtrain)
     assert checkpoints_of(s3) == ["checkpoint_000002", "checkpoint_000003"]
+    shown = known(rtrain, "show", "run")
+    assert shown["uri"] == f"{URI}/run"
+    assert [row["uri"] for row in shown["checkpoints"]] == [f"{URI}/run/checkpoints/checkpoint_00000{n}" for n in (2, 3)]
     for epoch in (2, 3):
         assert files_of(s3, f"checkpoint_{epoch:06}") == {f"deep/rank-{rank}": f"{epoch} {'x' * 1000}" for rank in (0, 1)}
     assert len(files(s3, "results/run/files/")) == 4 and s3.uploads() == []
