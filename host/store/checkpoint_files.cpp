@@ -158,6 +158,7 @@ std::string CheckpointFiles::gather(const MergedFiles& merged, const std::string
     const std::string path = cat(target, "/", folder);
     if (make_folder_in_store(path) != 0 && errno != EEXIST) throw file_error("make folder", path);
   }
+  fault_point("ckpt.merge");
   for (const auto& [path, entry] : merged.files()) {
     if (entry.rank == merged.lowest_rank()) continue;
     const std::string to = cat(target, "/", path);

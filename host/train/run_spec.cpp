@@ -101,7 +101,7 @@ void read_workers(const Value& v, RunSpec& s) {
       s.worker_env.emplace_back(std::get<std::string>(name), value.as_string());
     }
   }
-  s.backend = v["backend"].string_or("gloo");
+  s.backend = v["backend"].string_or("cpu:shm,cuda:gloo");
   s.timeout_s = seconds(v, "timeout_s", s.timeout_s);
   s.start_timeout_s = seconds(v, "start_timeout_s", s.start_timeout_s);
 }

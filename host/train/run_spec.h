@@ -64,7 +64,7 @@ struct RunSpec {
   ValidationSpec validation;
   bool mirrors = false;    // there is a storage_filesystem
   bool can_fetch = false;  // with a `get`
-  std::string backend = "gloo";
+  std::string backend = "cpu:shm,cuda:gloo";
   double timeout_s = 1800;     // of waits in user code
   int64_t log_bytes = 0;       // that a rank's log keeps in an attempt; 0: all
   bool has_callbacks = false;  // of the user's, which are to see a failure before the next attempt

@@ -1,7 +1,8 @@
 -- torch/distributed.lua: collectives over the ranks of a run, as torch.distributed.
 --
--- Tensors of the CPU travel over Gloo, those of CUDA over NCCL where each rank has a device to itself: as in PyTorch the call
--- then returns when the device has been given the collective, and what uses the tensor next waits for it there.
+-- Tensors of the CPU travel over shared memory where all ranks are on one host, else over Gloo; those of CUDA over NCCL where
+-- each rank has a device to itself: as in PyTorch the call then returns when the device has been given the collective, and what
+-- uses the tensor next waits for it there.
 --
 -- Inside a train function the process group forms itself. Every rank must call the same collectives in the same order.
 -- Errors: 'peer_lost' when another rank is gone, 'timeout' when it did not come in time; both name the operation and
@@ -34,12 +35,13 @@ end
 
 ---Makes the process group of this process. A trainer does it before the train function runs; a script of its own may
 ---make one of a single rank.
----@param backend? string 'nccl' for CUDA tensors (CPU tensors travel over Gloo as well), 'gloo' for all; default: NCCL
----  where every rank has a CUDA device to itself
+---@param backend? string default 'cpu:shm,cuda:nccl': CPU tensors over shared memory where all ranks are on one host, else
+---  over Gloo, CUDA tensors over NCCL where every rank has a device to itself, else over Gloo. 'gloo' for all; 'nccl' or
+---  'cpu:gloo,cuda:nccl': an error without NCCL; 'shm': CPU tensors alone, an error on several hosts
 ---@param options? {rank: integer, world_size: integer, timeout_s: number, is_high_priority_stream: boolean} timeout_s:
 ---  seconds, default 1800; is_high_priority_stream: NCCL's work goes before the model's
----Errors: 'argument' when there is one already, 'environment' for 'nccl' without a device, 'unsupported' for several ranks
----without a trainer.
+---Errors: 'argument' when there is one already, 'environment' for 'nccl' without a device and for 'shm' on several hosts,
+---'unsupported' for several ranks without a trainer.
 ---
 ---```lua
 ---local dist = require 'torch.distributed'
@@ -71,8 +73,8 @@ function distributed.is_gloo_available() return true end
 ---@return boolean whether this process has brought LibTorch's CUDA library, and NCCL with it: a driver shows a device
 function distributed.is_nccl_available() return engine().is_nccl_available() end
 
----@return string backend what CUDA tensors travel over: 'nccl', or 'gloo' where ranks share a device or have none; CPU tensors
----  always travel over Gloo
+---@return string backend what tensors of this rank's device travel over: 'nccl', or 'gloo' where ranks share one; without a
+---  device what those of the CPU travel over: 'shm' or 'gloo'
 function distributed.get_backend() return dist().get_backend() end
 
 ---@return integer rank from 0

@@ -12,6 +12,7 @@ from benchmarks import (
     checkpoint_report,
     cifar_epoch,
     cold_start,
+    collectives,
     detection,
     examples,
     goodput,
@@ -44,6 +45,7 @@ from harness.summary import print_summary, summarise
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILDERS = {
     "cold_start": cold_start.build,
+    "collectives": collectives.build,
     "step_convnet": step.build_convnet,
     "step_mlp": step.build_mlp,
     "kill_recovery": kill_recovery.build,

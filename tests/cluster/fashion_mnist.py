@@ -1,6 +1,7 @@
-"""examples/fashion_mnist.lua with four ranks on few images: on two hosts, then on one machine."""
+"""examples/fashion_mnist.lua with four ranks on few images: on two hosts, then on one machine, both over Gloo."""
 
 import hashlib
+import pathlib
 import re
 
 from test_examples import example, with_images
@@ -9,10 +10,15 @@ from test_examples import example, with_images
 class FashionMnist:
     def __init__(self, rtrain):
         self.rtrain = with_images(rtrain, 512, 200)
+        text = pathlib.Path(example("fashion_mnist")).read_text()
+        trainer = "train.TorchTrainer {"
+        assert text.count(trainer) == 1
+        gloo = f"{trainer} torch_config = train.TorchConfig {{backend = 'gloo'}},"
+        self.script = rtrain.script(text.replace(trainer, gloo), "fashion_mnist.lua")
 
     def run(self, name):
         """The words of `rtrain run …`, without rtrain."""
-        return ["run", example("fashion_mnist"), *self.options(), "--name", name]
+        return ["run", self.script, *self.options(), "--name", name]
 
     def options(self):
         return ["-n", "4", "--set", "batch_size=16", "--set", "epochs=2"]

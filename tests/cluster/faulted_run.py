@@ -97,6 +97,7 @@ local trainer = train.TorchTrainer{
   end,
   train_loop_config = {steps = STEPS},
   scaling_config = train.ScalingConfig{num_workers = 4},
+  torch_config = train.TorchConfig{backend = 'gloo'},  -- shared memory, the default on one host, adds in another order
   run_config = train.RunConfig{name = 'faults', failure_config = train.FailureConfig{max_failures = -1, node_timeout_s = 2}},
 }
 trainer:fit()

@@ -5,7 +5,7 @@ import signal
 import pytest
 from conftest import processes_of, wait_until
 from launchers import openmpi, openmpi_by_node, slurm, torchrun
-from test_nodes import TRAINING, WAITING, script, wait_for_reports, workers_of
+from test_nodes import GLOO, TRAINING, WAITING, script, wait_for_reports, workers_of
 
 PLACES = """
     local sum = torch.full({2}, context:get_world_rank() + 1)
@@ -62,7 +62,7 @@ def test_the_rows_of_the_workers_are_their_processes(rtrain, ranks):
 
 
 def test_the_parameters_are_those_of_one_machine(rtrain, ranks):
-    path = script(rtrain, TRAINING)
+    path = script(rtrain, TRAINING, torch=GLOO)
     for result in ranks("run", path, "--name", "hosts").wait():
         assert result.returncode == 0, result.stderr
     assert rtrain("run", path, "--name", "one", "--oversubscribe").returncode == 0

@@ -56,7 +56,7 @@ ALL_COLLECTIVES = """
 """
 
 
-def test_collectives_of_device_tensors_travel_over_nccl_and_those_of_the_cpu_over_gloo(gpus):
+def test_collectives_of_device_tensors_travel_over_nccl_and_those_of_the_cpu_over_shared_memory(gpus):
     result = gpus.run_ok(script(ALL_COLLECTIVES))
     assert "CUDA tensors travel over NCCL" in result.stderr
     reported = gpus.reports("run", "--ranks")[0]

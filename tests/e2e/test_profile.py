@@ -100,7 +100,7 @@ def test_a_live_run_is_profiled(rtrain):
     names = names_in(path)
     assert {"aten::mm", "MmBackward0", "my backward", "barrier"} <= names, names
     assert any(name.endswith(f"train.lua:{line}") for name in names), names
-    assert json.loads(path.read_text())["distributedInfo"] == {"backend": "gloo", "rank": 0, "world_size": 2}
+    assert json.loads(path.read_text())["distributedInfo"] == {"backend": "cpu:shm,cuda:gloo", "rank": 0, "world_size": 2}
     threads = {event["tid"] for event in json.loads(path.read_text())["traceEvents"] if event.get("cat") == "cpu_op"}
     assert len(threads) > 1, "the loader's thread is seen as well"
 

@@ -12,9 +12,13 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+CudaChoice choose(std::string_view backend, const std::vector<std::string>& devices) {
+  return choose_cuda(transports_of(backend).cuda, devices);
+}
+
 std::string refusal(std::string_view wanted, const std::vector<std::string>& devices) {
   try {
-    choose_backend(wanted, devices);
+    choose(wanted, devices);
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), Code::kConfig);
     return e.message();
@@ -24,14 +28,22 @@ std::string refusal(std::string_view wanted, const std::vector<std::string>& dev
 }
 
 TEST(BackendChoice, IsNcclWhereEachRankHasADeviceToItself) {
-  EXPECT_TRUE(choose_backend("auto", {"a", "b"}).uses_nccl);
-  EXPECT_TRUE(choose_backend("nccl", {"a"}).uses_nccl);
-  EXPECT_FALSE(choose_backend("gloo", {}).uses_nccl);
-  EXPECT_FALSE(choose_backend("auto", {"", ""}).uses_nccl);
+  EXPECT_TRUE(choose("cpu:shm,cuda:nccl", {"a", "b"}).uses_nccl);
+  EXPECT_TRUE(choose("nccl", {"a"}).uses_nccl);
+  EXPECT_FALSE(choose("gloo", {}).uses_nccl);
+  EXPECT_FALSE(choose("cpu:shm,cuda:nccl", {"", ""}).uses_nccl);
+}
+
+TEST(BackendChoice, TheNameSaysWhatCpuTensorsTravelOver) {
+  EXPECT_EQ(transports_of("cpu:shm,cuda:nccl").cpu, CpuTransport::kShm);
+  EXPECT_EQ(transports_of("nccl").cpu, CpuTransport::kShm);
+  EXPECT_EQ(transports_of("shm").cpu, CpuTransport::kOnlyShm);
+  EXPECT_EQ(transports_of("cpu:gloo,cuda:nccl").cpu, CpuTransport::kGloo);
+  EXPECT_THROW(transports_of("mpi"), Error);
 }
 
 TEST(BackendChoice, SharedDevicesAreGloosAndSaidOrRefused) {
-  const BackendChoice choice = choose_backend("auto", {"a", "b", "a"});
+  const CudaChoice choice = choose("cpu:shm,cuda:nccl", {"a", "b", "a"});
   EXPECT_FALSE(choice.uses_nccl);
   EXPECT_EQ(choice.reason, "ranks 0 and 2 share one device, which NCCL refuses");
   EXPECT_TRUE(contains(refusal("nccl", {"a", "a"}), "ranks 0 and 1 share one device"));

@@ -143,12 +143,12 @@ end
 
 function TestRefusals.test_nccl_needs_a_device_for_each_worker()
   local nccl, any, gloo = train.TorchConfig {backend = 'nccl'}, train.TorchConfig {}, train.TorchConfig {backend = 'gloo'}
-  lu.assertEquals({any:choose_backend(0, 4)}, {'gloo'})
+  lu.assertEquals({any:choose_backend(0, 4)}, {'cpu:shm,cuda:gloo'})
   lu.assertEquals((any:choose_backend(1, 4)), 'nccl')
   lu.assertEquals((any:choose_backend(2, 1)), 'nccl')
   lu.assertEquals((any:choose_backend(0.5, 1)), 'nccl')
   lu.assertEquals((any:choose_backend(0.6, 2)), 'nccl')  -- two of them do not fit on one device
-  lu.assertEquals((any:choose_backend(0.5, 2)), 'gloo')
+  lu.assertEquals((any:choose_backend(0.5, 2)), 'cpu:shm,cuda:gloo')
   lu.assertEquals((gloo:choose_backend(1, 2)), 'gloo')
   for _, run in ipairs {{0, 2}, {0.5, 2}} do
     local code, message = refusal(function() nccl:choose_backend(unpack(run)) end)

@@ -1,6 +1,8 @@
 #include "host/engine/distributed/backend_choice.h"
 
+#include <array>
 #include <map>
+#include <utility>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
@@ -12,9 +14,28 @@ constexpr const char* kWayOut = "leave the backend out, or set it to 'gloo'";
 
 }  // namespace
 
-BackendChoice choose_backend(std::string_view wanted, const std::vector<std::string>& devices) {
-  if (wanted == "gloo") return {};
-  const bool must = wanted == "nccl";
+Transports transports_of(std::string_view backend) {
+  using Cpu = CpuTransport;
+  using Cuda = CudaTransport;
+  static constexpr std::array<std::pair<std::string_view, Transports>, 6> kAll = {{
+      {"cpu:shm,cuda:nccl", {Cpu::kShm, Cuda::kNcclOrGloo}},
+      {"cpu:shm,cuda:gloo", {Cpu::kShm, Cuda::kGloo}},
+      {"cpu:gloo,cuda:nccl", {Cpu::kGloo, Cuda::kNccl}},
+      {"shm", {Cpu::kOnlyShm, Cuda::kNone}},
+      {"gloo", {Cpu::kGloo, Cuda::kGloo}},
+      {"nccl", {Cpu::kShm, Cuda::kNccl}},
+  }};
+  for (const auto& [name, transports] : kAll) {
+    if (name == backend) return transports;
+  }
+  throw Error(Code::kArgument, cat("init_process_group: backend '", backend,
+                                   "': expected 'shm', 'gloo', 'nccl', 'cpu:shm,cuda:nccl' or "
+                                   "nothing"));
+}
+
+CudaChoice choose_cuda(CudaTransport wanted, const std::vector<std::string>& devices) {
+  if (wanted == CudaTransport::kGloo || wanted == CudaTransport::kNone) return {};
+  const bool must = wanted == CudaTransport::kNccl;
   std::map<std::string, size_t> owners;
   for (size_t rank = 0; rank < devices.size(); ++rank) {
     if (devices[rank].empty()) {

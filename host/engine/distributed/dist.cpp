@@ -6,6 +6,7 @@
 
 #include "host/base/text.h"
 #include "host/engine/cuda/cuda.h"
+#include "host/engine/distributed/backend_choice.h"
 #include "host/engine/distributed/group.h"
 #include "host/engine/distributed/host_store.h"
 #include "host/engine/distributed/reducer.h"
@@ -68,18 +69,14 @@ c10::intrusive_ptr<c10d::Store> make_store(const HostApi& api, const GroupOption
   return c10::make_intrusive<c10d::HashStore>();
 }
 
-// PyTorch's name of both at once is the same as NCCL here: CPU tensors travel over Gloo anyway.
 std::string check_backend(const std::string& name) {
-  if (name == "gloo" || name == "auto") return name;
-  if (name != "nccl" && name != "cpu:gloo,cuda:nccl") {
-    throw Error(Code::kArgument, cat("init_process_group: backend '", name,
-                                     "': expected 'nccl', 'gloo' or nothing"));
-  }
+  if (transports_of(name).cuda != CudaTransport::kNccl) return name;
   if (cuda_api() == nullptr || cuda_api()->devices.count() == 0) {
-    throw Error(Code::kEnvironment, cat("init_process_group: backend 'nccl' needs a CUDA device: ",
-                                        cuda_refusal(), ": use 'gloo', or leave it out"));
+    throw Error(Code::kEnvironment,
+                cat("init_process_group: backend '", name,
+                    "' needs a CUDA device: ", cuda_refusal(), ": use 'gloo', or leave it out"));
   }
-  return "nccl";
+  return name;
 }
 
 int init_process_group(lua_State* L) {
@@ -95,7 +92,7 @@ int init_process_group(lua_State* L) {
   options.timeout = given.seconds("timeout_s", options.timeout);
   options.prefix = given.text("prefix", "default");
   options.address = given.text("address", "");
-  options.backend = check_backend(given.text("backend", "auto"));
+  options.backend = check_backend(given.text("backend", options.backend));
   if (cuda_api() != nullptr && cuda_api()->devices.count() > 0) {
     options.device = cuda_api()->devices.current();
   }
@@ -124,7 +121,7 @@ int get_rank(lua_State* L) {
 }
 
 int get_backend(lua_State* L) {
-  lua_pushstring(L, check_group(L)->uses_nccl() ? "nccl" : "gloo");
+  lua_pushstring(L, check_group(L)->backend_name());
   return 1;
 }
 

@@ -19,6 +19,7 @@
 #include "host/engine/distributed/nccl_group.h"
 #include "host/engine/distributed/peer_error.h"
 #include "host/engine/distributed/reducer.h"
+#include "host/engine/distributed/shm/backend.h"
 #include "host/engine/distributed/tensor_texts.h"
 #include "host/engine/distributed/watched_backend.h"
 #include "host/engine/runtime/blocking.h"
@@ -79,19 +80,38 @@ std::string device_uuid(int device) {
   return device < 0 ? "" : need_cuda().devices.properties(device).uuid;
 }
 
-// Returns when every rank is here, with their devices: one that left as soon as it is connected
-// would break the connections that a slower one still makes.
-std::vector<std::string> synchronize(c10d::Store& store, const GroupOptions& options) {
+constexpr const char* kSegmentKey = "segment";
+
+// What each rank says when it is here: its device, and why it cannot share memory, or "".
+struct Arrival {
+  std::string device;
+  std::string problem;
+};
+
+// Returns when every rank is here: one that left as soon as it is connected would break the
+// connections that a slower one still makes.
+std::vector<Arrival> synchronize(c10d::Store& store, const GroupOptions& options,
+                                 const Arrival& mine) {
   std::vector<std::string> keys;
   for (int rank = 0; rank < options.world_size; ++rank) keys.push_back(cat("connected/", rank));
-  const std::string mine = device_uuid(options.backend == "gloo" ? -1 : options.device);
-  // No value may be empty: "+" is before each.
-  store.set(keys[static_cast<size_t>(options.rank)], "+" + mine);
+  // No value may be empty.
+  store.set(keys[static_cast<size_t>(options.rank)], cat(mine.device, "\n", mine.problem));
   store.wait(keys);
-  std::vector<std::string> out;
-  if (options.backend == "gloo") return out;
-  for (const std::string& key : keys) out.push_back(store.get_to_str(key).substr(1));
+  std::vector<Arrival> out;
+  for (const std::string& key : keys) {
+    const std::string text = store.get_to_str(key);
+    const size_t end = text.find('\n');
+    out.push_back({.device = text.substr(0, end), .problem = text.substr(end + 1)});
+  }
   return out;
+}
+
+// The first rank's that has one.
+std::string problem_of(const std::vector<Arrival>& arrivals) {
+  for (size_t rank = 0; rank < arrivals.size(); ++rank) {
+    if (!arrivals[rank].problem.empty()) return cat("rank ", rank, ": ", arrivals[rank].problem);
+  }
+  return "";
 }
 
 }  // namespace
@@ -113,32 +133,97 @@ void Group::connect(const c10::intrusive_ptr<c10d::Store>& store) {
   const std::chrono::milliseconds wait = std::min(kRendezvousTimeout, options_.timeout);
   store->setTimeout(wait);
   const auto scoped = c10::make_intrusive<c10d::PrefixStore>(cat("group/", options_.prefix), store);
-  const auto gloo = connect_gloo(scoped, wait);
-  const BackendChoice choice = choose_backend(options_.backend, synchronize(*scoped, options_));
-  gloo->setTimeout(options_.timeout);
+  const Transports transports = transports_of(options_.backend);
+  const bool has_devices = at::globalContext().hasCUDA();
+  const bool asks_devices =
+      transports.cuda == CudaTransport::kNcclOrGloo || transports.cuda == CudaTransport::kNccl;
+  const std::vector<Arrival> arrivals =
+      synchronize(*scoped, options_,
+                  {.device = asks_devices ? device_uuid(options_.device) : "",
+                   .problem = join_segment(*scoped, transports)});
+  const std::string problem = problem_of(arrivals);
+  std::vector<std::string> devices;
+  for (const Arrival& each : arrivals) devices.push_back(each.device);
+  const CudaChoice choice = choose_cuda(transports.cuda, devices);
   group_ = c10::make_intrusive<c10d::ProcessGroup>(scoped, options_.rank, options_.world_size);
-  group_->setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
-  group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
-  if (choice.uses_nccl) {
-    connect_nccl(scoped, wait);
-  } else if (at::globalContext().hasCUDA()) {
-    group_->setBackend(c10::kCUDA, c10d::ProcessGroup::BackendType::GLOO, gloo);
+  if (transports.cpu != CpuTransport::kGloo && problem.empty()) connect_shm();
+  if (transports.cpu == CpuTransport::kOnlyShm && !problem.empty()) {
+    throw Error(Code::kEnvironment, cat("backend 'shm': ", problem));
   }
+  const bool cuda_over_gloo =
+      has_devices && !choice.uses_nccl && transports.cuda != CudaTransport::kNone;
+  if (shm_ == nullptr || cuda_over_gloo) {
+    const auto gloo = connect_gloo(scoped, wait);
+    // Nobody leaves before all are connected.
+    gloo->barrier(c10d::BarrierOptions())->wait();
+    gloo->setTimeout(options_.timeout);
+    if (shm_ == nullptr) group_->setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
+    if (cuda_over_gloo) {
+      group_->setBackend(c10::kCUDA, c10d::ProcessGroup::BackendType::GLOO, gloo);
+    }
+    group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
+  }
+  if (shm_ != nullptr) group_->setDefaultBackend(c10d::ProcessGroup::BackendType::CUSTOM);
+  if (choice.uses_nccl) connect_nccl(scoped, wait);
   group_->setGroupName(cat("rtrain/", options_.prefix));
-  if (choice.reason.empty() || options_.rank != 0 || host_.warn == nullptr) return;
-  host_.warn(cat("CUDA tensors travel over Gloo: ", choice.reason));
+  if (options_.rank != 0 || host_.warn == nullptr) return;
+  if (!choice.reason.empty()) host_.warn(cat("CUDA tensors travel over Gloo: ", choice.reason));
+  if (shm_ == nullptr && transports.cpu == CpuTransport::kShm && options_.address.empty()) {
+    host_.warn(cat("CPU tensors travel over Gloo: ", problem));
+  }
+}
+
+// What keeps this rank from sharing memory with the others, or "". Rank 0 makes the segment.
+std::string Group::join_segment(c10d::Store& store, const Transports& transports) {
+  if (transports.cpu == CpuTransport::kGloo) return "";
+  if (!options_.address.empty()) return "the ranks are on several hosts";
+  try {
+    if (options_.rank == 0) {
+      segment_ = std::make_shared<ShmSegment>(ShmSegment::create(0, options_.world_size));
+      store.set(kSegmentKey, segment_->address().to_text());
+      return "";
+    }
+    const auto address = ShmSegment::Address::parse(store.get_to_str(kSegmentKey));
+    segment_ =
+        std::make_shared<ShmSegment>(ShmSegment::open(address, options_.rank, options_.world_size));
+    return "";
+  } catch (const Error& e) {
+    if (e.code() != Code::kEnvironment) throw;
+    if (options_.rank == 0) store.set(kSegmentKey, "none");
+    return e.message();
+  }
+}
+
+void Group::connect_shm() {
+  segment_->seal();
+  shm_ = c10::make_intrusive<Watched<ShmBackend>>(notifier(), segment_, options_.timeout);
+  group_->setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::CUSTOM, shm_);
+}
+
+const char* Group::backend_name() const {
+  if (uses_nccl()) return "nccl";
+  return uses_shm() && options_.device < 0 ? "shm" : "gloo";
+}
+
+// A collective that the caller waits for then runs on its own thread. Other backends return no work
+// for a call that is not asynchronous.
+bool Group::moves_by_shm(const at::Tensor& tensor) const { return uses_shm() && tensor.is_cpu(); }
+
+TensorPlace* Group::tensor_place() const { return shm_ == nullptr ? nullptr : shm_->arena().get(); }
+
+NotifyCollective Group::notifier() {
+  return [this](const std::string& operation, const std::vector<at::Tensor>& tensors) {
+    if (host_.enter_collective == nullptr) return uint64_t{0};
+    return host_.enter_collective(operation.c_str(), describe_tensors(tensors));
+  };
 }
 
 c10::intrusive_ptr<c10d::Backend> Group::connect_gloo(const c10::intrusive_ptr<c10d::Store>& store,
                                                       std::chrono::milliseconds wait) {
   auto options = c10d::ProcessGroupGloo::Options::create(wait);
   options->devices.push_back(gloo_device(options_.address));
-  const auto notify = [this](const std::string& operation, const std::vector<at::Tensor>& tensors) {
-    if (host_.enter_collective == nullptr) return uint64_t{0};
-    return host_.enter_collective(operation.c_str(), describe_tensors(tensors));
-  };
   return c10::make_intrusive<Watched<c10d::ProcessGroupGloo>>(
-      notify, c10::make_intrusive<c10d::PrefixStore>("gloo", store), options_.rank,
+      notifier(), c10::make_intrusive<c10d::PrefixStore>("gloo", store), options_.rank,
       options_.world_size, options);
 }
 
@@ -161,7 +246,13 @@ void Group::connect_nccl(const c10::intrusive_ptr<c10d::Store>& store,
 }
 
 void Group::check_device(const char* operation, const at::Tensor& tensor) const {
-  if (nccl_ == nullptr || !tensor.is_cuda() || tensor.get_device() == nccl_->device()) return;
+  if (!tensor.is_cuda()) return;
+  if (transports_of(options_.backend).cuda == CudaTransport::kNone) {
+    throw Error(Code::kArgument, cat(operation,
+                                     ": the backend 'shm' moves tensors of the CPU: set "
+                                     "torch_config = {backend = 'cpu:shm,cuda:nccl'} for both"));
+  }
+  if (nccl_ == nullptr || tensor.get_device() == nccl_->device()) return;
   throw Error(Code::kArgument, cat(operation, ": the tensor is on cuda:", tensor.get_device(),
                                    ", and this rank's group on cuda:", nccl_->device(),
                                    ": move it there with :to(device)"));
@@ -214,6 +305,7 @@ void Group::call(const char* operation, const std::function<void()>& body) {
 
 void Group::all_reduce(const at::Tensor& tensor, std::string_view op) {
   c10d::AllreduceOptions options;
+  options.asyncOp = !moves_by_shm(tensor);
   options.reduceOp = reduce_op(op);
   check_device("all_reduce", tensor);
   call("all_reduce", [&] {
@@ -228,11 +320,13 @@ void Group::all_reduce(const at::Tensor& tensor, std::string_view op) {
 std::vector<at::Tensor> Group::all_gather(const at::Tensor& tensor) {
   std::vector<std::vector<at::Tensor>> out(1);
   check_device("all_gather", tensor);
+  c10d::AllgatherOptions options;
+  options.asyncOp = !moves_by_shm(tensor);
   call("all_gather", [&] {
     const c10::NoGradGuard no_grad;
     std::vector<at::Tensor> in{tensor.detach().contiguous()};
     for (int i = 0; i < options_.world_size; ++i) out[0].push_back(at::empty_like(in[0]));
-    group_->allgather(out, in)->wait();
+    group_->allgather(out, in, options)->wait();
   });
   return std::move(out[0]);
 }
@@ -243,6 +337,7 @@ void Group::broadcast(const at::Tensor& tensor, int src) {
                                      options_.world_size, " (ranks count from 0)"));
   }
   c10d::BroadcastOptions options;
+  options.asyncOp = !moves_by_shm(tensor);
   options.rootRank = src;
   check_device("broadcast", tensor);
   call("broadcast", [&] {
@@ -266,6 +361,7 @@ void Group::reduce_scatter(const at::Tensor& output, const std::vector<at::Tenso
     }
   }
   c10d::ReduceScatterOptions options;
+  options.asyncOp = !moves_by_shm(output);
   options.reduceOp = reduce_op(op);
   check_device("reduce_scatter", output);
   call("reduce_scatter", [&] {
@@ -281,7 +377,9 @@ void Group::reduce_scatter(const at::Tensor& output, const std::vector<at::Tenso
 }
 
 void Group::barrier() {
-  call("barrier", [&] { group_->barrier()->wait(); });
+  c10d::BarrierOptions options;
+  options.asyncOp = !uses_shm() || uses_nccl();
+  call("barrier", [&] { group_->barrier(options)->wait(); });
 }
 
 void Group::close() noexcept {
@@ -292,6 +390,8 @@ void Group::close() noexcept {
   // Before the group and its store go: NCCL ends over them.
   if (nccl_ != nullptr) nccl_->close();
   group_.reset();
+  shm_.reset();
+  segment_.reset();
   if (!failure_) {
     failure_ = Error(Code::kArgument, "the process group was destroyed");
   }

@@ -1,11 +1,12 @@
 // host/engine/distributed/group.h: a process group of one attempt and its collectives.
 //
-// Gloo over a c10d::Store, on loopback where all ranks are on one host, and NCCL for CUDA tensors
-// where each rank has a device to itself. Owned by one Lua state and used by its thread only. Every
-// collective must be called by all ranks in the same order. When one fails on another rank's
-// account, Error(kPeerLost) or, at the group's deadline, Error(kTimeout) says so, and every later
-// collective raises the same: the group is dead. Over NCCL a collective has been given to the
-// device when its call returns.
+// Its ranks find each other through a c10d::Store. CPU tensors travel over shared memory where all
+// ranks are on one host, else over Gloo; CUDA tensors over NCCL where each rank has a device to
+// itself, else over Gloo. Owned by one Lua state and used by its thread only. Every collective must
+// be called by all ranks in the same order. When one fails on another rank's account,
+// Error(kPeerLost) or, at the group's deadline, Error(kTimeout) says so, and every later collective
+// raises the same: the group is dead. Over NCCL a collective has been given to the device when its
+// call returns.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,6 +21,7 @@
 
 #include "host/base/error.h"
 #include "host/base/host_api.h"
+#include "host/engine/cuda/notify_collective.h"
 
 namespace c10d {
 class Backend;
@@ -31,6 +33,10 @@ namespace rtrain {
 
 class NcclGroup;
 class Reducer;
+class ShmBackend;
+class ShmSegment;
+class TensorPlace;
+struct Transports;
 
 struct GroupOptions {
   int rank = 0;
@@ -40,10 +46,9 @@ struct GroupOptions {
   std::string prefix;
   // Numeric, of this host, at which ranks of other hosts reach it; empty: all are on this one.
   std::string address;
-  // "gloo", "nccl" or "auto": NCCL where every rank has a device to itself.
-  std::string backend = "gloo";
-  int device = -1;                       // of this rank; below 0: it has none
-  bool is_high_priority_stream = false;  // of NCCL
+  std::string backend = "cpu:shm,cuda:nccl";  // host/engine/distributed/backend_choice.h
+  int device = -1;                            // of this rank; below 0: it has none
+  bool is_high_priority_stream = false;       // of NCCL
 };
 
 class Group {
@@ -59,8 +64,15 @@ class Group {
   int rank() const { return options_.rank; }
   int world_size() const { return options_.world_size; }
   const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return group_; }
-  // What CUDA tensors travel over; CPU tensors always travel over Gloo.
+  // What CUDA tensors travel over.
   bool uses_nccl() const { return nccl_ != nullptr; }
+  // What CPU tensors travel over.
+  bool uses_shm() const { return shm_ != nullptr; }
+  // "nccl", "gloo" or "shm": what tensors of this rank's device travel over, or of the CPU where it
+  // has none.
+  const char* backend_name() const;
+  // Where CPU tensors should lie that are reduced often; null where that makes no difference.
+  TensorPlace* tensor_place() const;
   // Throws Error(kArgument) for a tensor that this rank's NCCL cannot move.
   void check_device(const char* operation, const at::Tensor& tensor) const;
 
@@ -88,6 +100,10 @@ class Group {
 
  private:
   void connect(const c10::intrusive_ptr<c10d::Store>& store);
+  std::string join_segment(c10d::Store& store, const Transports& transports);
+  void connect_shm();
+  NotifyCollective notifier();
+  bool moves_by_shm(const at::Tensor& tensor) const;
   c10::intrusive_ptr<c10d::Backend> connect_gloo(const c10::intrusive_ptr<c10d::Store>& store,
                                                  std::chrono::milliseconds wait);
   void connect_nccl(const c10::intrusive_ptr<c10d::Store>& store, std::chrono::milliseconds wait);
@@ -98,6 +114,8 @@ class Group {
   const HostApi& host_;
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
   std::unique_ptr<NcclGroup> nccl_;
+  std::shared_ptr<ShmSegment> segment_;
+  c10::intrusive_ptr<ShmBackend> shm_;
   std::vector<std::weak_ptr<Reducer>> reducers_;
   std::optional<Error> failure_;
 };

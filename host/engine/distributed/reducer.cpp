@@ -15,6 +15,7 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/distributed/bf16_hook.h"
+#include "host/engine/memory/tensor_place.h"
 
 namespace rtrain {
 
@@ -162,6 +163,7 @@ void Reducer::build() {
   for (size_t i = 0; i < params_.size(); ++i) {
     names[i] = options_.names.empty() ? cat("parameter ", i) : options_.names[i];
   }
+  const TensorPlaceScope buckets_place(group_->tensor_place());
   reducer_ = std::make_shared<c10d::Reducer>(
       params_, std::move(buckets), group_->process_group(), dense, cap,
       options_.find_unused_parameters, options_.gradient_as_bucket_view, std::move(names),
@@ -212,6 +214,7 @@ void Reducer::before_forward(bool sync) {
         logger_->set_runtime_stats_and_log();
         reducer_->prepare_for_forward();
       }
+      const TensorPlaceScope buckets_place(group_->tensor_place());
       reducer_->rebuild_buckets();
     }
     if (!buffers_due_ || !options_.broadcast_buffers || options_.buffers.empty()) return;

@@ -17,11 +17,13 @@
 #include <fstream>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "host/base/text.h"
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/memory/policy.h"
 #include "host/engine/memory/size_text.h"
+#include "host/engine/memory/tensor_place.h"
 #include "host/machine/machine.h"
 
 namespace rtrain {
@@ -29,6 +31,9 @@ namespace rtrain {
 thread_local constinit int64_t thread_uncollected_bytes = 0;
 
 namespace {
+
+thread_local TensorPlace* thread_place = nullptr;
+constexpr size_t kLargeBytes = size_t{64} << 10;
 
 std::atomic<int64_t> live_bytes{0};
 std::atomic<int64_t> peak_bytes{0};
@@ -77,6 +82,9 @@ void admit(size_t size) {
 class CountingAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t size) override {
+    if (thread_place != nullptr && size >= kLargeBytes) {
+      if (c10::DataPtr placed = thread_place->allocate(size)) return placed;
+    }
     void* data = allocate_bytes(size);
     if (data != nullptr) {
       const auto bytes = static_cast<int64_t>(malloc_usable_size(data));
@@ -154,6 +162,11 @@ void install_allocator() {
     c10::SetCPUAllocator(&allocator, /*priority=*/100);
   });
 }
+
+TensorPlaceScope::TensorPlaceScope(TensorPlace* place)
+    : before_(std::exchange(thread_place, place)) {}
+
+TensorPlaceScope::~TensorPlaceScope() { thread_place = before_; }
 
 void report_memory_to_profiler(bool wanted) { tells_profiler = wanted; }
 

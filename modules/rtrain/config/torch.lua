@@ -6,39 +6,49 @@ local schema = require 'rtrain.config.schema'
 ---The process group of a TorchTrainer's workers. Ray equivalent: ray.train.torch.TorchConfig.
 ---@class TorchConfig
 ---@overload fun(fields?: table): TorchConfig
----@field backend? string what CUDA tensors travel over, 'nccl' or 'gloo'; default: NCCL with `use_gpu`, where no two workers
----  share a device. Tensors of the CPU always travel over Gloo
+---@field backend? string what tensors travel over. Default, 'cpu:shm,cuda:nccl': tensors of the CPU over shared memory where
+---  all workers are on one host, else over Gloo; those of CUDA over NCCL where no two workers share a device, else over Gloo.
+---  'gloo': Gloo for all. 'nccl': as the default, and an error without NCCL. 'shm': tensors of the CPU alone, and an error on
+---  several hosts. 'cpu:gloo,cuda:nccl': both by name
 ---@field init_method string 'env', accepted for Ray's sake: the controller is the rendezvous
 ---@field timeout_s number seconds that a collective or a report may wait for other ranks (default 1800)
 local TorchConfig = schema.define('TorchConfig', {
-  {'backend', check = schema.one_of('nccl', 'gloo')},
+  {'backend', check = schema.one_of('nccl', 'gloo', 'shm', 'cpu:shm,cuda:nccl', 'cpu:gloo,cuda:nccl')},
   {'init_method', default = 'env', check = schema.one_of('env', 'tcp')},
   {'timeout_s', default = 1800, check = schema.positive},
 })
 
-local NCCL_REFUSED = "TorchConfig.backend = 'nccl': %s: %s, or leave the backend out"
+local NCCL_REFUSED = "TorchConfig.backend = '%s': %s: %s, or leave the backend out"
+
+local MUST_HAVE_NCCL = {nccl = true, ['cpu:gloo,cuda:nccl'] = true}
 
 ---The backend of a run.
 ---@param gpus_per_worker number 0 without GPUs
 ---@param num_workers integer the largest number
----@return string backend 'nccl' or 'gloo'
+---@return string backend a name that torch.distributed.init_process_group takes
 ---@return string? text how tensors of the devices travel, for the user; nil without GPUs
 ---Raises code 'config' for 'nccl' where it is not possible.
 function TorchConfig:choose_backend(gpus_per_worker, num_workers)
+  local backend = self.backend or 'cpu:shm,cuda:nccl'
+  local must_have_nccl = MUST_HAVE_NCCL[backend]
   if gpus_per_worker == 0 then
-    if self.backend ~= 'nccl' then return 'gloo' end
-    errors.raise('config', NCCL_REFUSED:format('the run has no GPUs',
+    if backend == 'gloo' or backend == 'shm' then return backend end
+    if not must_have_nccl then return 'cpu:shm,cuda:gloo' end
+    errors.raise('config', NCCL_REFUSED:format(backend, 'the run has no GPUs',
       'set ScalingConfig.use_gpu = true (rtrain run --gpus all)'))
   end
+  if backend == 'shm' then return backend, 'CUDA tensors do not travel (TorchConfig.backend)' end
   local shares = gpus_per_worker <= 0.5 and num_workers > 1
-  if shares and self.backend == 'nccl' then
-    errors.raise('config', NCCL_REFUSED:format(
+  if shares and must_have_nccl then
+    errors.raise('config', NCCL_REFUSED:format(backend,
       ('several workers share a device (resources_per_worker.GPU = %s), which NCCL refuses'):format(gpus_per_worker),
       'give each worker a device of its own'))
   end
-  if shares then return 'gloo', 'workers share a device, which NCCL refuses: CUDA tensors travel over Gloo' end
-  if self.backend == 'gloo' then return 'gloo', 'CUDA tensors travel over Gloo (TorchConfig.backend)' end
-  return 'nccl', 'CUDA tensors travel over NCCL'
+  if backend == 'gloo' then return backend, 'CUDA tensors travel over Gloo (TorchConfig.backend)' end
+  if shares then
+    return 'cpu:shm,cuda:gloo', 'workers share a device, which NCCL refuses: CUDA tensors travel over Gloo'
+  end
+  return must_have_nccl and backend or 'nccl', 'CUDA tensors travel over NCCL'
 end
 
 return TorchConfig

@@ -86,10 +86,10 @@ end
 -- Where another launcher has dealt the devices out, the ranks see whether two have the same when they form the group.
 local function backend_of(trainer, scaling, place)
   local config = trainer.torch_config
-  if trainer._kind ~= 'torch' then return 'gloo' end
+  if trainer._kind ~= 'torch' then return 'cpu:shm,cuda:gloo' end
   if not place then return config:choose_backend(scaling:num_gpus_per_worker(), scaling:max_workers()) end
   if not scaling.use_gpu then return (config:choose_backend(0, place.world_size)) end
-  return config.backend or 'auto'
+  return config.backend or 'cpu:shm,cuda:nccl'
 end
 
 -- The trainer's configs with the flags of the command over them.

@@ -1,0 +1,36 @@
+// host/engine/distributed/shm/arena.h: tensors' memory in this rank's part of a shared segment,
+// where the other ranks read and write it without a copy.
+//
+// Any thread. A tensor keeps the segment alive.
+#pragma once
+
+#include <c10/core/Allocator.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "host/engine/distributed/shm/segment.h"
+#include "host/engine/memory/tensor_place.h"
+
+namespace rtrain {
+
+class ShmArena final : public TensorPlace, public std::enable_shared_from_this<ShmArena> {
+ public:
+  explicit ShmArena(std::shared_ptr<ShmSegment> segment);
+
+  // Whole pages. Nothing where it does not fit any more.
+  c10::DataPtr allocate(size_t bytes) override;
+
+ private:
+  struct Block;
+  static void free_block(void* block);
+  void release(size_t offset, size_t bytes);
+
+  std::shared_ptr<ShmSegment> segment_;
+  std::mutex mutex_;
+  std::map<size_t, size_t> free_;  // offset → bytes; never two next to each other
+};
+
+}  // namespace rtrain

@@ -1,0 +1,68 @@
+// host/engine/distributed/shm/backend.h: c10d's backend "shm": CPU tensors of ranks on one host
+// travel over shared memory.
+//
+// Collectives run in the order of their calls. Those that the caller does not wait for run on a
+// thread of the backend where the rank has more than one core; with one it would only take it from
+// the caller, who does the work then. Dense tensors of every dtype that `reduction.h` knows.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <vector>
+
+#include "host/engine/distributed/shm/arena.h"
+#include "host/engine/distributed/shm/collectives.h"
+#include "host/engine/distributed/shm/queue.h"
+#include "host/engine/distributed/shm/segment.h"
+
+namespace rtrain {
+
+class ShmBackend : public c10d::Backend {
+ public:
+  using Tensors = std::vector<at::Tensor>;
+  using WorkPtr = c10::intrusive_ptr<c10d::Work>;
+
+  // The segment is sealed.
+  ShmBackend(std::shared_ptr<ShmSegment> segment, std::chrono::milliseconds timeout);
+  ~ShmBackend() override;
+
+  // Tensors in it are summed where they lie.
+  const std::shared_ptr<ShmArena>& arena() const { return arena_; }
+
+  const std::string getBackendName() const override { return "shm"; }
+  void setTimeout(std::chrono::milliseconds timeout) override { collectives_.set_timeout(timeout); }
+
+  WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override;
+  WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override;
+  WorkPtr allreduce_coalesced(Tensors& tensors,
+                              const c10d::AllreduceCoalescedOptions& options) override;
+  WorkPtr reduce(Tensors& tensors, const c10d::ReduceOptions& options) override;
+  WorkPtr allgather(std::vector<Tensors>& outputs, Tensors& inputs,
+                    const c10d::AllgatherOptions& options) override;
+  WorkPtr _allgather_base(at::Tensor& output, at::Tensor& input,
+                          const c10d::AllgatherOptions& options) override;
+  WorkPtr gather(std::vector<Tensors>& outputs, Tensors& inputs,
+                 const c10d::GatherOptions& options) override;
+  WorkPtr scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                  const c10d::ScatterOptions& options) override;
+  WorkPtr reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                         const c10d::ReduceScatterOptions& options) override;
+  WorkPtr _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
+                               const c10d::ReduceScatterOptions& options) override;
+  WorkPtr alltoall(Tensors& outputs, Tensors& inputs,
+                   const c10d::AllToAllOptions& options) override;
+  WorkPtr alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<int64_t>& output_sizes,
+                        std::vector<int64_t>& input_sizes,
+                        const c10d::AllToAllOptions& options) override;
+  WorkPtr barrier(const c10d::BarrierOptions& options) override;
+
+ private:
+  std::shared_ptr<ShmSegment> segment_;
+  std::shared_ptr<ShmArena> arena_;
+  ShmCollectives collectives_;
+  ShmQueue queue_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,362 @@
+#include "host/engine/distributed/shm/collectives.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rtrain {
+namespace {
+
+constexpr size_t kLine = 64;                  // bytes of a cache line
+constexpr size_t kAtOnce = size_t{64} << 10;  // bytes of all ranks that each of them adds up itself
+constexpr size_t kInPlace = size_t{64} << 10;
+constexpr size_t kBlock = size_t{32} << 10;  // stays in the first cache
+constexpr uint64_t kNowhere = UINT64_MAX;
+
+size_t steps_for(size_t bytes, size_t piece) { return (bytes + piece - 1) / piece; }
+
+void copy_bytes(std::byte* to, const std::byte* from, size_t bytes) {
+  if (to != from && bytes > 0) std::memcpy(to, from, bytes);
+}
+
+// Part `number` of the bytes in parts of that size; shorter, or empty, at the end.
+std::span<std::byte> part(std::span<std::byte> bytes, size_t number, size_t size) {
+  const size_t begin = std::min(number * size, bytes.size());
+  return bytes.subspan(begin, std::min(size, bytes.size() - begin));
+}
+
+}  // namespace
+
+// A slot is free when all have taken what was in it before.
+void ShmCollectives::wait_for_slot(uint32_t step) {
+  if (step - all_taken_ < ShmSegment::kSlots) return;
+  const auto wanted = static_cast<uint32_t>(step + 1 - ShmSegment::kSlots);
+  for (int rank = 0; rank < segment_.num_ranks(); ++rank) {
+    segment_.wait(rank, segment_.taken(rank), wanted, deadline_);
+  }
+  all_taken_ = wanted;
+}
+
+void ShmCollectives::set_filled(uint32_t step) {
+  ShmSegment::advance(segment_.filled(segment_.rank()), step + 1);
+}
+
+void ShmCollectives::set_reduced(uint32_t step) {
+  ShmSegment::advance(segment_.reduced(segment_.rank()), step + 1);
+}
+
+void ShmCollectives::set_taken(uint32_t step) {
+  ShmSegment::advance(segment_.taken(segment_.rank()), step + 1);
+}
+
+void ShmCollectives::wait_filled(int rank, uint32_t step) {
+  segment_.wait(rank, segment_.filled(rank), step + 1, deadline_);
+}
+
+void ShmCollectives::wait_reduced(int rank, uint32_t step) {
+  segment_.wait(rank, segment_.reduced(rank), step + 1, deadline_);
+}
+
+void ShmCollectives::wait_all_filled(uint32_t step) {
+  for (int rank = 0; rank < segment_.num_ranks(); ++rank) wait_filled(rank, step);
+}
+
+// fill(number) gives this rank's data to the slot, use(number, step) takes the others'.
+template <class Fill, class Use>
+void ShmCollectives::run_steps(size_t count, const Fill& fill, const Use& use) {
+  begin();
+  for (size_t number = 0; number < count; ++number) {
+    const uint32_t step = step_++;
+    wait_for_slot(step);
+    fill(number, segment_.slot(segment_.rank(), step));
+    set_filled(step);
+    use(number, step);
+    set_reduced(step);
+    set_taken(step);
+  }
+}
+
+// The part of the bytes that a rank adds up: whole cache lines.
+std::span<std::byte> ShmCollectives::share(int rank, std::span<std::byte> bytes) const {
+  const auto ranks = static_cast<size_t>(segment_.num_ranks());
+  const size_t size = (bytes.size() / kLine / ranks + 1) * kLine;
+  return part(bytes, static_cast<size_t>(rank), size);
+}
+
+void ShmCollectives::all_reduce(Bytes data, const Reduction& reduction) {
+  const auto ranks = static_cast<size_t>(segment_.num_ranks());
+  if (data.empty()) return;
+  if (data.size() * ranks <= kAtOnce) return all_reduce_at_once(data, reduction);
+  if (data.size() >= kInPlace && all_reduce_in_place(data, reduction)) return;
+  all_reduce_in_steps(data, reduction);
+}
+
+void ShmCollectives::all_reduce_at_once(Bytes data, const Reduction& reduction) {
+  run_steps(
+      1, [&](size_t, std::byte* slot) { copy_bytes(slot, data.data(), data.size()); },
+      [&](size_t, uint32_t step) {
+        wait_all_filled(step);
+        std::vector<const std::byte*>& inputs = inputs_;
+        for (int rank = 0; rank < segment_.num_ranks(); ++rank) {
+          inputs[static_cast<size_t>(rank)] = segment_.slot(rank, step);
+        }
+        rtrain::reduce(reduction, data.data(), inputs.data(), segment_.num_ranks(),
+                       data.size() / reduction.element_bytes());
+      });
+}
+
+// A rank gives each other one the part that this one adds up, and takes the sums of all. Three
+// steps are under way at a time, so that few wait.
+void ShmCollectives::all_reduce_in_steps(Bytes data, const Reduction& reduction) {
+  begin();
+  const int mine = segment_.rank();
+  const size_t count = steps_for(data.size(), ShmSegment::kSlotBytes);
+  const uint32_t first = step_;
+  step_ += static_cast<uint32_t>(count);
+  const auto step_of = [&](size_t number) { return first + static_cast<uint32_t>(number); };
+  const auto bytes_of = [&](size_t number) { return part(data, number, ShmSegment::kSlotBytes); };
+  const auto slot_of = [&](int rank, size_t number) {
+    return Bytes(segment_.slot(rank, step_of(number)), bytes_of(number).size());
+  };
+  const auto fill = [&](size_t number) {
+    wait_for_slot(step_of(number));
+    for (int rank = 0; rank < segment_.num_ranks(); ++rank) {
+      const Bytes from = share(rank, bytes_of(number));
+      if (rank != mine)
+        copy_bytes(share(rank, slot_of(mine, number)).data(), from.data(), from.size());
+    }
+    set_filled(step_of(number));
+  };
+  const auto add_up = [&](size_t number) {
+    wait_all_filled(step_of(number));
+    const Bytes own = share(mine, bytes_of(number));
+    const Bytes sums = share(mine, slot_of(mine, number));
+    for (int rank = 0; rank < segment_.num_ranks(); ++rank) {
+      const Bytes from = rank == mine ? own : share(mine, slot_of(rank, number));
+      inputs_[static_cast<size_t>(rank)] = from.data();
+    }
+    rtrain::reduce(reduction, sums.data(), inputs_.data(), segment_.num_ranks(),
+                   own.size() / reduction.element_bytes());
+    set_reduced(step_of(number));
+    copy_bytes(own.data(), sums.data(), own.size());
+  };
+  const auto take = [&](size_t number) {
+    for (int rank = 0; rank < segment_.num_ranks(); ++rank) {
+      if (rank == mine) continue;
+      wait_reduced(rank, step_of(number));
+      const Bytes sums = share(rank, slot_of(rank, number));
+      copy_bytes(share(rank, bytes_of(number)).data(), sums.data(), sums.size());
+    }
+    set_taken(step_of(number));
+  };
+  for (size_t number = 0; number < count + 2; ++number) {
+    if (number < count) fill(number);
+    if (number >= 1 && number - 1 < count) add_up(number - 1);
+    if (number >= 2) take(number - 2);
+  }
+}
+
+// Where the tensors of all ranks lie in their arenas: each rank adds up its part where it lies, and
+// writes the sums to all. False where one lies elsewhere.
+bool ShmCollectives::all_reduce_in_place(Bytes data, const Reduction& reduction) {
+  begin();
+  const uint32_t step = step_++;
+  const int mine = segment_.rank();
+  wait_for_slot(step);
+  segment_.place(mine, step) = place_in_arena(data);
+  set_filled(step);
+  wait_all_filled(step);
+  std::vector<Bytes> all;
+  for (int rank = 0; rank < segment_.num_ranks(); ++rank) {
+    const uint64_t place = segment_.place(rank, step);
+    if (place == kNowhere) break;
+    all.push_back(share(mine, {segment_.arena(rank) + place, data.size()}));
+  }
+  const bool is_everywhere = all.size() == inputs_.size();
+  const size_t size = is_everywhere ? all[0].size() : 0;
+  for (size_t begin = 0; begin < size; begin += kBlock) {
+    const size_t bytes = std::min(kBlock, size - begin);
+    for (size_t rank = 0; rank < all.size(); ++rank) inputs_[rank] = all[rank].data() + begin;
+    std::byte* const sums = all[static_cast<size_t>(mine)].data() + begin;
+    rtrain::reduce(reduction, sums, inputs_.data(), segment_.num_ranks(),
+                   bytes / reduction.element_bytes());
+    for (const Bytes& each : all) copy_bytes(each.data() + begin, sums, bytes);
+  }
+  set_reduced(step);
+  for (int rank = 0; is_everywhere && rank < segment_.num_ranks(); ++rank) wait_reduced(rank, step);
+  set_taken(step);
+  return is_everywhere;
+}
+
+uint64_t ShmCollectives::place_in_arena(Bytes data) {
+  const std::byte* const arena = segment_.arena(segment_.rank());
+  if (data.data() < arena || data.data() >= arena + segment_.arena_bytes()) return kNowhere;
+  return static_cast<uint64_t>(data.data() - arena);
+}
+
+void ShmCollectives::reduce(Bytes data, const Reduction& reduction, int root) {
+  const bool is_root = segment_.rank() == root;
+  const auto bytes_of = [&](size_t number) { return part(data, number, ShmSegment::kSlotBytes); };
+  run_steps(
+      steps_for(data.size(), ShmSegment::kSlotBytes),
+      [&](size_t number, std::byte* slot) {
+        const Bytes from = bytes_of(number);
+        if (!is_root) copy_bytes(slot, from.data(), from.size());
+      },
+      [&](size_t number, uint32_t step) {
+        if (!is_root) return;
+        wait_all_filled(step);
+        const Bytes own = bytes_of(number);
+        for (int rank = 0; rank < segment_.num_ranks(); ++rank) {
+          const std::byte* from = rank == root ? own.data() : segment_.slot(rank, step);
+          inputs_[static_cast<size_t>(rank)] = from;
+        }
+        rtrain::reduce(reduction, own.data(), inputs_.data(), segment_.num_ranks(),
+                       own.size() / reduction.element_bytes());
+      });
+}
+
+void ShmCollectives::broadcast(Bytes data, int root) {
+  const bool is_root = segment_.rank() == root;
+  run_steps(
+      steps_for(data.size(), ShmSegment::kSlotBytes),
+      [&](size_t number, std::byte* slot) {
+        const Bytes from = part(data, number, ShmSegment::kSlotBytes);
+        if (is_root) copy_bytes(slot, from.data(), from.size());
+      },
+      [&](size_t number, uint32_t step) {
+        if (is_root) return;
+        wait_filled(root, step);
+        const Bytes to = part(data, number, ShmSegment::kSlotBytes);
+        copy_bytes(to.data(), segment_.slot(root, step), to.size());
+      });
+}
+
+void ShmCollectives::all_gather(Bytes input, std::span<const Bytes> outputs) {
+  const int mine = segment_.rank();
+  size_t most = 0;
+  for (const Bytes& each : outputs) most = std::max(most, each.size());
+  copy_bytes(outputs[static_cast<size_t>(mine)].data(), input.data(), input.size());
+  run_steps(
+      steps_for(most, ShmSegment::kSlotBytes),
+      [&](size_t number, std::byte* slot) {
+        const Bytes from = part(input, number, ShmSegment::kSlotBytes);
+        copy_bytes(slot, from.data(), from.size());
+      },
+      [&](size_t number, uint32_t step) {
+        for (int rank = 0; rank < segment_.num_ranks(); ++rank) {
+          if (rank == mine) continue;
+          wait_filled(rank, step);
+          const Bytes to = part(outputs[static_cast<size_t>(rank)], number, ShmSegment::kSlotBytes);
+          copy_bytes(to.data(), segment_.slot(rank, step), to.size());
+        }
+      });
+}
+
+void ShmCollectives::gather(Bytes input, std::span<const Bytes> outputs, int root) {
+  const bool is_root = segment_.rank() == root;
+  if (is_root) copy_bytes(outputs[static_cast<size_t>(root)].data(), input.data(), input.size());
+  run_steps(
+      steps_for(input.size(), ShmSegment::kSlotBytes),
+      [&](size_t number, std::byte* slot) {
+        const Bytes from = part(input, number, ShmSegment::kSlotBytes);
+        if (!is_root) copy_bytes(slot, from.data(), from.size());
+      },
+      [&](size_t number, uint32_t step) {
+        for (int rank = 0; is_root && rank < segment_.num_ranks(); ++rank) {
+          if (rank == root) continue;
+          wait_filled(rank, step);
+          const Bytes to = part(outputs[static_cast<size_t>(rank)], number, ShmSegment::kSlotBytes);
+          copy_bytes(to.data(), segment_.slot(rank, step), to.size());
+        }
+      });
+}
+
+// Of a slot each rank has a part.
+size_t ShmCollectives::piece_bytes() const {
+  return ShmSegment::kSlotBytes / static_cast<size_t>(segment_.num_ranks()) / kLine * kLine;
+}
+
+void ShmCollectives::scatter(std::span<const Bytes> inputs, Bytes output, int root) {
+  const bool is_root = segment_.rank() == root;
+  const size_t piece = piece_bytes();
+  if (is_root) {
+    const Bytes own = inputs[static_cast<size_t>(root)];
+    copy_bytes(output.data(), own.data(), own.size());
+  }
+  run_steps(
+      steps_for(output.size(), piece),
+      [&](size_t number, std::byte* slot) {
+        for (size_t rank = 0; rank < inputs.size(); ++rank) {
+          const Bytes from = part(inputs[rank], number, piece);
+          if (is_root) copy_bytes(slot + rank * piece, from.data(), from.size());
+        }
+      },
+      [&](size_t number, uint32_t step) {
+        if (is_root) return;
+        wait_filled(root, step);
+        const Bytes to = part(output, number, piece);
+        const auto mine = static_cast<size_t>(segment_.rank());
+        copy_bytes(to.data(), segment_.slot(root, step) + mine * piece, to.size());
+      });
+}
+
+void ShmCollectives::reduce_scatter(std::span<const Bytes> inputs, Bytes output,
+                                    const Reduction& reduction) {
+  const auto mine = static_cast<size_t>(segment_.rank());
+  const size_t piece = piece_bytes();
+  run_steps(
+      steps_for(output.size(), piece),
+      [&](size_t number, std::byte* slot) {
+        for (size_t rank = 0; rank < inputs.size(); ++rank) {
+          const Bytes from = part(inputs[rank], number, piece);
+          if (rank != mine) copy_bytes(slot + rank * piece, from.data(), from.size());
+        }
+      },
+      [&](size_t number, uint32_t step) {
+        wait_all_filled(step);
+        const Bytes to = part(output, number, piece);
+        for (size_t rank = 0; rank < inputs.size(); ++rank) {
+          const std::byte* slot = segment_.slot(static_cast<int>(rank), step) + mine * piece;
+          inputs_[rank] = rank == mine ? part(inputs[rank], number, piece).data() : slot;
+        }
+        rtrain::reduce(reduction, to.data(), inputs_.data(), segment_.num_ranks(),
+                       to.size() / reduction.element_bytes());
+      });
+}
+
+void ShmCollectives::all_to_all(std::span<const Bytes> inputs, std::span<const Bytes> outputs) {
+  const auto mine = static_cast<size_t>(segment_.rank());
+  const size_t piece = piece_bytes();
+  copy_bytes(outputs[mine].data(), inputs[mine].data(), inputs[mine].size());
+  int64_t count = 0;
+  for (const Bytes& each : inputs) {
+    count = std::max(count, static_cast<int64_t>(steps_for(each.size(), piece)));
+  }
+  // Two ranks may have more for each other than this one knows of.
+  all_reduce(std::as_writable_bytes(std::span(&count, 1)),
+             {.op = c10d::ReduceOp::MAX, .dtype = c10::kLong});
+  run_steps(
+      static_cast<size_t>(count),
+      [&](size_t number, std::byte* slot) {
+        for (size_t rank = 0; rank < inputs.size(); ++rank) {
+          const Bytes from = part(inputs[rank], number, piece);
+          if (rank != mine) copy_bytes(slot + rank * piece, from.data(), from.size());
+        }
+      },
+      [&](size_t number, uint32_t step) {
+        for (size_t rank = 0; rank < outputs.size(); ++rank) {
+          if (rank == mine) continue;
+          wait_filled(static_cast<int>(rank), step);
+          const Bytes to = part(outputs[rank], number, piece);
+          const std::byte* slot = segment_.slot(static_cast<int>(rank), step) + mine * piece;
+          copy_bytes(to.data(), slot, to.size());
+        }
+      });
+}
+
+void ShmCollectives::barrier() {
+  run_steps(
+      1, [](size_t, std::byte*) {}, [&](size_t, uint32_t step) { wait_all_filled(step); });
+}
+
+}  // namespace rtrain

@@ -1,0 +1,28 @@
+// host/engine/distributed/shm/reduction.h: elements of several ranks into one, in the order of the
+// ranks: the same bits whoever computes them, and on every kind of processor.
+#pragma once
+
+#include <c10/core/ScalarType.h>
+
+#include <cstddef>
+#include <torch/csrc/distributed/c10d/Types.hpp>
+
+namespace rtrain {
+
+struct Reduction {
+  c10d::ReduceOp::RedOpType op = c10d::ReduceOp::SUM;
+  c10::ScalarType dtype = c10::kFloat;
+
+  size_t element_bytes() const { return c10::elementSize(dtype); }
+};
+
+// Throws Error(kArgument) for what the backend does not reduce: bits of floating-point numbers, the
+// mean of integers, the order of complex ones.
+void check_reduction(const Reduction& reduction);
+
+// out[i] = the reduction of inputs[0][i] … inputs[num - 1][i]. `out` may be one of the inputs.
+// float16 and bfloat16 are summed as float32 and rounded once. A NaN wins, also in MIN and MAX.
+void reduce(const Reduction& reduction, std::byte* out, const std::byte* const* inputs, int num,
+            size_t count);
+
+}  // namespace rtrain

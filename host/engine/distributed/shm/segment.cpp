@@ -1,0 +1,277 @@
+#include "host/engine/distributed/shm/segment.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "host/base/error.h"
+#include "host/base/random.h"
+#include "host/base/text.h"
+
+namespace rtrain {
+
+using Clock = std::chrono::steady_clock;
+
+struct ShmSegment::Header {
+  static constexpr uint32_t kVersion = 1;
+  uint32_t version;
+  uint32_t num_ranks;
+  char token[40];
+};
+
+namespace {
+
+constexpr size_t kPageBytes = 4096;
+constexpr size_t kArenaBytes = size_t{16} << 30;
+constexpr size_t kFewArenaBytes = size_t{256} << 20;  // where the address space is limited
+constexpr std::chrono::milliseconds kLook{20};
+constexpr std::chrono::microseconds kSpin{200};
+constexpr int kLooksAClock = 32;  // at a counter, for each at the clock
+
+Error failed(std::string_view what) {
+  return Error(Code::kEnvironment, cat("shared memory: ", what, ": ", std::strerror(errno)));
+}
+
+constexpr size_t whole_pages(size_t bytes) {
+  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// Not the private kind: the ranks are processes.
+void futex_wait(const std::atomic<uint32_t>& word, uint32_t seen, std::chrono::nanoseconds limit) {
+  const timespec time{.tv_sec = limit.count() / 1'000'000'000,
+                      .tv_nsec = limit.count() % 1'000'000'000};
+  ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &time, nullptr, 0);
+}
+
+void futex_wake(const std::atomic<uint32_t>& word) {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+bool has_reached(uint32_t value, uint32_t wanted) {
+  return static_cast<int32_t>(value - wanted) >= 0;
+}
+
+}  // namespace
+
+std::string ShmSegment::Address::to_text() const { return cat(pid, " ", fd, " ", token); }
+
+ShmSegment::Address ShmSegment::Address::parse(const std::string& text) {
+  Address out;
+  char token[40] = {};
+  if (std::sscanf(text.c_str(), "%d %d %39s", &out.pid, &out.fd, token) != 3) {
+    throw Error(Code::kEnvironment, cat("shared memory: '", text, "' is not an address"));
+  }
+  out.token = token;
+  return out;
+}
+
+ShmSegment::ShmSegment(Fd fd, int rank, int num_ranks)
+    : fd_(std::move(fd)), rank_(rank), num_ranks_(num_ranks) {}
+
+ShmSegment::ShmSegment(ShmSegment&& other) noexcept
+    : fd_(std::move(other.fd_)),
+      token_(std::move(other.token_)),
+      rank_(other.rank_),
+      num_ranks_(other.num_ranks_),
+      arena_bytes_(other.arena_bytes_),
+      size_bytes_(other.size_bytes_),
+      memory_(std::exchange(other.memory_, nullptr)),
+      processes_(std::move(other.processes_)),
+      may_spin_(other.may_spin_) {}
+
+ShmSegment::~ShmSegment() {
+  if (memory_ != nullptr) ::munmap(memory_, size_bytes_);
+}
+
+ShmSegment ShmSegment::create(int rank, int num_ranks) {
+  ShmSegment out(Fd(::memfd_create("rtrain-group", MFD_CLOEXEC)), rank, num_ranks);
+  if (!out.fd_.is_open()) throw failed("memfd_create");
+  const size_t ranks = static_cast<size_t>(num_ranks);
+  const size_t fixed = kPageBytes + ranks * (whole_pages(sizeof(Control)) + kSlots * kSlotBytes);
+  for (const size_t arena : {kArenaBytes, kFewArenaBytes}) {
+    out.arena_bytes_ = arena;
+    out.size_bytes_ = fixed + ranks * arena;
+    if (::ftruncate(out.fd_.get(), static_cast<off_t>(out.size_bytes_)) != 0) throw failed("size");
+    try {
+      out.map();
+      break;
+    } catch (const Error&) {
+      if (arena == kFewArenaBytes) throw;
+    }
+  }
+  out.token_ = random_hex(32);
+  auto* header = new (out.memory_) Header{
+      .version = Header::kVersion, .num_ranks = static_cast<uint32_t>(num_ranks), .token = {}};
+  std::memcpy(header->token, out.token_.c_str(), out.token_.size() + 1);
+  for (int each = 0; each < num_ranks; ++each) new (&out.control(each)) Control{};
+  out.enter();
+  return out;
+}
+
+ShmSegment ShmSegment::open(const Address& address, int rank, int num_ranks) {
+  const std::string path = cat("/proc/", address.pid, "/fd/", address.fd);
+  ShmSegment out(Fd(::open(path.c_str(), O_RDWR | O_CLOEXEC)), rank, num_ranks);
+  if (!out.fd_.is_open()) throw failed(path);
+  struct stat info {};
+  const size_t ranks = static_cast<size_t>(num_ranks);
+  const size_t fixed = kPageBytes + ranks * (whole_pages(sizeof(Control)) + kSlots * kSlotBytes);
+  if (::fstat(out.fd_.get(), &info) != 0 || static_cast<size_t>(info.st_size) <= fixed) {
+    throw Error(Code::kEnvironment, cat("shared memory: ", path, " is something else"));
+  }
+  out.size_bytes_ = static_cast<size_t>(info.st_size);
+  out.arena_bytes_ = (out.size_bytes_ - fixed) / ranks;
+  out.map();
+  const Header& header = out.header();
+  if (header.version != Header::kVersion || header.num_ranks != ranks ||
+      address.token != std::string_view(header.token)) {
+    throw Error(Code::kEnvironment, cat("shared memory: ", path, " is another group's"));
+  }
+  out.enter();
+  return out;
+}
+
+void ShmSegment::map() {
+  void* memory = ::mmap(nullptr, size_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                        fd_.get(), 0);
+  if (memory == MAP_FAILED) throw failed("mmap");
+  memory_ = static_cast<std::byte*>(memory);
+  ::madvise(memory_, size_bytes_, MADV_DONTDUMP);
+}
+
+ShmSegment::Address ShmSegment::address() const {
+  return {.pid = ::getpid(), .fd = fd_.get(), .token = token_};
+}
+
+ShmSegment::Control& ShmSegment::control(int rank) {
+  const size_t offset = kPageBytes + static_cast<size_t>(rank) * whole_pages(sizeof(Control));
+  return *reinterpret_cast<Control*>(memory_ + offset);
+}
+
+std::byte* ShmSegment::slot(int rank, uint32_t step) {
+  const auto ranks = static_cast<size_t>(num_ranks_);
+  const size_t number = static_cast<size_t>(rank) * kSlots + step % kSlots;
+  return memory_ + kPageBytes + ranks * whole_pages(sizeof(Control)) + number * kSlotBytes;
+}
+
+std::byte* ShmSegment::arena(int rank) {
+  return memory_ + size_bytes_ - static_cast<size_t>(num_ranks_ - rank) * arena_bytes_;
+}
+
+void ShmSegment::give_back(size_t offset, size_t bytes) {
+  const auto begin = static_cast<off_t>(arena(rank_) - memory_) + static_cast<off_t>(offset);
+  ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin,
+              static_cast<off_t>(bytes));
+}
+
+void ShmSegment::enter() {
+  Control& mine = control(rank_);
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  static_assert(sizeof(cores) == sizeof(mine.cores));
+  if (::sched_getaffinity(0, sizeof(cores), &cores) == 0) {
+    std::memcpy(mine.cores, &cores, sizeof(cores));
+  }
+  mine.pid = ::getpid();
+}
+
+void ShmSegment::seal() {
+  for (int each = 0; each < num_ranks_; ++each) {
+    // A kernel before 5.3 has none.
+    const long process =
+        each == rank_ ? -1 : ::syscall(SYS_pidfd_open, control(each).pid.load(), 0);
+    processes_.emplace_back(static_cast<int>(process));
+  }
+}
+
+bool ShmSegment::has_ended(int rank) {
+  const Fd& process = processes_[static_cast<size_t>(rank)];
+  if (!process.is_open()) return ::kill(control(rank).pid.load(), 0) != 0 && errno == ESRCH;
+  pollfd poll{.fd = process.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&poll, 1, 0) > 0;
+}
+
+// Otherwise a rank that spins keeps another one from working.
+bool ShmSegment::has_core_for_each() {
+  int count = 0;
+  for (size_t word = 0; word < std::size(control(0).cores); ++word) {
+    uint64_t any = 0;
+    for (int each = 0; each < num_ranks_; ++each) any |= control(each).cores[word];
+    count += std::popcount(any);
+  }
+  return count >= num_ranks_;
+}
+
+void ShmSegment::advance(ShmCounter& counter, uint32_t value) {
+  counter.value.store(value, std::memory_order_seq_cst);
+  if (counter.waiters.load(std::memory_order_seq_cst) != 0) futex_wake(counter.value);
+}
+
+void ShmSegment::wait(int rank, const ShmCounter& counter, uint32_t value,
+                      Clock::time_point deadline) {
+  if (has_reached(counter.value.load(std::memory_order_acquire), value)) return;
+  if (!may_spin_) may_spin_ = has_core_for_each();
+  const auto end = Clock::now() + (*may_spin_ ? kSpin : std::chrono::microseconds(0));
+  do {
+    for (int i = 0; i < kLooksAClock; ++i) {
+      if (has_reached(counter.value.load(std::memory_order_acquire), value)) return;
+      pause();
+    }
+  } while (Clock::now() < end);
+  auto& shared = const_cast<ShmCounter&>(counter);
+  while (true) {
+    shared.waiters.fetch_add(1, std::memory_order_seq_cst);
+    const uint32_t seen = shared.value.load(std::memory_order_seq_cst);
+    if (!has_reached(seen, value)) futex_wait(shared.value, seen, kLook);
+    shared.waiters.fetch_sub(1, std::memory_order_seq_cst);
+    if (has_reached(shared.value.load(std::memory_order_acquire), value)) return;
+    check(rank);
+    // It may have come just before its end.
+    if (has_reached(shared.value.load(std::memory_order_acquire), value)) return;
+    if (Clock::now() < deadline) continue;
+    throw Error(Code::kTimeout, cat("rank ", rank, " did not come"));
+  }
+}
+
+void ShmSegment::check(int waited_for) {
+  if (control(rank_).has_left.load() != 0) {
+    throw Error(Code::kPeerLost, "this rank has closed the group");
+  }
+  if (control(waited_for).has_left.load() != 0) {
+    throw Error(Code::kPeerLost, cat("rank ", waited_for, " has closed the group"));
+  }
+  if (processes_.empty()) return;
+  for (int each = 0; each < num_ranks_; ++each) {
+    if (each == rank_ || control(each).has_left.load() != 0 || !has_ended(each)) continue;
+    throw Error(Code::kPeerLost, cat("rank ", each, " has ended"));
+  }
+}
+
+void ShmSegment::leave() {
+  Control& mine = control(rank_);
+  mine.has_left.store(1, std::memory_order_seq_cst);
+  for (ShmCounter* counter : {&mine.filled, &mine.reduced, &mine.taken}) {
+    futex_wake(counter->value);
+  }
+}
+
+}  // namespace rtrain

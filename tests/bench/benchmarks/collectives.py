@@ -1,0 +1,49 @@
+"""all_reduce between ranks of this host through c10d: shared memory, Gloo, and copies of as many bytes as the floor."""
+
+import os
+import subprocess
+
+from harness.benchmark import OWN, Benchmark, Goal, Metric
+
+NAME = "collectives"
+GLOO, COPY = "Gloo", "copy"
+BACKENDS = {OWN: "shm", GLOO: "gloo", COPY: "copy"}
+RANKS = (2, 4, 8)
+SIZES = ("4K", "1M", "26M")
+CORES = "0,1"
+TIMEOUT_S = 300
+
+
+def build(config):
+    program = _program(config)
+    ranks = RANKS[:1] if config.quick else RANKS
+    names = [f"{count}x{size}" for count in ranks for size in SIZES]
+    goals = [Goal("2x4K", 1 / 20, GLOO), Goal("2x1M", 1 / 12, GLOO), Goal("2x26M", 1 / 10, GLOO), Goal("2x26M", 2, COPY)]
+    return Benchmark(
+        name=NAME,
+        text="microseconds of one all_reduce, ranks × bytes, all on two cores",
+        metrics=[Metric(name, "us") for name in names],
+        goals=goals + [Goal(name, 1, GLOO) for name in names if not name.startswith("2x")],
+        sides={side: _sampler(program, backend, ranks) for side, backend in BACKENDS.items()},
+        notes=["copy: each rank copies as many bytes within its own memory, all at the same time"],
+    )
+
+
+def _program(config):
+    build_folder = os.path.join(config.root, "build")
+    subprocess.run(["cmake", "--build", build_folder, "--target", "collectives_bench"], check=True, capture_output=True)
+    return os.path.join(build_folder, "tests", "bench", "collectives_bench")
+
+
+def _sampler(program, backend, ranks):
+    def sample():
+        figures = {}
+        for count in ranks:
+            done = subprocess.run(["taskset", "-c", CORES, program, backend, str(count)], check=True, capture_output=True,
+                                  text=True, timeout=TIMEOUT_S)
+            for line in done.stdout.splitlines():
+                size, seconds = line.split()
+                figures[f"{count}x{size}"] = 1e6 * float(seconds)
+        return figures
+
+    return sample

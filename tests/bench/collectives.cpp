@@ -1,0 +1,106 @@
+// tests/bench/collectives.cpp: how long collectives of some ranks take through c10d, without Lua.
+//
+//   collectives_bench shm|gloo|copy RANKS
+//
+// Prints "NAME SECONDS" for each size, of rank 0: the median call of all_reduce on float32. With
+// shm the largest tensor lies in the arena, as DistributedDataParallel's buckets do. copy: each
+// rank copies as many bytes within its own memory, at the same time as the others.
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <vector>
+
+#include "host/base/clock.h"
+#include "host/engine/distributed/group.h"
+#include "host/engine/memory/allocator.h"
+#include "host/engine/memory/tensor_place.h"
+
+namespace rtrain {
+namespace {
+
+struct Size {
+  const char* name;
+  int64_t bytes;
+  int calls;
+  bool is_shared;
+};
+
+constexpr Size kSizes[] = {
+    {"4K", 4 << 10, 3000, false}, {"1M", 1 << 20, 300, false}, {"26M", 26 << 20, 30, true}};
+
+double median_of(int calls, Group& group, const std::function<void()>& call) {
+  std::vector<double> times;
+  for (int i = 0; i < calls + calls / 10 + 1; ++i) {
+    if (i % 10 == 0) group.barrier();
+    const double begin = monotonic_s();
+    call();
+    times.push_back(monotonic_s() - begin);
+  }
+  times.erase(times.begin(), times.begin() + calls / 10 + 1);
+  std::nth_element(times.begin(), times.begin() + calls / 2, times.end());
+  return times[static_cast<size_t>(calls / 2)];
+}
+
+void measure(const std::string& backend, int rank, int ranks, const std::string& folder) {
+  at::set_num_threads(1);
+  install_allocator();
+  GroupOptions options;
+  options.rank = rank;
+  options.world_size = ranks;
+  options.prefix = "bench";
+  options.backend = backend == "gloo" ? "gloo" : "shm";
+  static const HostApi api;
+  Group group(options, c10::make_intrusive<c10d::FileStore>(folder + "/store", ranks), api);
+  for (const Size& size : kSizes) {
+    const TensorPlaceScope place(size.is_shared ? group.tensor_place() : nullptr);
+    const at::Tensor tensor = at::empty({size.bytes / 4}).zero_();
+    const at::Tensor other = at::empty({size.bytes / 4}).zero_();
+    const double seconds = median_of(size.calls, group, [&] {
+      if (backend == "copy") {
+        std::memcpy(other.mutable_data_ptr(), tensor.const_data_ptr(), tensor.nbytes());
+      } else {
+        group.all_reduce(tensor, "sum");
+      }
+    });
+    if (rank == 0) std::printf("%s %.9f\n", size.name, seconds);
+  }
+  group.close();
+}
+
+}  // namespace
+}  // namespace rtrain
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  const int ranks = std::atoi(argv[2]);
+  std::string folder = (std::filesystem::temp_directory_path() / "collectives-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) return 1;
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const pid_t child = fork();
+    if (child == 0) {
+      rtrain::measure(argv[1], rank, ranks, folder);
+      std::fflush(nullptr);
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  int failed = 0;
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (status != 0) failed = 1;
+  }
+  std::filesystem::remove_all(folder);
+  return failed;
+}
