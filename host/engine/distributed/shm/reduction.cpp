@@ -95,13 +95,13 @@ void reduce_plain(std::byte* out, const std::byte* const* inputs, int num, size_
 #if defined(__x86_64__)
 // No fused multiplications, which would round otherwise.
 template <class T, Op kOp>
-[[gnu::target("avx2,f16c")]] void reduce_avx2(std::byte* out, const std::byte* const* inputs,
-                                              int num, size_t count) {
+[[gnu::target("avx2")]] void reduce_avx2(std::byte* out, const std::byte* const* inputs, int num,
+                                         size_t count) {
   reduce_blocks<T, kOp>(out, inputs, num, count);
 }
 
 template <class T, Op kOp>
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void reduce_avx512(
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] void reduce_avx512(
     std::byte* out, const std::byte* const* inputs, int num, size_t count) {
   reduce_blocks<T, kOp>(out, inputs, num, count);
 }
@@ -115,14 +115,23 @@ Kernel kernel_of_processor() {
         __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     if (has_avx512) return &reduce_avx512<T, kOp>;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"))
-      return &reduce_avx2<T, kOp>;
+    if (__builtin_cpu_supports("avx2")) return &reduce_avx2<T, kOp>;
     return &reduce_plain<T, kOp>;
   }();
   return kKernel;
 #else
   return &reduce_plain<T, kOp>;
 #endif
+}
+
+// Null for an operation that the dtype does not have.
+template <class T, Op kOp, bool kHasIt>
+Kernel kernel_where() {
+  if constexpr (kHasIt) {
+    return kernel_of_processor<T, kOp>();
+  } else {
+    return nullptr;
+  }
 }
 
 template <class T>
@@ -138,17 +147,13 @@ Kernel kernel_of_op(Op op) {
     case Op::MAX:
       return kernel_of_processor<T, Op::MAX>();
     case Op::AVG:
-      if constexpr (!kHasBits) return kernel_of_processor<T, Op::AVG>();
-      return nullptr;
+      return kernel_where<T, Op::AVG, !kHasBits>();
     case Op::BAND:
-      if constexpr (kHasBits) return kernel_of_processor<T, Op::BAND>();
-      return nullptr;
+      return kernel_where<T, Op::BAND, kHasBits>();
     case Op::BOR:
-      if constexpr (kHasBits) return kernel_of_processor<T, Op::BOR>();
-      return nullptr;
+      return kernel_where<T, Op::BOR, kHasBits>();
     case Op::BXOR:
-      if constexpr (kHasBits) return kernel_of_processor<T, Op::BXOR>();
-      return nullptr;
+      return kernel_where<T, Op::BXOR, kHasBits>();
     default:
       return nullptr;
   }
