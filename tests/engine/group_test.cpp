@@ -13,8 +13,27 @@ namespace {
 
 at::Tensor filled(double value) { return at::full({3}, value); }
 
-TEST(Group, AllReduceCombinesEveryRanksValues) {
-  run_ranks(2, [](const std::shared_ptr<Group>& group) {
+// By the backend of CPU tensors.
+class GroupOver : public testing::TestWithParam<const char*> {
+ protected:
+  static GroupOptions options(int rank, int world_size) {
+    GroupOptions out = rank_options(rank, world_size);
+    out.backend = GetParam();
+    return out;
+  }
+  static void run(int world_size, const std::function<void(const std::shared_ptr<Group>&)>& body) {
+    fork_ranks(world_size, [&](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
+      static const HostApi api;
+      body(std::make_shared<Group>(options(rank, world_size), store, api));
+    });
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Group, GroupOver, testing::Values("shm", "gloo"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(GroupOver, AllReduceCombinesEveryRanksValues) {
+  run(2, [](const std::shared_ptr<Group>& group) {
     const double mine = group->rank() + 2;
     for (const auto& [op, expected] : std::vector<std::pair<const char*, double>>{
              {"sum", 5}, {"avg", 2.5}, {"min", 2}, {"max", 3}, {"product", 6}}) {
@@ -25,16 +44,16 @@ TEST(Group, AllReduceCombinesEveryRanksValues) {
   });
 }
 
-TEST(Group, AllReduceOfAViewWritesThroughTheView) {
-  run_ranks(2, [](const std::shared_ptr<Group>& group) {
+TEST_P(GroupOver, AllReduceOfAViewWritesThroughTheView) {
+  run(2, [](const std::shared_ptr<Group>& group) {
     const at::Tensor base = at::arange(6, at::kFloat).view({2, 3});
     group->all_reduce(base.t(), "sum");
     EXPECT_TRUE(at::equal(base, at::arange(6, at::kFloat).view({2, 3}) * 2));
   });
 }
 
-TEST(Group, AllGatherGivesEveryRanksTensorInRankOrder) {
-  run_ranks(2, [](const std::shared_ptr<Group>& group) {
+TEST_P(GroupOver, AllGatherGivesEveryRanksTensorInRankOrder) {
+  run(2, [](const std::shared_ptr<Group>& group) {
     const std::vector<at::Tensor> all = group->all_gather(filled(group->rank()));
     ASSERT_EQ(all.size(), 2U);
     EXPECT_TRUE(at::equal(all[0], filled(0)));
@@ -42,8 +61,8 @@ TEST(Group, AllGatherGivesEveryRanksTensorInRankOrder) {
   });
 }
 
-TEST(Group, BroadcastAndReduceScatter) {
-  run_ranks(2, [](const std::shared_ptr<Group>& group) {
+TEST_P(GroupOver, BroadcastAndReduceScatter) {
+  run(2, [](const std::shared_ptr<Group>& group) {
     const at::Tensor tensor = filled(group->rank());
     group->broadcast(tensor, 1);
     EXPECT_TRUE(at::equal(tensor, filled(1)));
@@ -54,15 +73,15 @@ TEST(Group, BroadcastAndReduceScatter) {
   });
 }
 
-TEST(Group, RefusesAnUnknownOperationAndRank) {
-  run_ranks(1, [](const std::shared_ptr<Group>& group) {
+TEST_P(GroupOver, RefusesAnUnknownOperationAndRank) {
+  run(1, [](const std::shared_ptr<Group>& group) {
     EXPECT_THROW(group->all_reduce(filled(1), "mean"), Error);
     EXPECT_THROW(group->broadcast(filled(1), 1), Error);
   });
 }
 
-TEST(Group, ALostPeerIsNamedAsTheCauseAndEndsTheGroup) {
-  run_ranks(2, [](const std::shared_ptr<Group>& group) {
+TEST_P(GroupOver, ALostPeerIsNamedAsTheCauseAndEndsTheGroup) {
+  run(2, [](const std::shared_ptr<Group>& group) {
     group->barrier();
     if (group->rank() == 1) _exit(0);
     for (int attempt = 0; attempt < 2; ++attempt) {
@@ -73,15 +92,17 @@ TEST(Group, ALostPeerIsNamedAsTheCauseAndEndsTheGroup) {
         EXPECT_EQ(error.code(), Code::kPeerLost);
         EXPECT_NE(error.message().find("all_reduce on rank 0 of 2"), std::string::npos)
             << error.message();
+        const bool is_named = error.message().find("rank 1 has ended") != std::string::npos;
+        EXPECT_EQ(is_named, group->uses_shm()) << error.message();
       }
     }
   });
 }
 
-TEST(Group, ARankThatNeverComesIsATimeout) {
+TEST_P(GroupOver, ARankThatNeverComesIsATimeout) {
   fork_ranks(1, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
     const HostApi api;
-    GroupOptions options = rank_options(rank, 2);
+    GroupOptions options = GroupOver::options(rank, 2);
     options.timeout = std::chrono::milliseconds(100);
     try {
       const Group group(options, store, api);
@@ -92,10 +113,10 @@ TEST(Group, ARankThatNeverComesIsATimeout) {
   });
 }
 
-TEST(Group, ARankThatStopsCallingIsATimeout) {
+TEST_P(GroupOver, ARankThatStopsCallingIsATimeout) {
   fork_ranks(2, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
     const HostApi api;
-    GroupOptions options = rank_options(rank, 2);
+    GroupOptions options = GroupOver::options(rank, 2);
     options.timeout = std::chrono::milliseconds(500);
     Group group(options, store, api);
     if (rank == 1) {
@@ -113,8 +134,29 @@ TEST(Group, ARankThatStopsCallingIsATimeout) {
   });
 }
 
-TEST(Group, UseAfterCloseIsAnError) {
-  run_ranks(1, [](const std::shared_ptr<Group>& group) {
+TEST_P(GroupOver, SaysWhatCpuTensorsTravelOver) {
+  run(2, [](const std::shared_ptr<Group>& group) {
+    EXPECT_STREQ(group->backend_name(), GetParam());
+    group->barrier();
+  });
+}
+
+TEST(GroupOfSeveralHosts, SharesNoMemory) {
+  fork_ranks(2, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
+    const HostApi api;
+    GroupOptions options = rank_options(rank, 2);
+    options.address = "127.0.0.1";
+    Group group(options, store, api);
+    EXPECT_STREQ(group.backend_name(), "gloo");
+    group.barrier();
+    options.backend = "shm";
+    options.prefix = "second";
+    EXPECT_THROW(Group(options, store, api), Error);
+  });
+}
+
+TEST_P(GroupOver, UseAfterCloseIsAnError) {
+  run(1, [](const std::shared_ptr<Group>& group) {
     group->close();
     group->close();
     EXPECT_THROW(group->barrier(), Error);
