@@ -137,6 +137,79 @@ function distributed.reduce_scatter(output, inputs, op)
   return dist().reduce_scatter(output, inputs, reduce_op('reduce_scatter', keywords, not keywords and op or nil))
 end
 
+---The same of one tensor that has the parts for all ranks one behind the other: rank r gets part r + 1 of the result.
+---@param output torch.Tensor receives the result
+---@param input torch.Tensor as many elements as the outputs of all ranks
+---@param op? string|{op: string} a ReduceOp, default 'sum'
+---@return torch.Tensor output
+function distributed.reduce_scatter_tensor(output, input, op)
+  local keywords = type(op) == 'table' and op or nil
+  return dist().reduce_scatter_tensor(output, input, reduce_op('reduce_scatter_tensor', keywords, not keywords and op or nil))
+end
+
+---Gathers every rank's tensor in one, one behind the other.
+---@param output torch.Tensor as many elements as the inputs of all ranks
+---@param input torch.Tensor same shape and dtype on every rank
+---@return torch.Tensor output
+function distributed.all_gather_into_tensor(output, input) return dist().all_gather_into_tensor(output, input) end
+
+---Combines the tensors of all ranks, elementwise and in place, on rank dst alone; what the others have is not defined then.
+---@param tensor torch.Tensor same shape and dtype on every rank
+---@param dst? integer|{dst: integer, op: string} default 0
+---@param op? string|{op: string} a ReduceOp, default 'sum'
+---@return torch.Tensor tensor the same one
+function distributed.reduce(tensor, dst, op)
+  if type(dst) == 'table' then
+    local keywords = args.options(dst, {'dst', 'op'}, 'reduce')
+    dst, op = keywords.dst, keywords.op
+  elseif type(op) == 'table' then
+    op = args.options(op, {'op'}, 'reduce').op
+  end
+  return dist().reduce(tensor, dst or 0, reduce_op('reduce', nil, op))
+end
+
+---Gathers every rank's tensor on rank dst.
+---@param tensor torch.Tensor same shape and dtype on every rank
+---@param gather_list? torch.Tensor[] on rank dst: to fill; without it the tensors are new
+---@param dst? integer|{dst: integer} default 0
+---@return torch.Tensor[]? tensors on rank dst: tensors[1] is rank 0's; nil on the others
+function distributed.gather(tensor, gather_list, dst)
+  if type(dst) == 'table' then dst = args.options(dst, {'dst'}, 'gather').dst end
+  local engine_dist = dist()
+  local gathered = engine_dist.gather(tensor, dst or 0)
+  if engine_dist.get_rank() ~= (dst or 0) then return nil end
+  for rank, each in ipairs(gather_list or {}) do each:copy_(gathered[rank]) end
+  return gather_list or gathered
+end
+
+---Gives each rank its tensor of rank src's list.
+---@param tensor torch.Tensor receives it; same shape and dtype on every rank
+---@param scatter_list? torch.Tensor[] on rank src: one for each rank
+---@param src? integer|{src: integer} default 0
+---@return torch.Tensor tensor the same one
+function distributed.scatter(tensor, scatter_list, src)
+  if type(src) == 'table' then src = args.options(src, {'src'}, 'scatter').src end
+  return dist().scatter(tensor, scatter_list, src or 0)
+end
+
+---Sends a tensor to each rank, and receives one from each. Ranks may have tensors of different sizes for each other.
+---@param output_tensor_list torch.Tensor[] output_tensor_list[r + 1] receives what rank r has sent to this one
+---@param input_tensor_list torch.Tensor[] input_tensor_list[r + 1] goes to rank r
+---@return torch.Tensor[] output_tensor_list
+function distributed.all_to_all(output_tensor_list, input_tensor_list)
+  return dist().all_to_all(output_tensor_list, input_tensor_list)
+end
+
+---The same of parts of one tensor.
+---@param output torch.Tensor
+---@param input torch.Tensor
+---@param output_split_sizes? integer[] rows from each rank; default: equal parts
+---@param input_split_sizes? integer[] rows for each rank; default: equal parts
+---@return torch.Tensor output
+function distributed.all_to_all_single(output, input, output_split_sizes, input_split_sizes)
+  return dist().all_to_all_single(output, input, output_split_sizes, input_split_sizes)
+end
+
 ---Waits until every rank is here.
 function distributed.barrier() dist().barrier() end
 

@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
@@ -70,6 +71,60 @@ TEST_P(GroupOver, BroadcastAndReduceScatter) {
     group->reduce_scatter(output, {filled(10), filled(group->rank())}, "sum");
     EXPECT_TRUE(at::equal(output, filled(group->rank() == 0 ? 20 : 1)));
     group->barrier();
+  });
+}
+
+TEST_P(GroupOver, OneTensorForAllRanks) {
+  run(2, [](const std::shared_ptr<Group>& group) {
+    const double mine = group->rank();
+    const at::Tensor all = at::full({6}, -1.0);
+    group->all_gather_into_tensor(all, filled(mine));
+    EXPECT_TRUE(at::equal(all, at::cat({filled(0), filled(1)})));
+    const at::Tensor output = filled(-1);
+    group->reduce_scatter_tensor(output, at::arange(6, at::kFloat), "sum");
+    EXPECT_TRUE(at::equal(output, 2 * (at::arange(3, at::kFloat) + 3 * mine)));
+  });
+}
+
+TEST_P(GroupOver, ToAndFromOneRank) {
+  run(3, [](const std::shared_ptr<Group>& group) {
+    const bool is_last = group->rank() == 2;
+    const at::Tensor sum = filled(group->rank() + 1);
+    group->reduce(sum, 2, "sum");
+    if (is_last) {
+      EXPECT_TRUE(at::equal(sum, filled(6)));
+    }
+    const std::vector<at::Tensor> all = group->gather(filled(group->rank()), 2);
+    ASSERT_EQ(all.size(), is_last ? 3U : 0U);
+    for (size_t i = 0; i < all.size(); ++i) {
+      EXPECT_TRUE(at::equal(all[i], filled(static_cast<double>(i))));
+    }
+    const at::Tensor output = filled(-1);
+    group->scatter(output, is_last ? all : std::vector<at::Tensor>(), 2);
+    EXPECT_TRUE(at::equal(output, filled(group->rank())));
+    EXPECT_THROW(group->reduce(sum, 3, "sum"), Error);
+    EXPECT_THROW(group->gather(sum, -1), Error);
+  });
+}
+
+TEST_P(GroupOver, AllToAllOfDifferentSizes) {
+  run(3, [](const std::shared_ptr<Group>& group) {
+    const int mine = group->rank();
+    std::vector<at::Tensor> inputs;
+    std::vector<at::Tensor> outputs;
+    for (int other = 0; other < 3; ++other) {
+      inputs.push_back(at::full({mine + other + 1, 2}, 10.0 * mine + other));
+      outputs.push_back(at::full({mine + other + 1, 2}, -1.0));
+    }
+    group->all_to_all(outputs, inputs);
+    for (int other = 0; other < 3; ++other) {
+      const at::Tensor& output = outputs[static_cast<size_t>(other)];
+      EXPECT_TRUE(at::equal(output, at::full({mine + other + 1, 2}, 10.0 * other + mine)));
+    }
+    const at::Tensor received = at::full({3}, -1.0);
+    group->all_to_all_single(received, at::arange(3, at::kFloat) + 10 * mine, {}, {});
+    EXPECT_TRUE(at::equal(received, at::arange(3, at::kFloat) * 10 + mine));
+    EXPECT_THROW(group->all_to_all(outputs, {inputs[0]}), Error);
   });
 }
 

@@ -34,6 +34,25 @@ function TestDistributed:test_collectives_of_one_rank_change_nothing()
   dist.barrier()
 end
 
+function TestDistributed:test_collectives_to_and_from_one_rank()
+  local x = torch.tensor{1, 2, 3}
+  lu.assertIs(dist.reduce(x), x)
+  dist.reduce(x, {dst = 0, op = 'max'})
+  lu.assertEquals(x:tolist(), {1, 2, 3})
+  lu.assertEquals(dist.gather(x)[1]:tolist(), {1, 2, 3})
+  local list = {torch.zeros(3)}
+  lu.assertIs(dist.gather(x, list, {dst = 0}), list)
+  lu.assertEquals(list[1]:tolist(), {1, 2, 3})
+  lu.assertEquals(dist.scatter(torch.zeros(3), {x}, {src = 0}):tolist(), {1, 2, 3})
+  lu.assertEquals(dist.all_gather_into_tensor(torch.zeros(3), x):tolist(), {1, 2, 3})
+  lu.assertEquals(dist.reduce_scatter_tensor(torch.zeros(3), x, {op = 'avg'}):tolist(), {1, 2, 3})
+  lu.assertEquals(dist.all_to_all({torch.zeros(3)}, {x})[1]:tolist(), {1, 2, 3})
+  lu.assertEquals(dist.all_to_all_single(torch.zeros(3), x, {3}, {3}):tolist(), {1, 2, 3})
+  lu.assertErrorMsgContains('there is no rank 1', dist.reduce, x, 1)
+  lu.assertErrorMsgContains('give one for each rank', dist.all_to_all, {}, {})
+  lu.assertErrorMsgContains('give one for each rank', dist.scatter, x)
+end
+
 function TestDistributed:test_a_second_group_is_refused()
   lu.assertErrorMsgContains('has a process group already', dist.init_process_group)
 end

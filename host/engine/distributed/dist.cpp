@@ -142,13 +142,16 @@ int all_reduce(lua_State* L) {
   return 1;
 }
 
-int all_gather(lua_State* L) {
-  const std::vector<at::Tensor> out = check_group(L)->all_gather(check_tensor(L, 1));
-  lua_createtable(L, static_cast<int>(out.size()), 0);
-  for (size_t i = 0; i < out.size(); ++i) {
-    push_tensor(L, out[i]);
+void push_list(lua_State* L, const std::vector<at::Tensor>& tensors) {
+  lua_createtable(L, static_cast<int>(tensors.size()), 0);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    push_tensor(L, tensors[i]);
     lua_rawseti(L, -2, static_cast<int>(i) + 1);
   }
+}
+
+int all_gather(lua_State* L) {
+  push_list(L, check_group(L)->all_gather(check_tensor(L, 1)));
   return 1;
 }
 
@@ -162,6 +165,70 @@ int broadcast(lua_State* L) {
 int reduce_scatter(lua_State* L) {
   const at::Tensor& output = check_tensor(L, 1);
   check_group(L)->reduce_scatter(output, check_tensors(L, 2), luaL_optstring(L, 3, "sum"));
+  lua_settop(L, 1);
+  return 1;
+}
+
+int reduce_scatter_tensor(lua_State* L) {
+  const at::Tensor& output = check_tensor(L, 1);
+  check_group(L)->reduce_scatter_tensor(output, check_tensor(L, 2), luaL_optstring(L, 3, "sum"));
+  lua_settop(L, 1);
+  return 1;
+}
+
+int all_gather_into_tensor(lua_State* L) {
+  const at::Tensor& output = check_tensor(L, 1);
+  check_group(L)->all_gather_into_tensor(output, check_tensor(L, 2));
+  lua_settop(L, 1);
+  return 1;
+}
+
+int reduce(lua_State* L) {
+  const at::Tensor& tensor = check_tensor(L, 1);
+  const int dst = static_cast<int>(luaL_optnumber(L, 2, 0));
+  check_group(L)->reduce(tensor, dst, luaL_optstring(L, 3, "sum"));
+  lua_settop(L, 1);
+  return 1;
+}
+
+int gather(lua_State* L) {
+  const at::Tensor& tensor = check_tensor(L, 1);
+  push_list(L, check_group(L)->gather(tensor, static_cast<int>(luaL_optnumber(L, 2, 0))));
+  return 1;
+}
+
+int scatter(lua_State* L) {
+  const at::Tensor& output = check_tensor(L, 1);
+  const std::vector<at::Tensor> inputs =
+      lua_isnoneornil(L, 2) ? std::vector<at::Tensor>() : check_tensors(L, 2);
+  check_group(L)->scatter(output, inputs, static_cast<int>(luaL_optnumber(L, 3, 0)));
+  lua_settop(L, 1);
+  return 1;
+}
+
+int all_to_all(lua_State* L) {
+  const std::vector<at::Tensor> outputs = check_tensors(L, 1);
+  check_group(L)->all_to_all(outputs, check_tensors(L, 2));
+  lua_settop(L, 1);
+  return 1;
+}
+
+std::vector<int64_t> sizes_argument(lua_State* L, int index) {
+  std::vector<int64_t> out;
+  if (lua_isnoneornil(L, index)) return out;
+  luaL_checktype(L, index, LUA_TTABLE);
+  for (int i = 1; i <= static_cast<int>(lua_objlen(L, index)); ++i) {
+    lua_rawgeti(L, index, i);
+    out.push_back(static_cast<int64_t>(luaL_checknumber(L, -1)));
+    lua_pop(L, 1);
+  }
+  return out;
+}
+
+int all_to_all_single(lua_State* L) {
+  const at::Tensor& output = check_tensor(L, 1);
+  const at::Tensor& input = check_tensor(L, 2);
+  check_group(L)->all_to_all_single(output, input, sizes_argument(L, 3), sizes_argument(L, 4));
   lua_settop(L, 1);
   return 1;
 }
@@ -280,6 +347,13 @@ void open_dist(lua_State* L) {
       torch_method<&all_gather>("all_gather"),
       torch_method<&broadcast>("broadcast"),
       torch_method<&reduce_scatter>("reduce_scatter"),
+      torch_method<&reduce_scatter_tensor>("reduce_scatter_tensor"),
+      torch_method<&all_gather_into_tensor>("all_gather_into_tensor"),
+      torch_method<&reduce>("reduce"),
+      torch_method<&gather>("gather"),
+      torch_method<&scatter>("scatter"),
+      torch_method<&all_to_all>("all_to_all"),
+      torch_method<&all_to_all_single>("all_to_all_single"),
       torch_method<&barrier>("barrier"),
       torch_method<&new_reducer>("Reducer")};
   register_class<Group>(L);

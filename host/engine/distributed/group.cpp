@@ -332,10 +332,7 @@ std::vector<at::Tensor> Group::all_gather(const at::Tensor& tensor) {
 }
 
 void Group::broadcast(const at::Tensor& tensor, int src) {
-  if (src < 0 || src >= options_.world_size) {
-    throw Error(Code::kArgument, cat("broadcast: there is no rank ", src, " in a world of ",
-                                     options_.world_size, " (ranks count from 0)"));
-  }
+  check_rank("broadcast", src);
   c10d::BroadcastOptions options;
   options.asyncOp = !moves_by_shm(tensor);
   options.rootRank = src;
@@ -351,10 +348,7 @@ void Group::broadcast(const at::Tensor& tensor, int src) {
 
 void Group::reduce_scatter(const at::Tensor& output, const std::vector<at::Tensor>& inputs,
                            std::string_view op) {
-  if (inputs.size() != static_cast<size_t>(options_.world_size)) {
-    throw Error(Code::kArgument, cat("reduce_scatter: ", inputs.size(), " inputs for ",
-                                     options_.world_size, " ranks: give one for each rank"));
-  }
+  check_count("reduce_scatter", inputs);
   for (const at::Tensor& input : inputs) {
     if (input.sizes() != output.sizes()) {
       throw Error(Code::kArgument, "reduce_scatter: every input must have the shape of the output");
@@ -374,6 +368,136 @@ void Group::reduce_scatter(const at::Tensor& output, const std::vector<at::Tenso
       group_->_reduce_scatter_base(mine, all, options)->wait();
     });
   });
+}
+
+void Group::reduce_scatter_tensor(const at::Tensor& output, const at::Tensor& input,
+                                  std::string_view op) {
+  c10d::ReduceScatterOptions options;
+  options.asyncOp = !moves_by_shm(output);
+  options.reduceOp = reduce_op(op);
+  check_device("reduce_scatter_tensor", output);
+  call("reduce_scatter_tensor", [&] {
+    const c10::NoGradGuard no_grad;
+    at::Tensor all = input.detach().contiguous();
+    in_place(output,
+             [&](at::Tensor dense) { group_->_reduce_scatter_base(dense, all, options)->wait(); });
+  });
+}
+
+void Group::all_gather_into_tensor(const at::Tensor& output, const at::Tensor& input) {
+  c10d::AllgatherOptions options;
+  options.asyncOp = !moves_by_shm(output);
+  check_device("all_gather_into_tensor", output);
+  call("all_gather_into_tensor", [&] {
+    const c10::NoGradGuard no_grad;
+    at::Tensor own = input.detach().contiguous();
+    in_place(output,
+             [&](at::Tensor dense) { group_->_allgather_base(dense, own, options)->wait(); });
+  });
+}
+
+void Group::reduce(const at::Tensor& tensor, int dst, std::string_view op) {
+  check_rank("reduce", dst);
+  c10d::ReduceOptions options;
+  options.asyncOp = !moves_by_shm(tensor);
+  options.reduceOp = reduce_op(op);
+  options.rootRank = dst;
+  check_device("reduce", tensor);
+  call("reduce", [&] {
+    const c10::NoGradGuard no_grad;
+    in_place(tensor, [&](const at::Tensor& dense) {
+      std::vector<at::Tensor> tensors{dense};
+      group_->reduce(tensors, options)->wait();
+    });
+  });
+}
+
+std::vector<at::Tensor> Group::gather(const at::Tensor& tensor, int dst) {
+  check_rank("gather", dst);
+  c10d::GatherOptions options;
+  options.asyncOp = !moves_by_shm(tensor);
+  options.rootRank = dst;
+  std::vector<std::vector<at::Tensor>> out;
+  check_device("gather", tensor);
+  call("gather", [&] {
+    const c10::NoGradGuard no_grad;
+    std::vector<at::Tensor> in{tensor.detach().contiguous()};
+    if (rank() == dst) out.emplace_back();
+    for (int i = 0; rank() == dst && i < world_size(); ++i) out[0].push_back(at::empty_like(in[0]));
+    group_->gather(out, in, options)->wait();
+  });
+  return out.empty() ? std::vector<at::Tensor>() : std::move(out[0]);
+}
+
+void Group::scatter(const at::Tensor& output, const std::vector<at::Tensor>& inputs, int src) {
+  check_rank("scatter", src);
+  if (rank() == src) check_count("scatter", inputs);
+  c10d::ScatterOptions options;
+  options.asyncOp = !moves_by_shm(output);
+  options.rootRank = src;
+  check_device("scatter", output);
+  call("scatter", [&] {
+    const c10::NoGradGuard no_grad;
+    std::vector<std::vector<at::Tensor>> lists;
+    if (rank() == src) lists.emplace_back();
+    for (const at::Tensor& each : inputs) {
+      if (rank() == src) lists[0].push_back(each.detach().contiguous());
+    }
+    in_place(output, [&](const at::Tensor& dense) {
+      std::vector<at::Tensor> out{dense};
+      group_->scatter(out, lists, options)->wait();
+    });
+  });
+}
+
+void Group::all_to_all(const std::vector<at::Tensor>& outputs,
+                       const std::vector<at::Tensor>& inputs) {
+  check_count("all_to_all", inputs);
+  check_count("all_to_all", outputs);
+  // As one tensor of numbers each: not every backend takes lists.
+  std::vector<at::Tensor> flat;
+  std::vector<int64_t> input_sizes, output_sizes;
+  for (const at::Tensor& each : inputs) {
+    flat.push_back(each.detach().reshape({-1}));
+    input_sizes.push_back(each.numel());
+  }
+  for (const at::Tensor& each : outputs) output_sizes.push_back(each.numel());
+  const c10::NoGradGuard no_grad;
+  int64_t count = 0;
+  for (const int64_t each : output_sizes) count += each;
+  const at::Tensor received = at::empty({count}, outputs[0].options());
+  all_to_all_single(received, at::cat(flat), output_sizes, input_sizes);
+  int64_t begin = 0;
+  for (const at::Tensor& each : outputs) {
+    each.detach().copy_(received.narrow(0, begin, each.numel()).view_as(each));
+    begin += each.numel();
+  }
+}
+
+void Group::all_to_all_single(const at::Tensor& output, const at::Tensor& input,
+                              std::vector<int64_t> output_sizes, std::vector<int64_t> input_sizes) {
+  c10d::AllToAllOptions options;
+  options.asyncOp = !moves_by_shm(output);
+  check_device("all_to_all", output);
+  call("all_to_all", [&] {
+    const c10::NoGradGuard no_grad;
+    at::Tensor all = input.detach().contiguous();
+    in_place(output, [&](at::Tensor dense) {
+      group_->alltoall_base(dense, all, output_sizes, input_sizes, options)->wait();
+    });
+  });
+}
+
+void Group::check_rank(const char* operation, int rank) const {
+  if (rank >= 0 && rank < options_.world_size) return;
+  throw Error(Code::kArgument, cat(operation, ": there is no rank ", rank, " in a world of ",
+                                   options_.world_size, " (ranks count from 0)"));
+}
+
+void Group::check_count(const char* operation, const std::vector<at::Tensor>& tensors) const {
+  if (tensors.size() == static_cast<size_t>(options_.world_size)) return;
+  throw Error(Code::kArgument, cat(operation, ": ", tensors.size(), " tensors for ",
+                                   options_.world_size, " ranks: give one for each rank"));
 }
 
 void Group::barrier() {

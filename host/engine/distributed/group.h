@@ -86,6 +86,22 @@ class Group {
   // shaped like output.
   void reduce_scatter(const at::Tensor& output, const std::vector<at::Tensor>& inputs,
                       std::string_view op);
+  // The same of one tensor, whose parts are the ranks' entries.
+  void reduce_scatter_tensor(const at::Tensor& output, const at::Tensor& input,
+                             std::string_view op);
+  // `output`: room for every rank's tensor, one behind the other.
+  void all_gather_into_tensor(const at::Tensor& output, const at::Tensor& input);
+  // In place, on rank dst; what the others have afterwards is not defined.
+  void reduce(const at::Tensor& tensor, int dst, std::string_view op);
+  // Every rank's tensor, on rank dst; elsewhere none.
+  std::vector<at::Tensor> gather(const at::Tensor& tensor, int dst);
+  // output = rank's entry of rank src's list, which the others leave empty.
+  void scatter(const at::Tensor& output, const std::vector<at::Tensor>& inputs, int src);
+  // A tensor to each rank, and one from each. Sizes of two ranks for each other agree.
+  void all_to_all(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs);
+  // The same of parts of one tensor: of that many rows, or equal ones where no sizes are given.
+  void all_to_all_single(const at::Tensor& output, const at::Tensor& input,
+                         std::vector<int64_t> output_sizes, std::vector<int64_t> input_sizes);
   void barrier();
 
   // Runs something that communicates inside LibTorch, with this group's errors.
@@ -108,6 +124,8 @@ class Group {
                                                  std::chrono::milliseconds wait);
   void connect_nccl(const c10::intrusive_ptr<c10d::Store>& store, std::chrono::milliseconds wait);
   void check_usable(const char* operation) const;
+  void check_rank(const char* operation, int rank) const;
+  void check_count(const char* operation, const std::vector<at::Tensor>& tensors) const;
   Error located(const char* operation, const Error& error, double waited_s) const;
 
   GroupOptions options_;

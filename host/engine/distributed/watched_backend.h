@@ -49,6 +49,28 @@ class Watched : public Base {
     return reported("reduce_scatter", {input},
                     [&] { return Base::_reduce_scatter_base(output, input, options); });
   }
+  Work reduce(Tensors& tensors, const c10d::ReduceOptions& options) override {
+    return reported("reduce to " + std::to_string(options.rootRank), tensors,
+                    [&] { return Base::reduce(tensors, options); });
+  }
+  Work gather(std::vector<Tensors>& outputs, Tensors& inputs,
+              const c10d::GatherOptions& options) override {
+    return reported("gather to " + std::to_string(options.rootRank), inputs,
+                    [&] { return Base::gather(outputs, inputs, options); });
+  }
+  Work scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+               const c10d::ScatterOptions& options) override {
+    return reported("scatter from " + std::to_string(options.rootRank), outputs,
+                    [&] { return Base::scatter(outputs, inputs, options); });
+  }
+  // Ranks may have different numbers for each other.
+  Work alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<int64_t>& output_sizes,
+                     std::vector<int64_t>& input_sizes,
+                     const c10d::AllToAllOptions& options) override {
+    return reported("all_to_all", {}, [&] {
+      return Base::alltoall_base(output, input, output_sizes, input_sizes, options);
+    });
+  }
   Work barrier(const c10d::BarrierOptions& options) override {
     return reported("barrier", {}, [&] { return Base::barrier(options); });
   }
