@@ -243,27 +243,29 @@ void ShmSegment::wait(int rank, const ShmCounter& counter, uint32_t value,
     const uint32_t seen = shared.value.load(std::memory_order_seq_cst);
     if (!has_reached(seen, value)) futex_wait(shared.value, seen, kLook);
     shared.waiters.fetch_sub(1, std::memory_order_seq_cst);
+    const std::optional<Error> loss = find_loss(rank);
+    // What a rank has done before its end counts.
     if (has_reached(shared.value.load(std::memory_order_acquire), value)) return;
-    check(rank);
-    // It may have come just before its end.
-    if (has_reached(shared.value.load(std::memory_order_acquire), value)) return;
+    if (loss) throw Error(*loss);
     if (Clock::now() < deadline) continue;
     throw Error(Code::kTimeout, cat("rank ", rank, " did not come"));
   }
 }
 
-void ShmSegment::check(int waited_for) {
+// Why this rank need not wait for that one any more.
+std::optional<Error> ShmSegment::find_loss(int waited_for) {
   if (control(rank_).has_left.load() != 0) {
-    throw Error(Code::kPeerLost, "this rank has closed the group");
+    return Error(Code::kPeerLost, "this rank has closed the group");
   }
   if (control(waited_for).has_left.load() != 0) {
-    throw Error(Code::kPeerLost, cat("rank ", waited_for, " has closed the group"));
+    return Error(Code::kPeerLost, cat("rank ", waited_for, " has closed the group"));
   }
-  if (processes_.empty()) return;
+  if (processes_.empty()) return std::nullopt;
   for (int each = 0; each < num_ranks_; ++each) {
     if (each == rank_ || control(each).has_left.load() != 0 || !has_ended(each)) continue;
-    throw Error(Code::kPeerLost, cat("rank ", each, " has ended"));
+    return Error(Code::kPeerLost, cat("rank ", each, " has ended"));
   }
+  return std::nullopt;
 }
 
 void ShmSegment::leave() {

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "host/base/error.h"
 #include "host/base/fd.h"
 
 namespace rtrain {
@@ -99,7 +100,7 @@ class ShmSegment {
   void enter();
   bool has_core_for_each();
   bool has_ended(int rank);
-  void check(int waited_for);
+  std::optional<Error> find_loss(int waited_for);
 
   Fd fd_;
   std::string token_;
