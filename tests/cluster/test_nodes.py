@@ -505,9 +505,9 @@ def test_the_time_out_of_a_collective_names_who_is_absent_on_another_host(rtrain
     end
     torch.distributed.all_reduce(mine)
 """
-    text = TRAIN.replace("BODY", body).replace("FAILURES", "").replace("num_workers = 4", "num_workers = 2")
-    text = text.replace("run_config =", "torch_config = train.TorchConfig{timeout_s = 3},\n  run_config =")
-    result, other = job("run", rtrain.script(text)).wait()
+    path = script(rtrain, body, torch="torch_config = train.TorchConfig{timeout_s = 3},")
+    path.write_text(path.read_text().replace("num_workers = 4", "num_workers = 2"))
+    result, other = job("run", path).wait()
     (rtrain.folder / "go").touch()
     assert (result.returncode, other.returncode) == (6, 6), result.stderr
     text = " ".join(result.stderr.split())
