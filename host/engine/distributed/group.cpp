@@ -134,6 +134,7 @@ void Group::connect(const c10::intrusive_ptr<c10d::Store>& store) {
   store->setTimeout(wait);
   const auto scoped = c10::make_intrusive<c10d::PrefixStore>(cat("group/", options_.prefix), store);
   const Transports transports = transports_of(options_.backend);
+  moves_cuda_ = transports.cuda != CudaTransport::kNone;
   const bool has_devices = at::globalContext().hasCUDA();
   const bool asks_devices =
       transports.cuda == CudaTransport::kNcclOrGloo || transports.cuda == CudaTransport::kNccl;
@@ -150,8 +151,7 @@ void Group::connect(const c10::intrusive_ptr<c10d::Store>& store) {
   if (transports.cpu == CpuTransport::kOnlyShm && !problem.empty()) {
     throw Error(Code::kEnvironment, cat("backend 'shm': ", problem));
   }
-  const bool cuda_over_gloo =
-      has_devices && !choice.uses_nccl && transports.cuda != CudaTransport::kNone;
+  const bool cuda_over_gloo = has_devices && !choice.uses_nccl && moves_cuda_;
   if (shm_ == nullptr || cuda_over_gloo) {
     const auto gloo = connect_gloo(scoped, wait);
     // Nobody leaves before all are connected.
@@ -247,7 +247,7 @@ void Group::connect_nccl(const c10::intrusive_ptr<c10d::Store>& store,
 
 void Group::check_device(const char* operation, const at::Tensor& tensor) const {
   if (!tensor.is_cuda()) return;
-  if (transports_of(options_.backend).cuda == CudaTransport::kNone) {
+  if (!moves_cuda_) {
     throw Error(Code::kArgument, cat(operation,
                                      ": the backend 'shm' moves tensors of the CPU: set "
                                      "torch_config = {backend = 'cpu:shm,cuda:nccl'} for both"));

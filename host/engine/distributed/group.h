@@ -134,6 +134,7 @@ class Group {
   std::unique_ptr<NcclGroup> nccl_;
   std::shared_ptr<ShmSegment> segment_;
   c10::intrusive_ptr<ShmBackend> shm_;
+  bool moves_cuda_ = false;
   std::vector<std::weak_ptr<Reducer>> reducers_;
   std::optional<Error> failure_;
 };

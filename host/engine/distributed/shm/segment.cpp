@@ -103,11 +103,15 @@ ShmSegment::~ShmSegment() {
   if (memory_ != nullptr) ::munmap(memory_, size_bytes_);
 }
 
+size_t ShmSegment::bytes_before_arenas(size_t ranks) {
+  return kPageBytes + ranks * (whole_pages(sizeof(Control)) + kSlots * kSlotBytes);
+}
+
 ShmSegment ShmSegment::create(int rank, int num_ranks) {
   ShmSegment out(Fd(::memfd_create("rtrain-group", MFD_CLOEXEC)), rank, num_ranks);
   if (!out.fd_.is_open()) throw failed("memfd_create");
-  const size_t ranks = static_cast<size_t>(num_ranks);
-  const size_t fixed = kPageBytes + ranks * (whole_pages(sizeof(Control)) + kSlots * kSlotBytes);
+  const auto ranks = static_cast<size_t>(num_ranks);
+  const size_t fixed = bytes_before_arenas(ranks);
   for (const size_t arena : {kArenaBytes, kFewArenaBytes}) {
     out.arena_bytes_ = arena;
     out.size_bytes_ = fixed + ranks * arena;
@@ -133,8 +137,8 @@ ShmSegment ShmSegment::open(const Address& address, int rank, int num_ranks) {
   ShmSegment out(Fd(::open(path.c_str(), O_RDWR | O_CLOEXEC)), rank, num_ranks);
   if (!out.fd_.is_open()) throw failed(path);
   struct stat info {};
-  const size_t ranks = static_cast<size_t>(num_ranks);
-  const size_t fixed = kPageBytes + ranks * (whole_pages(sizeof(Control)) + kSlots * kSlotBytes);
+  const auto ranks = static_cast<size_t>(num_ranks);
+  const size_t fixed = bytes_before_arenas(ranks);
   if (::fstat(out.fd_.get(), &info) != 0 || static_cast<size_t>(info.st_size) <= fixed) {
     throw Error(Code::kEnvironment, cat("shared memory: ", path, " is something else"));
   }

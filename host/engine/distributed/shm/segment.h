@@ -96,6 +96,7 @@ class ShmSegment {
   ShmSegment(Fd fd, int rank, int num_ranks);
   Header& header() { return *reinterpret_cast<Header*>(memory_); }
   Control& control(int rank);
+  static size_t bytes_before_arenas(size_t ranks);
   void map();
   void enter();
   bool has_core_for_each();
