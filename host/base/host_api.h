@@ -20,8 +20,22 @@ struct lua_State;
 
 namespace rtrain {
 
+// Some of the ranks, whose collectives are counted apart from those of all.
+struct CollectiveGroup {
+  uint64_t id = 0;         // the same on all of them, and no other group's of the attempt
+  std::vector<int> ranks;  // in the order of the group
+  uint64_t count = 0;      // of this rank's collectives in it
+
+  // "the group of ranks 0, 2"
+  std::string text() const {
+    std::string out = "the group of ranks ";
+    for (const int rank : ranks) out += (rank == ranks[0] ? "" : ", ") + std::to_string(rank);
+    return out;
+  }
+};
+
 struct HostApi {
-  static constexpr uint32_t kVersion = 4;
+  static constexpr uint32_t kVersion = 5;
   uint32_t version = kVersion;
 
   // Whether this process is a worker now, so that the store below is there.
@@ -47,14 +61,18 @@ struct HostApi {
   void (*enter_blocking)(WaitKind kind, const char* operation) = nullptr;
   void (*leave_blocking)() = nullptr;
   // A collective is about to move data: its name and its tensors as text, the same on every rank.
-  // Gives its number in the order of this rank's calls, 0 where nobody counts. Throws Error(kUser)
-  // when another rank has called another one at this place in the order.
-  uint64_t (*enter_collective)(const char* operation, const std::string& tensors) = nullptr;
+  // Gives its number in the order of this rank's calls, 0 where nobody counts and for one of a
+  // group of some ranks (null: of all). Throws Error(kUser) when another rank has called another
+  // one at this place in the order.
+  uint64_t (*enter_collective)(const char* operation, const std::string& tensors,
+                               CollectiveGroup* group) = nullptr;
   // The device waits in the collective of that number, which this rank has given to it; 0: in none.
   void (*set_device_wait)(uint64_t number) = nullptr;
   // "rank 1 has not called it, its last one is …" of the ranks that have not come to the collective
-  // of that number; 0 is this rank's latest. Empty: all have; nothing: the ranks cannot be seen.
-  std::optional<std::string> (*absent_ranks)(uint64_t number) = nullptr;
+  // of that number; 0 is this rank's latest. Of the group's, where there is one. Empty: all have;
+  // nothing: the ranks cannot be seen.
+  std::optional<std::string> (*absent_ranks)(uint64_t number,
+                                             const CollectiveGroup* group) = nullptr;
   // This rank cannot go on, whatever its own thread is stuck in: tells the controller, waits for
   // being ended, and ends the process. Returns where that is not a worker of its own.
   void (*end_worker)(const Error& error) = nullptr;

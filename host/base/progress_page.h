@@ -25,7 +25,7 @@
 
 namespace rtrain {
 
-inline constexpr uint32_t kProgressVersion = 6;
+inline constexpr uint32_t kProgressVersion = 7;
 
 // Text in a page; what does not fit is cut off.
 template <size_t Size>
@@ -115,6 +115,12 @@ struct CollectiveCall {
   }
 };
 
+// The same in a group of some of the ranks; the sequence is the group's.
+struct GroupCall {
+  uint64_t group = 0;
+  CollectiveCall call;
+};
+
 // What the rank's device waits in, whatever its thread does: the collective of that sequence, 0 for
 // none.
 struct DeviceWait {
@@ -150,15 +156,17 @@ struct Crash {
 
 struct ProgressPage {
   static constexpr size_t kCollectives = 64;
+  static constexpr size_t kGroupCalls = 32;
 
-  pthread_mutex_t alive;               // robust, shared
-  std::atomic<uint32_t> attached{0};   // 1: the worker has locked `alive`
-  std::atomic<uint32_t> returned{0};   // 1: its train function has, no collective follows
-  SharedFlag saving;                   // its main thread waits for its checkpoint
-  std::atomic<double> beat_s{0};       // of the control thread, monotonic clock
-  std::atomic<double> lease_s{0};      // until then it may run, boot_s(); 0: without limit
-  std::atomic<uint64_t> operators{0};  // of LibTorch
-  std::atomic<uint64_t> collectives{0};
+  pthread_mutex_t alive;                 // robust, shared
+  std::atomic<uint32_t> attached{0};     // 1: the worker has locked `alive`
+  std::atomic<uint32_t> returned{0};     // 1: its train function has, no collective follows
+  SharedFlag saving;                     // its main thread waits for its checkpoint
+  std::atomic<double> beat_s{0};         // of the control thread, monotonic clock
+  std::atomic<double> lease_s{0};        // until then it may run, boot_s(); 0: without limit
+  std::atomic<uint64_t> operators{0};    // of LibTorch
+  std::atomic<uint64_t> collectives{0};  // of all ranks
+  std::atomic<uint64_t> group_collectives{0};
   std::atomic<uint64_t> reports{0};
   std::atomic<uint64_t> batches{0};  // of loaders
   std::atomic<uint64_t> bytes{0};    // copied to storage
@@ -166,6 +174,7 @@ struct ProgressPage {
   PageCell<BusyCall> busy;
   PageCell<DeviceWait> device;
   std::array<PageCell<CollectiveCall>, kCollectives> calls;  // by sequence % kCollectives
+  std::array<PageCell<GroupCall>, kGroupCalls> group_calls;  // by group_collectives % kGroupCalls
   Crash crash;                                               // complete when crash.signal is set
 
   // The rank's collective of that number; nothing when it is not there yet or no longer.
@@ -173,12 +182,33 @@ struct ProgressPage {
     const auto found = calls[sequence % kCollectives].read();
     return found && found->sequence == sequence ? found : std::nullopt;
   }
+  // The same of a group's.
+  std::optional<CollectiveCall> group_call(uint64_t group, uint64_t sequence) const {
+    for (const auto& cell : group_calls) {
+      const auto found = cell.read();
+      if (found && found->group == group && found->call.sequence == sequence) return found->call;
+    }
+    return std::nullopt;
+  }
+  // The number of its latest one; UINT64_MAX where others have replaced all of them here.
+  uint64_t group_count(uint64_t group) const {
+    const bool is_full = group_collectives.load(std::memory_order_acquire) > kGroupCalls;
+    uint64_t out = 0;
+    for (const auto& cell : group_calls) {
+      const auto found = cell.read();
+      if (found && found->group == group && found->call.sequence > out) {
+        out = found->call.sequence;
+      }
+    }
+    return out == 0 && is_full ? UINT64_MAX : out;
+  }
 };
 
 // Something that has moved since, whatever it was.
 inline uint64_t progress_of(const ProgressPage& page) {
   return page.operators.load(std::memory_order_relaxed) +
          page.collectives.load(std::memory_order_relaxed) +
+         page.group_collectives.load(std::memory_order_relaxed) +
          page.reports.load(std::memory_order_relaxed) +
          page.batches.load(std::memory_order_relaxed) + page.bytes.load(std::memory_order_relaxed);
 }

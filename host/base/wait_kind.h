@@ -8,7 +8,7 @@ namespace rtrain {
 
 enum class WaitKind : uint8_t {
   kCollective,  // a collective of torch.distributed, which the rank has counted
-  kAgreement,   // other ranks, through the controller: train.collective, the attempt's store
+  kAgreement,   // other ranks: a message of one, train.collective, the attempt's store
   kReport,      // the other ranks' report of the same number, or the controller's answer to it
   kBounded,     // an upload, a validation, the agreement on a stop: has a deadline of its own
   kData,        // threads that load

@@ -1,5 +1,6 @@
 #include "host/worker/progress.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -26,18 +27,19 @@ void leave_blocking() {
   if (auto* worker = WorkerProcess::current()) worker->progress().leave();
 }
 
-uint64_t enter_collective(const char* operation, const std::string& tensors) {
+uint64_t enter_collective(const char* operation, const std::string& tensors,
+                          CollectiveGroup* group) {
   auto* worker = WorkerProcess::current();
-  return worker == nullptr ? 0 : worker->progress().enter_collective(operation, tensors);
+  return worker == nullptr ? 0 : worker->progress().enter_collective(operation, tensors, group);
 }
 
 void set_device_wait(uint64_t number) {
   if (auto* worker = WorkerProcess::current()) worker->progress().set_device_wait(number);
 }
 
-std::optional<std::string> absent_ranks(uint64_t number) {
+std::optional<std::string> absent_ranks(uint64_t number, const CollectiveGroup* group) {
   auto* worker = WorkerProcess::current();
-  return worker == nullptr ? std::nullopt : worker->progress().absent_ranks(number);
+  return worker == nullptr ? std::nullopt : worker->progress().absent_ranks(number, group);
 }
 
 void end_worker(const Error& error) {
@@ -48,6 +50,25 @@ std::string describe(const CollectiveCall& call, int rank) {
   const std::string_view line = call.line.view();
   return cat("rank ", rank, " calls ", call.operation.view(), "(", call.tensors.view(), ")",
              line.empty() ? "" : " at ", line);
+}
+
+bool is_member(int rank, const CollectiveGroup* group) {
+  return group == nullptr || std::ranges::find(group->ranks, rank) != group->ranks.end();
+}
+
+// How many of its collectives a rank has called, as far as its page still shows it.
+uint64_t count_of(const ProgressPage& page, const CollectiveGroup* group) {
+  return group == nullptr ? page.collectives.load(std::memory_order_acquire)
+                          : page.group_count(group->id);
+}
+
+std::optional<CollectiveCall> call_of(const ProgressPage& page, uint64_t sequence,
+                                      const CollectiveGroup* group) {
+  return group == nullptr ? page.call(sequence) : page.group_call(group->id, sequence);
+}
+
+std::string of_group(const CollectiveGroup* group) {
+  return group == nullptr ? "" : " of " + group->text();
 }
 
 }  // namespace
@@ -121,34 +142,45 @@ PageFrame Progress::line() const {
 
 // Each rank publishes its call before it looks at its neighbours': of two that differ the later
 // one sees it, before any data move. In a ring every difference lies between two neighbours.
-uint64_t Progress::enter_collective(std::string_view operation, const std::string& tensors) {
-  const CollectiveCall mine = publish(operation, tensors);
-  const int size = board_.size();
-  if (size < 2) return mine.sequence;
-  check_returned(mine);
-  compare(mine, (rank_ + 1) % size);
-  if (size > 2) compare(mine, (rank_ + size - 1) % size);
-  wait_for_saving(mine.sequence);
-  return mine.sequence;
+uint64_t Progress::enter_collective(std::string_view operation, const std::string& tensors,
+                                    CollectiveGroup* group) {
+  const CollectiveCall mine = publish(operation, tensors, group);
+  const std::vector<int>* const some = group == nullptr ? nullptr : &group->ranks;
+  const auto size = some == nullptr ? static_cast<size_t>(board_.size()) : some->size();
+  if (size >= 2) {
+    const auto rank = [&](size_t place) {
+      return some == nullptr ? static_cast<int>(place) : (*some)[place];
+    };
+    size_t own = static_cast<size_t>(rank_);
+    for (size_t place = 0; some != nullptr && place < size; ++place) {
+      if (rank(place) == rank_) own = place;
+    }
+    check_returned(mine, group);
+    compare(mine, rank((own + 1) % size), group);
+    if (size > 2) compare(mine, rank((own + size - 1) % size), group);
+    wait_for_saving(mine.sequence, group);
+  }
+  return group == nullptr ? mine.sequence : 0;
 }
 
 void Progress::set_device_wait(uint64_t number) {
   page_.device.write({number, number == 0 ? 0 : monotonic_s()});
 }
 
-std::optional<std::string> Progress::absent_ranks(uint64_t number) const {
+std::optional<std::string> Progress::absent_ranks(uint64_t number,
+                                                  const CollectiveGroup* group) const {
   if (board_.size() < 2) return std::nullopt;
-  if (number == 0) number = page_.collectives.load(std::memory_order_acquire);
+  if (number == 0) number = count_of(page_, group);
   std::string out;
   for (int rank = 0; rank < board_.size(); ++rank) {
     const ProgressPage& page = board_.page(rank);
-    const uint64_t count = page.collectives.load(std::memory_order_acquire);
+    const uint64_t count = count_of(page, group);
     const bool is_elsewhere = page.attached.load(std::memory_order_acquire) == 0;
-    if (rank == rank_ || is_elsewhere || count >= number) continue;
+    if (rank == rank_ || is_elsewhere || count >= number || !is_member(rank, group)) continue;
     out += cat(out.empty() ? "" : ", ", "rank ", rank, " has not called it");
     if (page.returned.load(std::memory_order_acquire) != 0) {
       out += " and has returned from the train function";
-    } else if (const auto last = page.call(count)) {
+    } else if (const auto last = call_of(page, count, group)) {
       out += cat(", its last one is collective ", count, ", ", last->operation.view(), "(",
                  last->tensors.view(), ")", last->line.view().empty() ? "" : " at ",
                  last->line.view());
@@ -157,28 +189,38 @@ std::optional<std::string> Progress::absent_ranks(uint64_t number) const {
   return out;
 }
 
-CollectiveCall Progress::publish(std::string_view operation, const std::string& tensors) {
+CollectiveCall Progress::publish(std::string_view operation, const std::string& tensors,
+                                 CollectiveGroup* group) {
   const std::lock_guard lock(collectives_);
   CollectiveCall mine;
-  mine.sequence = page_.collectives.load(std::memory_order_relaxed) + 1;
   mine.time_s = monotonic_s();
   mine.operation.set(operation);
   mine.tensors.set(tensors);
   mine.line = line();
-  page_.calls[mine.sequence % ProgressPage::kCollectives].write(mine);
-  add(page_.collectives, 1);
+  last_group_ = group == nullptr ? std::nullopt : std::optional(*group);
+  if (group == nullptr) {
+    mine.sequence = page_.collectives.load(std::memory_order_relaxed) + 1;
+    page_.calls[mine.sequence % ProgressPage::kCollectives].write(mine);
+    add(page_.collectives, 1);
+  } else {
+    mine.sequence = ++group->count;
+    const uint64_t number = page_.group_collectives.load(std::memory_order_relaxed);
+    page_.group_calls[number % ProgressPage::kGroupCalls].write({group->id, mine});
+    add(page_.group_collectives, 1);
+  }
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return mine;
 }
 
 // Gloo's deadline cannot be moved once it runs. A rank whose checkpoint stands still is waited for
 // no longer than that: what keeps it has a deadline of its own.
-void Progress::wait_for_saving(uint64_t sequence) const {
+void Progress::wait_for_saving(uint64_t sequence, const CollectiveGroup* group) const {
   for (int rank = 0; rank < board_.size(); ++rank) {
     const ProgressPage& page = board_.page(rank);
+    if (!page.saving.is_set() || !is_member(rank, group)) continue;
     uint64_t moved = copied_bytes();
     double moved_s = monotonic_s();
-    while (page.saving.is_set() && page.collectives.load(std::memory_order_acquire) < sequence &&
+    while (page.saving.is_set() && count_of(page, group) < sequence &&
            monotonic_s() - moved_s < kStandstillS) {
       page.saving.wait_while_set(kLook);
       const uint64_t now = copied_bytes();
@@ -189,33 +231,37 @@ void Progress::wait_for_saving(uint64_t sequence) const {
   }
 }
 
-void Progress::compare(const CollectiveCall& mine, int other) const {
-  const auto theirs = board_.page(other).call(mine.sequence);
+void Progress::compare(const CollectiveCall& mine, int other, const CollectiveGroup* group) const {
+  const auto theirs = call_of(board_.page(other), mine.sequence, group);
   if (!theirs || theirs->agrees_with(mine)) return;
   throw Error(Code::kUser,
-              cat("the ranks disagree on collective ", mine.sequence, ": ", describe(mine, rank_),
-                  ", but ", describe(*theirs, other),
+              cat("the ranks disagree on collective ", mine.sequence, of_group(group), ": ",
+                  describe(mine, rank_), ", but ", describe(*theirs, other),
                   ": every rank must call the same collectives in the same order, with tensors of "
                   "the same shape and dtype"));
 }
 
-void Progress::check_returned(const CollectiveCall& mine) const {
+void Progress::check_returned(const CollectiveCall& mine, const CollectiveGroup* group) const {
   for (int rank = 0; rank < board_.size(); ++rank) {
     const ProgressPage& page = board_.page(rank);
-    if (page.returned.load(std::memory_order_acquire) == 0) continue;
-    const uint64_t count = page.collectives.load(std::memory_order_relaxed);
+    if (page.returned.load(std::memory_order_acquire) == 0 || !is_member(rank, group)) continue;
+    const uint64_t count = count_of(page, group);
     if (count >= mine.sequence) continue;
     throw Error(Code::kUser,
-                cat(describe(mine, rank_), " as collective ", mine.sequence, ", but rank ", rank,
-                    " has already returned from the train function after ", count, " collectives",
-                    ": every rank must call the same collectives"));
+                cat(describe(mine, rank_), " as collective ", mine.sequence, of_group(group),
+                    ", but rank ", rank, " has already returned from the train function after ",
+                    count, " collectives: every rank must call the same collectives"));
   }
 }
 
 Error Progress::explain(const Error& error) const {
   if (error.code() != Code::kPeerLost) return error;
+  const std::lock_guard lock(collectives_);
+  const CollectiveGroup* group = last_group_ ? &*last_group_ : nullptr;
   for (int rank = 0; rank < board_.size(); ++rank) {
-    if (rank == rank_ || board_.page(rank).returned.load(std::memory_order_acquire) == 0) continue;
+    const ProgressPage& page = board_.page(rank);
+    if (rank == rank_ || page.returned.load(std::memory_order_acquire) == 0) continue;
+    if (!is_member(rank, group) || count_of(page, group) >= count_of(page_, group)) continue;
     return Error(Code::kUser,
                  cat("rank ", rank_, " waited for rank ", rank,
                      ", which has already returned from the train function: every rank must call "

@@ -42,13 +42,15 @@ class Progress {
   // A collective is about to move data. Throws Error(kUser) when another rank has called another
   // one at this place, which it names with both lines, or will never call it. Waits for ranks that
   // are still saving a checkpoint: the collective's own deadline begins behind that.
-  // Gives the collective's number.
-  uint64_t enter_collective(std::string_view operation, const std::string& tensors);
+  // Gives the collective's number; 0 for one of a group of some ranks.
+  uint64_t enter_collective(std::string_view operation, const std::string& tensors,
+                            CollectiveGroup* group = nullptr);
   // The device waits in the collective of that number, 0 for none; one thread.
   void set_device_wait(uint64_t number);
   // Which ranks have not come to the collective of that number, 0 for this rank's latest, and where
   // they are. Empty: all have; nothing: their pages are not on this board.
-  std::optional<std::string> absent_ranks(uint64_t number) const;
+  std::optional<std::string> absent_ranks(uint64_t number,
+                                          const CollectiveGroup* group = nullptr) const;
   // Nothing of this rank counts as a hang for so long.
   void set_busy(std::string_view reason, double seconds);
 
@@ -83,10 +85,11 @@ class Progress {
     counter.store(counter.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
   }
   void attach();
-  CollectiveCall publish(std::string_view operation, const std::string& tensors);
-  void compare(const CollectiveCall& mine, int other) const;
-  void check_returned(const CollectiveCall& mine) const;
-  void wait_for_saving(uint64_t sequence) const;
+  CollectiveCall publish(std::string_view operation, const std::string& tensors,
+                         CollectiveGroup* group);
+  void compare(const CollectiveCall& mine, int other, const CollectiveGroup* group) const;
+  void check_returned(const CollectiveCall& mine, const CollectiveGroup* group) const;
+  void wait_for_saving(uint64_t sequence, const CollectiveGroup* group) const;
   PageFrame line() const;
 
   ProgressBoard board_;
@@ -94,7 +97,8 @@ class Progress {
   ProgressPage& page_;
   lua_State* state_ = nullptr;
   int depth_ = 0;  // main thread only
-  std::mutex collectives_;
+  mutable std::mutex collectives_;
+  std::optional<CollectiveGroup> last_group_;  // of this rank's last collective; nothing: of all
 };
 
 // Shows for its lifetime that this worker waits in `operation`.

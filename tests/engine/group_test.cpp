@@ -1,4 +1,4 @@
-#include "host/engine/distributed/group.h"
+#include "host/engine/distributed/collectives.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
@@ -39,7 +39,7 @@ TEST_P(GroupOver, AllReduceCombinesEveryRanksValues) {
     for (const auto& [op, expected] : std::vector<std::pair<const char*, double>>{
              {"sum", 5}, {"avg", 2.5}, {"min", 2}, {"max", 3}, {"product", 6}}) {
       const at::Tensor tensor = filled(mine);
-      group->all_reduce(tensor, op);
+      all_reduce(group, tensor, op);
       EXPECT_TRUE(at::equal(tensor, filled(expected))) << op;
     }
   });
@@ -48,14 +48,14 @@ TEST_P(GroupOver, AllReduceCombinesEveryRanksValues) {
 TEST_P(GroupOver, AllReduceOfAViewWritesThroughTheView) {
   run(2, [](const std::shared_ptr<Group>& group) {
     const at::Tensor base = at::arange(6, at::kFloat).view({2, 3});
-    group->all_reduce(base.t(), "sum");
+    all_reduce(group, base.t(), "sum");
     EXPECT_TRUE(at::equal(base, at::arange(6, at::kFloat).view({2, 3}) * 2));
   });
 }
 
 TEST_P(GroupOver, AllGatherGivesEveryRanksTensorInRankOrder) {
   run(2, [](const std::shared_ptr<Group>& group) {
-    const std::vector<at::Tensor> all = group->all_gather(filled(group->rank()));
+    const std::vector<at::Tensor> all = all_gather(group, {}, filled(group->rank()))->results();
     ASSERT_EQ(all.size(), 2U);
     EXPECT_TRUE(at::equal(all[0], filled(0)));
     EXPECT_TRUE(at::equal(all[1], filled(1)));
@@ -65,12 +65,12 @@ TEST_P(GroupOver, AllGatherGivesEveryRanksTensorInRankOrder) {
 TEST_P(GroupOver, BroadcastAndReduceScatter) {
   run(2, [](const std::shared_ptr<Group>& group) {
     const at::Tensor tensor = filled(group->rank());
-    group->broadcast(tensor, 1);
+    broadcast(group, tensor, 1);
     EXPECT_TRUE(at::equal(tensor, filled(1)));
     const at::Tensor output = filled(0);
-    group->reduce_scatter(output, {filled(10), filled(group->rank())}, "sum");
+    reduce_scatter(group, output, {filled(10), filled(group->rank())}, "sum");
     EXPECT_TRUE(at::equal(output, filled(group->rank() == 0 ? 20 : 1)));
-    group->barrier();
+    barrier(group);
   });
 }
 
@@ -78,10 +78,10 @@ TEST_P(GroupOver, OneTensorForAllRanks) {
   run(2, [](const std::shared_ptr<Group>& group) {
     const double mine = group->rank();
     const at::Tensor all = at::full({6}, -1.0);
-    group->all_gather_into_tensor(all, filled(mine));
+    all_gather_into_tensor(group, all, filled(mine));
     EXPECT_TRUE(at::equal(all, at::cat({filled(0), filled(1)})));
     const at::Tensor output = filled(-1);
-    group->reduce_scatter_tensor(output, at::arange(6, at::kFloat), "sum");
+    reduce_scatter_tensor(group, output, at::arange(6, at::kFloat), "sum");
     EXPECT_TRUE(at::equal(output, 2 * (at::arange(3, at::kFloat) + 3 * mine)));
   });
 }
@@ -90,20 +90,20 @@ TEST_P(GroupOver, ToAndFromOneRank) {
   run(3, [](const std::shared_ptr<Group>& group) {
     const bool is_last = group->rank() == 2;
     const at::Tensor sum = filled(group->rank() + 1);
-    group->reduce(sum, 2, "sum");
+    reduce(group, sum, 2, "sum");
     if (is_last) {
       EXPECT_TRUE(at::equal(sum, filled(6)));
     }
-    const std::vector<at::Tensor> all = group->gather(filled(group->rank()), 2);
+    const std::vector<at::Tensor> all = gather(group, filled(group->rank()), {}, 2)->results();
     ASSERT_EQ(all.size(), is_last ? 3U : 0U);
     for (size_t i = 0; i < all.size(); ++i) {
       EXPECT_TRUE(at::equal(all[i], filled(static_cast<double>(i))));
     }
     const at::Tensor output = filled(-1);
-    group->scatter(output, is_last ? all : std::vector<at::Tensor>(), 2);
+    scatter(group, output, is_last ? all : std::vector<at::Tensor>(), 2);
     EXPECT_TRUE(at::equal(output, filled(group->rank())));
-    EXPECT_THROW(group->reduce(sum, 3, "sum"), Error);
-    EXPECT_THROW(group->gather(sum, -1), Error);
+    EXPECT_THROW(reduce(group, sum, 3, "sum"), Error);
+    EXPECT_THROW(gather(group, sum, {}, -1), Error);
   });
 }
 
@@ -116,32 +116,161 @@ TEST_P(GroupOver, AllToAllOfDifferentSizes) {
       inputs.push_back(at::full({mine + other + 1, 2}, 10.0 * mine + other));
       outputs.push_back(at::full({mine + other + 1, 2}, -1.0));
     }
-    group->all_to_all(outputs, inputs);
+    all_to_all(group, outputs, inputs);
     for (int other = 0; other < 3; ++other) {
       const at::Tensor& output = outputs[static_cast<size_t>(other)];
       EXPECT_TRUE(at::equal(output, at::full({mine + other + 1, 2}, 10.0 * other + mine)));
     }
     const at::Tensor received = at::full({3}, -1.0);
-    group->all_to_all_single(received, at::arange(3, at::kFloat) + 10 * mine, {}, {});
+    all_to_all_single(group, received, at::arange(3, at::kFloat) + 10 * mine, {}, {});
     EXPECT_TRUE(at::equal(received, at::arange(3, at::kFloat) * 10 + mine));
-    EXPECT_THROW(group->all_to_all(outputs, {inputs[0]}), Error);
+    EXPECT_THROW(all_to_all(group, outputs, {inputs[0]}), Error);
+  });
+}
+
+TEST_P(GroupOver, BitwiseOperationsOfIntegers) {
+  run(2, [](const std::shared_ptr<Group>& group) {
+    const int64_t mine = group->rank() == 0 ? 12 : 10;
+    for (const auto& [op, expected] :
+         std::vector<std::pair<const char*, int64_t>>{{"band", 8}, {"bor", 14}, {"bxor", 6}}) {
+      const at::Tensor tensor = at::full({3}, mine, at::kLong);
+      all_reduce(group, tensor, op);
+      EXPECT_TRUE(at::equal(tensor, at::full({3}, expected, at::kLong))) << op;
+    }
+  });
+}
+
+TEST_P(GroupOver, WhatIsNotWaitedForRunsInTheOrderOfTheCalls) {
+  run(2, [](const std::shared_ptr<Group>& group) {
+    const double mine = group->rank() + 1;
+    const at::Tensor first = at::full({100000}, mine);
+    const at::Tensor second = filled(mine);
+    const at::Tensor base = at::arange(6, at::kFloat).view({2, 3});
+    std::vector<GroupWorkPtr> works{all_reduce(group, first, "sum", true),
+                                    broadcast(group, second, 1, true),
+                                    all_reduce(group, base.t(), "sum", true)};
+    const GroupWorkPtr gathered = all_gather(group, {}, filled(mine), true);
+    barrier(group);
+    for (const GroupWorkPtr& each : works) each->wait();
+    gathered->wait();
+    gathered->wait();
+    EXPECT_TRUE(gathered->is_completed() && gathered->is_success());
+    EXPECT_TRUE(at::equal(first, at::full({100000}, 3.0)));
+    EXPECT_TRUE(at::equal(second, filled(2)));
+    EXPECT_TRUE(at::equal(base, at::arange(6, at::kFloat).view({2, 3}) * 2));
+    EXPECT_TRUE(at::equal(gathered->results()[1], filled(2)));
+  });
+}
+
+TEST_P(GroupOver, MessagesBetweenTwoRanks) {
+  run(3, [](const std::shared_ptr<Group>& group) {
+    const int mine = group->rank();
+    const int next = (mine + 1) % 3;
+    const int before = (mine + 2) % 3;
+    const at::Tensor received = at::full({2, 3}, -1.0);
+    const GroupWorkPtr sent = send(group, at::full({2, 3}, 1.0 * mine), next, 4, true);
+    receive(group, received, before, 4);
+    sent->wait();
+    EXPECT_TRUE(at::equal(received, at::full({2, 3}, 1.0 * before)));
+    // Through a view, from whoever comes first.
+    if (mine != 0) send(group, filled(10 * mine), 0, 0);
+    const at::Tensor all = at::full({3, 2}, -1.0);
+    for (int i = 0; mine == 0 && i < 2; ++i) {
+      const GroupWorkPtr work = receive(group, all.select(1, i), -1, 0);
+      EXPECT_TRUE(at::equal(all.select(1, i), filled(10 * work->source_rank())));
+    }
+    EXPECT_THROW(send(group, received, mine, 0), Error);
+    EXPECT_THROW(receive(group, received, 3, 0), Error);
+    barrier(group);
+  });
+}
+
+// The ranks' collectives go on while the message, larger than what lies between them, is moved.
+TEST_P(GroupOver, AMessageThatNobodyWaitsForMovesOn) {
+  run(2, [](const std::shared_ptr<Group>& group) {
+    const at::Tensor data = at::full({1 << 20}, group->rank() + 1.0);
+    const GroupWorkPtr work =
+        group->rank() == 0 ? send(group, data, 1, 0, true) : receive(group, data, 0, 0, false);
+    barrier(group);
+    work->wait();
+    EXPECT_TRUE(at::equal(data, at::full({1 << 20}, 1.0)));
+  });
+}
+
+TEST_P(GroupOver, GroupsOfSomeRanks) {
+  run(3, [](const std::shared_ptr<Group>& group) {
+    const int mine = group->rank();
+    NewGroupOptions outer{
+        .ranks = {2, 0}, .timeout = std::chrono::seconds(20), .backend = GetParam()};
+    NewGroupOptions upper = outer;
+    upper.ranks = {1, 2};
+    const auto ends = group->new_group(outer);
+    const auto last = group->new_group(upper);
+    EXPECT_EQ(ends == nullptr, mine == 1);
+    EXPECT_EQ(last == nullptr, mine == 0);
+    const at::Tensor tensor = filled(mine + 1);
+    // Rank 2 waits in one for a rank that is on its way to the other.
+    if (ends != nullptr) all_reduce(ends, tensor, "sum");
+    if (last != nullptr) all_reduce(last, tensor, "sum");
+    EXPECT_TRUE(at::equal(tensor, filled(mine == 0 ? 4 : 6)));
+    if (ends != nullptr) {
+      EXPECT_EQ(ends->rank(), mine == 0 ? 0 : 1);
+      EXPECT_EQ(ends->global_rank(1), 2);
+      const at::Tensor value = filled(mine);
+      broadcast(ends, value, 2);
+      EXPECT_TRUE(at::equal(value, filled(2)));
+      EXPECT_THROW(broadcast(ends, value, 1), Error);
+      ends->close();
+      EXPECT_THROW(barrier(ends), Error);
+    }
+    all_reduce(group, tensor, "max");
+    group->close();
+    if (last != nullptr) {
+      EXPECT_THROW(barrier(last), Error);
+    }
+  });
+}
+
+TEST_P(GroupOver, RefusesAGroupOfNoOrUnknownRanks) {
+  run(1, [](const std::shared_ptr<Group>& group) {
+    NewGroupOptions wanted{
+        .ranks = {1}, .timeout = std::chrono::seconds(20), .backend = GetParam()};
+    EXPECT_THROW(group->new_group(wanted), Error);
+    wanted.ranks = {0, 0};
+    EXPECT_THROW(group->new_group(wanted), Error);
+    wanted.ranks.clear();
+    const auto all = group->new_group(wanted);
+    EXPECT_EQ(all->world_size(), 1);
+    EXPECT_THROW(all->new_group(wanted), Error);
+  });
+}
+
+TEST(GroupOverShm, AllGatherOfDifferentSizes) {
+  run_ranks(3, [](const std::shared_ptr<Group>& group) {
+    std::vector<at::Tensor> outputs;
+    for (int rank = 0; rank < 3; ++rank) outputs.push_back(at::full({rank + 1}, -1.0));
+    const int mine = group->rank();
+    all_gather(group, outputs, at::full({mine + 1}, 1.0 * mine));
+    for (int rank = 0; rank < 3; ++rank) {
+      EXPECT_TRUE(at::equal(outputs[static_cast<size_t>(rank)], at::full({rank + 1}, 1.0 * rank)));
+    }
   });
 }
 
 TEST_P(GroupOver, RefusesAnUnknownOperationAndRank) {
   run(1, [](const std::shared_ptr<Group>& group) {
-    EXPECT_THROW(group->all_reduce(filled(1), "mean"), Error);
-    EXPECT_THROW(group->broadcast(filled(1), 1), Error);
+    EXPECT_THROW(all_reduce(group, filled(1), "mean"), Error);
+    EXPECT_THROW(broadcast(group, filled(1), 1), Error);
   });
 }
 
 TEST_P(GroupOver, ALostPeerIsNamedAsTheCauseAndEndsTheGroup) {
   run(2, [](const std::shared_ptr<Group>& group) {
-    group->barrier();
+    barrier(group);
     if (group->rank() == 1) _exit(0);
     for (int attempt = 0; attempt < 2; ++attempt) {
       try {
-        group->all_reduce(filled(1), "sum");
+        all_reduce(group, filled(1), "sum");
         FAIL() << "the other rank is gone";
       } catch (const Error& error) {
         EXPECT_EQ(error.code(), Code::kPeerLost);
@@ -173,13 +302,13 @@ TEST_P(GroupOver, ARankThatStopsCallingIsATimeout) {
     const HostApi api;
     GroupOptions options = GroupOver::options(rank, 2);
     options.timeout = std::chrono::milliseconds(500);
-    Group group(options, store, api);
+    const auto group = std::make_shared<Group>(options, store, api);
     if (rank == 1) {
       store->wait({"rank 0 is done"}, std::chrono::seconds(20));
       return;
     }
     try {
-      group.barrier();
+      barrier(group);
       FAIL() << "rank 1 does not call barrier";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), Code::kTimeout) << error.message();
@@ -192,7 +321,7 @@ TEST_P(GroupOver, ARankThatStopsCallingIsATimeout) {
 TEST_P(GroupOver, SaysWhatCpuTensorsTravelOver) {
   run(2, [](const std::shared_ptr<Group>& group) {
     EXPECT_STREQ(group->backend_name(), GetParam());
-    group->barrier();
+    barrier(group);
   });
 }
 
@@ -201,9 +330,9 @@ TEST(GroupOfSeveralHosts, SharesNoMemory) {
     const HostApi api;
     GroupOptions options = rank_options(rank, 2);
     options.address = "127.0.0.1";
-    Group group(options, store, api);
-    EXPECT_STREQ(group.backend_name(), "gloo");
-    group.barrier();
+    const auto group = std::make_shared<Group>(options, store, api);
+    EXPECT_STREQ(group->backend_name(), "gloo");
+    barrier(group);
     options.backend = "shm";
     options.prefix = "second";
     EXPECT_THROW(Group(options, store, api), Error);
@@ -214,7 +343,7 @@ TEST_P(GroupOver, UseAfterCloseIsAnError) {
   run(1, [](const std::shared_ptr<Group>& group) {
     group->close();
     group->close();
-    EXPECT_THROW(group->barrier(), Error);
+    EXPECT_THROW(barrier(group), Error);
   });
 }
 

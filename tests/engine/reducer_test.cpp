@@ -11,6 +11,7 @@
 #include <ATen/ops/tanh.h>
 #include <gtest/gtest.h>
 
+#include "host/engine/distributed/collectives.h"
 #include "tests/engine/ranks.h"
 
 namespace rtrain {
@@ -105,7 +106,8 @@ class ReducerTraining : public testing::TestWithParam<Case> {};
 TEST_P(ReducerTraining, TwoRanksComputeWhatOneDoesOnTheDoubleBatch) {
   run_ranks(2, [](const std::shared_ptr<Group>& group) {
     const at::Tensor mine = train_rank(GetParam(), group);
-    for (const at::Tensor& other : group->all_gather(mine)) {
+    const GroupWorkPtr gathered = all_gather(group, {}, mine);
+    for (const at::Tensor& other : gathered->results()) {
       EXPECT_TRUE(at::equal(mine, other)) << "ranks differ";
     }
     EXPECT_LE((mine - train_alone(GetParam())).abs().max().item<double>(), 1e-6);
@@ -204,7 +206,7 @@ std::vector<std::string>& told() {
 TEST(Reducer, SendsTheBucketsThatPythonSendsInItsOrder) {
   fork_ranks(2, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
     static HostApi api;
-    api.enter_collective = [](const char* operation, const std::string& tensors) {
+    api.enter_collective = [](const char* operation, const std::string& tensors, CollectiveGroup*) {
       told().push_back(cat(operation, " ", tensors));
       return uint64_t{0};
     };

@@ -53,6 +53,48 @@ function TestDistributed:test_collectives_to_and_from_one_rank()
   lu.assertErrorMsgContains('give one for each rank', dist.scatter, x)
 end
 
+function TestDistributed:test_works()
+  local x = torch.tensor{1, 2, 3}
+  local work = dist.all_reduce(x, {async_op = true})
+  lu.assertTrue(work:wait())
+  lu.assertTrue(work:is_completed() and work:is_success())
+  lu.assertEquals(work:result()[1]:tolist(), {1, 2, 3})
+  lu.assertEquals(dist.gather(x, {async_op = true}):result()[1]:tolist(), {1, 2, 3})
+  lu.assertEquals(dist.all_gather({}, x, nil, true):result()[1]:tolist(), {1, 2, 3})
+  lu.assertErrorMsgContains('dist.isend or dist.irecv', dist.P2POp, dist.send, x, 0)
+  lu.assertEquals(dist.batch_isend_irecv{}, {})
+end
+
+function TestDistributed:test_groups_of_one_rank()
+  local group = dist.new_group{0}
+  lu.assertEquals(dist.get_world_size(group), 1)
+  lu.assertEquals(dist.get_process_group_ranks(group), {0})
+  lu.assertEquals(dist.all_reduce(torch.tensor{2}, 'sum', group):item(), 2)
+  lu.assertEquals(dist.broadcast(torch.tensor{2}, {group = dist.group.WORLD, group_src = 0}):item(), 2)
+  lu.assertEquals(dist.get_rank(dist.GroupMember.WORLD), 0)
+  lu.assertEquals(#select(2, dist.new_subgroups(1)), 1)
+  local outside = dist.GroupMember.NON_GROUP_MEMBER
+  lu.assertEquals(dist.get_rank(outside), -1)
+  lu.assertEquals(tostring(outside), 'GroupMember.NON_GROUP_MEMBER')
+  dist.destroy_process_group(group)
+  lu.assertErrorMsgContains('was destroyed', dist.barrier, group)
+  lu.assertTrue(dist.is_initialized())
+end
+
+function TestDistributed:test_wrong_groups_and_ranks()
+  lu.assertErrorMsgContains('there is no rank 1', dist.new_group, {1})
+  lu.assertErrorMsgContains('is given twice', dist.new_group, {0, 0})
+  lu.assertErrorMsgContains('expected a list of ranks', dist.new_group, {ranks = {'a'}})
+  lu.assertErrorMsgContains("did you mean 'ranks'?", dist.new_group, {rank = {0}})
+  lu.assertErrorMsgContains('does not divide 1 ranks', dist.new_subgroups, 2)
+  lu.assertErrorMsgContains('is in two groups', dist.new_subgroups_by_enumeration, {{0}, {0}})
+  lu.assertErrorMsgContains('give src or group_src', dist.broadcast, torch.ones(1), {src = 0, group_src = 0})
+  lu.assertErrorMsgContains("missing argument 'dst'", dist.send, torch.ones(1))
+  lu.assertErrorMsgContains('is this rank itself', dist.send, torch.ones(1), 0)
+  lu.assertErrorMsgContains('no rank 4', dist.recv, torch.ones(1), 4)
+  lu.assertErrorMsgContains('has no \'WORD\'', function() return dist.group.WORD end)
+end
+
 function TestDistributed:test_a_second_group_is_refused()
   lu.assertErrorMsgContains('has a process group already', dist.init_process_group)
 end

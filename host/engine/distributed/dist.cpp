@@ -1,5 +1,5 @@
-// host/engine/distributed/dist.cpp: torch._C.distributed: the process group of a Lua state,
-// collectives and the DDP reducer.
+// host/engine/distributed/dist.cpp: torch._C.distributed: the process groups of a Lua state and the
+// DDP reducer.
 #include <array>
 #include <memory>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
@@ -7,12 +7,13 @@
 #include "host/base/text.h"
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/distributed/backend_choice.h"
-#include "host/engine/distributed/group.h"
+#include "host/engine/distributed/group_argument.h"
 #include "host/engine/distributed/host_store.h"
 #include "host/engine/distributed/reducer.h"
 #include "host/engine/files/tree.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/open.h"
+#include "host/engine/tensor/sizes.h"
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/options.h"
 
@@ -25,18 +26,10 @@ constexpr const char* kGroupKey = "rtrain.Group";
 }  // namespace
 
 template <>
-struct Class<Group> {
-  using Slot = std::shared_ptr<Group>;
-  static constexpr const char* kName = "torch.distributed.Group";
-};
-
-template <>
 struct Class<Reducer> {
   using Slot = std::shared_ptr<Reducer>;
   static constexpr const char* kName = "torch.distributed.Reducer";
 };
-
-namespace {
 
 std::shared_ptr<Group> find_group(lua_State* L) {
   lua_getfield(L, LUA_REGISTRYINDEX, kGroupKey);
@@ -57,6 +50,12 @@ std::shared_ptr<Group> check_group(lua_State* L) {
   return out;
 }
 
+std::shared_ptr<Group> group_argument(lua_State* L, int index) {
+  return lua_isnoneornil(L, index) ? check_group(L) : check<Group>(L, index);
+}
+
+namespace {
+
 c10::intrusive_ptr<c10d::Store> make_store(const HostApi& api, const GroupOptions& options) {
   if (api.has_store != nullptr && api.has_store())
     return c10::make_intrusive<HostStore>(api, options.timeout);
@@ -69,12 +68,11 @@ c10::intrusive_ptr<c10d::Store> make_store(const HostApi& api, const GroupOption
   return c10::make_intrusive<c10d::HashStore>();
 }
 
-std::string check_backend(const std::string& name) {
+std::string check_backend(const char* function, const std::string& name) {
   if (transports_of(name).cuda != CudaTransport::kNccl) return name;
   if (cuda_api() == nullptr || cuda_api()->devices.count() == 0) {
-    throw Error(Code::kEnvironment,
-                cat("init_process_group: backend '", name,
-                    "' needs a CUDA device: ", cuda_refusal(), ": use 'gloo', or leave it out"));
+    throw Error(Code::kEnvironment, cat(function, ": backend '", name, "' needs a CUDA device: ",
+                                        cuda_refusal(), ": use 'gloo', or leave it out"));
   }
   return name;
 }
@@ -92,7 +90,7 @@ int init_process_group(lua_State* L) {
   options.timeout = given.seconds("timeout_s", options.timeout);
   options.prefix = given.text("prefix", "default");
   options.address = given.text("address", "");
-  options.backend = check_backend(given.text("backend", options.backend));
+  options.backend = check_backend("init_process_group", given.text("backend", options.backend));
   if (cuda_api() != nullptr && cuda_api()->devices.count() > 0) {
     options.device = cuda_api()->devices.current();
   }
@@ -104,10 +102,42 @@ int init_process_group(lua_State* L) {
 }
 
 int destroy_process_group(lua_State* L) {
+  if (!lua_isnoneornil(L, 1) && check<Group>(L, 1) != find_group(L)) {
+    check<Group>(L, 1)->close();
+    return 0;
+  }
   if (const std::shared_ptr<Group> group = find_group(L)) group->close();
   lua_pushnil(L);
   lua_setfield(L, LUA_REGISTRYINDEX, kGroupKey);
   return 0;
+}
+
+// Nil for a rank that is not in it.
+int new_group(lua_State* L) {
+  const Options given(L, 1, "new_group", {"ranks", "timeout_s", "backend"});
+  NewGroupOptions wanted;
+  given.push("ranks");
+  Sizes ranks;
+  if (!lua_isnil(L, -1)) {
+    if (!lua_istable(L, -1) || !read_sizes(L, lua_gettop(L), lua_gettop(L), ranks) ||
+        ranks.empty()) {
+      throw Error(Code::kArgument, "new_group: ranks: expected a list of ranks");
+    }
+    wanted.ranks.assign(ranks.begin(), ranks.end());
+  }
+  lua_pop(L, 1);
+  const std::shared_ptr<Group> all = check_group(L);
+  wanted.timeout = given.seconds("timeout_s", all->options().timeout);
+  wanted.backend = check_backend("new_group", given.text("backend", all->options().backend));
+  const std::shared_ptr<Group> group = all->new_group(wanted);
+  if (group == nullptr) return 0;
+  push<Group>(L, group);
+  return 1;
+}
+
+int world(lua_State* L) {
+  push<Group>(L, check_group(L));
+  return 1;
 }
 
 int is_initialized(lua_State* L) {
@@ -116,12 +146,12 @@ int is_initialized(lua_State* L) {
 }
 
 int get_rank(lua_State* L) {
-  lua_pushinteger(L, check_group(L)->rank());
+  lua_pushinteger(L, group_argument(L, 1)->rank());
   return 1;
 }
 
 int get_backend(lua_State* L) {
-  lua_pushstring(L, check_group(L)->backend_name());
+  lua_pushstring(L, group_argument(L, 1)->backend_name());
   return 1;
 }
 
@@ -131,111 +161,25 @@ int is_nccl_available(lua_State* L) {
 }
 
 int get_world_size(lua_State* L) {
-  lua_pushinteger(L, check_group(L)->world_size());
+  lua_pushinteger(L, group_argument(L, 1)->world_size());
   return 1;
 }
 
-int all_reduce(lua_State* L) {
-  const at::Tensor& tensor = check_tensor(L, 1);
-  check_group(L)->all_reduce(tensor, luaL_optstring(L, 2, "sum"));
-  lua_settop(L, 1);
-  return 1;
-}
-
-void push_list(lua_State* L, const std::vector<at::Tensor>& tensors) {
-  lua_createtable(L, static_cast<int>(tensors.size()), 0);
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    push_tensor(L, tensors[i]);
-    lua_rawseti(L, -2, static_cast<int>(i) + 1);
+int get_global_rank(lua_State* L) {
+  const std::shared_ptr<Group> group = group_argument(L, 1);
+  const auto rank = static_cast<int>(luaL_checknumber(L, 2));
+  if (rank < 0 || rank >= group->world_size()) {
+    throw Error(Code::kArgument, cat("get_global_rank: the group has ", group->world_size(),
+                                     " ranks, and no rank ", rank, " (they count from 0)"));
   }
-}
-
-int all_gather(lua_State* L) {
-  push_list(L, check_group(L)->all_gather(check_tensor(L, 1)));
+  lua_pushinteger(L, group->global_rank(rank));
   return 1;
 }
 
-int broadcast(lua_State* L) {
-  const at::Tensor& tensor = check_tensor(L, 1);
-  check_group(L)->broadcast(tensor, static_cast<int>(luaL_optnumber(L, 2, 0)));
-  lua_settop(L, 1);
+int get_group_rank(lua_State* L) {
+  const auto rank = static_cast<int>(luaL_checknumber(L, 2));
+  lua_pushinteger(L, group_argument(L, 1)->member("get_group_rank", rank));
   return 1;
-}
-
-int reduce_scatter(lua_State* L) {
-  const at::Tensor& output = check_tensor(L, 1);
-  check_group(L)->reduce_scatter(output, check_tensors(L, 2), luaL_optstring(L, 3, "sum"));
-  lua_settop(L, 1);
-  return 1;
-}
-
-int reduce_scatter_tensor(lua_State* L) {
-  const at::Tensor& output = check_tensor(L, 1);
-  check_group(L)->reduce_scatter_tensor(output, check_tensor(L, 2), luaL_optstring(L, 3, "sum"));
-  lua_settop(L, 1);
-  return 1;
-}
-
-int all_gather_into_tensor(lua_State* L) {
-  const at::Tensor& output = check_tensor(L, 1);
-  check_group(L)->all_gather_into_tensor(output, check_tensor(L, 2));
-  lua_settop(L, 1);
-  return 1;
-}
-
-int reduce(lua_State* L) {
-  const at::Tensor& tensor = check_tensor(L, 1);
-  const int dst = static_cast<int>(luaL_optnumber(L, 2, 0));
-  check_group(L)->reduce(tensor, dst, luaL_optstring(L, 3, "sum"));
-  lua_settop(L, 1);
-  return 1;
-}
-
-int gather(lua_State* L) {
-  const at::Tensor& tensor = check_tensor(L, 1);
-  push_list(L, check_group(L)->gather(tensor, static_cast<int>(luaL_optnumber(L, 2, 0))));
-  return 1;
-}
-
-int scatter(lua_State* L) {
-  const at::Tensor& output = check_tensor(L, 1);
-  const std::vector<at::Tensor> inputs =
-      lua_isnoneornil(L, 2) ? std::vector<at::Tensor>() : check_tensors(L, 2);
-  check_group(L)->scatter(output, inputs, static_cast<int>(luaL_optnumber(L, 3, 0)));
-  lua_settop(L, 1);
-  return 1;
-}
-
-int all_to_all(lua_State* L) {
-  const std::vector<at::Tensor> outputs = check_tensors(L, 1);
-  check_group(L)->all_to_all(outputs, check_tensors(L, 2));
-  lua_settop(L, 1);
-  return 1;
-}
-
-std::vector<int64_t> sizes_argument(lua_State* L, int index) {
-  std::vector<int64_t> out;
-  if (lua_isnoneornil(L, index)) return out;
-  luaL_checktype(L, index, LUA_TTABLE);
-  for (int i = 1; i <= static_cast<int>(lua_objlen(L, index)); ++i) {
-    lua_rawgeti(L, index, i);
-    out.push_back(static_cast<int64_t>(luaL_checknumber(L, -1)));
-    lua_pop(L, 1);
-  }
-  return out;
-}
-
-int all_to_all_single(lua_State* L) {
-  const at::Tensor& output = check_tensor(L, 1);
-  const at::Tensor& input = check_tensor(L, 2);
-  check_group(L)->all_to_all_single(output, input, sizes_argument(L, 3), sizes_argument(L, 4));
-  lua_settop(L, 1);
-  return 1;
-}
-
-int barrier(lua_State* L) {
-  check_group(L)->barrier();
-  return 0;
 }
 
 std::vector<std::string> names_of(lua_State* L, const Options& given) {
@@ -263,9 +207,10 @@ std::vector<at::Tensor> tensors_of(lua_State* L, const Options& given, const cha
 
 int new_reducer(lua_State* L) {
   std::vector<at::Tensor> params = check_tensors(L, 1);
-  const Options given(L, 2, "DistributedDataParallel",
-                      {"names", "buffers", "find_unused_parameters", "gradient_as_bucket_view",
-                       "bucket_cap_mb", "static_graph", "broadcast_buffers", "frozen"});
+  const Options given(
+      L, 2, "DistributedDataParallel",
+      {"names", "buffers", "find_unused_parameters", "gradient_as_bucket_view", "bucket_cap_mb",
+       "static_graph", "broadcast_buffers", "frozen", "process_group"});
   ReducerOptions options;
   options.names = names_of(L, given);
   options.buffers = tensors_of(L, given, "buffers");
@@ -275,7 +220,9 @@ int new_reducer(lua_State* L) {
   options.static_graph = given.boolean("static_graph", false);
   options.broadcast_buffers = given.boolean("broadcast_buffers", true);
   options.bucket_cap_mb = given.number("bucket_cap_mb", options.bucket_cap_mb);
-  push<Reducer>(L, Reducer::create(check_group(L), std::move(params), std::move(options)));
+  given.push("process_group");
+  const std::shared_ptr<Group> group = group_argument(L, lua_gettop(L));
+  push<Reducer>(L, Reducer::create(group, std::move(params), std::move(options)));
   return 1;
 }
 
@@ -343,18 +290,10 @@ void open_dist(lua_State* L) {
       torch_method<&get_world_size>("get_world_size"),
       torch_method<&get_backend>("get_backend"),
       torch_method<&is_nccl_available>("is_nccl_available"),
-      torch_method<&all_reduce>("all_reduce"),
-      torch_method<&all_gather>("all_gather"),
-      torch_method<&broadcast>("broadcast"),
-      torch_method<&reduce_scatter>("reduce_scatter"),
-      torch_method<&reduce_scatter_tensor>("reduce_scatter_tensor"),
-      torch_method<&all_gather_into_tensor>("all_gather_into_tensor"),
-      torch_method<&reduce>("reduce"),
-      torch_method<&gather>("gather"),
-      torch_method<&scatter>("scatter"),
-      torch_method<&all_to_all>("all_to_all"),
-      torch_method<&all_to_all_single>("all_to_all_single"),
-      torch_method<&barrier>("barrier"),
+      torch_method<&new_group>("new_group"),
+      torch_method<&world>("world"),
+      torch_method<&get_global_rank>("get_global_rank"),
+      torch_method<&get_group_rank>("get_group_rank"),
       torch_method<&new_reducer>("Reducer")};
   register_class<Group>(L);
   static constexpr std::array kReducerMethods = {
@@ -363,6 +302,7 @@ void open_dist(lua_State* L) {
       torch_method<&register_comm_hook>("register_comm_hook")};
   register_class<Reducer>(L, kReducerMethods);
   push_functions(L, kFunctions);
+  add_collectives(L);
   lua_setfield(L, -2, "distributed");  // not "dist", an operator
 }
 

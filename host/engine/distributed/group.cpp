@@ -1,13 +1,9 @@
 #include "host/engine/distributed/group.h"
 
 #include <ATen/Context.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/empty_like.h>
 #include <signal.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -42,21 +38,6 @@ std::shared_ptr<gloo::transport::Device> gloo_device(const std::string& address)
       std::string(names.substr(0, names.find(','))));
 }
 
-c10d::ReduceOp reduce_op(std::string_view name) {
-  using Type = c10d::ReduceOp::RedOpType;
-  static constexpr std::array<std::pair<std::string_view, Type>, 5> kOps = {
-      {{"sum", Type::SUM},
-       {"avg", Type::AVG},
-       {"min", Type::MIN},
-       {"max", Type::MAX},
-       {"product", Type::PRODUCT}}};
-  for (const auto& [known, type] : kOps) {
-    if (known == name) return c10d::ReduceOp(type);
-  }
-  throw Error(Code::kArgument,
-              cat("unknown reduce operation '", name, "': use sum, avg, min, max or product"));
-}
-
 // Gloo writes to its sockets without MSG_NOSIGNAL: unless the program ignores SIGPIPE, a lost peer
 // would kill this rank.
 void ignore_broken_pipes() {
@@ -64,16 +45,6 @@ void ignore_broken_pipes() {
   if (sigaction(SIGPIPE, nullptr, &current) != 0 || current.sa_handler != SIG_DFL) return;
   current.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &current, nullptr);
-}
-
-// Calls `run` with a contiguous tensor that shares no autograd history, and copies its result back
-// where that is a copy.
-template <class Run>
-void in_place(const at::Tensor& tensor, Run run) {
-  const at::Tensor target = tensor.detach();
-  const at::Tensor dense = target.contiguous();
-  run(dense);
-  if (!dense.is_same(target)) target.copy_(dense);
 }
 
 std::string device_uuid(int device) {
@@ -118,21 +89,26 @@ std::string problem_of(const std::vector<Arrival>& arrivals) {
 
 Group::Group(const GroupOptions& options, const c10::intrusive_ptr<c10d::Store>& store,
              const HostApi& host)
-    : options_(options), host_(host) {
+    : options_(options), host_(host), store_(store) {
   if (options.world_size < 1 || options.rank < 0 || options.rank >= options.world_size) {
     throw Error(Code::kArgument, cat("rank ", options.rank, " of a world of ", options.world_size,
                                      ": ranks count from 0 and are below the world size"));
   }
-  call("init_process_group", [&] { connect(store); });
+  if (!options.ranks.empty()) {
+    members_ = std::make_shared<CollectiveGroup>(
+        CollectiveGroup{.id = options.group, .ranks = options.ranks, .count = 0});
+  }
+  call("init_process_group", [this] { connect(); });
 }
 
 Group::~Group() { close(); }
 
-void Group::connect(const c10::intrusive_ptr<c10d::Store>& store) {
+void Group::connect() {
   ignore_broken_pipes();
   const std::chrono::milliseconds wait = std::min(kRendezvousTimeout, options_.timeout);
-  store->setTimeout(wait);
-  const auto scoped = c10::make_intrusive<c10d::PrefixStore>(cat("group/", options_.prefix), store);
+  store_->setTimeout(wait);
+  const auto scoped =
+      c10::make_intrusive<c10d::PrefixStore>(cat("group/", options_.prefix), store_);
   const Transports transports = transports_of(options_.backend);
   moves_cuda_ = transports.cuda != CudaTransport::kNone;
   const bool has_devices = at::globalContext().hasCUDA();
@@ -166,7 +142,7 @@ void Group::connect(const c10::intrusive_ptr<c10d::Store>& store) {
   if (shm_ != nullptr) group_->setDefaultBackend(c10d::ProcessGroup::BackendType::CUSTOM);
   if (choice.uses_nccl) connect_nccl(scoped, wait);
   group_->setGroupName(cat("rtrain/", options_.prefix));
-  if (options_.rank != 0 || host_.warn == nullptr) return;
+  if (options_.rank != 0 || members_ != nullptr || host_.warn == nullptr) return;
   if (!choice.reason.empty()) host_.warn(cat("CUDA tensors travel over Gloo: ", choice.reason));
   if (shm_ == nullptr && transports.cpu == CpuTransport::kShm && options_.address.empty()) {
     host_.warn(cat("CPU tensors travel over Gloo: ", problem));
@@ -195,7 +171,7 @@ std::string Group::join_segment(c10d::Store& store, const Transports& transports
 }
 
 void Group::connect_shm() {
-  segment_->seal();
+  segment_->seal(options_.ranks);
   shm_ = c10::make_intrusive<Watched<ShmBackend>>(notifier(), segment_, options_.timeout);
   group_->setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::CUSTOM, shm_);
 }
@@ -205,8 +181,6 @@ const char* Group::backend_name() const {
   return uses_shm() && options_.device < 0 ? "shm" : "gloo";
 }
 
-// A collective that the caller waits for then runs on its own thread. Other backends return no work
-// for a call that is not asynchronous.
 bool Group::moves_by_shm(const at::Tensor& tensor) const { return uses_shm() && tensor.is_cpu(); }
 
 TensorPlace* Group::tensor_place() const { return shm_ == nullptr ? nullptr : shm_->arena().get(); }
@@ -214,7 +188,7 @@ TensorPlace* Group::tensor_place() const { return shm_ == nullptr ? nullptr : sh
 NotifyCollective Group::notifier() {
   return [this](const std::string& operation, const std::vector<at::Tensor>& tensors) {
     if (host_.enter_collective == nullptr) return uint64_t{0};
-    return host_.enter_collective(operation.c_str(), describe_tensors(tensors));
+    return host_.enter_collective(operation.c_str(), describe_tensors(tensors), members_.get());
   };
 }
 
@@ -235,7 +209,8 @@ void Group::connect_nccl(const c10::intrusive_ptr<c10d::Store>& store,
                                  .device = options_.device,
                                  .timeout = options_.timeout,
                                  .start_timeout = wait,
-                                 .is_high_priority_stream = options_.is_high_priority_stream};
+                                 .is_high_priority_stream = options_.is_high_priority_stream,
+                                 .members = members_};
   nccl_ = std::make_unique<NcclGroup>(options, api,
                                       c10::make_intrusive<c10d::PrefixStore>("nccl", store), host_);
   // The group hands its device on to what is added to it.
@@ -267,24 +242,32 @@ void Group::check_usable(const char* operation) const {
 }
 
 Error Group::located(const char* operation, const Error& error, double waited_s) const {
-  const std::string where = cat(operation, " on rank ", options_.rank, " of ", options_.world_size);
+  const std::string where =
+      cat(operation, " on rank ", global_rank(options_.rank),
+          members_ == nullptr ? cat(" of ", options_.world_size) : " in " + members_->text());
   if (error.code() == Code::kTimeout) {
     const std::string absent =
-        host_.absent_ranks == nullptr ? "" : host_.absent_ranks(0).value_or("");
-    return Error(Code::kTimeout,
-                 cat(where, " waited ", static_cast<int64_t>(waited_s), " s for the other ranks (",
-                     absent.empty() ? error.message() : absent,
-                     "): every rank must call the same collectives in the same ",
-                     "order; a longer wait is set with torch_config = {timeout_s = …}"));
+        host_.absent_ranks == nullptr ? "" : host_.absent_ranks(0, members_.get()).value_or("");
+    return Error(
+        Code::kTimeout,
+        cat(where, " waited ", static_cast<int64_t>(waited_s), " s for the other ranks (",
+            absent.empty() ? error.message() : absent,
+            "): every rank must call the same collectives in the same ",
+            "order; a longer wait is set with ",
+            members_ == nullptr ? "torch_config = {timeout_s = …}" : "timeout_s of new_group"));
   }
   return Error(Code::kPeerLost,
                cat(where, " failed because another rank is gone (", error.message(), ")"));
 }
 
-void Group::call(const char* operation, const std::function<void()>& body) {
+void Group::call(const char* operation, const std::function<void()>& body, WaitKind kind) {
   check_usable(operation);
   const double start_s = monotonic_s();
-  const BlockingRegion region(host_, WaitKind::kCollective, operation);
+  // The watch for hangs compares collectives of all ranks; a group of some has its own deadline.
+  if (members_ != nullptr) kind = WaitKind::kBounded;
+  const std::string shown =
+      members_ == nullptr ? operation : cat(operation, " of ", members_->text());
+  const BlockingRegion region(host_, kind, shown.c_str());
   std::optional<Error> cause;
   try {
     body();
@@ -303,207 +286,69 @@ void Group::call(const char* operation, const std::function<void()>& body) {
   throw Error(*failure_);
 }
 
-void Group::all_reduce(const at::Tensor& tensor, std::string_view op) {
-  c10d::AllreduceOptions options;
-  options.asyncOp = !moves_by_shm(tensor);
-  options.reduceOp = reduce_op(op);
-  check_device("all_reduce", tensor);
-  call("all_reduce", [&] {
-    const c10::NoGradGuard no_grad;
-    in_place(tensor, [&](const at::Tensor& dense) {
-      std::vector<at::Tensor> tensors{dense};
-      group_->allreduce(tensors, options)->wait();
-    });
-  });
+int Group::global_rank(int rank) const {
+  return members_ == nullptr ? rank : members_->ranks[static_cast<size_t>(rank)];
 }
 
-std::vector<at::Tensor> Group::all_gather(const at::Tensor& tensor) {
-  std::vector<std::vector<at::Tensor>> out(1);
-  check_device("all_gather", tensor);
-  c10d::AllgatherOptions options;
-  options.asyncOp = !moves_by_shm(tensor);
-  call("all_gather", [&] {
-    const c10::NoGradGuard no_grad;
-    std::vector<at::Tensor> in{tensor.detach().contiguous()};
-    for (int i = 0; i < options_.world_size; ++i) out[0].push_back(at::empty_like(in[0]));
-    group_->allgather(out, in, options)->wait();
-  });
-  return std::move(out[0]);
-}
-
-void Group::broadcast(const at::Tensor& tensor, int src) {
-  check_rank("broadcast", src);
-  c10d::BroadcastOptions options;
-  options.asyncOp = !moves_by_shm(tensor);
-  options.rootRank = src;
-  check_device("broadcast", tensor);
-  call("broadcast", [&] {
-    const c10::NoGradGuard no_grad;
-    in_place(tensor, [&](const at::Tensor& dense) {
-      std::vector<at::Tensor> tensors{dense};
-      group_->broadcast(tensors, options)->wait();
-    });
-  });
-}
-
-void Group::reduce_scatter(const at::Tensor& output, const std::vector<at::Tensor>& inputs,
-                           std::string_view op) {
-  check_count("reduce_scatter", inputs);
-  for (const at::Tensor& input : inputs) {
-    if (input.sizes() != output.sizes()) {
-      throw Error(Code::kArgument, "reduce_scatter: every input must have the shape of the output");
-    }
+int Group::rank_of(int global_rank) const {
+  if (members_ == nullptr) {
+    return global_rank >= 0 && global_rank < options_.world_size ? global_rank : -1;
   }
-  c10d::ReduceScatterOptions options;
-  options.asyncOp = !moves_by_shm(output);
-  options.reduceOp = reduce_op(op);
-  check_device("reduce_scatter", output);
-  call("reduce_scatter", [&] {
-    const c10::NoGradGuard no_grad;
-    in_place(output, [&](const at::Tensor& dense) {
-      std::vector<at::Tensor> flat;
-      for (const at::Tensor& input : inputs) flat.push_back(input.detach().reshape({-1}));
-      at::Tensor all = at::cat(flat);
-      at::Tensor mine = dense.view({-1});
-      group_->_reduce_scatter_base(mine, all, options)->wait();
-    });
-  });
+  const auto found = std::ranges::find(members_->ranks, global_rank);
+  return found == members_->ranks.end() ? -1 : static_cast<int>(found - members_->ranks.begin());
 }
 
-void Group::reduce_scatter_tensor(const at::Tensor& output, const at::Tensor& input,
-                                  std::string_view op) {
-  c10d::ReduceScatterOptions options;
-  options.asyncOp = !moves_by_shm(output);
-  options.reduceOp = reduce_op(op);
-  check_device("reduce_scatter_tensor", output);
-  call("reduce_scatter_tensor", [&] {
-    const c10::NoGradGuard no_grad;
-    at::Tensor all = input.detach().contiguous();
-    in_place(output,
-             [&](at::Tensor dense) { group_->_reduce_scatter_base(dense, all, options)->wait(); });
-  });
-}
-
-void Group::all_gather_into_tensor(const at::Tensor& output, const at::Tensor& input) {
-  c10d::AllgatherOptions options;
-  options.asyncOp = !moves_by_shm(output);
-  check_device("all_gather_into_tensor", output);
-  call("all_gather_into_tensor", [&] {
-    const c10::NoGradGuard no_grad;
-    at::Tensor own = input.detach().contiguous();
-    in_place(output,
-             [&](at::Tensor dense) { group_->_allgather_base(dense, own, options)->wait(); });
-  });
-}
-
-void Group::reduce(const at::Tensor& tensor, int dst, std::string_view op) {
-  check_rank("reduce", dst);
-  c10d::ReduceOptions options;
-  options.asyncOp = !moves_by_shm(tensor);
-  options.reduceOp = reduce_op(op);
-  options.rootRank = dst;
-  check_device("reduce", tensor);
-  call("reduce", [&] {
-    const c10::NoGradGuard no_grad;
-    in_place(tensor, [&](const at::Tensor& dense) {
-      std::vector<at::Tensor> tensors{dense};
-      group_->reduce(tensors, options)->wait();
-    });
-  });
-}
-
-std::vector<at::Tensor> Group::gather(const at::Tensor& tensor, int dst) {
-  check_rank("gather", dst);
-  c10d::GatherOptions options;
-  options.asyncOp = !moves_by_shm(tensor);
-  options.rootRank = dst;
-  std::vector<std::vector<at::Tensor>> out;
-  check_device("gather", tensor);
-  call("gather", [&] {
-    const c10::NoGradGuard no_grad;
-    std::vector<at::Tensor> in{tensor.detach().contiguous()};
-    if (rank() == dst) out.emplace_back();
-    for (int i = 0; rank() == dst && i < world_size(); ++i) out[0].push_back(at::empty_like(in[0]));
-    group_->gather(out, in, options)->wait();
-  });
-  return out.empty() ? std::vector<at::Tensor>() : std::move(out[0]);
-}
-
-void Group::scatter(const at::Tensor& output, const std::vector<at::Tensor>& inputs, int src) {
-  check_rank("scatter", src);
-  if (rank() == src) check_count("scatter", inputs);
-  c10d::ScatterOptions options;
-  options.asyncOp = !moves_by_shm(output);
-  options.rootRank = src;
-  check_device("scatter", output);
-  call("scatter", [&] {
-    const c10::NoGradGuard no_grad;
-    std::vector<std::vector<at::Tensor>> lists;
-    if (rank() == src) lists.emplace_back();
-    for (const at::Tensor& each : inputs) {
-      if (rank() == src) lists[0].push_back(each.detach().contiguous());
-    }
-    in_place(output, [&](const at::Tensor& dense) {
-      std::vector<at::Tensor> out{dense};
-      group_->scatter(out, lists, options)->wait();
-    });
-  });
-}
-
-void Group::all_to_all(const std::vector<at::Tensor>& outputs,
-                       const std::vector<at::Tensor>& inputs) {
-  check_count("all_to_all", inputs);
-  check_count("all_to_all", outputs);
-  // As one tensor of numbers each: not every backend takes lists.
-  std::vector<at::Tensor> flat;
-  std::vector<int64_t> input_sizes, output_sizes;
-  for (const at::Tensor& each : inputs) {
-    flat.push_back(each.detach().reshape({-1}));
-    input_sizes.push_back(each.numel());
+int Group::member(const char* operation, int global_rank) const {
+  const int out = rank_of(global_rank);
+  if (out >= 0) return out;
+  if (members_ != nullptr) {
+    throw Error(Code::kArgument,
+                cat(operation, ": rank ", global_rank, " is not in ", members_->text()));
   }
-  for (const at::Tensor& each : outputs) output_sizes.push_back(each.numel());
-  const c10::NoGradGuard no_grad;
-  int64_t count = 0;
-  for (const int64_t each : output_sizes) count += each;
-  const at::Tensor received = at::empty({count}, outputs[0].options());
-  all_to_all_single(received, at::cat(flat), output_sizes, input_sizes);
-  int64_t begin = 0;
-  for (const at::Tensor& each : outputs) {
-    each.detach().copy_(received.narrow(0, begin, each.numel()).view_as(each));
-    begin += each.numel();
-  }
-}
-
-void Group::all_to_all_single(const at::Tensor& output, const at::Tensor& input,
-                              std::vector<int64_t> output_sizes, std::vector<int64_t> input_sizes) {
-  c10d::AllToAllOptions options;
-  options.asyncOp = !moves_by_shm(output);
-  check_device("all_to_all", output);
-  call("all_to_all", [&] {
-    const c10::NoGradGuard no_grad;
-    at::Tensor all = input.detach().contiguous();
-    in_place(output, [&](at::Tensor dense) {
-      group_->alltoall_base(dense, all, output_sizes, input_sizes, options)->wait();
-    });
-  });
-}
-
-void Group::check_rank(const char* operation, int rank) const {
-  if (rank >= 0 && rank < options_.world_size) return;
-  throw Error(Code::kArgument, cat(operation, ": there is no rank ", rank, " in a world of ",
+  throw Error(Code::kArgument, cat(operation, ": there is no rank ", global_rank, " in a world of ",
                                    options_.world_size, " (ranks count from 0)"));
 }
 
-void Group::check_count(const char* operation, const std::vector<at::Tensor>& tensors) const {
-  if (tensors.size() == static_cast<size_t>(options_.world_size)) return;
-  throw Error(Code::kArgument, cat(operation, ": ", tensors.size(), " tensors for ",
-                                   options_.world_size, " ranks: give one for each rank"));
+int Group::peer(const char* operation, int global_rank) const {
+  const int out = member(operation, global_rank);
+  if (out != rank()) return out;
+  throw Error(Code::kArgument, cat(operation, ": rank ", global_rank,
+                                   " is this rank itself: messages go to other ranks"));
 }
 
-void Group::barrier() {
-  c10d::BarrierOptions options;
-  options.asyncOp = !uses_shm() || uses_nccl();
-  call("barrier", [&] { group_->barrier(options)->wait(); });
+std::shared_ptr<Group> Group::new_group(const NewGroupOptions& wanted) {
+  if (members_ != nullptr) {
+    throw Error(Code::kArgument, "new_group: a group is made of ranks of the whole world");
+  }
+  std::vector<int> ranks = wanted.ranks;
+  if (ranks.empty()) {
+    for (int each = 0; each < world_size(); ++each) ranks.push_back(each);
+  }
+  for (const int each : ranks) member("new_group", each);
+  std::ranges::sort(ranks);
+  if (std::ranges::adjacent_find(ranks) != ranks.end()) {
+    throw Error(Code::kArgument, "new_group: a rank is given twice");
+  }
+  GroupOptions options = options_;
+  options.prefix = cat(options_.prefix, "/group-", ++num_groups_);
+  options.group = num_groups_;
+  options.world_size = static_cast<int>(ranks.size());
+  options.timeout = wanted.timeout;
+  options.backend = wanted.backend;
+  options.ranks = std::move(ranks);
+  const auto own = std::ranges::find(options.ranks, rank());
+  std::shared_ptr<Group> out;
+  call("new_group", [&] {
+    if (host_.enter_collective != nullptr) {
+      const CollectiveGroup shown{.id = 0, .ranks = options.ranks, .count = 0};
+      host_.enter_collective("new_group", shown.text(), nullptr);
+    }
+    if (own == options.ranks.end()) return;
+    options.rank = static_cast<int>(own - options.ranks.begin());
+    out = std::make_shared<Group>(options, store_, host_);
+    groups_.push_back(out);
+  });
+  return out;
 }
 
 void Group::close() noexcept {
@@ -511,6 +356,10 @@ void Group::close() noexcept {
     if (const auto reducer = weak.lock()) reducer->close();
   }
   reducers_.clear();
+  for (const auto& weak : groups_) {
+    if (const auto group = weak.lock()) group->close();
+  }
+  groups_.clear();
   // Before the group and its store go: NCCL ends over them.
   if (nccl_ != nullptr) nccl_->close();
   group_.reset();

@@ -1,4 +1,5 @@
-// host/engine/distributed/group.h: a process group of one attempt and its collectives.
+// host/engine/distributed/group.h: a process group of one attempt: its members and what their
+// tensors travel over. What they do with it is in collectives.h.
 //
 // Its ranks find each other through a c10d::Store. CPU tensors travel over shared memory where all
 // ranks are on one host, else over Gloo; CUDA tensors over NCCL where each rank has a device to
@@ -16,7 +17,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "host/base/error.h"
@@ -49,6 +49,15 @@ struct GroupOptions {
   std::string backend = "cpu:shm,cuda:nccl";  // host/engine/distributed/backend_choice.h
   int device = -1;                            // of this rank; below 0: it has none
   bool is_high_priority_stream = false;       // of NCCL
+  // Of a group of some ranks: its number, from 1, and their numbers among all, by rank in it.
+  uint64_t group = 0;
+  std::vector<int> ranks;
+};
+
+struct NewGroupOptions {
+  std::vector<int> ranks;  // empty: all
+  std::chrono::milliseconds timeout{};
+  std::string backend;
 };
 
 class Group {
@@ -61,6 +70,7 @@ class Group {
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
+  const GroupOptions& options() const { return options_; }
   int rank() const { return options_.rank; }
   int world_size() const { return options_.world_size; }
   const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return group_; }
@@ -68,6 +78,7 @@ class Group {
   bool uses_nccl() const { return nccl_ != nullptr; }
   // What CPU tensors travel over.
   bool uses_shm() const { return shm_ != nullptr; }
+  bool moves_by_shm(const at::Tensor& tensor) const;
   // "nccl", "gloo" or "shm": what tensors of this rank's device travel over, or of the CPU where it
   // has none.
   const char* backend_name() const;
@@ -76,36 +87,21 @@ class Group {
   // Throws Error(kArgument) for a tensor that this rank's NCCL cannot move.
   void check_device(const char* operation, const at::Tensor& tensor) const;
 
-  // In place. op: "sum", "avg", "min", "max", "product".
-  void all_reduce(const at::Tensor& tensor, std::string_view op);
-  // Every rank's tensor, by rank. All must have the same shape and dtype.
-  std::vector<at::Tensor> all_gather(const at::Tensor& tensor);
-  // In place: rank src's values on every rank.
-  void broadcast(const at::Tensor& tensor, int src);
-  // output = rank's entry of the elementwise reduction of every rank's list. One input a rank, all
-  // shaped like output.
-  void reduce_scatter(const at::Tensor& output, const std::vector<at::Tensor>& inputs,
-                      std::string_view op);
-  // The same of one tensor, whose parts are the ranks' entries.
-  void reduce_scatter_tensor(const at::Tensor& output, const at::Tensor& input,
-                             std::string_view op);
-  // `output`: room for every rank's tensor, one behind the other.
-  void all_gather_into_tensor(const at::Tensor& output, const at::Tensor& input);
-  // In place, on rank dst; what the others have afterwards is not defined.
-  void reduce(const at::Tensor& tensor, int dst, std::string_view op);
-  // Every rank's tensor, on rank dst; elsewhere none.
-  std::vector<at::Tensor> gather(const at::Tensor& tensor, int dst);
-  // output = rank's entry of rank src's list, which the others leave empty.
-  void scatter(const at::Tensor& output, const std::vector<at::Tensor>& inputs, int src);
-  // A tensor to each rank, and one from each. Sizes of two ranks for each other agree.
-  void all_to_all(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs);
-  // The same of parts of one tensor: of that many rows, or equal ones where no sizes are given.
-  void all_to_all_single(const at::Tensor& output, const at::Tensor& input,
-                         std::vector<int64_t> output_sizes, std::vector<int64_t> input_sizes);
-  void barrier();
+  // Of a rank in this group: its number among all. And back: -1 for one that is not in it.
+  int global_rank(int rank) const;
+  int rank_of(int global_rank) const;
+  // The same; throws Error(kArgument) for one that is not in it.
+  int member(const char* operation, int global_rank) const;
+  // Likewise, and for this rank itself.
+  int peer(const char* operation, int global_rank) const;
+
+  // Of some of the ranks, in ascending order. All ranks of the world call it in the same order;
+  // null for those that are not in the group. It closes with this one.
+  std::shared_ptr<Group> new_group(const NewGroupOptions& wanted);
 
   // Runs something that communicates inside LibTorch, with this group's errors.
-  void call(const char* operation, const std::function<void()>& body);
+  void call(const char* operation, const std::function<void()>& body,
+            WaitKind kind = WaitKind::kCollective);
 
   // Reducers are closed before the group they use.
   void add_reducer(const std::shared_ptr<Reducer>& reducer) { reducers_.push_back(reducer); }
@@ -115,27 +111,28 @@ class Group {
   void close() noexcept;
 
  private:
-  void connect(const c10::intrusive_ptr<c10d::Store>& store);
+  void connect();
   std::string join_segment(c10d::Store& store, const Transports& transports);
   void connect_shm();
   NotifyCollective notifier();
-  bool moves_by_shm(const at::Tensor& tensor) const;
   c10::intrusive_ptr<c10d::Backend> connect_gloo(const c10::intrusive_ptr<c10d::Store>& store,
                                                  std::chrono::milliseconds wait);
   void connect_nccl(const c10::intrusive_ptr<c10d::Store>& store, std::chrono::milliseconds wait);
   void check_usable(const char* operation) const;
-  void check_rank(const char* operation, int rank) const;
-  void check_count(const char* operation, const std::vector<at::Tensor>& tensors) const;
   Error located(const char* operation, const Error& error, double waited_s) const;
 
   GroupOptions options_;
   const HostApi& host_;
+  c10::intrusive_ptr<c10d::Store> store_;
+  std::shared_ptr<CollectiveGroup> members_;  // null: all ranks
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
   std::unique_ptr<NcclGroup> nccl_;
   std::shared_ptr<ShmSegment> segment_;
   c10::intrusive_ptr<ShmBackend> shm_;
   bool moves_cuda_ = false;
   std::vector<std::weak_ptr<Reducer>> reducers_;
+  uint64_t num_groups_ = 0;
+  std::vector<std::weak_ptr<Group>> groups_;
   std::optional<Error> failure_;
 };
 

@@ -103,7 +103,8 @@ NcclOptions NcclGroup::State::nccl_options() {
     const std::string text = describe_tensors(tensors);
     self->telling = cat(operation, "(", text, ")");
     const auto enter = self->host.enter_collective;
-    return enter == nullptr ? uint64_t{0} : enter(operation.c_str(), text);
+    if (enter == nullptr) return uint64_t{0};
+    return enter(operation.c_str(), text, self->options.members.get());
   };
   out.on_given = [self](uint64_t number, uint64_t sequence) {
     self->given.add({sequence, number, monotonic_s(), self->telling});
@@ -196,7 +197,7 @@ NcclFailure NcclGroup::State::describe(NcclFailure::Kind kind, std::string detai
   if (!out.collective) return out;
   out.waited_s = monotonic_s() - out.collective->at_s;
   if (out.collective->number != 0 && host.absent_ranks != nullptr) {
-    out.absent = host.absent_ranks(out.collective->number);
+    out.absent = host.absent_ranks(out.collective->number, nullptr);
   }
   return out;
 }

@@ -32,6 +32,7 @@ struct NcclGroupOptions {
   std::chrono::milliseconds timeout{};
   std::chrono::milliseconds start_timeout{};  // for connecting the devices
   bool is_high_priority_stream = false;
+  std::shared_ptr<CollectiveGroup> members;  // null: all ranks
 };
 
 class NcclGroup {

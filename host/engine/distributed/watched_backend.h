@@ -36,7 +36,9 @@ class Watched : public Base {
   }
   Work allgather(std::vector<Tensors>& outputs, Tensors& inputs,
                  const c10d::AllgatherOptions& options) override {
-    return reported("all_gather", inputs,
+    // Ranks may have tensors of different sizes, then all know all sizes.
+    const bool is_even = outputs.size() != 1 || has_one_shape(outputs[0]);
+    return reported("all_gather", is_even ? inputs : outputs[0],
                     [&] { return Base::allgather(outputs, inputs, options); });
   }
   Work _allgather_base(at::Tensor& output, at::Tensor& input,
@@ -80,6 +82,13 @@ class Watched : public Base {
   virtual void on_given(uint64_t number) { static_cast<void>(number); }
 
  private:
+  static bool has_one_shape(const Tensors& tensors) {
+    for (const at::Tensor& each : tensors) {
+      if (each.sizes() != tensors[0].sizes()) return false;
+    }
+    return true;
+  }
+
   template <class Call>
   Work reported(const std::string& operation, const Tensors& tensors, Call call) {
     const uint64_t number = notify_(operation, tensors);

@@ -8,7 +8,8 @@ local Module = require('torch.nn').Module
 local parameter = require 'torch.nn.parameter'
 local torch = require 'torch'
 
-local OPTIONS = {'find_unused_parameters', 'gradient_as_bucket_view', 'static_graph', 'broadcast_buffers', 'bucket_cap_mb'}
+local OPTIONS = {
+  'find_unused_parameters', 'gradient_as_bucket_view', 'static_graph', 'broadcast_buffers', 'bucket_cap_mb', 'process_group'}
 
 ---Wraps a model: the module itself is `.module`, and `parameters`, `state_dict`, `train`, … are those of a module that has
 ---it as its child, as in PyTorch. All ranks begin with rank 0's parameters and buffers.
@@ -20,7 +21,7 @@ DistributedDataParallel._is_wrapper = true  -- errors name the model's modules a
 
 ---@param model nn.Module the same on every rank, but for its values
 ---@param options? table find_unused_parameters = false, gradient_as_bucket_view = true (PyTorch: false), static_graph = false,
----  broadcast_buffers = true, bucket_cap_mb = 25 (MiB)
+---  broadcast_buffers = true, bucket_cap_mb = 25 (MiB), process_group (of torch.distributed.new_group; default: of all ranks)
 function DistributedDataParallel:init(model, options)
   options = args.options(options, OPTIONS, 'DistributedDataParallel')
   default_group.ensure()
@@ -50,7 +51,7 @@ local function counted(...) return select('#', ...), ... end
 -- What adds up a parameter's gradient remembers the stream that was current when the reducer was made, and a CUDA graph can
 -- hold no work of the default one. In a warm-up the side stream is current, on all ranks.
 local function prepare_capture(self)
-  capture.current:add_ddp(require('torch.distributed').get_backend())
+  capture.current:add_ddp(require('torch.distributed').get_backend(self._reduced[2].process_group))
   if self._is_capturable or capture.current.refusal or capture.is_capturing() then return end
   self._is_capturable = true
   self._reducer:release()

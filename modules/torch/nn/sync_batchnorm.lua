@@ -9,17 +9,23 @@ local F = require 'torch.nn.functional'
 local Function = require('torch.autograd.function').Function
 local torch = require 'torch'
 
--- The sum of a tensor over all ranks. The gradient of a sum that every rank uses is the sum of the ranks' gradients.
+-- The sum of a tensor over the ranks of a group. The gradient of a sum that every rank uses is the sum of the ranks'
+-- gradients.
 local SumOverRanks = Function:extend('SumOverRanks')
 
-function SumOverRanks.forward(_, x) return torch.distributed.all_reduce(x:clone()) end
+function SumOverRanks.forward(ctx, x, group)
+  ctx.group = group
+  return torch.distributed.all_reduce(x:clone(), {group = group})
+end
 
-function SumOverRanks.backward(_, grad) return torch.distributed.all_reduce(grad:contiguous():clone()) end
+function SumOverRanks.backward(ctx, grad)
+  return torch.distributed.all_reduce(grad:contiguous():clone(), {group = ctx.group}), nil
+end
 
 ---BatchNorm over the batches of all ranks: mean and variance of (N, C, …) are those of the whole batch, gradients too. With
 ---one rank, or in evaluation mode, it is BatchNorm. Arguments: num_features, {eps = 1e-5, momentum = 0.1, affine = true,
----track_running_stats = true, process_group (nil: all ranks), device, dtype}. PyTorch's runs on GPUs alone; this one on CPUs
----too.
+---track_running_stats = true, process_group (of torch.distributed.new_group; nil: all ranks), device, dtype}. PyTorch's runs
+---on GPUs alone; this one on CPUs too.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -36,10 +42,8 @@ local signature = args.signature('SyncBatchNorm', {'num_features', {'eps', 1e-5}
 
 function SyncBatchNorm:init(...)
   local a = signature:bind(...)
-  if a.process_group ~= nil then
-    errors.raise('unsupported', 'SyncBatchNorm: process_group is not in this version: all ranks form one group')
-  end
   self:_set_up(a)
+  self.process_group = a.process_group
 end
 
 function SyncBatchNorm:_check_dims(x)
@@ -48,9 +52,9 @@ function SyncBatchNorm:_check_dims(x)
   end
 end
 
-local function is_alone()
+local function is_alone(group)
   local distributed = torch.distributed
-  return not distributed.is_initialized() or distributed.get_world_size() == 1
+  return not distributed.is_initialized() or distributed.get_world_size(group) <= 1
 end
 
 local function update_statistics(self, mean, variance, count, factor)
@@ -68,11 +72,11 @@ local function synchronized(self, x, factor)
   for dim = 2, x:dim() - 1 do dims[dim], shape[dim + 1] = dim, 1 end
   local own = x:numel() / x:size(1)
   local wide = (x.dtype == 'float16' or x.dtype == 'bfloat16') and x:to{dtype = 'float32'} or x
-  local sums = SumOverRanks.apply(torch.cat({wide:sum(dims), wide:new_full({1}, own)}))
+  local sums = SumOverRanks.apply(torch.cat({wide:sum(dims), wide:new_full({1}, own)}), self.process_group)
   local count = sums[self.num_features]:item()
   local mean = sums:narrow(0, 0, self.num_features) / count
   local centred = wide - mean:view(shape)
-  local variance = SumOverRanks.apply((centred * centred):sum(dims)) / count
+  local variance = SumOverRanks.apply((centred * centred):sum(dims), self.process_group) / count
   update_statistics(self, mean:detach(), variance:detach(), count, factor)
   local out = centred * (variance + self.eps):rsqrt():view(shape)
   if self.weight ~= nil then out = out * self.weight:view(shape) + self.bias:view(shape) end
@@ -85,14 +89,14 @@ function SyncBatchNorm:forward(...)
   local x = take(self, ...)
   self:_check_dims(x)
   local factor = self:_average_factor()
-  if self.training and not is_alone() then return synchronized(self, x, factor) end
+  if self.training and not is_alone(self.process_group) then return synchronized(self, x, factor) end
   return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias,
     self.training or self.running_mean == nil, factor, self.eps)
 end
 
-local function converted(norm)
+local function converted(norm, process_group)
   local new = SyncBatchNorm(norm.num_features, {eps = norm.eps, momentum = norm.momentum, affine = norm.affine,
-    track_running_stats = norm.track_running_stats})
+    track_running_stats = norm.track_running_stats, process_group = process_group})
   for _, name in ipairs{'weight', 'bias', 'running_mean', 'running_var', 'num_batches_tracked'} do
     if norm[name] ~= nil then new[name] = norm[name] end
   end
@@ -103,15 +107,12 @@ end
 ---The module with every BatchNorm1d, 2d, 3d below it replaced by a SyncBatchNorm of the same parameters; the module itself
 ---unless it is one.
 ---@param module nn.Module
----@param process_group? any nil: all ranks
+---@param process_group? ProcessGroup nil: all ranks
 ---@return nn.Module
 function SyncBatchNorm.convert_sync_batchnorm(module, process_group)
-  if process_group ~= nil then
-    errors.raise('unsupported', 'convert_sync_batchnorm: process_group is not in this version: all ranks form one group')
-  end
-  if class.is(module, BatchNorm) and not class.is(module, SyncBatchNorm) then return converted(module) end
+  if class.is(module, BatchNorm) and not class.is(module, SyncBatchNorm) then return converted(module, process_group) end
   for name, child in module:named_children() do
-    local new = SyncBatchNorm.convert_sync_batchnorm(child)
+    local new = SyncBatchNorm.convert_sync_batchnorm(child, process_group)
     if new ~= child then module:set_submodule(name, new) end
   end
   return module

@@ -14,10 +14,13 @@ namespace {
 using Bytes = ShmCollectives::Bytes;
 using Tensors = ShmBackend::Tensors;
 
+thread_local bool must_not_wait = false;
+
 // With one core a thread of the backend would only take it from the caller.
 template <class Options>
 bool runs_at_once(const Options& options) {
   if (!options.asyncOp) return true;
+  if (must_not_wait) return false;
   cpu_set_t cores;
   CPU_ZERO(&cores);
   return ::sched_getaffinity(0, sizeof(cores), &cores) != 0 || CPU_COUNT(&cores) < 2;
@@ -111,6 +114,31 @@ std::vector<Bytes> row_parts(const at::Tensor& tensor, Bytes all, const std::vec
   throw Error(Code::kArgument, "all_to_all: the sizes do not add up to the tensor's rows");
 }
 
+// A message that is under way. It is moved on by whoever waits.
+class MessageWork final : public c10d::Work {
+ public:
+  MessageWork(c10d::OpType type, std::shared_ptr<ShmMessages> messages,
+              ShmMessages::MessagePtr message, Dense data)
+      : Work(-1, type),
+        messages_(std::move(messages)),
+        message_(std::move(message)),
+        data_(std::move(data)) {}
+
+  bool isCompleted() override { return messages_->has_ended(*message_); }
+  bool wait(std::chrono::milliseconds) override {
+    messages_->wait(*message_);
+    if (opType_ == c10d::OpType::SEND) return true;
+    data_.put_back();
+    return true;
+  }
+  int sourceRank() const override { return message_->sender(); }
+
+ private:
+  std::shared_ptr<ShmMessages> messages_;
+  ShmMessages::MessagePtr message_;
+  Dense data_;
+};
+
 Reduction reduction_of(const at::Tensor& tensor, const c10d::ReduceOp& op) {
   const Reduction out{.op = op.op_, .dtype = tensor.scalar_type()};
   check_reduction(out);
@@ -123,9 +151,21 @@ ShmBackend::ShmBackend(std::shared_ptr<ShmSegment> segment, std::chrono::millise
     : Backend(segment->rank(), segment->num_ranks()),
       segment_(std::move(segment)),
       arena_(std::make_shared<ShmArena>(segment_)),
-      collectives_(*segment_, timeout) {}
+      collectives_(*segment_, timeout),
+      messages_(std::make_shared<ShmMessages>(segment_, timeout)) {}
 
-ShmBackend::~ShmBackend() { segment_->leave(); }
+ShmBackend::~ShmBackend() {
+  segment_->leave();
+  messages_->close();
+}
+
+ShmBackend::AtOnce::AtOnce() { must_not_wait = true; }
+ShmBackend::AtOnce::~AtOnce() { must_not_wait = false; }
+
+void ShmBackend::setTimeout(std::chrono::milliseconds timeout) {
+  collectives_.set_timeout(timeout);
+  messages_->set_timeout(timeout);
+}
 
 ShmBackend::WorkPtr ShmBackend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) {
   const Dense data(only(tensors, "broadcast"));
@@ -302,6 +342,24 @@ ShmBackend::WorkPtr ShmBackend::alltoall_base(at::Tensor& output, at::Tensor& in
 ShmBackend::WorkPtr ShmBackend::barrier(const c10d::BarrierOptions& options) {
   return queue_.run(c10d::OpType::BARRIER, {}, runs_at_once(options),
                     [this] { collectives_.barrier(); });
+}
+
+ShmBackend::WorkPtr ShmBackend::send(Tensors& tensors, int to, int tag) {
+  const Dense data(only(tensors, "send"));
+  auto message = messages_->send(data.bytes(), to, tag);
+  if (must_not_wait) messages_->move_on_thread();
+  return c10::make_intrusive<MessageWork>(c10d::OpType::SEND, messages_, std::move(message), data);
+}
+
+ShmBackend::WorkPtr ShmBackend::recv(Tensors& tensors, int from, int tag) {
+  const Dense data(only(tensors, "recv"));
+  auto message = messages_->receive(data.bytes(), from, tag);
+  if (must_not_wait) messages_->move_on_thread();
+  return c10::make_intrusive<MessageWork>(c10d::OpType::RECV, messages_, std::move(message), data);
+}
+
+ShmBackend::WorkPtr ShmBackend::recvAnysource(Tensors& tensors, int tag) {
+  return recv(tensors, -1, tag);
 }
 
 }  // namespace rtrain

@@ -3,7 +3,8 @@
 //
 // Collectives run in the order of their calls. Those that the caller does not wait for run on a
 // thread of the backend where the rank has more than one core; with one it would only take it from
-// the caller, who does the work then. Dense tensors of every dtype that `reduction.h` knows.
+// the caller, who does the work then, but for a caller that says it must not wait. Messages go
+// past them. Dense tensors of every dtype that `reduction.h` knows.
 #pragma once
 
 #include <atomic>
@@ -14,6 +15,7 @@
 
 #include "host/engine/distributed/shm/arena.h"
 #include "host/engine/distributed/shm/collectives.h"
+#include "host/engine/distributed/shm/messages.h"
 #include "host/engine/distributed/shm/queue.h"
 #include "host/engine/distributed/shm/segment.h"
 
@@ -32,7 +34,16 @@ class ShmBackend : public c10d::Backend {
   const std::shared_ptr<ShmArena>& arena() const { return arena_; }
 
   const std::string getBackendName() const override { return "shm"; }
-  void setTimeout(std::chrono::milliseconds timeout) override { collectives_.set_timeout(timeout); }
+  void setTimeout(std::chrono::milliseconds timeout) override;
+
+  // While it lives the calling thread's calls return before others have come.
+  class AtOnce {
+   public:
+    AtOnce();
+    ~AtOnce();
+    AtOnce(const AtOnce&) = delete;
+    AtOnce& operator=(const AtOnce&) = delete;
+  };
 
   WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override;
   WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override;
@@ -57,12 +68,16 @@ class ShmBackend : public c10d::Backend {
                         std::vector<int64_t>& input_sizes,
                         const c10d::AllToAllOptions& options) override;
   WorkPtr barrier(const c10d::BarrierOptions& options) override;
+  WorkPtr send(Tensors& tensors, int to, int tag) override;
+  WorkPtr recv(Tensors& tensors, int from, int tag) override;
+  WorkPtr recvAnysource(Tensors& tensors, int tag) override;
 
  private:
   std::shared_ptr<ShmSegment> segment_;
   std::shared_ptr<ShmArena> arena_;
   ShmCollectives collectives_;
   ShmQueue queue_;
+  std::shared_ptr<ShmMessages> messages_;
 };
 
 }  // namespace rtrain

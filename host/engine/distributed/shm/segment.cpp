@@ -27,7 +27,7 @@ namespace rtrain {
 using Clock = std::chrono::steady_clock;
 
 struct ShmSegment::Header {
-  static constexpr uint32_t kVersion = 1;
+  static constexpr uint32_t kVersion = 2;
   uint32_t version;
   uint32_t num_ranks;
   char token[40];
@@ -97,14 +97,20 @@ ShmSegment::ShmSegment(ShmSegment&& other) noexcept
       size_bytes_(other.size_bytes_),
       memory_(std::exchange(other.memory_, nullptr)),
       processes_(std::move(other.processes_)),
+      names_(std::move(other.names_)),
       may_spin_(other.may_spin_) {}
 
 ShmSegment::~ShmSegment() {
   if (memory_ != nullptr) ::munmap(memory_, size_bytes_);
 }
 
-size_t ShmSegment::bytes_before_arenas(size_t ranks) {
+size_t ShmSegment::bytes_before_rings(size_t ranks) {
   return kPageBytes + ranks * (whole_pages(sizeof(Control)) + kSlots * kSlotBytes);
+}
+
+size_t ShmSegment::bytes_before_arenas(size_t ranks) {
+  const size_t rings = ranks * ranks;
+  return bytes_before_rings(ranks) + whole_pages(rings * sizeof(ShmRing)) + rings * kRingBytes;
 }
 
 ShmSegment ShmSegment::create(int rank, int num_ranks) {
@@ -127,7 +133,10 @@ ShmSegment ShmSegment::create(int rank, int num_ranks) {
   auto* header = new (out.memory_) Header{
       .version = Header::kVersion, .num_ranks = static_cast<uint32_t>(num_ranks), .token = {}};
   std::memcpy(header->token, out.token_.c_str(), out.token_.size() + 1);
-  for (int each = 0; each < num_ranks; ++each) new (&out.control(each)) Control{};
+  for (int each = 0; each < num_ranks; ++each) {
+    new (&out.control(each)) Control{};
+    for (int other = 0; other < num_ranks; ++other) new (&out.ring(each, other)) ShmRing{};
+  }
   out.enter();
   return out;
 }
@@ -177,6 +186,18 @@ std::byte* ShmSegment::slot(int rank, uint32_t step) {
   return memory_ + kPageBytes + ranks * whole_pages(sizeof(Control)) + number * kSlotBytes;
 }
 
+ShmRing& ShmSegment::ring(int from, int to) {
+  auto* rings =
+      reinterpret_cast<ShmRing*>(memory_ + bytes_before_rings(static_cast<size_t>(num_ranks_)));
+  return rings[from * num_ranks_ + to];
+}
+
+std::byte* ShmSegment::ring_bytes(int from, int to) {
+  const auto ranks = static_cast<size_t>(num_ranks_);
+  const auto number = static_cast<size_t>(from * num_ranks_ + to);
+  return memory_ + bytes_before_arenas(ranks) - (ranks * ranks - number) * kRingBytes;
+}
+
 std::byte* ShmSegment::arena(int rank) {
   return memory_ + size_bytes_ - static_cast<size_t>(num_ranks_ - rank) * arena_bytes_;
 }
@@ -198,7 +219,9 @@ void ShmSegment::enter() {
   mine.pid = ::getpid();
 }
 
-void ShmSegment::seal() {
+void ShmSegment::seal(std::vector<int> names) {
+  names_ = std::move(names);
+  may_spin_ = has_core_for_each();
   for (int each = 0; each < num_ranks_; ++each) {
     // A kernel before 5.3 has none.
     const long process =
@@ -230,11 +253,15 @@ void ShmSegment::advance(ShmCounter& counter, uint32_t value) {
   if (counter.waiters.load(std::memory_order_seq_cst) != 0) futex_wake(counter.value);
 }
 
+void ShmSegment::increment(ShmCounter& counter) {
+  counter.value.fetch_add(1, std::memory_order_seq_cst);
+  if (counter.waiters.load(std::memory_order_seq_cst) != 0) futex_wake(counter.value);
+}
+
 void ShmSegment::wait(int rank, const ShmCounter& counter, uint32_t value,
                       Clock::time_point deadline) {
   if (has_reached(counter.value.load(std::memory_order_acquire), value)) return;
-  if (!may_spin_) may_spin_ = has_core_for_each();
-  const auto end = Clock::now() + (*may_spin_ ? kSpin : std::chrono::microseconds(0));
+  const auto end = Clock::now() + (may_spin_ ? kSpin : std::chrono::microseconds(0));
   do {
     for (int i = 0; i < kLooksAClock; ++i) {
       if (has_reached(counter.value.load(std::memory_order_acquire), value)) return;
@@ -252,22 +279,22 @@ void ShmSegment::wait(int rank, const ShmCounter& counter, uint32_t value,
     if (has_reached(shared.value.load(std::memory_order_acquire), value)) return;
     if (loss) throw Error(*loss);
     if (Clock::now() < deadline) continue;
-    throw Error(Code::kTimeout, cat("rank ", rank, " did not come"));
+    throw Error(Code::kTimeout, cat("rank ", name(rank), " did not come"));
   }
 }
 
 // Why this rank need not wait for that one any more.
 std::optional<Error> ShmSegment::find_loss(int waited_for) {
-  if (control(rank_).has_left.load() != 0) {
+  if (has_left(rank_)) {
     return Error(Code::kPeerLost, "this rank has closed the group");
   }
-  if (control(waited_for).has_left.load() != 0) {
-    return Error(Code::kPeerLost, cat("rank ", waited_for, " has closed the group"));
+  if (has_left(waited_for)) {
+    return Error(Code::kPeerLost, cat("rank ", name(waited_for), " has closed the group"));
   }
   if (processes_.empty()) return std::nullopt;
   for (int each = 0; each < num_ranks_; ++each) {
-    if (each == rank_ || control(each).has_left.load() != 0 || !has_ended(each)) continue;
-    return Error(Code::kPeerLost, cat("rank ", each, " has ended"));
+    if (each == rank_ || has_left(each) || !has_ended(each)) continue;
+    return Error(Code::kPeerLost, cat("rank ", name(each), " has ended"));
   }
   return std::nullopt;
 }
@@ -278,6 +305,7 @@ void ShmSegment::leave() {
   for (ShmCounter* counter : {&mine.filled, &mine.reduced, &mine.taken}) {
     futex_wake(counter->value);
   }
+  for (int each = 0; each < num_ranks_; ++each) futex_wake(bell(each).value);
 }
 
 }  // namespace rtrain

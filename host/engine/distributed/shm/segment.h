@@ -1,13 +1,13 @@
 // host/engine/distributed/shm/segment.h: the memory that the ranks of a group on one host share.
 //
-// Each rank has counters, slots through which its data go to the others, and an arena for tensors
-// that the others read where they lie. It is a memory file without a name: one rank makes it, the
-// others open it through /proc, and it is gone with the last of them, however they end. Pages that
-// nobody touches cost nothing.
+// Each rank has counters, slots through which its data go to the others, a ring of bytes to each
+// other rank, and an arena for tensors that the others read where they lie. It is a memory file
+// without a name: one rank makes it, the others open it through /proc, and it is gone with the last
+// of them, however they end. Pages that nobody touches cost nothing.
 //
 // Counters only grow, and wrap. A rank that waits for another one's counter spins for a moment
 // where every rank has a core, and sleeps in the kernel then; it notices the death of a rank within
-// some milliseconds. One thread of each rank at a time.
+// some milliseconds. Any thread, once it is sealed.
 #pragma once
 
 #include <atomic>
@@ -28,10 +28,16 @@ struct ShmCounter {
   std::atomic<uint32_t> waiters{0};
 };
 
+// What one rank has written to another one, and what that one has read of it, in bytes.
+struct ShmRing {
+  ShmCounter written, read;
+};
+
 class ShmSegment {
  public:
   static constexpr size_t kSlots = 4;
   static constexpr size_t kSlotBytes = size_t{256} << 10;
+  static constexpr size_t kRingBytes = size_t{256} << 10;
 
   // Where the others find it.
   struct Address {
@@ -54,11 +60,13 @@ class ShmSegment {
   ~ShmSegment();
 
   Address address() const;
-  // All have opened it. From now on the deaths of ranks are noticed.
-  void seal();
+  // All have opened it. From now on the deaths of ranks are noticed. Errors call the ranks by these
+  // names, by rank; by their numbers where there are none.
+  void seal(std::vector<int> names = {});
 
   int rank() const { return rank_; }
   int num_ranks() const { return num_ranks_; }
+  int name(int rank) const { return names_.empty() ? rank : names_[static_cast<size_t>(rank)]; }
 
   // What a rank has done of the collectives' steps (collectives.h).
   ShmCounter& filled(int rank) { return control(rank).filled; }
@@ -69,6 +77,12 @@ class ShmSegment {
   // Of a step: where in its arena the rank's tensor lies.
   uint64_t& place(int rank, uint32_t step) { return control(rank).places[step % kSlots]; }
 
+  ShmRing& ring(int from, int to);
+  // kRingBytes.
+  std::byte* ring_bytes(int from, int to);
+  // Rises after every change of one of the rank's rings.
+  ShmCounter& bell(int rank) { return control(rank).bell; }
+
   std::byte* arena(int rank);
   size_t arena_bytes() const { return arena_bytes_; }
   // Gives the pages of this part of this rank's arena back.
@@ -76,16 +90,19 @@ class ShmSegment {
 
   // Of this rank.
   static void advance(ShmCounter& counter, uint32_t value);
+  // Of any rank, by one.
+  static void increment(ShmCounter& counter);
   // Until the rank's counter is there. Throws Error(kPeerLost) naming a rank that has died, or that
   // one once it has left; Error(kTimeout) at the deadline.
   void wait(int rank, const ShmCounter& counter, uint32_t value,
             std::chrono::steady_clock::time_point deadline);
-  // This rank takes part in no further collective.
+  // This rank takes part in nothing further.
   void leave();
+  bool has_left(int rank) { return control(rank).has_left.load() != 0; }
 
  private:
   struct Control {
-    ShmCounter filled, reduced, taken;
+    ShmCounter filled, reduced, taken, bell;
     alignas(64) uint64_t places[kSlots];
     std::atomic<uint32_t> has_left{0};
     std::atomic<int32_t> pid{0};
@@ -96,6 +113,7 @@ class ShmSegment {
   ShmSegment(Fd fd, int rank, int num_ranks);
   Header& header() { return *reinterpret_cast<Header*>(memory_); }
   Control& control(int rank);
+  static size_t bytes_before_rings(size_t ranks);
   static size_t bytes_before_arenas(size_t ranks);
   void map();
   void enter();
@@ -111,7 +129,8 @@ class ShmSegment {
   size_t size_bytes_ = 0;
   std::byte* memory_ = nullptr;
   std::vector<Fd> processes_;  // of the ranks; closed for this one
-  std::optional<bool> may_spin_;
+  std::vector<int> names_;
+  bool may_spin_ = false;
 };
 
 }  // namespace rtrain

@@ -1,0 +1,34 @@
+// host/engine/distributed/group_argument.h: groups and what they have begun, as Lua values.
+#pragma once
+
+#include <memory>
+
+#include "host/engine/distributed/group.h"
+#include "host/engine/distributed/group_work.h"
+#include "host/lua/class.h"
+
+namespace rtrain {
+
+template <>
+struct Class<Group> {
+  using Slot = std::shared_ptr<Group>;
+  static constexpr const char* kName = "torch.distributed.ProcessGroup";
+};
+
+template <>
+struct Class<GroupWork> {
+  using Slot = std::shared_ptr<GroupWork>;
+  static constexpr const char* kName = "torch.distributed.Work";
+};
+
+// The state's own group, of all ranks; null where there is none.
+std::shared_ptr<Group> find_group(lua_State* L);
+// The same. Throws Error(kArgument).
+std::shared_ptr<Group> check_group(lua_State* L);
+// The group at that index, or of all ranks where there is nil.
+std::shared_ptr<Group> group_argument(lua_State* L, int index);
+
+// Adds the collectives and messages to the table at the top, and the class Work.
+void add_collectives(lua_State* L);
+
+}  // namespace rtrain

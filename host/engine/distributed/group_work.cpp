@@ -1,0 +1,55 @@
+#include "host/engine/distributed/group_work.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <optional>
+#include <utility>
+
+#include "host/engine/distributed/group.h"
+#include "host/engine/distributed/shm/backend.h"
+
+namespace rtrain {
+
+std::shared_ptr<GroupWork> GroupWork::begin(
+    const std::shared_ptr<Group>& group, const char* operation, bool is_async,
+    std::vector<at::Tensor> results, const std::function<c10::intrusive_ptr<c10d::Work>()>& start,
+    std::function<void()> finish, WaitKind kind) {
+  auto out = std::make_shared<GroupWork>();
+  out->group_ = group;
+  out->operation_ = operation;
+  out->kind_ = kind;
+  out->results_ = std::move(results);
+  out->finish_ = std::move(finish);
+  const auto body = [&] {
+    std::optional<ShmBackend::AtOnce> at_once;
+    if (is_async) at_once.emplace();
+    out->work_ = start();
+    if (!is_async) out->complete();
+  };
+  group->call(operation, body, kind);
+  return out;
+}
+
+void GroupWork::complete() {
+  if (work_ != nullptr) work_->wait();  // null: a part of what ends as one
+  const c10::NoGradGuard no_grad;
+  if (finish_ != nullptr) finish_();
+  finish_ = nullptr;
+  has_ended_ = true;
+}
+
+void GroupWork::wait() {
+  if (has_ended_) return;
+  const auto body = [this] { complete(); };
+  group_->call(operation_, body, kind_);
+}
+
+bool GroupWork::is_completed() { return has_ended_ || work_ == nullptr || work_->isCompleted(); }
+
+bool GroupWork::is_success() {
+  return has_ended_ || work_ == nullptr || (work_->isCompleted() && work_->exception() == nullptr);
+}
+
+int GroupWork::source_rank() const { return work_ == nullptr ? -1 : work_->sourceRank(); }
+
+}  // namespace rtrain

@@ -1,0 +1,45 @@
+-- torch/distributed/engine.lua: the engine's process groups, and who takes part in a call.
+
+local default_group = require 'torch.default_group'
+local errors = require 'base.errors'
+local warnings = require 'base.warnings'
+
+local engine = {}
+
+---What new_group gives a rank that is not in the group.
+engine.NON_GROUP_MEMBER = setmetatable({}, {__tostring = function() return 'GroupMember.NON_GROUP_MEMBER' end})
+
+---The engine's functions, with or without a group.
+---@return table
+function engine.functions() return require('torch._C').distributed end
+
+---The engine's functions. In a train function the group is formed by the first call that needs it.
+---@return table
+function engine.joined()
+  default_group.ensure()
+  return engine.functions()
+end
+
+---Whether the rank is not in the group: as in PyTorch it is warned, and the call does nothing.
+---@param name string the function
+---@param group any of the call
+---@return boolean
+function engine.is_outside(name, group)
+  if group ~= engine.NON_GROUP_MEMBER then return false end
+  warnings.warn(('%s: rank %d does not belong to the given group'):format(name, engine.joined().get_rank()))
+  return true
+end
+
+---The rank among all that is meant by `src` or `group_src`; nil by neither.
+---@param name string the function
+---@param p table its arguments
+---@param key string 'src' or 'dst'
+---@return integer?
+function engine.rank_of(name, p, key)
+  local in_group = p['group_' .. key]
+  if in_group == nil then return p[key] end
+  if p[key] ~= nil then errors.raise('argument', ('%s: give %s or group_%s'):format(name, key, key)) end
+  return engine.joined().get_global_rank(p.group, in_group)
+end
+
+return engine

@@ -1,0 +1,156 @@
+-- torch/distributed/groups.lua: the process group of all ranks, and groups of some of them.
+
+local args = require 'base.args'
+local engine = require 'torch.distributed.engine'
+local errors = require 'base.errors'
+
+local groups = {}
+local defined = args.definer(groups)
+
+local OUTSIDE = engine.NON_GROUP_MEMBER
+
+---Makes the process group of this process. A trainer does it before the train function runs; a script of its own may
+---make one of a single rank.
+---@param backend? string default 'cpu:shm,cuda:nccl': CPU tensors over shared memory where all ranks are on one host, else
+---  over Gloo, CUDA tensors over NCCL where every rank has a device to itself, else over Gloo. 'gloo' for all; 'nccl' or
+---  'cpu:gloo,cuda:nccl': an error without NCCL; 'shm': CPU tensors alone, an error on several hosts
+---@param options? {rank: integer, world_size: integer, timeout_s: number, is_high_priority_stream: boolean} timeout_s:
+---  seconds, default 1800; is_high_priority_stream: NCCL's work goes before the model's
+---Errors: 'argument' when there is one already, 'environment' for 'nccl' without a device and for 'shm' on several hosts,
+---'unsupported' for several ranks without a trainer.
+---
+---```lua
+---local dist = require 'torch.distributed'
+---dist.init_process_group('gloo', {rank = 0, world_size = 1})
+---assert(dist.get_world_size() == 1)
+---dist.destroy_process_group()
+---```
+function groups.init_process_group(backend, options)
+  if type(backend) == 'table' then backend, options = nil, backend end
+  options = args.options(options, {'backend', 'rank', 'world_size', 'timeout_s', 'prefix', 'is_high_priority_stream'},
+    'init_process_group')
+  engine.functions().init_process_group{
+    backend = backend or options.backend, rank = options.rank, world_size = options.world_size,
+    timeout_s = options.timeout_s, prefix = options.prefix, is_high_priority_stream = options.is_high_priority_stream}
+end
+
+---Ends a process group; without an argument that of all ranks: reducers of DistributedDataParallel, groups of some ranks, then
+---the group itself. Without one it does nothing.
+---@param group? ProcessGroup
+function groups.destroy_process_group(group)
+  if group ~= OUTSIDE then engine.functions().destroy_process_group(group) end
+end
+
+---@return boolean whether this process has a process group
+function groups.is_initialized() return engine.functions().is_initialized() end
+
+---@return boolean always true: the wheel's LibTorch has Gloo
+function groups.is_available() return true end
+
+---@return boolean true
+function groups.is_gloo_available() return true end
+
+---@return boolean whether this process has brought LibTorch's CUDA library, and NCCL with it: a driver shows a device
+function groups.is_nccl_available() return engine.functions().is_nccl_available() end
+
+---@param group? ProcessGroup default: of all ranks
+---@return string backend what tensors of this rank's device travel over: 'nccl', or 'gloo' where ranks share one; without a
+---  device what those of the CPU travel over: 'shm' or 'gloo'
+function groups.get_backend(group)
+  if group == OUTSIDE then errors.raise('argument', 'get_backend: this rank does not belong to the given group') end
+  return engine.joined().get_backend(group)
+end
+
+---@param group? ProcessGroup default: of all ranks
+---@return integer rank from 0, in the group; -1 when this rank is not in it
+function groups.get_rank(group) return group == OUTSIDE and -1 or engine.joined().get_rank(group) end
+
+---@param group? ProcessGroup default: of all ranks
+---@return integer number of ranks; -1 when this rank is not in the group
+function groups.get_world_size(group) return group == OUTSIDE and -1 or engine.joined().get_world_size(group) end
+
+---@param group ProcessGroup
+---@param group_rank integer in the group, from 0
+---@return integer rank among all ranks
+function groups.get_global_rank(group, group_rank) return engine.joined().get_global_rank(group, group_rank) end
+
+---@param group ProcessGroup
+---@param global_rank integer among all ranks
+---@return integer rank in the group. Raises code 'argument' for a rank that is not in it.
+function groups.get_group_rank(group, global_rank) return engine.joined().get_group_rank(group, global_rank) end
+
+---@param group? ProcessGroup default: of all ranks
+---@return integer[] ranks among all ranks: ranks[1] is rank 0 of the group
+function groups.get_process_group_ranks(group)
+  local ranks = {}
+  for rank = 0, groups.get_world_size(group) - 1 do ranks[rank + 1] = groups.get_global_rank(group, rank) end
+  return ranks
+end
+
+---Makes a group of some of the ranks, for the `group` of collectives. All ranks call it, those that are not in the group too,
+---and in the same order. Ranks in a group count as in PyTorch: in ascending order of their numbers. Arguments: ranks (integer[];
+---nil: all), timeout_s (seconds; default: as the group of all ranks), backend (as in init_process_group; default: likewise).
+---Returns the group, or GroupMember.NON_GROUP_MEMBER on a rank that is not in it: a call with that only warns.
+---
+---The members of a group compare their collectives as all ranks do; what never comes ends at timeout_s.
+---PyTorch equivalent: torch.distributed.new_group.
+---
+---```lua
+---local torch = require 'torch'
+---local dist = require 'torch.distributed'
+---dist.init_process_group('gloo', {rank = 0, world_size = 1})
+---local first = dist.new_group{0}
+---local x = dist.all_reduce(torch.tensor{3, 4}, {group = first})
+---assert(x:sum():item() == 7 and dist.get_world_size(first) == 1)
+---dist.destroy_process_group()
+---```
+defined('new_group', {{'ranks'}, {'timeout_s'}, {'backend'}}, function(p)
+  local group = engine.joined().new_group{ranks = p.ranks, timeout_s = p.timeout_s, backend = p.backend}
+  return group or OUTSIDE
+end)
+
+---Makes a group of each list of ranks. All ranks call it. Arguments: ranks_per_subgroup_list (integer[][]), timeout_s, backend
+---(as in new_group). Returns the group that this rank is in, and the list of all.
+---PyTorch equivalent: torch.distributed.new_subgroups_by_enumeration.
+defined('new_subgroups_by_enumeration', {'ranks_per_subgroup_list', {'timeout_s'}, {'backend'}}, function(p)
+  local mine, all, taken = OUTSIDE, {}, {}
+  for i, ranks in ipairs(p.ranks_per_subgroup_list) do
+    for _, rank in ipairs(ranks) do
+      if taken[rank] then
+        errors.raise('argument', ('new_subgroups_by_enumeration: rank %d is in two groups'):format(rank))
+      end
+      taken[rank] = true
+    end
+    all[i] = groups.new_group{ranks = ranks, timeout_s = p.timeout_s, backend = p.backend}
+    if all[i] ~= OUTSIDE then mine = all[i] end
+  end
+  return mine, all
+end)
+
+---Divides all ranks into groups of neighbours. All ranks call it. Arguments: group_size (integer; the number of ranks is a
+---multiple of it), timeout_s, backend (as in new_group). Returns the group that this rank is in, and the list of all.
+---PyTorch equivalent: torch.distributed.new_subgroups.
+defined('new_subgroups', {'group_size', {'timeout_s'}, {'backend'}}, function(p)
+  local size = groups.get_world_size()
+  if type(p.group_size) ~= 'number' or p.group_size < 1 or size % p.group_size ~= 0 then
+    errors.raise('argument', ('new_subgroups: group_size %s does not divide %d ranks'):format(tostring(p.group_size), size))
+  end
+  local lists = {}
+  for first = 0, size - 1, p.group_size do
+    local ranks = {}
+    for rank = first, first + p.group_size - 1 do ranks[#ranks + 1] = rank end
+    lists[#lists + 1] = ranks
+  end
+  return groups.new_subgroups_by_enumeration{ranks_per_subgroup_list = lists, timeout_s = p.timeout_s, backend = p.backend}
+end)
+
+---`group.WORLD`: the group of all ranks.
+groups.group = setmetatable({}, {__index = function(_, name)
+  if name == 'WORLD' then return engine.joined().world() end
+  args.no_such('torch.distributed.group', name, {'WORLD'})
+end})
+
+---`GroupMember.WORLD`: the group of all ranks; `GroupMember.NON_GROUP_MEMBER`: what new_group gives a rank that is not in it.
+groups.GroupMember = setmetatable({NON_GROUP_MEMBER = OUTSIDE}, {__index = groups.group})
+
+return groups
