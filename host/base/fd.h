@@ -26,7 +26,7 @@ class Fd {
   bool is_open() const { return fd_ >= 0; }
   int release() { return std::exchange(fd_, -1); }
   void reset() {
-    if (fd_ >= 0) close(std::exchange(fd_, -1));
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
   }
 
  private:

@@ -174,6 +174,15 @@ def test_files_that_define_the_same_name_are_read_apart(lint_cpp, definition):
     assert lint_cpp(files) == (1, [(f"host/engine/{name}.cpp:4", "readability-identifier-naming") for name in "abc"])
 
 
+def test_files_that_the_build_compiles_together_are_read(lint, tmp_path):
+    names = [tmp_path / "host/engine" / f"{name}.cpp" for name in "ab"]
+    command = {"directory": str(tmp_path), "file": "build/group.cxx", "command": "c++ -o a.o -c build/group.cxx"}
+    code, said = lint("lint-cpp", {"host/engine/a.cpp": "int a();\n", "host/engine/b.cpp": "int WrongName();\n",
+                                   "build/group.cxx": "".join(f'#include "{name}"\n' for name in names),
+                                   "build/compile_commands.json": json.dumps([command])})
+    assert code == 1 and "b.cpp:1" in said and "not built here" not in said
+
+
 def test_cpp_that_does_not_compile_is_named(lint_cpp):
     assert lint_cpp({"host/engine/a.cpp": "int a();\n", "host/engine/b.cpp": "int b() { return gone; }\n"}) == (
         1, [("host/engine/b.cpp:1", "clang-diagnostic-error")])
