@@ -1,8 +1,8 @@
 -- torch/distributed.lua: collectives and messages over the ranks of a run, as torch.distributed.
 --
--- Tensors of the CPU travel over shared memory where all ranks are on one host, else over Gloo; those of CUDA over NCCL where
--- each rank has a device to itself: as in PyTorch the call then returns when the device has been given the collective, and what
--- uses the tensor next waits for it there.
+-- Tensors of the CPU travel over shared memory, and between hosts over Gloo; those of CUDA over NCCL where each rank has a
+-- device to itself: as in PyTorch the call then returns when the device has been given the collective, and what uses the tensor
+-- next waits for it there.
 --
 -- Inside a train function the process group forms itself. Every rank must call the same collectives in the same order.
 -- Errors: 'peer_lost' when another rank is gone, 'timeout' when it did not come in time; both name the operation and

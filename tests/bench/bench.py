@@ -46,6 +46,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILDERS = {
     "cold_start": cold_start.build,
     "collectives": collectives.build,
+    "collectives_on_hosts": collectives.build_on_hosts,
     "step_convnet": step.build_convnet,
     "step_mlp": step.build_mlp,
     "kill_recovery": kill_recovery.build,

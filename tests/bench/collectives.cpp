@@ -1,10 +1,11 @@
 // tests/bench/collectives.cpp: how long collectives of some ranks take through c10d, without Lua.
 //
-//   collectives_bench shm|gloo|copy RANKS
+//   collectives_bench shm|gloo|hosts|copy RANKS
 //
 // Prints "NAME SECONDS" for each size, of rank 0: the median call of all_reduce on float32. With
-// shm the largest tensor lies in the arena, as DistributedDataParallel's buckets do. copy: each
-// rank copies as many bytes within its own memory, at the same time as the others.
+// shm the largest tensor lies in the arena, as DistributedDataParallel's buckets do. hosts: each
+// half of the ranks is on a host of its own. copy: each rank copies as many bytes within its own
+// memory, at the same time as the others.
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <sys/wait.h>
@@ -21,7 +22,7 @@
 #include <vector>
 
 #include "host/base/clock.h"
-#include "host/engine/distributed/group.h"
+#include "host/engine/distributed/collectives.h"
 #include "host/engine/memory/allocator.h"
 #include "host/engine/memory/tensor_place.h"
 
@@ -38,10 +39,10 @@ struct Size {
 constexpr Size kSizes[] = {
     {"4K", 4 << 10, 3000, false}, {"1M", 1 << 20, 300, false}, {"26M", 26 << 20, 30, true}};
 
-double median_of(int calls, Group& group, const std::function<void()>& call) {
+double median_of(int calls, const GroupPtr& group, const std::function<void()>& call) {
   std::vector<double> times;
   for (int i = 0; i < calls + calls / 10 + 1; ++i) {
-    if (i % 10 == 0) group.barrier();
+    if (i % 10 == 0) barrier(group);
     const double begin = monotonic_s();
     call();
     times.push_back(monotonic_s() - begin);
@@ -58,23 +59,25 @@ void measure(const std::string& backend, int rank, int ranks, const std::string&
   options.rank = rank;
   options.world_size = ranks;
   options.prefix = "bench";
-  options.backend = backend == "gloo" ? "gloo" : "shm";
+  options.backend = backend == "gloo" ? "gloo" : "cpu:shm,cuda:nccl";
+  if (backend == "hosts") options.address = rank < ranks / 2 ? "127.0.0.1" : "127.0.0.2";
   static const HostApi api;
-  Group group(options, c10::make_intrusive<c10d::FileStore>(folder + "/store", ranks), api);
+  const auto group = std::make_shared<Group>(
+      options, c10::make_intrusive<c10d::FileStore>(folder + "/store", ranks), api);
   for (const Size& size : kSizes) {
-    const TensorPlaceScope place(size.is_shared ? group.tensor_place() : nullptr);
+    const TensorPlaceScope place(size.is_shared ? group->tensor_place() : nullptr);
     const at::Tensor tensor = at::empty({size.bytes / 4}).zero_();
     const at::Tensor other = at::empty({size.bytes / 4}).zero_();
     const double seconds = median_of(size.calls, group, [&] {
       if (backend == "copy") {
         std::memcpy(other.mutable_data_ptr(), tensor.const_data_ptr(), tensor.nbytes());
       } else {
-        group.all_reduce(tensor, "sum");
+        all_reduce(group, tensor, "sum");
       }
     });
     if (rank == 0) std::printf("%s %.9f\n", size.name, seconds);
   }
-  group.close();
+  group->close();
 }
 
 }  // namespace

@@ -110,6 +110,18 @@ def test_the_parameters_are_those_of_one_machine(rtrain, job):
     assert rtrain.reports("two") == rtrain.reports("one")
 
 
+@pytest.mark.parametrize("torch, is_shared", [("", "yes"), (GLOO, "no")])
+def test_ranks_of_a_host_share_memory_and_all_ranks_have_the_same_bits(rtrain, job, torch, is_shared):
+    body = TRAINING.replace("train.report{", """
+        local maps = io.open('/proc/self/maps'):read('*a')
+        train.report{shared = maps:find('memfd:rtrain-group', 1, true) and 'yes' or 'no', """)
+    for result in job("run", script(rtrain, body, torch=torch)).wait():
+        assert result.returncode == 0, result.stderr
+    ranks = rtrain.json("metrics", "nodes", "--ranks")[0]["ranks"]
+    assert len(ranks) == 4 and all(rank == ranks[0] for rank in ranks)
+    assert ranks[0]["shared"] == is_shared
+
+
 def test_what_a_process_of_the_job_starts_trains_on_its_host_alone(rtrain, job):
     inner = """
 local train = require 'rtrain'
@@ -169,10 +181,10 @@ def devices_of(rtrain):
 
 @pytest.fixture
 def gpus(rtrain):
-    """Three GPUs on the first host, two of another type on the second; see tests/fake_nvidia."""
-    simulate_driver(rtrain, 3)
+    """Two GPUs on each host, of two types; see tests/fake_nvidia."""
+    simulate_driver(rtrain, 2)
     use_libtorch(rtrain, "is not loaded")
-    return {0: {"FAKE_CUDA_NAME": "NVIDIA A100-SXM4-80GB"}, 1: {"FAKE_CUDA_DEVICES": "2"}}
+    return {0: {"FAKE_CUDA_NAME": "NVIDIA A100-SXM4-80GB"}, 1: {}}
 
 
 def test_devices_of_all_hosts(rtrain, job, gpus):
@@ -180,7 +192,7 @@ def test_devices_of_all_hosts(rtrain, job, gpus):
     path.write_text(path.read_text().replace("num_workers = 4", "num_workers = 'auto', use_gpu = true"))
     for result in job("run", path, env_of=gpus).wait():
         assert result.returncode == 0, result.stderr
-    assert devices_of(rtrain) == [*(("n0", f"cuda:{i}") for i in range(3)), *(("n1", f"cuda:{i}") for i in range(2))]
+    assert devices_of(rtrain) == [(host, device) for host in ("n0", "n1") for device in ("cuda:0", "cuda:1")]
 
 
 def test_devices_have_to_be_of_the_type(rtrain, job, gpus):

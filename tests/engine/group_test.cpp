@@ -1,9 +1,11 @@
 #include "host/engine/distributed/collectives.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/floor_divide.h>
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
@@ -14,12 +16,15 @@ namespace {
 
 at::Tensor filled(double value) { return at::full({3}, value); }
 
-// By the backend of CPU tensors.
+// By the backend of CPU tensors; "hosts": the last rank is on a host of its own.
 class GroupOver : public testing::TestWithParam<const char*> {
  protected:
+  static bool has_hosts() { return std::string_view(GetParam()) == "hosts"; }
+  static std::string backend() { return has_hosts() ? "cpu:shm,cuda:nccl" : GetParam(); }
   static GroupOptions options(int rank, int world_size) {
     GroupOptions out = rank_options(rank, world_size);
-    out.backend = GetParam();
+    out.backend = backend();
+    if (has_hosts()) out.address = rank + 1 < world_size ? "127.0.0.1" : "127.0.0.2";
     return out;
   }
   static void run(int world_size, const std::function<void(const std::shared_ptr<Group>&)>& body) {
@@ -30,7 +35,7 @@ class GroupOver : public testing::TestWithParam<const char*> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Group, GroupOver, testing::Values("shm", "gloo"),
+INSTANTIATE_TEST_SUITE_P(Group, GroupOver, testing::Values("shm", "gloo", "hosts"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(GroupOver, AllReduceCombinesEveryRanksValues) {
@@ -201,7 +206,7 @@ TEST_P(GroupOver, GroupsOfSomeRanks) {
   run(3, [](const std::shared_ptr<Group>& group) {
     const int mine = group->rank();
     NewGroupOptions outer{
-        .ranks = {2, 0}, .timeout = std::chrono::seconds(20), .backend = GetParam()};
+        .ranks = {2, 0}, .timeout = std::chrono::seconds(20), .backend = backend()};
     NewGroupOptions upper = outer;
     upper.ranks = {1, 2};
     const auto ends = group->new_group(outer);
@@ -233,8 +238,7 @@ TEST_P(GroupOver, GroupsOfSomeRanks) {
 
 TEST_P(GroupOver, RefusesAGroupOfNoOrUnknownRanks) {
   run(1, [](const std::shared_ptr<Group>& group) {
-    NewGroupOptions wanted{
-        .ranks = {1}, .timeout = std::chrono::seconds(20), .backend = GetParam()};
+    NewGroupOptions wanted{.ranks = {1}, .timeout = std::chrono::seconds(20), .backend = backend()};
     EXPECT_THROW(group->new_group(wanted), Error);
     wanted.ranks = {0, 0};
     EXPECT_THROW(group->new_group(wanted), Error);
@@ -320,8 +324,115 @@ TEST_P(GroupOver, ARankThatStopsCallingIsATimeout) {
 
 TEST_P(GroupOver, SaysWhatCpuTensorsTravelOver) {
   run(2, [](const std::shared_ptr<Group>& group) {
-    EXPECT_STREQ(group->backend_name(), GetParam());
+    EXPECT_STREQ(group->backend_name(), has_hosts() ? "gloo" : GetParam());
     barrier(group);
+  });
+}
+
+// Hosts by rank: the ranks of one next to each other, then not.
+class GroupOfHosts : public testing::TestWithParam<std::vector<int>> {
+ protected:
+  static void run(const std::function<void(const std::shared_ptr<Group>&)>& body) {
+    const std::vector<int>& hosts = GetParam();
+    const auto size = static_cast<int>(hosts.size());
+    fork_ranks(size, [&](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
+      static const HostApi api;
+      GroupOptions options = rank_options(rank, size);
+      options.address = cat("127.0.0.", hosts[static_cast<size_t>(rank)]);
+      const auto group = std::make_shared<Group>(options, store, api);
+      EXPECT_TRUE(group->runs_in_call());
+      body(group);
+    });
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Group, GroupOfHosts,
+                         testing::Values(std::vector{1, 1, 2, 2}, std::vector{1, 2, 1, 2},
+                                         std::vector{1, 2, 2, 2, 3}));
+
+// More than one chunk, and a part of one.
+constexpr int64_t kLarge = 700001;
+
+TEST_P(GroupOfHosts, AllReduceIsTheSumWithTheSameBitsOnAllRanks) {
+  run([](const std::shared_ptr<Group>& group) {
+    const int size = group->world_size();
+    for (const auto dtype : {c10::kFloat, c10::kDouble, c10::kHalf, c10::kBFloat16, c10::kLong}) {
+      for (const int64_t count : {int64_t{1}, int64_t{1000}, kLarge}) {
+        const at::Tensor each = at::arange(count, at::kDouble).remainder(7) + 1;
+        const at::Tensor sum = (each * (group->rank() + 1)).to(dtype);
+        const at::Tensor mean = sum.clone();
+        const at::Tensor most = sum.clone();
+        all_reduce(group, sum, "sum");
+        all_reduce(group, mean, "avg");
+        all_reduce(group, most, "max");
+        const double factor = size * (size + 1) / 2.0;
+        EXPECT_TRUE(at::equal(sum, (each * factor).to(dtype))) << dtype << " " << count;
+        EXPECT_TRUE(at::equal(mean, at::floor_divide(sum, size)) || c10::isFloatingType(dtype));
+        if (c10::isFloatingType(dtype)) {
+          EXPECT_TRUE(at::equal(mean, sum / size)) << dtype << " " << count;
+        }
+        EXPECT_TRUE(at::equal(most, (each * size).to(dtype))) << dtype << " " << count;
+      }
+    }
+    // Not exact: the sum has a rounding, which is the same everywhere.
+    at::Tensor values = at::arange(kLarge, at::kFloat).mul(0.1).sin().add(0.3 * group->rank());
+    const at::Tensor exact = at::full({kLarge}, 0.0, at::kDouble);
+    for (int rank = 0; rank < size; ++rank) {
+      exact.add_(at::arange(kLarge, at::kFloat).mul(0.1).sin().add(0.3 * rank).to(at::kDouble));
+    }
+    all_reduce(group, values, "sum");
+    EXPECT_TRUE(at::allclose(values.to(at::kDouble), exact, 1e-6, 1e-6));
+    const at::Tensor first = values.clone();
+    broadcast(group, first, 0);
+    EXPECT_TRUE(at::equal(first, values));
+  });
+}
+
+TEST_P(GroupOfHosts, BroadcastFromEveryRankAndAllGather) {
+  run([](const std::shared_ptr<Group>& group) {
+    const double mine = group->rank();
+    for (int root = 0; root < group->world_size(); ++root) {
+      const at::Tensor tensor = at::arange(kLarge, at::kFloat).add(mine);
+      broadcast(group, tensor, root);
+      EXPECT_TRUE(at::equal(tensor, at::arange(kLarge, at::kFloat).add(root)));
+    }
+    const GroupWorkPtr gathered = all_gather(group, {}, filled(mine));
+    const at::Tensor flat = at::full({3 * group->world_size()}, -1.0);
+    all_gather_into_tensor(group, flat, filled(mine));
+    for (int rank = 0; rank < group->world_size(); ++rank) {
+      EXPECT_TRUE(at::equal(gathered->results()[static_cast<size_t>(rank)], filled(rank)));
+      EXPECT_TRUE(at::equal(flat.narrow(0, 3 * rank, 3), filled(rank)));
+    }
+  });
+}
+
+TEST_P(GroupOfHosts, WhatNobodyWaitsForAndWhatGoesOverGlooAlone) {
+  run([](const std::shared_ptr<Group>& group) {
+    const int size = group->world_size();
+    const at::Tensor large = at::full({kLarge}, 1.0);
+    const GroupWorkPtr work = all_reduce(group, large, "sum", true);
+    const at::Tensor small = filled(1);
+    all_reduce(group, small, "sum");
+    reduce(group, small, size - 1, "sum");
+    barrier(group);
+    work->wait();
+    EXPECT_TRUE(at::equal(large, at::full({kLarge}, 1.0 * size)));
+    if (group->rank() == size - 1) {
+      EXPECT_TRUE(at::equal(small, filled(size * size)));
+    }
+  });
+}
+
+TEST_P(GroupOfHosts, ARankThatHasEndedFreesTheOthers) {
+  run([](const std::shared_ptr<Group>& group) {
+    barrier(group);
+    if (group->rank() == group->world_size() - 1) _exit(0);
+    try {
+      all_reduce(group, at::full({kLarge}, 1.0), "sum");
+      FAIL() << "the last rank is gone";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kPeerLost) << error.message();
+    }
   });
 }
 

@@ -61,10 +61,8 @@ auto putting_back(std::vector<Dense> all) {
   };
 }
 
-// Over shared memory a call that is waited for runs on the caller's thread. Other backends return
-// no work for one that is not asynchronous.
 bool async_op(const GroupPtr& group, const at::Tensor& tensor, bool is_async) {
-  return is_async || !group->moves_by_shm(tensor);
+  return is_async || !group->runs_in_call() || !tensor.is_cpu();
 }
 
 void check_count(const GroupPtr& group, const char* operation, const Tensors& tensors) {
@@ -296,7 +294,7 @@ GroupWorkPtr all_to_all(const GroupPtr& group, const Tensors& outputs, const Ten
 
 GroupWorkPtr barrier(const GroupPtr& group, bool is_async) {
   c10d::BarrierOptions options;
-  options.asyncOp = is_async || !group->uses_shm() || group->uses_nccl();
+  options.asyncOp = is_async || !group->runs_in_call() || group->uses_nccl();
   return GroupWork::begin(group, "barrier", is_async, {},
                           [&] { return group->process_group()->barrier(options); });
 }

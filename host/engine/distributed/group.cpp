@@ -12,6 +12,8 @@
 #include "host/base/text.h"
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/distributed/backend_choice.h"
+#include "host/engine/distributed/hierarchical_backend.h"
+#include "host/engine/distributed/host_plan.h"
 #include "host/engine/distributed/nccl_group.h"
 #include "host/engine/distributed/peer_error.h"
 #include "host/engine/distributed/reducer.h"
@@ -47,32 +49,53 @@ void ignore_broken_pipes() {
   sigaction(SIGPIPE, &current, nullptr);
 }
 
+struct GlooPlace {
+  int rank = 0;
+  int size = 1;
+  std::chrono::milliseconds wait;  // for the others
+};
+
+// Connected with all of them: who left before would break the connections that they still make.
+template <class Gloo, class... Before>
+c10::intrusive_ptr<Gloo> make_gloo(const GroupOptions& group,
+                                   const c10::intrusive_ptr<c10d::Store>& store,
+                                   const GlooPlace& place, Before... before) {
+  auto options = c10d::ProcessGroupGloo::Options::create(place.wait);
+  options->devices.push_back(gloo_device(group.address));
+  auto out = c10::make_intrusive<Gloo>(std::move(before)...,
+                                       c10::make_intrusive<c10d::PrefixStore>("gloo", store),
+                                       place.rank, place.size, options);
+  out->c10d::ProcessGroupGloo::barrier(c10d::BarrierOptions())->wait();
+  out->setTimeout(group.timeout);
+  return out;
+}
+
 std::string device_uuid(int device) {
   return device < 0 ? "" : need_cuda().devices.properties(device).uuid;
 }
 
-constexpr const char* kSegmentKey = "segment";
-
-// What each rank says when it is here: its device, and why it cannot share memory, or "".
+// What each rank says when it is here: its device, its host's address, and why it cannot share
+// memory, or "".
 struct Arrival {
   std::string device;
+  std::string address;
   std::string problem;
 };
 
 // Returns when every rank is here: one that left as soon as it is connected would break the
 // connections that a slower one still makes.
-std::vector<Arrival> synchronize(c10d::Store& store, const GroupOptions& options,
+std::vector<Arrival> synchronize(c10d::Store& store, const char* what, const GroupOptions& options,
                                  const Arrival& mine) {
   std::vector<std::string> keys;
-  for (int rank = 0; rank < options.world_size; ++rank) keys.push_back(cat("connected/", rank));
+  for (int rank = 0; rank < options.world_size; ++rank) keys.push_back(cat(what, "/", rank));
   // No value may be empty.
-  store.set(keys[static_cast<size_t>(options.rank)], cat(mine.device, "\n", mine.problem));
+  store.set(keys[static_cast<size_t>(options.rank)],
+            cat(mine.device, "\n", mine.address, "\n", mine.problem));
   store.wait(keys);
   std::vector<Arrival> out;
   for (const std::string& key : keys) {
-    const std::string text = store.get_to_str(key);
-    const size_t end = text.find('\n');
-    out.push_back({.device = text.substr(0, end), .problem = text.substr(end + 1)});
+    const std::vector<std::string> parts = split(store.get_to_str(key), '\n');
+    out.push_back({.device = parts.at(0), .address = parts.at(1), .problem = parts.at(2)});
   }
   return out;
 }
@@ -114,58 +137,73 @@ void Group::connect() {
   const bool has_devices = at::globalContext().hasCUDA();
   const bool asks_devices =
       transports.cuda == CudaTransport::kNcclOrGloo || transports.cuda == CudaTransport::kNccl;
-  const std::vector<Arrival> arrivals =
-      synchronize(*scoped, options_,
-                  {.device = asks_devices ? device_uuid(options_.device) : "",
-                   .problem = join_segment(*scoped, transports)});
-  const std::string problem = problem_of(arrivals);
-  std::vector<std::string> devices;
-  for (const Arrival& each : arrivals) devices.push_back(each.device);
+  Arrival mine{.device = asks_devices ? device_uuid(options_.device) : "",
+               .address = options_.address,
+               .problem = ""};
+  const bool shares_memory = transports.cpu != CpuTransport::kGloo;
+  const bool is_one_host = options_.address.empty();
+  if (shares_memory && is_one_host) {
+    mine.problem = join_segment(*scoped, 0, options_.rank, options_.world_size);
+  }
+  const std::vector<Arrival> arrivals = synchronize(*scoped, "connected", options_, mine);
+  std::string problem = problem_of(arrivals);
+  std::vector<std::string> devices, addresses;
+  for (const Arrival& each : arrivals) {
+    devices.push_back(each.device);
+    addresses.push_back(each.address);
+  }
+  const HostPlan plan = plan_hosts(addresses);
   const CudaChoice choice = choose_cuda(transports.cuda, devices);
   group_ = c10::make_intrusive<c10d::ProcessGroup>(scoped, options_.rank, options_.world_size);
-  if (transports.cpu != CpuTransport::kGloo && problem.empty()) connect_shm();
+  if (transports.cpu == CpuTransport::kOnlyShm && !is_one_host) {
+    problem = "the ranks are on several hosts";
+  }
   if (transports.cpu == CpuTransport::kOnlyShm && !problem.empty()) {
     throw Error(Code::kEnvironment, cat("backend 'shm': ", problem));
   }
+  if (shares_memory && is_one_host && problem.empty()) connect_shm();
+  if (shares_memory && plan.has_neighbours()) {
+    problem = join_neighbours(*scoped, plan);
+    if (problem.empty()) connect_hosts(scoped, plan, wait);
+  }
   const bool cuda_over_gloo = has_devices && !choice.uses_nccl && moves_cuda_;
-  if (shm_ == nullptr || cuda_over_gloo) {
-    const auto gloo = connect_gloo(scoped, wait);
-    // Nobody leaves before all are connected.
-    gloo->barrier(c10d::BarrierOptions())->wait();
-    gloo->setTimeout(options_.timeout);
-    if (shm_ == nullptr) group_->setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
+  if (!runs_in_call_ || cuda_over_gloo) {
+    const auto gloo = make_gloo<Watched<c10d::ProcessGroupGloo>>(
+        options_, scoped, {.rank = rank(), .size = world_size(), .wait = wait}, notifier());
+    if (!runs_in_call_) {
+      group_->setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
+    }
     if (cuda_over_gloo) {
       group_->setBackend(c10::kCUDA, c10d::ProcessGroup::BackendType::GLOO, gloo);
     }
     group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
   }
-  if (shm_ != nullptr) group_->setDefaultBackend(c10d::ProcessGroup::BackendType::CUSTOM);
+  if (runs_in_call_) group_->setDefaultBackend(c10d::ProcessGroup::BackendType::CUSTOM);
   if (choice.uses_nccl) connect_nccl(scoped, wait);
   group_->setGroupName(cat("rtrain/", options_.prefix));
   if (options_.rank != 0 || members_ != nullptr || host_.warn == nullptr) return;
   if (!choice.reason.empty()) host_.warn(cat("CUDA tensors travel over Gloo: ", choice.reason));
-  if (shm_ == nullptr && transports.cpu == CpuTransport::kShm && options_.address.empty()) {
+  if (shares_memory && !problem.empty()) {
     host_.warn(cat("CPU tensors travel over Gloo: ", problem));
   }
 }
 
-// What keeps this rank from sharing memory with the others, or "". Rank 0 makes the segment.
-std::string Group::join_segment(c10d::Store& store, const Transports& transports) {
-  if (transports.cpu == CpuTransport::kGloo) return "";
-  if (!options_.address.empty()) return "the ranks are on several hosts";
+// What keeps this rank from sharing memory with the others of its host, or "". The first of them
+// makes the segment.
+std::string Group::join_segment(c10d::Store& store, int host, int place, int num_ranks) {
+  const std::string key = cat("segment/", host);
   try {
-    if (options_.rank == 0) {
-      segment_ = std::make_shared<ShmSegment>(ShmSegment::create(0, options_.world_size));
-      store.set(kSegmentKey, segment_->address().to_text());
+    if (place == 0) {
+      segment_ = std::make_shared<ShmSegment>(ShmSegment::create(0, num_ranks));
+      store.set(key, segment_->address().to_text());
       return "";
     }
-    const auto address = ShmSegment::Address::parse(store.get_to_str(kSegmentKey));
-    segment_ =
-        std::make_shared<ShmSegment>(ShmSegment::open(address, options_.rank, options_.world_size));
+    const auto address = ShmSegment::Address::parse(store.get_to_str(key));
+    segment_ = std::make_shared<ShmSegment>(ShmSegment::open(address, place, num_ranks));
     return "";
   } catch (const Error& e) {
     if (e.code() != Code::kEnvironment) throw;
-    if (options_.rank == 0) store.set(kSegmentKey, "none");
+    if (place == 0) store.set(key, "none");
     return e.message();
   }
 }
@@ -174,14 +212,46 @@ void Group::connect_shm() {
   segment_->seal(options_.ranks);
   shm_ = c10::make_intrusive<Watched<ShmBackend>>(notifier(), segment_, options_.timeout);
   group_->setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::CUSTOM, shm_);
+  runs_in_call_ = true;
+}
+
+// The same where there are several hosts; what keeps any rank from it.
+std::string Group::join_neighbours(c10d::Store& store, const HostPlan& plan) {
+  const int host = plan.host_of[static_cast<size_t>(rank())];
+  const std::vector<int>& neighbours = plan.ranks[static_cast<size_t>(host)];
+  const auto place = std::ranges::find(neighbours, rank()) - neighbours.begin();
+  Arrival mine;
+  mine.problem =
+      join_segment(store, host, static_cast<int>(place), static_cast<int>(neighbours.size()));
+  const std::string problem = problem_of(synchronize(store, "sharing", options_, mine));
+  if (!problem.empty()) segment_.reset();
+  return problem;
+}
+
+void Group::connect_hosts(const c10::intrusive_ptr<c10d::Store>& store, const HostPlan& plan,
+                          std::chrono::milliseconds wait) {
+  const int host = plan.host_of[static_cast<size_t>(rank())];
+  std::vector<int> names;
+  for (const int each : plan.ranks[static_cast<size_t>(host)]) names.push_back(global_rank(each));
+  segment_->seal(names);
+  HierarchicalBackend::Parts parts{.plan = plan, .segment = segment_, .between = {}, .all = {}};
+  parts.all = make_gloo<c10d::ProcessGroupGloo>(
+      options_, store, {.rank = rank(), .size = world_size(), .wait = wait});
+  if (segment_->rank() == 0) {
+    const auto between = c10::make_intrusive<c10d::PrefixStore>("between", store);
+    parts.between = make_gloo<c10d::ProcessGroupGloo>(
+        options_, between, {.rank = host, .size = plan.num_hosts(), .wait = wait});
+  }
+  auto backend = c10::make_intrusive<Watched<HierarchicalBackend>>(
+      notifier(), rank(), world_size(), std::move(parts), options_.timeout);
+  group_->setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::CUSTOM, std::move(backend));
+  runs_in_call_ = true;
 }
 
 const char* Group::backend_name() const {
   if (uses_nccl()) return "nccl";
   return uses_shm() && options_.device < 0 ? "shm" : "gloo";
 }
-
-bool Group::moves_by_shm(const at::Tensor& tensor) const { return uses_shm() && tensor.is_cpu(); }
 
 TensorPlace* Group::tensor_place() const { return shm_ == nullptr ? nullptr : shm_->arena().get(); }
 
@@ -190,15 +260,6 @@ NotifyCollective Group::notifier() {
     if (host_.enter_collective == nullptr) return uint64_t{0};
     return host_.enter_collective(operation.c_str(), describe_tensors(tensors), members_.get());
   };
-}
-
-c10::intrusive_ptr<c10d::Backend> Group::connect_gloo(const c10::intrusive_ptr<c10d::Store>& store,
-                                                      std::chrono::milliseconds wait) {
-  auto options = c10d::ProcessGroupGloo::Options::create(wait);
-  options->devices.push_back(gloo_device(options_.address));
-  return c10::make_intrusive<Watched<c10d::ProcessGroupGloo>>(
-      notifier(), c10::make_intrusive<c10d::PrefixStore>("gloo", store), options_.rank,
-      options_.world_size, options);
 }
 
 void Group::connect_nccl(const c10::intrusive_ptr<c10d::Store>& store,

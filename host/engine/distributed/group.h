@@ -36,7 +36,7 @@ class Reducer;
 class ShmBackend;
 class ShmSegment;
 class TensorPlace;
-struct Transports;
+struct HostPlan;
 
 struct GroupOptions {
   int rank = 0;
@@ -78,7 +78,9 @@ class Group {
   bool uses_nccl() const { return nccl_ != nullptr; }
   // What CPU tensors travel over.
   bool uses_shm() const { return shm_ != nullptr; }
-  bool moves_by_shm(const at::Tensor& tensor) const;
+  // Whether a collective of CPU tensors that is waited for runs on the caller's thread. Other
+  // backends return no work for one that is not asynchronous.
+  bool runs_in_call() const { return runs_in_call_; }
   // "nccl", "gloo" or "shm": what tensors of this rank's device travel over, or of the CPU where it
   // has none.
   const char* backend_name() const;
@@ -112,11 +114,12 @@ class Group {
 
  private:
   void connect();
-  std::string join_segment(c10d::Store& store, const Transports& transports);
+  std::string join_segment(c10d::Store& store, int host, int place, int num_ranks);
   void connect_shm();
+  std::string join_neighbours(c10d::Store& store, const HostPlan& plan);
+  void connect_hosts(const c10::intrusive_ptr<c10d::Store>& store, const HostPlan& plan,
+                     std::chrono::milliseconds wait);
   NotifyCollective notifier();
-  c10::intrusive_ptr<c10d::Backend> connect_gloo(const c10::intrusive_ptr<c10d::Store>& store,
-                                                 std::chrono::milliseconds wait);
   void connect_nccl(const c10::intrusive_ptr<c10d::Store>& store, std::chrono::milliseconds wait);
   void check_usable(const char* operation) const;
   Error located(const char* operation, const Error& error, double waited_s) const;
@@ -129,6 +132,7 @@ class Group {
   std::unique_ptr<NcclGroup> nccl_;
   std::shared_ptr<ShmSegment> segment_;
   c10::intrusive_ptr<ShmBackend> shm_;
+  bool runs_in_call_ = false;
   bool moves_cuda_ = false;
   std::vector<std::weak_ptr<Reducer>> reducers_;
   uint64_t num_groups_ = 0;

@@ -19,8 +19,9 @@ class Group;
 
 class GroupWork {
  public:
-  // Begins it, and unless is_async ends it too, with the group's errors. `finish` gives the results
-  // to who asked for them. The tensors are the results, which are complete behind wait().
+  // Begins it, and unless is_async ends it too, with the group's errors. `finish` copies the
+  // results to where they are wanted. The tensors are the results, which are complete behind
+  // wait().
   static std::shared_ptr<GroupWork> begin(
       const std::shared_ptr<Group>& group, const char* operation, bool is_async,
       std::vector<at::Tensor> results, const std::function<c10::intrusive_ptr<c10d::Work>()>& start,

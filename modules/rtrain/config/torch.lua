@@ -6,10 +6,10 @@ local schema = require 'rtrain.config.schema'
 ---The process group of a TorchTrainer's workers. Ray equivalent: ray.train.torch.TorchConfig.
 ---@class TorchConfig
 ---@overload fun(fields?: table): TorchConfig
----@field backend? string what tensors travel over. Default, 'cpu:shm,cuda:nccl': tensors of the CPU over shared memory where
----  all workers are on one host, else over Gloo; those of CUDA over NCCL where no two workers share a device, else over Gloo.
----  'gloo': Gloo for all. 'nccl': as the default, and an error without NCCL. 'shm': tensors of the CPU alone, and an error on
----  several hosts. 'cpu:gloo,cuda:nccl': both by name
+---@field backend? string what tensors travel over. Default, 'cpu:shm,cuda:nccl': tensors of the CPU over shared memory, and
+---  between hosts over Gloo; those of CUDA over NCCL where no two workers share a device, else over Gloo. 'gloo': Gloo for all.
+---  'nccl': as the default, and an error without NCCL. 'shm': tensors of the CPU alone, and an error on several hosts.
+---  'cpu:gloo,cuda:nccl': both by name
 ---@field init_method string 'env', accepted for Ray's sake: the controller is the rendezvous
 ---@field timeout_s number seconds that a collective or a report may wait for other ranks (default 1800)
 local TorchConfig = schema.define('TorchConfig', {

@@ -117,16 +117,16 @@ define('scatter', {'tensor', {'scatter_list'}, {'src'}}, function(p, dist)
   return dist.scatter(p.tensor, p.scatter_list, root_of('scatter', p, 'src'), p.group, p.async_op)
 end, 'group_src')
 
----Combines the lists of all ranks elementwise; rank r of the group gets entry r + 1 of the result. Arguments: output, input_list
----(one for each rank, shaped like output), op (a ReduceOp), group, async_op. Returns the output; the Work with
+---Combines the lists of all ranks elementwise; rank r of the group gets entry r + 1 of the result. Arguments: output,
+---input_list (one for each rank, shaped like output), op (a ReduceOp), group, async_op. Returns the output; the Work with
 ---async_op.
 ---PyTorch equivalent: torch.distributed.reduce_scatter.
 define('reduce_scatter', {'output', 'input_list', {'op', 'sum'}}, function(p, dist)
   return dist.reduce_scatter(p.output, p.input_list, op_of('reduce_scatter', p.op), p.group, p.async_op)
 end)
 
----The same of one tensor that has the parts for all ranks one behind the other: rank r gets part r + 1 of the result. Arguments:
----output, input (as many elements as the outputs of all ranks), op (a ReduceOp), group, async_op. Returns the
+---The same of one tensor that has the parts for all ranks one behind the other: rank r gets part r + 1 of the result.
+---Arguments: output, input (as many elements as the outputs of all ranks), op (a ReduceOp), group, async_op. Returns the
 ---output; the Work with async_op.
 ---PyTorch equivalent: torch.distributed.reduce_scatter_tensor.
 define('reduce_scatter_tensor', {'output', 'input', {'op', 'sum'}}, function(p, dist)

@@ -11,8 +11,8 @@ local OUTSIDE = engine.NON_GROUP_MEMBER
 
 ---Makes the process group of this process. A trainer does it before the train function runs; a script of its own may
 ---make one of a single rank.
----@param backend? string default 'cpu:shm,cuda:nccl': CPU tensors over shared memory where all ranks are on one host, else
----  over Gloo, CUDA tensors over NCCL where every rank has a device to itself, else over Gloo. 'gloo' for all; 'nccl' or
+---@param backend? string default 'cpu:shm,cuda:nccl': CPU tensors over shared memory, and over Gloo
+---  between hosts, CUDA tensors over NCCL where every rank has a device to itself, else over Gloo. 'gloo' for all; 'nccl' or
 ---  'cpu:gloo,cuda:nccl': an error without NCCL; 'shm': CPU tensors alone, an error on several hosts
 ---@param options? {rank: integer, world_size: integer, timeout_s: number, is_high_priority_stream: boolean} timeout_s:
 ---  seconds, default 1800; is_high_priority_stream: NCCL's work goes before the model's
@@ -88,9 +88,9 @@ function groups.get_process_group_ranks(group)
 end
 
 ---Makes a group of some of the ranks, for the `group` of collectives. All ranks call it, those that are not in the group too,
----and in the same order. Ranks in a group count as in PyTorch: in ascending order of their numbers. Arguments: ranks (integer[];
----nil: all), timeout_s (seconds; default: as the group of all ranks), backend (as in init_process_group; default: likewise).
----Returns the group, or GroupMember.NON_GROUP_MEMBER on a rank that is not in it: a call with that only warns.
+---and in the same order. Ranks in a group count as in PyTorch: in ascending order of their numbers. Arguments: ranks
+---(integer[]; nil: all), timeout_s (seconds; default: as the group of all ranks), backend (as in init_process_group; default:
+---likewise). Returns the group, or GroupMember.NON_GROUP_MEMBER on a rank that is not in it: a call with that only warns.
 ---
 ---The members of a group compare their collectives as all ranks do; what never comes ends at timeout_s.
 ---PyTorch equivalent: torch.distributed.new_group.

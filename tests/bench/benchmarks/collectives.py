@@ -1,14 +1,17 @@
-"""all_reduce between ranks of this host through c10d: shared memory, Gloo, and copies of as many bytes as the floor."""
+"""all_reduce through c10d between ranks of this host: shared memory, Gloo, and copies of as many bytes as the floor; and
+between ranks of two hosts, which are addresses of this one: shared memory and Gloo, and Gloo alone."""
 
 import os
 import subprocess
 
 from harness.benchmark import OWN, Benchmark, Goal, Metric
 
-NAME = "collectives"
+NAME, ON_HOSTS_NAME = "collectives", "collectives_on_hosts"
 GLOO, COPY = "Gloo", "copy"
 BACKENDS = {OWN: "shm", GLOO: "gloo", COPY: "copy"}
 RANKS = (2, 4, 8)
+ON_HOSTS_BACKENDS = {OWN: "hosts", GLOO: "gloo"}
+ON_HOSTS_RANKS = (4, 8)
 SIZES = ("4K", "1M", "26M")
 CORES = "0,1"
 TIMEOUT_S = 300
@@ -26,6 +29,19 @@ def build(config):
         goals=goals + [Goal(name, 1, GLOO) for name in names if not name.startswith("2x")],
         sides={side: _sampler(program, backend, ranks) for side, backend in BACKENDS.items()},
         notes=["copy: each rank copies as many bytes within its own memory, all at the same time"],
+    )
+
+
+def build_on_hosts(config):
+    program = _program(config)
+    ranks = ON_HOSTS_RANKS[:1] if config.quick else ON_HOSTS_RANKS
+    names = [f"{count}x{size}" for count in ranks for size in SIZES]
+    return Benchmark(
+        name=ON_HOSTS_NAME,
+        text="microseconds of one all_reduce, ranks × bytes, half of the ranks on each of two hosts, all on two cores",
+        metrics=[Metric(name, "us") for name in names],
+        goals=[Goal(name, 1, GLOO) for name in names],
+        sides={side: _sampler(program, backend, ranks) for side, backend in ON_HOSTS_BACKENDS.items()},
     )
 
 

@@ -147,6 +147,6 @@ def mapped_libtorch(pid):
         return sorted({line.split()[-1] for line in file if "libtorch" in line})
 
 
-def pin_threads(pid, core):
+def pin_threads(pid, cores):
     for thread in os.listdir(f"/proc/{pid}/task"):
-        os.sched_setaffinity(int(thread), {core})
+        os.sched_setaffinity(int(thread), cores)

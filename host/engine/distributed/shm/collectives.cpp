@@ -232,10 +232,19 @@ void ShmCollectives::broadcast(Bytes data, int root) {
 }
 
 void ShmCollectives::all_gather(Bytes input, std::span<const Bytes> outputs) {
-  const int mine = segment_.rank();
   size_t most = 0;
   for (const Bytes& each : outputs) most = std::max(most, each.size());
-  copy_bytes(outputs[static_cast<size_t>(mine)].data(), input.data(), input.size());
+  collect(input, outputs, most);
+}
+
+void ShmCollectives::gather(Bytes input, std::span<const Bytes> outputs, int root) {
+  collect(input, segment_.rank() == root ? outputs : std::span<const Bytes>(), input.size());
+}
+
+// Every rank shows its input, at most that many bytes; who has outputs takes them.
+void ShmCollectives::collect(Bytes input, std::span<const Bytes> outputs, size_t most) {
+  const auto mine = static_cast<size_t>(segment_.rank());
+  if (!outputs.empty()) copy_bytes(outputs[mine].data(), input.data(), input.size());
   run_steps(
       steps_for(most, ShmSegment::kSlotBytes),
       [&](size_t number, std::byte* slot) {
@@ -243,30 +252,11 @@ void ShmCollectives::all_gather(Bytes input, std::span<const Bytes> outputs) {
         copy_bytes(slot, from.data(), from.size());
       },
       [&](size_t number, uint32_t step) {
-        for (int rank = 0; rank < segment_.num_ranks(); ++rank) {
+        for (size_t rank = 0; rank < outputs.size(); ++rank) {
           if (rank == mine) continue;
-          wait_filled(rank, step);
-          const Bytes to = part(outputs[static_cast<size_t>(rank)], number, ShmSegment::kSlotBytes);
-          copy_bytes(to.data(), segment_.slot(rank, step), to.size());
-        }
-      });
-}
-
-void ShmCollectives::gather(Bytes input, std::span<const Bytes> outputs, int root) {
-  const bool is_root = segment_.rank() == root;
-  if (is_root) copy_bytes(outputs[static_cast<size_t>(root)].data(), input.data(), input.size());
-  run_steps(
-      steps_for(input.size(), ShmSegment::kSlotBytes),
-      [&](size_t number, std::byte* slot) {
-        const Bytes from = part(input, number, ShmSegment::kSlotBytes);
-        if (!is_root) copy_bytes(slot, from.data(), from.size());
-      },
-      [&](size_t number, uint32_t step) {
-        for (int rank = 0; is_root && rank < segment_.num_ranks(); ++rank) {
-          if (rank == root) continue;
-          wait_filled(rank, step);
-          const Bytes to = part(outputs[static_cast<size_t>(rank)], number, ShmSegment::kSlotBytes);
-          copy_bytes(to.data(), segment_.slot(rank, step), to.size());
+          wait_filled(static_cast<int>(rank), step);
+          const Bytes to = part(outputs[rank], number, ShmSegment::kSlotBytes);
+          copy_bytes(to.data(), segment_.slot(static_cast<int>(rank), step), to.size());
         }
       });
 }
@@ -276,28 +266,57 @@ size_t ShmCollectives::piece_bytes() const {
   return ShmSegment::kSlotBytes / static_cast<size_t>(segment_.num_ranks()) / kLine * kLine;
 }
 
+// A piece of each input into the part of the slot of the rank that it is for.
+void ShmCollectives::fill_pieces(std::span<const Bytes> inputs, size_t number,
+                                 std::byte* slot) const {
+  const size_t piece = piece_bytes();
+  for (size_t rank = 0; rank < inputs.size(); ++rank) {
+    const Bytes from = part(inputs[rank], number, piece);
+    if (rank != static_cast<size_t>(segment_.rank())) {
+      copy_bytes(slot + rank * piece, from.data(), from.size());
+    }
+  }
+}
+
+// What this rank has for the others, and they for it. An empty output: from that rank nothing.
+void ShmCollectives::exchange(size_t count, std::span<const Bytes> inputs,
+                              std::span<const Bytes> outputs) {
+  const auto mine = static_cast<size_t>(segment_.rank());
+  const size_t piece = piece_bytes();
+  run_steps(
+      count, [&](size_t number, std::byte* slot) { fill_pieces(inputs, number, slot); },
+      [&](size_t number, uint32_t step) {
+        for (size_t rank = 0; rank < outputs.size(); ++rank) {
+          if (rank == mine || outputs[rank].empty()) continue;
+          wait_filled(static_cast<int>(rank), step);
+          const Bytes to = part(outputs[rank], number, piece);
+          const std::byte* slot = segment_.slot(static_cast<int>(rank), step) + mine * piece;
+          copy_bytes(to.data(), slot, to.size());
+        }
+      });
+}
+
 void ShmCollectives::scatter(std::span<const Bytes> inputs, Bytes output, int root) {
   const bool is_root = segment_.rank() == root;
-  const size_t piece = piece_bytes();
-  if (is_root) {
-    const Bytes own = inputs[static_cast<size_t>(root)];
-    copy_bytes(output.data(), own.data(), own.size());
+  const auto from = static_cast<size_t>(root);
+  std::vector<Bytes> outputs(static_cast<size_t>(segment_.num_ranks()));
+  outputs[from] = output;
+  if (is_root) copy_bytes(output.data(), inputs[from].data(), inputs[from].size());
+  exchange(steps_for(output.size(), piece_bytes()), is_root ? inputs : std::span<const Bytes>(),
+           outputs);
+}
+
+void ShmCollectives::all_to_all(std::span<const Bytes> inputs, std::span<const Bytes> outputs) {
+  const auto mine = static_cast<size_t>(segment_.rank());
+  copy_bytes(outputs[mine].data(), inputs[mine].data(), inputs[mine].size());
+  int64_t count = 0;
+  for (const Bytes& each : inputs) {
+    count = std::max(count, static_cast<int64_t>(steps_for(each.size(), piece_bytes())));
   }
-  run_steps(
-      steps_for(output.size(), piece),
-      [&](size_t number, std::byte* slot) {
-        for (size_t rank = 0; rank < inputs.size(); ++rank) {
-          const Bytes from = part(inputs[rank], number, piece);
-          if (is_root) copy_bytes(slot + rank * piece, from.data(), from.size());
-        }
-      },
-      [&](size_t number, uint32_t step) {
-        if (is_root) return;
-        wait_filled(root, step);
-        const Bytes to = part(output, number, piece);
-        const auto mine = static_cast<size_t>(segment_.rank());
-        copy_bytes(to.data(), segment_.slot(root, step) + mine * piece, to.size());
-      });
+  // Two ranks may have more for each other than this one knows of.
+  all_reduce(std::as_writable_bytes(std::span(&count, 1)),
+             {.op = c10d::ReduceOp::MAX, .dtype = c10::kLong});
+  exchange(static_cast<size_t>(count), inputs, outputs);
 }
 
 void ShmCollectives::reduce_scatter(std::span<const Bytes> inputs, Bytes output,
@@ -306,12 +325,7 @@ void ShmCollectives::reduce_scatter(std::span<const Bytes> inputs, Bytes output,
   const size_t piece = piece_bytes();
   run_steps(
       steps_for(output.size(), piece),
-      [&](size_t number, std::byte* slot) {
-        for (size_t rank = 0; rank < inputs.size(); ++rank) {
-          const Bytes from = part(inputs[rank], number, piece);
-          if (rank != mine) copy_bytes(slot + rank * piece, from.data(), from.size());
-        }
-      },
+      [&](size_t number, std::byte* slot) { fill_pieces(inputs, number, slot); },
       [&](size_t number, uint32_t step) {
         wait_all_filled(step);
         const Bytes to = part(output, number, piece);
@@ -321,36 +335,6 @@ void ShmCollectives::reduce_scatter(std::span<const Bytes> inputs, Bytes output,
         }
         rtrain::reduce(reduction, to.data(), inputs_.data(), segment_.num_ranks(),
                        to.size() / reduction.element_bytes());
-      });
-}
-
-void ShmCollectives::all_to_all(std::span<const Bytes> inputs, std::span<const Bytes> outputs) {
-  const auto mine = static_cast<size_t>(segment_.rank());
-  const size_t piece = piece_bytes();
-  copy_bytes(outputs[mine].data(), inputs[mine].data(), inputs[mine].size());
-  int64_t count = 0;
-  for (const Bytes& each : inputs) {
-    count = std::max(count, static_cast<int64_t>(steps_for(each.size(), piece)));
-  }
-  // Two ranks may have more for each other than this one knows of.
-  all_reduce(std::as_writable_bytes(std::span(&count, 1)),
-             {.op = c10d::ReduceOp::MAX, .dtype = c10::kLong});
-  run_steps(
-      static_cast<size_t>(count),
-      [&](size_t number, std::byte* slot) {
-        for (size_t rank = 0; rank < inputs.size(); ++rank) {
-          const Bytes from = part(inputs[rank], number, piece);
-          if (rank != mine) copy_bytes(slot + rank * piece, from.data(), from.size());
-        }
-      },
-      [&](size_t number, uint32_t step) {
-        for (size_t rank = 0; rank < outputs.size(); ++rank) {
-          if (rank == mine) continue;
-          wait_filled(static_cast<int>(rank), step);
-          const Bytes to = part(outputs[rank], number, piece);
-          const std::byte* slot = segment_.slot(static_cast<int>(rank), step) + mine * piece;
-          copy_bytes(to.data(), slot, to.size());
-        }
       });
 }
 

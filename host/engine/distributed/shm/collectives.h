@@ -67,6 +67,9 @@ class ShmCollectives {
   uint64_t place_in_arena(Bytes data);
   Bytes share(int rank, Bytes bytes) const;
   size_t piece_bytes() const;
+  void collect(Bytes input, std::span<const Bytes> outputs, size_t most);
+  void fill_pieces(std::span<const Bytes> inputs, size_t number, std::byte* slot) const;
+  void exchange(size_t count, std::span<const Bytes> inputs, std::span<const Bytes> outputs);
 
   ShmSegment& segment_;
   std::chrono::milliseconds timeout_;

@@ -189,12 +189,13 @@ std::byte* ShmSegment::slot(int rank, uint32_t step) {
 ShmRing& ShmSegment::ring(int from, int to) {
   auto* rings =
       reinterpret_cast<ShmRing*>(memory_ + bytes_before_rings(static_cast<size_t>(num_ranks_)));
-  return rings[from * num_ranks_ + to];
+  return rings[static_cast<size_t>(from) * static_cast<size_t>(num_ranks_) +
+               static_cast<size_t>(to)];
 }
 
 std::byte* ShmSegment::ring_bytes(int from, int to) {
   const auto ranks = static_cast<size_t>(num_ranks_);
-  const auto number = static_cast<size_t>(from * num_ranks_ + to);
+  const size_t number = static_cast<size_t>(from) * ranks + static_cast<size_t>(to);
   return memory_ + bytes_before_arenas(ranks) - (ranks * ranks - number) * kRingBytes;
 }
 

@@ -1,0 +1,22 @@
+// host/engine/distributed/host_plan.h: which ranks of a group are on one host. Pure: the same on
+// every rank.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rtrain {
+
+struct HostPlan {
+  std::vector<int> host_of;             // by rank; hosts count in the order of their first ranks
+  std::vector<std::vector<int>> ranks;  // by host, ascending; the first one speaks for the host
+
+  int num_hosts() const { return static_cast<int>(ranks.size()); }
+  // Whether it makes a difference that ranks of one host are near each other.
+  bool has_neighbours() const { return num_hosts() > 1 && ranks.size() < host_of.size(); }
+};
+
+// `addresses`: by rank, of its host.
+HostPlan plan_hosts(const std::vector<std::string>& addresses);
+
+}  // namespace rtrain
