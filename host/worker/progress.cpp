@@ -1,8 +1,8 @@
 #include "host/worker/progress.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
-#include <cstdio>
 
 #include "host/base/clock.h"
 #include "host/base/text.h"
@@ -52,6 +52,17 @@ std::string describe(const CollectiveCall& call, int rank) {
              line.empty() ? "" : " at ", line);
 }
 
+// At every wait and collective: no formatting by the C library.
+void write_frame(const lua_Debug& info, PageFrame& out) {
+  constexpr size_t kLineDigits = 12;
+  const std::string_view source = info.short_src;
+  const size_t size = std::min(source.size(), sizeof(out.bytes) - kLineDigits);
+  char* end = std::copy_n(source.data(), size, out.bytes);
+  *end++ = ':';
+  end = std::to_chars(end, std::end(out.bytes) - 1, info.currentline).ptr;
+  *end = '\0';
+}
+
 bool is_member(int rank, const CollectiveGroup* group) {
   return group == nullptr || std::ranges::find(group->ranks, rank) != group->ranks.end();
 }
@@ -99,14 +110,7 @@ int Progress::frames(std::array<PageFrame, kPageFrames>& out) const {
   lua_Debug info;
   for (int level = 0; count < kPageFrames && lua_getstack(state_, level, &info) != 0; ++level) {
     if (lua_getinfo(state_, "Sl", &info) == 0 || info.currentline < 0) continue;
-    char number[16];
-    PageFrame& frame = out[static_cast<size_t>(count++)];
-    std::string_view source = info.short_src;
-    std::snprintf(number, sizeof(number), ":%d", info.currentline);
-    char text[sizeof(frame.bytes)];
-    std::snprintf(text, sizeof(text), "%.*s%s", static_cast<int>(source.size()), source.data(),
-                  number);
-    frame.set(text);
+    write_frame(info, out[static_cast<size_t>(count++)]);
   }
   return count;
 }
@@ -131,13 +135,17 @@ void Progress::leave() {
 
 // The innermost line of the user's own code.
 PageFrame Progress::line() const {
-  std::array<PageFrame, kPageFrames> all;
-  const int count = frames(all);
-  for (int i = 0; i < count; ++i) {
-    const PageFrame& each = all[static_cast<size_t>(i)];
-    if (is_users_line(each.view())) return each;
+  PageFrame out;
+  if (state_ == nullptr || !is_main_thread) return out;
+  lua_Debug info;
+  for (int level = 0, count = 0; count < kPageFrames && lua_getstack(state_, level, &info) != 0;
+       ++level) {
+    if (lua_getinfo(state_, "Sl", &info) == 0 || info.currentline < 0) continue;
+    const bool is_users = is_users_line(info.short_src);
+    if (count++ == 0 || is_users) write_frame(info, out);
+    if (is_users) break;
   }
-  return count > 0 ? all[0] : PageFrame{};
+  return out;
 }
 
 // Each rank publishes its call before it looks at its neighbours': of two that differ the later

@@ -322,13 +322,19 @@ Error Group::located(const char* operation, const Error& error, double waited_s)
 }
 
 void Group::call(const char* operation, const std::function<void()>& body, WaitKind kind) {
+  if (members_ == nullptr) {
+    const BlockingRegion region(host_, kind, operation);
+    return guard(operation, body);
+  }
+  // The watch for hangs compares collectives of all ranks; a group of some has its own deadline.
+  const std::string shown = cat(operation, " of ", members_->text());
+  const BlockingRegion region(host_, WaitKind::kBounded, shown.c_str());
+  guard(operation, body);
+}
+
+void Group::guard(const char* operation, const std::function<void()>& body) {
   check_usable(operation);
   const double start_s = monotonic_s();
-  // The watch for hangs compares collectives of all ranks; a group of some has its own deadline.
-  if (members_ != nullptr) kind = WaitKind::kBounded;
-  const std::string shown =
-      members_ == nullptr ? operation : cat(operation, " of ", members_->text());
-  const BlockingRegion region(host_, kind, shown.c_str());
   std::optional<Error> cause;
   try {
     body();

@@ -104,6 +104,8 @@ class Group {
   // Runs something that communicates inside LibTorch, with this group's errors.
   void call(const char* operation, const std::function<void()>& body,
             WaitKind kind = WaitKind::kCollective);
+  // The same of something that waits for nobody: it is not shown as a wait.
+  void guard(const char* operation, const std::function<void()>& body);
 
   // Reducers are closed before the group they use.
   void add_reducer(const std::shared_ptr<Reducer>& reducer) { reducers_.push_back(reducer); }

@@ -190,10 +190,10 @@ void Reducer::check_open() const {
   }
 }
 
-void Reducer::call(const char* operation, const std::function<void()>& body) {
+void Reducer::call(const char* operation, bool waits, const std::function<void()>& body) {
   check_open();
   try {
-    group_->call(operation, body);
+    waits ? group_->call(operation, body) : group_->guard(operation, body);
   } catch (const c10::Error& error) {
     if (!std::string_view(error.what_without_backtrace()).starts_with(kUnfinished)) throw;
     throw Error(
@@ -208,16 +208,17 @@ void Reducer::call(const char* operation, const std::function<void()>& body) {
 }
 
 void Reducer::before_forward(bool sync) {
-  call("DistributedDataParallel forward", [&] {
+  const bool sends = buffers_due_ && options_.broadcast_buffers && !options_.buffers.empty();
+  call("DistributedDataParallel forward", sends || !has_rebuilt_, [&] {
     if (c10::GradMode::is_enabled()) {
       if (sync) {
         logger_->set_runtime_stats_and_log();
         reducer_->prepare_for_forward();
       }
       const TensorPlaceScope buckets_place(group_->tensor_place());
-      reducer_->rebuild_buckets();
+      has_rebuilt_ = reducer_->rebuild_buckets() || has_rebuilt_;
     }
-    if (!buffers_due_ || !options_.broadcast_buffers || options_.buffers.empty()) return;
+    if (!sends) return;
     std::vector<at::Tensor> buffers;
     for (const at::Tensor& buffer : options_.buffers) buffers.push_back(buffer.detach());
     c10d::broadcast_coalesced(group_->process_group(), buffers, kBroadcastBytes, 0);
@@ -234,7 +235,7 @@ std::vector<at::Tensor> Reducer::after_forward(const std::vector<at::Tensor>& ou
   std::vector<at::Tensor> out = outputs;
   if (!buffers_due_) return out;
   const bool search = options_.find_unused_parameters && !options_.static_graph;
-  call("DistributedDataParallel forward",
+  call("DistributedDataParallel forward", false,
        [&] { reducer_->prepare_for_backward(search ? outputs : std::vector<at::Tensor>{}); });
   if (!replaces_outputs()) return out;
   std::vector<at::Tensor> tracked;

@@ -68,7 +68,7 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   void equalize_ranks();
   void build();
   void check_open() const;
-  void call(const char* operation, const std::function<void()>& body);
+  void call(const char* operation, bool waits, const std::function<void()>& body);
   friend struct SinkState;
   void delay_all_reduce();
 
@@ -79,6 +79,7 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   bool buffers_due_ = true;
   // In static_graph's first iteration all-reduce is delayed until the whole backward is known.
   bool delay_queued_ = false;
+  bool has_rebuilt_ = false;  // LibTorch, the buckets: together with the other ranks
   std::shared_ptr<c10d::Reducer> reducer_;
   std::shared_ptr<c10d::Logger> logger_;
 };
