@@ -59,8 +59,10 @@ function TestDistributed:test_works()
   lu.assertTrue(work:wait())
   lu.assertTrue(work:is_completed() and work:is_success())
   lu.assertEquals(work:result()[1]:tolist(), {1, 2, 3})
-  lu.assertEquals(dist.gather(x, {async_op = true}):result()[1]:tolist(), {1, 2, 3})
-  lu.assertEquals(dist.all_gather({}, x, nil, true):result()[1]:tolist(), {1, 2, 3})
+  for _, gathering in ipairs{dist.gather(x, {async_op = true}), dist.all_gather({}, x, nil, true)} do
+    gathering:wait()
+    lu.assertEquals(gathering:result()[1]:tolist(), {1, 2, 3})
+  end
   lu.assertErrorMsgContains('dist.isend or dist.irecv', dist.P2POp, dist.send, x, 0)
   lu.assertEquals(dist.batch_isend_irecv{}, {})
 end

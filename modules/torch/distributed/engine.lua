@@ -6,6 +6,17 @@ local warnings = require 'base.warnings'
 
 local engine = {}
 
+---A group of ranks: what new_group returns, and `group.WORLD`.
+---@class ProcessGroup
+
+---What a collective with async_op, isend or irecv has begun.
+---@class Work
+---@field wait fun(self: Work): boolean until it has ended, or the device's queue has it; raises its error
+---@field is_completed fun(self: Work): boolean
+---@field is_success fun(self: Work): boolean completed without an error
+---@field result fun(self: Work): torch.Tensor[] what it fills
+---@field source_rank fun(self: Work): integer of a message: who has sent it
+
 ---What new_group gives a rank that is not in the group.
 engine.NON_GROUP_MEMBER = setmetatable({}, {__tostring = function() return 'GroupMember.NON_GROUP_MEMBER' end})
 
