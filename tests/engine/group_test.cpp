@@ -423,6 +423,25 @@ TEST_P(GroupOfHosts, WhatNobodyWaitsForAndWhatGoesOverGlooAlone) {
   });
 }
 
+TEST_P(GroupOfHosts, AGroupInsideAHostSharesMemoryAlone) {
+  run([](const std::shared_ptr<Group>& group) {
+    for (const int host : {1, 2, 3}) {
+      NewGroupOptions wanted{
+          .ranks = {}, .timeout = std::chrono::seconds(20), .backend = "cpu:shm,cuda:nccl"};
+      for (int rank = 0; rank < group->world_size(); ++rank) {
+        if (GetParam()[static_cast<size_t>(rank)] == host) wanted.ranks.push_back(rank);
+      }
+      if (wanted.ranks.empty()) continue;
+      const auto inside = group->new_group(wanted);
+      if (inside == nullptr) continue;
+      EXPECT_EQ(inside->uses_shm(), wanted.ranks.size() > 1);
+      const at::Tensor tensor = filled(group->rank());
+      all_reduce(inside, tensor, "max");
+      EXPECT_TRUE(at::equal(tensor, filled(wanted.ranks.back())));
+    }
+  });
+}
+
 TEST_P(GroupOfHosts, ARankThatHasEndedFreesTheOthers) {
   run([](const std::shared_ptr<Group>& group) {
     barrier(group);
@@ -440,7 +459,7 @@ TEST(GroupOfSeveralHosts, SharesNoMemory) {
   fork_ranks(2, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
     const HostApi api;
     GroupOptions options = rank_options(rank, 2);
-    options.address = "127.0.0.1";
+    options.address = rank == 0 ? "127.0.0.1" : "127.0.0.2";
     const auto group = std::make_shared<Group>(options, store, api);
     EXPECT_STREQ(group->backend_name(), "gloo");
     barrier(group);

@@ -41,12 +41,12 @@ std::span<std::byte> bytes_of(std::string& text) {
 }
 
 void send(ShmMessages& messages, std::string text, int to, int tag = 0) {
-  messages.wait(*messages.send(bytes_of(text), to, tag));
+  messages.wait(*messages.send(bytes_of(text), to, tag, nullptr));
 }
 
 std::string receive(ShmMessages& messages, size_t size, int from, int tag = 0) {
   std::string out(size, '?');
-  messages.wait(*messages.receive(bytes_of(out), from, tag));
+  messages.wait(*messages.receive(bytes_of(out), from, tag, nullptr));
   return out;
 }
 
@@ -93,7 +93,7 @@ TEST(ShmMessages, OfAnyRankSaysWhoHasSentIt) {
     bool is_from[3] = {};
     for (int i = 0; i < 2; ++i) {
       std::string text(1, '?');
-      const auto message = messages.receive(bytes_of(text), -1, 0);
+      const auto message = messages.receive(bytes_of(text), -1, 0, nullptr);
       messages.wait(*message);
       EXPECT_EQ(text, std::to_string(message->sender()));
       is_from[message->sender()] = true;
@@ -112,11 +112,12 @@ TEST(ShmMessages, MoveOnBesideOtherWork) {
       received.emplace_back(size_t{1} << 20, '?');
     }
     for (int other = 0; other < 3; ++other) {
-      if (other != rank) all.push_back(messages.send(bytes_of(sent[other]), other, 0));
+      if (other != rank) all.push_back(messages.send(bytes_of(sent[other]), other, 0, nullptr));
       messages.move_on_thread();
     }
     for (int other = 0; other < 3; ++other) {
-      if (other != rank) messages.wait(*messages.receive(bytes_of(received[other]), other, 0));
+      if (other != rank)
+        messages.wait(*messages.receive(bytes_of(received[other]), other, 0, nullptr));
     }
     for (const auto& each : all) messages.wait(*each);
     for (int other = 0; other < 3; ++other) {
@@ -126,13 +127,34 @@ TEST(ShmMessages, MoveOnBesideOtherWork) {
   });
 }
 
+// Nobody holds the message or its bytes but the messages themselves.
+TEST(ShmMessages, WhatNobodyHoldsArrives) {
+  run_ranks(2, [](int rank, ShmMessages& messages, ShmSegment&) {
+    if (rank == 1) {
+      EXPECT_EQ(receive(messages, 1 << 20, 0), pattern(1 << 20, 5));
+      return;
+    }
+    std::weak_ptr<std::string> watched;
+    {
+      const auto text = std::make_shared<std::string>(pattern(1 << 20, 5));
+      watched = text;
+      messages.send(bytes_of(*text), 1, 0, text);
+      messages.move_on_thread();
+    }
+    for (int i = 0; i < 1000 && !watched.expired(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_TRUE(watched.expired()) << "the bytes are kept for no longer than the message";
+  });
+}
+
 TEST(ShmMessages, ManyOfRandomSizesInBothDirections) {
   run_ranks(2, [](int rank, ShmMessages& messages, ShmSegment&) {
     std::mt19937 sizes(7);  // the same on both
     for (int i = 0; i < 2000; ++i) {
       const size_t size = sizes() % 3000;
       std::string sent = pattern(size, static_cast<size_t>(i + rank));
-      const auto sending = messages.send(bytes_of(sent), 1 - rank, i % 3);
+      const auto sending = messages.send(bytes_of(sent), 1 - rank, i % 3, nullptr);
       ASSERT_EQ(receive(messages, size, 1 - rank, i % 3),
                 pattern(size, static_cast<size_t>(i + 1 - rank)));
       messages.wait(*sending);
@@ -198,7 +220,7 @@ TEST(ShmMessages, ClosingEndsWhatIsUnderWay) {
   run_ranks(2, [](int rank, ShmMessages& messages, ShmSegment&) {
     if (rank == 0) return;
     std::string text(4, '?');
-    const auto message = messages.receive(bytes_of(text), 0, 0);
+    const auto message = messages.receive(bytes_of(text), 0, 0, nullptr);
     messages.move_on_thread();
     messages.close();
     EXPECT_THROW(messages.wait(*message), Error);

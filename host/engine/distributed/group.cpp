@@ -155,16 +155,16 @@ void Group::connect() {
   const HostPlan plan = plan_hosts(addresses);
   const CudaChoice choice = choose_cuda(transports.cuda, devices);
   group_ = c10::make_intrusive<c10d::ProcessGroup>(scoped, options_.rank, options_.world_size);
-  if (transports.cpu == CpuTransport::kOnlyShm && !is_one_host) {
+  const bool shares_hosts = shares_memory && !is_one_host && plan.has_neighbours();
+  if (shares_hosts) problem = join_neighbours(*scoped, plan);
+  if (transports.cpu == CpuTransport::kOnlyShm && plan.num_hosts() > 1) {
     problem = "the ranks are on several hosts";
   }
   if (transports.cpu == CpuTransport::kOnlyShm && !problem.empty()) {
     throw Error(Code::kEnvironment, cat("backend 'shm': ", problem));
   }
-  if (shares_memory && is_one_host && problem.empty()) connect_shm();
-  if (shares_memory && plan.has_neighbours()) {
-    problem = join_neighbours(*scoped, plan);
-    if (problem.empty()) connect_hosts(scoped, plan, wait);
+  if (segment_ != nullptr && problem.empty()) {
+    plan.num_hosts() == 1 ? connect_shm() : connect_hosts(scoped, plan, wait);
   }
   const bool cuda_over_gloo = has_devices && !choice.uses_nccl && moves_cuda_;
   if (!runs_in_call_ || cuda_over_gloo) {

@@ -12,8 +12,8 @@ struct HostPlan {
   std::vector<std::vector<int>> ranks;  // by host, ascending; the first one speaks for the host
 
   int num_hosts() const { return static_cast<int>(ranks.size()); }
-  // Whether it makes a difference that ranks of one host are near each other.
-  bool has_neighbours() const { return num_hosts() > 1 && ranks.size() < host_of.size(); }
+  // Whether two ranks are on one host.
+  bool has_neighbours() const { return ranks.size() < host_of.size(); }
 };
 
 // `addresses`: by rank, of its host.

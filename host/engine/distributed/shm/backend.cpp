@@ -346,14 +346,14 @@ ShmBackend::WorkPtr ShmBackend::barrier(const c10d::BarrierOptions& options) {
 
 ShmBackend::WorkPtr ShmBackend::send(Tensors& tensors, int to, int tag) {
   const Dense data(only(tensors, "send"));
-  auto message = messages_->send(data.bytes(), to, tag);
+  auto message = messages_->send(data.bytes(), to, tag, std::make_shared<Dense>(data));
   if (must_not_wait) messages_->move_on_thread();
   return c10::make_intrusive<MessageWork>(c10d::OpType::SEND, messages_, std::move(message), data);
 }
 
 ShmBackend::WorkPtr ShmBackend::recv(Tensors& tensors, int from, int tag) {
   const Dense data(only(tensors, "recv"));
-  auto message = messages_->receive(data.bytes(), from, tag);
+  auto message = messages_->receive(data.bytes(), from, tag, std::make_shared<Dense>(data));
   if (must_not_wait) messages_->move_on_thread();
   return c10::make_intrusive<MessageWork>(c10d::OpType::RECV, messages_, std::move(message), data);
 }

@@ -33,27 +33,31 @@ void ShmMessages::set_timeout(std::chrono::milliseconds timeout) {
   timeout_ = timeout;
 }
 
-ShmMessages::MessagePtr ShmMessages::begin(Bytes data, int peer, int tag) {
+ShmMessages::MessagePtr ShmMessages::begin(Bytes data, int peer, int tag,
+                                           std::shared_ptr<const void> owner) {
   if (failure_ != nullptr) std::rethrow_exception(failure_);
   auto out = std::make_shared<ShmMessage>();
   out->peer_ = peer;
   out->tag_ = tag;
   out->data_ = data;
+  out->owner_ = std::move(owner);
   out->deadline_ = ShmMessage::Clock::now() + timeout_;
   return out;
 }
 
-ShmMessages::MessagePtr ShmMessages::send(Bytes data, int to, int tag) {
+ShmMessages::MessagePtr ShmMessages::send(Bytes data, int to, int tag,
+                                          std::shared_ptr<const void> owner) {
   const std::lock_guard lock(mutex_);
-  auto message = begin(data, to, tag);
+  auto message = begin(data, to, tag, std::move(owner));
   outgoing_[static_cast<size_t>(to)].push_back(message);
   move();
   return message;
 }
 
-ShmMessages::MessagePtr ShmMessages::receive(Bytes data, int from, int tag) {
+ShmMessages::MessagePtr ShmMessages::receive(Bytes data, int from, int tag,
+                                             std::shared_ptr<const void> owner) {
   const std::lock_guard lock(mutex_);
-  auto message = begin(data, from, tag);
+  auto message = begin(data, from, tag, std::move(owner));
   for (int rank = 0; rank < segment_->num_ranks(); ++rank) {
     if ((from < 0 || rank == from) && take_early(message, rank)) return message;
   }
@@ -141,6 +145,7 @@ ShmMessages::MessagePtr ShmMessages::first_under_way() const {
 void ShmMessages::end(ShmMessage& message, std::exception_ptr failure) {
   message.failure_ = std::move(failure);
   message.has_ended_ = true;
+  message.owner_.reset();
 }
 
 // The ranks are no longer at one place.

@@ -39,6 +39,7 @@ class ShmMessage {
   int peer_ = -1;  // below 0: any rank
   int tag_ = 0;
   std::span<std::byte> data_;
+  std::shared_ptr<const void> owner_;
   Clock::time_point deadline_;
   size_t moved_ = 0;  // of a send, with its header
   bool has_ended_ = false;
@@ -57,10 +58,11 @@ class ShmMessages {
 
   void set_timeout(std::chrono::milliseconds timeout);
 
-  // The bytes are not changed, and stay until the message has ended.
-  MessagePtr send(Bytes data, int to, int tag);
+  // `owner` keeps the bytes until the message has ended, also where nobody waits for it; those that
+  // are sent are not changed until then.
+  MessagePtr send(Bytes data, int to, int tag, std::shared_ptr<const void> owner);
   // `from` below 0: of any other rank.
-  MessagePtr receive(Bytes data, int from, int tag);
+  MessagePtr receive(Bytes data, int from, int tag, std::shared_ptr<const void> owner);
   bool has_ended(const ShmMessage& message);
   // Until it has ended. Throws what it has failed of.
   void wait(const ShmMessage& message);
@@ -90,7 +92,7 @@ class ShmMessages {
     std::deque<std::unique_ptr<Early>> early;
   };
 
-  MessagePtr begin(Bytes data, int peer, int tag);
+  MessagePtr begin(Bytes data, int peer, int tag, std::shared_ptr<const void> owner);
   void move();
   void move_outgoing(int to);
   void move_incoming(int from);
