@@ -218,11 +218,9 @@ void Group::connect_shm() {
 // The same where there are several hosts; what keeps any rank from it.
 std::string Group::join_neighbours(c10d::Store& store, const HostPlan& plan) {
   const int host = plan.host_of[static_cast<size_t>(rank())];
-  const std::vector<int>& neighbours = plan.ranks[static_cast<size_t>(host)];
-  const auto place = std::ranges::find(neighbours, rank()) - neighbours.begin();
   Arrival mine;
-  mine.problem =
-      join_segment(store, host, static_cast<int>(place), static_cast<int>(neighbours.size()));
+  mine.problem = join_segment(store, host, plan.place_of(rank()),
+                              static_cast<int>(plan.neighbours(rank()).size()));
   const std::string problem = problem_of(synchronize(store, "sharing", options_, mine));
   if (!problem.empty()) segment_.reset();
   return problem;
@@ -232,11 +230,13 @@ void Group::connect_hosts(const c10::intrusive_ptr<c10d::Store>& store, const Ho
                           std::chrono::milliseconds wait) {
   const int host = plan.host_of[static_cast<size_t>(rank())];
   std::vector<int> names;
-  for (const int each : plan.ranks[static_cast<size_t>(host)]) names.push_back(global_rank(each));
+  for (const int each : plan.neighbours(rank())) names.push_back(global_rank(each));
   segment_->seal(names);
   HierarchicalBackend::Parts parts{.plan = plan, .segment = segment_, .between = {}, .all = {}};
+  // A store of its own: CUDA tensors may have a Gloo of all ranks too.
+  const auto all = c10::make_intrusive<c10d::PrefixStore>("all", store);
   parts.all = make_gloo<c10d::ProcessGroupGloo>(
-      options_, store, {.rank = rank(), .size = world_size(), .wait = wait});
+      options_, all, {.rank = rank(), .size = world_size(), .wait = wait});
   if (segment_->rank() == 0) {
     const auto between = c10::make_intrusive<c10d::PrefixStore>("between", store);
     parts.between = make_gloo<c10d::ProcessGroupGloo>(

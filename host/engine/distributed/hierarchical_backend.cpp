@@ -52,16 +52,6 @@ void HierarchicalBackend::setTimeout(std::chrono::milliseconds timeout) {
   parts_.all->setTimeout(timeout);
 }
 
-const std::vector<int>& HierarchicalBackend::neighbours() const {
-  return parts_.plan.ranks[static_cast<size_t>(parts_.plan.host_of[static_cast<size_t>(rank_)])];
-}
-
-int HierarchicalBackend::place_of(int rank) const {
-  const auto host = static_cast<size_t>(parts_.plan.host_of[static_cast<size_t>(rank)]);
-  const std::vector<int>& ranks = parts_.plan.ranks[host];
-  return static_cast<int>(std::ranges::find(ranks, rank) - ranks.begin());
-}
-
 // Who fails leaves the others of its host, so that they do not wait for it.
 HierarchicalBackend::WorkPtr HierarchicalBackend::run(c10d::OpType type, const Tensors& results,
                                                       bool is_async, ShmQueue::Body body) {
@@ -146,7 +136,7 @@ HierarchicalBackend::WorkPtr HierarchicalBackend::broadcast(Tensors& tensors,
     in_chunks(
         data,
         [&](const at::Tensor& chunk) {
-          if (is_here) inside_.broadcast(bytes_of(chunk), place_of(root));
+          if (is_here) inside_.broadcast(bytes_of(chunk), parts_.plan.place_of(root));
         },
         [&](at::Tensor& chunk) {
           Tensors chunks{chunk};
@@ -168,7 +158,7 @@ void HierarchicalBackend::all_gather(const at::Tensor& input, const Tensors& out
   const int host = plan.host_of[static_cast<size_t>(rank_)];
   at::Tensor own = all.select(0, host);
   std::vector<Bytes> places;
-  for (size_t i = 0; is_first() && i < neighbours().size(); ++i) {
+  for (size_t i = 0; is_first() && i < plan.neighbours(rank_).size(); ++i) {
     places.push_back(bytes_of(own.select(0, static_cast<int64_t>(i))));
   }
   inside_.gather(bytes_of(input), places, 0);
@@ -183,7 +173,7 @@ void HierarchicalBackend::all_gather(const at::Tensor& input, const Tensors& out
   for (int rank = 0; rank < size_; ++rank) {
     const at::Tensor& output = outputs[static_cast<size_t>(rank)];
     const int of = plan.host_of[static_cast<size_t>(rank)];
-    output.copy_(all.select(0, of).select(0, place_of(rank)).view(output.sizes()));
+    output.copy_(all.select(0, of).select(0, plan.place_of(rank)).view(output.sizes()));
   }
 }
 

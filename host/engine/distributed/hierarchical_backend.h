@@ -72,9 +72,6 @@ class HierarchicalBackend : public c10d::Backend {
   using Start = std::function<WorkPtr(at::Tensor& chunk)>;
 
   bool is_first() const { return parts_.between != nullptr; }
-  const std::vector<int>& neighbours() const;
-  // Where that rank stands in its host.
-  int place_of(int rank) const;
   void in_chunks(const at::Tensor& data, const std::function<void(const at::Tensor&)>& inside,
                  const Start& between, const std::function<void(const at::Tensor&)>& after);
   void all_gather(const at::Tensor& input, const Tensors& outputs);

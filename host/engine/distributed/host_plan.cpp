@@ -1,8 +1,18 @@
 #include "host/engine/distributed/host_plan.h"
 
+#include <algorithm>
 #include <map>
 
 namespace rtrain {
+
+const std::vector<int>& HostPlan::neighbours(int rank) const {
+  return ranks[static_cast<size_t>(host_of[static_cast<size_t>(rank)])];
+}
+
+int HostPlan::place_of(int rank) const {
+  const std::vector<int>& all = neighbours(rank);
+  return static_cast<int>(std::ranges::find(all, rank) - all.begin());
+}
 
 HostPlan plan_hosts(const std::vector<std::string>& addresses) {
   HostPlan out;

@@ -12,6 +12,9 @@ struct HostPlan {
   std::vector<std::vector<int>> ranks;  // by host, ascending; the first one speaks for the host
 
   int num_hosts() const { return static_cast<int>(ranks.size()); }
+  // The ranks of that one's host, and where it stands among them.
+  const std::vector<int>& neighbours(int rank) const;
+  int place_of(int rank) const;
   // Whether two ranks are on one host.
   bool has_neighbours() const { return ranks.size() < host_of.size(); }
 };
