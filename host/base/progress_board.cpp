@@ -39,11 +39,7 @@ ProgressBoard::ProgressBoard(int num_ranks) : num_ranks_(num_ranks) {
   }
   map(fd_, size);
   new (memory_) Header{kProgressVersion, static_cast<uint32_t>(num_ranks), sizeof(ProgressPage)};
-  for (int rank = 0; rank < num_ranks; ++rank) {
-    auto* page = new (memory_ + kHeaderBytes + static_cast<size_t>(rank) * sizeof(ProgressPage))
-        ProgressPage;
-    init_alive(page->alive);
-  }
+  for (int rank = 0; rank < num_ranks; ++rank) init_alive((new (place(rank)) ProgressPage)->alive);
 }
 
 ProgressBoard::ProgressBoard(Inherited inherited) {
@@ -79,8 +75,18 @@ void ProgressBoard::map(int fd, size_t size) {
 
 ProgressPage& ProgressBoard::page(int rank) {
   RT_CHECK(rank >= 0 && rank < num_ranks_);
-  return *std::launder(reinterpret_cast<ProgressPage*>(
-      memory_ + kHeaderBytes + static_cast<size_t>(rank) * sizeof(ProgressPage)));
+  return *std::launder(reinterpret_cast<ProgressPage*>(place(rank)));
+}
+
+std::byte* ProgressBoard::place(int rank) const {
+  return memory_ + kHeaderBytes + static_cast<size_t>(rank) * sizeof(ProgressPage);
+}
+
+void ProgressBoard::renew(int rank) {
+  const double lease_s = page(rank).lease_s.load(std::memory_order_relaxed);
+  auto* renewed = new (place(rank)) ProgressPage;
+  init_alive(renewed->alive);
+  renewed->lease_s.store(lease_s, std::memory_order_relaxed);
 }
 
 const ProgressPage& ProgressBoard::page(int rank) const {

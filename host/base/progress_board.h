@@ -28,6 +28,9 @@ class ProgressBoard {
   int size() const { return num_ranks_; }
   ProgressPage& page(int rank);
   const ProgressPage& page(int rank) const;
+  // The rank's process is gone and nobody looks for its death any more: the page is as in the
+  // beginning, for the process that takes its place.
+  void renew(int rank);
   // Of checkpoints, by all ranks so far: deadlines of whoever waits for them stop while it grows.
   uint64_t copied_bytes() const;
 
@@ -40,6 +43,7 @@ class ProgressBoard {
   static constexpr size_t kHeaderBytes = 4096;
 
   void map(int fd, size_t size);
+  std::byte* place(int rank) const;
 
   int fd_ = -1;
   int num_ranks_ = 0;

@@ -2,6 +2,7 @@
 
 #include "host/bind/closure.h"
 #include "host/bind/controller.h"
+#include "host/bind/elastic.h"
 #include "host/bind/host.h"
 #include "host/bind/ingest.h"
 #include "host/bind/local_worker.h"
@@ -26,6 +27,7 @@ void add_host_modules(State& state) {
   state.preload("base._closure", &guarded<&open_closure>);
   state.preload("rtrain._controller", &guarded<&open_controller>);
   state.preload("rtrain._worker", &guarded<&open_worker>);
+  state.preload("rtrain._elastic", &guarded<&open_elastic>);
   state.preload("rtrain._ingest", &guarded<&open_ingest>);
   state.preload("rtrain._local", &guarded<&open_local>);
   state.preload("base._system", &guarded<&open_system>);

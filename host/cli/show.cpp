@@ -121,6 +121,11 @@ void print_attempts(const Page& page, const Value& attempts) {
     page.add(cat("  ", attempt["attempt"].as_int(), "  "),
              cat(attempt["status"].as_string(), "  ", human_time(attempt["started_at"]), "  ",
                  exits(attempt["workers"])));
+    if (!attempt["heal_s"].is_nil()) {
+      page.add("     ",
+               cat("all workers had the state again ",
+                   std::llround(attempt["heal_s"].as_float() * 1000), " ms after the loss"));
+    }
     for (const Value& worker : attempt["workers"].as_list()) {
       if (!worker["gpu"].is_nil()) page.add("     ", gpu_text(worker));
       print_data(page, worker);
@@ -235,7 +240,9 @@ void add_show(Parser& parser) {
       "report), tags, config, scaling, attempts, checkpoints, best_checkpoints, annotations, "
       "nodes,\n"
       "path, uri (in an object store), environment.\n"
-      "attempts: attempt, status, error, started_at, ended_at, workers (rank, pid, host, device, "
+      "attempts: attempt, status (HEALED: lost workers were replaced in the next one, while the\n"
+      "others lived), error, started_at, ended_at, heal_s (how long that took), workers (rank, "
+      "pid, host, device, "
       "gpu,\n"
       "data, exit_code, signal). gpu: what the device was last seen to do: utilization_percent,\n"
       "memory_used_bytes, memory_own_bytes, power_w, temperature_c, slowed; `rtrain metrics "

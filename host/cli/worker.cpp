@@ -1,4 +1,4 @@
-// rtrain --worker RANK PARENT_PID: the process of one rank.
+// rtrain --worker RANK PARENT_PID: the process of one rank; RANK -1: of one that will be lost.
 #include <sys/stat.h>
 
 #include <cstdio>
@@ -14,6 +14,7 @@
 #include "host/lua/guard.h"
 #include "host/lua/require.h"
 #include "host/lua/state.h"
+#include "host/worker/standby.h"
 #include "host/worker/worker_process.h"
 
 namespace rtrain {
@@ -57,6 +58,7 @@ int run_worker(int rank, int parent_pid) {
     return exit_code(Code::kUsage);
   }
   take_engine_file(kEngineFd);
+  if (rank == kStandbyRank) rank = wait_for_rank(parent_pid);
   WorkerProcess worker(rank, parent_pid);
   std::optional<State> state;
   try {

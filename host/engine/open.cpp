@@ -64,6 +64,7 @@ extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
   open_dist(L);
   open_data(L);
   open_channels(L);
+  open_packed_values(L);
   open_arrays(L);
   open_images(L);
   open_batches(L);

@@ -70,6 +70,15 @@ EngineOpen load() {
   return open;
 }
 
+// Once a process.
+EngineOpen engine_open() {
+  static std::mutex mutex;
+  static EngineOpen open = nullptr;
+  const std::lock_guard lock(mutex);
+  if (open == nullptr) open = load();
+  return open;
+}
+
 }  // namespace
 
 int engine_fd() { return engine_library().file(); }
@@ -91,14 +100,8 @@ void abort_device_groups() {
   reinterpret_cast<void (*)()>(engine_library().load("rtrain_engine_abort_groups"))();
 }
 
-int open_engine(lua_State* L, const HostApi* host) {
-  static std::mutex mutex;
-  static EngineOpen open = nullptr;
-  {
-    const std::lock_guard lock(mutex);
-    if (open == nullptr) open = load();
-  }
-  return open(L, host);
-}
+void preload_engine() { engine_open(); }
+
+int open_engine(lua_State* L, const HostApi* host) { return engine_open()(L, host); }
 
 }  // namespace rtrain

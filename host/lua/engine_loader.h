@@ -16,6 +16,9 @@ namespace rtrain {
 // by the thread that will use the state.
 int open_engine(lua_State* L, const HostApi* host);
 
+// The first half of it, for a process that will use tensors soon. Throws as above.
+void preload_engine();
+
 // The file descriptor of the sealed memory file that holds the engine, made on first call and never
 // closed: a re-used descriptor number would make the dynamic linker return the old library. -1 when
 // memory files may not be executed.

@@ -14,8 +14,8 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
-#include <vector>
 
 #include "host/base/progress_board.h"
 #include "host/loop/loop.h"
@@ -24,7 +24,7 @@ namespace rtrain {
 
 class DeathWatch {
  public:
-  // Called on the loop's thread, at most once for each rank.
+  // Called on the loop's thread, at most once for each rank that is watched.
   using OnDying = std::function<void(int rank)>;
 
   DeathWatch(Loop& loop, ProgressBoard& board, OnDying on_dying);
@@ -35,22 +35,27 @@ class DeathWatch {
   // Nothing for a rank that has not taken its page, or when the system has no thread to spare: its
   // exit status tells later. A worker that leaves its page in order is not reported.
   void start(int rank);
+  // Of a process that is gone: nothing more is said of it, whatever is under way.
+  void forget(int rank);
 
  private:
-  struct Watch {
+  struct Watch : std::enable_shared_from_this<Watch> {
+    Watch(DeathWatch& owner, int rank, pthread_mutex_t& alive)
+        : owner(owner), rank(rank), alive(alive) {}
+
     DeathWatch& owner;
     int rank;
     pthread_mutex_t& alive;
     uv_thread_t thread{};
   };
   static void wait(void* watch);
-  void tell(int rank);
+  void tell(const Watch& watch);
 
   Loop& loop_;
   ProgressBoard& board_;
-  std::shared_ptr<OnDying> on_dying_;
+  OnDying on_dying_;
   std::atomic<bool> stopping_{false};
-  std::vector<std::unique_ptr<Watch>> watches_;
+  std::map<int, std::shared_ptr<Watch>> watches_;  // by rank
 };
 
 }  // namespace rtrain

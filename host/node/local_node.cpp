@@ -15,15 +15,13 @@ LocalNode::LocalNode(Loop& loop, const NodeOrder& order, const NodeFiles& files,
     : order_(order),
       endpoints_(files.endpoints),
       places_(places),
-      delegate_(delegate),
+      delegate_(&delegate),
       threads_(worker_threads(order.threads, order.env, order.num_workers)),
       oom_kills_before_(oom_kills().value_or(0)),
       board_(order.first_rank + order.num_workers),
+      commits_(board_.size()),
       is_gone_(static_cast<size_t>(board_.size())),
-      deaths_(loop, board_,
-              [this](int rank) {
-                if (!is_gone_.at(static_cast<size_t>(rank))) delegate_.on_dying(rank);
-              }),
+      deaths_(loop, board_, [this](int rank) { on_dying(rank); }),
       gpus_(loop, order.attempt, *this),
       group_(loop, group_options(files, places), *this) {}
 
@@ -36,6 +34,7 @@ WorkerGroupOptions LocalNode::group_options(const NodeFiles& files,
   options.functions_fd = files.functions_fd;
   options.progress_fd = board_.fd();
   options.engine_fd = files.engine_fd;
+  options.commits_fd = commits_.fd();
   options.env = order_.env;
   std::erase_if(options.env, [](const auto& each) { return each.first == "OMP_NUM_THREADS"; });
   options.env.emplace_back("OMP_NUM_THREADS", std::to_string(threads_));
@@ -59,7 +58,8 @@ void LocalNode::add_interfaces(std::vector<std::pair<std::string, std::string>>&
 void LocalNode::spawn() {
   const int end = order_.first_rank + order_.num_workers;
   int rank = order_.first_rank;
-  while (rank < end && spawn_next(rank)) ++rank;
+  const auto next = [this](const WorkerPlace& place) { group_.spawn_next(place); };
+  while (rank < end && start(rank, next)) ++rank;
   gpus_.start(std::move(rank_gpus_), order_.gpu_sample_s);
   if (order_.local && rank == end) offer_endpoints();
 }
@@ -71,20 +71,37 @@ void LocalNode::offer_endpoints() {
   }
 }
 
-bool LocalNode::spawn_next(int rank) {
+bool LocalNode::start(int rank, const std::function<void(const WorkerPlace& place)>& spawn) {
   const WorkerPlace place = places_.place(rank - order_.first_rank, order_.num_workers);
   try {
-    group_.spawn_next(place);
+    spawn(place);
   } catch (const Error& e) {
     const auto* refused = dynamic_cast<const SpawnError*>(&e);
-    delegate_.on_spawn_failed(rank, e, refused != nullptr && refused->is_transient());
+    delegate_->on_spawn_failed(rank, e, refused != nullptr && refused->is_transient());
     return false;
   }
   for (size_t i = 0; i < place.gpus.size(); ++i) {
     rank_gpus_.push_back({rank, static_cast<int>(i), place.gpus[i]});
   }
-  delegate_.on_spawned(rank, {.pid = group_.pid(rank), .threads = threads_, .gpus = place.gpus});
+  delegate_->on_spawned(rank, {.pid = group_.pid(rank), .threads = threads_, .gpus = place.gpus});
   return true;
+}
+
+void LocalNode::replace(int rank) {
+  deaths_.forget(rank);
+  board_.renew(rank);
+  is_gone_.at(static_cast<size_t>(rank)) = false;
+  start(rank, [this, rank](const WorkerPlace& place) { group_.replace(rank, place); });
+}
+
+// It may take the place of any of them.
+void LocalNode::prepare_standby() {
+  WorkerPlace any;
+  for (int i = 0; i < order_.num_workers; ++i) {
+    const WorkerPlace place = places_.place(i, order_.num_workers);
+    any.lease_fds.insert(any.lease_fds.end(), place.lease_fds.begin(), place.lease_fds.end());
+  }
+  group_.prepare_standby(any);
 }
 
 void LocalNode::set_lease(double until_s) {
@@ -118,19 +135,27 @@ RankFacts LocalNode::facts(int rank) const {
 }
 
 void LocalNode::on_frame(int rank, std::string frame) {
-  delegate_.on_frame(rank, std::move(frame));
+  delegate_->on_frame(rank, std::move(frame));
 }
 
 void LocalNode::on_output(int rank, OutputStream stream, std::string_view bytes) {
-  delegate_.on_output(rank, stream, bytes);
+  delegate_->on_output(rank, stream, bytes);
+}
+
+// Ranks that wait for its next commit learn of it before the controller has decided anything.
+void LocalNode::on_dying(int rank) {
+  if (is_gone_.at(static_cast<size_t>(rank))) return;
+  commits_.set_absent(rank, true);
+  delegate_->on_dying(rank);
 }
 
 void LocalNode::on_gone(int rank, const WorkerEnd& end) {
   is_gone_.at(static_cast<size_t>(rank)) = true;
+  commits_.set_absent(rank, true);
   WorkerEnd whole = end;
   whole.last = read_last_moments(board_.page(rank).crash);
   whole.oom_kills = oom_kills().value_or(oom_kills_before_) - oom_kills_before_;
-  delegate_.on_gone(rank, whole);
+  delegate_->on_gone(rank, whole);
 }
 
 }  // namespace rtrain

@@ -4,8 +4,10 @@
 // Belongs to the loop's thread. It must not be destroyed from inside a call of its delegate.
 #pragma once
 
+#include <functional>
 #include <memory>
 
+#include "host/base/commit_board.h"
 #include "host/base/progress_board.h"
 #include "host/node/death_watch.h"
 #include "host/node/gpu_monitor.h"
@@ -39,6 +41,11 @@ class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDele
   void hold_output(bool held) override;
   void kill() override;
   void close() override { gpus_.stop(); }
+  bool replaces() const override { return !order_.local; }
+  void hand_over(NodeDelegate& delegate) override { delegate_ = &delegate; }
+  void replace(int rank) override;
+  void prepare_standby() override;
+  void kill(int rank) override { group_.kill(rank); }
   RankFacts facts(int rank) const override;
   uint64_t copied_bytes() const override { return board_.copied_bytes(); }
   double clock_offset_s() const override { return 0; }
@@ -50,24 +57,26 @@ class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDele
   void on_frame(int rank, std::string frame) override;
   void on_output(int rank, OutputStream stream, std::string_view bytes) override;
   void on_gone(int rank, const WorkerEnd& end) override;
-  void on_series(SeriesChunk chunk) override { delegate_.on_series(std::move(chunk)); }
-  void on_device_fault(const DeviceFault& fault) override { delegate_.on_device_fault(fault); }
+  void on_series(SeriesChunk chunk) override { delegate_->on_series(std::move(chunk)); }
+  void on_device_fault(const DeviceFault& fault) override { delegate_->on_device_fault(fault); }
   int pid(int rank) const override { return group_.pid(rank); }
 
   bool is_started(int rank) const { return rank < order_.first_rank + group_.size(); }
   WorkerGroupOptions group_options(const NodeFiles& files, const WorkerPlaces& places) const;
   void add_interfaces(std::vector<std::pair<std::string, std::string>>& env) const;
-  bool spawn_next(int rank);
+  bool start(int rank, const std::function<void(const WorkerPlace& place)>& spawn);
+  void on_dying(int rank);
   void offer_endpoints();
 
   NodeOrder order_;
   WorkerEndpoints* endpoints_;
   const WorkerPlaces& places_;
-  NodeDelegate& delegate_;
+  NodeDelegate* delegate_;
   int threads_;  // of each worker
   int64_t oom_kills_before_;
   bool holds_output_ = false;
   ProgressBoard board_;
+  CommitBoard commits_;
   std::vector<bool> is_gone_;
   DeathWatch deaths_;
   GpuMonitor gpus_;

@@ -2,7 +2,7 @@
 // one through its agent.
 //
 // A node carries out and says what it sees; the controller decides. It has the ranks from
-// `first_rank` on, and belongs to one attempt.
+// `first_rank` on, and belongs to one attempt, or to several where ranks are replaced.
 #pragma once
 
 #include <cstdint>
@@ -90,6 +90,18 @@ class Node {
   virtual void kill() = 0;
   // The attempt is over: nothing more is said of its devices.
   virtual void close() = 0;
+
+  // Whether a process that is gone can be replaced while the others of the node go on.
+  virtual bool replaces() const { return false; }
+  // The workers that are there go on in another attempt, and the delegate is another one.
+  virtual void hand_over(NodeDelegate& /*delegate*/) { RT_CHECK(false); }
+  // Starts the rank's process again, whose last one is gone. Not from inside a call of the
+  // delegate.
+  virtual void replace(int /*rank*/) { RT_CHECK(false); }
+  // Has a process ready that takes the place of the next rank to be lost.
+  virtual void prepare_standby() {}
+  // SIGKILL to one worker and what it has started.
+  virtual void kill(int /*rank*/) { RT_CHECK(false); }
 
   virtual RankFacts facts(int rank) const = 0;
   // Of checkpoints, by its ranks so far.

@@ -16,6 +16,8 @@
 #include "host/loop/frame_channel.h"
 #include "host/loop/open_files.h"
 #include "host/loop/pipe_reader.h"
+#include "host/loop/worker_descriptors.h"
+#include "host/machine/thread_cpus.h"
 
 namespace rtrain {
 namespace {
@@ -56,17 +58,28 @@ class WorkerGroup::Worker {
     Pipe err;
     spawn(group, place,
           {out.write.get(), err.write.get(), far.get(), group.options_.functions_fd,
-           group.options_.progress_fd, group.options_.engine_fd});
-    open_channel(group, near.release());
-    out_.emplace(group.loop_, out.read.release(), reader(OutputStream::kStdout));
-    err_.emplace(group.loop_, err.read.release(), reader(OutputStream::kStderr));
+           group.options_.progress_fd, group.options_.engine_fd, group.options_.commits_fd});
+    out_fd_ = std::move(out.read);
+    err_fd_ = std::move(err.read);
+    near_ = std::move(near);
+    if (rank_ != kStandbyRank) listen();
   }
 
   ~Worker() {
     if (endpoint_fd_ >= 0) close(endpoint_fd_);
   }
+  // One that stands by is that rank's from now on. False where it has ended.
+  bool take_place(int rank, const WorkerPlace& place) {
+    if (!process_->is_running()) return false;
+    if (!place.cpus.empty()) bind_all_threads(place.cpus, pid());
+    if (write(near_.get(), &rank, sizeof(rank)) != sizeof(rank)) return false;
+    rank_ = rank;
+    listen();
+    return true;
+  }
   int pid() const { return process_ ? process_->pid() : pid_; }
   void set_pid(int pid) { pid_ = pid; }
+  bool is_running() const { return process_ && process_->is_running(); }
   int take_endpoint() { return std::exchange(endpoint_fd_, -1); }
   void kill() {
     if (process_) return process_->kill_group(SIGKILL);
@@ -84,6 +97,12 @@ class WorkerGroup::Worker {
   }
 
  private:
+  void listen() {
+    open_channel(group_, near_.release());
+    out_.emplace(group_.loop_, out_fd_.release(), reader(OutputStream::kStdout));
+    err_.emplace(group_.loop_, err_fd_.release(), reader(OutputStream::kStderr));
+  }
+
   void open_channel(WorkerGroup& group, int fd) {
     channel_.emplace(
         group.loop_, fd, [this](std::string frame) { delegate_.on_frame(rank_, std::move(frame)); },
@@ -127,6 +146,7 @@ class WorkerGroup::Worker {
   void on_exit(ExitStatus status) {
     group_.on_worker_exit();
     guard_->del(pid());
+    if (rank_ == kStandbyRank) return;
     channel_->drain();
     channel_->close();
     for (auto* stream : {&*out_, &*err_}) {
@@ -141,9 +161,10 @@ class WorkerGroup::Worker {
   GroupGuard* guard_;  // null in local mode, where there is no process to guard
   int rank_;
   std::string broken_;
-  int near_fd_ = -1;      // in local mode, while the channel is open
-  int endpoint_fd_ = -1;  // until it is taken
-  int pid_ = 0;           // in local mode; 0 until it is known
+  Fd near_, out_fd_, err_fd_;  // of one that stands by
+  int near_fd_ = -1;           // in local mode, while the channel is open
+  int endpoint_fd_ = -1;       // until it is taken
+  int pid_ = 0;                // in local mode; 0 until it is known
   std::optional<FrameChannel> channel_;
   std::optional<PipeReader> out_;
   std::optional<PipeReader> err_;
@@ -160,8 +181,16 @@ WorkerGroup::WorkerGroup(Loop& loop, const WorkerGroupOptions& options,
 
 WorkerGroup::~WorkerGroup() { kill(); }
 
+// One that stands by does not keep the group alive.
 void WorkerGroup::on_worker_exit() {
-  if (--running_ == 0) descendants_->kill();
+  const int standing_by = standby_ && standby_->is_running() ? 1 : 0;
+  if (--running_ > standing_by) return;
+  end_standby();
+  descendants_->kill();
+}
+
+void WorkerGroup::end_standby() {
+  if (standby_) standby_->kill();
 }
 
 void WorkerGroup::spawn_next(const WorkerPlace& place) {
@@ -176,6 +205,25 @@ void WorkerGroup::spawn_next(const WorkerPlace& place) {
     guard_ = std::make_unique<GroupGuard>(loop_, kExecutable, *descendants_);
   }
   workers_.push_back(std::make_unique<Worker>(*this, options_.first_rank + size(), place));
+}
+
+void WorkerGroup::replace(int rank, const WorkerPlace& place) {
+  fault_point("group.spawn");
+  auto& worker = workers_.at(static_cast<size_t>(rank - options_.first_rank));
+  if (standby_ && standby_->take_place(rank, place)) {
+    worker = std::move(standby_);
+  } else {
+    worker = std::make_unique<Worker>(*this, rank, place);
+  }
+}
+
+void WorkerGroup::prepare_standby(const WorkerPlace& place) {
+  if (standby_ && standby_->is_running()) return;
+  try {
+    standby_ = std::make_unique<Worker>(*this, kStandbyRank, place);
+  } catch (const Error&) {
+    standby_.reset();
+  }
 }
 
 WorkerGroup::Worker& WorkerGroup::worker(int rank) const {
@@ -200,7 +248,10 @@ void WorkerGroup::hold_output(bool held) {
   for (const auto& worker : workers_) worker->hold_output(held);
 }
 
+void WorkerGroup::kill(int rank) { worker(rank).kill(); }
+
 void WorkerGroup::kill() {
+  end_standby();
   for (const auto& worker : workers_) worker->kill();
 }
 

@@ -30,6 +30,7 @@ struct WorkerGroupOptions {
   int functions_fd = -1;
   int progress_fd = -1;  // of a ProgressBoard; -1: one that nobody looks at
   int engine_fd = -1;
+  int commits_fd = -1;  // of a CommitBoard; -1: none
   std::vector<std::pair<std::string, std::string>> env;
 };
 
@@ -66,6 +67,12 @@ class WorkerGroup {
   // Starts the next rank's process. Throws Error(kEnvironment), a SpawnError where the system
   // refused.
   void spawn_next(const WorkerPlace& place = {});
+  // Starts a rank's process again, whose last one is gone. As above. Not from inside a call of the
+  // delegate.
+  void replace(int rank, const WorkerPlace& place);
+  // Has a process ready for the next call of that, whichever rank it is of. It holds what any of
+  // them may hold. Nothing where it cannot be started: the call starts one then.
+  void prepare_standby(const WorkerPlace& place);
   // In local mode, once for each rank: the worker's end of the channel. Who takes it owns it, and
   // closes it at the end.
   int take_endpoint(int rank);
@@ -85,11 +92,14 @@ class WorkerGroup {
   // ended. A local worker sees the end of its channel instead,
   // and ends when its train function looks.
   void kill();
+  // The same to one of them.
+  void kill(int rank);
 
  private:
   class Worker;
   Worker& worker(int rank) const;
   void on_worker_exit();
+  void end_standby();
 
   Loop& loop_;
   WorkerGroupOptions options_;
@@ -99,6 +109,7 @@ class WorkerGroup {
   std::unique_ptr<GroupGuard> guard_;
   int running_ = 0;  // processes
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<Worker> standby_;
 };
 
 }  // namespace rtrain

@@ -102,7 +102,8 @@ List RunReader::attempts(const RunRef& run) {
   // An attempt without an end is that of a live controller, or of one that was lost.
   Statement query = database_.prepare(
       "SELECT attempt, CASE WHEN a.ended_at IS NULL AND NOT run_is_live(name) THEN 'LOST' ELSE "
-      "a.status END, a.error, a.started_at, a.ended_at FROM attempts AS a JOIN runs USING(run_id) "
+      "a.status END, a.error, a.started_at, a.ended_at, a.heal_s FROM attempts AS a JOIN runs "
+      "USING(run_id) "
       "WHERE run_id = ? ORDER BY attempt");
   query.add(run.run_id);
   Statement workers = database_.prepare(
@@ -132,6 +133,7 @@ List RunReader::attempts(const RunRef& run) {
                       {"error", json_value(query.text(2))},
                       {"started_at", time_value(query.integer(3))},
                       {"ended_at", time_value(query.optional_integer(4))},
+                      {"heal_s", query.is_null(5) ? Value() : Value(query.real(5))},
                       {"workers", std::move(rows)}});
   }
   return out;

@@ -76,6 +76,13 @@ void RunStore::end_attempt(int64_t attempt, std::string_view status, const Value
   });
 }
 
+void RunStore::set_heal(int64_t attempt, double seconds) {
+  write_fenced(claim_, Durability::kNormal, [&](FencedWrite& write) {
+    write.run("UPDATE attempts SET heal_s = ? WHERE run_id = ? AND attempt = ?", seconds,
+              claim_.run_id, attempt);
+  });
+}
+
 void RunStore::add_reports(std::span<const ReportRow> reports) {
   if (reports.empty()) return;
   const bool sync_is_due = monotonic_s() - claim_.last_sync_s >= kSyncIntervalS;

@@ -71,6 +71,8 @@ class RunStore {
     set_workers(attempt, {&worker, 1});
   }
   void end_attempt(int64_t attempt, std::string_view status, const Value& error);
+  // The attempt has replaced lost workers, in that time.
+  void set_heal(int64_t attempt, double seconds);
 
   // One transaction; durable on the disk at least once a second while reports come.
   void add_reports(std::span<const ReportRow> reports);

@@ -177,6 +177,11 @@ CREATE TABLE nodes(             -- the hosts of a run
   reason TEXT,
   PRIMARY KEY(run_id, node)
 ) WITHOUT ROWID;
+)sql",
+                                                                 R"sql(
+ALTER TABLE attempts ADD COLUMN heal_s REAL;
+  -- of an attempt that replaced lost workers while the others lived (the one before it is HEALED): seconds from the loss
+  -- until all had the state again
 )sql"};
 
 int64_t user_version(Database& database) {

@@ -1,5 +1,6 @@
 #include "host/train/attempt.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -24,7 +25,7 @@ constexpr std::chrono::seconds kEndpointNotice{60};
 }  // namespace
 
 Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number,
-                 int num_workers, RunRecord::AttemptStart start)
+                 int num_workers, RunRecord::AttemptStart start, NodeGroup nodes)
     : context_(context),
       run_(context.run),
       delegate_(delegate),
@@ -47,7 +48,32 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
       output_(context.writer, run_.events, number, num_workers),
       workers_(static_cast<size_t>(num_workers)),
       kill_notice_(run_.loop, [this] { name_survivors(); }),
-      nodes_(context.resources.nodes(node_order(), *this)) {}
+      nodes_(std::move(nodes)) {}
+
+Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number,
+                 int num_workers, RunRecord::AttemptStart start)
+    : Attempt(context, delegate, number, num_workers, std::move(start), NodeGroup()) {
+  nodes_ = context.resources.nodes(node_order(), *this);
+}
+
+Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number,
+                 RunRecord::AttemptStart start, Attempt& before)
+    : Attempt(context, delegate, number, before.num_workers_, std::move(start),
+              std::move(before.nodes_)) {
+  is_heal_ = true;
+  for (const auto& member : nodes_.members()) member.node->hand_over(*this);
+  for (int rank = 0; rank < num_workers_; ++rank) {
+    if (!before.roster_.is_gone(rank)) take_over(rank, before);
+  }
+}
+
+void Attempt::take_over(int rank, const Attempt& before) {
+  const auto& worker = workers_.at(static_cast<size_t>(rank)) =
+      before.workers_.at(static_cast<size_t>(rank));
+  roster_.add(rank, nodes_.of(rank).host, worker);
+  watchdog_.set_pid(rank, worker.pid);
+  watchdog_.set_started(rank);
+}
 
 void Attempt::on_report(Report report) {
   context_.writer.add(
@@ -90,6 +116,18 @@ void Attempt::spawn() {
   for (const auto& member : nodes_.members()) member.node->spawn();
 }
 
+bool Attempt::can_replace() const {
+  const auto& members = nodes_.members();
+  return members.size() == 1 && members.front().node->replaces();
+}
+
+void Attempt::heal(const std::vector<int>& lost) {
+  for (const int rank : lost) node(rank).replace(rank);
+  for (int rank = 0; rank < num_workers_; ++rank) {
+    if (std::ranges::find(lost, rank) == lost.end()) send(rank, context_of(rank));
+  }
+}
+
 void Attempt::on_spawned(int rank, const SpawnedWorker& worker) {
   workers_.at(static_cast<size_t>(rank)) = worker;
   roster_.add(rank, nodes_.of(rank).host, worker);
@@ -103,8 +141,8 @@ void Attempt::on_spawned(int rank, const SpawnedWorker& worker) {
 
 void Attempt::on_spawn_failed(int rank, const Error& error, bool is_transient) {
   const NodeGroup::Member& member = nodes_.of(rank);
-  delegate_.feed(
-      event::SpawnFailed{error, rank, member.first_rank + member.num_workers, is_transient});
+  const int end = is_heal_ ? rank + 1 : member.first_rank + member.num_workers;
+  delegate_.feed(event::SpawnFailed{error, rank, end, is_transient});
 }
 
 void Attempt::on_device_fault(const DeviceFault& fault) {
@@ -141,6 +179,12 @@ std::vector<WorkerGpu> Attempt::gpus() const {
 
 void Attempt::send_start(int rank) {
   fault_point("group.start");
+  WorkerContext context = context_of(rank);
+  context.is_replacement = is_heal_;
+  send(rank, std::move(context));
+}
+
+WorkerContext Attempt::context_of(int rank) const {
   WorkerContext context = run_.worker_context(number_);
   const NodeGroup::Member& member = nodes_.of(rank);
   context.world_size = num_workers_;
@@ -157,7 +201,7 @@ void Attempt::send_start(int rank) {
   for (const WorkerGpu& gpu : worker.gpus) context.gpus.push_back(gpu.number);
   context.first_index = start_.first_index;
   if (start_.checkpoint) context.starting_checkpoint = start_.checkpoint->to_value();
-  send(rank, std::move(context));
+  return context;
 }
 
 void Attempt::send(int rank, message::ToWorker message) {
@@ -212,12 +256,23 @@ void Attempt::ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) {
 }
 
 std::string Attempt::close() {
+  for (const auto& member : nodes_.members()) member.node->close();
+  close_services();
+  return reports_.uneven();
+}
+
+void Attempt::close_healed(int64_t next_index) {
+  drain();
+  reports_.close_below(next_index);
+  watchdog_.stop();
+  close_services();
+}
+
+void Attempt::close_services() {
   kill_notice_.stop();
   roster_.write();
-  for (const auto& member : nodes_.members()) member.node->close();
   collectives_.reset();
   graceful_shutdown_.close();
-  return reports_.uneven();
 }
 
 CheckpointProgress Attempt::progress() const {
@@ -288,6 +343,10 @@ const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
     on<message::StartIngest>([](Attempt& a, int rank, const auto& m) {
       a.send(rank, message::Reply{.id = m.id, .value = a.context_.resources.start_ingest(m)});
     }),
+    on<message::Healable>([](Attempt& a, int rank, const auto& m) {
+      a.delegate_.feed(event::Healable{rank, m.is && a.can_replace()});
+    }),
+    on<message::Unwound>([](Attempt& a, int rank, const auto& m) { a.on_unwound(rank, m); }),
     on<message::Returned>([](Attempt& a, int rank, auto m) { a.on_returned(rank, std::move(m)); }),
     on<message::Failed>([](Attempt& a, int rank, const auto& m) { a.on_failed(rank, m); }),
 };
@@ -321,7 +380,25 @@ void Attempt::on_dying(int rank) {
   delegate_.feed(event::Dying{rank, now_s});
 }
 
-void Attempt::tell_death(int rank) { warn(death_notice(rank, roster_.pid(rank), num_workers_)); }
+void Attempt::tell_death(int rank, bool heals) {
+  warn(death_notice(rank, roster_.pid(rank), num_workers_, heals));
+}
+
+void Attempt::tell_lost(int rank) {
+  message::PeerLost lost{.text = cat("rank ", rank, " is lost")};
+  const std::string frame = encode(to_value(std::move(lost)));
+  for (int each = 0; each < num_workers_; ++each) {
+    if (each != rank) node(each).send(each, frame);
+  }
+}
+
+void Attempt::on_unwound(int rank, const message::Unwound& unwound) {
+  delegate_.feed(event::Unwound{rank,
+                                {.step = unwound.step,
+                                 .index = unwound.index,
+                                 .error = unwound.error,
+                                 .time_s = unwound.time_s + node(rank).clock_offset_s()}});
+}
 
 void Attempt::on_phase(int rank, const message::Phase& reached) {
   const auto phase = phase_from_name(reached.name);

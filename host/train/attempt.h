@@ -69,10 +69,19 @@ class Attempt : public CollectiveServiceDelegate,
  public:
   Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number, int num_workers,
           RunRecord::AttemptStart start);
+  // A heal: takes the nodes of the one before over with the processes that are left.
+  Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number,
+          RunRecord::AttemptStart start, Attempt& before);
 
   int number() const { return number_; }
   // Starts all ranks, or feeds SpawnFailed.
   void spawn();
+  // Whether lost ranks can be replaced while the others live.
+  bool can_replace() const;
+  // Has a process ready for the next loss.
+  void prepare_standby() { nodes_.members().front().node->prepare_standby(); }
+  // Of a heal: starts these ranks, and lets the others go on.
+  void heal(const std::vector<int>& lost);
   // Lets a rank begin.
   void send_start(int rank);
   // Nothing for a rank that was not started.
@@ -81,12 +90,17 @@ class Attempt : public CollectiveServiceDelegate,
   // As GracefulShutdown::start.
   void ask_to_stop(double grace_s) { graceful_shutdown_.start(grace_s); }
   bool is_asked_to_stop() const { return graceful_shutdown_.is_started(); }
-  // Says at once that a rank has died.
-  void tell_death(int rank);
+  // Says at once that a rank has died, and what comes of it.
+  void tell_death(int rank, bool heals);
+  // The other ranks are to go back to their last commit.
+  void tell_lost(int rank);
   void kill();
+  void kill(int rank) { node(rank).kill(rank); }
   // All ranks are gone, or were never there. What keeps its reports from being a whole: a line, or
   // empty.
   std::string close();
+  // The ranks that are left wait for another attempt, whose first report has that number.
+  void close_healed(int64_t next_index);
 
   // A checkpoint was committed, with the report of that number.
   void on_committed(int64_t index) { graceful_shutdown_.on_committed(index); }
@@ -148,9 +162,15 @@ class Attempt : public CollectiveServiceDelegate,
   void on_series_dropped(int rank, const message::SeriesDropped& dropped);
   void on_logged(int rank, const message::Logged& logged);
   void on_damaged(const message::Damaged& damaged);
+  void on_unwound(int rank, const message::Unwound& unwound);
   void on_returned(int rank, message::Returned returned);
   void on_failed(int rank, const message::Failed& failed);
 
+  Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number, int num_workers,
+          RunRecord::AttemptStart start, NodeGroup nodes);
+  void close_services();
+  WorkerContext context_of(int rank) const;
+  void take_over(int rank, const Attempt& before);
   Error explain(int rank, const Error& error) const;
   void tell_evidence(int rank, const std::string& kind, const std::string& text,
                      bool is_conclusive);
@@ -176,6 +196,7 @@ class Attempt : public CollectiveServiceDelegate,
   WorkerRoster roster_;
   WorkerOutput output_;
   std::vector<SpawnedWorker> workers_;  // by rank
+  bool is_heal_ = false;
   DeviceFaults faults_;
   Timer kill_notice_;
   Value return_value_;

@@ -1,6 +1,7 @@
 #include "host/train/controller.h"
 
 #include <algorithm>
+#include <cmath>
 #include <future>
 #include <utility>
 
@@ -45,7 +46,8 @@ Controller::Controller(const ControllerContext& context)
       machine_(scaling_policy(context.spec),
                FailurePolicy(context.spec.failure_limits, static_cast<uint64_t>(now_ms()),
                              FailureCounts::from_value(context.record.failures())),
-               context.spec.start_timeout_s),
+               context.spec.start_timeout_s,
+               {.max_heals = context.spec.max_heals, .unwind_timeout_s = context.spec.timeout_s}),
       resources_(make_resources()),
       health_(run_, resources_, *this),
       writer_(context.loop, io_, [this] { on_written(); }),
@@ -277,6 +279,7 @@ void Controller::perform(const action::BeginAttempt& a) { begin_attempt(a); }
 void Controller::begin_attempt(const action::BeginAttempt& a) {
   io_.call(
       [a, can_fetch = context_.spec.can_fetch](RunRecord& record) {
+        if (a.first_index) return record.begin_healed(a.attempt, a.num_workers, *a.first_index);
         return record.begin_attempt(a.attempt, a.num_workers, can_fetch);
       },
       [this, a](std::optional<RunRecord::AttemptStart> start, const std::optional<Error>& error) {
@@ -285,28 +288,33 @@ void Controller::begin_attempt(const action::BeginAttempt& a) {
           for (const std::string& text : start->notices) events_.notice("warning", text);
           return checkpoints_.fetch(*start->wanted, [this, a] { begin_attempt(a); });
         }
-        if (start) begun_attempt(std::move(*start));
+        if (start) begun_attempt(std::move(*start), a.first_index.has_value());
         feed(event::AttemptBegun{});
       });
 }
 
-void Controller::begun_attempt(RunRecord::AttemptStart start) {
+void Controller::begun_attempt(RunRecord::AttemptStart start, bool is_heal) {
   start_ = std::move(start);
-  commits_.begin_attempt(machine_.attempt,
-                         start_.checkpoint ? start_.checkpoint->metrics : Value());
+  Value metrics = is_heal ? commits_.metrics() : Value();
+  if (start_.checkpoint) metrics = start_.checkpoint->metrics;
+  commits_.begin_attempt(machine_.attempt, std::move(metrics));
   events_.emit("attempt_begun", {{"first_index", start_.first_index}});
   for (const std::string& text : start_.notices) events_.notice("warning", text);
 }
 
+AttemptContext Controller::attempt_context() {
+  return {.run = run_,
+          .writer = writer_,
+          .checkpoints = checkpoints_,
+          .resources = *resources_,
+          .signals = signals_};
+}
+
 void Controller::perform(const action::SpawnGroup& a) {
   checkpoints_.begin_attempt();
-  const AttemptContext context{.run = run_,
-                               .writer = writer_,
-                               .checkpoints = checkpoints_,
-                               .resources = *resources_,
-                               .signals = signals_};
-  attempt_ = std::make_unique<Attempt>(context, *this, a.attempt, a.num_workers, start_);
+  attempt_ = std::make_unique<Attempt>(attempt_context(), *this, a.attempt, a.num_workers, start_);
   running_since_s_.reset();
+  lost_since_s_.reset();
   health_.begin_attempt();
   attempt_->spawn();
   check_own_host();
@@ -421,6 +429,45 @@ void Controller::perform(const action::EndAttempt& a) {
         if (error) on_storage_error(*error);
         feed(event::AttemptEnded{commits_.has_new_checkpoint(), ran_s});
       });
+}
+
+void Controller::perform(const action::ReportDeath& a) {
+  if (a.heals && !lost_since_s_) lost_since_s_ = monotonic_s();
+  attempt_->tell_death(a.rank, a.heals);
+}
+
+void Controller::perform(const action::EndHealed& a) {
+  attempt_->close_healed(a.next_index);
+  writer_.flush();
+  io_.call(
+      [number = machine_.attempt, error = to_value(std::optional(a.error))](RunRecord& record) {
+        record.end_attempt(number, "HEALED", error);
+        return true;
+      },
+      [this](std::optional<bool>, const std::optional<Error>& error) {
+        if (error) on_storage_error(*error);
+        feed(event::AttemptEnded{commits_.has_new_checkpoint()});
+      });
+}
+
+void Controller::perform(const action::HealGroup& a) {
+  checkpoints_.begin_attempt();
+  auto next = std::make_unique<Attempt>(attempt_context(), *this, a.attempt, start_, *attempt_);
+  attempt_ = std::move(next);
+  attempt_->heal(a.lost);
+}
+
+void Controller::perform(const action::LookAgain&) {
+  context_.loop.post([this, attempt = machine_.attempt] { feed(event::HealDue{attempt}); });
+}
+
+void Controller::perform(const action::ReportHealed&) {
+  const double seconds = monotonic_s() - std::exchange(lost_since_s_, std::nullopt).value_or(0);
+  events_.notice("info", cat("all ranks go on from their last commit, ",
+                             std::llround(seconds * 1000), " ms after the loss"));
+  io_.write([number = machine_.attempt, seconds](RunRecord& record) {
+    record.set_heal(number, seconds);
+  });
 }
 
 void Controller::perform(const action::ReportFailure& a) {

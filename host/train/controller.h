@@ -119,7 +119,14 @@ class Controller : public AttemptDelegate,
   void perform(const action::SetResizeTimer& a);
   void perform(const action::AskToStop& a);
   void perform(const action::ReportResize& a);
-  void perform(const action::ReportDeath& a) { attempt_->tell_death(a.rank); }
+  void perform(const action::ReportDeath& a);
+  void perform(const action::TellLost& a) { attempt_->tell_lost(a.rank); }
+  void perform(const action::KillRank& a) { attempt_->kill(a.rank); }
+  void perform(const action::EndHealed& a);
+  void perform(const action::HealGroup& a);
+  void perform(const action::LookAgain& a);
+  void perform(const action::PrepareStandby&) { attempt_->prepare_standby(); }
+  void perform(const action::ReportHealed& a);
   void perform(const action::SendExit& a);
   void perform(const action::KillGroup& a);
   void perform(const action::EndAttempt& a);
@@ -129,8 +136,9 @@ class Controller : public AttemptDelegate,
   void perform(const action::Finish& a);
 
   void begin_attempt(const action::BeginAttempt& a);
-  void begun_attempt(RunRecord::AttemptStart start);
+  void begun_attempt(RunRecord::AttemptStart start, bool is_heal);
   void end_run(const action::EndRun& a);
+  AttemptContext attempt_context();
   Map finished(const action::Finish& a, const std::optional<CheckpointManager::Ranked>& ranked);
   void tell_end(const Map& finished);
   void look_for_room();
@@ -157,6 +165,7 @@ class Controller : public AttemptDelegate,
   CheckpointCoordinator checkpoints_;
   std::string stop_by_;
   std::optional<double> running_since_s_;  // the attempt, all ranks of it
+  std::optional<double> lost_since_s_;     // ranks of a group that is being healed
   std::optional<int> abandoned_;
 
   action::SetDeadline deadline_of_{};

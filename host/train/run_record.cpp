@@ -91,13 +91,27 @@ RunRecord::AttemptStart RunRecord::begin_attempt(int64_t attempt, int num_worker
   out.wanted = std::move(start.wanted);
   if (out.wanted) return out;
   out.checkpoint = std::move(start.checkpoint);
-  std::optional<int64_t> resumed;
-  if (out.checkpoint) resumed = out.checkpoint->index;
-  out.nonce = nonce_ = store_->begin_attempt(attempt, num_workers, resumed);
-  put_rows();  // who goes on elsewhere counts this attempt
-  out.first_index = resumed ? *resumed + 1 : 0;
-  store_->claim().patience([&] { ensure_folder(cat(run_path(), "/logs/attempt-", attempt)); });
+  if (out.checkpoint) out.first_index = out.checkpoint->index + 1;
+  begin(attempt, num_workers, out);
   return out;
+}
+
+RunRecord::AttemptStart RunRecord::begin_healed(int64_t attempt, int num_workers,
+                                                int64_t first_index) {
+  set_fault_attempt(static_cast<int>(attempt));
+  fault_point("attempt.heal");
+  AttemptStart out;
+  out.first_index = first_index;
+  begin(attempt, num_workers, out);
+  return out;
+}
+
+void RunRecord::begin(int64_t attempt, int num_workers, AttemptStart& start) {
+  std::optional<int64_t> resumed;
+  if (start.first_index > 0) resumed = start.first_index - 1;
+  start.nonce = nonce_ = store_->begin_attempt(attempt, num_workers, resumed);
+  put_rows();  // who goes on elsewhere counts this attempt
+  store_->claim().patience([&] { ensure_folder(cat(run_path(), "/logs/attempt-", attempt)); });
 }
 
 void RunRecord::set_workers(int64_t attempt, std::span<const WorkerRow> workers) {

@@ -53,8 +53,13 @@ class RunRecord {
   // The row is on the disk when this returns. Starts from the latest checkpoint whose files are all
   // there.
   AttemptStart begin_attempt(int64_t attempt, int num_workers, bool can_fetch = false);
+  // The same of one that replaces lost workers while the others go on: its first report has that
+  // number.
+  AttemptStart begin_healed(int64_t attempt, int num_workers, int64_t first_index);
+  void set_heal(int64_t attempt, double seconds) { store_->set_heal(attempt, seconds); }
   void set_workers(int64_t attempt, std::span<const WorkerRow> workers);
-  // Also removes what the attempt left in staging. Call it when all its workers are gone.
+  // Also removes what the attempt left in staging. Call it when all its workers are gone, or wait
+  // for the next one.
   void end_attempt(int64_t attempt, std::string_view status, const Value& error);
 
   // Returns when the next call should come.
@@ -90,6 +95,7 @@ class RunRecord {
   void end_run(std::string_view status, const Value& error, const Value& return_value);
 
  private:
+  void begin(int64_t attempt, int num_workers, AttemptStart& start);
   void keep_end(std::string_view status, const Value& error, const Error& failure);
   void take_objects();
   void put_rows();

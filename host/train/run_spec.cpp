@@ -107,7 +107,10 @@ void read_workers(const Value& v, RunSpec& s) {
 }
 
 void read_failures(const Value& config, RunSpec& s) {
-  if (!config.is_nil()) s.failure_limits = limits_of(config);
+  if (!config.is_nil()) {
+    s.failure_limits = limits_of(config);
+    s.max_heals = limit(config, "max_heals", s.max_heals);
+  }
   // A process that has left, or never came, is not there for another attempt either: its launcher
   // starts it again, with all others.
   if (s.join) s.failure_limits.controller_failure_limit = 0;

@@ -61,6 +61,7 @@ struct RunSpec {
   Value scaling;
   Value checkpoint_config;
   FailureLimits failure_limits;
+  int max_heals = -1;  // of train.elastic
   ValidationSpec validation;
   bool mirrors = false;    // there is a storage_filesystem
   bool can_fetch = false;  // with a `get`

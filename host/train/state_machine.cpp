@@ -13,6 +13,9 @@ namespace {
 constexpr double kVerdictS = 0.5;
 // Teardown of a worker after its train function has returned.
 constexpr double kExitTimeoutS = 5;
+// Replacements that follow each other before all ranks hold the state again: then something else is
+// wrong.
+constexpr int kMaxBarrenHeals = 20;
 
 constexpr std::array kStateNames = {"INITIALIZING", "SCHEDULING", "RESCHEDULING", "RUNNING",
                                     "PREEMPTING",   "RESTARTING", "RESIZING",     "SHUTTING_DOWN",
@@ -40,6 +43,7 @@ class Transition {
   }
 
   void on(const event::AttemptBegun&) {
+    if (m_.heal == HealStage::kWriting) return begin_healed();
     if (m_.stop || m_.storage_failed) return end_attempt();
     m_.ranks.assign(static_cast<size_t>(m_.num_workers), {});
     add(action::SpawnGroup{m_.attempt, m_.num_workers});
@@ -63,7 +67,9 @@ class Transition {
   }
 
   void on(const event::DeadlinePassed& e) {
-    if (e.attempt != m_.attempt || m_.killed || is_running()) return;
+    if (e.attempt != m_.attempt || m_.killed) return;
+    if (m_.heal == HealStage::kUnwinding) return give_up_heal();
+    if (is_running()) return;
     if (m_.state == RunState::kShuttingDown) return kill();  // the teardown took too long
     fail_late_start();
   }
@@ -93,9 +99,9 @@ class Transition {
   void on(const event::Dying& e) {
     RankState& rank = rank_of(e.rank);
     const bool over = m_.killed || m_.state == RunState::kShuttingDown;
-    if (over || rank.gone || rank.returned || rank.error) return;
+    if (over || rank.is_lost() || rank.returned || rank.error) return;
     rank.dying_s = e.time_s;
-    lose(e.rank);
+    if (!rank.is_superfluous) lose(e.rank);
   }
 
   void on(const event::Gone& e) {
@@ -109,13 +115,50 @@ class Transition {
       rank.error = e.error;
       rank.died = true;
       rank.error_time_s = rank.dying_s.value_or(e.time_s);
-      if (!over) lose(e.rank);
+      if (!over && !rank.dying_s && !rank.is_superfluous) lose(e.rank);
     }
     check_all_gone();
+    check_unwound();
+    if (m_.heal == HealStage::kDying) add(action::LookAgain{});
   }
 
+  void on(const event::HealDue& e) {
+    if (m_.heal == HealStage::kDying && e.attempt == m_.attempt) heal_group();
+  }
+
+  void on(const event::Healable& e) {
+    RankState& rank = rank_of(e.rank);
+    rank.healable = e.is;
+    if (!e.is) m_.can_replace = false;
+    // What a rank says that is lost, or is being ended with the others, comes too late.
+    if (m_.heal != HealStage::kNone || m_.killed || !all_healable(m_.ranks)) return;
+    m_.can_replace = m_.heal_limits.max_heals != 0;
+    m_.barren_heals = 0;
+    for (RankState& each : m_.ranks) each.unwound.reset();
+    const bool was_healed = std::exchange(m_.is_healed, false);
+    if (was_healed) add(action::ReportHealed{});
+    if (was_healed && m_.stop) return ask_to_stop(*m_.stop);
+    if (m_.can_replace && !m_.stop) add(action::PrepareStandby{});
+  }
+
+  // A rank may learn of a death before it is known here.
+  void on(const event::Unwound& e) {
+    RankState& rank = rank_of(e.rank);
+    rank.unwound = e.unwinding;
+    if (m_.killed) return;
+    if (m_.heal == HealStage::kNone) return start_verdict();
+    check_unwound();
+  }
+
+  // Ranks that have gone back to their last commit, and nobody has died: what they say is an error.
   void on(const event::VerdictDue& e) {
-    if (e.attempt == m_.attempt && m_.failing) kill();
+    if (e.attempt != m_.attempt || !m_.failing) return;
+    for (RankState& rank : m_.ranks) {
+      if (!rank.unwound || rank.error) continue;
+      rank.error = rank.unwound->error;
+      rank.error_time_s = rank.unwound->time_s;
+    }
+    kill();
   }
 
   void on(const event::CheckpointCommitted& e) {
@@ -130,13 +173,14 @@ class Transition {
   void on(const event::ResourcesSeen& e) {
     if (e.attempt != m_.attempt || m_.state != RunState::kRunning || m_.stop || m_.failing) return;
     const std::optional<int> wanted = m_.scaling.resize(m_.num_workers, e.capacity);
-    if (!wanted) return add(action::SetResizeTimer{m_.scaling.resize_interval_s()});
+    if (!wanted || is_healing()) return add(action::SetResizeTimer{m_.scaling.resize_interval_s()});
     m_.resize_to = *wanted;
     add(action::ReportResize{m_.num_workers, *wanted});
     ask_to_stop({.kind = StopKind::kResize});
   }
 
   void on(const event::AttemptEnded& e) {
+    if (m_.heal == HealStage::kWriting) return begin_next_of_heal();
     m_.ranks.clear();
     if (m_.storage_failed) {
       return end_run(RunState::kErrored, m_.error ? *m_.error : *m_.group_error);
@@ -158,6 +202,7 @@ class Transition {
 
   void on(const event::StopRequested& e) {
     if (!accept(e.kind)) return;
+    if (is_healing()) return;  // asked when all ranks are there again
     if (m_.ran && !m_.failing && !m_.killed) return ask_to_stop(*m_.stop);
     stop_at_once();
   }
@@ -220,8 +265,12 @@ class Transition {
     return m_.state == RunState::kRunning || m_.state == RunState::kPreempting;
   }
 
+  // Until the new group is complete.
+  bool is_healing() const { return m_.heal != HealStage::kNone || m_.is_healed; }
+
   // No process and no row that is being written.
   bool is_between_attempts() const {
+    if (m_.heal != HealStage::kNone) return false;
     return m_.state == RunState::kInitializing || m_.state == RunState::kRestarting ||
            m_.state == RunState::kRescheduling || m_.state == RunState::kResizing;
   }
@@ -237,6 +286,7 @@ class Transition {
     m_.num_workers = num_workers;
     m_.slowest = Phase::kSpawn;
     m_.ran = m_.failing = m_.killed = m_.attempt_ending = m_.transient = false;
+    m_.can_replace = m_.is_healed = m_.kill_is_due = false;
     m_.group_error.reset();
     m_.error.reset();
     add(action::BeginAttempt{m_.attempt, num_workers});
@@ -284,9 +334,92 @@ class Transition {
   // A death is a cause by itself: nothing that the other ranks have yet to say would be an earlier
   // one.
   void lose(int rank) {
+    if (may_heal()) return heal(rank);
     m_.failing = true;
     add(action::ReportDeath{rank});
     kill();
+  }
+
+  // A run that is being stopped takes its last checkpoint with it.
+  bool may_heal() const {
+    const HealLimits& limits = m_.heal_limits;
+    const bool is_left = limits.max_heals < 0 || m_.num_heals < limits.max_heals || is_healing();
+    const bool is_stopping = m_.stop && !is_healing();
+    return m_.can_replace && is_left && !is_stopping && !m_.storage_failed && !m_.kill_is_due &&
+           m_.barren_heals < kMaxBarrenHeals && rtrain::can_heal(m_.ranks);
+  }
+
+  // One heal for all that are lost until the rest is back at the last commit. A replacement that
+  // has not got the state yet has nothing to go back to.
+  void heal(int lost) {
+    m_.failing = false;
+    add(action::ReportDeath{lost, true});
+    if (m_.heal == HealStage::kNone) {
+      m_.heal = HealStage::kUnwinding;
+      ++m_.num_heals;
+      ++m_.barren_heals;
+      add(action::SetDeadline{m_.heal_limits.unwind_timeout_s});
+    }
+    if (m_.heal == HealStage::kUnwinding) add(action::TellLost{lost});
+    for (size_t i = 0; i < m_.ranks.size(); ++i) {
+      RankState& rank = m_.ranks[i];
+      if (rank.is_lost() || rank.healable || rank.is_superfluous) continue;
+      rank.is_superfluous = true;
+      add(action::KillRank{static_cast<int>(i)});
+    }
+  }
+
+  void check_unwound() {
+    if (m_.heal != HealStage::kUnwinding) return;
+    const auto is_awaited = [](const RankState& r) {
+      return !r.gone && (!r.unwound || r.dying_s || r.is_superfluous);
+    };
+    if (std::any_of(m_.ranks.begin(), m_.ranks.end(), is_awaited)) return;
+    if (step_of(m_.ranks) == nullptr || !rtrain::can_heal(m_.ranks)) return give_up_heal();
+    m_.heal = HealStage::kWriting;
+    m_.state = RunState::kRestarting;
+    add(action::ClearDeadline{});
+    m_.next_index = step_of(m_.ranks)->index;
+    add(action::EndHealed{first_cause(m_.ranks), m_.next_index});
+  }
+
+  // As if nobody could be replaced.
+  void give_up_heal() {
+    m_.heal = HealStage::kNone;
+    m_.failing = true;
+    kill();
+  }
+
+  void begin_next_of_heal() {
+    ++m_.attempt;
+    m_.state = RunState::kScheduling;
+    add(action::BeginAttempt{m_.attempt, m_.num_workers, m_.next_index});
+  }
+
+  void begin_healed() {
+    if (m_.kill_is_due || m_.storage_failed || !rtrain::can_heal(m_.ranks)) return give_up_heal();
+    m_.heal = HealStage::kDying;
+    heal_group();
+  }
+
+  void heal_group() {
+    if (!rtrain::can_heal(m_.ranks)) return give_up_heal();
+    const auto is_dying = [](const RankState& r) { return r.is_lost() && !r.gone; };
+    if (std::any_of(m_.ranks.begin(), m_.ranks.end(), is_dying)) return;
+    action::HealGroup next{m_.attempt, {}};
+    for (size_t i = 0; i < m_.ranks.size(); ++i) {
+      if (m_.ranks[i].gone) next.lost.push_back(static_cast<int>(i));
+      const bool is_lost = m_.ranks[i].gone;
+      m_.ranks[i] = {};
+      if (is_lost) continue;
+      m_.ranks[i].phase = Phase::kRunning;
+      m_.ranks[i].healable = true;
+    }
+    m_.heal = HealStage::kNone;
+    m_.is_healed = true;
+    m_.slowest = Phase::kSpawn;
+    add(std::move(next));
+    add(action::SetDeadline{m_.start_timeout_s});
   }
 
   void check_verdict() {
@@ -295,6 +428,11 @@ class Transition {
 
   void kill() {
     if (m_.killed) return;
+    if (m_.heal == HealStage::kWriting) {
+      m_.kill_is_due = true;
+      return;
+    }
+    m_.heal = HealStage::kNone;
     m_.killed = true;
     m_.state = RunState::kShuttingDown;
     add(action::ClearDeadline{});

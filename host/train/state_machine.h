@@ -7,6 +7,11 @@
 //                      ↑           ├→ PREEMPTING ↗ │
 //                      └── RESTARTING, RESCHEDULING (the group never ran) or RESIZING
 //
+// A **heal** (train.elastic) replaces lost ranks while the others live: they go back to their last
+// commit (TellLost, Unwound), the attempt's row is closed (EndHealed) and one for the next attempt
+// written, which takes them over (HealGroup). The state is RUNNING, then RESTARTING and SCHEDULING
+// with processes; no budget is charged but max_heals.
+//
 // Invariants: 1 a group is spawned only after its resources are held and its attempt's row is on
 // disk; 2 the next attempt begins only after every process of the last one is gone and its row is
 // closed; 3 an error of kind peer_lost is the cause only when no rank has another one; 4 a failure
@@ -104,6 +109,20 @@ struct VerdictDue {
 struct CheckpointCommitted {
   int attempt;
 };
+// The rank holds a committed step of train.elastic, or no longer does.
+struct Healable {
+  int rank;
+  bool is;
+};
+// Asked for by LookAgain.
+struct HealDue {
+  int attempt;
+};
+// It is back at its last one, because another rank is lost.
+struct Unwound {
+  int rank;
+  Unwinding unwinding;
+};
 // Asked for by SetResizeTimer.
 struct ResourcesSeen {
   int attempt;
@@ -151,10 +170,10 @@ using Event =
     std::variant<event::Started, event::ResourcesGranted, event::ResourcesRefused,
                  event::AttemptBegun, event::SpawnFailed, event::PhaseReached,
                  event::DeadlinePassed, event::Returned, event::Failed, event::Dying, event::Gone,
-                 event::VerdictDue, event::CheckpointCommitted, event::ResourcesSeen,
-                 event::AttemptEnded, event::RetryDue, event::RunEnded, event::StopRequested,
-                 event::StopSeen, event::StopComplete, event::GracePassed, event::StopNow,
-                 event::StorageFailed, event::HostUnhealthy>;
+                 event::VerdictDue, event::CheckpointCommitted, event::Healable, event::HealDue,
+                 event::Unwound, event::ResourcesSeen, event::AttemptEnded, event::RetryDue,
+                 event::RunEnded, event::StopRequested, event::StopSeen, event::StopComplete,
+                 event::GracePassed, event::StopNow, event::StorageFailed, event::HostUnhealthy>;
 
 namespace action {
 // Answered with ResourcesGranted as soon as between min and max workers can be had, be it at once.
@@ -165,6 +184,7 @@ struct RequestResources {
 struct BeginAttempt {
   int attempt;
   int num_workers;
+  std::optional<int64_t> first_index = {};  // of a heal: of its first report
 };
 struct SpawnGroup {
   int attempt;
@@ -193,10 +213,34 @@ struct ReportResize {
   int from;
   int to;
 };
-// A rank has died, and the group is ended for it.
+// A rank has died, and the group is ended for it, or healed.
 struct ReportDeath {
   int rank;
+  bool heals = false;
 };
+// The other ranks are to go back to their last commit: Unwound.
+struct TellLost {
+  int rank;
+};
+struct KillRank {
+  int rank;
+};
+// The attempt of a heal is over, its processes are not. Answered with AttemptEnded.
+struct EndHealed {
+  GroupError error;
+  int64_t next_index;  // of the first report of the next one
+};
+// The processes that are left go on in this attempt, and the lost ranks are replaced.
+struct HealGroup {
+  int attempt;
+  std::vector<int> lost;
+};
+// Ranks can be replaced from now on: a process may be made ready for that.
+struct PrepareStandby {};
+// Answered with HealDue, at once: not within the event of a process.
+struct LookAgain {};
+// All ranks hold the state again.
+struct ReportHealed {};
 struct SendExit {};
 struct KillGroup {};
 // `status`: errored, finished or aborted.
@@ -220,31 +264,58 @@ struct Finish {
   std::optional<GroupError> error;
 };
 }  // namespace action
-using Action = std::variant<action::RequestResources, action::BeginAttempt, action::SpawnGroup,
-                            action::SendStart, action::SetDeadline, action::ClearDeadline,
-                            action::SetVerdictTimer, action::SetResizeTimer, action::AskToStop,
-                            action::ReportResize, action::ReportDeath, action::SendExit,
-                            action::KillGroup, action::EndAttempt, action::ReportFailure,
-                            action::SetRetryTimer, action::EndRun, action::Finish>;
+using Action =
+    std::variant<action::RequestResources, action::BeginAttempt, action::SpawnGroup,
+                 action::SendStart, action::SetDeadline, action::ClearDeadline,
+                 action::SetVerdictTimer, action::SetResizeTimer, action::AskToStop,
+                 action::ReportResize, action::ReportDeath, action::TellLost, action::KillRank,
+                 action::EndHealed, action::HealGroup, action::LookAgain, action::PrepareStandby,
+                 action::ReportHealed, action::SendExit, action::KillGroup, action::EndAttempt,
+                 action::ReportFailure, action::SetRetryTimer, action::EndRun, action::Finish>;
+
+// How often lost ranks may be replaced while the others live; -1: any number.
+struct HealLimits {
+  int max_heals = 0;
+  double unwind_timeout_s = 1800;  // until the others are back at their last commit
+};
+
+enum class HealStage {
+  kNone,
+  kUnwinding,  // the ranks that are left go back to their last commit
+  kWriting,    // the rows are on their way
+  kDying,      // they are written; the process of a lost rank has not ended yet
+};
 
 struct Machine {
-  Machine(ScalingPolicy scaling, FailurePolicy policy, double start_timeout_s = 60)
-      : scaling(scaling), policy(std::move(policy)), start_timeout_s(start_timeout_s) {}
+  Machine(ScalingPolicy scaling, FailurePolicy policy, double start_timeout_s = 60,
+          HealLimits heal_limits = {})
+      : scaling(scaling),
+        policy(std::move(policy)),
+        start_timeout_s(start_timeout_s),
+        heal_limits(heal_limits) {}
 
   ScalingPolicy scaling;
   FailurePolicy policy;
   double start_timeout_s;
+  HealLimits heal_limits;
   RunState state = RunState::kInitializing;
   bool requesting = false;  // RequestResources is not answered
   int attempt = 0;
-  int num_workers = 0;                    // of the attempt
-  int resize_to = 0;                      // what a stop of kind kResize is for
-  std::vector<RankState> ranks;           // of the attempt; empty while there is no group
-  Phase slowest = Phase::kSpawn;          // the phase that every rank has reached
-  bool ran = false;                       // every rank of the attempt reached its train function
-  bool failing = false;                   // a rank has failed; the verdict is due
-  bool killed = false;                    // SIGKILL went to the group
-  bool attempt_ending = false;            // EndAttempt was given
+  int num_workers = 0;            // of the attempt
+  int resize_to = 0;              // what a stop of kind kResize is for
+  std::vector<RankState> ranks;   // of the attempt; empty while there is no group
+  Phase slowest = Phase::kSpawn;  // the phase that every rank has reached
+  bool ran = false;               // every rank of the attempt reached its train function
+  bool failing = false;           // a rank has failed; the verdict is due
+  bool killed = false;            // SIGKILL went to the group
+  HealStage heal = HealStage::kNone;
+  bool can_replace = false;     // all ranks of the group have been in train.elastic together
+  int num_heals = 0;            // of the run
+  int64_t next_index = 0;       // of the first report behind the heal
+  int barren_heals = 0;         // since all ranks held the state
+  bool is_healed = false;       // ranks were replaced, and have not got the state yet
+  bool kill_is_due = false;     // behind the row that is being written
+  bool attempt_ending = false;  // EndAttempt was given
   std::optional<GroupError> group_error;  // a failure that is not a rank's: start-up, storage
   bool transient = false;                 // of the group error
   bool storage_failed = false;

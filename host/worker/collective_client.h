@@ -23,6 +23,9 @@ class CollectiveClient {
   std::string synchronize(const std::string& collective, const std::string& caller,
                           const std::string& data);
 
+  // Calls so far.
+  int64_t count() const { return sequence_; }
+
  private:
   WorkerProcess& worker_;
   int64_t sequence_ = 0;

@@ -295,6 +295,16 @@ bool Progress::lease_has_ended() const {
   return until_s > 0 && boot_s() > until_s;
 }
 
+void Progress::renew() {
+  const std::lock_guard lock(collectives_);
+  last_group_.reset();
+  for (auto& call : page_.calls) call.write({});
+  for (auto& call : page_.group_calls) call.write({});
+  page_.device.write({});
+  page_.group_collectives.store(0, std::memory_order_relaxed);
+  page_.collectives.store(0, std::memory_order_release);
+}
+
 void Progress::beat() { page_.beat_s.store(monotonic_s(), std::memory_order_relaxed); }
 
 void Progress::add_functions(HostApi& api) {

@@ -60,6 +60,10 @@ class Progress {
   // peer, but the user's error.
   Error explain(const Error& error) const;
 
+  uint64_t num_collectives() const { return page_.collectives.load(std::memory_order_relaxed); }
+  // The rank goes on in another attempt, whose collectives are counted from the first.
+  void renew();
+
   void beat();
   // The agent of this host has not renewed the rank's lease in time: it is stopped, or is cut off
   // from the controller, which goes on without this rank.

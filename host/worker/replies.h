@@ -24,6 +24,8 @@ class Replies {
 
   // Announces a wait; before the request is sent.
   void expect(const std::string& key);
+  // One that interrupt() leaves alone.
+  void expect_lasting(const std::string& key);
   // The answer; nothing when the deadline has passed, which begins again as long as what is waited
   // for `moves`. Throws the error that was answered, kPeerLost once closed.
   std::optional<Value> wait(
@@ -32,6 +34,9 @@ class Replies {
   // Nothing happens when nobody waits for the key.
   void set(const std::string& key, Value value, std::optional<Error> error = {});
   void close();
+  // Ends every wait, and every further one, with that error, until resume().
+  void interrupt(const Error& error);
+  void resume();
 
  private:
   struct Answer {
@@ -42,8 +47,13 @@ class Replies {
   const Idle& idle_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, std::optional<Answer>> answers_;
+  struct Wait {
+    std::optional<Answer> answer;
+    bool lasts = false;
+  };
+  std::map<std::string, Wait> waits_;
   bool closed_ = false;
+  std::optional<Error> interruption_;
 };
 
 }  // namespace rtrain

@@ -23,7 +23,7 @@ bool ReportBacklog::has_room(size_t bytes) const {
 
 void ReportBacklog::add(size_t bytes, int64_t index, double timeout_s) {
   std::unique_lock lock(mutex_);
-  const auto may_go = [&] { return closed_ || has_room(bytes); };
+  const auto may_go = [&] { return closed_ || open_ || has_room(bytes); };
   const auto wait = [&] {
     const WaitScope waits(progress_, WaitKind::kReport, "report()");
     return idle_.wait_for(changed_, lock, to_ms(timeout_s), may_go);
@@ -55,6 +55,12 @@ void ReportBacklog::take(int64_t count) {
     untaken_.pop_front();
     ++taken_;
   }
+  changed_.notify_all();
+}
+
+void ReportBacklog::open() {
+  const std::lock_guard lock(mutex_);
+  open_ = true;
   changed_.notify_all();
 }
 

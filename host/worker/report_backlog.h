@@ -30,6 +30,8 @@ class ReportBacklog {
   void take(int64_t count);
   // Ends every wait.
   void close();
+  // There is room for any report from now on.
+  void open();
 
  private:
   bool has_room(size_t bytes) const;
@@ -42,6 +44,7 @@ class ReportBacklog {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool closed_ = false;
+  bool open_ = false;
   std::deque<size_t> untaken_;  // bytes of the reports that are not acknowledged
   size_t untaken_bytes_ = 0;
   int64_t taken_ = 0;

@@ -42,6 +42,8 @@ std::string own_name(const std::string& folder) {
   return name;
 }
 
+Error peer_lost() { return Error(Code::kPeerLost, "report(): another rank is lost"); }
+
 void remove_source(const std::string& folder) {
   if (folder.empty() || remove_tree(folder)) return;
   std::fprintf(stderr, "rtrain: cannot delete the checkpoint's folder %s after its upload\n",
@@ -57,9 +59,28 @@ void Reporter::close() {
   changed_.notify_all();
 }
 
+void Reporter::interrupt() {
+  backlog_.open();
+  const std::lock_guard lock(mutex_);
+  interrupted_ = true;
+  changed_.notify_all();
+}
+
+// The step counts, and the report with it: only a checkpoint needs the lost ranks.
+bool Reporter::is_cut_off() const {
+  const std::lock_guard lock(mutex_);
+  return interrupted_ && commits_.is_between();
+}
+
 std::optional<std::string> Reporter::report(Value metrics, const ReportOptions& options) {
   if (!options.checkpoint) {
     send_report(options, {.metrics = std::move(metrics)});
+    return std::nullopt;
+  }
+  if (is_cut_off()) {
+    ReportOptions plain = options;
+    plain.checkpoint.reset();
+    send_report(plain, {.metrics = std::move(metrics), .upload = "files"});  // which do not come
     return std::nullopt;
   }
   check_options(options);
@@ -214,7 +235,7 @@ bool Reporter::wait_while_saving(std::unique_lock<std::mutex>& lock,
 void Reporter::wait_for_uploads(bool until_committed) {
   std::unique_lock lock(mutex_);
   const auto is_done = [&] {
-    return closed_ || failure_ ||
+    return closed_ || interrupted_ || failure_ ||
            std::all_of(attached_.begin(), attached_.end(), [&](const auto& entry) {
              return entry.second.uploaded && !until_committed;
            });
@@ -223,6 +244,7 @@ void Reporter::wait_for_uploads(bool until_committed) {
   const bool done = wait_while_saving(lock, is_done);
   if (failure_) throw Error(*failure_);
   if (closed_) throw controller_lost();
+  if (interrupted_ && !commits_.is_between()) throw peer_lost();
   if (done) return;
   throw Error(Code::kTimeout,
               cat("rank ", context_.world_rank, ": the upload of report ", attached_.begin()->first,
@@ -234,10 +256,12 @@ std::string Reporter::wait_for_name(int64_t index) {
   std::unique_lock lock(mutex_);
   Attached& attached = attached_.at(index);
   const WaitScope waits(progress_, WaitKind::kReport, "report()");
-  const bool done = idle_.wait_for(changed_, lock, user_timeout() + kGrace,
-                                   [&] { return closed_ || attached.name || attached.answered; });
+  const bool done = idle_.wait_for(changed_, lock, user_timeout() + kGrace, [&] {
+    return closed_ || interrupted_ || attached.name || attached.answered;
+  });
   if (attached.name) return *attached.name;
   const Error error = attached.error ? *attached.error
+                      : interrupted_ ? peer_lost()
                       : done
                           ? controller_lost()
                           : Error(Code::kTimeout, cat("report() number ", index,
@@ -262,7 +286,7 @@ std::optional<std::string> Reporter::wait_unless_async(int64_t index) {
 std::optional<std::string> Reporter::wait_for_answer(int64_t index) {
   std::unique_lock lock(mutex_);
   Attached& attached = attached_.at(index);
-  const auto answered = [&] { return closed_ || attached.answered; };
+  const auto answered = [&] { return closed_ || interrupted_ || attached.answered; };
   {
     const WaitScope waits(progress_, WaitKind::kBounded, "upload of a checkpoint");
     wait_while_saving(lock, [&] { return answered() || attached.uploaded; });
@@ -272,13 +296,16 @@ std::optional<std::string> Reporter::wait_for_answer(int64_t index) {
   const bool done = wait_while_saving(lock, answered);
   const Attached result = std::move(attached);
   attached_.erase(index);
+  const bool is_closed = closed_;
   lock.unlock();
   if (result.error) throw Error(*result.error);
   if (!done) {
     throw controller_silent(cat("report() number ", index), context_.timeout_s);
   }
-  if (!result.answered) throw controller_lost();
-  return result.path;
+  if (result.answered) return result.path;
+  if (is_closed) throw controller_lost();
+  if (!commits_.is_between()) throw peer_lost();
+  return std::nullopt;
 }
 
 // On the upload thread.
@@ -288,7 +315,7 @@ void Reporter::stage(int64_t index) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = attached_.find(index);
-    if (found == attached_.end()) return;
+    if (found == attached_.end() || closed_ || interrupted_) return;
     folder = found->second.folder;
     moves = found->second.moves;
   }

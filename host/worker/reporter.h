@@ -23,6 +23,7 @@
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
 #include "host/store/report_spool.h"
+#include "host/worker/commit_client.h"
 #include "host/worker/idle.h"
 #include "host/worker/pending_writes.h"
 #include "host/worker/progress.h"
@@ -50,13 +51,15 @@ struct ReportOptions {
 class Reporter {
  public:
   // `writes`: what threads of this worker may still be writing into a folder that is reported.
+  // `commits`: of train.elastic.
   Reporter(Channel& channel, const WorkerContext& context, PendingWrites& writes, const Idle& idle,
-           Progress& progress)
+           Progress& progress, const CommitClient& commits)
       : channel_(channel),
         context_(context),
         writes_(writes),
         idle_(idle),
         progress_(progress),
+        commits_(commits),
         backlog_(idle, progress) {}
 
   // With a checkpoint that is not asynchronous it returns when that is committed, else at once
@@ -85,6 +88,11 @@ class Reporter {
   void on_reported(const message::Reported& reported);
   // Ends every wait with kPeerLost.
   void close();
+  // Other ranks are lost: no wait for them ends in any other way. One throws kPeerLost, unless this
+  // rank is on its way to a commit: then it returns without a checkpoint.
+  void interrupt();
+  // Waits for the upload that is under way; what waited behind it is not staged. After close().
+  void end_uploads() { uploader_.finish(); }
 
  private:
   // A checkpoint of this rank that is not registered yet.
@@ -102,6 +110,7 @@ class Reporter {
     std::optional<Error> error;
   };
 
+  bool is_cut_off() const;
   int64_t send_report(const ReportOptions& options, message::Report report);
   void flush(int64_t index);
   void spool(int64_t index, std::string_view report);
@@ -130,6 +139,7 @@ class Reporter {
   PendingWrites& writes_;
   const Idle& idle_;
   Progress& progress_;
+  const CommitClient& commits_;
   int64_t made_ = 0;  // reports of this attempt; main thread only
   std::string last_site_;
   ReportBacklog backlog_;
@@ -138,6 +148,7 @@ class Reporter {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool closed_ = false;
+  bool interrupted_ = false;
   std::map<int64_t, Attached> attached_;
   std::optional<Error> failure_;  // of an asynchronous upload
   std::optional<std::string> last_checkpoint_;

@@ -24,6 +24,7 @@ class StopGate {
   // Lets it go; `at`: the first call that returns true.
   void release(std::optional<int64_t> at);
   void close();
+  bool is_closed();
 
  private:
   std::mutex mutex_;

@@ -24,6 +24,11 @@ class Uploader {
     }
     thread_->post(std::move(task));
   }
+  // Runs what was posted.
+  void finish() {
+    const std::lock_guard lock(mutex_);
+    thread_.reset();
+  }
 
  private:
   std::mutex mutex_;

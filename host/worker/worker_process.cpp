@@ -92,8 +92,7 @@ WorkerProcess::WorkerProcess(LocalEndpoint endpoint)
   idle_.set(std::move(endpoint.idle));
   begin(endpoint.channel_fd, [this, closed = std::move(endpoint.closed)](const std::string&) {
     replies_.close();
-    reporter_->close();
-    stop_gate_.close();
+    attempt_->close();
     closed();
   });
 }
@@ -101,12 +100,12 @@ WorkerProcess::WorkerProcess(LocalEndpoint endpoint)
 void WorkerProcess::begin(int fd, Channel::OnClose on_close) {
   RT_CHECK(current_worker == nullptr);
   current_worker = this;
-  replies_.expect(kStartKey);
-  replies_.expect(kExitKey);
+  replies_.expect_lasting(kStartKey);
+  replies_.expect_lasting(kExitKey);
   channel_ = std::make_unique<Channel>(
       loop_, fd, [this](Value message) { kRoutes.deliver(*this, std::move(message)); },
       std::move(on_close));
-  reporter_ = std::make_unique<Reporter>(*channel_, context_, pending_writes_, idle_, *progress_);
+  attempt_ = std::make_unique<OfAttempt>(*this);
   series_log_ = std::make_unique<SeriesLog>(loop_, *channel_);
   control_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "rtrain-control");
@@ -118,10 +117,20 @@ void WorkerProcess::begin(int fd, Channel::OnClose on_close) {
   tell(message::Hello{.version = kProtocolVersion, .build_id = build_id(), .pid = getpid()});
 }
 
+WorkerProcess::OfAttempt::OfAttempt(WorkerProcess& worker)
+    : reporter(*worker.channel_, worker.context_, worker.pending_writes_, worker.idle_,
+               *worker.progress_, worker.commits_),
+      collectives(worker),
+      checkpoints(worker) {}
+
+void WorkerProcess::OfAttempt::close() {
+  reporter.close();
+  stop_gate.close();
+}
+
 WorkerProcess::~WorkerProcess() {
   replies_.close();
-  stop_gate_.close();
-  reporter_->close();
+  attempt_->close();
   loop_.post([this] {
     channel_->close();
     loop_.stop();
@@ -160,26 +169,40 @@ const Routes<message::ToWorker, WorkerProcess> WorkerProcess::kRoutes{
     on<message::Reply>([](WorkerProcess& w, message::Reply m) {
       w.replies_.set(call_key(m.id), std::move(m.value), std::move(m.error));
     }),
-    on<message::Part>([](WorkerProcess& w, const auto& m) { w.checkpoints_.on_part(m); }),
+    on<message::Part>([](WorkerProcess& w, const auto& m) { w.attempt_->checkpoints.on_part(m); }),
     on<message::AskStack>([](WorkerProcess& w, const auto& m) { w.send_stacks(m); }),
     on<message::AskProfile>([](WorkerProcess& w, const auto& m) { w.send_profile(m); }),
     on<message::Acknowledged>(
-        [](WorkerProcess& w, const auto& m) { w.reporter_->on_acknowledged(m); }),
-    on<message::Named>([](WorkerProcess& w, const auto& m) { w.reporter_->on_named(m); }),
-    on<message::Seal>([](WorkerProcess& w, const auto& m) { w.reporter_->on_seal(m); }),
-    on<message::Reported>([](WorkerProcess& w, const auto& m) { w.reporter_->on_reported(m); }),
+        [](WorkerProcess& w, const auto& m) { w.attempt_->reporter.on_acknowledged(m); }),
+    on<message::Named>([](WorkerProcess& w, const auto& m) { w.attempt_->reporter.on_named(m); }),
+    on<message::Seal>([](WorkerProcess& w, const auto& m) { w.attempt_->reporter.on_seal(m); }),
+    on<message::Reported>(
+        [](WorkerProcess& w, const auto& m) { w.attempt_->reporter.on_reported(m); }),
     on<message::StopPrepare>([](WorkerProcess& w, const auto& m) { w.on_stop_prepare(m); }),
-    on<message::StopRelease>([](WorkerProcess& w, const auto& m) { w.stop_gate_.release(m.at); }),
+    on<message::StopRelease>(
+        [](WorkerProcess& w, const auto& m) { w.attempt_->stop_gate.release(m.at); }),
+    on<message::PeerLost>([](WorkerProcess& w, const auto& m) { w.on_peer_lost(m); }),
     on<message::Exit>([](WorkerProcess& w, const auto&) { w.replies_.set(kExitKey, {}); }),
 };
 
+// The second one and later ones begin another attempt: the main thread waits for it and uses
+// nothing of the one before.
 void WorkerProcess::on_start(WorkerContext context) {
+  const bool is_another = !context_.run_id.empty();
   context_ = std::move(context);
+  if (is_another) attempt_ = std::make_unique<OfAttempt>(*this);
+  replies_.resume();
   replies_.set(kStartKey, {});
 }
 
+void WorkerProcess::on_peer_lost(const message::PeerLost& lost) {
+  replies_.interrupt(Error(Code::kPeerLost, lost.text));
+  attempt_->reporter.interrupt();
+  attempt_->stop_gate.close();
+}
+
 void WorkerProcess::on_stop_prepare(const message::StopPrepare& prepare) {
-  send(message::StopCalls{.round = prepare.round, .calls = stop_gate_.hold()});
+  send(message::StopCalls{.round = prepare.round, .calls = attempt_->stop_gate.hold()});
 }
 
 // It takes as long as the slowest thread needs to answer.
@@ -230,6 +253,25 @@ void WorkerProcess::wait_for_start() {
   set_fault_attempt(context_.attempt);
 }
 
+int64_t WorkerProcess::num_collectives() const {
+  return static_cast<int64_t>(progress_->num_collectives()) + attempt_->collectives.count();
+}
+
+// What is under way still belongs to the attempt that ends.
+void WorkerProcess::change_attempt(message::Unwound unwound) {
+  const WaitScope waits(*progress_, WaitKind::kBounded, "train.elastic");
+  attempt_->close();
+  attempt_->reporter.end_uploads();
+  series_log_->flush(kFailFlushTimeout);
+  replies_.expect_lasting(kStartKey);
+  send(std::move(unwound));
+  if (!replies_.wait(kStartKey, to_ms(context_.timeout_s))) {
+    throw controller_silent("train.elastic", context_.timeout_s);
+  }
+  progress_->renew();
+  set_fault_attempt(context_.attempt);
+}
+
 std::string WorkerProcess::functions() const {
   struct stat info {};
   if (fstat(kFunctionsFd, &info) != 0) throw Error(Code::kInternal, "no train function was passed");
@@ -266,16 +308,19 @@ void WorkerProcess::annotate(std::string_view severity, std::string_view text) {
 }
 
 bool WorkerProcess::stop_requested() {
+  // Others are lost, and this rank goes on to its commit first.
+  if (attempt_->stop_gate.is_closed() && commits_.is_between()) return false;
   const auto timeout = std::chrono::duration<double>(context_.timeout_s) + kGrace;
   const WaitScope waits(*progress_, WaitKind::kBounded, "stop_requested()");
-  const auto requested = stop_gate_.call(std::chrono::ceil<std::chrono::milliseconds>(timeout));
+  const auto requested =
+      attempt_->stop_gate.call(std::chrono::ceil<std::chrono::milliseconds>(timeout));
   if (!requested) {
     throw Error(Code::kTimeout, cat("stop_requested(): the controller has been agreeing with the "
                                     "other ranks on where to stop for more than ",
                                     context_.timeout_s, " s (timeout_s)"));
   }
-  if (*requested && !std::exchange(stop_seen_, true)) {
-    const int64_t index = context_.first_index + reporter_->num_reports();
+  if (*requested && !std::exchange(attempt_->stop_seen, true)) {
+    const int64_t index = context_.first_index + attempt_->reporter.num_reports();
     send(message::StopSeen{.index = index});
   }
   return *requested;
@@ -289,14 +334,14 @@ std::string WorkerProcess::make_tempdir() const {
 
 void WorkerProcess::finish(const Value& value) {
   check_return_value(value);
-  reporter_->finish();
+  attempt_->reporter.finish();
   if (!series_log_->flush(to_ms(context_.timeout_s))) {
     throw controller_silent("train.log()", context_.timeout_s);
   }
   fault_point("worker.returned");
   send(message::Returned{.value = value});
   // As long as any rank needs: only the controller knows. It kills, or its end closes the channel.
-  while (!replies_.wait(kExitKey, std::chrono::hours(1))) replies_.expect(kExitKey);
+  while (!replies_.wait(kExitKey, std::chrono::hours(1))) replies_.expect_lasting(kExitKey);
 }
 
 void WorkerProcess::set_gpus(const std::vector<int>& gpus) { send(message::Gpus{.gpus = gpus}); }
@@ -309,7 +354,7 @@ void WorkerProcess::fail(const Error& raised) {
 // Nothing of what the train function still does may count: it goes on where the device left off.
 void WorkerProcess::end(const Error& error) {
   if (!has_failed_.exchange(true)) {
-    reporter_->close();
+    attempt_->reporter.close();
     send_failure(progress_->explain(error), !is_local());
   }
   if (is_local()) return;

@@ -21,6 +21,7 @@
 #include "host/loop/messages/to_worker.h"
 #include "host/worker/checkpoint_client.h"
 #include "host/worker/collective_client.h"
+#include "host/worker/commit_client.h"
 #include "host/worker/idle.h"
 #include "host/worker/pending_writes.h"
 #include "host/worker/progress.h"
@@ -67,7 +68,7 @@ class WorkerProcess {
   void set_phase(std::string_view name);
   // Which devices this worker uses, where another launcher has dealt them out.
   void set_gpus(const std::vector<int>& gpus);
-  Reporter& reporter() { return *reporter_; }
+  Reporter& reporter() { return attempt_->reporter; }
   SeriesLog& series_log() { return *series_log_; }
   // A note in the run's record. Main thread. Waits while the store cannot keep up. Throws kTimeout,
   // and kPeerLost when the controller is gone.
@@ -103,8 +104,14 @@ class WorkerProcess {
   std::optional<Value> wait_reply(
       int64_t id, std::chrono::milliseconds timeout,
       const std::function<bool()>& moves = [] { return false; });
-  CollectiveClient& collectives() { return collectives_; }
-  CheckpointClient& checkpoints() { return checkpoints_; }
+  CollectiveClient& collectives() { return attempt_->collectives; }
+  // Of this rank in this attempt: of the process group and over the controller. Main thread.
+  int64_t num_collectives() const;
+  CheckpointClient& checkpoints() { return attempt_->checkpoints; }
+  CommitClient& commits() { return commits_; }
+  // Ends what belongs to this attempt, tells the controller, and returns when the rank goes on in
+  // another one. Main thread. Throws kTimeout.
+  void change_attempt(message::Unwound unwound);
   // Sends a message without an answer; silent when the channel is closed.
   void tell(message::ToController message) { channel_->send(to_value(std::move(message))); }
 
@@ -124,9 +131,23 @@ class WorkerProcess {
   static const Routes<message::ToWorker, WorkerProcess> kRoutes;
 
  private:
+  // Made again where the rank goes on in another attempt (train.elastic).
+  struct OfAttempt {
+    explicit OfAttempt(WorkerProcess& worker);
+
+    Reporter reporter;
+    CollectiveClient collectives;
+    CheckpointClient checkpoints;
+    StopGate stop_gate;
+    bool stop_seen = false;  // main thread only
+    // Ends every wait with kPeerLost.
+    void close();
+  };
+
   void begin(int fd, Channel::OnClose on_close);
   void take_signals();
   void on_start(WorkerContext context);
+  void on_peer_lost(const message::PeerLost& lost);
   void on_stop_prepare(const message::StopPrepare& prepare);
   void send_stacks(const message::AskStack& asked);
   void send_profile(const message::AskProfile& asked);
@@ -144,14 +165,11 @@ class WorkerProcess {
   Replies replies_{idle_};
   PendingWrites pending_writes_;
   WorkerContext context_;
-  std::unique_ptr<Reporter> reporter_;
+  std::unique_ptr<OfAttempt> attempt_;
   std::unique_ptr<SeriesLog> series_log_;
   std::atomic<int64_t> last_call_{0};
   std::thread control_;
-  CollectiveClient collectives_{*this};
-  CheckpointClient checkpoints_{*this};
-  StopGate stop_gate_;
-  bool stop_seen_ = false;          // main thread only
+  CommitClient commits_{*this};
   size_t unasked_annotations_ = 0;  // bytes of them; main thread only
   std::atomic<bool> has_failed_{false};
   bool passes_signals_ = true;

@@ -44,7 +44,8 @@ local function shard_of(state, entry, ingest)
     world_size = is_dealt and context.world_size or 1, rank = is_dealt and context.world_rank or 0,
     device = function() return device_of(state) end,
     agreement = {store = require 'rtrain._worker', name = entry.name, rank = context.world_rank,
-                 world_size = context.world_size, timeout_s = context.timeout_s},
+                 world_size = context.world_size, timeout_s = context.timeout_s,
+                 attempt = function() return state.context.attempt end},
   }
 end
 

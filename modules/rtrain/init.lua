@@ -36,7 +36,8 @@ local errors = require 'base.errors'
 ---@field busy fun(reason: string, seconds: number)
 ---@field async_save fun(obj: any, f: string): AsyncSave
 ---@field loop train.loop
----@field state fun(parts: table): TrainState
+---@field state fun(given: table): TrainState
+---@field elastic fun(state: TrainState, fn: fun(state: TrainState): ...): ...
 ---@field torch rtrain.torch
 ---@field collective rtrain.collective
 ---@field health rtrain.health
@@ -52,6 +53,7 @@ local train = require 'base.namespace'('train', {
     {'rtrain.log', 'log', 'annotate'},
     {'rtrain.context', 'get_context'},
     {'rtrain.state', 'state'},
+    {'rtrain.elastic', 'elastic'},
     {'rtrain.graph', 'graph'},
     {'rtrain.stop', 'stop_requested'},
     {'rtrain.dataset_shards', 'get_dataset_shard'},

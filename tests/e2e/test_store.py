@@ -55,7 +55,7 @@ def test_the_documents_have_the_promised_keys(rtrain):
     assert show["path"] == str(rtrain.run_folder("first"))
     assert set(show["environment"]) >= {"git_commit", "git_dirty", "hostname", "command"}
     (attempt,) = show["attempts"]
-    assert set(attempt) == {"attempt", "status", "error", "started_at", "ended_at", "workers"}
+    assert set(attempt) == {"attempt", "status", "error", "started_at", "ended_at", "heal_s", "workers"}
     assert (attempt["attempt"], attempt["status"], attempt["error"]) == (1, "FINISHED", None)
     assert [worker["rank"] for worker in attempt["workers"]] == [0, 1]
     for worker in attempt["workers"]:

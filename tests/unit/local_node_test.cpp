@@ -91,6 +91,45 @@ TEST_F(LocalNodeTest, ADeathIsToldWhenTheMainThreadHasEnded) {
   EXPECT_EQ(delegate_.ends[5].status.signal, SIGKILL);
 }
 
+TEST_F(LocalNodeTest, ALostRankIsReplacedWhileTheOtherLives) {
+  for (const bool stands_by : {false, true}) {
+    delegate_ = {};
+    spawn("hang");
+    wait_for("rank 4: hello");
+    wait_for("rank 5: hello");
+    node_->set_attached(5, delegate_.workers[5].pid);
+    if (stands_by) node_->prepare_standby();
+    kill(delegate_.workers[5].pid, SIGKILL);
+    wait_for("rank 5 is gone");
+    FakeNodeDelegate next;
+    node_->hand_over(next);
+    ASSERT_TRUE(node_->replaces());
+    node_->replace(5);
+    EXPECT_EQ(next.log, Texts{"rank 5 is spawned"});
+    EXPECT_NE(next.workers[5].pid, delegate_.workers[5].pid);
+    run_until(loop_, [&] { return next.has("rank 5: hello"); });
+    EXPECT_EQ(node_->facts(5).reports, 7U) << "its page is the new process's";
+    node_->set_attached(5, next.workers[5].pid);
+    kill(next.workers[5].pid, SIGKILL);
+    run_until(loop_, [&] { return next.has("rank 5 is gone"); });
+    EXPECT_TRUE(next.has("rank 5 is dying"));
+    EXPECT_FALSE(next.has("rank 4 is gone"));
+    node_.reset();
+  }
+}
+
+TEST_F(LocalNodeTest, AProcessThatStandsByGoesWithTheOthers) {
+  spawn("echo");
+  wait_for("rank 4: hello");
+  wait_for("rank 5: hello");
+  node_->prepare_standby();
+  for (const int rank : {4, 5}) node_->send(rank, to_frame(message::Exit{}));
+  wait_for("rank 4 is gone");
+  wait_for("rank 5 is gone");
+  EXPECT_EQ(delegate_.log.size(), 6U) << "nothing is said of it";
+  node_.reset();
+}
+
 TEST_F(LocalNodeTest, AfterAWorkerThatCannotBeStartedNoneIs) {
   places_.broken = 0;
   spawn("echo");

@@ -31,6 +31,7 @@ void open_images(lua_State* L);        // adds decode_images, encode_jpeg, … t
 void open_batches(lua_State* L);       // adds gather_images, draw_samples to data
 void open_arrow_columns(lua_State* L);  // adds from_arrow, to_arrow to data
 void open_channels(lua_State* L);       // adds Channel, enter_loader, raise to data
+void open_packed_values(lua_State* L);  // adds pack, unpack and their like to data
 void open_profiler(lua_State* L);       // profiler
 
 // Adds _copy_with_storage(tensor, copies).

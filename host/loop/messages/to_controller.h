@@ -278,6 +278,28 @@ struct StopSeen {
   static constexpr std::tuple kFields{required("index", &StopSeen::index)};
 };
 
+// The rank holds a committed step of train.elastic and goes back to it when others are lost; or it
+// no longer does.
+struct Healable {
+  static constexpr std::string_view kType = "healable";
+  bool is = true;
+
+  static constexpr std::tuple kFields{required("is", &Healable::is)};
+};
+
+// The rank is back at its last commit, because another one is lost, and waits for `start`.
+struct Unwound {
+  static constexpr std::string_view kType = "unwound";
+  int64_t step = 0;   // that it holds; 0: none, it cannot go on
+  int64_t index = 0;  // the number of the first report after that commit
+  Error error{Code::kInternal, ""};
+  double time_s = 0;  // as Failed has it
+
+  static constexpr std::tuple kFields{
+      required("step", &Unwound::step), required("index", &Unwound::index),
+      required("error", &Unwound::error), required("time", &Unwound::time_s)};
+};
+
 // The train function has returned.
 struct Returned {
   static constexpr std::string_view kType = "returned";
@@ -302,7 +324,7 @@ using ToController =
     std::variant<Hello, Phase, Gpus, Signal, Report, Files, Uploaded, Series, SeriesDropped, Logged,
                  Annotation, Health, Checkpoints, Damaged, Sync, StoreSet, StoreGet, StoreAdd,
                  StoreCheck, StoreWait, StoreDelete, StoreNumKeys, StoreCompareSet, Cancel, Stack,
-                 Profile, StopCalls, StopSeen, StartIngest, Returned, Failed>;
+                 Profile, StopCalls, StopSeen, StartIngest, Healable, Unwound, Returned, Failed>;
 
 }  // namespace message
 }  // namespace rtrain

@@ -1,7 +1,9 @@
 // host/loop/messages/to_worker.h: what the controller says to a worker.
 //
 // Plain data. A channel belongs to one attempt, so no message but `start` carries its number: what
-// an older attempt says cannot arrive. Who receives what: WorkerProcess::kRoutes.
+// an older attempt says cannot arrive. Where a rank goes on in another attempt (train.elastic) a
+// second `start` follows when it has said Unwound, the last it says of the older one. Who receives
+// what: WorkerProcess::kRoutes.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +39,9 @@ struct WorkerContext {
   std::vector<int> gpus;      // its devices, as this process numbers them
   int64_t first_index = 0;    // the number of the attempt's first report
   Value starting_checkpoint;  // {path, metrics, index} or nil
+  // The attempt is a heal (train.elastic): the ranks of the one before go on where they were, and
+  // this process has taken a dead one's place. They get the message too.
+  bool is_replacement = false;
   // {checkpoint, fn_kwargs, timeout_s}: the process is not a rank, it validates that checkpoint.
   Value validation;
 
@@ -61,6 +66,7 @@ struct WorkerContext {
       required("gpus", &WorkerContext::gpus),
       required("first_index", &WorkerContext::first_index),
       optional("starting_checkpoint", &WorkerContext::starting_checkpoint),
+      optional("is_replacement", &WorkerContext::is_replacement),
       optional("validation", &WorkerContext::validation)};
 };
 
@@ -174,6 +180,15 @@ struct StopRelease {
                                       optional("at", &StopRelease::at)};
 };
 
+// Other ranks are lost, and will be replaced: whatever waits for them ends with kPeerLost. Answered
+// by Unwound.
+struct PeerLost {
+  static constexpr std::string_view kType = "peer_lost";
+  std::string text;  // who
+
+  static constexpr std::tuple kFields{required("text", &PeerLost::text)};
+};
+
 // Tear down and leave.
 struct Exit {
   static constexpr std::string_view kType = "exit";
@@ -182,7 +197,7 @@ struct Exit {
 };
 
 using ToWorker = std::variant<WorkerContext, Reply, Part, AskStack, AskProfile, Acknowledged, Named,
-                              Seal, Reported, StopPrepare, StopRelease, Exit>;
+                              Seal, Reported, StopPrepare, StopRelease, PeerLost, Exit>;
 
 }  // namespace message
 }  // namespace rtrain

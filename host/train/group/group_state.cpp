@@ -51,8 +51,34 @@ bool any_died(const std::vector<RankState>& ranks) {
   return std::any_of(ranks.begin(), ranks.end(), [](const auto& r) { return r.died; });
 }
 
+bool all_healable(const std::vector<RankState>& ranks) {
+  return std::all_of(ranks.begin(), ranks.end(), [](const auto& r) { return r.healable; });
+}
+
 bool all_gone(const std::vector<RankState>& ranks) {
   return std::all_of(ranks.begin(), ranks.end(), [](const auto& r) { return r.gone; });
+}
+
+bool can_heal(const std::vector<RankState>& ranks) {
+  const auto hinders = [](const RankState& r) {
+    const bool has_raised = r.error && !r.died && !r.is_superfluous;
+    return has_raised || (r.returned && !r.is_lost());
+  };
+  const auto holds = [](const RankState& r) { return !r.is_lost() && r.healable; };
+  return std::none_of(ranks.begin(), ranks.end(), hinders) &&
+         std::any_of(ranks.begin(), ranks.end(), holds);
+}
+
+const Unwinding* step_of(const std::vector<RankState>& ranks) {
+  const Unwinding* first = nullptr;
+  for (const RankState& rank : ranks) {
+    if (rank.gone) continue;
+    if (!rank.unwound || rank.unwound->step == 0) return nullptr;
+    if (first == nullptr) first = &*rank.unwound;
+    const bool agrees = rank.unwound->step == first->step && rank.unwound->index == first->index;
+    if (!agrees) return nullptr;
+  }
+  return first;
 }
 
 bool all_accounted_for(const std::vector<RankState>& ranks) {

@@ -17,6 +17,14 @@ enum class Phase { kSpawn, kHello, kEngineLoaded, kGroupReady, kRunning };
 std::string_view phase_name(Phase phase);
 std::optional<Phase> phase_from_name(std::string_view name);
 
+// A rank that has gone back to its last commit, since others are lost.
+struct Unwinding {
+  int64_t step = 0;                  // that it holds; 0: none
+  int64_t index = 0;                 // of its first report after that
+  Error error{Code::kInternal, ""};  // what has brought it back
+  double time_s = 0;
+};
+
 struct RankState {
   Phase phase = Phase::kSpawn;
   bool returned = false;
@@ -25,6 +33,14 @@ struct RankState {
   std::optional<Error> error;
   bool died = false;  // the error is its death, it did not say it itself
   double error_time_s = 0;
+  // Of train.elastic. It holds a committed step; it has gone back to it (a rank that has is not
+  // `healable` before the new group is complete).
+  bool healable = false;
+  std::optional<Unwinding> unwound = {};
+
+  bool is_superfluous = false;  // ended by us, since it had no state
+
+  bool is_lost() const { return gone || dying_s.has_value(); }
 };
 
 // What kind of failure ends an attempt; each has a retry budget of its own.
@@ -54,7 +70,14 @@ Value to_value(const std::optional<GroupError>& error);
 bool all_returned(const std::vector<RankState>& ranks);
 // A process has ended by itself.
 bool any_died(const std::vector<RankState>& ranks);
+bool all_healable(const std::vector<RankState>& ranks);
 bool all_gone(const std::vector<RankState>& ranks);
+// Lost ranks can be replaced while the others go on: one of these holds the state of all, and no
+// rank has returned or failed for another reason.
+bool can_heal(const std::vector<RankState>& ranks);
+// The step that all ranks that are left have gone back to; null where one of them has not, or
+// another one.
+const Unwinding* step_of(const std::vector<RankState>& ranks);
 // Every rank has returned, failed or died: nothing more can be learned.
 bool all_accounted_for(const std::vector<RankState>& ranks);
 // The phase that every rank has reached.

@@ -147,6 +147,21 @@ void ReportCollector::take_complete(Progress& progress) {
   }
 }
 
+std::vector<std::vector<Report>> ReportCollector::take_below(int64_t index) {
+  std::vector<std::vector<Report>> out;
+  while (!pending_.empty() && pending_.begin()->first < index) {
+    auto& reports = out.emplace_back();
+    for (auto& report : pending_.begin()->second.reports) {
+      if (!report) continue;
+      report->upload = Upload::kNone;
+      reports.push_back(std::move(*report));
+    }
+    uploads_.erase(pending_.begin()->first);
+    pending_.erase(pending_.begin());
+  }
+  return out;
+}
+
 void ReportCollector::set_returned(int rank) { returned_.at(static_cast<size_t>(rank)) = true; }
 
 void ReportCollector::postpone(double deadline_s) {

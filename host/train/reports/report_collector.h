@@ -95,6 +95,10 @@ class ReportCollector {
   // too: the first one begins the notice time.
   std::optional<double> next_due() const;
 
+  // The reports below that number that are not complete, of the ranks that have made them: nobody
+  // will add to them (train.elastic). Their checkpoints are left out.
+  std::vector<std::vector<Report>> take_below(int64_t index);
+
   // All ranks have made the reports below this number.
   int64_t least() const { return first_index_ + least_count_; }
   // Reports that some rank has made and that are not complete.

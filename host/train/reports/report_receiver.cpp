@@ -76,6 +76,18 @@ void ReportReceiver::on_returned(int rank) {
   look_at_clock();
 }
 
+void ReportReceiver::close_below(int64_t index) {
+  timer_.stop();
+  for (auto& reports : collector_.take_below(index)) {
+    if (std::ranges::any_of(reports, &Report::has_checkpoint)) {
+      delegate_.warn(cat("report ", reports.front().index,
+                         " has no checkpoint: a rank was lost before its part was there"));
+    }
+    for (Report& report : reports) report.has_checkpoint = false;
+    delegate_.on_reports_complete(std::move(reports));
+  }
+}
+
 void ReportReceiver::answer(ReportCollector::Progress progress) {
   for (const auto& named : progress.named) {
     delegate_.send(named.rank, message::Named{.index = named.index, .name = named.name});

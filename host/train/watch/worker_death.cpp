@@ -77,8 +77,10 @@ Error worker_death(int rank, const WorkerEnd& end, const std::string& last_words
                last.signal == end.status.signal ? crash_stack(last) : "");
 }
 
-std::string death_notice(int rank, int pid, int num_workers) {
-  const char* others = num_workers == 1   ? ""
+std::string death_notice(int rank, int pid, int num_workers, bool heals) {
+  const char* others = heals              ? ": it is replaced, and the others do the step that was "
+                                            "cut again"
+                       : num_workers == 1 ? ""
                        : num_workers == 2 ? ": the other rank is being ended"
                                           : ": the other ranks are being ended";
   return cat(rank_text(rank, pid), " has died", others);

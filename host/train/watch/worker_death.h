@@ -12,7 +12,7 @@ namespace rtrain {
 // on stderr, where libraries say why they give up.
 Error worker_death(int rank, const WorkerEnd& end, const std::string& last_words);
 
-// What the user sees at once, while how it ended is not known yet.
-std::string death_notice(int rank, int pid, int num_workers);
+// What the user sees at once, while how it ended is not known yet. `heals`: the others live on.
+std::string death_notice(int rank, int pid, int num_workers, bool heals = false);
 
 }  // namespace rtrain

@@ -20,6 +20,8 @@ local PREEMPTION = 'preemption is not distinguished from other losses in this ve
 ---@class FailureConfig
 ---@overload fun(fields?: table): FailureConfig
 ---@field max_failures integer attempts after the first, each from the latest checkpoint: 0 (default) none, -1 any number
+---@field max_heals integer how often lost workers may be replaced in train.elastic while the others go on (default -1: any
+---  number; 0: never); a loss that is healed is none of the failures above
 ---@field controller_failure_limit integer attempts after groups that did not start (default 3; -1: any number)
 ---@field max_preemption_failures integer how often the run may be preempted and go on (default -1: any number); beyond that
 ---  a terminated run does not end with exit code 75, which asks to be started again
@@ -35,6 +37,7 @@ local PREEMPTION = 'preemption is not distinguished from other losses in this ve
 ---  workers end themselves (default 30); one that comes back takes part in the next attempt
 local FailureConfig = schema.define('FailureConfig', {
   {'max_failures', default = 0, check = schema.integer(-1)},
+  {'max_heals', default = -1, check = schema.integer(-1)},
   {'controller_failure_limit', default = 3, check = schema.integer(-1)},
   {'max_preemption_failures', default = -1, check = schema.integer(-1)},
   {'reset_after_s', check = schema.positive},

@@ -19,6 +19,7 @@ local MOST_BYTES = 64 * 2 ^ 20
 ---@field rank integer
 ---@field world_size integer
 ---@field timeout_s number
+---@field attempt? fun(): integer the attempt whose store it is
 
 ---Arguments: options; on_wait, a function that is called with the seconds that each round took.
 ---@class data.Agreement
@@ -88,6 +89,9 @@ end
 ---@param batch_size integer how many rows the ranks take at a time
 ---@return fun(): data.Block|nil
 function Agreement:blocks(next_block, batch_size)
+  -- A rank that goes on in another attempt counts with the process that has taken a lost one's place.
+  local attempt = self._attempt and self._attempt()
+  if attempt ~= self._counted_in then self._loops, self._counted_in, self._previous_key = 0, attempt, nil end
   self._loops = self._loops + 1
   local state = {next_block = next_block, loop = self._loops, round = 0, queue = {}, ready = 0, given = 0, limit = 0}
   local batches = FIRST_BATCHES

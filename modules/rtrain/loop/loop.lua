@@ -80,6 +80,7 @@ function Loop:init(options)
   self._progress = Progress(options.callbacks)
   self.is_global_zero = self._context:get_world_rank() == 0
   self.callback_metrics, self.step_metrics, self.should_stop = ordered.new(), ordered.new(), false
+  self._train_state = self:_make_state()
   self:_take_counts()
 end
 
@@ -94,8 +95,8 @@ function Loop:_call(hook, ...)
   for _, callback in ipairs(self._options.callbacks) do callback[hook](callback, self, ...) end
 end
 
--- Everything that a checkpoint holds.
-function Loop:_state()
+-- Everything that a checkpoint holds, and a commit.
+function Loop:_make_state()
   local parts = {model = self.model, optimizer = self.optimizer, loop = self._progress, sums = self._sums}
   if self.lr_scheduler then parts.scheduler = self.lr_scheduler end
   if self._precision.scaler then parts.scaler = self._precision.scaler end
@@ -106,7 +107,7 @@ end
 function Loop:_report(metrics, has_checkpoint)
   if not has_checkpoint then return train.report(metrics) end
   train.tempdir(function(dir)
-    self:_state():save(dir)
+    self._train_state:save(dir)
     train.report(metrics, {checkpoint = train.Checkpoint.from_directory(dir),
                            checkpoint_upload_mode = self._saving.checkpoint_upload_mode})
   end)
@@ -242,7 +243,9 @@ function Loop:_train_batches()
     if batch == nil then break end
     local is_step = self:_train_batch(batch, batch_idx)
     batch_idx = batch_idx + 1
-    if is_step and self:_is_left_after_step() then return false end
+    local is_left = is_step and self:_is_left_after_step()
+    if is_step then self._train_state:commit() end
+    if is_left then return false end
   end
   -- A loader that could not tell its length has left a part of a step over.
   if self._has_gradients then self:_optimizer_step() end
@@ -300,6 +303,7 @@ function Loop:_end_epoch()
   self._sums:reset()
   self:_report(self.callback_metrics, is_due)
   self:_take_counts()
+  self._train_state:commit()
 end
 
 -- An epoch, or what was left of it. False when the loop is left in the middle of it.
@@ -325,19 +329,25 @@ local function reason_of(self)
   return self:_is_out_of_steps() and 'max_steps' or 'max_epochs'
 end
 
----Trains to the end.
+-- From where its progress is: at the start, from a checkpoint, or from the last commit after a rank was lost.
+function Loop:_go_on()
+  self.should_stop, self.stop_reason = self._progress.should_stop, self._progress.stop_reason
+  self:_take_counts()
+end
+
+---Trains to the end. The loss of a rank costs no more than the step that it cut (train.elastic).
 ---@return {epochs: integer, steps: integer, reason: string, metrics: table}
 function Loop:run()
-  local checkpoint = train.get_checkpoint()
-  if checkpoint then
-    self:_state():load(checkpoint)
-    self.should_stop, self.stop_reason = self._progress.should_stop, self._progress.stop_reason
-    self:_take_counts()
-  end
+  self._train_state:load(train.get_checkpoint())
+  self:_go_on()
   self:_call('on_fit_start')
-  while not self:_is_over() do
-    if not self:_run_epoch() then break end
-  end
+  self._progress.should_stop, self._progress.stop_reason = self.should_stop, self.stop_reason
+  require('rtrain.elastic').quietly(self._train_state, function()
+    self:_go_on()
+    while not self:_is_over() do
+      if not self:_run_epoch() then break end
+    end
+  end)
   self:_call('on_fit_end')
   return {epochs = self.current_epoch, steps = self.global_step, reason = reason_of(self), metrics = self.callback_metrics}
 end

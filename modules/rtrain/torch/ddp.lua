@@ -6,6 +6,7 @@ local default_group = require 'torch.default_group'
 local errors = require 'base.errors'
 local Module = require('torch.nn').Module
 local parameter = require 'torch.nn.parameter'
+local session = require 'rtrain.worker.session'
 local torch = require 'torch'
 
 local OPTIONS = {
@@ -19,12 +20,26 @@ local OPTIONS = {
 local DistributedDataParallel = Module:extend('DistributedDataParallel')
 DistributedDataParallel._is_wrapper = true  -- errors name the model's modules as the script wrote them
 
+-- Those that are there → their number, in the order in which every rank makes them.
+local made, num_made = setmetatable({}, {__mode = 'k'}), 0
+-- Collectives of their making.
+local num_collectives = 0
+
+-- Together with the other ranks.
+local function build(self)
+  local count = require('rtrain._elastic').num_collectives
+  local before = count()
+  default_group.ensure()
+  self._reducer = require('torch._C').distributed.Reducer(unpack(self._reduced))
+  if self._comm_hook then self._reducer:register_comm_hook(self._comm_hook) end
+  num_collectives = num_collectives + count() - before
+end
+
 ---@param model nn.Module the same on every rank, but for its values
 ---@param options? table find_unused_parameters = false, gradient_as_bucket_view = true (PyTorch: false), static_graph = false,
 ---  broadcast_buffers = true, bucket_cap_mb = 25 (MiB), process_group (of torch.distributed.new_group; default: of all ranks)
 function DistributedDataParallel:init(model, options)
   options = args.options(options, OPTIONS, 'DistributedDataParallel')
-  default_group.ensure()
   self.module = model
   local given, params, names, frozen = {}, {}, {}, {}
   for _, name in ipairs(OPTIONS) do given[name] = options[name] end
@@ -41,7 +56,9 @@ function DistributedDataParallel:init(model, options)
   given.names, given.buffers, given.frozen = names, model:buffers(), frozen
   self._sync_gradients = true
   self._reduced = {params, given}
-  self._reducer = require('torch._C').distributed.Reducer(params, given)
+  num_made = num_made + 1
+  made[self] = num_made
+  if not session.is_joining() then build(self) end  -- the others have theirs: see rebuild_all
   if options.gradient_as_bucket_view == false then return end
   for _, param in ipairs(params) do parameter.fix_grad(param) end
 end
@@ -70,6 +87,10 @@ local function finish(self, sync, count, ...)
 end
 
 function DistributedDataParallel:forward(...)
+  if not self._reducer then
+    errors.raise('user', 'a forward of DistributedDataParallel before train.elastic: this rank has taken the place of a lost '
+      .. 'one, and the others have done that forward: call it in the function that train.elastic is given')
+  end
   if capture.current then prepare_capture(self) end
   local sync = self._sync_gradients and torch.is_grad_enabled()
   self._reducer:before_forward(sync)
@@ -98,6 +119,22 @@ end
 function DistributedDataParallel:register_comm_hook(name)
   self._reducer:register_comm_hook(name)
   self._comm_hook = name
+end
+
+---How many collectives making them has taken on this rank so far.
+---@return integer
+function DistributedDataParallel.num_collectives() return num_collectives end
+
+---Makes the connections to the other ranks again, in another attempt (train.elastic): all ranks together, which have the same
+---parameters by now.
+function DistributedDataParallel.rebuild_all()
+  local all = {}
+  for each in next, made do all[#all + 1] = each end
+  table.sort(all, function(a, b) return made[a] < made[b] end)
+  for _, each in ipairs(all) do
+    if each._reducer then each._reducer:release() end
+    build(each)
+  end
 end
 
 return DistributedDataParallel

@@ -19,6 +19,7 @@ local function begin_session(host, job, pump)
     checkpoint = starting and Checkpoint(starting.path) or nil,
     tempdirs = {},
     kind = job.kind,
+    is_joining = context.is_replacement,
     validation_config = job.validation_config,
     pump = pump,
   }

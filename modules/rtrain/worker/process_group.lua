@@ -14,6 +14,10 @@ local function form()
   if state.kind ~= 'torch' then
     errors.raise('user', 'the workers of a DataParallelTrainer have no process group: use a TorchTrainer')
   end
+  if state.is_joining then
+    errors.raise('user', 'a collective before train.elastic: this rank has taken the place of a lost one, and the others have '
+      .. 'done that collective: call it in the function that train.elastic is given')
+  end
   local context = state.context
   require('torch._C').distributed.init_process_group {
     backend = context.backend,

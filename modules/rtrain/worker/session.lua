@@ -28,6 +28,13 @@ function session.finish() held[session] = nil end
 ---@return table? state
 function session.peek() return held[session] end
 
+---Whether this process has taken a lost rank's place and has not got the others' state yet.
+---@return boolean
+function session.is_joining()
+  local current = held[session]
+  return current ~= nil and current.is_joining == true
+end
+
 ---The session; raises when the caller is not in a train function.
 ---@param what string the function's name, for the message
 ---@return table state

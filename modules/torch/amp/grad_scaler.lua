@@ -293,6 +293,7 @@ function GradScaler:load_state_dict(state)
   self._init_scale, self._init_growth_tracker = state.scale, state._growth_tracker
   self._growth_factor, self._backoff_factor = state.growth_factor, state.backoff_factor
   self._growth_interval = state.growth_interval
+  self:_forget_step()  -- train.elastic does a step again that was cut
   if not self._scale then return end
   self._scale:fill_(state.scale)
   self._growth_tracker:fill_(state._growth_tracker)

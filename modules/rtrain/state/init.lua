@@ -1,4 +1,4 @@
--- rtrain/state.lua: train.state{…}: everything that a killed run needs to go on as if nothing had happened.
+-- rtrain/state/init.lua: train.state{…}: everything that a killed run needs to go on as if nothing had happened.
 --
 -- Two kinds of files in a checkpoint: train_state.pt, what all ranks have in common, written by rank 0, and
 -- train_state-rank-R.pt, what each rank has for itself: random generators, buffers, plain values, positions in data.
@@ -7,110 +7,38 @@ local args = require 'base.args'
 local Checkpoint = require 'rtrain.checkpoint'
 local class = require 'base.class'
 local errors = require 'base.errors'
-local ordered = require 'base.ordered'
+local parts = require 'rtrain.state.parts'
 local session = require 'rtrain.worker.session'
 local warnings = require 'base.warnings'
 
 local VERSION = 1
 local SHARED = 'train_state.pt'
-local METHODS = {save = true, load = true, init = true}
+local METHODS = {save = true, load = true, init = true, commit = true}
 
 ---What train.state makes: parts and plain values as fields, with save and load.
 ---@class TrainState
 ---@field [string] any a part or a plain value; plain values may be assigned at any time
 local TrainState = class('TrainState')
 
-local function has(value, name)
-  local kind = type(value)
-  if kind ~= 'table' and kind ~= 'userdata' then return false end
-  local ok, found = pcall(function() return value[name] end)
-  return ok and type(found) == 'function'
-end
-
--- How each kind of part is read and written. `own`: each rank has its own.
-local KINDS = {
-  state_dict = {
-    own = false,
-    get = function(part) return require('rtrain.torch').unwrap(part):state_dict() end,
-    set = function(part, state) require('rtrain.torch').unwrap(part):load_state_dict(state) end,
-  },
-  position = {
-    own = true,
-    get = function(part) return part:state() end,
-    set = function(part, state) part:load_state(state) end,
-  },
-  generator = {
-    own = true,
-    get = function(part) return part:get_state() end,
-    set = function(part, state) part:set_state(state) end,
-  },
-}
-
--- The name of the part's kind; nil for a plain value.
-local function kind_of(value)
-  if has(value, 'state_dict') and has(value, 'load_state_dict') then return 'state_dict' end
-  if has(value, 'state') and has(value, 'load_state') then return 'position' end
-  if has(value, 'get_state') and has(value, 'set_state') then return 'generator' end
-  return nil
-end
-
-local function check_plain(name, value)
-  local kind = type(value)
-  if kind == 'number' or kind == 'boolean' or kind == 'string' or kind == 'cdata' then return end
-  if kind == 'userdata' and require('torch').is_tensor(value) then return end
-  if kind == 'table' and class.of(value) == nil then return end
-  local found = class.of(value)
-  errors.raise('argument', ('train.state: %s is %s: a part has state_dict and load_state_dict, or state and load_state; '
-    .. 'anything else is a plain value or a tensor'):format(name, found and 'a ' .. found.__name or 'a ' .. kind))
-end
-
 local function check_name(name)
   if type(name) ~= 'string' or METHODS[name] or name:find('^_') then
-    errors.raise('argument', ("train.state: '%s' cannot be a part's name: a name is a string other than save, load and init "
-      .. "that does not begin with '_'"):format(tostring(name)))
+    errors.raise('argument', ("train.state: '%s' cannot be a part's name: a name is a string other than save, load, init and "
+      .. "commit that does not begin with '_'"):format(tostring(name)))
   end
 end
 
----@param parts table name → part or plain value
-function TrainState:init(parts)
-  if type(parts) ~= 'table' or class.of(parts) ~= nil then
+---@param given table name → part or plain value
+function TrainState:init(given)
+  if type(given) ~= 'table' or class.of(given) ~= nil then
     errors.raise('argument', 'train.state: expected a table of parts, such as train.state {model = model, epoch = 0}')
   end
   self._parts = {}
-  for name, value in next, parts do
+  for name, value in next, given do
     check_name(name)
-    local kind = kind_of(value)
-    if kind then self._parts[name] = kind else check_plain(name, value) end
+    local kind = parts.kind_of(value)
+    if kind then self._parts[name] = kind else parts.check_plain(name, value) end
     self[name] = value
   end
-end
-
--- Buffers of a module: without DistributedDataParallel, and after its last step, they differ between ranks.
-local function buffers_of(part)
-  local buffers = ordered.new()
-  local model = require('rtrain.torch').unwrap(part)
-  if not has(model, 'named_buffers') then return buffers end
-  for name, buffer in model:named_buffers() do buffers[name] = buffer end
-  return buffers
-end
-
-local function set_buffers(part, buffers)
-  local torch = require 'torch'
-  local own = buffers_of(part)
-  torch.no_grad(function()
-    for name, buffer in ordered.items(buffers) do
-      if own[name] then own[name]:copy_(buffer) end
-    end
-  end)
-end
-
-local function sorted_names(map)
-  local names = {}
-  for name in next, map do
-    if not name:find('^_') then names[#names + 1] = name end
-  end
-  table.sort(names)
-  return names
 end
 
 local function own_file(rank) return ('train_state-rank-%d.pt'):format(rank) end
@@ -120,35 +48,6 @@ local function place()
   local state = session.peek()
   if not state then return 1, 0 end
   return state.context.world_size, state.context.world_rank
-end
-
--- The states of the parts that each rank has for itself, or of those that all have in common.
-local function states_of(self, own)
-  local states = ordered.new()
-  for _, name in ipairs(sorted_names(self._parts)) do
-    local kind = KINDS[self._parts[name]]
-    if kind.own == own then states[name] = kind.get(self[name]) end
-  end
-  return states
-end
-
-local function all_buffers(self)
-  local buffers = ordered.new()
-  for _, name in ipairs(sorted_names(self._parts)) do
-    if self._parts[name] == 'state_dict' then buffers[name] = buffers_of(self[name]) end
-  end
-  return buffers
-end
-
-local function values_of(self)
-  local values = ordered.new()
-  for _, name in ipairs(sorted_names(self)) do
-    if not self._parts[name] then
-      check_plain(name, self[name])
-      values[name] = self[name]
-    end
-  end
-  return values
 end
 
 ---Writes this rank's files into a folder. Every rank calls it, with the folder that it reports: `report()` puts them
@@ -171,10 +70,11 @@ function TrainState:save(dir, options)
   local torch = require 'torch'
   local world_size, rank = place()
   -- Small, and at once: a second save would wait until the first is written.
-  torch.save({version = VERSION, parts = states_of(self, true), values = values_of(self), buffers = all_buffers(self),
+  torch.save({version = VERSION, parts = parts.states(self, parts.names_of(self, true)),
+              values = parts.values(self), buffers = parts.buffers(self),
               random = require('rtrain.worker.random_state').get()}, dir .. '/' .. own_file(rank))
   if rank > 0 then return nil end
-  local shared = {version = VERSION, world_size = world_size, parts = states_of(self, false)}
+  local shared = {version = VERSION, world_size = world_size, parts = parts.states(self, parts.names_of(self, false))}
   if is_async then return require 'rtrain.async_save'(shared, dir .. '/' .. SHARED) end
   torch.save(shared, dir .. '/' .. SHARED)
   return nil
@@ -218,13 +118,13 @@ local function read_own(dir, shared)
 end
 
 local function check_same_parts(self, saved, own)
-  for _, name in ipairs(sorted_names(self._parts)) do
-    if KINDS[self._parts[name]].own == own and saved[name] == nil then
+  for _, name in ipairs(parts.names_of(self, own)) do
+    if saved[name] == nil then
       errors.raise('checkpoint', ("state:load: the checkpoint has no '%s': it was saved with %s"):format(name,
-        table.concat(sorted_names(saved), ', ')))
+        table.concat(parts.names(saved), ', ')))
     end
   end
-  for _, name in ipairs(sorted_names(saved)) do
+  for _, name in ipairs(parts.names(saved)) do
     if self._parts[name] == nil then
       warnings.warn(("the checkpoint's '%s' is left out: this train.state has no part of that name"):format(name))
     end
@@ -233,10 +133,7 @@ end
 
 local function set_parts(self, saved, own)
   check_same_parts(self, saved, own)
-  for _, name in ipairs(sorted_names(self._parts)) do
-    local kind = KINDS[self._parts[name]]
-    if kind.own == own then kind.set(self[name], saved[name]) end
-  end
+  for _, name in ipairs(parts.names_of(self, own)) do parts.set(self, name, saved[name]) end
 end
 
 local function load_files(self, dir)
@@ -244,10 +141,8 @@ local function load_files(self, dir)
   local own, is_foreign = read_own(dir, shared)
   set_parts(self, shared.parts, false)
   set_parts(self, own.parts, true)
-  for name, value in ordered.items(own.values) do self[name] = value end
-  for name, buffers in ordered.items(own.buffers) do
-    if self._parts[name] == 'state_dict' then set_buffers(self[name], buffers) end
-  end
+  parts.set_values(self, own.values)
+  parts.set_buffers(self, own.buffers)
   -- Last: making and loading the parts may have drawn numbers.
   local random_state = require 'rtrain.worker.random_state'
   if is_foreign then
@@ -265,6 +160,7 @@ end
 ---@return boolean loaded
 function TrainState:load(checkpoint)
   if checkpoint == nil then return false end
+  if session.is_joining() then return true end  -- the other ranks have what it would load, and more
   if type(checkpoint) == 'string' then
     load_files(self, checkpoint)
   elseif class.is(checkpoint, Checkpoint) then
@@ -273,6 +169,16 @@ function TrainState:load(checkpoint)
     errors.raise('argument', ('state:load: expected a Checkpoint or the path of one, got a %s'):format(type(checkpoint)))
   end
   return true
+end
+
+---Marks a step that all ranks agree on, in train.elastic: after the loss of a rank all go on from the last one. What comes
+---before it is done, what comes after it is done again: call it at the end of each step, behind the step's report, equally
+---often on every rank. It waits until every rank has come as far, unless an optimizer of the state has done that in its step,
+---and costs some microseconds; nothing is written to a disk. Does nothing where a loss cannot be healed. Raises code 'user'
+---outside of train.elastic.
+function TrainState:commit()
+  if self._commits then return self._commits:commit() end
+  errors.raise('user', 'state:commit: only inside of train.elastic(state, function(state) … end)')
 end
 
 ---What a train function needs to go on where a checkpoint was made. It is made of parts with state_dict and
@@ -284,7 +190,7 @@ end
 ---math.random's), buffers, plain values and position in the data. With another number of workers buffers and values are
 ---rank 0's, the rest of the epoch is dealt out again, so that each sample still comes once, and new ranks get generators of
 ---their own.
----@param parts table name → part or plain value
+---@param given table name → part or plain value
 ---@return TrainState state
 ---
 ---```lua
@@ -331,6 +237,6 @@ end
 ---}):fit()
 ---assert(killed.return_value == straight.return_value)
 ---```
-local function state(parts) return TrainState(parts) end
+local function state(given) return TrainState(given) end
 
-return {state = state}
+return {state = state, TrainState = TrainState}

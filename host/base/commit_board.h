@@ -1,0 +1,85 @@
+// host/base/commit_board.h: what the ranks of a host have committed in train.elastic, in shared
+// memory: how far each one is, and the small part of its state.
+//
+// It outlives the processes of the ranks: the one that takes a dead rank's place finds there what
+// that rank had for itself. Made by the controller as a memory file; a worker maps the descriptor
+// that it inherits.
+//
+// Steps count from 1. A rank is **ready** for a step when it has written its part of the state and
+// will change nothing that all ranks have in common before all of them are. Each rank has two
+// places for either part, by the parity of the step: while one is being written the other one holds
+// the step before.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "host/base/error.h"
+
+namespace rtrain {
+
+class CommitBoard {
+ public:
+  // The small part of a rank's state: as it was when the rank became ready for a step, and as it
+  // was at the commit behind that.
+  enum class Part { kPrepared, kCommitted };
+
+  // For the controller. Throws Error(kEnvironment).
+  explicit CommitBoard(int num_ranks);
+  // For a worker: maps the board behind the descriptor, which stays the caller's. Throws
+  // Error(kInternal) when it is none of this build.
+  struct Inherited {
+    int fd;
+  };
+  explicit CommitBoard(Inherited inherited);
+  ~CommitBoard();
+  CommitBoard(const CommitBoard&) = delete;
+  CommitBoard& operator=(const CommitBoard&) = delete;
+
+  int fd() const { return fd_; }
+  int size() const { return num_ranks_; }
+
+  // Of this rank, by itself. Throws Error(kEnvironment) without memory.
+  void write(int rank, Part part, uint64_t step, std::string_view bytes);
+  // Of any rank; nothing where that step is not there, or not whole.
+  std::optional<std::string> read(int rank, Part part, uint64_t step) const;
+
+  // The rank is ready for that step, or for a lower one again: it goes back.
+  void set_ready(int rank, uint64_t step);
+  // The rank does not come to any further step until it is present again: it has ended, or goes
+  // back to its last one.
+  void set_absent(int rank, bool is_absent);
+
+  // Until all ranks are ready for the step. Throws Error(kPeerLost) naming one that is not and is
+  // absent; Error(kTimeout) naming one at the deadline.
+  void wait(uint64_t step, std::chrono::steady_clock::time_point deadline);
+
+ private:
+  struct Header;
+  struct Place;
+  struct Rank;
+
+  void map();
+  Header& header() const;
+  Rank& rank(int number) const;
+  Place& place(int number, Part part, uint64_t step) const;
+  int64_t offset(int number, Part part, uint64_t step) const;
+  bool is_ready(int number, uint64_t step) const;
+  std::optional<int> first_late(uint64_t step) const;
+  std::optional<int> first_lost(uint64_t step) const;
+  void wake();
+
+  int fd_ = -1;
+  bool owns_fd_ = false;
+  int num_ranks_ = 0;
+  bool may_spin_ = false;
+  std::byte* memory_ = nullptr;
+  size_t size_bytes_ = 0;
+};
+
+}  // namespace rtrain

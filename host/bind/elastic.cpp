@@ -1,0 +1,103 @@
+#include "host/bind/elastic.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "host/lua/class.h"
+#include "host/lua/convert.h"
+#include "host/lua/guard.h"
+#include "host/worker/worker_process.h"
+
+namespace rtrain {
+namespace {
+
+WorkerProcess& worker() {
+  if (auto* current = WorkerProcess::current()) return *current;
+  throw Error(Code::kArgument, "this works only inside the train function, in a worker");
+}
+
+uint64_t step_at(lua_State* L, int index) {
+  return static_cast<uint64_t>(luaL_checkinteger(L, index));
+}
+
+std::string_view bytes_at(lua_State* L, int index) {
+  size_t size = 0;
+  const char* data = luaL_checklstring(L, index, &size);
+  return {data, size};
+}
+
+int refusal(lua_State* L) {
+  const std::string reason = worker().commits().refusal();
+  push_value(L, reason.empty() ? Value() : Value(reason));
+  return 1;
+}
+
+int next_report(lua_State* L) {
+  WorkerProcess& w = worker();
+  const int64_t index = w.context().first_index + w.reporter().num_reports();
+  lua_pushinteger(L, static_cast<lua_Integer>(index));
+  return 1;
+}
+
+int num_collectives(lua_State* L) {
+  auto* current = WorkerProcess::current();
+  lua_pushinteger(L, current == nullptr ? 0 : static_cast<lua_Integer>(current->num_collectives()));
+  return 1;
+}
+
+int enter(lua_State* L) {
+  worker().commits().enter(step_at(L, 1));
+  return 0;
+}
+
+int prepare(lua_State* L) {
+  worker().commits().prepare(step_at(L, 1), bytes_at(L, 2));
+  return 0;
+}
+
+int commit(lua_State* L) {
+  worker().commits().commit(step_at(L, 1), bytes_at(L, 2));
+  return 0;
+}
+
+template <CommitBoard::Part kPart>
+int read(lua_State* L) {
+  const std::optional<std::string> bytes = worker().commits().read(kPart, step_at(L, 1));
+  if (!bytes) return 0;
+  lua_pushlstring(L, bytes->data(), bytes->size());
+  return 1;
+}
+
+int set_healable(lua_State* L) {
+  worker().commits().set_healable(lua_toboolean(L, 1) != 0);
+  return 0;
+}
+
+int go_back(lua_State* L) {
+  const auto index = static_cast<int64_t>(luaL_checkinteger(L, 2));
+  worker().commits().go_back(step_at(L, 1), index, to_error(L, 3));
+  return 0;
+}
+
+}  // namespace
+
+int open_elastic(lua_State* L) {
+  static constexpr std::array kFunctions = {
+      method<&refusal>("refusal"),
+      method<&next_report>("next_report"),
+      method<&num_collectives>("num_collectives"),
+      method<&enter>("enter"),
+      method<&prepare>("prepare"),
+      method<&commit>("commit"),
+      method<&read<CommitBoard::Part::kPrepared>>("prepared"),
+      method<&read<CommitBoard::Part::kCommitted>>("committed"),
+      method<&set_healable>("set_healable"),
+      method<&go_back>("go_back"),
+  };
+  push_functions(L, kFunctions);
+  return 1;
+}
+
+}  // namespace rtrain

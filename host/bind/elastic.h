@@ -1,0 +1,23 @@
+// host/bind/elastic.h: the module `rtrain._elastic`: what train.elastic needs of the worker.
+//
+//   refusal() → why lost ranks cannot be replaced here, or nil
+//   next_report() → the number of this rank's next report
+//   num_collectives() → how many this rank has called in this attempt, over the controller too
+//   enter(step)                  this rank holds that step; 0: it will get one
+//   prepare(step, small)         keeps the bytes, and waits until all ranks have come as far
+//   commit(step, small)
+//   prepared(step) → bytes or nil   what a process of this rank has kept in prepare()
+//   committed(step) → bytes or nil  in commit()
+//   set_healable(is)
+//   go_back(step, index, error)  returns when this rank goes on in another attempt
+// In a process that is not a worker each of them raises `argument`, but for num_collectives: 0.
+#pragma once
+
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+// Pushes the module.
+int open_elastic(lua_State* L);
+
+}  // namespace rtrain

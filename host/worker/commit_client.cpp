@@ -1,0 +1,69 @@
+#include "host/worker/commit_client.h"
+
+#include <chrono>
+
+#include "host/base/clock.h"
+#include "host/base/fault.h"
+#include "host/base/text.h"
+#include "host/loop/worker_descriptors.h"
+#include "host/worker/worker_process.h"
+
+namespace rtrain {
+
+std::string CommitClient::refusal() const {
+  const WorkerContext& context = worker_.context();
+  if (worker_.is_local()) return "the train function runs in the script's own process";
+  if (!context.address.empty()) return "the ranks are on several hosts";
+  if (!context.gpus.empty()) return "the ranks have GPUs";
+  if (context.world_size == 1) return "there is one rank";
+  return "";
+}
+
+CommitBoard& CommitClient::board() {
+  if (!board_) board_.emplace(CommitBoard::Inherited{kCommitsFd});
+  return *board_;
+}
+
+int CommitClient::rank() const { return worker_.context().world_rank; }
+
+void CommitClient::enter(uint64_t step) {
+  prepared_ = committed_ = step;
+  board().set_ready(rank(), step);
+  board().set_absent(rank(), false);
+}
+
+void CommitClient::prepare(uint64_t step, std::string_view small) {
+  fault_point("elastic.prepare");
+  board().write(rank(), CommitBoard::Part::kPrepared, step, small);
+  board().set_ready(rank(), step);
+  const std::chrono::duration<double> timeout(worker_.context().timeout_s);
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::milliseconds>(timeout);
+  const WaitScope waits(worker_.progress(), WaitKind::kAgreement, "state:commit()");
+  board().wait(step, deadline);
+  prepared_ = step;
+}
+
+void CommitClient::commit(uint64_t step, std::string_view small) {
+  fault_point("elastic.commit");
+  board().write(rank(), CommitBoard::Part::kCommitted, step, small);
+  committed_ = step;
+}
+
+std::optional<std::string> CommitClient::read(CommitBoard::Part part, uint64_t step) {
+  return board().read(rank(), part, step);
+}
+
+void CommitClient::set_healable(bool is) { worker_.tell(message::Healable{.is = is}); }
+
+// Ranks that wait for this one's next commit do no longer.
+void CommitClient::go_back(uint64_t step, int64_t index, const Error& error) {
+  fault_point("elastic.back");
+  board().set_absent(rank(), true);
+  worker_.change_attempt({.step = static_cast<int64_t>(step),
+                          .index = index,
+                          .error = error,
+                          .time_s = monotonic_s()});
+}
+
+}  // namespace rtrain

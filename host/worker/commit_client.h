@@ -1,0 +1,54 @@
+// host/worker/commit_client.h: train.elastic as a worker makes it: this rank's part of each
+// committed step, and the way back to the last one.
+//
+// Main thread. The ranks synchronize through a board of their host (host/base/commit_board.h),
+// without the controller.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "host/base/commit_board.h"
+
+namespace rtrain {
+
+class WorkerProcess;
+
+class CommitClient {
+ public:
+  explicit CommitClient(WorkerProcess& worker) : worker_(worker) {}
+
+  // Why lost ranks cannot be replaced here, or empty.
+  std::string refusal() const;
+
+  // This rank holds that step and comes to further ones; 0: it will get one.
+  void enter(uint64_t step);
+  // Keeps the small part of this rank's state at the end of that step, and waits until all ranks
+  // have: then the step counts, whatever happens to any of them. Throws kPeerLost, kTimeout.
+  void prepare(uint64_t step, std::string_view small);
+  // Keeps it once more. All ranks have come to that step.
+  void commit(uint64_t step, std::string_view small);
+  // What a rank of this number has kept at that step; nothing without it.
+  std::optional<std::string> read(CommitBoard::Part part, uint64_t step);
+
+  // All ranks have come to a step that this one has not committed: it can only go on to that.
+  bool is_between() const { return prepared_ > committed_; }
+  // From now on this rank goes back to its last commit when others are lost; or no longer.
+  void set_healable(bool is);
+  // It has gone back to that step, 0 where it cannot, since others are lost; `index`: of its first
+  // report after that. Returns when it goes on in another attempt. Throws kTimeout.
+  void go_back(uint64_t step, int64_t index, const Error& error);
+
+ private:
+  CommitBoard& board();
+  int rank() const;
+
+  WorkerProcess& worker_;
+  std::optional<CommitBoard> board_;
+  uint64_t prepared_ = 0;
+  uint64_t committed_ = 0;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,183 @@
+-- rtrain/elastic/commits.lua: Commits: the steps that all ranks of a train.elastic agree on, and the way back to the last one.
+--
+-- Between two commits an optimizer changes parameters and its own state once, after the step's last collective. Its step waits
+-- until every rank has come as far (`prepare`): a rank that is lost before leaves the others with what they had at the last
+-- commit, one that is lost later leaves all of them one step further. So nothing large is ever copied for a commit. What is
+-- small is kept on a board in shared memory (host/base/commit_board.h), for this rank to go back to, and for the process that
+-- takes its place.
+
+local class = require 'base.class'
+local ordered = require 'base.ordered'
+local parts = require 'rtrain.state.parts'
+local random_state = require 'rtrain.worker.random_state'
+local torch = require 'torch'
+
+local Commits = class('Commits')
+
+local function pack(value) return require('torch._C').data.pack(value) end
+
+local function unpack_bytes(bytes) return require('torch._C').data.unpack(bytes) end
+
+---@param state TrainState
+---@param host table rtrain._elastic
+function Commits:init(state, host)
+  self._state, self._host = state, host
+  self._hooks = {}
+  self._modules, self._optimizers = parts.modules(state), parts.optimizers(state)
+  self._own = parts.names_of(state, true)
+  self._small = {}  -- what all have in common, but for parameters and what optimizers keep of them
+  for _, name in ipairs(parts.names_of(state, false)) do
+    if not self._modules[name] and not self._optimizers[name] then self._small[#self._small + 1] = name end
+  end
+  for _, model in ordered.items(self._modules) do self._has_buffers = self._has_buffers or #model:buffers() > 0 end
+  self.step = 0  -- the last commit; 0: none
+  self._prepared = 0
+  for _, optimizer in ordered.items(self._optimizers) do
+    self._hooks[#self._hooks + 1] = optimizer:register_step_pre_hook(function() self:prepare() end)
+  end
+end
+
+---Ends the watch over the optimizers.
+function Commits:close()
+  for _, hook in ipairs(self._hooks) do hook.remove() end
+  self._hooks = {}
+end
+
+-- Options of the parameter groups, which schedulers change.
+local function options_of(optimizer)
+  local groups = {}
+  for i, group in ipairs(optimizer.param_groups) do
+    local options = {}
+    for key, value in next, group do
+      if key ~= 'params' then options[key] = value end
+    end
+    groups[i] = options
+  end
+  return groups
+end
+
+local function set_options(optimizer, groups)
+  for i, options in ipairs(groups) do
+    local group = optimizer.param_groups[i]
+    for key, value in next, options do
+      if torch.is_tensor(group[key]) then group[key]:copy_(value) else group[key] = value end
+    end
+  end
+end
+
+-- All that is small, on this rank.
+local function small_of(self)
+  local groups = ordered.new()
+  for name, optimizer in ordered.items(self._optimizers) do groups[name] = options_of(optimizer) end
+  return {
+    common = {values = parts.values(self._state), states = parts.states(self._state, self._small), groups = groups},
+    own = {random = random_state.get(), parts = parts.states(self._state, self._own),
+           buffers = self._has_buffers and parts.buffers(self._state) or ordered.new()},
+  }
+end
+
+-- How often parameters were changed in place.
+local function versions(self)
+  local sum = 0
+  for _, model in ordered.items(self._modules) do
+    for _, param in model:named_parameters() do sum = sum + param._version end
+  end
+  return sum
+end
+
+---This rank has come to its next step. Returns when all have. Raises code 'peer_lost' where one does not come.
+---
+---Each step of an optimizer behind new collectives is one of its own: a rank that is lost behind the last of several has kept
+---what it had there. A second optimizer that follows at once belongs to the same.
+function Commits:prepare()
+  local count = self._host.num_collectives()
+  if self._prepared > self.step and count == self._count then return end
+  self._host.prepare(self._prepared + 1, pack(small_of(self)))
+  self._prepared, self._count = self._prepared + 1, count
+end
+
+---All that changes in a step has changed.
+function Commits:commit()
+  if self._prepared == self.step then self:prepare() end
+  self._host.commit(self._prepared, pack(small_of(self)))
+  self:_take(self._prepared)
+end
+
+function Commits:_take(step)
+  self.step, self._prepared = step, step
+  self.index = self._host.next_report()
+  self._versions = versions(self)
+end
+
+---The step that this rank holds all of, so that it can go back to it; 0: none. Where an optimizer has begun to change
+---parameters, or somebody else has, there is no way back.
+---@return integer
+function Commits:held()
+  local is_whole = self._prepared == self.step and versions(self) == self._versions
+  return is_whole and self.step or 0
+end
+
+-- Before the first step of all nobody has gradients.
+local function gradients_of(self)
+  local names = ordered.new()
+  for part, model in ordered.items(self._modules) do
+    names[part] = {}
+    for name, param in model:named_parameters() do names[part][name] = self.step > 1 and param.grad ~= nil end
+  end
+  return names
+end
+
+---For a rank that has nothing: what is large, and what all had in common at the last commit.
+---@return table
+function Commits:large()
+  local large = {modules = ordered.new(), optimizers = ordered.new(), gradients = gradients_of(self),
+                 common = unpack_bytes(self._host.committed(self.step)).common}
+  for name, model in ordered.items(self._modules) do large.modules[name] = model:state_dict() end
+  for name, optimizer in ordered.items(self._optimizers) do large.optimizers[name] = optimizer:state_dict() end
+  return large
+end
+
+---@param large table what another rank's `large` gave
+function Commits:set_large(large)
+  for name, model in ordered.items(self._modules) do model:load_state_dict(large.modules[name]) end
+  for name, optimizer in ordered.items(self._optimizers) do
+    optimizer:load_state_dict(large.optimizers[name])
+    optimizer._opt_called = true  -- by the rank that was lost: schedulers do not warn
+  end
+end
+
+---Gradients are in no commit: those that were there are zero. DistributedDataParallel makes them views of its buckets again
+---when it is made again, as they were; without them its first step would divide by another operation.
+---@param given? table which parameters have one on the rank that `large` came from
+function Commits:reset_gradients(given)
+  local names = given or gradients_of(self)
+  for part, model in ordered.items(self._modules) do
+    for name, param in model:named_parameters() do param.grad = names[part][name] and torch.zeros_like(param) or nil end
+  end
+end
+
+-- A rank that was lost between the optimizer's step and its commit has kept what it had before that; what all have in common
+-- is another one's then, and from now on kept as committed.
+local function kept_at(self, step, common)
+  local committed = self._host.committed(step)
+  if committed then return unpack_bytes(committed) end
+  local kept = {own = unpack_bytes(self._host.prepared(step)).own, common = common}
+  self._host.commit(step, pack(kept))
+  return kept
+end
+
+---Puts all that is small back as it was at that step. Parameters are there already.
+---@param step integer
+---@param common? table of a rank that has come to the commit, for one that may not have
+function Commits:restore(step, common)
+  local kept = kept_at(self, step, common)
+  parts.set_values(self._state, kept.common.values)
+  for name, saved in ordered.items(kept.common.states) do parts.set(self._state, name, saved) end
+  for name, groups in ordered.items(kept.common.groups) do set_options(self._optimizers[name], groups) end
+  for name, saved in ordered.items(kept.own.parts) do parts.set(self._state, name, saved) end
+  parts.set_buffers(self._state, kept.own.buffers)
+  random_state.set(kept.own.random)  -- last: making and loading the parts may have drawn numbers
+  self:_take(step)
+end
+
+return Commits

@@ -1,0 +1,156 @@
+-- rtrain/elastic/init.lua: train.elastic: training that outlives the loss of ranks without a restart.
+
+local class = require 'base.class'
+local Commits = require 'rtrain.elastic.commits'
+local errors = require 'base.errors'
+local session = require 'rtrain.worker.session'
+
+-- Where a loss cannot be healed commits are nothing.
+local NONE = {commit = function() end, close = function() end}
+
+-- Whatever a rank did before that the one that takes its place would have to do with the others again.
+local function early_collectives(host)
+  return host.num_collectives() - require('rtrain.torch.ddp').num_collectives()
+end
+
+-- Why a loss restarts the group here; nil: it does not.
+local function refusal_of(state, host)
+  local reason = host.refusal()
+  if reason then return reason end
+  if state.kind ~= 'torch' then return 'the workers of a DataParallelTrainer have no process group' end
+  local count = not state.is_joining and early_collectives(host) or 0
+  if count > 0 then
+    return ("%d %s before train.elastic, which a rank that takes a lost one's place cannot do again: call them in its "
+      .. 'function'):format(count, count == 1 and 'collective comes' or 'collectives come')
+  end
+  return nil
+end
+
+local function warn_of(reason)
+  if session.get('train.elastic').context.world_rank ~= 0 then return end
+  require('base.warnings').warn(('train.elastic: the loss of a rank restarts the group: %s'):format(reason))
+end
+
+-- What the session had of the attempt that is over.
+local function renew_session(state)
+  state.context = require('rtrain._worker').context()
+  state.checkpoint, state.tempdirs = nil, {}
+end
+
+-- Back to the last commit, until another attempt begins.
+local function go_back(self, err)
+  -- While ranks synchronize, what a rank holds is only written with the same values.
+  local step = self.must_synchronize and self.commits.step or self.commits:held()
+  require 'rtrain.worker.process_group'.destroy()
+  self.host.go_back(step, self.commits.index or 0, err)
+  renew_session(session.get('train.elastic'))
+  self.must_synchronize = true
+end
+
+local function run(self, fn)
+  if self.must_synchronize then
+    require 'rtrain.elastic.synchronize'(self.commits, self.host)
+    self.must_synchronize = false
+  elseif self.commits.step == 0 then
+    self.host.enter(0)
+    self.commits:commit()
+    self.host.set_healable(true)
+  end
+  local results = {n = 0}
+  local function keep(...) results = {n = select('#', ...), ...} end
+  keep(fn(self.state))
+  self.commits:commit()
+  return results
+end
+
+local function finish(self)
+  self.host.set_healable(false)
+  self.commits:close()
+end
+
+-- `warn` is called with the reason where a loss cannot be healed.
+local function train(state, fn, warn)
+  local current = session.get('train.elastic')
+  local host = require 'rtrain._elastic'
+  local reason = refusal_of(current, host)
+  if reason then
+    warn(reason)
+    state._commits = NONE
+    return fn(state)
+  end
+  local self = {state = state, host = host, commits = Commits(state, host), must_synchronize = current.is_joining}
+  state._commits = self.commits
+  while true do
+    local ok, results = xpcall(run, errors.wrap, self, fn)
+    if ok then
+      finish(self)
+      return unpack(results, 1, results.n)
+    end
+    if results.code ~= 'peer_lost' then error(results, 0) end
+    go_back(self, results)
+  end
+end
+
+---Trains so that the loss of a worker costs no more than the step that it cut. The function trains in a loop from what the
+---state says, and marks each step with `state:commit()`. When a worker is lost, the others stop where they are, go back to the
+---last commit in their own processes and wait for a new process that takes the lost one's place; it gets model, optimizer,
+---random state and position in the data from them. Then the function is called again, on all ranks. Nothing since the last
+---commit is lost, no sample comes twice, and the parameters are the bits of a run without a loss. Reports that were made
+---after the commit do not count: the function makes them again. `FailureConfig.max_heals` limits how often; an error of the
+---script is not a loss.
+---
+---* The state has the model, the optimizers and everything else that the loop goes on from: schedulers, loaders, counters.
+---  Fields that are not parts are the same on all ranks.
+---* An optimizer's step is the last thing that changes parameters before `state:commit()`. Between the two a report may
+---  come, with a checkpoint too: one that a lost rank has no part in is left out. Where the others wait for a lost rank in a
+---  collective between the two, where something else has changed parameters, and where all ranks are lost, the group
+---  restarts from its checkpoint, as without train.elastic.
+---* The lost rank's place is taken by a process that runs the train function from its beginning. What it does before
+---  train.elastic it does alone: make the model (prepare_model waits for nobody then), the loaders, the state. Collectives
+---  belong into the function, and groups of torch.distributed.new_group too: those of before are gone.
+---
+---In this version a loss is healed where several ranks train on the CPUs of one host; elsewhere it restarts the group.
+---Horovod equivalent: hvd.elastic.run and its State (no Ray equivalent).
+---@param state TrainState
+---@param fn fun(state: TrainState): ... called with the state
+---@return any ... what fn returned
+---
+---```lua
+---local torch, train = require 'torch', require 'rtrain'
+---local result = train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    torch.manual_seed(1)
+---    local model = train.torch.prepare_model(torch.nn.Linear(2, 1))
+---    local optimizer = torch.optim.SGD(model:parameters(), {lr = 0.1})
+---    local state = train.state {model = model, optimizer = optimizer, step = 0}
+---    return train.elastic(state, function()
+---      while state.step < 5 do
+---        optimizer:zero_grad()
+---        model(torch.ones(4, 2)):mean():backward()
+---        optimizer:step()
+---        state.step = state.step + 1
+---        train.report {step = state.step}
+---        state:commit()
+---      end
+---      return state.step
+---    end)
+---  end,
+---  scaling_config = train.ScalingConfig {num_workers = 2},
+---}):fit()
+---assert(result.return_value == 5)
+---```
+local function elastic(state, fn)
+  session.get('train.elastic')
+  if not class.is(state, require('rtrain.state').TrainState) then
+    errors.raise('argument', ('train.elastic: expected a state of train.state, got a %s'):format(type(state)))
+  end
+  if type(fn) ~= 'function' then
+    errors.raise('argument', ('train.elastic: expected a function(state), got a %s'):format(type(fn)))
+  end
+  return train(state, fn, warn_of)
+end
+
+-- The same where nobody has asked for it.
+local function quietly(state, fn) return train(state, fn, function() end) end
+
+return {elastic = elastic, quietly = quietly}

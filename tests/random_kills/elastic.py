@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""A run in train.elastic whose workers are killed at random moments ends with the bits of a calm one.
+
+    elastic.py [--kills N] [--seed S] [--workers W] [--keep]
+
+elastic.lua runs twice: once left alone, once with N kills: any rank, rank 0 too, two at once, while others are being replaced.
+One rank that holds the state is always spared; without it there is nothing to go on with. What every rank wrote at its end
+must be equal byte by byte, the reports must be those of the calm run, every attempt but the last must be HEALED, and the
+processes that were not killed must be the same in the next attempt. The executable is $RTRAIN.
+"""
+
+import argparse
+import contextlib
+import os
+import pathlib
+import random
+import shutil
+import signal
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
+STEPS_A_KILL = 25
+
+
+class ElasticRun:
+    """One run of the script in a folder of its own."""
+
+    def __init__(self, folder, options):
+        self.folder, self.options = folder, options
+        self.storage, self.runtime = folder / "storage", folder / "rt"
+        self.runtime.mkdir(parents=True)
+        self.killed = set()
+        self.process = None
+
+    def start(self):
+        env = {**os.environ, "RTRAIN_STORAGE": str(self.storage), "RTRAIN_RUNTIME_DIR": str(self.runtime),
+               "HOME": str(self.folder), "TMPDIR": str(self.folder)}
+        command = [RTRAIN, "run", str(HERE / "elastic.lua"), "-q", "-n", str(self.options.workers),
+                   "--set", f"out={self.folder}/last", "--set", f"steps={self.options.steps}"]
+        with open(self.folder / "log", "wb") as log:
+            self.process = subprocess.Popen(command, env=env, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log,
+                                            stderr=log, start_new_session=True)
+
+    def query(self, sql):
+        with contextlib.closing(sqlite3.connect(f"file:{self.storage}/rtrain.db?mode=ro", uri=True, timeout=5)) as db:
+            return db.execute(sql).fetchall()
+
+    def newest(self):
+        """The pids of the newest attempt, and whether all its ranks hold the state."""
+        with contextlib.suppress(sqlite3.Error):
+            rows = self.query("SELECT attempt, heal_s, pid FROM attempts LEFT JOIN workers USING(run_id, attempt) "
+                              "WHERE attempt = (SELECT max(attempt) FROM attempts) ORDER BY rank")
+            if rows and rows[0][0] == 1:
+                return [pid for _, _, pid in rows], bool(self.query("SELECT 1 FROM reports LIMIT 1"))
+            if rows:
+                return [pid for _, _, pid in rows if pid], rows[0][1] is not None
+        return [], False
+
+    def harass(self, choice):
+        """Kills as often as it is told to, or until the run has ended."""
+        spared, kills_of_a_heal = None, 0
+        while len(self.killed) < self.options.kills and self.process.poll() is None:
+            pids, is_whole = self.newest()
+            alive = [pid for pid in pids if pid not in self.killed]
+            if is_whole and len(alive) == self.options.workers:
+                spared, kills_of_a_heal = choice.choice(alive), 0
+            victims = [pid for pid in alive if pid != spared and is_ours(pid, self.storage)]
+            # A run whose replacements die again and again gives up.
+            if spared is not None and victims and kills_of_a_heal < 5:
+                kills_of_a_heal += 1
+                for pid in choice.sample(victims, min(len(victims), choice.choice([1, 1, 1, 2]))):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                    self.killed.add(pid)
+            time.sleep(choice.choice([choice.uniform(0, 0.05), choice.uniform(0, 0.7)]))
+
+    def finish(self):
+        if self.process.wait(7200) != 0:
+            raise AssertionError(f"the run ended with {self.process.returncode}: see {self.folder}/log")
+        return [(self.folder / f"last-rank-{rank}").read_bytes() for rank in range(self.options.workers)]
+
+    def check_history(self):
+        rows = self.query("SELECT idx, rank, json_extract(metrics, '$.step') FROM reports WHERE superseded = 0")
+        assert len(rows) == len({(idx, rank) for idx, rank, _ in rows}), "a report is there twice"
+        # A rank that is lost behind its step and before the report takes it along; the others have theirs.
+        found, wanted = {idx for idx, _, _ in rows}, set(range(self.options.steps // 10))
+        assert found == wanted, f"reports missing: {wanted - found}, too many: {found - wanted}: {self.folder}"
+        assert all(step == 10 * (idx + 1) for idx, _, step in rows), "a report of another step"
+        statuses = [status for status, in self.query("SELECT status FROM attempts ORDER BY attempt")]
+        assert statuses == ["HEALED"] * (len(statuses) - 1) + ["FINISHED"], statuses
+        by_attempt = {}
+        for attempt, rank, pid in self.query("SELECT attempt, rank, pid FROM workers ORDER BY attempt, rank"):
+            by_attempt.setdefault(attempt, {})[rank] = pid
+        whole = {1} | {attempt for attempt, in self.query("SELECT attempt FROM attempts WHERE heal_s IS NOT NULL")}
+        for attempt in range(2, len(statuses) + 1):
+            if attempt - 1 not in whole:
+                continue  # a replacement that had no state yet was ended with the next loss
+            for rank, pid in by_attempt[attempt - 1].items():
+                replaced = by_attempt[attempt][rank] != pid
+                assert pid in self.killed or not replaced, f"rank {rank} of attempt {attempt} is another process"
+        return [seconds for seconds, in self.query("SELECT heal_s FROM attempts WHERE heal_s IS NOT NULL")]
+
+
+def is_ours(pid, storage):
+    with contextlib.suppress(OSError):
+        return f"RTRAIN_STORAGE={storage}".encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=15)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--keep", action="store_true", help="leave the folders of the runs")
+    options = parser.parse_args()
+    options.steps = 100 + STEPS_A_KILL * options.kills
+    place = pathlib.Path(tempfile.mkdtemp(prefix="rk-"))
+    calm, harassed = ElasticRun(place / "calm", options), ElasticRun(place / "harassed", options)
+    calm.start()
+    wanted = calm.finish()
+    calm.check_history()
+    begun = time.monotonic()
+    harassed.start()
+    harassed.harass(random.Random(options.seed))
+    found = harassed.finish()
+    heals = harassed.check_history()
+    differing = [rank for rank, data in enumerate(found) if data != wanted[rank]]
+    assert not differing, f"other bits on ranks {differing}: {place}"
+    assert len(harassed.killed) >= min(options.kills, 3), f"only {len(harassed.killed)} kills: the run was too short"
+    print(f"seed {options.seed}: {len(harassed.killed)} workers killed in {time.monotonic() - begun:.1f} s, {len(heals)} heals, "
+          f"median {statistics.median(heals) * 1000:.0f} ms, longest {max(heals) * 1000:.0f} ms: the same bits")
+    if not options.keep:
+        shutil.rmtree(place)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

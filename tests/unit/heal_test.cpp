@@ -1,0 +1,302 @@
+// The state machine of a run in train.elastic: ranks that are lost are replaced while the others
+// live.
+#include <gtest/gtest.h>
+
+#include "host/train/state_machine.h"
+
+namespace rtrain {
+namespace {
+
+class Driver {
+ public:
+  explicit Driver(int workers, int max_heals = -1, int max_failures = 0)
+      : machine_(ScalingPolicy::fixed(workers), FailurePolicy({.max_failures = max_failures}, 1),
+                 60, {.max_heals = max_heals}) {
+    feed(event::Started{}).feed(event::ResourcesGranted{workers}).feed(event::AttemptBegun{});
+    for (int rank = 0; rank < workers; ++rank) reach(rank);
+  }
+
+  Driver& feed(const Event& event) {
+    Step next = step(std::move(machine_), event);
+    machine_ = std::move(next.machine);
+    actions_ = std::move(next.actions);
+    return *this;
+  }
+  Driver& reach(int rank) {
+    feed(event::PhaseReached{rank, Phase::kHello});
+    return feed(event::PhaseReached{rank, Phase::kRunning});
+  }
+  Driver& hold(int rank) { return feed(event::Healable{rank, true}); }
+  Driver& all_hold() {
+    for (int rank = 0; rank < machine_.num_workers; ++rank) hold(rank);
+    return *this;
+  }
+  Driver& dying(int rank) { return feed(event::Dying{rank, 1}); }
+  Driver& gone(int rank) { return feed(event::Gone{rank, Error(Code::kWorkerLost, "killed"), 2}); }
+  Driver& unwind(int rank, int64_t step = 7, int64_t index = 3) {
+    return feed(event::Unwound{
+        rank, {.step = step, .index = index, .error = {Code::kPeerLost, "lost"}, .time_s = 2}});
+  }
+  // Rank 0 is lost, the others are back.
+  Driver& lose_first() {
+    dying(0).gone(0);
+    for (int rank = 1; rank < machine_.num_workers; ++rank) unwind(rank);
+    return *this;
+  }
+  Driver& write_rows() {
+    feed(event::AttemptEnded{false});
+    return feed(event::AttemptBegun{});
+  }
+
+  template <class T>
+  const T* find() const {
+    for (const Action& action : actions_) {
+      if (const T* found = std::get_if<T>(&action)) return found;
+    }
+    return nullptr;
+  }
+  RunState state() const { return machine_.state; }
+  int attempt() const { return machine_.attempt; }
+
+ private:
+  Machine machine_;
+  std::vector<Action> actions_;
+};
+
+TEST(Heal, ReplacesTheLostRankAndLetsTheOthersLive) {
+  Driver d(3);
+  d.all_hold().dying(1);
+  ASSERT_TRUE(d.find<action::ReportDeath>());
+  EXPECT_TRUE(d.find<action::ReportDeath>()->heals);
+  EXPECT_EQ(d.find<action::TellLost>()->rank, 1);
+  EXPECT_FALSE(d.find<action::KillGroup>());
+  d.unwind(0).unwind(2);
+  EXPECT_FALSE(d.find<action::EndHealed>()) << "its process has not ended";
+  d.gone(1);
+  ASSERT_TRUE(d.find<action::EndHealed>());
+  EXPECT_EQ(d.find<action::EndHealed>()->error.rank, 1);
+  d.feed(event::AttemptEnded{false});
+  ASSERT_TRUE(d.find<action::BeginAttempt>());
+  EXPECT_EQ(d.find<action::BeginAttempt>()->attempt, 2);
+  EXPECT_EQ(d.find<action::BeginAttempt>()->first_index, 3);
+  d.feed(event::AttemptBegun{});
+  ASSERT_TRUE(d.find<action::HealGroup>());
+  EXPECT_EQ(d.find<action::HealGroup>()->lost, std::vector{1});
+  d.reach(1);
+  EXPECT_EQ(d.state(), RunState::kRunning);
+  EXPECT_FALSE(d.find<action::ReportHealed>());
+  d.hold(1);
+  EXPECT_TRUE(d.find<action::ReportHealed>());
+}
+
+TEST(Heal, IsCountedButNoFailure) {
+  Driver d(2, 1);
+  d.all_hold().lose_first().write_rows().reach(0).hold(0);
+  EXPECT_EQ(d.attempt(), 2);
+  d.dying(1);
+  EXPECT_TRUE(d.find<action::KillGroup>()) << "max_heals = 1";
+  d.gone(1).gone(0).feed(event::AttemptEnded{false});
+  ASSERT_TRUE(d.find<action::ReportFailure>());
+  EXPECT_FALSE(d.find<action::ReportFailure>()->decision.retry) << "max_failures = 0";
+}
+
+TEST(Heal, NeedsAllRanksInTheFunction) {
+  Driver d(2);
+  d.hold(0).dying(1);
+  EXPECT_TRUE(d.find<action::KillGroup>());
+}
+
+TEST(Heal, IsOverWhenARankHasLeftTheFunction) {
+  Driver d(2);
+  d.all_hold().feed(event::Healable{0, false}).dying(1);
+  EXPECT_TRUE(d.find<action::KillGroup>());
+}
+
+TEST(Heal, NoneIsWantedWithoutHeals) {
+  Driver d(2, 0);
+  d.all_hold().dying(1);
+  EXPECT_TRUE(d.find<action::KillGroup>());
+}
+
+TEST(Heal, AnErrorOfTheScriptIsNotHealed) {
+  Driver d(2);
+  d.all_hold().feed(event::Failed{0, Error(Code::kUser, "boom"), 1}).dying(1);
+  EXPECT_TRUE(d.find<action::KillGroup>());
+  EXPECT_FALSE(d.find<action::TellLost>());
+}
+
+TEST(Heal, ARankThatRaisesAndEndsMeanwhileIsNotReplaced) {
+  Driver d(3);
+  d.all_hold().dying(1).gone(1).feed(event::Failed{0, Error(Code::kUser, "boom"), 1}).gone(0);
+  d.unwind(2);
+  EXPECT_FALSE(d.find<action::EndHealed>());
+  EXPECT_TRUE(d.find<action::KillGroup>());
+}
+
+TEST(Heal, ARankMayLearnOfALossBeforeTheController) {
+  Driver d(2);
+  d.all_hold().unwind(0);
+  EXPECT_TRUE(d.find<action::SetVerdictTimer>());
+  EXPECT_FALSE(d.find<action::KillGroup>());
+  d.dying(1);
+  EXPECT_TRUE(d.find<action::TellLost>());
+  d.gone(1);
+  EXPECT_TRUE(d.find<action::EndHealed>());
+}
+
+TEST(Heal, WhereNobodyHasDiedWhatTheRanksSayIsTheError) {
+  Driver d(2);
+  d.all_hold().unwind(0).feed(event::VerdictDue{1});
+  EXPECT_TRUE(d.find<action::KillGroup>());
+  d.gone(0).gone(1);
+  ASSERT_TRUE(d.find<action::EndAttempt>());
+  ASSERT_TRUE(d.find<action::EndAttempt>()->error);
+}
+
+TEST(Heal, SeveralLossesAreOneHeal) {
+  Driver d(4);
+  d.all_hold().dying(1).unwind(0).dying(2).gone(2).gone(1);
+  EXPECT_FALSE(d.find<action::EndHealed>());
+  d.unwind(3);
+  ASSERT_TRUE(d.find<action::EndHealed>());
+  d.write_rows();
+  EXPECT_EQ(d.find<action::HealGroup>()->lost, (std::vector{1, 2}));
+}
+
+TEST(Heal, ALossWhileTheRowsAreWrittenIsReplacedToo) {
+  Driver d(3);
+  d.all_hold().lose_first().dying(2);
+  d.feed(event::AttemptEnded{false}).feed(event::AttemptBegun{});
+  EXPECT_FALSE(d.find<action::HealGroup>()) << "rank 2 has not ended";
+  d.gone(2);
+  ASSERT_TRUE(d.find<action::LookAgain>());
+  d.feed(event::HealDue{d.attempt()});
+  ASSERT_TRUE(d.find<action::HealGroup>());
+  EXPECT_EQ(d.find<action::HealGroup>()->lost, (std::vector{0, 2}));
+}
+
+TEST(Heal, AReplacementThatHasNotGotTheStateGoesWithTheNextLoss) {
+  Driver d(3);
+  d.all_hold().lose_first().write_rows().reach(0).dying(2);
+  ASSERT_TRUE(d.find<action::KillRank>());
+  EXPECT_EQ(d.find<action::KillRank>()->rank, 0);
+  d.gone(2).unwind(1, 7, 3);
+  EXPECT_FALSE(d.find<action::EndHealed>()) << "the replacement has not ended";
+  d.dying(0).gone(0);
+  EXPECT_TRUE(d.find<action::EndHealed>());
+  d.write_rows();
+  EXPECT_EQ(d.find<action::HealGroup>()->lost, (std::vector{0, 2}));
+}
+
+TEST(Heal, WhatAReplacementWithoutTheStateSaysDoesNotCount) {
+  Driver d(3);
+  d.all_hold().lose_first().write_rows().reach(0).dying(2).gone(2).unwind(0, 0, 0).unwind(1);
+  EXPECT_FALSE(d.find<action::EndHealed>());
+  EXPECT_FALSE(d.find<action::KillGroup>());
+  d.gone(0);
+  ASSERT_TRUE(d.find<action::EndHealed>());
+  EXPECT_EQ(d.find<action::EndHealed>()->next_index, 3) << "that of rank 1";
+  d.feed(event::AttemptEnded{false});
+  EXPECT_EQ(d.find<action::BeginAttempt>()->first_index, 3);
+}
+
+TEST(Heal, AReplacementThatGetsTheStateAsAnotherRankIsLostIsTooLate) {
+  Driver d(3);
+  d.all_hold().lose_first().write_rows().reach(0).dying(2).unwind(1).hold(0);
+  EXPECT_FALSE(d.find<action::ReportHealed>());
+  d.gone(2).gone(0);
+  EXPECT_TRUE(d.find<action::EndHealed>()) << "rank 1 is back";
+  d.write_rows();
+  EXPECT_EQ(d.find<action::HealGroup>()->lost, (std::vector{0, 2}));
+}
+
+TEST(Heal, AProcessIsMadeReadyForTheNextLoss) {
+  Driver d(2);
+  d.all_hold();
+  EXPECT_TRUE(d.find<action::PrepareStandby>());
+  d.lose_first().write_rows().reach(0);
+  EXPECT_FALSE(d.find<action::PrepareStandby>());
+  d.hold(0);
+  EXPECT_TRUE(d.find<action::PrepareStandby>());
+}
+
+TEST(Heal, WhenAllThatHeldTheStateAreLostTheGroupBeginsAgain) {
+  Driver d(2, -1, 1);
+  d.all_hold().lose_first().dying(1).gone(1).write_rows();
+  EXPECT_TRUE(d.find<action::EndAttempt>());
+  d.feed(event::AttemptEnded{false});
+  ASSERT_TRUE(d.find<action::ReportFailure>());
+  EXPECT_TRUE(d.find<action::ReportFailure>()->decision.retry);
+  EXPECT_EQ(d.state(), RunState::kRestarting);
+}
+
+TEST(Heal, RanksThatHoldDifferentStepsBeginAgain) {
+  for (const int64_t step : {0, 8}) {
+    Driver d(3, -1, 1);
+    d.all_hold().dying(0).gone(0).unwind(1, 7).unwind(2, step);
+    EXPECT_TRUE(d.find<action::KillGroup>()) << step;
+    EXPECT_FALSE(d.find<action::EndHealed>());
+  }
+}
+
+TEST(Heal, RanksThatDoNotComeBackAreEnded) {
+  Driver d(2, -1, 1);
+  d.all_hold().dying(0).gone(0).feed(event::DeadlinePassed{1});
+  EXPECT_TRUE(d.find<action::KillGroup>());
+  d.gone(1);
+  ASSERT_TRUE(d.find<action::EndAttempt>());
+  EXPECT_EQ(d.find<action::EndAttempt>()->error->rank, 0);
+}
+
+TEST(Heal, AStopWaitsUntilAllRanksAreThereAgain) {
+  Driver d(2);
+  d.all_hold().dying(0).feed(event::StopRequested{StopKind::kTerminate});
+  EXPECT_FALSE(d.find<action::AskToStop>());
+  EXPECT_FALSE(d.find<action::KillGroup>());
+  d.gone(0).unwind(1).write_rows();
+  ASSERT_TRUE(d.find<action::HealGroup>());
+  d.reach(0).hold(0);
+  EXPECT_TRUE(d.find<action::AskToStop>());
+}
+
+TEST(Heal, ALossDuringAStopEndsTheGroup) {
+  Driver d(2);
+  d.all_hold().feed(event::StopRequested{StopKind::kTerminate}).dying(0);
+  EXPECT_TRUE(d.find<action::KillGroup>());
+}
+
+TEST(Heal, AStopAtOnceWaitsForTheRowThatIsBeingWritten) {
+  Driver d(2);
+  d.all_hold().lose_first().feed(event::StopNow{StopKind::kInterrupt});
+  EXPECT_FALSE(d.find<action::KillGroup>());
+  d.write_rows();
+  EXPECT_TRUE(d.find<action::KillGroup>());
+  EXPECT_FALSE(d.find<action::HealGroup>());
+  d.gone(1).feed(event::AttemptEnded{false}).feed(event::RunEnded{});
+  EXPECT_EQ(d.state(), RunState::kAborted);
+}
+
+TEST(Heal, AStorageFailureMeanwhileEndsTheRun) {
+  Driver d(2);
+  d.all_hold().lose_first().feed(event::StorageFailed{Error(Code::kEnvironment, "disk")});
+  d.write_rows();
+  EXPECT_TRUE(d.find<action::KillGroup>());
+  d.gone(1).feed(event::AttemptEnded{false}).feed(event::RunEnded{});
+  EXPECT_EQ(d.state(), RunState::kErrored);
+}
+
+TEST(Heal, ReplacementsThatKeepDyingEndTheGroup) {
+  Driver d(2);
+  d.all_hold();
+  int heals = 0;
+  for (; heals < 100; ++heals) {
+    d.dying(0);
+    if (d.find<action::KillGroup>()) break;
+    d.gone(0).unwind(1).write_rows().reach(0);
+  }
+  EXPECT_GT(heals, 5);
+  EXPECT_LT(heals, 100);
+}
+
+}  // namespace
+}  // namespace rtrain
