@@ -53,54 +53,60 @@ local function train_func(config)
   else
     optimizer = optim.SGD(model:parameters(), {lr = 0.01})
   end
-  local step, epoch, loss = 0, 0, nil
+  local state, loss = train.state {model = model, optimizer = optimizer, loader = loader, step = 0, epoch = 0}, nil
   local checkpoint = train.get_checkpoint()
   if checkpoint then
-    local state = checkpoint:with_directory(function(folder) return torch.load(folder .. '/state.pt') end)
-    core:load_state_dict(state.model)
-    optimizer:load_state_dict(state.optimizer)
-    step, epoch = state.step, state.epoch
+    local saved = checkpoint:with_directory(function(folder) return torch.load(folder .. '/state.pt') end)
+    core:load_state_dict(saved.model)
+    optimizer:load_state_dict(saved.optimizer)
+    state.step, state.epoch = saved.step, saved.epoch
   end
-  events:mark('model', step)
+  events:mark('model', state.step)
 
   local function report()
-    local metrics = {loss = loss:item(), step = step}
+    local metrics = {loss = loss:item(), step = state.step}
     if train.get_context():get_world_rank() > 0 then
       train.report(metrics)
     else
       train.tempdir(function(folder)
-        local state = {model = core:state_dict(), optimizer = optimizer:state_dict(), step = step, epoch = epoch}
-        torch.save(state, folder .. '/state.pt')
+        torch.save({model = core:state_dict(), optimizer = optimizer:state_dict(), step = state.step, epoch = state.epoch},
+          folder .. '/state.pt')
         train.report(metrics, {checkpoint = train.Checkpoint.from_directory(folder)})
       end)
     end
-    events:mark('reported', step)
+    events:mark('reported', state.step)
   end
 
   local watch = stopwatch(clock.now)
-  while step < config.steps do
-    loader.sampler:set_epoch(epoch)
-    watch.restart()
-    for images, labels in loader do
-      watch.lap('load')
-      optimizer:zero_grad()
-      loss = F.cross_entropy(model(images), labels)
-      watch.lap('forward')
-      loss:backward()
-      watch.lap('backward')
-      optimizer:step()
-      watch.lap('update')
-      step = step + 1
-      events:mark('step', step)
-      if step == config.warm then watch = stopwatch(clock.now) end
-      if config.checkpoint_every > 0 and step % config.checkpoint_every == 0 then report() end
-      if step >= config.steps then break end
+  local function loop()
+    local step = state.step
+    while step < config.steps do
+      loader.sampler:set_epoch(state.epoch)
       watch.restart()
+      for images, labels in loader do
+        watch.lap('load')
+        optimizer:zero_grad()
+        loss = F.cross_entropy(model(images), labels)
+        watch.lap('forward')
+        loss:backward()
+        watch.lap('backward')
+        optimizer:step()
+        watch.lap('update')
+        step = step + 1
+        state.step = step
+        events:mark('step', step)
+        if step == config.warm then watch = stopwatch(clock.now) end
+        if config.checkpoint_every > 0 and step % config.checkpoint_every == 0 then report() end
+        if config.elastic then state:commit() end
+        if step >= config.steps then break end
+        watch.restart()
+      end
+      state.epoch = state.epoch + 1
     end
-    epoch = epoch + 1
   end
+  if config.elastic then train.elastic(state, loop) else loop() end
   for _, part in ipairs{'load', 'forward', 'backward', 'update'} do
-    events:mark('part_' .. part, watch.parts[part] / math.max(1, step - config.warm))
+    events:mark('part_' .. part, watch.parts[part] / math.max(1, state.step - config.warm))
   end
   events:mark('loss', loss:item())
   report()
@@ -109,7 +115,7 @@ end
 train.TorchTrainer{
   train_loop_per_worker = train_func,
   train_loop_config = {
-    model = 'convnet', steps = 1, warm = 0, batch = 64, seed = 0, checkpoint_every = 0, events = '.',
+    model = 'convnet', steps = 1, warm = 0, batch = 64, seed = 0, checkpoint_every = 0, elastic = false, events = '.',
     data = '/usr/share/datasets/fashion-mnist'},
   scaling_config = train.ScalingConfig{num_workers = 2},
   run_config = train.RunConfig{checkpoint_config = train.CheckpointConfig{num_to_keep = 2}},

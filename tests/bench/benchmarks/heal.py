@@ -1,0 +1,59 @@
+"""kill -9 of a worker in train.elastic: time until both ranks have made a new step, next to a restart and the peers' restarts."""
+
+import os
+import signal
+import time
+
+from benchmarks.kill_recovery import ENDLESS, PHASES, TIMEOUT_S, _least_step, _sampler
+from harness import sides
+from harness.benchmark import Benchmark, Goal, Metric
+
+NAME = "heal"
+NOTICE = "it is replaced"
+
+
+def build(config):
+    settings = {"model": "convnet", "steps": ENDLESS, "batch": config.batch, "checkpoint_every": 10}
+    settings["data"] = config.data
+    kill_at = 12 if config.quick else 25
+    starts, skipped = sides.all_sides(config, "train", lambda side: settings, max_failures=3)
+    healed = {**settings, "checkpoint_every": 0, "elastic": "true"}
+    return Benchmark(
+        name=NAME,
+        text=f"seconds from kill -9 of rank 1 at step {kill_at} until both ranks have made a new step",
+        metrics=[Metric("noticed", "s", "death noticed"), *(Metric(key, "s", text) for key, text in PHASES.items()),
+                 Metric("lost_steps", "steps", places=0)],
+        goals=[Goal("lost_steps", 0), Goal("step", 0.06, "torchrun"), Goal("step", 0.02, "ray")],
+        sides={
+            "rtrain": _healed(lambda: sides.start_rtrain(config, "train.lua", healed), kill_at),
+            "restart": _sampler("rtrain", starts["rtrain"], kill_at),
+            **{side: _sampler(side, start, kill_at) for side, start in starts.items() if side != "rtrain"},
+        },
+        skipped=skipped,
+        notes=["restart: rtrain without train.elastic, from a checkpoint of every tenth step"],
+    )
+
+
+def _healed(start, kill_at):
+    def sample():
+        with start() as job:
+            job.wait_for(lambda: _least_step(job) >= kill_at, f"step {kill_at}", TIMEOUT_S)
+            victim = job.events(1)[-1]
+            killed = time.monotonic()
+            os.kill(victim.pid, signal.SIGKILL)
+            job.wait_for(lambda: NOTICE in job.log(), "the death's notice", TIMEOUT_S)
+            noticed = time.monotonic() - killed
+            job.wait_for(lambda: _next_steps(job, killed), "a new step", TIMEOUT_S, poll_s=0.01)
+            new = {event.name: event.time - killed for event in reversed(job.events(1)) if event.pid != victim.pid}
+            steps = _next_steps(job, killed)
+            figures = {**{name: new[name] for name in PHASES}, "step": max(step.time for step in steps) - killed}
+            last = max(event.value for event in job.events(1) if event.pid == victim.pid and event.name == "step")
+            return {"noticed": noticed, **figures, "lost_steps": last + 1 - steps[1].value}
+
+    return sample
+
+
+def _next_steps(job, killed):
+    """The first step of each rank since then, or None while a rank has none."""
+    steps = [next((e for e in job.events(rank) if e.name == "step" and e.time > killed), None) for rank in range(2)]
+    return steps if all(steps) else None
