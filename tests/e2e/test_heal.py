@@ -225,6 +225,16 @@ def test_a_collective_before_it_cannot_be_done_again(rtrain):
     assert statuses(rtrain) == ["ERRORED", "FINISHED"]
 
 
+def test_a_second_call_does_not_heal(rtrain):
+    again = """
+      if train.elastic(state, function() return 'first' end) ~= 'first' then error 'no result' end
+    """
+    text = training(before=again, at_step=LOSE.format(rank=1, step=5), limits="max_failures = 1")
+    result = rtrain.run_ok(text)
+    assert "it was called before in this train function" in result.stdout + result.stderr
+    assert statuses(rtrain) == ["ERRORED", "FINISHED"]
+
+
 def test_with_one_worker_a_loss_restarts_it(rtrain):
     result = rtrain.run_ok(training(at_step=LOSE.format(rank=0, step=5), limits="max_failures = 1"), "-n", "1")
     assert "the loss of a rank restarts the group: there is one rank" in result.stdout + result.stderr

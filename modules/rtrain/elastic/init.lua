@@ -18,6 +18,9 @@ local function refusal_of(state, host)
   local reason = host.refusal()
   if reason then return reason end
   if state.kind ~= 'torch' then return 'the workers of a DataParallelTrainer have no process group' end
+  if state.has_elastic then
+    return "it was called before in this train function, and a rank that takes a lost one's place begins with that call"
+  end
   local count = not state.is_joining and early_collectives(host) or 0
   if count > 0 then
     return ("%d %s before train.elastic, which a rank that takes a lost one's place cannot do again: call them in its "
@@ -78,6 +81,7 @@ local function train(state, fn, warn)
     state._commits = NONE
     return fn(state)
   end
+  current.has_elastic = true
   local self = {state = state, host = host, commits = Commits(state, host), must_synchronize = current.is_joining}
   state._commits = self.commits
   while true do
@@ -105,6 +109,7 @@ end
 ---  come, with a checkpoint too: one that a lost rank has no part in is left out. Where the others wait for a lost rank in a
 ---  collective between the two, where something else has changed parameters, and where all ranks are lost, the group
 ---  restarts from its checkpoint, as without train.elastic.
+---* One call in a train function: the loss of a rank in a second one restarts the group.
 ---* The lost rank's place is taken by a process that runs the train function from its beginning. What it does before
 ---  train.elastic it does alone: make the model (prepare_model waits for nobody then), the loaders, the state. Collectives
 ---  belong into the function, and groups of torch.distributed.new_group too: those of before are gone.
