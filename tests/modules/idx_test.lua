@@ -16,6 +16,16 @@ local function compressed(bytes)
   return path .. '.gz'
 end
 
+-- What gzip wrote of the bytes.
+local function gzip_of(bytes)
+  local path = compressed(bytes)
+  local file = assert(io.open(path, 'rb'))
+  local out = file:read('*a')
+  file:close()
+  os.remove(path)
+  return out
+end
+
 local CUBE = '\0\0\8\3' .. '\0\0\0\2' .. '\0\0\0\1' .. '\0\0\0\3' .. 'abcdef'
 
 local function assert_refused(bytes, text)
@@ -79,12 +89,32 @@ function TestIdx:test_damaged_files_are_named()
 end
 
 function TestIdx:test_a_truncated_compressed_file_is_named()
-  local whole = compressed(CUBE:rep(1) .. '')
-  local file = assert(io.open(whole, 'rb'))
-  local bytes = file:read('*a')
-  file:close()
-  os.remove(whole)
-  assert_refused(bytes:sub(1, -12), 'truncated')
+  assert_refused(gzip_of(CUBE):sub(1, -12), 'truncated')
+end
+
+function TestIdx:test_a_compressed_file_of_several_members()
+  local path = write(gzip_of(CUBE:sub(1, 7)) .. gzip_of(CUBE:sub(8, 20)) .. gzip_of(CUBE:sub(21)))
+  local x = C.read_idx(path)
+  os.remove(path)
+  lu.assertEquals(x:tolist(), {{{97, 98, 99}}, {{100, 101, 102}}})
+end
+
+function TestIdx:test_a_tensor_from_a_compressed_file_is_one_like_any_other()
+  local path = write(gzip_of(CUBE))
+  local x = C.read_idx(path)
+  os.remove(path)
+  lu.assertEquals(x:storage_offset(), 0)
+  x:resize_({3, 4}):fill_(7)
+  lu.assertEquals(x:sum():item(), 84)
+end
+
+function TestIdx:test_damaged_compressed_files_are_named()
+  assert_refused(gzip_of(CUBE .. 'x'), 'longer than its header')
+  assert_refused(gzip_of(CUBE:sub(1, -2)), 'truncated')
+  local bytes = gzip_of(CUBE)
+  local checksum = #bytes - 7
+  local wrong = string.char((bytes:byte(checksum) + 1) % 256)
+  assert_refused(bytes:sub(1, checksum - 1) .. wrong .. bytes:sub(checksum + 1), 'damaged')
 end
 
 function TestIdx:test_changed_bytes_are_an_error_or_a_tensor()

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <optional>
 #include <vector>
 
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/data/byte_order.h"
+#include "host/engine/data/gunzip.h"
 #include "host/engine/tensor/empty_tensor.h"
 
 namespace rtrain {
@@ -40,6 +42,7 @@ std::optional<at::ScalarType> idx_dtype(uint8_t type) {
 constexpr int64_t kMaxExpansion = 1100;  // deflate's own limit is 1032
 constexpr unsigned kChunkBytes = 1U << 20;
 constexpr int kMaxDims = 64;  // LibTorch's own limit in many operators
+constexpr int64_t kLongestHeader = 4 + 4 * kMaxDims;
 
 class IdxFile {
  public:
@@ -58,12 +61,8 @@ class IdxFile {
 
   at::Tensor read_all() {
     const Header header = read_header();
-    at::Tensor out = empty_tensor(header.shape, at::TensorOptions().dtype(header.dtype));
-    read(static_cast<uint8_t*>(out.mutable_data_ptr()), static_cast<int64_t>(out.nbytes()));
-    uint8_t extra = 0;
-    const int rest = gzread(file_, &extra, 1);
-    if (rest < 0) fail_read();
-    if (rest > 0) fail("it is longer than its header says");
+    std::optional<at::Tensor> at_once = gzdirect(file_) == 0 ? read_at_once(header) : std::nullopt;
+    at::Tensor out = at_once ? *std::move(at_once) : read_in_chunks(header);
     swap_bytes(out.mutable_data_ptr(), static_cast<size_t>(out.numel()), out.element_size());
     return out;
   }
@@ -73,6 +72,29 @@ class IdxFile {
     at::ScalarType dtype;
     std::vector<int64_t> shape;
   };
+
+  // A compressed file; nothing where it is damaged, and reading in chunks says how.
+  std::optional<at::Tensor> read_at_once(const Header& header) {
+    at::Tensor out = empty_tensor_behind(kLongestHeader, header.shape, header.dtype);
+    if (size_bytes_ > kLongestHeader + 2 * static_cast<int64_t>(out.nbytes())) return std::nullopt;
+    std::vector<uint8_t> file(static_cast<size_t>(size_bytes_));
+    std::ifstream input(path_, std::ios::binary);
+    if (!input.read(reinterpret_cast<char*>(file.data()), size_bytes_)) return std::nullopt;
+    const auto header_bytes = 4 + 4 * header.shape.size();
+    auto* begin = static_cast<uint8_t*>(out.mutable_data_ptr()) - header_bytes;
+    if (!gunzip(file, {begin, header_bytes + out.nbytes()})) return std::nullopt;
+    return out;
+  }
+
+  at::Tensor read_in_chunks(const Header& header) {
+    at::Tensor out = empty_tensor(header.shape, at::TensorOptions().dtype(header.dtype));
+    read(static_cast<uint8_t*>(out.mutable_data_ptr()), static_cast<int64_t>(out.nbytes()));
+    uint8_t extra = 0;
+    const int rest = gzread(file_, &extra, 1);
+    if (rest < 0) fail_read();
+    if (rest > 0) fail("it is longer than its header says");
+    return out;
+  }
 
   [[noreturn]] void fail(std::string_view what) {
     throw Error(Code::kArgument, cat("cannot read '", path_, "': ", what));
