@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "host/base/clock.h"
 #include "host/base/fault.h"
 #include "host/base/shell_word.h"
 #include "host/base/store_access.h"
@@ -132,12 +133,28 @@ Database Database::open(const std::string& path, OnLocked on_locked) {
   database.set_on_locked(std::move(on_locked));
   check_is_store(database);  // before anything is written
   database.on_network_ = is_network_path(path);
-  database.execute(database.on_network_ ? "PRAGMA journal_mode=DELETE" : "PRAGMA journal_mode=WAL");
+  database.set_journal_mode();
   database.execute("PRAGMA foreign_keys=ON");
   migrate(database);
   std::error_code gone;
   if (fs::file_size(path, gone) <= kCheckedBytes) database.check();
   return database;
+}
+
+// SQLite does not call its busy handler where the mode changes while another connection writes: two
+// programs that make the same store at the same time.
+void Database::set_journal_mode() {
+  const char* pragma = on_network_ ? "PRAGMA journal_mode=DELETE" : "PRAGMA journal_mode=WAL";
+  const double since_s = monotonic_s();
+  for (int calls = 0;; ++calls) {
+    const int result = sqlite3_exec(handle_, pragma, nullptr, nullptr, nullptr);
+    if (result == SQLITE_OK) return;
+    const bool is_over = monotonic_s() - since_s >= lock_wait_->limit_s();
+    if ((result & 0xff) != SQLITE_BUSY || is_over ||
+        LockWait::on_busy(lock_wait_.get(), calls) == 0) {
+      throw error(result);
+    }
+  }
 }
 
 void Database::check() {

@@ -82,6 +82,7 @@ class Database {
   Database(sqlite3* handle, std::string path);
   static Database connect(const std::string& path, const std::string& name, int flags);
   static Database connect_copy(const std::string& path);
+  void set_journal_mode();
   sqlite3* handle_;
   std::string path_;
   Error damaged(std::string_view finding) const;

@@ -1,9 +1,12 @@
 #include "host/store/database.h"
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "host/store/schema.h"
 #include "host/store/stored_metrics.h"
@@ -79,6 +82,22 @@ TEST(Database, ReadsWhileAnotherConnectionWrites) {
   transaction.commit();
   EXPECT_EQ(count(*reader, "SELECT count(*) FROM t"), 1);
   EXPECT_THROW(reader->run("INSERT INTO t VALUES(2)"), Error);
+}
+
+// SQLite itself gives up at once here.
+TEST(Database, WaitsForAnotherWhoMakesTheSameFile) {
+  TempFolder folder;
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open((folder / "rtrain.db").c_str(), &other), SQLITE_OK);
+  const auto run = [&](const char* sql) { sqlite3_exec(other, sql, nullptr, nullptr, nullptr); };
+  run("BEGIN IMMEDIATE; CREATE TABLE other(a); INSERT INTO other VALUES(1)");
+  std::thread end([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    run("ROLLBACK");
+  });
+  EXPECT_NO_THROW(Database::open(folder / "rtrain.db"));
+  end.join();
+  sqlite3_close(other);
 }
 
 TEST(Database, HasNothingToReadWhereThereIsNoFile) {
