@@ -31,6 +31,9 @@ void add_doc(Parser& parser);
 // The process of one rank, `rtrain --worker RANK PARENT_PID`: started by a controller only. Returns
 // its exit code.
 int run_worker(int rank, int parent_pid);
+// The process that workers are forked from (host/node/zygote.h). `rank_argument` is where its rank
+// stands on the command line.
+int run_zygote(int parent_pid, char* rank_argument);
 
 // A process that makes blocks of rows for a rank, `rtrain --ingest NUMBER PARENT_PID`: started by
 // that rank only. Returns its exit code. run_far_ingest: `rtrain --far-ingest NUMBER PARENT_PID`,

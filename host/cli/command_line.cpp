@@ -18,6 +18,7 @@
 #include "host/cli/terminal_stream.h"
 #include "host/loop/group_guard.h"
 #include "host/loop/output_tee.h"
+#include "host/loop/worker_descriptors.h"
 #include "host/machine/process_start.h"
 
 namespace rtrain {
@@ -39,8 +40,10 @@ void print_error(const Error& error) {
 std::optional<int> run_helper(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (argc == 4 && mode == "--worker") {
+    const int parent_pid = std::atoi(argv[3]);
+    if (argv[2] == std::string_view(kZygoteRank)) return run_zygote(parent_pid, argv[2]);
     set_fault_process(std::atoi(argv[2]));
-    return run_worker(std::atoi(argv[2]), std::atoi(argv[3]));
+    return run_worker(std::atoi(argv[2]), parent_pid);
   }
   if (argc == 4 && mode == "--ingest") return run_ingest(std::atoi(argv[2]), std::atoi(argv[3]));
   if (argc == 4 && mode == "--far-ingest") {

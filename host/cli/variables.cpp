@@ -28,6 +28,9 @@ constexpr std::array kVariables = {
              "Lua files, separated by commas, that return callbacks for every run"},
     Variable{kRuns, "RTRAIN_CGROUP", "a cgroup where allowed",
              "off: workers are found by a mark in their environment instead"},
+    Variable{
+        kRuns, "RTRAIN_ZYGOTE", "where there is no GPU",
+        "off: workers are started from the executable, not forked from a process with LibTorch"},
     Variable{kRuns, "RTRAIN_GPU_SAMPLE_S", "5", "seconds between two samples of the GPUs; 0: none"},
     Variable{kRuns, "RTRAIN_LAUNCHER", "found out",
              "who started this process: slurm, openmpi, local, …, or a site's Lua file"},

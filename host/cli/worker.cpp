@@ -1,4 +1,4 @@
-// rtrain --worker RANK PARENT_PID: the process of one rank; RANK -1: of one that will be lost.
+// rtrain --worker RANK PARENT_PID: the process of one rank.
 #include <sys/stat.h>
 
 #include <cstdio>
@@ -8,14 +8,15 @@
 #include "host/base/fault.h"
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
+#include "host/loop/process.h"
 #include "host/loop/worker_descriptors.h"
 #include "host/lua/convert.h"
 #include "host/lua/engine_loader.h"
 #include "host/lua/guard.h"
 #include "host/lua/require.h"
 #include "host/lua/state.h"
-#include "host/worker/standby.h"
 #include "host/worker/worker_process.h"
+#include "host/worker/zygote_process.h"
 
 namespace rtrain {
 namespace {
@@ -51,6 +52,19 @@ Value run_main(State& state) {
 
 }  // namespace
 
+int run_zygote(int parent_pid, char* rank_argument) {
+  die_with_parent(parent_pid);
+  take_engine_file(kEngineFd);
+  try {
+    preload_engine();
+  } catch (const Error&) {
+    // The train function gets the error where it needs a tensor.
+  }
+  const int rank = serve_forks(parent_pid, rank_argument);
+  set_fault_process(rank);
+  return run_worker(rank, parent_pid);
+}
+
 int run_worker(int rank, int parent_pid) {
   struct stat info {};
   if (fstat(kChannelFd, &info) != 0 || !S_ISSOCK(info.st_mode)) {
@@ -58,7 +72,6 @@ int run_worker(int rank, int parent_pid) {
     return exit_code(Code::kUsage);
   }
   take_engine_file(kEngineFd);
-  if (rank == kStandbyRank) rank = wait_for_rank(parent_pid);
   WorkerProcess worker(rank, parent_pid);
   std::optional<State> state;
   try {

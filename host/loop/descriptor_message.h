@@ -1,24 +1,28 @@
-// host/loop/descriptor_message.h: one message with at most one descriptor, as a packet of a Unix
-// socket.
+// host/loop/descriptor_message.h: one message with descriptors, as a packet of a Unix socket.
 #pragma once
 
-#include <optional>
+#include <vector>
 
+#include "host/base/fd.h"
 #include "host/base/value.h"
 
 namespace rtrain {
 
 struct DescriptorMessage {
   Value value;
-  int fd = -1;  // belongs to the receiver
+  std::vector<Fd> fds;  // in the order in which they were sent
 };
 
-// False when the other end is gone, or takes no more. The descriptor stays the sender's.
-bool send_descriptor_message(int socket, const Value& value, int fd = -1);
+// False when the other end is gone, or takes no more, or the kernel does not send that much at
+// once: 128 KiB and 253 descriptors. The descriptors stay the sender's.
+bool send_descriptor_message(int socket, const Value& value, const std::vector<int>& fds = {});
 
 enum class Received { kMessage, kNothing, kEnd };
 
 // Does not wait. What does not decode counts as the end.
 Received receive_descriptor_message(int socket, DescriptorMessage& out);
+
+// The same, as long as it takes. Nothing at the end.
+bool wait_for_descriptor_message(int socket, DescriptorMessage& out);
 
 }  // namespace rtrain

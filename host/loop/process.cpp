@@ -151,7 +151,9 @@ int spawn(const ProcessOptions& options) {
 }
 
 Process::Process(Loop& loop, const ProcessOptions& options, OnExit on_exit)
-    : pid_(spawn(options)), on_exit_(std::move(on_exit)) {
+    : Process(loop, spawn(options), std::move(on_exit)) {}
+
+Process::Process(Loop& loop, int pid, OnExit on_exit) : pid_(pid), on_exit_(std::move(on_exit)) {
   running_ = true;
   const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
   if (fd < 0) {

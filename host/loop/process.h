@@ -59,6 +59,8 @@ class Process {
   // Throws SpawnError (kEnvironment) when the process cannot be started. The descriptors stay the
   // caller's.
   Process(Loop& loop, const ProcessOptions& options, OnExit on_exit);
+  // One that is a child of this process already.
+  Process(Loop& loop, int pid, OnExit on_exit);
   // Kills and reaps a child that still runs.
   ~Process();
 

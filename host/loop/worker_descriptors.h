@@ -10,7 +10,8 @@ inline constexpr int kProgressFd = 5;
 inline constexpr int kEngineFd = 6;
 inline constexpr int kCommitsFd = 7;  // of a CommitBoard
 
-// Of a process that has none yet (host/worker/standby.h).
-inline constexpr int kStandbyRank = -1;
+// On the command line of the process that workers are forked from (host/node/zygote.h). Each writes
+// its own rank over it, and the blanks make room for that.
+inline constexpr const char* kZygoteRank = "-1        ";
 
 }  // namespace rtrain

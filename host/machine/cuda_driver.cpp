@@ -77,6 +77,11 @@ std::string cuda_uuid_text(const CudaUuid& bytes, std::string_view device_name) 
   return out;
 }
 
+bool has_cuda_driver() {
+  // It stays, as below.
+  return dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL) != nullptr;
+}
+
 const CudaDriver& cuda_driver() {
   static const CudaDriver driver = ask();
   return driver;

@@ -27,6 +27,9 @@ using CudaUuid = std::array<unsigned char, 16>;
 // name says which it is: "NVIDIA H100 80GB HBM3 MIG 1g.10gb". Pure.
 std::string cuda_uuid_text(const CudaUuid& bytes, std::string_view device_name);
 
+// Whether the driver's library is on this machine; starts nothing.
+bool has_cuda_driver();
+
 // Starts the driver in this process, once; makes no context and so takes no memory of a device.
 const CudaDriver& cuda_driver();
 

@@ -4,18 +4,15 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <string>
 
 namespace rtrain {
 
-void bind_all_threads(const std::vector<int>& cpus, int pid) {
+void bind_all_threads(const std::vector<int>& cpus) {
   cpu_set_t wanted;
   CPU_ZERO(&wanted);
   for (const int cpu : cpus) CPU_SET(static_cast<size_t>(cpu), &wanted);
   std::error_code ignored;
-  const std::string process = pid == 0 ? "self" : std::to_string(pid);
-  for (const auto& task :
-       std::filesystem::directory_iterator("/proc/" + process + "/task", ignored)) {
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
     sched_setaffinity(std::atoi(task.path().filename().c_str()), sizeof(wanted), &wanted);
   }
 }

@@ -1,11 +1,11 @@
-// host/machine/thread_cpus.h: which processors the threads of a process run on.
+// host/machine/thread_cpus.h: which processors the threads of this process run on.
 #pragma once
 
 #include <vector>
 
 namespace rtrain {
 
-// Binds every thread that there is now, and with it those that they start later. 0: this process.
-void bind_all_threads(const std::vector<int>& cpus, int pid = 0);
+// Binds every thread that there is now, and with it those that they start later.
+void bind_all_threads(const std::vector<int>& cpus);
 
 }  // namespace rtrain

@@ -69,7 +69,6 @@ void JoinServer::on_packet(Peer& peer) {
   DescriptorMessage message;
   const Received received = receive_descriptor_message(peer.poll->fd(), message);
   if (received == Received::kNothing) return;
-  if (message.fd >= 0) ::close(message.fd);
   if (received == Received::kEnd || peer.local_rank >= 0) return leave(peer);
   try {
     take_in(peer, from_value<message::Join>(std::move(message.value)));
@@ -127,7 +126,7 @@ void JoinServer::leave(Peer& peer) {
 
 void JoinServer::give(Endpoint& endpoint) {
   if (endpoint.taker == nullptr || endpoint.fd < 0) return;
-  send_descriptor_message(endpoint.taker->poll->fd(), to_value(message::Endpoint{}), endpoint.fd);
+  send_descriptor_message(endpoint.taker->poll->fd(), to_value(message::Endpoint{}), {endpoint.fd});
   ::close(std::exchange(endpoint.fd, -1));
 }
 

@@ -21,6 +21,7 @@ LocalNode::LocalNode(Loop& loop, const NodeOrder& order, const NodeFiles& files,
       board_(order.first_rank + order.num_workers),
       commits_(board_.size()),
       is_gone_(static_cast<size_t>(board_.size())),
+      gpus_of_(static_cast<size_t>(order.num_workers)),
       deaths_(loop, board_, [this](int rank) { on_dying(rank); }),
       gpus_(loop, order.attempt, *this),
       group_(loop, group_options(files, places), *this) {}
@@ -35,6 +36,7 @@ WorkerGroupOptions LocalNode::group_options(const NodeFiles& files,
   options.progress_fd = board_.fd();
   options.engine_fd = files.engine_fd;
   options.commits_fd = commits_.fd();
+  options.zygote = files.zygote;
   options.env = order_.env;
   std::erase_if(options.env, [](const auto& each) { return each.first == "OMP_NUM_THREADS"; });
   options.env.emplace_back("OMP_NUM_THREADS", std::to_string(threads_));
@@ -59,8 +61,13 @@ void LocalNode::spawn() {
   const int end = order_.first_rank + order_.num_workers;
   int rank = order_.first_rank;
   const auto next = [this](const WorkerPlace& place) { group_.spawn_next(place); };
-  while (rank < end && start(rank, next)) ++rank;
-  gpus_.start(std::move(rank_gpus_), order_.gpu_sample_s);
+  std::vector<RankGpu> gpus;
+  while (rank < end && start(rank, next)) {
+    const std::vector<WorkerGpu>& own = gpus_of(rank);
+    for (size_t i = 0; i < own.size(); ++i) gpus.push_back({rank, static_cast<int>(i), own[i]});
+    ++rank;
+  }
+  gpus_.start(std::move(gpus), order_.gpu_sample_s);
   if (order_.local && rank == end) offer_endpoints();
 }
 
@@ -73,6 +80,7 @@ void LocalNode::offer_endpoints() {
 
 bool LocalNode::start(int rank, const std::function<void(const WorkerPlace& place)>& spawn) {
   const WorkerPlace place = places_.place(rank - order_.first_rank, order_.num_workers);
+  gpus_of(rank) = place.gpus;
   try {
     spawn(place);
   } catch (const Error& e) {
@@ -80,11 +88,13 @@ bool LocalNode::start(int rank, const std::function<void(const WorkerPlace& plac
     delegate_->on_spawn_failed(rank, e, refused != nullptr && refused->is_transient());
     return false;
   }
-  for (size_t i = 0; i < place.gpus.size(); ++i) {
-    rank_gpus_.push_back({rank, static_cast<int>(i), place.gpus[i]});
-  }
-  delegate_->on_spawned(rank, {.pid = group_.pid(rank), .threads = threads_, .gpus = place.gpus});
+  if (order_.local) on_started(rank);
   return true;
+}
+
+void LocalNode::on_started(int rank) {
+  delegate_->on_spawned(rank,
+                        {.pid = group_.pid(rank), .threads = threads_, .gpus = gpus_of(rank)});
 }
 
 void LocalNode::replace(int rank) {
@@ -92,16 +102,6 @@ void LocalNode::replace(int rank) {
   board_.renew(rank);
   is_gone_.at(static_cast<size_t>(rank)) = false;
   start(rank, [this, rank](const WorkerPlace& place) { group_.replace(rank, place); });
-}
-
-// It may take the place of any of them.
-void LocalNode::prepare_standby() {
-  WorkerPlace any;
-  for (int i = 0; i < order_.num_workers; ++i) {
-    const WorkerPlace place = places_.place(i, order_.num_workers);
-    any.lease_fds.insert(any.lease_fds.end(), place.lease_fds.begin(), place.lease_fds.end());
-  }
-  group_.prepare_standby(any);
 }
 
 void LocalNode::set_lease(double until_s) {

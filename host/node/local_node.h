@@ -22,12 +22,13 @@ namespace rtrain {
 struct NodeFiles {
   int functions_fd = -1;  // the train function and its config, serialized
   int engine_fd = -1;
+  Zygote* zygote = nullptr;              // that the workers are forked from, if any
   WorkerEndpoints* endpoints = nullptr;  // with NodeOrder.local: of workers that are there already
 };
 
 class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDelegate {
  public:
-  // `places` and files.endpoints outlive it.
+  // `places` and what `files` points to outlive it.
   LocalNode(Loop& loop, const NodeOrder& order, const NodeFiles& files, const WorkerPlaces& places,
             NodeDelegate& delegate);
 
@@ -44,7 +45,6 @@ class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDele
   bool replaces() const override { return !order_.local; }
   void hand_over(NodeDelegate& delegate) override { delegate_ = &delegate; }
   void replace(int rank) override;
-  void prepare_standby() override;
   void kill(int rank) override { group_.kill(rank); }
   RankFacts facts(int rank) const override;
   uint64_t copied_bytes() const override { return board_.copied_bytes(); }
@@ -54,6 +54,7 @@ class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDele
   void refuse(int rank, const std::string& reason) { group_.refuse(rank, reason); }
 
  private:
+  void on_started(int rank) override;
   void on_frame(int rank, std::string frame) override;
   void on_output(int rank, OutputStream stream, std::string_view bytes) override;
   void on_gone(int rank, const WorkerEnd& end) override;
@@ -61,6 +62,9 @@ class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDele
   void on_device_fault(const DeviceFault& fault) override { delegate_->on_device_fault(fault); }
   int pid(int rank) const override { return group_.pid(rank); }
 
+  std::vector<WorkerGpu>& gpus_of(int rank) {
+    return gpus_of_.at(static_cast<size_t>(rank - order_.first_rank));
+  }
   bool is_started(int rank) const { return rank < order_.first_rank + group_.size(); }
   WorkerGroupOptions group_options(const NodeFiles& files, const WorkerPlaces& places) const;
   void add_interfaces(std::vector<std::pair<std::string, std::string>>& env) const;
@@ -78,9 +82,9 @@ class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDele
   ProgressBoard board_;
   CommitBoard commits_;
   std::vector<bool> is_gone_;
+  std::vector<std::vector<WorkerGpu>> gpus_of_;  // by local rank
   DeathWatch deaths_;
   GpuMonitor gpus_;
-  std::vector<RankGpu> rank_gpus_;
   WorkerGroup group_;
 };
 

@@ -98,8 +98,6 @@ class Node {
   // Starts the rank's process again, whose last one is gone. Not from inside a call of the
   // delegate.
   virtual void replace(int /*rank*/) { RT_CHECK(false); }
-  // Has a process ready that takes the place of the next rank to be lost.
-  virtual void prepare_standby() {}
   // SIGKILL to one worker and what it has started.
   virtual void kill(int /*rank*/) { RT_CHECK(false); }
 

@@ -17,7 +17,6 @@
 #include "host/loop/open_files.h"
 #include "host/loop/pipe_reader.h"
 #include "host/loop/worker_descriptors.h"
-#include "host/machine/thread_cpus.h"
 
 namespace rtrain {
 namespace {
@@ -43,86 +42,131 @@ struct Pipe {
 class WorkerGroup::Worker {
  public:
   Worker(WorkerGroup& group, int rank, const WorkerPlace& place)
-      : group_(group), delegate_(group.delegate_), guard_(group.guard_.get()), rank_(rank) {
-    const SocketPair sockets = make_socket_pair();
-    Fd near(sockets.near);
-    Fd far(sockets.far);
-    if (group.options_.local) {
-      near_fd_ = near.get();
-      endpoint_fd_ = far.release();
-      if (rank == 0) pid_ = getpid();
-      open_channel(group, near.release());
-      return;
-    }
-    Pipe out;
-    Pipe err;
-    spawn(group, place,
-          {out.write.get(), err.write.get(), far.get(), group.options_.functions_fd,
-           group.options_.progress_fd, group.options_.engine_fd, group.options_.commits_fd});
-    out_fd_ = std::move(out.read);
-    err_fd_ = std::move(err.read);
-    near_ = std::move(near);
-    if (rank_ != kStandbyRank) listen();
-  }
+      : group_(group),
+        delegate_(group.delegate_),
+        guard_(group.guard_.get()),
+        rank_(rank),
+        place_(place) {}
 
   ~Worker() {
     if (endpoint_fd_ >= 0) close(endpoint_fd_);
   }
-  // One that stands by is that rank's from now on. False where it has ended.
-  bool take_place(int rank, const WorkerPlace& place) {
-    if (!process_->is_running()) return false;
-    if (!place.cpus.empty()) bind_all_threads(place.cpus, pid());
-    if (write(near_.get(), &rank, sizeof(rank)) != sizeof(rank)) return false;
-    rank_ = rank;
-    listen();
-    return true;
+  // Throws SpawnError.
+  void start() {
+    if (group_.options_.local) return begin_local();
+    start(group_.options_.zygote);
   }
   int pid() const { return process_ ? process_->pid() : pid_; }
   void set_pid(int pid) { pid_ = pid; }
-  bool is_running() const { return process_ && process_->is_running(); }
   int take_endpoint() { return std::exchange(endpoint_fd_, -1); }
   void kill() {
     if (process_) return process_->kill_group(SIGKILL);
     if (near_fd_ >= 0) shutdown(near_fd_, SHUT_WR);
+    // It may wait for a disk, for the libraries that it loads.
+    if (request_) group_.options_.zygote->end();
+    is_killed_ = true;
   }
   void refuse(const std::string& reason) {
     broken_ = reason;
     kill();
   }
-  void drain() { channel_->drain(); }
-  void send(std::string_view frame) { channel_->send(frame); }
+  void drain() {
+    if (channel_) channel_->drain();
+  }
+  void send(std::string_view frame) {
+    if (channel_) channel_->send(frame);
+  }
   void hold_output(bool held) {
     if (out_) out_->hold(held);
     if (err_) err_->hold(held);
   }
 
  private:
-  void listen() {
-    open_channel(group_, near_.release());
-    out_.emplace(group_.loop_, out_fd_.release(), reader(OutputStream::kStdout));
-    err_.emplace(group_.loop_, err_fd_.release(), reader(OutputStream::kStderr));
+  // Our ends of what the worker's process inherits.
+  struct Ends {
+    Fd channel, out, err;
+  };
+
+  void begin_local() {
+    const SocketPair sockets = make_socket_pair();
+    near_fd_ = sockets.near;
+    endpoint_fd_ = sockets.far;
+    if (rank_ == 0) pid_ = getpid();
+    open_channel(sockets.near);
   }
 
-  void open_channel(WorkerGroup& group, int fd) {
-    channel_.emplace(
-        group.loop_, fd, [this](std::string frame) { delegate_.on_frame(rank_, std::move(frame)); },
-        [this](const std::string& reason) { on_channel_closed(reason); });
+  void start(Zygote* zygote) {
+    const SocketPair sockets = make_socket_pair();
+    Fd far(sockets.far);
+    Pipe out;
+    Pipe err;
+    Ends ends{Fd(sockets.near), std::move(out.read), std::move(err.read)};
+    const ProcessOptions options = process_options({out.write.get(), err.write.get(), far.get()});
+    if (zygote != nullptr) {
+      request_ = zygote->fork(rank_, options, [this](int pid) { on_forked(pid); });
+    }
+    if (request_) {
+      ends_ = std::move(ends);
+      ++group_.running_;
+      return;
+    }
+    process_.emplace(group_.loop_, options, [this](ExitStatus status) { on_exit(status); });
+    ++group_.running_;
+    begin(std::move(ends));
   }
 
-  void spawn(WorkerGroup& group, const WorkerPlace& place, std::vector<int> descriptors) {
+  void on_forked(int pid) {
+    request_.reset();
+    Ends ends = std::move(ends_);
+    try {
+      if (pid == 0) return start_alone();
+      process_.emplace(group_.loop_, pid, [this](ExitStatus status) { on_exit(status); });
+      begin(std::move(ends));
+      if (is_killed_) kill();
+    } catch (const Error& e) {
+      group_.on_worker_exit();
+      delegate_.on_gone(rank_, {.pid = 0, .is_child = false, .status = {}, .broken = e.message()});
+    }
+  }
+
+  // From the executable, with a channel and pipes that nobody else has seen.
+  void start_alone() {
+    if (is_killed_) throw Error(Code::kWorkerLost, "it was killed before it was started");
+    start(nullptr);
+    --group_.running_;  // counted twice
+  }
+
+  ProcessOptions process_options(std::vector<int> descriptors) const {
+    const WorkerGroupOptions& group = group_.options_;
     ProcessOptions options;
     options.file = kExecutable;
     options.args = {"rtrain", "--worker", std::to_string(rank_), std::to_string(getpid())};
-    options.env = group.options_.env;
-    options.env.push_back(group.descendants_->variable());
+    options.env = group.env;
+    options.env.push_back(group_.descendants_->variable());
+    for (const int fd :
+         {group.functions_fd, group.progress_fd, group.engine_fd, group.commits_fd}) {
+      descriptors.push_back(fd);
+    }
+    descriptors.insert(descriptors.end(), place_.lease_fds.begin(), place_.lease_fds.end());
     options.descriptors = std::move(descriptors);
-    options.descriptors.insert(options.descriptors.end(), place.lease_fds.begin(),
-                               place.lease_fds.end());
-    options.cpus = place.cpus;
-    process_.emplace(group.loop_, options, [this](ExitStatus status) { on_exit(status); });
-    ++group.running_;
-    group.descendants_->add(pid());
+    options.cpus = place_.cpus;
+    return options;
+  }
+
+  void begin(Ends ends) {
+    group_.descendants_->add(pid());
     guard_->add(pid());
+    open_channel(ends.channel.release());
+    out_.emplace(group_.loop_, ends.out.release(), reader(OutputStream::kStdout));
+    err_.emplace(group_.loop_, ends.err.release(), reader(OutputStream::kStderr));
+    delegate_.on_started(rank_);
+  }
+
+  void open_channel(int fd) {
+    channel_.emplace(
+        group_.loop_, fd,
+        [this](std::string frame) { delegate_.on_frame(rank_, std::move(frame)); },
+        [this](const std::string& reason) { on_channel_closed(reason); });
   }
 
   PipeReader::OnBytes reader(OutputStream stream) {
@@ -146,7 +190,6 @@ class WorkerGroup::Worker {
   void on_exit(ExitStatus status) {
     group_.on_worker_exit();
     guard_->del(pid());
-    if (rank_ == kStandbyRank) return;
     channel_->drain();
     channel_->close();
     for (auto* stream : {&*out_, &*err_}) {
@@ -160,11 +203,14 @@ class WorkerGroup::Worker {
   WorkerGroupDelegate& delegate_;
   GroupGuard* guard_;  // null in local mode, where there is no process to guard
   int rank_;
+  WorkerPlace place_;
   std::string broken_;
-  Fd near_, out_fd_, err_fd_;  // of one that stands by
-  int near_fd_ = -1;           // in local mode, while the channel is open
-  int endpoint_fd_ = -1;       // until it is taken
-  int pid_ = 0;                // in local mode; 0 until it is known
+  Zygote::Request request_;  // while it is being forked
+  Ends ends_;                // as long
+  bool is_killed_ = false;   // while that
+  int near_fd_ = -1;         // in local mode, while the channel is open
+  int endpoint_fd_ = -1;     // until it is taken
+  int pid_ = 0;              // in local mode; 0 until it is known
   std::optional<FrameChannel> channel_;
   std::optional<PipeReader> out_;
   std::optional<PipeReader> err_;
@@ -181,16 +227,8 @@ WorkerGroup::WorkerGroup(Loop& loop, const WorkerGroupOptions& options,
 
 WorkerGroup::~WorkerGroup() { kill(); }
 
-// One that stands by does not keep the group alive.
 void WorkerGroup::on_worker_exit() {
-  const int standing_by = standby_ && standby_->is_running() ? 1 : 0;
-  if (--running_ > standing_by) return;
-  end_standby();
-  descendants_->kill();
-}
-
-void WorkerGroup::end_standby() {
-  if (standby_) standby_->kill();
+  if (--running_ == 0) descendants_->kill();
 }
 
 void WorkerGroup::spawn_next(const WorkerPlace& place) {
@@ -205,25 +243,19 @@ void WorkerGroup::spawn_next(const WorkerPlace& place) {
     guard_ = std::make_unique<GroupGuard>(loop_, kExecutable, *descendants_);
   }
   workers_.push_back(std::make_unique<Worker>(*this, options_.first_rank + size(), place));
+  try {
+    workers_.back()->start();
+  } catch (const Error&) {
+    workers_.pop_back();
+    throw;
+  }
 }
 
 void WorkerGroup::replace(int rank, const WorkerPlace& place) {
   fault_point("group.spawn");
   auto& worker = workers_.at(static_cast<size_t>(rank - options_.first_rank));
-  if (standby_ && standby_->take_place(rank, place)) {
-    worker = std::move(standby_);
-  } else {
-    worker = std::make_unique<Worker>(*this, rank, place);
-  }
-}
-
-void WorkerGroup::prepare_standby(const WorkerPlace& place) {
-  if (standby_ && standby_->is_running()) return;
-  try {
-    standby_ = std::make_unique<Worker>(*this, kStandbyRank, place);
-  } catch (const Error&) {
-    standby_.reset();
-  }
+  worker = std::make_unique<Worker>(*this, rank, place);
+  worker->start();
 }
 
 WorkerGroup::Worker& WorkerGroup::worker(int rank) const {
@@ -251,7 +283,6 @@ void WorkerGroup::hold_output(bool held) {
 void WorkerGroup::kill(int rank) { worker(rank).kill(); }
 
 void WorkerGroup::kill() {
-  end_standby();
   for (const auto& worker : workers_) worker->kill();
 }
 

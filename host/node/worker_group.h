@@ -18,6 +18,7 @@
 #include "host/node/last_moments.h"
 #include "host/node/output_lines.h"
 #include "host/node/worker_place.h"
+#include "host/node/zygote.h"
 
 namespace rtrain {
 
@@ -30,7 +31,8 @@ struct WorkerGroupOptions {
   int functions_fd = -1;
   int progress_fd = -1;  // of a ProgressBoard; -1: one that nobody looks at
   int engine_fd = -1;
-  int commits_fd = -1;  // of a CommitBoard; -1: none
+  int commits_fd = -1;       // of a CommitBoard; -1: none
+  Zygote* zygote = nullptr;  // that the processes are forked from, if any; outlives the group
   std::vector<std::pair<std::string, std::string>> env;
 };
 
@@ -50,11 +52,14 @@ struct WorkerEnd {
 class WorkerGroupDelegate {
  public:
   virtual ~WorkerGroupDelegate() = default;
+  // Its process is there, from here on it has a pid. From inside spawn_next() and replace(), or
+  // later where there is a zygote.
+  virtual void on_started(int /*rank*/) {}
   // A message, encoded. Throws Error for one that makes no sense: that worker is killed then.
   virtual void on_frame(int rank, std::string frame) = 0;
   virtual void on_output(int rank, OutputStream stream, std::string_view bytes) = 0;
   // Its process has been reaped, its group killed, and all it had sent was given to the calls
-  // above. With the last one all that the workers have started is killed.
+  // above; or none could be forked. With the last one all that the workers have started is killed.
   virtual void on_gone(int rank, const WorkerEnd& end) = 0;
 };
 
@@ -70,9 +75,6 @@ class WorkerGroup {
   // Starts a rank's process again, whose last one is gone. As above. Not from inside a call of the
   // delegate.
   void replace(int rank, const WorkerPlace& place);
-  // Has a process ready for the next call of that, whichever rank it is of. It holds what any of
-  // them may hold. Nothing where it cannot be started: the call starts one then.
-  void prepare_standby(const WorkerPlace& place);
   // In local mode, once for each rank: the worker's end of the channel. Who takes it owns it, and
   // closes it at the end.
   int take_endpoint(int rank);
@@ -99,7 +101,6 @@ class WorkerGroup {
   class Worker;
   Worker& worker(int rank) const;
   void on_worker_exit();
-  void end_standby();
 
   Loop& loop_;
   WorkerGroupOptions options_;
@@ -107,9 +108,8 @@ class WorkerGroup {
   WorkerGroupDelegate& delegate_;
   std::unique_ptr<Descendants> descendants_;  // null in local mode
   std::unique_ptr<GroupGuard> guard_;
-  int running_ = 0;  // processes
+  int running_ = 0;  // processes, those that are being forked too
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::unique_ptr<Worker> standby_;
 };
 
 }  // namespace rtrain

@@ -79,7 +79,6 @@ class Attempt : public CollectiveServiceDelegate,
   // Whether lost ranks can be replaced while the others live.
   bool can_replace() const;
   // Has a process ready for the next loss.
-  void prepare_standby() { nodes_.members().front().node->prepare_standby(); }
   // Of a heal: starts these ranks, and lets the others go on.
   void heal(const std::vector<int>& lost);
   // Lets a rank begin.

@@ -61,7 +61,9 @@ Controller::Controller(const ControllerContext& context)
 
 // In local mode the workers are there already.
 NodeFiles Controller::make_files() {
-  NodeFiles out{.functions_fd = context_.functions_fd, .engine_fd = context_.engine_fd};
+  NodeFiles out{.functions_fd = context_.functions_fd,
+                .engine_fd = context_.engine_fd,
+                .zygote = context_.zygote};
   if (context_.spec.local) {
     out.endpoints = &endpoints_.emplace(context_.loop, events_, context_.spec);
   }

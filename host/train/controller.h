@@ -42,6 +42,7 @@ struct ControllerContext {
   ScriptCalls& calls;
   int functions_fd;
   int engine_fd;
+  Zygote* zygote;   // that workers are forked from, if any
   JobNodes* nodes;  // the other hosts, where a launcher has allotted several; else null
 };
 
@@ -125,7 +126,6 @@ class Controller : public AttemptDelegate,
   void perform(const action::EndHealed& a);
   void perform(const action::HealGroup& a);
   void perform(const action::LookAgain& a);
-  void perform(const action::PrepareStandby&) { attempt_->prepare_standby(); }
   void perform(const action::ReportHealed& a);
   void perform(const action::SendExit& a);
   void perform(const action::KillGroup& a);

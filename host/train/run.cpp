@@ -16,11 +16,23 @@
 #include "host/base/sealed_file.h"
 #include "host/base/text.h"
 #include "host/lua/engine_loader.h"
+#include "host/machine/cuda_driver.h"
 #include "host/machine/process_start.h"
+#include "host/node/zygote.h"
 #include "host/train/controller.h"
 #include "host/train/resources/run_gpus.h"
 
 namespace rtrain {
+
+namespace {
+
+// CUDA does not outlive a fork.
+bool can_fork_workers(const RunSpec& spec) {
+  return spec.uses_torch && !spec.local && spec.gpus_per_worker == 0 && wants_zygote() &&
+         !has_cuda_driver();
+}
+
+}  // namespace
 
 struct Run::Parts {
   explicit Parts(RunSpec given) : spec(std::move(given)), io("rtrain-io") {
@@ -28,6 +40,8 @@ struct Run::Parts {
     if (const auto error = has_hosts ? impossible_worker_env(spec) : impossible_request(spec))
       throw *error;
     if (has_hosts) spec.port = job_nodes()->port();
+    // It loads LibTorch while the run is opened.
+    if (can_fork_workers(spec)) zygote.emplace(loop, spec.worker_env, engine_fd());
     std::promise<std::unique_ptr<RunRecord>> made;
     io.post([&] {
       try {
@@ -52,6 +66,7 @@ struct Run::Parts {
   Loop loop;
   EventQueue events{{.keeps_reports = spec.wants_reports, .on_caught_up = [this] { caught_up(); }}};
   ScriptCalls calls{events};  // behind the loop, on which its timers are
+  std::optional<Zygote> zygote;
   int functions_fd = -1;
   std::unique_ptr<RunRecord> record;
   Controller* controller = nullptr;  // while it lives; only on the control thread
@@ -157,6 +172,7 @@ void Run::supervise() {
                            .calls = parts.calls,
                            .functions_fd = parts.functions_fd,
                            .engine_fd = engine_fd(),
+                           .zygote = parts.zygote ? &*parts.zygote : nullptr,
                            .nodes = job_nodes()});
     parts.controller = &controller;
     controller.start();

@@ -152,6 +152,7 @@ RunSpec RunSpec::from_value(const Value& v) {
   s.validation = ValidationSpec::from_value(v["validation"]);
   s.mirrors = v["mirrors"].bool_or(false);
   s.can_fetch = v["can_fetch"].bool_or(false);
+  s.uses_torch = v["uses_torch"].bool_or(false);
   s.has_callbacks = v["has_callbacks"].bool_or(false);
   s.wants_reports = v["wants_reports"].bool_or(false);
   take_settings(s);

@@ -56,6 +56,7 @@ struct RunSpec {
   bool oversubscribe = false;    // takes no lease: shares what other runs hold, and waits for none
   std::string accelerator_type;  // that its GPUs are of; empty: any
   std::vector<std::pair<std::string, std::string>> worker_env;  // added to this process's
+  bool uses_torch = false;                                      // its workers make tensors
   std::string functions;  // the train function and its config, serialized
   Value config;           // plain data, for the record
   Value scaling;

@@ -137,8 +137,7 @@ class Transition {
     for (RankState& each : m_.ranks) each.unwound.reset();
     const bool was_healed = std::exchange(m_.is_healed, false);
     if (was_healed) add(action::ReportHealed{});
-    if (was_healed && m_.stop) return ask_to_stop(*m_.stop);
-    if (m_.can_replace && !m_.stop) add(action::PrepareStandby{});
+    if (was_healed && m_.stop) ask_to_stop(*m_.stop);
   }
 
   // A rank may learn of a death before it is known here.

@@ -235,8 +235,6 @@ struct HealGroup {
   int attempt;
   std::vector<int> lost;
 };
-// Ranks can be replaced from now on: a process may be made ready for that.
-struct PrepareStandby {};
 // Answered with HealDue, at once: not within the event of a process.
 struct LookAgain {};
 // All ranks hold the state again.
@@ -269,9 +267,9 @@ using Action =
                  action::SendStart, action::SetDeadline, action::ClearDeadline,
                  action::SetVerdictTimer, action::SetResizeTimer, action::AskToStop,
                  action::ReportResize, action::ReportDeath, action::TellLost, action::KillRank,
-                 action::EndHealed, action::HealGroup, action::LookAgain, action::PrepareStandby,
-                 action::ReportHealed, action::SendExit, action::KillGroup, action::EndAttempt,
-                 action::ReportFailure, action::SetRetryTimer, action::EndRun, action::Finish>;
+                 action::EndHealed, action::HealGroup, action::LookAgain, action::ReportHealed,
+                 action::SendExit, action::KillGroup, action::EndAttempt, action::ReportFailure,
+                 action::SetRetryTimer, action::EndRun, action::Finish>;
 
 // How often lost ranks may be replaced while the others live; -1: any number.
 struct HealLimits {

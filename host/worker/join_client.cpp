@@ -1,10 +1,8 @@
 #include "host/worker/join_client.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <thread>
 #include <utility>
 
@@ -65,7 +63,8 @@ JoinClient::Next JoinClient::next() {
     std::this_thread::sleep_for(kRetry);
   }
   is_known_ = true;
-  Next out{.fd = message.fd};
+  Next out;
+  if (!message.fds.empty()) out.fd = message.fds.front().release();
   kRoutes.deliver(out, std::move(message.value));
   return out;
 }
@@ -83,12 +82,7 @@ bool JoinClient::connect() {
 
 // As long as the other process lives: only it knows when the next attempt begins.
 bool JoinClient::wait(DescriptorMessage& out) const {
-  for (;;) {
-    const Received received = receive_descriptor_message(fd_, out);
-    if (received != Received::kNothing) return received == Received::kMessage;
-    pollfd ready{fd_, POLLIN, 0};
-    ::poll(&ready, 1, -1);
-  }
+  return wait_for_descriptor_message(fd_, out);
 }
 
 void JoinClient::disconnect() {

@@ -126,7 +126,9 @@ class Rtrain:
 
     def fail_calls(self, rules, **env):
         """System calls of all that is started from now on fail by these rules (tests/faults/libfaultio.cpp)."""
-        self.env.update(LD_PRELOAD=str(fault_tool("libfaultio.so")), RTRAIN_FAULTIO=rules, **env)
+        # The rules are chosen as a process starts, by its rank: so each worker has to be started.
+        self.env.update(LD_PRELOAD=str(fault_tool("libfaultio.so")), RTRAIN_FAULTIO=rules, RTRAIN_ZYGOTE="off")
+        self.env.update(env)
 
     def script(self, text, name="train.lua"):
         path = self.folder / name

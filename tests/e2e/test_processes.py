@@ -12,16 +12,19 @@ from conftest import RTRAIN, wait_until
 ONE_TENSOR = "require('ffi') print('sum', require('torch').ones(3):sum():item())"
 
 
-def in_a_worker(body, num_workers=1):
+def in_a_worker(body, num_workers=1, trainer="DataParallelTrainer", max_failures=0):
     return f"""
         local train = require 'rtrain'
-        train.DataParallelTrainer{{
+        train.{trainer}{{
           train_loop_per_worker = function()
             {body}
             train.report{{done = true}}
           end,
           scaling_config = train.ScalingConfig{{num_workers = {num_workers}}},
-          run_config = train.RunConfig{{name = 'outer'}},
+          run_config = train.RunConfig{{
+            name = 'outer',
+            failure_config = train.FailureConfig{{max_failures = {max_failures}}},
+          }},
         }}:fit()
         """
 
@@ -174,13 +177,18 @@ def cgroups(request, rtrain):
 DAEMON = "os.execute 'setsid sh -c \\'touch daemon; setsid sleep 600 & sleep 600\\' >/dev/null 2>&1 </dev/null &'"
 
 
+# A TorchTrainer's workers are forked from the zygote, a DataParallelTrainer's are started from the executable.
+TRAINERS = pytest.mark.parametrize("trainer", ["DataParallelTrainer", "TorchTrainer"])
+
+
 def wait_for_daemon(rtrain):
     wait_until((rtrain.folder / "daemon").exists, message="the daemon")
 
 
 # fault: a worker's own children
-def test_a_daemon_of_a_worker_ends_with_its_group(rtrain, cgroups):
-    rtrain.run_ok(in_a_worker(DAEMON + " require('files').wait_for 'daemon'", num_workers=2))
+@TRAINERS
+def test_a_daemon_of_a_worker_ends_with_its_group(rtrain, cgroups, trainer):
+    rtrain.run_ok(in_a_worker(DAEMON + " require('files').wait_for 'daemon'", num_workers=2, trainer=trainer))
     rtrain.wait_for_processes()
 
 
@@ -192,13 +200,44 @@ def test_a_daemon_of_a_lost_worker_does_not_live_on(rtrain, cgroups):
 
 
 # fault: SIGKILL of the controller
+@TRAINERS
 @pytest.mark.parametrize("with_children", [False, True], ids=["alone", "with its process group"])
-def test_a_daemon_does_not_outlive_a_killed_controller(rtrain, cgroups, with_children):
-    running = rtrain.started("run", rtrain.script(in_a_worker(DAEMON + " train.report{} os.execute 'sleep 600'")))
+def test_a_daemon_does_not_outlive_a_killed_controller(rtrain, cgroups, with_children, trainer):
+    body = DAEMON + " train.report{} os.execute 'sleep 600'"
+    running = rtrain.started("run", rtrain.script(in_a_worker(body, trainer=trainer)))
     wait_for_daemon(rtrain)
     os.killpg(running.pid, signal.SIGKILL) if with_children else running.send(signal.SIGKILL)
     running.process.wait()
     rtrain.wait_for_processes()
+
+
+def zygotes(controller_pid):
+    found = subprocess.run(["pgrep", "-P", str(controller_pid), "-f", "--", "--worker -1"], capture_output=True, text=True)
+    return [int(pid) for pid in found.stdout.split()]
+
+
+# fault: SIGKILL of the process that workers are forked from
+def test_a_run_needs_no_zygote_to_go_on(rtrain):
+    body = "train.report{} require('files').wait_for 'go'"
+    script = rtrain.script(in_a_worker(body, num_workers=2, trainer="TorchTrainer", max_failures=1))
+    running = rtrain.started("run", script)
+    [zygote] = zygotes(running.pid)
+    os.kill(zygote, signal.SIGKILL)
+    wait_until(lambda: not zygotes(running.pid), message="the end of the zygote")
+    os.kill(rtrain.pids("outer")[0], signal.SIGKILL)
+    (rtrain.folder / "go").touch()
+    assert running.wait().returncode == 0, running.stderr
+    assert rtrain.query("SELECT status FROM attempts ORDER BY attempt") == [("ERRORED",), ("FINISHED",)]
+    rtrain.wait_for_processes()
+
+
+def test_workers_can_be_started_without_a_zygote(rtrain):
+    rtrain.env["RTRAIN_ZYGOTE"] = "off"
+    running = rtrain.started("run", rtrain.script(in_a_worker("train.report{} require('files').wait_for 'go'",
+                                                              trainer="TorchTrainer")))
+    assert zygotes(running.pid) == []
+    (rtrain.folder / "go").touch()
+    assert running.wait().returncode == 0, running.stderr
 
 
 def test_what_the_script_itself_has_left_running_is_its_own(rtrain, cgroups):

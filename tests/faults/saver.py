@@ -15,6 +15,8 @@ import checker  # noqa: E402
 from conftest import RTRAIN, Rtrain, Running, fault_tool  # noqa: E402
 
 FORBIDDEN = 77
+# A worker has its role from its command line: it has to be started, not forked.
+STARTED = {"RTRAIN_ZYGOTE": "off"}
 
 
 class Saver:
@@ -49,7 +51,7 @@ class Saver:
     def run_with_io(self, rules, options=(), **kwargs):
         """With system calls that fail (libfaultio.cpp). `fired` then says which did."""
         return self.run({"RTRAIN_FAULTIO": rules, "RTRAIN_FAULTIO_LOG": str(self.log),
-                         "LD_PRELOAD": str(fault_tool("libfaultio.so")), **kwargs}, options=options)
+                         "LD_PRELOAD": str(fault_tool("libfaultio.so")), **STARTED, **kwargs}, options=options)
 
     @property
     def fired(self):
@@ -57,7 +59,7 @@ class Saver:
 
     def run_killed_at_syscall(self, role, n):
         """Killed as it enters its n-th system call (kill_at_syscall.cpp)."""
-        result = self.run(wrapper=(fault_tool("kill_at_syscall"), role, n))
+        result = self.run(STARTED, wrapper=(fault_tool("kill_at_syscall"), role, n))
         if result.returncode == FORBIDDEN:
             pytest.skip("this machine forbids ptrace")
         line = next((line for line in result.stdout.splitlines() if line.startswith('{"count"')), None)

@@ -102,7 +102,8 @@ class ElasticRun:
             if attempt - 1 not in whole:
                 continue  # a replacement that had no state yet was ended with the next loss
             for rank, pid in by_attempt[attempt - 1].items():
-                replaced = by_attempt[attempt][rank] != pid
+                # One that had no process yet when the next loss came has no row.
+                replaced = by_attempt[attempt].get(rank) != pid
                 assert pid in self.killed or not replaced, f"rank {rank} of attempt {attempt} is another process"
         return [seconds for seconds, in self.query("SELECT heal_s FROM attempts WHERE heal_s IS NOT NULL")]
 

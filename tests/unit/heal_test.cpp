@@ -210,16 +210,6 @@ TEST(Heal, AReplacementThatGetsTheStateAsAnotherRankIsLostIsTooLate) {
   EXPECT_EQ(d.find<action::HealGroup>()->lost, (std::vector{0, 2}));
 }
 
-TEST(Heal, AProcessIsMadeReadyForTheNextLoss) {
-  Driver d(2);
-  d.all_hold();
-  EXPECT_TRUE(d.find<action::PrepareStandby>());
-  d.lose_first().write_rows().reach(0);
-  EXPECT_FALSE(d.find<action::PrepareStandby>());
-  d.hold(0);
-  EXPECT_TRUE(d.find<action::PrepareStandby>());
-}
-
 TEST(Heal, WhenAllThatHeldTheStateAreLostTheGroupBeginsAgain) {
   Driver d(2, -1, 1);
   d.all_hold().lose_first().dying(1).gone(1).write_rows();

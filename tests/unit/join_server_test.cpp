@@ -37,12 +37,11 @@ class Joiner {
     const Received received = receive_descriptor_message(fd_, message);
     if (received == Received::kEnd) return "closed";
     if (received == Received::kNothing) return "";
-    if (message.fd >= 0) ::close(message.fd);
     const std::string type = message.value["type"].as_string();
     if (type == "refused") return cat("refused: ", message.value["error"]["message"].as_string());
     if (type == "job_over") return cat("job_over: ", message.value["code"].as_int());
     if (type == "ended") return cat("ended: ", message.value["path"].as_string());
-    return type == "endpoint" && message.fd < 0 ? "endpoint without a descriptor" : type;
+    return type == "endpoint" && message.fds.empty() ? "endpoint without a descriptor" : type;
   }
   void leave() {
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));

@@ -14,6 +14,7 @@ namespace rtrain {
 namespace {
 
 using Texts = std::vector<std::string>;
+using Env = std::vector<std::pair<std::string, std::string>>;
 
 // A device for each worker; the workers are counted on the machine alone.
 class FakePlaces : public WorkerPlaces {
@@ -41,7 +42,7 @@ class LocalNodeTest : public testing::Test {
                             .threads = 3,
                             .gpu_sample_s = 0,
                             .env = {{kTestWorker, what}}},
-                  NodeFiles{}, places_, delegate_);
+                  files_, places_, delegate_);
     node_->spawn();
   }
   void wait_for(const std::string& what) {
@@ -49,6 +50,8 @@ class LocalNodeTest : public testing::Test {
   }
 
   Loop loop_;
+  NodeFiles files_;
+  std::optional<Zygote> zygote_;
   FakePlaces places_;
   FakeNodeDelegate delegate_;
   std::optional<LocalNode> node_;
@@ -92,42 +95,46 @@ TEST_F(LocalNodeTest, ADeathIsToldWhenTheMainThreadHasEnded) {
 }
 
 TEST_F(LocalNodeTest, ALostRankIsReplacedWhileTheOtherLives) {
-  for (const bool stands_by : {false, true}) {
-    delegate_ = {};
-    spawn("hang");
-    wait_for("rank 4: hello");
-    wait_for("rank 5: hello");
-    node_->set_attached(5, delegate_.workers[5].pid);
-    if (stands_by) node_->prepare_standby();
-    kill(delegate_.workers[5].pid, SIGKILL);
-    wait_for("rank 5 is gone");
-    FakeNodeDelegate next;
-    node_->hand_over(next);
-    ASSERT_TRUE(node_->replaces());
-    node_->replace(5);
-    EXPECT_EQ(next.log, Texts{"rank 5 is spawned"});
-    EXPECT_NE(next.workers[5].pid, delegate_.workers[5].pid);
-    run_until(loop_, [&] { return next.has("rank 5: hello"); });
-    EXPECT_EQ(node_->facts(5).reports, 7U) << "its page is the new process's";
-    node_->set_attached(5, next.workers[5].pid);
-    kill(next.workers[5].pid, SIGKILL);
-    run_until(loop_, [&] { return next.has("rank 5 is gone"); });
-    EXPECT_TRUE(next.has("rank 5 is dying"));
-    EXPECT_FALSE(next.has("rank 4 is gone"));
-    node_.reset();
-  }
-}
-
-TEST_F(LocalNodeTest, AProcessThatStandsByGoesWithTheOthers) {
-  spawn("echo");
+  spawn("hang");
   wait_for("rank 4: hello");
   wait_for("rank 5: hello");
-  node_->prepare_standby();
-  for (const int rank : {4, 5}) node_->send(rank, to_frame(message::Exit{}));
-  wait_for("rank 4 is gone");
+  node_->set_attached(5, delegate_.workers[5].pid);
+  kill(delegate_.workers[5].pid, SIGKILL);
   wait_for("rank 5 is gone");
-  EXPECT_EQ(delegate_.log.size(), 6U) << "nothing is said of it";
+  FakeNodeDelegate next;
+  node_->hand_over(next);
+  ASSERT_TRUE(node_->replaces());
+  node_->replace(5);
+  EXPECT_EQ(next.log, Texts{"rank 5 is spawned"});
+  EXPECT_NE(next.workers[5].pid, delegate_.workers[5].pid);
+  run_until(loop_, [&] { return next.has("rank 5: hello"); });
+  EXPECT_EQ(node_->facts(5).reports, 7U) << "its page is the new process's";
+  node_->set_attached(5, next.workers[5].pid);
+  node_->send(5, to_frame(message::Exit{}));
+  run_until(loop_, [&] { return next.has("rank 5 is dying"); });
+  kill(next.workers[5].pid, SIGKILL);
+  run_until(loop_, [&] { return next.has("rank 5 is gone"); });
+  EXPECT_FALSE(next.has("rank 4 is gone"));
   node_.reset();
+}
+
+TEST_F(LocalNodeTest, WorkersAreForkedFromAZygote) {
+  zygote_.emplace(loop_, Env{{kTestWorker, "echo"}}, -1);
+  files_.zygote = &*zygote_;
+  spawn("echo");
+  EXPECT_EQ(delegate_.log, Texts{}) << "their pids are not known yet";
+  wait_for("rank 4: hello");
+  wait_for("rank 5: hello");
+  EXPECT_EQ(delegate_.workers[5].threads, 3);
+  EXPECT_EQ(delegate_.workers[5].gpus.at(0).uuid, "GPU-1");
+  EXPECT_EQ(node_->facts(5).state, 'S');
+  node_->send(5, to_frame(message::Exit{}));
+  wait_for("rank 5 is gone");
+  EXPECT_EQ(delegate_.ends[5].status.exit_code, 3);
+  EXPECT_EQ(delegate_.ends[5].pid, delegate_.workers[5].pid);
+  node_->kill();
+  wait_for("rank 4 is gone");
+  EXPECT_EQ(delegate_.ends[4].status.signal, SIGKILL);
 }
 
 TEST_F(LocalNodeTest, AfterAWorkerThatCannotBeStartedNoneIs) {

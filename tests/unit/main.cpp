@@ -6,12 +6,17 @@
 #include <string_view>
 
 #include "host/loop/group_guard.h"
+#include "host/loop/worker_descriptors.h"
+#include "host/worker/zygote_process.h"
 #include "tests/unit/test_worker.h"
 
 int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (argc == 4 && mode == "--worker") {
-    return rtrain::run_test_worker(std::atoi(argv[2]), std::atoi(argv[3]));
+    const int parent_pid = std::atoi(argv[3]);
+    const bool is_zygote = argv[2] == std::string_view(rtrain::kZygoteRank);
+    const int rank = is_zygote ? rtrain::serve_forks(parent_pid, argv[2]) : std::atoi(argv[2]);
+    return rtrain::run_test_worker(rank, parent_pid);
   }
   if (argc == 4 && mode == "--guard") return rtrain::run_group_guard(argv[2], argv[3]);
   testing::InitGoogleTest(&argc, argv);

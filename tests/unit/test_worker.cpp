@@ -90,7 +90,6 @@ class TestWorker {
 
 int run_test_worker(int rank, int controller_pid) {
   die_with_parent(controller_pid);
-  if (rank == kStandbyRank && read(kChannelFd, &rank, sizeof(rank)) != sizeof(rank)) return 0;
   const char* what = std::getenv(kTestWorker);
   TestWorker(rank, what == nullptr ? "echo" : what).run();
   return 0;

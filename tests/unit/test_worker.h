@@ -1,5 +1,5 @@
 // tests/unit/test_worker.h: what this program is as `--worker RANK PID`: a worker that does what
-// $TEST_WORKER says, for tests that start workers. One that stands by gets its rank first.
+// $TEST_WORKER says, for tests that start workers.
 //
 //   echo      says hello, then sends every message back; leaves at `exit` with the code 3
 //   print     prints "one", "two" on stdout, "three" on stderr, says hello; leaves at `exit`

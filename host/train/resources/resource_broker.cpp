@@ -204,6 +204,7 @@ ResourceRequest::Grant ResourceBroker::whole_host(int offered) const {
 void ResourceBroker::on_answer(const Answer& answer) {
   if (!on_granted_) return;
   if (!answer.grant && answer.without.empty()) {
+    if (files_.zygote != nullptr) files_.zygote->end();  // in a queue it would only hold memory
     tell_waiting(answer);
     return poll_.start(kPoll);
   }

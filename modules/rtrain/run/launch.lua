@@ -199,6 +199,7 @@ local function make_spec(job, flags)
     failure_config = run_config.failure_config:to_table(),
     health = health_of(run_config.health_config),
     worker_env = worker_env.of(run_config),
+    uses_torch = job.kind == 'torch',
     backend = job.backend,
     timeout_s = job.torch_config.timeout_s,
     git_commit = commit,

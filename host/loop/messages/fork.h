@@ -1,0 +1,36 @@
+// host/loop/messages/fork.h: what is said to the process that workers are forked from
+// (host/node/zygote.h), and what it answers.
+//
+// Plain data, one packet each.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "host/loop/messages/record.h"
+
+namespace rtrain::message {
+
+// Make a worker of yourself. Comes with the worker's descriptors.
+struct Fork {
+  static constexpr std::string_view kType = "fork";
+  int rank = 0;
+  std::vector<std::string> env;  // NAME=VALUE, over what the process has
+  std::vector<int> cpus;         // that the worker may run on; empty: those of the process
+  std::vector<int> places;       // the worker's number of each descriptor
+
+  static constexpr std::tuple kFields{required("rank", &Fork::rank), required("env", &Fork::env),
+                                      required("cpus", &Fork::cpus),
+                                      required("places", &Fork::places)};
+};
+
+// The worker is a child of the process that has asked for it.
+struct Forked {
+  static constexpr std::string_view kType = "forked";
+  int64_t pid = 0;  // 0: the system refused
+
+  static constexpr std::tuple kFields{required("pid", &Forked::pid)};
+};
+
+}  // namespace rtrain::message
