@@ -19,6 +19,7 @@
 #include "host/loop/group_guard.h"
 #include "host/loop/output_tee.h"
 #include "host/loop/worker_descriptors.h"
+#include "host/lua/engine_loader.h"
 #include "host/machine/process_start.h"
 
 namespace rtrain {
@@ -85,10 +86,7 @@ void add_commands(Parser& parser, const std::vector<std::string>& command_line) 
   add_doc(parser);
 }
 
-}  // namespace
-
-int run_command_line(int argc, char** argv) {
-  begin_process();
+int run_command(int argc, char** argv) {
   try {
     const char* faults = std::getenv("RTRAIN_FAULT");
     set_fault_plan(faults == nullptr ? "" : faults);
@@ -118,6 +116,20 @@ int run_command_line(int argc, char** argv) {
   }
   // A run is in the store, whatever became of the lines about it.
   return command == "run" ? 0 : code_of_output();
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  begin_process();
+  const int code = run_command(argc, argv);
+  const bool is_exec = argc > 1 && argv[1] == std::string_view("exec");
+  if (is_exec && engine_loaded()) {
+    // LibTorch's destructors only free memory, operator by operator: a third of a short script.
+    std::fflush(nullptr);
+    std::_Exit(code);
+  }
+  return code;
 }
 
 }  // namespace rtrain
