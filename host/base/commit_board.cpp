@@ -18,7 +18,7 @@
 namespace rtrain {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kHeaderBytes = 4096;
 // Of addresses in the file: pages that nobody writes take no memory.
 constexpr int64_t kPlaceBytes = int64_t{1} << 32;
@@ -44,9 +44,12 @@ int place_number(CommitBoard::Part part, uint64_t step) {
 
 struct CommitBoard::Header {
   uint32_t version = kVersion;
-  uint32_t num_ranks = 0;
+  uint32_t first_rank = 0;
+  uint32_t end_rank = 0;
   alignas(64) std::atomic<uint32_t> bell{0};  // rises with every change of a rank
   std::atomic<uint32_t> waiters{0};
+  std::atomic<uint64_t> others_ready{0};
+  std::atomic<uint32_t> others_lost{0};
 };
 
 struct CommitBoard::Place {
@@ -60,10 +63,11 @@ struct CommitBoard::Rank {
   Place places[kPlaces];
 };
 
-CommitBoard::CommitBoard(int num_ranks) : owns_fd_(true), num_ranks_(num_ranks) {
+CommitBoard::CommitBoard(int end_rank, int first_rank)
+    : owns_fd_(true), first_rank_(first_rank), end_rank_(end_rank) {
   fd_ = ::memfd_create("rtrain-commits", MFD_CLOEXEC);
   if (fd_ < 0) throw failed("create");
-  size_bytes_ = kHeaderBytes + static_cast<size_t>(num_ranks) * sizeof(Rank);
+  size_bytes_ = kHeaderBytes + static_cast<size_t>(end_rank) * sizeof(Rank);
   try {
     if (::ftruncate(fd_, static_cast<off_t>(size_bytes_)) != 0) throw failed("create");
     map();
@@ -71,20 +75,22 @@ CommitBoard::CommitBoard(int num_ranks) : owns_fd_(true), num_ranks_(num_ranks) 
     ::close(fd_);
     throw;
   }
-  new (memory_) Header{.num_ranks = static_cast<uint32_t>(num_ranks)};
-  for (int each = 0; each < num_ranks; ++each) new (&rank(each)) Rank;
+  new (memory_) Header{.first_rank = static_cast<uint32_t>(first_rank),
+                       .end_rank = static_cast<uint32_t>(end_rank)};
+  for (int each = 0; each < end_rank; ++each) new (&rank(each)) Rank;
 }
 
 CommitBoard::CommitBoard(Inherited inherited) : fd_(inherited.fd) {
   Header found;
   struct stat info {};
   if (::fstat(fd_, &info) != 0 || static_cast<size_t>(info.st_size) < kHeaderBytes ||
-      ::pread(fd_, &found.version, sizeof(uint32_t) * 2, 0) != sizeof(uint32_t) * 2 ||
+      ::pread(fd_, &found.version, sizeof(uint32_t) * 3, 0) != sizeof(uint32_t) * 3 ||
       found.version != kVersion) {
     throw Error(Code::kInternal, "no memory for committed steps was passed");
   }
-  num_ranks_ = static_cast<int>(found.num_ranks);
-  size_bytes_ = kHeaderBytes + static_cast<size_t>(num_ranks_) * sizeof(Rank);
+  first_rank_ = static_cast<int>(found.first_rank);
+  end_rank_ = static_cast<int>(found.end_rank);
+  size_bytes_ = kHeaderBytes + static_cast<size_t>(end_rank_) * sizeof(Rank);
   map();
 }
 
@@ -98,7 +104,7 @@ void CommitBoard::map() {
   if (memory == MAP_FAILED) throw failed("map");
   memory_ = static_cast<std::byte*>(memory);
   // A rank that spins on a busy core keeps another one from working.
-  may_spin_ = ::sysconf(_SC_NPROCESSORS_ONLN) >= num_ranks_;
+  may_spin_ = ::sysconf(_SC_NPROCESSORS_ONLN) >= end_rank_ - first_rank_;
 }
 
 CommitBoard::Header& CommitBoard::header() const {
@@ -106,7 +112,7 @@ CommitBoard::Header& CommitBoard::header() const {
 }
 
 CommitBoard::Rank& CommitBoard::rank(int number) const {
-  RT_CHECK(number >= 0 && number < num_ranks_);
+  RT_CHECK(number >= 0 && number < end_rank_);
   return *std::launder(
       reinterpret_cast<Rank*>(memory_ + kHeaderBytes + static_cast<size_t>(number) * sizeof(Rank)));
 }
@@ -174,7 +180,7 @@ bool CommitBoard::is_ready(int number, uint64_t step) const {
 }
 
 std::optional<int> CommitBoard::first_late(uint64_t step) const {
-  for (int each = 0; each < num_ranks_; ++each) {
+  for (int each = first_rank_; each < end_rank_; ++each) {
     if (!is_ready(each, step)) return each;
   }
   return std::nullopt;
@@ -182,30 +188,60 @@ std::optional<int> CommitBoard::first_late(uint64_t step) const {
 
 // What a rank has done before it was gone counts: that is looked at second.
 std::optional<int> CommitBoard::first_lost(uint64_t step) const {
-  for (int each = 0; each < num_ranks_; ++each) {
+  for (int each = first_rank_; each < end_rank_; ++each) {
     const bool is_absent = rank(each).is_absent.load(std::memory_order_seq_cst) != 0;
     if (is_absent && !is_ready(each, step)) return each;
   }
   return std::nullopt;
 }
 
-void CommitBoard::wait(uint64_t step, std::chrono::steady_clock::time_point deadline) {
+void CommitBoard::set_others_ready(uint64_t step) {
+  header().others_ready.store(step, std::memory_order_seq_cst);
+  wake();
+}
+
+void CommitBoard::set_others_lost(bool are_lost) {
+  if (!are_lost) header().others_ready.store(0, std::memory_order_seq_cst);
+  header().others_lost.store(are_lost ? 1 : 0, std::memory_order_seq_cst);
+  wake();
+}
+
+bool CommitBoard::are_others_late(uint64_t step, Scope scope) const {
+  return scope == Scope::kAllHosts && header().others_ready.load(std::memory_order_seq_cst) < step;
+}
+
+// What they have come to before one of them was lost counts: that is looked at second.
+bool CommitBoard::are_others_lost(uint64_t step, Scope scope) const {
+  return header().others_lost.load(std::memory_order_seq_cst) != 0 && are_others_late(step, scope);
+}
+
+void CommitBoard::check_not_lost(uint64_t step, Scope scope) const {
+  if (const auto rank = first_lost(step)) {
+    throw Error(Code::kPeerLost, cat("rank ", *rank, " does not come to step ", step));
+  }
+  if (!are_others_lost(step, scope)) return;
+  throw Error(Code::kPeerLost, cat("a rank of another host does not come to step ", step));
+}
+
+void CommitBoard::wait(uint64_t step, std::chrono::steady_clock::time_point deadline, Scope scope) {
   using Clock = std::chrono::steady_clock;
+  const auto is_late = [&] { return first_late(step) || are_others_late(step, scope); };
   const auto spin_end = Clock::now() + (may_spin_ ? kSpin : std::chrono::microseconds(0));
   do {
-    if (!first_late(step)) return;
+    if (!is_late()) return;
   } while (Clock::now() < spin_end);
   Header& shared = header();
-  while (const std::optional<int> late = first_late(step)) {
-    if (const auto lost = first_lost(step)) {
-      throw Error(Code::kPeerLost, cat("rank ", *lost, " does not come to step ", step));
-    }
+  while (is_late()) {
+    check_not_lost(step, scope);
     if (Clock::now() >= deadline) {
-      throw Error(Code::kTimeout, cat("rank ", *late, " did not come to step ", step));
+      const std::optional<int> late = first_late(step);
+      throw Error(Code::kTimeout, cat(late ? cat("rank ", *late) : "a rank of another host",
+                                      " did not come to step ", step));
     }
     shared.waiters.fetch_add(1, std::memory_order_seq_cst);
     const uint32_t seen = shared.bell.load(std::memory_order_seq_cst);
-    if (first_late(step) && !first_lost(step)) futex_wait(shared.bell, seen);
+    const bool goes_on = is_late() && !first_lost(step) && !are_others_lost(step, scope);
+    if (goes_on) futex_wait(shared.bell, seen);
     shared.waiters.fetch_sub(1, std::memory_order_seq_cst);
   }
 }

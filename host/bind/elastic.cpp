@@ -75,6 +75,11 @@ int set_healable(lua_State* L) {
   return 0;
 }
 
+int leave(lua_State* /*L*/) {
+  worker().commits().leave();
+  return 0;
+}
+
 int go_back(lua_State* L) {
   const auto index = static_cast<int64_t>(luaL_checkinteger(L, 2));
   worker().commits().go_back(step_at(L, 1), index, to_error(L, 3));
@@ -94,6 +99,7 @@ int open_elastic(lua_State* L) {
       method<&read<CommitBoard::Part::kPrepared>>("prepared"),
       method<&read<CommitBoard::Part::kCommitted>>("committed"),
       method<&set_healable>("set_healable"),
+      method<&leave>("leave"),
       method<&go_back>("go_back"),
   };
   push_functions(L, kFunctions);

@@ -9,7 +9,8 @@
 //   prepared(step) → bytes or nil   what a process of this rank has kept in prepare()
 //   committed(step) → bytes or nil  in commit()
 //   set_healable(is)
-//   go_back(step, index, error)  returns when this rank goes on in another attempt
+//   leave()                      the others do not wait for this rank any more
+//   go_back(step, index, error)  behind it; returns when this rank goes on in another attempt
 // In a process that is not a worker each of them raises `argument`, but for num_collectives: 0.
 #pragma once
 

@@ -100,6 +100,11 @@ void abort_device_groups() {
   reinterpret_cast<void (*)()>(engine_library().load("rtrain_engine_abort_groups"))();
 }
 
+void cut_groups() {
+  if (!loaded) return;
+  reinterpret_cast<void (*)()>(engine_library().load("rtrain_engine_cut_groups"))();
+}
+
 void preload_engine() { engine_open(); }
 
 int open_engine(lua_State* L, const HostApi* host) { return engine_open()(L, host); }

@@ -39,4 +39,8 @@ const ProfilerApi* engine_profiler();
 // thread.
 void abort_device_groups();
 
+// Other ranks are lost: whoever waits for one in a collective over a network comes back with
+// kPeerLost, and the groups there are can do no further one. Any thread.
+void cut_groups();
+
 }  // namespace rtrain

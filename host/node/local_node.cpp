@@ -19,7 +19,7 @@ LocalNode::LocalNode(Loop& loop, const NodeOrder& order, const NodeFiles& files,
       threads_(worker_threads(order.threads, order.env, order.num_workers)),
       oom_kills_before_(oom_kills().value_or(0)),
       board_(order.first_rank + order.num_workers),
-      commits_(board_.size()),
+      commits_(board_.size(), order.first_rank),
       is_gone_(static_cast<size_t>(board_.size())),
       gpus_of_(static_cast<size_t>(order.num_workers)),
       deaths_(loop, board_, [this](int rank) { on_dying(rank); }),
@@ -95,6 +95,11 @@ bool LocalNode::start(int rank, const std::function<void(const WorkerPlace& plac
 void LocalNode::on_started(int rank) {
   delegate_->on_spawned(rank,
                         {.pid = group_.pid(rank), .threads = threads_, .gpus = gpus_of(rank)});
+}
+
+void LocalNode::hand_over(NodeDelegate& delegate) {
+  delegate_ = &delegate;
+  commits_.set_others_lost(false);
 }
 
 void LocalNode::replace(int rank) {

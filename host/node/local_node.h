@@ -43,9 +43,11 @@ class LocalNode : public Node, public WorkerGroupDelegate, public GpuMonitorDele
   void kill() override;
   void close() override { gpus_.stop(); }
   bool replaces() const override { return !order_.local; }
-  void hand_over(NodeDelegate& delegate) override { delegate_ = &delegate; }
+  void hand_over(NodeDelegate& delegate) override;
   void replace(int rank) override;
   void kill(int rank) override { group_.kill(rank); }
+  void set_others_ready(uint64_t step) override { commits_.set_others_ready(step); }
+  void set_others_lost() override { commits_.set_others_lost(true); }
   RankFacts facts(int rank) const override;
   uint64_t copied_bytes() const override { return board_.copied_bytes(); }
   double clock_offset_s() const override { return 0; }

@@ -77,7 +77,8 @@ struct HoldOutput {
                                       required("held", &HoldOutput::held)};
 };
 
-// SIGKILL to the workers; with a rank to that one alone, which has sent what makes no sense.
+// SIGKILL to the workers; with a rank to that one alone, and with a reason because it has sent what
+// makes no sense.
 struct KillWorkers {
   static constexpr std::string_view kType = "kill_workers";
   int attempt = 1;
@@ -97,7 +98,41 @@ struct CloseWorkers {
   static constexpr std::tuple kFields{required("attempt", &CloseWorkers::attempt)};
 };
 
-using ToNode = std::variant<StartWorkers, ToRank, Attached, HoldOutput, KillWorkers, CloseWorkers>;
+// Of train.elastic, as Node has them. The attempt stays that in which the workers were started.
+struct HandOver {
+  static constexpr std::string_view kType = "hand_over";
+  int attempt = 1;
+
+  static constexpr std::tuple kFields{required("attempt", &HandOver::attempt)};
+};
+
+struct ReplaceWorker {
+  static constexpr std::string_view kType = "replace_worker";
+  int attempt = 1;
+  int rank = 0;
+
+  static constexpr std::tuple kFields{required("attempt", &ReplaceWorker::attempt),
+                                      required("rank", &ReplaceWorker::rank)};
+};
+
+struct OthersReady {
+  static constexpr std::string_view kType = "others_ready";
+  int attempt = 1;
+  int64_t step = 0;
+
+  static constexpr std::tuple kFields{required("attempt", &OthersReady::attempt),
+                                      required("step", &OthersReady::step)};
+};
+
+struct OthersLost {
+  static constexpr std::string_view kType = "others_lost";
+  int attempt = 1;
+
+  static constexpr std::tuple kFields{required("attempt", &OthersLost::attempt)};
+};
+
+using ToNode = std::variant<StartWorkers, ToRank, Attached, HoldOutput, KillWorkers, CloseWorkers,
+                            HandOver, ReplaceWorker, OthersReady, OthersLost>;
 
 struct Spawned {
   static constexpr std::string_view kType = "spawned";

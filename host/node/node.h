@@ -100,6 +100,9 @@ class Node {
   virtual void replace(int /*rank*/) { RT_CHECK(false); }
   // SIGKILL to one worker and what it has started.
   virtual void kill(int /*rank*/) { RT_CHECK(false); }
+  // As CommitBoard has it, where other nodes have ranks too.
+  virtual void set_others_ready(uint64_t /*step*/) {}
+  virtual void set_others_lost() {}
 
   virtual RankFacts facts(int rank) const = 0;
   // Of checkpoints, by its ranks so far.

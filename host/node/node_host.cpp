@@ -34,6 +34,18 @@ const Routes<message::ToNode, NodeHost> NodeHost::kRoutes{
     on<message::CloseWorkers>([](NodeHost& n, const auto& m) {
       if (n.is_mine(m.attempt)) n.node_->close();
     }),
+    on<message::HandOver>([](NodeHost& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.node_->hand_over(n);
+    }),
+    on<message::ReplaceWorker>([](NodeHost& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.replace(m.rank);
+    }),
+    on<message::OthersReady>([](NodeHost& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.node_->set_others_ready(static_cast<uint64_t>(m.step));
+    }),
+    on<message::OthersLost>([](NodeHost& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.node_->set_others_lost();
+    }),
 };
 
 void NodeHost::receive(Value message) { kRoutes.deliver(*this, std::move(message)); }
@@ -68,8 +80,15 @@ void NodeHost::start(const message::StartWorkers& start) {
   facts_timer_.start(facts_every_);
 }
 
+void NodeHost::replace(int rank) {
+  node_->replace(rank);
+  node_->set_lease(lease_s_);
+  facts_timer_.start(facts_every_);
+}
+
 void NodeHost::kill(const message::KillWorkers& kill) {
-  kill.rank ? node_->refuse(*kill.rank, kill.reason) : node_->kill();
+  if (!kill.rank) return node_->kill();
+  kill.reason.empty() ? node_->kill(*kill.rank) : node_->refuse(*kill.rank, kill.reason);
 }
 
 void NodeHost::kill(const std::string& reason) {

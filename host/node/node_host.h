@@ -58,6 +58,7 @@ class NodeHost : public NodeDelegate {
   void on_device_fault(const DeviceFault& fault) override;
 
   void start(const message::StartWorkers& start);
+  void replace(int rank);
   void kill(const message::KillWorkers& kill);
   void apply_hold();
   void send_facts();

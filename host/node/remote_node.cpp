@@ -11,7 +11,7 @@ namespace rtrain {
 RemoteNode::RemoteNode(NodeOrder order, Send send, NodeDelegate& delegate)
     : order_(std::move(order)),
       send_(std::move(send)),
-      delegate_(delegate),
+      delegate_(&delegate),
       ranks_(static_cast<size_t>(order_.num_workers)) {}
 
 const RemoteNode::Rank& RemoteNode::at(int rank) const {
@@ -47,7 +47,7 @@ void RemoteNode::spawn() {
     const Error error(Code::kConfig, cat("worker_runtime_env: its variables are too large for "
                                          "workers on other hosts: ",
                                          e.message()));
-    delegate_.on_spawn_failed(order_.first_rank, error, false);
+    delegate_->on_spawn_failed(order_.first_rank, error, false);
   }
 }
 
@@ -61,6 +61,25 @@ void RemoteNode::set_attached(int rank, int pid) {
   send_(message::Attached{.attempt = order_.attempt, .rank = rank, .pid = pid});
 }
 
+// Its workers keep the attempt in which they were started: what they say meanwhile is not late.
+void RemoteNode::hand_over(NodeDelegate& delegate) {
+  delegate_ = &delegate;
+  send_(message::HandOver{.attempt = order_.attempt});
+}
+
+void RemoteNode::replace(int rank) {
+  at(rank) = {};
+  send_(message::ReplaceWorker{.attempt = order_.attempt, .rank = rank});
+}
+
+void RemoteNode::kill(int rank) {
+  send_(message::KillWorkers{.attempt = order_.attempt, .rank = rank, .reason = {}});
+}
+
+void RemoteNode::set_others_ready(uint64_t step) {
+  send_(message::OthersReady{.attempt = order_.attempt, .step = static_cast<int64_t>(step)});
+}
+
 void RemoteNode::hold_output(bool held) {
   if (std::exchange(holds_output_, held) == held) return;
   send_(message::HoldOutput{.attempt = order_.attempt, .held = held});
@@ -71,16 +90,16 @@ const Routes<message::FromNode, RemoteNode> RemoteNode::kRoutes{
       if (n.is_of_live_rank(m)) n.on_spawned(m);
     }),
     on<message::SpawnFailed>([](RemoteNode& n, const auto& m) {
-      if (n.is_of_live_rank(m)) n.delegate_.on_spawn_failed(m.rank, m.error, m.is_transient);
+      if (n.is_of_live_rank(m)) n.delegate_->on_spawn_failed(m.rank, m.error, m.is_transient);
     }),
     on<message::FromRank>([](RemoteNode& n, auto m) {
       if (n.is_of_live_rank(m)) n.on_frame(std::move(m));
     }),
     on<message::Printed>([](RemoteNode& n, const auto& m) {
-      if (n.is_of_live_rank(m)) n.delegate_.on_output(m.rank, m.stream, m.bytes);
+      if (n.is_of_live_rank(m)) n.delegate_->on_output(m.rank, m.stream, m.bytes);
     }),
     on<message::Dying>([](RemoteNode& n, const auto& m) {
-      if (n.is_of_live_rank(m)) n.delegate_.on_dying(m.rank);
+      if (n.is_of_live_rank(m)) n.delegate_->on_dying(m.rank);
     }),
     on<message::Gone>([](RemoteNode& n, const auto& m) {
       if (n.is_of_live_rank(m)) n.on_gone(m);
@@ -90,11 +109,11 @@ const Routes<message::FromNode, RemoteNode> RemoteNode::kRoutes{
     }),
     on<message::DeviceSeries>([](RemoteNode& n, auto m) {
       if (n.is_mine(m.attempt)) {
-        n.delegate_.on_series(SeriesChunk{std::move(m.series), m.attempt, m.rank});
+        n.delegate_->on_series(SeriesChunk{std::move(m.series), m.attempt, m.rank});
       }
     }),
     on<message::DeviceFailed>([](RemoteNode& n, const auto& m) {
-      if (n.is_mine(m.attempt)) n.delegate_.on_device_fault(m.fault);
+      if (n.is_mine(m.attempt)) n.delegate_->on_device_fault(m.fault);
     }),
 };
 
@@ -106,12 +125,12 @@ void RemoteNode::on_spawned(const message::Spawned& spawned) {
   has_clock_ = true;
   at(spawned.rank).is_spawned = true;
   at(spawned.rank).pid = spawned.worker.pid;
-  delegate_.on_spawned(spawned.rank, spawned.worker);
+  delegate_->on_spawned(spawned.rank, spawned.worker);
 }
 
 void RemoteNode::on_frame(message::FromRank frame) {
   try {
-    delegate_.on_frame(frame.rank, std::move(frame.frame));
+    delegate_->on_frame(frame.rank, std::move(frame.frame));
   } catch (const Error& e) {
     send_(
         message::KillWorkers{.attempt = order_.attempt, .rank = frame.rank, .reason = e.message()});
@@ -120,13 +139,13 @@ void RemoteNode::on_frame(message::FromRank frame) {
 
 void RemoteNode::on_gone(const message::Gone& gone) {
   at(gone.rank).is_gone = true;
-  delegate_.on_gone(gone.rank, {.pid = gone.pid,
-                                .is_child = gone.is_child,
-                                .status = {gone.exit_code, gone.signal, gone.is_known},
-                                .broken = gone.broken,
-                                .last = gone.last,
-                                .oom_kills = gone.oom_kills,
-                                .lost = gone.lost});
+  delegate_->on_gone(gone.rank, {.pid = gone.pid,
+                                 .is_child = gone.is_child,
+                                 .status = {gone.exit_code, gone.signal, gone.is_known},
+                                 .broken = gone.broken,
+                                 .last = gone.last,
+                                 .oom_kills = gone.oom_kills,
+                                 .lost = gone.lost});
 }
 
 bool RemoteNode::is_running() const {
@@ -138,7 +157,7 @@ void RemoteNode::lose(const std::string& reason) {
   for (int i = 0; i < order_.num_workers; ++i) {
     Rank& rank = ranks_[static_cast<size_t>(i)];
     if (std::exchange(rank.is_gone, true)) continue;
-    delegate_.on_gone(
+    delegate_->on_gone(
         order_.first_rank + i,
         {.pid = rank.pid, .is_child = false, .status = {}, .broken = {}, .lost = reason});
   }

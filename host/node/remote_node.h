@@ -38,6 +38,12 @@ class RemoteNode : public Node {
   void hold_output(bool held) override;
   void kill() override { send_(message::KillWorkers{.attempt = order_.attempt}); }
   void close() override { send_(message::CloseWorkers{.attempt = order_.attempt}); }
+  bool replaces() const override { return !order_.local; }
+  void hand_over(NodeDelegate& delegate) override;
+  void replace(int rank) override;
+  void kill(int rank) override;
+  void set_others_ready(uint64_t step) override;
+  void set_others_lost() override { send_(message::OthersLost{.attempt = order_.attempt}); }
   RankFacts facts(int rank) const override { return at(rank).facts; }
   uint64_t copied_bytes() const override { return copied_bytes_; }
   double clock_offset_s() const override { return clock_offset_s_; }
@@ -69,7 +75,7 @@ class RemoteNode : public Node {
 
   NodeOrder order_;
   Send send_;
-  NodeDelegate& delegate_;
+  NodeDelegate* delegate_;
   std::vector<Rank> ranks_;  // from order_.first_rank on
   bool holds_output_ = false;
   bool has_clock_ = false;

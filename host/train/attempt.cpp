@@ -117,8 +117,8 @@ void Attempt::spawn() {
 }
 
 bool Attempt::can_replace() const {
-  const auto& members = nodes_.members();
-  return members.size() == 1 && members.front().node->replaces();
+  const auto replaces = [](const NodeGroup::Member& member) { return member.node->replaces(); };
+  return std::ranges::all_of(nodes_.members(), replaces);
 }
 
 void Attempt::heal(const std::vector<int>& lost) {
@@ -143,6 +143,12 @@ void Attempt::on_spawn_failed(int rank, const Error& error, bool is_transient) {
   const NodeGroup::Member& member = nodes_.of(rank);
   const int end = is_heal_ ? rank + 1 : member.first_rank + member.num_workers;
   delegate_.feed(event::SpawnFailed{error, rank, end, is_transient});
+}
+
+// A node may have been another attempt's.
+void Attempt::on_series(SeriesChunk chunk) {
+  chunk.attempt = number_;
+  context_.writer.add(std::move(chunk));
 }
 
 void Attempt::on_device_fault(const DeviceFault& fault) {
@@ -346,6 +352,8 @@ const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
     on<message::Healable>([](Attempt& a, int rank, const auto& m) {
       a.delegate_.feed(event::Healable{rank, m.is && a.can_replace()});
     }),
+    on<message::HostReady>(
+        [](Attempt& a, int rank, const auto& m) { a.on_host_ready(rank, m.step); }),
     on<message::Unwound>([](Attempt& a, int rank, const auto& m) { a.on_unwound(rank, m); }),
     on<message::Returned>([](Attempt& a, int rank, auto m) { a.on_returned(rank, std::move(m)); }),
     on<message::Failed>([](Attempt& a, int rank, const auto& m) { a.on_failed(rank, m); }),
@@ -384,7 +392,20 @@ void Attempt::tell_death(int rank, bool heals) {
   warn(death_notice(rank, roster_.pid(rank), num_workers_, heals));
 }
 
+// What one node has heard all hear: all ranks that are left come to that step. Once a rank is lost
+// there is no further one.
+void Attempt::on_host_ready(int rank, int64_t step) {
+  const auto& members = nodes_.members();
+  ready_[nodes_.of(rank).node.get()] = step;
+  if (has_lost_ || ready_.size() < members.size()) return;
+  for (const auto& [node, of_node] : ready_) step = std::min(step, of_node);
+  if (step <= std::exchange(all_ready_, step)) return;
+  for (const auto& member : members) member.node->set_others_ready(static_cast<uint64_t>(step));
+}
+
 void Attempt::tell_lost(int rank) {
+  has_lost_ = true;
+  for (const auto& member : nodes_.members()) member.node->set_others_lost();
   message::PeerLost lost{.text = cat("rank ", rank, " is lost")};
   const std::string frame = encode(to_value(std::move(lost)));
   for (int each = 0; each < num_workers_; ++each) {
@@ -485,7 +506,7 @@ void Attempt::on_gone(int rank, const WorkerEnd& end) {
   const Error error = faults_.explain(rank, worker_death(rank, end, output_.last_words(rank)));
   const double now_s = monotonic_s();
   drain();
-  delegate_.feed(event::Gone{rank, error, now_s});
+  delegate_.feed(event::Gone{rank, error, now_s, end.lost.empty()});
 }
 
 std::string Attempt::diagnosis_folder() const {

@@ -6,6 +6,7 @@
 // call of its worker group.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -78,7 +79,6 @@ class Attempt : public CollectiveServiceDelegate,
   void spawn();
   // Whether lost ranks can be replaced while the others live.
   bool can_replace() const;
-  // Has a process ready for the next loss.
   // Of a heal: starts these ranks, and lets the others go on.
   void heal(const std::vector<int>& lost);
   // Lets a rank begin.
@@ -137,7 +137,7 @@ class Attempt : public CollectiveServiceDelegate,
   void on_output(int rank, OutputStream stream, std::string_view bytes) override;
   void on_dying(int rank) override;
   void on_gone(int rank, const WorkerEnd& end) override;
-  void on_series(SeriesChunk chunk) override { context_.writer.add(std::move(chunk)); }
+  void on_series(SeriesChunk chunk) override;
   void on_device_fault(const DeviceFault& fault) override;
 
   void warn(const std::string& text) override { run_.events.notice("warning", text); }
@@ -161,6 +161,7 @@ class Attempt : public CollectiveServiceDelegate,
   void on_series_dropped(int rank, const message::SeriesDropped& dropped);
   void on_logged(int rank, const message::Logged& logged);
   void on_damaged(const message::Damaged& damaged);
+  void on_host_ready(int rank, int64_t step);
   void on_unwound(int rank, const message::Unwound& unwound);
   void on_returned(int rank, message::Returned returned);
   void on_failed(int rank, const message::Failed& failed);
@@ -196,6 +197,10 @@ class Attempt : public CollectiveServiceDelegate,
   WorkerOutput output_;
   std::vector<SpawnedWorker> workers_;  // by rank
   bool is_heal_ = false;
+  // Of train.elastic: how far all ranks of each node are, and all of all; a rank of these is lost.
+  std::map<const Node*, int64_t> ready_;
+  int64_t all_ready_ = 0;
+  bool has_lost_ = false;
   DeviceFaults faults_;
   Timer kill_notice_;
   Value return_value_;

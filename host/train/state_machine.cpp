@@ -107,6 +107,7 @@ class Transition {
   void on(const event::Gone& e) {
     RankState& rank = rank_of(e.rank);
     rank.gone = true;
+    rank.has_host = e.has_host;
     // A death that we brought about, or after the train function has returned everywhere, is no
     // failure.
     const bool over = m_.killed || m_.state == RunState::kShuttingDown;

@@ -101,6 +101,7 @@ struct Gone {
   int rank;
   Error error;
   double time_s;
+  bool has_host = true;  // it is there
 };
 // Armed by SetVerdictTimer.
 struct VerdictDue {

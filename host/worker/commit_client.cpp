@@ -6,6 +6,7 @@
 #include "host/base/fault.h"
 #include "host/base/text.h"
 #include "host/loop/worker_descriptors.h"
+#include "host/lua/engine_loader.h"
 #include "host/worker/worker_process.h"
 
 namespace rtrain {
@@ -13,7 +14,6 @@ namespace rtrain {
 std::string CommitClient::refusal() const {
   const WorkerContext& context = worker_.context();
   if (worker_.is_local()) return "the train function runs in the script's own process";
-  if (!context.address.empty()) return "the ranks are on several hosts";
   if (!context.gpus.empty()) return "the ranks have GPUs";
   if (context.world_size == 1) return "there is one rank";
   return "";
@@ -25,6 +25,11 @@ CommitBoard& CommitClient::board() {
 }
 
 int CommitClient::rank() const { return worker_.context().world_rank; }
+
+// All ranks are on this host.
+bool CommitClient::is_alone() const {
+  return worker_.context().local_world_size == worker_.context().world_size;
+}
 
 void CommitClient::enter(uint64_t step) {
   prepared_ = committed_ = step;
@@ -40,7 +45,15 @@ void CommitClient::prepare(uint64_t step, std::string_view small) {
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::milliseconds>(timeout);
   const WaitScope waits(worker_.progress(), WaitKind::kAgreement, "state:commit()");
-  board().wait(step, deadline);
+  if (is_alone()) {
+    board().wait(step, deadline);
+  } else {
+    // Of several that see it each may be the last.
+    if (board().is_host_ready(step)) {
+      worker_.tell(message::HostReady{.step = static_cast<int64_t>(step)});
+    }
+    board().wait(step, deadline, CommitBoard::Scope::kAllHosts);
+  }
   prepared_ = step;
 }
 
@@ -56,10 +69,13 @@ std::optional<std::string> CommitClient::read(CommitBoard::Part part, uint64_t s
 
 void CommitClient::set_healable(bool is) { worker_.tell(message::Healable{.is = is}); }
 
-// Ranks that wait for this one's next commit do no longer.
+void CommitClient::leave() {
+  board().set_absent(rank(), true);
+  cut_groups();
+}
+
 void CommitClient::go_back(uint64_t step, int64_t index, const Error& error) {
   fault_point("elastic.back");
-  board().set_absent(rank(), true);
   worker_.change_attempt({.step = static_cast<int64_t>(step),
                           .index = index,
                           .error = error,

@@ -1,8 +1,9 @@
 // host/worker/commit_client.h: train.elastic as a worker makes it: this rank's part of each
 // committed step, and the way back to the last one.
 //
-// Main thread. The ranks synchronize through a board of their host (host/base/commit_board.h),
-// without the controller.
+// Main thread. The ranks of a host synchronize through a board in shared memory
+// (host/base/commit_board.h). Where there are several hosts the last rank of each tells the
+// controller, and that tells the hosts when all have come as far.
 #pragma once
 
 #include <cstdint>
@@ -35,15 +36,20 @@ class CommitClient {
 
   // All ranks have come to a step that this one has not committed: it can only go on to that.
   bool is_between() const { return prepared_ > committed_; }
+  // It does not come to any further step of this attempt: others that wait for it do no longer,
+  // also in collectives.
+  void leave();
   // From now on this rank goes back to its last commit when others are lost; or no longer.
   void set_healable(bool is);
-  // It has gone back to that step, 0 where it cannot, since others are lost; `index`: of its first
-  // report after that. Returns when it goes on in another attempt. Throws kTimeout.
+  // Behind leave(): it has gone back to that step, 0 where it cannot, since others are lost;
+  // `index`: of its first report after that. Returns when it goes on in another attempt. Throws
+  // kTimeout.
   void go_back(uint64_t step, int64_t index, const Error& error);
 
  private:
   CommitBoard& board();
   int rank() const;
+  bool is_alone() const;
 
   WorkerProcess& worker_;
   std::optional<CommitBoard> board_;

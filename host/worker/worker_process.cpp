@@ -24,6 +24,7 @@
 #include "host/loop/signal.h"
 #include "host/loop/timer.h"
 #include "host/loop/worker_descriptors.h"
+#include "host/lua/engine_loader.h"
 #include "host/store/checkpoint_files.h"
 #include "host/worker/controller_lost.h"
 #include "host/worker/crash_handler.h"
@@ -197,6 +198,7 @@ void WorkerProcess::on_start(WorkerContext context) {
 
 void WorkerProcess::on_peer_lost(const message::PeerLost& lost) {
   replies_.interrupt(Error(Code::kPeerLost, lost.text));
+  cut_groups();
   attempt_->reporter.interrupt();
   attempt_->stop_gate.close();
 }

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """A run in train.elastic whose workers are killed at random moments ends with the bits of a calm one.
 
-    elastic.py [--kills N] [--seed S] [--workers W] [--keep]
+    elastic.py [--kills N] [--seed S] [--workers W] [--hosts H] [--keep]
 
 elastic.lua runs twice: once left alone, once with N kills: any rank, rank 0 too, two at once, while others are being replaced.
 One rank that holds the state is always spared; without it there is nothing to go on with. What every rank wrote at its end
 must be equal byte by byte, the reports must be those of the calm run, every attempt but the last must be HEALED, and the
-processes that were not killed must be the same in the next attempt. The executable is $RTRAIN.
+processes that were not killed must be the same in the next attempt. With `--hosts` the workers are on that many hosts, which
+are namespaces (tests/cluster/hosts.py). The executable is $RTRAIN.
 """
 
 import argparse
@@ -24,6 +25,11 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "cluster"))
+
+from hosts import Hosts  # noqa: E402: behind the path
+from launchers import Task, slurm  # noqa: E402
+
 RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
 STEPS_A_KILL = 25
 
@@ -36,16 +42,26 @@ class ElasticRun:
         self.storage, self.runtime = folder / "storage", folder / "rt"
         self.runtime.mkdir(parents=True)
         self.killed = set()
-        self.process = None
+        self.hosts = Hosts(folder / "hosts", options.hosts) if options.hosts > 1 else None
+        self.process, self.agents = None, []
 
     def start(self):
-        env = {**os.environ, "RTRAIN_STORAGE": str(self.storage), "RTRAIN_RUNTIME_DIR": str(self.runtime),
-               "HOME": str(self.folder), "TMPDIR": str(self.folder)}
         command = [RTRAIN, "run", str(HERE / "elastic.lua"), "-q", "-n", str(self.options.workers),
                    "--set", f"out={self.folder}/last", "--set", f"steps={self.options.steps}"]
         with open(self.folder / "log", "wb") as log:
-            self.process = subprocess.Popen(command, env=env, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log, start_new_session=True)
+            self.process, *self.agents = [self.start_on(host, command, log) for host in range(self.options.hosts)]
+
+    def start_on(self, number, command, log):
+        runtime = self.runtime / str(number)
+        runtime.mkdir()
+        env = {**os.environ, "RTRAIN_STORAGE": str(self.storage), "RTRAIN_RUNTIME_DIR": str(runtime),
+               "HOME": str(self.folder), "TMPDIR": str(self.folder)}
+        if self.hosts:
+            variables = slurm(Task(number, 0, [1] * self.options.hosts), os.getpid())
+            env.update({name: str(value) for name, value in variables.items()}, RTRAIN_RENDEZVOUS=str(self.folder / "job"))
+            command = self.hosts[number].command(*command, folder=self.folder)
+        return subprocess.Popen(command, env=env, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                start_new_session=True)
 
     def query(self, sql):
         with contextlib.closing(sqlite3.connect(f"file:{self.storage}/rtrain.db?mode=ro", uri=True, timeout=5)) as db:
@@ -81,8 +97,11 @@ class ElasticRun:
             time.sleep(choice.choice([choice.uniform(0, 0.05), choice.uniform(0, 0.7)]))
 
     def finish(self):
-        if self.process.wait(7200) != 0:
-            raise AssertionError(f"the run ended with {self.process.returncode}: see {self.folder}/log")
+        codes = [process.wait(7200) for process in (self.process, *self.agents)]
+        if self.hosts:
+            self.hosts.end()
+        if any(codes):
+            raise AssertionError(f"the run ended with {codes}: see {self.folder}/log")
         return [(self.folder / f"last-rank-{rank}").read_bytes() for rank in range(self.options.workers)]
 
     def check_history(self):
@@ -119,6 +138,7 @@ def main():
     parser.add_argument("--kills", type=int, default=15)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--hosts", type=int, default=1)
     parser.add_argument("--keep", action="store_true", help="leave the folders of the runs")
     options = parser.parse_args()
     options.steps = 100 + STEPS_A_KILL * options.kills

@@ -79,6 +79,37 @@ TEST(CommitBoard, ARankThatIsAbsentEndsTheWaitUnlessItWasReady) {
   board.wait(5, soon());
 }
 
+TEST(CommitBoard, IsOfTheRanksOfOneHost) {
+  CommitBoard board(4, 2);
+  EXPECT_FALSE(board.is_host_ready(1));
+  board.set_ready(2, 1);
+  board.set_ready(3, 2);
+  EXPECT_TRUE(board.is_host_ready(1));
+  EXPECT_FALSE(board.is_host_ready(2));
+  board.wait(1, soon());
+  CommitBoard other(CommitBoard::Inherited{board.fd()});
+  EXPECT_TRUE(other.is_host_ready(1));
+}
+
+TEST(CommitBoard, WaitsForTheRanksOfOtherHostsUntilOneOfThemIsLost) {
+  constexpr auto kAll = CommitBoard::Scope::kAllHosts;
+  CommitBoard board(2);
+  board.set_ready(0, 5);
+  board.set_ready(1, 5);
+  EXPECT_EQ(code_of([&] { board.wait(5, soon(), kAll); }), Code::kTimeout);
+  auto waiting =
+      std::async(std::launch::async, [&] { return code_of([&] { board.wait(5, late(), kAll); }); });
+  std::this_thread::sleep_for(20ms);
+  board.set_others_ready(4);
+  board.set_others_lost(true);
+  EXPECT_EQ(waiting.get(), Code::kPeerLost);
+  board.wait(4, soon(), kAll);  // they have come to it before
+  board.set_others_lost(false);
+  EXPECT_EQ(code_of([&] { board.wait(4, soon(), kAll); }), Code::kTimeout) << "another attempt";
+  board.set_others_ready(5);
+  board.wait(5, soon(), kAll);
+}
+
 TEST(CommitBoard, ManyStepsKeepThreadsTogether) {
   constexpr int kRanks = 3;
   constexpr uint64_t kSteps = 2000;

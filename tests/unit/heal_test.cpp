@@ -210,6 +210,19 @@ TEST(Heal, AReplacementThatGetsTheStateAsAnotherRankIsLostIsTooLate) {
   EXPECT_EQ(d.find<action::HealGroup>()->lost, (std::vector{0, 2}));
 }
 
+TEST(Heal, ALostHostCannotTakeItsRanksBack) {
+  Driver d(3, -1, 1);
+  d.all_hold();
+  d.feed(event::Gone{2, Error(Code::kWorkerLost, "not heard of"), 1, false});
+  EXPECT_FALSE(d.find<action::TellLost>());
+  EXPECT_TRUE(d.find<action::KillGroup>());
+  Driver meanwhile(3, -1, 1);
+  meanwhile.all_hold().lose_first();
+  meanwhile.feed(event::Gone{2, Error(Code::kWorkerLost, "not heard of"), 1, false}).write_rows();
+  EXPECT_TRUE(meanwhile.find<action::KillGroup>());
+  EXPECT_FALSE(meanwhile.find<action::HealGroup>());
+}
+
 TEST(Heal, WhenAllThatHeldTheStateAreLostTheGroupBeginsAgain) {
   Driver d(2, -1, 1);
   d.all_hold().lose_first().dying(1).gone(1).write_rows();

@@ -41,12 +41,13 @@ class RemoteNodeTest : public testing::Test {
       to_controller_.pop_front();
     }
   }
-  void wait_for(const std::string& what) {
+  void wait_for(const std::string& what, const FakeNodeDelegate& delegate) {
     run_until(loop_, [&] {
       carry();
-      return delegate_.has(what);
+      return delegate.has(what);
     });
   }
+  void wait_for(const std::string& what) { wait_for(what, delegate_); }
   void spawn(const char* what) {
     node(1, what).spawn();
     wait_for("rank 2: hello");
@@ -128,6 +129,44 @@ TEST_F(RemoteNodeTest, TheNextAttemptEndsTheWorkersOfTheLast) {
   wait_for("rank 3: hello");
   EXPECT_EQ(kill(before, 0), -1) << "it is gone";
   EXPECT_FALSE(delegate_.has("rank 2 is gone")) << "the new worker is there";
+}
+
+TEST_F(RemoteNodeTest, ALostRankIsReplacedWhileTheOtherLives) {
+  spawn("hang");
+  node_->set_attached(3, delegate_.workers[3].pid);
+  carry();
+  kill(delegate_.workers[3].pid, SIGKILL);
+  wait_for("rank 3 is gone");
+  FakeNodeDelegate next;
+  node_->hand_over(next);
+  ASSERT_TRUE(node_->replaces());
+  node_->replace(3);
+  wait_for("rank 3: hello", next);
+  EXPECT_NE(next.workers[3].pid, delegate_.workers[3].pid);
+  node_->kill(3);
+  wait_for("rank 3 is gone", next);
+  EXPECT_FALSE(next.has("rank 2 is gone"));
+  EXPECT_TRUE(host_.is_busy());
+  node_->kill();
+  wait_for("rank 2 is gone", next);
+  EXPECT_FALSE(host_.is_busy());
+}
+
+TEST_F(RemoteNodeTest, AHostWhoseRanksAreAllLostReplacesThem) {
+  spawn("hang");
+  for (const int rank : {2, 3}) kill(delegate_.workers[rank].pid, SIGKILL);
+  wait_for("rank 2 is gone");
+  wait_for("rank 3 is gone");
+  EXPECT_FALSE(host_.is_busy());
+  FakeNodeDelegate next;
+  node_->hand_over(next);
+  for (const int rank : {2, 3}) node_->replace(rank);
+  wait_for("rank 2: hello", next);
+  wait_for("rank 3: hello", next);
+  EXPECT_TRUE(host_.is_busy());
+  node_->kill();
+  wait_for("rank 2 is gone", next);
+  wait_for("rank 3 is gone", next);
 }
 
 TEST_F(RemoteNodeTest, WhatAnOlderAttemptSaysIsDropped) {

@@ -205,12 +205,23 @@ std::vector<at::Tensor> tensors_of(lua_State* L, const Options& given, const cha
   return out;
 }
 
+std::vector<int64_t> order_of(lua_State* L, const Options& given) {
+  Sizes out;
+  given.push("gradient_order");
+  const int index = lua_gettop(L);
+  if (!lua_isnil(L, index) && !read_sizes(L, index, index, out)) {
+    throw Error(Code::kArgument, "gradient_order: expected a list of numbers");
+  }
+  lua_pop(L, 1);
+  return {out.begin(), out.end()};
+}
+
 int new_reducer(lua_State* L) {
   std::vector<at::Tensor> params = check_tensors(L, 1);
   const Options given(
       L, 2, "DistributedDataParallel",
       {"names", "buffers", "find_unused_parameters", "gradient_as_bucket_view", "bucket_cap_mb",
-       "static_graph", "broadcast_buffers", "frozen", "process_group"});
+       "static_graph", "broadcast_buffers", "frozen", "process_group", "gradient_order"});
   ReducerOptions options;
   options.names = names_of(L, given);
   options.buffers = tensors_of(L, given, "buffers");
@@ -220,6 +231,7 @@ int new_reducer(lua_State* L) {
   options.static_graph = given.boolean("static_graph", false);
   options.broadcast_buffers = given.boolean("broadcast_buffers", true);
   options.bucket_cap_mb = given.number("bucket_cap_mb", options.bucket_cap_mb);
+  options.gradient_order = order_of(L, given);
   given.push("process_group");
   const std::shared_ptr<Group> group = group_argument(L, lua_gettop(L));
   push<Reducer>(L, Reducer::create(group, std::move(params), std::move(options)));
@@ -279,6 +291,16 @@ int register_comm_hook(lua_State* L) {
   return 0;
 }
 
+int gradient_order(lua_State* L) {
+  const std::vector<int64_t> order = check<Reducer>(L, 1)->gradient_order();
+  lua_createtable(L, static_cast<int>(order.size()), 0);
+  for (size_t i = 0; i < order.size(); ++i) {
+    lua_pushinteger(L, static_cast<lua_Integer>(order[i]));
+    lua_rawseti(L, -2, static_cast<int>(i + 1));
+  }
+  return 1;
+}
+
 }  // namespace
 
 void open_dist(lua_State* L) {
@@ -299,7 +321,8 @@ void open_dist(lua_State* L) {
   static constexpr std::array kReducerMethods = {
       torch_method<&before_forward>("before_forward"),
       torch_method<&after_forward>("after_forward"),
-      torch_method<&register_comm_hook>("register_comm_hook")};
+      torch_method<&register_comm_hook>("register_comm_hook"),
+      torch_method<&gradient_order>("gradient_order")};
   register_class<Reducer>(L, kReducerMethods);
   push_functions(L, kFunctions);
   add_collectives(L);

@@ -163,6 +163,7 @@ void Group::connect() {
   if (transports.cpu == CpuTransport::kOnlyShm && !problem.empty()) {
     throw Error(Code::kEnvironment, cat("backend 'shm': ", problem));
   }
+  connections_.begin();
   if (segment_ != nullptr && problem.empty()) {
     plan.num_hosts() == 1 ? connect_shm() : connect_hosts(scoped, plan, wait);
   }
@@ -178,6 +179,7 @@ void Group::connect() {
     }
     group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
   }
+  connections_.end();
   if (runs_in_call_) group_->setDefaultBackend(c10d::ProcessGroup::BackendType::CUSTOM);
   if (choice.uses_nccl) connect_nccl(scoped, wait);
   group_->setGroupName(cat("rtrain/", options_.prefix));
@@ -349,6 +351,8 @@ void Group::guard(const char* operation, const std::function<void()>& body) {
     if (!cause) throw;
   }
   if (!cause) return;
+  // Gloo waits for its deadline for a connection that nobody makes any more.
+  if (connections_.is_cut()) cause = Error(Code::kPeerLost, cause->message());
   failure_ = located(operation, *cause, monotonic_s() - start_s);
   throw Error(*failure_);
 }
@@ -429,6 +433,7 @@ void Group::close() noexcept {
   groups_.clear();
   // Before the group and its store go: NCCL ends over them.
   if (nccl_ != nullptr) nccl_->close();
+  connections_.release();
   group_.reset();
   shm_.reset();
   segment_.reset();

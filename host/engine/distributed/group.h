@@ -22,6 +22,7 @@
 #include "host/base/error.h"
 #include "host/base/host_api.h"
 #include "host/engine/cuda/notify_collective.h"
+#include "host/engine/distributed/gloo_connections.h"
 
 namespace c10d {
 class Backend;
@@ -130,6 +131,7 @@ class Group {
   const HostApi& host_;
   c10::intrusive_ptr<c10d::Store> store_;
   std::shared_ptr<CollectiveGroup> members_;  // null: all ranks
+  GlooConnections connections_;
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
   std::unique_ptr<NcclGroup> nccl_;
   std::shared_ptr<ShmSegment> segment_;

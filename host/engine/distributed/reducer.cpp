@@ -19,6 +19,18 @@
 
 namespace rtrain {
 
+// What LibTorch's own keeps to itself: in which order the first backward has given it gradients,
+// until its buckets are rebuilt.
+class OrderedReducer : public c10d::Reducer {
+ public:
+  using c10d::Reducer::Reducer;
+
+  const std::vector<int64_t>& gradient_order() const { return rebuilt_param_indices_; }
+  void set_gradient_order(const std::vector<int64_t>& order) {
+    for (const int64_t index : order) push_rebuilt_params(static_cast<size_t>(index));
+  }
+};
+
 // Keeps no reducer alive: a graph may outlive it.
 struct SinkState : torch::CustomClassHolder {
   explicit SinkState(std::weak_ptr<Reducer> owner) : reducer(std::move(owner)) {}
@@ -164,7 +176,7 @@ void Reducer::build() {
     names[i] = options_.names.empty() ? cat("parameter ", i) : options_.names[i];
   }
   const TensorPlaceScope buckets_place(group_->tensor_place());
-  reducer_ = std::make_shared<c10d::Reducer>(
+  reducer_ = std::make_shared<OrderedReducer>(
       params_, std::move(buckets), group_->process_group(), dense, cap,
       options_.find_unused_parameters, options_.gradient_as_bucket_view, std::move(names),
       first_cap,
@@ -178,9 +190,24 @@ void Reducer::build() {
   logger_->set_construction_data_and_log("DistributedDataParallel", devices, output_device,
                                          options_.broadcast_buffers, /*has_sync_bn=*/false,
                                          options_.static_graph);
-  if (!options_.static_graph) return;
-  reducer_->set_static_graph();
-  logger_->set_static_graph();
+  if (options_.static_graph) {
+    reducer_->set_static_graph();
+    logger_->set_static_graph();
+  }
+  if (options_.gradient_order.empty() || !reducer_->should_rebuild_buckets()) return;
+  reducer_->set_gradient_order(options_.gradient_order);
+  rebuild();
+}
+
+std::vector<int64_t> Reducer::gradient_order() const {
+  return has_rebuilt_ || reducer_ == nullptr ? gradient_order_ : reducer_->gradient_order();
+}
+
+// Together with the other ranks. LibTorch forgets the order with it.
+void Reducer::rebuild() {
+  const TensorPlaceScope buckets_place(group_->tensor_place());
+  if (!has_rebuilt_) gradient_order_ = reducer_->gradient_order();
+  has_rebuilt_ = reducer_->rebuild_buckets() || has_rebuilt_;
 }
 
 void Reducer::check_open() const {
@@ -215,8 +242,7 @@ void Reducer::before_forward(bool sync) {
         logger_->set_runtime_stats_and_log();
         reducer_->prepare_for_forward();
       }
-      const TensorPlaceScope buckets_place(group_->tensor_place());
-      has_rebuilt_ = reducer_->rebuild_buckets() || has_rebuilt_;
+      rebuild();
     }
     if (!sends) return;
     std::vector<at::Tensor> buffers;
@@ -275,6 +301,7 @@ void Reducer::close() noexcept {
   } catch (const std::exception&) {
     // A hook that is already gone needs no removal.
   }
+  if (reducer_ != nullptr) gradient_order_ = gradient_order();
   logger_.reset();  // before the reducer, which it reads in its destructor
   reducer_.reset();
 }

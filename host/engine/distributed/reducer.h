@@ -19,7 +19,6 @@
 
 namespace c10d {
 class Logger;
-class Reducer;
 }  // namespace c10d
 
 namespace rtrain {
@@ -33,7 +32,12 @@ struct ReducerOptions {
   bool static_graph = false;
   bool broadcast_buffers = true;
   double bucket_cap_mb = 25;
+  // That of a reducer of the same parameters: its buckets are this one's, from the first step on.
+  // Rank 0's counts; empty: the first backward shows it.
+  std::vector<int64_t> gradient_order;
 };
+
+class OrderedReducer;
 
 class Reducer : public std::enable_shared_from_this<Reducer> {
  public:
@@ -59,6 +63,10 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   // "allreduce", "fp16_compress" or "bf16_compress". Once, before the first backward.
   void register_comm_hook(std::string_view name);
 
+  // The order in which gradients were ready in the first backward, by the parameters' numbers, in
+  // which buckets hold them. Empty before that. Also of one that is closed.
+  std::vector<int64_t> gradient_order() const;
+
   // Gradient hooks stop; later calls raise. Never throws. Calling it again does nothing.
   void close() noexcept;
 
@@ -67,6 +75,7 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   void check_params() const;
   void equalize_ranks();
   void build();
+  void rebuild();
   void check_open() const;
   void call(const char* operation, bool waits, const std::function<void()>& body);
   friend struct SinkState;
@@ -80,7 +89,8 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   // In static_graph's first iteration all-reduce is delayed until the whole backward is known.
   bool delay_queued_ = false;
   bool has_rebuilt_ = false;  // LibTorch, the buckets: together with the other ranks
-  std::shared_ptr<c10d::Reducer> reducer_;
+  std::vector<int64_t> gradient_order_;
+  std::shared_ptr<OrderedReducer> reducer_;
   std::shared_ptr<c10d::Logger> logger_;
 };
 

@@ -287,6 +287,15 @@ struct Healable {
   static constexpr std::tuple kFields{required("is", &Healable::is)};
 };
 
+// All ranks of this one's host have come to that step of train.elastic, whose commit waits for
+// those of the other hosts.
+struct HostReady {
+  static constexpr std::string_view kType = "host_ready";
+  int64_t step = 0;
+
+  static constexpr std::tuple kFields{required("step", &HostReady::step)};
+};
+
 // The rank is back at its last commit, because another one is lost, and waits for `start`.
 struct Unwound {
   static constexpr std::string_view kType = "unwound";
@@ -324,7 +333,8 @@ using ToController =
     std::variant<Hello, Phase, Gpus, Signal, Report, Files, Uploaded, Series, SeriesDropped, Logged,
                  Annotation, Health, Checkpoints, Damaged, Sync, StoreSet, StoreGet, StoreAdd,
                  StoreCheck, StoreWait, StoreDelete, StoreNumKeys, StoreCompareSet, Cancel, Stack,
-                 Profile, StopCalls, StopSeen, StartIngest, Healable, Unwound, Returned, Failed>;
+                 Profile, StopCalls, StopSeen, StartIngest, Healable, HostReady, Unwound, Returned,
+                 Failed>;
 
 }  // namespace message
 }  // namespace rtrain

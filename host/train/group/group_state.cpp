@@ -62,7 +62,7 @@ bool all_gone(const std::vector<RankState>& ranks) {
 bool can_heal(const std::vector<RankState>& ranks) {
   const auto hinders = [](const RankState& r) {
     const bool has_raised = r.error && !r.died && !r.is_superfluous;
-    return has_raised || (r.returned && !r.is_lost());
+    return has_raised || (r.returned && !r.is_lost()) || !r.has_host;
   };
   const auto holds = [](const RankState& r) { return !r.is_lost() && r.healable; };
   return std::none_of(ranks.begin(), ranks.end(), hinders) &&

@@ -39,6 +39,7 @@ struct RankState {
   std::optional<Unwinding> unwound = {};
 
   bool is_superfluous = false;  // ended by us, since it had no state
+  bool has_host = true;         // where another process can take its place
 
   bool is_lost() const { return gone || dying_s.has_value(); }
 };
@@ -72,8 +73,8 @@ bool all_returned(const std::vector<RankState>& ranks);
 bool any_died(const std::vector<RankState>& ranks);
 bool all_healable(const std::vector<RankState>& ranks);
 bool all_gone(const std::vector<RankState>& ranks);
-// Lost ranks can be replaced while the others go on: one of these holds the state of all, and no
-// rank has returned or failed for another reason.
+// Lost ranks can be replaced while the others go on: one of these holds the state of all, no rank
+// has returned or failed for another reason, and no host is lost.
 bool can_heal(const std::vector<RankState>& ranks);
 // The step that all ranks that are left have gone back to; null where one of them has not, or
 // another one.

@@ -128,9 +128,10 @@ local function gradients_of(self)
 end
 
 ---For a rank that has nothing: what is large, and what all had in common at the last commit.
+---@param orders? table of gradients: DistributedDataParallel.gradient_orders
 ---@return table
-function Commits:large()
-  local large = {modules = ordered.new(), optimizers = ordered.new(), gradients = gradients_of(self),
+function Commits:large(orders)
+  local large = {modules = ordered.new(), optimizers = ordered.new(), gradients = gradients_of(self), orders = orders,
                  common = unpack_bytes(self._host.committed(self.step)).common}
   for name, model in ordered.items(self._modules) do large.modules[name] = model:state_dict() end
   for name, optimizer in ordered.items(self._optimizers) do large.optimizers[name] = optimizer:state_dict() end

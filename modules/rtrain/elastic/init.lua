@@ -44,6 +44,7 @@ end
 local function go_back(self, err)
   -- While ranks synchronize, what a rank holds is only written with the same values.
   local step = self.must_synchronize and self.commits.step or self.commits:held()
+  self.host.leave()
   require 'rtrain.worker.process_group'.destroy()
   self.host.go_back(step, self.commits.index or 0, err)
   renew_session(session.get('train.elastic'))
@@ -114,7 +115,8 @@ end
 ---  train.elastic it does alone: make the model (prepare_model waits for nobody then), the loaders, the state. Collectives
 ---  belong into the function, and groups of torch.distributed.new_group too: those of before are gone.
 ---
----In this version a loss is healed where several ranks train on the CPUs of one host; elsewhere it restarts the group.
+---In this version a loss is healed where several ranks train on CPUs, on one host or several; elsewhere, and when a whole host
+---is lost, it restarts the group.
 ---Horovod equivalent: hvd.elastic.run and its State (no Ray equivalent).
 ---@param state TrainState
 ---@param fn fun(state: TrainState): ... called with the state

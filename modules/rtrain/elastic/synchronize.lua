@@ -57,17 +57,18 @@ local function synchronize(commits, host)
   state.is_joining = false
   local held = held_by_all(context, commits.step)
   local source, step = source_of(held, context.world_size)
-  local large
+  local large, orders = nil, step > 1 and ddp.gradient_orders() or nil
   if held[context.world_rank] == 0 then
     large = receive(source)
     commits:set_large(large)
+    orders = large.orders
   elseif context.world_rank == source then
     for rank = 0, context.world_size - 1 do
-      if held[rank] == 0 then send(commits:large(), rank) end
+      if held[rank] == 0 then send(commits:large(orders), rank) end
     end
   end
   commits:reset_gradients(large and large.gradients)
-  ddp.rebuild_all()
+  ddp.rebuild_all(orders)
   commits:restore(step, large and large.common)
   host.enter(step)
   host.set_healable(true)

@@ -174,8 +174,8 @@ end
 ---Marks a step that all ranks agree on, in train.elastic: after the loss of a rank all go on from the last one. What comes
 ---before it is done, what comes after it is done again: call it at the end of each step, behind the step's report, equally
 ---often on every rank. It waits until every rank has come as far, unless an optimizer of the state has done that in its step,
----and costs some microseconds; nothing is written to a disk. Does nothing where a loss cannot be healed. Raises code 'user'
----outside of train.elastic.
+---and costs some microseconds, over several hosts a round through the controller; nothing is written to a disk. Does nothing
+---where a loss cannot be healed. Raises code 'user' outside of train.elastic.
 function TrainState:commit()
   if self._commits then return self._commits:commit() end
   errors.raise('user', 'state:commit: only inside of train.elastic(state, function(state) … end)')

@@ -125,14 +125,30 @@ end
 ---@return integer
 function DistributedDataParallel.num_collectives() return num_collectives end
 
----Makes the connections to the other ranks again, in another attempt (train.elastic): all ranks together, which have the same
----parameters by now.
-function DistributedDataParallel.rebuild_all()
+-- In the order in which every rank makes them.
+local function all_made()
   local all = {}
   for each in next, made do all[#all + 1] = each end
   table.sort(all, function(a, b) return made[a] < made[b] end)
-  for _, each in ipairs(all) do
+  return all
+end
+
+---In which order each of them has got its gradients in the first backward, which decides about the messages in which gradients
+---travel, and so about the order of sums.
+---@return integer[][] orders by their making; empty before that
+function DistributedDataParallel.gradient_orders()
+  local orders = {}
+  for i, each in ipairs(all_made()) do orders[i] = each._reducer and each._reducer:gradient_order() or {} end
+  return orders
+end
+
+---Makes the connections to the other ranks again, in another attempt (train.elastic): all ranks together, which have the same
+---parameters by now.
+---@param orders? integer[][] what gradient_orders gave on a rank that had its first backward; nil: nobody has
+function DistributedDataParallel.rebuild_all(orders)
+  for i, each in ipairs(all_made()) do
     if each._reducer then each._reducer:release() end
+    each._reduced[2].gradient_order = orders and orders[i]
     build(each)
   end
 end

@@ -1,0 +1,108 @@
+#include "host/engine/distributed/gloo_connections.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <utility>
+
+namespace rtrain {
+namespace {
+
+std::mutex living_mutex;
+std::vector<GlooConnections*>& living() {
+  static std::vector<GlooConnections*> all;
+  return all;
+}
+
+// Of a connected socket of TCP.
+std::optional<ino_t> connection(int fd) {
+  struct stat info {};
+  if (fstat(fd, &info) != 0 || !S_ISSOCK(info.st_mode)) return std::nullopt;
+  sockaddr_storage peer{};
+  socklen_t size = sizeof(peer);
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return std::nullopt;
+  if (peer.ss_family != AF_INET && peer.ss_family != AF_INET6) return std::nullopt;
+  return info.st_ino;
+}
+
+void for_each_connection(const std::function<void(int fd, ino_t inode)>& call) {
+  DIR* const folder = opendir("/proc/self/fd");
+  if (folder == nullptr) return;
+  while (const dirent* entry = readdir(folder)) {
+    const int fd = std::atoi(entry->d_name);
+    if (const auto inode = connection(fd)) call(fd, *inode);
+  }
+  closedir(folder);
+}
+
+}  // namespace
+
+GlooConnections::GlooConnections() {
+  const std::lock_guard lock(living_mutex);
+  living().push_back(this);
+}
+
+GlooConnections::~GlooConnections() {
+  const std::lock_guard lock(living_mutex);
+  std::erase(living(), this);
+}
+
+void GlooConnections::begin() {
+  const std::lock_guard lock(mutex_);
+  is_connecting_ = true;
+  for_each_connection([this](int, ino_t inode) { known_.insert(inode); });
+}
+
+void GlooConnections::end() {
+  const std::lock_guard lock(mutex_);
+  if (is_connecting_) take();
+  is_connecting_ = false;
+  if (is_cut_) shut();
+}
+
+void GlooConnections::take() {
+  for_each_connection([this](int fd, ino_t inode) {
+    if (!known_.insert(inode).second) return;
+    Fd own(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (own.is_open() && connection(own.get()) == inode) sockets_.push_back(std::move(own));
+  });
+}
+
+void GlooConnections::shut() noexcept {
+  for (const Fd& each : sockets_) ::shutdown(each.get(), SHUT_RDWR);
+}
+
+void GlooConnections::cut() noexcept {
+  const std::lock_guard lock(mutex_);
+  is_cut_ = true;
+  if (is_connecting_) take();
+  shut();
+}
+
+bool GlooConnections::is_cut() const {
+  const std::lock_guard lock(mutex_);
+  return is_cut_;
+}
+
+void GlooConnections::release() {
+  const std::lock_guard lock(mutex_);
+  is_connecting_ = false;
+  sockets_.clear();
+}
+
+void cut_gloo_connections() noexcept {
+  const std::lock_guard lock(living_mutex);
+  for (GlooConnections* each : living()) each->cut();
+}
+
+}  // namespace rtrain
+
+// For a thread of the host, which knows the engine by its symbols.
+extern "C" __attribute__((visibility("default"))) void rtrain_engine_cut_groups() {
+  rtrain::cut_gloo_connections();
+}

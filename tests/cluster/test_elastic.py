@@ -1,0 +1,104 @@
+"""train.elastic over two hosts: ranks that are lost on any of them are replaced while the others live."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from conftest import RTRAIN, wait_until
+from test_heal import LOSE, SAVE, attempts, ends, statuses, training
+
+KILLS = pathlib.Path(__file__).resolve().parent.parent / "random_kills" / "elastic.py"
+GLOO = "torch_config = train.TorchConfig {backend = 'gloo'},"
+
+
+def script(rtrain, workers=4, torch="", limits="", **places):
+    text = training(limits=limits, **places).replace("num_workers = 2}", f"num_workers = {workers}}}")
+    return rtrain.script(text.replace("run_config =", f"{torch}\n  run_config ="))
+
+
+def run(rtrain, job, *args, **options):
+    """The output of node 0, whose run has to succeed, with that of the other host."""
+    first, second = job("run", script(rtrain, **options), *args).wait()
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    return first
+
+
+def calm(rtrain, job, **options):
+    found = ends(run(rtrain, job, "--name", "calm", **options))
+    assert len(found) == options.get("workers", 4)
+    return found
+
+
+def pids(rtrain, attempt):
+    return dict(rtrain.query("SELECT rank, pid FROM workers JOIN runs USING(run_id) WHERE name = 'healed' AND attempt = ?",
+                             attempt))
+
+
+@pytest.mark.parametrize("torch", ["", GLOO], ids=["hierarchy", "gloo"])
+def test_a_rank_of_either_host_is_replaced_on_it(rtrain, job, torch):
+    wanted = calm(rtrain, job, torch=torch)
+    # The first rank of a host, which speaks for it, and another one; of either host.
+    lost = {2: 3, 5: 0, 7: 2, 10: 1}
+    lose = "\n".join(LOSE.format(rank=rank, step=step) for step, rank in lost.items())
+    result = run(rtrain, job, torch=torch, at_step=lose, after_step=SAVE.replace("@MODE@", "SYNC"))
+    assert ends(result) == wanted
+    assert attempts(rtrain) == [(1, "HEALED", 0), *((each, "HEALED", 1) for each in (2, 3, 4)), (5, "FINISHED", 1)]
+    for attempt, rank in enumerate(lost.values(), start=1):
+        before, after = pids(rtrain, attempt), pids(rtrain, attempt + 1)
+        assert [each for each in range(4) if before[each] != after[each]] == [rank]
+    shown = rtrain.json("show", "healed")["attempts"]
+    assert [each["error"]["rank"] for each in shown[:-1]] == list(lost.values())
+    assert [each["host"] for each in shown[-1]["workers"]] == ["n0", "n0", "n1", "n1"]
+    steps = rtrain.query("SELECT json_extract(metrics, '$.step') FROM reports JOIN runs USING(run_id) WHERE name = 'healed' "
+                         "AND superseded = 0 AND rank = 3 ORDER BY idx")
+    assert [step for step, in steps] == list(range(1, 13))
+
+
+def test_the_only_rank_of_a_host_is_replaced(rtrain, job):
+    wanted = calm(rtrain, job, workers=2)
+    lose = "\n".join(LOSE.format(rank=rank, step=step) for step, rank in {5: 1, 9: 0, 13: 1}.items())
+    assert ends(run(rtrain, job, workers=2, at_step=lose)) == wanted
+    assert statuses(rtrain) == ["HEALED", "HEALED", "HEALED", "FINISHED"]
+
+
+def test_workers_killed_at_random_moments_leave_the_bits_alone(hosts, tmp_path):
+    command = [sys.executable, KILLS, "--kills", "12", "--hosts", "2"]
+    result = subprocess.run(command, env={**os.environ, "RTRAIN": str(RTRAIN), "TMPDIR": str(tmp_path)}, capture_output=True,
+                            text=True, timeout=300)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "the same bits" in result.stdout
+
+
+# Each with the rank that gets there.
+@pytest.mark.parametrize(("point", "rank"), [("elastic.prepare:9", 3), ("elastic.prepare:9", 0), ("elastic.commit:9", 2),
+                                             ("elastic.commit:9", 1)])
+def test_a_rank_that_is_killed_in_a_commit(rtrain, job, point, rank):
+    wanted = calm(rtrain, job)
+    rtrain.env["RTRAIN_FAULT"] = f"{point}:kill:rank={rank}:attempt=1"
+    result = run(rtrain, job)
+    assert attempts(rtrain) == [(1, "HEALED", 0), (2, "FINISHED", 1)]
+    assert ends(result) == wanted
+
+
+def test_ranks_of_both_hosts_at_once(rtrain, job):
+    wanted = calm(rtrain, job)
+    lose = "if (rank == 1 or rank == 2) and state.step == 5 and files.once('lost-' .. rank) then os.execute 'kill -9 $PPID' end"
+    assert ends(run(rtrain, job, at_step=lose)) == wanted
+    assert statuses(rtrain)[-1] == "FINISHED" and set(statuses(rtrain)[:-1]) == {"HEALED"}
+
+
+def test_a_host_that_is_lost_restarts_the_group(rtrain, job):
+    wait = "while state.step == 5 and not files.exists 'go' do os.execute 'sleep 0.05' end"
+    path = script(rtrain, at_step=f"if rank == 0 and state.step == 5 then files.once 'there' end\n{wait}",
+                  after_step=SAVE.replace("@MODE@", "SYNC"), limits="max_failures = 1, node_timeout_s = 2")
+    running = job("run", path)
+    wait_until(lambda: (rtrain.folder / "there").exists(), message="the fifth step")
+    running.processes[1].kill()
+    wait_until(lambda: "has not been heard of for 2 s" in running.processes[0].stderr, message="the loss of the host")
+    running.start_again(1)
+    (rtrain.folder / "go").touch()
+    first, second = running.wait()
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert statuses(rtrain) == ["ERRORED", "FINISHED"]
