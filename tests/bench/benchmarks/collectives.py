@@ -1,10 +1,10 @@
 """all_reduce through c10d between ranks of this host: shared memory, Gloo, and copies of as many bytes as the floor; and
 between ranks of two hosts, which are addresses of this one: shared memory and Gloo, and Gloo alone."""
 
-import os
 import subprocess
 
 from harness.benchmark import OWN, Benchmark, Goal, Metric
+from harness.built import build_target
 
 NAME, ON_HOSTS_NAME = "collectives", "collectives_on_hosts"
 GLOO, COPY = "Gloo", "copy"
@@ -18,7 +18,7 @@ TIMEOUT_S = 300
 
 
 def build(config):
-    program = _program(config)
+    program = build_target(config, "collectives_bench")
     ranks = RANKS[:1] if config.quick else RANKS
     names = [f"{count}x{size}" for count in ranks for size in SIZES]
     goals = [Goal("2x4K", 1 / 20, GLOO), Goal("2x1M", 1 / 12, GLOO), Goal("2x26M", 1 / 10, GLOO), Goal("2x26M", 2, COPY)]
@@ -33,7 +33,7 @@ def build(config):
 
 
 def build_on_hosts(config):
-    program = _program(config)
+    program = build_target(config, "collectives_bench")
     ranks = ON_HOSTS_RANKS[:1] if config.quick else ON_HOSTS_RANKS
     names = [f"{count}x{size}" for count in ranks for size in SIZES]
     return Benchmark(
@@ -43,12 +43,6 @@ def build_on_hosts(config):
         goals=[Goal(name, 1, GLOO) for name in names],
         sides={side: _sampler(program, backend, ranks) for side, backend in ON_HOSTS_BACKENDS.items()},
     )
-
-
-def _program(config):
-    build_folder = os.path.join(config.root, "build")
-    subprocess.run(["cmake", "--build", build_folder, "--target", "collectives_bench"], check=True, capture_output=True)
-    return os.path.join(build_folder, "tests", "bench", "collectives_bench")
 
 
 def _sampler(program, backend, ranks):

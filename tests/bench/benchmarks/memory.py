@@ -1,10 +1,8 @@
 """Proportional memory (PSS) of everything a run of two workers keeps alive, at step 100 of the ConvNet."""
 
-import os
-
 from harness import sides
-from harness.benchmark import BenchError, Benchmark, Goal, Metric
-from harness.job import mapped_libtorch, proportional_bytes
+from harness.benchmark import Benchmark, Goal, Metric
+from harness.job import check_libtorch, proportional_bytes
 
 NAME = "memory"
 TIMEOUT_S = 180
@@ -37,7 +35,7 @@ def _sampler(config, start, at_step):
             job.wait_for(lambda: _last_step(job) >= at_step, f"step {at_step}", TIMEOUT_S, poll_s=0.05)
             workers = {job.events(rank)[-1].pid for rank in range(2)}
             for pid in workers:
-                _check_library(config, job, pid)
+                check_libtorch(config, job, pid)
             sizes = {pid: proportional_bytes(pid) / MIB for pid in job.processes()}
             of_workers = sum(sizes[pid] for pid in workers)
             total = sum(sizes.values())
@@ -49,13 +47,6 @@ def _sampler(config, start, at_step):
             }
 
     return sample
-
-
-def _check_library(config, job, pid):
-    """All sides run the same LibTorch, or nothing here is comparable."""
-    loaded = [path for path in mapped_libtorch(pid) if os.path.basename(path) == "libtorch_cpu.so"]
-    if [os.path.realpath(path) for path in loaded] != [os.path.realpath(config.libtorch_file)]:
-        raise BenchError(f"{job.name}: a worker runs {loaded}, not {config.libtorch_file}")
 
 
 def _last_step(job):

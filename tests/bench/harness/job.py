@@ -147,6 +147,13 @@ def mapped_libtorch(pid):
         return sorted({line.split()[-1] for line in file if "libtorch" in line})
 
 
+def check_libtorch(config, job, pid):
+    """All sides run the same LibTorch, or nothing here is comparable."""
+    loaded = [path for path in mapped_libtorch(pid) if os.path.basename(path) == "libtorch_cpu.so"]
+    if [os.path.realpath(path) for path in loaded] != [os.path.realpath(config.libtorch_file)]:
+        raise BenchError(f"{job.name}: a worker runs {loaded}, not {config.libtorch_file}")
+
+
 def pin_threads(pid, cores):
     for thread in os.listdir(f"/proc/{pid}/task"):
         os.sched_setaffinity(int(thread), cores)

@@ -1,0 +1,35 @@
+// tests/bench/ddp_floor/events.h: marks of moments, in the form of ../events.lua, and a stopwatch.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/base/fd.h"
+
+namespace rtrain::floor {
+
+// Lines of "seconds pid name value" in one file a rank, on the clock that all processes share.
+class Events {
+ public:
+  Events(const std::string& folder, int rank);
+  void mark(const std::string& name, double value = 0);
+
+ private:
+  Fd file_;
+};
+
+// Adds up where the time of a step goes.
+class Stopwatch {
+ public:
+  Stopwatch() { restart(); }
+  void restart();
+  void lap(const char* part);
+  const std::vector<std::pair<std::string, double>>& parts() const { return parts_; }
+
+ private:
+  double last_s_ = 0;
+  std::vector<std::pair<std::string, double>> parts_;
+};
+
+}  // namespace rtrain::floor
