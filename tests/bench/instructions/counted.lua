@@ -1,0 +1,35 @@
+-- What callgrind counts, for Lua: counted.h through LuaJIT's FFI.
+local ffi = require 'ffi'
+
+ffi.cdef [[
+void count_begin(void);
+void count_end(const char *name);
+int usleep(unsigned microseconds);
+]]
+
+-- The other rank, which nobody counts, is where it waits for this one long before.
+local HEAD_START_US = 1000
+
+---@param library string the path of libcounted.so
+---@return fun(name: string, warm: integer, calls: integer, body: fun()) count
+return function(library)
+  local counted = ffi.load(library)
+  -- What is compiled, and when, depends on where code happens to lie.
+  jit.off()
+  jit.flush()
+
+  ---Calls `body` until nothing is new to it any more, and then that many times, each a dump of its own. Nothing is collected
+  ---meanwhile.
+  return function(name, warm, calls, body)
+    for _ = 1, warm do body() end
+    collectgarbage()
+    collectgarbage 'stop'
+    for _ = 1, calls do
+      ffi.C.usleep(HEAD_START_US)
+      counted.count_begin()
+      body()
+      counted.count_end(name)
+    end
+    collectgarbage 'restart'
+  end
+end
