@@ -102,6 +102,7 @@ def parse(arguments):
     parser.add_argument("--torch-packages", required=True, help="site-packages of Python's torch")
     parser.add_argument("--torch-python", help="Python that imports them (default: that of their virtual environment)")
     parser.add_argument("--ray-python", default="", help="Python of a virtual environment with ray[train]")
+    parser.add_argument("--oneccl", default="", help="virtual environment with oneccl-devel")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in BUILDERS]
     if unknown:
@@ -119,6 +120,7 @@ def configure(options):
         torch_python=options.torch_python or os.path.join(environment, "bin", "python"),
         ray_python=options.ray_python,
         ray_missing=None if has_ray else "not installed (scripts/bench --ray installs it)",
+        oneccl=options.oneccl,
         libtorch_folder=folder,
         libtorch_file=os.path.join(folder, "libtorch_cpu.so"),
         data=options.data,

@@ -1,4 +1,4 @@
-"""Programs of this folder that CMake builds when a benchmark needs them."""
+"""Programs of this folder that are built when a benchmark needs them."""
 
 import os
 import subprocess
@@ -13,3 +13,14 @@ def build_target(config, target):
     if done.returncode != 0:
         raise BenchError(f"{target} was not built:\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
     return os.path.join(build_folder, "tests", "bench", target)
+
+
+def compile_source(config, compiler, source, *flags):
+    """The path of a program that needs none of rtrain's libraries, but those of a peer."""
+    program = os.path.join(config.root, "build", "tests", "bench", os.path.splitext(source)[0].replace("/", "_"))
+    file = os.path.join(config.root, "tests", "bench", source)
+    command = [compiler, "-std=c++20", "-O3", f"-I{config.root}", file, "-o", program, *flags]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise BenchError(f"{source} was not built:\n{done.stderr[-3000:]}")
+    return program

@@ -1,4 +1,5 @@
-// tests/bench/collectives.cpp: how long collectives of some ranks take through c10d, without Lua.
+// tests/bench/collectives/rtrain.cpp: how long collectives of some ranks take through c10d, without
+// Lua.
 //
 //   collectives_bench shm|gloo|hosts|copy RANKS
 //
@@ -11,46 +12,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <vector>
 
-#include "host/base/clock.h"
 #include "host/engine/distributed/collectives.h"
 #include "host/engine/memory/allocator.h"
 #include "host/engine/memory/tensor_place.h"
+#include "tests/bench/collectives/timing.h"
 
 namespace rtrain {
 namespace {
-
-struct Size {
-  const char* name;
-  int64_t bytes;
-  int calls;
-  bool is_shared;
-};
-
-constexpr Size kSizes[] = {
-    {"4K", 4 << 10, 3000, false}, {"1M", 1 << 20, 300, false}, {"26M", 26 << 20, 30, true}};
-
-double median_of(int calls, const GroupPtr& group, const std::function<void()>& call) {
-  std::vector<double> times;
-  for (int i = 0; i < calls + calls / 10 + 1; ++i) {
-    if (i % 10 == 0) barrier(group);
-    const double begin = monotonic_s();
-    call();
-    times.push_back(monotonic_s() - begin);
-  }
-  times.erase(times.begin(), times.begin() + calls / 10 + 1);
-  std::nth_element(times.begin(), times.begin() + calls / 2, times.end());
-  return times[static_cast<size_t>(calls / 2)];
-}
 
 void measure(const std::string& backend, int rank, int ranks, const std::string& folder) {
   at::set_num_threads(1);
@@ -64,17 +40,19 @@ void measure(const std::string& backend, int rank, int ranks, const std::string&
   static const HostApi api;
   const auto group = std::make_shared<Group>(
       options, c10::make_intrusive<c10d::FileStore>(folder + "/store", ranks), api);
-  for (const Size& size : kSizes) {
+  for (const CollectiveSize& size : kCollectiveSizes) {
     const TensorPlaceScope place(size.is_shared ? group->tensor_place() : nullptr);
     const at::Tensor tensor = at::empty({size.bytes / 4}).zero_();
     const at::Tensor other = at::empty({size.bytes / 4}).zero_();
-    const double seconds = median_of(size.calls, group, [&] {
+    const auto call = [&] {
       if (backend == "copy") {
         std::memcpy(other.mutable_data_ptr(), tensor.const_data_ptr(), tensor.nbytes());
       } else {
         all_reduce(group, tensor, "sum");
       }
-    });
+    };
+    const double seconds = median_seconds(
+        size.calls, [&] { barrier(group); }, call);
     if (rank == 0) std::printf("%s %.9f\n", size.name, seconds);
   }
   group->close();

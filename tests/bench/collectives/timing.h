@@ -1,0 +1,43 @@
+// tests/bench/collectives/timing.h: what all programs of this folder measure: sizes, numbers of
+// calls, and the median call.
+//
+// Each rank is a process of one thread. Rank 0 prints "NAME SECONDS" for each size.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace rtrain {
+
+struct CollectiveSize {
+  const char* name;
+  int64_t bytes;
+  int calls;
+  bool is_shared;  // lies in the memory of all ranks, where a library has such
+};
+
+inline constexpr CollectiveSize kCollectiveSizes[] = {
+    {"4K", 4 << 10, 3000, false}, {"1M", 1 << 20, 300, false}, {"26M", 26 << 20, 30, true}};
+
+// The ranks start every tenth call together.
+template <class Barrier, class Call>
+double median_seconds(int calls, const Barrier& barrier, const Call& call) {
+  using Clock = std::chrono::steady_clock;
+  const int warm = calls / 10 + 1;
+  std::vector<double> times;
+  for (int i = 0; i < calls + warm; ++i) {
+    if (i % 10 == 0) barrier();
+    const auto begin = Clock::now();
+    call();
+    const std::chrono::duration<double> took = Clock::now() - begin;
+    if (i >= warm) times.push_back(took.count());
+  }
+  const auto middle = times.begin() + calls / 2;
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+}  // namespace rtrain
