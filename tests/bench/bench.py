@@ -14,6 +14,7 @@ from benchmarks import (
     cold_start,
     collectives,
     detection,
+    epochs,
     examples,
     goodput,
     gpu_airbench,
@@ -37,6 +38,7 @@ from benchmarks import (
     step,
     stream,
     vit_curve,
+    weak_scaling,
 )
 from harness.against import compare_executables
 from harness.benchmark import OWN, BenchError, Skipped, measure
@@ -50,6 +52,9 @@ BUILDERS = {
     "collectives_on_hosts": collectives.build_on_hosts,
     "step_convnet": step.build_convnet,
     "step_mlp": step.build_mlp,
+    "epochs_convnet": epochs.build_convnet,
+    "epochs_mlp": epochs.build_mlp,
+    "weak_scaling": weak_scaling.build,
     "kill_recovery": kill_recovery.build,
     "heal": heal.build,
     "detection": detection.build,

@@ -29,9 +29,9 @@ def all_sides(config, program, settings, max_failures=0):
     return starts, {"ray": config.ray_missing}
 
 
-def start_rtrain(config, script, settings, max_failures=0):
+def start_rtrain(config, script, settings, max_failures=0, workers=2):
     def command(storage, events):
-        arguments = [config.rtrain, "run", os.path.join(HERE, script), "--storage", storage, "--name", "run"]
+        arguments = [config.rtrain, "run", os.path.join(HERE, script), "--storage", storage, "--name", "run", "-n", str(workers)]
         if max_failures:
             arguments += ["--max-failures", str(max_failures)]
         for key, value in {**settings, "events": events}.items():
