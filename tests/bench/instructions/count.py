@@ -88,6 +88,7 @@ def count_worker(build, folder):
         "RTRAIN_ENGINE": str(build / "host/librtrain_engine.so"),  # the embedded copy has no names of functions
         "RTRAIN_HANG_THRESHOLD_S": str(TIMEOUT_S),
         "RTRAIN_RUNTIME_DIR": f"{folder}/runtime",
+        "RTRAIN_ZYGOTE": "off",  # a worker that is forked cannot be started under callgrind
         "OMP_NUM_THREADS": "1",
         "ATEN_CPU_CAPABILITY": "avx2",
     }
