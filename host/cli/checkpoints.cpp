@@ -59,7 +59,7 @@ void add_checkpoints(Parser& parser) {
   command.action([options] {
     OpenRun run = options->open_run();
     const List checkpoints = run.reader.checkpoints(run.ref, options->all);
-    if (options->json) return print_json(checkpoints);
+    if (options->for_programs()) return options->print(checkpoints);
     print_checkpoints(checkpoints, options->width());
   });
 }

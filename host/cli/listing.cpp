@@ -49,6 +49,15 @@ std::optional<RunReader> ListingOptions::reader() const {
 
 OpenRun ListingOptions::open_run() const { return RunReader::open_run(storage_path(), run); }
 
+void ListingOptions::print(const Value& document) const {
+  if (json) return print_json(document);
+  if (!document.is_list()) {
+    std::cout << to_json(document) << "\n";
+    return;
+  }
+  for (const Value& item : document.as_list()) std::cout << to_json(item) << "\n";
+}
+
 size_t ListingOptions::width() const {
   if (wide) return kAnyWidth;
   if (const auto size = terminal_size(STDOUT_FILENO)) return size->columns;
@@ -60,7 +69,12 @@ size_t ListingOptions::width() const {
 Option add_listing_options(Command& command, ListingOptions& options) {
   command.option("--storage", &options.storage,
                  "folder or URI of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)");
-  return command.flag("--json", &options.json, "one JSON document");
+  Option json = command.flag("--json", &options.json, "one JSON document");
+  command.option("--format", &options.format, "text, or json: JSON lines, one for each row")
+      .value_name("FORMAT")
+      .one_of({"text", "json"})
+      .excludes(json);
+  return json;
 }
 
 void add_wide_option(Command& command, ListingOptions& options) {
@@ -69,8 +83,7 @@ void add_wide_option(Command& command, ListingOptions& options) {
 }
 
 void add_run_argument(Command& command, ListingOptions& options) {
-  command.argument("RUN", &options.run, "a name, a unique beginning of a name or id, or 'last'")
-      .required();
+  command.argument("RUN", &options.run, kRunHelp).required();
 }
 
 void print_json(const Value& value) { std::cout << to_json(value, 2) << "\n"; }

@@ -14,7 +14,8 @@ namespace rtrain {
 
 struct ListingOptions {
   std::string storage;
-  bool json = false;
+  bool json = false;            // one document
+  std::string format = "text";  // or "json": a document a line
   bool wide = false;
   std::string run;
 
@@ -24,14 +25,21 @@ struct ListingOptions {
   std::optional<RunReader> reader() const;
   // The store of the run asked for; Error(kUsage) when there is none.
   OpenRun open_run() const;
+  // Whether a program reads the output, and the answer for it: with --json one document, with
+  // --format json each item of a list as a line.
+  bool for_programs() const { return json || format == "json"; }
+  void print(const Value& document) const;
   // The columns that output may take: those of the terminal, in a pipe $COLUMNS, else any number.
   size_t width() const;
 };
 
-// Adds --storage and --json, the option that it returns.
+// Adds --storage, --format and --json, the option that it returns.
 Option add_listing_options(Command& command, ListingOptions& options);
 // Adds --wide.
 void add_wide_option(Command& command, ListingOptions& options);
+// What RUN may be, for help texts.
+inline constexpr const char* kRunHelp =
+    "a name, a unique beginning of a name or id, 'last', or best:METRIC[:min|max]";
 // Adds the positional RUN.
 void add_run_argument(Command& command, ListingOptions& options);
 

@@ -124,18 +124,26 @@ void check_asked(OpenRun& run, const Options& options) {
                   "' has no rank ", options.rank, ", its ranks: ", numbers(workers, "rank")));
 }
 
+Map item_of(const Line& line) {
+  return {{"attempt", line.attempt}, {"rank", line.rank}, {"line", line.text}};
+}
+
 void print_line(const Line& line) {
   std::cout << "[rank " << line.rank << "] " << line.text << "\n";
 }
 
-void follow(Logs& logs, const OpenRun& run) {
+void print_json_line(const Line& line) { std::cout << to_json(item_of(line)) << "\n"; }
+
+using PrintLine = void (*)(const Line&);
+
+void follow(Logs& logs, const OpenRun& run, PrintLine print) {
   constexpr int kPauseMs = 100;
   bool live = true;
   while (live) {
     // Asked before reading, so that what was written before the end is still read.
     live = run.reader.is_live(run.ref);
     logs.find();
-    logs.each_new_line(!live, print_line);
+    logs.each_new_line(!live, print);
     std::cout.flush();
     if (live) ::poll(nullptr, 0, kPauseMs);
   }
@@ -146,8 +154,7 @@ void print_as_json(Logs& logs) {
   const char* separator = "\n  ";
   std::cout << "[";
   logs.each_new_line(true, [&](const Line& line) {
-    const Map item{{"attempt", line.attempt}, {"rank", line.rank}, {"line", line.text}};
-    std::cout << separator << to_json(item);
+    std::cout << separator << to_json(item_of(line));
     separator = ",\n  ";
   });
   std::cout << "\n]\n";
@@ -169,10 +176,11 @@ void add_logs(Parser& parser) {
     OpenRun run = options->open_run();
     check_asked(run, *options);
     Logs logs(run.ref, *options);
-    if (options->follow) return follow(logs, run);
+    const PrintLine print = options->for_programs() ? print_json_line : print_line;
+    if (options->follow) return follow(logs, run, print);
     logs.find();
     if (options->json) return print_as_json(logs);
-    logs.each_new_line(true, print_line);
+    logs.each_new_line(true, print);
   });
 }
 

@@ -1,5 +1,6 @@
 // rtrain ls: the runs of a store.
 #include <algorithm>
+#include <iostream>
 #include <memory>
 
 #include "host/base/text.h"
@@ -12,6 +13,17 @@ namespace {
 
 // A shorter wait is the start's.
 constexpr double kWaitS = 1;
+
+std::string tags_text(const Value& run) {
+  std::vector<std::string> tags;
+  for (const Value& tag : run["tags"].as_list()) tags.push_back(tag.as_string());
+  return join(tags, ",");
+}
+
+std::string status_text(const Value& run) {
+  const bool archived = run["archived"] == Value(true);
+  return cat(run["status"].as_string(), archived ? " archived" : "");
+}
 
 void print_runs(const List& runs, size_t width) {
   const bool any_waited = std::any_of(runs.begin(), runs.end(), [](const Value& run) {
@@ -26,16 +38,14 @@ void print_runs(const List& runs, size_t width) {
   }
   std::vector<std::vector<std::string>> rows;
   for (const Value& run : runs) {
-    std::vector<std::string> tags;
-    for (const Value& tag : run["tags"].as_list()) tags.push_back(tag.as_string());
     const bool is_queued = run["status"] == Value("QUEUED");
     const int64_t num_workers = run["num_workers"].as_int();
-    std::vector<std::string> row{run["name"].as_string(), run["status"].as_string(),
+    std::vector<std::string> row{run["name"].as_string(), status_text(run),
                                  is_queued && num_workers == 0 ? "" : cat(num_workers),
                                  human_time(run["started_at"])};
     if (any_waited) row.push_back(human_duration(run["waiting_s"].as_float()));
     row.push_back(human_duration(run["running_s"].as_float()));
-    row.push_back(join(tags, ","));
+    row.push_back(tags_text(run));
     row.push_back(human_metrics(run["metrics"]));
     rows.push_back(std::move(row));
   }
@@ -48,27 +58,42 @@ void add_ls(Parser& parser) {
   struct Options : ListingOptions {
     RunFilter filter;
     int64_t limit = -1;
+    bool names = false;
   };
   auto options = std::make_shared<Options>();
   Command command = parser.command("ls", "List the runs, the newest first");
   command.option("--where", &options->filter.where,
-                 "SQL expression over columns and metrics: \"status = 'FINISHED' AND loss < 0.3\"");
-  command.option("--sort", &options->filter.sort, "column or metric; -KEY for the largest first");
-  command.option("--limit", &options->limit, "at most this many runs").at_least(0);
+                 "SQL expression: \"status = 'FINISHED' AND loss < 0.3 AND config.lr > 0.01\"");
+  command
+      .option("--sort", &options->filter.sort,
+              "column, metric or config.KEY; -KEY for the largest first")
+      .value_name("[-]KEY");
+  command.option("--limit", &options->limit, "at most this many runs").value_name("N").at_least(0);
+  command.option("--tag", &options->filter.tags, "runs with this tag (all of several)")
+      .value_name("TAG")
+      .repeatable();
+  command.flag("--all", &options->filter.archived, "also archived runs");
+  command.flag("-q,--names", &options->names, "names alone, one a line");
   add_listing_options(command, *options);
   add_wide_option(command, *options);
   command.footer(
-      "Keys of --json, for each run: name, run_id, status, num_workers, started_at, ended_at, "
-      "duration_s,\n"
-      "waiting_s (for cores and GPUs, or in a launcher's queue), running_s (all attempts), script, "
-      "metrics (of the last "
-      "report), tags");
+      "--where knows these columns: name, run_id, status, num_workers, started_at, ended_at,\n"
+      "duration_s, waiting_s, running_s, script, note, tags, the last metrics, config.KEY, and "
+      "tag,\n"
+      "which is each of a run's tags: \"tag IN ('base', 'wide')\".\n"
+      "Keys of --json, for each run: name, run_id, status, num_workers, started_at, ended_at,\n"
+      "duration_s, waiting_s (for cores and GPUs, or in a launcher's queue), running_s (all\n"
+      "attempts), script, metrics (of the last report), tags; with --all: archived");
   command.action([options] {
     if (options->limit >= 0) options->filter.limit = options->limit;
     std::optional<RunReader> reader = options->reader();
     List runs = reader ? reader->runs(options->filter) : List{};
     if (reader) find_lost_jobs(runs, *reader);
-    if (options->json) return print_json(runs);
+    if (options->names) {
+      for (const Value& run : runs) std::cout << run["name"].as_string() << "\n";
+      return;
+    }
+    if (options->for_programs()) return options->print(runs);
     if (reader) print_runs(runs, options->width());
   });
 }

@@ -112,11 +112,11 @@ void add_metrics(Parser& parser) {
     OpenRun run = options->open_run();
     if (!options->series.empty()) {
       const List points = run.reader.series(run.ref, options->series, options->all);
-      if (options->json) return print_json(points);
+      if (options->for_programs()) return options->print(points);
       return print_series(points, *options);
     }
     const List reports = run.reader.metrics(run.ref, options->ranks, options->all);
-    if (options->json) return print_json(reports);
+    if (options->for_programs()) return options->print(reports);
     print_metrics(reports, *options);
   });
 }

@@ -71,11 +71,11 @@ void record_profiles(const Options& options) {
   const auto timeout = std::chrono::duration<double>(profile_deadline_s(recorded_s) + kAnswerS);
   const message::Profiles answer =
       controller.ask(request, std::chrono::ceil<std::chrono::milliseconds>(timeout));
-  if (options.json) {
+  if (options.for_programs()) {
     Map document{{"name", run.ref.name}, {"run_id", run.ref.run_id}};
     const Value fields = to_value(answer);
     for (const auto& [key, value] : fields.as_map()) document.set(key, value);
-    print_json(document);
+    options.print(document);
   } else {
     print_profiles(answer.profiles);
   }

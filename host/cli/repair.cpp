@@ -16,7 +16,7 @@ void add_repair(Parser& parser) {
   command.footer("With --json a list of the lines");
   command.action([options] {
     const std::vector<std::string> lines = repair_store(options->storage_path());
-    if (options->json) return print_json(List(lines.begin(), lines.end()));
+    if (options->for_programs()) return options->print(List(lines.begin(), lines.end()));
     for (const std::string& line : lines) std::cout << line << '\n';
   });
 }

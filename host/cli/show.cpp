@@ -257,7 +257,7 @@ void add_show(Parser& parser) {
   command.action([options] {
     OpenRun run = options->open_run();
     const Value document = run.reader.run(run.ref);
-    if (options->json) return print_json(document);
+    if (options->for_programs()) return options->print(document);
     print_run(Page(options->width()), document, run.reader.details(run.ref));
   });
 }

@@ -50,14 +50,14 @@ void add_sql(Parser& parser) {
   command.footer("With --json a list of rows, each a map of column and value");
   command.action([options] {
     if (options->schema) {
-      if (options->json) return print_json(Map{{"schema", schema_text()}});
+      if (options->for_programs()) return options->print(Map{{"schema", schema_text()}});
       std::cout << schema_text();
       return;
     }
     if (options->query.empty()) throw Error(Code::kUsage, "sql: give a QUERY, or --schema");
     std::optional<RunReader> reader = options->reader();
     const RunReader::Table table = reader ? reader->query(options->query) : RunReader::Table{};
-    if (options->json) return print_json(rows_as_maps(table));
+    if (options->for_programs()) return options->print(rows_as_maps(table));
     if (reader) print_rows(table);
   });
 }

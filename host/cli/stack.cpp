@@ -41,11 +41,11 @@ void show_stacks(const Options& options) {
   message::ShowStacks request;
   if (options.rank) request.rank = *options.rank;
   const message::Stacks answer = controller.ask(request, kAnswer);
-  if (!options.json) return print_stacks(run.ref.name, answer, options.native);
+  if (!options.for_programs()) return print_stacks(run.ref.name, answer, options.native);
   Map document{{"name", run.ref.name}, {"run_id", run.ref.run_id}};
   const Value fields = to_value(answer);
   for (const auto& [key, value] : fields.as_map()) document.set(key, value);
-  print_json(document);
+  options.print(document);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ void stop_run(const Options& options) {
   ControlClient controller(run);
   const double grace_s =
       controller.ask(message::StopRun{.now = options.now, .pid = getpid()}, kAnswer).grace_s;
-  if (!options.json && grace_s > 0) {
+  if (!options.for_programs() && grace_s > 0) {
     std::cerr << "run " << run.ref.name << " stops at its next checkpoint, at the latest in "
               << human_duration(grace_s) << "\n";
   }
@@ -38,11 +38,11 @@ void stop_run(const Options& options) {
                     " s after the request: `rtrain stop --now` kills it"));
   }
   const Value document = run.reader.run(run.ref);
-  if (options.json) {
-    return print_json(Map{{"name", run.ref.name},
-                          {"run_id", run.ref.run_id},
-                          {"pid", controller.pid()},
-                          {"status", document["status"]}});
+  if (options.for_programs()) {
+    return options.print(Map{{"name", run.ref.name},
+                             {"run_id", run.ref.run_id},
+                             {"pid", controller.pid()},
+                             {"status", document["status"]}});
   }
   std::cout << "run " << run.ref.name << " " << document["status"].as_string() << "\n";
 }

@@ -1,6 +1,7 @@
 // host/store/run_listing.h: the runs of a store as rows, chosen and sorted by what a user wrote.
 //
-// The last metrics of a run are columns too. Wrong names and expressions are Error(kUsage).
+// The last metrics of a run are columns too, and so are its config's values. Wrong names and
+// expressions are Error(kUsage).
 #pragma once
 
 #include <optional>
@@ -13,27 +14,33 @@
 namespace rtrain {
 
 struct RunFilter {
-  std::string where;  // an SQL expression over the columns of a run and its metrics; empty: all
+  std::string where;  // an SQL expression over host/store/listing_columns.h; empty: all
   std::string sort;   // a column; a leading "-" turns the order round; empty: newest first
-  std::optional<int64_t> limit;
+  std::optional<int64_t> limit = {};
+  std::vector<std::string> tags = {};  // a run has all of them
+  bool archived = false;               // also the runs that are archived
 };
 
 class RunListing {
  public:
   // The database has the functions of run_functions.h, and outlives this.
-  explicit RunListing(Database& database) : database_(database) {}
+  explicit RunListing(Database& database);
 
   // {name, run_id, status, num_workers, started_at, ended_at, duration_s, waiting_s, running_s,
-  // script, metrics, tags}
+  // script, metrics, tags}; where the filter takes archived ones, also `archived`.
   List rows(const RunFilter& filter);
   // That of one run, which is there.
   Value row(const std::string& run_id);
+  // The ids alone, in order.
+  std::vector<std::string> ids(const RunFilter& filter);
 
  private:
-  std::vector<std::string> metric_names();
+  std::string table() const;
+  Statement row_query();  // its parameter is a run's id
   std::string query_text(const RunFilter& filter);
 
   Database& database_;
+  bool knows_archive_;  // false in a store of an older rtrain
 };
 
 }  // namespace rtrain

@@ -58,25 +58,7 @@ Value OpenRun::everything() {
 }
 
 RunRef RunReader::find(const std::string& run) {
-  Statement query =
-      database_.prepare("SELECT name, run_id FROM runs ORDER BY started_at DESC, name");
-  std::vector<RunRef> matches;
-  std::vector<std::string> names;
-  while (query.next()) {
-    RunRef ref{query.text(1), query.text(0), cat(*storage_path_, "/", query.text(0))};
-    if (ref.name == run || ref.run_id == run || run == "last") return ref;
-    names.push_back(ref.name);
-    const bool begins = ref.name.starts_with(run) || ref.run_id.starts_with(run);
-    if (begins && !run.empty()) matches.push_back(std::move(ref));
-  }
-  if (matches.size() == 1) return matches.front();
-  if (matches.empty()) {
-    throw usage(cat("no run '", run, "' in ", *storage_path_, suggestion(run, names)));
-  }
-  names.clear();
-  for (const RunRef& match : matches) names.push_back(match.name);
-  throw usage(
-      cat("'", run, "' is the beginning of ", matches.size(), " runs: ", join(names, ", ")));
+  return resolve_run(database_, *storage_path_, run);
 }
 
 List RunReader::runs(const RunFilter& filter) { return RunListing(database_).rows(filter); }

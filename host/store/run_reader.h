@@ -16,14 +16,9 @@
 #include "host/base/value.h"
 #include "host/store/database.h"
 #include "host/store/run_listing.h"
+#include "host/store/run_resolver.h"
 
 namespace rtrain {
-
-struct RunRef {
-  std::string run_id;
-  std::string name;
-  std::string path;  // absolute
-};
 
 struct OpenRun;
 
@@ -34,7 +29,7 @@ class RunReader {
   // The store and the run in it. Error(kUsage) also when there is no store.
   static OpenRun open_run(const std::string& storage_path, const std::string& run);
 
-  // The run of that name or id, or of that unique beginning of one; "last" is the one started last.
+  // The run that a user means: host/store/run_resolver.h.
   RunRef find(const std::string& run);
 
   // As RunListing::rows.

@@ -182,6 +182,11 @@ CREATE TABLE nodes(             -- the hosts of a run
 ALTER TABLE attempts ADD COLUMN heal_s REAL;
   -- of an attempt that replaced lost workers while the others lived (the one before it is HEALED): seconds from the loss
   -- until all had the state again
+)sql",
+                                                                 R"sql(
+ALTER TABLE runs ADD COLUMN archived_at INTEGER;
+  -- from then on `rtrain ls` shows the run with --all only
+CREATE INDEX runs_by_start ON runs(started_at);
 )sql"};
 
 int64_t user_version(Database& database) {

@@ -35,11 +35,12 @@ def store(rtrain):
     assert schema.returncode == 0
     rtrain.storage.mkdir()
     db = sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None)
-    db.executescript("PRAGMA journal_mode=WAL;" + schema.stdout + "PRAGMA user_version=3;")
+    db.executescript("PRAGMA journal_mode=WAL;" + schema.stdout + "PRAGMA user_version=5;")
     add_run(db, "alpha", "aa11", START, tags=["red"], note="the first", checkpoint_config={
         "num_to_keep": 2, "checkpoint_score_attribute": "accuracy", "checkpoint_score_order": "max"})
-    add_run(db, "alphabet", "ab22", START + 1000, status="ERRORED", error={"code": "user", "message": "boom"})
-    add_run(db, "beta", "bb33", START + 2000)
+    add_run(db, "alphabet", "ab22", START + 1000, status="ERRORED", error={"code": "user", "message": "boom"},
+            config={"lr": 0.4})
+    add_run(db, "beta", "bb33", START + 2000, config={"lr": 0.1, "opt": {"momentum": 0.9}, "weight-decay": 0.01})
     for attempt in (1, 2):
         add(db, "attempts", run_id="aa11", attempt=attempt, nonce="n", status=("ERRORED", "FINISHED")[attempt - 1],
             started_at=START, ended_at=START + 1)
@@ -81,6 +82,14 @@ def test_ls_lists_the_newest_first(store):
     (["--sort", "accuracy"], ["alpha", "beta", "alphabet"]),
     (["--sort", "-accuracy", "--limit", "1"], ["beta"]),
     (["--limit", "0"], []),
+    (["--tag", "red"], ["alpha"]),
+    (["--tag", "red", "--tag", "blue"], []),
+    (["--where", "tag = 'red'"], ["alpha"]),
+    (["--where", "tag IN ('blue', 'red') AND accuracy > 0.5"], ["alpha"]),
+    (["--where", "tag IS NULL"], ["beta", "alphabet"]),
+    (["--where", "config.lr < 0.2 AND config.opt.momentum = 0.9"], ["beta"]),
+    (["--where", "config.\"weight-decay\" > 0"], ["beta"]),
+    (["--sort", "-config.lr", "--limit", "1"], ["alphabet"]),
 ])
 def test_ls_selects_and_sorts(store, options, names):
     assert [run["name"] for run in store.json("ls", *options)] == names
@@ -91,6 +100,10 @@ def test_ls_selects_and_sorts(store, options, names):
     (["--where", "status ="], "--where"),
     (["--where", "1) ; DELETE FROM runs; --"], "--where"),
     (["--sort", "nam"], "did you mean 'name'?"),
+    (["--sort", "config.rl"], "did you mean 'config.lr'?"),
+    (["--where", "config.opt.momentun = 1"], "did you mean 'config.opt.momentum'?"),
+    (["--format", "xml"], "xml"),
+    (["--format", "json", "--json"], "--json"),
 ])
 def test_a_wrong_expression_is_wrong_usage(store, options, hint):
     result = store("ls", *options)
@@ -161,6 +174,37 @@ def test_a_run_is_found_by_name_beginning_and_last(store):
     for given, hint in (("alp", "alphabet, alpha"), ("betta", "did you mean 'beta'?"), ("nothing-like-it", "no run")):
         result = store("show", given)
         assert result.returncode == 2 and hint in result.stderr, result.stderr
+
+
+def test_the_best_run_is_that_of_the_last_values(store):
+    for given, name in (("best:accuracy", "beta"), ("best:accuracy:max", "beta"), ("best:accuracy:min", "alpha"),
+                        ("best:rank:min", "alpha")):
+        assert store.json("show", given)["name"] == name, given
+    for given, hint in (("best:rank", "best:rank:min or best:rank:max"), ("best:acuracy", "did you mean 'accuracy'?"),
+                        ("best:", "best:METRIC"), ("best:loss:min", "no run has a number"), ("", "is empty")):
+        result = store("show", given)
+        assert result.returncode == 2 and hint in result.stderr, result.stderr
+    with contextlib.closing(sqlite3.connect(store.storage / "rtrain.db", isolation_level=None)) as db:
+        db.execute("UPDATE runs SET checkpoint_config = ? WHERE name = 'beta'", [json.dumps(
+            {"checkpoint_score_attribute": "accuracy", "checkpoint_score_order": "min"})])
+    result = store("show", "best:accuracy")
+    assert result.returncode == 2 and "differs" in result.stderr, result.stderr
+
+
+def test_an_ambiguous_beginning_lists_the_newest(store):
+    with contextlib.closing(sqlite3.connect(store.storage / "rtrain.db", isolation_level=None)) as db:
+        for i in range(20):
+            add_run(db, f"many-{i:02d}", f"ee{i:02d}", START + 9000 + i)
+    stderr = store("show", "many").stderr
+    assert "'many' is the beginning of 20 runs: many-19, many-18" in stderr and "and 12 more" in stderr, stderr
+
+
+def test_format_json_is_a_document_a_line(store):
+    lines = store("ls", "--format", "json").stdout.splitlines()
+    assert [json.loads(line) for line in lines] == store.json("ls")
+    (line,) = store("show", "alpha", "--format", "json").stdout.splitlines()
+    assert json.loads(line) == store.json("show", "alpha")
+    assert store("ls", "--names", "--sort", "name").stdout == "alpha\nalphabet\nbeta\n"
 
 
 def test_sql_answers_and_changes_nothing(store):

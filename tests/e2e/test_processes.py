@@ -295,6 +295,7 @@ def test_a_limit_of_addresses_is_named(rtrain):
 
 @pytest.mark.parametrize("name, reason", [
     ("rtrain.db", "the store's own files have such names"), ("last", "commands call the newest run that"),
+    ("best:loss", "commands call the best run of a metric that"),
     ("a/b", "it has a '/'"), (".x", "it begins with '.'"), ("x" * 201, "it has 201 bytes, 200 are allowed")])
 def test_a_name_that_no_run_can_have_is_refused_with_its_reason(rtrain, name, reason):
     result = rtrain.run("require('rtrain').DataParallelTrainer(function() end):fit()", "--name", name)
