@@ -77,6 +77,12 @@ void add_commands(Parser& parser, const std::vector<std::string>& command_line) 
   add_checkpoints(parser);
   add_logs(parser);
   add_sql(parser);
+  add_tag(parser);
+  add_note(parser);
+  add_rename(parser);
+  add_archive(parser);
+  add_rm(parser);
+  add_gc(parser);
   add_stop(parser);
   add_stack(parser);
   add_profile(parser);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -49,6 +50,19 @@ std::optional<RunReader> ListingOptions::reader() const {
 
 OpenRun ListingOptions::open_run() const { return RunReader::open_run(storage_path(), run); }
 
+std::vector<RunRef> ListingOptions::find_runs(const std::vector<std::string>& names) const {
+  std::vector<RunRef> out;
+  std::optional<OpenRun> open;
+  for (const std::string& name : names) {
+    if (!open) open = RunReader::open_run(storage_path(), name);
+    RunRef run = open->reader.find(name);
+    const bool is_new = std::none_of(out.begin(), out.end(),
+                                     [&](const RunRef& each) { return each.run_id == run.run_id; });
+    if (is_new) out.push_back(std::move(run));
+  }
+  return out;
+}
+
 void ListingOptions::print(const Value& document) const {
   if (json) return print_json(document);
   if (!document.is_list()) {
@@ -84,6 +98,10 @@ void add_wide_option(Command& command, ListingOptions& options) {
 
 void add_run_argument(Command& command, ListingOptions& options) {
   command.argument("RUN", &options.run, kRunHelp).required();
+}
+
+Option add_runs_argument(Command& command, std::vector<std::string>& runs) {
+  return command.argument("RUN", &runs, kRunHelp);
 }
 
 void print_json(const Value& value) { std::cout << to_json(value, 2) << "\n"; }

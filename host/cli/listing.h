@@ -25,6 +25,8 @@ struct ListingOptions {
   std::optional<RunReader> reader() const;
   // The store of the run asked for; Error(kUsage) when there is none.
   OpenRun open_run() const;
+  // The same for several; one that is named twice comes once.
+  std::vector<RunRef> find_runs(const std::vector<std::string>& names) const;
   // Whether a program reads the output, and the answer for it: with --json one document, with
   // --format json each item of a list as a line.
   bool for_programs() const { return json || format == "json"; }
@@ -42,6 +44,9 @@ inline constexpr const char* kRunHelp =
     "a name, a unique beginning of a name or id, 'last', or best:METRIC[:min|max]";
 // Adds the positional RUN.
 void add_run_argument(Command& command, ListingOptions& options);
+
+// Adds the positional RUN….
+Option add_runs_argument(Command& command, std::vector<std::string>& runs);
 
 // One JSON document on stdout.
 void print_json(const Value& value);

@@ -157,6 +157,26 @@ bool remove_tree(const std::string& path) noexcept {
   return errno == ENOENT && !path_exists(path);
 }
 
+int64_t folder_size(const std::string& path) {
+  std::error_code gone;
+  int64_t size = 0;
+  const auto add = [&](const fs::directory_entry& entry) {
+    if (entry.is_symlink(gone) || !entry.is_regular_file(gone)) return;
+    const auto bytes = entry.file_size(gone);
+    if (!gone) size += static_cast<int64_t>(bytes);
+  };
+  add(fs::directory_entry(path, gone));
+  fs::recursive_directory_iterator entry(path, gone);
+  for (; !gone && entry != fs::recursive_directory_iterator(); entry.increment(gone)) add(*entry);
+  return size;
+}
+
+std::string link_target(const std::string& path) {
+  std::error_code failure;
+  const fs::path target = fs::read_symlink(path, failure);
+  return failure || target.has_parent_path() ? "" : target.string();
+}
+
 bool path_exists(const std::string& path) {
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0;

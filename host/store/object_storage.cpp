@@ -242,4 +242,16 @@ void ObjectStorage::put_rows(Database& database, const std::string& run,
   }
 }
 
+void ObjectStorage::put_changed_rows(Database& database, const std::string& run) const {
+  const auto newest = newest_of(list_snapshots(cat(rows_folder(uri_), "/", run)));
+  const auto found = newest.find(run);
+  if (found == newest.end()) return;  // it never got there
+  put_rows(database, run, {found->second.epoch, found->second.nonce});
+}
+
+void ObjectStorage::remove_run(const std::string& run) const {
+  object_api().remove_folder(cat(uri_, "/", run));
+  object_api().remove_folder(cat(rows_folder(uri_), "/", run));
+}
+
 }  // namespace rtrain

@@ -68,6 +68,10 @@ class ObjectStorage {
   void check_owner(const std::string& run, const ObjectOwner& owner) const;
   // Puts the run's rows into the store, and removes those of earlier owners.
   void put_rows(Database& database, const std::string& run, const ObjectOwner& owner) const;
+  // The same for a run that has ended and whose rows were changed here, in its last owner's name.
+  void put_changed_rows(Database& database, const std::string& run) const;
+  // Removes all that the store has of a run: its files, then its rows.
+  void remove_run(const std::string& run) const;
 
  private:
   ObjectStorage(std::string folder, std::string uri)

@@ -131,6 +131,21 @@ def test_an_empty_disk_goes_on_where_a_killed_run_was(rtrain, s3):
     assert len(files(s3, "results/run/files/")) == 4
 
 
+def test_what_people_change_reaches_the_store(rtrain, s3):
+    ended(rtrain)
+    assert known(rtrain, "tag", "run", "kept")["tags"] == ["kept"]
+    assert rtrain("note", "run", "good", "--storage", URI).returncode == 0
+    empty_disk(rtrain)
+    assert known(rtrain, "ls", "--tag", "kept")[0]["name"] == "run"
+    assert rtrain("note", "run", "--storage", URI).stdout == "good\n"
+    result = rtrain("rename", "run", "other", "--storage", URI)
+    assert result.returncode == 3 and "keeps its name" in result.stderr
+    assert rtrain("rm", "run", "--yes", "--storage", URI).returncode == 0
+    assert known(rtrain, "ls") == [] and files(s3, "results/") == []
+    empty_disk(rtrain)
+    assert known(rtrain, "ls") == []
+
+
 def test_an_empty_disk_lists_and_shows(rtrain, s3):
     ended(rtrain)
     empty_disk(rtrain)

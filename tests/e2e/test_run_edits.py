@@ -1,0 +1,246 @@
+"""What people change about runs: tags, notes, names, the archive, and whether they are there at all."""
+
+import contextlib
+import json
+import os
+import pty
+import shutil
+import sqlite3
+import subprocess
+import time
+
+import pytest
+from conftest import ENDLESS, RTRAIN, Rtrain
+
+TRAINED = """
+local train = require 'rtrain'
+train.DataParallelTrainer {
+  train_loop_per_worker = function()
+    train.tempdir(function(dir)
+      local file = io.open(dir .. '/weights', 'w')
+      file:write('weights')
+      file:close()
+      train.report({loss = 1}, {checkpoint = train.Checkpoint.from_directory(dir)})
+    end)
+  end,
+}:fit()
+"""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """A store with three runs that have ended: a, b and c, the newest."""
+    folder = tmp_path_factory.mktemp("results")
+    rtrain = Rtrain(folder)
+    for name in "abc":
+        rtrain.run_ok(TRAINED, "--name", name, "--tag", "demo", "-q")
+    shutil.rmtree(rtrain.runtime)
+    return rtrain.storage
+
+
+@pytest.fixture
+def trained(rtrain, results):
+    """With a copy of that store."""
+    shutil.copytree(results, rtrain.storage)
+    return rtrain
+
+
+def refused(result, *words):
+    assert result.returncode == 2, result.stdout + result.stderr
+    for word in words:
+        assert word in result.stderr, result.stderr
+
+
+def names(rtrain, *args):
+    return [run["name"] for run in rtrain.json("ls", *args)]
+
+
+def test_tags_come_and_go(trained):
+    assert trained.json("tag", "a", "red", "demo", "blue")["tags"] == ["demo", "red", "blue"]
+    assert trained("tag", "a").stdout == "demo\nred\nblue\n"
+    assert trained.json("tag", "a", "-d", "demo", "green")["tags"] == ["red", "blue", "green"]
+    assert trained.json("show", "a")["tags"] == ["red", "blue", "green"]
+    assert names(trained, "--tag", "green") == ["a"] and names(trained, "--tag", "demo") == ["c", "b"]
+    refused(trained("tag", "a", "-d", "gren"), "has no tag 'gren'", "did you mean 'green'?")
+    refused(trained("tag", "a", "x,y"), "'x,y' cannot be a tag: it has a ','")
+    refused(trained("tag", "a", ""), "it is empty")
+    assert trained("tag", "a").stdout == "red\nblue\ngreen\n", "a refused change changes nothing"
+
+
+def test_a_note_is_written_added_to_and_removed(trained):
+    assert trained("note", "a", "the first").returncode == 0
+    assert trained.json("note", "a", "--append", "and more") == {
+        "name": "a", "run_id": trained.json("show", "a")["run_id"], "note": "the first\nand more"}
+    assert trained("note", "a").stdout == "the first\nand more\n"
+    assert "and more" in trained("show", "a").stdout
+    assert names(trained, "--where", "note LIKE '%first%'") == ["a"]
+    assert trained("note", "a", "").returncode == 0 and trained("note", "a").stdout == ""
+    refused(trained("note", "a", "--append"), "give a TEXT")
+
+
+def test_a_live_run_takes_tags_and_notes_and_keeps_its_name(rtrain):
+    running = rtrain.started("run", rtrain.script(ENDLESS))
+    assert rtrain.json("tag", "endless", "watched")["tags"] == ["watched"]
+    assert rtrain("note", "endless", "going well").returncode == 0
+    refused(rtrain("rename", "endless", "other"), "is being run by pid", "rtrain stop endless")
+    refused(rtrain("rm", "endless", "--yes"), "is being run by pid", "rtrain stop endless")
+    assert rtrain("gc").stdout == "", "what a live run has staged is not garbage"
+    assert rtrain("stop", "endless").returncode == 0
+    running.wait()
+    show = rtrain.json("show", "endless")
+    assert show["tags"] == ["watched"] and rtrain("note", "endless").stdout == "going well\n"
+
+
+def test_an_archived_run_is_listed_with_all_only(trained):
+    assert trained.json("archive", "b", "c") == [
+        {"name": name, "run_id": trained.json("show", name)["run_id"], "archived": True} for name in "bc"]
+    assert names(trained) == ["a"]
+    assert [(run["name"], run["archived"]) for run in trained.json("ls", "--all")] == [
+        ("c", True), ("b", True), ("a", False)]
+    assert "FINISHED archived" in trained("ls", "--all").stdout
+    assert trained.json("show", "last")["name"] == "a" and trained.json("show", "best:loss:min")["name"] == "a"
+    assert trained.json("show", "c")["name"] == "c", "by its name it is found"
+    trained("archive", "a")
+    refused(trained("show", "last"), "all are archived")
+    assert trained("archive", "--undo", "c").returncode == 0 and names(trained) == ["c"]
+
+
+def test_a_renamed_run_has_its_folder_and_goes_on_under_its_name(trained):
+    before = trained.json("show", "a")
+    renamed = trained.json("rename", "a", "better name")
+    assert renamed == {"name": "better name", "run_id": before["run_id"], "old_name": "a",
+                       "path": str(trained.storage / "better name")}
+    show = trained.json("show", "better name")
+    assert show["run_id"] == before["run_id"] and len(show["checkpoints"]) == 1
+    assert (trained.storage / "better name/checkpoints/checkpoint_000000/weights").read_text() == "weights"
+    assert not os.path.lexists(trained.storage / "a")
+    trained.run_ok(TRAINED, "--name", "better name", "--resume", "must")
+    assert len(trained.json("metrics", "better name")) == 2
+    trained.run_ok(TRAINED, "--name", "a")  # the name is free
+    assert trained.json("gc", "--dry-run") == []
+
+
+def test_a_name_that_cannot_be_is_refused(trained):
+    (trained.storage / "mine").mkdir()
+    for name, word in (("b", "taken by another run"), ("mine", "taken by the folder"), ("x/y", "it has a '/'"),
+                       ("last", "commands call the newest run that")):
+        refused(trained("rename", "a", name), word)
+        assert trained.json("show", "a")["path"] == str(trained.storage / "a")
+        assert (trained.storage / "a/checkpoints/checkpoint_000000").is_dir()
+    assert sorted(path.name for path in trained.storage.iterdir() if not path.name.startswith("rtrain.db")) == [
+        "a", "b", "c", "mine"]
+
+
+# fault: SIGKILL in the middle of a rename
+@pytest.mark.parametrize("point, name, left", [("run.rename:1", "a", ["new"]), ("db.committed:1", "new", []),
+                                               ("run.exchange:1", "new", ["a"])])
+def test_a_rename_that_is_killed_leaves_one_whole_run(trained, point, name, left):
+    trained.env["RTRAIN_FAULT"] = f"{point}:kill"
+    assert trained("rename", "a", "new").returncode == -9
+    del trained.env["RTRAIN_FAULT"]
+    assert names(trained) == ["c", "b", name]
+    (checkpoint,) = trained.json("checkpoints", name)
+    assert open(f"{checkpoint['path']}/weights").read() == "weights"
+    found = trained.json("gc")
+    assert [os.path.basename(item["path"]) for item in found] == left and all(item["removed"] for item in found)
+    trained.run_ok(TRAINED, "--name", name, "--resume", "must")
+    assert trained("rename", name, "newest").returncode == 0
+    assert len(trained.json("checkpoints", "newest")) == 2 and trained.json("gc") == []
+
+
+def test_rm_asks_and_removes_all_of_a_run(trained):
+    refused(trained("rm", "a", "b"), "remove 2 runs (a, b)", "say --yes")
+    assert names(trained) == ["c", "b", "a"]
+    dry = trained.json("rm", "a", "--dry-run")
+    assert dry[0]["name"] == "a" and dry[0]["size_bytes"] > 7 and not dry[0]["removed"]
+    assert [row["removed"] for row in trained.json("rm", "a", "b", "a", "--yes")] == [True, True]
+    assert names(trained) == ["c"]
+    assert not (trained.storage / "a").exists() and (trained.storage / "c/checkpoints").is_dir()
+    for table in ("reports", "attempts", "workers", "checkpoints"):
+        assert {row[0] for row in trained.query(f"SELECT run_id FROM {table}")} == {trained.json("show", "c")["run_id"]}
+    refused(trained("rm", "c", "nothing", "--yes"), "no run 'nothing'")
+    assert names(trained) == ["c"], "all of them, or none"
+
+
+@pytest.mark.parametrize("answer, left", [("y\n", ["c", "b"]), ("n\n", ["c", "b", "a"]), ("\n", ["c", "b", "a"])])
+def test_rm_asks_at_a_terminal(trained, answer, left):
+    master, slave = pty.openpty()
+    process = subprocess.Popen([RTRAIN, "rm", "a"], cwd=trained.folder, env=trained.env, stdin=slave, stderr=subprocess.PIPE,
+                               text=True)
+    os.close(slave)
+    os.write(master, answer.encode())
+    stderr = process.communicate(timeout=60)[1]
+    os.close(master)
+    assert process.returncode == 0 and "remove the run a with checkpoints and logs" in stderr and "[y/N]" in stderr
+    assert names(trained) == left
+
+
+# fault: SIGKILL in the middle of rm
+@pytest.mark.parametrize("point, left", [("run.remove:1", ["c", "b", "a"]), ("run.removed:1", ["c", "b"])])
+def test_an_rm_that_is_killed_can_be_repeated_or_swept(trained, point, left):
+    trained.env["RTRAIN_FAULT"] = f"{point}:kill"
+    assert trained("rm", "a", "--yes").returncode == -9
+    del trained.env["RTRAIN_FAULT"]
+    assert names(trained) == left
+    if "a" in left:
+        assert trained.json("gc") == [], "a row refers to it"
+        assert trained("rm", "a", "--yes").returncode == 0
+    else:
+        (item,) = trained.json("gc")
+        assert item["reason"] == "of a run that was removed" and item["removed"]
+    assert names(trained) == ["c", "b"]
+    assert sorted(path.name for path in trained.storage.iterdir() if not path.name.startswith("rtrain.db")) == ["b", "c"]
+
+
+def test_gc_removes_what_no_row_refers_to_and_nothing_else(trained):
+    (trained.storage / "my data").mkdir()
+    (trained.storage / "my data/table.csv").write_text("1,2")
+    shutil.copytree(trained.storage / "a", trained.storage / "orphan")
+    shutil.copytree(trained.storage / "a", trained.storage / "orphan with my file")
+    (trained.storage / "orphan with my file/notes.txt").write_text("mine")
+    (trained.storage / "just begun").mkdir()
+    shutil.copytree(trained.storage / "b/checkpoints/checkpoint_000000", trained.storage / "b/checkpoints/copied")
+    (trained.storage / "b/checkpoints/mine").mkdir()
+    (trained.storage / "b/staging/1-x-0").mkdir(parents=True)
+    (trained.storage / "b/staging/1-x-0/file").write_text("12345")
+    before = sorted(str(path) for path in trained.storage.rglob("*"))
+    expected = {"b/checkpoints/copied": "a checkpoint that its run does not have", "b/staging/1-x-0": "staged, and in no checkpoint",
+                "orphan": "of a run that the store does not have"}
+    dry = trained.json("gc", "--dry-run")
+    assert {os.path.relpath(item["path"], trained.storage): item["reason"] for item in dry} == expected
+    assert not any(item["removed"] for item in dry) and dry[1]["size_bytes"] == 5
+    assert sorted(str(path) for path in trained.storage.rglob("*")) == before
+    result = trained("gc")
+    assert result.returncode == 0 and "removed 3 items" in result.stderr, result.stderr
+    gone = [str(trained.storage / path) for path in expected]
+    left = [path for path in before if path not in gone and not path.startswith(tuple(f"{path}/" for path in gone))]
+    assert sorted(str(path) for path in trained.storage.rglob("*") if "rtrain.db" not in str(path)) == [
+        path for path in left if "rtrain.db" not in path]
+    assert trained.json("gc") == []
+    assert len(trained.json("checkpoints", "b")) == 1
+
+
+def test_checkpoints_of_a_lost_run_are_left_to_its_next_start(rtrain):
+    running = rtrain.started("run", rtrain.script(ENDLESS))
+    running.kill()
+    rtrain.wait_for_processes()
+    folder = rtrain.storage / "endless/checkpoints/checkpoint_000000"
+    folder.mkdir()
+    (folder / ".rtrain-checkpoint.json").write_text("{}")
+    assert rtrain.json("gc") == []
+
+
+def test_a_store_of_an_older_rtrain_gets_its_columns(trained):
+    with contextlib.closing(sqlite3.connect(trained.storage / "rtrain.db", isolation_level=None)) as db:
+        db.executescript("DROP INDEX runs_by_start; ALTER TABLE runs DROP COLUMN archived_at; PRAGMA user_version = 4;")
+    assert names(trained) == ["c", "b", "a"], "a reader changes nothing, and does without"
+    assert trained.query("PRAGMA user_version") == [(4,)]
+    assert trained("archive", "a").returncode == 0
+    assert names(trained) == ["c", "b"]
+
+
+def test_nothing_is_made_where_there_is_no_store(rtrain):
+    for command in (["tag", "x", "y"], ["note", "x"], ["rename", "x", "y"], ["archive", "x"], ["rm", "x", "--yes"]):
+        refused(rtrain(*command), "there are no runs")
+    assert rtrain.json("gc") == []
+    assert not rtrain.storage.exists()
