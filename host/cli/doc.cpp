@@ -3,10 +3,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <memory>
 
 #include "host/bind/modules.h"
+#include "host/cli/colour.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
 #include "host/lua/convert.h"
@@ -29,11 +29,6 @@ int output_columns() {
   winsize size{};
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
                                                                          : kPipeColumns;
-}
-
-bool wants_colour() {
-  const char* no_color = std::getenv("NO_COLOR");
-  return isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
 }
 
 Map to_map(const DocOptions& options) {

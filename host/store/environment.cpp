@@ -3,12 +3,18 @@
 #include <gnu/libc-version.h>
 #include <sqlite3.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 #include <uv.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <map>
+#include <string_view>
 
 #include "host/base/error.h"
 #include "host/base/object_uri.h"
+#include "host/base/secrets.h"
 #include "host/base/text.h"
 #include "host/lua/compiled_hooks.h"
 #include "host/lua/cuda_loader.h"
@@ -118,6 +124,35 @@ void add_storage(Map& out) {
 }
 
 }  // namespace
+
+std::string kernel_release() {
+  utsname system{};
+  ::uname(&system);
+  return system.release;
+}
+
+Value recorded_variables() {
+  constexpr std::array<std::string_view, 10> kPrefixes = {"OMP_",    "MKL_",   "KMP_",     "CUDA_",
+                                                          "NCCL_",   "GLOO_",  "PYTORCH_", "TORCH_",
+                                                          "NVIDIA_", "RTRAIN_"};
+  constexpr std::array<std::string_view, 8> kLeftOut = {
+      "RTRAIN_STORAGE", "RTRAIN_RUNTIME_DIR", "RTRAIN_DATA",        "RTRAIN_RENDEZVOUS",
+      "RTRAIN_JOB_ID",  "RTRAIN_TASK",        "RTRAIN_MASTER_ADDR", "RTRAIN_MASTER_PORT"};
+  std::map<std::string, std::string> found;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view entry = *each;
+    const std::string_view name = entry.substr(0, entry.find('='));
+    const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
+    if (std::none_of(kPrefixes.begin(), kPrefixes.end(), begins)) continue;
+    if (std::find(kLeftOut.begin(), kLeftOut.end(), name) != kLeftOut.end()) continue;
+    const bool is_secret = is_secret_name(name) || name.starts_with("RTRAIN_SECRET");
+    found[std::string(name)] =
+        is_secret ? kMasked : entry.substr(std::min(name.size() + 1, entry.size()));
+  }
+  Map out;
+  for (auto& [name, value] : found) out.set(name, value);
+  return Value(std::move(out));
+}
 
 std::string rtrain_version() { return RTRAIN_VERSION; }
 

@@ -10,6 +10,13 @@ namespace rtrain {
 // "0.1.0"
 std::string rtrain_version();
 
+// "6.1.0-18-amd64"
+std::string kernel_release();
+
+// The variables that change how a run computes: of OpenMP, MKL, CUDA, NCCL, PyTorch and rtrain.
+// Secrets are masked; folders and addresses, which differ from run to run, are left out.
+Value recorded_variables();
+
 // Map: version, platform, luajit, libuv, sqlite, libtorch, arrow, cuda, hostname, cores,
 // memory_bytes, available_memory_bytes, gpus, gpu_driver, gpu_reason, storage (nil with
 // storage_reason), network. Looks at

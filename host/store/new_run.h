@@ -28,7 +28,8 @@ struct NewRun {
   Value config;             // train_loop_config
   Value scaling;            // ScalingConfig
   Value checkpoint_config;  // CheckpointConfig
-  Value environment;        // map: git_commit, git_dirty, …; hostname, pid and version are added
+  Value environment;        // map: git_commit, git_dirty, …; what the host is goes in with it
+  List sources = {};        // its code: host/store/source_store.h
   ResumeMode resume = ResumeMode::kNever;
   // Called with a line for people when the store is waited for.
   std::function<void(const std::string& text)> on_waiting = {};

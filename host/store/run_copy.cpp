@@ -11,8 +11,8 @@ namespace rtrain {
 namespace {
 
 // Parents before their children.
-constexpr std::array kTables{"runs",        "attempts",    "workers", "reports",
-                             "checkpoints", "annotations", "events",  "series"};
+constexpr std::array kTables{"runs",        "attempts",    "workers", "reports", "nodes",
+                             "checkpoints", "annotations", "events",  "sources", "series"};
 
 // Detached at the end, outside the transaction.
 class Attached {

@@ -11,13 +11,16 @@
 #include "host/base/random.h"
 #include "host/base/shell_word.h"
 #include "host/base/text.h"
+#include "host/machine/libtorch.h"
 #include "host/machine/machine.h"
+#include "host/store/environment.h"
 #include "host/store/file.h"
 #include "host/store/object_storage.h"
 #include "host/store/queued_run.h"
 #include "host/store/run_name.h"
 #include "host/store/run_owner.h"
 #include "host/store/run_status.h"
+#include "host/store/source_store.h"
 
 namespace rtrain {
 namespace {
@@ -57,7 +60,13 @@ Value environment_of(const NewRun& run) {
           {"git_dirty", nullptr},
           {"hostname", hostname()},
           {"command", list_of(run.command)},
-          {"pid", static_cast<int64_t>(::getpid())}};
+          {"pid", static_cast<int64_t>(::getpid())},
+          {"version", rtrain_version()},
+          {"libtorch", libtorch_build()},
+          {"kernel", kernel_release()},
+          {"cores", available_cores()},
+          {"memory_bytes", memory_bytes()},
+          {"variables", recorded_variables()}};
   if (run.environment.is_map()) {
     for (const auto& [key, value] : run.environment.as_map()) out.set(key, value);
   }
@@ -268,6 +277,7 @@ OpenedRun open_run(const NewRun& run) {
   } else {
     insert_run(opened, run);
   }
+  set_sources(opened.claim.database, opened.claim.run_id, run.sources);
   transaction.commit();
   folder.keep();
   return opened;

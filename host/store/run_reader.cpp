@@ -14,6 +14,7 @@
 #include "host/store/run_lock.h"
 #include "host/store/schema.h"
 #include "host/store/series_store.h"
+#include "host/store/source_store.h"
 #include "host/store/stored_metrics.h"
 #include "host/store/user_statement.h"
 
@@ -154,7 +155,8 @@ Value RunReader::run(const RunRef& run) {
   for (const char* key : {"git_commit", "git_dirty", "hostname", "command"}) {
     shown.set(key, environment[key]);
   }
-  for (const char* key : {"launcher", "job"}) {
+  for (const char* key : {"git_diff_cut", "version", "libtorch", "kernel", "cores", "memory_bytes",
+                          "variables", "launcher", "job"}) {
     if (!environment[key].is_nil()) shown.set(key, environment[key]);
   }
   out.set("environment", std::move(shown));
@@ -181,6 +183,8 @@ Value RunReader::details(const RunRef& run) {
              {"checkpoint_config", json_value(query.text(3))},
              {"events", std::move(events)}};
 }
+
+List RunReader::sources(const RunRef& run) { return read_sources(database_, run.run_id); }
 
 List RunReader::series(const RunRef& run, const std::string& key, bool all) {
   const std::vector<std::string> keys = series_keys(database_, run.run_id);

@@ -40,6 +40,8 @@ class RunReader {
   // {note, error, return_value, checkpoint_config, events}: what is for people and for
   // Result.from_path.
   Value details(const RunRef& run);
+  // {kind, path, text}: host/store/source_store.h.
+  List sources(const RunRef& run);
   // What train.log wrote under the key: host/store/series_store.h. Error(kUsage) for an unknown
   // key, with the keys there are.
   List series(const RunRef& run, const std::string& key, bool all);

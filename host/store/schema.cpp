@@ -187,6 +187,15 @@ ALTER TABLE attempts ADD COLUMN heal_s REAL;
 ALTER TABLE runs ADD COLUMN archived_at INTEGER;
   -- from then on `rtrain ls` shows the run with --all only
 CREATE INDEX runs_by_start ON runs(started_at);
+
+CREATE TABLE sources(           -- the code of a run as its last controller found it
+  source_id INTEGER PRIMARY KEY,
+  run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+  kind TEXT NOT NULL CHECK(kind IN ('script', 'module', 'diff')),  -- diff: git diff HEAD
+  path TEXT NOT NULL,           -- from the script's folder; of the diff: empty
+  text TEXT NOT NULL
+);
+CREATE INDEX sources_of_run ON sources(run_id);
 )sql"};
 
 int64_t user_version(Database& database) {

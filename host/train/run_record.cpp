@@ -32,9 +32,11 @@ NewRun new_run(const RunSpec& spec) {
   if (!spec.git_commit.empty()) {
     environment.set("git_commit", spec.git_commit);
     environment.set("git_dirty", spec.git_dirty);
+    if (spec.git_diff_cut) environment.set("git_diff_cut", true);
   }
   if (spec.port > 0) environment.set("port", spec.port);
   run.environment = environment;
+  run.sources = spec.sources;
   run.on_waiting = [](const std::string& text) {
     std::fprintf(stderr, "rtrain: %s\n", text.c_str());
   };

@@ -76,6 +76,8 @@ void read_record(const Value& v, RunSpec& s) {
   s.log_bytes = v["log_bytes"].int_or(0);
   s.git_commit = v["git_commit"].string_or("");
   s.git_dirty = v["git_dirty"].bool_or(false);
+  s.git_diff_cut = v["git_diff_cut"].bool_or(false);
+  if (v["sources"].is_list()) s.sources = v["sources"].as_list();
 }
 
 void read_workers(const Value& v, RunSpec& s) {

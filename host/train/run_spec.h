@@ -84,6 +84,8 @@ struct RunSpec {
   int port = 0;                    // where other hosts of its job reach the run; 0: there are none
   std::string git_commit;
   bool git_dirty = false;
+  bool git_diff_cut = false;  // the sources have only the beginning of the diff
+  List sources;               // {kind, path, text}: host/store/source_store.h
 
   // 0: not said.
   int cores_per_worker() const { return threads == 0 ? 0 : threads + ingest_cores; }

@@ -1,4 +1,4 @@
--- rtrain/run/git.lua: the commit that the script's folder is at, for the run's record.
+-- rtrain/run/git.lua: the commit that the script's folder is at and what was changed since, for the run's record.
 --
 -- git runs while the train function is serialized; without git or a repository there is no commit. One that hangs (a folder
 -- on a dead network file system, a repository that is locked) is not waited for.
@@ -7,6 +7,8 @@ local class = require 'base.class'
 local system = require 'base._system'
 
 local PATIENCE_S = 5
+local MOST_BYTES = 200 * 1000 -- of a diff
+local MARK = 'diff follows\n'
 
 local Git = class('Git')
 
@@ -20,24 +22,38 @@ function Git.start(script)
   local git = 'git --no-optional-locks -C ' .. folder
   local self = Git()
   local ok, command = pcall(system.start_command,
-    ('%s rev-parse HEAD && %s status --porcelain --untracked-files=no | head -n 1'):format(git, git))
+    ('%s rev-parse HEAD && %s status --porcelain --untracked-files=no | head -n 1 && printf "%s" && '
+      .. '%s diff --no-ext-diff --no-textconv --no-color HEAD | head -c %d')
+      :format(git, git, MARK:gsub('\n', '\\n'), git, MOST_BYTES + 1))
   self._command = ok and command
   return self
 end
 
----@return string commit '' when there is none
----@return boolean dirty whether tracked files differ from it
----@return string? problem why there is no answer
+-- The diff up to its last whole line, where there is more of it than is kept.
+local function cut(diff)
+  if #diff <= MOST_BYTES then return diff end
+  return diff:sub(1, MOST_BYTES):match('^(.*\n)') or ''
+end
+
+---@return table found `{commit, is_dirty, diff, is_cut}`; commit '' when there is none, is_dirty: whether tracked files
+---differ from it, is_cut: whether the diff has only its beginning
+---@return string? problem why something is missing
 function Git:finish()
-  if not self._command then return '', false, nil end
+  local found = {commit = '', is_dirty = false, diff = '', is_cut = false}
+  if not self._command then return found end
   local is_complete, text = self._command:finish(PATIENCE_S)
   self._command:release()
-  if not is_complete then
-    return '', false, ("git has not answered for %d s: the run's record does not say which commit the script is of")
+  local head, diff = text:match('^(.-)' .. MARK .. '(.*)$')
+  if not is_complete and not head then
+    return found, ("git has not answered for %d s: the run's record does not say which commit the script is of")
       :format(PATIENCE_S)
   end
-  local commit = text:match('^(%x+)\n')
-  return commit or '', commit ~= nil and #text > #commit + 1
+  head = head or text
+  found.commit = head:match('^(%x+)\n') or ''
+  found.is_dirty = found.commit ~= '' and #head > #found.commit + 1
+  found.is_cut = not is_complete or diff ~= nil and #diff > MOST_BYTES
+  found.diff = cut(diff or '')
+  return found
 end
 
 return Git

@@ -18,6 +18,7 @@ local places = require 'rtrain.run.place'
 local Result = require 'rtrain.result'
 local run_name = require 'rtrain.run.name'
 local session = require 'rtrain.worker.session'
+local sources = require 'rtrain.run.sources'
 local storage = require 'rtrain.run.storage'
 local StopCondition = require 'rtrain.run.stop_condition'
 local TimeLimit = require 'rtrain.run.time_limit'
@@ -164,7 +165,7 @@ local function make_spec(job, flags)
   local warnings = job.launcher_warnings
   local functions, warning = dump_functions(job)
   warnings[#warnings + 1] = warning
-  local commit, dirty, problem = git:finish()
+  local code, problem = git:finish()
   warnings[#warnings + 1] = problem
   local resources = scaling.resources_per_worker
   return {
@@ -202,8 +203,10 @@ local function make_spec(job, flags)
     uses_torch = job.kind == 'torch',
     backend = job.backend,
     timeout_s = job.torch_config.timeout_s,
-    git_commit = commit,
-    git_dirty = dirty,
+    git_commit = code.commit,
+    git_dirty = code.is_dirty,
+    git_diff_cut = code.is_cut,
+    sources = os.getenv 'RTRAIN_RECORD_CODE' ~= '0' and sources.of(script, code.diff) or {},
   }, warnings
 end
 
