@@ -8,7 +8,6 @@ local system = require 'base._system'
 
 local PATIENCE_S = 5
 local MOST_BYTES = 200 * 1000 -- of a diff
-local MARK = 'diff follows\n'
 
 local Git = class('Git')
 
@@ -22,9 +21,7 @@ function Git.start(script)
   local git = 'git --no-optional-locks -C ' .. folder
   local self = Git()
   local ok, command = pcall(system.start_command,
-    ('%s rev-parse HEAD && %s status --porcelain --untracked-files=no | head -n 1 && printf "%s" && '
-      .. '%s diff --no-ext-diff --no-textconv --no-color HEAD | head -c %d')
-      :format(git, git, MARK:gsub('\n', '\\n'), git, MOST_BYTES + 1))
+    ('%s rev-parse HEAD && %s diff --no-ext-diff --no-textconv --no-color HEAD | head -c %d'):format(git, git, MOST_BYTES + 1))
   self._command = ok and command
   return self
 end
@@ -43,16 +40,16 @@ function Git:finish()
   if not self._command then return found end
   local is_complete, text = self._command:finish(PATIENCE_S)
   self._command:release()
-  local head, diff = text:match('^(.-)' .. MARK .. '(.*)$')
-  if not is_complete and not head then
+  local commit, diff = text:match('^(%x+)\n(.*)$')
+  if not is_complete and not commit then
     return found, ("git has not answered for %d s: the run's record does not say which commit the script is of")
       :format(PATIENCE_S)
   end
-  head = head or text
-  found.commit = head:match('^(%x+)\n') or ''
-  found.is_dirty = found.commit ~= '' and #head > #found.commit + 1
-  found.is_cut = not is_complete or diff ~= nil and #diff > MOST_BYTES
-  found.diff = cut(diff or '')
+  if not commit then return found end
+  found.commit = commit
+  found.is_dirty = diff ~= ''
+  found.is_cut = not is_complete or #diff > MOST_BYTES
+  found.diff = cut(diff)
   return found
 end
 
