@@ -31,7 +31,8 @@ std::string_view bytes_at(lua_State* L, int index) {
 int refusal(lua_State* L) {
   const std::string reason = worker().commits().refusal();
   push_value(L, reason.empty() ? Value() : Value(reason));
-  return 1;
+  lua_pushboolean(L, worker().commits().ends_with_rank());
+  return 2;
 }
 
 int next_report(lua_State* L) {

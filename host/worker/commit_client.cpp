@@ -13,11 +13,17 @@ namespace rtrain {
 
 std::string CommitClient::refusal() const {
   const WorkerContext& context = worker_.context();
-  if (worker_.is_local()) return "the train function runs in the script's own process";
+  if (worker_.is_local()) {
+    if (context.world_size == 1) return "the train function runs in the script's own process";
+    return "the launcher has started each rank, and starts none again; with one process of it on "
+           "each host rtrain starts the ranks, and replaces them";
+  }
   if (!context.gpus.empty()) return "the ranks have GPUs";
   if (context.world_size == 1) return "there is one rank";
   return "";
 }
+
+bool CommitClient::ends_with_rank() const { return worker_.is_local(); }
 
 CommitBoard& CommitClient::board() {
   if (!board_) board_.emplace(CommitBoard::Inherited{kCommitsFd});

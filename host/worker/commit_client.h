@@ -23,6 +23,8 @@ class CommitClient {
 
   // Why lost ranks cannot be replaced here, or empty.
   std::string refusal() const;
+  // There is nobody who could start the ranks again, not even all of them.
+  bool ends_with_rank() const;
 
   // This rank holds that step and comes to further ones; 0: it will get one.
   void enter(uint64_t step);

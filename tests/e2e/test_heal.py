@@ -240,6 +240,16 @@ def test_with_one_worker_a_loss_restarts_it(rtrain):
     assert "the loss of a rank restarts the group: there is one rank" in result.stdout + result.stderr
 
 
+def test_in_local_mode_a_loss_ends_the_run_and_another_process_takes_it_up(rtrain):
+    calm = rtrain.run_ok(training(), "--local", "--name", "calm")
+    text = training(at_step=LOSE.format(rank=0, step=5), after_step=SAVE.replace("@MODE@", "SYNC"))
+    lost = rtrain.run(text, "--local")
+    assert lost.returncode == -signal.SIGKILL
+    assert "the loss of a rank ends the run: the train function runs in the script's own process" in lost.stderr
+    result = rtrain.run_ok(text, "--local", "--resume", "auto")
+    assert result.stdout == calm.stdout and result.stdout.startswith("END 48 steps")
+
+
 def test_a_checkpoint_that_a_lost_rank_has_no_part_in_is_left_out(rtrain):
     """The other rank waits in report() for the lost one's part, with parameters that all ranks have come to."""
     lose = LOSE.format(rank=1, step=6)

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from conftest import RTRAIN, Running, wait_until
+from test_heal import LOSE, SAVE, training
 
 TRAIN = """
 local torch, train, data = require 'torch', require 'rtrain', require 'rtrain.data'
@@ -133,6 +134,19 @@ def test_a_rank_that_dies_ends_the_job(rtrain):
     assert results[0].returncode == results[2].returncode != 0, results[2].stderr
     assert f"rank 1 (pid {job.ranks[1].pid}) has gone" in results[0].stderr
     assert rtrain.json("show", "job")["status"] == "ERRORED"
+
+
+def test_in_train_elastic_too_and_the_next_job_goes_on(rtrain):
+    text = training(at_step=LOSE.format(rank=1, step=5), after_step=SAVE.replace("@MODE@", "SYNC"), limits="max_failures = 3")
+    calm = Job(rtrain, rtrain.script(training()), args=("--name", "calm")).wait()
+    path = rtrain.script(text)
+    first, second = Job(rtrain, path).wait()
+    assert (first.returncode, second.returncode) == (5, -signal.SIGKILL)
+    assert "train.elastic: the loss of a rank ends the run: the launcher has started each rank" in first.stderr
+    assert "rank 1" in first.stderr and "has gone" in first.stderr
+    again = Job(rtrain, path, args=("--resume", "auto")).wait()
+    assert [result.stdout for result in again] == [result.stdout for result in calm], again[0].stderr
+    assert "END 24 steps" in again[1].stdout
 
 
 def test_the_death_of_rank_zero_ends_the_others(rtrain):

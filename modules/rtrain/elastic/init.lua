@@ -13,10 +13,10 @@ local function early_collectives(host)
   return host.num_collectives() - require('rtrain.torch.ddp').num_collectives()
 end
 
--- Why a loss restarts the group here; nil: it does not.
+-- Why a loss is not healed here, and whether it ends the run; nil: it is healed.
 local function refusal_of(state, host)
-  local reason = host.refusal()
-  if reason then return reason end
+  local reason, ends_run = host.refusal()
+  if reason then return reason, ends_run end
   if state.kind ~= 'torch' then return 'the workers of a DataParallelTrainer have no process group' end
   if state.has_elastic then
     return "it was called before in this train function, and a rank that takes a lost one's place begins with that call"
@@ -29,9 +29,10 @@ local function refusal_of(state, host)
   return nil
 end
 
-local function warn_of(reason)
+local function warn_of(reason, ends_run)
   if session.get('train.elastic').context.world_rank ~= 0 then return end
-  require('base.warnings').warn(('train.elastic: the loss of a rank restarts the group: %s'):format(reason))
+  local effect = ends_run and 'ends the run' or 'restarts the group'
+  require('base.warnings').warn(('train.elastic: the loss of a rank %s: %s'):format(effect, reason))
 end
 
 -- What the session had of the attempt that is over.
@@ -72,13 +73,13 @@ local function finish(self)
   self.commits:close()
 end
 
--- `warn` is called with the reason where a loss cannot be healed.
+-- `warn` is called with what refusal_of gives where a loss cannot be healed.
 local function train(state, fn, warn)
   local current = session.get('train.elastic')
   local host = require 'rtrain._elastic'
-  local reason = refusal_of(current, host)
+  local reason, ends_run = refusal_of(current, host)
   if reason then
-    warn(reason)
+    warn(reason, ends_run)
     state._commits = NONE
     return fn(state)
   end
@@ -115,8 +116,8 @@ end
 ---  train.elastic it does alone: make the model (prepare_model waits for nobody then), the loaders, the state. Collectives
 ---  belong into the function, and groups of torch.distributed.new_group too: those of before are gone.
 ---
----In this version a loss is healed where several ranks train on CPUs, on one host or several; elsewhere, and when a whole host
----is lost, it restarts the group.
+---In this version a loss is healed where several ranks train on CPUs, on one host or several. With GPUs, and when a whole host
+---is lost, it restarts the group; in local mode, and where a launcher has started each rank, it ends the run.
 ---Horovod equivalent: hvd.elastic.run and its State (no Ray equivalent).
 ---@param state TrainState
 ---@param fn fun(state: TrainState): ... called with the state
