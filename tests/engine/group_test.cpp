@@ -9,6 +9,10 @@
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
+#include "host/engine/distributed/gloo_connections.h"
 #include "tests/engine/ranks.h"
 
 namespace rtrain {
@@ -298,6 +302,29 @@ TEST_P(GroupOver, ARankThatNeverComesIsATimeout) {
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), Code::kTimeout) << error.message();
     }
+  });
+}
+
+TEST(GroupOverGloo, ARankThatDoesNotConnectIsWaitedForUntilTheConnectionsAreCut) {
+  fork_ranks(1, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
+    static const HostApi api;
+    GroupOptions options = rank_options(rank, 2);
+    options.backend = "gloo";
+    store->set("group/test/connected/1", "\n\n");  // rank 1 was there, and is gone
+    std::atomic<bool> is_over = false;
+    std::thread cutter([&] {
+      while (!is_over) cut_gloo_connections();
+    });
+    try {
+      const Group group(options, store, api);
+      ADD_FAILURE() << "there is no other rank";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kPeerLost);
+      EXPECT_NE(error.message().find("a rank was lost while it connected"), std::string::npos)
+          << error.message();
+    }
+    is_over = true;
+    cutter.join();
   });
 }
 

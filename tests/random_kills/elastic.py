@@ -53,7 +53,7 @@ class ElasticRun:
 
     def start_on(self, number, command, log):
         runtime = self.runtime / str(number)
-        runtime.mkdir()
+        runtime.mkdir(mode=0o700)
         env = {**os.environ, "RTRAIN_STORAGE": str(self.storage), "RTRAIN_RUNTIME_DIR": str(runtime),
                "HOME": str(self.folder), "TMPDIR": str(self.folder)}
         if self.hosts:

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <future>
+#include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
@@ -26,6 +28,7 @@ namespace rtrain {
 namespace {
 
 constexpr std::chrono::milliseconds kRendezvousTimeout = std::chrono::seconds(60);
+constexpr std::chrono::milliseconds kLookForCut{5};
 constexpr const char* kLoopback = "127.0.0.1";
 
 // GLOO_SOCKET_IFNAME is the user's choice among the interfaces to other hosts.
@@ -68,6 +71,22 @@ c10::intrusive_ptr<Gloo> make_gloo(const GroupOptions& group,
   out->c10d::ProcessGroupGloo::barrier(c10d::BarrierOptions())->wait();
   out->setTimeout(group.timeout);
   return out;
+}
+
+// The same in a thread of its own, which is left to itself when the connections are cut: Gloo waits
+// for its deadline for one that nobody makes any more. Throws Error(kPeerLost) then.
+template <class Gloo, class... Before>
+c10::intrusive_ptr<Gloo> connect_gloo(const GlooConnections& connections, const GroupOptions& group,
+                                      const c10::intrusive_ptr<c10d::Store>& store,
+                                      const GlooPlace& place, Before... before) {
+  std::packaged_task<c10::intrusive_ptr<Gloo>()> make(
+      [=] { return make_gloo<Gloo>(group, store, place, before...); });
+  auto made = make.get_future();
+  std::thread(std::move(make)).detach();
+  while (made.wait_for(kLookForCut) != std::future_status::ready) {
+    if (connections.is_cut()) throw Error(Code::kPeerLost, "a rank was lost while it connected");
+  }
+  return made.get();
 }
 
 std::string device_uuid(int device) {
@@ -169,8 +188,9 @@ void Group::connect() {
   }
   const bool cuda_over_gloo = has_devices && !choice.uses_nccl && moves_cuda_;
   if (!runs_in_call_ || cuda_over_gloo) {
-    const auto gloo = make_gloo<Watched<c10d::ProcessGroupGloo>>(
-        options_, scoped, {.rank = rank(), .size = world_size(), .wait = wait}, notifier());
+    const auto gloo = connect_gloo<Watched<c10d::ProcessGroupGloo>>(
+        connections_, options_, scoped, {.rank = rank(), .size = world_size(), .wait = wait},
+        notifier());
     if (!runs_in_call_) {
       group_->setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
     }
@@ -237,12 +257,12 @@ void Group::connect_hosts(const c10::intrusive_ptr<c10d::Store>& store, const Ho
   HierarchicalBackend::Parts parts{.plan = plan, .segment = segment_, .between = {}, .all = {}};
   // A store of its own: CUDA tensors may have a Gloo of all ranks too.
   const auto all = c10::make_intrusive<c10d::PrefixStore>("all", store);
-  parts.all = make_gloo<c10d::ProcessGroupGloo>(
-      options_, all, {.rank = rank(), .size = world_size(), .wait = wait});
+  parts.all = connect_gloo<c10d::ProcessGroupGloo>(
+      connections_, options_, all, {.rank = rank(), .size = world_size(), .wait = wait});
   if (segment_->rank() == 0) {
     const auto between = c10::make_intrusive<c10d::PrefixStore>("between", store);
-    parts.between = make_gloo<c10d::ProcessGroupGloo>(
-        options_, between, {.rank = host, .size = plan.num_hosts(), .wait = wait});
+    parts.between = connect_gloo<c10d::ProcessGroupGloo>(
+        connections_, options_, between, {.rank = host, .size = plan.num_hosts(), .wait = wait});
   }
   auto backend = c10::make_intrusive<Watched<HierarchicalBackend>>(
       notifier(), rank(), world_size(), std::move(parts), options_.timeout);
