@@ -64,6 +64,7 @@ BUILDERS = {
     "ingest": ingest.build,
     "hang_verdict": hang_verdict.build,
     "goodput": goodput.build,
+    "goodput_often": goodput.build_often,
     "memory": memory.build,
     "listing": listing.build,
     "operators": operators.build,
@@ -87,7 +88,7 @@ BUILDERS = {
     "gpu_airbench": gpu_airbench.build,
 }
 GPU = tuple(name for name in BUILDERS if name.startswith("gpu_"))  # what --gpu means
-LONG = ("hang_verdict", "goodput", "stream", "mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch", *GPU)  # only where they are named: each takes many minutes
+LONG = ("hang_verdict", "goodput", "goodput_often", "stream", "mnist_accuracy", "vit_learns", "vit_curve", "cifar_epoch", *GPU)  # only where they are named: each takes many minutes
 
 
 def parse(arguments):
@@ -107,6 +108,7 @@ def parse(arguments):
     parser.add_argument("--torch-packages", required=True, help="site-packages of Python's torch")
     parser.add_argument("--torch-python", help="Python that imports them (default: that of their virtual environment)")
     parser.add_argument("--ray-python", default="", help="Python of a virtual environment with ray[train]")
+    parser.add_argument("--torchft-python", default="", help="Python of a virtual environment with torchft")
     parser.add_argument("--oneccl", default="", help="virtual environment with oneccl-devel")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in BUILDERS]
@@ -125,6 +127,8 @@ def configure(options):
         torch_python=options.torch_python or os.path.join(environment, "bin", "python"),
         ray_python=options.ray_python,
         ray_missing=None if has_ray else "not installed (scripts/bench --ray installs it)",
+        torchft_python=options.torchft_python,
+        torchft_missing=None if os.access(options.torchft_python, os.X_OK) else "not installed (scripts/bench --torchft installs it)",
         oneccl=options.oneccl,
         libtorch_folder=folder,
         libtorch_file=os.path.join(folder, "libtorch_cpu.so"),

@@ -1,5 +1,7 @@
-"""Ten minutes of training in which a worker is killed every minute at random: how much of the time was of use."""
+"""Ten minutes of training in which a worker is killed at random, every minute or every fifteen seconds: how much of the time
+was of use."""
 
+import math
 import os
 import random
 import signal
@@ -8,12 +10,17 @@ import time
 from harness import sides
 from harness.benchmark import Benchmark, Goal, Metric
 
-NAME = "goodput"
-DURATION_S, KILL_EVERY_S = 600, 60
-QUICK_DURATION_S, QUICK_KILL_EVERY_S = 20, 8
+NAME, OFTEN_NAME = "goodput", "goodput_often"
+DURATION_S, KILL_EVERY_S, KILL_OFTEN_S = 600, 60, 15
+QUICK_DURATION_S, QUICK_KILL_EVERY_S = 24, 8
 SETTLED_S = 5  # after a kill, until the pace is that of an undisturbed run
-TIMEOUT_S = 60
+TIMEOUT_S = 180
 ENDLESS = 1_000_000
+METRICS = [
+    Metric("goodput", "", "steps kept × undisturbed pace / time", 4),
+    Metric("kills", "", places=0),
+    Metric("lost_steps", "", "steps made again", 0),
+]
 
 
 def build(config):
@@ -22,36 +29,71 @@ def build(config):
     return Benchmark(
         name=NAME,
         text=f"ConvNet, a checkpoint every 20 steps; kill -9 of a random worker in each {every} s",
-        metrics=[
-            Metric("goodput", "", "steps kept × undisturbed pace / time", 4),
-            Metric("kills", "", places=0),
-            Metric("lost_steps", "", "steps made again", 0),
-        ],
-        goals=[Goal("waste", 0.03, value=lambda samples: 1 - min(row["goodput"] for row in samples["rtrain"]))],
-        sides={"rtrain": lambda: _sample(config, settings, duration, every)},
+        metrics=METRICS,
+        goals=[_most_waste(0.03)],
+        sides={"rtrain": _sampler(lambda: sides.start_rtrain(config, "train.lua", settings, max_failures=-1), duration, every)},
         rounds=1,
     )
 
 
-def _sample(config, settings, duration, every):
-    chance = random.Random(0)
-    with sides.start_rtrain(config, "train.lua", settings, max_failures=-1) as job:
-        job.wait_for(lambda: job.mark(0, "step"), "the first step", TIMEOUT_S)
-        begin = time.monotonic()
-        kills = []
-        while time.monotonic() < begin + duration:
-            window = begin + len(kills) * every
-            kill_at = window + chance.uniform(0.1, 0.9) * every
-            if kill_at > begin + duration:
-                break
-            _keep_running(job, kill_at)
-            victim = job.events(chance.randrange(2))[-1].pid
-            os.kill(victim, signal.SIGKILL)
-            kills.append(time.monotonic())
-            _keep_running(job, min(window + every, begin + duration))
-        end = time.monotonic()
-        steps = [event for event in job.events(0) if event.name == "step" and event.time <= end]
-    return _figures(steps, kills)
+def build_often(config):
+    duration, every = (QUICK_DURATION_S, QUICK_KILL_EVERY_S) if config.quick else (DURATION_S, KILL_OFTEN_S)
+    settings = {"model": "convnet", "steps": ENDLESS, "batch": config.batch, "checkpoint_every": 20, "data": config.data}
+    healed = {**settings, "checkpoint_every": 0}
+    starts, skipped = sides.all_sides(config, "train", lambda side: settings, max_failures=1000)
+    starts = {"rtrain": lambda: sides.start_rtrain(config, "train.lua", {**healed, "elastic": "true"}),
+              "restart": starts["rtrain"], **{side: start for side, start in starts.items() if side != "rtrain"}}
+    samplers = {side: _sampler(start, duration, every) for side, start in starts.items()}
+    if config.torchft_missing:
+        skipped = {**skipped, "torchft": config.torchft_missing}
+    else:
+        samplers["torchft"] = _sampler(lambda: sides.start_torchft(config, healed), duration, every, _replica_figures)
+    return Benchmark(
+        name=OFTEN_NAME,
+        text=f"ConvNet; kill -9 of a random worker in each {every} s of {duration}",
+        metrics=METRICS,
+        goals=[_most_waste(0.02)],
+        sides=samplers,
+        rounds=1,
+        skipped=skipped,
+        notes=[
+            "rtrain: train.elastic, without checkpoints; restart and the others: one every 20 steps",
+            "torchft: a step of one replica alone counts half; the pace is that before the first kill",
+        ],
+    )
+
+
+def _most_waste(limit):
+    return Goal("waste", limit, value=lambda samples: 1 - min(row["goodput"] for row in samples["rtrain"]))
+
+
+def _sampler(start, duration, every, figures=None):
+    def sample():
+        chance = random.Random(0)
+        with start() as job:
+            job.wait_for(lambda: all(job.mark(rank, "step") for rank in range(2)), "the first steps", TIMEOUT_S)
+            begin = time.monotonic()
+            kills = []
+            for window in range(1, int(duration / every)):  # nobody is killed in the first one
+                _keep_running(job, begin + (window + chance.uniform(0.1, 0.9)) * every)
+                if _kill(job.events(chance.randrange(2))[-1].pid):
+                    kills.append(time.monotonic())
+            _keep_running(job, begin + duration)
+            end = time.monotonic()
+            steps = [[event for event in job.events(rank) if event.name == "step" and begin <= event.time <= end]
+                     for rank in range(2)]
+        return (figures or _figures)(steps, kills, end - begin)
+
+    return sample
+
+
+def _kill(pid):
+    """False where it has not been replaced since the last time."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _keep_running(job, until):
@@ -61,17 +103,23 @@ def _keep_running(job, until):
         time.sleep(0.05)
 
 
-def _figures(steps, kills):
-    """The undisturbed pace is that of pairs of steps in one process, some seconds after a kill, checkpoints included."""
+def _pace(steps, kills, settled_s):
+    """The mean of undisturbed pairs of steps in one process, some seconds after a kill, checkpoints included."""
     quiet = [
         after.time - before.time
         for before, after in zip(steps, steps[1:])
-        if before.pid == after.pid and not any(kill - 1 < after.time < kill + SETTLED_S for kill in kills)
+        if before.pid == after.pid and not any(kill - 1 < after.time < kill + settled_s for kill in kills)
     ]
-    pace = sum(quiet) / len(quiet)
+    return sum(quiet) / len(quiet)
+
+
+def _figures(steps, kills, duration):
+    steps = steps[0]
     kept = steps[-1].value - steps[0].value
-    return {
-        "goodput": kept * pace / (steps[-1].time - steps[0].time),
-        "kills": len(kills),
-        "lost_steps": len(steps) - 1 - kept,
-    }
+    goodput = kept * _pace(steps, kills, SETTLED_S) / duration
+    return {"goodput": goodput, "kills": len(kills), "lost_steps": len(steps) - 1 - kept}
+
+
+def _replica_figures(steps, kills, duration):
+    kept = sum(len(each) for each in steps) / len(steps)
+    return {"goodput": kept * _pace(steps[0], kills, math.inf) / duration, "kills": len(kills), "lost_steps": 0}

@@ -48,9 +48,17 @@ def _sampler(side, start, kill_at):
             job.wait_for(lambda: _new_marks(job, "step", old), "a new step", TIMEOUT_S, poll_s=0.01)
             figures = {name: max(m.time for m in _new_marks(job, name, old)) - killed for name in PHASES}
             resumed_at = _new_marks(job, "model", old)[0].value
+            figures["stall"] = longest_stall(job, killed)
             return {"noticed": noticed, **figures, "lost_steps": victim.value - resumed_at}
 
     return sample
+
+
+def longest_stall(job, killed):
+    """The longest time without a step of rank 0, whose process may be another one behind it."""
+    times = [event.time for event in job.events(0) if event.name == "step"]
+    first = max(0, sum(time_ < killed for time_ in times) - 1)
+    return max(after - before for before, after in zip(times[first:], times[first + 1 :]))
 
 
 def _least_step(job):

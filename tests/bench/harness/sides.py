@@ -93,6 +93,17 @@ def start_ray(config, program, settings, max_failures=0):
     return Job("ray", command, environment)
 
 
+def start_torchft(config, settings):
+    """Two replicas of one process each."""
+    port = _free_port()
+
+    def command(storage, events):
+        script = os.path.join(PEERS, "torchft_run.py")
+        return [config.torchft_python, script, str(port), *_flags(config, settings, storage, events)]
+
+    return Job("torchft", command, {"OMP_NUM_THREADS": str(config.threads)})
+
+
 def _flags(config, settings, storage, events):
     arguments = ["--storage", storage, "--events", events, "--data", config.data]
     for key, value in settings.items():
