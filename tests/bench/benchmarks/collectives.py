@@ -38,7 +38,7 @@ def build(config):
         },
         skipped=skipped,
         notes=[
-            "copy: each rank copies as many bytes within its own memory, all at the same time",
+            "copy: each rank copies as many bytes within its own memory, all at the same time where each has a core",
             "oneCCL: without threads of its own; with more ranks than cores few calls, since its ranks spin",
         ],
     )
