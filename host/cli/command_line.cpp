@@ -75,6 +75,7 @@ void add_commands(Parser& parser, const std::vector<std::string>& command_line) 
   add_show(parser);
   add_metrics(parser);
   add_diff(parser);
+  add_plot(parser);
   add_checkpoints(parser);
   add_logs(parser);
   add_sql(parser);

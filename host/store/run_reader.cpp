@@ -1,6 +1,9 @@
 #include "host/store/run_reader.h"
 
+#include <sqlite3.h>
+
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "host/base/text.h"
@@ -193,6 +196,45 @@ List RunReader::series(const RunRef& run, const std::string& key, bool all) {
   }
   const std::string hint = keys.empty() ? ": it logged none (train.log)" : suggestion(key, keys);
   throw Error(Code::kUsage, cat("the run '", run.name, "' has no series '", key, "'", hint));
+}
+
+std::vector<SeriesPoint> RunReader::reported(const RunRef& run, const std::string& metric,
+                                             int64_t rank) {
+  std::vector<SeriesPoint> out;
+  if (metric.find('"') != std::string::npos) return out;
+  const std::string path = cat("$.\"", metric, "\"");
+  Statement query = database_.prepare(
+      "SELECT idx, time, json_extract(metrics, ?), json_extract(nonfinite, ?) FROM reports WHERE "
+      "run_id = ? AND rank = ? AND superseded = 0 ORDER BY idx");
+  query.add(path).add(path).add(run.run_id).add(rank);
+  while (query.next()) {
+    const bool is_nan = query.text(3) == "NaN";
+    const bool is_number = query.type(2) == SQLITE_INTEGER || query.type(2) == SQLITE_FLOAT;
+    if (!is_nan && !is_number) continue;
+    out.push_back({query.integer(0), query.integer(1), is_nan ? std::nan("") : query.real(2)});
+  }
+  return out;
+}
+
+std::vector<SeriesPoint> RunReader::logged(const RunRef& run, const std::string& key,
+                                           int64_t rank) {
+  return series_points(database_, run.run_id, key, rank);
+}
+
+std::vector<std::string> RunReader::series_names(const RunRef& run) {
+  return series_keys(database_, run.run_id);
+}
+
+std::vector<std::string> RunReader::curve_names(const RunRef& run) {
+  std::vector<std::string> names = series_keys(database_, run.run_id);
+  Statement query = database_.prepare(
+      "SELECT DISTINCT key FROM reports, json_each(metrics) WHERE run_id = ? AND type IN "
+      "('integer', 'real', 'null')");
+  query.add(run.run_id);
+  while (query.next()) names.push_back(query.text(0));
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
 }
 
 List RunReader::metrics(const RunRef& run, bool ranks, bool all) {

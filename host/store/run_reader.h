@@ -17,6 +17,7 @@
 #include "host/store/database.h"
 #include "host/store/run_listing.h"
 #include "host/store/run_resolver.h"
+#include "host/store/series_chunk.h"
 
 namespace rtrain {
 
@@ -45,6 +46,13 @@ class RunReader {
   // What train.log wrote under the key: host/store/series_store.h. Error(kUsage) for an unknown
   // key, with the keys there are.
   List series(const RunRef& run, const std::string& key, bool all);
+  // The numbers that the rank reported under that name, or logged (train.log), in order; steps of
+  // reports are their indices. What was superseded is left out.
+  std::vector<SeriesPoint> reported(const RunRef& run, const std::string& metric, int64_t rank);
+  std::vector<SeriesPoint> logged(const RunRef& run, const std::string& key, int64_t rank);
+  // The keys of logged(), and with what reported() has something for, sorted.
+  std::vector<std::string> series_names(const RunRef& run);
+  std::vector<std::string> curve_names(const RunRef& run);
   // Rows {index, attempt, time, metrics}; ranks adds `ranks`, a list by rank; all adds superseded
   // rows.
   List metrics(const RunRef& run, bool ranks, bool all);

@@ -128,6 +128,22 @@ std::map<std::pair<int64_t, int64_t>, Map> last_series_values(Database& database
   return out;
 }
 
+std::vector<SeriesPoint> series_points(Database& database, const std::string& run_id,
+                                       const std::string& key, int64_t rank) {
+  const std::vector<StoredChunk> chunks = chunks_of(database, run_id, key);
+  std::vector<SeriesPoint> backwards;
+  Horizon horizon;
+  for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
+    if (chunk->rank != rank) continue;
+    horizon.enter(chunk->rank, chunk->attempt);
+    std::vector<SeriesPoint> points = decode_series(chunk->data);
+    std::erase_if(points, [&](const SeriesPoint& point) { return horizon.is_beyond(point.step); });
+    backwards.insert(backwards.end(), points.rbegin(), points.rend());
+  }
+  std::reverse(backwards.begin(), backwards.end());
+  return backwards;
+}
+
 List read_series(Database& database, const std::string& run_id, const std::string& key, bool all) {
   const std::vector<StoredChunk> chunks = chunks_of(database, run_id, key);
   // From the last attempt back: a later one's first step ends what counts of those before it.

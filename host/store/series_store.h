@@ -44,6 +44,11 @@ std::map<std::pair<int64_t, int64_t>, Map> last_series_values(Database& database
                                                               const std::string& run_id,
                                                               const std::string& prefix);
 
+// The points of one rank that count, in the order of logging: without those that a later attempt
+// logged again.
+std::vector<SeriesPoint> series_points(Database& database, const std::string& run_id,
+                                       const std::string& key, int64_t rank);
+
 // {step, time, rank, value} of every point, by rank, in the order of logging. Points that a later
 // attempt logged again (the same rank, from its first step on) are left out; with `all` they are
 // there, and each point has `attempt` and `superseded`.

@@ -1,0 +1,242 @@
+// rtrain plot RUN… METRIC: curves of runs, in the terminal or as a picture.
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "host/base/counted.h"
+#include "host/base/error.h"
+#include "host/base/text.h"
+#include "host/cli/colour.h"
+#include "host/cli/command.h"
+#include "host/cli/listing.h"
+#include "host/machine/terminal_size.h"
+#include "host/plot/painter.h"
+#include "host/plot/terminal_chart.h"
+#include "host/store/file.h"
+
+namespace rtrain {
+namespace {
+
+struct Options : ListingOptions {
+  std::vector<std::string> words;  // RUN… METRIC
+  std::vector<std::string> tags;
+  std::string by = "step";
+  std::string output;
+  double smooth = 0;
+  int64_t rank = 0;
+  int chart_width = 0;
+  int chart_height = 0;
+  bool log_x = false;
+  bool log_y = false;
+  bool series = false;
+};
+
+struct NamedCurve {
+  RunRef run;
+  std::string metric;
+  Curve curve;
+};
+
+std::vector<RunRef> runs_of(RunReader& reader, const Options& options) {
+  std::vector<RunRef> out;
+  for (size_t i = 0; i + 1 < options.words.size(); ++i) {
+    out.push_back(reader.find(options.words[i]));
+  }
+  if (options.tags.empty()) return out;
+  for (const Value& run : reader.runs({.where = {}, .sort = {}, .tags = options.tags})) {
+    out.push_back(reader.find(run["run_id"].as_string()));
+  }
+  if (!out.empty()) return out;
+  throw Error(Code::kUsage, cat("no run has the tag ", join(options.tags, " and ")));
+}
+
+std::vector<PlotPoint> plot_points(const std::vector<SeriesPoint>& points, bool by_time) {
+  std::vector<PlotPoint> out;
+  for (const SeriesPoint& point : points) {
+    const int64_t begin = points.front().time_ms;
+    const double x = by_time ? static_cast<double>(point.time_ms - begin) / 1000
+                             : static_cast<double>(point.step);
+    out.push_back({x, point.value});
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const PlotPoint& a, const PlotPoint& b) { return a.x < b.x; });
+  return out;
+}
+
+std::vector<SeriesPoint> points_of(RunReader& reader, const RunRef& run, const std::string& metric,
+                                   const Options& options) {
+  std::vector<SeriesPoint> points;
+  if (!options.series) points = reader.reported(run, metric, options.rank);
+  if (points.empty()) points = reader.logged(run, metric, options.rank);
+  return points;
+}
+
+// Those that the runs have in common with what was asked for; an error where that is nothing.
+std::vector<NamedCurve> curves_of(RunReader& reader, const std::vector<RunRef>& runs,
+                                  const Options& options) {
+  std::vector<NamedCurve> out;
+  const std::vector<std::string> metrics = split(options.words.back(), ',');
+  for (const std::string& metric : metrics) {
+    const size_t before = out.size();
+    for (const RunRef& run : runs) {
+      auto points = plot_points(points_of(reader, run, metric, options), options.by == "time");
+      if (points.empty()) {
+        std::cerr << "rtrain: the run " << run.name << " has no '" << metric << "'\n";
+        continue;
+      }
+      const std::string name = metrics.size() == 1 ? run.name
+                               : runs.size() == 1  ? metric
+                                                   : cat(run.name, " ", metric);
+      out.push_back({run, metric, {.name = name, .points = std::move(points)}});
+    }
+    if (out.size() > before) continue;
+    const std::vector<std::string> names = reader.curve_names(runs.front());
+    throw Error(Code::kUsage, cat("no points of '", metric, "' of rank ", options.rank, " in ",
+                                  counted(runs.size(), "run"), suggestion(metric, names)));
+  }
+  return out;
+}
+
+// Seconds, or what is easier to read where they are many.
+std::string scale_times(std::vector<NamedCurve>& curves) {
+  double most = 0;
+  for (const NamedCurve& each : curves) most = std::max(most, each.curve.points.back().x);
+  constexpr double kMinute = 60;
+  constexpr double kHour = 60 * kMinute;
+  const double unit = most > 2 * kHour ? kHour : most > 2 * kMinute ? kMinute : 1;
+  for (NamedCurve& each : curves) {
+    for (PlotPoint& point : each.curve.points) point.x /= unit;
+  }
+  return unit == kHour ? "hours" : unit == kMinute ? "minutes" : "seconds";
+}
+
+Chart chart_of(std::vector<NamedCurve> curves, const Options& options) {
+  Chart chart{.title = join(split(options.words.back(), ','), ", "),
+              .x_label = options.by,
+              .log_x = options.log_x,
+              .log_y = options.log_y,
+              .curves = {}};
+  if (options.by == "time") chart.x_label = scale_times(curves);
+  for (NamedCurve& each : curves) {
+    if (options.smooth > 0) {
+      each.curve.faint = std::move(each.curve.points);
+      each.curve.points = smoothed(each.curve.faint, options.smooth);
+    }
+    chart.curves.push_back(std::move(each.curve));
+  }
+  if (const size_t dropped = drop_unplaceable(chart); dropped > 0) {
+    std::cerr << "rtrain: " << counted(dropped, "point") << " left out: "
+              << (options.log_x || options.log_y ? "not above zero, or infinite\n" : "infinite\n");
+  }
+  return chart;
+}
+
+List documents_of(const std::vector<NamedCurve>& curves, const Options& options) {
+  List out;
+  for (const NamedCurve& each : curves) {
+    std::vector<PlotPoint> points = each.curve.points;
+    if (options.smooth > 0) points = smoothed(points, options.smooth);
+    List pairs;
+    for (const PlotPoint& point : points) pairs.push_back(List{point.x, point.y});
+    out.push_back(Map{{"name", each.run.name},
+                      {"run_id", each.run.run_id},
+                      {"metric", each.metric},
+                      {"x", options.by},
+                      {"points", std::move(pairs)}});
+  }
+  return out;
+}
+
+void write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file << bytes;
+  file.close();
+  if (!file) throw file_error("write", path);
+  std::cerr << "wrote " << path << "\n";
+}
+
+bool is_picture(const std::string& path) {
+  return path.ends_with(".svg") || path.ends_with(".png");
+}
+
+void write_picture(const Chart& chart, const Options& options) {
+  PictureSize size;
+  if (options.chart_width > 0) size.width = options.chart_width;
+  if (options.chart_height > 0) size.height = options.chart_height;
+  write_file(options.output,
+             options.output.ends_with(".svg") ? svg_chart(chart, size) : png_chart(chart, size));
+}
+
+void print_chart(const Chart& chart, const Options& options) {
+  constexpr size_t kMostRows = 24;
+  ChartSize size;
+  if (const auto terminal = terminal_size(STDOUT_FILENO)) {
+    // With the legend and the next prompt below.
+    const size_t others = chart.curves.size() + 2;
+    size.rows =
+        std::min<size_t>(terminal->rows - std::min<size_t>(others, terminal->rows), kMostRows);
+  }
+  if (const size_t columns = options.width(); columns != kAnyWidth) size.columns = columns;
+  if (options.chart_width > 0) size.columns = static_cast<size_t>(options.chart_width);
+  if (options.chart_height > 0) size.rows = static_cast<size_t>(options.chart_height);
+  for (const std::string& line : terminal_chart(chart, size, wants_colour())) {
+    std::cout << line << "\n";
+  }
+}
+
+void plot(const Options& options) {
+  if (!options.output.empty() && !is_picture(options.output)) {
+    throw Error(Code::kUsage,
+                cat("-o ", options.output, ": expected a name that ends in .svg or .png"));
+  }
+  if (options.words.size() < 2 && options.tags.empty()) {
+    throw Error(Code::kUsage, "plot: expected RUN… METRIC, or --tag TAG METRIC");
+  }
+  std::optional<RunReader> reader = options.reader();
+  if (!reader) throw Error(Code::kUsage, "plot: there are no runs yet");
+  std::vector<NamedCurve> curves = curves_of(*reader, runs_of(*reader, options), options);
+  if (options.for_programs()) return options.print(documents_of(curves, options));
+  const Chart chart = chart_of(std::move(curves), options);
+  return options.output.empty() ? print_chart(chart, options) : write_picture(chart, options);
+}
+
+}  // namespace
+
+void add_plot(Parser& parser) {
+  auto options = std::make_shared<Options>();
+  Command command =
+      parser.command("plot", "Draw a metric of runs, in the terminal or as SVG or PNG");
+  command
+      .argument("RUN", &options->words,
+                "one run or more, then METRIC: what they reported or logged; A,B draws both")
+      .required();
+  command.option("--tag", &options->tags, "also all runs with this tag (all of several)")
+      .value_name("TAG")
+      .repeatable();
+  command.option("--by", &options->by, "step (default), or time: since the curve's first point")
+      .value_name("X")
+      .one_of({"step", "time"});
+  command.option("--smooth", &options->smooth, "moving average; what the past weighs, from 0 to 1")
+      .value_name("WEIGHT")
+      .within(0, 0.9999);
+  command.flag("--log-x", &options->log_x, "logarithmic x axis");
+  command.flag("--log-y", &options->log_y, "logarithmic y axis");
+  command.flag("--series", &options->series, "what train.log recorded, where both are there");
+  command.option("--rank", &options->rank, "of this rank (default 0)").value_name("R").at_least(0);
+  command.option("-o,--output", &options->output, "write this file, .svg or .png")
+      .value_name("FILE");
+  command.option("--width", &options->chart_width, "columns, with -o pixels")
+      .value_name("N")
+      .within(20, 10000);
+  command.option("--height", &options->chart_height, "lines, with -o pixels")
+      .value_name("N")
+      .within(6, 10000);
+  add_listing_options(command, *options);
+  command.footer(
+      "Keys of --json, for each curve: name, run_id, metric, x, points (a list of x and y)");
+  command.action([options] { plot(*options); });
+}
+
+}  // namespace rtrain

@@ -1,0 +1,43 @@
+// host/plot/chart.h: curves to be drawn, and what becomes of their points before that. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rtrain {
+
+// y may be NaN: the curve has a gap there.
+struct PlotPoint {
+  double x = 0;
+  double y = 0;
+
+  bool operator==(const PlotPoint& other) const = default;
+};
+
+struct Curve {
+  std::string name;
+  std::vector<PlotPoint> points;      // by x
+  std::vector<PlotPoint> faint = {};  // drawn below it: what was smoothed
+};
+
+struct Chart {
+  std::string title;    // the metric
+  std::string x_label;  // "step"
+  bool log_x = false;
+  bool log_y = false;
+  std::vector<Curve> curves;
+};
+
+// An exponential moving average that is not drawn to zero at its beginning; weight is what the past
+// counts, from 0 (nothing changes) to below 1. Points that are not finite stay, and count nothing.
+std::vector<PlotPoint> smoothed(const std::vector<PlotPoint>& points, double weight);
+
+// Points without a place on the axes go: not above zero where an axis is logarithmic, and infinite
+// ones. How many.
+size_t drop_unplaceable(Chart& chart);
+
+// What can be seen of the points in that many columns of equal width between the first x and the
+// last: of each column its first, smallest, largest and last point. Extrema stay exact.
+std::vector<PlotPoint> thinned(const std::vector<PlotPoint>& points, bool log_x, size_t columns);
+
+}  // namespace rtrain
