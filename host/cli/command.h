@@ -19,6 +19,7 @@ void add_show(Parser& parser);
 void add_metrics(Parser& parser);
 void add_diff(Parser& parser);
 void add_plot(Parser& parser);
+void add_export(Parser& parser);
 void add_checkpoints(Parser& parser);
 void add_logs(Parser& parser);
 void add_sql(Parser& parser);

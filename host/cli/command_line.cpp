@@ -76,6 +76,7 @@ void add_commands(Parser& parser, const std::vector<std::string>& command_line) 
   add_metrics(parser);
   add_diff(parser);
   add_plot(parser);
+  add_export(parser);
   add_checkpoints(parser);
   add_logs(parser);
   add_sql(parser);
