@@ -11,6 +11,7 @@
 #include "host/base/json.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
+#include "host/cli/line_pattern.h"
 #include "host/cli/listing.h"
 #include "host/store/file.h"
 #include "host/store/log_reader.h"
@@ -22,6 +23,7 @@ struct Options : ListingOptions {
   int64_t rank = -1;
   int64_t attempt = -1;
   bool follow = false;
+  std::string pattern;
 };
 
 // The number in "attempt-12" or "rank-3.log"; nothing for other names.
@@ -46,7 +48,7 @@ struct Line {
 class Logs {
  public:
   Logs(const RunRef& run, const Options& options)
-      : folder_(run.path + "/logs"), options_(options) {}
+      : folder_(run.path + "/logs"), options_(options), pattern_(options.pattern) {}
 
   // Opens what is there and not yet open.
   void find() {
@@ -67,8 +69,8 @@ class Logs {
   void each_new_line(bool at_end, const Use& use) {
     for (auto& [key, file] : files_) {
       const auto& [attempt, rank] = key;
-      file.read(at_end, [&use, attempt = attempt, rank = rank](std::string_view text) {
-        use(Line{attempt, rank, text});
+      file.read(at_end, [this, &use, attempt = attempt, rank = rank](std::string_view text) {
+        if (pattern_.matches(text)) use(Line{attempt, rank, text});
       });
     }
   }
@@ -88,6 +90,7 @@ class Logs {
 
   std::string folder_;
   const Options& options_;
+  LinePattern pattern_;
   std::map<std::pair<int64_t, int64_t>, LogReader> files_;  // by attempt and rank
 };
 
@@ -168,6 +171,8 @@ void add_logs(Parser& parser) {
   add_run_argument(command, *options);
   command.option("--rank", &options->rank, "of this rank alone").at_least(0);
   command.option("--attempt", &options->attempt, "of this attempt (else the last)").at_least(0);
+  command.option("--grep", &options->pattern, "lines that match, as for grep -E")
+      .value_name("PATTERN");
   const Option follow_flag =
       command.flag("-f,--follow", &options->follow, "go on until the run ends");
   command.footer("Keys of --json, for each line: attempt, rank, line");

@@ -5,7 +5,9 @@
 #include <memory>
 
 #include "host/base/counted.h"
+#include "host/base/error.h"
 #include "host/base/json.h"
+#include "host/base/shell_word.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
 #include "host/cli/listing.h"
@@ -195,17 +197,80 @@ std::string time_text(const Value& run) {
                                    human_duration(run["running_s"].as_float()), " running)"));
 }
 
-void print_run(const Page& page, const Value& run, const Value& details) {
+struct Options : ListingOptions {
+  bool diff = false;
+  bool script = false;
+};
+
+const Value* source_of(const List& sources, std::string_view kind) {
+  const auto found = std::find_if(sources.begin(), sources.end(), [&](const Value& source) {
+    return source["kind"] == Value(kind);
+  });
+  return found == sources.end() ? nullptr : &*found;
+}
+
+// "2 files, +10 −3".
+std::string changes_text(const std::string& diff) {
+  size_t files = 0;
+  size_t added = 0;
+  size_t removed = 0;
+  for (const std::string& line : split(diff, '\n')) {
+    if (line.starts_with("diff --git ")) ++files;
+    if (line.starts_with("+") && !line.starts_with("+++ ")) ++added;
+    if (line.starts_with("-") && !line.starts_with("--- ")) ++removed;
+  }
+  return cat(counted(files, "file"), ", +", added, " −", removed);
+}
+
+std::string git_text(const Value& environment, const List& sources, const std::string& name) {
+  if (environment["git_commit"].is_nil()) return "";
+  const std::string& commit = environment["git_commit"].as_string();
+  if (environment["git_dirty"] != Value(true)) return commit;
+  const Value* diff = source_of(sources, "diff");
+  if (diff == nullptr) return cat(commit, " (with changes)");
+  return cat(commit, " (with changes: ", changes_text((*diff)["text"].as_string()),
+             "; rtrain show ", shell_word(name), " --diff)");
+}
+
+// "2 cores, 8.2 GB, Linux 6.1.0, LibTorch 2.11.0, rtrain 0.1.0".
+std::string machine_text(const Value& environment) {
+  std::vector<std::string> parts;
+  if (const Value& cores = environment["cores"]; !cores.is_nil()) {
+    parts.push_back(counted(static_cast<size_t>(cores.as_int()), "core"));
+  }
+  if (const Value& memory = environment["memory_bytes"]; !memory.is_nil()) {
+    parts.push_back(human_size(memory.as_int()));
+  }
+  const auto add = [&](const char* what, const char* key) {
+    const std::string text = environment[key].string_or("");
+    if (!text.empty()) parts.push_back(cat(what, " ", text));
+  };
+  add("Linux", "kernel");
+  add("LibTorch", "libtorch");
+  add("rtrain", "version");
+  return join(parts, ", ");
+}
+
+std::string variables_text(const Value& variables) {
+  std::vector<std::string> parts;
+  if (!variables.is_map()) return "";
+  for (const auto& [name, value] : variables.as_map()) {
+    parts.push_back(cat(std::get<std::string>(name), "=", shell_word(value.as_string())));
+  }
+  return join(parts, " ");
+}
+
+void print_run(const Page& page, const Value& run, const Value& details, const List& sources) {
   const Value& environment = run["environment"];
-  const Value& commit = environment["git_commit"];
-  const std::string dirty = environment["git_dirty"] == Value(true) ? " (with changes)" : "";
   page.add_field("name", cat(run["name"].as_string(), "  (", run["run_id"].as_string(), ")"));
   page.add_field("status", run["status"].as_string());
   page.add_field("started", time_text(run));
   page.add_field("script", run["script"].as_string());
   page.add_field("command", words(environment["command"]));
   page.add_field("host", environment["hostname"].string_or(""));
-  page.add_field("git", commit.is_nil() ? "" : commit.as_string() + dirty);
+  page.add_field("machine", machine_text(environment));
+  page.add_field("variables", variables_text(environment["variables"]));
+  page.add_field("git", git_text(environment, sources, run["name"].as_string()));
   page.add_field("tags", words(run["tags"]));
   page.add_field("note", details["note"].string_or(""));
   page.add_field("workers", cat(run["num_workers"].as_int()));
@@ -226,12 +291,26 @@ void print_run(const Page& page, const Value& run, const Value& details) {
   }
 }
 
+// The diff or the script alone, as it is.
+void print_source(const Options& options, const OpenRun& run, const List& sources) {
+  const std::string_view kind = options.diff ? "diff" : "script";
+  const Value* source = source_of(sources, kind);
+  if (source == nullptr) {
+    throw Error(Code::kUsage, cat("the run '", run.ref.name, "' keeps no ", kind));
+  }
+  if (options.for_programs()) return options.print(*source);
+  std::cout << (*source)["text"].as_string();
+}
+
 }  // namespace
 
 void add_show(Parser& parser) {
-  auto options = std::make_shared<ListingOptions>();
+  auto options = std::make_shared<Options>();
   Command command = parser.command("show", "Show one run");
   add_run_argument(command, *options);
+  const Option diff = command.flag("--diff", &options->diff,
+                                   "print the git diff that the run keeps, and nothing else");
+  command.flag("--script", &options->script, "print the script that the run keeps").excludes(diff);
   add_listing_options(command, *options);
   add_wide_option(command, *options);
   command.footer(
@@ -252,13 +331,17 @@ void add_show(Parser& parser) {
       "ingest_workers; --series data/NAME/wait_s and so on. annotations: time, attempt, rank,\n"
       "severity, text.\n"
       "nodes: node, host, address, checks (check, peer, seconds, problem), evicted_at, reason.\n"
-      "environment: git_commit, git_dirty, hostname, command, of a QUEUED run launcher and job.\n"
+      "environment: git_commit, git_dirty, git_diff_cut (the diff that is kept is not whole),\n"
+      "hostname, command, version, libtorch, kernel, cores, memory_bytes, variables; of a QUEUED\n"
+      "run launcher and job. With --diff or --script: kind, path, text.\n"
       "checkpoints, best_checkpoints: as those of `rtrain checkpoints`");
   command.action([options] {
     OpenRun run = options->open_run();
+    const List sources = run.reader.sources(run.ref);
+    if (options->diff || options->script) return print_source(*options, run, sources);
     const Value document = run.reader.run(run.ref);
     if (options->for_programs()) return options->print(document);
-    print_run(Page(options->width()), document, run.reader.details(run.ref));
+    print_run(Page(options->width()), document, run.reader.details(run.ref), sources);
   });
 }
 

@@ -228,8 +228,14 @@ def test_logs_of_the_last_attempt_or_one_rank(store):
     assert store("logs", "alpha", "--rank", "1").stdout == "[rank 1] one of 2.1\n[rank 1] last\n"
     assert store("logs", "alpha", "--attempt", "1").stdout.startswith("[rank 0] one of 1.0\n")
     assert store.json("logs", "alpha", "--rank", "1")[0] == {"attempt": 2, "rank": 1, "line": "one of 2.1"}
+    assert store("logs", "alpha", "--grep", "^(one|two) of 2\\.[1-9]$").stdout == "[rank 1] one of 2.1\n"
+    assert [line["line"] for line in store.json("logs", "alpha", "--grep", "l.st")] == ["last", "last"]
+    lines = store("logs", "alpha", "--rank", "0", "--format", "json").stdout.splitlines()
+    assert [json.loads(line)["line"] for line in lines] == ["one of 2.0", "last"]
     assert "one of 1.0" in store("logs", "alpha", "-f").stdout, "a run that has ended is not waited for"
     assert store("logs", "beta").stdout == ""
+    wrong = store("logs", "alpha", "--grep", "(")
+    assert wrong.returncode == 2 and "--grep (: Unmatched ( or" in wrong.stderr, wrong.stderr
 
 
 def test_a_run_whose_controller_is_gone_is_lost(store):

@@ -71,6 +71,12 @@ def test_code_is_compared_as_it_was_when_the_runs_began(project):
     text = project("diff", "a", "b").stdout
     assert "  +return {loss = function(config) return config.lr * 4 end}" in text
     assert "num_workers  1 → 2" in text and "the same: config, environment" in text
+    shown = project("show", "b").stdout
+    assert "(with changes: 2 files, +2 −1; rtrain show b --diff)" in shown and "machine" in shown, shown
+    assert project("show", "b", "--script").stdout == SCRIPT.lstrip()
+    assert "+two" in project("show", "b", "--diff").stdout and project.json("show", "b", "--diff")["kind"] == "diff"
+    none = project("show", "a", "--diff")
+    assert none.returncode == 2 and "the run 'a' keeps no diff" in none.stderr
     (kept,) = [row for row in project.query("SELECT text FROM sources WHERE kind = 'diff'")]
     assert "+two" in kept[0]
 
