@@ -40,13 +40,16 @@ std::string deflated(const std::string& bytes) {
   return out;
 }
 
+// Without hypot: that of Debian 12 asks for a newer system than we promise.
+double length(double x, double y) { return std::sqrt(x * x + y * y); }
+
 double distance(const PlotPoint& at, const PlotPoint& a, const PlotPoint& b) {
   const double dx = b.x - a.x;
   const double dy = b.y - a.y;
-  const double length = dx * dx + dy * dy;
+  const double square = dx * dx + dy * dy;
   const double along =
-      length == 0 ? 0 : std::clamp(((at.x - a.x) * dx + (at.y - a.y) * dy) / length, 0.0, 1.0);
-  return std::hypot(at.x - a.x - along * dx, at.y - a.y - along * dy);
+      square == 0 ? 0 : std::clamp(((at.x - a.x) * dx + (at.y - a.y) * dy) / square, 0.0, 1.0);
+  return length(at.x - a.x - along * dx, at.y - a.y - along * dy);
 }
 
 // Lines with smooth edges: a pixel is covered as far as its middle is near to the line.
