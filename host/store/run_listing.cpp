@@ -34,6 +34,10 @@ FROM (SELECT *, max(started_at, coalesce(ended_at, CASE WHEN status = 'QUEUED' O
       FROM runs) AS runs
 )sql";
 
+// Of a row, behind its times.
+constexpr std::string_view kLastColumns =
+    "duration_s, waiting_s, running_s, script, tags, metrics, nonfinite, archived";
+
 // As a user sees it.
 std::string time_text_sql(std::string_view column) {
   return cat("strftime('%Y-%m-%dT%H:%M:%fZ', ", column, " / 1000.0, 'unixepoch') AS ", column);
@@ -81,7 +85,7 @@ std::string RunListing::table() const {
              knows_archive_ ? "archived_at IS NOT NULL" : "0", " AS archived", kRuns, ")");
 }
 
-std::string RunListing::query_text(const RunFilter& filter) {
+std::string RunListing::query_text(const RunFilter& filter, std::string_view selected) {
   ListingColumns columns(database_);
   std::vector<std::string> conditions;
   if (!filter.archived && knows_archive_) conditions.emplace_back("NOT archived");
@@ -109,20 +113,21 @@ std::string RunListing::query_text(const RunFilter& filter) {
       cat("WITH list AS (SELECT name, run_id, status, num_workers, started_at AS "
           "started_ms, ",
           time_text_sql("started_at"), ", ", time_text_sql("ended_at"),
-          ", duration_s, waiting_s, running_s, script, note, tags, archived, metrics",
-          columns.definitions(), " FROM ", table(), ") SELECT run_id FROM list");
+          ", duration_s, waiting_s, running_s, script, note, tags, archived, metrics, "
+          "nonfinite",
+          columns.definitions(), " FROM ", table(), ") SELECT ", selected, " FROM list");
   if (!conditions.empty()) sql += cat(" WHERE ", join(conditions, " AND "));
   sql += cat(" ORDER BY ", order);
   if (filter.limit) sql += cat(" LIMIT ", *filter.limit);
   return sql;
 }
 
-std::vector<std::string> RunListing::ids(const RunFilter& filter) {
-  const std::string sql = query_text(filter);
-  std::vector<std::string> out;
+template <class Use>
+void RunListing::each(const RunFilter& filter, std::string_view columns, const Use& use) {
+  const std::string sql = query_text(filter, columns);
   try {
     Statement query = user_statement(database_, sql, cat("--where ", filter.where));
-    while (query.next()) out.push_back(query.text(0));
+    while (query.next()) use(query);
   } catch (const Error& e) {
     constexpr std::string_view kNoColumn = "no such column: ";
     const size_t found = e.message().rfind(kNoColumn);
@@ -131,25 +136,36 @@ std::vector<std::string> RunListing::ids(const RunFilter& filter) {
     throw Error(Code::kUsage,
                 cat(e.message(), suggestion(name, ListingColumns(database_).all_names())));
   }
+}
+
+std::vector<std::string> RunListing::ids(const RunFilter& filter) {
+  std::vector<std::string> out;
+  each(filter, "run_id", [&](const Statement& row) { out.push_back(row.text(0)); });
   return out;
 }
 
 Statement RunListing::row_query() {
-  return database_.prepare(
-      cat("SELECT name, run_id, status, num_workers, ", time_text_sql("started_at"), ", ",
-          time_text_sql("ended_at"),
-          ", duration_s, waiting_s, running_s, script, tags, metrics, nonfinite, archived FROM ",
-          table(), " WHERE run_id = ?"));
+  return database_.prepare(cat("SELECT name, run_id, status, num_workers, ",
+                               time_text_sql("started_at"), ", ", time_text_sql("ended_at"), ", ",
+                               kLastColumns, " FROM ", table(), " WHERE run_id = ?"));
 }
 
 List RunListing::rows(const RunFilter& filter) {
-  Statement query = row_query();
   List out;
+  const auto add = [&](const Statement& row) {
+    out.push_back(row_of_run(row));
+    if (filter.archived) out.back().as_map().set("archived", row.integer(13) != 0);
+  };
+  if (!filter.limit) {
+    each(filter, cat("name, run_id, status, num_workers, started_at, ended_at, ", kLastColumns),
+         add);
+    return out;
+  }
+  // Else what is sorted and not wanted would be computed too.
+  Statement query = row_query();
   for (const std::string& id : ids(filter)) {
     query.reset();
-    if (!query.add(id).next()) continue;  // removed since
-    out.push_back(row_of_run(query));
-    if (filter.archived) out.back().as_map().set("archived", query.integer(13) != 0);
+    if (query.add(id).next()) add(query);  // else it was removed since
   }
   return out;
 }

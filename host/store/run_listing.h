@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/base/value.h"
@@ -37,7 +38,10 @@ class RunListing {
  private:
   std::string table() const;
   Statement row_query();  // its parameter is a run's id
-  std::string query_text(const RunFilter& filter);
+  std::string query_text(const RunFilter& filter, std::string_view columns);
+  // Calls use(row) with those columns of each run, in order.
+  template <class Use>
+  void each(const RunFilter& filter, std::string_view columns, const Use& use);
 
   Database& database_;
   bool knows_archive_;  // false in a store of an older rtrain
