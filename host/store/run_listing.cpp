@@ -96,9 +96,8 @@ std::string RunListing::query_text(const RunFilter& filter, std::string_view sel
   if (const std::string where = columns.with_columns(filter.where); !where.empty()) {
     conditions.push_back(columns.names_tag() ? with_each_tag(where) : cat("(", where, "\n)"));
   }
-  // The first few come from an index. It costs more than sorting where many runs are looked at.
-  const bool few = filter.limit && filter.where.empty() && filter.tags.empty();
-  std::string order = cat(few ? "" : "+", "started_ms DESC, name");
+  // Not by the index: all runs are looked at, and in the order of the table that is faster.
+  std::string order = "+started_ms DESC, name";
   if (!filter.sort.empty()) {
     const bool descending = filter.sort.front() == '-';
     const std::string key = filter.sort.substr(descending ? 1 : 0);
@@ -140,7 +139,18 @@ void RunListing::each(const RunFilter& filter, std::string_view columns, const U
 
 std::vector<std::string> RunListing::ids(const RunFilter& filter) {
   std::vector<std::string> out;
-  each(filter, "run_id", [&](const Statement& row) { out.push_back(row.text(0)); });
+  const auto add = [&](const Statement& row) { out.push_back(row.text(0)); };
+  const bool is_plain = filter.where.empty() && filter.sort.empty() && filter.tags.empty();
+  if (!is_plain || !filter.limit) {
+    each(filter, "run_id", add);
+    return out;
+  }
+  // The newest few, as an index has them: no other run is looked at.
+  const char* condition = knows_archive_ && !filter.archived ? "WHERE archived_at IS NULL" : "";
+  Statement query = database_.prepare(
+      cat("SELECT run_id FROM runs ", condition, " ORDER BY started_at DESC, name LIMIT ?"));
+  query.add(*filter.limit);
+  while (query.next()) add(query);
   return out;
 }
 
