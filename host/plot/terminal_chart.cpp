@@ -40,7 +40,8 @@ std::string braille(uint8_t dots) {
 
 std::string number(double value) {
   std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.5g", value);
+  const bool is_whole = value == std::floor(value) && std::abs(value) < 1e15;
+  std::snprintf(text.data(), text.size(), is_whole ? "%.0f" : "%.5g", value);
   return text.data();
 }
 

@@ -107,6 +107,7 @@ def test_rows_without_their_run_go_and_those_of_a_run_that_is_back_stay(rtrain):
     assert repaired == ["run kept: brought back", f"{sum(before.values()) // 2} rows of runs that are lost deleted"]
     with rtrain.database() as db:
         assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert len(db.execute("SELECT * FROM sources").fetchall()) == 1
         assert {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables} == {
             table: count // 2 for table, count in before.items()}
     assert [note["text"] for note in rtrain.json("show", "kept")["annotations"]] == ["a note"]

@@ -106,6 +106,11 @@ TEST(TerminalChart, CurvesAreToldApartByColourOrGaps) {
   for (const std::string& line : plain) EXPECT_EQ(line.find('\x1b'), std::string::npos);
 }
 
+TEST(TerminalChart, ALargeStepIsShownWhole) {
+  const Lines lines = terminal_chart(chart_of({{0, 0.123456}, {1234567, 1}}), {}, false);
+  EXPECT_NE(lines.back().find("last 1  min 0.12346 at 0  max 1 at 1234567"), std::string::npos);
+}
+
 TEST(TerminalChart, NothingAndTooLittleRoomAreDrawnToo) {
   EXPECT_NE(terminal_chart(chart_of({}), {}, false).back().find("no points"), std::string::npos);
   EXPECT_GT(terminal_chart(chart_of({{1, 1}}), {.columns = 1, .rows = 1}, false).size(), 5u);
