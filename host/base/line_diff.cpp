@@ -35,8 +35,8 @@ class Myers {
 
   void run() {
     const int most = std::min(n_ + m_, kMostChanges);
-    std::vector<int> furthest(static_cast<size_t>(2 * most + 3), 0);
-    const auto at = [&](int k) -> int& { return furthest[static_cast<size_t>(k + most + 1)]; };
+    std::vector<int> furthest(2 * size(most) + 3, 0);
+    const auto at = [&](int k) -> int& { return furthest[size(k + most + 1)]; };
     for (int d = 0; d <= most; ++d) {
       steps_.emplace_back(furthest.begin() + most + 1 - d - 1, furthest.begin() + most + 1 + d + 2);
       for (int k = -d; k <= d; k += 2) {
@@ -65,8 +65,10 @@ class Myers {
       const bool down = k == -d || (k != d && at(k - 1) < at(k + 1));
       const int from_x = d == 0 ? 0 : down ? at(k + 1) : at(k - 1);
       const int from_y = d == 0 ? 0 : from_x - (down ? k + 1 : k - 1);
-      while (x > from_x && y > from_y &&
-             (d == 0 || x > from_x + (down ? 0 : 1) || y > from_y + (down ? 1 : 0))) {
+      // Behind the change, or at the beginning: from there on the lines are the same.
+      const int same_x = d == 0 || down ? from_x : from_x + 1;
+      const int same_y = d > 0 && down ? from_y + 1 : from_y;
+      while (x > same_x && y > same_y) {
         reversed.push_back({' ', a_[size(--x)]});
         --y;
       }
