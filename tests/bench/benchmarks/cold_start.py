@@ -19,7 +19,7 @@ def build(config):
         name=NAME,
         text="seconds from exec until a phase has ended",
         metrics=[*phases, Metric("visible", "s", "report visible"), Metric("exit", "s")],
-        goals=[Goal("visible", 0.9), Goal("visible", 0.25, "torchrun"), Goal("visible", 0.05, "ray")],
+        goals=[Goal("visible", 0.12, "torchrun"), Goal("visible", 0.022, "ray")],
         sides={side: sampler(side, start) for side, start in starts.items()},
         warm_up=not config.quick,
         skipped=skipped,

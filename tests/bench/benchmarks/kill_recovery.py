@@ -28,7 +28,7 @@ def build(config):
             *(Metric(key, "s", text) for key, text in PHASES.items()),
             Metric("lost_steps", "steps", places=0),
         ],
-        goals=[Goal("step", 1.0), Goal("step", 0.3, "torchrun"), Goal("step", 0.1, "ray")],
+        goals=[Goal("step", 0.13, "torchrun"), Goal("step", 0.045, "ray")],
         sides={side: _sampler(side, start, kill_at) for side, start in starts.items()},
         skipped=skipped,
         notes=["torchrun has a store of its own for every attempt here: by default its restarts fail with Gloo"],

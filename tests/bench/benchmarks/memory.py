@@ -23,7 +23,7 @@ def build(config):
             Metric("total", "MiB", "total", 1),
             Metric("processes", "", places=0),
         ],
-        goals=[Goal("others", 30), Goal("total", 0.40, "torchrun"), Goal("total", 0.22, "ray")],
+        goals=[Goal("total", 0.40, "torchrun"), Goal("total", 0.22, "ray")],
         sides={side: _sampler(config, start, at_step) for side, start in starts.items()},
         skipped=skipped,
     )
