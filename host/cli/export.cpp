@@ -1,8 +1,8 @@
 // rtrain export RUN…: what runs reported and logged, for other programs.
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "host/base/error.h"
 #include "host/base/json.h"
@@ -29,11 +29,7 @@ struct Options {
 
 std::vector<RunRef> runs_of(RunReader& reader, const Options& options) {
   std::vector<RunRef> runs = options.listing.find_runs(options.runs);
-  if (!options.tags.empty()) {
-    for (const Value& run : reader.runs({.where = {}, .sort = {}, .tags = options.tags})) {
-      runs.push_back(reader.find(run["run_id"].as_string()));
-    }
-  }
+  for (RunRef& run : tagged_runs(reader, options.tags)) runs.push_back(std::move(run));
   if (!runs.empty()) return runs;
   throw Error(Code::kUsage, options.tags.empty()
                                 ? std::string("export: give a RUN, or --tag TAG")
@@ -46,10 +42,7 @@ void write_text(const Options& options, const std::string& text) {
     std::cout << text;
     return;
   }
-  std::ofstream file(options.output, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw file_error("write", options.output);
+  write_output(options.output, text);
   std::cerr << "wrote " << options.output << "\n";
 }
 
@@ -98,11 +91,7 @@ void write_events(RunReader& reader, const std::vector<RunRef>& runs, const std:
   for (const RunRef& run : runs) {
     const std::string place = cat(folder, "/", run.name);
     make_folders(absolute_path(place));
-    const std::string path = cat(place, "/events.out.tfevents.0.rtrain");
-    std::ofstream file(path, std::ios::binary);
-    file << events_of(reader, run);
-    file.close();
-    if (!file) throw file_error("write", path);
+    write_output(cat(place, "/events.out.tfevents.0.rtrain"), events_of(reader, run));
   }
   std::cerr << "wrote " << folder << ": tensorboard --logdir " << folder << "\n";
 }

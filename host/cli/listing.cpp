@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <memory>
 
@@ -102,6 +103,22 @@ void add_run_argument(Command& command, ListingOptions& options) {
 
 Option add_runs_argument(Command& command, std::vector<std::string>& runs) {
   return command.argument("RUN", &runs, kRunHelp);
+}
+
+std::vector<RunRef> tagged_runs(RunReader& reader, const std::vector<std::string>& tags) {
+  std::vector<RunRef> out;
+  if (tags.empty()) return out;
+  for (const Value& run : reader.runs({.where = {}, .sort = {}, .tags = tags})) {
+    out.push_back(reader.find(run["run_id"].as_string()));
+  }
+  return out;
+}
+
+void write_output(const std::string& path, const std::string& bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file << bytes;
+  file.close();
+  if (!file) throw file_error("write", path);
 }
 
 void print_json(const Value& value) { std::cout << to_json(value, 2) << "\n"; }

@@ -48,6 +48,12 @@ void add_run_argument(Command& command, ListingOptions& options);
 // Adds the positional RUN….
 Option add_runs_argument(Command& command, std::vector<std::string>& runs);
 
+// The runs that have all these tags; none where no tag is given.
+std::vector<RunRef> tagged_runs(RunReader& reader, const std::vector<std::string>& tags);
+
+// Writes the bytes to the file. Error(kEnvironment).
+void write_output(const std::string& path, const std::string& bytes);
+
 // One JSON document on stdout.
 void print_json(const Value& value);
 

@@ -1,9 +1,9 @@
 // rtrain plot RUN… METRIC: curves of runs, in the terminal or as a picture.
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "host/base/counted.h"
 #include "host/base/error.h"
@@ -14,7 +14,6 @@
 #include "host/machine/terminal_size.h"
 #include "host/plot/painter.h"
 #include "host/plot/terminal_chart.h"
-#include "host/store/file.h"
 
 namespace rtrain {
 namespace {
@@ -44,10 +43,7 @@ std::vector<RunRef> runs_of(RunReader& reader, const Options& options) {
   for (size_t i = 0; i + 1 < options.words.size(); ++i) {
     out.push_back(reader.find(options.words[i]));
   }
-  if (options.tags.empty()) return out;
-  for (const Value& run : reader.runs({.where = {}, .sort = {}, .tags = options.tags})) {
-    out.push_back(reader.find(run["run_id"].as_string()));
-  }
+  for (RunRef& run : tagged_runs(reader, options.tags)) out.push_back(std::move(run));
   if (!out.empty()) return out;
   throw Error(Code::kUsage, cat("no run has the tag ", join(options.tags, " and ")));
 }
@@ -149,14 +145,6 @@ List documents_of(const std::vector<NamedCurve>& curves, const Options& options)
   return out;
 }
 
-void write_file(const std::string& path, const std::string& bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file << bytes;
-  file.close();
-  if (!file) throw file_error("write", path);
-  std::cerr << "wrote " << path << "\n";
-}
-
 bool is_picture(const std::string& path) {
   return path.ends_with(".svg") || path.ends_with(".png");
 }
@@ -165,8 +153,9 @@ void write_picture(const Chart& chart, const Options& options) {
   PictureSize size;
   if (options.chart_width > 0) size.width = options.chart_width;
   if (options.chart_height > 0) size.height = options.chart_height;
-  write_file(options.output,
-             options.output.ends_with(".svg") ? svg_chart(chart, size) : png_chart(chart, size));
+  write_output(options.output,
+               options.output.ends_with(".svg") ? svg_chart(chart, size) : png_chart(chart, size));
+  std::cerr << "wrote " << options.output << "\n";
 }
 
 void print_chart(const Chart& chart, const Options& options) {
