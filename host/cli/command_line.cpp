@@ -14,6 +14,7 @@
 #include "host/base/fault.h"
 #include "host/base/text.h"
 #include "host/cli/command.h"
+#include "host/cli/leave.h"
 #include "host/cli/script_arguments.h"
 #include "host/cli/terminal_stream.h"
 #include "host/loop/group_guard.h"
@@ -133,11 +134,8 @@ int run_command_line(int argc, char** argv) {
   begin_process();
   const int code = run_command(argc, argv);
   const bool is_exec = argc > 1 && argv[1] == std::string_view("exec");
-  if (is_exec && engine_loaded()) {
-    // LibTorch's destructors only free memory, operator by operator: a third of a short script.
-    std::fflush(nullptr);
-    std::_Exit(code);
-  }
+  // LibTorch's destructors would take a third of a short script's time.
+  if (is_exec && engine_loaded()) leave(code);
   return code;
 }
 

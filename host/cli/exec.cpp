@@ -5,6 +5,7 @@
 #include "host/base/error.h"
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
+#include "host/cli/leave.h"
 #include "host/cli/script_arguments.h"
 #include "host/lua/state.h"
 
@@ -20,6 +21,7 @@ struct ExecOptions {
 void run_exec(ExecOptions options) {
   State state;
   add_host_modules(state);
+  replace_os_exit(state, /*may_close=*/true);
   if (!options.code) {
     if (options.file.empty()) throw Error(Code::kUsage, "exec: expected a FILE or -e CODE");
     return run_file(state, options.file, unmarked(options.args));

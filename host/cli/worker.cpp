@@ -2,12 +2,12 @@
 #include <sys/stat.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 
 #include "host/base/fault.h"
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
+#include "host/cli/leave.h"
 #include "host/loop/process.h"
 #include "host/loop/worker_descriptors.h"
 #include "host/lua/convert.h"
@@ -20,26 +20,6 @@
 
 namespace rtrain {
 namespace {
-
-// Leaves without running destructors: threads of the engine may be at work. Standard streams are
-// flushed.
-[[noreturn]] void leave(int code) {
-  std::fflush(nullptr);
-  std::_Exit(code);
-}
-
-// os.exit in a worker: the controller sees a process that has neither returned nor failed.
-int exit_early(lua_State* L) {
-  const bool is_flag = lua_isboolean(L, 1);
-  leave(is_flag ? (lua_toboolean(L, 1) != 0 ? 0 : 1) : luaL_optint(L, 1, 0));
-}
-
-void replace_os_exit(State& state) {
-  lua_getglobal(state, "os");
-  push_function<&exit_early>(state);
-  lua_setfield(state, -2, "exit");
-  lua_pop(state, 1);
-}
 
 // Calls require('rtrain.worker').main() and returns what the train function returned.
 Value run_main(State& state) {
@@ -78,7 +58,8 @@ int run_worker(int rank, int parent_pid) {
     state.emplace();
     worker.progress().set_state(*state);
     add_host_modules(*state);
-    replace_os_exit(*state);
+    // The controller sees a process that has neither returned nor failed.
+    replace_os_exit(*state, /*may_close=*/false);
     worker.wait_for_start();
     const Value value = run_main(*state);
     worker.finish(value);

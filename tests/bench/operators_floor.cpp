@@ -2,9 +2,13 @@
 // twin.
 //
 //   operators_floor CALLS REPEATS [NAME]
+//
+// BENCH_DEVICE=cuda: of launching it on a GPU.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/TensorIndexing.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,16 +23,17 @@ namespace {
 
 using Case = std::pair<std::string, std::function<void()>>;
 
-std::vector<Case> make_cases() {
+std::vector<Case> make_cases(at::Device device) {
   at::manual_seed(0);
-  const at::Tensor x = at::randn({4}), y = at::randn({4});
-  const at::Tensor a = at::randn({8, 8}), b = at::randn({8, 8});
-  const at::Tensor p = at::randn({2, 4, 4}), q = at::randn({2, 4, 4});
-  const at::Tensor batch = at::randn({4, 8}), weight = at::randn({8, 8}), bias = at::randn({8});
-  const at::Tensor leaf = at::randn({4}).set_requires_grad(true);
-  const at::Tensor rows = at::tensor({0, 2, 4}, at::kLong), column = at::zeros({8, 1}, at::kLong);
-  const at::Tensor mask = a.gt(0), labels = at::randint(0, 8, {8}, at::kLong);
-  const at::Tensor words = at::randn({10, 4});
+  const auto on = at::TensorOptions(device), numbers = on.dtype(at::kLong);
+  const at::Tensor x = at::randn({4}, on), y = at::randn({4}, on);
+  const at::Tensor a = at::randn({8, 8}, on), b = at::randn({8, 8}, on);
+  const at::Tensor p = at::randn({2, 4, 4}, on), q = at::randn({2, 4, 4}, on);
+  const at::Tensor batch = at::randn({4, 8}, on), weight = at::randn({8, 8}, on);
+  const at::Tensor bias = at::randn({8}, on), leaf = at::randn({4}, on).set_requires_grad(true);
+  const at::Tensor rows = at::tensor({0, 2, 4}, numbers), column = at::zeros({8, 1}, numbers);
+  const at::Tensor mask = a.gt(0), labels = at::randint(0, 8, {8}, numbers);
+  const at::Tensor words = at::randn({10, 4}, on);
   return {
       {"add", [=] { at::add(x, y); }},
       {"sub", [=] { at::sub(x, y); }},
@@ -119,7 +124,10 @@ std::vector<Case> make_cases() {
   };
 }
 
-double nanoseconds(const std::function<void()>& call, int calls) {
+// Of the calls alone: the device has nothing to do before, and what it does behind them is not waited
+// for within the time.
+double nanoseconds(at::Device device, const std::function<void()>& call, int calls) {
+  if (device.is_cuda()) c10::impl::getDeviceGuardImpl(device.type())->synchronizeDevice(0);
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < calls; ++i) call();
   const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
@@ -132,11 +140,17 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const int calls = std::atoi(argv[1]);
   const int repeats = std::atoi(argv[2]);
+  const char* given = std::getenv("BENCH_DEVICE");
+  const at::Device device(given == nullptr ? "cpu" : given);
+  if (device.is_cuda() && dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    std::fprintf(stderr, "operators_floor: %s\n", dlerror());
+    return 1;
+  }
   at::set_num_threads(1);
-  for (const auto& [name, call] : make_cases()) {
+  for (const auto& [name, call] : make_cases(device)) {
     if (argc > 3 && name != argv[3]) continue;
-    double best = nanoseconds(call, calls / 4 + 1);
-    for (int i = 0; i < repeats; ++i) best = std::min(best, nanoseconds(call, calls));
+    double best = nanoseconds(device, call, calls / 4 + 1);
+    for (int i = 0; i < repeats; ++i) best = std::min(best, nanoseconds(device, call, calls));
     std::printf("%s\t%.1f\n", name.c_str(), best);
   }
   return 0;

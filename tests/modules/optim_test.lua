@@ -1,4 +1,5 @@
 -- Optimizers against their formulas in plain numbers, and their dictionaries.
+local class = require 'base.class'
 local lu = require 'luaunit'
 local ordered = require 'rtrain.ordered'
 local torch = require 'torch'
@@ -295,6 +296,53 @@ function TestStateDict:test_wrong_groups_are_refused()
   local one = optim.SGD({parameter(1)}, {lr = 1})
   local two = optim.SGD({parameter(1), parameter(1)}, {lr = 1})
   lu.assertStrContains(message_of(one.load_state_dict, one, two:state_dict()), 'has 2 parameters')
+end
+
+-- The fused kernels go through memory in its order, operators by index.
+TestMemoryOrder = {}
+
+local FUSED = {SGD = {lr = 0.1, momentum = 0.9}, Adam = {lr = 0.1, amsgrad = true}, AdamW = {lr = 0.1}, Adagrad = {lr = 0.1}}
+
+local function with_fused(options, fused)
+  local out = {fused = fused}
+  for key, value in pairs(options) do out[key] = value end
+  return out
+end
+
+local function four_steps(name, fused, between)
+  torch.manual_seed(3)
+  local param = torch.randn(6, 4).T
+  param.requires_grad = true
+  local optimizer = optim[name]({param}, with_fused(FUSED[name], fused))
+  for step = 1, 4 do
+    param.grad = torch.randn(4, 6)
+    optimizer:step()
+    if step == 2 and between then optimizer = between(optimizer, param, fused) or optimizer end
+  end
+  return param:detach()
+end
+
+local function assert_as_plain(between)
+  for name in pairs(FUSED) do
+    local fused, plain = four_steps(name, nil, between), four_steps(name, false, between)
+    lu.assertTrue(torch.allclose(fused, plain, {atol = 1e-6}), name)
+  end
+end
+
+function TestMemoryOrder:test_a_gradient_that_is_not_transposed_as_its_parameter() assert_as_plain() end
+
+function TestMemoryOrder:test_a_parameter_that_changes_its_order_between_two_steps()
+  assert_as_plain(function(_, param) param.data = param.data:contiguous() end)
+end
+
+function TestMemoryOrder:test_a_state_that_was_saved_in_another_order()
+  assert_as_plain(function(optimizer, param, fused)
+    local state = optimizer:state_dict()
+    param.data = param.data:contiguous()
+    local loaded = class.of(optimizer)({param}, with_fused(FUSED[class.of(optimizer).__name], fused))
+    loaded:load_state_dict(state)
+    return loaded
+  end)
 end
 
 os.exit(lu.LuaUnit.run(), true)

@@ -58,13 +58,47 @@ function Fused:_prepare(group, batch, loose)
   for _, name in ipairs(self:_names(group).scalars) do batch.packed[name] = Plan.pack(batch.states, name) end
 end
 
+local function equal(strides, others)
+  for i = 1, #strides do
+    if strides[i] ~= others[i] then return false end
+  end
+  return true
+end
+
+local function with_strides(tensor, strides)
+  if equal(tensor:stride(), strides) then return tensor end
+  return torch.empty_strided(tensor:size(), strides, {dtype = tensor.dtype, device = tensor.device}):copy_(tensor)
+end
+
+-- The kernels go through memory: what belongs to a parameter has to lie there as the parameter does. The backward pass
+-- makes such gradients, and a new state is such. A script may set another gradient, load the state of a model with another
+-- memory format, or change the format between two steps.
+local function laid_as_parameters(batch, grads, names)
+  local laid, of_state = {}, batch.strides or {}
+  batch.strides = of_state
+  for i, param in ipairs(batch.params) do
+    local strides, state = param:stride(), batch.states[i]
+    if not of_state[i] or not equal(of_state[i], strides) then
+      for _, name in ipairs(names) do
+        if batch.lists[name] then
+          state[name] = with_strides(state[name], strides)
+          batch.lists[name][i] = state[name]
+        end
+      end
+      of_state[i] = strides
+    end
+    laid[i] = with_strides(grads[i], strides)
+  end
+  return laid
+end
+
 ---Parameters, gradients and named lists of the state as the kernel takes them: complex numbers as pairs.
 ---@param batch optim.Batch
 ---@param grads torch.Tensor[]
 ---@param names string[]
 ---@return torch.Tensor[] params, torch.Tensor[] grads, torch.Tensor[] ... one list for each name
 function Fused.kernel_lists(batch, grads, names)
-  local lists = {batch.params, grads}
+  local lists = {batch.params, laid_as_parameters(batch, grads, names)}
   for i, name in ipairs(names) do lists[i + 2] = batch.lists[name] or {} end
   if batch.complex then
     for i, list in ipairs(lists) do lists[i] = all_as_real(list) end

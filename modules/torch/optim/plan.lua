@@ -21,6 +21,7 @@ local torch = require 'torch'
 ---@field lists table<string, torch.Tensor[]> for each name of the state
 ---@field packed table<string, torch.Tensor> scalars that lie in one tensor
 ---@field indices? integer[] where the gradients are among the plan's; nil when they are all
+---@field strides? integer[][] those of the parameters, in which Fused has laid their state
 ---@field sparse boolean the gradients are sparse
 ---@field dtype string
 ---@field device string

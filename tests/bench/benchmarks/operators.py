@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import statistics
 import subprocess
 
@@ -39,7 +40,7 @@ def build(config):
 
 
 def build_gpu(config):
-    """The same operations on a GPU, where the host only launches kernels: no C++ side, that floor is the device's."""
+    """The same operations on a GPU, where the host only launches kernels. The C++ side needs a compiler, and is left out without."""
     gpu.require_device(config)
     arguments = [str(QUICK_CALLS if config.quick else GPU_CALLS), str(GPU_REPEATS)]
     env = {**gpu.environment(config, ""), "BENCH_DEVICE": config.device, "OMP_NUM_THREADS": "1"}
@@ -47,6 +48,8 @@ def build_gpu(config):
         OWN: [config.rtrain, "exec", os.path.join(sides.HERE, "operators.lua")],
         "python": [config.torch_python, os.path.join(sides.PEERS, "operators.py")],
     }
+    if os.path.exists(_floor(config)) or shutil.which("g++"):
+        commands[FLOOR] = [_build_floor(config)]
 
     def side_of(side):
         return lambda: gpu.rows(gpu.run(side, commands[side] + arguments, env)[0])
@@ -84,15 +87,18 @@ def _excesses(samples, names):
     return {name: _median(samples, OWN, name) - _median(samples, FLOOR, name) for name in names}
 
 
+def _floor(config):
+    return os.path.join(config.root, "build", "bench", "operators_floor")
+
+
 def _build_floor(config):
     """Compiles operators_floor.cpp against the LibTorch in use, once."""
-    source = os.path.join(sides.HERE, "operators_floor.cpp")
-    target = os.path.join(config.root, "build", "bench", "operators_floor")
+    source, target = os.path.join(sides.HERE, "operators_floor.cpp"), _floor(config)
     if os.path.exists(target) and os.path.getmtime(target) > os.path.getmtime(source):
         return target
     os.makedirs(os.path.dirname(target), exist_ok=True)
     root = os.path.dirname(config.libtorch_folder)
     command = ["g++", "-O2", "-std=c++20", f"-I{root}/include", source, "-o", target]
-    command += [f"-L{root}/lib", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{root}/lib", "-Wl,--allow-shlib-undefined"]
+    command += [f"-L{root}/lib", "-ltorch_cpu", "-lc10", "-ldl", f"-Wl,-rpath,{root}/lib", "-Wl,--allow-shlib-undefined"]
     subprocess.run(command, check=True)
     return target

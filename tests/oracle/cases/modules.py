@@ -133,7 +133,7 @@ EMBEDDINGS = table(
     ("EmbeddingBag", 10, 3, [indices(2, 4, n=10)]),
     ("EmbeddingBag", 10, 3, {"mode": "sum", "padding_idx": 1}, [indices(6, n=10), T(2, dtype="int64", fill="order"), T(6)]),
     ("EmbeddingBag", 10, 3, {"mode": "max", "max_norm": 0.5}, [indices(2, 4, n=10)]),
-    ("EmbeddingBag", 10, 3, {"include_last_offset": True, "scale_grad_by_freq": True}, [indices(6, n=10), T(4, dtype="int64", fill="order")]),
+    ("EmbeddingBag", 10, 3, {"include_last_offset": True, "scale_grad_by_freq": True}, [indices(3, n=10), T(4, dtype="int64", fill="order")]),
 ) + [
     built("Embedding_from_pretrained", "nn.Embedding.from_pretrained(torch.ones(4, 2), {freeze = false, padding_idx = 1})",
           lambda: nn.Embedding.from_pretrained(torch.ones(4, 2), freeze=False, padding_idx=1), [indices(5, n=4)]),
