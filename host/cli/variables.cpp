@@ -33,8 +33,6 @@ constexpr std::array kVariables = {
         "off: workers are started from the executable, not forked from a process with LibTorch"},
     Variable{kRuns, "RTRAIN_RECORD_CODE", "1",
              "0: the script, its modules and git's diff are not kept with the run"},
-    Variable{kRuns, "RTRAIN_HEAL_HOSTS", "off",
-             "on: train.elastic also replaces ranks of jobs on several hosts; experimental"},
     Variable{kRuns, "RTRAIN_GPU_SAMPLE_S", "5", "seconds between two samples of the GPUs; 0: none"},
     Variable{kRuns, "RTRAIN_LAUNCHER", "found out",
              "who started this process: slurm, openmpi, local, …, or a site's Lua file"},

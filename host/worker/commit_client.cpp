@@ -1,7 +1,6 @@
 #include "host/worker/commit_client.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <string_view>
 
 #include "host/base/clock.h"
@@ -13,17 +12,6 @@
 
 namespace rtrain {
 
-namespace {
-
-// Not by itself yet: Gloo leaves a send unfinished, up to its deadline, whose connection ends while
-// the kernel has part of it.
-bool heals_over_hosts() {
-  const char* wanted = std::getenv("RTRAIN_HEAL_HOSTS");
-  return wanted != nullptr && std::string_view(wanted) == "on";
-}
-
-}  // namespace
-
 std::string CommitClient::refusal() const {
   const WorkerContext& context = worker_.context();
   if (worker_.is_local()) {
@@ -33,7 +21,6 @@ std::string CommitClient::refusal() const {
   }
   if (!context.gpus.empty()) return "the ranks have GPUs";
   if (context.world_size == 1) return "there is one rank";
-  if (!is_alone() && !heals_over_hosts()) return "the ranks are on several hosts";
   return "";
 }
 

@@ -8,8 +8,10 @@
 #include <ATen/ops/floor_divide.h>
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <atomic>
+#include <fstream>
 #include <thread>
 
 #include "host/engine/distributed/gloo_connections.h"
@@ -325,6 +327,86 @@ TEST(GroupOverGloo, ARankThatDoesNotConnectIsWaitedForUntilTheConnectionsAreCut)
     }
     is_over = true;
     cutter.join();
+  });
+}
+
+bool is_stopped(pid_t pid) {
+  std::ifstream file(cat("/proc/", pid, "/stat"));
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  return text.find(") T ") != std::string::npos;
+}
+
+// The kernel has a part of what a stopped rank does not take: Gloo alone would wait for the rest.
+void lose_a_rank_in_a_broadcast(int rank, const c10::intrusive_ptr<c10d::Store>& store,
+                                const GroupOptions& options) {
+  static const HostApi api;
+  const auto group = std::make_shared<Group>(options, store, api);
+  const at::Tensor data = at::full({int64_t{1} << 26}, 1.0 - rank);
+  const auto lost = [&] {
+    try {
+      broadcast(group, data, 0);
+      ADD_FAILURE() << "the connection was cut";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kPeerLost) << error.message();
+    }
+  };
+  if (rank == 1) {
+    store->set("pid", std::to_string(getpid()));
+    std::thread stopper([&] {
+      const volatile float* first = data.const_data_ptr<float>();
+      while (*first == 0) std::this_thread::yield();
+      kill(getpid(), SIGSTOP);
+      cut_gloo_connections();
+    });
+    lost();
+    stopper.join();
+    return;
+  }
+  const pid_t pid = std::stoi(store->get_to_str("pid"));
+  std::thread cutter([&] {
+    while (!is_stopped(pid)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    cut_gloo_connections();
+  });
+  const auto start = std::chrono::steady_clock::now();
+  lost();
+  cutter.join();
+  group->close();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, options.timeout);
+  kill(pid, SIGCONT);
+}
+
+TEST(GroupOverGloo, AWaitForARankThatTakesNothingEndsWhenTheConnectionsAreCut) {
+  fork_ranks(2, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
+    GroupOptions options = rank_options(rank, 2);
+    options.backend = "gloo";
+    lose_a_rank_in_a_broadcast(rank, store, options);
+  });
+}
+
+TEST(GroupOfSeveralHosts, AWaitForARankThatTakesNothingEndsWhenTheConnectionsAreCut) {
+  fork_ranks(3, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
+    GroupOptions options = rank_options(rank, 3);
+    options.address = rank == 1 ? "127.0.0.2" : "127.0.0.1";
+    lose_a_rank_in_a_broadcast(rank, store, options);
+  });
+}
+
+TEST(GroupOverGloo, AMessageThatNobodyTakesEndsWhenTheConnectionsAreCut) {
+  fork_ranks(2, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
+    static const HostApi api;
+    GroupOptions options = rank_options(rank, 2);
+    options.backend = "gloo";
+    const auto group = std::make_shared<Group>(options, store, api);
+    if (rank == 1) return store->wait({"rank 0 is done"}, options.timeout);
+    std::thread cutter(cut_gloo_connections);
+    try {
+      receive(group, filled(0), 1, 0);
+      ADD_FAILURE() << "nobody has sent anything";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kPeerLost) << error.message();
+    }
+    cutter.join();
+    store->set("rank 0 is done", "1");
   });
 }
 

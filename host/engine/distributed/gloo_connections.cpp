@@ -2,16 +2,20 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstdlib>
-#include <functional>
 #include <optional>
+#include <thread>
 #include <utility>
 
 namespace rtrain {
 namespace {
+
+constexpr std::chrono::milliseconds kRead{50}, kLook{1};
 
 std::mutex living_mutex;
 std::vector<GlooConnections*>& living() {
@@ -77,11 +81,49 @@ void GlooConnections::shut() noexcept {
   for (const Fd& each : sockets_) ::shutdown(each.get(), SHUT_RDWR);
 }
 
-void GlooConnections::cut() noexcept {
+// What has come is still read, and may lie in a tensor: nobody is told before that has ended.
+void GlooConnections::wait_for_readers() const noexcept {
+  const auto end = std::chrono::steady_clock::now() + kRead;
+  for (const Fd& each : sockets_) {
+    int left = 0;
+    while (ioctl(each.get(), FIONREAD, &left) == 0 && left > 0) {
+      if (std::chrono::steady_clock::now() > end) return;
+      std::this_thread::sleep_for(kLook);
+    }
+  }
+}
+
+GlooConnections::Calls GlooConnections::cut() noexcept {
   const std::lock_guard lock(mutex_);
   is_cut_ = true;
   if (is_connecting_) take();
   shut();
+  if (!calls_.empty()) wait_for_readers();
+  Calls out;
+  for (auto& [number, call] : calls_) out.push_back(std::move(call));
+  calls_.clear();
+  return out;
+}
+
+uint64_t GlooConnections::on_cut(std::function<void()> call) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_cut_) {
+      calls_.emplace(++num_calls_, std::move(call));
+      return num_calls_;
+    }
+  }
+  call();
+  return 0;
+}
+
+void GlooConnections::forget(uint64_t on_cut) {
+  std::function<void()> call;  // is destroyed without the lock
+  const std::lock_guard lock(mutex_);
+  const auto found = calls_.find(on_cut);
+  if (found == calls_.end()) return;
+  call = std::move(found->second);
+  calls_.erase(found);
 }
 
 bool GlooConnections::is_cut() const {
@@ -96,8 +138,14 @@ void GlooConnections::release() {
 }
 
 void cut_gloo_connections() noexcept {
-  const std::lock_guard lock(living_mutex);
-  for (GlooConnections* each : living()) each->cut();
+  GlooConnections::Calls calls;
+  {
+    const std::lock_guard lock(living_mutex);
+    for (GlooConnections* each : living()) {
+      for (auto& call : each->cut()) calls.push_back(std::move(call));
+    }
+  }
+  for (const auto& call : calls) call();
 }
 
 }  // namespace rtrain

@@ -7,11 +7,15 @@
 // connected between begin() and end(), one of another thread that connects meanwhile too. A second
 // descriptor holds each, so that no other file can come in its place.
 //
-// cut() may be called by any thread, the rest belongs to the group's.
+// begin(), end() and release() belong to the group's thread, the rest to any.
 #pragma once
 
 #include <sys/types.h>
 
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 #include <vector>
@@ -30,17 +34,32 @@ class GlooConnections {
   // Gloo connects from here on, up to end().
   void begin();
   void end();
-  // Every wait for another rank ends with an error, now and later.
-  void cut() noexcept;
+  using Calls = std::vector<std::function<void()>>;
+
+  // Every wait for another rank ends with an error, now and later. What was to be called then is
+  // returned, and has to be called without a lock.
+  [[nodiscard]] Calls cut() noexcept;
   bool is_cut() const;
+  // Has the function called when the connections are cut, at once when they are. What it returns is
+  // for forget().
+  uint64_t on_cut(std::function<void()> call);
+  void forget(uint64_t on_cut);
+  // Of collectives that Gloo's threads have under way.
+  void begin_operation() { ++num_operations_; }
+  void end_operation() { --num_operations_; }
+  bool has_operations() const { return num_operations_ > 0; }
   // Gloo's own descriptors are the last again: what it closes is closed.
   void release();
 
  private:
   void take();
   void shut() noexcept;
+  void wait_for_readers() const noexcept;
 
   mutable std::mutex mutex_;
+  std::atomic<int> num_operations_ = 0;
+  uint64_t num_calls_ = 0;
+  std::map<uint64_t, std::function<void()>> calls_;
   bool is_connecting_ = false;
   bool is_cut_ = false;
   std::set<ino_t> known_;  // sockets that were there, and those that were taken

@@ -8,12 +8,12 @@
 #include <future>
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "host/base/clock.h"
 #include "host/base/text.h"
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/distributed/backend_choice.h"
+#include "host/engine/distributed/cuttable_gloo.h"
 #include "host/engine/distributed/hierarchical_backend.h"
 #include "host/engine/distributed/host_plan.h"
 #include "host/engine/distributed/nccl_group.h"
@@ -76,15 +76,16 @@ c10::intrusive_ptr<Gloo> make_gloo(const GroupOptions& group,
 // The same in a thread of its own, which is left to itself when the connections are cut: Gloo waits
 // for its deadline for one that nobody makes any more. Throws Error(kPeerLost) then.
 template <class Gloo, class... Before>
-c10::intrusive_ptr<Gloo> connect_gloo(const GlooConnections& connections, const GroupOptions& group,
+c10::intrusive_ptr<Gloo> connect_gloo(const std::shared_ptr<GlooConnections>& connections,
+                                      const GroupOptions& group,
                                       const c10::intrusive_ptr<c10d::Store>& store,
                                       const GlooPlace& place, Before... before) {
   std::packaged_task<c10::intrusive_ptr<Gloo>()> make(
-      [=] { return make_gloo<Gloo>(group, store, place, before...); });
+      [=] { return make_gloo<Gloo>(group, store, place, before..., connections); });
   auto made = make.get_future();
   std::thread(std::move(make)).detach();
   while (made.wait_for(kLookForCut) != std::future_status::ready) {
-    if (connections.is_cut()) throw Error(Code::kPeerLost, "a rank was lost while it connected");
+    if (connections->is_cut()) throw Error(Code::kPeerLost, "a rank was lost while it connected");
   }
   return made.get();
 }
@@ -182,13 +183,13 @@ void Group::connect() {
   if (transports.cpu == CpuTransport::kOnlyShm && !problem.empty()) {
     throw Error(Code::kEnvironment, cat("backend 'shm': ", problem));
   }
-  connections_.begin();
+  connections_->begin();
   if (segment_ != nullptr && problem.empty()) {
     plan.num_hosts() == 1 ? connect_shm() : connect_hosts(scoped, plan, wait);
   }
   const bool cuda_over_gloo = has_devices && !choice.uses_nccl && moves_cuda_;
   if (!runs_in_call_ || cuda_over_gloo) {
-    const auto gloo = connect_gloo<Watched<c10d::ProcessGroupGloo>>(
+    const auto gloo = connect_gloo<Watched<CuttableGloo>>(
         connections_, options_, scoped, {.rank = rank(), .size = world_size(), .wait = wait},
         notifier());
     if (!runs_in_call_) {
@@ -199,7 +200,7 @@ void Group::connect() {
     }
     group_->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
   }
-  connections_.end();
+  connections_->end();
   if (runs_in_call_) group_->setDefaultBackend(c10d::ProcessGroup::BackendType::CUSTOM);
   if (choice.uses_nccl) connect_nccl(scoped, wait);
   group_->setGroupName(cat("rtrain/", options_.prefix));
@@ -257,11 +258,11 @@ void Group::connect_hosts(const c10::intrusive_ptr<c10d::Store>& store, const Ho
   HierarchicalBackend::Parts parts{.plan = plan, .segment = segment_, .between = {}, .all = {}};
   // A store of its own: CUDA tensors may have a Gloo of all ranks too.
   const auto all = c10::make_intrusive<c10d::PrefixStore>("all", store);
-  parts.all = connect_gloo<c10d::ProcessGroupGloo>(
+  parts.all = connect_gloo<CuttableGloo>(
       connections_, options_, all, {.rank = rank(), .size = world_size(), .wait = wait});
   if (segment_->rank() == 0) {
     const auto between = c10::make_intrusive<c10d::PrefixStore>("between", store);
-    parts.between = connect_gloo<c10d::ProcessGroupGloo>(
+    parts.between = connect_gloo<CuttableGloo>(
         connections_, options_, between, {.rank = host, .size = plan.num_hosts(), .wait = wait});
   }
   auto backend = c10::make_intrusive<Watched<HierarchicalBackend>>(
@@ -372,7 +373,7 @@ void Group::guard(const char* operation, const std::function<void()>& body) {
   }
   if (!cause) return;
   // Gloo waits for its deadline for a connection that nobody makes any more.
-  if (connections_.is_cut()) cause = Error(Code::kPeerLost, cause->message());
+  if (connections_->is_cut()) cause = Error(Code::kPeerLost, cause->message());
   failure_ = located(operation, *cause, monotonic_s() - start_s);
   throw Error(*failure_);
 }
@@ -453,7 +454,12 @@ void Group::close() noexcept {
   groups_.clear();
   // Before the group and its store go: NCCL ends over them.
   if (nccl_ != nullptr) nccl_->close();
-  connections_.release();
+  connections_->release();
+  if (connections_->has_operations()) {
+    // Its destructor waits for Gloo's threads: of a group that was cut up to the deadline.
+    if (segment_ != nullptr) segment_->leave();
+    std::thread([group = std::move(group_)]() mutable { group.reset(); }).detach();
+  }
   group_.reset();
   shm_.reset();
   segment_.reset();

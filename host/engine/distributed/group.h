@@ -131,7 +131,7 @@ class Group {
   const HostApi& host_;
   c10::intrusive_ptr<c10d::Store> store_;
   std::shared_ptr<CollectiveGroup> members_;  // null: all ranks
-  GlooConnections connections_;
+  const std::shared_ptr<GlooConnections> connections_ = std::make_shared<GlooConnections>();
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
   std::unique_ptr<NcclGroup> nccl_;
   std::shared_ptr<ShmSegment> segment_;

@@ -116,9 +116,8 @@ end
 ---  train.elastic it does alone: make the model (prepare_model waits for nobody then), the loaders, the state. Collectives
 ---  belong into the function, and groups of torch.distributed.new_group too: those of before are gone.
 ---
----In this version a loss is healed where several ranks train on the CPUs of one host. With GPUs and on several hosts it
----restarts the group (RTRAIN_HEAL_HOSTS: guide/failures); in local mode, and where a launcher has started each rank, it ends
----the run.
+---In this version a loss is healed where several ranks train on CPUs, of one host or of several. With GPUs, and when a whole
+---host is lost, the group restarts; in local mode, and where a launcher has started each rank, a loss ends the run.
 ---Horovod equivalent: hvd.elastic.run and its State (no Ray equivalent).
 ---@param state TrainState
 ---@param fn fun(state: TrainState): ... called with the state

@@ -9,7 +9,6 @@ import pytest
 from conftest import RTRAIN, wait_until
 from test_heal import LOSE, SAVE, attempts, ends, statuses, training
 
-os.environ["RTRAIN_HEAL_HOSTS"] = "on"
 KILLS = pathlib.Path(__file__).resolve().parent.parent / "random_kills" / "elastic.py"
 GLOO = "torch_config = train.TorchConfig {backend = 'gloo'},"
 
