@@ -5,8 +5,8 @@
 
 namespace rtrain {
 
-// Ends the process without running destructors: threads of the engine may be at work, and LibTorch's
-// own only free memory. Standard streams are flushed.
+// Ends the process without running destructors: threads of the engine may be at work, and
+// LibTorch's own only free memory. Standard streams are flushed.
 [[noreturn]] void leave(int code);
 
 // Lua's os.exit ends the process with leave(). `os.exit(code, true)` closes the state before, where

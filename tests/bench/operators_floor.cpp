@@ -124,8 +124,8 @@ std::vector<Case> make_cases(at::Device device) {
   };
 }
 
-// Of the calls alone: the device has nothing to do before, and what it does behind them is not waited
-// for within the time.
+// Of the calls alone: the device has nothing to do before, and what it does behind them is not
+// waited for within the time.
 double nanoseconds(at::Device device, const std::function<void()>& call, int calls) {
   if (device.is_cuda()) c10::impl::getDeviceGuardImpl(device.type())->synchronizeDevice(0);
   const auto start = std::chrono::steady_clock::now();

@@ -11,8 +11,8 @@ local STEPS = 12
 
 -- A bias in front of a BatchNorm2d has no gradient but rounding errors, which Adagrad makes as large as its other steps.
 local function convnet()
-  return nn.Sequential(nn.Conv2d(1, 8, 3, {bias = false}), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 3), nn.ReLU(),
-    nn.MaxPool2d(2), nn.Flatten(), nn.Linear(400, 10))
+  return nn.Sequential(nn.Conv2d(1, 8, 3, {bias = false}), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2),
+    nn.Conv2d(8, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(400, 10))
 end
 
 local function vit()

@@ -31,6 +31,7 @@ from hosts import Hosts  # noqa: E402: behind the path
 from launchers import Task, slurm  # noqa: E402
 
 RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
+LOG_SHOWN = 4000  # characters, of its end
 STEPS_A_KILL = 25
 
 
@@ -101,7 +102,8 @@ class ElasticRun:
         if self.hosts:
             self.hosts.end()
         if any(codes):
-            raise AssertionError(f"the run ended with {codes}: see {self.folder}/log")
+            log = (self.folder / "log").read_text(errors="replace")
+            raise AssertionError(f"the run in {self.folder} ended with {codes}:\n{log[-LOG_SHOWN:]}")
         return [(self.folder / f"last-rank-{rank}").read_bytes() for rank in range(self.options.workers)]
 
     def check_history(self):

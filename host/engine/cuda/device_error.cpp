@@ -16,7 +16,8 @@ namespace {
 
 // With the CUDA half in place the first text speaks of one operator, which has no kernel there.
 bool lacks_cuda(std::string_view text) {
-  return (cuda_api() == nullptr && text.find("from the 'CUDA' backend") != std::string_view::npos) ||
+  return (cuda_api() == nullptr &&
+          text.find("from the 'CUDA' backend") != std::string_view::npos) ||
          text.find("not linked with support for cuda") != std::string_view::npos ||
          text.find("Found no NVIDIA driver") != std::string_view::npos;
 }

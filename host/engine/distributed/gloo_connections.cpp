@@ -81,7 +81,7 @@ void GlooConnections::shut() noexcept {
   for (const Fd& each : sockets_) ::shutdown(each.get(), SHUT_RDWR);
 }
 
-// What has come is still read, and may lie in a tensor: nobody is told before that has ended.
+// What has come is still read, into a tensor perhaps: that ends first.
 void GlooConnections::wait_for_readers() const noexcept {
   const auto end = std::chrono::steady_clock::now() + kRead;
   for (const Fd& each : sockets_) {

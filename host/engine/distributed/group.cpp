@@ -258,8 +258,8 @@ void Group::connect_hosts(const c10::intrusive_ptr<c10d::Store>& store, const Ho
   HierarchicalBackend::Parts parts{.plan = plan, .segment = segment_, .between = {}, .all = {}};
   // A store of its own: CUDA tensors may have a Gloo of all ranks too.
   const auto all = c10::make_intrusive<c10d::PrefixStore>("all", store);
-  parts.all = connect_gloo<CuttableGloo>(
-      connections_, options_, all, {.rank = rank(), .size = world_size(), .wait = wait});
+  parts.all = connect_gloo<CuttableGloo>(connections_, options_, all,
+                                         {.rank = rank(), .size = world_size(), .wait = wait});
   if (segment_->rank() == 0) {
     const auto between = c10::make_intrusive<c10d::PrefixStore>("between", store);
     parts.between = connect_gloo<CuttableGloo>(

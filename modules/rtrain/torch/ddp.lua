@@ -133,12 +133,18 @@ local function all_made()
   return all
 end
 
+-- Without a reducer, since the last attempt ended before it was made again: the one it was to have.
+local function order_of(self)
+  if self._reducer then return self._reducer:gradient_order() end
+  return self._reduced[2].gradient_order or {}
+end
+
 ---In which order each of them has got its gradients in the first backward, which decides about the messages in which gradients
 ---travel, and so about the order of sums.
 ---@return integer[][] orders by their making; empty before that
 function DistributedDataParallel.gradient_orders()
   local orders = {}
-  for i, each in ipairs(all_made()) do orders[i] = each._reducer and each._reducer:gradient_order() or {} end
+  for i, each in ipairs(all_made()) do orders[i] = order_of(each) end
   return orders
 end
 
@@ -148,6 +154,7 @@ end
 function DistributedDataParallel.rebuild_all(orders)
   for i, each in ipairs(all_made()) do
     if each._reducer then each._reducer:release() end
+    each._reducer = nil  -- a rank that is lost meanwhile leaves it without one
     each._reduced[2].gradient_order = orders and orders[i]
     build(each)
   end
