@@ -6,11 +6,11 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 
 #include "host/base/codec.h"
 #include "host/bind/modules.h"
 #include "host/cli/command.h"
+#include "host/cli/leave.h"
 #include "host/loop/messages/ingest.h"
 #include "host/loop/process.h"
 #include "host/loop/worker_descriptors.h"
@@ -77,9 +77,7 @@ int run_as(int number, int parent_pid, void (*body)()) {
   } catch (const std::exception& e) {
     code = report(number, HostTranslate::from(e));
   }
-  // Threads of the engine may be at work: no destructors.
-  std::fflush(nullptr);
-  std::_Exit(code);
+  leave(code);
 }
 
 }  // namespace

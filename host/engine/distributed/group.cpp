@@ -455,8 +455,8 @@ void Group::close() noexcept {
   // Before the group and its store go: NCCL ends over them.
   if (nccl_ != nullptr) nccl_->close();
   connections_->release();
-  if (connections_->has_operations()) {
-    // Its destructor waits for Gloo's threads: of a group that was cut up to the deadline.
+  if (connections_->is_cut() && connections_->has_operations()) {
+    // Its destructor would wait for what Gloo never ends, up to the deadline.
     if (segment_ != nullptr) segment_->leave();
     std::thread([group = std::move(group_)]() mutable { group.reset(); }).detach();
   }
