@@ -463,10 +463,12 @@ INSTANTIATE_TEST_SUITE_P(Group, GroupOfHosts,
 // More than one chunk, and a part of one.
 constexpr int64_t kLarge = 700001;
 
-TEST_P(GroupOfHosts, AllReduceIsTheSumWithTheSameBitsOnAllRanks) {
-  run([](const std::shared_ptr<Group>& group) {
-    const int size = group->world_size();
-    for (const auto dtype : {c10::kFloat, c10::kDouble, c10::kHalf, c10::kBFloat16, c10::kLong}) {
+// A group for each dtype: ThreadSanitizer can follow 64 locks of a thread, and does not see that
+// Gloo, which it has not compiled, lets go of those it waited with.
+TEST_P(GroupOfHosts, AllReduceOfEveryDtype) {
+  for (const auto dtype : {c10::kFloat, c10::kDouble, c10::kHalf, c10::kBFloat16, c10::kLong}) {
+    run([dtype](const std::shared_ptr<Group>& group) {
+      const int size = group->world_size();
       for (const int64_t count : {int64_t{1}, int64_t{1000}, kLarge}) {
         const at::Tensor each = at::arange(count, at::kDouble).remainder(7) + 1;
         const at::Tensor sum = (each * (group->rank() + 1)).to(dtype);
@@ -483,9 +485,15 @@ TEST_P(GroupOfHosts, AllReduceIsTheSumWithTheSameBitsOnAllRanks) {
         }
         EXPECT_TRUE(at::equal(most, (each * size).to(dtype))) << dtype << " " << count;
       }
-    }
-    // Not exact: the sum has a rounding, which is the same everywhere.
-    at::Tensor values = at::arange(kLarge, at::kFloat).mul(0.1).sin().add(0.3 * group->rank());
+    });
+  }
+}
+
+TEST_P(GroupOfHosts, AllReduceRoundsToTheSameBitsOnAllRanks) {
+  run([](const std::shared_ptr<Group>& group) {
+    const int size = group->world_size();
+    const at::Tensor values =
+        at::arange(kLarge, at::kFloat).mul(0.1).sin().add(0.3 * group->rank());
     const at::Tensor exact = at::full({kLarge}, 0.0, at::kDouble);
     for (int rank = 0; rank < size; ++rank) {
       exact.add_(at::arange(kLarge, at::kFloat).mul(0.1).sin().add(0.3 * rank).to(at::kDouble));

@@ -13,10 +13,10 @@ Error lost() { return Error(Code::kPeerLost, "its process or its host has ended"
 
 GlooWorkPtr GlooWork::begin(const std::shared_ptr<GlooConnections>& connections,
                             const GlooWorkPtr& inner) {
+  static const std::exception_ptr failure = std::make_exception_ptr(lost());
   auto out = c10::make_intrusive<GlooWork>(connections, inner);
   connections->begin_operation();
-  const uint64_t on_cut =
-      connections->on_cut([out] { out->end(std::make_exception_ptr(lost()), c10::IValue()); });
+  const uint64_t on_cut = connections->on_cut([out] { out->end(failure, c10::IValue()); });
   inner->getFuture()->addCallback([out, on_cut](c10::ivalue::Future& future) {
     out->connections_->forget(on_cut);
     out->connections_->end_operation();
