@@ -4,7 +4,7 @@
 // before it has freed, and activations that went back to the kernel in between would cost a
 // convolutional network 1.7 x the time. Any of it may serve any request: by default a free piece
 // more than 64 times as large does not, and as pieces only ever join, a perceptron's steps grew by
-// 30 KiB each.
+// 30 KiB each. Workers give it back when the machine's memory is short (machine/memory_pressure.h).
 extern "C" {
 extern const char* malloc_conf;
 const char* malloc_conf = "oversize_threshold:0,dirty_decay_ms:-1,lg_extent_max_active_fit:20";

@@ -113,6 +113,7 @@ void WorkerProcess::begin(int fd, Channel::OnClose on_close) {
     if (passes_signals_) return take_signals();
     loop_.run();
   });
+  memory_pressure_.emplace(MemoryPressure::open_triggers(), [] { give_back_cached_memory(); });
   fault_point("worker.hello");
   // Where the attempt has been ended already, wait_for_start() says so.
   tell(message::Hello{.version = kProtocolVersion, .build_id = build_id(), .pid = getpid()});

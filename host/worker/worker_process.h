@@ -19,6 +19,7 @@
 #include "host/loop/messages/routes.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
+#include "host/machine/memory_pressure.h"
 #include "host/worker/checkpoint_client.h"
 #include "host/worker/collective_client.h"
 #include "host/worker/commit_client.h"
@@ -169,6 +170,7 @@ class WorkerProcess {
   std::unique_ptr<SeriesLog> series_log_;
   std::atomic<int64_t> last_call_{0};
   std::thread control_;
+  std::optional<MemoryPressure> memory_pressure_;
   CommitClient commits_{*this};
   size_t unasked_annotations_ = 0;  // bytes of them; main thread only
   std::atomic<bool> has_failed_{false};

@@ -1,0 +1,93 @@
+#include "host/machine/memory_pressure.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "host/machine/cgroup.h"
+
+// jemalloc's; builds with sanitizers have none.
+extern "C" __attribute__((weak)) int mallctl(const char* name, void* old, size_t* old_size,
+                                             void* value, size_t size);
+
+namespace rtrain {
+namespace {
+
+// Microseconds of waiting, in a window. Without privileges a window is a multiple of two seconds.
+constexpr std::string_view kTrigger = "some 200000 2000000";
+constexpr std::chrono::seconds kPause{10};
+constexpr const char* kPurgeAllArenas = "arena.4096.purge";  // MALLCTL_ARENAS_ALL
+
+Fd open_trigger(const std::string& path) {
+  Fd out(open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (!out.is_open()) return out;
+  // With the zero at the end.
+  const ssize_t written = write(out.get(), kTrigger.data(), kTrigger.size() + 1);
+  return written == static_cast<ssize_t>(kTrigger.size()) + 1 ? std::move(out) : Fd();
+}
+
+}  // namespace
+
+std::vector<Fd> MemoryPressure::open_triggers() {
+  std::vector<std::string> paths{"/proc/pressure/memory"};
+  if (const auto folder = cgroup_folder()) paths.push_back(*folder + "/memory.pressure");
+  std::vector<Fd> out;
+  for (const std::string& path : paths) {
+    if (Fd trigger = open_trigger(path); trigger.is_open()) out.push_back(std::move(trigger));
+  }
+  return out;
+}
+
+MemoryPressure::MemoryPressure(std::vector<Fd> triggers, std::function<void()> on_pressure)
+    : triggers_(std::move(triggers)),
+      on_pressure_(std::move(on_pressure)),
+      ended_(eventfd(0, EFD_CLOEXEC)) {
+  if (triggers_.empty() || !ended_.is_open()) return;
+  thread_ = std::thread([this] { watch(); });
+}
+
+MemoryPressure::~MemoryPressure() {
+  if (!thread_.joinable()) return;
+  eventfd_write(ended_.get(), 1);
+  thread_.join();
+}
+
+void MemoryPressure::watch() {
+  pthread_setname_np(pthread_self(), "rtrain-memory");
+  std::vector<pollfd> watched;
+  for (const Fd& each : triggers_)
+    watched.push_back({.fd = each.get(), .events = POLLPRI, .revents = 0});
+  std::array<pollfd, 1> end{{{.fd = ended_.get(), .events = POLLIN, .revents = 0}}};
+  watched.push_back(end[0]);
+  while (true) {
+    const int found = poll(watched.data(), watched.size(), -1);
+    if (found < 0 && errno != EINTR) return;
+    if (found <= 0) continue;
+    if (watched.back().revents != 0) return;
+    bool is_short = false;
+    for (pollfd& each : watched) {
+      is_short = is_short || (each.revents & POLLPRI) != 0;
+      // Its cgroup is gone.
+      if ((each.revents & (POLLERR | POLLNVAL)) != 0) each.fd = -1;
+    }
+    if (!is_short) continue;
+    on_pressure_();
+    const auto pause = std::chrono::duration_cast<std::chrono::milliseconds>(kPause);
+    if (poll(end.data(), end.size(), static_cast<int>(pause.count())) > 0) return;
+  }
+}
+
+bool give_back_cached_memory() {
+  return mallctl != nullptr && mallctl(kPurgeAllArenas, nullptr, nullptr, nullptr, 0) == 0;
+}
+
+}  // namespace rtrain
