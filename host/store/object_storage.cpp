@@ -242,11 +242,16 @@ void ObjectStorage::put_rows(Database& database, const std::string& run,
   }
 }
 
-void ObjectStorage::put_changed_rows(Database& database, const std::string& run) const {
+std::optional<ObjectOwner> ObjectStorage::owner_of(const std::string& run) const {
   const auto newest = newest_of(list_snapshots(cat(rows_folder(uri_), "/", run)));
   const auto found = newest.find(run);
-  if (found == newest.end()) return;  // it never got there
-  put_rows(database, run, {found->second.epoch, found->second.nonce});
+  if (found == newest.end()) return std::nullopt;
+  return ObjectOwner{found->second.epoch, found->second.nonce};
+}
+
+void ObjectStorage::put_changed_rows(Database& database, const std::string& run) const {
+  // It may never have got there.
+  if (const auto owner = owner_of(run)) put_rows(database, run, *owner);
 }
 
 void ObjectStorage::remove_run(const std::string& run) const {

@@ -64,6 +64,8 @@ class ObjectStorage {
   void refresh(const std::string& run = {}) const;
   // The rows of another controller that owns the run; nothing when this one does.
   std::optional<std::string> later_owner(const std::string& run, const ObjectOwner& owner) const;
+  // Who put the run's newest rows; nothing when it has none there.
+  std::optional<ObjectOwner> owner_of(const std::string& run) const;
   // Throws Error(kEnvironment) when another controller owns the run.
   void check_owner(const std::string& run, const ObjectOwner& owner) const;
   // Puts the run's rows into the store, and removes those of earlier owners.

@@ -14,6 +14,7 @@
 #include "host/base/json.h"
 #include "host/base/shell_word.h"
 #include "host/base/text.h"
+#include "host/store/checkpoint_files.h"
 #include "host/store/file.h"
 #include "host/store/run_name.h"
 #include "host/store/run_status.h"
@@ -215,9 +216,30 @@ void RunEditor::rename(const RunRef& run, const std::string& name) {
   sync_folder(storage_path_);
 }
 
-void RunEditor::check_removable(const RunRef& run) {
+void RunEditor::drop_checkpoints(const RunRef& run, std::span<const std::string> names) {
   check_stored(run);
-  if (RunLock::is_held(run.path)) claim(run, "removed");
+  const std::optional<RunLock> lock = claim(run, "pruned");
+  Transaction transaction(database_, Durability::kFull);
+  for (const std::string& name : names) {
+    const int64_t changed = database_.run(
+        "UPDATE checkpoints SET state = 'dropped' WHERE run_id = ? AND name = ? AND state = 'kept'",
+        run.run_id, name);
+    if (changed == 0) throw usage(cat("the run '", run.name, "' has no checkpoint '", name, "'"));
+  }
+  transaction.commit();
+  // What a kill leaves from here on is found by gc, and by the run's next start.
+  CheckpointFiles files(run.path);
+  if (objects_) {
+    objects_->put_changed_rows(database_, run.name);
+    if (const auto owner = objects_->owner_of(run.name)) files.set_owner(*owner);
+  }
+  files.drop(names);
+  files.leave_drops_to_readers();
+}
+
+void RunEditor::check_removable(const RunRef& run, std::string_view wanted) {
+  check_stored(run);
+  if (RunLock::is_held(run.path)) claim(run, wanted);
 }
 
 void RunEditor::remove(const RunRef& run) {

@@ -42,9 +42,13 @@ class RunEditor {
   void set_note(const RunRef& run, const std::string& note);
   void set_archived(const RunRef& run, bool archived);
 
+  // Checkpoints of a run that no controller owns go, with their files; one that a reader holds goes
+  // with the reader. Throws kUsage for a name that is not there.
+  void drop_checkpoints(const RunRef& run, std::span<const std::string> names);
+
   void rename(const RunRef& run, const std::string& name);
-  // Throws when the run could not be removed now: a controller owns it.
-  void check_removable(const RunRef& run);
+  // Throws when the run could not be removed, or what is wanted, now: a controller owns it.
+  void check_removable(const RunRef& run, std::string_view wanted = "removed");
   // With its files, in an object store also those there.
   void remove(const RunRef& run);
 

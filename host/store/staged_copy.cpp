@@ -255,32 +255,32 @@ StagedRank stage_folder(const std::string& source, const std::string& target, bo
   }
 }
 
+std::string file_damage(const std::string& directory, const CheckpointFile& expected, bool full) {
+  const std::string path = cat(directory, "/", expected.path);
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return "it is missing";
+    throw file_error("read", path);
+  }
+  if (!expected.link.empty()) {
+    const bool is_same = S_ISLNK(info.st_mode) && read_link(path) == expected.link;
+    return is_same ? "" : cat("it is not the symlink to ", expected.link);
+  }
+  if (!S_ISREG(info.st_mode)) return "it is not a regular file";
+  if (info.st_size != expected.size_bytes) {
+    return cat(int64_t{info.st_size}, " bytes, the manifest says ", expected.size_bytes);
+  }
+  if (!full) return "";
+  const std::string found = hash_file(OpenFile(path, O_RDONLY | O_NOFOLLOW)).xxh3;
+  if (found == expected.xxh3) return "";
+  return cat("its hash is ", found, ", the manifest says ", expected.xxh3);
+}
+
 void verify_files(const std::string& directory, const Manifest& manifest, bool full) {
   for (const CheckpointFile& expected : manifest.files) {
-    const std::string path = cat(directory, "/", expected.path);
-    const auto damaged = [&path](const auto&... reason) {
-      return refused(cat("checkpoint file ", path, " is damaged: ", reason...));
-    };
-    struct stat info {};
-    if (::lstat(path.c_str(), &info) != 0) {
-      if (errno == ENOENT || errno == ENOTDIR) throw damaged("it is missing");
-      throw file_error("read", path);
-    }
-    if (!expected.link.empty()) {
-      if (!S_ISLNK(info.st_mode) || read_link(path) != expected.link) {
-        throw damaged("it is not the symlink to ", expected.link);
-      }
-      continue;
-    }
-    if (!S_ISREG(info.st_mode)) throw damaged("it is not a regular file");
-    if (info.st_size != expected.size_bytes) {
-      throw damaged(int64_t{info.st_size}, " bytes, the manifest says ", expected.size_bytes);
-    }
-    if (!full) continue;
-    const std::string found = hash_file(OpenFile(path, O_RDONLY | O_NOFOLLOW)).xxh3;
-    if (found != expected.xxh3) {
-      throw damaged("its hash is ", found, ", the manifest says ", expected.xxh3);
-    }
+    const std::string damage = file_damage(directory, expected, full);
+    if (damage.empty()) continue;
+    throw refused(cat("checkpoint file ", directory, "/", expected.path, " is damaged: ", damage));
   }
 }
 

@@ -35,6 +35,11 @@ StagedRank stage_folder(
     const std::string& source, const std::string& target, bool temporary,
     const BytesMoved& moved = [](uint64_t) {});
 
+// How the file of a checkpoint differs from what its manifest says of it: it is missing, has
+// another size or (full) another hash. "" when it does not. Throws kEnvironment when it cannot be
+// read.
+std::string file_damage(const std::string& directory, const CheckpointFile& expected, bool full);
+
 // Throws kCheckpoint naming the first file of the manifest that is missing, has another size or
 // (full) another hash.
 void verify_files(const std::string& directory, const Manifest& manifest, bool full);

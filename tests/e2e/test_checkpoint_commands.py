@@ -1,0 +1,175 @@
+"""rtrain checkpoints RUN verify, export and prune."""
+
+import json
+import os
+import shutil
+import struct
+
+import pytest
+from conftest import ENDLESS, Rtrain
+
+TRAINED = """
+local torch, train = require 'torch', require 'rtrain'
+train.TorchTrainer {
+  train_loop_per_worker = function()
+    for i, accuracy in ipairs {0.5, 0.9, 0.7, 0.6} do
+      train.tempdir(function(dir)
+        local weight = torch.full({2, 3}, i)
+        torch.save({model = {weight = weight, tied = weight, bias = torch.ones(2)}, epoch = i,
+                    optimizer = {state = {torch.zeros(1)}, lr = 0.1}}, dir .. '/model.pt')
+        local file = io.open(dir .. '/notes.txt', 'w')
+        file:write('epoch ' .. i)
+        file:close()
+        train.report({accuracy = accuracy}, {checkpoint = train.Checkpoint.from_directory(dir)})
+      end)
+    end
+  end,
+  run_config = train.RunConfig {name = 'run', checkpoint_config = train.CheckpointConfig {
+    checkpoint_score_attribute = 'accuracy', checkpoint_score_order = 'max'}},
+}:fit()
+"""
+NAMES = [f"checkpoint_{index:06}" for index in range(4)]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """A store with a run of four checkpoints, of which the second is the best."""
+    rtrain = Rtrain(tmp_path_factory.mktemp("results"))
+    rtrain.run_ok(TRAINED, "-q")
+    shutil.rmtree(rtrain.runtime)
+    return rtrain.storage
+
+
+@pytest.fixture
+def trained(rtrain, results):
+    """With a copy of that store."""
+    shutil.copytree(results, rtrain.storage)
+    return rtrain
+
+
+def refused(result, *words):
+    assert result.returncode == 2, result.stdout + result.stderr
+    for word in words:
+        assert word in result.stderr, result.stderr
+
+
+def kept(rtrain):
+    return [row["name"] for row in rtrain.json("checkpoints", "run")]
+
+
+def read_safetensors(path):
+    """Shapes and values of float32 tensors, by name, and the metadata."""
+    content = path.read_bytes()
+    (size,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8:8 + size])
+    metadata = header.pop("__metadata__", {})
+    out = {}
+    for name, entry in header.items():
+        assert entry["dtype"] == "F32"
+        begin, end = entry["data_offsets"]
+        out[name] = entry["shape"], list(struct.unpack(f"<{(end - begin) // 4}f", content[8 + size + begin:8 + size + end]))
+    return out, metadata
+
+
+def test_checkpoints_that_are_whole_are_verified(trained):
+    rows = trained.json("checkpoints", "run", "verify")
+    assert [(row["name"], row["files"], row["ok"], row["problems"]) for row in rows] == [
+        (name, 2, True, []) for name in NAMES]
+    assert trained("checkpoints", "run", "verify").stdout.count("  ok\n") == 4
+    assert [row["name"] for row in trained.json("checkpoints", "verify", "run", "best")] == NAMES[1:2]
+
+
+def test_what_differs_is_named_file_by_file(trained):
+    folder = trained.run_folder("run") / "checkpoints"
+    notes = folder / NAMES[0] / "notes.txt"
+    notes.write_text("epoch 9")  # of the same size
+    (folder / NAMES[0] / "model.pt").write_bytes(b"short")
+    (folder / NAMES[2] / ".rtrain-checkpoint.json").write_text("{}")
+    (folder / NAMES[3] / "notes.txt").unlink()
+    result = trained("checkpoints", "run", "verify", "--json")
+    assert result.returncode == 4 and "3 of 4 checkpoints of the run 'run' differ" in result.stderr, result.stderr
+    rows = json.loads(result.stdout)
+    assert [row["ok"] for row in rows] == [False, True, False, False]
+    problems = {(row["name"], each["file"]): each["problem"] for row in rows for each in row["problems"]}
+    assert "its hash is" in problems[NAMES[0], "notes.txt"]
+    assert problems[NAMES[0], "model.pt"].startswith("5 bytes, the manifest says")
+    assert "not a manifest of format 1" in problems[NAMES[2], ".rtrain-checkpoint.json"]
+    assert problems[NAMES[3], "notes.txt"] == "it is missing"
+    damaged = trained("checkpoints", "run", "export", NAMES[0], "-o", "out")
+    assert damaged.returncode == 4 and "is damaged" in damaged.stderr and not (trained.folder / "out").exists()
+
+
+def test_a_checkpoint_is_exported_as_a_folder(trained):
+    row = trained.json("checkpoints", "run", "export", "-o", "out")
+    assert row == {"run": "run", "name": NAMES[1], "output": "out", "files": 2}
+    assert (trained.folder / "out/notes.txt").read_text() == "epoch 2"
+    refused(trained("checkpoints", "run", "export", "-o", "out"), "it is there already")
+    refused(trained("checkpoints", "run", "export"), "-o PATH is required")
+    assert trained("checkpoints", "run", "export", "latest", "-o", "last").returncode == 0
+    assert (trained.folder / "last/notes.txt").read_text() == "epoch 4"
+
+
+def test_the_model_is_exported_as_safetensors(trained):
+    row = trained.json("checkpoints", "run", "export", "--safetensors", "-o", "model.safetensors")
+    assert row == {"run": "run", "name": NAMES[1], "output": "model.safetensors", "file": "model.pt", "part": "model",
+                   "tensors": 3}
+    tensors, metadata = read_safetensors(trained.folder / "model.safetensors")
+    assert tensors == {"weight": ([2, 3], [2.0] * 6), "tied": ([2, 3], [2.0] * 6), "bias": ([2], [1.0, 1.0])}
+    assert metadata["rtrain_run"] == "run" and json.loads(metadata["rtrain_metrics"]) == {"accuracy": 0.9}
+    part = trained.json("checkpoints", "run", "export", NAMES[0], "--safetensors", "--part", "optimizer", "-o", "part")
+    assert part["tensors"] == 1 and part["left_out"] == ["lr"]
+    assert list(read_safetensors(trained.folder / "part")[0]) == ["state.0"]
+
+
+def test_what_cannot_be_exported_as_safetensors_is_refused(trained):
+    def export(*args):
+        return trained("checkpoints", "run", "export", "--safetensors", "-o", "out", *args)
+
+    refused(export("--part", "modl"), "model.pt has no part 'modl', it has epoch, model, optimizer")
+    refused(export("--file", "notes.txt"), "notes.txt is none of .pt")
+    refused(export("--file", "x.pt"), "no file 'x.pt', the checkpoint has model.pt, notes.txt")
+    refused(export("--part", "epoch"), "epoch has no tensors")
+    assert not (trained.folder / "out").exists()
+
+
+def test_the_best_and_the_latest_are_left(trained):
+    refused(trained("checkpoints", "run", "prune"), "remove 2 checkpoints of the run run", "and keep 2 checkpoints", "say --yes")
+    dry = trained.json("checkpoints", "run", "prune", "--dry-run")
+    assert [row["keep"] for row in dry] == [False, True, False, True] and not any(row["removed"] for row in dry)
+    assert kept(trained) == NAMES
+    done = trained("checkpoints", "run", "prune", "--keep", 2, "--yes")
+    assert done.returncode == 0 and done.stdout.startswith(NAMES[0]) and "3 checkpoints kept" in done.stderr
+    assert kept(trained) == NAMES[1:]
+    assert [row["removed"] for row in trained.json("checkpoints", "prune", "run", "-y")] == [False, True, False]
+    assert kept(trained) == [NAMES[1], NAMES[3]]
+    assert sorted(os.listdir(trained.run_folder("run") / "checkpoints")) == [NAMES[1], NAMES[3]]
+    assert trained.json("show", "run")["best_checkpoints"][0]["name"] == NAMES[1]
+    assert trained.json("checkpoints", "run", "prune", "--yes")[0]["keep"] and trained.json("gc") == []
+
+
+# fault: SIGKILL in the middle of checkpoints prune
+def test_a_prune_that_is_killed_leaves_rows_and_files_that_agree(trained):
+    trained.env["RTRAIN_FAULT"] = "db.committed:1:kill"
+    assert trained("checkpoints", "run", "prune", "--yes").returncode == -9
+    del trained.env["RTRAIN_FAULT"]
+    assert kept(trained) == [NAMES[1], NAMES[3]]
+    found = trained.json("gc")
+    assert [os.path.basename(item["path"]) for item in found] == [NAMES[0], NAMES[2]]
+    assert sorted(os.listdir(trained.run_folder("run") / "checkpoints")) == [NAMES[1], NAMES[3]]
+
+
+def test_a_live_run_is_not_pruned(rtrain):
+    running = rtrain.started("run", rtrain.script(ENDLESS))
+    refused(rtrain("checkpoints", "endless", "prune", "--yes"), "a live run cannot be pruned", "rtrain stop endless")
+    assert rtrain("stop", "endless").returncode == 0
+    running.wait()
+
+
+def test_wrong_words_are_refused(trained):
+    refused(trained("checkpoints", "run", "verfy"), "unknown action 'verfy'", "did you mean 'verify'?")
+    refused(trained("checkpoints", "run", "verify", "checkpoint_000009"), "has no checkpoint 'checkpoint_000009'",
+            "kept are checkpoint_000000, ")
+    refused(trained("checkpoints", "run", "prune", "best"), "unexpected 'best'")
+    refused(trained("checkpoints", "run", "--keep", "2"), "--keep is for `rtrain checkpoints RUN prune`")
+    refused(trained("checkpoints", "run", "verify", "--safetensors"), "--safetensors is for `rtrain checkpoints RUN export`")
+    refused(trained("checkpoints", "run", "export", "-o", "x", "--part", "model"), "--file and --part are for")
