@@ -52,7 +52,8 @@ int64_t last_log_part(const std::string& path) {
 LogFile::LogFile(std::string path, int64_t limit_bytes)
     : path_(std::move(path)),
       part_bytes_(limit_bytes > 0 ? std::max<int64_t>(limit_bytes / 2, 1)
-                                  : std::numeric_limits<int64_t>::max()) {}
+                                  : std::numeric_limits<int64_t>::max()),
+      times_(log_times_path(path_, 0)) {}
 
 int LogFile::open() {
   file_ = Fd(open_in_store(path_, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK));
@@ -65,11 +66,16 @@ int LogFile::open() {
 int LogFile::begin_part() {
   const int64_t last = last_log_part(path_);
   if (std::rename(path_.c_str(), log_part_path(path_, last + 1).c_str()) != 0) return errno;
-  if (last > 0) ::unlink(log_part_path(path_, last).c_str());
+  std::rename(log_times_path(path_, 0).c_str(), log_times_path(path_, last + 1).c_str());
+  times_.reopen();
+  if (last > 0) {
+    ::unlink(log_part_path(path_, last).c_str());
+    ::unlink(log_times_path(path_, last).c_str());
+  }
   return open();
 }
 
-int LogFile::write(std::string_view& bytes) {
+int LogFile::write(std::string_view& bytes, int64_t time_ms) {
   while (!bytes.empty()) {
     if (!file_.is_open()) {
       if (const int reason = open(); reason != 0) return reason;
@@ -85,6 +91,7 @@ int LogFile::write(std::string_view& bytes) {
     if (written < 0) return errno;
     size_ += written;
     bytes.remove_prefix(static_cast<size_t>(written));
+    times_.add(static_cast<size_t>(written), time_ms);
   }
   return 0;
 }

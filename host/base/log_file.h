@@ -3,7 +3,8 @@
 //
 // A part is full at half of the limit; it is then named PATH.1, the next one PATH.2, and the part
 // before it goes. So at least half of the limit is kept, and the number says how many parts there
-// have been. Parts end with a line where one ends in them.
+// have been. Parts end with a line where one ends in them. Each has a file with the times of its
+// bytes (host/base/log_times.h).
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <string_view>
 
 #include "host/base/fd.h"
+#include "host/base/log_times.h"
 
 namespace rtrain {
 
@@ -19,9 +21,9 @@ class LogFile {
   // Opens nothing yet. A limit of 0 is none.
   LogFile(std::string path, int64_t limit_bytes);
 
-  // Appends, and takes from the front of `bytes` what it has written. Returns 0, or the errno of
-  // what failed.
-  int write(std::string_view& bytes);
+  // Appends what was printed at that time (milliseconds since 1970), and takes from the front of
+  // `bytes` what it has written. Returns 0, or the errno of what failed.
+  int write(std::string_view& bytes, int64_t time_ms);
 
  private:
   int open();
@@ -31,6 +33,7 @@ class LogFile {
   int64_t part_bytes_;
   int64_t size_ = 0;
   Fd file_;
+  LogTimesWriter times_;
 };
 
 // The full part that is kept: its number, 0 when there is none.

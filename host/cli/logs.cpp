@@ -6,7 +6,10 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <set>
+#include <tuple>
 
+#include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/base/json.h"
 #include "host/base/text.h"
@@ -24,6 +27,7 @@ struct Options : ListingOptions {
   int64_t attempt = -1;
   bool follow = false;
   std::string pattern;
+  bool times = false;
 };
 
 // The number in "attempt-12" or "rank-3.log"; nothing for other names.
@@ -41,7 +45,7 @@ std::optional<int64_t> number_in(std::string_view name, std::string_view prefix,
 struct Line {
   int64_t attempt;
   int64_t rank;
-  std::string_view text;
+  LogLine log;
 };
 
 // The log files of a run, in the order of attempts and ranks.
@@ -65,17 +69,40 @@ class Logs {
     }
   }
 
+  // In the order of their times; of lines of one time, or without, those of the first attempt and
+  // rank first.
   template <class Use>
   void each_new_line(bool at_end, const Use& use) {
-    for (auto& [key, file] : files_) {
-      const auto& [attempt, rank] = key;
-      file.read(at_end, [this, &use, attempt = attempt, rank = rank](std::string_view text) {
-        if (pattern_.matches(text)) use(Line{attempt, rank, text});
-      });
+    std::set<Next> next;
+    for (auto& [key, file] : files_) add_next(next, key, file, at_end);
+    while (!next.empty()) {
+      const Next first = *next.begin();
+      next.erase(next.begin());
+      use(Line{first.key.first, first.key.second, first.line});
+      add_next(next, first.key, files_.at(first.key), at_end);
     }
   }
 
  private:
+  using Key = std::pair<int64_t, int64_t>;  // attempt and rank
+
+  // What a file has next.
+  struct Next {
+    Key key;
+    LogLine line;
+    bool operator<(const Next& other) const {
+      return std::tie(line.time_ms, key) < std::tie(other.line.time_ms, other.key);
+    }
+  };
+
+  void add_next(std::set<Next>& next, const Key& key, LogReader& file, bool at_end) const {
+    while (const auto line = file.next(at_end)) {
+      if (!pattern_.matches(line->text)) continue;
+      next.insert({key, *line});
+      return;
+    }
+  }
+
   // All attempts when following, else the one asked for or the last.
   std::map<int64_t, std::string> attempts() const {
     std::map<int64_t, std::string> found;
@@ -91,7 +118,7 @@ class Logs {
   std::string folder_;
   const Options& options_;
   LinePattern pattern_;
-  std::map<std::pair<int64_t, int64_t>, LogReader> files_;  // by attempt and rank
+  std::map<Key, LogReader> files_;
 };
 
 // "0, 1", of the maps' entries of that name.
@@ -128,11 +155,24 @@ void check_asked(OpenRun& run, const Options& options) {
 }
 
 Map item_of(const Line& line) {
-  return {{"attempt", line.attempt}, {"rank", line.rank}, {"line", line.text}};
+  Map out{{"attempt", line.attempt}, {"rank", line.rank}};
+  if (line.log.time_ms != 0) out.set("time", time_text(line.log.time_ms));
+  out.set("line", line.log.text);
+  return out;
 }
 
 void print_line(const Line& line) {
-  std::cout << "[rank " << line.rank << "] " << line.text << "\n";
+  std::cout << "[rank " << line.rank << "] " << line.log.text << "\n";
+}
+
+void print_timed_line(const Line& line) {
+  constexpr size_t kClockAt = 11;  // 2026-11-21T14:03:05.123Z
+  constexpr size_t kClockSize = 12;
+  const int64_t time_ms = line.log.time_ms;
+  std::cout << (time_ms == 0 ? std::string(kClockSize, '-')
+                             : time_text(time_ms).substr(kClockAt, kClockSize))
+            << " ";
+  print_line(line);
 }
 
 void print_json_line(const Line& line) { std::cout << to_json(item_of(line)) << "\n"; }
@@ -173,15 +213,20 @@ void add_logs(Parser& parser) {
   command.option("--attempt", &options->attempt, "of this attempt (else the last)").at_least(0);
   command.option("--grep", &options->pattern, "lines that match, as for grep -E")
       .value_name("PATTERN");
+  command.flag("-t,--times", &options->times, "with the time (UTC) at which it was printed");
   const Option follow_flag =
       command.flag("-f,--follow", &options->follow, "go on until the run ends");
-  command.footer("Keys of --json, for each line: attempt, rank, line");
+  command.footer(
+      "Lines of all ranks in the order in which they were printed.\n"
+      "Keys of --json, for each line: attempt, rank, time (of runs that have it), line");
   add_listing_options(command, *options).excludes(follow_flag);
   command.action([options] {
     OpenRun run = options->open_run();
     check_asked(run, *options);
     Logs logs(run.ref, *options);
-    const PrintLine print = options->for_programs() ? print_json_line : print_line;
+    const PrintLine print = options->for_programs() ? print_json_line
+                            : options->times        ? print_timed_line
+                                                    : print_line;
     if (options->follow) return follow(logs, run, print);
     logs.find();
     if (options->json) return print_as_json(logs);

@@ -181,7 +181,7 @@ class Copier {
     if (n == 0) return false;
     std::string_view bytes(buffer_.data(), static_cast<size_t>(n));
     write_all(to, bytes);  // where the reader has gone, the log is left
-    if (page_.log_error == 0) page_.log_error = log_.write(bytes);
+    if (page_.log_error == 0) page_.log_error = log_.write(bytes, now_ms());
     return true;
   }
 

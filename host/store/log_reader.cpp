@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -14,6 +13,7 @@ namespace rtrain {
 namespace {
 
 constexpr size_t kMaxLineBytes = 65536;
+constexpr size_t kBlockBytes = 16384;
 
 bool are_same(int fd, const std::string& path) {
   struct stat held {};
@@ -28,42 +28,54 @@ LogReader::LogReader(std::string path) : path_(std::move(path)) {
   const int64_t part = last_log_part(path_);
   lost_lines_ = part > 1;
   file_ = OpenFile(part > 0 ? log_part_path(path_, part) : path_, O_RDONLY);
+  times_ = LogTimesReader(log_times_path(path_, part));
 }
 
-void LogReader::read(bool at_end, const Use& use) {
-  do {
-    read_part(use);
-  } while (open_next(use));
-  if (at_end && !line_.empty()) use(std::exchange(line_, {}));
-}
-
-void LogReader::read_part(const Use& use) {
-  std::array<char, 65536> buffer;
-  while (true) {
-    const ssize_t got = ::read(file_.fd(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw file_error("read", file_.path());
-    if (got == 0) return;
-    add({buffer.data(), static_cast<size_t>(got)}, use);
+std::optional<LogLine> LogReader::next(bool at_end) {
+  while (!take_line()) {
+    if (fill() || open_next()) continue;
+    if (!at_end || line_.empty()) return std::nullopt;
+    break;
   }
+  return taken();
 }
 
-bool LogReader::open_next(const Use& use) {
+// Of what is in the block.
+bool LogReader::take_line() {
+  const std::string_view rest = std::string_view(block_).substr(used_);
+  const size_t end = rest.find('\n');
+  const bool is_whole = end != std::string_view::npos;
+  const size_t taken = is_whole ? end + 1 : rest.size();
+  line_.append(rest.substr(0, end));
+  used_ += taken;
+  place_ += taken;
+  return is_whole || line_.size() >= kMaxLineBytes;
+}
+
+bool LogReader::fill() {
+  block_.resize(kBlockBytes);
+  used_ = 0;
+  ssize_t got = 0;
+  while ((got = ::read(file_.fd(), block_.data(), block_.size())) < 0) {
+    if (errno != EINTR) throw file_error("read", file_.path());
+  }
+  block_.resize(static_cast<size_t>(got));
+  return got > 0;
+}
+
+bool LogReader::open_next() {
   if (are_same(file_.fd(), path_) || !path_exists(path_)) return false;
   // Nothing is added to a part since it has its number; something may have been before that.
-  read_part(use);
+  if (fill()) return true;
   file_ = OpenFile(path_, O_RDONLY);
+  times_ = LogTimesReader(log_times_path(path_, 0));
+  place_ = 0;
   return true;
 }
 
-void LogReader::add(std::string_view bytes, const Use& use) {
-  while (!bytes.empty()) {
-    const size_t end = bytes.find('\n');
-    const bool is_whole = end != std::string_view::npos;
-    line_.append(bytes.substr(0, end));
-    if (is_whole || line_.size() >= kMaxLineBytes) use(std::exchange(line_, {}));
-    bytes.remove_prefix(is_whole ? end + 1 : bytes.size());
-  }
+LogLine LogReader::taken() {
+  given_ = std::exchange(line_, {});
+  return {given_, times_.at(place_ == 0 ? 0 : place_ - 1)};
 }
 
 }  // namespace rtrain

@@ -1,40 +1,52 @@
 // host/store/log_reader.h: reads a worker's log line by line as it grows, its kept parts in order
 // (host/base/log_file.h).
 //
-// Holds one line, whatever the size of the log. A line above 64 KiB comes in pieces.
+// Holds a line and a block of bytes, whatever the size of the log. A line above 64 KiB comes in
+// pieces.
 #pragma once
 
-#include <functional>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "host/base/log_times.h"
 #include "host/store/file.h"
 
 namespace rtrain {
 
+struct LogLine {
+  std::string_view text;  // without its newline; until the next call
+  int64_t time_ms = 0;    // when its end was printed, since 1970; 0: nothing says
+};
+
 class LogReader {
  public:
-  using Use = std::function<void(std::string_view line)>;
-
   // Throws Error(kEnvironment) when it cannot be opened.
   explicit LogReader(std::string path);
 
   // True when there were parts before the first one read.
   bool lost_lines() const { return lost_lines_; }
 
-  // Gives the lines that were written since the last call, without their newlines; with at_end also
-  // the last one, which has none.
-  void read(bool at_end, const Use& use);
+  // The next line; nothing where none is whole yet. With at_end also the last one, which has no
+  // newline.
+  std::optional<LogLine> next(bool at_end);
 
  private:
-  void read_part(const Use& use);
-  bool open_next(const Use& use);
-  void add(std::string_view bytes, const Use& use);
+  bool take_line();
+  bool fill();
+  bool open_next();
+  LogLine taken();
 
   std::string path_;
   OpenFile file_;
+  LogTimesReader times_;
+  uint64_t place_ = 0;  // in the part: behind what was taken
   bool lost_lines_ = false;
-  std::string line_;  // begun and not ended
+  std::string block_;
+  size_t used_ = 0;    // of the block
+  std::string line_;   // begun and not ended
+  std::string given_;  // by the last call
 };
 
 }  // namespace rtrain

@@ -134,12 +134,14 @@ BatchPace RunRecord::add_reports(std::span<const ReportRow> reports) {
   return store_->batch_pace();
 }
 
-void RunRecord::append_log(int64_t attempt, const std::string& log, std::string_view bytes) {
+void RunRecord::append_log(int64_t attempt, const std::string& log, std::string_view bytes,
+                           int64_t time_ms) {
   fault_point("log.write");
   const std::string path = cat(run_path(), "/logs/attempt-", attempt, "/", log, ".log");
   store_->claim().patience([&] {
     LogFile& file = logs_.try_emplace(path, path, log_bytes_).first->second;
-    if (const int reason = file.write(bytes); reason != 0) throw file_error("write", path, reason);
+    if (const int reason = file.write(bytes, time_ms); reason != 0)
+      throw file_error("write", path, reason);
   });
 }
 

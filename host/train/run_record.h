@@ -85,7 +85,7 @@ class RunRecord {
   CheckpointManager& checkpoints() { return *checkpoints_; }
 
   // To logs/attempt-N/<log>.log.
-  void append_log(int64_t attempt, const std::string& log, std::string_view bytes);
+  void append_log(int64_t attempt, const std::string& log, std::string_view bytes, int64_t time_ms);
   void set_status(std::string_view status) { store_->set_status(status); }
   void add_event(int64_t attempt, std::string_view level, std::string_view text) {
     store_->add_event(attempt, level, text);

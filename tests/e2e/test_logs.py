@@ -43,7 +43,8 @@ def test_a_log_below_its_limit_is_whole(rtrain):
     shown = rtrain("logs", "run", "--rank", 1)
     assert shown.stderr == "" and len(shown.stdout.splitlines()) == 1001
     assert [path.name for path in sorted((rtrain.run_folder("run") / "logs/attempt-1").iterdir())] == [
-        "rank-0.log", "rank-0.log.1", "rank-1.log", "rank-1.log.1"]
+        "rank-0.log", "rank-0.log.1", "rank-0.times", "rank-0.times.1",
+        "rank-1.log", "rank-1.log.1", "rank-1.times", "rank-1.times.1"]
 
 
 def test_a_log_of_any_size_is_shown_in_little_memory(rtrain):
@@ -70,12 +71,52 @@ def test_the_documents_lines(rtrain):
     rtrain.run_ok(PRINTING, "-n", 2)
     lines = json.loads(rtrain("logs", "run", "--json").stdout)
     assert len(lines) == 8
-    assert lines[0] == {"attempt": 1, "rank": 0, "line": "0 0000001 " + "x" * 10}
-    assert lines[-1] == {"attempt": 1, "rank": 1, "line": "the end"}
+    assert all(sorted(line) == ["attempt", "line", "rank", "time"] and line["attempt"] == 1 for line in lines)
+    assert [line["line"] for line in lines if line["rank"] == 1] == [f"1 {i:07} " + "x" * 10 for i in (1, 2, 3)] + ["the end"]
+    shown = rtrain.json("show", "run")
+    assert all(shown["started_at"] <= line["time"] <= shown["ended_at"] for line in lines)
     empty = rtrain.run_folder("run") / "logs/attempt-1"
     for path in empty.iterdir():
         path.write_text("")
     assert json.loads(rtrain("logs", "run", "--json").stdout) == []
+
+
+IN_TURN = """
+local torch, train = require 'torch', require 'rtrain'
+train.TorchTrainer {
+  train_loop_per_worker = function()
+    local rank = train.get_context():get_world_rank()
+    for turn = 0, 5 do
+      if turn % 3 == rank then print('turn ' .. turn) end
+      io.stdout:flush()
+      os.execute('sleep 0.05')
+      torch.distributed.barrier()
+    end
+  end,
+  run_config = train.RunConfig {name = 'run'},
+}:fit()
+"""
+
+
+def test_lines_of_all_ranks_come_in_the_order_in_which_they_were_printed(rtrain):
+    rtrain.run_ok(IN_TURN, "-n", 3, "-q")
+    expected = [f"[rank {turn % 3}] turn {turn}" for turn in range(6)]
+    assert rtrain("logs", "run").stdout.splitlines() == expected
+    assert rtrain("logs", "run", "--grep", "[024]").stdout.splitlines() == expected[::2]
+    timed = rtrain("logs", "run", "--times").stdout.splitlines()
+    assert [line.split(" ", 1)[1] for line in timed] == expected
+    clocks = [line.split(" ", 1)[0] for line in timed]
+    assert clocks == sorted(clocks) and len(set(clocks)) == 6
+    times = [line["time"] for line in rtrain.json("logs", "run")]
+    assert [time[11:23] for time in times] == clocks
+
+
+def test_lines_without_times_come_rank_by_rank(rtrain):
+    rtrain.run_ok(IN_TURN, "-n", 3, "-q")
+    for path in (rtrain.run_folder("run") / "logs/attempt-1").glob("*.times"):
+        path.unlink()  # as an older rtrain has left it
+    assert [line["line"] for line in rtrain.json("logs", "run")] == [f"turn {turn}" for turn in (0, 3, 1, 4, 2, 5)]
+    assert rtrain("logs", "run", "-t").stdout.startswith("------------ [rank 0] turn 0")
 
 
 def test_a_rank_or_attempt_that_is_not_there_is_refused(rtrain):

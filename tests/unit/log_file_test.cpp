@@ -17,13 +17,13 @@ namespace fs = std::filesystem;
 
 class LogFileTest : public ::testing::Test {
  protected:
-  void add(LogFile& log, std::string_view bytes) {
-    EXPECT_EQ(log.write(bytes), 0);
+  void add(LogFile& log, std::string_view bytes, int64_t time_ms = 1000) {
+    EXPECT_EQ(log.write(bytes, time_ms), 0);
     EXPECT_EQ(bytes, "");
   }
   std::vector<std::string> lines(LogReader& reader, bool at_end = true) {
     std::vector<std::string> out;
-    reader.read(at_end, [&out](std::string_view line) { out.emplace_back(line); });
+    while (const auto line = reader.next(at_end)) out.emplace_back(line->text);
     return out;
   }
 
@@ -67,7 +67,7 @@ TEST_F(LogFileTest, WithoutALimitThereIsOnePart) {
 TEST_F(LogFileTest, WhatCouldNotBeWrittenIsLeftInTheBytes) {
   LogFile log("/dev/full", 0);
   std::string_view bytes = "line\n";
-  EXPECT_EQ(log.write(bytes), ENOSPC);
+  EXPECT_EQ(log.write(bytes, 1000), ENOSPC);
   EXPECT_EQ(bytes, "line\n");
 }
 
@@ -83,6 +83,33 @@ TEST_F(LogFileTest, AReaderFollowsTheParts) {
   EXPECT_FALSE(reader.lost_lines());
   LogReader second(path);
   EXPECT_EQ(second.lost_lines(), last_log_part(path) > 1);
+}
+
+TEST_F(LogFileTest, ALineHasTheTimeOfItsEnd) {
+  LogFile log(path, 20);
+  add(log, "aaa\nbb", 1000);
+  add(log, "b\n", 1300);
+  add(log, "ccc\nddd\n", 5000);  // the next part
+  {
+    LogFile other(path, 20);
+    add(other, "e", 4000);  // the clock was set back
+  }
+  LogReader reader(path);
+  std::vector<int64_t> times;
+  while (const auto line = reader.next(true)) times.push_back(line->time_ms);
+  EXPECT_EQ(times, (std::vector<int64_t>{1000, 1300, 5000, 5000, 4000}));
+  add(log, "eeeeeeeee\n", 6000);
+  EXPECT_TRUE(fs::exists(temp / "rank-0.times.2"));
+  EXPECT_FALSE(fs::exists(temp / "rank-0.times.1"));
+}
+
+TEST_F(LogFileTest, ALogWithoutTimesIsReadAll) {
+  LogFile log(path, 0);
+  add(log, "aaa\nbbb\n");
+  fs::remove(temp / "rank-0.times");
+  LogReader reader(path);
+  EXPECT_EQ(reader.next(true)->time_ms, 0);
+  EXPECT_EQ(lines(reader), Lines{"bbb"});
 }
 
 }  // namespace

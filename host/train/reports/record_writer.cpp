@@ -39,9 +39,12 @@ void RecordWriter::add(AnnotationRow row) {
 }
 
 void RecordWriter::add_log(int64_t attempt, std::string_view log, std::string_view bytes) {
-  if (gathered_.logs.empty() || gathered_.logs.back().name != log ||
-      gathered_.logs.back().attempt != attempt) {
-    gathered_.logs.push_back({attempt, std::string(log), {}});
+  const int64_t time_ms = now_ms();
+  const auto is_last = [&](const Log& each) {
+    return each.name == log && each.attempt == attempt && each.time_ms == time_ms;
+  };
+  if (gathered_.logs.empty() || !is_last(gathered_.logs.back())) {
+    gathered_.logs.push_back({attempt, std::string(log), time_ms, {}});
   }
   gathered_.logs.back().text.append(bytes);
   gather(bytes.size());
@@ -64,7 +67,9 @@ BatchPace RecordWriter::write(RunRecord& record, const Gathered& gathered) {
   std::vector<SeriesChunk> chunks;
   for (const auto& [key, chunk] : gathered.chunks) chunks.push_back(chunk);
   record.add_series(chunks);
-  for (const Log& log : gathered.logs) record.append_log(log.attempt, log.name, log.text);
+  for (const Log& log : gathered.logs) {
+    record.append_log(log.attempt, log.name, log.text, log.time_ms);
+  }
   return pace;
 }
 

@@ -37,6 +37,7 @@ class RecordWriter {
   struct Log {
     int64_t attempt;
     std::string name;
+    int64_t time_ms;
     std::string text;
   };
   // What waits to be written.
