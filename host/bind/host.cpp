@@ -108,6 +108,19 @@ int guide_text(lua_State* L) {
   return 1;
 }
 
+int template_names(lua_State* L) {
+  const std::vector<std::string> names = embedded_templates();
+  push_value(L, List(names.begin(), names.end()));
+  return 1;
+}
+
+int template_text(lua_State* L) {
+  const auto text = find_template(text_argument(L, 1));
+  if (!text) return 0;
+  lua_pushlstring(L, text->data(), text->size());
+  return 1;
+}
+
 }  // namespace
 
 int open_host(lua_State* L) {
@@ -125,6 +138,8 @@ int open_host(lua_State* L) {
       method<&module_text>("module_text"),
       method<&guide_names>("guide_names"),
       method<&guide_text>("guide_text"),
+      method<&template_names>("template_names"),
+      method<&template_text>("template_text"),
   };
   push_functions(L, kFunctions);
   return 1;

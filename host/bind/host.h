@@ -12,6 +12,7 @@
 //   verify(dir) → {name, attempt, index, metrics}; raises `checkpoint` naming the damaged file
 //   module_names() → every module in the executable; module_text(name) → text, path
 //   guide_names() → every guide in the executable; guide_text(name) → its Markdown, nil for none
+//   template_names() → the templates of `rtrain init`; template_text(name) → a script, nil for none
 #pragma once
 
 #include "host/lua/lua.h"

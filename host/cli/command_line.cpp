@@ -71,6 +71,7 @@ void add_commands(Parser& parser, const std::vector<std::string>& command_line) 
   add_run(parser, command_line);
   add_agent(parser);
   add_exec(parser);
+  add_init(parser);
   add_submit(parser);
   add_ls(parser);
   add_show(parser);

@@ -21,6 +21,7 @@ constexpr std::string_view kSuffix = ".lua";
 constexpr std::string_view kInit = "/init";
 constexpr std::string_view kGuides = "rtrain/guide/";
 constexpr std::string_view kGuideSuffix = ".md";
+constexpr std::string_view kTemplates = "templates/";
 
 std::span<const EmbeddedFile> files() { return {rtrain_embedded_files, rtrain_embedded_count}; }
 
@@ -35,11 +36,13 @@ const char* module_folder() {
   return folder != nullptr && *folder != '\0' ? folder : nullptr;
 }
 
-// The embedded files with this ending and those in $RTRAIN_PATH: "torch/nn/init.lua".
+// The embedded files with this ending and those in $RTRAIN_PATH: "torch/nn/init.lua". Without the
+// templates, which are not modules.
 std::set<std::string> paths_ending_in(std::string_view suffix) {
   std::set<std::string> out;
   for (const EmbeddedFile& file : files()) {
-    if (std::string_view(file.name).ends_with(suffix)) out.insert(file.name);
+    const std::string_view name = file.name;
+    if (name.ends_with(suffix) && !name.starts_with(kTemplates)) out.insert(file.name);
   }
   const char* folder = module_folder();
   if (folder == nullptr || !std::filesystem::is_directory(folder)) return out;
@@ -101,6 +104,22 @@ std::vector<std::string> embedded_guides() {
       out.push_back(
           path.substr(kGuides.size(), path.size() - kGuides.size() - kGuideSuffix.size()));
   }
+  return out;
+}
+
+std::optional<std::string> find_template(std::string_view name) {
+  return text_of(cat(kTemplates, name, kSuffix));
+}
+
+std::vector<std::string> embedded_templates() {
+  std::vector<std::string> out;
+  for (const EmbeddedFile& file : files()) {
+    const std::string_view name = file.name;
+    if (!name.starts_with(kTemplates)) continue;
+    out.emplace_back(
+        name.substr(kTemplates.size(), name.size() - kTemplates.size() - kSuffix.size()));
+  }
+  std::sort(out.begin(), out.end());
   return out;
 }
 

@@ -1,4 +1,4 @@
-// host/lua/embed.h: the Lua modules and the guides inside the executable.
+// host/lua/embed.h: the Lua modules, the guides and the templates inside the executable.
 //
 // Their chunk names begin with "@rtrain://", also when RTRAIN_PATH takes their text from a folder,
 // so that error positions and tracebacks tell the library's frames from the user's.
@@ -39,5 +39,11 @@ std::optional<std::string> find_guide(std::string_view name);
 
 // The names of all guides, sorted.
 std::vector<std::string> embedded_guides();
+
+// The script that `rtrain init` writes for the name ("mnist" → templates/mnist.lua).
+std::optional<std::string> find_template(std::string_view name);
+
+// The names of all templates, sorted.
+std::vector<std::string> embedded_templates();
 
 }  // namespace rtrain

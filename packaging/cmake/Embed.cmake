@@ -1,12 +1,15 @@
 # Puts files into the executable with .incbin.
 
-# Writes ${out} (assembler) with every modules/*.lua, the guides modules/rtrain/guide/*.md, Debian's argparse as
-# base/_argparse.lua, and the table rtrain_embedded_files that host/lua/embed.cpp reads.
+# Writes ${out} (assembler) with every modules/*.lua, the guides modules/rtrain/guide/*.md, the scripts of `rtrain init` as
+# templates/*.lua, Debian's argparse as base/_argparse.lua, and the table rtrain_embedded_files that host/lua/embed.cpp reads.
 function(rtrain_embed_modules target)
   find_file(ARGPARSE_LUA argparse.lua PATHS /usr/share/lua/5.1 NO_DEFAULT_PATH REQUIRED)
   file(GLOB_RECURSE modules CONFIGURE_DEPENDS
        ${PROJECT_SOURCE_DIR}/modules/*.lua ${PROJECT_SOURCE_DIR}/modules/rtrain/guide/*.md)
   list(SORT modules)
+  file(GLOB templates CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/templates/*.lua)
+  list(SORT templates)
+  list(APPEND modules ${templates})
   list(APPEND modules ${ARGPARSE_LUA})
   set(data "")
   set(table "")
@@ -15,6 +18,9 @@ function(rtrain_embed_modules target)
     file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR}/modules ${path})
     if(path STREQUAL ARGPARSE_LUA)
       set(name base/_argparse.lua)
+    elseif(path IN_LIST templates)
+      get_filename_component(name ${path} NAME)
+      set(name templates/${name})
     endif()
     string(APPEND data ".Lname${index}: .asciz \"${name}\"\n.Lfile${index}: .incbin \"${path}\"\n.Lend${index}: .byte 0\n")
     string(APPEND table ".quad .Lname${index}, .Lfile${index}, .Lend${index}\n")

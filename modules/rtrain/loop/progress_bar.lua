@@ -4,6 +4,7 @@ local args = require 'base.args'
 local Callback = require 'rtrain.loop.callback'
 local errors = require 'base.errors'
 local metrics_text = require 'rtrain.metrics.text'
+local plain = require 'rtrain.metrics.plain'
 local time = require 'rtrain.time'
 
 ---Rank 0 prints a line every `refresh_rate` batches: `epoch 0  50/469  12.3 it/s  loss=0.41`. Workers have no terminal of
@@ -31,7 +32,7 @@ function ProgressBar:on_train_batch_end(loop)
   local elapsed = time.monotonic() - self._since
   print(('epoch %d  %d%s  %.1f it/s  %s'):format(loop.current_epoch, loop.batch_idx,
     loop.num_training_batches and '/' .. loop.num_training_batches or '',
-    elapsed > 0 and (loop.batch_idx - self._first) / elapsed or 0, metrics_text.line(loop.step_metrics)))
+    elapsed > 0 and (loop.batch_idx - self._first) / elapsed or 0, metrics_text.line(plain(loop.step_metrics, 'ProgressBar'))))
 end
 
 return ProgressBar

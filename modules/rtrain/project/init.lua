@@ -1,0 +1,91 @@
+-- rtrain/project/init.lua: `rtrain init`: a folder with a script that runs as it is.
+
+local errors = require 'base.errors'
+local host = require 'rtrain._host'
+local readme = require 'rtrain.project.readme'
+local system = require 'base._system'
+local write_file = require 'base.write_file'
+
+local project = {}
+
+local STUBS = '.rtrain/stubs'
+
+local GITIGNORE = [[
+# Declarations for editors: rtrain doc --stubs .rtrain/stubs writes them again.
+.rtrain/
+rtrain_results/
+]]
+
+-- What a Lua language server reads: LuaJIT, and the library's declarations.
+local LUARC = [[
+{
+  "runtime.version": "LuaJIT",
+  "workspace.library": [".rtrain/stubs"],
+  "workspace.checkThirdParty": false
+}
+]]
+
+---@class ProjectFile
+---@field path string below the folder
+---@field text string
+---@field about string for the list that is printed
+
+---What a template puts into a folder, without the declarations for editors. Raises code 'usage' for an unknown template.
+---@param template string 'mnist', 'cifar', 'tabular', 'gpt' or 'blank'
+---@param title string the heading of README.md
+---@return ProjectFile[]
+---
+---```lua
+---local files = require('rtrain.project').files('blank', 'hello')
+---assert(files[1].path == 'train.lua' and files[1].text:find 'TorchTrainer')
+---```
+function project.files(template, title)
+  local script = host.template_text(template)
+  if not script then
+    errors.raise('usage', ("init: unknown template '%s'%s"):format(template,
+      errors.suggestion(template, host.template_names())))
+  end
+  return {
+    {path = 'train.lua', text = script, about = 'the training script'},
+    {path = 'README.md', text = readme(title, script), about = 'how to run it, and what to try next'},
+    {path = '.gitignore', text = GITIGNORE, about = ''},
+    {path = '.luarc.json', text = LUARC, about = "for a Lua language server: the library's types and texts"},
+  }
+end
+
+local function refuse_files(folder, files)
+  if system.path_kind(folder) == 'file' then errors.raise('usage', ("init: '%s' is a file"):format(folder)) end
+  local taken = {}
+  for _, file in ipairs(files) do
+    if system.path_kind(folder .. '/' .. file.path) then taken[#taken + 1] = file.path end
+  end
+  if #taken == 0 then return end
+  errors.raise('usage', ("init: '%s' has %s already: nothing was written; choose another folder"):format(folder,
+    table.concat(taken, ', ')))
+end
+
+local function print_files(folder, files, num_stubs)
+  io.write(folder, '\n')
+  local function line(path, about) io.write(('  %-14s%s\n'):format(path, about == '' and '' or '  ' .. about)) end
+  for _, file in ipairs(files) do line(file.path, file.about) end
+  line(STUBS .. '/', ('%d declarations for editors'):format(num_stubs))
+  io.write('next: ')
+  if folder ~= '.' then io.write('cd ', system.shell_word(folder), ' && ') end
+  io.write('rtrain run train.lua\n')
+end
+
+---Runs the command: writes the files and prints them. Raises code 'usage' where the folder has one of them, before anything
+---is written.
+---@param request {template: string, folder: string}
+function project.run(request)
+  local folder = request.folder:match '^(.-)/*$'
+  if folder == '' then folder = '/' end
+  local title = system.absolute(folder):match '([^/]+)/*$' or 'rtrain'
+  local files = project.files(request.template, title)
+  refuse_files(folder, files)
+  system.make_folders(folder)
+  for _, file in ipairs(files) do write_file(folder .. '/' .. file.path, file.text) end
+  print_files(folder, files, require('rtrain.doc.stubs').write(folder .. '/' .. STUBS))
+end
+
+return project

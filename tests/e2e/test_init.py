@@ -1,0 +1,121 @@
+"""rtrain init: what it writes runs as it is, and nothing that is there is written over."""
+
+import json
+import re
+
+import pytest
+
+# A few steps of each.
+FEW_STEPS = {
+    "mnist": ["epochs=1", "limit=128", "test_limit=64"],
+    "cifar": ["epochs=1", "limit=128", "test_limit=64", "width=4"],
+    "tabular": ["epochs=1"],
+    "gpt": ["steps=4", "report_every=2", "batch_size=4", "width=16"],
+    "blank": ["epochs=2"],
+}
+FILES = ["train.lua", "README.md", ".gitignore", ".luarc.json"]
+
+
+def settings(template):
+    return [part for setting in FEW_STEPS[template] for part in ("--set", setting)]
+
+
+@pytest.fixture
+def project(rtrain, tmp_path):
+    """Makes the folder of a template and runs rtrain in it from then on."""
+
+    def make(template):
+        result = rtrain("init", template, "hello")
+        assert result.returncode == 0, result.stderr
+        rtrain.folder = tmp_path / "hello"
+        return result.stdout
+
+    return make
+
+
+@pytest.mark.parametrize("template", FEW_STEPS)
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_template_trains_as_it_is(rtrain, project, template, workers):
+    project(template)
+    result = rtrain("run", "train.lua", "-n", workers, *settings(template))
+    assert result.returncode == 0, result.stderr
+    rows = rtrain.reports()
+    assert len(rows) == (2 if template in ("gpt", "blank") else 1)
+    assert all(0 < row["loss"] < 10 for row in rows)
+    (*_, newest) = rtrain.json("checkpoints", "last")
+    saved = "train_state.pt" if template == "cifar" else "model.pt"
+    assert saved in [path.name for path in (rtrain.storage / newest["path"]).iterdir()]
+
+
+def test_blank_learns_what_its_readme_says_it_does(rtrain, project):
+    project("blank")
+    assert rtrain("run", "train.lua").returncode == 0
+    assert rtrain.reports()[-1]["accuracy"] > 0.9
+
+
+def test_the_files_are_listed_with_the_next_command(rtrain, project):
+    lines = project("mnist").splitlines()
+    assert lines[0] == "hello"
+    assert [line.split()[0] for line in lines[1:-1]] == [*FILES, ".rtrain/stubs/"]
+    assert lines[-1] == "next: cd hello && rtrain run train.lua"
+    assert sorted(path.name for path in rtrain.folder.iterdir()) == sorted([*FILES, ".rtrain"])
+
+
+def test_an_editor_finds_the_declarations_of_the_library(rtrain, project):
+    project("blank")
+    (library,) = json.loads((rtrain.folder / ".luarc.json").read_text())["workspace.library"]
+    declared = "".join(path.read_text() for path in (rtrain.folder / library).rglob("*.lua"))
+    assert "---@meta" in declared and "function torch.matmul(" in declared and "ScalingConfig" in declared
+    assert ".rtrain/" in (rtrain.folder / ".gitignore").read_text().splitlines()
+
+
+@pytest.mark.parametrize("template", FEW_STEPS)
+def test_the_readme_names_the_values_that_the_script_takes(rtrain, project, template):
+    project(template)
+    readme = (rtrain.folder / "README.md").read_text()
+    named = re.findall(r"^\| `(\w+)` \| `", readme, re.MULTILINE)
+    assert {"lr", "seed"} < set(named) and not re.search("@\\w+@", readme)
+    result = rtrain("run", "train.lua", *settings(template), "--name", "named")
+    assert result.returncode == 0, result.stderr
+    assert sorted(named) == sorted(rtrain.json("show", "named")["config"])
+
+
+def test_a_folder_with_one_of_the_files_is_left_alone(rtrain):
+    folder = rtrain.folder / "mine"
+    folder.mkdir()
+    (folder / "train.lua").write_text("-- mine")
+    result = rtrain("init", "blank", "mine")
+    assert result.returncode == 2
+    assert "'mine' has train.lua already: nothing was written" in result.stderr
+    assert [path.name for path in folder.iterdir()] == ["train.lua"]
+    assert (folder / "train.lua").read_text() == "-- mine"
+    (folder / "train.lua").rename(folder / "other.lua")
+    assert rtrain("init", "blank", "mine").returncode == 0
+    assert (folder / "other.lua").read_text() == "-- mine" and (folder / "train.lua").exists()
+
+
+def test_one_argument_is_the_folder(rtrain):
+    assert rtrain("init", "gpt").returncode == 0
+    assert "GPT" in (rtrain.folder / "gpt" / "train.lua").read_text()
+    result = rtrain("init", "deep/er place/")
+    assert result.returncode == 0 and "next: cd 'deep/er place' && rtrain run train.lua" in result.stdout
+    assert (rtrain.folder / "deep/er place/README.md").read_text().startswith("# er place\n")
+
+
+def test_wrong_requests_are_refused(rtrain):
+    unknown = rtrain("init", "mnits", "hello")
+    assert unknown.returncode == 2 and "unknown template 'mnits': did you mean 'mnist'?" in unknown.stderr
+    assert not (rtrain.folder / "hello").exists()
+    (rtrain.folder / "file").write_text("")
+    assert rtrain("init", "blank", "file").returncode == 2
+    assert rtrain("init").returncode == 2
+    help_text = rtrain("init", "--help").stdout
+    assert all(template in help_text for template in FEW_STEPS)
+
+
+def test_cifar_shows_its_progress_as_numbers(rtrain, project):
+    project("cifar")
+    given = ["--set", "limit=320", "--set", "batch_size=8", *settings("cifar")[:2], *settings("cifar")[4:]]
+    result = rtrain("run", "train.lua", *given)
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"epoch 0  20/40  [\d.]+ it/s  loss=[\d.]+$", result.stdout, re.MULTILINE), result.stdout
