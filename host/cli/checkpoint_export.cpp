@@ -1,5 +1,5 @@
 // rtrain checkpoints RUN export: a checkpoint's files as a folder, or its tensors as one
-// safetensors file (modules/rtrain/checkpoint_export.lua, which loads LibTorch).
+// safetensors file (modules/rtrain/results/checkpoint_export.lua, which loads LibTorch).
 #include <iostream>
 
 #include "host/base/counted.h"
@@ -41,7 +41,7 @@ Value write_safetensors(const CheckpointsOptions& options, const Manifest& manif
   if (!options.part.empty()) request.set("part", options.part);
   State state;
   add_host_modules(state);
-  push_module_function(state, "rtrain.checkpoint_export", "to_safetensors");
+  push_module_function(state, "rtrain.results.checkpoint_export", "to_safetensors");
   push_value(state, request);
   protected_call(state, 1, 1);
   return to_value(state, -1, "the export");
