@@ -1,4 +1,4 @@
--- rtrain/results/checkpoint_export.lua: the tensors of a checkpoint as one safetensors file, for `rtrain checkpoints RUN export`.
+-- rtrain/results/checkpoint_export.lua: a checkpoint's tensors as one safetensors file, for `rtrain checkpoints RUN export`.
 
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
