@@ -8,6 +8,7 @@
 #include "host/bind/local_worker.h"
 #include "host/bind/services.h"
 #include "host/bind/system.h"
+#include "host/bind/tune.h"
 #include "host/bind/worker.h"
 #include "host/lua/arrow_loader.h"
 #include "host/lua/engine_loader.h"
@@ -30,6 +31,7 @@ void add_host_modules(State& state) {
   state.preload("rtrain._elastic", &guarded<&open_elastic>);
   state.preload("rtrain._ingest", &guarded<&open_ingest>);
   state.preload("rtrain._local", &guarded<&open_local>);
+  state.preload("rtrain._tune", &guarded<&open_tune>);
   state.preload("base._system", &guarded<&open_system>);
 }
 

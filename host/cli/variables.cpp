@@ -38,6 +38,8 @@ constexpr std::array kVariables = {
              "who started this process: slurm, openmpi, local, …, or a site's Lua file"},
     Variable{kRuns, "RTRAIN_TASK", "",
              "set by rtrain: the process of a job that has started this one, which trains alone"},
+    Variable{kRuns, "RTRAIN_TRIAL", "",
+             "set by rtrain: the sweep that has started this process, and the trial's number"},
     Variable{kRuns, "RTRAIN_NNODES", "the launcher's", "number of hosts that run this job"},
     Variable{kRuns, "RTRAIN_NODE_RANK", "the launcher's", "number of this host among them, from 0"},
     Variable{kRuns, "RTRAIN_MASTER_ADDR", "the launcher's", "address of node 0"},

@@ -7,6 +7,7 @@ local errors = require 'base.errors'
 ---@class rtrain
 ---@field TorchTrainer TorchTrainer
 ---@field DataParallelTrainer DataParallelTrainer
+---@field Tuner Tuner
 ---@field ScalingConfig ScalingConfig
 ---@field RunConfig RunConfig
 ---@field CheckpointConfig CheckpointConfig
@@ -42,11 +43,13 @@ local errors = require 'base.errors'
 ---@field collective rtrain.collective
 ---@field health rtrain.health
 ---@field data rtrain.data
+---@field tune rtrain.tune
 ---@field psutil rtrain.psutil
 ---@field time rtrain.time
 local train = require 'base.namespace'('train', {
   files = {
     {'rtrain.trainer', 'TorchTrainer', 'DataParallelTrainer'},
+    {'rtrain.tune.tuner', 'Tuner'},
     {'rtrain.report', 'report', 'get_checkpoint'},
     {'rtrain.reported_checkpoints', 'get_all_reported_checkpoints'},
     {'rtrain.config.validation', 'ValidationConfig', 'ValidationTaskConfig'},
@@ -81,6 +84,7 @@ local train = require 'base.namespace'('train', {
     collective = 'rtrain.collective',
     health = 'rtrain.health',
     data = 'rtrain.data',
+    tune = 'rtrain.tune',
     psutil = 'rtrain.psutil',
     time = 'rtrain.time',
   },

@@ -151,9 +151,11 @@ end
 ---```
 function report.report(metrics, options)
   local state = session.get('train.report()')
-  send(state, script_order(plain_metrics(metrics, 'report'), 2), options)
+  local plain = plain_metrics(metrics, 'report')
+  send(state, script_order(plain, 2), options)
   dataset_shards.record(state)
   if state.pump then state.pump() end
+  if state.trial then state.trial:after_report(plain, options ~= nil and options.checkpoint ~= nil) end
 end
 
 ---The checkpoint to go on from: the one the attempt started with, then the last one that this rank attached itself and that

@@ -13,10 +13,12 @@ local worker = {}
 local function begin_session(host, job, pump)
   process_group.form_at_first_use()
   local starting, context = host.starting_checkpoint(), host.context()
+  local trial = os.getenv 'RTRAIN_TRIAL' and require('rtrain.tune.session').begin(context, starting) or nil
   session.begin {
     context = context,
     gpus = job.gpus or context.gpus,
-    checkpoint = starting and Checkpoint(starting.path) or nil,
+    checkpoint = trial and trial.checkpoint or starting and Checkpoint(starting.path) or nil,
+    trial = trial,
     tempdirs = {},
     kind = job.kind,
     is_joining = context.is_replacement,
@@ -64,6 +66,11 @@ function worker.validate(host, wanted)
   return require('rtrain.worker.validation').run(job, wanted)
 end
 
+local function call(trial, fn, config)
+  if trial then return trial:call(fn, config) end
+  return fn(config)
+end
+
 ---Runs a train function as this process's part of the attempt. An error is the rank's error.
 ---@param job {train_loop_per_worker: function, train_loop_config: table?, kind: string, datasets: table[],
 ---  validation_config: table?, gpus: integer[]?} gpus: where the launcher has given them
@@ -77,7 +84,7 @@ function worker.run(job, pump)
   prepare_engine(host, state.context.threads, state.gpus)
   dataset_shards.begin(state, job.datasets)
   host.phase('running')
-  local returned = job.train_loop_per_worker(job.train_loop_config)
+  local returned = call(state.trial, job.train_loop_per_worker, job.train_loop_config)
   host.set_returned()
   worker.finish()
   return returned

@@ -1,0 +1,147 @@
+#include "host/bind/tune.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+
+#include "host/base/json.h"
+#include "host/loop/child_command.h"
+#include "host/loop/message_server.h"
+#include "host/lua/class.h"
+#include "host/lua/convert.h"
+
+namespace rtrain {
+template <>
+struct Class<ChildCommand> {
+  using Slot = std::unique_ptr<ChildCommand>;
+  static constexpr const char* kName = "rtrain.ChildCommand";
+};
+template <>
+struct Class<MessageServer> {
+  using Slot = std::unique_ptr<MessageServer>;
+  static constexpr const char* kName = "rtrain.MessageServer";
+};
+template <>
+struct Class<MessageClient> {
+  using Slot = std::unique_ptr<MessageClient>;
+  static constexpr const char* kName = "rtrain.MessageClient";
+};
+
+namespace {
+
+int start_child(lua_State* L) {
+  const Value given = to_value(L, 1, "options");
+  ChildCommandOptions options;
+  for (const Value& arg : given["args"].as_list()) options.args.push_back(arg.as_string());
+  for (const auto& [name, value] : given["env"].as_map()) {
+    options.env.emplace_back(std::get<std::string>(name), value.as_string());
+  }
+  options.log = given["log"].as_string();
+  push<ChildCommand>(L, std::make_unique<ChildCommand>(options));
+  return 1;
+}
+
+int child_pid(lua_State* L) {
+  lua_pushinteger(L, check<ChildCommand>(L, 1)->pid());
+  return 1;
+}
+
+int child_is_running(lua_State* L) {
+  lua_pushboolean(L, check<ChildCommand>(L, 1)->is_running());
+  return 1;
+}
+
+int send_to_child(lua_State* L) {
+  check<ChildCommand>(L, 1)->send(luaL_checkint(L, 2));
+  return 0;
+}
+
+int finish_child(lua_State* L) {
+  const ExitStatus status = check<ChildCommand>(L, 1)->end(luaL_checknumber(L, 2));
+  push_value(L, to_text(status));
+  const bool has_exited = status.is_known && status.signal == 0;
+  push_value(L, has_exited ? Value(status.exit_code) : Value());
+  return 2;
+}
+
+int serve(lua_State* L) {
+  push<MessageServer>(L, std::make_unique<MessageServer>(luaL_checkstring(L, 1)));
+  return 1;
+}
+
+int next_question(lua_State* L) {
+  const auto question = check<MessageServer>(L, 1)->next(luaL_checknumber(L, 2));
+  if (!question) return 0;
+  push_value(L, question->peer);
+  push_value(L, question->value.value_or(Value()));
+  return 2;
+}
+
+int answer_question(lua_State* L) {
+  const Value answer = to_value(L, 3, "answer");
+  check<MessageServer>(L, 1)->answer(static_cast<int64_t>(luaL_checknumber(L, 2)), answer);
+  return 0;
+}
+
+int connect_client(lua_State* L) {
+  push<MessageClient>(L, std::make_unique<MessageClient>(luaL_checkstring(L, 1)));
+  return 1;
+}
+
+int ask(lua_State* L) {
+  push_value(L, check<MessageClient>(L, 1)->ask(to_value(L, 2, "question")));
+  return 1;
+}
+
+int end_with_parent(lua_State* L) {
+  const int parent = luaL_checkint(L, 1);
+  const bool is_child = getppid() == parent;
+  if (is_child) die_with_parent(parent);
+  lua_pushboolean(L, is_child);
+  return 1;
+}
+
+int own_pid(lua_State* L) {
+  lua_pushinteger(L, getpid());
+  return 1;
+}
+
+int json_of(lua_State* L) {
+  push_value(L, to_json(to_value(L, 1)));
+  return 1;
+}
+
+int read_json(lua_State* L) {
+  size_t size = 0;
+  const char* text = luaL_checklstring(L, 1, &size);
+  push_value(L, from_json({text, size}));
+  return 1;
+}
+
+}  // namespace
+
+int open_tune(lua_State* L) {
+  static constexpr std::array kChildMethods = {
+      method<&child_pid>("pid"), method<&child_is_running>("is_running"),
+      method<&send_to_child>("send"), method<&finish_child>("finish")};
+  register_class<ChildCommand>(L, kChildMethods);
+  static constexpr std::array kServerMethods = {method<&next_question>("next"),
+                                                method<&answer_question>("answer")};
+  register_class<MessageServer>(L, kServerMethods);
+  static constexpr std::array kClientMethods = {method<&ask>("ask")};
+  register_class<MessageClient>(L, kClientMethods);
+  static constexpr std::array kFunctions = {
+      method<&start_child>("start"),
+      method<&serve>("serve"),
+      method<&connect_client>("connect"),
+      method<&end_with_parent>("die_with_parent"),
+      method<&own_pid>("pid"),
+      method<&json_of>("to_json"),
+      method<&read_json>("from_json"),
+  };
+  push_functions(L, kFunctions);
+  return 1;
+}
+
+}  // namespace rtrain

@@ -1,0 +1,24 @@
+// host/bind/tune.h: the module `rtrain._tune`: the processes of a sweep's trials, and what they and
+// the sweep say to each other.
+//
+//   start({args, env, log}) → process: this executable with these arguments, its output in `log`
+//   process:pid(), process:is_running()
+//   process:send(signal)
+//   process:finish(timeout_s) → 'exited with code 0', exit code or nil; kills what still runs
+//   serve(name) → server at a socket of the runtime folder
+//   server:next(timeout_s) → nothing, or peer, value; value nil: the peer has gone
+//   server:answer(peer, value)
+//   connect(name) → client; client:ask(value) → answer
+//   die_with_parent(pid) → whether that process has started this one, which then ends with it
+//   pid() → this process's
+//   to_json(value) → text, from_json(text) → value
+#pragma once
+
+#include "host/lua/lua.h"
+
+namespace rtrain {
+
+// Pushes the module.
+int open_tune(lua_State* L);
+
+}  // namespace rtrain

@@ -1,0 +1,55 @@
+-- rtrain/tune/child.lua: the process of a Tuner's trial: it has the trainer from the sweep's folder and its config from the
+-- sweep, and calls fit().
+
+local closure = require 'base._closure'
+local errors = require 'base.errors'
+local link = require 'rtrain.tune.link'
+local space = require 'rtrain.tune.space'
+local write_file = require 'base.write_file'
+
+local child = {}
+
+-- The script that `rtrain run` is given.
+local SCRIPT = "require('rtrain.tune.child').fit(...)\n"
+
+---Writes what the processes of the trials need to the sweep's folder.
+---@param folder string
+---@param job {trainer: DataParallelTrainer, script: string}
+---@return string? warning of what travels
+function child.write(folder, job)
+  local bytes, warning = closure.dump(job)
+  write_file(folder .. '/trial.lua', SCRIPT)
+  write_file(folder .. '/trainer', bytes)
+  return warning
+end
+
+---What `rtrain run` gets for a trial: the script and, behind `--`, the folder.
+---@param folder string
+---@return string script, string[] args
+function child.command(folder) return folder .. '/trial.lua', {'--', folder} end
+
+local function read(path)
+  local file, problem = io.open(path, 'rb')
+  if file == nil then errors.raise('environment', 'cannot read ' .. problem) end
+  local bytes = file:read '*a'
+  file:close()
+  return bytes
+end
+
+---Trains this process's trial.
+---@param folder string of the sweep
+function child.fit(folder)
+  if not link.begin() then
+    errors.raise('usage', 'the process of a trial is started by its sweep alone: run the script again')
+  end
+  local place = link.current()
+  local answer = require('rtrain._tune').connect(place.socket):ask {type = 'config', trial = place.number}
+  local job = closure.load(read(folder .. '/trainer'))
+  local trainer, config = job.trainer, answer.config
+  package.loaded['rtrain._flags'].script = job.script
+  trainer.train_loop_config = space.joined(trainer.train_loop_config, config.train_loop_config or {})
+  if config.scaling_config then trainer.scaling_config = trainer.scaling_config:with(config.scaling_config) end
+  trainer:fit()
+end
+
+return child

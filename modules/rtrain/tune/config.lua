@@ -1,0 +1,39 @@
+-- rtrain/tune/config.lua: TuneConfig: how many trials, what is best, who decides.
+
+local class = require 'base.class'
+local FIFOScheduler = require 'rtrain.tune.schedulers.scheduler'
+local schema = require 'rtrain.config.schema'
+
+local function check_scheduler(value)
+  if not class.is(value, FIFOScheduler) then return 'expected a scheduler of train.tune.schedulers' end
+end
+
+---How a Tuner searches. Ray equivalent: ray.tune.TuneConfig.
+---
+---```lua
+---local train = require 'rtrain'
+---local config = train.tune.TuneConfig {metric = 'loss', mode = 'min', num_samples = 8}
+---assert(config.num_samples == 8 and config.scheduler == nil)
+---```
+---@class TuneConfig
+---@overload fun(fields?: table): TuneConfig
+---@field metric? string a metric of the reports: what is best
+---@field mode? 'min'|'max'
+---@field num_samples integer how often the space is drawn, and each grid tried; default 1
+---@field max_concurrent_trials? integer default: as many as this host has cores (or GPUs) for
+---@field scheduler? rtrain.tune.FIFOScheduler which trials may go on; default: all
+---@field seed? integer of what is drawn: the same seed gives the same trials; default 0
+local TuneConfig = schema.define('TuneConfig', {
+  {'metric', check = schema.string},
+  {'mode', check = schema.one_of('min', 'max')},
+  {'num_samples', default = 1, check = schema.integer(1)},
+  {'max_concurrent_trials', check = schema.integer(1)},
+  {'scheduler', check = check_scheduler, in_record = false},
+  {'seed', default = 0, check = schema.integer(0)},
+  {'time_budget_s', absent = 'stop the sweep: with the same name and resume = \'auto\' it goes on'},
+  {'reuse_actors', absent = 'each trial is a process of its own'},
+  {'trial_name_creator', absent = 'a trial is called <sweep>-<number>'},
+  {'trial_dirname_creator', absent = "a trial's folder has its run's name"},
+})
+
+return TuneConfig

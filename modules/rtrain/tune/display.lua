@@ -1,0 +1,190 @@
+-- rtrain/tune/display.lua: SweepDisplay: what a sweep shows: on a terminal a table that is drawn again and again, else a line
+-- for each trial that ends; when all have ended the table, and which trial is best.
+
+local class = require 'base.class'
+local metrics_text = require 'rtrain.metrics.text'
+local ordered = require 'base.ordered'
+local system = require 'base._system'
+
+local REDRAW_S = 0.2
+
+local SweepDisplay = class('SweepDisplay')
+
+---@param options {objective: table, quiet?: boolean, terminal?: boolean, err?: file*, out?: file*, size?: function,
+---  clock?: function} `out`: the last table
+function SweepDisplay:init(options)
+  self._objective, self._quiet = options.objective, options.quiet
+  self._terminal = options.terminal and not options.quiet
+  self._err, self._out = options.err or io.stderr, options.out or io.stderr
+  self._size = options.size or function() return system.terminal_size(2) end
+  self._clock = options.clock or system.monotonic
+  self._drawn_at, self._lines = -1, 0
+end
+
+local function seconds_text(s)
+  if s < 60 then return ('%.1f s'):format(s) end
+  return ('%d min %02d s'):format(math.floor(s / 60), math.floor(s % 60))
+end
+
+-- 1, 'report' → '1 report'; 2 → '2 reports'.
+local function counted(count, noun) return ('%d %s%s'):format(count, noun, count == 1 and '' or 's') end
+
+local function names_of_space(trials)
+  local names = {}
+  if trials[1] then
+    for name in ordered.items(trials[1].drawn) do names[#names + 1] = name end
+  end
+  return names
+end
+
+local function row_of(trial, names, metric, is_best)
+  local row = {trial.name .. (is_best and ' *' or ''), trial.status}
+  for _, name in ipairs(names) do
+    local value = trial.drawn[name]
+    row[#row + 1] = value == nil and '' or metrics_text.value(value)
+  end
+  row[#row + 1] = trial.index >= 0 and tostring(trial.index + 1) or ''
+  local value = metric and trial.last and trial.last[metric]
+  row[#row + 1] = value and metrics_text.value(value) or ''
+  row[#row + 1] = trial.last and seconds_text(trial.last.time_total_s) or ''
+  return row
+end
+
+local function is_number_column(i, count) return i > 2 and i <= count end
+
+local function lines_of(rows)
+  local widths, lines = {}, {}
+  for _, row in ipairs(rows) do
+    for i, cell in ipairs(row) do widths[i] = math.max(widths[i] or 0, metrics_text.width(cell)) end
+  end
+  for r, row in ipairs(rows) do
+    local cells = {}
+    for i, cell in ipairs(row) do
+      local gap = (' '):rep(widths[i] - metrics_text.width(cell))
+      cells[i] = is_number_column(i, #row) and gap .. cell or cell .. gap
+    end
+    lines[r] = system.terminal_line((table.concat(cells, '  '):gsub(' +$', '')))
+  end
+  return lines
+end
+
+---The table of the trials: a line each, the best one marked with a star.
+---@param trials rtrain.tune.Trial[]
+---@param objective? table what is best
+---@return string[] lines the first one has the headings
+function SweepDisplay.table_lines(trials, objective)
+  local names = names_of_space(trials)
+  local best = objective and objective:best_of(trials)
+  local header = {'TRIAL', 'STATUS'}
+  for _, name in ipairs(names) do header[#header + 1] = name end
+  header[#header + 1] = 'REPORTS'
+  header[#header + 1] = objective and objective.metric or ''
+  header[#header + 1] = 'TIME'
+  local rows = {header}
+  for _, trial in ipairs(trials) do rows[#rows + 1] = row_of(trial, names, objective and objective.metric, trial == best) end
+  return lines_of(rows)
+end
+
+---Takes the table off the screen.
+function SweepDisplay:clear()
+  if self._lines > 0 then self._err:write(('\27[A\27[2K'):rep(self._lines), '\r') end
+  self._lines = 0
+end
+
+-- 'sweep lrs: 3 of 8 trials have ended, 2 run'
+local function summary(experiment)
+  local ended, running = 0, 0
+  for _, trial in ipairs(experiment.trials) do
+    if trial:has_ended() then ended = ended + 1 end
+    if trial.status == 'RUNNING' then running = running + 1 end
+  end
+  return ('sweep %s: %d of %d trials have ended, %d running'):format(experiment.name, ended,
+    math.max(experiment.searcher.count, #experiment.trials), running)
+end
+
+-- Those that run, then the newest ones: as many as there are rows for.
+local function shown_trials(trials, most)
+  local chosen, count = {}, 0
+  local function take(wanted)
+    for i = #trials, 1, -1 do
+      if count < most and not chosen[i] and wanted(trials[i]) then
+        chosen[i], count = true, count + 1
+      end
+    end
+  end
+  take(function(trial) return trial.status == 'RUNNING' end)
+  take(function() return true end)
+  local out = {}
+  for i, trial in ipairs(trials) do
+    if chosen[i] then out[#out + 1] = trial end
+  end
+  return out
+end
+
+---Draws the table again, on a terminal, when it is time.
+---@param experiment table
+function SweepDisplay:show(experiment)
+  local now = self._clock()
+  if not self._terminal or now - self._drawn_at < REDRAW_S then return end
+  self._drawn_at = now
+  local columns, rows = self._size()
+  local objective = self._objective:found_in(experiment.trials)
+  local lines = SweepDisplay.table_lines(shown_trials(experiment.trials, (rows or 24) - 4), objective)
+  table.insert(lines, 1, summary(experiment))
+  for i, line in ipairs(lines) do lines[i] = metrics_text.cut(line, (columns or 80) - 1) end
+  self:clear()
+  self._err:write(table.concat(lines, '\n'), '\n')
+  self._lines = #lines
+end
+
+---A line of its own, above the table.
+---@param text string
+function SweepDisplay:notice(text)
+  if self._quiet then return end
+  self:clear()
+  self._err:write('rtrain: ', text, '\n')
+end
+
+local function first_line(text) return text:match '^%s*([^\n]*)' end
+
+---A trial has ended.
+---@param experiment table
+---@param trial rtrain.tune.Trial
+function SweepDisplay:ended(experiment, trial)
+  if trial.error then
+    self:clear()
+    local text = ('rtrain: trial %s failed: %s'):format(trial.name, first_line(trial.error))
+    return self._err:write(system.terminal_line(text), '\n')
+  end
+  if self._terminal then return end
+  local objective = self._objective:found_in(experiment.trials)
+  local value = objective and trial.last and trial.last[objective.metric]
+  local result = value and (' %s=%s'):format(objective.metric, metrics_text.value(value)) or ''
+  self:notice(('trial %s: %s after %s, %s%s'):format(trial.name, trial.status, counted(trial.index + 1, 'report'),
+    metrics_text.line(trial.drawn), result))
+end
+
+-- The command's option for a storage that is not the default one.
+local function storage_option(storage)
+  local ok, default = pcall(require('rtrain._host').storage_folder)
+  return ok and storage == default and '' or ' --storage ' .. system.shell_word(storage)
+end
+
+---All trials have ended: the whole table, and the best one.
+---@param experiment table
+function SweepDisplay:finish(experiment)
+  self:clear()
+  if self._quiet then return end
+  local objective = self._objective:found_in(experiment.trials)
+  self._out:write(table.concat(SweepDisplay.table_lines(experiment.trials, objective), '\n'), '\n')
+  local best = objective and objective:best_of(experiment.trials)
+  local option = storage_option(experiment.storage)
+  if best then
+    self._out:write(('best trial: %s with %s=%s (%s)\n'):format(best.name, objective.metric,
+      metrics_text.value(best.last[objective.metric]), metrics_text.line(best.drawn)))
+    self._err:write(('rtrain: see `rtrain show %s%s`\n'):format(best.name, option))
+  end
+  self._err:write(('rtrain: all trials: `rtrain ls --tag %s%s`\n'):format(experiment:tag(), option))
+end
+
+return SweepDisplay

@@ -1,0 +1,263 @@
+-- rtrain/tune/experiment.lua: Experiment: the trials of one sweep: which come next, which run, what becomes of them.
+--
+-- Each trial is an ordinary run in a process of its own. What it reports comes over a socket, is given to the scheduler and is
+-- answered with the scheduler's decision. Everything that was decided and seen is in the journal first, so that an experiment
+-- whose processes were killed goes on: what the journal has is given to the sampler and the scheduler again.
+
+local class = require 'base.class'
+local errors = require 'base.errors'
+local Journal = require 'rtrain.tune.journal'
+local link = require 'rtrain.tune.link'
+local ordered = require 'base.ordered'
+local space = require 'rtrain.tune.space'
+local system = require 'base._system'
+local Trial = require 'rtrain.tune.trial'
+local tune = require 'rtrain._tune'
+
+local WAIT_S = 0.1
+-- From the last report to the end of the process.
+local END_S = 30
+
+local Experiment = class('Experiment')
+
+---@class rtrain.tune.ExperimentOptions
+---@field name string
+---@field storage string folder of the run store
+---@field space table the param_space
+---@field searcher table suggest(number) → config or nil; add_result(trial)
+---@field scheduler table
+---@field max_concurrent integer
+---@field command fun(trial: rtrain.tune.Trial, experiment: table): string[] what its process runs
+---@field display table with show(experiment), ended(trial)
+---@field identity string what has to be the same when the sweep goes on
+
+---@param storage string
+---@param name string
+---@return string folder of the sweep's own files
+function Experiment.folder_of(storage, name) return ('%s/.sweeps/%s'):format(storage, name) end
+
+---@param options rtrain.tune.ExperimentOptions
+function Experiment:init(options)
+  for key, value in next, options do self[key] = value end
+  self.folder = Experiment.folder_of(self.storage, self.name)
+  ---@type rtrain.tune.Trial[]
+  self.trials = {}
+  self._waiting = {}  -- trials that are to run (again)
+  self._num_running = 0
+  self._socket = 'sweep-' .. system.hash(self.folder)
+  self._journal = Journal(self.folder .. '/journal.jsonl')
+end
+
+function Experiment:_name_of(number) return ('%s-%03d'):format(self.name, number) end
+
+---What tells the runs of a sweep apart from others: `rtrain ls --tag`.
+---@return string
+function Experiment:tag() return 'sweep:' .. self.name end
+
+---Begins the sweep, or brings one that is there back to where it was.
+---@param resume 'never'|'auto'|'must' what to do with a sweep of that name that is there
+---Raises code 'config' for a name that is taken, 'environment' where its files cannot be written.
+function Experiment:open(resume)
+  self:_check_alone()
+  system.make_folders(self.folder .. '/logs')
+  local events = self._journal:read()
+  if #events == 0 then
+    if resume == 'must' then
+      errors.raise('config', ("there is no sweep '%s' in %s to go on with"):format(self.name, self.storage))
+    end
+    return self._journal:add {event = 'sweep', identity = self.identity}
+  end
+  if resume == 'never' then
+    errors.raise('config', ("the sweep '%s' is there already, in %s: choose another name, or go on with it (--resume auto, "
+      .. "RunConfig.resume = 'auto')"):format(self.name, self.storage))
+  end
+  if events[1].identity ~= self.identity then
+    errors.raise('config', ("the sweep '%s' had another search: %s. Now it is %s: choose another name"):format(self.name,
+      events[1].identity, self.identity))
+  end
+  self.is_resumed = true
+  for i = 2, #events do self:_repeat(events[i]) end
+  for _, trial in ipairs(self.trials) do
+    if not trial:has_ended() then self:_take_up(trial) end
+  end
+end
+
+-- A trial whose end the sweep has not seen: it was killed too, or has just come to its end.
+function Experiment:_take_up(trial)
+  local run = trial.status ~= 'PAUSED' and self:_run_of(trial)
+  local is_over = run and run.status == 'FINISHED' or trial.ending and trial.ending.action == 'STOP'
+  if not is_over then
+    self._waiting[#self._waiting + 1] = trial
+    return
+  end
+  self._journal:add {event = 'end', number = trial.number}
+  self:_end(trial)
+end
+
+function Experiment:_repeat(event)
+  local trial = self.trials[event.number + 1]
+  if event.event == 'trial' then
+    self:_add_trial(event.number, self.searcher:suggest(event.number) and event.config)
+  elseif event.event == 'report' then
+    self:_apply(trial, self:_decide(trial, event))
+  elseif event.event == 'exploit' then
+    trial.config, trial.checkpoint = event.config, event.checkpoint
+    trial.drawn = space.drawn(self.space, trial.config)
+  elseif event.event == 'end' then
+    self:_end(trial, event.error)
+  end
+end
+
+function Experiment:_add_trial(number, config)
+  local trial = Trial(number, self:_name_of(number), config, space.drawn(self.space, config))
+  self.trials[number + 1] = trial
+  self.scheduler:on_trial_add(trial.number, config)
+  return trial
+end
+
+-- The next trial that is to run.
+function Experiment:_next()
+  if #self._waiting > 0 then return table.remove(self._waiting, 1) end
+  if self._is_exhausted then return nil end
+  local number = #self.trials
+  local config = self.searcher:suggest(number)
+  if config == nil then
+    self._is_exhausted = true
+    return nil
+  end
+  self._journal:add {event = 'trial', number = number, config = config}
+  return self:_add_trial(number, config)
+end
+
+function Experiment:_start(trial)
+  trial.process = tune.start {
+    args = self.command(trial, self),
+    env = {RTRAIN_TRIAL = link.text(self._socket, trial.number)},
+    log = ('%s/logs/%s.log'):format(self.folder, trial.name),
+  }
+  trial.status, trial.started_s, trial.ending = 'RUNNING', system.monotonic(), nil
+  trial.has_begun = true
+  self._num_running = self._num_running + 1
+end
+
+function Experiment:_fill()
+  while self._num_running < self.max_concurrent do
+    local trial = self:_next()
+    if trial == nil then return end
+    self:_start(trial)
+  end
+end
+
+-- What the scheduler says about a report, which the trial has made for the first time.
+function Experiment:_decide(trial, report)
+  local result = ordered.new()
+  for key, value in next, report.metrics do result[key] = value end
+  trial:add(report.index, result)
+  trial.has_checkpoint = trial.has_checkpoint or report.has_checkpoint
+  return self.scheduler:on_trial_result(trial.number, result, trial)
+end
+
+-- Remembers what is to become of the trial when its process has ended.
+function Experiment:_apply(trial, decision)
+  if decision.action ~= 'CONTINUE' then trial.ending = decision end
+end
+
+function Experiment:_take_report(trial, report)
+  if report.index <= trial.index then return 'CONTINUE' end
+  report.metrics.training_iteration = report.index + 1
+  report.metrics.time_total_s = (trial.time_before_s or 0) + system.monotonic() - trial.started_s
+  self._journal:add {
+    event = 'report', number = trial.number, index = report.index, metrics = report.metrics,
+    has_checkpoint = report.has_checkpoint or nil,
+  }
+  local decision = self:_decide(trial, report)
+  self:_apply(trial, decision)
+  return decision.action
+end
+
+function Experiment:_answer(peer, question)
+  local trial = self.trials[question.trial + 1]
+  if question.type == 'config' then return self._server:answer(peer, {config = trial.config}) end
+  if question.type == 'begin' then
+    return self._server:answer(peer, {decides = self.scheduler.decides, checkpoint = trial.checkpoint})
+  end
+  self._server:answer(peer, {decision = self:_take_report(trial, question)})
+end
+
+-- How the trial's run stands in the store; nil where its script has not come to fit().
+function Experiment:_run_of(trial)
+  local ok, run = pcall(require('rtrain._host').run, self.storage, trial.name)
+  return ok and run.name == trial.name and run or nil
+end
+
+-- The last lines that its process has printed.
+local function end_of(path)
+  local file = io.open(path, 'rb')
+  if file == nil then return '' end
+  file:seek('end', -math.min(file:seek 'end', 2000))
+  local text = file:read('*a'):match '^%s*(.-)%s*$'
+  file:close()
+  return text
+end
+
+function Experiment:_error_of(trial, how, code)
+  if code == 0 then return nil end
+  local run = self:_run_of(trial)
+  if run and run.error then return run.error.message end
+  return ('its process %s: %s'):format(how, end_of(('%s/logs/%s.log'):format(self.folder, trial.name)))
+end
+
+function Experiment:_end(trial, problem)
+  trial.status, trial.error, trial.ending = problem and 'ERROR' or 'TERMINATED', problem, nil
+  if problem then
+    self.scheduler:on_trial_error(trial.number)
+  else
+    self.scheduler:on_trial_complete(trial.number, trial.last)
+  end
+  self.searcher:add_result(trial)
+end
+
+function Experiment:_finish(trial, timeout_s)
+  local how, code = trial.process:finish(timeout_s)
+  trial.process = nil
+  trial.time_before_s = (trial.time_before_s or 0) + system.monotonic() - trial.started_s
+  self._num_running = self._num_running - 1
+  local problem = self:_error_of(trial, how, code)
+  self._journal:add {event = 'end', number = trial.number, error = problem}
+  self:_end(trial, problem)
+  self.display:ended(self, trial)
+end
+
+-- Questions first: a process that has ended may have asked before.
+function Experiment:_take_all()
+  local timeout_s = WAIT_S
+  while true do
+    local peer, question = self._server:next(timeout_s)
+    if peer == nil then break end
+    if question then self:_answer(peer, question) end
+    timeout_s = 0
+  end
+  for _, trial in ipairs(self.trials) do
+    if trial.process and not trial.process:is_running() then self:_finish(trial, END_S) end
+  end
+end
+
+function Experiment:_check_alone()
+  if not pcall(tune.connect, self._socket) then return end
+  errors.raise('config', ("the sweep '%s' is going on, in another process"):format(self.name))
+end
+
+---Runs what is left to run.
+function Experiment:run()
+  self._server = tune.serve(self._socket)
+  repeat
+    self:_fill()
+    self.display:show(self)
+    if self._num_running > 0 then self:_take_all() end
+  until self._num_running == 0 and #self._waiting == 0 and self._is_exhausted
+  self._server:release()
+  self._journal:close()
+  self.display:finish(self)
+end
+
+return Experiment

@@ -1,0 +1,80 @@
+-- rtrain/tune/run_options.lua: RunOptions: what `rtrain run` was given for a script with a Tuner, or `rtrain sweep` for its
+-- trials: the name and the storage are the sweep's, the rest each trial's.
+
+local class = require 'base.class'
+local errors = require 'base.errors'
+local random_hex = require 'base.random_hex'
+local run_name = require 'rtrain.run.name'
+local system = require 'base._system'
+
+local RunOptions = class('SweepRunOptions')
+
+---@param flags table as rtrain.run.launch reads them
+function RunOptions:init(flags)
+  self._flags = flags
+  self.quiet, self.terminal = flags.quiet, flags.terminal
+  local arg = rawget(_G, 'arg')
+  self.script = flags.script or (arg and arg[0]) or 'script'
+end
+
+---Those of this process's command; none under `rtrain exec`.
+---@return table
+function RunOptions.of_command()
+  local flags = package.loaded['rtrain._flags'] or {set = {}, tags = {}}
+  flags.fitted = true
+  return RunOptions(flags)
+end
+
+---@param run_config RunConfig
+---@return string name of the sweep
+function RunOptions:name_of(run_config)
+  local name = self._flags.name or run_config.name
+  if name == nil and self:resume_of(run_config) ~= 'never' then
+    errors.raise('config', ("resume = '%s' without a name: give the sweep to go on with (--name, RunConfig.name)")
+      :format(self:resume_of(run_config)))
+  end
+  name = name or ('%s-sweep-%s'):format(run_name.base(self.script), random_hex(2))
+  local problem = system.run_name_problem(name .. '-000')
+  if problem then errors.raise('config', ("'%s' cannot be a sweep's name: %s"):format(name, problem)) end
+  return name
+end
+
+---@param run_config RunConfig
+---@return 'never'|'auto'|'must'
+function RunOptions:resume_of(run_config) return self._flags.resume or run_config.resume or 'never' end
+
+---@param run_config RunConfig
+---@return string folder
+function RunOptions:storage_of(run_config)
+  local folder = require('rtrain._host').storage_folder(self._flags.storage or run_config.storage_path)
+  if not system.is_object_uri(folder) then return folder end
+  errors.raise('unsupported', ('a sweep keeps its state in a folder: %s is in an object store'):format(folder))
+end
+
+local function add(list, ...)
+  for i = 1, select('#', ...) do list[#list + 1] = tostring((select(i, ...))) end
+end
+
+---The command of a trial's process: `rtrain run SCRIPT …`.
+---@param script string
+---@param trial rtrain.tune.Trial
+---@param experiment table
+---@param rest string[] what follows: the trial's own settings, and the script's arguments
+---@return string[] args
+function RunOptions:command(script, trial, experiment, rest)
+  local flags, out = self._flags, {'run', script, '-q'}
+  -- A run of that name may be another's, unless the trial has begun before.
+  local resume = (experiment.is_resumed or trial.has_begun) and 'auto' or 'never'
+  add(out, '--name', trial.name, '--storage', experiment.storage, '--resume', resume, '--tag', experiment:tag())
+  for _, tag in ipairs(flags.tags or {}) do add(out, '--tag', tag) end
+  for _, setting in ipairs(flags.set or {}) do add(out, '--set', setting) end
+  if flags.num_workers then add(out, '-n', flags.num_workers) end
+  if flags.max_failures then add(out, '--max-failures', flags.max_failures) end
+  if flags.gpus then add(out, '--gpus', flags.gpus) end
+  if (flags.note or '') ~= '' then add(out, '--note', flags.note) end
+  if flags.oversubscribe then add(out, '--oversubscribe') end
+  add(out, unpack(rest))
+  return out
+end
+
+return RunOptions

@@ -1,0 +1,36 @@
+-- rtrain/tune/trial.lua: Trial: one configuration of a sweep, which is an ordinary run, and what is known of it.
+
+local class = require 'base.class'
+
+---@class rtrain.tune.Trial
+---@field number integer from 0
+---@field name string of its run
+---@field config table its param_space, resolved
+---@field drawn table map name → value: what the space gave, 'optimizer.lr' → 0.1
+---@field status 'PENDING'|'RUNNING'|'PAUSED'|'TERMINATED'|'ERROR'
+---@field index integer number of its last report, -1: none
+---@field last? table numbers of its last report, with training_iteration and time_total_s
+---@field error? string
+---@field process? table of rtrain._tune, while it runs
+local Trial = class('Trial')
+
+---@param number integer
+---@param name string
+---@param config table
+---@param drawn table
+function Trial:init(number, name, config, drawn)
+  self.number, self.name, self.config, self.drawn = number, name, config, drawn
+  self.status, self.index = 'PENDING', -1
+end
+
+---@return boolean
+function Trial:has_ended() return self.status == 'TERMINATED' or self.status == 'ERROR' end
+
+---Takes the numbers of a report.
+---@param index integer
+---@param metrics table
+function Trial:add(index, metrics)
+  self.index, self.last = index, metrics
+end
+
+return Trial

@@ -1,0 +1,197 @@
+-- rtrain/tune/tuner.lua: Tuner: trains with many configurations, each an ordinary run of the store.
+
+local args = require 'base.args'
+local child = require 'rtrain.tune.child'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local Experiment = require 'rtrain.tune.experiment'
+local failure = require 'rtrain.run.failure'
+local FIFOScheduler = require 'rtrain.tune.schedulers.scheduler'
+local link = require 'rtrain.tune.link'
+local Objective = require 'rtrain.tune.objective'
+local Result = require 'rtrain.result'
+local ResultGrid = require 'rtrain.tune.result_grid'
+local RunConfig = require 'rtrain.config.run'
+local RunOptions = require 'rtrain.tune.run_options'
+local schema = require 'rtrain.config.schema'
+local space = require 'rtrain.tune.space'
+local SweepDisplay = require 'rtrain.tune.display'
+local system = require 'base._system'
+local trainers = require 'rtrain.trainer'
+local TuneConfig = require 'rtrain.tune.config'
+local Variants = require 'rtrain.tune.variants'
+
+local FIELDS = {'trainer', 'trainable', 'param_space', 'tune_config', 'run_config'}
+
+-- What a param_space may have, where it does not have the fields of train_loop_config itself.
+local PARTS = {train_loop_config = true, scaling_config = true}
+
+---@class TunerOptions
+---@field trainer? DataParallelTrainer|(fun(config: table): any) what each trial trains; a function alone has one worker,
+---  and a table that it returns is its report. `trainable` is another name for it
+---@field param_space? table values and what is drawn: `{train_loop_config = {lr = train.tune.loguniform(1e-4, 1e-1)}}`,
+---  joined with the trainer's. Without the name train_loop_config its fields are meant; scaling_config may be there too
+---@field tune_config? TuneConfig how many trials, and what is best
+---@field run_config? RunConfig name, storage and resume of the sweep; what else it was given is each trial's, in place of the
+---  trainer's
+
+---Trains with many configurations and returns a ResultGrid. Each trial is an ordinary run in a process of its own, called
+---`<name>-<number>` and tagged `sweep:<name>`; trials wait for cores and GPUs as others do. The sweep ends with its process,
+---also when that is killed, and goes on with the same name and `resume = 'auto'`. Ray equivalent: ray.tune.Tuner.
+---
+---```lua
+---local train = require 'rtrain'
+---local tuner = train.Tuner {
+---  trainer = train.TorchTrainer {
+---    train_loop_per_worker = function(config)
+---      for step = 1, config.steps do train.report {loss = (config.lr - 0.3) ^ 2 / step} end
+---    end,
+---    train_loop_config = {steps = 2},
+---  },
+---  param_space = {train_loop_config = {lr = train.tune.grid_search {0.1, 0.2}}},
+---  tune_config = train.tune.TuneConfig {metric = 'loss', mode = 'min'},
+---}
+---local best = tuner:fit():get_best_result()
+---assert(best.config.lr == 0.2 and best.config.steps == 2)
+---```
+---@class Tuner
+---@overload fun(trainer: TunerOptions|DataParallelTrainer, options?: TunerOptions): Tuner
+local Tuner = class('Tuner')
+
+local function as_options(first, options)
+  if class.of(first) == nil and type(first) == 'table' then return first end
+  local given = {trainer = first}
+  for name, value in next, options or {} do given[name] = value end
+  return given
+end
+
+-- A function may return its metrics in place of reporting them.
+local function reporting(fn)
+  return function(config)
+    local returned = fn(config)
+    if type(returned) == 'table' then require('rtrain').report(returned) end
+    return returned
+  end
+end
+
+local function as_trainer(value)
+  if class.is(value, trainers.DataParallelTrainer) then return value end
+  if type(value) == 'function' then return trainers.TorchTrainer {train_loop_per_worker = reporting(value)} end
+  errors.raise('config', ('Tuner: the trainer is %s, expected a TorchTrainer or a function'):format(schema.show(value)))
+end
+
+-- With the names of the parts.
+local function whole_space(given)
+  if given == nil then return {train_loop_config = {}} end
+  if type(given) ~= 'table' then
+    errors.raise('config', ('Tuner: param_space is %s, expected a table'):format(schema.show(given)))
+  end
+  if given.train_loop_config == nil and given.scaling_config == nil then return {train_loop_config = given} end
+  for name in next, given do
+    if not PARTS[name] then
+      errors.raise('config', ("Tuner: param_space.%s: next to train_loop_config only scaling_config may be there%s"):format(
+        tostring(name), errors.suggestion(tostring(name), {'train_loop_config', 'scaling_config'})))
+    end
+  end
+  return given
+end
+
+---`Tuner {trainer = …, …}` or `Tuner(trainer, {…})`.
+---@param trainer TunerOptions|DataParallelTrainer|(fun(config: table): any)
+---@param options? TunerOptions
+---Raises code 'config' for an unknown or wrong field.
+function Tuner:init(trainer, options)
+  local given = args.options(as_options(trainer, options), FIELDS, 'Tuner', 'config')
+  self.trainer = as_trainer(given.trainer or given.trainable)
+  self.param_space = whole_space(given.param_space)
+  self.tune_config = schema.coerce(given.tune_config, TuneConfig, 'tune_config')
+  self.run_config = given.run_config and schema.coerce(given.run_config, RunConfig, 'run_config') or self.trainer.run_config
+end
+
+-- What the sweep's run_config says goes before what the trainer's does; the name is the sweep's.
+local function trial_trainer(self)
+  local changes = {}
+  for _, field in ipairs(RunConfig._fields) do
+    local name = field[1]
+    if self.run_config:_was_given(name) then changes[name] = self.run_config[name] end
+  end
+  changes.name, changes.storage_path, changes.resume = nil, nil, nil
+  local copy = setmetatable({}, getmetatable(self.trainer))
+  for name, value in next, self.trainer do copy[name] = value end
+  copy.run_config = self.trainer.run_config:with(changes)
+  return copy
+end
+
+-- How many trials this host has cores for, or GPUs.
+local function default_concurrency(trainer, count)
+  local scaling = trainer.scaling_config
+    local each = math.max(1, scaling:min_workers()) * (scaling.resources_per_worker and scaling.resources_per_worker.CPU or 1)
+  local most = system.cores() / each
+  local gpus = scaling:num_gpus_per_worker()
+  if gpus > 0 then most = math.min(most, (system.cuda()) / (gpus * math.max(1, scaling:min_workers()))) end
+  return math.min(math.max(1, math.floor(most)), math.max(1, count))
+end
+
+local function objective_of(self)
+  local config, score = self.tune_config, self.run_config.checkpoint_config
+  if config.metric or config.mode then return Objective(config.metric, config.mode) end
+  return Objective(score.checkpoint_score_attribute, score.checkpoint_score_attribute and score.checkpoint_score_order)
+end
+
+-- The same for the same search: a sweep that goes on has to have it.
+local function identity_of(self)
+  local texts = {}
+  for i, leaf in ipairs(space.leaves(self.param_space)) do texts[i] = ('%s=%s'):format(leaf.name, tostring(leaf.domain)) end
+  local config = self.tune_config
+  return ('%s num_samples=%d seed=%d'):format(table.concat(texts, ' '), config.num_samples, config.seed)
+end
+
+local function check_needs(self, scheduler, objective)
+  if not scheduler.decides or (objective.metric and objective.mode) then return end
+  errors.raise('config', ('TuneConfig: the %s needs a metric and a mode'):format(class.of(scheduler).__name))
+end
+
+local function results_of(experiment)
+  local out = {}
+  for i, trial in ipairs(experiment.trials) do
+    local path = ('%s/%s'):format(experiment.storage, trial.name)
+    local ok, result = pcall(Result.from_path, path)
+    if not ok then result = Result {path = path, best_checkpoints = {}} end
+    if trial.error and not result.error then result.error = failure.make {code = 'user', message = trial.error} end
+    result.config = space.joined(experiment.base_config, trial.config.train_loop_config or {})
+    out[i] = result
+  end
+  return out
+end
+
+---Trains all trials, those of an earlier process that are left to do where the sweep goes on. A trial that fails
+---raises nothing: see `errors` of the grid.
+---@return ResultGrid
+---Raises code 'config' for a name that is taken, 'environment' for storage that cannot be written.
+function Tuner:fit()
+  link.check_outside()
+  local options = RunOptions.of_command()
+  local objective, config = objective_of(self), self.tune_config
+  local scheduler = config.scheduler or FIFOScheduler()
+  check_needs(self, scheduler, objective)
+  scheduler:set_search_properties(objective.metric, objective.mode)
+  local variants = Variants(self.param_space, {num_samples = config.num_samples, seed = config.seed})
+  local display = SweepDisplay {objective = objective, quiet = options.quiet, terminal = options.terminal}
+  local experiment = Experiment {
+    name = options:name_of(self.run_config), storage = options:storage_of(self.run_config), space = self.param_space,
+    searcher = variants, scheduler = scheduler, display = display, identity = identity_of(self),
+    max_concurrent = config.max_concurrent_trials or default_concurrency(self.trainer, variants.count),
+    command = function(trial, experiment)
+      local script, rest = child.command(experiment.folder)
+      return options:command(script, trial, experiment, rest)
+    end,
+  }
+  experiment.base_config = self.trainer.train_loop_config
+  experiment:open(options:resume_of(self.run_config))
+  local warning = child.write(experiment.folder, {trainer = trial_trainer(self), script = options.script})
+  if warning then display:notice(warning) end
+  experiment:run()
+  return ResultGrid(results_of(experiment), {path = experiment.folder, objective = objective})
+end
+
+return {Tuner = Tuner}
