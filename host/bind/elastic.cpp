@@ -35,6 +35,11 @@ int refusal(lua_State* L) {
   return 2;
 }
 
+int has_devices(lua_State* L) {
+  lua_pushboolean(L, worker().commits().has_devices());
+  return 1;
+}
+
 int next_report(lua_State* L) {
   WorkerProcess& w = worker();
   const int64_t index = w.context().first_index + w.reporter().num_reports();
@@ -92,6 +97,7 @@ int go_back(lua_State* L) {
 int open_elastic(lua_State* L) {
   static constexpr std::array kFunctions = {
       method<&refusal>("refusal"),
+      method<&has_devices>("has_devices"),
       method<&next_report>("next_report"),
       method<&num_collectives>("num_collectives"),
       method<&enter>("enter"),

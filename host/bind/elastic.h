@@ -1,6 +1,7 @@
 // host/bind/elastic.h: the module `rtrain._elastic`: what train.elastic needs of the worker.
 //
 //   refusal() → why lost ranks cannot be replaced here, or nil; whether the run ends with one
+//   has_devices() → whether the ranks train on GPUs
 //   next_report() → the number of this rank's next report
 //   num_collectives() → how many this rank has called in this attempt, over the controller too
 //   enter(step)                  this rank holds that step; 0: it will get one

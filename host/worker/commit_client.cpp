@@ -19,12 +19,13 @@ std::string CommitClient::refusal() const {
     return "the launcher has started each rank, and starts none again; with one process of it on "
            "each host rtrain starts the ranks, and replaces them";
   }
-  if (!context.gpus.empty()) return "the ranks have GPUs";
   if (context.world_size == 1) return "there is one rank";
   return "";
 }
 
 bool CommitClient::ends_with_rank() const { return worker_.is_local(); }
+
+bool CommitClient::has_devices() const { return !worker_.context().gpus.empty(); }
 
 CommitBoard& CommitClient::board() {
   if (!board_) board_.emplace(CommitBoard::Inherited{kCommitsFd});

@@ -25,6 +25,8 @@ class CommitClient {
   std::string refusal() const;
   // There is nobody who could start the ranks again, not even all of them.
   bool ends_with_rank() const;
+  // The ranks train on GPUs.
+  bool has_devices() const;
 
   // This rank holds that step and comes to further ones; 0: it will get one.
   void enter(uint64_t step);

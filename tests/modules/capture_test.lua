@@ -164,6 +164,8 @@ function TestChange:test_options_that_a_graph_took_as_given()
   lu.assertNil(record:change())
   optimizer:add_param_group{params = {torch.zeros(2, {requires_grad = true})}}
   lu.assertEquals(record:change(), 'AdamW: it has other parameter groups')
+  require('torch.cuda.capture').forget_connections()
+  lu.assertEquals(record:change(), 'the ranks were connected again after a loss')
 end
 
 function TestChange:test_a_loaded_state_is_not_the_captured_one()

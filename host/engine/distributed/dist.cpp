@@ -160,6 +160,12 @@ int is_nccl_available(lua_State* L) {
   return 1;
 }
 
+// Of all ranks, and those made of it.
+int wait_for_device(lua_State* L) {
+  if (const auto group = find_group(L)) group->wait_for_device(luaL_checkstring(L, 1));
+  return 0;
+}
+
 int get_world_size(lua_State* L) {
   lua_pushinteger(L, group_argument(L, 1)->world_size());
   return 1;
@@ -313,6 +319,7 @@ void open_dist(lua_State* L) {
       torch_method<&get_backend>("get_backend"),
       torch_method<&is_nccl_available>("is_nccl_available"),
       torch_method<&new_group>("new_group"),
+      torch_method<&wait_for_device>("wait_for_device"),
       torch_method<&world>("world"),
       torch_method<&get_global_rank>("get_global_rank"),
       torch_method<&get_group_rank>("get_group_rank"),

@@ -149,8 +149,3 @@ void cut_gloo_connections() noexcept {
 }
 
 }  // namespace rtrain
-
-// For a thread of the host, which knows the engine by its symbols.
-extern "C" __attribute__((visibility("default"))) void rtrain_engine_cut_groups() {
-  rtrain::cut_gloo_connections();
-}

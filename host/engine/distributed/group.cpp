@@ -443,6 +443,15 @@ std::shared_ptr<Group> Group::new_group(const NewGroupOptions& wanted) {
   return out;
 }
 
+void Group::wait_for_device(const char* operation) {
+  if (nccl_ == nullptr) return;
+  call(operation, [this] {
+    need_cuda().devices.synchronize(nccl_->device());
+    // A device comes back from a group that was given up, too.
+    if (const std::optional<Error> failure = nccl_->failure()) throw Error(*failure);
+  });
+}
+
 void Group::close() noexcept {
   for (const auto& weak : reducers_) {
     if (const auto reducer = weak.lock()) reducer->close();
@@ -469,3 +478,9 @@ void Group::close() noexcept {
 }
 
 }  // namespace rtrain
+
+// For a thread of the host, which knows the engine by its symbols.
+extern "C" __attribute__((visibility("default"))) void rtrain_engine_cut_groups() {
+  rtrain::cut_gloo_connections();
+  rtrain::cut_nccl_groups();
+}

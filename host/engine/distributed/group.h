@@ -108,6 +108,10 @@ class Group {
   // The same of something that waits for nobody: it is not shown as a wait.
   void guard(const char* operation, const std::function<void()>& body);
 
+  // Waits until what this rank has given its device over NCCL is done; does nothing without NCCL.
+  // Throws as a collective does.
+  void wait_for_device(const char* operation);
+
   // Reducers are closed before the group they use.
   void add_reducer(const std::shared_ptr<Reducer>& reducer) { reducers_.push_back(reducer); }
 

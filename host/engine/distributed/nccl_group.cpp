@@ -1,5 +1,6 @@
 #include "host/engine/distributed/nccl_group.h"
 
+#include <c10/core/DeviceGuard.h>
 #include <pthread.h>
 
 #include <condition_variable>
@@ -23,6 +24,10 @@ namespace {
 constexpr std::chrono::milliseconds kLook{100};
 constexpr std::chrono::milliseconds kShutdownPatience{30000};
 constexpr std::chrono::milliseconds kAbortPatience{10000};
+// NCCL may notice that a rank is lost before the controller has said so.
+constexpr std::chrono::milliseconds kCutPatience{1000};
+
+Error lost() { return Error(Code::kPeerLost, "its process or its host has ended"); }
 
 // Runs it on a thread of its own, for as long as `wants` says. False: it has not ended in time, and
 // goes on.
@@ -58,6 +63,7 @@ struct NcclGroup::State : std::enable_shared_from_this<NcclGroup::State> {
   void connect();
   void start_watch();
   void watch();
+  bool waits(std::chrono::milliseconds patience);
   std::optional<NcclFailure> look();
   void show_pending();
   NcclFailure describe(NcclFailure::Kind kind, std::string detail) const;
@@ -67,7 +73,7 @@ struct NcclGroup::State : std::enable_shared_from_this<NcclGroup::State> {
   void close();
   bool has_failed() const {
     const std::lock_guard lock(mutex);
-    return failure.has_value();
+    return failure || is_cut;
   }
   void warn(const std::string& text) const {
     if (host.warn != nullptr) host.warn(text);
@@ -86,6 +92,7 @@ struct NcclGroup::State : std::enable_shared_from_this<NcclGroup::State> {
   std::optional<double> connecting_since_s;
   std::optional<std::string> abort_reason;
   std::optional<Error> failure;
+  bool is_cut = false;
   bool ending = false;
   bool watching = false;
 };
@@ -117,14 +124,25 @@ NcclOptions NcclGroup::State::nccl_options() {
   return out;
 }
 
-// NCCL's start has no deadline of its own: while it lasts the watching thread keeps one.
+// NCCL's start has no deadline of its own: while it lasts the watching thread keeps one. Where a
+// rank is lost meanwhile it may never end, and its thread is left to itself.
 void NcclGroup::State::connect() {
   {
     const std::lock_guard lock(mutex);
     connecting_since_s = monotonic_s();
   }
-  backend->eagerConnectSingleDevice(
-      at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(options.device)));
+  std::packaged_task<void()> body([nccl = backend, device = options.device] {
+    const at::Device place(at::kCUDA, static_cast<c10::DeviceIndex>(device));
+    const c10::DeviceGuard guard(place);
+    nccl->eagerConnectSingleDevice(place);
+  });
+  auto ended = body.get_future();
+  std::thread(std::move(body)).detach();
+  while (ended.wait_for(kLook) != std::future_status::ready) {
+    const std::lock_guard lock(mutex);
+    if (is_cut) throw lost();
+  }
+  ended.get();
   const std::lock_guard lock(mutex);
   connecting_since_s.reset();
 }
@@ -141,16 +159,24 @@ void NcclGroup::State::start_watch() {
 }
 
 void NcclGroup::State::watch() {
-  while (true) {
-    {
-      std::unique_lock lock(mutex);
-      changed.wait_for(lock, kLook, [this] { return ending || abort_reason; });
-      if (ending) return;
-    }
+  while (waits(kLook)) {
     const auto found = look();
     if (!found) continue;
+    const bool may_be_a_loss = found->kind == NcclFailure::Kind::kError;
+    if (may_be_a_loss && !waits(kCutPatience)) return;
     return end(nccl_error(*found));
   }
+}
+
+// False: there is nothing more to watch. A group that is cut has been aborted then.
+bool NcclGroup::State::waits(std::chrono::milliseconds patience) {
+  {
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, patience, [this] { return ending || is_cut || abort_reason; });
+    if (!is_cut) return !ending;
+  }
+  abort(lost());
+  return false;
 }
 
 std::optional<NcclFailure> NcclGroup::State::look() {
@@ -214,6 +240,8 @@ void NcclGroup::State::abort(const Error& error) {
     const std::lock_guard lock(mutex);
     if (failure || backend == nullptr) return;
     failure = error;
+    // There is nothing to abort yet, and LibTorch would wait.
+    if (is_cut && connecting_since_s) return;
     nccl = backend;
   }
   try {
@@ -288,6 +316,7 @@ int NcclGroup::device() const { return state_->options.device; }
 
 std::optional<Error> NcclGroup::failure() const {
   const std::lock_guard lock(state_->mutex);
+  if (state_->is_cut && !state_->failure) return lost();
   return state_->failure;
 }
 
@@ -299,15 +328,26 @@ void NcclGroup::close() noexcept {
   }
 }
 
-void abort_nccl_groups() noexcept {
-  std::vector<std::weak_ptr<NcclGroup::State>> all;
-  {
-    const std::lock_guard lock(NcclGroup::living_mutex());
-    all = NcclGroup::living();
+std::vector<std::shared_ptr<NcclGroup::State>> NcclGroup::all_living() {
+  const std::lock_guard lock(living_mutex());
+  std::vector<std::shared_ptr<State>> out;
+  for (const auto& each : living()) {
+    if (auto state = each.lock()) out.push_back(std::move(state));
   }
-  for (const auto& each : all) {
-    const auto state = each.lock();
-    if (state != nullptr) state->abort(Error(Code::kInterrupted, "the run is being ended"));
+  return out;
+}
+
+void abort_nccl_groups() noexcept {
+  for (const auto& state : NcclGroup::all_living()) {
+    state->abort(Error(Code::kInterrupted, "the run is being ended"));
+  }
+}
+
+void cut_nccl_groups() noexcept {
+  for (const auto& state : NcclGroup::all_living()) {
+    const std::lock_guard lock(state->mutex);
+    state->is_cut = true;
+    state->changed.notify_all();
   }
 }
 

@@ -5,7 +5,8 @@
 // own thread is stuck in the driver, and LibTorch would abort the process. Here the thread ends the
 // worker with the first cause instead: which collective, since when, and who has not come. In a
 // process that cannot be ended (local mode) it aborts the communicators, so that the stuck thread
-// comes back. It touches neither Lua nor a tensor.
+// comes back. The same where another rank is lost, and this one goes on without it (cut). It
+// touches neither Lua nor a tensor.
 //
 // Made, used and closed by the thread of a Lua state. Nothing waits without a deadline: what NCCL
 // does not give back in time is left to the process's end.
@@ -56,14 +57,19 @@ class NcclGroup {
 
  private:
   friend void abort_nccl_groups() noexcept;
+  friend void cut_nccl_groups() noexcept;
   struct State;
   static std::mutex& living_mutex();
   static std::vector<std::weak_ptr<State>>& living();
+  static std::vector<std::shared_ptr<State>> all_living();
   std::shared_ptr<State> state_;
 };
 
 // Of the whole process: whoever waits for a device comes back, and every later collective raises
 // Error(kInterrupted). Any thread.
 void abort_nccl_groups() noexcept;
+
+// The same without waiting, since a rank is lost: every later collective raises Error(kPeerLost).
+void cut_nccl_groups() noexcept;
 
 }  // namespace rtrain

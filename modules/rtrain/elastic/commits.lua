@@ -5,7 +5,11 @@
 -- commit, one that is lost later leaves all of them one step further. So nothing large is ever copied for a commit. What is
 -- small is kept on a board in shared memory (host/base/commit_board.h), for this rank to go back to, and for the process that
 -- takes its place.
+--
+-- A device is only given its collectives, and when a rank is lost it comes back from them with anything: `prepare` waits until
+-- it has done them all.
 
+local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
 local ordered = require 'base.ordered'
 local parts = require 'rtrain.state.parts'
@@ -32,6 +36,7 @@ function Commits:init(state, host)
   for _, model in ordered.items(self._modules) do self._has_buffers = self._has_buffers or #model:buffers() > 0 end
   self.step = 0  -- the last commit; 0: none
   self._prepared = 0
+  self._has_devices = host.has_devices()
   for _, optimizer in ordered.items(self._optimizers) do
     self._hooks[#self._hooks + 1] = optimizer:register_step_pre_hook(function() self:prepare() end)
   end
@@ -85,6 +90,14 @@ local function versions(self)
   return sum
 end
 
+local function wait_for_device(self)
+  if not self._has_devices then return end
+  if capture.current then
+    capture.current:refuse('train.elastic waits for all ranks before the step of an optimizer: leave the step out of the graph')
+  end
+  require('torch._C').distributed.wait_for_device 'optimizer:step()'
+end
+
 ---This rank has come to its next step. Returns when all have. Raises code 'peer_lost' where one does not come.
 ---
 ---Each step of an optimizer behind new collectives is one of its own: a rank that is lost behind the last of several has kept
@@ -92,6 +105,7 @@ end
 function Commits:prepare()
   local count = self._host.num_collectives()
   if self._prepared > self.step and count == self._count then return end
+  wait_for_device(self)
   self._host.prepare(self._prepared + 1, pack(small_of(self)))
   self._prepared, self._count = self._prepared + 1, count
 end

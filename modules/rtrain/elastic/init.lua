@@ -1,5 +1,6 @@
 -- rtrain/elastic/init.lua: train.elastic: training that outlives the loss of ranks without a restart.
 
+local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
 local Commits = require 'rtrain.elastic.commits'
 local errors = require 'base.errors'
@@ -14,9 +15,10 @@ local function early_collectives(host)
 end
 
 -- Why a loss is not healed here, and whether it ends the run; nil: it is healed.
-local function refusal_of(state, host)
+local function refusal_of(state, host, is_asked)
   local reason, ends_run = host.refusal()
   if reason then return reason, ends_run end
+  if not is_asked and host.has_devices() then return 'it would wait for the GPU in each step' end
   if state.kind ~= 'torch' then return 'the workers of a DataParallelTrainer have no process group' end
   if state.has_elastic then
     return "it was called before in this train function, and a rank that takes a lost one's place begins with that call"
@@ -46,6 +48,7 @@ local function go_back(self, err)
   -- While ranks synchronize, what a rank holds is only written with the same values.
   local step = self.must_synchronize and self.commits.step or self.commits:held()
   self.host.leave()
+  capture.forget_connections()
   require 'rtrain.worker.process_group'.destroy()
   self.host.go_back(step, self.commits.index or 0, err)
   renew_session(session.get('train.elastic'))
@@ -73,13 +76,13 @@ local function finish(self)
   self.commits:close()
 end
 
--- `warn` is called with what refusal_of gives where a loss cannot be healed.
-local function train(state, fn, warn)
+-- `is_asked`: the script has called it.
+local function train(state, fn, is_asked)
   local current = session.get('train.elastic')
   local host = require 'rtrain._elastic'
-  local reason, ends_run = refusal_of(current, host)
+  local reason, ends_run = refusal_of(current, host, is_asked)
   if reason then
-    warn(reason, ends_run)
+    if is_asked then warn_of(reason, ends_run) end
     state._commits = NONE
     return fn(state)
   end
@@ -111,13 +114,15 @@ end
 ---  come, with a checkpoint too: one that a lost rank has no part in is left out. Where the others wait for a lost rank in a
 ---  collective between the two, where something else has changed parameters, and where all ranks are lost, the group
 ---  restarts from its checkpoint, as without train.elastic.
+---* On GPUs each step of an optimizer waits until the device has done what comes before it. A `train.graph` may have the
+---  forward and backward passes, and not the optimizer's step; it is captured again after a loss.
 ---* One call in a train function: the loss of a rank in a second one restarts the group.
 ---* The lost rank's place is taken by a process that runs the train function from its beginning. What it does before
 ---  train.elastic it does alone: make the model (prepare_model waits for nobody then), the loaders, the state. Collectives
 ---  belong into the function, and groups of torch.distributed.new_group too: those of before are gone.
 ---
----In this version a loss is healed where several ranks train on CPUs, of one host or of several. With GPUs, and when a whole
----host is lost, the group restarts; in local mode, and where a launcher has started each rank, a loss ends the run.
+---In this version a loss is healed where several ranks train, on one host or on several. When a whole host is lost the group
+---restarts; in local mode, and where a launcher has started each rank, a loss ends the run.
 ---Horovod equivalent: hvd.elastic.run and its State (no Ray equivalent).
 ---@param state TrainState
 ---@param fn fun(state: TrainState): ... called with the state
@@ -155,10 +160,10 @@ local function elastic(state, fn)
   if type(fn) ~= 'function' then
     errors.raise('argument', ('train.elastic: expected a function(state), got a %s'):format(type(fn)))
   end
-  return train(state, fn, warn_of)
+  return train(state, fn, true)
 end
 
 -- The same where nobody has asked for it.
-local function quietly(state, fn) return train(state, fn, function() end) end
+local function quietly(state, fn) return train(state, fn, false) end
 
 return {elastic = elastic, quietly = quietly}

@@ -154,6 +154,7 @@ end
 function DistributedDataParallel.rebuild_all(orders)
   for i, each in ipairs(all_made()) do
     if each._reducer then each._reducer:release() end
+    each._is_capturable = nil
     each._reducer = nil  -- a rank that is lost meanwhile leaves it without one
     each._reduced[2].gradient_order = orders and orders[i]
     build(each)

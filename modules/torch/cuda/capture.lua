@@ -12,6 +12,12 @@ local errors = require 'base.errors'
 ---@field has_graphs boolean a graph was captured in this process: gradients of CUDA tensors may be in its memory
 local capture = {has_graphs = false}
 
+-- How often the connections between ranks were made again.
+local num_connections = 0
+
+---Called when the connections between ranks are given up: a graph with collectives cannot be replayed any more.
+function capture.forget_connections() num_connections = num_connections + 1 end
+
 ---@class torch.cuda.Capture
 ---@field is_capturing boolean false while the step is warmed up
 ---@field has_ddp boolean
@@ -130,6 +136,7 @@ end
 ---Called when the capture is done: what the graph now takes as given.
 function Capture:settle()
   self._given = {}
+  self._num_connections = num_connections
   for i, optimizer in ipairs(self.optimizers) do
     local groups = {}
     for k, group in ipairs(optimizer.param_groups) do groups[k] = options_of(optimizer, group) end
@@ -159,6 +166,7 @@ end
 ---What the graph takes as given and is so no longer.
 ---@return string|nil change nil: a replay does what a step would do
 function Capture:change()
+  if self._num_connections ~= num_connections then return 'the ranks were connected again after a loss' end
   for i, optimizer in ipairs(self.optimizers) do
     local change = changed_optimizer(optimizer, self._given[i])
     if change then return ('%s: %s'):format(class.of(optimizer).__name, change) end

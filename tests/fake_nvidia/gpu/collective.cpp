@@ -1,9 +1,12 @@
 // NCCL on the fake device: processes meet in a file of /dev/shm and really exchange and reduce.
 // Each collective runs on the thread of its stream and, like the real one, waits for ever for a
 // rank that does not come. FAKE_NCCL_HANG=all_reduce,…: those never end. FAKE_NCCL_ASYNC_ERROR=N:
-// what ncclCommGetAsyncError answers after the first collective.
+// what ncclCommGetAsyncError answers after the first collective. FAKE_NCCL_SEES_DEATHS=1: it
+// answers ncclRemoteError when the process of a rank is gone. FAKE_NCCL_KILL=FILE: who connects and
+// finds the file removes it and ends.
 #include <fcntl.h>
 #include <nccl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -12,6 +15,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -31,6 +35,7 @@ struct Board {
   std::atomic<int> joined;
   std::atomic<int> arrived;
   std::atomic<int> round;
+  std::atomic<int> pids[kMostRanks];
   std::atomic<int> mail[kMostRanks]
                        [kMostRanks];  // 1: there is something from the one for the other
   alignas(64) char slots[];           // a chunk a rank, then a chunk a pair
@@ -223,6 +228,13 @@ Board* map_board(const ncclUniqueId& id, int ranks) {
   return address == MAP_FAILED ? nullptr : static_cast<Board*>(address);
 }
 
+bool all_live(const Communicator& comm) {
+  for (int rank = 0; rank < comm.ranks; ++rank) {
+    if (kill(comm.board->pids[rank], 0) != 0) return false;
+  }
+  return true;
+}
+
 ncclResult_t join(ncclComm_t* handle, int ranks, const ncclUniqueId& id, int rank) {
   if (ranks > kMostRanks) return ncclInvalidArgument;
   auto comm = std::make_shared<Communicator>();
@@ -231,6 +243,9 @@ ncclResult_t join(ncclComm_t* handle, int ranks, const ncclUniqueId& id, int ran
   comm->rank = rank;
   comm->ranks = ranks;
   comm->device = current_device();
+  comm->board->pids[rank] = getpid();
+  const char* const victim = std::getenv("FAKE_NCCL_KILL");
+  if (victim != nullptr && unlink(victim) == 0) kill(getpid(), SIGKILL);
   ++comm->board->joined;
   wait(*comm, [&] { return comm->board->joined == ranks; });
   unlink(path_of(id).c_str());
@@ -309,6 +324,10 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t handle, ncclResult_t* error) {
+  if (fake_nvidia::number("FAKE_NCCL_SEES_DEATHS", 0) != 0) {
+    *error = fake_gpu::all_live(*fake_gpu::of(handle)) ? ncclSuccess : ncclRemoteError;
+    return ncclSuccess;
+  }
   const long wanted = fake_nvidia::number("FAKE_NCCL_ASYNC_ERROR", 0);
   *error = fake_gpu::of(handle)->has_run ? static_cast<ncclResult_t>(wanted) : ncclSuccess;
   return ncclSuccess;

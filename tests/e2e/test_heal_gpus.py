@@ -1,0 +1,191 @@
+"""train.elastic on GPUs that tests/fake_nvidia simulates: NCCL's collectives reduce there and copies are copies, so that a step
+of copies and collectives has real numbers."""
+
+import os
+import re
+import signal
+import time
+
+import pytest
+from conftest import wait_until
+from fake_driver import simulate_gpus
+
+# The gradients meet on the devices, where the parameters are; the optimizer computes on the CPU. Prints each rank's parameters.
+TRAINING = """
+local files = require 'files'
+local torch, train = require 'torch', require 'rtrain'
+local dist, optim = torch.distributed, torch.optim
+
+local HostSGD = optim.Optimizer:extend 'HostSGD'
+function HostSGD:init(params) optim.Optimizer.init(self, params, {lr = 0.1}) end
+function HostSGD:step()
+  for _, group in ipairs(self.param_groups) do
+    for _, param in ipairs(group.params) do
+      torch.no_grad(function() param:copy_(param:to 'cpu' - param.grad:to 'cpu' * group.lr) end)
+    end
+  end
+end
+
+local function train_func()
+  local rank = train.get_context():get_world_rank()
+  torch.manual_seed(5 + rank)
+  local net = torch.nn.Linear(3, 1)
+  for _, param in ipairs(net:parameters()) do torch.nn.init.ones_(param) end
+  net:to 'cuda'
+  local optimizer = HostSGD(net:parameters())
+  local state = train.state {model = net, optimizer = optimizer, step = 0}
+  @BEFORE@
+  train.elastic(state, function()
+    @AT_START@
+    while state.step < 12 do
+      @AT_STEP@
+      for _, param in ipairs(net:parameters()) do
+        param.grad = torch.randn(param.shape):to 'cuda'
+        dist.all_reduce(param.grad, 'avg')
+      end
+      @BEFORE_OPTIMIZER@
+      optimizer:step()
+      state.step = state.step + 1
+      train.report {step = state.step}
+      state:commit()
+    end
+  end)
+  local values = {}
+  for _, param in ipairs(net:parameters()) do
+    for _, value in ipairs(param:to('cpu'):reshape(-1):tolist()) do values[#values + 1] = ('%.9g'):format(value) end
+  end
+  print(('END %d steps %s'):format(state.step, table.concat(values, ' ')))
+end
+
+train.TorchTrainer {
+  train_loop_per_worker = train_func,
+  scaling_config = train.ScalingConfig {num_workers = 2, use_gpu = true},
+  torch_config = train.TorchConfig {timeout_s = 30},
+  run_config = train.RunConfig {name = 'healed'},
+}:fit()
+"""
+LOSE = "if rank == {rank} and state.step == {step} and files.once 'lost-{step}' then os.execute 'kill -9 $PPID' end"
+
+
+def training(**places):
+    text = TRAINING
+    for name in ("BEFORE", "AT_START", "AT_STEP", "BEFORE_OPTIMIZER"):
+        text = text.replace(f"@{name}@", places.get(name.lower(), ""))
+    return text
+
+
+def ends(result):
+    return sorted(re.findall(r"END (\d+ steps .*)", result.stdout))
+
+
+def attempts(rtrain):
+    return rtrain.query("SELECT attempt, attempts.status FROM attempts JOIN runs USING(run_id) WHERE name = 'healed' ORDER BY attempt")
+
+
+@pytest.fixture
+def gpus(rtrain):
+    simulate_gpus(rtrain, 2)
+    return rtrain
+
+
+def calm(gpus):
+    wanted = ends(gpus.run_ok(training(), "--name", "calm"))
+    assert len(wanted) == 2 and wanted[0] == wanted[1] and wanted[0].startswith("12 steps "), wanted
+    return wanted
+
+
+def test_ranks_that_wait_on_their_devices_come_back_and_lose_nothing(gpus):
+    wanted = calm(gpus)
+    lose = LOSE.format(rank=1, step=4) + "\n" + LOSE.format(rank=0, step=9)
+    result = gpus.run_ok(training(at_step=lose))
+    assert ends(result) == wanted
+    assert attempts(gpus) == [(1, "HEALED"), (2, "HEALED"), (3, "FINISHED")]
+    steps = gpus.query("SELECT json_extract(metrics, '$.step') FROM reports JOIN runs USING(run_id) WHERE name = 'healed' "
+                       "AND superseded = 0 AND rank = 0 ORDER BY idx")
+    assert [step for step, in steps] == list(range(1, 13))
+
+
+def test_a_rank_that_is_lost_between_its_collectives_and_its_step(gpus):
+    wanted = calm(gpus)
+    result = gpus.run_ok(training(before_optimizer=LOSE.format(rank=1, step=4)))
+    assert ends(result) == wanted
+    assert attempts(gpus) == [(1, "HEALED"), (2, "FINISHED")]
+
+
+def test_groups_of_some_ranks_and_wrapped_models_are_made_again(gpus):
+    # What the wrapped model computes is not simulated: its collectives are.
+    wrapped = "local wrapped = train.torch.prepare_model(torch.nn.Linear(3, 1))"
+    groups = "local group = dist.new_group {ranks = {0, 1}}"
+    step = LOSE.format(rank=0, step=3) + """
+      wrapped(torch.ones(1, 3):to 'cuda'):sum():backward()
+      local sum = torch.full({1}, rank + 1):to 'cuda'
+      dist.all_reduce(sum, 'sum', {group = group})
+      assert(sum:item() == 3)
+    """
+    result = gpus.run_ok(training(before=wrapped, at_start=groups, at_step=step))
+    assert [end.split(" steps ")[0] for end in ends(result)] == ["12", "12"]
+    assert attempts(gpus) == [(1, "HEALED"), (2, "FINISHED")]
+
+
+def test_a_loss_that_nccl_notices_first_is_a_loss(gpus):
+    gpus.env["FAKE_NCCL_SEES_DEATHS"] = "1"
+    wanted = calm(gpus)
+    pause = """
+      if rank == 1 and state.step == 4 and files.once 'paused' then
+        io.open('pause', 'w'):close()
+        os.execute 'sleep 60'
+      end
+    """
+    running = gpus.start("run", gpus.script(training(at_step=pause)))
+    wait_until((gpus.folder / "pause").exists)
+    os.kill(running.pid, signal.SIGSTOP)  # the controller
+    os.kill(gpus.pids("healed")[1], signal.SIGKILL)
+    time.sleep(0.5)
+    os.kill(running.pid, signal.SIGCONT)
+    assert running.wait().returncode == 0, running.stderr
+    assert ends(running) == wanted
+    assert attempts(gpus) == [(1, "HEALED"), (2, "FINISHED")]
+
+
+def test_a_rank_that_is_lost_while_the_devices_connect_again(gpus):
+    simulate_gpus(gpus, 3)
+    wanted = ends(gpus.run_ok(training(), "--name", "calm", "-n", 3))
+    gpus.env["FAKE_NCCL_KILL"] = str(gpus.folder / "kill")
+    lose = "if rank == 1 and state.step == 4 and files.once 'lost' then os.execute 'touch kill; kill -9 $PPID' end"
+    result = gpus.run_ok(training(at_step=lose), "-n", 3)
+    assert len(wanted) == 3 and ends(result) == wanted
+    assert attempts(gpus) == [(1, "HEALED"), (2, "HEALED"), (3, "FINISHED")]
+
+
+def test_a_graph_with_an_optimizers_step_is_refused(gpus):
+    graph = """
+      local step = train.graph(function() optimizer:step() end)
+      local optimizer = setmetatable({step = function() step() end}, {__index = optimizer})
+      @STATE@
+    """.replace("@STATE@", "")
+    result = gpus.run_ok(training(at_start=graph))
+    assert "leave the step out of the graph" in result.stderr + result.stdout
+
+
+def test_train_loop_does_not_wait_for_the_gpu_in_each_step(gpus):
+    result = gpus.run("""
+      local torch, train = require 'torch', require 'rtrain'
+      train.TorchTrainer {
+        train_loop_per_worker = function()
+          local rank = train.get_context():get_world_rank()
+          train.loop {
+            model = torch.nn.Linear(3, 1),
+            optimizer = function(model) return torch.optim.SGD(model:parameters(), {lr = 0.1}) end,
+            train_dataloader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.ones(8, 3))),
+            training_step = function(model, batch, i)
+              if rank == 1 and i == 2 then os.execute 'kill -9 $PPID' end
+              return model(batch):sum()
+            end,
+            max_epochs = 1,
+          }
+        end,
+        scaling_config = train.ScalingConfig {num_workers = 2, use_gpu = true},
+        run_config = train.RunConfig {name = 'healed'},
+      }:fit()""")
+    assert result.returncode == 5, result.stderr
+    assert [status for _, status in attempts(gpus)] == ["ERRORED"]
