@@ -2,13 +2,18 @@
 of copies and collectives has real numbers."""
 
 import os
+import pathlib
 import re
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
-from conftest import wait_until
-from fake_driver import simulate_gpus
+from conftest import RTRAIN, wait_until
+from fake_driver import FAKE_DRIVER, simulate_gpus
+
+KILLS = pathlib.Path(__file__).resolve().parent.parent / "random_kills" / "elastic.py"
 
 # The gradients meet on the devices, where the parameters are; the optimizer computes on the CPU. Prints each rank's parameters.
 TRAINING = """
@@ -103,6 +108,14 @@ def test_ranks_that_wait_on_their_devices_come_back_and_lose_nothing(gpus):
     steps = gpus.query("SELECT json_extract(metrics, '$.step') FROM reports JOIN runs USING(run_id) WHERE name = 'healed' "
                        "AND superseded = 0 AND rank = 0 ORDER BY idx")
     assert [step for step, in steps] == list(range(1, 13))
+
+
+def test_workers_killed_at_random_moments_leave_the_bits_alone(gpus, tmp_path):
+    result = subprocess.run([sys.executable, KILLS, "--kills", "8", "--gpus", FAKE_DRIVER],
+                            env={**os.environ, "RTRAIN": str(RTRAIN), "TMPDIR": str(tmp_path)}, capture_output=True, text=True,
+                            timeout=300)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "the same bits" in result.stdout
 
 
 def test_a_rank_that_is_lost_between_its_collectives_and_its_step(gpus):

@@ -1,5 +1,6 @@
 -- Training in train.elastic whose ranks are killed at any moment: dropout, batch norm, a shuffled and prepared loader with
--- random samples, Adam, a scheduler, a scaler, numbers from torch and math.random on every rank. Without checkpoints.
+-- random samples, Adam, a scheduler, a scaler, numbers from torch and math.random on every rank. Without checkpoints. With
+-- GPUs the gradients travel over NCCL, and what is computed stays on the CPU: simulated devices compute nothing.
 --
 -- Every rank writes what it ends with to `out`-rank-R: equal runs write equal bytes.
 
@@ -35,15 +36,26 @@ local function write_last(path, state)
   torch.save_safetensors(tensors, path)
 end
 
+local function average_on_devices(model)
+  for _, param in ipairs(model:parameters()) do
+    local grad = param.grad:to 'cuda'
+    torch.distributed.all_reduce(grad, 'avg')
+    param.grad:copy_(grad:to 'cpu')
+  end
+end
+
 local function train_func(config)
   local rank = train.get_context():get_world_rank()
+  torch.manual_seed(11)
+  local model = make_model()
+  if not config.gpus then model = train.torch.prepare_model(model) end
   torch.manual_seed(11 + rank)
   math.randomseed(17 + rank)
-  local model = train.torch.prepare_model(make_model())
   local optimizer = torch.optim.Adam(model:parameters(), {lr = 0.001})
   local scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 20, {gamma = 0.9})
   local scaler = torch.amp.GradScaler('cpu', {init_scale = 2 ^ 8, growth_interval = 30})
-  local loader = train.torch.prepare_data_loader(data.DataLoader(Noisy(240), {batch_size = 4, shuffle = true}))
+  local loader = train.torch.prepare_data_loader(data.DataLoader(Noisy(240), {batch_size = 4, shuffle = true}),
+    {move_to_device = false})
   local criterion = torch.nn.CrossEntropyLoss()
   local state = train.state {
     model = model, optimizer = optimizer, scheduler = scheduler, scaler = scaler, loader = loader, epoch = 0, step = 0,
@@ -58,6 +70,7 @@ local function train_func(config)
         optimizer:zero_grad()
         local loss = criterion(model(x:add(math.random() * 0.01)), y)
         scaler:scale(loss):backward()
+        if config.gpus then average_on_devices(model) end
         scaler:step(optimizer)
         scaler:update()
         state.step = state.step + 1
@@ -74,7 +87,7 @@ end
 
 train.TorchTrainer {
   train_loop_per_worker = train_func,
-  train_loop_config = {steps = 400, out = 'last'},
+  train_loop_config = {steps = 400, out = 'last', gpus = false},
   scaling_config = train.ScalingConfig {num_workers = 4},
   run_config = train.RunConfig {name = 'elastic'},
 }:fit()

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """A run in train.elastic whose workers are killed at random moments ends with the bits of a calm one.
 
-    elastic.py [--kills N] [--seed S] [--workers W] [--hosts H] [--keep]
+    elastic.py [--kills N] [--seed S] [--workers W] [--hosts H | --gpus FOLDER] [--keep]
 
 elastic.lua runs twice: once left alone, once with N kills: any rank, rank 0 too, two at once, while others are being replaced.
 One rank that holds the state is always spared; without it there is nothing to go on with. What every rank wrote at its end
 must be equal byte by byte, the reports must be those of the calm run, every attempt but the last must be HEALED, and the
 processes that were not killed must be the same in the next attempt. With `--hosts` the workers are on that many hosts, which
-are namespaces (tests/cluster/hosts.py). The executable is $RTRAIN.
+are namespaces (tests/cluster/hosts.py). With `--gpus` each has a GPU that is simulated: FOLDER is that of libfake_gpu.so
+(tests/README.md). The executable is $RTRAIN.
 """
 
 import argparse
@@ -49,6 +50,8 @@ class ElasticRun:
     def start(self):
         command = [RTRAIN, "run", str(HERE / "elastic.lua"), "-q", "-n", str(self.options.workers),
                    "--set", f"out={self.folder}/last", "--set", f"steps={self.options.steps}"]
+        if self.options.gpus:
+            command += ["--gpus", str(self.options.workers), "--set", "gpus=true"]
         with open(self.folder / "log", "wb") as log:
             self.process, *self.agents = [self.start_on(host, command, log) for host in range(self.options.hosts)]
 
@@ -57,6 +60,9 @@ class ElasticRun:
         runtime.mkdir(mode=0o700)
         env = {**os.environ, "RTRAIN_STORAGE": str(self.storage), "RTRAIN_RUNTIME_DIR": str(runtime),
                "HOME": str(self.folder), "TMPDIR": str(self.folder)}
+        if self.options.gpus:
+            env.update(LD_LIBRARY_PATH=str(self.options.gpus), LD_PRELOAD=str(self.options.gpus / "libfake_gpu.so"),
+                       FAKE_CUDA_DEVICES=str(self.options.workers))
         if self.hosts:
             variables = slurm(Task(number, 0, [1] * self.options.hosts), os.getpid())
             env.update({name: str(value) for name, value in variables.items()}, RTRAIN_RENDEZVOUS=str(self.folder / "job"))
@@ -141,6 +147,7 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--hosts", type=int, default=1)
+    parser.add_argument("--gpus", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--keep", action="store_true", help="leave the folders of the runs")
     options = parser.parse_args()
     options.steps = 100 + STEPS_A_KILL * options.kills
