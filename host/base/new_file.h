@@ -1,7 +1,8 @@
 // host/base/new_file.h: a file that appears under its name complete or not at all.
 //
 // It is written next to the target, synced, and renamed over it at commit(); without commit() it is
-// removed and an older target stays as it was.
+// removed and an older target stays as it was. A symlink stays one: what it names is replaced.
+// A device or a pipe (/dev/stdout) cannot be replaced, and is written to.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +42,7 @@ class NewFile {
   [[noreturn]] void fail(int reason) const;
 
   std::string target_;
-  std::string path_;
+  std::string path_;  // the target's where that is a device or a pipe
   int fd_ = -1;
   int error_ = 0;
 };

@@ -151,7 +151,7 @@ int traceback_handler(lua_State* L) {
     push_error_object(L, code_name(Code::kArgument), traceback.slip, traceback.where,
                       traceback.text);
   } else if (is_library_source("@" + message)) {
-    const Error error = library_error(message);
+    const Error error = library_error(with_hint(L, 1, message));
     push_error_object(L, code_name(error.code()), error.message(), traceback.where, traceback.text);
   } else {
     // A text has the position that error() gave it.

@@ -1,6 +1,8 @@
 #include "host/store/manifest.h"
 
 #include "host/base/clock.h"
+#include "host/base/codec.h"
+#include "host/base/error.h"
 #include "host/base/hash.h"
 #include "host/base/json.h"
 #include "host/base/text.h"
@@ -10,6 +12,8 @@ namespace rtrain {
 namespace {
 
 constexpr int kFormat = 1;
+// They travel in a message with what else a rank stages.
+constexpr size_t kMaxMetadataBytes = size_t{512} << 10;
 
 Error damaged(const std::string& path, std::string_view reason) {
   return Error(Code::kCheckpoint, cat("checkpoint manifest ", path, " is damaged: ", reason));
@@ -154,6 +158,12 @@ Value get_checkpoint_metadata(const std::string& directory) {
 void set_checkpoint_metadata(const std::string& directory, const Value& metadata) {
   if (!metadata.is_map()) {
     throw Error(Code::kArgument, cat("metadata is a map, got ", metadata.type_name()));
+  }
+  const size_t size = encode(metadata).size();
+  if (size > kMaxMetadataBytes) {
+    throw Error(Code::kArgument,
+                cat("the metadata have ", size, " bytes, the limit is ", kMaxMetadataBytes,
+                    ": put them into a file of the checkpoint"));
   }
   const std::string path = manifest_path(directory);
   Value checkpoint;

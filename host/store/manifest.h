@@ -59,7 +59,8 @@ struct Manifest {
 bool is_committed_checkpoint(const std::string& directory);
 
 // The user's metadata of a checkpoint directory: also of one that is not committed yet (a folder
-// handed to Checkpoint.from_directory), which then has a manifest of metadata alone.
+// handed to Checkpoint.from_directory), which then has a manifest of metadata alone. Setting throws
+// kArgument for another value than a map, and for more than 512 KiB.
 Value get_checkpoint_metadata(const std::string& directory);
 void set_checkpoint_metadata(const std::string& directory, const Value& metadata);
 

@@ -190,10 +190,11 @@ Value RunReader::details(const RunRef& run) {
 List RunReader::sources(const RunRef& run) { return read_sources(database_, run.run_id); }
 
 List RunReader::series(const RunRef& run, const std::string& key, bool all) {
+  // An export asks for one key after the other: for all of them only where this one has nothing.
+  List found = read_series(database_, run.run_id, key, all);
+  if (!found.empty()) return found;
   const std::vector<std::string> keys = series_keys(database_, run.run_id);
-  if (std::find(keys.begin(), keys.end(), key) != keys.end()) {
-    return read_series(database_, run.run_id, key, all);
-  }
+  if (std::find(keys.begin(), keys.end(), key) != keys.end()) return found;
   const std::string hint = keys.empty() ? ": it logged none (train.log)" : suggestion(key, keys);
   throw Error(Code::kUsage, cat("the run '", run.name, "' has no series '", key, "'", hint));
 }

@@ -100,12 +100,12 @@ local function check_misplaced(self, name)
 end
 
 -- A config in the place of the options: `TorchTrainer(f, train.ScalingConfig {…})`.
-local function check_options(self, options)
+local function check_options(self, options, position)
   local of = class.of(options)
   if of == nil and (options == nil or type(options) == 'table') then return end
   local field = of == ScalingConfig and 'scaling_config' or of == RunConfig and 'run_config' or of == TorchConfig
     and 'torch_config' or of == DataConfig and 'dataset_config'
-  errors.raise('config', ('%s: the second argument is a table of options, got %s%s'):format(self.__name,
+  errors.raise('config', ('%s: the %s, got %s%s'):format(self.__name, position,
     of and 'a ' .. of.__name or type(options), field and (': write {%s = …}'):format(field) or ''))
 end
 
@@ -129,9 +129,10 @@ end
 function DataParallelTrainer:init(f, options)
   local given = options or {}
   if type(f) == 'table' then
+    check_options(self, f, 'first argument is the train function, or a table of options')
     given = f
   elseif f ~= nil then
-    check_options(self, options)
+    check_options(self, options, 'second argument is a table of options')
     given = {train_loop_per_worker = f}
     for name, value in next, options or {} do given[name] = value end
   end

@@ -167,6 +167,8 @@ def test_metadata_travels_with_the_checkpoint(rtrain):
             write(dir .. '/file', 'x')
             local checkpoint = train.Checkpoint.from_directory(dir)
             checkpoint:set_metadata{classes = {'a', 'b'}}
+            local ok, err = pcall(checkpoint.set_metadata, checkpoint, {text = ('x'):rep(3e6)})
+            assert(not ok and err.message:find 'the metadata have 30000%d%d bytes, the limit is 524288', err.message)
             train.report({}, {checkpoint = checkpoint})
           end)
           train.report{metadata = train.get_checkpoint():get_metadata()}

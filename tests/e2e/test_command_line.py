@@ -97,6 +97,11 @@ def test_a_method_without_its_object_is_told_at_the_users_line(rtrain):
     """))
     assert result.returncode == 1
     assert "train.lua:3: 'eval' is a method: write net:eval()" in result.stderr
+    unnamed = rtrain("exec", rtrain.script("""
+        local nn = require 'torch.nn'
+        local y = nn.Sequential(nn.ReLU()).forward(require('torch').ones(1))
+    """))
+    assert "train.lua:2: 'forward' is a method: write module:forward(...)" in unnamed.stderr, unnamed.stderr
 
 
 def test_a_tensor_compared_with_a_number_names_the_method(rtrain):

@@ -18,6 +18,7 @@ function TestMethodCall:test_what_users_of_python_write()
   local loader = data.DataLoader(data.TensorDataset(x))
   local loss = m(x):sum()
   local trainer = train.TorchTrainer {train_loop_per_worker = function() end}
+  local layers, averaged = nn.ModuleList {}, torch.optim.swa_utils.AveragedModel(nn.Linear(2, 2))
   local cases = {
     ['m:forward(...)'] = function() m.forward(x) end,
     ['m:parameters()'] = function() m.parameters() end,
@@ -34,6 +35,8 @@ function TestMethodCall:test_what_users_of_python_write()
     ['x:len()'] = function() local _ = x.len() end,
     ['x:norm()'] = function() local _ = x.norm() end,
     ['trainer:fit()'] = function() trainer.fit() end,
+    ['layers:append(...)'] = function() layers.append(m) end,
+    ['averaged:update_parameters(...)'] = function() averaged.update_parameters(m) end,
   }
   for text, case in pairs(cases) do
     local name = text:match ':(.-)%('
@@ -74,9 +77,12 @@ local function names_of(namespace)
 end
 
 local NAMESPACES = {
-  nn, nn.utils, torch.optim, torch.optim.lr_scheduler, data, torch.amp, torch.profiler, train, require 'rtrain.data',
+  nn, nn.utils, torch.optim, torch.optim.lr_scheduler, torch.optim.swa_utils, data, torch.amp, torch.profiler, train,
+  require 'rtrain.data',
   require 'vision.transforms', require 'vision.datasets', require 'vision.models',
 }
+
+local stranger = require 'rtrain.class'('Stranger')()  -- an object of a class that has nothing to do with the method's
 
 function TestMethodCall:test_every_method_of_every_public_class_checks_its_self()
   local classes, methods = 0, 0
@@ -89,7 +95,7 @@ function TestMethodCall:test_every_method_of_every_public_class_checks_its_self(
           local is_method = type(method) == 'function' and not key:find '^_' and debug.getlocal(method, 1) == 'self'
           if is_method and key ~= 'init' and key ~= 'forward' then
             methods = methods + 1
-            for _, wrong in ipairs {{}, {'text'}, {{}}, {torch.ones(1)}} do
+            for _, wrong in ipairs {{}, {'text'}, {{}}, {torch.ones(1)}, {stranger}} do
               lu.assertStrContains(message_of(method, wrong[1]), ("'%s' is a method: write"):format(key))
             end
           end

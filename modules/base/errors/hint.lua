@@ -12,6 +12,8 @@ local error_hint = {}
 
 -- Keys that are listed where none is near.
 local MAX_KEYS = 12
+-- Bytes of a text that is shown, and frames that are looked at.
+local MAX_TEXT, MAX_FRAMES = 40, 20
 
 local MODULES = {torch = 'torch', nn = 'torch.nn', F = 'torch.nn.functional', optim = 'torch.optim', train = 'rtrain'}
 
@@ -134,6 +136,47 @@ local function absent_module(message)
     .. 'LUA_PATH adds folders)'):format(start, name, near, places)
 end
 
+local function shown(value)
+  if type(value) == 'string' then return ("'%s'"):format(#value > MAX_TEXT and value:sub(1, MAX_TEXT) .. '…' or value) end
+  if is_tensor(value) then return 'a tensor' end
+  local of = class.of(value)
+  if of then return 'a ' .. of.__name end
+  local is_plain = type(value) == 'number' or type(value) == 'boolean' or value == nil
+  return is_plain and tostring(value) or 'a ' .. type(value)
+end
+
+-- "Linear was given in_features = '6', out_features = 2" of a frame; nil for one that was given nothing.
+local function given_text(level)
+  local running, values, self = debug.getinfo(level + 1, 'nu'), {}, nil
+  for i = 1, running.nparams do
+    local name, value = debug.getlocal(level + 1, i)
+    if i == 1 and name == 'self' then
+      self = class.of(value)
+    else
+      values[#values + 1] = ('%s = %s'):format(name, shown(value))
+    end
+  end
+  for i = 1, running.isvararg and MAX_KEYS or 0 do
+    local name, value = debug.getlocal(level + 1, -i)
+    if name then values[#values + 1] = shown(value) end
+  end
+  local name = self and (running.name == nil or running.name == 'init') and self.__name or running.name
+  if #values == 0 or name == nil then return nil end
+  return ('%s was given %s'):format(name, table.concat(values, ', '))
+end
+
+-- Of an error in a function of rtrain's own: what the script gave the function that it called.
+local function of_library(level)
+  local text
+  for at = level + 1, level + MAX_FRAMES do
+    local running = debug.getinfo(at, 'fS')
+    if running == nil or running.what ~= 'C' and frame.is_script(running.func) then return text end
+    -- How objects are made and methods called says nothing.
+    local is_plain = running.what ~= 'C' and running.source ~= '@rtrain://base/class.lua'
+    if is_plain then text = given_text(at) or text end
+  end
+end
+
 ---@param level integer of lua_getstack, as the C function counts that calls this one: where the error arose
 ---@param message string
 ---@return string? hint what to add to the message
@@ -145,6 +188,7 @@ function error_hint.find(level, message)
     local captured = message:match(entry[1])
     if captured then return (entry[2](level + 2, captured)) end
   end
+  if message:find '^rtrain://' then return (of_library(level + 2)) end
 end
 
 return error_hint

@@ -34,12 +34,12 @@ local function first_values(level, count)
   return values
 end
 
--- Whether the call has an object in its first place, so that the dot was meant.
-local function has_self(object, values, is_c)
+-- Whether the call has an object of the method in its first place, so that the dot was meant.
+local function has_self(object, values, is_c, running)
   for i = 1, is_c and C_SLOTS or 1 do
     if rawequal(values[i], object) then return true end
   end
-  return class.of(object) ~= nil and class.of(values[1]) ~= nil
+  return class.of(values[1]) ~= nil and is_method(values[1], running.name, running.func)
 end
 
 -- The message for the frame at the level, which `caller` has called by the name of a field.
@@ -48,10 +48,13 @@ local function message_of(level, running, caller)
   local values, variables = first_values(level, C_SLOTS), frame.variables(level + 1)
   for _, owner in ipairs(bytecode.owners(caller.func, caller.currentline, running.name, variables, field)) do
     local object, text, arguments = unpack(owner)
-    if is_method(object, running.name, running.func) and not has_self(object, values, is_c) then
+    if is_method(object, running.name, running.func) and not has_self(object, values, is_c, running) then
       return ("'%s' is a method: write %s:%s(%s)"):format(running.name, text, running.name, arguments)
     end
   end
+  -- Of an object without a name: `nn.ReLU().forward(x)`. Other methods look at their self by themselves.
+  local is_unbound = running.name == 'forward' and debug.getlocal(running.func, 1) == 'self' and class.of(values[1]) == nil
+  return is_unbound and "'forward' is a method: write module:forward(...)" or nil
 end
 
 ---@param level integer of lua_getstack, as the C function counts that calls this one

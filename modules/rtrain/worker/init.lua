@@ -66,11 +66,6 @@ function worker.validate(host, wanted)
   return require('rtrain.worker.validation').run(job, wanted)
 end
 
-local function call(trial, fn, config)
-  if trial then return trial:call(fn, config) end
-  return fn(config)
-end
-
 ---Runs a train function as this process's part of the attempt. An error is the rank's error.
 ---@param job {train_loop_per_worker: function, train_loop_config: table?, kind: string, datasets: table[],
 ---  validation_config: table?, gpus: integer[]?} gpus: where the launcher has given them
@@ -84,7 +79,12 @@ function worker.run(job, pump)
   prepare_engine(host, state.context.threads, state.gpus)
   dataset_shards.begin(state, job.datasets)
   host.phase('running')
-  local returned = call(state.trial, job.train_loop_per_worker, job.train_loop_config)
+  local returned
+  if state.trial then
+    returned = state.trial:call(job.train_loop_per_worker, job.train_loop_config)
+  else
+    returned = job.train_loop_per_worker(job.train_loop_config)
+  end
   host.set_returned()
   worker.finish()
   return returned
