@@ -23,7 +23,7 @@ std::string sibling_name(const std::string& target) {
   return cat(target, ".tmp-", static_cast<int>(getpid()), "-", count.fetch_add(1));
 }
 
-// Behind symlinks, also where nothing is there yet.
+// Behind symlinks, where they lead to something.
 std::string resolved(const std::string& target) {
   std::error_code problem;
   if (!std::filesystem::is_symlink(target, problem)) return target;
