@@ -263,6 +263,23 @@ def test_an_endless_recursion_is_told_in_a_few_lines(rtrain):
             assert len(result.stderr.splitlines()) < 30
 
 
+WRONG_VALUES = {
+    "nn.MultiheadAttention('8', 2)": "MultiheadAttention was given '8', 2",
+    "nn.LayerNorm('x')": "LayerNorm was given 'x'",
+    "torch.utils.data.random_split(3, 4)": "random_split was given dataset = 3, lengths = 4",
+    "nn.utils.vector_to_parameters(1, torch.ones(2))": "vector_to_parameters was given values = 1, parameters = a tensor",
+    "torch.optim.swa_utils.AveragedModel(true)": "AveragedModel was given true",
+}
+
+
+def test_what_a_function_of_the_library_was_given_is_shown(rtrain):
+    for call, expected in WRONG_VALUES.items():
+        result = rtrain("exec", rtrain.script(f"local torch = require 'torch'\nlocal nn = torch.nn\nlocal y = {call}\n"))
+        assert result.returncode == 1, call
+        assert result.stderr.splitlines()[0].endswith(")") and f"({expected}" in result.stderr, result.stderr
+        assert "train.lua:3: " in result.stderr
+
+
 def test_one_report_too_many_is_told_with_its_line(rtrain):
     result = rtrain.run_ok("""
         local train = require 'rtrain'

@@ -1,6 +1,7 @@
 -- base/errors/hint.lua: what a message of Lua's own leaves out: the keys that there are, the name that was meant, the method
 -- to call.
 
+local base_shown = require 'base.shown'
 local bytecode = require 'base.errors.bytecode'
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -137,12 +138,10 @@ local function absent_module(message)
 end
 
 local function shown(value)
-  if type(value) == 'string' then return ("'%s'"):format(#value > MAX_TEXT and value:sub(1, MAX_TEXT) .. '…' or value) end
+  if type(value) == 'string' and #value > MAX_TEXT then return base_shown(value:sub(1, MAX_TEXT) .. '…') end
   if is_tensor(value) then return 'a tensor' end
   local of = class.of(value)
-  if of then return 'a ' .. of.__name end
-  local is_plain = type(value) == 'number' or type(value) == 'boolean' or value == nil
-  return is_plain and tostring(value) or 'a ' .. type(value)
+  return of and 'a ' .. of.__name or base_shown(value)
 end
 
 -- "Linear was given in_features = '6', out_features = 2" of a frame; nil for one that was given nothing.
@@ -184,11 +183,12 @@ end
 function error_hint.find(level, message)
   local other = absent_module(message)
   if other then return nil, other end
+  -- The others look at what a script has written.
+  if message:find '^rtrain://' then return (of_library(level + 2)) end
   for _, entry in ipairs(HINTS) do
     local captured = message:match(entry[1])
     if captured then return (entry[2](level + 2, captured)) end
   end
-  if message:find '^rtrain://' then return (of_library(level + 2)) end
 end
 
 return error_hint

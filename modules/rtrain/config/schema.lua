@@ -7,17 +7,13 @@ local args = require 'base.args'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
+local show = require 'base.shown'
 
 local schema = {}
 
 -- What every config has.
 local Config = class('Config')
 
-local function show(value)
-  if type(value) == 'string' then return ("'%s'"):format(value) end
-  if type(value) == 'number' or type(value) == 'boolean' or value == nil then return tostring(value) end
-  return 'a ' .. type(value)
-end
 schema.show = show
 
 local function refuse_unknown(self, given)
