@@ -2,18 +2,12 @@
 
 #include <utility>
 
-#include "host/base/error.h"
+#include "host/engine/distributed/peer_error.h"
 
 namespace rtrain {
-namespace {
-
-Error lost() { return Error(Code::kPeerLost, "its process or its host has ended"); }
-
-}  // namespace
-
 GlooWorkPtr GlooWork::begin(const std::shared_ptr<GlooConnections>& connections,
                             const GlooWorkPtr& inner) {
-  static const std::exception_ptr failure = std::make_exception_ptr(lost());
+  static const std::exception_ptr failure = std::make_exception_ptr(lost_peer());
   auto out = c10::make_intrusive<GlooWork>(connections, inner);
   connections->begin_operation();
   const uint64_t on_cut = connections->on_cut([out] { out->end(failure, c10::IValue()); });
@@ -57,7 +51,7 @@ GlooMessage::~GlooMessage() { connections_->forget(on_cut_); }
 
 bool GlooMessage::wait(std::chrono::milliseconds timeout) {
   if (inner_->wait(timeout)) return true;
-  throw lost();
+  throw lost_peer();
 }
 
 }  // namespace rtrain

@@ -16,6 +16,7 @@
 #include "host/base/text.h"
 #include "host/engine/distributed/given_collectives.h"
 #include "host/engine/distributed/nccl_error.h"
+#include "host/engine/distributed/peer_error.h"
 #include "host/engine/distributed/tensor_texts.h"
 
 namespace rtrain {
@@ -26,8 +27,6 @@ constexpr std::chrono::milliseconds kShutdownPatience{30000};
 constexpr std::chrono::milliseconds kAbortPatience{10000};
 // NCCL may notice that a rank is lost before the controller has said so.
 constexpr std::chrono::milliseconds kCutPatience{1000};
-
-Error lost() { return Error(Code::kPeerLost, "its process or its host has ended"); }
 
 // Runs it on a thread of its own, for as long as `wants` says. False: it has not ended in time, and
 // goes on.
@@ -140,7 +139,7 @@ void NcclGroup::State::connect() {
   std::thread(std::move(body)).detach();
   while (ended.wait_for(kLook) != std::future_status::ready) {
     const std::lock_guard lock(mutex);
-    if (is_cut) throw lost();
+    if (is_cut) throw lost_peer();
   }
   ended.get();
   const std::lock_guard lock(mutex);
@@ -175,7 +174,7 @@ bool NcclGroup::State::waits(std::chrono::milliseconds patience) {
     changed.wait_for(lock, patience, [this] { return ending || is_cut || abort_reason; });
     if (!is_cut) return !ending;
   }
-  abort(lost());
+  abort(lost_peer());
   return false;
 }
 
@@ -316,7 +315,7 @@ int NcclGroup::device() const { return state_->options.device; }
 
 std::optional<Error> NcclGroup::failure() const {
   const std::lock_guard lock(state_->mutex);
-  if (state_->is_cut && !state_->failure) return lost();
+  if (state_->is_cut && !state_->failure) return lost_peer();
   return state_->failure;
 }
 

@@ -14,6 +14,9 @@ namespace rtrain {
 // nothing for any other text.
 std::optional<Error> peer_error(std::string_view text);
 
+// kPeerLost of a group that was cut.
+Error lost_peer();
+
 // What a collective inside LibTorch (backward under DistributedDataParallel) throws when a rank is
 // lost, and other errors of the group; an ErrorTranslator (runtime/guard.h).
 std::optional<Error> translate_peer_error(const std::exception& e);
