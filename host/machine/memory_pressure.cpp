@@ -6,7 +6,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <string>
@@ -47,12 +46,13 @@ std::vector<Fd> MemoryPressure::open_triggers() {
   return out;
 }
 
-MemoryPressure::MemoryPressure(std::vector<Fd> triggers, std::function<void()> on_pressure)
-    : triggers_(std::move(triggers)),
+MemoryPressure::MemoryPressure(std::function<std::vector<Fd>()> open,
+                               std::chrono::milliseconds delay, std::function<void()> on_pressure)
+    : open_(std::move(open)),
+      delay_(delay),
       on_pressure_(std::move(on_pressure)),
       ended_(eventfd(0, EFD_CLOEXEC)) {
-  if (triggers_.empty() || !ended_.is_open()) return;
-  thread_ = std::thread([this] { watch(); });
+  if (ended_.is_open()) thread_ = std::thread([this] { watch(); });
 }
 
 MemoryPressure::~MemoryPressure() {
@@ -61,13 +61,21 @@ MemoryPressure::~MemoryPressure() {
   thread_.join();
 }
 
+bool MemoryPressure::ends_within(std::chrono::milliseconds time) const {
+  pollfd end{.fd = ended_.get(), .events = POLLIN, .revents = 0};
+  return poll(&end, 1, static_cast<int>(time.count())) > 0;
+}
+
 void MemoryPressure::watch() {
   pthread_setname_np(pthread_self(), "rtrain-memory");
+  if (ends_within(delay_)) return;
+  const std::vector<Fd> triggers = open_();
+  if (triggers.empty()) return;
   std::vector<pollfd> watched;
-  for (const Fd& each : triggers_)
+  for (const Fd& each : triggers) {
     watched.push_back({.fd = each.get(), .events = POLLPRI, .revents = 0});
-  std::array<pollfd, 1> end{{{.fd = ended_.get(), .events = POLLIN, .revents = 0}}};
-  watched.push_back(end[0]);
+  }
+  watched.push_back({.fd = ended_.get(), .events = POLLIN, .revents = 0});
   while (true) {
     const int found = poll(watched.data(), watched.size(), -1);
     if (found < 0 && errno != EINTR) return;
@@ -81,8 +89,7 @@ void MemoryPressure::watch() {
     }
     if (!is_short) continue;
     on_pressure_();
-    const auto pause = std::chrono::duration_cast<std::chrono::milliseconds>(kPause);
-    if (poll(end.data(), end.size(), static_cast<int>(pause.count())) > 0) return;
+    if (ends_within(kPause)) return;
   }
 }
 

@@ -4,6 +4,7 @@
 // The kernel tells (pressure stall information); where it does not, nothing is ever called.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -17,17 +18,21 @@ class MemoryPressure {
   // Those of the machine and of the cgroup that there are. Never throws.
   static std::vector<Fd> open_triggers();
 
-  // A trigger has a priority event (POLLPRI) when memory is short. The function runs on a thread of
-  // its own, not again within ten seconds. Without triggers there is no thread.
-  MemoryPressure(std::vector<Fd> triggers, std::function<void()> on_pressure);
+  // All on a thread of its own: it opens the triggers after the delay, since the kernel takes some
+  // 15 ms to close one, which a short run need not pay. A trigger has a priority event (POLLPRI)
+  // when memory is short; the function is not called again within ten seconds.
+  MemoryPressure(std::function<std::vector<Fd>()> open, std::chrono::milliseconds delay,
+                 std::function<void()> on_pressure);
   ~MemoryPressure();
   MemoryPressure(const MemoryPressure&) = delete;
   MemoryPressure& operator=(const MemoryPressure&) = delete;
 
  private:
   void watch();
+  bool ends_within(std::chrono::milliseconds time) const;
 
-  const std::vector<Fd> triggers_;
+  const std::function<std::vector<Fd>()> open_;
+  const std::chrono::milliseconds delay_;
   const std::function<void()> on_pressure_;
   Fd ended_;
   std::thread thread_;

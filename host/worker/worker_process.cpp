@@ -44,6 +44,7 @@ constexpr std::chrono::milliseconds kGrace{30000};
 // For a worker that cannot go on: the controller asks it for its stacks, and kills it.
 constexpr std::chrono::milliseconds kEndPatience{10000};
 constexpr std::chrono::milliseconds kHeartbeat{1000};
+constexpr std::chrono::milliseconds kMemoryDelay{10000};
 // After that many bytes of notes it is asked whether more may come.
 constexpr size_t kAskAnnotations = size_t{1} << 20;
 // It travels in one message, with room for the rest of it.
@@ -113,7 +114,8 @@ void WorkerProcess::begin(int fd, Channel::OnClose on_close) {
     if (passes_signals_) return take_signals();
     loop_.run();
   });
-  memory_pressure_.emplace(MemoryPressure::open_triggers(), [] { give_back_cached_memory(); });
+  memory_pressure_.emplace(&MemoryPressure::open_triggers, kMemoryDelay,
+                           [] { give_back_cached_memory(); });
   fault_point("worker.hello");
   // Where the attempt has been ended already, wait_for_start() says so.
   tell(message::Hello{.version = kProtocolVersion, .build_id = build_id(), .pid = getpid()});

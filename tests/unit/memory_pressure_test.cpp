@@ -39,7 +39,8 @@ TEST(MemoryPressure, CallsTheFunctionWhenATriggerTells) {
   std::promise<void> called;
   std::vector<Fd> triggers;
   triggers.push_back(std::move(trigger));
-  const MemoryPressure pressure(std::move(triggers), [&] { called.set_value(); });
+  const MemoryPressure pressure([&] { return std::move(triggers); }, {},
+                                [&] { called.set_value(); });
   auto future = called.get_future();
   EXPECT_EQ(send(sender.get(), "x", 1, 0), 1);
   EXPECT_EQ(future.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
@@ -50,10 +51,10 @@ TEST(MemoryPressure, CallsTheFunctionWhenATriggerTells) {
 TEST(MemoryPressure, EndsWhileNothingHappensAndWithoutTriggers) {
   int calls = 0;
   {
-    const MemoryPressure none({}, [&] { ++calls; });
+    const MemoryPressure none([] { return std::vector<Fd>(); }, {}, [&] { ++calls; });
   }
   {
-    const MemoryPressure of_kernel(MemoryPressure::open_triggers(), [&] { ++calls; });
+    const MemoryPressure of_kernel(&MemoryPressure::open_triggers, {}, [&] { ++calls; });
   }
   EXPECT_EQ(calls, 0);
 }
