@@ -27,7 +27,7 @@ std::string sibling_name(const std::string& target) {
 std::string resolved(const std::string& target) {
   std::error_code problem;
   if (!std::filesystem::is_symlink(target, problem)) return target;
-  const std::filesystem::path found = std::filesystem::weakly_canonical(target, problem);
+  const std::filesystem::path found = std::filesystem::canonical(target, problem);
   return problem ? target : found.string();
 }
 

@@ -272,6 +272,13 @@ def leftovers(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) if folder.exists() else []
 
 
+def refused(result, *words):
+    """Asserts that a command was refused as a wrong use, with these words."""
+    assert result.returncode == 2, result.stdout + result.stderr
+    for word in words:
+        assert word in result.stderr, result.stderr
+
+
 def wait_until(condition, timeout_s=60, message="the condition"):
     """Polls until the condition holds and returns its value; fails the test at the deadline.
 
@@ -298,6 +305,13 @@ def rtrain(tmp_path):
     shutil.rmtree(runner.runtime)
     assert not leaked, f"processes left behind: {leaked}"
     assert not leftovers(runner.temp), "temporary files left behind"
+
+
+@pytest.fixture
+def trained(rtrain, results):
+    """The runner with a copy of the store `results`, which a file of tests makes once."""
+    shutil.copytree(results, rtrain.storage)
+    return rtrain
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import shutil
 import struct
 
 import pytest
-from conftest import ENDLESS, Rtrain
+from conftest import ENDLESS, Rtrain, refused
 
 TRAINED = """
 local torch, train = require 'torch', require 'rtrain'
@@ -38,19 +38,6 @@ def results(tmp_path_factory):
     rtrain.run_ok(TRAINED, "-q")
     shutil.rmtree(rtrain.runtime)
     return rtrain.storage
-
-
-@pytest.fixture
-def trained(rtrain, results):
-    """With a copy of that store."""
-    shutil.copytree(results, rtrain.storage)
-    return rtrain
-
-
-def refused(result, *words):
-    assert result.returncode == 2, result.stdout + result.stderr
-    for word in words:
-        assert word in result.stderr, result.stderr
 
 
 def kept(rtrain):

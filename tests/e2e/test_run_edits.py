@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import ENDLESS, RTRAIN, Rtrain
+from conftest import ENDLESS, RTRAIN, Rtrain, refused
 
 TRAINED = """
 local train = require 'rtrain'
@@ -36,19 +36,6 @@ def results(tmp_path_factory):
         rtrain.run_ok(TRAINED, "--name", name, "--tag", "demo", "-q")
     shutil.rmtree(rtrain.runtime)
     return rtrain.storage
-
-
-@pytest.fixture
-def trained(rtrain, results):
-    """With a copy of that store."""
-    shutil.copytree(results, rtrain.storage)
-    return rtrain
-
-
-def refused(result, *words):
-    assert result.returncode == 2, result.stdout + result.stderr
-    for word in words:
-        assert word in result.stderr, result.stderr
 
 
 def names(rtrain, *args):
