@@ -7,6 +7,7 @@ local class = require 'base.class'
 local Eta = require 'rtrain.display.eta'
 local metrics_text = require 'rtrain.metrics.text'
 local system = require 'base._system'
+local texts = require 'rtrain.display.texts'
 
 local REDRAW_S = 0.1
 local WAIT_S = 1  -- a shorter wait is the start's
@@ -15,15 +16,6 @@ local MAX_RANK_LINES = 8  -- of each kind
 
 ---@class Display
 local Display = class('Display')
-
-local function seconds_text(s)
-  if s < 60 then return ('%.1f s'):format(s) end
-  if s < 3600 then return ('%d min %02d s'):format(math.floor(s / 60), math.floor(s % 60)) end
-  return ('%d h %02d min'):format(math.floor(s / 3600), math.floor(s % 3600 / 60))
-end
-
--- 1, 'report' → '1 report'; 2 → '2 reports'.
-local function counted(count, noun) return ('%d %s%s'):format(count, noun, count == 1 and '' or 's') end
 
 local function default(value, otherwise)
   if value == nil then return otherwise end
@@ -83,7 +75,7 @@ function Display:_rate(now)
     parts[1] = rate >= 1 and (', %.1f/s'):format(rate) or (', one in %.1f s'):format(1 / rate)
   end
   local left_s = self._eta:seconds(now)
-  if left_s then parts[#parts + 1] = ', ETA ' .. seconds_text(left_s) end
+  if left_s then parts[#parts + 1] = ', ETA ' .. texts.seconds(left_s) end
   return table.concat(parts)
 end
 
@@ -91,7 +83,7 @@ end
 function Display:_add_report(lines, columns, now)
   local report = self._last
   if not report then return end
-  local count = ('  (%s%s)'):format(counted(self._reports, 'report'), self:_rate(now))
+  local count = ('  (%s%s)'):format(texts.counted(self._reports, 'report'), self:_rate(now))
   lines[#lines + 1] = metrics_text.cut(metrics_text.fit(report.metrics, report.names,
     math.max(columns - #count, LEAST_COLUMNS)) .. count, columns)
   report.differences = report.differences or metrics_text.differences(report.ranks)
@@ -123,10 +115,10 @@ function Display:_block(now)
   local lines = {}
   self:_add_progress(lines, columns)
   local head = metrics_text.cut(system.terminal_line(('%s  %s  attempt %d  %s  %s'):format(self._name, self._state,
-    self._attempt, counted(self._num_workers, 'worker'), seconds_text(now - self._started))), columns)
+    self._attempt, texts.counted(self._num_workers, 'worker'), texts.seconds(now - self._started))), columns)
   lines[#lines + 1] = self:_paint('1', head)
   if self._stop_at then
-    lines[#lines + 1] = metrics_text.cut('stopping, at the latest in ' .. seconds_text(math.max(0, self._stop_at - now)),
+    lines[#lines + 1] = metrics_text.cut('stopping, at the latest in ' .. texts.seconds(math.max(0, self._stop_at - now)),
       columns)
   end
   self:_add_report(lines, columns, now)
@@ -245,7 +237,7 @@ end
 
 function show:draining(event)
   if self._quiet then return end
-  self:notice(('the training is over; waiting for %s'):format(counted(event.validations, 'validation')))
+  self:notice(('the training is over; waiting for %s'):format(texts.counted(event.validations, 'validation')))
 end
 
 function show:stacks(event) self:_line(self._err, (event.text:gsub('\n$', ''))) end
@@ -261,7 +253,7 @@ function show:stopping(event)
   if event.grace_s > 0 then
     self._stop_at = self._clock() + event.grace_s
     local what = event.kind == 'resize' and 'the attempt' or 'the run'
-    text = ('%s: %s stops at its next checkpoint, at the latest in %s'):format(by, what, seconds_text(event.grace_s))
+    text = ('%s: %s stops at its next checkpoint, at the latest in %s'):format(by, what, texts.seconds(event.grace_s))
   end
   if event.kind == 'interrupt' then text = text .. ' (once more: kill it)' end
   self:notice(text, event.kind == 'interrupt' and 'warning' or 'info')
@@ -276,7 +268,7 @@ function show:attempt_failed(event)
   local first = event.error.message:match('^[^\n]*')
   self._attempt = event.next_attempt or self._attempt + 1
   self._stop_at, self._progress = nil, {}
-  local wait = (event.delay_s or 0) > 0 and ' in ' .. seconds_text(event.delay_s) or ''
+  local wait = (event.delay_s or 0) > 0 and ' in ' .. texts.seconds(event.delay_s) or ''
   local retry = (event.reason or '') ~= '' and (' (%s)'):format(event.reason) or ''
   self:notice(('attempt %d failed: %s; attempt %d begins%s%s'):format(event.attempt, first, self._attempt, wait, retry))
 end
@@ -284,9 +276,9 @@ end
 -- How long the run took, and how much of it it waited for cores and GPUs.
 function Display:_time_text(waited_s)
   local all_s = self._clock() - self._started
-  if waited_s < WAIT_S then return seconds_text(all_s) end
-  return ('%s (%s waiting for its resources, %s running)'):format(seconds_text(all_s), seconds_text(waited_s),
-    seconds_text(math.max(0, all_s - waited_s)))
+  if waited_s < WAIT_S then return texts.seconds(all_s) end
+  return ('%s (%s waiting for its resources, %s running)'):format(texts.seconds(all_s), texts.seconds(waited_s),
+    texts.seconds(math.max(0, all_s - waited_s)))
 end
 
 function Display:_best(event)
@@ -303,7 +295,7 @@ function show:finished(event)
   if self._quiet then return end
   local color = event.status == 'FINISHED' and '32' or '31'
   local lines = {('run %s %s after %s, %s'):format(self._name, self:_paint(color, event.status),
-    self:_time_text(event.waited_s or 0), counted(self._reports, 'report'))}
+    self:_time_text(event.waited_s or 0), texts.counted(self._reports, 'report'))}
   lines[#lines + 1] = self:_best(event)
   if event.checkpoint then lines[#lines + 1] = 'checkpoint ' .. event.checkpoint.path end
   lines[#lines + 1] = self._show_command

@@ -10,6 +10,7 @@ local errors = require 'base.errors'
 local Eta = require 'rtrain.display.eta'
 local evaluators = require 'rtrain.run.evaluators'
 local Evictions = require 'rtrain.run.evictions'
+local storage_option = require 'rtrain.run.storage_option'
 local system = require 'base._system'
 local find_allocation = require('rtrain.launch').find
 local Git = require 'rtrain.run.git'
@@ -45,10 +46,7 @@ end
 
 -- The command that shows the run from a shell whose environment is this one's.
 local function show_command(spec)
-  local command = 'rtrain show ' .. system.shell_word(spec.name)
-  local ok, default = pcall(require('rtrain._host').storage_folder)
-  if ok and spec.storage_path == default then return command end
-  return command .. ' --storage ' .. system.shell_word(spec.storage_path)
+  return 'rtrain show ' .. system.shell_word(spec.name) .. storage_option(spec.storage_path)
 end
 
 -- The run's name and whether it goes on with the run of that name: the command, then the script, then the job decide. A job

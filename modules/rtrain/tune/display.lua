@@ -4,7 +4,9 @@
 local class = require 'base.class'
 local metrics_text = require 'rtrain.metrics.text'
 local ordered = require 'base.ordered'
+local storage_option = require 'rtrain.run.storage_option'
 local system = require 'base._system'
+local texts = require 'rtrain.display.texts'
 
 local REDRAW_S = 0.2
 
@@ -20,14 +22,6 @@ function SweepDisplay:init(options)
   self._clock = options.clock or system.monotonic
   self._drawn_at, self._lines = -1, 0
 end
-
-local function seconds_text(s)
-  if s < 60 then return ('%.1f s'):format(s) end
-  return ('%d min %02d s'):format(math.floor(s / 60), math.floor(s % 60))
-end
-
--- 1, 'report' → '1 report'; 2 → '2 reports'.
-local function counted(count, noun) return ('%d %s%s'):format(count, noun, count == 1 and '' or 's') end
 
 local function names_of_space(trials)
   local names = {}
@@ -46,7 +40,7 @@ local function row_of(trial, names, metric, is_best)
   row[#row + 1] = trial.index >= 0 and tostring(trial.index + 1) or ''
   local value = metric and trial.last and trial.last[metric]
   row[#row + 1] = value and metrics_text.value(value) or ''
-  row[#row + 1] = trial.last and seconds_text(trial.last.time_total_s) or ''
+  row[#row + 1] = trial.last and texts.seconds(trial.last.time_total_s) or ''
   return row
 end
 
@@ -160,14 +154,8 @@ function SweepDisplay:ended(experiment, trial)
   local objective = self._objective:found_in(experiment.trials)
   local value = objective and trial.last and trial.last[objective.metric]
   local result = value and (' %s=%s'):format(objective.metric, metrics_text.value(value)) or ''
-  self:notice(('trial %s: %s after %s, %s%s'):format(trial.name, trial.status, counted(trial.index + 1, 'report'),
+  self:notice(('trial %s: %s after %s, %s%s'):format(trial.name, trial.status, texts.counted(trial.index + 1, 'report'),
     metrics_text.line(trial.drawn), result))
-end
-
--- The command's option for a storage that is not the default one.
-local function storage_option(storage)
-  local ok, default = pcall(require('rtrain._host').storage_folder)
-  return ok and storage == default and '' or ' --storage ' .. system.shell_word(storage)
 end
 
 ---All trials have ended: the whole table, and the best one.

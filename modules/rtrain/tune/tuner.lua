@@ -125,7 +125,7 @@ end
 -- How many trials this host has cores for, or GPUs.
 local function default_concurrency(trainer, count)
   local scaling = trainer.scaling_config
-    local each = math.max(1, scaling:min_workers()) * (scaling.resources_per_worker and scaling.resources_per_worker.CPU or 1)
+  local each = math.max(1, scaling:min_workers()) * (scaling.resources_per_worker and scaling.resources_per_worker.CPU or 1)
   local most = system.cores() / each
   local gpus = scaling:num_gpus_per_worker()
   if gpus > 0 then most = math.min(most, (system.cuda()) / (gpus * math.max(1, scaling:min_workers()))) end
