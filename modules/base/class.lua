@@ -54,29 +54,36 @@ end
 -- What a class has as its method → the function that was defined.
 local unchecked = setmetatable({}, {__mode = 'k'})
 
--- Without a check of `wanted`, which is one.
-local function is_instance(object, wanted)
-  local found = class.of(object)
-  while found do
-    if found == wanted then return true end
-    found = rawget(found, '__base')
+-- Whether a definition is a method of rtrain's own that anybody may call. forward is called for each sample; what is wrong
+-- with its self shows in its body.
+local function is_public_method(name, value)
+  if type(value) ~= 'function' or type(name) ~= 'string' or name:sub(1, 1) == '_' then return false end
+  if name == 'init' or name == 'forward' or debug.getlocal(value, 1) ~= 'self' then return false end
+  return debug.getinfo(value, 'S').source:sub(1, 10) == '@rtrain://'
+end
+
+-- Whether the object's class has a method of that name: a class may call another one's with an object of its own.
+local function has_method(object, name)
+  local of = class.of(object)
+  while of do
+    if rawget(of, name) ~= nil then return true end
+    of = rawget(of, '__base')
   end
   return false
 end
 
-local function check_self(name, self, of)
-  if is_instance(self, of) or class.is_class(self) then return end
+local function check_self(name, self)
+  if has_method(self, name) or class.is_class(self) then return end
   require('base.errors').raise('argument', ("'%s' is a method: write object:%s(...)"):format(name, name))
 end
 
 ---The method with a check of its first argument: called with a dot it has another one, or none.
 ---@param name string
 ---@param method fun(self: any, ...: any): any
----@param of table the class
 ---@return function
-function class.checked(name, method, of)
+function class.checked(name, method)
   local function call(self, ...)
-    check_self(name, self, of)
+    check_self(name, self)
     return method(self, ...)
   end
   unchecked[call] = method
@@ -88,17 +95,9 @@ end
 ---@return function
 function class.definition(fn) return unchecked[fn] or fn end
 
--- Whether a definition is a method of rtrain's own that anybody may call. forward is called for each sample, and its frame is
--- what an error shows; what is wrong with its self shows in its body.
-local function is_public_method(name, value)
-  if type(value) ~= 'function' or type(name) ~= 'string' or name:sub(1, 1) == '_' then return false end
-  if name == 'init' or name == 'forward' or debug.getlocal(value, 1) ~= 'self' then return false end
-  return debug.getinfo(value, 'S').source:sub(1, 10) == '@rtrain://'
-end
-
 function meta.__newindex(of, name, value)
   local method = class.definition(value)  -- under another name too
-  rawset(of, name, is_public_method(name, method) and class.checked(name, method, of) or value)
+  rawset(of, name, is_public_method(name, method) and class.checked(name, method) or value)
 end
 
 local function new_table(of) return setmetatable({}, of) end
@@ -192,7 +191,12 @@ function class.is(object, wanted)
   if not class.is_class(wanted) then
     require('base.errors').raise('argument', ('class.is: expected a class, got %s'):format(type(wanted)))
   end
-  return is_instance(object, wanted)
+  local found = class.of(object)
+  while found do
+    if found == wanted then return true end
+    found = rawget(found, '__base')
+  end
+  return false
 end
 
 ---What print shows for an instance of a class without its own `__tostring`.

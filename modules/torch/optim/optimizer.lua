@@ -248,7 +248,7 @@ local function wrap_own_step(self)
     local loss = step(optimizer, given[1])
     hooks.run(optimizer, 'step_post', given)
     return loss
-  end, class.of(self))
+  end)
 end
 
 ---Runs fn(optimizer, {closure}) before each step; a list that it returns takes the place of the arguments.

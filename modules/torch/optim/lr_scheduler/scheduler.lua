@@ -57,7 +57,7 @@ local function watch_steps(optimizer)
   optimizer.step = class.checked('step', function(self, ...)
     self._opt_called = true
     return step(self, ...)
-  end, class.of(optimizer))
+  end)
 end
 
 ---@param optimizer optim.Optimizer
