@@ -22,6 +22,7 @@ void add_diff(Parser& parser);
 void add_plot(Parser& parser);
 void add_export(Parser& parser);
 void add_checkpoints(Parser& parser);
+void add_watch(Parser& parser);
 void add_logs(Parser& parser);
 void add_sql(Parser& parser);
 void add_tag(Parser& parser);

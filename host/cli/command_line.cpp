@@ -80,6 +80,7 @@ void add_commands(Parser& parser, const std::vector<std::string>& command_line) 
   add_plot(parser);
   add_export(parser);
   add_checkpoints(parser);
+  add_watch(parser);
   add_logs(parser);
   add_sql(parser);
   add_tag(parser);

@@ -17,6 +17,7 @@ ProcessFacts process_facts(int pid) {
   constexpr int kUserTicks = 14;
   constexpr int kKernelTicks = 15;
   constexpr int kBegun = 22;
+  constexpr int kResidentPages = 24;
   constexpr int kExitCode = 52;
   const auto ticks_a_second = static_cast<double>(sysconf(_SC_CLK_TCK));
   ProcessFacts out;
@@ -33,6 +34,7 @@ ProcessFacts process_facts(int pid) {
     if (number == kParent) out.parent = std::stoi(field);
     if (number == kUserTicks || number == kKernelTicks) ticks += std::stod(field);
     if (number == kBegun) out.begun_s = std::stod(field) / ticks_a_second;
+    if (number == kResidentPages) out.memory_bytes = std::stoll(field) * sysconf(_SC_PAGESIZE);
     if (number == kExitCode) out.exit_status = std::stoi(field);
   }
   out.cpu_s = ticks / ticks_a_second;

@@ -15,6 +15,7 @@
 #include "host/store/row_values.h"
 #include "host/store/run_functions.h"
 #include "host/store/run_lock.h"
+#include "host/store/run_progress.h"
 #include "host/store/schema.h"
 #include "host/store/series_store.h"
 #include "host/store/source_store.h"
@@ -66,6 +67,22 @@ RunRef RunReader::find(const std::string& run) {
 }
 
 List RunReader::runs(const RunFilter& filter) { return RunListing(database_).rows(filter); }
+
+std::vector<RunRef> RunReader::unfinished() {
+  Statement query = database_.prepare(
+      "SELECT run_id, name FROM runs WHERE NOT is_final(status) ORDER BY started_at DESC, name");
+  std::vector<RunRef> out;
+  while (query.next()) {
+    out.push_back({query.text(0), query.text(1), cat(*storage_path_, "/", query.text(1))});
+  }
+  return out;
+}
+
+Value RunReader::progress(const RunRef& run) {
+  Map out = RunListing(database_).row(run.run_id).as_map();
+  for (const auto& [key, value] : read_progress(database_, run.run_id)) out.set(key, value);
+  return out;
+}
 
 namespace {
 

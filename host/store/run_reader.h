@@ -35,6 +35,10 @@ class RunReader {
 
   // As RunListing::rows.
   List runs(const RunFilter& filter);
+  // The runs whose end is not in the store: those that go on, wait in a queue, or were lost.
+  std::vector<RunRef> unfinished();
+  // The keys of runs(), and those of host/store/run_progress.h.
+  Value progress(const RunRef& run);
   // Those keys, config, scaling, attempts, checkpoints, best_checkpoints, annotations, nodes, path,
   // environment.
   Value run(const RunRef& run);
