@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "host/base/error.h"
+#include "host/base/phase_clock.h"
 #include "host/base/wait_kind.h"
 
 struct lua_State;
@@ -35,7 +36,7 @@ struct CollectiveGroup {
 };
 
 struct HostApi {
-  static constexpr uint32_t kVersion = 5;
+  static constexpr uint32_t kVersion = 6;
   uint32_t version = kVersion;
 
   // Whether this process is a worker now, so that the store below is there.
@@ -60,6 +61,11 @@ struct HostApi {
   // for what. The operation is the text that people see.
   void (*enter_blocking)(WaitKind kind, const char* operation) = nullptr;
   void (*leave_blocking)() = nullptr;
+  // Brackets what a rank's main thread spends its time on, as PhaseClock does; nothing on another
+  // thread.
+  int (*enter_phase)(TrainPhase phase) = nullptr;
+  void (*leave_phase)(int depth) = nullptr;
+  void (*mark_collective)() = nullptr;
   // A collective is about to move data: its name and its tensors as text, the same on every rank.
   // Gives its number in the order of this rank's calls, 0 where nobody counts and for one of a
   // group of some ranks (null: of all). Throws Error(kUser) when another rank has called another

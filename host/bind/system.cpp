@@ -23,6 +23,7 @@
 #include "host/store/gpu_state.h"
 #include "host/store/manifest.h"
 #include "host/store/run_name.h"
+#include "host/worker/worker_process.h"
 
 namespace rtrain {
 
@@ -55,6 +56,25 @@ int finish_command(lua_State* L) {
 int monotonic(lua_State* L) {
   lua_pushnumber(L, monotonic_s());
   return 1;
+}
+
+PhaseClock* phases() {
+  auto* worker = WorkerProcess::current();
+  return worker == nullptr ? nullptr : worker->progress().phases();
+}
+
+int enter_phase(lua_State* L) {
+  const int phase = luaL_checkint(L, 1);
+  luaL_argcheck(L, phase >= 0 && phase < static_cast<int>(PhaseClock::kPhases), 1, "no phase");
+  PhaseClock* const clock = phases();
+  lua_pushinteger(L, clock == nullptr ? -1 : clock->enter_again(static_cast<TrainPhase>(phase)));
+  return 1;
+}
+
+int leave_phase(lua_State* L) {
+  const int depth = luaL_checkint(L, 1);
+  if (PhaseClock* const clock = phases()) clock->leave(depth);
+  return 0;
 }
 
 int absolute(lua_State* L) {
@@ -201,6 +221,8 @@ int open_system(lua_State* L) {
   static constexpr std::array kCommandOutputMethods = {method<&finish_command>("finish")};
   register_class<CommandOutput>(L, kCommandOutputMethods);
   static constexpr std::array kFunctions = {method<&monotonic>("monotonic"),
+                                            method<&enter_phase>("enter_phase"),
+                                            method<&leave_phase>("leave_phase"),
                                             method<&absolute>("absolute"),
                                             method<&remove_folder>("remove_tree"),
                                             method<&user_folders>("make_folders"),

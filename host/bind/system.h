@@ -18,6 +18,8 @@
 //   cores() → the cores that runs may use here
 //   cuda() → number of devices, why there are none
 //   gpu_state(uuid) → what NVIDIA's management library says about a device, or nil, reason
+//   enter_phase(number) → depth, leave_phase(depth)   host/base/phase_clock.h; where this thread is
+//     no rank's main thread they do nothing
 //   is_terminal(fd) → boolean
 //   terminal_size(fd) → columns, rows; nothing where there is no terminal
 //   terminal_text(text), terminal_line(text) → text without control characters that a terminal

@@ -119,6 +119,29 @@ int annotate(lua_State* L) {
   return 0;
 }
 
+PhaseClock& phase_clock() {
+  PhaseClock* const clock = worker().progress().phases();
+  if (clock == nullptr) throw Error(Code::kArgument, "this is not the rank's main thread");
+  return *clock;
+}
+
+int start_phases(lua_State*) {
+  phase_clock().start();
+  return 0;
+}
+
+int phase_seconds(lua_State* L) {
+  PhaseClock& clock = phase_clock();
+  const auto seconds = clock.seconds();
+  lua_createtable(L, 0, static_cast<int>(seconds.size()));
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    lua_pushnumber(L, seconds[i]);
+    lua_setfield(L, -2, PhaseClock::kNames[i]);
+  }
+  lua_pushinteger(L, clock.steps());
+  return 2;
+}
+
 int report_health(lua_State* L) {
   worker().report_health(bytes_at(L, 1), lua_toboolean(L, 2) != 0);
   return 0;
@@ -206,6 +229,8 @@ int open_worker(lua_State* L) {
       method<&context>("context"),
       method<&functions>("functions"),
       method<&phase>("phase"),
+      method<&start_phases>("start_phases"),
+      method<&phase_seconds>("phase_seconds"),
       method<&report>("report"),
       method<&begin_upload>("begin_upload"),
       method<&end_upload>("end_upload"),

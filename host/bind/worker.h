@@ -4,6 +4,8 @@
 //                                get_context()
 //   functions() → bytes          what the controller got as spec.functions
 //   phase(name)                  'engine_loaded', 'group_ready', 'running'
+//   start_phases()               the train function begins: its time counts from here on
+//   phase_seconds() → {data = s, forward = s, …}, steps of optimizers
 //   report(metrics, {checkpoint, temporary, checkpoint_dir_name, checkpoint_upload_mode,
 //                    delete_local_checkpoint_after_upload, validation}?) → path of the committed
 //                                checkpoint; nil without one, and in mode ASYNC

@@ -117,6 +117,23 @@ void print_data(const Page& page, const Value& worker) {
   }
 }
 
+// "data 3 %, forward 31 %, …" of the train function's time, what there was of it.
+std::string timing_text(const Value& timing) {
+  double all_s = 0;
+  for (const auto& [key, seconds] : timing.as_map()) all_s += seconds.as_float();
+  std::vector<std::string> parts;
+  for (const char* phase :
+       {"data", "forward", "backward", "optimizer", "communication", "checkpoint", "other"}) {
+    const Value& seconds = timing[cat(phase, "_s")];
+    if (seconds.is_nil() || all_s <= 0) continue;
+    constexpr double kPercent = 100;
+    const double share = kPercent * seconds.as_float() / all_s;
+    if (share <= 0) continue;
+    parts.push_back(cat(phase, share < 1 ? " <1" : cat(" ", std::llround(share)), " %"));
+  }
+  return cat("time  ", human_duration(all_s), ": ", join(parts, ", "));
+}
+
 void print_attempts(const Page& page, const Value& attempts) {
   std::cout << "\nattempts\n";
   for (const Value& attempt : attempts.as_list()) {
@@ -128,6 +145,7 @@ void print_attempts(const Page& page, const Value& attempts) {
                cat("all workers had the state again ",
                    std::llround(attempt["heal_s"].as_float() * 1000), " ms after the loss"));
     }
+    if (!attempt["timing"].is_nil()) page.add("     ", timing_text(attempt["timing"]));
     for (const Value& worker : attempt["workers"].as_list()) {
       if (!worker["gpu"].is_nil()) page.add("     ", gpu_text(worker));
       print_data(page, worker);
@@ -320,10 +338,12 @@ void add_show(Parser& parser) {
       "nodes,\n"
       "path, uri (in an object store), environment.\n"
       "attempts: attempt, status (HEALED: lost workers were replaced in the next one, while the\n"
-      "others lived), error, started_at, ended_at, heal_s (how long that took), workers (rank, "
-      "pid, host, device, "
-      "gpu,\n"
-      "data, exit_code, signal). gpu: what the device was last seen to do: utilization_percent,\n"
+      "others lived), error, started_at, ended_at, heal_s (how long that took), timing, workers\n"
+      "(rank, pid, host, device, gpu, data, timing, exit_code, signal). timing: where the time of\n"
+      "the train function went, in seconds, of an attempt the mean of its ranks: data_s,\n"
+      "forward_s (from a batch to its backward), backward_s, optimizer_s, communication_s (what\n"
+      "the thread waited for), checkpoint_s (and reports), other_s; --series time/data_s and so\n"
+      "on. gpu: what the device was last seen to do: utilization_percent,\n"
       "memory_used_bytes, memory_own_bytes, power_w, temperature_c, slowed; `rtrain metrics "
       "--series\n"
       "gpu/power_w` and so on has all of it. data: by dataset, where the time of the rank's\n"

@@ -40,7 +40,7 @@ Value reports_per_s(Database& database, const std::string& run_id, int64_t attem
 
 // What rtrain records itself lies below these.
 bool is_of_rtrain(const std::string& key) {
-  return key.starts_with("gpu/") || key.starts_with("data/");
+  return key.starts_with("gpu/") || key.starts_with("data/") || key.starts_with("time/");
 }
 
 Map newest_logged(Database& database, const std::string& run_id, int64_t attempt) {

@@ -101,6 +101,28 @@ Value times_of_datasets(const Map& values) {
 
 }  // namespace
 
+namespace {
+
+// The mean over the workers that have it.
+Value mean_timing(const List& workers) {
+  Map sums;
+  double count = 0;
+  for (const Value& worker : workers) {
+    if (worker["timing"].is_nil()) continue;
+    ++count;
+    for (const auto& [key, value] : worker["timing"].as_map()) {
+      const Value* before = sums.find(std::get<std::string>(key));
+      sums.set(key, value.as_float() + (before == nullptr ? 0 : before->as_float()));
+    }
+  }
+  if (count == 0) return {};
+  Map out;
+  for (const auto& [key, value] : sums) out.set(key, value.as_float() / count);
+  return out;
+}
+
+}  // namespace
+
 List RunReader::attempts(const RunRef& run) {
   // An attempt without an end is that of a live controller, or of one that was lost.
   Statement query = database_.prepare(
@@ -114,6 +136,7 @@ List RunReader::attempts(const RunRef& run) {
       "attempt = ? ORDER BY rank");
   const auto gpus = last_series_values(database_, run.run_id, "gpu/");
   const auto data = last_series_values(database_, run.run_id, "data/");
+  const auto phases = last_series_values(database_, run.run_id, "time/");
   List out;
   while (query.next()) {
     workers.reset();
@@ -122,12 +145,14 @@ List RunReader::attempts(const RunRef& run) {
     while (workers.next()) {
       const auto gpu = gpus.find({query.integer(0), workers.integer(0)});
       const auto times = data.find({query.integer(0), workers.integer(0)});
+      const auto timing = phases.find({query.integer(0), workers.integer(0)});
       rows.push_back(Map{{"rank", workers.integer(0)},
                          {"pid", workers.integer(1)},
                          {"host", workers.text(2)},
                          {"device", workers.text(3)},
                          {"gpu", gpu == gpus.end() ? Value() : Value(gpu->second)},
                          {"data", times == data.end() ? Value() : times_of_datasets(times->second)},
+                         {"timing", timing == phases.end() ? Value() : Value(timing->second)},
                          {"exit_code", optional_value(workers.optional_integer(4))},
                          {"signal", optional_value(workers.optional_integer(5))}});
     }
@@ -137,6 +162,7 @@ List RunReader::attempts(const RunRef& run) {
                       {"started_at", time_value(query.integer(3))},
                       {"ended_at", time_value(query.optional_integer(4))},
                       {"heal_s", query.is_null(5) ? Value() : Value(query.real(5))},
+                      {"timing", mean_timing(rows)},
                       {"workers", std::move(rows)}});
   }
   return out;

@@ -27,6 +27,24 @@ void leave_blocking() {
   if (auto* worker = WorkerProcess::current()) worker->progress().leave();
 }
 
+PhaseClock* current_phases() {
+  auto* worker = WorkerProcess::current();
+  return worker == nullptr ? nullptr : worker->progress().phases();
+}
+
+int enter_phase(TrainPhase phase) {
+  PhaseClock* phases = current_phases();
+  return phases == nullptr ? -1 : phases->enter(phase);
+}
+
+void leave_phase(int depth) {
+  if (PhaseClock* phases = current_phases()) phases->leave(depth);
+}
+
+void mark_collective() {
+  if (PhaseClock* phases = current_phases()) phases->mark_collective();
+}
+
 uint64_t enter_collective(const char* operation, const std::string& tensors,
                           CollectiveGroup* group) {
   auto* worker = WorkerProcess::current();
@@ -132,6 +150,8 @@ void Progress::leave() {
   if (const ProfilerApi* profiler = engine_profiler()) profiler->leave_range();
   page_.blocked.update([](BlockedCall& call) { call.depth = 0; });
 }
+
+PhaseClock* Progress::phases() { return is_main_thread ? &phases_ : nullptr; }
 
 // The innermost line of the user's own code.
 PageFrame Progress::line() const {
@@ -310,6 +330,9 @@ void Progress::beat() { page_.beat_s.store(monotonic_s(), std::memory_order_rela
 void Progress::add_functions(HostApi& api) {
   api.enter_blocking = &rtrain::enter_blocking;
   api.leave_blocking = &rtrain::leave_blocking;
+  api.enter_phase = &rtrain::enter_phase;
+  api.leave_phase = &rtrain::leave_phase;
+  api.mark_collective = &rtrain::mark_collective;
   api.enter_collective = &rtrain::enter_collective;
   api.set_device_wait = &rtrain::set_device_wait;
   api.absent_ranks = &rtrain::absent_ranks;

@@ -15,6 +15,7 @@
 
 #include "host/base/error.h"
 #include "host/base/host_api.h"
+#include "host/base/phase_clock.h"
 #include "host/base/progress_board.h"
 #include "host/lua/lua.h"
 
@@ -39,6 +40,8 @@ class Progress {
   // is shown.
   void enter(WaitKind kind, const char* operation);
   void leave();
+  // What the main thread spends its time on; null on another thread.
+  PhaseClock* phases();
   // A collective is about to move data. Throws Error(kUser) when another rank has called another
   // one at this place, which it names with both lines, or will never call it. Waits for ranks that
   // are still saving a checkpoint: the collective's own deadline begins behind that.
@@ -101,6 +104,7 @@ class Progress {
   ProgressPage& page_;
   lua_State* state_ = nullptr;
   int depth_ = 0;  // main thread only
+  PhaseClock phases_;
   mutable std::mutex collectives_;
   std::optional<CollectiveGroup> last_group_;  // of this rank's last collective; nothing: of all
 };
@@ -108,15 +112,22 @@ class Progress {
 // Shows for its lifetime that this worker waits in `operation`.
 class WaitScope {
  public:
-  WaitScope(Progress& progress, WaitKind kind, const char* operation) : progress_(progress) {
+  WaitScope(Progress& progress, WaitKind kind, const char* operation)
+      : progress_(progress), phases_(needs_peers(kind) ? progress.phases() : nullptr) {
     progress_.enter(kind, operation);
+    if (phases_ != nullptr) depth_ = phases_->enter(TrainPhase::kCommunication);
   }
-  ~WaitScope() { progress_.leave(); }
+  ~WaitScope() {
+    if (phases_ != nullptr) phases_->leave(depth_);
+    progress_.leave();
+  }
   WaitScope(const WaitScope&) = delete;
   WaitScope& operator=(const WaitScope&) = delete;
 
  private:
   Progress& progress_;
+  PhaseClock* phases_;
+  int depth_ = 0;
 };
 
 // Shows for its lifetime that the main thread waits for a checkpoint.

@@ -5,9 +5,11 @@ local Checkpoint = require 'rtrain.checkpoint'
 local class = require 'base.class'
 local dataset_shards = require 'rtrain.dataset_shards'
 local errors = require 'base.errors'
+local phases = require 'base.phases'
 local plain_metrics = require 'rtrain.metrics.plain'
 local script_order = require 'rtrain.metrics.script_order'
 local session = require 'rtrain.worker.session'
+local timing = require 'rtrain.worker.timing'
 local validation = require 'rtrain.worker.validation'
 
 local report = {}
@@ -152,8 +154,11 @@ end
 function report.report(metrics, options)
   local state = session.get('train.report()')
   local plain = plain_metrics(metrics, 'report')
+  local depth = phases.enter(phases.CHECKPOINT)
   send(state, script_order(plain, 2), options)
+  phases.leave(depth)
   dataset_shards.record(state)
+  timing.record(state)
   if state.pump then state.pump() end
   if state.trial then state.trial:after_report(plain, options ~= nil and options.checkpoint ~= nil) end
 end

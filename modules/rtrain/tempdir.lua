@@ -1,14 +1,16 @@
 -- rtrain/tempdir.lua: train.tempdir(fn): a folder that is gone when the function returns.
 
 local errors = require 'base.errors'
+local phases = require 'base.phases'
 local system = require 'base._system'
 local session = require 'rtrain.worker.session'
 
-local function remove_and_return(path, ok, ...)
+local function remove_and_return(path, depth, ok, ...)
   local state = session.peek()
   local is_taken = state and state.tempdirs[path] == 'taken'  -- by an upload that is still under way
   if state then state.tempdirs[path] = nil end
   if not is_taken then system.remove_tree(path) end
+  phases.leave(depth)
   if not ok then error((...), 0) end
   return ...
 end
@@ -27,7 +29,7 @@ end
 ---assert(io.open(path .. '/file') == nil)
 ---```
 local function tempdir(fn)
-  local state = session.peek()
+  local state, depth = session.peek(), phases.enter(phases.CHECKPOINT)
   local path
   if state then
     path = require('rtrain._worker').make_tempdir()
@@ -35,7 +37,7 @@ local function tempdir(fn)
   else
     path = system.make_temp('rtrain-')
   end
-  return remove_and_return(path, xpcall(fn, errors.wrap, path))
+  return remove_and_return(path, depth, xpcall(fn, errors.wrap, path))
 end
 
 return tempdir

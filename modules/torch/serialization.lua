@@ -7,6 +7,7 @@ local args = require 'base.args'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
+local phases = require 'base.phases'
 
 local serialization = {}
 
@@ -52,7 +53,9 @@ end
 ---```
 function serialization.save(obj, f)
   check_savable('torch.save', obj, f)
+  local depth = phases.enter(phases.CHECKPOINT)
   require('torch._C').save(obj, f)
+  phases.leave(depth)
 end
 
 ---Loads what torch.save, or Python's torch.save of state dicts, optimizer states and plain values, wrote. Code in the

@@ -117,7 +117,7 @@ def test_show_tells_all_of_a_run(store):
     assert show["environment"] == {"git_commit": "abc", "git_dirty": False, "hostname": "node", "command": ["rtrain"]}
     assert [attempt["status"] for attempt in show["attempts"]] == ["ERRORED", "FINISHED"]
     assert show["attempts"][0]["workers"][1] == {
-        "rank": 1, "pid": 101, "host": "node", "device": "cpu", "gpu": None, "data": None, "exit_code": None, "signal": 9}
+        "rank": 1, "pid": 101, "host": "node", "device": "cpu", "gpu": None, "data": None, "timing": None, "exit_code": None, "signal": 9}
     assert [row["name"] for row in show["best_checkpoints"]] == ["checkpoint_000000", "checkpoint_000002"]
     text = store("show", "alpha").stdout
     for word in ("alpha", "the first", "signal 9", "checkpoint_000002", "1 m 02 s"):

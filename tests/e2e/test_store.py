@@ -55,11 +55,11 @@ def test_the_documents_have_the_promised_keys(rtrain):
     assert show["path"] == str(rtrain.run_folder("first"))
     assert set(show["environment"]) >= {"git_commit", "git_dirty", "hostname", "command"}
     (attempt,) = show["attempts"]
-    assert set(attempt) == {"attempt", "status", "error", "started_at", "ended_at", "heal_s", "workers"}
+    assert set(attempt) == {"attempt", "status", "error", "started_at", "ended_at", "heal_s", "timing", "workers"}
     assert (attempt["attempt"], attempt["status"], attempt["error"]) == (1, "FINISHED", None)
     assert [worker["rank"] for worker in attempt["workers"]] == [0, 1]
     for worker in attempt["workers"]:
-        assert set(worker) == {"rank", "pid", "host", "device", "gpu", "data", "exit_code", "signal"}
+        assert set(worker) == {"rank", "pid", "host", "device", "gpu", "data", "timing", "exit_code", "signal"}
         assert (worker["exit_code"], worker["signal"], worker["device"]) == (0, None, "cpu")
 
     rows = rtrain.json("metrics", "first")

@@ -15,6 +15,7 @@
 #include "host/engine/operators/call.h"
 #include "host/engine/runtime/blocking.h"
 #include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/phase_region.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain {
@@ -97,6 +98,7 @@ auto run_engine(lua_State* L, const char* name, Body body) {
   const Running running(vm(L), L);
   const CollectableCall call(vm(L), L);
   const FrameScope frames(L);
+  const PhaseRegion phase(*vm(L).host, TrainPhase::kBackward);
   // DDP exchanges gradients in there.
   const BlockingRegion region(*vm(L).host, WaitKind::kCollective, name);
   std::optional<OutOfMemory> failure;

@@ -9,6 +9,7 @@
 #include "host/engine/runtime/blocking.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/loader_thread.h"
+#include "host/engine/runtime/phase_region.h"
 #include "host/lua/guard.h"
 #include "host/lua/require.h"
 
@@ -216,6 +217,7 @@ bool Pool::submit(Tree request) {
 Values Pool::next() {
   const PoolOptions& options = shared_->options;
   const BlockingRegion region(host_, WaitKind::kData, options.name.c_str());
+  const PhaseRegion phase(host_, TrainPhase::kData);
   JobBoard::Taken taken = shared_->board.next(options.timeout);
   if (taken.kind != JobBoard::Taken::Kind::kTimeout) {
     if (host_.batches != nullptr) host_.batches->fetch_add(1, std::memory_order_relaxed);

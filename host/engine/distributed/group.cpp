@@ -23,6 +23,7 @@
 #include "host/engine/distributed/tensor_texts.h"
 #include "host/engine/distributed/watched_backend.h"
 #include "host/engine/runtime/blocking.h"
+#include "host/engine/runtime/phase_region.h"
 
 namespace rtrain {
 namespace {
@@ -279,10 +280,11 @@ const char* Group::backend_name() const {
 TensorPlace* Group::tensor_place() const { return shm_ == nullptr ? nullptr : shm_->arena().get(); }
 
 NotifyCollective Group::notifier() {
-  return [this](const std::string& operation, const std::vector<at::Tensor>& tensors) {
+  const auto begin = [this](const std::string& operation, const std::vector<at::Tensor>& tensors) {
     if (host_.enter_collective == nullptr) return uint64_t{0};
     return host_.enter_collective(operation.c_str(), describe_tensors(tensors), members_.get());
   };
+  return {.begin = begin, .host = &host_};
 }
 
 void Group::connect_nccl(const c10::intrusive_ptr<c10d::Store>& store,
@@ -345,6 +347,7 @@ Error Group::located(const char* operation, const Error& error, double waited_s)
 }
 
 void Group::call(const char* operation, const std::function<void()>& body, WaitKind kind) {
+  const PhaseRegion phase(host_, TrainPhase::kCommunication);
   if (members_ == nullptr) {
     const BlockingRegion region(host_, kind, operation);
     return guard(operation, body);

@@ -105,7 +105,8 @@ NcclOptions NcclGroup::State::nccl_options() {
   out.is_high_priority_stream = options.is_high_priority_stream;
   // close() parts the two again.
   const auto self = shared_from_this();
-  out.notify = [self](const std::string& operation, const std::vector<at::Tensor>& tensors) {
+  out.notify.host = &host;
+  out.notify.begin = [self](const std::string& operation, const std::vector<at::Tensor>& tensors) {
     const std::string text = describe_tensors(tensors);
     self->telling = cat(operation, "(", text, ")");
     const auto enter = self->host.enter_collective;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "host/engine/cuda/notify_collective.h"
+#include "host/engine/runtime/phase_region.h"
 
 namespace rtrain {
 
@@ -32,7 +33,12 @@ class Watched : public Base {
                     [&] { return Base::broadcast(tensors, options); });
   }
   Work allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override {
-    return reported("all_reduce", tensors, [&] { return Base::allreduce(tensors, options); });
+    Work work = reported("all_reduce", tensors, [&] { return Base::allreduce(tensors, options); });
+    // DDP's: the end of the backward waits for it.
+    if (options.asyncOp && notify_.host->mark_collective != nullptr) {
+      notify_.host->mark_collective();
+    }
+    return work;
   }
   Work allgather(std::vector<Tensors>& outputs, Tensors& inputs,
                  const c10d::AllgatherOptions& options) override {
@@ -91,7 +97,8 @@ class Watched : public Base {
 
   template <class Call>
   Work reported(const std::string& operation, const Tensors& tensors, Call call) {
-    const uint64_t number = notify_(operation, tensors);
+    const PhaseRegion region(*notify_.host, TrainPhase::kCommunication);
+    const uint64_t number = notify_.begin(operation, tensors);
     Work work = call();
     on_given(number);
     return work;

@@ -3,6 +3,7 @@
 local class = require 'base.class'
 local errors = require 'base.errors'
 local monotonic = require('base._system').monotonic
+local phases = require 'base.phases'
 
 ---Batches of a dataset. Each `for` over it is a new epoch and ends the one before, as does any other loop over the same
 ---iterator. Outside of `for`: `local next_batch = loop:iter()`.
@@ -22,7 +23,7 @@ function Loop:iter()
   local iterator, convert = self._iterator, self._convert
   local epoch = iterator:_begin(self._batching)
   local times = iterator._times
-  self._next = function()
+  self._next = phases.timed(phases.DATA, function()
     if iterator._epoch ~= epoch then
       if epoch.ended then return nil end
       errors.raise('argument', ('%s: this loop was ended by a newer one over the same data'):format(tostring(iterator)))
@@ -39,7 +40,7 @@ function Loop:iter()
     times:hand_out(block:num_rows(), fetched - before, monotonic() - fetched)
     epoch.advance(block:num_rows())
     return batch
-  end
+  end)
   return self._next
 end
 

@@ -7,6 +7,7 @@ local Checkpoint = require 'rtrain.checkpoint'
 local dataset_shards = require 'rtrain.dataset_shards'
 local process_group = require 'rtrain.worker.process_group'
 local session = require 'rtrain.worker.session'
+local timing = require 'rtrain.worker.timing'
 
 local worker = {}
 
@@ -79,12 +80,14 @@ function worker.run(job, pump)
   prepare_engine(host, state.context.threads, state.gpus)
   dataset_shards.begin(state, job.datasets)
   host.phase('running')
+  host.start_phases()
   local returned
   if state.trial then
     returned = state.trial:call(job.train_loop_per_worker, job.train_loop_config)
   else
     returned = job.train_loop_per_worker(job.train_loop_config)
   end
+  timing.record(state, true)
   host.set_returned()
   worker.finish()
   return returned

@@ -11,6 +11,7 @@ local errors = require 'base.errors'
 local hooks = require 'torch.optim.hooks'
 local ordered = require 'base.ordered'
 local parameter = require 'torch.nn.parameter'
+local phases = require 'base.phases'
 local Plan = require 'torch.optim.plan'
 local Rates = require 'torch.optim.rates'
 local repr = require 'torch.nn.repr'
@@ -217,6 +218,7 @@ end
 ---@return torch.Tensor|nil loss what the closure returned
 function Optimizer:step(closure)
   if capture.current then capture.current:add_optimizer(self) end
+  local depth = phases.enter(phases.OPTIMIZER)
   local given = hooks.run(self, 'step_pre', {closure})
   local loss
   if given[1] then loss = torch.enable_grad(given[1]) end
@@ -224,6 +226,7 @@ function Optimizer:step(closure)
   torch.no_grad(update_groups, self)
   hooks.run(self, 'step_post', given)
   require('torch._C').step_boundary()  -- the graph of this step is garbage now
+  phases.leave(depth)
   return loss
 end
 

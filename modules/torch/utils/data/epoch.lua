@@ -5,6 +5,7 @@
 
 local class = require 'base.class'
 local fetch = require 'torch.utils.data.fetch'
+local phases = require 'base.phases'
 local BatchSampler = require('torch.utils.data.batch_sampler').BatchSampler
 local Sampler = require('torch.utils.data.sampler').Sampler
 
@@ -188,8 +189,13 @@ end
 ---@return fun(): ... next_batch
 function epoch.batches(loader, begun)
   local is_threaded = loader.num_workers > 0
-  if not loader.is_iterable then return (is_threaded and threaded_map or own_map)(loader, begun) end
-  return without_first((is_threaded and threaded_stream or own_stream)(loader, begun), begun.batches)
+  local next_batch
+  if loader.is_iterable then
+    next_batch = without_first((is_threaded and threaded_stream or own_stream)(loader, begun), begun.batches)
+  else
+    next_batch = (is_threaded and threaded_map or own_map)(loader, begun)
+  end
+  return phases.timed(phases.DATA, next_batch)
 end
 
 return epoch

@@ -1,0 +1,25 @@
+// host/engine/runtime/phase_region.h: tells the host what this thread spends its time on
+// (host/base/phase_clock.h).
+#pragma once
+
+#include "host/base/host_api.h"
+
+namespace rtrain {
+
+class PhaseRegion {
+ public:
+  PhaseRegion(const HostApi& host, TrainPhase phase) : host_(host) {
+    if (host_.enter_phase != nullptr) depth_ = host_.enter_phase(phase);
+  }
+  ~PhaseRegion() {
+    if (host_.leave_phase != nullptr) host_.leave_phase(depth_);
+  }
+  PhaseRegion(const PhaseRegion&) = delete;
+  PhaseRegion& operator=(const PhaseRegion&) = delete;
+
+ private:
+  const HostApi& host_;
+  int depth_ = -1;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,25 @@
+-- base/phases.lua: tells the run what this rank's train function spends its time on. Without a run nothing happens.
+
+local system = require 'base._system'
+
+-- As in host/base/phase_clock.h.
+local DATA, OPTIMIZER, CHECKPOINT = 1, 4, 6
+
+local enter, leave = system.enter_phase, system.leave_phase
+
+local function left(depth, ...)
+  leave(depth)
+  return ...
+end
+
+local phases = {DATA = DATA, OPTIMIZER = OPTIMIZER, CHECKPOINT = CHECKPOINT, enter = enter, leave = leave}
+
+---A function that calls fn, and whose time counts for the phase. An error of fn leaves the phase open until the next call.
+---@param phase integer one of the constants here
+---@param fn function
+---@return function
+function phases.timed(phase, fn)
+  return function(...) return left(enter(phase), fn(...)) end
+end
+
+return phases
