@@ -21,6 +21,7 @@ void add_metrics(Parser& parser);
 void add_diff(Parser& parser);
 void add_plot(Parser& parser);
 void add_export(Parser& parser);
+void add_import(Parser& parser);
 void add_checkpoints(Parser& parser);
 void add_watch(Parser& parser);
 void add_logs(Parser& parser);

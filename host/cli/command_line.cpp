@@ -79,6 +79,7 @@ void add_commands(Parser& parser, const std::vector<std::string>& command_line) 
   add_diff(parser);
   add_plot(parser);
   add_export(parser);
+  add_import(parser);
   add_checkpoints(parser);
   add_watch(parser);
   add_logs(parser);

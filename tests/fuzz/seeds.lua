@@ -118,6 +118,8 @@ for name, depth in pairs{shallow = 90, deep = 6000} do
   write('value', name .. '_lists', lists)
   write('value', name .. '_objects', objects)
 end
+write('results', 'table', 'run,index,attempt,time,loss\na,0,1,2026-11-21T14:03:05.123Z,"0.5"\n')
+write('results', 'event', '\9\0\0\0\0\0\0\240?\16\7*\13\10\11\10\4loss\21\0\0\0?')
 write('value', 'manifest', '{"format":1,"checkpoint":{"run":"r","attempt":1,"metrics":{"loss":0.5,"x":null},"files":' ..
   '[{"path":"a","size_bytes":1,"xxh3":"00"}]},"xxh3":"0011223344556677","metadata":{"note":"\\u00e4"}}')
 write('json', 'lines', '{"a": 1, "b": [1.5, null], "c": {"d": "x"}}\n\n{"a": 2, "b": [], "c": {}}\n{"c": {"d": "\\u00e4"}}')

@@ -1,0 +1,314 @@
+#include "host/store/imported_csv.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "host/base/csv_records.h"
+#include "host/base/error.h"
+#include "host/base/json.h"
+#include "host/base/text.h"
+#include "host/base/time_reader.h"
+
+namespace rtrain {
+namespace {
+
+constexpr std::array kStepNames = {"step", "Step", "global_step", "_step", "index"};
+constexpr std::array kTimeNames = {"time", "wall_time", "Wall time", "timestamp", "_timestamp"};
+constexpr std::array kReportColumns = {"run", "index", "attempt", "time"};
+
+Error at_line(size_t line, const std::string& problem) {
+  return Error(Code::kUsage, cat("import: line ", line, ": ", problem));
+}
+
+template <class Number>
+std::optional<Number> number_of(std::string_view text) {
+  Number out{};
+  const auto [end, status] = std::from_chars(text.begin(), text.end(), out);
+  if (status != std::errc() || end != text.end()) return std::nullopt;
+  return out;
+}
+
+std::optional<double> float_of(std::string_view text) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (text == "NaN" || text == "nan") return std::nan("");
+  if (text == "inf" || text == "Infinity") return kInfinity;
+  if (text == "-inf" || text == "-Infinity") return -kInfinity;
+  if (text.starts_with('+')) text.remove_prefix(1);
+  return number_of<double>(text);
+}
+
+class Table {
+ public:
+  explicit Table(std::string_view text) {
+    try {
+      records_ = read_csv_records(text);
+    } catch (const Error& e) {
+      throw Error(Code::kUsage, cat("import: ", e.message()));
+    }
+    if (records_.empty()) throw Error(Code::kUsage, "import: the table is empty");
+    header_ = std::move(records_.front().cells);
+    records_.erase(records_.begin());
+    if (records_.empty()) throw Error(Code::kUsage, "import: the table has no rows");
+    std::set<std::string_view> names;
+    for (const std::string& name : header_) {
+      if (names.insert(name).second) continue;
+      throw at_line(1, cat("two columns are called '", name, "'"));
+    }
+    for (const CsvRecord& record : records_) {
+      if (record.cells.size() == header_.size()) continue;
+      throw at_line(record.line, cat(record.cells.size(), " cells, expected ", header_.size()));
+    }
+  }
+
+  const std::vector<std::string>& header() const { return header_; }
+  const std::vector<CsvRecord>& rows() const { return records_; }
+
+  std::optional<size_t> find(std::string_view name) const {
+    const auto found = std::find(header_.begin(), header_.end(), name);
+    if (found == header_.end()) return std::nullopt;
+    return static_cast<size_t>(found - header_.begin());
+  }
+  template <size_t Size>
+  std::optional<size_t> find_any(const std::array<const char*, Size>& names) const {
+    for (const char* name : names) {
+      if (const auto found = find(name)) return found;
+    }
+    return std::nullopt;
+  }
+  bool has(std::initializer_list<const char*> names) const {
+    return std::all_of(names.begin(), names.end(), [&](const char* name) { return find(name); });
+  }
+
+  int64_t integer(const CsvRecord& row, size_t column) const {
+    const std::string& cell = row.cells[column];
+    if (const auto number = number_of<int64_t>(cell)) return *number;
+    const auto real = float_of(cell);  // "3.0"
+    constexpr double kLargest = 9e15;
+    if (real && *real == std::floor(*real) && std::abs(*real) < kLargest) {
+      return static_cast<int64_t>(*real);
+    }
+    throw at_line(row.line, cat(header_[column], " is '", cell, "': expected an integer"));
+  }
+
+  int64_t time_ms(const CsvRecord& row, std::optional<size_t> column, int64_t otherwise) const {
+    if (!column || row.cells[*column].empty()) return otherwise;
+    if (const auto time = read_time(row.cells[*column])) return *time;
+    throw at_line(row.line, cat(header_[*column], " is '", row.cells[*column],
+                                "': expected 2026-11-21T14:03:05Z or seconds since 1970"));
+  }
+
+ private:
+  std::vector<std::string> header_;
+  std::vector<CsvRecord> records_;
+};
+
+// What all cells of a column are.
+enum class Kind { kInteger, kFloat, kBoolean, kText };
+
+Kind kind_of(const Table& table, size_t column) {
+  Kind kind = Kind::kInteger;
+  bool all_boolean = true;
+  bool any = false;
+  for (const CsvRecord& row : table.rows()) {
+    const std::string& cell = row.cells[column];
+    if (cell.empty()) continue;
+    any = true;
+    all_boolean = all_boolean && (cell == "true" || cell == "false");
+    if (kind == Kind::kInteger && !number_of<int64_t>(cell)) kind = Kind::kFloat;
+    if (kind == Kind::kFloat && !float_of(cell)) kind = Kind::kText;
+  }
+  return any && all_boolean ? Kind::kBoolean : kind;
+}
+
+// Lists, and what stood among texts, are JSON.
+Value value_of_text(const std::string& cell, bool is_own) {
+  if (!is_own || (cell.front() != '[' && cell.front() != '{')) return cell;
+  try {
+    return from_json(cell);
+  } catch (const Error&) {
+    return cell;
+  }
+}
+
+Value value_of(const std::string& cell, Kind kind, bool is_own) {
+  switch (kind) {
+    case Kind::kInteger:
+      return *number_of<int64_t>(cell);
+    case Kind::kFloat:
+      return *float_of(cell);
+    case Kind::kBoolean:
+      return cell == "true";
+    case Kind::kText:
+      return value_of_text(cell, is_own);
+  }
+  return {};
+}
+
+void set_nested(Map& metrics, std::string_view name, Value value) {
+  const size_t slash = name.find('/');
+  if (slash == std::string_view::npos || slash == 0 || slash + 1 == name.size()) {
+    metrics.set(std::string(name), std::move(value));
+    return;
+  }
+  const std::string first(name.substr(0, slash));
+  if (metrics.find(first) == nullptr || !metrics.find(first)->is_map()) metrics.set(first, Map{});
+  set_nested(metrics.find(first)->as_map(), name.substr(slash + 1), std::move(value));
+}
+
+// The metrics of a row: all columns but some.
+class Metrics {
+ public:
+  Metrics(const Table& table, const std::set<size_t>& others, bool is_own)
+      : table_(table), is_own_(is_own) {
+    for (size_t i = 0; i < table.header().size(); ++i) {
+      if (!others.contains(i)) columns_.push_back({i, kind_of(table, i)});
+    }
+  }
+
+  Map of(const CsvRecord& row) const {
+    Map out;
+    for (const auto& [column, kind] : columns_) {
+      const std::string& cell = row.cells[column];
+      if (cell.empty()) continue;
+      Value value = value_of(cell, kind, is_own_);
+      const std::string& name = table_.header()[column];
+      if (is_own_) {
+        set_nested(out, original_name(name), std::move(value));
+      } else {
+        out.set(name, std::move(value));
+      }
+    }
+    return out;
+  }
+
+ private:
+  // The four other columns have their names first.
+  static std::string_view original_name(std::string_view name) {
+    constexpr std::string_view kPrefix = "metrics/";
+    if (!name.starts_with(kPrefix)) return name;
+    const std::string_view rest = name.substr(kPrefix.size());
+    const bool is_taken =
+        std::find(kReportColumns.begin(), kReportColumns.end(), rest) != kReportColumns.end();
+    return is_taken ? rest : name;
+  }
+
+  const Table& table_;
+  bool is_own_;
+  std::vector<std::pair<size_t, Kind>> columns_;
+};
+
+// In the order in which they first come.
+class Runs {
+ public:
+  ImportedRun& named(const std::string& name) {
+    const auto found = std::find_if(runs_.begin(), runs_.end(),
+                                    [&](const ImportedRun& run) { return run.name == name; });
+    if (found != runs_.end()) return *found;
+    runs_.push_back({});
+    runs_.back().name = name;
+    return runs_.back();
+  }
+  std::vector<ImportedRun> take() { return std::move(runs_); }
+
+ private:
+  std::vector<ImportedRun> runs_;
+};
+
+std::vector<ImportedRun> exported_reports(const Table& table, const CsvOptions& options) {
+  const size_t run = *table.find("run");
+  const size_t index = *table.find("index");
+  const size_t attempt = *table.find("attempt");
+  const auto time = table.find("time");
+  std::set<size_t> others{run, index, attempt};
+  if (time) others.insert(*time);
+  const Metrics metrics(table, others, /*is_own=*/true);
+  Runs runs;
+  for (const CsvRecord& row : table.rows()) {
+    runs.named(row.cells[run])
+        .reports.push_back({.attempt = table.integer(row, attempt),
+                            .index = table.integer(row, index),
+                            .time_ms = table.time_ms(row, time, options.time_ms),
+                            .metrics = metrics.of(row)});
+  }
+  return runs.take();
+}
+
+std::vector<ImportedRun> exported_series(const Table& table, const CsvOptions& options) {
+  const size_t run = *table.find("run");
+  const size_t key = *table.find("key");
+  const size_t value = *table.find("value");
+  const auto step = table.find("step");
+  const auto rank = table.find("rank");
+  const auto time = table.find("time");
+  Runs runs;
+  for (const CsvRecord& row : table.rows()) {
+    std::vector<ImportedSeries>& all = runs.named(row.cells[run]).series;
+    const int64_t of_rank = rank ? table.integer(row, *rank) : 0;
+    const auto number = float_of(row.cells[value]);
+    if (!number) throw at_line(row.line, cat("value is '", row.cells[value], "': not a number"));
+    // Those of one series stand together.
+    auto found = std::find_if(all.rbegin(), all.rend(), [&](const ImportedSeries& series) {
+      return series.key == row.cells[key] && series.rank == of_rank;
+    });
+    if (found == all.rend()) {
+      all.push_back({.key = row.cells[key], .rank = of_rank, .points = {}});
+      found = all.rbegin();
+    }
+    std::vector<SeriesPoint>& points = found->points;
+    const auto place = static_cast<int64_t>(points.size());
+    points.push_back({step ? table.integer(row, *step) : place,
+                      table.time_ms(row, time, options.time_ms), *number});
+  }
+  return runs.take();
+}
+
+std::optional<size_t> step_column(const Table& table, const CsvOptions& options) {
+  if (options.step_column.empty()) return table.find_any(kStepNames);
+  if (const auto found = table.find(options.step_column)) return found;
+  throw Error(Code::kUsage, cat("import: no column '", options.step_column, "'",
+                                suggestion(options.step_column, table.header())));
+}
+
+std::vector<ImportedRun> wide_table(const Table& table, const CsvOptions& options) {
+  const auto step = step_column(table, options);
+  const auto time = table.find_any(kTimeNames);
+  std::set<size_t> others;
+  if (step) others.insert(*step);
+  if (time) others.insert(*time);
+  const Metrics metrics(table, others, /*is_own=*/false);
+  ImportedRun run;
+  run.name = options.name;
+  std::set<int64_t> steps;
+  for (const CsvRecord& row : table.rows()) {
+    const auto number = static_cast<int64_t>(run.reports.size());
+    const int64_t index = step ? table.integer(row, *step) : number;
+    if (index < 0) throw at_line(row.line, cat("step ", index, " is below 0"));
+    if (!steps.insert(index).second) {
+      throw at_line(row.line, cat("step ", index,
+                                  " comes a second time: name another column with "
+                                  "--step"));
+    }
+    run.reports.push_back({.attempt = 1,
+                           .index = index,
+                           .time_ms = table.time_ms(row, time, options.time_ms),
+                           .metrics = metrics.of(row)});
+  }
+  return {run};
+}
+
+}  // namespace
+
+std::vector<ImportedRun> read_imported_csv(std::string_view text, const CsvOptions& options) {
+  const Table table(text);
+  if (options.step_column.empty()) {
+    if (table.has({"run", "index", "attempt"})) return exported_reports(table, options);
+    if (table.has({"run", "key", "value"})) return exported_series(table, options);
+  }
+  return wide_table(table, options);
+}
+
+}  // namespace rtrain

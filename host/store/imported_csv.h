@@ -1,0 +1,26 @@
+// host/store/imported_csv.h: runs out of CSV tables.
+//
+// A table with the columns run, index and attempt is one of `rtrain export`, with run, key and
+// value one of its --series; both become what was exported: "val/loss" a map, a JSON text what it
+// says. Any other table is one run. Each row is a report, whose number is in the step column, or
+// that of the row; a column for times is known by its name; all other columns are metrics.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/store/imported_run.h"
+
+namespace rtrain {
+
+struct CsvOptions {
+  std::string name;         // of a run that the table does not name
+  std::string step_column;  // empty: step, Step, global_step, _step or index, if one is there
+  int64_t time_ms = 0;      // of rows without a time
+};
+
+// Names, reports and series are filled in. Throws Error(kUsage) with the line of what is wrong.
+std::vector<ImportedRun> read_imported_csv(std::string_view text, const CsvOptions& options);
+
+}  // namespace rtrain
