@@ -23,7 +23,7 @@ struct EventRecords {
   bool is_cut = false;               // its last record is not whole: somebody still writes it
 };
 
-// Values that are no scalars (images, histograms, texts) are left out. Throws Error(kArgument)
+// Other values (images, histograms, texts) are left out. Throws Error(kArgument)
 // where a record's checksum or content is wrong.
 EventRecords read_event_records(std::string_view bytes);
 

@@ -32,6 +32,7 @@ void add_rename(Parser& parser);
 void add_archive(Parser& parser);
 void add_rm(Parser& parser);
 void add_gc(Parser& parser);
+void add_data(Parser& parser);
 void add_stop(Parser& parser);
 void add_stack(Parser& parser);
 void add_profile(Parser& parser);

@@ -90,6 +90,7 @@ void add_commands(Parser& parser, const std::vector<std::string>& command_line) 
   add_archive(parser);
   add_rm(parser);
   add_gc(parser);
+  add_data(parser);
   add_stop(parser);
   add_stack(parser);
   add_profile(parser);

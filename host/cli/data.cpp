@@ -1,0 +1,192 @@
+// rtrain data peek FILE: what a file of data holds (modules/rtrain/data/peek.lua).
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+
+#include "host/base/counted.h"
+#include "host/base/error.h"
+#include "host/base/json.h"
+#include "host/base/text.h"
+#include "host/bind/modules.h"
+#include "host/cli/colour.h"
+#include "host/cli/command.h"
+#include "host/cli/listing.h"
+#include "host/lua/convert.h"
+#include "host/lua/guard.h"
+#include "host/lua/require.h"
+#include "host/lua/state.h"
+#include "host/plot/half_blocks.h"
+#include "host/store/file.h"
+
+namespace rtrain {
+namespace {
+
+struct Options : ListingOptions {
+  std::string action;
+  std::string path;
+  std::string file_format;
+  int64_t rows = 5;
+};
+
+Value look(const Options& options, bool with_pictures) {
+  Map request{{"path", options.path}, {"rows", options.rows}};
+  if (!options.file_format.empty()) request.set("format", options.file_format);
+  if (with_pictures) {
+    constexpr size_t kLargest = 64;
+    request.set("picture_size", std::min(kLargest, std::max<size_t>(options.width(), 2) - 1));
+  }
+  State state;
+  add_host_modules(state);
+  push_module_function(state, "rtrain.data.peek", "look");
+  push_value(state, request);
+  protected_call(state, 1, 1);
+  return to_value(state, -1, "what the file holds");
+}
+
+// "(60000, 28, 28)"
+std::string shape_text(const Value& shape) {
+  std::vector<std::string> sizes;
+  for (const Value& size : shape.as_list()) sizes.push_back(cat(size.as_int()));
+  return cat("(", join(sizes, ", "), ")");
+}
+
+std::string cell_text(const Value& value) {
+  if (value.is_nil()) return "";
+  if (value.is_string()) return value.as_string();
+  const bool is_tensor = value.is_map() && value.as_map().size() == 2 && !value["shape"].is_nil() &&
+                         !value["dtype"].is_nil();
+  if (is_tensor) return cat(value["dtype"].as_string(), " ", shape_text(value["shape"]));
+  return value.is_number() ? human_number(value) : to_json(value);
+}
+
+void print_rows(const Value& document, size_t width) {
+  std::vector<Column> columns{{.header = "ROW", .right = true, .key = true}};
+  for (const Value& column : document["columns"].as_list()) {
+    columns.push_back({.header = column["name"].as_string()});
+  }
+  std::vector<std::vector<std::string>> rows;
+  constexpr size_t kWidest = 60;
+  for (const Value& row : document["rows"].as_list()) {
+    std::vector<std::string> cells{cat(rows.size())};
+    for (const Value& column : document["columns"].as_list()) {
+      const std::string text = cell_text(row[column["name"].as_string()]);
+      cells.push_back(width == kAnyWidth ? text : shortened(text, kWidest));
+    }
+    rows.push_back(std::move(cells));
+  }
+  if (rows.empty()) return;
+  std::cout << "\n";
+  print_table(columns, rows, width);
+}
+
+void print_data_table(const Value& document, size_t width) {
+  const auto count = static_cast<size_t>(document["num_rows"].as_int());
+  std::cout << document["path"].as_string() << "  " << document["format"].as_string() << ", "
+            << counted(count, "row") << ", "
+            << counted(document["columns"].as_list().size(), "column") << "\n\n";
+  std::vector<std::vector<std::string>> rows;
+  for (const Value& column : document["columns"].as_list()) {
+    rows.push_back({column["name"].as_string(), column["type"].as_string()});
+  }
+  print_table({{.header = "COLUMN", .key = true}, {"TYPE"}}, rows, width);
+  print_rows(document, width);
+}
+
+void print_tensors(const Value& document, size_t width) {
+  const List& tensors = document["tensors"].as_list();
+  int64_t numbers = 0;
+  std::vector<std::vector<std::string>> rows;
+  for (const Value& tensor : tensors) {
+    int64_t size = 1;
+    for (const Value& each : tensor["shape"].as_list()) size *= each.as_int();
+    numbers += size;
+    rows.push_back(
+        {tensor["name"].as_string(), shape_text(tensor["shape"]), tensor["dtype"].as_string()});
+  }
+  std::cout << document["path"].as_string() << "  " << document["format"].as_string() << ", "
+            << counted(tensors.size(), "tensor") << " of "
+            << counted(static_cast<size_t>(numbers), "number") << "\n";
+  if (!rows.empty()) {
+    std::cout << "\n";
+    print_table({{.header = "TENSOR", .key = true}, {"SHAPE"}, {"DTYPE"}}, rows, width);
+  }
+  std::vector<std::vector<std::string>> others;
+  for (const char* part : {"values", "metadata"}) {
+    if (!document[part].is_map()) continue;
+    for (const auto& [key, value] : document[part].as_map()) {
+      others.push_back({std::get<std::string>(key), cell_text(value)});
+    }
+  }
+  if (others.empty()) return;
+  std::cout << "\n";
+  print_table({{.header = "VALUE", .key = true}, {.header = "", .fills = true}}, others, width);
+}
+
+TerminalColours colours_of_terminal() {
+  const char* known = std::getenv("COLORTERM");
+  const std::string_view name = known == nullptr ? "" : known;
+  return name == "truecolor" || name == "24bit" ? TerminalColours::kAll : TerminalColours::kPalette;
+}
+
+void print_pictures(const Value& document) {
+  if (!document["pictures"].is_list()) return;
+  for (const Value& picture : document["pictures"].as_list()) {
+    std::cout << "\n" << picture["label"].as_string() << "\n";
+    for (const std::string& line :
+         half_blocks(picture["pixels"].as_string(), static_cast<size_t>(picture["width"].as_int()),
+                     static_cast<size_t>(picture["height"].as_int()), colours_of_terminal())) {
+      std::cout << line << "\n";
+    }
+  }
+}
+
+void peek(const Options& options) {
+  if (path_kind(options.path) != "file") {
+    throw Error(Code::kUsage, cat("data peek: ", options.path, ": there is no such file"));
+  }
+  const bool with_pictures = wants_colour() && !options.for_programs();
+  Value document = look(options, with_pictures);
+  if (options.for_programs()) {
+    document.as_map().del("pictures");
+    return options.print(document);
+  }
+  if (!document["tensors"].is_nil()) {
+    print_tensors(document, options.width());
+  } else if (!document["columns"].is_nil()) {
+    print_data_table(document, options.width());
+  } else {
+    std::cout << document["path"].as_string() << "  image, " << document["dtype"].as_string() << " "
+              << shape_text(document["shape"]) << "\n";
+  }
+  print_pictures(document);
+}
+
+}  // namespace
+
+void add_data(Parser& parser) {
+  auto options = std::make_shared<Options>();
+  Command command = parser.command("data", "Show what a file of data holds");
+  command.argument("ACTION", &options->action, "peek").required().one_of({"peek"});
+  command
+      .argument("FILE", &options->path,
+                "Parquet, CSV, JSON lines, text, idx (also .gz), NumPy, safetensors, .pt, an image")
+      .required();
+  command.option("--rows", &options->rows, "that many of the first rows (default 5)")
+      .value_name("N")
+      .within(0, 10000);
+  command.option("--as", &options->file_format, "the format, where the name does not say it")
+      .value_name("FORMAT")
+      .one_of({"csv", "idx", "image", "json", "numpy", "parquet", "pt", "safetensors", "text"});
+  command.flag("--json", &options->json, "one JSON document");
+  add_wide_option(command, *options);
+  command.footer(
+      "A terminal that has colours shows images too: columns of images, and arrays of bytes that\n"
+      "may be some.\n"
+      "Keys of --json: path, format; of a table num_rows, columns (name, type), rows (a map each;\n"
+      "of a tensor with more than 16 elements shape and dtype); of tensors: tensors (name, shape,\n"
+      "dtype), values (all else), metadata; of an image: shape (height, width, channels), dtype");
+  command.action([options] { peek(*options); });
+}
+
+}  // namespace rtrain

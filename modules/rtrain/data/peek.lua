@@ -1,0 +1,184 @@
+-- rtrain/data/peek.lua: what a file of data holds, as plain data: for `rtrain data peek`.
+
+local errors = require 'base.errors'
+local ordered = require 'base.ordered'
+
+local peek = {}
+
+local MAX_ELEMENTS = 16  -- of a tensor whose values are shown
+local LEAST_PIXELS, MOST_PIXELS = 8, 4096  -- a side of what may be a picture
+
+local function is_tensor(value) return type(value) == 'userdata' and require('torch').is_tensor(value) end
+
+-- In order, also where it is empty.
+local function list_of(values)
+  if #values == 0 then return require('torch').list {} end
+  return values
+end
+
+local function shape_of(tensor)
+  local shape = {}
+  for i, size in ipairs(tensor.shape) do shape[i] = size end
+  return list_of(shape)
+end
+
+local plain
+
+local function plain_table(value)
+  local out = ordered.new()
+  if #value > 0 then
+    out = {}
+    for i = 1, #value do out[i] = plain(value[i]) end
+    return out
+  end
+  for _, key in ipairs(ordered.keys_of(value)) do out[tostring(key)] = plain(value[key]) end
+  return out
+end
+
+-- A large tensor as what it is like.
+function plain(value)
+  if is_tensor(value) then
+    if value:numel() > MAX_ELEMENTS or value:is_complex() then
+      return ordered.new {{'shape', shape_of(value)}, {'dtype', tostring(value.dtype)}}
+    end
+    return value:dim() == 0 and value:item() or value:tolist()
+  end
+  if type(value) == 'table' then return plain_table(value) end
+  if type(value) == 'cdata' or type(value) == 'userdata' then return tonumber(value) or tostring(value) end
+  return value
+end
+
+-- Whether a tensor may be a picture: (h, w) or (h, w, c) of bytes.
+local function is_picture(value)
+  if not is_tensor(value) or value.dtype ~= 'uint8' then return false end
+  local shape = value.shape
+  if #shape ~= 2 and not (#shape == 3 and (shape[3] == 1 or shape[3] == 3 or shape[3] == 4)) then return false end
+  return math.min(shape[1], shape[2]) >= LEAST_PIXELS and math.max(shape[1], shape[2]) <= MOST_PIXELS
+end
+
+-- {width, height, pixels}: bytes of RGB, at most `size` pixels wide and high.
+local function picture_of(tensor, size)
+  local torch = require 'torch'
+  local image = tensor:dim() == 2 and tensor:unsqueeze(2) or tensor
+  local channels = image.shape[3]
+  if channels == 4 then image = image:narrow(2, 0, 3) end
+  if channels == 1 then image = image:expand(image.shape[1], image.shape[2], 3) end
+  local height, width = image.shape[1], image.shape[2]
+  local scale = math.min(1, size / math.max(height, width))
+  local rows, columns = math.max(1, math.floor(height * scale)), math.max(1, math.floor(width * scale))
+  if scale < 1 then
+    local planes = image:permute(2, 0, 1):unsqueeze(0):float()
+    planes = torch.nn.functional.interpolate(planes, {size = {rows, columns}, mode = 'area'})
+    image = planes:squeeze(0):permute(1, 2, 0):round():clamp(0, 255):to('uint8')
+  end
+  local bytes = {}
+  for i, byte in ipairs(image:contiguous():view(-1):tolist()) do bytes[i] = string.char(byte) end
+  return {width = columns, height = rows, pixels = table.concat(bytes)}
+end
+
+-- Columns, rows and pictures of a dataset.
+local function table_of(dataset, format, request)
+  local schema = dataset:schema()
+  local columns, rows, pictures = {}, {}, {}
+  for i, name in ipairs(schema and schema.names or {}) do columns[i] = {name = name, type = schema.types[i]} end
+  for i, row in ipairs(request.rows > 0 and dataset:take(request.rows) or {}) do
+    local out = ordered.new()
+    for _, column in ipairs(columns) do
+      local value = row[column.name]
+      if request.picture_size and is_picture(value) then
+        local picture = picture_of(value, request.picture_size)
+        picture.label = ('row %d, %s'):format(i - 1, column.name)
+        pictures[#pictures + 1] = picture
+      end
+      out[column.name] = plain(value)
+    end
+    rows[i] = out
+  end
+  return {format = format, num_rows = dataset:count(), columns = list_of(columns), rows = list_of(rows),
+          pictures = list_of(pictures)}
+end
+
+local function of_reader(name)
+  return function(path, format, request)
+    return table_of(require('rtrain.data')[name](path, {file_extensions = request.extensions}), format, request)
+  end
+end
+
+-- Every tensor below `value` by its name, and what else there is.
+local function collect(value, name, tensors, others)
+  if is_tensor(value) then
+    tensors[#tensors + 1] = {name = name == '' and 'tensor' or name, shape = shape_of(value), dtype = tostring(value.dtype)}
+  elseif type(value) == 'table' then
+    local keys = ordered.keys_of(value)
+    for _, key in ipairs(keys) do
+      local shown = type(key) == 'number' and #value > 0 and not ordered.is(value) and key - 1 or key
+      collect(value[key], name == '' and tostring(shown) or name .. '.' .. tostring(shown), tensors, others)
+    end
+  else
+    others[name == '' and 'value' or name] = plain(value)
+  end
+end
+
+local function tensors_of(value, format, metadata)
+  local tensors, others = {}, ordered.new()
+  collect(value, '', tensors, others)
+  return {format = format, tensors = list_of(tensors), values = others, metadata = metadata}
+end
+
+local function read_pt(path, format)
+  return tensors_of(require('torch').load(path, {map_location = 'cpu', mmap = true}), format)
+end
+
+local function read_safetensors(path, format)
+  local tensors, metadata = require('torch').load_safetensors(path, {mmap = true, metadata = true})
+  return tensors_of(tensors, format, metadata)
+end
+
+local function read_image(path, format, request)
+  local image = require('rtrain.data').read_images(path, {file_extensions = request.extensions}):take(1)[1].image
+  local pictures = {}
+  if request.picture_size then
+    pictures[1] = picture_of(image, request.picture_size)
+    pictures[1].label = path:match '[^/]*$'
+  end
+  return {format = format, shape = shape_of(image), dtype = 'uint8', pictures = list_of(pictures)}
+end
+
+local READERS = {
+  parquet = of_reader 'read_parquet', csv = of_reader 'read_csv', json = of_reader 'read_json', text = of_reader 'read_text',
+  idx = of_reader 'read_idx', numpy = of_reader 'read_numpy', safetensors = read_safetensors, pt = read_pt, image = read_image,
+}
+
+-- By the end of the name.
+local FORMATS = {
+  parquet = 'parquet', csv = 'csv', json = 'json', jsonl = 'json', ndjson = 'json', txt = 'text', idx = 'idx', npy = 'numpy',
+  npz = 'numpy', safetensors = 'safetensors', pt = 'pt', pth = 'pt', bin = 'pt', ckpt = 'pt', png = 'image', jpg = 'image',
+  jpeg = 'image',
+}
+local NAMES = {'csv', 'idx', 'image', 'json', 'numpy', 'parquet', 'pt', 'safetensors', 'text'}
+
+local function format_of(path)
+  local name = path:match('[^/]*$'):lower():gsub('%.gz$', '')
+  local found = FORMATS[name:match '%.(%w+)$' or '']
+  if found then return found end
+  if name:find 'idx%d%-ubyte$' or name:find '%-idx%d' or name:find '%.idx%d' then return 'idx' end
+  errors.raise('usage', ('data peek: cannot tell from its name what %s is: say --as, one of %s'):format(path,
+    table.concat(NAMES, ', ')))
+end
+
+---What a file holds.
+---@param request table {path, format?, rows, picture_size?}: how many rows, and how large pictures may be, in pixels; without
+---  it there are none
+---@return table document {format} and, of a table, num_rows, columns, rows; of a file of tensors tensors, values, metadata;
+---  of an image shape, dtype; pictures: {label, width, height, pixels}
+---Errors: 'usage' where the format is not known; those of the reader.
+function peek.look(request)
+  local path = request.path
+  local format = request.format or format_of(path)
+  request.extensions = {path:match '%.(%w+)$'}
+  local document = READERS[format](path, format, request)
+  document.path = path
+  return document
+end
+
+return peek
