@@ -99,12 +99,16 @@ std::optional<std::string> ListingColumns::find(const std::string& name) {
 }
 
 std::optional<std::string> ListingColumns::find_config(const std::vector<std::string>& path) {
+  if (path.empty()) return std::nullopt;
+  std::string keys;
+  for (const std::string& key : path) keys += cat(", ", in_quotes(key, '\''));
+  // A key whose value is null is one too, so the type is asked for; few runs are looked at.
   const auto json = json_path(path);
-  if (!json || path.empty()) return std::nullopt;
   const std::string sql =
-      cat("SELECT 1 FROM runs WHERE json_type(config, ", *json, ") IS NOT NULL LIMIT 1");
+      json ? cat("SELECT 1 FROM runs WHERE json_type(config, ", *json, ") IS NOT NULL LIMIT 1")
+           : cat("SELECT 1 FROM runs WHERE config_value(config", keys, ") IS NOT NULL LIMIT 1");
   if (!has_rows(database_, sql)) return std::nullopt;
-  return define(cat("config.", *json), cat("json_extract(config, ", *json, ")"));
+  return define(cat("config", keys), cat("config_value(config", keys, ")"));
 }
 
 std::string ListingColumns::define(const std::string& key, std::string_view value) {

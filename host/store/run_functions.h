@@ -1,5 +1,6 @@
-// host/store/run_functions.h: SQL functions of the read side: run_is_live(name), is_final(status)
-// and now_ms().
+// host/store/run_functions.h: SQL functions of the read side: run_is_live(name), is_final(status),
+// now_ms() and config_value(config, key, ...), which is json_extract of '$.key...' in half the
+// time.
 #pragma once
 
 #include <string>

@@ -111,6 +111,25 @@ def test_a_wrong_expression_is_wrong_usage(store, options, hint):
     assert len(store.json("ls")) == 3
 
 
+def test_a_value_of_the_config_is_what_sqlite_makes_of_it(store):
+    values = {"i": -7, "f": 0.1, "large": 1e300, "wide": 2 ** 70, "yes": True, "no": False, "none": None, "text": 'a "b" \u00e4\n',
+              "list": [1, {"x": 2}], "map": {"y": "}", "z": 3}, "a b": 1, 'quo"te': 2, "": 3}
+    with sqlite3.connect(store.storage / "rtrain.db") as db:
+        add_run(db, "values", "ee55", START + 9000, config=values)
+    db.close()
+    for key in [*values, "missing"]:
+        if '"' in key:
+            continue  # a path cannot say it
+        [row] = json.loads(store("sql", "SELECT config_value(config, '%s') AS own, json_extract(config, '$.\"%s\"') AS its,"
+                                 " typeof(config_value(config, '%s')) AS own_type, typeof(json_extract(config, '$.\"%s\"'))"
+                                 " AS its_type FROM runs WHERE name = 'values'" % ((key,) * 4), "--json").stdout)
+        own = row["own"].replace(" ", "") if key in ("list", "map") else row["own"]  # its are written anew
+        assert (own, row["own_type"]) == (row["its"], row["its_type"]), key
+    for where in ("config.i = -7", "config.map.z = 3", "config.yes", 'config."a b" = 1', 'config."quo""te" = 2',
+                  "config.none IS NULL AND config.i < 0"):
+        assert [run["name"] for run in store.json("ls", "--where", where)] == ["values"], where
+
+
 def test_show_tells_all_of_a_run(store):
     show = store.json("show", "aa11")
     assert show["path"] == str(store.storage / "alpha")

@@ -1,5 +1,6 @@
 """`rtrain ls`: how long a short command takes, and that it maps no LibTorch."""
 
+import contextlib
 import fcntl
 import os
 import statistics
@@ -68,8 +69,9 @@ def _latencies(command, environment, calls):
     return {"latency": statistics.median(taken), "p99": percentile(taken, 0.99)}
 
 
-def _check_no_libtorch(command, environment):
-    """The command is stopped at the end of its work by a standard output that is full."""
+@contextlib.contextmanager
+def at_its_output(command, environment):
+    """The command, stopped at the end of its work by a standard output that is full."""
     read_end, write_end = os.pipe()
     size = fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, 4096)
     os.write(write_end, bytes(size))
@@ -77,11 +79,16 @@ def _check_no_libtorch(command, environment):
     os.close(write_end)
     try:
         _wait_until_writing(process)
-        found = mapped_libtorch(process.pid)
+        yield process
     finally:
         with os.fdopen(read_end, "rb") as pipe:
             pipe.read()
         process.wait()
+
+
+def _check_no_libtorch(command, environment):
+    with at_its_output(command, environment) as process:
+        found = mapped_libtorch(process.pid)
     if found:
         raise BenchError(f"rtrain ls maps {found}")
 

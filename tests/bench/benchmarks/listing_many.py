@@ -1,4 +1,4 @@
-"""`rtrain ls` over 10,000 runs of 100 config values: the newest, a filter by metric, a filter by config value, the best."""
+"""`rtrain ls` over 10,000 runs of 100 config values: the newest, a filter by metric, by config value and its memory, the best."""
 
 import json
 import os
@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 
+from benchmarks.listing import at_its_output
 from harness import sides
 from harness.benchmark import BenchError, Benchmark, Goal, Metric
 
@@ -20,6 +21,7 @@ TIMEOUT_S = 120
 STARTED_MS = 1_770_000_000_000
 
 COMMANDS = {
+    "version": ["--version"],
     "newest": ["ls", "--limit", "20"],
     "by_metric": ["ls", "--where", "accuracy > 0.999"],
     "by_config": ["ls", "--where", "config.value_50 > 0.999"],
@@ -34,13 +36,14 @@ def build(config):
     _make_store(config, storage.name, environment)
 
     def sample():
-        return {name: _latency([config.rtrain, *command], environment) for name, command in COMMANDS.items()}
+        sample = {name: _latency([config.rtrain, *command], environment) for name, command in COMMANDS.items()}
+        return {**sample, "memory": _memory_mb([config.rtrain, *COMMANDS["by_config"]], environment)}
 
     benchmark = Benchmark(
         name=NAME,
         text=f"milliseconds from exec to exit, over {RUNS} runs of {VALUES} config values and 3 reports each",
-        metrics=[Metric(name, "ms", places=1) for name in COMMANDS],
-        goals=[Goal("newest", 10), Goal("by_metric", 50), Goal("by_config", 50)],
+        metrics=[*(Metric(name, "ms", places=1) for name in COMMANDS), Metric("memory", "MB", "resident, of by_config", 1)],
+        goals=[Goal("version", 10), Goal("newest", 10), Goal("by_metric", 50), Goal("by_config", 50), Goal("memory", 12)],
         sides={"rtrain": sample},
         notes=["; ".join(f"{name}: rtrain {' '.join(command)}" for name, command in COMMANDS.items())],
     )
@@ -75,6 +78,12 @@ def _make_store(config, storage, environment):
                              (run_id, report, start + report, json.dumps(metrics)))
     database.execute("COMMIT")
     database.close()
+
+
+def _memory_mb(command, environment):
+    with at_its_output(command, environment) as process, open(f"/proc/{process.pid}/status") as status:
+        [peak] = [line.split()[1] for line in status if line.startswith("VmHWM:")]
+    return int(peak) / 1024
 
 
 def _latency(command, environment):
