@@ -138,7 +138,9 @@ void add_checkpoints(Parser& parser) {
                 cat(kRunHelp,
                     "; then nothing, verify [NAME], export [NAME] or prune. NAME is a "
                     "checkpoint's, best (export without a NAME) or latest"))
-      .required();
+      .required()
+      .then_offers({.words = {"list", "verify", "export", "prune"}})
+      .then_offers({.sources = {Source::kCheckpoints}});
   command.flag("--all", &options.all, "also those that were dropped");
   command.option("-o,--output", &options.output, "export: the folder to make, or the file")
       .value_name("PATH");

@@ -40,6 +40,8 @@ void add_repair(Parser& parser);
 void add_resources(Parser& parser);
 void add_env(Parser& parser);
 void add_doc(Parser& parser);
+void add_completion(Parser& parser);
+void add_man(Parser& parser);
 
 // The process of one rank, `rtrain --worker RANK PARENT_PID`: started by a controller only. Returns
 // its exit code.
@@ -53,5 +55,8 @@ int run_zygote(int parent_pid, char* rank_argument);
 // for a rank on another host, started by the agent of this one.
 int run_ingest(int number, int parent_pid);
 int run_far_ingest(int number, int parent_pid);
+
+// What scripts of `rtrain completion` ask for: host/cli/complete.cpp. Never fails.
+int run_complete(const std::vector<std::string>& args);
 
 }  // namespace rtrain

@@ -53,6 +53,7 @@ std::optional<int> run_helper(int argc, char** argv) {
   }
   if (argc == 4 && mode == "--guard") return run_group_guard(argv[2], argv[3]);
   if (argc == 4 && mode == "--tee") return run_output_tee(argv[2], std::atoll(argv[3]));
+  if (mode == "--complete") return run_complete({argv + 2, argv + argc});
   return std::nullopt;
 }
 
@@ -98,6 +99,8 @@ void add_commands(Parser& parser, const std::vector<std::string>& command_line) 
   add_resources(parser);
   add_env(parser);
   add_doc(parser);
+  add_completion(parser);
+  add_man(parser);
 }
 
 int run_command(int argc, char** argv) {

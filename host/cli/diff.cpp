@@ -122,8 +122,8 @@ void add_diff(Parser& parser) {
   auto options = std::make_shared<Options>();
   Command command =
       parser.command("diff", "Compare two runs: config, code, environment, last metrics");
-  command.argument("A", &options->a, kRunHelp).required();
-  command.argument("B", &options->b, "the same").required();
+  command.argument("A", &options->a, kRunHelp).required().offers({.sources = {Source::kRuns}});
+  command.argument("B", &options->b, "the same").required().offers({.sources = {Source::kRuns}});
   add_listing_options(command, *options);
   add_wide_option(command, *options);
   command.footer(

@@ -136,8 +136,10 @@ void add_export(Parser& parser) {
       .value_name("PATH");
   command.flag("--series", &options->series,
                "what train.log recorded instead; tensorboard has both");
-  command.option("--storage", &options->listing.storage,
-                 "folder or URI of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)");
+  command
+      .option("--storage", &options->listing.storage,
+              "folder or URI of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)")
+      .value_name("FOLDER");
   command.footer(
       "A row for each report: run, index, attempt, time, and a column for each metric; in JSON\n"
       "lines the metrics are a map, as in `rtrain metrics --json`. With --series a row for each\n"

@@ -45,7 +45,8 @@ void add_init(Parser& parser) {
       .argument("TEMPLATE", &options->first,
                 "mnist, cifar, tabular, gpt or blank; may be left out: blank, or the folder's name "
                 "where that is a template")
-      .required();
+      .required()
+      .offers({.sources = {Source::kFolders}, .words = embedded_templates()});
   command.argument("FOLDER", &options->second,
                    "where to; it may exist, without files of these names");
   command.footer(

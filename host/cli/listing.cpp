@@ -82,8 +82,10 @@ size_t ListingOptions::width() const {
 }
 
 Option add_listing_options(Command& command, ListingOptions& options) {
-  command.option("--storage", &options.storage,
-                 "folder or URI of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)");
+  command
+      .option("--storage", &options.storage,
+              "folder or URI of the store (else $RTRAIN_STORAGE, else ~/rtrain_results)")
+      .value_name("FOLDER");
   Option json = command.flag("--json", &options.json, "one JSON document");
   command.option("--format", &options.format, "text, or json: JSON lines, one for each row")
       .value_name("FORMAT")

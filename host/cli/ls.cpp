@@ -67,7 +67,8 @@ void add_ls(Parser& parser) {
   command
       .option("--sort", &options->filter.sort,
               "column, metric or config.KEY; -KEY for the largest first")
-      .value_name("[-]KEY");
+      .value_name("[-]KEY")
+      .offers({.sources = {Source::kMetrics}});
   command.option("--limit", &options->limit, "at most this many runs").value_name("N").at_least(0);
   command.option("--tag", &options->filter.tags, "runs with this tag (all of several)")
       .value_name("TAG")

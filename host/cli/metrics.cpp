@@ -100,7 +100,8 @@ void add_metrics(Parser& parser) {
   command.flag("--ranks", &options->ranks, "every rank's metrics, not rank 0's alone");
   command.flag("--all", &options->all, "also reports that a later attempt superseded");
   command.option("--series", &options->series, "the points that train.log recorded under this key")
-      .value_name("KEY");
+      .value_name("KEY")
+      .offers({.sources = {Source::kMetrics}});
   add_listing_options(command, *options);
   add_wide_option(command, *options);
   command.footer(

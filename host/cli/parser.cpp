@@ -29,6 +29,53 @@ KnownNames known_names(const CLI::App& app) {
   return known;
 }
 
+// What a value is by its name in the help.
+Offer offer_of(const std::string& value) {
+  static const std::map<std::string, Source> kSources = {
+      {"ARGS", Source::kFiles}, {"FILE", Source::kFiles},    {"FOLDER", Source::kFolders},
+      {"PATH", Source::kFiles}, {"RUN", Source::kRuns},      {"NAME|FILE", Source::kFiles},
+      {"TAG", Source::kTags},   {"METRIC", Source::kMetrics}};
+  const auto found = kSources.find(value);
+  return found == kSources.end() ? Offer() : Offer{.sources = {found->second}};
+}
+
+std::vector<Offer> offers_for(const CLI::Option& option, const std::string& value,
+                              const OfferMap& offers) {
+  const auto found = offers.find(&option);
+  return found == offers.end() ? std::vector{offer_of(value)} : found->second;
+}
+
+bool is_hidden(const CLI::Option& option) { return option.get_group().empty(); }
+
+std::vector<OptionRow> option_rows(const CLI::App& command, const OfferMap& offers) {
+  std::vector<OptionRow> rows;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_positional() || is_hidden(*option)) continue;
+    OptionRow row;
+    for (const std::string& name : option->get_snames()) row.names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) row.names.push_back("--" + name);
+    row.help = option->get_description();
+    if (option->get_items_expected_max() > 0) {
+      row.value = split(option->get_type_name(), ':').front();  // a range may follow
+      row.repeats = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+      row.offer = offers_for(*option, row.value, offers).front();
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<ArgumentRow> argument_rows(const CLI::App& command, const OfferMap& offers) {
+  std::vector<ArgumentRow> rows;
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->get_positional()) continue;
+    const std::string name = option->get_name(/*positional=*/true);
+    rows.push_back({name, option->get_description(), option->get_required(),
+                    option->get_items_expected_max() > 1, offers_for(*option, name, offers)});
+  }
+  return rows;
+}
+
 }  // namespace
 
 Option& Option::required() {
@@ -58,7 +105,7 @@ Option& Option::within(double least, double most) {
 
 Option& Option::one_of(const std::vector<std::string>& values) {
   option_->check(CLI::IsMember(values).description(""));
-  return *this;
+  return offers({.words = values});
 }
 
 Option& Option::check(const std::function<std::string(const std::string&)>& message) {
@@ -71,22 +118,34 @@ Option& Option::excludes(const Option& other) {
   return *this;
 }
 
+Option& Option::offers(const Offer& offer) {
+  (*offers_)[option_] = {offer};
+  return *this;
+}
+
+Option& Option::then_offers(const Offer& offer) {
+  std::vector<Offer>& places = (*offers_)[option_];
+  if (places.empty()) places.push_back(offer_of(option_->get_name(/*positional=*/true)));
+  places.push_back(offer);
+  return *this;
+}
+
 Option Command::argument(const std::string& name, OptionTarget target, const std::string& help) {
   return option(name, target, help);
 }
 
 Option Command::option(const std::string& names, OptionTarget target, const std::string& help) {
-  return std::visit([&](auto* value) { return Option(app_->add_option(names, *value, help)); },
-                    target);
+  return std::visit(
+      [&](auto* value) { return Option(app_->add_option(names, *value, help), offers_); }, target);
 }
 
 Option Command::flag(const std::string& names, bool* target, const std::string& help) {
-  return Option(app_->add_flag(names, *target, help));
+  return Option(app_->add_flag(names, *target, help), offers_);
 }
 
 Option Command::flag(const std::string& names, const std::function<void()>& call,
                      const std::string& help) {
-  return Option(app_->add_flag_callback(names, call, help));
+  return Option(app_->add_flag_callback(names, call, help), offers_);
 }
 
 void Command::leave_the_rest() { app_->positionals_at_end(); }
@@ -96,7 +155,7 @@ void Command::footer(const std::string& text) { app_->footer(text); }
 void Command::action(const std::function<void()>& run) { app_->final_callback(run); }
 
 Parser::Parser(const std::string& program, const std::string& summary, const std::string& version)
-    : app_(std::make_unique<CLI::App>(summary, program)) {
+    : app_(std::make_unique<CLI::App>(summary, program)), offers_(std::make_unique<OfferMap>()) {
   app_->require_subcommand(1);
   app_->get_formatter()->label("REQUIRED", "");
   app_->set_version_flag("--version", version);
@@ -105,7 +164,18 @@ Parser::Parser(const std::string& program, const std::string& summary, const std
 Parser::~Parser() = default;
 
 Command Parser::command(const std::string& name, const std::string& summary) {
-  return Command(app_->add_subcommand(name, summary));
+  return Command(app_->add_subcommand(name, summary), offers_.get());
+}
+
+CommandTable Parser::table() const {
+  CommandTable table{
+      app_->get_name(), app_->get_description(), app_->version(), option_rows(*app_, *offers_), {}};
+  for (const CLI::App* command : app_->get_subcommands({})) {
+    table.commands.push_back({command->get_name(), command->get_description(),
+                              command->get_footer(), command->get_positionals_at_end(),
+                              argument_rows(*command, *offers_), option_rows(*command, *offers_)});
+  }
+  return table;
 }
 
 std::string Parser::help() const { return app_->help(); }

@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "host/cli/command_table.h"
 
 namespace CLI {
 class App;
@@ -22,10 +25,13 @@ using OptionTarget =
     std::variant<bool*, int*, int64_t*, double*, std::string*, std::vector<std::string>*,
                  std::optional<int>*, std::optional<std::string>*>;
 
+// What shells offer for the values of an option, or for the words of an argument.
+using OfferMap = std::map<const CLI::Option*, std::vector<Offer>>;
+
 // One argument, option or flag of a command, and what its values may be.
 class Option {
  public:
-  explicit Option(CLI::Option* option) : option_(option) {}
+  Option(CLI::Option* option, OfferMap* offers) : option_(option), offers_(offers) {}
 
   Option& required();
   // What the help calls the value: "N" or "KEY=VALUE".
@@ -38,15 +44,21 @@ class Option {
   // `message` returns what is wrong with a value, or "".
   Option& check(const std::function<std::string(const std::string&)>& message);
   Option& excludes(const Option& other);
+  // What a shell offers, where neither one_of() nor the value's name says it (FILE, FOLDER, RUN,
+  // TAG and METRIC do). then_offers: for the next word of an argument that takes several; the last
+  // one stands for all that follow.
+  Option& offers(const Offer& offer);
+  Option& then_offers(const Offer& offer);
 
  private:
   CLI::Option* option_;
+  OfferMap* offers_;
 };
 
 // One command. Copies speak of the same one.
 class Command {
  public:
-  explicit Command(CLI::App* app) : app_(app) {}
+  Command(CLI::App* app, OfferMap* offers) : app_(app), offers_(offers) {}
 
   // A positional argument.
   Option argument(const std::string& name, OptionTarget target, const std::string& help);
@@ -64,6 +76,7 @@ class Command {
 
  private:
   CLI::App* app_;
+  OfferMap* offers_;
 };
 
 class Parser {
@@ -73,6 +86,8 @@ class Parser {
 
   Command command(const std::string& name, const std::string& summary);
   std::string help() const;
+  // What the help is made of: for completion and man pages.
+  CommandTable table() const;
   // Parses the words after the program's name and runs the command they ask for: its name. --help
   // and --version print their text instead: "". Throws Error(kUsage) with "did you mean" for a line
   // that does not parse.
@@ -80,6 +95,7 @@ class Parser {
 
  private:
   std::unique_ptr<CLI::App> app_;
+  std::unique_ptr<OfferMap> offers_;  // commands and their options point to it
 };
 
 }  // namespace rtrain

@@ -200,7 +200,8 @@ void add_plot(Parser& parser) {
   command
       .argument("RUN", &options->words,
                 "one run or more, then METRIC: what they reported or logged; A,B draws both")
-      .required();
+      .required()
+      .then_offers({.sources = {Source::kRuns, Source::kMetrics}});
   command.option("--tag", &options->tags, "also all runs with this tag (all of several)")
       .value_name("TAG")
       .repeatable();

@@ -89,7 +89,8 @@ void add_profile(Parser& parser) {
   Command command = parser.command(
       "profile", "Record what the workers of a live run do, for Perfetto or chrome://tracing");
   add_run_argument(command, *options);
-  command.option("--rank", &options->rank, "of this rank (default 0), or of 'all'");
+  command.option("--rank", &options->rank, "of this rank (default 0), or of 'all'")
+      .offers({.words = {"all"}});
   const Option seconds = command.option("--seconds", &options->seconds, "for so long (default 5)")
                              .within(0.01, kMostSeconds);
   command.option("--steps", &options->steps, "for this many reports instead")

@@ -149,7 +149,8 @@ void add_resources(Parser& parser) {
   command
       .option("--set", setting.get(),
               "cpus=N: offer that many cores from now on; cpus=all: the host's")
-      .value_name("cpus=N");
+      .value_name("cpus=N")
+      .offers({.words = {"cpus=all"}});
   command.flag("--json", json.get(), "one JSON document");
   command.action([json, setting] {
     if (!setting->empty()) apply(*setting);

@@ -136,7 +136,8 @@ void add_flags(Command& command, RunOptions& options) {
               "a value of train_loop_config, a.b=VALUE for a nested one; repeatable")
       .repeatable()
       .value_name("KEY=VALUE");
-  command.option("--name", &options.name, "the run's name (RunConfig.name)");
+  command.option("--name", &options.name, "the run's name (RunConfig.name)")
+      .offers({.sources = {Source::kRuns}});
   command.option("--storage", &options.storage, "folder or URI of results (RunConfig.storage_path)")
       .value_name("FOLDER");
   command
@@ -144,7 +145,9 @@ void add_flags(Command& command, RunOptions& options) {
               "retries, -1 without end (FailureConfig.max_failures)")
       .at_least(-1)
       .value_name("N");
-  command.option("--tag", &options.tags, "a tag of the run; repeatable").repeatable();
+  command.option("--tag", &options.tags, "a tag of the run; repeatable")
+      .value_name("TAG")
+      .repeatable();
   command.option("--note", &options.note, "a note of the run");
   command
       .option("--resume", &options.resume,
@@ -157,7 +160,8 @@ void add_flags(Command& command, RunOptions& options) {
               "all: a worker for each GPU, with -n one each; N: that many GPUs; 0: none "
               "(ScalingConfig.use_gpu)")
       .check(check_gpus)
-      .value_name("all|N");
+      .value_name("all|N")
+      .offers({.words = {"all"}});
   command
       .option("--launcher", &options.launcher,
               "who started this process: slurm, openmpi, local, …, or a site's FILE.lua "

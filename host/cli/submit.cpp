@@ -172,7 +172,8 @@ void add_submit(Parser& parser) {
   Command command = parser.command(
       "submit", "Train on several hosts: write a job for slurm, k8s, ray or mpi and submit it");
   command.argument("LAUNCHER", &options->engine, "slurm, k8s, ray, mpi, or a site's own: FILE.lua")
-      .required();
+      .required()
+      .offers({.sources = {Source::kFiles}, .words = {"slurm", "k8s", "ray", "mpi"}});
   command.argument("FILE", &options->file, "training script").required();
   command.argument("ARGS", &options->args, "after --: the script's own arguments");
   add_options(command, *options);
