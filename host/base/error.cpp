@@ -26,6 +26,7 @@ constexpr std::array kEntries = {
     Entry{Code::kTimeout, "timeout", 6},
     Entry{Code::kOutOfMemory, "out_of_memory", 4},
     Entry{Code::kCheckpoint, "checkpoint", 4},
+    Entry{Code::kNotFinite, "not_finite", 1},
     Entry{Code::kPreempted, "preempted", 75},
     Entry{Code::kInterrupted, "interrupted", 130},
     Entry{Code::kTerminated, "terminated", 143},

@@ -25,6 +25,7 @@ enum class Code {
   kTimeout,      // a deadline passed
   kOutOfMemory,
   kCheckpoint,  // a checkpoint could not be staged, committed or verified
+  kNotFinite,   // a loss, gradient or metric is NaN or infinite (FailureConfig.on_nan = 'error')
   kPreempted,
   kInterrupted,
   kTerminated,

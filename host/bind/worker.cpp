@@ -142,6 +142,12 @@ int phase_seconds(lua_State* L) {
   return 2;
 }
 
+int report_not_finite(lua_State* L) {
+  worker().report_not_finite(
+      {.step = luaL_checkinteger(L, 1), .what = bytes_at(L, 2), .place = bytes_at(L, 3)});
+  return 0;
+}
+
 int report_health(lua_State* L) {
   worker().report_health(bytes_at(L, 1), lua_toboolean(L, 2) != 0);
   return 0;
@@ -240,6 +246,7 @@ int open_worker(lua_State* L) {
       method<&log>("log"),
       method<&log_own>("log_own"),
       method<&annotate>("annotate"),
+      method<&report_not_finite>("report_not_finite"),
       method<&report_health>("report_health"),
       method<&starting_checkpoint>("starting_checkpoint"),
       method<&busy>("busy"),

@@ -42,6 +42,7 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
                *this),
       annotations_(context.writer,
                    [this](int rank, auto message) { send(rank, std::move(message)); }),
+      not_finite_(run_.loop, run_.events, num_workers),
       collectives_(std::in_place, run_.loop, num_workers, run_.spec.collectives, *this),
       graceful_shutdown_(run_.loop, num_workers, *this),
       roster_(run_.loop, run_.io, number, num_workers),
@@ -276,6 +277,7 @@ void Attempt::close_healed(int64_t next_index) {
 
 void Attempt::close_services() {
   kill_notice_.stop();
+  not_finite_.tell();
   roster_.write();
   collectives_.reset();
   graceful_shutdown_.close();
@@ -311,6 +313,8 @@ const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
     on<message::Logged>([](Attempt& a, int rank, const auto& m) { a.on_logged(rank, m); }),
     on<message::Annotation>(
         [](Attempt& a, int rank, auto m) { a.annotations_.add(a.number_, rank, std::move(m)); }),
+    on<message::NotFinite>(
+        [](Attempt& a, int rank, auto m) { a.not_finite_.add(rank, std::move(m)); }),
     on<message::Health>([](Attempt& a, int rank, const auto& m) {
       a.tell_evidence(rank, "script", m.text, m.is_conclusive);
     }),

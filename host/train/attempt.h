@@ -24,6 +24,7 @@
 #include "host/train/group/worker_output.h"
 #include "host/train/group/worker_roster.h"
 #include "host/train/reports/annotation_receiver.h"
+#include "host/train/reports/not_finite_notice.h"
 #include "host/train/reports/record_writer.h"
 #include "host/train/reports/report_receiver.h"
 #include "host/train/resources/resources.h"
@@ -190,6 +191,7 @@ class Attempt : public CollectiveServiceDelegate,
   ProfileRequest profiles_;
   ReportReceiver reports_;
   AnnotationReceiver annotations_;
+  NotFiniteNotice not_finite_;
   KeyValueStore store_;
   std::optional<CollectiveService> collectives_;
   GracefulShutdown graceful_shutdown_;

@@ -19,6 +19,7 @@ bool is_final(Code code) {
     case Code::kUnsupported:
     case Code::kInterrupted:
     case Code::kTerminated:
+    case Code::kNotFinite:
       return true;
     default:
       return false;

@@ -40,6 +40,11 @@ void RunEvents::record(std::string_view level, const std::string& text) {
   });
 }
 
+void RunEvents::notice_once(const std::string& key, std::string_view level,
+                            const std::string& text) {
+  if (noticed_.insert(key).second) notice(level, text);
+}
+
 void RunEvents::notice(std::string_view level, const std::string& text) {
   emit("notice", {{"level", level}, {"text", text}});
   record(level, text);

@@ -4,6 +4,7 @@
 // Belongs to the control thread.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,8 @@ class RunEvents {
   void record(std::string_view level, const std::string& text);
   // One that is shown as well.
   void notice(std::string_view level, const std::string& text);
+  // The same for what a run says once, whatever the attempt. `key` names it.
+  void notice_once(const std::string& key, std::string_view level, const std::string& text);
 
  private:
   Map with_origin(std::string_view type, Map fields) const;
@@ -39,6 +42,7 @@ class RunEvents {
   EventQueue& queue_;
   IoCalls& io_;
   int attempt_ = 0;
+  std::set<std::string> noticed_;  // keys of notice_once
 };
 
 }  // namespace rtrain

@@ -74,6 +74,8 @@ class WorkerProcess {
   // A note in the run's record. Main thread. Waits while the store cannot keep up. Throws kTimeout,
   // and kPeerLost when the controller is gone.
   void annotate(std::string_view severity, std::string_view text);
+  // A loss, gradient or metric is not finite. Never waits.
+  void report_not_finite(const message::NotFinite& found) { send(found); }
   // train.health.report(). Never waits.
   void report_health(std::string_view text, bool is_conclusive);
   // Main thread. True once the run, or this attempt, is to stop: on all ranks from the same call

@@ -5,6 +5,7 @@ local Checkpoint = require 'rtrain.checkpoint'
 local class = require 'base.class'
 local dataset_shards = require 'rtrain.dataset_shards'
 local errors = require 'base.errors'
+local not_finite = require 'rtrain.worker.not_finite'
 local phases = require 'base.phases'
 local plain_metrics = require 'rtrain.metrics.plain'
 local script_order = require 'rtrain.metrics.script_order'
@@ -154,6 +155,7 @@ end
 function report.report(metrics, options)
   local state = session.get('train.report()')
   local plain = plain_metrics(metrics, 'report')
+  not_finite.see_metrics(plain)
   local depth = phases.enter(phases.CHECKPOINT)
   send(state, script_order(plain, 2), options)
   phases.leave(depth)

@@ -23,6 +23,7 @@ std::span<const Method> backward_functions();       // backward, grad
 std::span<const Method> grad_mode_functions();      // no_grad, enable_grad, inference_mode, …
 std::span<const Method> function_functions();       // apply_function
 std::span<const Method> anomaly_functions();        // detect_anomaly, set_detect_anomaly, …
+std::span<const Method> loss_watch_functions();     // watch_losses, take_losses, num_steps
 std::span<const Method> saved_tensors_functions();  // saved_tensors_hooks
 
 void register_hook_class(lua_State* L);

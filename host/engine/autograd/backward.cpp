@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/engine/autograd/autograd.h"
+#include "host/engine/autograd/loss_watch.h"
 #include "host/engine/autograd/lua_engine.h"
 #include "host/engine/memory/collector.h"
 #include "host/engine/memory/history_frames.h"
@@ -123,6 +124,7 @@ auto run_engine(lua_State* L, const char* name, Body body) {
 
 int run_backward(lua_State* L, const Tensors& roots) {
   const Options options = read_options(L, 2);
+  if (roots.size() == 1 && roots[0].defined()) see_loss(vm(L), L, roots[0]);
   run_engine(L, "backward", [&] {
     torch::autograd::backward(roots, options.gradients, options.retain_graph, options.create_graph,
                               options.inputs);

@@ -7,8 +7,9 @@ namespace rtrain {
 void open_autograd(lua_State* L) {
   install_lua_engine();
   register_hook_class(L);
-  for (const auto& functions : {backward_functions(), grad_mode_functions(), function_functions(),
-                                anomaly_functions(), saved_tensors_functions()}) {
+  for (const auto& functions :
+       {backward_functions(), grad_mode_functions(), function_functions(), anomaly_functions(),
+        loss_watch_functions(), saved_tensors_functions()}) {
     add_functions(L, functions);
   }
 }

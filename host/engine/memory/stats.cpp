@@ -41,6 +41,7 @@ int reset_peak_memory_stats(lua_State*) {
 }
 
 int step_boundary(lua_State* L) {
+  ++vm(L).num_steps;
   at_step_boundary(vm(L), L);
   return 0;
 }

@@ -5,6 +5,7 @@
 // state.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 namespace rtrain {
 
 class ArgumentStacks;
+struct KeptLosses;
 struct Op;
 
 struct Vm {
@@ -41,6 +43,10 @@ struct Vm {
   lua_State* running = nullptr;  // the coroutine that called backward(): hooks run on it
   // False once the state is closing; outlives the Vm, for callbacks that LibTorch drops later.
   std::shared_ptr<bool> open = std::make_shared<bool>(true);
+
+  int64_t num_steps = 0;                    // of optimizers
+  int loss_found_ref = LUA_NOREF;           // function of watch_losses
+  std::shared_ptr<KeptLosses> kept_losses;  // there with that function
 
   int scope_ref = LUA_NOREF;  // weak list of the tensors made in the innermost torch.scope
   size_t scope_count = 0;

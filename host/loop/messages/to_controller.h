@@ -172,6 +172,18 @@ struct Annotation {
       required("text", &Annotation::text), optional("id", &Annotation::id)};
 };
 
+// A loss, gradient or metric of this rank is not finite, for the first time.
+struct NotFinite {
+  static constexpr std::string_view kType = "not_finite";
+  int64_t step = 0;   // optimizer steps before; the rank with the fewest saw it first
+  std::string what;   // "the loss is nan in step 3"
+  std::string place;  // "the parameter fc2.weight is not finite", or empty
+
+  static constexpr std::tuple kFields{required("step", &NotFinite::step),
+                                      required("what", &NotFinite::what),
+                                      required("place", &NotFinite::place)};
+};
+
 // train.health.report().
 struct Health {
   static constexpr std::string_view kType = "health";
@@ -331,10 +343,10 @@ struct Failed {
 
 using ToController =
     std::variant<Hello, Phase, Gpus, Signal, Report, Files, Uploaded, Series, SeriesDropped, Logged,
-                 Annotation, Health, Checkpoints, Damaged, Sync, StoreSet, StoreGet, StoreAdd,
-                 StoreCheck, StoreWait, StoreDelete, StoreNumKeys, StoreCompareSet, Cancel, Stack,
-                 Profile, StopCalls, StopSeen, StartIngest, Healable, HostReady, Unwound, Returned,
-                 Failed>;
+                 Annotation, NotFinite, Health, Checkpoints, Damaged, Sync, StoreSet, StoreGet,
+                 StoreAdd, StoreCheck, StoreWait, StoreDelete, StoreNumKeys, StoreCompareSet,
+                 Cancel, Stack, Profile, StopCalls, StopSeen, StartIngest, Healable, HostReady,
+                 Unwound, Returned, Failed>;
 
 }  // namespace message
 }  // namespace rtrain

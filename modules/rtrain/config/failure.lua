@@ -35,6 +35,10 @@ local PREEMPTION = 'preemption is not distinguished from other losses in this ve
 ---600), or ten times its longest pause; `train.busy(reason, seconds)` announces such work
 ---@field node_timeout_s number of a run on several hosts: a host that has not been heard of for that long is lost, and its
 ---  workers end themselves (default 30); one that comes back takes part in the next attempt
+---@field on_nan string what a loss or metric that becomes NaN or infinite does: 'warn' (default) says once in the run in which
+---  step, on which rank and by which parameter or layer; 'error' ends the run there with code 'not_finite', without a retry;
+---  'ignore' does nothing. Looked at are each loss on the CPU as its backward begins, losses on a GPU and all metrics at
+---  train.report, and in train.loop the norm of clipped gradients
 local FailureConfig = schema.define('FailureConfig', {
   {'max_failures', default = 0, check = schema.integer(-1)},
   {'max_heals', default = -1, check = schema.integer(-1)},
@@ -46,6 +50,7 @@ local FailureConfig = schema.define('FailureConfig', {
   {'hang_threshold_s', default = 600, check = schema.positive},
   {'busy_threshold_s', default = 600, check = schema.positive},
   {'node_timeout_s', default = 30, check = schema.positive},
+  {'on_nan', default = 'warn', check = schema.one_of('warn', 'error', 'ignore')},
   {'fail_fast', removed = 'max_failures = 0 ends the run at the first failure'},
 })
 

@@ -6,6 +6,7 @@
 local class = require 'base.class'
 local errors = require 'base.errors'
 local MeanMetrics = require 'rtrain.loop.mean_metrics'
+local not_finite = require 'rtrain.worker.not_finite'
 local ModelCheckpoint = require 'rtrain.loop.model_checkpoint'
 local ordered = require 'base.ordered'
 local Precision = require 'rtrain.loop.precision'
@@ -172,13 +173,25 @@ function Loop:_backward(batch, batch_idx)
   return outputs
 end
 
+local function gradients_of(parameters)
+  local gradients = {}
+  for _, parameter in ipairs(parameters) do
+    if parameter.grad ~= nil then gradients[#gradients + 1] = parameter.grad:detach() end
+  end
+  return gradients
+end
+
 function Loop:_clip()
   local options, utils = self._options, torch.nn.utils
   if not options.gradient_clip_val then return end
   if options.gradient_clip_algorithm == 'value' then
     utils.clip_grad_value_(self.model:parameters(), options.gradient_clip_val)
   else
-    utils.clip_grad_norm_(self.model:parameters(), options.gradient_clip_val)
+    local parameters = self.model:parameters()
+    local norm = utils.get_total_norm(gradients_of(parameters))
+    -- A scaler skips a step whose gradients are not finite, and goes on.
+    if not self._precision.scaler then not_finite.see_gradient_norm(norm) end
+    utils.clip_grads_with_norm_(parameters, options.gradient_clip_val, norm)
   end
 end
 
@@ -214,7 +227,10 @@ function Loop:_train_batch(batch, batch_idx)
   self._progress.batch_idx = batch_idx + 1
   self:_take_counts()
   local is_logged = is_step and self.global_step % self._options.log_every_n_steps == 0
-  if is_logged then self.step_metrics = plain(self.step_metrics) end
+  if is_logged then
+    self.step_metrics = plain(self.step_metrics)  -- that has waited for the device
+    not_finite.see_kept_losses()
+  end
   self:_call('on_train_batch_end', outputs, batch, batch_idx)
   if is_logged then train.log(self.step_metrics, {step = self.global_step}) end
   return is_step
@@ -333,6 +349,7 @@ end
 function Loop:_go_on()
   self.should_stop, self.stop_reason = self._progress.should_stop, self._progress.stop_reason
   self:_take_counts()
+  not_finite.count_from(self.global_step)
 end
 
 ---Trains to the end. The loss of a rank costs no more than the step that it cut (train.elastic).

@@ -137,6 +137,7 @@ local function dump_functions(job)
     train_loop_per_worker = job.train_loop_per_worker,
     train_loop_config = job.train_loop_config,
     kind = job.kind,
+    on_nan = job.run_config.failure_config.on_nan,
     validation_config = job.validation_config,
     datasets = job.worker_datasets,
   }

@@ -5,6 +5,7 @@
 
 local Checkpoint = require 'rtrain.checkpoint'
 local dataset_shards = require 'rtrain.dataset_shards'
+local not_finite = require 'rtrain.worker.not_finite'
 local process_group = require 'rtrain.worker.process_group'
 local session = require 'rtrain.worker.session'
 local timing = require 'rtrain.worker.timing'
@@ -26,11 +27,13 @@ local function begin_session(host, job, pump)
     validation_config = job.validation_config,
     pump = pump,
   }
+  not_finite.begin(session.get('worker'), job.on_nan)
 end
 
 -- Makes the engine use the threads and the first of the GPUs that the run gives this worker.
 local function set_up_engine(engine, threads, gpus)
   engine.set_num_threads(threads)
+  not_finite.watch(engine)
   if gpus[1] then engine.cuda_devices.set_device(gpus[1]) end
 end
 
@@ -69,7 +72,7 @@ end
 
 ---Runs a train function as this process's part of the attempt. An error is the rank's error.
 ---@param job {train_loop_per_worker: function, train_loop_config: table?, kind: string, datasets: table[],
----  validation_config: table?, gpus: integer[]?} gpus: where the launcher has given them
+---  validation_config: table?, gpus: integer[]?, on_nan: string} gpus: where the launcher has given them
 ---@param pump? function in local mode: takes the run's events, after each report
 ---@return any return_value plain data
 function worker.run(job, pump)
@@ -98,6 +101,7 @@ function worker.finish()
   local state = session.peek()
   if state == nil then return end
   dataset_shards.finish(state)
+  not_finite.finish()
   process_group.destroy()
   session.finish()
 end

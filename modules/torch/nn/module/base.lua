@@ -7,6 +7,7 @@
 local args = require 'base.args'
 local class = require 'base.class'
 local errors = require 'base.errors'
+local last_arguments = require 'torch.nn.module.last_arguments'
 local parameter = require 'torch.nn.parameter'
 
 ---Base of all layers and models. Assigning a module or a parameter to a field registers it, in order.
@@ -109,8 +110,12 @@ function Module:init() end
 
 local function results(...) return ... end
 
+local kept_arguments, note_arguments = last_arguments.kept, last_arguments.note
+
 -- The call's frame stays on the stack, and with it the module: an error names it.
 function Module:__call(...)
+  local kept = kept_arguments[self]
+  if kept then note_arguments(kept, ...) end
   local hooks = self._fields._hooks
   if not hooks then return results(self:forward(...)) end
   return results(hooks:call(self, ...))

@@ -1,0 +1,32 @@
+// host/train/reports/not_finite_notice.h: says once in a run that a loss, gradient or metric of it
+// is not finite: one line for all ranks.
+//
+// Belongs to the control thread. Gradients carry a NaN from one rank to all others, which see it a
+// step later. So it waits a moment after the first message, and names the ranks with the fewest
+// steps.
+#pragma once
+
+#include <map>
+
+#include "host/loop/messages/to_controller.h"
+#include "host/loop/timer.h"
+#include "host/train/run_events.h"
+
+namespace rtrain {
+
+class NotFiniteNotice {
+ public:
+  NotFiniteNotice(Loop& loop, RunEvents& events, int num_ranks);
+
+  void add(int rank, message::NotFinite found);
+  // Waits no longer: the attempt is over.
+  void tell();
+
+ private:
+  RunEvents& events_;
+  size_t num_ranks_;
+  std::map<int, message::NotFinite> found_;  // by rank, until it is reported
+  Timer patience_;
+};
+
+}  // namespace rtrain

@@ -1,0 +1,35 @@
+-- torch/nn/module/last_arguments.lua: what chosen modules were called with last.
+--
+-- The arguments are not kept alive: they are there as long as the script has them.
+
+local last_arguments = {}
+
+-- Module → {its arguments, n}. Module.__call looks into it at each call, which costs a few nanoseconds.
+local kept = setmetatable({}, {__mode = 'k'})
+last_arguments.kept = kept
+
+---Remembers what the module is called with from now on.
+---@param module nn.Module
+function last_arguments.keep(module) kept[module] = kept[module] or setmetatable({n = 0}, {__mode = 'v'}) end
+
+---Of Module.__call alone.
+---@param into table one of `kept`
+---@param ... any
+function last_arguments.note(into, ...)
+  local count = select('#', ...)
+  for i = 1, math.max(count, into.n) do into[i] = (select(i, ...)) end
+  into.n = count
+end
+
+---@param module nn.Module
+---@return any[]? arguments with n; nil where the module was not called, or one of them is gone
+function last_arguments.of(module)
+  local found = kept[module]
+  if not found or found.n == 0 then return nil end
+  for i = 1, found.n do
+    if found[i] == nil then return nil end
+  end
+  return found
+end
+
+return last_arguments

@@ -1,0 +1,160 @@
+"""A loss, gradient or metric that becomes NaN or infinite is found out: FailureConfig.on_nan."""
+
+import pytest
+
+# Two ranks. In step 3 rank 1's layer fc2 gives NaN; through the gradients all ranks have it in step 4.
+NET = """
+    local torch = require 'torch'
+    local train = require 'rtrain'
+    local nn = torch.nn
+
+    local Middle = nn.Linear:extend 'Middle'
+    function Middle:forward(x)
+      local out = nn.Linear.forward(self, x)
+      return self.is_broken and out / 0 * 0 or out
+    end
+    local Net = nn.Module:extend 'Net'
+    function Net:init() self.fc1, self.fc2, self.fc3 = nn.Linear(4, 8), Middle(8, 8), nn.Linear(8, 1) end
+    function Net:forward(x) return self.fc3(torch.relu(self.fc2(torch.relu(self.fc1(x))))) end
+    local rank = function() return train.get_context():get_world_rank() end
+"""
+
+BY_HAND = NET + """
+    local function train_func(config)
+      torch.manual_seed(1)
+      local model = train.torch.prepare_model(Net())
+      local net = train.torch.unwrap(model)
+      local optimizer = torch.optim.SGD(model:parameters(), {lr = 0.01})
+      for step = 1, 6 do
+        local x = torch.randn(5, 4)
+        if step == 3 and rank() == config.rank then
+          if config.how == 'output' then net.fc2.is_broken = true end
+          if config.how == 'weight' then torch.no_grad(function() net.fc2.weight:fill_(0 / 0) end) end
+          if config.how == 'input' then x:fill_(math.huge) end
+        end
+        local loss = model(x):pow(2):mean()
+        optimizer:zero_grad()
+        loss:backward()
+        optimizer:step()
+        train.report {loss = loss}
+      end
+    end
+    train.TorchTrainer({
+      train_loop_per_worker = train_func,
+      train_loop_config = {how = arg[1], rank = tonumber(arg[2])},
+      scaling_config = train.ScalingConfig {num_workers = tonumber(arg[3])},
+      run_config = train.RunConfig {name = 'mine', failure_config = train.FailureConfig {on_nan = arg[4], max_failures = 2}},
+    }):fit()
+"""
+
+PLACES = {
+    "output": "the first output that is not finite is that of Net.fc2 (Middle)",
+    "weight": "the parameter fc2.weight is not finite",
+    "input": "what Net was called with is not finite",
+}
+
+
+@pytest.mark.parametrize("how", PLACES)
+def test_the_step_the_rank_and_the_layer_are_named_once(rtrain, how):
+    result = rtrain.run_ok(BY_HAND, "--", how, 1, 2)
+    said = [line for line in (result.stdout + result.stderr).splitlines() if " on rank" in line]
+    assert len(said) == 1, result.stderr
+    assert f"the loss is nan in step 3 on rank 1: {PLACES[how]} (FailureConfig.on_nan" in said[0]
+    shown = rtrain("show", "mine").stdout
+    assert shown.count("the loss is nan in step 3 on rank 1") == 1
+    assert len(rtrain.reports("mine")) == 6
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_with_one_worker_too(rtrain, workers):
+    result = rtrain.run_ok(BY_HAND, "--", "output", 0, workers)
+    assert f"the loss is nan in step 3 on rank 0: {PLACES['output']}" in result.stderr
+
+
+def test_error_ends_the_run_without_a_retry(rtrain):
+    result = rtrain.run(BY_HAND, "--", "weight", 1, 2, "error")
+    assert result.returncode == 1
+    assert "rank 1 raised an error:" in result.stderr
+    assert "train.lua:" in result.stderr and "loss:backward()" in result.stderr
+    assert f"the loss is nan in step 3: {PLACES['weight']} (FailureConfig.on_nan = 'error')" in result.stderr
+    assert "an error of kind 'not_finite' is not retried" in result.stderr
+    assert rtrain.statuses("mine") == ["ERRORED"]
+    assert rtrain.json("show", "mine")["attempts"][0]["error"]["code"] == "not_finite"
+    assert len(rtrain.reports("mine")) == 2
+
+
+def test_ignore_says_nothing(rtrain):
+    result = rtrain.run_ok(BY_HAND, "--", "output", 1, 2, "ignore")
+    assert "on rank" not in result.stderr
+    assert "not finite" not in rtrain("show", "mine").stdout
+
+
+def test_a_metric_that_is_not_finite(rtrain):
+    script = """
+        local train = require 'rtrain'
+        train.DataParallelTrainer({
+          train_loop_per_worker = function()
+            for epoch = 1, 3 do
+              train.report {epoch = epoch, val = {loss = epoch == 2 and 0 / 0 or 1, best = math.huge * (epoch - 1.5)}}
+            end
+          end,
+          scaling_config = train.ScalingConfig {num_workers = 3},
+          run_config = train.RunConfig {name = 'mine', failure_config = train.FailureConfig {on_nan = arg[1]}},
+        }):fit()
+        """
+    result = rtrain.run_ok(script, "--", "warn")
+    assert result.stderr.count("the metric val.best is -inf on ranks 0-2 (FailureConfig") == 1
+    assert result.stderr.count("FailureConfig") == 1
+    again = rtrain.run(script.replace("'mine'", "'again'"), "--", "error")
+    assert again.returncode == 1
+    assert "same error on ranks 0-2:" in again.stderr
+    assert rtrain.reports("again") == []
+
+
+LOOP = NET + """
+    local function train_func(config)
+      torch.manual_seed(1)
+      local net = Net()
+      local data = torch.utils.data
+      local x = torch.randn(64, 4)
+      train.loop {
+        model = net,
+        training_step = function(model, batch, batch_idx)
+          if config.how == 'output' then net.fc2.is_broken = batch_idx == 2 and rank() == 1 end
+          local out = model(batch[1])
+          -- The gradient of a square root at 0 is infinite, that of its argument is 0.
+          if config.how == 'gradient' and batch_idx == 1 then out = out + (out * 0):sqrt() end
+          return out:pow(2):mean()
+        end,
+        optimizer = torch.optim.SGD(net:parameters(), {lr = 0.01}),
+        train_dataloader = data.DataLoader(data.TensorDataset(x), {batch_size = 8}),
+        max_epochs = 1, gradient_clip_val = config.clip, enable_checkpointing = false,
+      }
+    end
+    train.TorchTrainer({
+      train_loop_per_worker = train_func,
+      train_loop_config = {how = arg[1], clip = tonumber(arg[2])},
+      scaling_config = train.ScalingConfig {num_workers = 2},
+      run_config = train.RunConfig {name = 'mine'},
+    }):fit()
+"""
+
+
+def test_the_loss_in_train_loop(rtrain):
+    result = rtrain.run_ok(LOOP, "--", "output")
+    assert f"the loss is nan in step 3 on rank 1: {PLACES['output']}" in result.stderr
+    assert result.stderr.count("FailureConfig") == 1
+
+
+def test_a_gradient_in_train_loop(rtrain):
+    """Found in its step where gradients are clipped, else by the next loss."""
+    clipped = rtrain.run_ok(LOOP, "--", "gradient", "1")
+    assert "the norm of the gradients is nan in step 2 on ranks 0-1: all 6 gradients are not finite" in clipped.stderr
+    later = rtrain.run_ok(LOOP.replace("'mine'", "'later'"), "--", "gradient")
+    assert "the loss is nan in step 3 on ranks 0-1: all 6 parameters are not finite" in later.stderr
+
+
+def test_another_value_is_refused(rtrain):
+    result = rtrain("exec", "-e", "require('rtrain').FailureConfig {on_nan = 'stop'}")
+    assert result.returncode == 3
+    assert "FailureConfig.on_nan = 'stop': expected 'warn' or 'error' or 'ignore'" in result.stderr
