@@ -87,9 +87,10 @@ class Walk {
 
   void add_gap(int levels) { lines_.push_back({cat("  ... (", levels, " frames)"), 1}); }
 
-  Traceback finish(const std::string& context) {
+  Traceback finish(const std::string& context, const std::string& locals) {
     if (lines_.size() > kInnerLines + kOuterLines) shorten();
     std::string text = context.empty() ? "" : cat("  ", context);
+    if (!locals.empty()) text += cat(text.empty() ? "  " : "\n  ", locals);
     const auto add = [&text](const std::string& line) {
       text += cat(text.empty() ? "" : "\n", line);
     };
@@ -156,13 +157,13 @@ class Walk {
   std::vector<Line> lines_;
 };
 
-// What errors.context says; "" when it says nothing.
-std::string context_text(lua_State* L, int level) {
+// What that function of base.errors says; "" when it says nothing, or is not there.
+std::string said_by(lua_State* L, const char* function, int level, const std::string* operation) {
   lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
   lua_getfield(L, -1, "base.errors");
   if (!lua_istable(L, -1)) return "";
-  lua_getfield(L, -1, "context");
-  return lua_isfunction(L, -1) && ask(L, level, nullptr) ? take_texts(L).first : "";
+  lua_getfield(L, -1, function);
+  return lua_isfunction(L, -1) && ask(L, level, operation) ? take_texts(L).first : "";
 }
 
 // What is wrong with a method that was called with a dot, and where; two empty texts without one.
@@ -192,7 +193,10 @@ Traceback make_traceback(lua_State* L, int level, const std::string& operation) 
   // A recursion that has used up the stack leaves no room for questions.
   const bool is_deep = depth - level > kInnerLevels + kOuterLevels;
   const bool may_ask = !is_deep && lua_checkstack(L, 12) != 0;
-  const std::string context = may_ask ? context_text(L, level) : "";
+  const std::string context = may_ask ? said_by(L, "context", level, nullptr) : "";
+  lua_settop(L, top);
+  const bool has_operation = may_ask && !operation.empty();
+  const std::string locals = has_operation ? said_by(L, "locals", level, &operation) : "";
   lua_settop(L, top);
   const auto [slip, place] = may_ask ? find_slip(L, level) : std::pair<std::string, std::string>();
   lua_settop(L, top);
@@ -205,7 +209,7 @@ Traceback make_traceback(lua_State* L, int level, const std::string& operation) 
     walk.visit(depth - kOuterLevels, depth);
   }
   lua_settop(L, top);
-  Traceback out = walk.finish(context);
+  Traceback out = walk.finish(context, locals);
   out.slip = slip;
   if (!place.empty()) out.where = place;
   return out;

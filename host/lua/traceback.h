@@ -4,7 +4,7 @@
 // f(x)`, has no frame any more; its line comes from base/errors/tail_call.lua where it can be
 // known. A method that was called with a dot is found by base/errors/method_call.lua. What an error
 // arose in apart from its lines (a module's forward) is given by the function errors.context of
-// base.errors, where there is one.
+// base.errors, where there is one, and the tensors of the script's function by errors.locals.
 #pragma once
 
 #include <string>

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "host/base/text.h"
 
@@ -40,13 +42,20 @@ bool is_full_disk(const Error& error) {
   return says("No space left on device") || says("Disk quota exceeded") || says("disk is full");
 }
 
+// The traceback less the line about tensors, whose sizes may be others next time.
+std::string frames_of(const Error& error) {
+  std::vector<std::string> lines = split(error.traceback(), '\n');
+  std::erase_if(lines, [](const std::string& line) { return line.starts_with("  with "); });
+  return join(lines, "\n");
+}
+
 // Text and call site: the message begins with the site, the traceback has the callers. The figures
 // of an out-of-memory error are never twice the same.
 std::string identity(const Error& error) {
   const std::string_view message = error.message();
   const bool has_figures = error.code() == Code::kOutOfMemory;
   return cat(has_figures ? message.substr(0, message.find("out of memory")) : message, "\n",
-             error.traceback());
+             frames_of(error));
 }
 
 }  // namespace

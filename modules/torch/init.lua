@@ -5,6 +5,8 @@
 
 local errors = require 'base.errors'
 
+errors.locals = require 'torch.local_tensors'
+
 local torch = {}
 
 -- A dtype is its name.

@@ -292,3 +292,49 @@ def test_one_report_too_many_is_told_with_its_line(rtrain):
         train.TorchTrainer(train_func, {scaling_config = train.ScalingConfig{num_workers = 2}}):fit()
     """)
     assert re.search(r"rank 0 made 1, rank 1 made 2, the last one at \S*train.lua:5; ", result.stderr), result.stderr
+
+
+def test_an_operators_error_shows_the_tensors_of_its_function(rtrain):
+    script = """
+        local torch = require 'torch'
+        local train = require 'rtrain'
+        local function step(batch, scale)
+          local hidden = torch.ones(8, 16)
+          local hidden = hidden:double()
+          local name = 'layer'
+          return torch.matmul(hidden, batch[1]) * scale
+        end
+        local function train_func() step({torch.ones(8, 4), torch.zeros(8, {dtype = 'int64'})}, torch.tensor(2)) end
+        """
+    result = rtrain("exec", rtrain.script(script + "train_func()\n"))
+    assert result.returncode == 1
+    shown = "  with batch[1] float32 [8, 4], batch[2] int64 [8], scale float32 [], hidden float64 [8, 16]\n"
+    assert shown in result.stderr
+    assert result.stderr.index(shown) < result.stderr.index("in function 'step'")
+    run = rtrain.run(script + """
+        train.TorchTrainer {train_loop_per_worker = train_func, scaling_config = train.ScalingConfig {num_workers = 2}}:fit()
+        """)
+    assert run.stderr.count(shown) == 1
+    assert "same error on ranks 0-1:" in run.stderr
+
+
+def test_other_errors_show_no_tensors(rtrain):
+    for failing in ("error('mine')", "local n = nil + 1", "require('torch').nn.Linear('a', 2)"):
+        result = rtrain("exec", rtrain.script(f"""
+            local torch = require 'torch'
+            local x = torch.ones(2)
+            {failing}
+            """))
+        assert result.returncode == 1
+        assert "  with " not in result.stderr, failing
+
+
+def test_of_many_tensors_some_are_shown(rtrain):
+    result = rtrain("exec", rtrain.script("""
+        local torch = require 'torch'
+        local a, b, c, d, e, f, g, h, i = torch.ones(1), torch.ones(2), torch.ones(3), torch.ones(4), torch.ones(5),
+          torch.ones(6), torch.ones(7), torch.ones(8), torch.ones(9)
+        print(a + b + c)
+        """))
+    line = next(line for line in result.stderr.splitlines() if line.startswith("  with "))
+    assert line.startswith("  with a float32 [1], b float32 [2]") and line.endswith("h float32 [8], …")

@@ -151,6 +151,21 @@ TEST(FailurePolicy, TheSameUserErrorTwiceEndsTheRun) {
 
 // Its figures differ from time to time.
 // fault: CUDA out of memory
+TEST(FailurePolicy, TheSameErrorWithTensorsOfOtherSizesEndsTheRun) {
+  const auto failed = [](const char* traceback) {
+    return Failure{Error(Code::kArgument, "a.lua:3: mm: boom", traceback)};
+  };
+  FailurePolicy policy({.max_failures = -1}, 1);
+  EXPECT_TRUE(policy.decide(failed("  with x float32 [8, 3]\n  a.lua:3: in 'f'")).retry);
+  EXPECT_TRUE(policy.decide(failed("  with x float32 [8, 3]\n  a.lua:3: in 'g'")).retry);
+  EXPECT_FALSE(policy.decide(failed("  with x float32 [5, 3]\n  a.lua:3: in 'g'")).retry);
+}
+
+TEST(FailurePolicy, WhatIsNotFiniteIsNotRetried) {
+  FailurePolicy policy({.max_failures = -1}, 1);
+  EXPECT_FALSE(policy.decide({Error(Code::kNotFinite, "the loss is nan in step 3")}).retry);
+}
+
 TEST(FailurePolicy, TheSameWantOfMemoryTwiceEndsTheRun) {
   const auto full = [](const char* text) { return Failure{Error(Code::kOutOfMemory, text)}; };
   FailurePolicy policy({.max_failures = -1}, 1);

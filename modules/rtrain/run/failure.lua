@@ -94,14 +94,14 @@ local function grouped(ranks)
   return groups
 end
 
--- The module that failed and the user's frames with their source lines, without the one that the message itself begins
--- with.
+-- The module that failed, the tensors that were there, and the user's frames with their source lines, without the one that
+-- the message itself begins with.
 local function frames_text(message, traceback)
   local at = message:match('^([^:\n]+:%d+):')
   local out, shown, hidden = {}, 0, 0
   for line in (traceback or ''):gmatch('[^\n]+') do
     local is_frame = line:match('^%s*[^:]+:%d+:')
-    if line:match '^  in ' then
+    if line:match '^  in ' or line:match '^  with ' then
       out[#out + 1] = line
     elseif is_frame and not (at and line:find(at .. ':', 1, true)) then
       shown = shown + 1
