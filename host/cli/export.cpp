@@ -31,9 +31,8 @@ std::vector<RunRef> runs_of(RunReader& reader, const Options& options) {
   std::vector<RunRef> runs = options.listing.find_runs(options.runs);
   for (RunRef& run : tagged_runs(reader, options.tags)) runs.push_back(std::move(run));
   if (!runs.empty()) return runs;
-  throw Error(Code::kUsage, options.tags.empty()
-                                ? std::string("export: give a RUN, or --tag TAG")
-                                : cat("no run has the tag ", join(options.tags, " and ")));
+  throw Error(Code::kUsage, options.tags.empty() ? std::string("export: give a RUN, or --tag TAG")
+                                                 : no_tagged_run(reader, options.tags));
 }
 
 // To the file, or to stdout where none was named.

@@ -116,6 +116,18 @@ std::vector<RunRef> tagged_runs(RunReader& reader, const std::vector<std::string
   return out;
 }
 
+std::string no_tagged_run(RunReader& reader, const std::vector<std::string>& tags) {
+  std::vector<std::string> known;
+  for (const List& row : reader.query("SELECT DISTINCT value FROM runs, json_each(tags)").rows) {
+    known.push_back(row[0].as_string());
+  }
+  for (const std::string& tag : tags) {
+    if (std::find(known.begin(), known.end(), tag) != known.end()) continue;
+    return cat("no run has the tag ", tag, suggestion(tag, known));
+  }
+  return cat("no run has the tags ", join(tags, " and "));
+}
+
 void write_output(const std::string& path, const std::string& bytes) {
   std::ofstream file(path, std::ios::binary);
   file << bytes;

@@ -51,6 +51,9 @@ Option add_runs_argument(Command& command, std::vector<std::string>& runs);
 // The runs that have all these tags; none where no tag is given.
 std::vector<RunRef> tagged_runs(RunReader& reader, const std::vector<std::string>& tags);
 
+// That no run has all these tags, with the tag that was meant.
+std::string no_tagged_run(RunReader& reader, const std::vector<std::string>& tags);
+
 // Writes the bytes to the file. Error(kEnvironment).
 void write_output(const std::string& path, const std::string& bytes);
 

@@ -90,6 +90,9 @@ void add_ls(Parser& parser) {
     std::optional<RunReader> reader = options->reader();
     List runs = reader ? reader->runs(options->filter) : List{};
     if (reader) find_lost_jobs(runs, *reader);
+    if (reader && runs.empty() && !options->filter.tags.empty()) {
+      std::cerr << "rtrain: " << no_tagged_run(*reader, options->filter.tags) << "\n";
+    }
     if (options->names) {
       for (const Value& run : runs) std::cout << run["name"].as_string() << "\n";
       return;

@@ -104,7 +104,10 @@ Option& Option::within(double least, double most) {
 }
 
 Option& Option::one_of(const std::vector<std::string>& values) {
-  option_->check(CLI::IsMember(values).description(""));
+  check([values](const std::string& given) {
+    if (std::find(values.begin(), values.end(), given) != values.end()) return std::string();
+    return cat("unknown '", given, "'", suggestion(given, values));
+  });
   return offers({.words = values});
 }
 

@@ -45,7 +45,7 @@ std::vector<RunRef> runs_of(RunReader& reader, const Options& options) {
   }
   for (RunRef& run : tagged_runs(reader, options.tags)) out.push_back(std::move(run));
   if (!out.empty()) return out;
-  throw Error(Code::kUsage, cat("no run has the tag ", join(options.tags, " and ")));
+  throw Error(Code::kUsage, no_tagged_run(reader, options.tags));
 }
 
 std::vector<PlotPoint> plot_points(const std::vector<SeriesPoint>& points, bool by_time) {

@@ -14,6 +14,7 @@ namespace rtrain {
 namespace {
 
 constexpr std::string_view kBest = "best:";
+const std::string kLast = "last";
 
 // How many names an error lists.
 constexpr size_t kShown = 8;
@@ -49,7 +50,7 @@ class Resolver {
   RunRef find(const std::string& run) {
     if (auto ref = one("name = ?", {run})) return *ref;
     if (auto ref = one("run_id = ?", {run})) return *ref;
-    if (run == "last") return last();
+    if (run == kLast) return last();
     if (run.starts_with(kBest)) return best(parse_best(run));
     if (run.empty()) throw usage("the name of the run is empty");
     return beginning(run);
@@ -94,7 +95,9 @@ class Resolver {
             {run, run, run, run});
     if (matches.size() == 1) return matches.front();
     if (matches.empty()) {
-      throw usage(cat("no run '", run, "' in ", storage_path_, suggestion(run, names())));
+      std::vector<std::string> known = names();
+      if (nearest_name(run, std::vector{kLast})) known.push_back(kLast);
+      throw usage(cat("no run '", run, "' in ", storage_path_, suggestion(run, known)));
     }
     std::vector<std::string> shown;
     for (size_t i = 0; i < std::min(matches.size(), kShown); ++i) shown.push_back(matches[i].name);
@@ -111,10 +114,20 @@ class Resolver {
     return out;
   }
 
+  // Of best:loss:mni.
+  static void check_order(const std::string& metric, ListingColumns& columns) {
+    const size_t colon = metric.rfind(':');
+    if (colon == std::string::npos || !columns.find(metric.substr(0, colon))) return;
+    const std::vector<std::string> orders{"min", "max"};
+    const std::string given = metric.substr(colon + 1);
+    throw usage(cat("best:", metric, ": unknown order '", given, "'", suggestion(given, orders)));
+  }
+
   RunRef best(const Best& wanted) {
     ListingColumns columns(database_);
     const auto column = columns.find(wanted.metric);
     if (!column) {
+      check_order(wanted.metric, columns);
       throw usage(cat("best:", wanted.metric, ": no run in ", storage_path_, " has reported '",
                       wanted.metric, "'", suggestion(wanted.metric, columns.metric_names())));
     }

@@ -49,7 +49,7 @@ end
 ---errors.locals.
 ---@param level integer of lua_getstack, as the C function counts that calls this one
 ---@param operation string what failed
----@return string? text nil where that is no operator, or the function has no tensor
+---@return string? text nil where that is not an operator, or the function has no tensor
 return function(level, operation)
   local engine = package.loaded['torch._C']
   if type(engine) ~= 'table' then return nil end

@@ -190,7 +190,7 @@ def test_checkpoints_mark_best_and_latest(store):
 def test_a_run_is_found_by_name_beginning_and_last(store):
     for given, name in (("alpha", "alpha"), ("aa11", "alpha"), ("b", "beta"), ("ab", "alphabet"), ("last", "beta")):
         assert store.json("show", given)["name"] == name, given
-    for given, hint in (("alp", "alphabet, alpha"), ("betta", "did you mean 'beta'?"), ("nothing-like-it", "no run")):
+    for given, hint in (("alp", "alphabet, alpha"), ("betta", "did you mean 'beta'?"), ("lsat", "'last'?"), ("nothing-like-it", "no run")):
         result = store("show", given)
         assert result.returncode == 2 and hint in result.stderr, result.stderr
 
@@ -200,6 +200,7 @@ def test_the_best_run_is_that_of_the_last_values(store):
                         ("best:rank:min", "alpha")):
         assert store.json("show", given)["name"] == name, given
     for given, hint in (("best:rank", "best:rank:min or best:rank:max"), ("best:acuracy", "did you mean 'accuracy'?"),
+                        ("best:accuracy:mxa", "unknown order 'mxa': did you mean 'max'?"),
                         ("best:", "best:METRIC"), ("best:loss:min", "no run has a number"), ("", "is empty")):
         result = store("show", given)
         assert result.returncode == 2 and hint in result.stderr, result.stderr
@@ -292,6 +293,8 @@ def test_the_storage_option_goes_before_the_environment(store):
     (["ls", "--jsno"], "did you mean '--json'?"),
     (["show", "--storge=x", "y"], "did you mean '--storage'?"),
     (["show"], "RUN"),
+    (["completion", "bsh"], "unknown 'bsh': did you mean 'bash'?"),
+    (["ls", "--format", "xml"], "--format: unknown 'xml': valid names: text, json"),
     ([], "List the runs"),
 ])
 def test_a_wrong_command_line_names_the_nearest(rtrain, args, hint):

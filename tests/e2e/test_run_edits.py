@@ -49,6 +49,11 @@ def test_tags_come_and_go(trained):
     assert trained.json("show", "a")["tags"] == ["red", "blue", "green"]
     assert names(trained, "--tag", "green") == ["a"] and names(trained, "--tag", "demo") == ["c", "b"]
     refused(trained("tag", "a", "-d", "gren"), "has no tag 'gren'", "did you mean 'green'?")
+    refused(trained("plot", "--tag", "gren", "loss"), "no run has the tag gren: did you mean 'green'?")
+    refused(trained("export", "--tag", "gren"), "no run has the tag gren: did you mean 'green'?")
+    listed = trained("ls", "--tag", "gren")
+    assert listed.returncode == 0 and "no run has the tag gren: did you mean 'green'?" in listed.stderr
+    assert "no run has the tags red and demo" in trained("ls", "--tag", "red", "--tag", "demo").stderr
     refused(trained("tag", "a", "x,y"), "'x,y' cannot be a tag: it has a ','")
     refused(trained("tag", "a", ""), "it is empty")
     assert trained("tag", "a").stdout == "red\nblue\ngreen\n", "a refused change changes nothing"

@@ -5,6 +5,10 @@ local zeros, ones, arange, full = C.op 'zeros', C.op 'ones', C.op 'arange', C.op
 
 TestCall = {}
 
+function TestCall:test_a_misspelt_dtype_gets_the_right_one()
+  lu.assertErrorMsgContains("unknown dtype 'flaot32': did you mean 'float32'?", zeros, 2, {dtype = 'flaot32'})
+end
+
 function TestCall:test_sizes_as_arguments_or_as_a_list()
   lu.assertEquals(zeros(2, 3).shape, {2, 3})
   lu.assertEquals(zeros{2, 3}.shape, {2, 3})

@@ -5,6 +5,7 @@
 #include "host/base/error.h"
 #include "host/base/text.h"
 #include "host/engine/operators/arguments.h"
+#include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
@@ -16,6 +17,17 @@ using torch::jit::Stack;
 std::string ordinal(size_t n) {
   static constexpr const char* kNames[] = {"1st", "2nd", "3rd"};
   return n <= 3 ? kNames[n - 1] : cat(n, "th");
+}
+
+// ": unknown dtype 'flaot32': did you mean 'float32'?"; "" for what is not a string.
+std::string dtype_problem(lua_State* L, int index) {
+  if (lua_type(L, index) != LUA_TSTRING) return "";
+  try {
+    parse_dtype(lua_tostring(L, index));
+  } catch (const Error& e) {
+    return cat(": ", e.message());
+  }
+  return "";
 }
 
 std::string expected(const Param& param) {
@@ -58,8 +70,9 @@ std::string Arguments::mismatch(const Overload& overload) const {
     }
     const bool gathered = slots.gathered && static_cast<int>(i) == overload.varargs;
     if (gathered ? gather(index, stack) : convert(index, param, stack)) continue;
+    const bool is_dtype = std::string_view(param.type).starts_with("dtype");
     return cat("argument '", param.shown, "' (", ordinal(i + 1), "): expected ", expected(param),
-               ", got ", describe_value(L_, index));
+               ", got ", describe_value(L_, index), is_dtype ? dtype_problem(L_, index) : "");
   }
   return "arguments do not fit";
 }
