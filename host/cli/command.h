@@ -13,6 +13,7 @@ namespace rtrain {
 void add_run(Parser& parser, const std::vector<std::string>& command_line);
 void add_agent(Parser& parser);
 void add_exec(Parser& parser);
+void add_repl(Parser& parser);
 void add_init(Parser& parser);
 void add_submit(Parser& parser);
 void add_ls(Parser& parser);

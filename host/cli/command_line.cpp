@@ -72,6 +72,7 @@ void add_commands(Parser& parser, const std::vector<std::string>& command_line) 
   add_run(parser, command_line);
   add_agent(parser);
   add_exec(parser);
+  add_repl(parser);
   add_init(parser);
   add_submit(parser);
   add_ls(parser);
@@ -140,9 +141,9 @@ int run_command(int argc, char** argv) {
 int run_command_line(int argc, char** argv) {
   begin_process();
   const int code = run_command(argc, argv);
-  const bool is_exec = argc > 1 && argv[1] == std::string_view("exec");
+  const std::string_view command = argc > 1 ? argv[1] : "";
   // LibTorch's destructors would take a third of a short script's time.
-  if (is_exec && engine_loaded()) leave(code);
+  if ((command == "exec" || command == "repl") && engine_loaded()) leave(code);
   return code;
 }
 

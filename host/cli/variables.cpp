@@ -14,7 +14,8 @@ constexpr std::string_view kDebug = "Debugging and tests";
 
 constexpr std::array kVariables = {
     Variable{kFiles, "XDG_STATE_HOME", "~/.local/state",
-             "below it, in rtrain/, this machine's folders for object stores"},
+             "below it, in rtrain/, the history of rtrain repl, and this machine's folders for "
+             "object stores"},
     Variable{kFiles, "RTRAIN_STORAGE", "~/rtrain_results",
              "folder of the store and the runs, or URI (s3://bucket/folder)"},
     Variable{kFiles, "RTRAIN_DATA", "", "folder of datasets such as MNIST and CIFAR-10"},
@@ -78,6 +79,8 @@ constexpr std::array kVariables = {
     Variable{kOthers, "OMP_NUM_THREADS", "cores ÷ workers", "threads of each worker"},
     Variable{kOthers, "PYTORCH_ALLOC_CONF", "LibTorch's", "settings of the CUDA allocator"},
     Variable{kOthers, "PYTORCH_CUDA_ALLOC_CONF", "LibTorch's", "older name of the one above"},
+    Variable{kOthers, "VISUAL", "EDITOR", "editor of %edit in rtrain repl"},
+    Variable{kOthers, "EDITOR", "vi", "the same, where VISUAL is not set"},
     Variable{kOthers, "VIRTUAL_ENV", "", "Python environment in which libraries are searched"},
     Variable{kOthers, "CONDA_PREFIX", "", "conda environment in which libraries are searched"},
     Variable{kOthers, "HOME", "", "parent of ~/rtrain_results, and a place of Python packages"},

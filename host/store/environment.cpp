@@ -189,6 +189,11 @@ Value describe_environment() {
   return out;
 }
 
+std::string state_folder() {
+  const std::string set = variable("XDG_STATE_HOME");
+  return cat(set.starts_with('/') ? set : absolute_path("~/.local/state"), "/rtrain");
+}
+
 std::string storage_folder(const std::string& named) {
   if (!named.empty()) return local_folder(named);
   if (const std::string set = variable("RTRAIN_STORAGE"); !set.empty()) return local_folder(set);

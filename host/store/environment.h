@@ -23,6 +23,10 @@ Value recorded_variables();
 // files and asks NVIDIA's driver; loads neither LibTorch nor Arrow.
 Value describe_environment();
 
+// Where this machine keeps what belongs to the user and to no run: $XDG_STATE_HOME/rtrain, else
+// ~/.local/state/rtrain.
+std::string state_folder();
+
 // Where runs go: the folder named, else $RTRAIN_STORAGE, else ~/rtrain_results. Absolute. For a URI
 // of an object store the folder that stands for it (host/store/object_storage.h). Throws
 // Error(kUnsupported) for another URL, kEnvironment where nothing is named and HOME is not set.

@@ -6,7 +6,6 @@
 #include <array>
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "host/lua/arrow_loader.h"
 #include "host/store/checkpoint_files.h"
 #include "host/store/database.h"
+#include "host/store/environment.h"
 #include "host/store/file.h"
 #include "host/store/run_copy.h"
 #include "host/store/run_lock.h"
@@ -28,12 +28,6 @@ namespace {
 constexpr const char* kMark = ".object-store";
 constexpr const char* kFarMark = ".far";
 constexpr int kRetries = 3;
-
-std::string state_home() {
-  const char* set = std::getenv("XDG_STATE_HOME");
-  if (set != nullptr && *set == '/') return set;
-  return absolute_path("~/.local/state");
-}
 
 // The rows of a run, as an object's name says.
 struct Snapshot {
@@ -167,7 +161,7 @@ std::string ObjectStorage::folder_of(const std::string& uri) {
                                    "AWS_ENDPOINT_URL and AWS_DEFAULT_REGION"));
   }
   const std::string folder = absolute_path(
-      cat(state_home(), "/rtrain/", trimmed.substr(0, scheme), "/", trimmed.substr(scheme + 3)));
+      cat(state_folder(), "/", trimmed.substr(0, scheme), "/", trimmed.substr(scheme + 3)));
   make_folders(folder);
   const std::string mark = cat(folder, "/", kMark);
   if (!path_exists(mark)) replace_text(mark, trimmed + "\n");

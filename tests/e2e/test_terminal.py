@@ -8,6 +8,7 @@ import fcntl
 import os
 import pty
 import re
+import select
 import struct
 import subprocess
 import termios
@@ -39,21 +40,26 @@ SCRIPT = r"""
 
 
 class OnTerminal:
-    """A command whose stdout and stderr are a terminal of that many columns."""
+    """A command whose stdout and stderr are a terminal of that many columns; with keys stdin too, and Ctrl-C is a signal."""
 
-    def __init__(self, rtrain, *args, columns=80):
+    def __init__(self, rtrain, *args, columns=80, has_keys=False):
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        own = {"stdin": slave, "start_new_session": True, "preexec_fn": lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)}
         self.process = subprocess.Popen([RTRAIN, *map(str, args)], cwd=rtrain.folder, env=rtrain.env, stdout=slave,
-                                        stderr=slave, stdin=subprocess.DEVNULL)
+                                        stderr=slave, **(own if has_keys else {"stdin": subprocess.DEVNULL}))
         os.close(slave)
         self.output = b""
 
-    def read_until(self, pattern, timeout_s=60):
-        """Reads until the output so far has a match of the pattern; None: to the end."""
+    def write(self, keys):
+        os.write(self._master, keys)
+
+    def read_until(self, pattern, timeout_s=60, shown=lambda output: output):
+        """Reads until the output so far, as `shown` gives it, has a match of the pattern; None: to the end."""
         deadline = time.monotonic() + timeout_s
-        while pattern is None or not re.search(pattern, self.output):
-            assert time.monotonic() < deadline, (pattern, self.output)
+        while pattern is None or not re.search(pattern, shown(self.output)):
+            ready, _, _ = select.select([self._master], [], [], max(0, deadline - time.monotonic()))
+            assert ready, (pattern, self.output)
             try:
                 part = os.read(self._master, 65536)
             except OSError:

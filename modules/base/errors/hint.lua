@@ -6,6 +6,7 @@ local bytecode = require 'base.errors.bytecode'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local frame = require 'base.errors.frame'
+local member_names = require 'base.member_names'
 local ordered = require 'base.ordered'
 local pythonisms = require 'base.errors.pythonisms'
 
@@ -24,27 +25,9 @@ local function add_names(names, from)
   end
 end
 
--- The names that an object answers: its own fields, then its methods; and those that are listed where none is near. A class
--- whose objects keep their fields elsewhere has `__own_names`: self → names, listed ones.
-local function names_of(object)
-  local names, of = {}, class.of(object) or class.is_class(object) and object or nil
-  if of == nil then
-    names = ordered.names_of(object)
-    return names, names
-  end
-  local listed
-  if of.__own_names and of ~= object then names, listed = of.__own_names(object) end
-  while of do
-    add_names(names, of)
-    of = rawget(of, '__base')
-  end
-  table.sort(names)
-  return names, listed or {}
-end
-
 -- "config has no 'lr': it has batch_size, epochs".
 local function absent_text(object, text, name)
-  local names, listed = names_of(object)
+  local names, listed = member_names(object)
   local near = errors.suggestion(name, names)
   if near == '' or not near:find 'did you mean' then
     table.sort(listed)

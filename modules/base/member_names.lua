@@ -1,0 +1,31 @@
+-- base/member_names.lua: the names that an object of Lua answers.
+
+local class = require 'base.class'
+local ordered = require 'base.ordered'
+
+local function add_names(names, from)
+  for name in next, from do
+    if type(name) == 'string' and name:sub(1, 1) ~= '_' then names[#names + 1] = name end
+  end
+end
+
+---Its own fields, then the methods of its class. A class whose objects keep their fields elsewhere has `__own_names`: self →
+---names, listed ones.
+---@param object table|userdata
+---@return string[] names
+---@return string[] listed those that say what the object holds
+return function(object)
+  local names, of = {}, class.of(object) or class.is_class(object) and object or nil
+  if of == nil then
+    names = ordered.names_of(object)
+    return names, names
+  end
+  local listed
+  if of.__own_names and of ~= object then names, listed = of.__own_names(object) end
+  while of do
+    add_names(names, of)
+    of = rawget(of, '__base')
+  end
+  table.sort(names)
+  return names, listed or {}
+end
