@@ -40,6 +40,7 @@ void add_profile(Parser& parser);
 void add_repair(Parser& parser);
 void add_resources(Parser& parser);
 void add_env(Parser& parser);
+void add_doctor(Parser& parser);
 void add_doc(Parser& parser);
 void add_completion(Parser& parser);
 void add_man(Parser& parser);

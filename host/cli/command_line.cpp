@@ -99,6 +99,7 @@ void add_commands(Parser& parser, const std::vector<std::string>& command_line) 
   add_repair(parser);
   add_resources(parser);
   add_env(parser);
+  add_doctor(parser);
   add_doc(parser);
   add_completion(parser);
   add_man(parser);

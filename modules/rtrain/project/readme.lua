@@ -21,7 +21,8 @@ rtrain plot last loss                 # its curve
 rtrain diff RUN last                  # what changed between two
 ```
 
-Try something out: `rtrain repl`. What a function does: `rtrain doc nn.Conv2d`. What this machine has: `rtrain env`.
+Try something out: `rtrain repl`. What a function does: `rtrain doc nn.Conv2d`. When something does
+not work: `rtrain doctor`; what this machine has: `rtrain env`.
 
 | value of `train_loop_config` | at first |
 |---|---|

@@ -1,0 +1,137 @@
+// rtrain doctor: whether each thing that rtrain needs works here, and what mends it.
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "host/base/error.h"
+#include "host/base/shell_word.h"
+#include "host/base/text.h"
+#include "host/cli/check.h"
+#include "host/cli/colour.h"
+#include "host/cli/command.h"
+#include "host/cli/layout.h"
+#include "host/cli/listing.h"
+#include "host/store/file.h"
+#include "host/store/folder_copy.h"
+
+namespace rtrain {
+namespace {
+
+struct DoctorOptions {
+  bool json = false;
+  bool train = false;
+};
+
+size_t count_of(const std::vector<Check>& checks, CheckStatus status) {
+  return static_cast<size_t>(
+      std::ranges::count_if(checks, [&](const Check& check) { return check.status == status; }));
+}
+
+Value to_json(const std::vector<Check>& checks) {
+  const bool fails = count_of(checks, CheckStatus::kFailure) > 0;
+  const bool warns = count_of(checks, CheckStatus::kWarning) > 0;
+  List rows;
+  for (const Check& check : checks) {
+    rows.push_back(Map{{"name", check.name},
+                       {"status", std::string(status_name(check.status))},
+                       {"finding", check.finding},
+                       {"mend", check.mend.empty() ? Value() : Value(check.mend)}});
+  }
+  const CheckStatus worst = fails   ? CheckStatus::kFailure
+                            : warns ? CheckStatus::kWarning
+                                    : CheckStatus::kOk;
+  return Map{{"status", std::string(status_name(worst))}, {"checks", std::move(rows)}};
+}
+
+std::string painted(const Check& check) {
+  constexpr size_t kWidth = 9;
+  std::string name(status_name(check.status));
+  const std::string blank(kWidth - name.size(), ' ');
+  if (!wants_colour()) return name + blank;
+  const char* colour = check.status == CheckStatus::kOk        ? "32"
+                       : check.status == CheckStatus::kWarning ? "33"
+                                                               : "31";
+  return cat("\x1b[", colour, "m", name, "\x1b[0m", blank);
+}
+
+// Each as it is known: some take a second.
+class DoctorReport {
+ public:
+  explicit DoctorReport(bool shown) : shown_(shown) {}
+
+  void add(const std::vector<Check>& checks) {
+    constexpr size_t kNameWidth = 18;
+    constexpr size_t kIndent = 9;
+    for (const Check& check : checks) {
+      checks_.push_back(check);
+      if (!shown_) continue;
+      std::cout << painted(check) << check.name << std::string(kNameWidth - check.name.size(), ' ')
+                << check.finding << "\n";
+      if (!check.mend.empty()) std::cout << std::string(kIndent, ' ') << "→ " << check.mend << "\n";
+      std::cout << std::flush;
+    }
+  }
+
+  const std::vector<Check>& checks() const { return checks_; }
+
+ private:
+  bool shown_;
+  std::vector<Check> checks_;
+};
+
+void run_doctor(const DoctorOptions& options) {
+  DoctorReport report(!options.json);
+  report.add(check_libraries());
+  report.add(check_machine());
+  report.add(check_folders());
+  report.add(check_network());
+  if (options.train) report.add({check_training()});
+  if (options.json) print_json(to_json(report.checks()));
+  std::vector<std::string> failed;
+  for (const Check& check : report.checks()) {
+    if (check.status == CheckStatus::kFailure) failed.push_back(check.name);
+  }
+  if (!failed.empty()) throw Error(Code::kEnvironment, cat("what fails: ", join(failed, ", ")));
+  if (options.json) return;
+  const size_t warnings = count_of(report.checks(), CheckStatus::kWarning);
+  std::cout << "\nnothing fails"
+            << (warnings == 0 ? "" : cat(", ", warnings, warnings == 1 ? " warning" : " warnings"))
+            << (options.train ? "" : "; rtrain doctor --train also trains with two ranks") << "\n";
+}
+
+}  // namespace
+
+Check check_training() {
+  constexpr double kTimeoutS = 120;
+  const std::string name = "training";
+  // Short: sockets lie below.
+  const std::string folder = make_temp_folder("rtrain-doctor-");
+  const std::string environment = cat("RTRAIN_STORAGE=", shell_word(folder + "/storage"),
+                                      " RTRAIN_RUNTIME_DIR=", shell_word(folder + "/runtime"),
+                                      " RTRAIN_CALLBACKS= RTRAIN_LAUNCHER=local");
+  const OwnOutput output = run_own("require('rtrain.doctor.self_test')()", kTimeoutS, environment);
+  remove_tree(folder);
+  if (output.has_ended && output.exit_code == 0) {
+    return {name, CheckStatus::kOk, last_words(output.text)};
+  }
+  return {name, CheckStatus::kFailure,
+          output.has_ended ? cat("the self-test ends with code ", output.exit_code, ": ",
+                                 last_words(output.text))
+                           : "the self-test of two ranks does not end within 120 s",
+          "mend what fails above; else `rtrain init blank hello` makes a script that shows more"};
+}
+
+void add_doctor(Parser& parser) {
+  auto options = std::make_shared<DoctorOptions>();
+  Command command = parser.command(
+      "doctor", "Check each thing that rtrain needs here, and say what mends what fails");
+  command.flag("--json", &options->json, "one JSON document");
+  command.flag("--train", &options->train,
+               "also train with two ranks, which report and save a checkpoint");
+  command.footer(
+      "Each line is ok, a warning or a failure. The exit code is 4 where something fails, else 0.\n"
+      "Nothing is left behind. Keys of --json: status, checks (name, status, finding, mend)");
+  command.action([options] { run_doctor(*options); });
+}
+
+}  // namespace rtrain
