@@ -16,6 +16,8 @@
 #include "host/cli/requeue.h"
 #include "host/cli/script_arguments.h"
 #include "host/lua/convert.h"
+#include "host/lua/guard.h"
+#include "host/lua/require.h"
 #include "host/lua/state.h"
 #include "host/machine/process_start.h"
 
@@ -27,6 +29,9 @@ struct RunOptions {
   std::vector<std::string> args;
   std::optional<int> num_workers;
   std::optional<int> max_failures;
+  std::optional<int> seed;
+  std::optional<int> limit_batches;
+  std::optional<int> overfit;
   std::vector<std::string> set;
   std::vector<std::string> tags;
   std::string name;
@@ -35,6 +40,7 @@ struct RunOptions {
   std::string resume;
   std::string gpus;
   std::string launcher;
+  bool deterministic = false;
   bool oversubscribe = false;
   bool quiet = false;
 };
@@ -71,6 +77,10 @@ Map flags_of(const RunOptions& options, const std::vector<std::string>& command)
             {"command", to_list(command)}};
   if (options.num_workers) flags.set("num_workers", *options.num_workers);
   if (options.max_failures) flags.set("max_failures", *options.max_failures);
+  if (options.seed) flags.set("seed", *options.seed);
+  if (options.deterministic) flags.set("deterministic", true);
+  if (options.limit_batches) flags.set("limit_batches", *options.limit_batches);
+  if (options.overfit) flags.set("overfit", *options.overfit);
   if (!options.name.empty()) flags.set("name", options.name);
   if (!options.storage.empty()) flags.set("storage", options.storage);
   if (!options.note.empty()) flags.set("note", options.note);
@@ -115,6 +125,11 @@ void run_script(const RunOptions& options, const std::vector<std::string>& comma
   }
   // Before the agents end: their launcher may end a job whose processes end.
   requeue_when_preempted(find_requeue_command(state, options.launcher));
+  if (options.seed) {
+    push_module_function(state, "rtrain.worker.run_flags", "seed_script");
+    push_value(state, *options.seed);
+    protected_call(state, 1, 0);
+  }
   run_file(state, options.file, unmarked(options.args));
   if (has_trained(state) || options.quiet) return;
   std::cerr << "rtrain: " << options.file
@@ -145,6 +160,28 @@ void add_flags(Command& command, RunOptions& options) {
               "retries, -1 without end (FailureConfig.max_failures)")
       .at_least(-1)
       .value_name("N");
+  command
+      .option("--seed", &options.seed,
+              "seeds random numbers of the script and of every rank, and the seed of "
+              "train_loop_config where it has one")
+      .at_least(0)
+      .value_name("N");
+  command.flag("--deterministic", &options.deterministic,
+               "ranks seed alike (--seed, else 0), and GPUs compute the same each time "
+               "(train.torch.enable_reproducibility)");
+  const Option limit =
+      command
+          .option("--limit-batches", &options.limit_batches,
+                  "every loop over a DataLoader or dataset shard ends after N batches")
+          .at_least(1)
+          .value_name("N");
+  command
+      .option("--overfit", &options.overfit,
+              "the same, and each epoch gets the N batches of the first one again: a model that "
+              "works learns them by heart")
+      .at_least(1)
+      .value_name("N")
+      .excludes(limit);
   command.option("--tag", &options.tags, "a tag of the run; repeatable")
       .value_name("TAG")
       .repeatable();

@@ -2,6 +2,7 @@
 
 local class = require 'base.class'
 local errors = require 'base.errors'
+local loop_limit = require 'torch.utils.data.loop_limit'
 local monotonic = require('base._system').monotonic
 local phases = require 'base.phases'
 
@@ -17,13 +18,11 @@ function Loop:init(iterator, batching, convert)
   self._iterator, self._batching, self._convert = iterator, batching, convert
 end
 
----Begins an epoch.
----@return fun(): any next_batch nil at the end
-function Loop:iter()
+function Loop:_begin()
   local iterator, convert = self._iterator, self._convert
   local epoch = iterator:_begin(self._batching)
   local times = iterator._times
-  self._next = phases.timed(phases.DATA, function()
+  return phases.timed(phases.DATA, function()
     if iterator._epoch ~= epoch then
       if epoch.ended then return nil end
       errors.raise('argument', ('%s: this loop was ended by a newer one over the same data'):format(tostring(iterator)))
@@ -41,6 +40,12 @@ function Loop:iter()
     epoch.advance(block:num_rows())
     return batch
   end)
+end
+
+---Begins an epoch.
+---@return fun(): any next_batch nil at the end
+function Loop:iter()
+  self._next = loop_limit.batches(self._iterator, function() return self:_begin() end)
   return self._next
 end
 

@@ -17,6 +17,7 @@ local Git = require 'rtrain.run.git'
 local overrides = require 'base.overrides'
 local places = require 'rtrain.run.place'
 local Result = require 'rtrain.result'
+local run_flags = require 'rtrain.worker.run_flags'
 local run_name = require 'rtrain.run.name'
 local session = require 'rtrain.worker.session'
 local sources = require 'rtrain.run.sources'
@@ -91,6 +92,15 @@ local function backend_of(trainer, scaling, place)
   return config.backend or 'cpu:shm,cuda:nccl'
 end
 
+-- A script that seeds from its configuration is seeded by --seed, unless --set says otherwise.
+local function with_seed(config, flags)
+  if not flags.seed or type(config) ~= 'table' or type(config.seed) ~= 'number' then return config end
+  for _, setting in ipairs(flags.set) do
+    if setting:match '^seed=' then return config end
+  end
+  return overrides.apply(config, {('seed=%d'):format(flags.seed)})
+end
+
 -- The trainer's configs with the flags of the command over them.
 local function job_of(trainer, flags)
   local run_config, scaling = trainer.run_config, trainer.scaling_config
@@ -112,7 +122,8 @@ local function job_of(trainer, flags)
     how_tensors_travel = how_tensors_travel,
     validation_config = trainer.validation_config,
     train_loop_per_worker = trainer.train_loop_per_worker,
-    train_loop_config = overrides.apply(trainer.train_loop_config, flags.set),
+    train_loop_config = with_seed(overrides.apply(trainer.train_loop_config, flags.set), flags),
+    flags = run_flags.of(flags),
     run_config = run_config:with {name = name, resume = resume, failure_config = failures},
     scaling_config = scaling,
     is_local = is_local,
@@ -140,6 +151,7 @@ local function dump_functions(job)
     on_nan = job.run_config.failure_config.on_nan,
     validation_config = job.validation_config,
     datasets = job.worker_datasets,
+    flags = job.flags,
   }
 end
 

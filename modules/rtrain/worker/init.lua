@@ -7,6 +7,7 @@ local Checkpoint = require 'rtrain.checkpoint'
 local dataset_shards = require 'rtrain.dataset_shards'
 local not_finite = require 'rtrain.worker.not_finite'
 local process_group = require 'rtrain.worker.process_group'
+local run_flags = require 'rtrain.worker.run_flags'
 local session = require 'rtrain.worker.session'
 local timing = require 'rtrain.worker.timing'
 
@@ -72,7 +73,7 @@ end
 
 ---Runs a train function as this process's part of the attempt. An error is the rank's error.
 ---@param job {train_loop_per_worker: function, train_loop_config: table?, kind: string, datasets: table[],
----  validation_config: table?, gpus: integer[]?, on_nan: string} gpus: where the launcher has given them
+---  validation_config: table?, gpus: integer[]?, on_nan: string, flags: RunFlags?} gpus: where the launcher has given them
 ---@param pump? function in local mode: takes the run's events, after each report
 ---@return any return_value plain data
 function worker.run(job, pump)
@@ -81,6 +82,8 @@ function worker.run(job, pump)
   local state = session.get('worker')
   if job.gpus then host.set_gpus(job.gpus) end
   prepare_engine(host, state.context.threads, state.gpus)
+  state.flags = job.flags
+  run_flags.apply(job.flags, job.kind == 'torch')
   dataset_shards.begin(state, job.datasets)
   host.phase('running')
   host.start_phases()
@@ -102,6 +105,7 @@ function worker.finish()
   if state == nil then return end
   dataset_shards.finish(state)
   not_finite.finish()
+  run_flags.undo(state.flags)
   process_group.destroy()
   session.finish()
 end

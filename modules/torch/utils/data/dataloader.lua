@@ -9,6 +9,7 @@ local class = require 'base.class'
 local dataset = require 'torch.utils.data.dataset'
 local epoch = require 'torch.utils.data.epoch'
 local errors = require 'base.errors'
+local loop_limit = require 'torch.utils.data.loop_limit'
 local position = require 'torch.utils.data.position'
 local sampler = require 'torch.utils.data.sampler'
 local torch = require 'torch'
@@ -105,10 +106,10 @@ end
 
 ---@return integer number of batches of an epoch; of an IterableDataset what its len() makes of it
 function DataLoader:len()
-  if self.batch_sampler then return self.batch_sampler:len() end
-  if not self.is_iterable then return self.sampler:len() end
+  if self.batch_sampler then return loop_limit.count(self.batch_sampler:len()) end
+  if not self.is_iterable then return loop_limit.count(self.sampler:len()) end
   local batches = self.dataset:len() / (self.batch_size or 1)
-  return self.drop_last and math.floor(batches) or math.ceil(batches)
+  return loop_limit.count(self.drop_last and math.floor(batches) or math.ceil(batches))
 end
 
 function DataLoader:__len() return self:len() end
@@ -117,7 +118,7 @@ function DataLoader:__len() return self:len() end
 ---@return fun(): ... iterator over batches: what the dataset's get returns, collated
 function DataLoader:iter()
   local begun = position.begin(self)
-  local next_batch, is_ended = epoch.batches(self, begun), false
+  local next_batch, is_ended = loop_limit.batches(self, function() return epoch.batches(self, begun) end), false
   local function counted(...)
     if (...) == nil then
       is_ended = true
