@@ -31,8 +31,11 @@ local function names_of_space(trials)
   return names
 end
 
+-- A trial that the scheduler has stopped is TERMINATED, as in Ray; people want to see the difference.
+local function status_text(trial) return trial.status == 'TERMINATED' and trial.remark and 'STOPPED' or trial.status end
+
 local function row_of(trial, names, metric, is_best)
-  local row = {trial.name .. (is_best and ' *' or ''), trial.status}
+  local row = {trial.name .. (is_best and ' *' or ''), status_text(trial)}
   for _, name in ipairs(names) do
     local value = trial.drawn[name]
     row[#row + 1] = value == nil and '' or metrics_text.value(value)
@@ -154,7 +157,7 @@ function SweepDisplay:ended(experiment, trial)
   local objective = self._objective:found_in(experiment.trials)
   local value = objective and trial.last and trial.last[objective.metric]
   local result = value and (' %s=%s'):format(objective.metric, metrics_text.value(value)) or ''
-  self:notice(('trial %s: %s after %s, %s%s'):format(trial.name, trial.status, texts.counted(trial.index + 1, 'report'),
+  self:notice(('trial %s: %s after %s, %s%s'):format(trial.name, status_text(trial), texts.counted(trial.index + 1, 'report'),
     metrics_text.line(trial.drawn), result))
 end
 

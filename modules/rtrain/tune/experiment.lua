@@ -18,6 +18,9 @@ local WAIT_S = 0.1
 -- From the last report to the end of the process.
 local END_S = 30
 
+-- As JSON has them.
+local NOT_FINITE = {NaN = 0 / 0, Infinity = math.huge, ['-Infinity'] = -math.huge}
+
 local Experiment = class('Experiment')
 
 ---@class rtrain.tune.ExperimentOptions
@@ -151,7 +154,7 @@ end
 -- What the scheduler says about a report, which the trial has made for the first time.
 function Experiment:_decide(trial, report)
   local result = ordered.new()
-  for key, value in next, report.metrics do result[key] = value end
+  for key, value in next, report.metrics do result[key] = NOT_FINITE[value] or value end
   trial:add(report.index, result)
   trial.has_checkpoint = trial.has_checkpoint or report.has_checkpoint
   return self.scheduler:on_trial_result(trial.number, result, trial)
@@ -159,11 +162,13 @@ end
 
 -- Remembers what is to become of the trial when its process has ended.
 function Experiment:_apply(trial, decision)
-  if decision.action ~= 'CONTINUE' then trial.ending = decision end
+  if decision.action == 'CONTINUE' then return end
+  trial.ending = decision
+  trial.remark = decision.reason
 end
 
 function Experiment:_take_report(trial, report)
-  if report.index <= trial.index then return 'CONTINUE' end
+  if trial.ending or report.index <= trial.index then return trial.ending or {action = 'CONTINUE'} end
   report.metrics.training_iteration = report.index + 1
   report.metrics.time_total_s = (trial.time_before_s or 0) + system.monotonic() - trial.started_s
   self._journal:add {
@@ -172,7 +177,7 @@ function Experiment:_take_report(trial, report)
   }
   local decision = self:_decide(trial, report)
   self:_apply(trial, decision)
-  return decision.action
+  return decision
 end
 
 function Experiment:_answer(peer, question)
@@ -181,7 +186,8 @@ function Experiment:_answer(peer, question)
   if question.type == 'begin' then
     return self._server:answer(peer, {decides = self.scheduler.decides, checkpoint = trial.checkpoint})
   end
-  self._server:answer(peer, {decision = self:_take_report(trial, question)})
+  local decision = self:_take_report(trial, question)
+  self._server:answer(peer, {action = decision.action, reason = decision.reason})
 end
 
 -- How the trial's run stands in the store; nil where its script has not come to fit().
@@ -208,10 +214,11 @@ function Experiment:_error_of(trial, how, code)
 end
 
 function Experiment:_end(trial, problem)
+  local was_stopped = trial.ending ~= nil
   trial.status, trial.error, trial.ending = problem and 'ERROR' or 'TERMINATED', problem, nil
   if problem then
     self.scheduler:on_trial_error(trial.number)
-  else
+  elseif not was_stopped then
     self.scheduler:on_trial_complete(trial.number, trial.last)
   end
   self.searcher:add_result(trial)

@@ -3,6 +3,7 @@
 ---@class rtrain.tune
 ---@field TuneConfig TuneConfig
 ---@field ResultGrid ResultGrid
+---@field schedulers rtrain.tune.schedulers
 ---@field uniform fun(lower: number, upper: number): rtrain.tune.Domain
 ---@field quniform fun(lower: number, upper: number, q: number): rtrain.tune.Domain
 ---@field loguniform fun(lower: number, upper: number): rtrain.tune.Domain
@@ -24,6 +25,6 @@ return require 'base.namespace'('train.tune', {
   modules = {
     TuneConfig = 'rtrain.tune.config',
     ResultGrid = 'rtrain.tune.result_grid',
-    FIFOScheduler = 'rtrain.tune.schedulers.scheduler',
+    schedulers = 'rtrain.tune.schedulers',
   },
 })

@@ -59,8 +59,12 @@ function Session:after_report(metrics, has_checkpoint)
   }
   self._index = self._index + 1
   if not self._decides then return end
-  if share(self, answer).decision == 'CONTINUE' then return end
+  local decision = share(self, answer)
+  if decision.action == 'CONTINUE' then return end
   self._is_stopped = true
+  if self._rank == 0 then
+    require('rtrain._worker').annotate(('stopped after report %d. %s'):format(self._index, decision.reason or ''), 'info')
+  end
   errors.raise('interrupted', 'the sweep ends this trial here')
 end
 

@@ -11,6 +11,7 @@ local class = require 'base.class'
 ---@field index integer number of its last report, -1: none
 ---@field last? table numbers of its last report, with training_iteration and time_total_s
 ---@field error? string
+---@field remark? string why the scheduler has stopped it
 ---@field process? table of rtrain._tune, while it runs
 local Trial = class('Trial')
 

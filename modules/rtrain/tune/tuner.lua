@@ -139,15 +139,16 @@ local function objective_of(self)
 end
 
 -- The same for the same search: a sweep that goes on has to have it.
-local function identity_of(self)
+local function identity_of(self, scheduler)
   local texts = {}
   for i, leaf in ipairs(space.leaves(self.param_space)) do texts[i] = ('%s=%s'):format(leaf.name, tostring(leaf.domain)) end
   local config = self.tune_config
-  return ('%s num_samples=%d seed=%d'):format(table.concat(texts, ' '), config.num_samples, config.seed)
+  local out = ('%s num_samples=%d seed=%d'):format(table.concat(texts, ' '), config.num_samples, config.seed)
+  return scheduler.decides and ('%s %s'):format(out, scheduler:_identity()) or out
 end
 
-local function check_needs(self, scheduler, objective)
-  if not scheduler.decides or (objective.metric and objective.mode) then return end
+local function check_needs(scheduler)
+  if not scheduler.decides or (scheduler.metric and scheduler.mode) then return end
   errors.raise('config', ('TuneConfig: the %s needs a metric and a mode'):format(class.of(scheduler).__name))
 end
 
@@ -173,13 +174,13 @@ function Tuner:fit()
   local options = RunOptions.of_command()
   local objective, config = objective_of(self), self.tune_config
   local scheduler = config.scheduler or FIFOScheduler()
-  check_needs(self, scheduler, objective)
-  scheduler:set_search_properties(objective.metric, objective.mode)
+  scheduler:set_search_properties(objective.metric, objective.mode, config.seed)
+  check_needs(scheduler)
   local variants = Variants(self.param_space, {num_samples = config.num_samples, seed = config.seed})
   local display = SweepDisplay {objective = objective, quiet = options.quiet, terminal = options.terminal}
   local experiment = Experiment {
     name = options:name_of(self.run_config), storage = options:storage_of(self.run_config), space = self.param_space,
-    searcher = variants, scheduler = scheduler, display = display, identity = identity_of(self),
+    searcher = variants, scheduler = scheduler, display = display, identity = identity_of(self, scheduler),
     max_concurrent = config.max_concurrent_trials or default_concurrency(self.trainer, variants.count),
     command = function(trial, experiment)
       local script, rest = child.command(experiment.folder)

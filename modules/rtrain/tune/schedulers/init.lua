@@ -1,0 +1,15 @@
+-- rtrain/tune/schedulers/init.lua: train.tune.schedulers: who decides which trials go on, with Ray Tune's names.
+
+---@class rtrain.tune.schedulers
+---@field FIFOScheduler rtrain.tune.FIFOScheduler
+---@field AsyncHyperBandScheduler rtrain.tune.AsyncHyperBandScheduler
+---@field ASHAScheduler rtrain.tune.ASHAScheduler
+---@field MedianStoppingRule rtrain.tune.MedianStoppingRule
+return require 'base.namespace'('train.tune.schedulers', {
+  modules = {
+    FIFOScheduler = 'rtrain.tune.schedulers.scheduler',
+    AsyncHyperBandScheduler = 'rtrain.tune.schedulers.async_hyperband',
+    ASHAScheduler = 'rtrain.tune.schedulers.asha',
+    MedianStoppingRule = 'rtrain.tune.schedulers.median_stopping_rule',
+  },
+})
