@@ -231,3 +231,46 @@ def test_a_sweep_that_goes_on_has_the_same_search_and_runs_once(rtrain):
     changed = rtrain("run", other, "--resume", "auto")
     assert changed.returncode == 3 and "had another search: train_loop_config.lr=grid_search{0, 1, 2}" in changed.stderr
     assert "there is no sweep" in rtrain("run", other, "--name", "new", "--resume", "must").stderr
+
+
+TPE = """
+local train = require 'rtrain'
+local grid = train.Tuner({
+  trainer = train.TorchTrainer {
+    train_loop_per_worker = function(config)
+      train.report {loss = (config.x - 2) ^ 2 + (config.kind == 'a' and 0 or 5)}
+    end,
+  },
+  param_space = {x = train.tune.uniform(-10, 10), kind = train.tune.choice {'a', 'b'}},
+  tune_config = train.tune.TuneConfig {
+    metric = 'loss', mode = 'min', num_samples = 10, max_concurrent_trials = %d, seed = 2,
+    search_alg = train.tune.search.TPESampler {n_startup_trials = 4},
+  },
+  run_config = train.RunConfig {name = %r},
+}):fit()
+for _, result in grid:iter() do print(result.config.x, result.config.kind) end
+"""
+
+
+# fault: SIGKILL of a sweep with a sampler
+def test_a_killed_search_goes_on_with_what_it_would_have_tried(rtrain):
+    calm = rtrain.run_ok(TPE % (1, "calm")).stdout
+    assert len(calm.splitlines()) == 10
+    script = rtrain.script(TPE % (1, "killed"), "killed.lua")
+    running = rtrain.start("run", script)
+    wait_until(lambda: rtrain.query("SELECT 1 FROM runs WHERE name = 'killed-006'"))
+    os.kill(running.pid, signal.SIGKILL)
+    running.process.wait()
+    rtrain.wait_for_processes()
+    result = rtrain("run", script, "--resume", "auto")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == calm
+    other = rtrain("run", rtrain.script(script.read_text().replace("trials = 4", "trials = 5")), "--resume", "auto")
+    assert other.returncode == 3 and "TPESampler n_startup_trials=4" in other.stderr
+
+
+def test_a_search_needs_a_metric_and_a_space_without_grids(rtrain):
+    without = rtrain.run((TPE % (1, "first")).replace("metric = 'loss', mode = 'min',", ""))
+    assert without.returncode == 3 and "the TPESampler needs a metric and a mode" in without.stderr
+    grid = rtrain.run((TPE % (1, "first")).replace("choice", "grid_search"))
+    assert grid.returncode == 3 and "a search has no grid_search{'a', 'b'}" in grid.stderr

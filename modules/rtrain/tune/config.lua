@@ -8,6 +8,12 @@ local function check_scheduler(value)
   if not class.is(value, FIFOScheduler) then return 'expected a scheduler of train.tune.schedulers' end
 end
 
+local function check_search(value)
+  if type(value) ~= 'table' or type(value.set_search_properties) ~= 'function' or type(value.suggest) ~= 'function' then
+    return 'expected a sampler of train.tune.search'
+  end
+end
+
 ---How a Tuner searches. Ray equivalent: ray.tune.TuneConfig.
 ---
 ---```lua
@@ -19,8 +25,10 @@ end
 ---@overload fun(fields?: table): TuneConfig
 ---@field metric? string a metric of the reports: what is best
 ---@field mode? 'min'|'max'
----@field num_samples integer how often the space is drawn, and each grid tried; default 1
+---@field num_samples integer how often the space is drawn, and each grid tried; with a search_alg the number of
+---  trials; default 1
 ---@field max_concurrent_trials? integer default: as many as this host has cores (or GPUs) for
+---@field search_alg? rtrain.tune.TPESampler what chooses the configurations; default: grids and random draws
 ---@field scheduler? rtrain.tune.FIFOScheduler which trials may go on; default: all
 ---@field seed? integer of what is drawn: the same seed gives the same trials; default 0
 local TuneConfig = schema.define('TuneConfig', {
@@ -28,6 +36,7 @@ local TuneConfig = schema.define('TuneConfig', {
   {'mode', check = schema.one_of('min', 'max')},
   {'num_samples', default = 1, check = schema.integer(1)},
   {'max_concurrent_trials', check = schema.integer(1)},
+  {'search_alg', check = check_search, in_record = false},
   {'scheduler', check = check_scheduler, in_record = false},
   {'seed', default = 0, check = schema.integer(0)},
   {'time_budget_s', absent = 'stop the sweep: with the same name and resume = \'auto\' it goes on'},

@@ -4,6 +4,7 @@
 ---@field TuneConfig TuneConfig
 ---@field ResultGrid ResultGrid
 ---@field schedulers rtrain.tune.schedulers
+---@field search rtrain.tune.search
 ---@field uniform fun(lower: number, upper: number): rtrain.tune.Domain
 ---@field quniform fun(lower: number, upper: number, q: number): rtrain.tune.Domain
 ---@field loguniform fun(lower: number, upper: number): rtrain.tune.Domain
@@ -26,5 +27,6 @@ return require 'base.namespace'('train.tune', {
     TuneConfig = 'rtrain.tune.config',
     ResultGrid = 'rtrain.tune.result_grid',
     schedulers = 'rtrain.tune.schedulers',
+    search = 'rtrain.tune.search',
   },
 })

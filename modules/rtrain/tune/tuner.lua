@@ -139,17 +139,31 @@ local function objective_of(self)
 end
 
 -- The same for the same search: a sweep that goes on has to have it.
-local function identity_of(self, scheduler)
+local function identity_of(self, searcher, scheduler)
   local texts = {}
   for i, leaf in ipairs(space.leaves(self.param_space)) do texts[i] = ('%s=%s'):format(leaf.name, tostring(leaf.domain)) end
   local config = self.tune_config
   local out = ('%s num_samples=%d seed=%d'):format(table.concat(texts, ' '), config.num_samples, config.seed)
+  if config.search_alg then out = ('%s %s'):format(out, searcher:_identity()) end
   return scheduler.decides and ('%s %s'):format(out, scheduler:_identity()) or out
 end
 
 local function check_needs(scheduler)
   if not scheduler.decides or (scheduler.metric and scheduler.mode) then return end
   errors.raise('config', ('TuneConfig: the %s needs a metric and a mode'):format(class.of(scheduler).__name))
+end
+
+-- Grids and random draws, or what the TuneConfig names.
+local function searcher_of(self, objective)
+  local config = self.tune_config
+  local options = {num_samples = config.num_samples, seed = config.seed, metric = objective.metric, mode = objective.mode}
+  local searcher = config.search_alg
+  if searcher == nil then return Variants(self.param_space, options) end
+  if objective.metric == nil or objective.mode == nil then
+    errors.raise('config', ('TuneConfig: the %s needs a metric and a mode'):format(class.of(searcher).__name))
+  end
+  searcher:set_search_properties(self.param_space, options)
+  return searcher
 end
 
 local function results_of(experiment)
@@ -176,12 +190,12 @@ function Tuner:fit()
   local scheduler = config.scheduler or FIFOScheduler()
   scheduler:set_search_properties(objective.metric, objective.mode, config.seed)
   check_needs(scheduler)
-  local variants = Variants(self.param_space, {num_samples = config.num_samples, seed = config.seed})
+  local searcher = searcher_of(self, objective)
   local display = SweepDisplay {objective = objective, quiet = options.quiet, terminal = options.terminal}
   local experiment = Experiment {
     name = options:name_of(self.run_config), storage = options:storage_of(self.run_config), space = self.param_space,
-    searcher = variants, scheduler = scheduler, display = display, identity = identity_of(self, scheduler),
-    max_concurrent = config.max_concurrent_trials or default_concurrency(self.trainer, variants.count),
+    searcher = searcher, scheduler = scheduler, display = display, identity = identity_of(self, searcher, scheduler),
+    max_concurrent = config.max_concurrent_trials or default_concurrency(self.trainer, searcher.count),
     command = function(trial, experiment)
       local script, rest = child.command(experiment.folder)
       return options:command(script, trial, experiment, rest)

@@ -7,7 +7,7 @@ local Rungs = require 'rtrain.tune.schedulers.rungs'
 local schema = require 'rtrain.config.schema'
 
 local function above_one(value)
-  if type(value) ~= 'number' or not (value > 1) then return 'expected a number above 1' end
+  if type(value) ~= 'number' or value ~= value or value <= 1 then return 'expected a number above 1' end
 end
 
 local Options = schema.define('AsyncHyperBandScheduler', {

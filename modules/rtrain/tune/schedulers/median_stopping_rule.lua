@@ -5,7 +5,7 @@ local FIFOScheduler = require 'rtrain.tune.schedulers.scheduler'
 local schema = require 'rtrain.config.schema'
 
 local function not_negative(value)
-  if type(value) ~= 'number' or not (value >= 0) then return 'expected a number of at least 0' end
+  if type(value) ~= 'number' or value ~= value or value < 0 then return 'expected a number of at least 0' end
 end
 
 local Options = schema.define('MedianStoppingRule', {

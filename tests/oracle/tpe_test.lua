@@ -1,0 +1,6 @@
+-- train.tune's TPE sampler against Optuna's: cases/tpe.py.
+local lu = require 'luaunit'
+
+require('oracle').define('TestTpe', 'tpe')
+
+os.exit(lu.LuaUnit.run(), true)
