@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <memory>
 
 #include "host/base/json.h"
 #include "host/loop/child_command.h"
 #include "host/loop/message_server.h"
+#include "host/loop/signal_watch.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
 
@@ -26,6 +28,11 @@ template <>
 struct Class<MessageClient> {
   using Slot = std::unique_ptr<MessageClient>;
   static constexpr const char* kName = "rtrain.MessageClient";
+};
+template <>
+struct Class<SignalWatch> {
+  using Slot = std::unique_ptr<SignalWatch>;
+  static constexpr const char* kName = "rtrain.SignalWatch";
 };
 
 namespace {
@@ -94,6 +101,19 @@ int ask(lua_State* L) {
   return 1;
 }
 
+int watch_signals(lua_State* L) {
+  push<SignalWatch>(L, std::make_unique<SignalWatch>());
+  return 1;
+}
+
+int first_signal(lua_State* L) {
+  const int number = check<SignalWatch>(L, 1)->first();
+  if (number == 0) return 0;
+  lua_pushinteger(L, number);
+  push_value(L, std::string("SIG") + sigabbrev_np(number));
+  return 2;
+}
+
 int end_with_parent(lua_State* L) {
   const int parent = luaL_checkint(L, 1);
   const bool is_child = getppid() == parent;
@@ -131,10 +151,13 @@ int open_tune(lua_State* L) {
   register_class<MessageServer>(L, kServerMethods);
   static constexpr std::array kClientMethods = {method<&ask>("ask")};
   register_class<MessageClient>(L, kClientMethods);
+  static constexpr std::array kWatchMethods = {method<&first_signal>("first")};
+  register_class<SignalWatch>(L, kWatchMethods);
   static constexpr std::array kFunctions = {
       method<&start_child>("start"),
       method<&serve>("serve"),
       method<&connect_client>("connect"),
+      method<&watch_signals>("watch_signals"),
       method<&end_with_parent>("die_with_parent"),
       method<&own_pid>("pid"),
       method<&json_of>("to_json"),

@@ -9,6 +9,8 @@
 //   server:next(timeout_s) → nothing, or peer, value; value nil: the peer has gone
 //   server:answer(peer, value)
 //   connect(name) → client; client:ask(value) → answer
+//   watch_signals() → watch; watch:first() → nothing, or the number and name of the signal that has
+//     asked this process to end; a second one ends it
 //   die_with_parent(pid) → whether that process has started this one, which then ends with it
 //   pid() → this process's
 //   to_json(value) → text, from_json(text) → value

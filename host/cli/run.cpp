@@ -118,6 +118,10 @@ void run_script(const RunOptions& options, const std::vector<std::string>& comma
   push_value(state, flags_of(options, command));
   lua_setfield(state, -2, "rtrain._flags");
   lua_pop(state, 1);
+  if (getenv("RTRAIN_TRIAL") != nullptr) {
+    push_module_function(state, "rtrain.tune.link", "begin");
+    protected_call(state, 0, 0);
+  }
   if (const auto job = find_job(state, options.launcher)) {
     if (job->task > 0 && !job->join) std::exit(run_agent(*job));
     begin_job(*job);

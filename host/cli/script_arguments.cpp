@@ -16,8 +16,10 @@ std::vector<std::string> mark_script_arguments(const std::vector<std::string>& c
   std::vector<std::string> args(command.begin() + 1, command.end());
   auto first = args.end();
   if (!args.empty() && args.front() == "exec") first = args.begin() + 1;
-  if (!args.empty() && (args.front() == "run" || args.front() == "submit"))
+  if (!args.empty() &&
+      (args.front() == "run" || args.front() == "submit" || args.front() == "sweep")) {
     first = std::find(args.begin(), args.end(), "--");
+  }
   std::for_each(first, args.end(), [](std::string& arg) {
     if (is_bracketed(arg)) arg += kMark;
   });

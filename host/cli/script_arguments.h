@@ -1,8 +1,8 @@
 // host/cli/script_arguments.h: a script's own arguments reach it as they were typed.
 //
 // CLI11 takes an argument "[1,2]" for a list and splits it. What belongs to the script of `run`,
-// `submit` or `exec` is therefore marked before the command line is parsed, and the mark taken off
-// behind it.
+// `sweep`, `submit` or `exec` is therefore marked before the command line is parsed, and the mark
+// taken off behind it.
 #pragma once
 
 #include <string>

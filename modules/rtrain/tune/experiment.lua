@@ -18,6 +18,11 @@ local WAIT_S = 0.1
 -- From the last report to the end of the process.
 local END_S = 30
 
+-- Exit codes of a run that was asked to end.
+local ASKED_TO_END = {[75] = true, [130] = true, [143] = true}
+-- Of a script that cannot train: wrong usage, wrong configuration.
+local CANNOT_TRAIN = {[2] = true, [3] = true}
+
 -- As JSON has them.
 local NOT_FINITE = {NaN = 0 / 0, Infinity = math.huge, ['-Infinity'] = -math.huge}
 
@@ -33,6 +38,7 @@ local Experiment = class('Experiment')
 ---@field command fun(trial: rtrain.tune.Trial, experiment: table): string[] what its process runs
 ---@field display table with show(experiment), ended(trial)
 ---@field identity string what has to be the same when the sweep goes on
+---@field is_of_a_script? boolean trials run a script as it is: where one cannot train no other can
 
 ---@param storage string
 ---@param name string
@@ -52,6 +58,8 @@ function Experiment:init(options)
 end
 
 function Experiment:_name_of(number) return ('%s-%03d'):format(self.name, number) end
+
+function Experiment:_log_of(trial) return ('%s/logs/%s.log'):format(self.folder, trial.name) end
 
 ---What tells the runs of a sweep apart from others: `rtrain ls --tag`.
 ---@return string
@@ -136,7 +144,7 @@ function Experiment:_start(trial)
   trial.process = tune.start {
     args = self.command(trial, self),
     env = {RTRAIN_TRIAL = link.text(self._socket, trial.number)},
-    log = ('%s/logs/%s.log'):format(self.folder, trial.name),
+    log = self:_log_of(trial),
   }
   trial.status, trial.started_s, trial.ending = 'RUNNING', system.monotonic(), nil
   trial.has_begun = true
@@ -210,7 +218,7 @@ function Experiment:_error_of(trial, how, code)
   if code == 0 then return nil end
   local run = self:_run_of(trial)
   if run and run.error then return run.error.message end
-  return ('its process %s: %s'):format(how, end_of(('%s/logs/%s.log'):format(self.folder, trial.name)))
+  return ('its process %s: %s'):format(how, end_of(self:_log_of(trial)))
 end
 
 function Experiment:_end(trial, problem)
@@ -224,11 +232,40 @@ function Experiment:_end(trial, problem)
   self.searcher:add_result(trial)
 end
 
+-- Of a script that no configuration can train: what it has printed, else that it has trained nothing.
+function Experiment:_check_script(trial, code)
+  if not self.is_of_a_script or trial.index >= 0 or self:_run_of(trial) then return end
+  if code ~= 0 and not CANNOT_TRAIN[code] then return end
+  self:_give_up()
+  local said = ('\n' .. end_of(self:_log_of(trial))):match '.*\nrtrain: ([^\n]*)'
+  if code == 0 then said = 'the script ended without a call of fit(): nothing was trained' end
+  errors.raise(code == 2 and 'usage' or 'config', said or ("trial %s: see '%s'"):format(trial.name, self:_log_of(trial)))
+end
+
+-- Ends what runs. A sweep that has not seen anything leaves its name free.
+function Experiment:_give_up()
+  local has_begun = false
+  for _, trial in ipairs(self.trials) do
+    if trial.process then trial.process:finish(0) end
+    has_begun = has_begun or trial.index >= 0 or self:_run_of(trial) ~= nil
+  end
+  self._journal:close()
+  if not has_begun then os.remove(self._journal.path) end
+end
+
+-- The processes were asked to end: a trial that has not come to its end goes on when the sweep does.
+function Experiment:_is_left(code) return self.stop_signal ~= nil and (code == nil or ASKED_TO_END[code] == true) end
+
 function Experiment:_finish(trial, timeout_s)
   local how, code = trial.process:finish(timeout_s)
   trial.process = nil
   trial.time_before_s = (trial.time_before_s or 0) + system.monotonic() - trial.started_s
   self._num_running = self._num_running - 1
+  if self:_is_left(code) then
+    trial.status = 'PENDING'
+    return
+  end
+  self:_check_script(trial, code)
   local problem = self:_error_of(trial, how, code)
   self._journal:add {event = 'end', number = trial.number, error = problem}
   self:_end(trial, problem)
@@ -254,17 +291,60 @@ function Experiment:_check_alone()
   errors.raise('config', ("the sweep '%s' is going on, in another process"):format(self.name))
 end
 
----Runs what is left to run.
-function Experiment:run()
-  self._server = tune.serve(self._socket)
+-- The first signal asks all trials to save and end, each as its run would be asked.
+function Experiment:_check_signals()
+  local number, name = self._signals:first()
+  if number == nil or self.stop_signal then return end
+  self.stop_signal = name
+  self.display:notice(name .. ': the trials are asked to save and end; a second one ends them at once')
+  for _, trial in ipairs(self.trials) do
+    if trial.process then trial.process:send(number) end
+  end
+end
+
+function Experiment:_has_more()
+  return self._num_running > 0 or not self.stop_signal and (#self._waiting > 0 or not self._is_exhausted)
+end
+
+function Experiment:_run_all()
   repeat
-    self:_fill()
+    self:_check_signals()
+    if not self.stop_signal then self:_fill() end
     self.display:show(self)
     if self._num_running > 0 then self:_take_all() end
-  until self._num_running == 0 and #self._waiting == 0 and self._is_exhausted
+  until not self:_has_more()
+end
+
+-- The options of the command that goes on with the sweep.
+function Experiment:_raise_stopped()
+  errors.raise(self.stop_signal == 'SIGINT' and 'interrupted' or 'preempted', ("%s: the sweep '%s' has not come to its end: "
+    .. 'go on with it with --name %s --resume auto'):format(self.stop_signal, self.name, self.name))
+end
+
+---Runs what is left to run.
+---Raises code 'interrupted' or 'preempted' when a signal has asked for its end, 'usage' or 'config' for a script that cannot
+---train.
+function Experiment:run()
+  self._server = tune.serve(self._socket)
+  self._signals = tune.watch_signals()
+  local ok, problem = xpcall(self._run_all, errors.wrap, self)
   self._server:release()
+  self._signals:release()
   self._journal:close()
+  if not ok then
+    self.display:clear()
+    error(problem, 0)
+  end
   self.display:finish(self)
+  if self.stop_signal and not self:_has_ended() then self:_raise_stopped() end
+end
+
+-- Whether every trial there is to be has ended.
+function Experiment:_has_ended()
+  for _, trial in ipairs(self.trials) do
+    if not trial:has_ended() then return false end
+  end
+  return self._is_exhausted or self.searcher.count == #self.trials
 end
 
 return Experiment

@@ -1,0 +1,131 @@
+-- rtrain/tune/sweep_command.lua: `rtrain sweep`: a training script with many configurations. Each trial is `rtrain run SCRIPT
+-- --set KEY=VALUE …`.
+
+local errors = require 'base.errors'
+local Experiment = require 'rtrain.tune.experiment'
+local FIFOScheduler = require 'rtrain.tune.schedulers.scheduler'
+local Objective = require 'rtrain.tune.objective'
+local ordered = require 'base.ordered'
+local RunConfig = require 'rtrain.config.run'
+local RunOptions = require 'rtrain.tune.run_options'
+local space = require 'rtrain.tune.space'
+local spaces = require 'rtrain.tune.spaces'
+local SweepDisplay = require 'rtrain.tune.display'
+local system = require 'base._system'
+local TPESampler = require 'rtrain.tune.search.tpe'
+local Variants = require 'rtrain.tune.variants'
+local written = require 'rtrain.tune.written'
+
+local sweep_command = {}
+
+local function add_to(tree, option, key, domain)
+  if tree[key] ~= nil then errors.raise('usage', ('%s %s: the parameter was given twice'):format(option, key)) end
+  tree[key] = domain
+end
+
+-- With --random all values are drawn, so what is written as a grid is a list to draw from.
+local function space_of(request)
+  local tree = {}
+  for _, text in ipairs(request.grid) do
+    local key, values = written.grid(text)
+    add_to(tree, '--grid', key, request.random and spaces.choice(values) or spaces.grid_search(values))
+  end
+  for _, text in ipairs(request.space) do add_to(tree, '--space', written.space(text)) end
+  if next(tree) == nil then
+    errors.raise('usage', 'nothing to try: give --grid KEY=A,B or --space KEY=uniform(0,1) with --random N')
+  end
+  if #request.grid == 0 and request.random == nil then
+    errors.raise('usage', 'how many trials? give --random N next to --space')
+  end
+  return tree
+end
+
+local function searcher_of(request, tree, objective)
+  local options = {
+    num_samples = request.random or 1, seed = request.seed or 0, metric = objective.metric, mode = objective.mode,
+  }
+  if request.search ~= 'tpe' then return Variants(tree, options) end
+  if request.random == nil then errors.raise('usage', '--search tpe needs --random N: the number of trials') end
+  local searcher = TPESampler()
+  searcher:set_search_properties(tree, options)
+  return searcher
+end
+
+-- Schedulers and samplers have to know which values are good.
+local function check_objective(request, objective)
+  local option = request.scheduler and '--scheduler' or request.search == 'tpe' and '--search tpe'
+  if not option or (objective.metric and objective.mode) then return end
+  errors.raise('usage', option .. ' needs --metric NAME and --mode min|max')
+end
+
+local function scheduler_of(request, objective)
+  local scheduler = request.scheduler and written.scheduler(request.scheduler) or FIFOScheduler()
+  scheduler:set_search_properties(objective.metric, objective.mode, request.seed or 0)
+  return scheduler
+end
+
+-- The same for the same search.
+local function identity_of(request, tree, scheduler)
+  local parts = {}
+  for _, leaf in ipairs(space.leaves(tree)) do parts[#parts + 1] = ('%s=%s'):format(leaf.name, tostring(leaf.domain)) end
+  parts[#parts + 1] = ('random=%s search=%s seed=%d'):format(tostring(request.random), request.search or 'random',
+    request.seed or 0)
+  for _, setting in ipairs(request.set) do parts[#parts + 1] = '--set ' .. setting end
+  if scheduler.decides then parts[#parts + 1] = scheduler:_identity() end
+  return table.concat(parts, ' ')
+end
+
+-- The shortest text that reads as this number again.
+local function text_of(value)
+  if type(value) ~= 'number' then return value end
+  for digits = 14, 17 do
+    local text = ('%.' .. digits .. 'g'):format(value)
+    if tonumber(text) == value then return text end
+  end
+end
+
+local function command_of(options, request)
+  return function(trial, experiment)
+    local rest = {}
+    for _, key in ipairs(ordered.keys_of(trial.config)) do
+      rest[#rest + 1] = '--set'
+      rest[#rest + 1] = ('%s=%s'):format(key, text_of(trial.config[key]))
+    end
+    if #request.args > 0 then rest[#rest + 1] = '--' end
+    for _, arg in ipairs(request.args) do rest[#rest + 1] = arg end
+    return options:command(request.script, trial, experiment, rest)
+  end
+end
+
+local function exit_code(experiment)
+  for _, trial in ipairs(experiment.trials) do
+    if trial.error then return 1 end
+  end
+  return 0
+end
+
+---Carries the command out.
+---@param request table its options
+---@return integer exit code
+---Raises code 'usage' or 'config' for a wrong option, or a parameter that the script does not have; 'interrupted' or
+---'preempted' after a signal.
+function sweep_command.run(request)
+  local options, none = RunOptions(request), RunConfig {}
+  local objective, tree = Objective(request.metric, request.mode), space_of(request)
+  check_objective(request, objective)
+  local searcher, scheduler = searcher_of(request, tree, objective), scheduler_of(request, objective)
+  local cores = math.max(1, math.floor(system.cores() / math.max(1, request.num_workers or 1)))
+  local experiment = Experiment {
+    name = options:name_of(none), storage = options:storage_of(none), space = tree, searcher = searcher,
+    scheduler = scheduler, identity = identity_of(request, tree, scheduler), command = command_of(options, request),
+    max_concurrent = request.jobs or math.min(cores, searcher.count), is_of_a_script = true,
+    display = SweepDisplay {
+      objective = objective, quiet = options.quiet, terminal = options.terminal, out = io.stdout,
+    },
+  }
+  experiment:open(options:resume_of(none))
+  experiment:run()
+  return exit_code(experiment)
+end
+
+return sweep_command

@@ -1,0 +1,111 @@
+-- rtrain/tune/written.lua: spaces and schedulers as `rtrain sweep` is given them, 'lr=loguniform(1e-4, 1e-1)'.
+
+local errors = require 'base.errors'
+local schedulers = require 'rtrain.tune.schedulers'
+local spaces = require 'rtrain.tune.spaces'
+
+local written = {}
+
+-- Those that a text can write.
+local SPACES = {'uniform', 'quniform', 'loguniform', 'qloguniform', 'randn', 'qrandn', 'randint', 'qrandint', 'lograndint',
+                'qlograndint', 'choice'}
+
+local SCHEDULERS = {asha = 'ASHAScheduler', median = 'MedianStoppingRule'}
+
+local function trimmed(text) return text:match '^%s*(.-)%s*$' end
+
+-- 'a,[1,2],b' → {'a', '[1,2]', 'b'}: commas in brackets do not separate.
+local function split(text)
+  local out, depth, from = {}, 0, 1
+  for i = 1, #text do
+    local c = text:sub(i, i)
+    if c:find '[%[{(]' then depth = depth + 1 end
+    if c:find '[%]})]' then depth = depth - 1 end
+    if c == ',' and depth == 0 then
+      out[#out + 1] = trimmed(text:sub(from, i - 1))
+      from = i + 1
+    end
+  end
+  out[#out + 1] = trimmed(text:sub(from))
+  return out
+end
+
+local function usage(text, ...) errors.raise('usage', text:format(...)) end
+
+local function key_and_rest(option, text, example)
+  local key, rest = text:match '^%s*([^=%s]+)%s*=%s*(.-)%s*$'
+  if key == nil or rest == '' then usage('%s %s: expected %s', option, text, example) end
+  return key, rest
+end
+
+-- 'name(inner)' → name, inner; 'name' → name, nil.
+local function call_of(text)
+  local name, inner = text:match '^%s*([%w_]+)%s*%((.*)%)%s*$'
+  if name then return name, inner end
+  return text:match '^%s*([%w_]+)%s*$'
+end
+
+---The values of `--grid KEY=A,B,…`, as they were written.
+---@param text string
+---@return string key, string[] values
+---Raises code 'usage'.
+function written.grid(text)
+  local key, rest = key_and_rest('--grid', text, 'KEY=A,B,…')
+  local values = split(rest)
+  for _, value in ipairs(values) do
+    if value == '' then usage('--grid %s: an empty value', text) end
+  end
+  return key, values
+end
+
+local function numbers_of(option, list)
+  local out = {}
+  for i, text in ipairs(list) do
+    out[i] = tonumber(text)
+    if out[i] == nil then usage("%s: '%s' is not a number", option, text) end
+  end
+  return out
+end
+
+---The space of `--space KEY=uniform(0, 1)`.
+---@param text string
+---@return string key, rtrain.tune.Domain domain
+---Raises code 'usage', or 'config' for a range that makes no sense.
+function written.space(text)
+  local key, rest = key_and_rest('--space', text, 'KEY=SPACE, such as lr=loguniform(1e-4, 1e-1)')
+  local name, inner = call_of(rest)
+  if name == nil or inner == nil then usage('--space %s: expected KEY=SPACE, such as lr=loguniform(1e-4, 1e-1)', text) end
+  local is_known = false
+  for _, known in ipairs(SPACES) do is_known = is_known or known == name end
+  if not is_known then
+    usage('--space %s: train.tune has no %s%s', text, name, errors.suggestion(name, SPACES))
+  end
+  local list = inner:find '%S' and split(inner) or {}
+  if name == 'choice' then return key, spaces.choice(list) end
+  return key, spaces[name](unpack(numbers_of(('--space %s=%s'):format(key, name), list)))
+end
+
+local function option_value(text)
+  if text == 'true' or text == 'false' then return text == 'true' end
+  return tonumber(text) or text
+end
+
+---The scheduler of `--scheduler asha`, or `asha(max_t=27, grace_period=3)`.
+---@param text string
+---@return rtrain.tune.FIFOScheduler
+---Raises code 'usage', or 'config' for an option that the scheduler does not have.
+function written.scheduler(text)
+  local name, inner = call_of(text)
+  if name == nil or SCHEDULERS[name] == nil then
+    usage("--scheduler %s: expected asha or median, or asha(max_t=27, grace_period=3)%s", text,
+      errors.suggestion(name or text, {'asha', 'median'}))
+  end
+  local options = {}
+  for _, part in ipairs((inner or ''):find '%S' and split(inner) or {}) do
+    local key, value = key_and_rest('--scheduler', part, 'NAME=VALUE')
+    options[key] = option_value(value)
+  end
+  return schedulers[SCHEDULERS[name]](options)
+end
+
+return written
