@@ -208,7 +208,7 @@ def test_a_stopped_trial_is_a_run_that_finished_and_says_why(rtrain, workers):
     notes = {run["name"]: [note["text"] for note in rtrain.json("show", run["name"])["annotations"]]
              for run in rtrain.json("ls")}
     assert notes["halving-000"] == notes["halving-002"] == ["came to the end"]
-    assert notes["halving-001"] == ["stopped after report 3. AsyncHyperBandScheduler: loss=2 at training_iteration 3 is not "
+    assert notes["halving-001"] == ["ended after report 3. AsyncHyperBandScheduler: loss=2 at training_iteration 3 is not "
                                     "among the best 1/2"]
     assert rtrain.query("SELECT count(*) FROM reports WHERE run_id = (SELECT run_id FROM runs WHERE name = 'halving-001')"
                         ) == [(3 * max(workers, 1),)], "all ranks stop at the same report"

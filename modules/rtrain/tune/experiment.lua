@@ -5,13 +5,16 @@
 -- whose processes were killed goes on: what the journal has is given to the sampler and the scheduler again.
 
 local class = require 'base.class'
+local donated_checkpoint = require 'rtrain.tune.donated_checkpoint'
 local errors = require 'base.errors'
 local Journal = require 'rtrain.tune.journal'
 local link = require 'rtrain.tune.link'
+local metrics_text = require 'rtrain.metrics.text'
 local ordered = require 'base.ordered'
 local space = require 'rtrain.tune.space'
 local system = require 'base._system'
 local Trial = require 'rtrain.tune.trial'
+local trial_log = require 'rtrain.tune.trial_log'
 local tune = require 'rtrain._tune'
 
 local WAIT_S = 0.1
@@ -59,7 +62,7 @@ end
 
 function Experiment:_name_of(number) return ('%s-%03d'):format(self.name, number) end
 
-function Experiment:_log_of(trial) return ('%s/logs/%s.log'):format(self.folder, trial.name) end
+function Experiment:_log_of(trial) return trial_log.path(self.folder, trial.name) end
 
 ---What tells the runs of a sweep apart from others: `rtrain ls --tag`.
 ---@return string
@@ -87,14 +90,27 @@ function Experiment:open(resume)
       events[1].identity, self.identity))
   end
   self.is_resumed = true
-  for i = 2, #events do self:_repeat(events[i]) end
+  for i = 2, #events do self:_repeat(events[i], i) end
+  for _, trial in ipairs(self:_in_turn()) do self:_take_up(trial) end
+end
+
+-- Those that have not ended: first those that were cut off, then those that have made way, in the order in which they did.
+function Experiment:_in_turn()
+  local out = {}
   for _, trial in ipairs(self.trials) do
-    if not trial:has_ended() then self:_take_up(trial) end
+    trial.turn = trial.status == 'PAUSED' and trial.turn or 0
+    if not trial:has_ended() then out[#out + 1] = trial end
   end
+  table.sort(out, function(a, b)
+    if a.turn ~= b.turn then return a.turn < b.turn end
+    return a.number < b.number
+  end)
+  return out
 end
 
 -- A trial whose end the sweep has not seen: it was killed too, or has just come to its end.
 function Experiment:_take_up(trial)
+  if trial.ending and trial.ending.exploit then return self:_exploit(trial) end
   local run = trial.status ~= 'PAUSED' and self:_run_of(trial)
   local is_over = run and run.status == 'FINISHED' or trial.ending and trial.ending.action == 'STOP'
   if not is_over then
@@ -105,15 +121,18 @@ function Experiment:_take_up(trial)
   self:_end(trial)
 end
 
-function Experiment:_repeat(event)
+function Experiment:_repeat(event, turn)
   local trial = self.trials[event.number + 1]
   if event.event == 'trial' then
     self:_add_trial(event.number, self.searcher:suggest(event.number) and event.config)
   elseif event.event == 'report' then
+    trial.status = 'PENDING'
     self:_apply(trial, self:_decide(trial, event))
+  elseif event.event == 'pause' then
+    trial.status, trial.turn = 'PAUSED', turn
   elseif event.event == 'exploit' then
-    trial.config, trial.checkpoint = event.config, event.checkpoint
-    trial.drawn = space.drawn(self.space, trial.config)
+    self:_take_over(trial, event)
+    trial.turn = turn
   elseif event.event == 'end' then
     self:_end(trial, event.error)
   end
@@ -126,9 +145,43 @@ function Experiment:_add_trial(number, config)
   return trial
 end
 
--- The next trial that is to run.
+-- What a trial that was compared with others goes on with.
+function Experiment:_take_over(trial, event)
+  trial.config, trial.checkpoint = event.config, event.checkpoint or trial.checkpoint
+  trial.drawn = space.drawn(self.space, trial.config)
+  trial.status, trial.ending = 'PAUSED', nil
+  self.scheduler:on_trial_exploit(trial.number, trial.config)
+end
+
+-- The trial goes on from its donor's checkpoint. Where there is none it goes on as it was.
+function Experiment:_exploit(trial)
+  local exploit = trial.ending.exploit
+  local donor = self.trials[exploit.donor + 1]
+  local checkpoint = donated_checkpoint.take(self, trial, donor)
+  local event = {
+    event = 'exploit', number = trial.number, donor = exploit.donor, config = checkpoint and exploit.config or trial.config,
+    checkpoint = checkpoint,
+  }
+  self._journal:add(event)
+  self:_take_over(trial, event)
+  self._waiting[#self._waiting + 1] = trial
+  if checkpoint then
+    return self.display:notice(('trial %s goes on from %s, with %s'):format(trial.name, donor.name,
+      metrics_text.line(trial.drawn)))
+  end
+  self.display:notice(('trial %s cannot go on from %s, which has no checkpoint'):format(trial.name, donor.name))
+end
+
+-- The next trial that is to run. One that has made way for others comes last.
 function Experiment:_next()
-  if #self._waiting > 0 then return table.remove(self._waiting, 1) end
+  local first = self._waiting[1]
+  if first and (first.status ~= 'PAUSED' or first.checkpoint or self._is_exhausted) then
+    return table.remove(self._waiting, 1)
+  end
+  return self:_new_trial() or table.remove(self._waiting, 1)
+end
+
+function Experiment:_new_trial()
   if self._is_exhausted then return nil end
   local number = #self.trials
   local config = self.searcher:suggest(number)
@@ -136,6 +189,7 @@ function Experiment:_next()
     self._is_exhausted = true
     return nil
   end
+  self.scheduler:fill_config(number, config)
   self._journal:add {event = 'trial', number = number, config = config}
   return self:_add_trial(number, config)
 end
@@ -172,7 +226,14 @@ end
 function Experiment:_apply(trial, decision)
   if decision.action == 'CONTINUE' then return end
   trial.ending = decision
-  trial.remark = decision.reason
+  if decision.action == 'STOP' then trial.remark = decision.reason end
+end
+
+-- Where the scheduler allows it, a trial makes way for one that waits.
+function Experiment:_with_pause(trial, decision)
+  if not decision.can_pause or (#self._waiting == 0 and #self.trials >= self.searcher.count) then return decision end
+  self._journal:add {event = 'pause', number = trial.number}
+  return {action = 'PAUSE', reason = 'it makes way for another trial'}
 end
 
 function Experiment:_take_report(trial, report)
@@ -183,7 +244,7 @@ function Experiment:_take_report(trial, report)
     event = 'report', number = trial.number, index = report.index, metrics = report.metrics,
     has_checkpoint = report.has_checkpoint or nil,
   }
-  local decision = self:_decide(trial, report)
+  local decision = self:_with_pause(trial, self:_decide(trial, report))
   self:_apply(trial, decision)
   return decision
 end
@@ -204,21 +265,11 @@ function Experiment:_run_of(trial)
   return ok and run.name == trial.name and run or nil
 end
 
--- The last lines that its process has printed.
-local function end_of(path)
-  local file = io.open(path, 'rb')
-  if file == nil then return '' end
-  file:seek('end', -math.min(file:seek 'end', 2000))
-  local text = file:read('*a'):match '^%s*(.-)%s*$'
-  file:close()
-  return text
-end
-
 function Experiment:_error_of(trial, how, code)
   if code == 0 then return nil end
   local run = self:_run_of(trial)
   if run and run.error then return run.error.message end
-  return ('its process %s: %s'):format(how, end_of(self:_log_of(trial)))
+  return ('its process %s: %s'):format(how, trial_log.last_lines(self:_log_of(trial)))
 end
 
 function Experiment:_end(trial, problem)
@@ -230,6 +281,7 @@ function Experiment:_end(trial, problem)
     self.scheduler:on_trial_complete(trial.number, trial.last)
   end
   self.searcher:add_result(trial)
+  if trial.checkpoint then donated_checkpoint.drop(self, trial) end
 end
 
 -- Of a script that no configuration can train: what it has printed, else that it has trained nothing.
@@ -237,7 +289,7 @@ function Experiment:_check_script(trial, code)
   if not self.is_of_a_script or trial.index >= 0 or self:_run_of(trial) then return end
   if code ~= 0 and not CANNOT_TRAIN[code] then return end
   self:_give_up()
-  local said = ('\n' .. end_of(self:_log_of(trial))):match '.*\nrtrain: ([^\n]*)'
+  local said = trial_log.last_message(self:_log_of(trial))
   if code == 0 then said = 'the script ended without a call of fit(): nothing was trained' end
   errors.raise(code == 2 and 'usage' or 'config', said or ("trial %s: see '%s'"):format(trial.name, self:_log_of(trial)))
 end
@@ -256,6 +308,12 @@ end
 -- The processes were asked to end: a trial that has not come to its end goes on when the sweep does.
 function Experiment:_is_left(code) return self.stop_signal ~= nil and (code == nil or ASKED_TO_END[code] == true) end
 
+function Experiment:_pause(trial)
+  if trial.ending.exploit then return self:_exploit(trial) end
+  trial.status, trial.ending = 'PAUSED', nil
+  self._waiting[#self._waiting + 1] = trial
+end
+
 function Experiment:_finish(trial, timeout_s)
   local how, code = trial.process:finish(timeout_s)
   trial.process = nil
@@ -265,6 +323,7 @@ function Experiment:_finish(trial, timeout_s)
     trial.status = 'PENDING'
     return
   end
+  if code == 0 and trial.ending and trial.ending.action == 'PAUSE' then return self:_pause(trial) end
   self:_check_script(trial, code)
   local problem = self:_error_of(trial, how, code)
   self._journal:add {event = 'end', number = trial.number, error = problem}

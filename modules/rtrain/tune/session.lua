@@ -63,7 +63,7 @@ function Session:after_report(metrics, has_checkpoint)
   if decision.action == 'CONTINUE' then return end
   self._is_stopped = true
   if self._rank == 0 then
-    require('rtrain._worker').annotate(('stopped after report %d. %s'):format(self._index, decision.reason or ''), 'info')
+    require('rtrain._worker').annotate(('ended after report %d. %s'):format(self._index, decision.reason or ''), 'info')
   end
   errors.raise('interrupted', 'the sweep ends this trial here')
 end

@@ -11,6 +11,9 @@ local class = require 'base.class'
 ---@field index integer number of its last report, -1: none
 ---@field last? table numbers of its last report, with training_iteration and time_total_s
 ---@field error? string
+---@field checkpoint? {path: string, after_index: integer} another trial's, which it goes on from
+---@field has_checkpoint? boolean whether it has reported one
+---@field turn? integer of those that have made way for others: who comes first
 ---@field remark? string why the scheduler has stopped it
 ---@field process? table of rtrain._tune, while it runs
 local Trial = class('Trial')

@@ -9,6 +9,7 @@ local class = require 'base.class'
 ---@class rtrain.tune.Decision
 ---@field action 'CONTINUE'|'STOP'|'PAUSE'
 ---@field reason? string why it stops: the run keeps it as an annotation
+---@field can_pause? boolean of CONTINUE: another trial may train first
 ---@field exploit? {donor: integer, config: table} go on from the donor's checkpoint, with another config
 
 ---Lets every trial run to its end. Ray equivalent: ray.tune.schedulers.FIFOScheduler.
@@ -71,6 +72,16 @@ function FIFOScheduler:_has_result(result)
   return result ~= nil and result[self.time_attr] ~= nil and result[self.metric] ~= nil
 end
 
+---A trial is to begin: what it adds to its config.
+---@param number integer
+---@param config table changed in place
+function FIFOScheduler:fill_config() end
+
+---A trial goes on from another one's checkpoint.
+---@param number integer
+---@param config table its new one
+function FIFOScheduler:on_trial_exploit() end
+
 ---A trial begins.
 ---@param number integer
 ---@param config table
@@ -79,6 +90,7 @@ function FIFOScheduler:on_trial_add() end
 ---A trial has reported.
 ---@param number integer
 ---@param result table metrics, with training_iteration and time_total_s
+---@param state {has_checkpoint: boolean} whether the trial has reported one
 ---@return rtrain.tune.Decision
 function FIFOScheduler:on_trial_result() return FIFOScheduler.CONTINUE end
 

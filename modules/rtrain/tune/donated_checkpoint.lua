@@ -1,0 +1,54 @@
+-- rtrain/tune/donated_checkpoint.lua: a copy of one trial's checkpoint for another one, in the sweep's folder: the donor's own
+-- may be dropped before the other has read it.
+
+local host = require 'rtrain._host'
+local system = require 'base._system'
+
+local donated_checkpoint = {}
+
+-- Others may drop a checkpoint between the look at the list and the copy.
+local TRIES = 3
+
+local function newest_of(storage, run)
+  local newest
+  for _, row in ipairs(host.checkpoints(storage, run, false)) do
+    if newest == nil or row.index > newest.index then newest = row end
+  end
+  return newest
+end
+
+local function copy(from, to)
+  local lease = system.lease(from)
+  local ok, problem = pcall(system.copy_tree, from, to)
+  lease:release()
+  if not ok then error(problem, 0) end
+end
+
+local function folder_of(sweep_folder, trial) return ('%s/donated/%s'):format(sweep_folder, trial.name) end
+
+---Copies the donor's newest checkpoint, in place of what the trial was given before.
+---@param experiment table
+---@param trial rtrain.tune.Trial
+---@param donor rtrain.tune.Trial
+---@return {path: string, after_index: integer}? checkpoint nil: the donor has none that can be read
+function donated_checkpoint.take(experiment, trial, donor)
+  local folder = folder_of(experiment.folder, trial)
+  for _ = 1, TRIES do
+    local ok, row = pcall(newest_of, experiment.storage, donor.name)
+    if not ok or row == nil then return nil end
+    system.remove_tree(folder)
+    local path = ('%s/%s'):format(folder, row.name)
+    system.make_folders(folder)
+    if pcall(copy, row.path, path) then
+      return {path = path, after_index = trial.index}
+    end
+  end
+  return nil
+end
+
+---The trial needs it no more.
+---@param experiment table
+---@param trial rtrain.tune.Trial
+function donated_checkpoint.drop(experiment, trial) system.remove_tree(folder_of(experiment.folder, trial)) end
+
+return donated_checkpoint
