@@ -12,6 +12,7 @@
 #include "host/loop/signal_watch.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
+#include "host/store/disk_sync.h"
 
 namespace rtrain {
 template <>
@@ -127,6 +128,11 @@ int own_pid(lua_State* L) {
   return 1;
 }
 
+int sync_file(lua_State* L) {
+  sync_to_disk(luaL_checkstring(L, 1));
+  return 0;
+}
+
 int json_of(lua_State* L) {
   push_value(L, to_json(to_value(L, 1)));
   return 1;
@@ -160,6 +166,7 @@ int open_tune(lua_State* L) {
       method<&watch_signals>("watch_signals"),
       method<&end_with_parent>("die_with_parent"),
       method<&own_pid>("pid"),
+      method<&sync_file>("sync_file"),
       method<&json_of>("to_json"),
       method<&read_json>("from_json"),
   };

@@ -16,7 +16,8 @@
 namespace rtrain {
 namespace {
 
-constexpr size_t kMostBytes = size_t{512} << 10;
+// The kernel's default for what a socket holds is some more.
+constexpr size_t kMostBytes = size_t{160} << 10;
 
 enum class Packet { kRead, kNothing, kEnd };
 
@@ -34,6 +35,22 @@ Packet read_packet(int fd, std::string& bytes) {
 void wait_for(int fd, short events) {
   pollfd ready{fd, events, 0};
   poll(&ready, 1, -1);
+}
+
+std::string encode_packet(const Value& value) {
+  std::string bytes = encode(value);
+  if (bytes.size() <= kMostBytes) return bytes;
+  throw Error(Code::kArgument, cat("a message of ", bytes.size(), " bytes between a trial and its ",
+                                   "sweep: at most ", kMostBytes, " are allowed"));
+}
+
+// Nothing for bytes that cannot be decoded.
+std::optional<Value> decode_packet(const std::string& bytes) {
+  try {
+    return decode(bytes);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 // False: nobody reads there any more.
@@ -71,11 +88,8 @@ std::optional<Question> MessageServer::read_one() {
     const Packet packet = read_packet(fd.get(), bytes);
     if (packet == Packet::kNothing) continue;
     Question out{peer, std::nullopt};
-    if (packet == Packet::kRead) {
-      out.value = decode(bytes);
-    } else {
-      peers_.erase(peer);
-    }
+    if (packet == Packet::kRead) out.value = decode_packet(bytes);
+    if (!out.value) peers_.erase(peer);
     return out;
   }
   return std::nullopt;
@@ -89,8 +103,9 @@ bool MessageServer::wait(double timeout_s) {
 }
 
 void MessageServer::answer(int64_t peer, const Value& value) {
+  const std::string bytes = encode_packet(value);
   const auto found = peers_.find(peer);
-  if (found != peers_.end()) send_packet(found->second.get(), encode(value));
+  if (found != peers_.end()) send_packet(found->second.get(), bytes);
 }
 
 MessageClient::MessageClient(const std::string& name)
@@ -102,7 +117,7 @@ MessageClient::MessageClient(const std::string& name)
 }
 
 Value MessageClient::ask(const Value& question) {
-  std::string bytes = encode(question);
+  std::string bytes = encode_packet(question);
   if (!send_packet(socket_.get(), bytes)) {
     throw Error(Code::kEnvironment, cat("the process behind ", name_, " has ended"));
   }

@@ -2,8 +2,8 @@
 // packets over a socket of the runtime folder.
 //
 // Neither end has a loop or a thread: the server is asked for the next question, a client waits for
-// its answer. One value is one packet, so a value of more than some hundred KiB is refused. For one
-// thread each.
+// its answer. One value is one packet of at most 160 KiB. A peer whose packet cannot be decoded has
+// ended for the server. For one thread each.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ class MessageServer {
 
   // The next question; nothing within that time.
   std::optional<Question> next(double timeout_s);
-  // Answers the peer's question; nothing happens when it has gone.
+  // Answers the peer's question; nothing happens when it has gone. Throws kArgument for a value
+  // that is too large for a packet.
   void answer(int64_t peer, const Value& value);
 
  private:
@@ -48,7 +49,8 @@ class MessageClient {
   // Throws kEnvironment when nobody listens there.
   explicit MessageClient(const std::string& name);
 
-  // Waits for the answer without end. Throws kEnvironment when the server has ended.
+  // Waits for the answer without end. Throws kEnvironment when the server has ended, kArgument for
+  // a value that is too large for a packet.
   Value ask(const Value& question);
 
  private:

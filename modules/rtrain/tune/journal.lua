@@ -3,6 +3,7 @@
 --
 -- Samplers and schedulers are pure: given the same events in the same order they say the same again. So this file is all that
 -- a sweep needs to go on after its processes were killed. A last line without an end was being written then, and is dropped.
+-- After a power cut it has at least what there was when the last trial ended: a trial's later reports are made again.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -41,6 +42,9 @@ function Journal:_rewrite(text)
   if not ok then errors.raise('environment', problem) end
 end
 
+-- The events that are on the disk, with all before them, when add() returns.
+local SYNCED = {sweep = true, ['end'] = true, exploit = true}
+
 ---Adds an event; it is in the file when this returns.
 ---@param event table plain data
 function Journal:add(event)
@@ -52,6 +56,7 @@ function Journal:add(event)
   local ok, problem = self._file:write(tune.to_json(event), '\n')
   if ok then ok, problem = self._file:flush() end
   if not ok then errors.raise('environment', ("cannot write '%s': %s"):format(self.path, problem)) end
+  if SYNCED[event.event] then tune.sync_file(self.path) end
 end
 
 ---Closes the file; a later event opens it again.
