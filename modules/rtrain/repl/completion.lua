@@ -155,8 +155,7 @@ end
 ---
 ---```lua
 ---local completion = require 'rtrain.repl.completion'
----nn = require 'torch'.nn
----assert(completion 'nn.BatchNor'.insert == 'm' and completion 'nn.BatchNorm'.choices[1] == 'BatchNorm1d')
+---assert(completion 'string.forma'.insert == 't' and completion 'string.re'.choices[1] == 'rep')
 ---```
 return function(line)
   local list = tokens(line)
