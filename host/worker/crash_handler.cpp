@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "host/machine/full_stack.h"
 #include "host/worker/native_stack.h"
 
 namespace rtrain {
@@ -37,6 +38,7 @@ void on_fatal(int number, siginfo_t* info, void*) {
     Crash& crash = shown->page().crash;
     crash.address = number == SIGABRT ? 0 : reinterpret_cast<uint64_t>(info->si_addr);
     if (syscall(SYS_gettid) != getpid()) prctl(PR_GET_NAME, crash.thread.bytes);
+    if (number == SIGSEGV && is_at_stack_end(info->si_addr)) crash.reason.set(kFullStack);
     crash.num_native = native_frames(crash.native, kHandlerFrames);
     std::atomic_thread_fence(std::memory_order_release);
     crash.signal = number;
@@ -65,6 +67,7 @@ void install_crash_handler(Progress& progress) {
   shown = &progress;
   std::set_terminate(&on_terminate);
   if (kSanitized) return;
+  note_stack_end();
   static std::array<char, kStackBytes> memory;
   stack_t stack{};
   stack.ss_sp = memory.data();

@@ -263,6 +263,25 @@ def test_an_endless_recursion_is_told_in_a_few_lines(rtrain):
             assert len(result.stderr.splitlines()) < 30
 
 
+# What Lua does not notice before the stack of the thread is full.
+DEEP_IN_C = {
+    "gsub": "local function f() return (string.gsub('a', 'a', f)) end f()",
+    "gsub's index": "local t = {} setmetatable(t, {__index = function() return (string.gsub('a', 'a', t)) end}) print(t.a)",
+    "coroutine": "local function f() coroutine.wrap(f)() end f()",
+}
+
+
+def test_an_endless_recursion_through_c_is_told_too(rtrain):
+    for name, body in DEEP_IN_C.items():
+        result = rtrain("exec", rtrain.script(body))
+        assert result.returncode == 1, (name, result.returncode)
+        assert "stack overflow" in result.stderr and len(result.stderr.splitlines()) < 30, (name, result.stderr)
+        result = rtrain.run(f"require('rtrain').TorchTrainer(function() {body} end, "
+                            "{scaling_config = {num_workers = 2}}):fit()")
+        assert result.returncode == 5, (name, result.returncode)
+        assert "stack overflow" in result.stderr and "train.lua:1" in result.stderr, (name, result.stderr)
+
+
 WRONG_VALUES = {
     "nn.MultiheadAttention('8', 2)": "MultiheadAttention was given '8', 2",
     "nn.LayerNorm('x')": "LayerNorm was given 'x'",
