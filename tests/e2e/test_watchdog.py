@@ -66,6 +66,17 @@ def test_stopped_worker_is_named_and_ends_the_run(impatient):
     assert "stopped (SIGSTOP)" in stacks(impatient) and "train.lua:" in stacks(impatient)
 
 
+def test_stacks_that_cannot_be_saved_are_told_and_change_nothing(impatient):
+    running = impatient.started("run", impatient.script(meeting()))
+    (impatient.run_folder("meeting") / "diag").write_text("in the way")
+    os.kill(pid_of(impatient, 1), signal.SIGSTOP)
+    result = running.wait()
+    assert result.returncode == 6, result.stderr
+    assert "rank 1 (pid" in result.stderr and "is stopped (SIGSTOP)" in result.stderr
+    assert re.search(r"^rtrain: the stacks are not saved: .*diag.*: Not a directory$", result.stderr, re.M), result.stderr
+    assert impatient.json("show", "meeting")["status"] == "ERRORED"
+
+
 # behaviour: a rank stuck outside of a collective
 # fault: endless Lua loop
 def test_compiled_loop_is_named_with_its_line(impatient):
