@@ -1,30 +1,18 @@
--- rtrain/tune/experiment.lua: Experiment: the trials of one sweep: which come next, which run, what becomes of them.
+-- rtrain/tune/experiment.lua: Experiment: the trials of one sweep: which come next, and what becomes of them.
 --
--- Each trial is an ordinary run in a process of its own. What it reports comes over a socket, is given to the scheduler and is
--- answered with the scheduler's decision. Everything that was decided and seen is in the journal first, so that an experiment
--- whose processes were killed goes on: what the journal has is given to the sampler and the scheduler again.
+-- Everything that was decided and seen is in the journal first, so that an experiment whose processes were killed goes on:
+-- what the journal has is given to the sampler and the scheduler again. Their processes are the TrialRunner's.
 
 local class = require 'base.class'
 local donated_checkpoint = require 'rtrain.tune.donated_checkpoint'
 local errors = require 'base.errors'
 local Journal = require 'rtrain.tune.journal'
-local link = require 'rtrain.tune.link'
 local metrics_text = require 'rtrain.metrics.text'
 local ordered = require 'base.ordered'
 local space = require 'rtrain.tune.space'
 local system = require 'base._system'
 local Trial = require 'rtrain.tune.trial'
-local trial_log = require 'rtrain.tune.trial_log'
 local tune = require 'rtrain._tune'
-
-local WAIT_S = 0.1
--- From the last report to the end of the process.
-local END_S = 30
-
--- Exit codes of a run that was asked to end.
-local ASKED_TO_END = {[75] = true, [130] = true, [143] = true}
--- Of a script that cannot train: wrong usage, wrong configuration.
-local CANNOT_TRAIN = {[2] = true, [3] = true}
 
 -- As JSON has them.
 local NOT_FINITE = {NaN = 0 / 0, Infinity = math.huge, ['-Infinity'] = -math.huge}
@@ -37,11 +25,8 @@ local Experiment = class('Experiment')
 ---@field space table the param_space
 ---@field searcher table suggest(number) → config or nil; add_result(trial)
 ---@field scheduler table
----@field max_concurrent integer
----@field command fun(trial: rtrain.tune.Trial, experiment: table): string[] what its process runs
----@field display table with show(experiment), ended(trial)
+---@field display table with show(experiment), ended(experiment, trial), notice(text)
 ---@field identity string what has to be the same when the sweep goes on
----@field is_of_a_script? boolean trials run a script as it is: where one cannot train no other can
 
 ---@param storage string
 ---@param name string
@@ -55,14 +40,11 @@ function Experiment:init(options)
   ---@type rtrain.tune.Trial[]
   self.trials = {}
   self._waiting = {}  -- trials that are to run (again)
-  self._num_running = 0
-  self._socket = 'sweep-' .. system.hash(self.folder)
+  self.socket = 'sweep-' .. system.hash(self.folder)
   self._journal = Journal(self.folder .. '/journal.jsonl')
 end
 
 function Experiment:_name_of(number) return ('%s-%03d'):format(self.name, number) end
-
-function Experiment:_log_of(trial) return trial_log.path(self.folder, trial.name) end
 
 ---What tells the runs of a sweep apart from others: `rtrain ls --tag`.
 ---@return string
@@ -111,14 +93,13 @@ end
 -- A trial whose end the sweep has not seen: it was killed too, or has just come to its end.
 function Experiment:_take_up(trial)
   if trial.ending and trial.ending.exploit then return self:_exploit(trial) end
-  local run = trial.status ~= 'PAUSED' and self:_run_of(trial)
+  local run = trial.status ~= 'PAUSED' and self:run_of(trial)
   local is_over = run and run.status == 'FINISHED' or trial.ending and trial.ending.action == 'STOP'
   if not is_over then
     self._waiting[#self._waiting + 1] = trial
     return
   end
-  self._journal:add {event = 'end', number = trial.number}
-  self:_end(trial)
+  self:finish(trial)
 end
 
 function Experiment:_repeat(event, turn)
@@ -172,8 +153,9 @@ function Experiment:_exploit(trial)
   self.display:notice(('trial %s cannot go on from %s, which has no checkpoint'):format(trial.name, donor.name))
 end
 
--- The next trial that is to run. One that has made way for others comes last.
-function Experiment:_next()
+---The next trial that is to run. One that has made way for others comes last.
+---@return rtrain.tune.Trial? trial nil: none waits
+function Experiment:next()
   local first = self._waiting[1]
   if first and (first.status ~= 'PAUSED' or first.checkpoint or self._is_exhausted) then
     return table.remove(self._waiting, 1)
@@ -192,25 +174,6 @@ function Experiment:_new_trial()
   self.scheduler:fill_config(number, config)
   self._journal:add {event = 'trial', number = number, config = config}
   return self:_add_trial(number, config)
-end
-
-function Experiment:_start(trial)
-  trial.process = tune.start {
-    args = self.command(trial, self),
-    env = {RTRAIN_TRIAL = link.text(self._socket, trial.number)},
-    log = self:_log_of(trial),
-  }
-  trial.status, trial.started_s, trial.ending = 'RUNNING', system.monotonic(), nil
-  trial.has_begun = true
-  self._num_running = self._num_running + 1
-end
-
-function Experiment:_fill()
-  while self._num_running < self.max_concurrent do
-    local trial = self:_next()
-    if trial == nil then return end
-    self:_start(trial)
-  end
 end
 
 -- What the scheduler says about a report, which the trial has made for the first time.
@@ -236,10 +199,14 @@ function Experiment:_with_pause(trial, decision)
   return {action = 'PAUSE', reason = 'it makes way for another trial'}
 end
 
-function Experiment:_take_report(trial, report)
+---A trial has reported.
+---@param trial rtrain.tune.Trial
+---@param report {index: integer, metrics: table, has_checkpoint: boolean?}
+---@return rtrain.tune.Decision
+function Experiment:take_report(trial, report)
   if trial.ending or report.index <= trial.index then return trial.ending or {action = 'CONTINUE'} end
   report.metrics.training_iteration = report.index + 1
-  report.metrics.time_total_s = (trial.time_before_s or 0) + system.monotonic() - trial.started_s
+  report.metrics.time_total_s = trial:time_s()
   self._journal:add {
     event = 'report', number = trial.number, index = report.index, metrics = report.metrics,
     has_checkpoint = report.has_checkpoint or nil,
@@ -249,27 +216,12 @@ function Experiment:_take_report(trial, report)
   return decision
 end
 
-function Experiment:_answer(peer, question)
-  local trial = self.trials[question.trial + 1]
-  if question.type == 'config' then return self._server:answer(peer, {config = trial.config}) end
-  if question.type == 'begin' then
-    return self._server:answer(peer, {decides = self.scheduler.decides, checkpoint = trial.checkpoint})
-  end
-  local decision = self:_take_report(trial, question)
-  self._server:answer(peer, {action = decision.action, reason = decision.reason})
-end
-
--- How the trial's run stands in the store; nil where its script has not come to fit().
-function Experiment:_run_of(trial)
+---How the trial's run stands in the store.
+---@param trial rtrain.tune.Trial
+---@return table? run nil where its script has not come to fit()
+function Experiment:run_of(trial)
   local ok, run = pcall(require('rtrain._host').run, self.storage, trial.name)
   return ok and run.name == trial.name and run or nil
-end
-
-function Experiment:_error_of(trial, how, code)
-  if code == 0 then return nil end
-  local run = self:_run_of(trial)
-  if run and run.error then return run.error.message end
-  return ('its process %s: %s'):format(how, trial_log.last_lines(self:_log_of(trial)))
 end
 
 function Experiment:_end(trial, problem)
@@ -284,122 +236,46 @@ function Experiment:_end(trial, problem)
   if trial.checkpoint then donated_checkpoint.drop(self, trial) end
 end
 
--- Of a script that no configuration can train: what it has printed, else that it has trained nothing.
-function Experiment:_check_script(trial, code)
-  if not self.is_of_a_script or trial.index >= 0 or self:_run_of(trial) then return end
-  if code ~= 0 and not CANNOT_TRAIN[code] then return end
-  self:_give_up()
-  local said = trial_log.last_message(self:_log_of(trial))
-  if code == 0 then said = 'the script ended without a call of fit(): nothing was trained' end
-  errors.raise(code == 2 and 'usage' or 'config', said or ("trial %s: see '%s'"):format(trial.name, self:_log_of(trial)))
-end
-
--- Ends what runs. A sweep that has not seen anything leaves its name free.
-function Experiment:_give_up()
-  local has_begun = false
-  for _, trial in ipairs(self.trials) do
-    if trial.process then trial.process:finish(0) end
-    has_begun = has_begun or trial.index >= 0 or self:_run_of(trial) ~= nil
-  end
-  self._journal:close()
-  if not has_begun then os.remove(self._journal.path) end
-end
-
--- The processes were asked to end: a trial that has not come to its end goes on when the sweep does.
-function Experiment:_is_left(code) return self.stop_signal ~= nil and (code == nil or ASKED_TO_END[code] == true) end
-
-function Experiment:_pause(trial)
+---The process of a trial that was asked to make way has ended.
+---@param trial rtrain.tune.Trial
+function Experiment:pause(trial)
   if trial.ending.exploit then return self:_exploit(trial) end
   trial.status, trial.ending = 'PAUSED', nil
   self._waiting[#self._waiting + 1] = trial
 end
 
-function Experiment:_finish(trial, timeout_s)
-  local how, code = trial.process:finish(timeout_s)
-  trial.process = nil
-  trial.time_before_s = (trial.time_before_s or 0) + system.monotonic() - trial.started_s
-  self._num_running = self._num_running - 1
-  if self:_is_left(code) then
-    trial.status = 'PENDING'
-    return
-  end
-  if code == 0 and trial.ending and trial.ending.action == 'PAUSE' then return self:_pause(trial) end
-  self:_check_script(trial, code)
-  local problem = self:_error_of(trial, how, code)
-  self._journal:add {event = 'end', number = trial.number, error = problem}
-  self:_end(trial, problem)
-  self.display:ended(self, trial)
-end
-
--- Questions first: a process that has ended may have asked before.
-function Experiment:_take_all()
-  local timeout_s = WAIT_S
-  while true do
-    local peer, question = self._server:next(timeout_s)
-    if peer == nil then break end
-    if question then self:_answer(peer, question) end
-    timeout_s = 0
-  end
-  for _, trial in ipairs(self.trials) do
-    if trial.process and not trial.process:is_running() then self:_finish(trial, END_S) end
-  end
-end
-
 function Experiment:_check_alone()
-  if not pcall(tune.connect, self._socket) then return end
+  if not pcall(tune.connect, self.socket) then return end
   errors.raise('config', ("the sweep '%s' is going on, in another process"):format(self.name))
 end
 
--- The first signal asks all trials to save and end, each as its run would be asked.
-function Experiment:_check_signals()
-  local number, name = self._signals:first()
-  if number == nil or self.stop_signal then return end
-  self.stop_signal = name
-  self.display:notice(name .. ': the trials are asked to save and end; a second one ends them at once')
+---A trial has come to its end.
+---@param trial rtrain.tune.Trial
+---@param problem? string how it failed
+function Experiment:finish(trial, problem)
+  self._journal:add {event = 'end', number = trial.number, error = problem}
+  self:_end(trial, problem)
+end
+
+---Whether a trial waits, or there may be another one.
+---@return boolean
+function Experiment:has_more() return #self._waiting > 0 or not self._is_exhausted end
+
+---Nothing is written any more.
+function Experiment:close() self._journal:close() end
+
+---Closes it. A sweep that has not seen anything leaves its name free.
+function Experiment:give_up()
+  self:close()
   for _, trial in ipairs(self.trials) do
-    if trial.process then trial.process:send(number) end
+    if trial.index >= 0 or self:run_of(trial) then return end
   end
+  os.remove(self._journal.path)
 end
 
-function Experiment:_has_more()
-  return self._num_running > 0 or not self.stop_signal and (#self._waiting > 0 or not self._is_exhausted)
-end
-
-function Experiment:_run_all()
-  repeat
-    self:_check_signals()
-    if not self.stop_signal then self:_fill() end
-    self.display:show(self)
-    if self._num_running > 0 then self:_take_all() end
-  until not self:_has_more()
-end
-
--- The options of the command that goes on with the sweep.
-function Experiment:_raise_stopped()
-  errors.raise(self.stop_signal == 'SIGINT' and 'interrupted' or 'preempted', ("%s: the sweep '%s' has not come to its end: "
-    .. 'go on with it with --name %s --resume auto'):format(self.stop_signal, self.name, self.name))
-end
-
----Runs what is left to run.
----Raises code 'interrupted' or 'preempted' when a signal has asked for its end, 'usage' or 'config' for a script that cannot
----train.
-function Experiment:run()
-  self._server = tune.serve(self._socket)
-  self._signals = tune.watch_signals()
-  local ok, problem = xpcall(self._run_all, errors.wrap, self)
-  self._server:release()
-  self._signals:release()
-  self._journal:close()
-  if not ok then
-    self.display:clear()
-    error(problem, 0)
-  end
-  self.display:finish(self)
-  if self.stop_signal and not self:_has_ended() then self:_raise_stopped() end
-end
-
--- Whether every trial there is to be has ended.
-function Experiment:_has_ended()
+---Whether every trial there is to be has ended.
+---@return boolean
+function Experiment:has_ended()
   for _, trial in ipairs(self.trials) do
     if not trial:has_ended() then return false end
   end

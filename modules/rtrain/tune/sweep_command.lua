@@ -13,6 +13,7 @@ local spaces = require 'rtrain.tune.spaces'
 local SweepDisplay = require 'rtrain.tune.display'
 local system = require 'base._system'
 local TPESampler = require 'rtrain.tune.search.tpe'
+local TrialRunner = require 'rtrain.tune.trial_runner'
 local Variants = require 'rtrain.tune.variants'
 local written = require 'rtrain.tune.written'
 
@@ -117,14 +118,16 @@ function sweep_command.run(request)
   local cores = math.max(1, math.floor(system.cores() / math.max(1, request.num_workers or 1)))
   local experiment = Experiment {
     name = options:name_of(none), storage = options:storage_of(none), space = tree, searcher = searcher,
-    scheduler = scheduler, identity = identity_of(request, tree, scheduler), command = command_of(options, request),
-    max_concurrent = request.jobs or math.min(cores, searcher.count), is_of_a_script = true,
+    scheduler = scheduler, identity = identity_of(request, tree, scheduler),
     display = SweepDisplay {
       objective = objective, quiet = options.quiet, terminal = options.terminal, out = io.stdout,
     },
   }
   experiment:open(options:resume_of(none))
-  experiment:run()
+  TrialRunner(experiment, {
+    max_concurrent = request.jobs or math.min(cores, searcher.count), command = command_of(options, request),
+    is_of_a_script = true,
+  }):run()
   return exit_code(experiment)
 end
 

@@ -1,6 +1,7 @@
 -- rtrain/tune/trial.lua: Trial: one configuration of a sweep, which is an ordinary run, and what is known of it.
 
 local class = require 'base.class'
+local system = require 'base._system'
 
 ---@class rtrain.tune.Trial
 ---@field number integer from 0
@@ -16,6 +17,7 @@ local class = require 'base.class'
 ---@field turn? integer of those that have made way for others: who comes first
 ---@field remark? string why the scheduler has stopped it
 ---@field process? table of rtrain._tune, while it runs
+---@field started_s? number when that was started
 local Trial = class('Trial')
 
 ---@param number integer
@@ -24,8 +26,23 @@ local Trial = class('Trial')
 ---@param drawn table
 function Trial:init(number, name, config, drawn)
   self.number, self.name, self.config, self.drawn = number, name, config, drawn
-  self.status, self.index = 'PENDING', -1
+  self.status, self.index, self._time_before_s = 'PENDING', -1, 0
 end
+
+---Its process has been started.
+---@param process table of rtrain._tune
+function Trial:begin(process)
+  self.process, self.status, self.started_s, self.ending, self.has_begun = process, 'RUNNING', system.monotonic(), nil, true
+end
+
+---Its process has ended.
+function Trial:leave()
+  self._time_before_s, self.process = self:time_s(), nil
+end
+
+---How long its processes have run, in seconds.
+---@return number
+function Trial:time_s() return self._time_before_s + (self.process and system.monotonic() - self.started_s or 0) end
 
 ---@return boolean
 function Trial:has_ended() return self.status == 'TERMINATED' or self.status == 'ERROR' end

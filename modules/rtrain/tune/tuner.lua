@@ -19,6 +19,7 @@ local SweepDisplay = require 'rtrain.tune.display'
 local system = require 'base._system'
 local trainers = require 'rtrain.trainer'
 local TuneConfig = require 'rtrain.tune.config'
+local TrialRunner = require 'rtrain.tune.trial_runner'
 local Variants = require 'rtrain.tune.variants'
 
 local FIELDS = {'trainer', 'trainable', 'param_space', 'tune_config', 'run_config'}
@@ -195,17 +196,18 @@ function Tuner:fit()
   local experiment = Experiment {
     name = options:name_of(self.run_config), storage = options:storage_of(self.run_config), space = self.param_space,
     searcher = searcher, scheduler = scheduler, display = display, identity = identity_of(self, searcher, scheduler),
-    max_concurrent = config.max_concurrent_trials or default_concurrency(self.trainer, searcher.count),
-    command = function(trial, experiment)
-      local script, rest = child.command(experiment.folder)
-      return options:command(script, trial, experiment, rest)
-    end,
   }
   experiment.base_config = self.trainer.train_loop_config
   experiment:open(options:resume_of(self.run_config))
   local warning = child.write(experiment.folder, {trainer = trial_trainer(self), script = options.script})
   if warning then display:notice(warning) end
-  experiment:run()
+  TrialRunner(experiment, {
+    max_concurrent = config.max_concurrent_trials or default_concurrency(self.trainer, searcher.count),
+    command = function(trial)
+      local script, rest = child.command(experiment.folder)
+      return options:command(script, trial, experiment, rest)
+    end,
+  }):run()
   return ResultGrid(results_of(experiment), {path = experiment.folder, objective = objective})
 end
 

@@ -1,0 +1,162 @@
+-- rtrain/tune/trial_runner.lua: TrialRunner: the processes of a sweep's trials, as many at once as there is room for.
+--
+-- Each trial is an ordinary run in a process of its own. What it reports comes over a socket, is given to the Experiment, and
+-- is answered with what the scheduler has decided.
+
+local class = require 'base.class'
+local errors = require 'base.errors'
+local link = require 'rtrain.tune.link'
+local trial_log = require 'rtrain.tune.trial_log'
+local tune = require 'rtrain._tune'
+
+local WAIT_S = 0.1
+-- From the last report to the end of the process.
+local END_S = 30
+
+-- Exit codes of a run that was asked to end.
+local ASKED_TO_END = {[75] = true, [130] = true, [143] = true}
+-- Of a script that cannot train: wrong usage, wrong configuration.
+local CANNOT_TRAIN = {[2] = true, [3] = true}
+
+local TrialRunner = class('TrialRunner')
+
+---@class rtrain.tune.TrialRunnerOptions
+---@field max_concurrent integer
+---@field command fun(trial: rtrain.tune.Trial, experiment: table): string[] what its process runs
+---@field is_of_a_script? boolean trials run a script as it is: where one cannot train no other can
+
+---@param experiment table open
+---@param options rtrain.tune.TrialRunnerOptions
+function TrialRunner:init(experiment, options)
+  self._experiment, self._options = experiment, options
+  self._num_running = 0
+end
+
+function TrialRunner:_log_of(trial) return trial_log.path(self._experiment.folder, trial.name) end
+
+function TrialRunner:_start(trial)
+  trial:begin(tune.start {
+    args = self._options.command(trial, self._experiment),
+    env = {RTRAIN_TRIAL = link.text(self._experiment.socket, trial.number)},
+    log = self:_log_of(trial),
+  })
+  self._num_running = self._num_running + 1
+end
+
+function TrialRunner:_fill()
+  while self._num_running < self._options.max_concurrent do
+    local trial = self._experiment:next()
+    if trial == nil then return end
+    self:_start(trial)
+  end
+end
+
+function TrialRunner:_answer(peer, question)
+  local experiment = self._experiment
+  local trial = experiment.trials[question.trial + 1]
+  if question.type == 'config' then return self._server:answer(peer, {config = trial.config}) end
+  if question.type == 'begin' then
+    return self._server:answer(peer, {decides = experiment.scheduler.decides, checkpoint = trial.checkpoint})
+  end
+  local decision = experiment:take_report(trial, question)
+  self._server:answer(peer, {action = decision.action, reason = decision.reason})
+end
+
+function TrialRunner:_error_of(trial, how, code)
+  if code == 0 then return nil end
+  local run = self._experiment:run_of(trial)
+  if run and run.error then return run.error.message end
+  return ('its process %s: %s'):format(how, trial_log.last_lines(self:_log_of(trial)))
+end
+
+-- Of a script that no configuration can train: what it has printed, else that it has trained nothing.
+function TrialRunner:_check_script(trial, code)
+  if not self._options.is_of_a_script or trial.index >= 0 or self._experiment:run_of(trial) then return end
+  if code ~= 0 and not CANNOT_TRAIN[code] then return end
+  for _, other in ipairs(self._experiment.trials) do
+    if other.process then other.process:finish(0) end
+  end
+  self._experiment:give_up()
+  local said = trial_log.last_message(self:_log_of(trial))
+  if code == 0 then said = 'the script ended without a call of fit(): nothing was trained' end
+  errors.raise(code == 2 and 'usage' or 'config', said or ("trial %s: see '%s'"):format(trial.name, self:_log_of(trial)))
+end
+
+-- The processes were asked to end: a trial that has not come to its end goes on when the sweep does.
+function TrialRunner:_is_left(code) return self._stop_signal ~= nil and (code == nil or ASKED_TO_END[code] == true) end
+
+function TrialRunner:_finish(trial)
+  local how, code = trial.process:finish(END_S)
+  trial:leave()
+  self._num_running = self._num_running - 1
+  if self:_is_left(code) then
+    trial.status = 'PENDING'
+    return
+  end
+  if code == 0 and trial.ending and trial.ending.action == 'PAUSE' then return self._experiment:pause(trial) end
+  self:_check_script(trial, code)
+  self._experiment:finish(trial, self:_error_of(trial, how, code))
+  self._experiment.display:ended(self._experiment, trial)
+end
+
+-- Questions first: a process that has ended may have asked before.
+function TrialRunner:_take_all()
+  local timeout_s = WAIT_S
+  while true do
+    local peer, question = self._server:next(timeout_s)
+    if peer == nil then break end
+    if question then self:_answer(peer, question) end
+    timeout_s = 0
+  end
+  for _, trial in ipairs(self._experiment.trials) do
+    if trial.process and not trial.process:is_running() then self:_finish(trial) end
+  end
+end
+
+-- The first signal asks all trials to save and end, each as its run would be asked.
+function TrialRunner:_check_signals()
+  local number, name = self._signals:first()
+  if number == nil or self._stop_signal then return end
+  self._stop_signal = name
+  self._experiment.display:notice(name .. ': the trials are asked to save and end; a second one ends them at once')
+  for _, trial in ipairs(self._experiment.trials) do
+    if trial.process then trial.process:send(number) end
+  end
+end
+
+function TrialRunner:_run_all()
+  repeat
+    self:_check_signals()
+    if not self._stop_signal then self:_fill() end
+    self._experiment.display:show(self._experiment)
+    if self._num_running > 0 then self:_take_all() end
+  until self._num_running == 0 and (self._stop_signal or not self._experiment:has_more())
+end
+
+-- The options of the command that goes on with the sweep.
+function TrialRunner:_raise_stopped()
+  local name = self._experiment.name
+  errors.raise(self._stop_signal == 'SIGINT' and 'interrupted' or 'preempted', ("%s: the sweep '%s' has not come to its end: "
+    .. 'go on with it with --name %s --resume auto'):format(self._stop_signal, name, name))
+end
+
+---Runs what is left to run.
+---Raises code 'interrupted' or 'preempted' when a signal has asked for its end, 'usage' or 'config' for a script that cannot
+---train.
+function TrialRunner:run()
+  local experiment = self._experiment
+  self._server = tune.serve(experiment.socket)
+  self._signals = tune.watch_signals()
+  local ok, problem = xpcall(self._run_all, errors.wrap, self)
+  self._server:release()
+  self._signals:release()
+  experiment:close()
+  if not ok then
+    experiment.display:clear()
+    error(problem, 0)
+  end
+  experiment.display:finish(experiment)
+  if self._stop_signal and not experiment:has_ended() then self:_raise_stopped() end
+end
+
+return TrialRunner
