@@ -19,12 +19,6 @@ local MAX_TEXT, MAX_FRAMES = 40, 20
 
 local MODULES = {torch = 'torch', nn = 'torch.nn', F = 'torch.nn.functional', optim = 'torch.optim', train = 'rtrain'}
 
-local function add_names(names, from)
-  for name in next, from do
-    if type(name) == 'string' and name:sub(1, 1) ~= '_' then names[#names + 1] = name end
-  end
-end
-
 -- "config has no 'lr': it has batch_size, epochs".
 local function absent_text(object, text, name)
   local names, listed = member_names(object)
@@ -61,10 +55,7 @@ local function of_global(name)
   if MODULES[name] then return ("local %s = require '%s' comes first"):format(name, MODULES[name]) end
   local advice = pythonisms.of_function(name)
   if advice then return 'in Lua: ' .. advice end
-  local names = {}
-  add_names(names, _G)
-  table.sort(names)
-  local near = errors.suggestion(name, names)
+  local near = errors.suggestion(name, ordered.names_of(_G))
   return near:find 'did you mean' and near:sub(3) or nil
 end
 
