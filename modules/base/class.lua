@@ -54,12 +54,17 @@ end
 -- What a class has as its method → the function that was defined.
 local unchecked = setmetatable({}, {__mode = 'k'})
 
--- Whether a definition is a method of rtrain's own that anybody may call. forward is called for each sample; what is wrong
+local function source_of(fn) return debug.getinfo(fn, 'S').source end
+
+-- Whether a class checks the self of what is defined in it: of rtrain's own methods that anybody may call, and of those of a
+-- script's class that its base names in `__checked_methods`. rtrain's own forward is called for each sample; what is wrong
 -- with its self shows in its body.
-local function is_public_method(name, value)
+local function is_to_check(of, name, value)
   if type(value) ~= 'function' or type(name) ~= 'string' or name:sub(1, 1) == '_' then return false end
-  if name == 'init' or name == 'forward' or debug.getlocal(value, 1) ~= 'self' then return false end
-  return debug.getinfo(value, 'S').source:sub(1, 10) == '@rtrain://'
+  if debug.getlocal(value, 1) ~= 'self' then return false end
+  if source_of(value):sub(1, 10) == '@rtrain://' then return name ~= 'init' and name ~= 'forward' end
+  local names = of.__checked_methods
+  return names ~= nil and names[name] == true
 end
 
 -- Whether the object's class has a method of that name: a class may call another one's with an object of its own.
@@ -80,24 +85,37 @@ end
 ---The method with a check of its first argument: called with a dot it has another one, or none.
 ---@param name string
 ---@param method fun(self: any, ...: any): any
+---@param of? table the class whose method it is: of its own objects nothing else is asked
 ---@return function
-function class.checked(name, method)
+function class.checked(name, method, of)
   local function call(self, ...)
-    check_self(name, self)
+    if of == nil or getmetatable(self) ~= of then check_self(name, self) end
     return method(self, ...)
   end
   unchecked[call] = method
   return call
 end
 
+local checked_source = source_of(class.checked)
+
+-- Of a check that has come from another process.
+local function method_of_check(fn)
+  if source_of(fn) ~= checked_source then return nil end
+  for i = 1, math.huge do
+    local name, value = debug.getupvalue(fn, i)
+    if name == nil then return nil end
+    if name == 'method' and type(value) == 'function' then return value end
+  end
+end
+
 ---The function as it was defined, of a method that checks its self first; any other function itself.
 ---@param fn function
 ---@return function
-function class.definition(fn) return unchecked[fn] or fn end
+function class.definition(fn) return unchecked[fn] or method_of_check(fn) or fn end
 
 function meta.__newindex(of, name, value)
-  local method = class.definition(value)  -- under another name too
-  rawset(of, name, is_public_method(name, method) and class.checked(name, method) or value)
+  local method = unchecked[value] or value  -- under another name too
+  rawset(of, name, is_to_check(of, name, method) and class.checked(name, method, of) or value)
 end
 
 local function new_table(of) return setmetatable({}, of) end

@@ -67,6 +67,29 @@ function TestMethodCall:test_a_dot_that_is_meant_is_no_slip()
   lu.assertEquals(Net.forward(other, torch.ones(1, 4)).shape, {1, 8})
 end
 
+function TestMethodCall:test_a_forward_that_does_not_use_its_self_is_told_too()
+  local Activation, Pair = nn.Module:extend('Activation'), nn.Module:extend('Pair')
+  function Activation:forward(x) return torch.relu(x) end
+  function Pair:forward(a, _) return a end
+  local activation, pair, x = Activation(), Pair(), torch.ones(1)
+  lu.assertStrContains(message_of(function() activation.forward(x) end), "'forward' is a method: write activation:forward(...)")
+  lu.assertStrContains(message_of(function() pair.forward(x, x) end), "'forward' is a method: write pair:forward(...)")
+  lu.assertStrContains(message_of(function() pair.forward() end), "'forward' is a method: write pair:forward()")
+  lu.assertStrContains(message_of(function() Activation().forward(x) end), "'forward' is a method: write module:forward(...)")
+  lu.assertEquals(activation:forward(x):item(), 1)
+  local Softer = Activation:extend('Softer')
+  function Softer:forward(input) return Activation.forward(self, input) end
+  lu.assertEquals(Softer()(x):item(), 1)
+  local unbound = Activation.forward
+  Softer.forward = unbound
+  lu.assertEquals(Softer()(x):item(), 1)
+  -- Where a class is no module, forward is a name like others: autograd.Function's has a context first.
+  local Twice = torch.autograd.Function:extend('Twice')
+  function Twice.forward(self, value) self:save_for_backward(value) return value * 2 end
+  function Twice.backward(_, grad) return grad * 2 end
+  lu.assertEquals(Twice.apply(torch.ones(1, {requires_grad = true})):item(), 2)
+end
+
 -- Names of a namespace, where it lists them.
 local function names_of(namespace)
   local meta = getmetatable(namespace)

@@ -4,6 +4,7 @@
 -- What is left tells the function's name, and its code the lines on which it ends in such a call.
 
 local bytecode = require 'base.errors.bytecode'
+local class = require 'base.class'
 local frame = require 'base.errors.frame'
 
 local tail_call = {}
@@ -43,7 +44,7 @@ local function meant(level, caller, name, kind)
     if known == name then variable = value end
     local ok, method = pcall(frame.field, value, name)
     if ok and type(method) == 'function' and (kind == 'method' or kind == 'field') then
-      functions[method] = true
+      functions[class.definition(method)] = true
       owners[#owners + 1] = value
     end
   end)

@@ -11,7 +11,7 @@ local function running_modules(level)
     if frame == nil then return modules end
     local name, object = debug.getlocal(at, 1)
     local is_call = name == 'self' and class.is(object, Module) and
-      (frame.func == Module.__call or frame.func == object.forward)
+      (frame.func == Module.__call or frame.func == class.definition(object.forward))
     if is_call and not rawequal(object, modules[1]) and not object._is_wrapper then table.insert(modules, 1, object) end
   end
 end
