@@ -88,6 +88,7 @@ constexpr std::array kVariables = {
     Variable{kOthers, "TMPDIR", "/tmp", "parent of temporary folders"},
     Variable{kOthers, "LUA_PATH", "LuaJIT's", "where scripts find modules of their own"},
     Variable{kOthers, "NO_COLOR", "", "set: output has no colours"},
+    Variable{kOthers, "COLORTERM", "", "truecolor or 24bit: images have all colours, not 256"},
     Variable{kOthers, "TERM", "", "dumb: the display has no colours"},
     Variable{kOthers, "COLUMNS", "any width", "width of listings in a pipe"},
     Variable{kLaunchers, "RANK", "", "rank of a process that torchrun started"},

@@ -130,20 +130,15 @@ function not_finite.see_gradient_norm(norm)
   tell(watch, step, ('the norm of the gradients is %s in step %d'):format(show(number), step + 1), 'gradients')
 end
 
-local function items(metrics)
-  local ordered = require 'base.ordered'
-  if ordered.is(metrics) then return ordered.items(metrics) end
-  return next, metrics
-end
-
--- Of the numbers that are not finite that with the first name in the alphabet, and the name; tables may hold tables.
+-- Of the numbers that are not finite that with the first name in the alphabet, and the name; tables may hold tables. The order
+-- of the walk decides nothing.
 local function bad_metric(metrics, prefix, depth)
   local found, found_name
-  for key, value in items(metrics) do
-    local number, name
-    if type(value) == 'number' and not is_finite(value) then
-      number, name = value, prefix .. tostring(key)
-    elseif type(value) == 'table' and depth < MAX_DEPTH then
+  for key, value in next, metrics do
+    local kind, number, name = type(value), nil, nil
+    if kind == 'number' then
+      if value - value ~= 0 then number, name = value, prefix .. tostring(key) end
+    elseif kind == 'table' and depth < MAX_DEPTH then
       number, name = bad_metric(value, prefix .. tostring(key) .. '.', depth + 1)
     end
     if number and (not found or name < found_name) then found, found_name = number, name end
