@@ -38,7 +38,10 @@ constexpr std::array kNumbers = {
         "processes on each host: 1 starts the host's workers, several are a rank each (1)"},
     SubmitOption{"gpus-per-node", "N", "GPUs of each host"},
     SubmitOption{"cpus-per-task", "N", "cores of each process"},
-    SubmitOption{"num-workers", "N", "workers in all (ScalingConfig.num_workers)"}};
+    SubmitOption{"num-workers", "N", "workers in all (ScalingConfig.num_workers)"},
+    SubmitOption{"random", "N", "--sweep: N trials that draw all parameters"},
+    SubmitOption{"seed", "N", "--sweep: of what is drawn (0)"},
+    SubmitOption{"jobs", "N", "--sweep: trials at a time"}};
 
 constexpr std::array kTexts = {
     SubmitOption{"time", "TIME", "limit of time, as Slurm writes it: 30, 1:00:00, 2-12"},
@@ -63,6 +66,9 @@ struct SubmitOptions {
   std::array<std::optional<std::string>, kTexts.size()> texts;
   std::vector<std::string> set;
   std::vector<std::string> extra;
+  std::vector<std::string> grid;
+  std::vector<std::string> space;
+  bool sweep = false;
   bool jobset = false;
   bool wait = false;
   bool dry_run = false;
@@ -99,6 +105,9 @@ Map request_of(const SubmitOptions& options) {
   }
   if (!options.set.empty()) given.set("set", to_list(options.set));
   if (!options.extra.empty()) given.set("option", to_list(options.extra));
+  if (!options.grid.empty()) given.set("grid", to_list(options.grid));
+  if (!options.space.empty()) given.set("space", to_list(options.space));
+  if (options.sweep) given.set("sweep", true);
   if (options.jobset) given.set("jobset", true);
   if (options.wait) given.set("wait", true);
   return Map{{"engine", options.engine},
@@ -140,10 +149,10 @@ void run_submit(const SubmitOptions& options) {
 void add_options(Command& command, SubmitOptions& options) {
   for (size_t i = 0; i < kNumbers.size(); ++i) {
     const SubmitOption& option = kNumbers[i];
-    const std::string name = cat(std::string_view(option.name) == "num-workers" ? "-n," : "", "--",
-                                 std::string_view(option.name));
+    const std::string_view given(option.name);
+    const std::string name = cat(given == "num-workers" ? "-n," : "", "--", given);
     // 0 workers: the processes that the launcher starts are the ranks.
-    const int least = name.starts_with("-n,") ? 0 : 1;
+    const int least = given == "num-workers" || given == "seed" ? 0 : 1;
     command.option(name, &options.numbers[i], option.help).at_least(least).value_name(option.value);
   }
   for (size_t i = 0; i < kTexts.size(); ++i) {
@@ -159,6 +168,19 @@ void add_options(Command& command, SubmitOptions& options) {
               "slurm, mpi: one more option of sbatch or mpirun, --option=--account=me; repeatable")
       .repeatable()
       .value_name("TEXT");
+  command.flag(
+      "--sweep", &options.sweep,
+      "slurm: an array of jobs, one for each configuration of --grid, --space and --random");
+  command
+      .option("--grid", &options.grid,
+              "--sweep: values of a parameter, as for rtrain sweep; repeatable")
+      .repeatable()
+      .value_name("KEY=A,B,…");
+  command
+      .option("--space", &options.space,
+              "--sweep: where a parameter is drawn from, as for rtrain sweep; repeatable")
+      .repeatable()
+      .value_name("KEY=SPACE");
   command.flag("--jobset", &options.jobset, "k8s: a JobSet instead of an Indexed Job");
   command.flag("--wait", &options.wait,
                "slurm: show the job's output until it has ended, and end with its exit code");

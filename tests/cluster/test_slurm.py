@@ -105,6 +105,22 @@ def test_a_job_is_submitted_and_finishes(user, rtrain):
     assert not list((rtrain.folder / ".local").rglob(f"*/{job}*")), "the key is removed"
 
 
+def test_the_trials_of_a_sweep_are_tasks_of_an_array(user, rtrain):
+    path = rtrain.script("""
+        local train = require 'rtrain'
+        train.TorchTrainer{
+          train_loop_per_worker = function(config) train.report{loss = (config.lr - 0.2) ^ 2} end,
+          train_loop_config = {lr = 1}, scaling_config = train.ScalingConfig{num_workers = 1},
+        }:fit()""")
+    text = user.command("submit", "slurm", path, "--sweep", "--grid", "lr=0.1,0.2,0.4", "--name", "search")
+    job = re.match(r"submitted job (\d+): 3 trials", text).group(1)
+    wait_until(lambda: not user.slurm("squeue", "-h", "-j", job, check=False), message="the end of the array")
+    rows = {row["name"]: row for row in json.loads(user.command("ls", "--json", "--tag", "sweep:search"))}
+    outputs = "\n".join(file.read_text() for file in rtrain.folder.glob(f"search-{job}_*.out"))
+    assert {name: row["status"] for name, row in rows.items()} == {f"search-00{i}": "FINISHED" for i in range(3)}, outputs
+    assert rtrain.json("show", "best:loss:min")["name"] == "search-001"
+
+
 def test_one_command_from_nothing_to_a_finished_run(user, rtrain):
     path = rtrain.script(unnamed(script(rtrain, "train.report{rank = context:get_world_rank()}")))
     result = user(RTRAIN, "submit", "slurm", path, "--nodes", "2", "--cpus-per-task", "2", "--wait")

@@ -160,6 +160,47 @@ def test_a_store_that_cannot_be_written_does_not_stop_the_job(site):
     assert "rtrain: `rtrain ls` will not show the run as QUEUED: " in result.stderr
 
 
+SWEEP = ["slurm", "train.lua", "--sweep", "--name", "search", "--grid", "lr=0.1,0.2", "--grid", "act=relu,my act", "--jobs", "3"]
+
+
+def test_the_trials_of_a_sweep_are_an_array(site):
+    text = dry(site, *SWEEP, "--storage", "/data", "--", "a b")
+    assert "#SBATCH --array=0-3%3" in text and "#SBATCH --output=%x-%A_%a.out" in text and "#SBATCH --job-name=search" in text
+    # What each task starts, as bash has it.
+    body = re.search(r"^case .*^esac$", text, re.MULTILINE | re.DOTALL).group()
+    command = text.rpartition("srun ")[2].partition("\\\n")[2].strip()
+    for number, (lr, act) in enumerate([("0.1", "relu"), ("0.1", "my act"), ("0.2", "relu"), ("0.2", "my act")]):
+        shown = subprocess.run(["bash", "-c", f"SLURM_ARRAY_TASK_ID={number}\n{body}\nprintf '%s\\n' {command}"], capture_output=True, text=True)
+        words = shown.stdout.splitlines()
+        settings = dict(word.split("=") for flag, word in zip(words, words[1:]) if flag == "--set")
+        assert settings == {"lr": lr, "act": act}, (words, shown.stderr)
+        assert words[words.index("--name") + 1] == f"search-00{number}" and words[words.index("--tag") + 1] == "sweep:search"
+        assert words[:3] == ["rtrain", "run", "train.lua"] and words[-2:] == ["--", "a b"] and "/data" in words
+
+
+def test_the_draws_of_an_array_are_those_of_a_sweep(site):
+    drawn = ["--space", "lr=loguniform(1e-4, 1e-1)", "--random", "3", "--seed", "7"]
+    text = dry(site, "slurm", "train.lua", "--sweep", "--name", "s", *drawn)
+    site.script("local train = require 'rtrain'\ntrain.TorchTrainer{train_loop_per_worker = function(c) train.report{x = c.lr} end, "
+                "train_loop_config = {lr = 1}, scaling_config = train.ScalingConfig{num_workers = 1}}:fit()")
+    result = site("sweep", "train.lua", *drawn, "--name", "s", "-q")
+    assert result.returncode == 0, result.stderr
+    values = [float(value) for value in re.findall(r"--set lr=(\S+)\) ;;", text)]
+    assert values == [site.json("show", f"s-00{i}")["config"]["lr"] for i in range(3)] and len(set(values)) == 3
+
+
+def test_the_trials_of_an_array_wait_in_the_store(site):
+    program(site, "sbatch", 'echo 123')
+    program(site, "squeue", 'echo PENDING')
+    result = site("submit", *SWEEP)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("submitted job 123: 4 trials of the sweep search\n")
+    assert "rtrain ls --tag sweep:search" in result.stdout and "tail -F search-123_*.out" in result.stdout
+    rows = {row["name"]: row["status"] for row in site.json("ls")}
+    assert rows == {f"search-00{number}": "QUEUED" for number in range(4)}
+    assert "act=my act" in site.json("show", "search-001")["environment"]["command"]
+
+
 def test_the_batch_script_makes_a_key_for_the_user_alone_and_removes_it(site):
     program(site, "srun", 'stat -c "%a %s" "$RTRAIN_SECRET_FILE" >"$LOG"; echo "$RTRAIN_SECRET_FILE" "$@" >>"$LOG"; exit 75')
     script = site.script(dry(site, "slurm", "train.lua", "--nodes", "2"), "job")
@@ -391,6 +432,11 @@ def test_a_script_that_has_no_room_is_not_submitted(site):
     (["mpi", "train.lua", "--gpus-per-node", "2"], "submit mpi: --gpus-per-node has no effect there"),
     (["slurm", "trian.lua"], "cannot read trian.lua"),
     (["slurm", "train.lua", "--partition", "a\n#SBATCH --wrap=x"], "--partition: its value has a control character"),
+    (["slurm", "train.lua", "--grid", "lr=1,2"], "submit slurm: --grid needs --sweep"),
+    (["slurm", "train.lua", "--sweep"], "nothing to try: give --grid"),
+    (["slurm", "train.lua", "--sweep", "--space", "lr=unifrom(0,1)", "--random", "2"], "did you mean 'uniform'?"),
+    (["slurm", "train.lua", "--sweep", "--grid", "lr=1,2", "--wait"], "--wait shows the output of one job"),
+    (["mpi", "train.lua", "--sweep", "--grid", "lr=1,2"], "submit mpi: --grid has no effect there"),
     (["k8s", "train.lua"], "--image IMAGE is needed"),
     (["mpi", "train.lua", "--nodes", "3", "--hosts", "n0,n1"], "--hosts n0,n1 names 2 hosts, --nodes is 3"),
     (["mpi", "train.lua", "--hosts", "n0", "--hostfile", "f"], "--hosts or --hostfile, not both"),

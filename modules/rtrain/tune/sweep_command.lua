@@ -5,11 +5,9 @@ local errors = require 'base.errors'
 local Experiment = require 'rtrain.tune.experiment'
 local FIFOScheduler = require 'rtrain.tune.schedulers.scheduler'
 local Objective = require 'rtrain.tune.objective'
-local ordered = require 'base.ordered'
 local RunConfig = require 'rtrain.config.run'
 local RunOptions = require 'rtrain.tune.run_options'
 local space = require 'rtrain.tune.space'
-local spaces = require 'rtrain.tune.spaces'
 local SweepDisplay = require 'rtrain.tune.display'
 local system = require 'base._system'
 local TPESampler = require 'rtrain.tune.search.tpe'
@@ -18,28 +16,6 @@ local Variants = require 'rtrain.tune.variants'
 local written = require 'rtrain.tune.written'
 
 local sweep_command = {}
-
-local function add_to(tree, option, key, domain)
-  if tree[key] ~= nil then errors.raise('usage', ('%s %s: the parameter was given twice'):format(option, key)) end
-  tree[key] = domain
-end
-
--- With --random all values are drawn, so what is written as a grid is a list to draw from.
-local function space_of(request)
-  local tree = {}
-  for _, text in ipairs(request.grid) do
-    local key, values = written.grid(text)
-    add_to(tree, '--grid', key, request.random and spaces.choice(values) or spaces.grid_search(values))
-  end
-  for _, text in ipairs(request.space) do add_to(tree, '--space', written.space(text)) end
-  if next(tree) == nil then
-    errors.raise('usage', 'nothing to try: give --grid KEY=A,B or --space KEY=uniform(0,1) with --random N')
-  end
-  if #request.grid == 0 and request.random == nil then
-    errors.raise('usage', 'how many trials? give --random N next to --space')
-  end
-  return tree
-end
 
 local function searcher_of(request, tree, objective)
   local options = {
@@ -76,22 +52,9 @@ local function identity_of(request, tree, scheduler)
   return table.concat(parts, ' ')
 end
 
--- The shortest text that reads as this number again.
-local function text_of(value)
-  if type(value) ~= 'number' then return value end
-  for digits = 14, 17 do
-    local text = ('%.' .. digits .. 'g'):format(value)
-    if tonumber(text) == value then return text end
-  end
-end
-
 local function command_of(options, request)
   return function(trial, experiment)
-    local rest = {}
-    for _, key in ipairs(ordered.keys_of(trial.config)) do
-      rest[#rest + 1] = '--set'
-      rest[#rest + 1] = ('%s=%s'):format(key, text_of(trial.config[key]))
-    end
+    local rest = written.settings(trial.config)
     if #request.args > 0 then rest[#rest + 1] = '--' end
     for _, arg in ipairs(request.args) do rest[#rest + 1] = arg end
     return options:command(request.script, trial, experiment, rest)
@@ -112,7 +75,7 @@ end
 ---'preempted' after a signal.
 function sweep_command.run(request)
   local options, none = RunOptions(request), RunConfig {}
-  local objective, tree = Objective(request.metric, request.mode), space_of(request)
+  local objective, tree = Objective(request.metric, request.mode), written.param_space(request)
   check_objective(request, objective)
   local searcher, scheduler = searcher_of(request, tree, objective), scheduler_of(request, objective)
   local cores = math.max(1, math.floor(system.cores() / math.max(1, request.num_workers or 1)))

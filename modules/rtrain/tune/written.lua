@@ -1,6 +1,7 @@
--- rtrain/tune/written.lua: spaces and schedulers as `rtrain sweep` is given them, 'lr=loguniform(1e-4, 1e-1)'.
+-- rtrain/tune/written.lua: spaces, schedulers and configurations as command lines have them, 'lr=loguniform(1e-4, 1e-1)'.
 
 local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local schedulers = require 'rtrain.tune.schedulers'
 local spaces = require 'rtrain.tune.spaces'
 
@@ -83,6 +84,53 @@ function written.space(text)
   local list = inner:find '%S' and split(inner) or {}
   if name == 'choice' then return key, spaces.choice(list) end
   return key, spaces[name](unpack(numbers_of(('--space %s=%s'):format(key, name), list)))
+end
+
+local function add_to(tree, option, key, domain)
+  if tree[key] ~= nil then errors.raise('usage', ('%s %s: the parameter was given twice'):format(option, key)) end
+  tree[key] = domain
+end
+
+---The param_space of a command's options. With --random all values are drawn, so that what is written as a grid is a list to
+---draw from.
+---@param request {grid: string[], space: string[], random: integer?}
+---@return table tree
+---Raises code 'usage', or 'config' for a range that makes no sense.
+function written.param_space(request)
+  local tree = {}
+  for _, text in ipairs(request.grid) do
+    local key, values = written.grid(text)
+    add_to(tree, '--grid', key, request.random and spaces.choice(values) or spaces.grid_search(values))
+  end
+  for _, text in ipairs(request.space) do add_to(tree, '--space', written.space(text)) end
+  if next(tree) == nil then
+    errors.raise('usage', 'nothing to try: give --grid KEY=A,B or --space KEY=uniform(0,1) with --random N')
+  end
+  if #request.grid == 0 and request.random == nil then
+    errors.raise('usage', 'how many trials? give --random N next to --space')
+  end
+  return tree
+end
+
+-- The shortest text that reads as this number again.
+local function text_of(value)
+  if type(value) ~= 'number' then return value end
+  for digits = 14, 17 do
+    local text = ('%.' .. digits .. 'g'):format(value)
+    if tonumber(text) == value then return text end
+  end
+end
+
+---The words of `rtrain run` for a configuration.
+---@param config table map of what param_space has drawn
+---@return string[] words '--set', 'lr=0.1', …
+function written.settings(config)
+  local words = {}
+  for _, key in ipairs(ordered.keys_of(config)) do
+    words[#words + 1] = '--set'
+    words[#words + 1] = ('%s=%s'):format(key, text_of(config[key]))
+  end
+  return words
 end
 
 local function option_value(text)

@@ -8,6 +8,7 @@ local shell = require 'rtrain.launch.submit.shell'
 local slurm_job = require 'rtrain.launch.slurm_job'
 local slurm_script = require 'rtrain.launch.submit.slurm_script'
 local slurm_wait = require 'rtrain.launch.slurm_wait'
+local texts = require 'rtrain.display.texts'
 
 local slurm = {name = 'slurm', rule = 'SLURM_JOB_ID and SLURM_STEP_ID are set, and the step is not a shell'}
 
@@ -68,7 +69,7 @@ end
 
 slurm.submit_options = {
   'nodes', 'ntasks_per_node', 'gpus_per_node', 'cpus_per_task', 'num_workers', 'time', 'name', 'storage', 'partition', 'set',
-  'option', 'wait',
+  'option', 'wait', 'sweep', 'grid', 'space', 'random', 'seed', 'jobs',
 }
 
 slurm.render = slurm_script.render
@@ -93,6 +94,23 @@ submitted job %s
   end                      scancel %s
 ]]
 
+local FOLLOW_SWEEP = [[
+submitted job %s: %s of the sweep %s
+  their place in the queue squeue --job %s
+  output                   tail -F %s
+  the trials               rtrain ls --tag %s
+  their curves             rtrain plot --tag %s METRIC
+  save, and start again    scancel --signal=USR2 %s
+  end                      scancel %s
+]]
+
+local function submitted_sweep(spec, job)
+  local sweep = spec.sweep
+  for i, trial in ipairs(sweep.trials) do spec.record(trial.name, ('%s_%d'):format(job, i - 1), trial.words) end
+  local output, tag = shell.word(spec.job_name) .. ('-%s_*.out'):format(job), shell.word(sweep.tag)
+  io.write(FOLLOW_SWEEP:format(job, texts.counted(#sweep.trials, 'trial'), sweep.name, job, output, tag, tag, job, job))
+end
+
 ---Submits a batch script and prints the job's number, and how to follow it. With `spec.wait` it follows.
 ---@param spec SubmitSpec
 ---@param text string
@@ -102,6 +120,7 @@ function slurm.submit(spec, text)
   local output = program.run({'sbatch', '--parsable'}, text, 'submit where Slurm is installed')
   local job = (output:match '[^\n]*$'):match '^(%d+)'
   if job == nil then errors.raise('environment', 'sbatch has given no number of a job: ' .. output) end
+  if spec.sweep then return submitted_sweep(spec, job) end
   local run = spec.name or run_name.of_job(spec.script, {engine = 'slurm', job_id = job, step_id = '0'}, 1)
   spec.record(run, job)
   local path = ('%s-%s.out'):format(spec.job_name, job)

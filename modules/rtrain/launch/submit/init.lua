@@ -8,6 +8,7 @@ local ordered = require 'base.ordered'
 local run_name = require 'rtrain.run.name'
 local shell = require 'rtrain.launch.submit.shell'
 local site = require 'rtrain.launch.site'
+local sweep = require 'rtrain.launch.submit.sweep'
 local system = require 'base._system'
 
 local submit = {}
@@ -41,7 +42,9 @@ local NAMES = {'slurm', 'k8s', 'mpi', 'ray'}
 ---@field placement_strategy? string
 ---@field address? string
 ---@field python? string
----@field record fun(run: string, job: string) to be called when the job waits in a queue: `rtrain ls` shows its run as QUEUED
+---@field sweep? SubmitSweep
+---@field record fun(run: string, job: string, words: string[]?) to be called when the job waits in a queue: `rtrain ls`
+---  shows its run as QUEUED; words: the run's command, where it is another than the spec's
 
 local function launcher_of(name)
   if site.is_file(name) then
@@ -70,17 +73,31 @@ local function check_options(launcher, request)
   end
 end
 
-local function words_of(request)
+local function add(words, ...)
+  for i = 1, select('#', ...) do words[#words + 1] = tostring((select(i, ...))) end
+end
+
+-- What every process runs, up to the arguments of the script. A trial has a name of its own.
+local function options_of(request, trials)
   local options = request.options
   local words = {request.program, 'run', request.file}
-  local function add(...)
-    for i = 1, select('#', ...) do words[#words + 1] = tostring((select(i, ...))) end
-  end
-  if options.name then add('--name', options.name) end
-  if options.storage then add('--storage', options.storage) end
-  if options.num_workers then add('-n', options.num_workers) end
-  for _, setting in ipairs(options.set or {}) do add('--set', setting) end
-  if #request.args > 0 then add('--', unpack(request.args)) end
+  if options.name and not trials then add(words, '--name', options.name) end
+  if options.storage then add(words, '--storage', options.storage) end
+  if options.num_workers then add(words, '-n', options.num_workers) end
+  for _, setting in ipairs(options.set or {}) do add(words, '--set', setting) end
+  if trials then add(words, '--tag', trials.tag) end
+  return words
+end
+
+local function arguments_of(request)
+  local words = {}
+  if #request.args > 0 then add(words, '--', unpack(request.args)) end
+  return words
+end
+
+local function joined(...)
+  local words = {}
+  for _, list in ipairs {...} do add(words, unpack(list)) end
   return words
 end
 
@@ -91,18 +108,23 @@ local function spec_of(request)
   spec.nodes = spec.nodes or 1
   spec.ntasks_per_node = spec.ntasks_per_node or 1
   spec.option = spec.option or {}
-  spec.job_name = spec.name or run_name.base(request.file)
-  spec.words = words_of(request)
+  spec.sweep = sweep.of(request)
+  spec.job_name = spec.sweep and spec.sweep.name or spec.name or run_name.base(request.file)
+  local options, arguments = options_of(request, spec.sweep), arguments_of(request)
+  spec.words = joined(options, arguments)
   spec.command = shell.command(spec.words)
+  if not spec.sweep then return spec end
+  spec.command = sweep.command(shell.command(options), shell.command(arguments))
+  for _, trial in ipairs(spec.sweep.trials) do trial.words = joined(options, trial.settings, arguments) end
   return spec
 end
 
 -- A store that cannot be written does not undo what was submitted.
 local function record_of(launcher, spec)
-  return function(run, job)
+  return function(run, job, words)
     local host = require 'rtrain._host'
     local ok, added = xpcall(host.add_queued_run, errors.wrap, host.storage_folder(spec.storage), {
-      name = run, script = spec.script, command = spec.words, num_workers = spec.num_workers, launcher = launcher.name,
+      name = run, script = spec.script, command = words or spec.words, num_workers = spec.num_workers, launcher = launcher.name,
       job = job,
     })
     if not ok then

@@ -14,6 +14,12 @@ local function notice_of(spec)
   return math.max(1, math.min(LONGEST_NOTICE_S, math.floor(duration.seconds(spec.time) / 4)))
 end
 
+-- '0-11%4': twelve tasks, four at a time.
+local function array_of(spec)
+  if spec.sweep == nil then return nil end
+  return ('0-%d%s'):format(#spec.sweep.trials - 1, spec.sweep.jobs and '%' .. spec.sweep.jobs or '')
+end
+
 -- {option, value, comment}; without a value the option is left out.
 local function directives_of(spec)
   local shape = spec.ntasks_per_node == 1 and 'One process on each node: it starts the workers of that node.'
@@ -27,7 +33,9 @@ local function directives_of(spec)
       .. 'partition has another default.'},
     {'time', spec.time},
     {'partition', spec.partition},
-    {'output', '%x-%j.out', 'All output, named by the job and its number; a job that starts again writes behind it.'},
+    {'array', array_of(spec), 'A task for each trial.'},
+    {'output', spec.sweep and '%x-%A_%a.out' or '%x-%j.out', 'All output, named by the job and its number; a job that starts '
+      .. 'again writes behind it.'},
     {'open-mode', 'append'},
     {'requeue', true, 'After a preemption or the loss of a node Slurm starts the job again with the same number, and '
       .. 'the run goes on.'},
@@ -51,6 +59,16 @@ local function directive_lines(spec)
   return table.concat(lines, '\n')
 end
 
+-- Which words of its own a task adds to the command.
+local function trial_lines(spec)
+  local lines = {'case $SLURM_ARRAY_TASK_ID in'}
+  for i, trial in ipairs(spec.sweep.trials) do
+    lines[#lines + 1] = ('  %d) trial=(%s) ;;'):format(i - 1, shell.command(trial.settings))
+  end
+  lines[#lines + 1] = 'esac\n'
+  return table.concat(lines, '\n')
+end
+
 -- srun does not take over --cpus-per-task of the job since Slurm 22.05.
 local function srun_line(spec)
   local cpus = spec.cpus_per_task and (' --cpus-per-task=%d'):format(spec.cpus_per_task) or ''
@@ -67,6 +85,7 @@ function slurm_script.render(spec)
     directive_lines(spec),
     '',
   }
+  if spec.sweep then parts[#parts + 1] = trial_lines(spec) end
   if spec.nodes * spec.ntasks_per_node > 1 then parts[#parts + 1] = script.secret '$SLURM_JOB_ID' end
   parts[#parts + 1] = '# --kill-on-bad-exit: when one process fails, Slurm ends the others at once.'
   parts[#parts + 1] = srun_line(spec)

@@ -28,7 +28,7 @@ local parameter = require 'torch.nn.parameter'
 ---@field training boolean
 local Module = class('Module')
 
--- `model.forward(x)` is told also where forward does not use its self.
+-- So `model.forward(x)` is an error also where forward does not use its self.
 Module.__checked_methods = {forward = true}
 
 local LISTS = {parameter = '_parameters', buffer = '_buffers', module = '_modules'}
